@@ -1,0 +1,3 @@
+//! The `warpfile` command.
+
+fn main() {}

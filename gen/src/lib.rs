@@ -1,0 +1,1 @@
+//! Elaborated netlist to Verilog, file lists and manifest.

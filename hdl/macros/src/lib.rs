@@ -1,0 +1,1 @@
+//! Derive macro for the ports of a circuit.

@@ -1,0 +1,7 @@
+//! Circuits that hold a GPU's operands, and the construction core they are written in.
+//!
+//! `rtl` is the core; `parts` are small circuits used by the others; every other folder is one mechanism.
+
+extern crate self as warpfile_hdl;
+
+pub mod rtl;

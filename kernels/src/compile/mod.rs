@@ -1,0 +1,1 @@
+//! Control flow, dataflow, register allocation and the compiler passes.

@@ -1,0 +1,1 @@
+//! Functional execution of PTX with SIMT reconvergence.

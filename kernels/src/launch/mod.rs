@@ -1,0 +1,1 @@
+//! Launch files: entry, grid, block, arguments, buffers.

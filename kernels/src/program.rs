@@ -1,0 +1,265 @@
+//! A kernel as the SM sees it: machine instructions over 32-bit registers, and what each warp executes.
+//!
+//! Every front end (PTX, our traces, Accel-Sim traces) ends here, and the SM harness starts here. The static
+//! side is a [`Program`]; the dynamic side is a [`Stream`] that hands out one [`WarpInstruction`] at a time,
+//! with the value of every operand.
+
+use serde::{Deserialize, Serialize};
+
+/// Lanes of a warp.
+pub const LANES: usize = 32;
+/// Register operands that one machine instruction reads at most (3R/1W: RFC §3.3).
+pub const MAX_SOURCES: usize = 3;
+/// Registers that one machine instruction writes at most (a 128-bit load); all others write one.
+pub const MAX_RESULTS: usize = 4;
+
+/// One bit a lane, lane 0 lowest.
+pub type LaneMask = u32;
+/// A 32-bit register's value in every lane.
+pub type LaneValues = [u32; LANES];
+
+/// A 32-bit register of a thread, as allocated: `R0`, `R1`, …
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PhysReg(pub u16);
+
+/// A one-bit predicate or carry of a thread. Predicates live outside the register file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Predicate(pub u16);
+
+/// A machine instruction of a [`Program`]: its position in [`Program::instructions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct InstId(pub u32);
+
+/// The static side of a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// Kernel name as in its source.
+    pub name: String,
+    /// Machine instructions in program order.
+    pub instructions: Vec<Instruction>,
+    /// 32-bit registers a thread needs: the highest register used, plus one.
+    pub registers_per_thread: u16,
+    /// Bytes of statically declared shared memory a block.
+    pub shared_bytes: u32,
+}
+
+/// A machine instruction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Instruction {
+    /// Address in the program, in the units of its source (PTX: 8 × position).
+    pub pc: u32,
+    /// Line of the source file it came from, 0 if unknown.
+    pub line: u32,
+    /// As printed in listings and error messages.
+    pub text: String,
+    /// What it does, as far as timing is concerned.
+    pub operation: Operation,
+    /// Register operands read, at most [`MAX_SOURCES`]. One register read twice is listed once.
+    pub sources: Vec<Source>,
+    /// Registers written, at most [`MAX_RESULTS`]; more than one only for loads and returning atomics.
+    pub results: Vec<ResultRegister>,
+    /// Predicates read, the guard included.
+    pub predicate_sources: Vec<Predicate>,
+    /// Predicates written.
+    pub predicate_results: Vec<Predicate>,
+    /// The first consumer of a long-latency result: suspends its warp (RFC §3.2).
+    pub suspends: bool,
+}
+
+/// A register operand that an instruction reads, with what the compiler knows of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The register.
+    pub register: PhysReg,
+    /// No executing lane reads this value again (RFC §3.1); says nothing of lanes that do not execute.
+    pub last_read: bool,
+    /// The value is not read again before the warp may next be suspended (RFC §5.3).
+    pub idle_until_suspension: bool,
+}
+
+/// A register that an instruction writes, with what the compiler knows of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultRegister {
+    /// The register.
+    pub register: PhysReg,
+    /// Lanes that do not execute may hold a value that is still needed (RegLess §4.4).
+    pub soft: bool,
+    /// The value is not read before the warp may next be suspended (RFC §5.3).
+    pub idle_until_suspension: bool,
+}
+
+/// What an instruction does, as far as timing is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// Integer and single-precision arithmetic, moves, comparisons.
+    Alu,
+    /// Transcendentals, reciprocal, square root.
+    Sfu,
+    /// Double-precision arithmetic (on the ALU in presets that have no unit for it).
+    Double,
+    /// Texture fetch.
+    Texture,
+    /// Memory read.
+    Load(MemoryAccess),
+    /// Memory write.
+    Store(MemoryAccess),
+    /// Read-modify-write, whether or not it returns the old value.
+    Atomic(MemoryAccess),
+    /// Waits for the other warps of the block.
+    Barrier,
+    /// Orders memory accesses.
+    Fence,
+    /// Ends or redirects control flow; the successor is known only when it resolves.
+    Branch,
+    /// Ends the executing lanes.
+    Exit,
+}
+
+/// Address space and size of a memory access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryAccess {
+    /// Address space.
+    pub space: Space,
+    /// Bytes a lane.
+    pub bytes: u8,
+}
+
+/// A memory address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Space {
+    /// Device memory.
+    Global,
+    /// The block's scratchpad.
+    Shared,
+    /// A thread's own memory.
+    Local,
+    /// Constant memory, cached.
+    Constant,
+    /// Any of global, shared, local, found out per access.
+    Generic,
+    /// Kernel parameters.
+    Parameter,
+}
+
+impl Operation {
+    /// Whether its results arrive after a long, unpredictable time (RFC §3.2: global, local, generic and
+    /// texture loads, returning atomics).
+    pub fn has_long_latency(self) -> bool {
+        match self {
+            Operation::Texture => true,
+            Operation::Load(access) | Operation::Atomic(access) => {
+                matches!(access.space, Space::Global | Space::Local | Space::Generic)
+            }
+            Operation::Alu
+            | Operation::Sfu
+            | Operation::Double
+            | Operation::Store(_)
+            | Operation::Barrier
+            | Operation::Fence
+            | Operation::Branch
+            | Operation::Exit => false,
+        }
+    }
+}
+
+/// The shape of one launch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// Blocks in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Bytes of shared memory a block, static and dynamic.
+    pub shared_bytes: u32,
+}
+
+impl Launch {
+    /// Blocks of the grid.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// Threads of a block.
+    pub fn threads_per_block(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// Warps of a block, the last possibly partial.
+    pub fn warps_per_block(&self) -> usize {
+        (self.threads_per_block() as usize).div_ceil(LANES)
+    }
+}
+
+/// One instruction as one warp executed it, with the value of every operand.
+///
+/// A buffer: made once, filled by [`Stream::next`] again and again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WarpInstruction {
+    /// Which instruction.
+    pub inst: InstId,
+    /// Lanes that execute it: on this path and not switched off by the guard. May be 0.
+    pub active: LaneMask,
+    /// Value of each source in every active lane, as it was before the instruction.
+    pub sources: [LaneValues; MAX_SOURCES],
+    /// Lanes of each source whose value is known: written before, in the kernel. Others are not compared.
+    pub defined: [LaneMask; MAX_SOURCES],
+    /// Value of each result in every active lane.
+    pub results: [LaneValues; MAX_RESULTS],
+    /// Byte address in every active lane, for memory accesses.
+    pub addresses: [u64; LANES],
+}
+
+impl Default for WarpInstruction {
+    fn default() -> Self {
+        WarpInstruction {
+            inst: InstId(0),
+            active: 0,
+            sources: [[0; LANES]; MAX_SOURCES],
+            defined: [0; MAX_SOURCES],
+            results: [[0; LANES]; MAX_RESULTS],
+            addresses: [0; LANES],
+        }
+    }
+}
+
+/// A block of the launch, numbered in grid order (x fastest).
+pub type BlockIndex = u64;
+
+/// The dynamic side of one launch: what every warp executes, in order.
+///
+/// What a stream delivers does not depend on the order in which warps are asked, so designs with different
+/// timing run the same instructions with the same values.
+pub trait Stream {
+    /// The static program.
+    fn program(&self) -> &Program;
+
+    /// Grid and block shape.
+    fn launch(&self) -> &Launch;
+
+    /// Makes a block's warps available. Blocks are started in increasing order, each once.
+    fn start_block(&mut self, block: BlockIndex) -> Result<(), StreamError>;
+
+    /// Writes the next instruction of a warp of a started block into `into`; `false` at the warp's end.
+    fn next(
+        &mut self,
+        block: BlockIndex,
+        warp: usize,
+        into: &mut WarpInstruction,
+    ) -> Result<bool, StreamError>;
+
+    /// Releases what is held for a block whose warps have all ended.
+    fn finish_block(&mut self, block: BlockIndex);
+}
+
+/// A sequence of launches that share memory: one run of a workload or of a trace list.
+pub trait Launches {
+    /// The next launch; earlier ones have been consumed or are dropped. `None` after the last.
+    fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError>;
+}
+
+/// Why a stream cannot go on. The message names file, line or kernel, what was found and what is accepted.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct StreamError(pub String);

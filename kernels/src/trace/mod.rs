@@ -1,0 +1,1 @@
+//! Trace files: our container and Accel-Sim text.

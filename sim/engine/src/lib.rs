@@ -1,0 +1,1 @@
+//! Runs an elaborated netlist cycle by cycle.

@@ -1,0 +1,1 @@
+//! One test binary; its modules mirror `hdl/`.
