@@ -1,1 +1,3 @@
-//! PTX: lexer, parser, typed instructions.
+//! PTX front end: text to the typed form of [`ir`].
+
+pub mod ir;
