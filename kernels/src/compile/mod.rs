@@ -1,1 +1,4 @@
 //! Control flow, dataflow, register allocation and the compiler passes.
+
+pub mod cfg;
+pub mod dominators;
