@@ -1,0 +1,191 @@
+//! Configuration of a run: presets, overrides, checks, listings.
+//!
+//! A [`Config`] starts from a preset, takes values from TOML files and from `name=value` pairs in the order
+//! given, and is checked as a whole. [`Config::to_toml`] writes the file that reproduces a run.
+
+mod overrides;
+mod parameter;
+mod presets;
+mod sections;
+
+pub use overrides::{apply_file, apply_overrides};
+pub use parameter::{Accepted, Parameter};
+pub use presets::{preset, preset_names};
+pub use sections::{
+    CacheLevel, Chip, Config, DesignName, Dram, Energy, InnerPolicy, Latency, Memory, MemoryModel,
+    RegisterFile, Replacement, Rfc, Scheduler, SingleLevelPolicy, Sm, Throughput, WritePolicy,
+};
+
+/// Why a configuration cannot be used. `origin` is the file's name, or how the value was given.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ConfigError {
+    /// There is no such preset.
+    #[error("unknown preset \"{name}\"; there are: {known}")]
+    UnknownPreset {
+        /// As given.
+        name: String,
+        /// Presets that exist.
+        known: String,
+    },
+    /// There is no such parameter.
+    #[error("{origin}: unknown parameter \"{key}\"{near}")]
+    UnknownParameter {
+        /// File or option.
+        origin: String,
+        /// As given.
+        key: String,
+        /// `; near names: …`, or nothing.
+        near: String,
+    },
+    /// A parameter's value is of the wrong type or out of range.
+    #[error("{origin}: {key} = {value} is not accepted; accepted: {accepted}")]
+    Invalid {
+        /// File or option.
+        origin: String,
+        /// Parameter.
+        key: String,
+        /// As given.
+        value: String,
+        /// What would be accepted.
+        accepted: String,
+    },
+    /// A parameter's value is meaningful but not modelled.
+    #[error("{origin}: {key} = {value} is not supported yet; accepted: {accepted}")]
+    Unsupported {
+        /// File or option.
+        origin: String,
+        /// Parameter.
+        key: String,
+        /// As given.
+        value: String,
+        /// What would be accepted.
+        accepted: String,
+    },
+    /// A file is not TOML.
+    #[error("{origin}: {message}")]
+    Syntax {
+        /// File.
+        origin: String,
+        /// Line, column and what is wrong.
+        message: String,
+    },
+    /// A file that must hold every parameter lacks one.
+    #[error("{origin}: parameter \"{key}\" is missing")]
+    Missing {
+        /// File.
+        origin: String,
+        /// Parameter.
+        key: String,
+    },
+    /// Parameters that are fine by themselves contradict each other.
+    #[error("{key} = {value} cannot be combined with the rest of the configuration: {reason}")]
+    Conflict {
+        /// Parameter.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What it contradicts, and what would be accepted.
+        reason: String,
+    },
+}
+
+impl Config {
+    /// The whole configuration as TOML; reading it again gives an equal configuration.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a configuration holds only tables, numbers, flags and text")
+    }
+
+    /// A whole configuration from TOML text, as [`Config::to_toml`] and the preset files write it. Errors name
+    /// `origin`.
+    pub fn from_toml(origin: &str, text: &str) -> Result<Config, ConfigError> {
+        overrides::whole_config(origin, text)
+    }
+
+    /// Checks what depends on more than one parameter.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.check_latencies()?;
+        self.check_units()?;
+        self.check_cache("l1.line_bytes", "l1.bytes", &self.l1)?;
+        self.check_cache("l2.line_bytes", "l2.bytes", &self.l2)?;
+        if self.scheduler.active_warps > self.sm.warps {
+            return Err(conflict(
+                "scheduler.active_warps",
+                self.scheduler.active_warps,
+                format!("at most sm.warps = {}", self.sm.warps),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Cycles from the scheduler's pick to the earliest delivery of operands: 3 cycles of register access
+    /// (RFC §3.1), one more with the tag stage.
+    pub fn operand_cycles(&self) -> u64 {
+        match self.design {
+            DesignName::Baseline | DesignName::TwoLevel => 3,
+            DesignName::Rfc => 4,
+        }
+    }
+
+    fn check_latencies(&self) -> Result<(), ConfigError> {
+        let least = self.operand_cycles() + 1;
+        let latencies = [
+            ("latency.alu", self.latency.alu),
+            ("latency.sfu", self.latency.sfu),
+            ("latency.double", self.latency.double),
+            ("latency.texture", self.latency.texture),
+            ("latency.shared", self.latency.shared),
+            ("latency.constant", self.latency.constant),
+            // The tag stage adds its cycle to the branch latency, so the least is the same in every design.
+            ("latency.branch", self.latency.branch + least - 4),
+            ("memory.fixed_latency", self.memory.fixed_latency),
+            ("l1.latency", self.l1.latency),
+        ];
+        for (key, value) in latencies {
+            if value < least {
+                let reason = format!(
+                    "operands of design {} are read {} cycles after issue, so at least {least}",
+                    self.design.as_str(),
+                    self.operand_cycles()
+                );
+                return Err(conflict(key, value, reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_units(&self) -> Result<(), ConfigError> {
+        let powers = [
+            ("memory.sector_bytes", self.memory.sector_bytes),
+            ("throughput.shared_bytes", self.throughput.shared_bytes),
+        ];
+        for (key, value) in powers {
+            if !value.is_power_of_two() {
+                return Err(conflict(key, value, "a power of two is needed".to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_cache(
+        &self,
+        line_key: &'static str,
+        bytes_key: &'static str,
+        level: &CacheLevel,
+    ) -> Result<(), ConfigError> {
+        if !level.line_bytes.is_power_of_two() || level.line_bytes < self.memory.sector_bytes {
+            let reason =
+                format!("a power of two of at least memory.sector_bytes = {}", self.memory.sector_bytes);
+            return Err(conflict(line_key, level.line_bytes, reason));
+        }
+        let set_bytes = level.ways * level.line_bytes;
+        if level.bytes != 0 && level.bytes < set_bytes {
+            let reason = format!("0, or at least one set of {set_bytes} bytes");
+            return Err(conflict(bytes_key, level.bytes, reason));
+        }
+        Ok(())
+    }
+}
+
+fn conflict(key: &'static str, value: u64, reason: String) -> ConfigError {
+    ConfigError::Conflict { key, value: value.to_string(), reason }
+}

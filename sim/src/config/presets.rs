@@ -1,0 +1,22 @@
+//! The presets that come with the program.
+
+use super::{Config, ConfigError};
+
+/// Name and text of every preset.
+const PRESETS: &[(&str, &str)] = &[("gebhart2011", include_str!("../../presets/gebhart2011.toml"))];
+
+/// Names of the presets.
+pub fn preset_names() -> impl Iterator<Item = &'static str> {
+    PRESETS.iter().map(|(name, _)| *name)
+}
+
+/// A preset by name.
+pub fn preset(name: &str) -> Result<Config, ConfigError> {
+    match PRESETS.iter().find(|(known, _)| *known == name) {
+        Some((name, text)) => Config::from_toml(&format!("{name}.toml"), text),
+        None => Err(ConfigError::UnknownPreset {
+            name: name.to_owned(),
+            known: preset_names().collect::<Vec<_>>().join(", "),
+        }),
+    }
+}

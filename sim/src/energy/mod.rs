@@ -1,0 +1,1 @@
+//! Activity and technology to energy.

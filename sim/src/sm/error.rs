@@ -1,0 +1,112 @@
+//! Why a run ends early.
+
+use warpfile_kernels::program::StreamError;
+
+use crate::config::ConfigError;
+
+/// Why a run ended without a report.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The kernel's instructions could not be produced.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+    /// A block needs more than the SM has.
+    #[error(
+        "kernel {kernel}: a block needs {needed} {resource}, the SM has {available} ({parameter}); \
+         use a smaller block or raise the parameter"
+    )]
+    BlockDoesNotFit {
+        /// Kernel.
+        kernel: String,
+        /// What is short, in the plural.
+        resource: &'static str,
+        /// What one block needs.
+        needed: u64,
+        /// What the SM has.
+        available: u64,
+        /// Parameter that says so.
+        parameter: &'static str,
+    },
+    /// A program breaks the contract of [`warpfile_kernels::program`].
+    #[error("kernel {kernel}, instruction {pc:#x} ({text}): {problem}")]
+    BadInstruction {
+        /// Kernel.
+        kernel: String,
+        /// Address.
+        pc: u32,
+        /// As printed in listings.
+        text: String,
+        /// What is wrong, and what would be accepted.
+        problem: String,
+    },
+    /// A stream names an instruction that its program does not have.
+    #[error("kernel {kernel}, block {block}, warp {warp}: instruction {index} of {count}")]
+    NoSuchInstruction {
+        /// Kernel.
+        kernel: String,
+        /// Block of the launch.
+        block: u64,
+        /// Warp of the block.
+        warp: usize,
+        /// Position asked for.
+        index: u32,
+        /// Instructions of the program.
+        count: usize,
+    },
+    /// An operand that the design delivered differs from the kernel's value.
+    #[error(transparent)]
+    WrongOperand(Box<WrongOperand>),
+    /// Nothing happened for too long.
+    #[error("no progress for {cycles} cycles (sm.watchdog_cycles), at cycle {at}; waiting: {waiting}")]
+    NoProgress {
+        /// Cycles without progress.
+        cycles: u64,
+        /// Cycle of the run.
+        at: u64,
+        /// The warps that wait, with the instruction and the reason.
+        waiting: String,
+    },
+    /// A circuit could not be built or does not have the ports the harness drives.
+    #[error("design {design}: {problem}")]
+    Circuit {
+        /// Design.
+        design: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The waveform could not be written.
+    #[error("waveform: {0}")]
+    Waveform(String),
+}
+
+/// The first wrong operand of a run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "wrong operand in cycle {cycle}: kernel {kernel}, block {block}, warp {warp}, instruction {pc:#x} \
+     ({text}), register R{register}, lane {lane}: expected {expected:#010x}, found {found:#010x}"
+)]
+pub struct WrongOperand {
+    /// Cycle of the run in which the operand was delivered.
+    pub cycle: u64,
+    /// Kernel.
+    pub kernel: String,
+    /// Block of the launch.
+    pub block: u64,
+    /// Warp of the block.
+    pub warp: usize,
+    /// Address of the instruction.
+    pub pc: u32,
+    /// The instruction as printed in listings.
+    pub text: String,
+    /// Register of the thread.
+    pub register: u16,
+    /// Lane.
+    pub lane: usize,
+    /// The kernel's value.
+    pub expected: u32,
+    /// What the design delivered.
+    pub found: u32,
+}

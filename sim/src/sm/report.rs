@@ -1,0 +1,192 @@
+//! What a run reports.
+
+use serde::Serialize;
+
+/// Everything measured in a run. Launches of a run follow each other; all figures are sums over them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RunReport {
+    /// Design simulated.
+    pub design: String,
+    /// Launches run.
+    pub launches: u64,
+    /// Thread blocks run.
+    pub blocks: u64,
+    /// Cycles.
+    pub cycles: u64,
+    /// Warp instructions issued.
+    pub warp_instructions: u64,
+    /// Thread instructions issued: lanes that executed, summed over warp instructions.
+    pub thread_instructions: u64,
+    /// Warp instructions a cycle.
+    pub ipc: f64,
+    /// Register operands that were compared with the kernel's values, in warp operands.
+    pub operands_checked: u64,
+    /// Register operands that were compared with the kernel's values, in lanes.
+    pub lane_operands_checked: u64,
+    /// Register traffic.
+    pub registers: RegisterTraffic,
+    /// Where cycles without issue went.
+    pub stalls: Stalls,
+    /// How many warps and blocks were resident, and why not more.
+    pub residency: Vec<Residency>,
+    /// Scheduler events.
+    pub scheduler: SchedulerStatistics,
+    /// Memory traffic.
+    pub memory: MemoryStatistics,
+    /// Activity of every table port of the design's circuits.
+    pub activity: Vec<PortActivity>,
+}
+
+/// Register reads and writes, once as the kernel asks for them and once by level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RegisterTraffic {
+    /// What the instructions read and wrote, whatever the design: the baseline's main register file traffic.
+    pub operands: Accesses,
+    /// Accesses to the main register file.
+    pub mrf: Accesses,
+    /// Accesses to the register file cache, evictions and flushes included; 0 in designs without one.
+    pub rfc: Accesses,
+    /// Operand reads in which no active lane needed the main register file, per cent; `None` without reads.
+    pub mrf_reads_avoided_percent: Option<f64>,
+    /// Result writes less main register file writes, per cent of result writes; negative if a design writes
+    /// more often than the instructions do. `None` without writes.
+    pub mrf_writes_avoided_percent: Option<f64>,
+}
+
+/// Reads and writes of one level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Accesses {
+    /// Reads of a warp-wide register, whole or in part.
+    pub reads: u64,
+    /// Writes of a warp-wide register, whole or in part.
+    pub writes: u64,
+    /// Reads of a 128-bit cluster entry (four lanes), at least one lane active. A full warp is 8 of them.
+    pub cluster_reads: u64,
+    /// Writes of a 128-bit cluster entry, at least one lane active.
+    pub cluster_writes: u64,
+}
+
+/// Cycles in which nothing was picked, by the first reason that applies to the warps resident then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Stalls {
+    /// The operand storage had not taken the instruction picked before.
+    pub issue_blocked: u64,
+    /// Some warp could issue, but the scheduler had it in no active slot.
+    pub ready_warp_inactive: u64,
+    /// Some warp waited for the result of a short operation.
+    pub short_latency: u64,
+    /// Some warp waited for the result of a long-latency operation.
+    pub long_latency: u64,
+    /// Some warp waited for a branch to resolve.
+    pub branch: u64,
+    /// Some warp waited at a barrier.
+    pub barrier: u64,
+    /// The design held warps back.
+    pub design: u64,
+    /// Warps only drained: everything had been issued.
+    pub drained: u64,
+}
+
+/// Occupancy of one launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Residency {
+    /// Kernel.
+    pub kernel: String,
+    /// 32-bit registers a thread.
+    pub registers_per_thread: u64,
+    /// Warps of a block.
+    pub warps_per_block: u64,
+    /// Blocks of the launch.
+    pub blocks: u64,
+    /// Blocks that fit on the SM at a time.
+    pub resident_blocks: u64,
+    /// Warps that fit on the SM at a time, and are there: no more than the launch has.
+    pub resident_warps: u64,
+    /// What keeps a further block out.
+    pub limited_by: ResidencyLimit,
+}
+
+/// What keeps a further block out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResidencyLimit {
+    /// The launch has no more.
+    #[default]
+    Launch,
+    /// Warp slots.
+    Warps,
+    /// Block slots.
+    Blocks,
+    /// Registers.
+    Registers,
+    /// Shared memory.
+    SharedMemory,
+}
+
+/// Scheduler events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SchedulerStatistics {
+    /// Warps made active.
+    pub activations: u64,
+    /// Warps suspended.
+    pub suspensions: u64,
+    /// Of these, at a barrier.
+    pub barrier_suspensions: u64,
+    /// Results of short operations that landed after their warp's suspension.
+    pub results_after_suspension: u64,
+}
+
+/// Memory traffic of the SM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MemoryStatistics {
+    /// Warp instructions that accessed global, local or generic memory.
+    pub instructions: u64,
+    /// Transactions sent, after coalescing.
+    pub transactions: u64,
+    /// Bytes of these.
+    pub bytes: u64,
+    /// Warp instructions that accessed shared memory.
+    pub shared_instructions: u64,
+    /// Cycles the shared memory was busy.
+    pub shared_cycles: u64,
+    /// L1 hits and misses, in transactions; 0 without an L1.
+    pub l1: CacheStatistics,
+    /// L2 hits and misses, in transactions; 0 without an L2.
+    pub l2: CacheStatistics,
+    /// Bytes from and to DRAM, or through the fixed model.
+    pub dram_bytes: u64,
+}
+
+/// Hits and misses of one cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CacheStatistics {
+    /// Accesses that found their line.
+    pub hits: u64,
+    /// Accesses that found their line on its way.
+    pub merged_misses: u64,
+    /// Accesses that asked the next level.
+    pub misses: u64,
+    /// Dirty lines written back.
+    pub writebacks: u64,
+}
+
+/// Activity of one physical port of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PortActivity {
+    /// `instance.table.port`.
+    pub port: String,
+    /// Cycles in which the port was enabled.
+    pub cycles: u64,
+    /// Physical arrays touched in these cycles.
+    pub arrays: u64,
+}
+
+impl RegisterTraffic {
+    /// Fills in the percentages from the counts.
+    pub fn finish(&mut self) {
+        let avoided =
+            |all: u64, made: u64| (all > 0).then(|| 100.0 * (all as f64 - made as f64) / all as f64);
+        self.mrf_reads_avoided_percent = avoided(self.operands.reads, self.mrf.reads);
+        self.mrf_writes_avoided_percent = avoided(self.operands.writes, self.mrf.writes);
+    }
+}
