@@ -162,6 +162,21 @@ impl Operation {
             | Operation::Exit => false,
         }
     }
+
+    /// Whether it has an address in every active lane ([`WarpInstruction::addresses`]).
+    pub fn accesses_memory(self) -> bool {
+        match self {
+            Operation::Load(_) | Operation::Store(_) | Operation::Atomic(_) => true,
+            Operation::Alu
+            | Operation::Sfu
+            | Operation::Double
+            | Operation::Texture
+            | Operation::Barrier
+            | Operation::Fence
+            | Operation::Branch
+            | Operation::Exit => false,
+        }
+    }
 }
 
 /// The shape of one launch.

@@ -1,0 +1,4 @@
+//! Tests of the trace readers and writers as a whole.
+
+mod container;
+mod synthetic;
