@@ -14,7 +14,9 @@
 //! - a combinational read sees the row as it was before this cycle's updates. Its enable does not change
 //!   the value; it says in which cycles the port is used, which is what activity and energy count;
 //! - a clocked read captures in cycles where its enable is 1 and holds its value otherwise;
-//! - an empty priority encode gives index 0.
+//! - an empty priority encode gives index 0;
+//! - under reset, registers with a reset value take it and all valid bits become 0; rows, captured reads
+//!   and registers without reset change as in any other cycle.
 
 use super::bits::Bits;
 

@@ -1,1 +1,204 @@
 //! Runs an elaborated netlist cycle by cycle.
+//!
+//! [`flatten`] inlines the hierarchy, [`plan`] levelises it into a program over one arena of 64-bit words,
+//! and an [`Engine`] runs that program: [`Interpreter`] is the reference. Everything but `step` is shared
+//! through [`State`], so another way to run a [`plan::Plan`] implements three methods.
+//!
+//! Two-state: registers without reset, captured reads and table rows start from a seed; registers with a
+//! reset value start at it and valid bits start at 0, as after a reset.
+
+pub mod activity;
+mod error;
+pub mod flatten;
+mod interpreter;
+pub mod ops;
+pub mod plan;
+mod state;
+pub mod vcd;
+pub mod waves;
+
+use num_bigint::BigUint;
+
+pub use activity::{ActivityCount, ActivityHandle, ActivityReport};
+pub use error::{EngineError, Violation};
+pub use interpreter::Interpreter;
+pub(crate) use plan::is_within;
+pub use plan::{InPort, OutPort, Scope, Signal};
+pub use state::{Snapshot, State};
+
+/// How a netlist is prepared for running.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Fills state that has no reset value. Nothing meaningful depends on it.
+    pub seed: u64,
+    /// Values that can be read besides the outputs.
+    pub observe: Observe,
+    /// Whether invariants are evaluated; see [`Engine::violation`].
+    pub check_invariants: bool,
+    /// Whether bits that change are counted per register.
+    pub count_toggles: bool,
+}
+
+impl Default for Options {
+    /// For production: ports, registers and tables observed, nothing checked.
+    fn default() -> Options {
+        Options { seed: 0, observe: Observe::State, check_invariants: false, count_toggles: false }
+    }
+}
+
+impl Options {
+    /// For tests: everything observed, counted and checked.
+    pub fn checked() -> Options {
+        Options { seed: 0, observe: Observe::All, check_invariants: true, count_toggles: true }
+    }
+}
+
+/// Which signals keep a readable value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Observe {
+    /// Every port, register and named signal.
+    All,
+    /// Ports of the outermost circuit, registers and tables.
+    State,
+    /// As `State`, and everything in these circuits and below, by path (`bank0.arbiter`; `""` is the top).
+    Scopes(Vec<String>),
+}
+
+/// Something that runs a circuit.
+///
+/// A cycle is: set inputs, [`step`](Engine::step), get outputs. Inputs keep their value until set again.
+pub trait Engine {
+    /// What the engine works on.
+    fn state(&self) -> &State;
+
+    /// What the engine works on.
+    fn state_mut(&mut self) -> &mut State;
+
+    /// Runs one cycle: settles the circuit under the current inputs. All values can then be read as they
+    /// are before the clock edge that ends the cycle; the edge takes effect when the next cycle begins.
+    fn step(&mut self);
+
+    /// An input of the outermost circuit.
+    fn input(&self, name: &str) -> Result<InPort, EngineError> {
+        self.state().plan().input(name)
+    }
+
+    /// An output of the outermost circuit.
+    fn output(&self, name: &str) -> Result<OutPort, EngineError> {
+        self.state().plan().output(name)
+    }
+
+    /// Any observed signal by path (`bank0.arbiter.grant`, a register with its `_q`).
+    fn probe(&self, path: &str) -> Result<OutPort, EngineError> {
+        self.state().plan().probe(path)
+    }
+
+    /// Sets the reset for the cycles to come.
+    fn set_reset(&mut self, reset: bool) {
+        self.state_mut().set_reset(reset);
+    }
+
+    /// Sets an input of up to 64 bits. Bits above the port's width are dropped; a debug build refuses them.
+    fn set(&mut self, port: InPort, value: u64) {
+        self.state_mut().set_words(port, &[value]);
+    }
+
+    /// Sets an input from 64-bit words, lowest first; missing words are 0. Bits above the port's width are
+    /// dropped; a debug build refuses them.
+    fn set_words(&mut self, port: InPort, words: &[u64]) {
+        self.state_mut().set_words(port, words);
+    }
+
+    /// Sets an input from 32-bit lanes, lane 0 lowest; missing lanes are 0.
+    fn set_lanes(&mut self, port: InPort, lanes: &[u32]) {
+        self.state_mut().set_lanes(port, lanes);
+    }
+
+    /// Sets an input of any width.
+    fn set_big(&mut self, port: InPort, value: &BigUint) {
+        self.state_mut().set_words(port, &value.to_u64_digits());
+    }
+
+    /// Low 64 bits of a value.
+    fn get(&self, port: OutPort) -> u64 {
+        self.state().words(port)[0]
+    }
+
+    /// All words of a value, lowest first.
+    fn get_words(&self, port: OutPort) -> &[u64] {
+        self.state().words(port)
+    }
+
+    /// 32-bit lane `lane` of a value; 0 beyond its width.
+    fn lane(&self, port: OutPort, lane: usize) -> u32 {
+        let word = self.state().words(port).get(lane / 2).copied().unwrap_or(0);
+        (word >> (32 * (lane % 2))) as u32
+    }
+
+    /// A value of any width.
+    fn get_big(&self, port: OutPort) -> BigUint {
+        self.state().big(port)
+    }
+
+    /// Whether an output's qualifier (`valid_when`) holds; true for an output without one.
+    fn is_meaningful(&self, port: OutPort) -> bool {
+        self.state().is_meaningful(port)
+    }
+
+    /// Value of an observed signal, found by path; for tests.
+    fn peek(&self, path: &str) -> Result<BigUint, EngineError> {
+        Ok(self.get_big(self.probe(path)?))
+    }
+
+    /// A field of a table's row, found by the table's path; for tests.
+    fn peek_row(&self, table: &str, row: u32, field: &str) -> Result<BigUint, EngineError> {
+        self.state().peek_row(table, row, field)
+    }
+
+    /// Signals that can be probed, in hierarchical order.
+    fn signals(&self) -> &[Signal] {
+        &self.state().plan().signals
+    }
+
+    /// Cycles run.
+    fn cycle(&self) -> u64 {
+        self.state().cycle()
+    }
+
+    /// A copy of all state, inputs and counters included.
+    fn snapshot(&self) -> Snapshot {
+        self.state().snapshot()
+    }
+
+    /// Returns to a snapshot taken of the same circuit under the same options.
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<(), EngineError> {
+        self.state_mut().restore(snapshot)
+    }
+
+    /// What every table port and register did since the start or the last [`reset_activity`].
+    ///
+    /// [`reset_activity`]: Engine::reset_activity
+    fn activity(&self) -> ActivityReport {
+        self.state().activity()
+    }
+
+    /// A table port's counter, by the table's path and the port's name (`bank0.rows.read`).
+    fn activity_handle(&self, path: &str) -> Result<ActivityHandle, EngineError> {
+        self.state().plan().activity_handle(path)
+    }
+
+    /// Reads one counter.
+    fn activity_count(&self, handle: ActivityHandle) -> ActivityCount {
+        self.state().activity_count(handle)
+    }
+
+    /// Sets all activity counters to 0.
+    fn reset_activity(&mut self) {
+        self.state_mut().reset_activity();
+    }
+
+    /// The first invariant that did not hold, if invariants are checked.
+    fn violation(&self) -> Option<Violation> {
+        self.state().violation()
+    }
+}

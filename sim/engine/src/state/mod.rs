@@ -1,0 +1,256 @@
+//! What a running circuit holds: the arena, inputs for the next cycle, counters. Clock edges are applied
+//! here; settling the circuit in between is the engine's part.
+
+mod tables;
+
+use std::sync::Arc;
+
+use num_bigint::BigUint;
+
+use crate::activity::Counters;
+use crate::ops::mask;
+use crate::plan::{InPort, OutPort, Plan, RegisterEdge};
+use crate::{ActivityCount, ActivityHandle, ActivityReport, EngineError, Options, Violation};
+
+/// A circuit's plan and all its values.
+///
+/// The edge that ends a cycle is applied when the next one begins, so that in between everything can be
+/// read as it was in the cycle.
+#[derive(Clone, Debug)]
+pub struct State {
+    plan: Arc<Plan>,
+    seed: u64,
+    held: Held,
+}
+
+/// All that changes as a circuit runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Held {
+    arena: Vec<u64>,
+    /// Inputs of the next cycle.
+    inputs: Vec<u64>,
+    /// Reset of the next cycle, and of the one settled.
+    next_reset: bool,
+    reset: bool,
+    cycle: u64,
+    counters: Counters,
+    /// Index into [`Plan::invariants`], and the cycle.
+    violation: Option<(usize, u64)>,
+}
+
+/// All state of a circuit at one time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    circuit: String,
+    held: Held,
+}
+
+impl State {
+    /// The initial state of a plan.
+    pub fn new(plan: Arc<Plan>, options: &Options) -> State {
+        let mut arena = vec![0; plan.arena_words as usize];
+        arena[..plan.constants.len()].copy_from_slice(&plan.constants);
+        for fill in &plan.fills {
+            let mut left = fill.width;
+            for (index, word) in (0..).zip(&mut arena[fill.offset as usize..]) {
+                *word = scramble(scramble(options.seed ^ fill.key) ^ index) & mask(left.min(64));
+                if left <= 64 {
+                    break;
+                }
+                left -= 64;
+            }
+        }
+        plan.registers.iter().for_each(|edge| reset_register(&mut arena, edge));
+        let held = Held {
+            arena,
+            inputs: vec![0; plan.inputs.len()],
+            next_reset: false,
+            reset: false,
+            cycle: 0,
+            counters: Counters::new(&plan),
+            violation: None,
+        };
+        State { plan, seed: options.seed, held }
+    }
+
+    /// The plan it runs.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Seed of the state without reset.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Begins a cycle: applies the clock edge of the cycle before and takes the inputs.
+    pub fn begin_cycle(&mut self) {
+        let (plan, held) = (&*self.plan, &mut self.held);
+        if held.cycle > 0 {
+            tables::apply_updates(plan, &mut held.arena);
+            if held.reset {
+                apply_reset(plan, &mut held.arena);
+            } else {
+                apply_registers(&plan.registers, &mut held.arena);
+            }
+            apply_registers(&plan.captures, &mut held.arena);
+        }
+        held.reset = held.next_reset;
+        held.arena[plan.inputs.start as usize..plan.inputs.end as usize].copy_from_slice(&held.inputs);
+    }
+
+    /// The plan and the arena, to settle the circuit.
+    pub fn settling(&mut self) -> (&Plan, &mut [u64]) {
+        (&self.plan, &mut self.held.arena)
+    }
+
+    /// Ends a cycle that has settled: counts activity and checks invariants.
+    pub fn end_cycle(&mut self) {
+        let (plan, held) = (&*self.plan, &mut self.held);
+        if !held.reset {
+            held.counters.count(plan, &held.arena);
+            if held.violation.is_none() {
+                let failed =
+                    |invariant: &crate::plan::CheckedInvariant| held.arena[invariant.condition as usize] == 0;
+                held.violation = plan.invariants.iter().position(failed).map(|index| (index, held.cycle));
+            }
+        }
+        held.cycle += 1;
+    }
+
+    pub(crate) fn set_reset(&mut self, reset: bool) {
+        self.held.next_reset = reset;
+    }
+
+    /// Whether the cycle last settled was under reset.
+    pub fn is_reset(&self) -> bool {
+        self.held.reset
+    }
+
+    pub(crate) fn set_words(&mut self, port: InPort, words: &[u64]) {
+        let place = self.input_words(port.width, port.offset);
+        debug_assert!(words.iter().skip(place.len()).all(|&word| word == 0), "value too wide for its port");
+        let (given, rest) = place.split_at_mut(words.len().min(place.len()));
+        given.copy_from_slice(&words[..given.len()]);
+        rest.fill(0);
+        trim_input(place, port.width);
+    }
+
+    pub(crate) fn set_lanes(&mut self, port: InPort, lanes: &[u32]) {
+        let place = self.input_words(port.width, port.offset);
+        debug_assert!(lanes.len() <= 2 * place.len(), "more lanes than the port has");
+        for (index, word) in place.iter_mut().enumerate() {
+            let lane = |index: usize| u64::from(lanes.get(index).copied().unwrap_or(0));
+            *word = lane(2 * index) | lane(2 * index + 1) << 32;
+        }
+        trim_input(place, port.width);
+    }
+
+    fn input_words(&mut self, width: u32, offset: u32) -> &mut [u64] {
+        &mut self.held.inputs[offset as usize..][..width.div_ceil(64) as usize]
+    }
+
+    pub(crate) fn words(&self, port: OutPort) -> &[u64] {
+        &self.held.arena[port.offset as usize..][..port.width.div_ceil(64) as usize]
+    }
+
+    pub(crate) fn big(&self, port: OutPort) -> BigUint {
+        let halves = self.words(port).iter().flat_map(|&word| [word as u32, (word >> 32) as u32]);
+        BigUint::new(halves.collect())
+    }
+
+    pub(crate) fn is_meaningful(&self, port: OutPort) -> bool {
+        self.held.arena[port.valid as usize] != 0
+    }
+
+    pub(crate) fn peek_row(&self, table: &str, row: u32, field: &str) -> Result<BigUint, EngineError> {
+        Ok(self.big(self.plan.row(table, row, field)?))
+    }
+
+    pub(crate) fn cycle(&self) -> u64 {
+        self.held.cycle
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot { circuit: self.plan.circuit.clone(), held: self.held.clone() }
+    }
+
+    pub(crate) fn restore(&mut self, snapshot: &Snapshot) -> Result<(), EngineError> {
+        let fits = snapshot.circuit == self.plan.circuit
+            && snapshot.held.arena.len() == self.held.arena.len()
+            && snapshot.held.inputs.len() == self.held.inputs.len()
+            && snapshot.held.arena.starts_with(&self.plan.constants);
+        if !fits {
+            return Err(EngineError::ForeignSnapshot { circuit: self.plan.circuit.clone() });
+        }
+        self.held.clone_from(&snapshot.held);
+        Ok(())
+    }
+
+    pub(crate) fn activity(&self) -> ActivityReport {
+        self.held.counters.report(&self.plan)
+    }
+
+    pub(crate) fn activity_count(&self, handle: ActivityHandle) -> ActivityCount {
+        self.held.counters.port(handle)
+    }
+
+    pub(crate) fn reset_activity(&mut self) {
+        self.held.counters = Counters::new(&self.plan);
+    }
+
+    pub(crate) fn violation(&self) -> Option<Violation> {
+        let (index, cycle) = self.held.violation?;
+        Some(Violation { path: self.plan.invariants[index].path.clone(), cycle })
+    }
+}
+
+fn trim_input(place: &mut [u64], width: u32) {
+    if !width.is_multiple_of(64)
+        && let Some(last) = place.last_mut()
+    {
+        debug_assert!(*last <= mask(width % 64), "value too wide for its port");
+        *last &= mask(width % 64);
+    }
+}
+
+fn apply_registers(edges: &[RegisterEdge], arena: &mut [u64]) {
+    for edge in edges {
+        if arena[edge.enable as usize] != 0 {
+            move_words(arena, edge.next, edge.q, edge.n);
+        }
+    }
+}
+
+/// Registers with a reset value take it; the others change as always. All valid bits become 0.
+fn apply_reset(plan: &Plan, arena: &mut [u64]) {
+    for edge in &plan.registers {
+        match edge.reset {
+            Some(_) => reset_register(arena, edge),
+            None => apply_registers(std::slice::from_ref(edge), arena),
+        }
+    }
+    arena[plan.valids.start as usize..plan.valids.end as usize].fill(0);
+}
+
+fn reset_register(arena: &mut [u64], edge: &RegisterEdge) {
+    if let Some(reset) = edge.reset {
+        move_words(arena, reset, edge.q, edge.n);
+    }
+}
+
+#[inline]
+fn move_words(arena: &mut [u64], from: u32, to: u32, n: u32) {
+    match n {
+        1 => arena[to as usize] = arena[from as usize],
+        n => arena.copy_within(from as usize..(from + n) as usize, to as usize),
+    }
+}
+
+/// Spreads a number over 64 bits (the finaliser of splitmix64).
+pub(crate) fn scramble(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
