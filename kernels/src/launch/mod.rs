@@ -1,1 +1,270 @@
-//! Launch files: entry, grid, block, arguments, buffers.
+//! Launch files: how the kernels of a PTX file are run (`docs/launch-files.md`).
+//!
+//! A launch file declares named sizes, buffers with their contents, and a sequence of steps: kernel launches,
+//! loops of them, and what a host program would do between them. [`LaunchFile`] is the parsed file, still in
+//! expressions; [`Sequence`] walks through its steps for one size.
+
+mod compare;
+mod element;
+mod error;
+mod expression;
+mod fill;
+mod parse;
+mod sequence;
+mod toml_value;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use compare::{CheckReport, Mismatch, Tolerance, compare};
+pub use element::{ElementType, Number};
+pub use error::{LaunchError, Origin, suggest};
+pub use expression::{Expression, Variables};
+pub use fill::contents;
+pub use sequence::{ArgumentValue, HostMemory, Planned, Sequence};
+
+/// Most bytes that a launch file may have.
+pub const MAX_FILE_BYTES: u64 = 1 << 20;
+/// Most bytes that the buffers of one run may have together.
+pub const MAX_BUFFER_BYTES: u64 = 1 << 30;
+/// Most threads of a block.
+pub const MAX_BLOCK_THREADS: i64 = 1024;
+/// Most bytes of dynamic shared memory a block.
+pub const MAX_DYNAMIC_SHARED_BYTES: i64 = 227 << 10;
+/// Most steps of one run, every repetition counted.
+pub const MAX_STEPS: u64 = 1_000_000;
+/// The size that is used when none is named.
+pub const DEFAULT_SIZE: &str = "default";
+
+/// A parsed launch file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaunchFile {
+    /// Where it was read from; relative paths in it start in its folder.
+    pub path: PathBuf,
+    /// What the kernels do, in a line.
+    pub description: String,
+    /// The PTX file it names, if it does. Otherwise: the launch file's own name with `.ptx`.
+    pub ptx: Option<PathBuf>,
+    /// Names of the sizes and the variables of each, in the order of the file. All have the same variables.
+    pub sizes: Vec<(String, Variables)>,
+    /// Buffers in device memory, in the order of the file.
+    pub buffers: Vec<Buffer>,
+    /// What is run.
+    pub steps: Arc<[Step]>,
+}
+
+/// A buffer in device memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Buffer {
+    /// Where it is declared.
+    pub origin: Origin,
+    /// Its name.
+    pub name: String,
+    /// Type of its elements.
+    pub element: ElementType,
+    /// Elements.
+    pub length: Expression,
+    /// What it holds at first.
+    pub fill: Fill,
+    /// Elements that are different, later ones on top.
+    pub patches: Vec<Patch>,
+    /// The `.const` or `.global` variable of the PTX file that it is, if it is not allocated.
+    pub symbol: Option<String>,
+    /// Whether it is a result, and how it is compared.
+    pub result: Option<ResultCheck>,
+}
+
+/// What a buffer, or a part of it, holds at first.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fill {
+    /// Zeros.
+    Zeros,
+    /// One value.
+    Constant(Scalar),
+    /// `start`, `start + step`, `start + 2 step`, …
+    Iota {
+        /// The first value.
+        start: Scalar,
+        /// From one value to the next.
+        step: Scalar,
+    },
+    /// Independent uniform values from `low` to `high`, both possible.
+    Random {
+        /// Seed of the generator.
+        seed: u64,
+        /// Least value.
+        low: Scalar,
+        /// Greatest value.
+        high: Scalar,
+    },
+    /// Running sums of random integers: 0, then each `low` to `high` more than the one before. Row offsets of
+    /// a sparse matrix or a graph.
+    Cumulative {
+        /// Seed of the generator.
+        seed: u64,
+        /// Least difference.
+        low: Scalar,
+        /// Greatest difference.
+        high: Scalar,
+    },
+    /// The values themselves, as many as there are elements.
+    Values(Vec<Scalar>),
+    /// Raw little-endian elements in a file, as many as there are elements.
+    File(PathBuf),
+}
+
+/// Elements `first`, `first + every`, … of a buffer, `count` of them, with contents of their own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Patch {
+    /// Where it is declared.
+    pub origin: Origin,
+    /// Index of the first element.
+    pub first: Expression,
+    /// From one index to the next.
+    pub every: Expression,
+    /// Elements.
+    pub count: Expression,
+    /// What they hold.
+    pub fill: Fill,
+}
+
+/// A number in a launch file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scalar {
+    /// An integer, possibly an expression.
+    Integer(Expression),
+    /// A real number.
+    Real(Origin, f64),
+}
+
+/// How a result buffer is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResultCheck {
+    /// How far it may be off.
+    pub tolerance: Tolerance,
+    /// Raw little-endian elements that are expected, if the launch file names a file of them.
+    pub expected: Option<PathBuf>,
+}
+
+/// A step of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// A kernel launch.
+    Launch(Box<LaunchStep>),
+    /// `body` for `variable` = `from`, `from + by`, … while it is less than `to`.
+    For {
+        /// The loop's variable.
+        variable: String,
+        /// Its first value.
+        from: Expression,
+        /// The first value that it does not get.
+        to: Expression,
+        /// From one value to the next, at least 1.
+        by: Expression,
+        /// The loop's steps.
+        body: Arc<[Step]>,
+    },
+    /// `body` once, then again as long as a buffer has an element that is not zero.
+    RepeatWhile {
+        /// Where it stands.
+        origin: Origin,
+        /// The buffer's index.
+        buffer: usize,
+        /// Most repetitions; more is an error.
+        at_most: Expression,
+        /// The loop's steps.
+        body: Arc<[Step]>,
+    },
+    /// Gives a buffer its first contents again.
+    Fill {
+        /// The buffer's index.
+        buffer: usize,
+    },
+    /// Exchanges two buffers' names, as a host program exchanges pointers.
+    Swap {
+        /// Where it stands.
+        origin: Origin,
+        /// The buffers' indices.
+        buffers: [usize; 2],
+    },
+    /// Copies one buffer to another of the same type and length.
+    Copy {
+        /// Where it stands.
+        origin: Origin,
+        /// The source's index.
+        from: usize,
+        /// The destination's index.
+        to: usize,
+    },
+}
+
+/// A kernel launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaunchStep {
+    /// Where it stands.
+    pub origin: Origin,
+    /// The kernel's name in the PTX file; may be left out when the file has only one kernel.
+    pub entry: Option<String>,
+    /// Blocks in x, y, z.
+    pub grid: [Expression; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [Expression; 3],
+    /// Bytes of dynamic shared memory a block.
+    pub dynamic_shared_bytes: Expression,
+    /// Arguments in the order of the kernel's parameters.
+    pub arguments: Vec<Argument>,
+}
+
+/// An argument of a launch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// The address of a buffer.
+    Buffer(usize),
+    /// A number.
+    Scalar(ElementType, Scalar),
+}
+
+impl LaunchFile {
+    /// Reads and parses a file.
+    pub fn read(path: &Path) -> Result<Self, LaunchError> {
+        let text = read_bounded(path)?;
+        Self::parse(path, &text)
+    }
+
+    /// Parses the text of a launch file; `path` is for messages and relative paths.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, LaunchError> {
+        parse::launch_file(path, text)
+    }
+
+    /// The variables of a size; an unknown name is an error that lists the near ones.
+    pub fn size(&self, name: &str) -> Result<&Variables, LaunchError> {
+        let found = self.sizes.iter().find(|(known, _)| known == name);
+        found.map(|(_, variables)| variables).ok_or_else(|| {
+            let near = suggest(name, self.sizes.iter().map(|(known, _)| known.as_str()));
+            Origin::of_file(&self.path).error(format!("no size `{name}`{near}"))
+        })
+    }
+
+    /// Path of the PTX file: as named, relative to the launch file, or the launch file's name with `.ptx`.
+    pub fn ptx_path(&self) -> PathBuf {
+        match &self.ptx {
+            Some(named) => self.folder().join(named),
+            None => self.path.with_extension("ptx"),
+        }
+    }
+
+    /// The folder where relative paths start.
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+}
+
+fn read_bounded(path: &Path) -> Result<String, LaunchError> {
+    let origin = Origin::of_file(path);
+    let failed = |error: std::io::Error| origin.error(format!("cannot be read: {error}"));
+    let bytes = std::fs::metadata(path).map_err(failed)?.len();
+    if bytes > MAX_FILE_BYTES {
+        return Err(origin.error(format!("{bytes} bytes long; at most {MAX_FILE_BYTES} are accepted")));
+    }
+    std::fs::read_to_string(path).map_err(failed)
+}

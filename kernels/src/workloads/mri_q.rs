@@ -1,0 +1,26 @@
+//! The Q matrix in double precision.
+
+use std::f64::consts::TAU;
+
+use super::reference::{Inputs, Outputs};
+
+pub(super) fn reference(inputs: &Inputs) -> Outputs {
+    let samples = inputs.size("samples");
+    let [kx, ky, kz] = ["kx", "ky", "kz"].map(|name| inputs.doubles(name));
+    let [x, y, z] = ["x", "y", "z"].map(|name| inputs.doubles(name));
+    let (phi_real, phi_imaginary) = (inputs.doubles("phi_real"), inputs.doubles("phi_imaginary"));
+
+    let mut magnitude = inputs.doubles("magnitude");
+    for k in 0..samples {
+        magnitude[k] = phi_real[k].powi(2) + phi_imaginary[k].powi(2);
+    }
+    let q = |part: fn(f64) -> f64| -> Vec<f64> {
+        let angle = |voxel: usize, k: usize| TAU * (kx[k] * x[voxel] + ky[k] * y[voxel] + kz[k] * z[voxel]);
+        let sum = |voxel| (0..samples).map(|k| magnitude[k] * part(angle(voxel, k))).sum();
+        (0..x.len()).map(sum).collect()
+    };
+    Outputs::default()
+        .doubles("magnitude", &magnitude)
+        .doubles("q_real", &q(f64::cos))
+        .doubles("q_imaginary", &q(f64::sin))
+}

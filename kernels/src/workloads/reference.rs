@@ -1,0 +1,75 @@
+//! What a reference computes from and what it hands back.
+
+use std::collections::BTreeMap;
+
+use crate::launch::{LaunchError, Sequence, Variables, contents};
+
+/// The variables of a size, and the first contents of the buffers.
+pub(super) struct Inputs {
+    variables: Variables,
+    buffers: BTreeMap<String, Vec<u8>>,
+}
+
+impl Inputs {
+    pub(super) fn of(sequence: &Sequence) -> Result<Self, LaunchError> {
+        let file = sequence.file();
+        let mut buffers = BTreeMap::new();
+        for (buffer, &length) in file.buffers.iter().zip(sequence.lengths()) {
+            let bytes = contents(buffer, length, file.folder(), sequence.variables())?;
+            buffers.insert(buffer.name.clone(), bytes);
+        }
+        Ok(Inputs { variables: sequence.variables().clone(), buffers })
+    }
+
+    /// A variable of the size.
+    pub(super) fn size(&self, name: &str) -> usize {
+        let value =
+            self.variables.get(name).unwrap_or_else(|| panic!("the launch file has no variable {name}"));
+        usize::try_from(*value).expect("sizes are not negative")
+    }
+
+    /// A buffer of f32.
+    pub(super) fn floats(&self, name: &str) -> Vec<f32> {
+        self.words(name).map(f32::from_bits).collect()
+    }
+
+    /// A buffer of f32, as f64 for a reference in double precision.
+    pub(super) fn doubles(&self, name: &str) -> Vec<f64> {
+        self.words(name).map(|bits| f64::from(f32::from_bits(bits))).collect()
+    }
+
+    /// A buffer of s32.
+    pub(super) fn integers(&self, name: &str) -> Vec<i32> {
+        self.words(name).map(|bits| bits as i32).collect()
+    }
+
+    fn words(&self, name: &str) -> impl Iterator<Item = u32> {
+        let bytes = self.buffers.get(name).unwrap_or_else(|| panic!("the launch file has no buffer {name}"));
+        bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+    }
+}
+
+/// Expected contents of the result buffers.
+#[derive(Default)]
+pub(super) struct Outputs(BTreeMap<&'static str, Vec<u8>>);
+
+impl Outputs {
+    pub(super) fn floats(mut self, name: &'static str, values: &[f32]) -> Self {
+        self.0.insert(name, values.iter().flat_map(|value| value.to_le_bytes()).collect());
+        self
+    }
+
+    pub(super) fn doubles(self, name: &'static str, values: &[f64]) -> Self {
+        let rounded: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+        self.floats(name, &rounded)
+    }
+
+    pub(super) fn integers(mut self, name: &'static str, values: &[i32]) -> Self {
+        self.0.insert(name, values.iter().flat_map(|value| value.to_le_bytes()).collect());
+        self
+    }
+
+    pub(super) fn take(&mut self, name: &str) -> Vec<u8> {
+        self.0.remove(name).unwrap_or_else(|| panic!("the reference computes no {name}"))
+    }
+}

@@ -1,0 +1,287 @@
+//! Launch files: what they say is what is planned, and every mistake is named.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use warpfile_kernels::launch::{ArgumentValue, HostMemory, LaunchFile, MAX_STEPS, Planned, Sequence};
+use warpfile_kernels::workloads;
+
+/// Host memory without a device behind it.
+#[derive(Default)]
+struct Buffers(Vec<Vec<u8>>);
+
+impl HostMemory for Buffers {
+    fn read(&self, buffer: usize) -> Result<Vec<u8>, String> {
+        Ok(self.0[buffer].clone())
+    }
+
+    fn write(&mut self, buffer: usize, bytes: &[u8]) -> Result<(), String> {
+        if self.0.len() <= buffer {
+            self.0.resize(buffer + 1, Vec::new());
+        }
+        self.0[buffer] = bytes.to_vec();
+        Ok(())
+    }
+}
+
+fn parse(text: &str) -> Result<LaunchFile, String> {
+    LaunchFile::parse(Path::new("my/launch.toml"), text).map_err(|error| error.to_string())
+}
+
+fn start(text: &str) -> (Sequence, Buffers) {
+    let sequence = Sequence::new(Arc::new(parse(text).unwrap()), "default").unwrap();
+    let mut buffers = Buffers::default();
+    sequence.fill_all(&mut buffers).unwrap();
+    (sequence, buffers)
+}
+
+/// The error of a launch file that parses or runs into one.
+fn error(text: &str) -> String {
+    let run = |file: LaunchFile| -> Result<(), String> {
+        let text = |error: warpfile_kernels::launch::LaunchError| error.to_string();
+        let mut sequence = Sequence::new(Arc::new(file), "default").map_err(text)?;
+        let mut buffers = Buffers::default();
+        sequence.fill_all(&mut buffers).map_err(text)?;
+        while sequence.next(&mut buffers).map_err(text)?.is_some() {}
+        Ok(())
+    };
+    parse(text).and_then(run).unwrap_err()
+}
+
+fn words(bytes: &[u8]) -> Vec<i32> {
+    bytes.chunks_exact(4).map(|word| i32::from_le_bytes(word.try_into().unwrap())).collect()
+}
+
+fn scalar(planned: &Planned, index: usize) -> i32 {
+    match &planned.arguments[index] {
+        ArgumentValue::Scalar(bytes) => words(bytes)[0],
+        ArgumentValue::Buffer(_) => panic!("argument {index} is a buffer"),
+    }
+}
+
+#[test]
+fn buffers_are_filled_as_declared() {
+    let (_, buffers) = start(
+        r#"
+        [buffers]
+        iota = { type = "s32", length = 4, fill = { iota = { start = 5, step = -2 } } }
+        values = { type = "s32", length = 2, fill = { values = [7, -7] } }
+        patched = { type = "s32", length = 7, fill = { constant = 1 }, patches = [
+            { first = 1, every = 2, count = 3, fill = { iota = { start = 10, step = 1 } } },
+            { first = 6, fill = "zeros" },
+        ] }
+        offsets = { type = "s32", length = 100, fill = { cumulative = { seed = 3, low = 2, high = 5 } } }
+        random = { type = "s32", length = 1000, fill = { random = { seed = 4, low = -3, high = 3 } } }
+        [[steps]]
+        grid = 1
+        block = 1
+        "#,
+    );
+    assert_eq!(words(&buffers.0[0]), [5, 3, 1, -1]);
+    assert_eq!(words(&buffers.0[1]), [7, -7]);
+    assert_eq!(words(&buffers.0[2]), [1, 10, 1, 11, 1, 12, 0]);
+    let offsets = words(&buffers.0[3]);
+    assert_eq!(offsets[0], 0);
+    assert!(offsets.windows(2).all(|pair| (2..=5).contains(&(pair[1] - pair[0]))));
+    let random = words(&buffers.0[4]);
+    assert!((-3..=3).all(|value| random.contains(&value)));
+    assert!(random.iter().all(|value| (-3..=3).contains(value)));
+}
+
+#[test]
+fn loops_swaps_and_expressions_give_the_launches_in_order() {
+    let (mut sequence, mut buffers) = start(
+        r#"
+        [sizes]
+        default = { n = 100 }
+        [buffers]
+        a = { type = "s32", length = "n", fill = "zeros" }
+        b = { type = "s32", length = "n", fill = "zeros" }
+        [[steps]]
+        for = "i"
+        from = 1
+        to = 6
+        by = 2
+        [[steps.body]]
+        entry = "k"
+        grid = ["ceil_div(n, 32)", "i"]
+        block = [32, 2]
+        shared = "4 * n"
+        arguments = ["a", "b", { s32 = "i * i" }]
+        [[steps.body]]
+        swap = ["a", "b"]
+        "#,
+    );
+    let mut seen = Vec::new();
+    while let Some(planned) = sequence.next(&mut buffers).unwrap() {
+        assert_eq!(planned.entry.as_deref(), Some("k"));
+        assert_eq!(planned.block, [32, 2, 1]);
+        assert_eq!(planned.dynamic_shared_bytes, 400);
+        seen.push((planned.grid, planned.arguments[0].clone(), scalar(&planned, 2)));
+    }
+    let buffer = ArgumentValue::Buffer;
+    assert_eq!(seen, [([4, 1, 1], buffer(0), 1), ([4, 3, 1], buffer(1), 9), ([4, 5, 1], buffer(0), 25)]);
+    assert_eq!((sequence.bound(0), sequence.bound(1)), (1, 0));
+}
+
+#[test]
+fn a_repeated_body_runs_until_the_buffer_is_zero() {
+    let text = r#"
+        [buffers]
+        more = { type = "s32", length = 1, fill = "zeros" }
+        [[steps]]
+        repeat_while = "more"
+        at_most = 5
+        [[steps.body]]
+        fill = "more"
+        [[steps.body]]
+        grid = 1
+        block = 1
+        arguments = ["more"]
+    "#;
+    let launches_when_set_for = |rounds: usize| {
+        let (mut sequence, mut buffers) = start(text);
+        let mut launches = 0;
+        loop {
+            match sequence.next(&mut buffers) {
+                Ok(Some(_)) => launches += 1,
+                Ok(None) => return Ok(launches),
+                Err(error) => return Err(error.to_string()),
+            }
+            if launches <= rounds {
+                buffers.write(0, &1i32.to_le_bytes()).unwrap();
+            }
+        }
+    };
+    assert_eq!(launches_when_set_for(0), Ok(1));
+    assert_eq!(launches_when_set_for(3), Ok(4));
+    assert!(launches_when_set_for(9).unwrap_err().contains("`more` is still not zero after 5 repetitions"));
+}
+
+#[test]
+fn contents_come_from_a_file_of_the_right_length() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("data.bin"), [1u8, 0, 2, 0]).unwrap();
+    let path = folder.path().join("launch.toml");
+    let text = |length| {
+        format!(
+            "[buffers]\na = {{ type = 'u16', length = {length}, fill = {{ file = 'data.bin' }} }}\n\
+             [[steps]]\ngrid = 1\nblock = 1\n"
+        )
+    };
+    let fill = |length| {
+        std::fs::write(&path, text(length)).unwrap();
+        let sequence = Sequence::new(Arc::new(LaunchFile::read(&path).unwrap()), "default").unwrap();
+        let mut buffers = Buffers::default();
+        sequence.fill_all(&mut buffers).map(|()| buffers.0).map_err(|error| error.to_string())
+    };
+    assert_eq!(fill(2), Ok(vec![vec![1, 0, 2, 0]]));
+    assert!(fill(3).unwrap_err().contains("data.bin has 4 bytes; 3 elements of u16 are 6"));
+}
+
+#[test]
+fn mistakes_name_file_line_key_and_what_is_accepted() {
+    const STEPS: &str = "[[steps]]\ngrid = 1\nblock = 1\n";
+    let buffer = |rest: &str| format!("[buffers]\nab = {{ type = 'f32', length = 8, {rest} }}\n{STEPS}");
+    let step = |rest: &str| {
+        format!("[buffers]\nab = {{ type = 'f32', length = 8, fill = 'zeros' }}\n[[steps]]\n{rest}")
+    };
+    for (text, expected) in [
+        ("x = [".to_string(), "my/launch.toml:1: "),
+        (
+            "[buffer]\n".to_string() + STEPS,
+            "my/launch.toml:1: `buffer`: unknown key (did you mean `buffers`?)",
+        ),
+        ("description = 'none'".to_string(), "my/launch.toml: the key `steps` is missing"),
+        (buffer("fil = 'zeros'"), "my/launch.toml:2: `buffers.ab.fil`: unknown key (did you mean `fill`?)"),
+        (buffer("fill = 'ones'"), "`buffers.ab.fill`: the string \"ones\" where \"zeros\" or a table"),
+        (
+            buffer("fill = { random = { seed = -1, low = 0, high = 1 } }"),
+            "`buffers.ab.fill.random.seed`: the integer -1",
+        ),
+        (buffer("fill = { random = { seed = 1, low = 2.0, high = 1 } }"), "low is 2, more than high, 1"),
+        (buffer("fill = { values = [1, 2] }"), "2 values for 8 elements"),
+        (buffer("fill = { constant = inf }"), "where a finite number is expected"),
+        (
+            buffer("fill = 'zeros', patches = [{ first = 8, fill = 'zeros' }]"),
+            "`buffers.ab.patches[0].first`: 8; 0 to 7",
+        ),
+        (buffer("fill = 'zeros', result = 'same'"), "\"exact\" or a table"),
+        (buffer("fill = 'zeros', result = { relative = -1.0 }"), "a real number that is not negative"),
+        (buffer("fill = { file = 'nowhere.bin' }"), "my/nowhere.bin cannot be read"),
+        (
+            "[buffers]\nx = { type = 'i32', length = 1, fill = 'zeros' }\n".to_string() + STEPS,
+            "no type `i32`",
+        ),
+        (
+            "[buffers]\nx = { type = 's32', length = 'm', fill = 'zeros' }\n".to_string() + STEPS,
+            "no variable `m`",
+        ),
+        (
+            "[buffers]\nx = { type = 'f64', length = 999_999_999, fill = 'zeros' }\n".to_string() + STEPS,
+            "at most 1073741824",
+        ),
+        (
+            "[sizes]\ndefault = { n = 1 }\nbig = { m = 1 }\n".to_string() + STEPS,
+            "my/launch.toml:3: `sizes.big`: it has the variables m",
+        ),
+        ("[sizes]\nsmall = { n = 1 }\n".to_string() + STEPS, "no size `default` (there is `small`)"),
+        (step("block = 1"), "exactly one of the keys"),
+        (step("grid = 1"), "my/launch.toml:3: `steps[0]`: the key `block` is missing"),
+        (step("grid = 0\nblock = 1"), "my/launch.toml:4: `steps[0].grid`: 0; 1 to 2147483647 is accepted"),
+        (step("grid = 1\nblock = [64, 32]"), "a block of 2048 threads; at most 1024"),
+        (step("grid = 1\nblock = [1, 1, 1, 1]"), "4 extents; one to three"),
+        (
+            step("grid = 1\nblock = 1\narguments = ['ba']"),
+            "`steps[0].arguments[0]`: no buffer `ba` (there is `ab`)",
+        ),
+        (
+            step("grid = 1\nblock = 1\narguments = [5]"),
+            "the integer 5 where the name of a buffer or a typed number",
+        ),
+        (
+            step("grid = 1\nblock = 1\narguments = [{ s32 = 0.5 }]"),
+            "the number 0.5 where an integer, as s32 needs",
+        ),
+        (step("grid = 1\nblock = 1\narguments = [{ u8 = 300 }]"), "300 does not fit u8"),
+        (step("for = 'i'\nto = 2\nby = 0\nbody = []"), "`steps[0].by`: 0; 1 to"),
+        (step("for = 'i'\nto = 99_999_999\nbody = []"), "more than 1000000 steps"),
+        (step("swap = ['ab']"), "1 names where two buffers"),
+    ] {
+        let found = error(&text);
+        assert!(found.contains(expected), "{text}\ngives   {found}\nwithout {expected}");
+    }
+}
+
+#[test]
+fn an_endless_nest_of_loops_ends_in_an_error() {
+    let mut body = "{ fill = 'x' }".to_string();
+    for depth in 0..8 {
+        body = format!("{{ for = 'i{depth}', to = 100000, body = [{body}] }}");
+    }
+    let buffers = "[buffers]\nx = { type = 'u8', length = 1, fill = 'zeros' }\n";
+    let endless = error(&format!("steps = [{body}]\n{buffers}"));
+    assert!(endless.contains(&format!("more than {MAX_STEPS} steps")), "{endless}");
+    let deeper = format!("steps = [{{ for = 'j', to = 1, body = [{body}] }}]\n{buffers}");
+    assert!(error(&deeper).contains("nested more than 8 deep"));
+}
+
+#[test]
+fn every_workload_has_a_launch_file_with_the_three_sizes_and_a_result() {
+    for workload in workloads::list() {
+        let file = workload.launch_file().unwrap();
+        let sizes: Vec<&str> = file.sizes.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(sizes, ["tiny", "default", "large"], "{}", workload.name);
+        assert!(file.buffers.iter().any(|buffer| buffer.result.is_some()), "{}", workload.name);
+        assert!(!file.description.is_empty(), "{}", workload.name);
+        for size in sizes {
+            Sequence::new(Arc::new(file.clone()), size).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_unknown_workload_is_an_error_that_lists_near_names() {
+    let message = workloads::by_name("hotspots").unwrap_err().to_string();
+    assert_eq!(message, "no workload `hotspots` (did you mean `hotspot`?)");
+}

@@ -1,0 +1,3 @@
+//! Integration tests of the kernels crate.
+
+mod launch_files;

@@ -1,0 +1,43 @@
+// The part of CUDA C that the workloads use, declared for clang without a CUDA toolkit.
+//
+// `__syncthreads` is built into clang. Launch syntax and host code are left out: a launch.toml says how the kernels run. Transcendentals are the
+// hardware's approximations (what nvcc emits with -use_fast_math).
+
+#pragma once
+
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __launch_bounds__(threads) __attribute__((launch_bounds(threads)))
+
+#define WARPFILE_INDEX(type, name, reg)                                                                     \
+    struct type {                                                                                           \
+        __declspec(property(get = get_x)) unsigned x;                                                       \
+        __declspec(property(get = get_y)) unsigned y;                                                       \
+        __declspec(property(get = get_z)) unsigned z;                                                       \
+        static inline __device__ unsigned get_x() { return __nvvm_read_ptx_sreg_##reg##_x(); }              \
+        static inline __device__ unsigned get_y() { return __nvvm_read_ptx_sreg_##reg##_y(); }              \
+        static inline __device__ unsigned get_z() { return __nvvm_read_ptx_sreg_##reg##_z(); }              \
+    };                                                                                                      \
+    extern const __device__ type name;
+
+WARPFILE_INDEX(ThreadIndex, threadIdx, tid)
+WARPFILE_INDEX(BlockIndex, blockIdx, ctaid)
+WARPFILE_INDEX(BlockShape, blockDim, ntid)
+WARPFILE_INDEX(GridShape, gridDim, nctaid)
+
+#undef WARPFILE_INDEX
+
+static inline __device__ int min(int a, int b) { return a < b ? a : b; }
+static inline __device__ int max(int a, int b) { return a > b ? a : b; }
+
+static inline __device__ float fabsf(float x) { return __builtin_fabsf(x); }
+static inline __device__ float sqrtf(float x) { return __nvvm_sqrt_rn_f(x); }
+static inline __device__ float rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); }
+static inline __device__ float sinf(float x) { return __nvvm_sin_approx_f(x); }
+static inline __device__ float cosf(float x) { return __nvvm_cos_approx_f(x); }
+// e^x = 2^(x log2 e), ln x = log2 x ln 2.
+static inline __device__ float expf(float x) { return __nvvm_ex2_approx_f(x * 1.4426950408889634f); }
+static inline __device__ float logf(float x) { return __nvvm_lg2_approx_f(x) * 0.6931471805599453f; }
+static inline __device__ float __fdividef(float a, float b) { return __nvvm_div_approx_f(a, b); }
