@@ -4,4 +4,6 @@
 
 extern crate self as warpfile_hdl;
 
+pub mod library;
+pub mod parts;
 pub mod rtl;

@@ -62,6 +62,39 @@ impl Bits {
         self.words.get(index as usize / 64).is_some_and(|w| w >> (index % 64) & 1 == 1)
     }
 
+    /// Bits `low .. low + width`; zeros beyond the value's own width.
+    pub fn slice(&self, low: u32, width: u32) -> Bits {
+        let mut words: Vec<u64> = (0..words_for(width))
+            .map(|i| {
+                let word = i + low as usize / 64;
+                let at = |w: usize| self.words.get(w).copied().unwrap_or(0);
+                match low % 64 {
+                    0 => at(word),
+                    shift => at(word) >> shift | at(word + 1) << (64 - shift),
+                }
+            })
+            .collect();
+        if let (Some(last), rest @ 1..) = (words.last_mut(), width % 64) {
+            *last &= (1 << rest) - 1;
+        }
+        Bits { width, words }
+    }
+
+    /// Bitwise complement.
+    pub fn complement(&self) -> Bits {
+        Bits { width: self.width, words: self.words.iter().map(|w| !w).collect() }.slice(0, self.width)
+    }
+
+    /// Whether every bit is 0.
+    pub fn is_zero(&self) -> bool {
+        self.words.iter().all(|&w| w == 0)
+    }
+
+    /// Whether every bit is 1.
+    pub fn is_ones(&self) -> bool {
+        self.complement().is_zero()
+    }
+
     /// As a number.
     pub fn to_biguint(&self) -> BigUint {
         BigUint::from_slice(

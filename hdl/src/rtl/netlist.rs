@@ -124,7 +124,7 @@ pub struct SourceLine {
 }
 
 /// An operation. Operand widths are stated per variant; `w` is the node's own width.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// An input port.
     Input(PortId),

@@ -1,0 +1,123 @@
+//! Every circuit by name, for those who choose circuits and parameters at run time.
+
+use serde_json::{Map, Value};
+
+use crate::parts::{Fifo, RoundRobinArbiter};
+use crate::rtl::netlist::Netlist;
+use crate::rtl::{Circuit, ElaborationErrors, elaborate};
+
+/// All circuits, in the order of the folders.
+pub fn library() -> Vec<CircuitEntry> {
+    vec![
+        CircuitEntry::new(RoundRobinArbiter { requests: 4 }),
+        CircuitEntry::new(Fifo { depth: 8, width: 32 }),
+    ]
+}
+
+/// A circuit whose type is not known, with its default parameters.
+pub struct CircuitEntry {
+    /// Name of the circuit.
+    pub name: &'static str,
+    /// Its header: purpose, timing, source.
+    pub doc: &'static str,
+    /// Name and doc comment of each parameter, in declaration order.
+    pub parameters: &'static [(&'static str, &'static str)],
+    /// Default parameters, a JSON object.
+    pub defaults: Value,
+    elaborate: fn(Value) -> Result<Result<Netlist, ElaborationErrors>, serde_json::Error>,
+}
+
+/// Why a circuit of the library cannot be had with the parameters given.
+#[derive(Debug, thiserror::Error)]
+pub enum LibraryError {
+    /// Overrides that are not a table of names and values.
+    #[error("{circuit}: parameters are given as names with values, not as {found}")]
+    NotAnObject {
+        /// The circuit.
+        circuit: &'static str,
+        /// What was given.
+        found: Value,
+    },
+    /// A parameter the circuit does not have.
+    #[error("{circuit} has no parameter `{parameter}`; it has: {known}")]
+    UnknownParameter {
+        /// The circuit.
+        circuit: &'static str,
+        /// What was given.
+        parameter: String,
+        /// The parameters there are.
+        known: String,
+    },
+    /// A value of another type than the parameter's.
+    #[error("{circuit}: parameter `{parameter}` cannot be {value}: {reason}")]
+    WrongType {
+        /// The circuit.
+        circuit: &'static str,
+        /// The parameter.
+        parameter: String,
+        /// What was given.
+        value: Value,
+        /// What would be accepted.
+        reason: String,
+    },
+    /// The circuit does not elaborate.
+    #[error(transparent)]
+    Elaboration(#[from] ElaborationErrors),
+}
+
+impl CircuitEntry {
+    /// An entry whose defaults are the parameters of `circuit`.
+    pub fn new<C: Circuit>(circuit: C) -> CircuitEntry {
+        CircuitEntry {
+            name: C::NAME,
+            doc: C::DOC,
+            parameters: C::PARAMETERS,
+            // A parameter struct serialises; were it not to, every use of the entry says so.
+            defaults: serde_json::to_value(circuit).unwrap_or_default(),
+            elaborate: elaborate_value::<C>,
+        }
+    }
+
+    /// The circuit with its defaults, except for the parameters that the object `overrides` gives.
+    pub fn elaborate_with(&self, overrides: &Value) -> Result<Netlist, LibraryError> {
+        let circuit = self.name;
+        let Value::Object(overrides) = overrides else {
+            return Err(LibraryError::NotAnObject { circuit, found: overrides.clone() });
+        };
+        let mut value = self.defaults.clone();
+        for (parameter, new) in overrides {
+            if !self.parameters.iter().any(|(name, _)| name == parameter) {
+                let names: Vec<&str> = self.parameters.iter().map(|(name, _)| *name).collect();
+                let (parameter, known) = (parameter.clone(), names.join(", "));
+                return Err(LibraryError::UnknownParameter { circuit, parameter, known });
+            }
+            value[parameter] = new.clone();
+        }
+        match (self.elaborate)(value) {
+            Ok(netlist) => Ok(netlist?),
+            Err(error) => Err(self.wrong_type(overrides, &error)),
+        }
+    }
+
+    /// Which of `overrides` made the parameters unreadable, `error` says how.
+    fn wrong_type(&self, overrides: &Map<String, Value>, error: &serde_json::Error) -> LibraryError {
+        let unreadable = |(parameter, new): &(&String, &Value)| {
+            let mut value = self.defaults.clone();
+            value[parameter.as_str()] = (*new).clone();
+            (self.elaborate)(value).is_err()
+        };
+        let (parameter, value) = overrides
+            .iter()
+            .find(unreadable)
+            .map(|(parameter, value)| (parameter.clone(), value.clone()))
+            .unwrap_or_default();
+        LibraryError::WrongType { circuit: self.name, parameter, value, reason: error.to_string() }
+    }
+}
+
+/// Elaborates a `C` whose parameters are `value`, if they can be.
+fn elaborate_value<C: Circuit>(
+    value: Value,
+) -> Result<Result<Netlist, ElaborationErrors>, serde_json::Error> {
+    Ok(elaborate(&serde_json::from_value::<C>(value)?))
+}

@@ -1,0 +1,7 @@
+//! Small circuits that the others are made of.
+
+mod arbiter;
+mod fifo;
+
+pub use arbiter::{ArbiterIo, RoundRobinArbiter};
+pub use fifo::{Fifo, FifoIo};

@@ -1,0 +1,3 @@
+//! Tests of the construction core and of the library.
+
+mod library;
