@@ -6,31 +6,15 @@ use std::sync::Arc;
 use warpfile_kernels::launch::{ArgumentValue, HostMemory, LaunchFile, MAX_STEPS, Planned, Sequence};
 use warpfile_kernels::workloads;
 
-/// Host memory without a device behind it.
-#[derive(Default)]
-struct Buffers(Vec<Vec<u8>>);
-
-impl HostMemory for Buffers {
-    fn read(&self, buffer: usize) -> Result<Vec<u8>, String> {
-        Ok(self.0[buffer].clone())
-    }
-
-    fn write(&mut self, buffer: usize, bytes: &[u8]) -> Result<(), String> {
-        if self.0.len() <= buffer {
-            self.0.resize(buffer + 1, Vec::new());
-        }
-        self.0[buffer] = bytes.to_vec();
-        Ok(())
-    }
-}
+use crate::host_buffers::HostBuffers;
 
 fn parse(text: &str) -> Result<LaunchFile, String> {
     LaunchFile::parse(Path::new("my/launch.toml"), text).map_err(|error| error.to_string())
 }
 
-fn start(text: &str) -> (Sequence, Buffers) {
+fn start(text: &str) -> (Sequence, HostBuffers) {
     let sequence = Sequence::new(Arc::new(parse(text).unwrap()), "default").unwrap();
-    let mut buffers = Buffers::default();
+    let mut buffers = HostBuffers::default();
     sequence.fill_all(&mut buffers).unwrap();
     (sequence, buffers)
 }
@@ -40,7 +24,7 @@ fn error(text: &str) -> String {
     let run = |file: LaunchFile| -> Result<(), String> {
         let text = |error: warpfile_kernels::launch::LaunchError| error.to_string();
         let mut sequence = Sequence::new(Arc::new(file), "default").map_err(text)?;
-        let mut buffers = Buffers::default();
+        let mut buffers = HostBuffers::default();
         sequence.fill_all(&mut buffers).map_err(text)?;
         while sequence.next(&mut buffers).map_err(text)?.is_some() {}
         Ok(())
@@ -172,7 +156,7 @@ fn contents_come_from_a_file_of_the_right_length() {
     let fill = |length| {
         std::fs::write(&path, text(length)).unwrap();
         let sequence = Sequence::new(Arc::new(LaunchFile::read(&path).unwrap()), "default").unwrap();
-        let mut buffers = Buffers::default();
+        let mut buffers = HostBuffers::default();
         sequence.fill_all(&mut buffers).map(|()| buffers.0).map_err(|error| error.to_string())
     };
     assert_eq!(fill(2), Ok(vec![vec![1, 0, 2, 0]]));
@@ -284,4 +268,21 @@ fn every_workload_has_a_launch_file_with_the_three_sizes_and_a_result() {
 fn an_unknown_workload_is_an_error_that_lists_near_names() {
     let message = workloads::by_name("hotspots").unwrap_err().to_string();
     assert_eq!(message, "no workload `hotspots` (did you mean `hotspot`?)");
+}
+
+#[test]
+fn the_example_of_the_documentation_is_a_launch_file() {
+    let page = include_str!("../../docs/launch-files.md");
+    let (_, rest) = page.split_once("```toml\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let file = parse(example).unwrap();
+    assert_eq!(file.ptx_path(), Path::new("my/reduce.ptx"));
+    let mut sequence = Sequence::new(Arc::new(file), "large").unwrap();
+    let mut buffers = HostBuffers::default();
+    sequence.fill_all(&mut buffers).unwrap();
+    let first = sequence.next(&mut buffers).unwrap().unwrap();
+    assert_eq!((first.grid, first.block, first.dynamic_shared_bytes), ([1024, 1, 1], [256, 1, 1], 1024));
+    assert_eq!(scalar(&first, 2), 1 << 20);
+    assert_eq!(sequence.next(&mut buffers).unwrap().unwrap().grid, [1, 1, 1]);
+    assert_eq!(sequence.next(&mut buffers).unwrap(), None);
 }

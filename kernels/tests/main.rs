@@ -1,3 +1,5 @@
 //! Integration tests of the kernels crate.
 
+mod host_buffers;
 mod launch_files;
+mod workloads;

@@ -1,0 +1,21 @@
+//! Host memory without a device behind it.
+
+use warpfile_kernels::launch::HostMemory;
+
+/// Buffers as plain bytes.
+#[derive(Default)]
+pub struct HostBuffers(pub Vec<Vec<u8>>);
+
+impl HostMemory for HostBuffers {
+    fn read(&self, buffer: usize) -> Result<Vec<u8>, String> {
+        Ok(self.0[buffer].clone())
+    }
+
+    fn write(&mut self, buffer: usize, bytes: &[u8]) -> Result<(), String> {
+        if self.0.len() <= buffer {
+            self.0.resize(buffer + 1, Vec::new());
+        }
+        self.0[buffer] = bytes.to_vec();
+        Ok(())
+    }
+}
