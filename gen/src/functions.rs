@@ -1,0 +1,212 @@
+//! Operations that Verilog writes as a function with a loop.
+
+use std::collections::BTreeMap;
+
+use warpfile_hdl::rtl::netlist::NodeId;
+
+use crate::code::{Code, range};
+use crate::expr::{Text, number};
+use crate::module::ModuleWriter;
+
+/// Functions that a module has needed so far, by key.
+pub(crate) struct Functions {
+    known: BTreeMap<String, String>,
+    code: Code,
+}
+
+impl Functions {
+    /// Their text.
+    pub(crate) fn into_code(self) -> Code {
+        self.code
+    }
+}
+
+impl Default for Functions {
+    fn default() -> Functions {
+        Functions { known: BTreeMap::new(), code: Code::at_level(1) }
+    }
+}
+
+/// A function with one loop.
+struct Looped<'a> {
+    /// What it does, with the widths that tell it from its kin: `pop_count_64`.
+    key: String,
+    /// Bits of the result.
+    width: u32,
+    /// Arguments and their widths.
+    arguments: &'a [(&'static str, u32)],
+    /// Head of the loop over `i`.
+    head: String,
+    /// Statement of the loop; `$` stands for the result, `@value` for the argument `value`.
+    body: String,
+    /// Further local variable with its width, 0 at the start.
+    local: Option<(&'static str, u32)>,
+}
+
+fn upwards(count: u32) -> String {
+    format!("for (@i = 0; @i < {count}; @i = @i + 1)")
+}
+
+/// `bit` as a number of `width` bits.
+fn widened(bit: &str, width: u32) -> String {
+    if width == 1 { bit.to_string() } else { format!("{{{}, {bit}}}", number(width - 1, 0).whole()) }
+}
+
+impl ModuleWriter<'_> {
+    pub(crate) fn priority_encode(&mut self, a: NodeId, width: u32) -> Text {
+        let bits = self.width(a);
+        let value = self.value(a).whole();
+        if bits == 1 {
+            return number(width, 0);
+        }
+        let function = Looped {
+            key: format!("priority_encode_{bits}"),
+            width,
+            arguments: &[("value", bits)],
+            head: format!("for (@i = {}; @i >= 0; @i = @i - 1)", bits - 1),
+            body: format!("if (@value[@i]) $ = @i[{}:0];", width - 1),
+            local: None,
+        };
+        self.call(function, &[value])
+    }
+
+    pub(crate) fn pop_count(&mut self, a: NodeId, width: u32) -> Text {
+        let bits = self.width(a);
+        let value = self.value(a);
+        if bits == 1 {
+            return Text::atom(widened(&value.whole(), width));
+        }
+        let function = Looped {
+            key: format!("pop_count_{bits}"),
+            width,
+            arguments: &[("value", bits)],
+            head: upwards(bits),
+            body: format!("$ = $ + {};", widened("@value[@i]", width)),
+            local: None,
+        };
+        self.call(function, &[value.whole()])
+    }
+
+    pub(crate) fn prefix_count(&mut self, a: NodeId, width: u32) -> Text {
+        let bits = self.width(a);
+        let value = self.value(a).whole();
+        if bits == 1 {
+            return number(width, 0);
+        }
+        let lane = width / bits;
+        let function = Looped {
+            key: format!("prefix_count_{bits}x{lane}"),
+            width,
+            arguments: &[("value", bits)],
+            head: upwards(bits),
+            body: format!(
+                "begin $[{lane}*@i +: {lane}] = @below; @below = @below + {}; end",
+                widened("@value[@i]", lane)
+            ),
+            local: Some(("below", lane)),
+        };
+        self.call(function, &[value])
+    }
+
+    pub(crate) fn lane_select(&mut self, vector: NodeId, index: NodeId, width: u32) -> Text {
+        let (total, index_width) = (self.width(vector), self.width(index));
+        let lanes = total / width;
+        let vector = self.value(vector).whole();
+        let index = self.value(index);
+        if lanes == 1 {
+            let first = Text::infix(index, "==", number(index_width, 0));
+            return Text::conditional(first, Text::atom(vector), number(width, 0));
+        }
+        let every_index_is_a_lane = index_width < 32 && 1u32 << index_width == lanes;
+        if every_index_is_a_lane && width.is_power_of_two() {
+            let index = index.whole();
+            return Text::atom(match width {
+                1 => format!("{vector}[{index}]"),
+                _ => format!("{vector}[{{{index}, {}}} +: {width}]", number(width.ilog2(), 0).whole()),
+            });
+        }
+        let reachable = if index_width < 32 { lanes.min(1 << index_width) } else { lanes };
+        let lane = match index_width {
+            0..32 => format!("@i[{}:0]", index_width - 1),
+            32 => "@i".to_string(),
+            wider => format!("{{{}, @i}}", number(wider - 32, 0).whole()),
+        };
+        let function = Looped {
+            key: format!("lane_select_{lanes}x{width}_{index_width}"),
+            width,
+            arguments: &[("vector", total), ("index", index_width)],
+            head: upwards(reachable),
+            body: format!("if (@index == {lane}) $ = @vector[{width}*@i +: {width}];"),
+            local: None,
+        };
+        self.call(function, &[vector, index.whole()])
+    }
+
+    pub(crate) fn one_hot_select(&mut self, select: NodeId, vector: NodeId, width: u32) -> Text {
+        let lanes = self.width(select);
+        if lanes == 1 {
+            let select = self.value(select).whole();
+            let spread = if width == 1 { select } else { format!("{{{width}{{{select}}}}}") };
+            return Text::infix(self.value(vector), "&", Text::atom(spread));
+        }
+        if width == 1 {
+            return Text::reduction("|", self.infix(select, "&", vector));
+        }
+        let function = Looped {
+            key: format!("one_hot_select_{lanes}x{width}"),
+            width,
+            arguments: &[("select", lanes), ("vector", lanes * width)],
+            head: upwards(lanes),
+            body: format!("$ = $ | (@vector[{width}*@i +: {width}] & {{{width}{{@select[@i]}}}});"),
+            local: None,
+        };
+        let select = self.value(select).whole();
+        let vector = self.value(vector).whole();
+        self.call(function, &[select, vector])
+    }
+
+    fn call(&mut self, function: Looped, arguments: &[String]) -> Text {
+        let name = match self.functions.known.get(&function.key) {
+            Some(name) => name.clone(),
+            None => self.define(&function),
+        };
+        Text::atom(format!("{name}({})", arguments.join(", ")))
+    }
+
+    fn define(&mut self, function: &Looped) -> String {
+        let name = self.names.scope.fresh(&function.key);
+        let mut inside = format!("{} {}", function.head, function.body).replace('$', &name);
+        let counter = self.names.local("i");
+        let mut declarations = Vec::new();
+        let mut starts = vec![format!("{name} = {};", number(function.width, 0).whole())];
+        for &(argument, width) in function.arguments {
+            let local = self.names.local(argument);
+            inside = inside.replace(&format!("@{argument}"), &local);
+            declarations.push(format!("input {}{local};", range(width)));
+        }
+        if let Some((variable, width)) = function.local {
+            let local = self.names.local(variable);
+            inside = inside.replace(&format!("@{variable}"), &local);
+            declarations.push(format!("reg {}{local};", range(width)));
+            starts.push(format!("{local} = {};", number(width, 0).whole()));
+        }
+        inside = inside.replace("@i", &counter);
+        declarations.push(format!("integer {counter};"));
+
+        let code = &mut self.functions.code;
+        code.line(&format!("function {}{name};", range(function.width)));
+        code.indent();
+        declarations.iter().for_each(|line| code.line(line));
+        code.line("begin");
+        code.indent();
+        starts.iter().for_each(|line| code.line(line));
+        code.line(&inside);
+        code.dedent();
+        code.line("end");
+        code.dedent();
+        code.line("endfunction");
+        code.blank();
+        self.functions.known.insert(function.key.clone(), name.clone());
+        name
+    }
+}

@@ -1,0 +1,5 @@
+//! Verilog of small netlists, and how files are written.
+
+mod builder;
+mod files;
+mod verilog;
