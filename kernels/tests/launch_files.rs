@@ -38,8 +38,8 @@ fn words(bytes: &[u8]) -> Vec<i32> {
 
 fn scalar(planned: &Planned, index: usize) -> i32 {
     match &planned.arguments[index] {
-        ArgumentValue::Scalar(bytes) => words(bytes)[0],
-        ArgumentValue::Buffer(_) => panic!("argument {index} is a buffer"),
+        ArgumentValue::Scalar(_, bytes) => words(bytes)[0],
+        other => panic!("argument {index} is {other:?}"),
     }
 }
 
@@ -221,7 +221,7 @@ fn mistakes_name_file_line_key_and_what_is_accepted() {
         ),
         (
             step("grid = 1\nblock = 1\narguments = [5]"),
-            "the integer 5 where the name of a buffer or a typed number",
+            "the integer 5 where the name of a buffer, a typed number",
         ),
         (
             step("grid = 1\nblock = 1\narguments = [{ s32 = 0.5 }]"),

@@ -271,9 +271,17 @@ impl Steps<'_> {
     }
 
     fn argument(self, value: &Value, variables: &Variables) -> Result<Argument, LaunchError> {
-        const EXPECTED: &str = "the name of a buffer or a typed number such as { s32 = 5 }";
+        const EXPECTED: &str =
+            "the name of a buffer, a typed number such as { s32 = 5 }, or an array of members";
         if value.as_string().is_some() {
             return self.buffer(value).map(Argument::Buffer);
+        }
+        if let Some(members) = value.as_array() {
+            let member = |item: &Value| match item.as_array() {
+                Some(_) => Err(item.expected("a member that is no structure itself")),
+                None => self.argument(item, variables),
+            };
+            return members.iter().map(member).collect::<Result<_, _>>().map(Argument::Structure);
         }
         let table = value.as_table().ok_or_else(|| value.expected(EXPECTED))?;
         table.accept(&ElementType::NAMES.map(|(name, _)| name))?;
