@@ -3,13 +3,13 @@
 use std::marker::PhantomData;
 use std::ops;
 
-use super::bits::Bits;
-use super::builder::{POISON, caller};
-use super::error::Problem;
-use super::module::Module;
-use super::netlist::{RowExpr, TableId};
-use super::operand::Literal;
-use super::signal::Signal;
+use crate::rtl::bits::Bits;
+use crate::rtl::builder::{POISON, caller};
+use crate::rtl::error::Problem;
+use crate::rtl::module::Module;
+use crate::rtl::netlist::{RowExpr, TableId};
+use crate::rtl::operand::Literal;
+use crate::rtl::signal::Signal;
 
 /// Any row of a table, inside [`Table::matching`](super::Table::matching).
 #[derive(Clone, Copy)]

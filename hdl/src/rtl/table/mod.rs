@@ -1,13 +1,21 @@
 //! Tables: rows of a record, with read, write and associative ports.
 
+mod checks;
+mod ports;
+mod row;
+
+use self::checks::PortKind;
 use super::builder::{ModuleBuilder, POISON, caller};
 use super::error::Problem;
 use super::module::Module;
-use super::netlist::{self, Field, FieldWrite, MatchPort, NodeId, Op, ReadPort, SourceLine, TableId, Update};
+use super::netlist::{self, FieldWrite, MatchPort, NodeId, Op, ReadPort, SourceLine, TableId, Update};
 use super::operand::Operand;
-use super::row::{Row, RowSignal};
 use super::signal::Signal;
 use super::vector::index_bits;
+
+pub(super) use self::checks::TablePlan;
+pub use self::ports::{Record, Write};
+pub use self::row::{Row, RowOperand, RowSignal};
 
 /// A table of a module. First say what a row holds, then use it:
 ///
@@ -49,7 +57,7 @@ impl<'m> Table<'m> {
                 updates: Vec::new(),
                 source,
             });
-            b.declared_ports.push(None);
+            b.table_plans.push(TablePlan::default());
             id
         });
         Table { m, id, depth }
@@ -60,14 +68,14 @@ impl<'m> Table<'m> {
     /// A field of `bits` bits.
     #[track_caller]
     pub fn field(self, name: &str, bits: usize) -> Table<'m> {
-        self.add_field(name, bits, 1, caller())
+        self.add_field(name, bits, None, caller())
     }
 
     /// A field of `bits` bits in all, in `lanes` equal lanes that writes can mask. Each lane is an array of
     /// its own unless [`lanes_per_array`](Table::lanes_per_array) says otherwise.
     #[track_caller]
     pub fn laned_field(self, name: &str, bits: usize, lanes: usize) -> Table<'m> {
-        self.add_field(name, bits, lanes, caller())
+        self.add_field(name, bits, Some(lanes), caller())
     }
 
     /// Lanes that one physical array of the field declared last holds: what one access pays for.
@@ -85,22 +93,27 @@ impl<'m> Table<'m> {
                 field.lanes_per_array = lanes as u32;
                 return;
             }
-            let (value, width) = (format!("the lanes of `{name}.{}`", field.name), field.lanes);
-            let lane = format!("arrays of {lanes}");
-            b.error(source, Problem::Lanes { operation: "lanes_per_array", value, width, lane });
+            let whole = format!("the {} lanes of `{name}.{}`", field.lanes, field.name);
+            let parts = format!("arrays of {lanes}");
+            b.error(source, Problem::Lanes { operation: "lanes_per_array", whole, parts });
         });
         self
     }
 
     /// One valid bit a row, kept apart from the rows, 0 after reset; set by writes.
+    #[track_caller]
     pub fn valid_bits(self) -> Table<'m> {
-        self.edit(|b, id| b.module.tables[id.index()].has_valid = true);
+        let source = caller();
+        self.edit(|b, id| {
+            b.module.tables[id.index()].has_valid = true;
+            b.check_valid_is_no_field(id, source);
+        });
         self
     }
 
     /// Declares the ports there are room for; one more is an error. Associative ports are not counted.
     pub fn ports(self, reads: usize, writes: usize) -> Table<'m> {
-        self.edit(|b, id| b.declared_ports[id.index()] = Some((reads, writes)));
+        self.edit(|b, id| b.table_plans[id.index()].ports = Some((reads, writes)));
         self
     }
 
@@ -119,7 +132,8 @@ impl<'m> Table<'m> {
     // Reading.
 
     /// A read port that sees the row in the same cycle. `enable` (one bit) says when the port is used, which
-    /// is what activity counts; the value does not depend on it.
+    /// is what activity counts; the value does not depend on it. Inside `when`, its condition is joined to
+    /// `enable`, here and for the other ports that have one.
     #[track_caller]
     pub fn read(self, name: impl Into<String>, address: Signal<'m>, enable: impl Operand<'m>) -> Record<'m> {
         self.add_read(name.into(), address, enable, false)
@@ -271,7 +285,9 @@ impl<'m> Table<'m> {
     /// Makes every row invalid.
     #[track_caller]
     pub fn clear_valid(self) {
-        self.clear_rows(self.m.ones(self.depth));
+        if self.id.is_some() {
+            self.clear_rows(self.m.ones(self.depth));
+        }
     }
 
     // Helpers.
@@ -288,7 +304,7 @@ impl<'m> Table<'m> {
         self.m.make(|_| POISON)
     }
 
-    fn add_field(self, name: &str, bits: usize, lanes: usize, source: SourceLine) -> Table<'m> {
+    fn add_field(self, name: &str, bits: usize, lanes: Option<usize>, source: SourceLine) -> Table<'m> {
         self.edit(|b, id| b.add_field(id, name, bits, lanes, source));
         self
     }
@@ -333,6 +349,9 @@ impl<'m> Table<'m> {
     }
 
     fn address(self, address: Signal<'m>, port: &str, source: SourceLine) -> NodeId {
+        if self.id.is_none() {
+            return POISON;
+        }
         let needed = self.index_bits() as u32;
         let place = || format!("the address of `{port}`");
         self.m.make(|b| b.of_width(address.id, needed, place, source)).id
@@ -340,6 +359,9 @@ impl<'m> Table<'m> {
 
     #[track_caller]
     fn row_mask(self, rows: impl Operand<'m>, source: SourceLine) -> NodeId {
+        if self.id.is_none() {
+            return POISON;
+        }
         let rows = rows.signal_beside(self.m.ones(self.depth));
         let place = || "a mask of rows".to_string();
         self.m.make(|b| b.of_width(rows.id, self.depth as u32, place, source)).id
@@ -366,203 +388,5 @@ impl<'m> Table<'m> {
         let value = value.signal_beside(self.m.lit(width as usize, 0));
         let place = || format!("field `{field}` of `{port}`");
         Some((index, self.m.make(|b| b.of_width(value.id, width, place, source)).id))
-    }
-}
-
-/// What a read port sees.
-#[derive(Clone, Copy)]
-pub struct Record<'m> {
-    table: Table<'m>,
-    port: u32,
-}
-
-impl<'m> Record<'m> {
-    /// Says which lanes are wanted, one bit a lane. Counts for activity only; the value is the whole row.
-    #[track_caller]
-    pub fn lanes(self, lanes: Signal<'m>) -> Record<'m> {
-        let source = caller();
-        self.table.edit(|b, id| {
-            let name = b.module.tables[id.index()].reads[self.port as usize].name.clone();
-            let lanes = b.lane_mask(id, lanes.id, &name, source);
-            b.module.tables[id.index()].reads[self.port as usize].lanes = lanes;
-        });
-        self
-    }
-
-    /// A field of the row.
-    #[track_caller]
-    pub fn get(self, field: &str) -> Signal<'m> {
-        let source = caller();
-        let Some(id) = self.table.id else { return self.table.poison() };
-        self.table.m.make(|b| match b.field(id, field, source) {
-            Some((field, width)) => {
-                b.node(Op::TableRead { table: id, port: self.port, field }, width, source)
-            }
-            None => POISON,
-        })
-    }
-
-    /// The valid bit of the row.
-    #[track_caller]
-    pub fn valid(self) -> Signal<'m> {
-        let source = caller();
-        let Some(id) = self.table.id else { return self.table.poison() };
-        self.table.m.make(|b| match b.has_valid_bits(id, source) {
-            true => b.node(Op::TableReadValid { table: id, port: self.port }, 1, source),
-            false => POISON,
-        })
-    }
-}
-
-/// A write port just made.
-#[derive(Clone)]
-pub struct Write<'m> {
-    table: Table<'m>,
-    name: String,
-    update: Option<usize>,
-}
-
-impl<'m> Write<'m> {
-    /// Writes only the lanes whose bit is 1, in every field that has lanes.
-    #[track_caller]
-    pub fn lanes(self, mask: Signal<'m>) -> Write<'m> {
-        let source = caller();
-        self.table.edit(|b, id| {
-            let mask = b.lane_mask(id, mask.id, &self.name, source);
-            let table = &mut b.module.tables[id.index()];
-            let Some(Update::Write { fields, .. }) = self.update.and_then(|u| table.updates.get_mut(u))
-            else {
-                return;
-            };
-            let mut laned = fields.iter_mut().filter(|w| table.fields[w.field as usize].lanes > 1).peekable();
-            let nothing_to_mask = laned.peek().is_none();
-            for write in laned {
-                write.lanes = mask;
-            }
-            if nothing_to_mask && mask.is_some() {
-                b.error(source, Problem::NoLanes { place: format!("the write `{}`", self.name) });
-            }
-        });
-        self
-    }
-
-    /// Leaves the row's valid bit as it is.
-    pub fn keep_valid(self) -> Write<'m> {
-        self.table.edit(|b, id| {
-            let updates = &mut b.module.tables[id.index()].updates;
-            if let Some(Update::Write { set_valid, .. }) = self.update.and_then(|u| updates.get_mut(u)) {
-                *set_valid = false;
-            }
-        });
-        self
-    }
-}
-
-#[derive(Clone, Copy)]
-enum PortKind {
-    Read,
-    Write,
-}
-
-impl ModuleBuilder {
-    fn add_field(&mut self, id: TableId, name: &str, bits: usize, lanes: usize, source: SourceLine) {
-        let table = &self.module.tables[id.index()];
-        let place = format!("`{}.{name}`", table.name);
-        let in_use = !(table.reads.is_empty() && table.matches.is_empty() && table.updates.is_empty());
-        let taken = table.fields.iter().any(|f| f.name == name);
-        let other = table.fields.iter().find(|f| f.lanes > 1).map(|f| f.lanes);
-        let table_name = table.name.clone();
-        if in_use {
-            self.error(source, Problem::TableInUse { table: table_name });
-            return;
-        }
-        if taken {
-            self.error(source, Problem::DuplicateName { name: name.to_string(), kind: "field of the table" });
-            return;
-        }
-        if !super::names::is_word(name) {
-            self.error(source, Problem::BadName { name: name.to_string() });
-        }
-        let Some(width) = self.size(|| format!("the width of {place}"), bits, source) else { return };
-        let Some(lanes) = self.size(|| format!("the number of lanes of {place}"), lanes, source) else {
-            return;
-        };
-        if !width.is_multiple_of(lanes) {
-            let lane = format!("{lanes} lanes of equally many");
-            self.error(source, Problem::Lanes { operation: "laned_field", value: place, width, lane });
-            return;
-        }
-        if let Some(other) = other.filter(|&other| lanes > 1 && other != lanes) {
-            let field = name.to_string();
-            self.error(source, Problem::LaneCounts { table: table_name, field, lanes, other });
-        }
-        let field = Field { name: name.to_string(), width, lanes, lanes_per_array: 1 };
-        self.module.tables[id.index()].fields.push(field);
-    }
-
-    /// Index and width of a field.
-    pub(super) fn field(&mut self, id: TableId, name: &str, source: SourceLine) -> Option<(u32, u32)> {
-        let table = &self.module.tables[id.index()];
-        let found = table.fields.iter().position(|f| f.name == name);
-        if let Some(index) = found {
-            return Some((index as u32, table.fields[index].width));
-        }
-        let known: Vec<&str> = table.fields.iter().map(|f| f.name.as_str()).collect();
-        let (table, field, known) = (table.name.clone(), name.to_string(), known.join(", "));
-        self.error(source, Problem::UnknownField { table, field, known });
-        None
-    }
-
-    pub(super) fn has_valid_bits(&mut self, id: TableId, source: SourceLine) -> bool {
-        let table = &self.module.tables[id.index()];
-        if !table.has_valid {
-            let table = table.name.clone();
-            self.error(source, Problem::NoValidBits { table });
-            return false;
-        }
-        true
-    }
-
-    /// `mask` if it has one bit for each lane of the table's laned fields.
-    fn lane_mask(&mut self, id: TableId, mask: NodeId, port: &str, source: SourceLine) -> Option<NodeId> {
-        let table = &self.module.tables[id.index()];
-        let place = format!("table `{}`", table.name);
-        match table.fields.iter().map(|f| f.lanes).find(|&lanes| lanes > 1) {
-            Some(lanes) => Some(self.of_width(mask, lanes, || format!("the lane mask of `{port}`"), source)),
-            None => {
-                self.error(source, Problem::NoLanes { place });
-                None
-            }
-        }
-    }
-
-    fn take_port_name(&mut self, id: TableId, name: &str, source: SourceLine) {
-        if !super::names::is_word(name) {
-            self.error(source, Problem::BadName { name: name.to_string() });
-        }
-        let table = &self.module.tables[id.index()];
-        let writes = table.updates.iter().filter_map(|update| match update {
-            Update::Write { name, .. } | Update::Add { name, .. } => Some((name, "write port of the table")),
-            Update::ClearRow { .. } | Update::ClearRows { .. } | Update::SetRows { .. } => None,
-        });
-        let reads = table.reads.iter().map(|port| (&port.name, "read port of the table"));
-        let matches = table.matches.iter().map(|port| (&port.name, "associative port of the table"));
-        if let Some((_, kind)) = reads.chain(matches).chain(writes).find(|(taken, _)| *taken == name) {
-            self.error(source, Problem::DuplicateName { name: name.to_string(), kind });
-        }
-    }
-
-    fn count_port(&mut self, id: TableId, port: &str, kind: PortKind, source: SourceLine) {
-        let Some((reads, writes)) = self.declared_ports[id.index()] else { return };
-        let table = &self.module.tables[id.index()];
-        let is_port = |u: &&Update| matches!(u, Update::Write { .. } | Update::Add { .. });
-        let (declared, used, kind) = match kind {
-            PortKind::Read => (reads, table.reads.len(), "read"),
-            PortKind::Write => (writes, table.updates.iter().filter(is_port).count(), "write"),
-        };
-        if used >= declared {
-            let (table, port) = (table.name.clone(), port.to_string());
-            self.error(source, Problem::TooManyPorts { table, kind, declared, port });
-        }
     }
 }
