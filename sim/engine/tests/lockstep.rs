@@ -22,7 +22,11 @@ impl Initial for Interpreter {
 }
 
 /// Random inputs for one cycle, set in the engine too.
-pub fn drive(random: &mut Random, netlist: &Netlist, engine: &mut dyn Engine) -> BTreeMap<String, BigUint> {
+pub(crate) fn drive(
+    random: &mut Random,
+    netlist: &Netlist,
+    engine: &mut dyn Engine,
+) -> BTreeMap<String, BigUint> {
     let ports = &netlist.modules[netlist.top.index()].ports;
     let inputs = ports.iter().filter(|port| port.direction == Direction::Input);
     inputs

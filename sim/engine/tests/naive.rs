@@ -9,20 +9,20 @@ use warpfile_hdl::rtl::netlist::*;
 type Value = BigUint;
 
 /// A netlist with its state.
-pub struct Naive<'n> {
+pub(crate) struct Naive<'n> {
     netlist: &'n Netlist,
-    pub circuits: Vec<Circuit>,
+    pub(crate) circuits: Vec<Circuit>,
     inputs: BTreeMap<String, Value>,
     /// Cycles and arrays by path of a table port.
-    pub activity: BTreeMap<String, (u64, u64)>,
+    pub(crate) activity: BTreeMap<String, (u64, u64)>,
 }
 
 /// One circuit of the hierarchy.
-pub struct Circuit {
+pub(crate) struct Circuit {
     module: ModuleId,
     parent: Option<(usize, usize)>,
     children: Vec<usize>,
-    pub path: String,
+    pub(crate) path: String,
     registers: Vec<Value>,
     tables: Vec<TableState>,
     memo: Vec<Option<Value>>,
@@ -36,7 +36,7 @@ struct TableState {
 }
 
 /// Where the initial state comes from.
-pub trait Initial {
+pub(crate) trait Initial {
     fn signal(&self, path: &str) -> Value;
     fn row(&self, table: &str, row: u32, field: &str) -> Value;
 }
@@ -79,7 +79,7 @@ fn from_lanes(lane: u32, lanes: impl Iterator<Item = Value>) -> Value {
 }
 
 impl<'n> Naive<'n> {
-    pub fn new(netlist: &'n Netlist, initial: &impl Initial) -> Naive<'n> {
+    pub(crate) fn new(netlist: &'n Netlist, initial: &impl Initial) -> Naive<'n> {
         let mut naive =
             Naive { netlist, circuits: Vec::new(), inputs: BTreeMap::new(), activity: BTreeMap::new() };
         naive.enter(netlist.top, None, String::new(), initial);
@@ -119,27 +119,27 @@ impl<'n> Naive<'n> {
     }
 
     /// Sets the inputs of the cycle.
-    pub fn begin(&mut self, inputs: BTreeMap<String, Value>) {
+    pub(crate) fn begin(&mut self, inputs: BTreeMap<String, Value>) {
         self.inputs = inputs;
         for circuit in &mut self.circuits {
             circuit.memo.fill(None);
         }
     }
 
-    pub fn module(&self, circuit: usize) -> &'n Module {
+    pub(crate) fn module(&self, circuit: usize) -> &'n Module {
         &self.netlist.modules[self.circuits[circuit].module.index()]
     }
 
-    pub fn register(&self, circuit: usize, register: usize) -> &Value {
+    pub(crate) fn register(&self, circuit: usize, register: usize) -> &Value {
         &self.circuits[circuit].registers[register]
     }
 
-    pub fn row(&self, circuit: usize, table: usize, row: usize, field: usize) -> &Value {
+    pub(crate) fn row(&self, circuit: usize, table: usize, row: usize, field: usize) -> &Value {
         &self.circuits[circuit].tables[table].rows[row][field]
     }
 
     /// Value of a node in this cycle.
-    pub fn value(&mut self, circuit: usize, node: NodeId) -> Value {
+    pub(crate) fn value(&mut self, circuit: usize, node: NodeId) -> Value {
         if let Some(known) = &self.circuits[circuit].memo[node.index()] {
             return known.clone();
         }
@@ -338,7 +338,7 @@ impl<'n> Naive<'n> {
     }
 
     /// The clock edge: everything is computed from old values, then replaced.
-    pub fn edge(&mut self, reset: bool) {
+    pub(crate) fn edge(&mut self, reset: bool) {
         let mut after = Vec::new();
         for c in 0..self.circuits.len() {
             let registers = self.next_registers(c, reset);

@@ -3,16 +3,15 @@
 //! Every node is named `n<index>`, so that an engine observing everything can be compared node by node.
 //! Nodes are shuffled, so operands come before and after their users.
 
-use warpfile_engine::flatten::{visit_operands, visit_row_operands, visit_update_operands};
 use warpfile_hdl::rtl::bits::{Bits, words_for};
 use warpfile_hdl::rtl::netlist::*;
 
 /// A small generator of pseudo-random numbers (splitmix64).
 #[derive(Clone)]
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,20 +19,20 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    pub fn below(&mut self, limit: u32) -> u32 {
+    pub(crate) fn below(&mut self, limit: u32) -> u32 {
         (self.next() % u64::from(limit)) as u32
     }
 
-    pub fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+    pub(crate) fn pick<T: Clone>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as u32) as usize].clone()
     }
 
-    pub fn chance(&mut self, one_in: u32) -> bool {
+    pub(crate) fn chance(&mut self, one_in: u32) -> bool {
         self.below(one_in) == 0
     }
 
     /// A value that is often sparse or dense, so that compares and priority encodes see their corners.
-    pub fn bits(&mut self, width: u32) -> Bits {
+    pub(crate) fn bits(&mut self, width: u32) -> Bits {
         let style = self.below(5);
         let words: Vec<u64> = (0..words_for(width))
             .map(|_| match style {
@@ -51,17 +50,17 @@ impl Random {
 
 /// Bounds of a random netlist.
 #[derive(Clone, Copy)]
-pub struct Shape {
-    pub nodes: u32,
-    pub max_width: u32,
+pub(crate) struct Shape {
+    pub(crate) nodes: u32,
+    pub(crate) max_width: u32,
     /// Levels of sub-circuits.
-    pub levels: u32,
+    pub(crate) levels: u32,
 }
 
 const SOURCE: SourceLine = SourceLine { file: file!(), line: 1 };
 
 /// A netlist that depends on the seed and the shape only.
-pub fn netlist(seed: u64, shape: Shape) -> Netlist {
+pub(crate) fn netlist(seed: u64, shape: Shape) -> Netlist {
     let mut random = Random(seed);
     let mut modules = Vec::new();
     for level in 0..=shape.levels {
@@ -518,31 +517,9 @@ impl<'r> Maker<'r> {
             places.swap(last, self.random.below(last as u32 + 1) as usize);
         }
         let renumber = &mut |node: &mut NodeId| *node = places[node.index()];
+        self.module.visit_roots_mut(renumber);
         for node in &mut self.module.nodes {
-            visit_operands(&mut node.op, renumber);
-        }
-        for register in &mut self.module.registers {
-            renumber(&mut register.next);
-            register.enable.iter_mut().for_each(&mut *renumber);
-        }
-        for table in &mut self.module.tables {
-            for read in &mut table.reads {
-                renumber(&mut read.address);
-                renumber(&mut read.enable);
-                read.lanes.iter_mut().for_each(&mut *renumber);
-            }
-            for port in &mut table.matches {
-                renumber(&mut port.enable);
-                visit_row_operands(&mut port.condition, renumber);
-            }
-            table.updates.iter_mut().for_each(|update| visit_update_operands(update, renumber));
-        }
-        for instance in &mut self.module.instances {
-            instance.inputs.iter_mut().for_each(|(_, node)| renumber(node));
-        }
-        for port in &mut self.module.ports {
-            port.driver.iter_mut().for_each(&mut *renumber);
-            port.valid_when.iter_mut().for_each(&mut *renumber);
+            node.op.visit_operands_mut(renumber);
         }
         let mut nodes: Vec<_> = places.iter().zip(self.module.nodes.drain(..)).collect();
         nodes.sort_by_key(|(place, _)| **place);
@@ -554,6 +531,6 @@ impl<'r> Maker<'r> {
 }
 
 /// Bits that hold every index of a value of `width` bits.
-pub fn index_bits(width: u32) -> u32 {
+pub(crate) fn index_bits(width: u32) -> u32 {
     (u32::BITS - (width - 1).leading_zeros()).max(1)
 }
