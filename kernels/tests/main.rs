@@ -2,5 +2,4 @@
 
 mod host_buffers;
 mod launch_files;
-mod ptx_parsing;
 mod workloads;

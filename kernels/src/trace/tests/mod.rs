@@ -1,6 +1,4 @@
 //! Tests of the trace readers and writers as a whole.
 
-mod accelsim;
 mod container;
-mod samples;
 mod synthetic;
