@@ -1,3 +1,11 @@
 //! Tests of the construction core and of the library.
 
+mod assignments;
+mod errors;
 mod library;
+mod loops;
+mod naming;
+mod ports;
+mod probe;
+mod sharing;
+mod tables;

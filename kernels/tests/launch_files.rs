@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use proptest::prelude::*;
 use warpfile_kernels::launch::{ArgumentValue, HostMemory, LaunchFile, MAX_STEPS, Planned, Sequence};
 use warpfile_kernels::workloads;
 
@@ -38,8 +39,8 @@ fn words(bytes: &[u8]) -> Vec<i32> {
 
 fn scalar(planned: &Planned, index: usize) -> i32 {
     match &planned.arguments[index] {
-        ArgumentValue::Scalar(bytes) => words(bytes)[0],
-        ArgumentValue::Buffer(_) => panic!("argument {index} is a buffer"),
+        ArgumentValue::Scalar(_, bytes) => words(bytes)[0],
+        other => panic!("argument {index} is {other:?}"),
     }
 }
 
@@ -221,7 +222,7 @@ fn mistakes_name_file_line_key_and_what_is_accepted() {
         ),
         (
             step("grid = 1\nblock = 1\narguments = [5]"),
-            "the integer 5 where the name of a buffer or a typed number",
+            "the integer 5 where the name of a buffer, a typed number",
         ),
         (
             step("grid = 1\nblock = 1\narguments = [{ s32 = 0.5 }]"),
@@ -285,4 +286,24 @@ fn the_example_of_the_documentation_is_a_launch_file() {
     assert_eq!(scalar(&first, 2), 1 << 20);
     assert_eq!(sequence.next(&mut buffers).unwrap().unwrap().grid, [1, 1, 1]);
     assert_eq!(sequence.next(&mut buffers).unwrap(), None);
+}
+
+proptest! {
+    #[test]
+    fn a_damaged_launch_file_is_an_error_with_a_line_or_another_launch_file(
+        workload in 0..workloads::list().len(),
+        at in any::<prop::sample::Index>(),
+        removed in 0usize..40,
+        inserted in "[-a-z0-9=\\[\\]{}\"', \n.]{0,6}",
+    ) {
+        let text: Vec<char> = workloads::list()[workload].launch_file.chars().collect();
+        let at = at.index(text.len());
+        let rest = (at + removed).min(text.len());
+        let damaged: String =
+            text[..at].iter().copied().chain(inserted.chars()).chain(text[rest..].iter().copied()).collect();
+        match parse(&damaged) {
+            Ok(file) => prop_assert!(!file.sizes.is_empty()),
+            Err(message) => prop_assert!(message.starts_with("my/launch.toml:"), "{}", message),
+        }
+    }
 }

@@ -2,4 +2,5 @@
 
 mod host_buffers;
 mod launch_files;
+mod ptx_parsing;
 mod workloads;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use warpfile_kernels::launch::Sequence;
+use warpfile_kernels::launch::{Sequence, parameter_block};
+use warpfile_kernels::ptx;
 use warpfile_kernels::workloads::{self, CheckError, Workload};
 
 use crate::host_buffers::HostBuffers;
@@ -21,6 +22,19 @@ fn a_run_that_computes_nothing_is_a_mismatch() {
         match workload.check(&sequence, &buffers) {
             Err(CheckError::Mismatch { mismatch, .. }) => assert!(mismatch.wrong > 0),
             other => panic!("{}: {other:?}", workload.name),
+        }
+    }
+}
+
+#[test]
+fn the_ptx_of_every_workload_has_the_kernels_that_its_launch_file_names() {
+    for workload in workloads::list() {
+        let module = ptx::parse(&workload.ptx_path().display().to_string(), workload.ptx).unwrap();
+        let (mut sequence, mut buffers) = filled(workload);
+        while let Some(planned) = sequence.next(&mut buffers).unwrap() {
+            let entry = planned.entry.clone().unwrap();
+            let kernel = module.kernel(&entry).unwrap_or_else(|| panic!("{}: no {entry}", workload.name));
+            parameter_block(&planned, kernel, |_| 0).unwrap();
         }
     }
 }

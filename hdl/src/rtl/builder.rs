@@ -13,7 +13,9 @@ use super::assign::{Scope, Target};
 use super::bits::Bits;
 use super::elaborate::Design;
 use super::error::{ElaborationError, Problem};
+use super::names::is_identifier;
 use super::netlist::{self, InstanceId, Node, NodeId, Op, PortId, RowExpr, SourceLine};
+use super::table::TablePlan;
 
 /// Widest value, and deepest table.
 pub(super) const LARGEST_SIZE: u32 = 1 << 20;
@@ -41,8 +43,8 @@ pub(super) struct ModuleBuilder {
     pub blocks: u32,
     /// Expressions over table rows, while `matching` builds them.
     pub rows: Vec<(RowExpr, u32)>,
-    /// Read and write ports that each table declares.
-    pub declared_ports: Vec<Option<(usize, usize)>>,
+    /// What each table declares.
+    pub table_plans: Vec<TablePlan>,
     /// Outputs of sub-circuits that need no reader.
     pub ignored: Vec<(InstanceId, PortId)>,
     names: BTreeMap<String, &'static str>,
@@ -59,7 +61,7 @@ impl ModuleBuilder {
             scopes: Vec::new(),
             blocks: 0,
             rows: Vec::new(),
-            declared_ports: Vec::new(),
+            table_plans: Vec::new(),
             ignored: Vec::new(),
             names: BTreeMap::new(),
             pure: HashMap::new(),
@@ -155,16 +157,25 @@ impl ModuleBuilder {
 
     /// Takes `name` for a thing of this module; reports a bad or taken one.
     pub fn take_name(&mut self, name: &str, kind: &'static str, source: SourceLine) {
-        if !super::names::is_identifier(name) {
+        self.take_name_with(name, &[""], kind, source);
+    }
+
+    /// As [`take_name`](ModuleBuilder::take_name), with the names a register has in Verilog.
+    pub fn take_register_name(&mut self, name: &str, source: SourceLine) {
+        self.take_name_with(name, &["", "_q", "_d"], "register", source);
+    }
+
+    fn take_name_with(&mut self, name: &str, suffixes: &[&str], kind: &'static str, source: SourceLine) {
+        if !is_identifier(name) {
             self.error(source, Problem::BadName { name: name.to_string() });
+            return;
         }
-        match self.names.get(name) {
-            Some(&kind) => {
-                self.error(source, Problem::DuplicateName { name: name.to_string(), kind });
+        for name in suffixes.iter().map(|suffix| format!("{name}{suffix}")) {
+            if let Some(&kind) = self.names.get(&name) {
+                self.error(source, Problem::DuplicateName { name, kind });
+                return;
             }
-            None => {
-                self.names.insert(name.to_string(), kind);
-            }
+            self.names.insert(name, kind);
         }
     }
 

@@ -61,6 +61,14 @@ impl fmt::Display for SourceLine {
     }
 }
 
+/// `n` bits, in words.
+fn bits(n: u32) -> String {
+    match n {
+        1 => "1 bit".to_string(),
+        n => format!("{n} bits"),
+    }
+}
+
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Problem {
@@ -84,7 +92,7 @@ pub enum Problem {
         right_width: u32,
     },
     /// A value has another width than the place it goes to.
-    #[error("{place} takes {needed} bits, {value} has {found}")]
+    #[error("{place} takes {}, {value} has {found}", bits(*needed))]
     Width {
         /// Where the value goes.
         place: String,
@@ -135,17 +143,25 @@ pub enum Problem {
         /// Bits it was given.
         width: u32,
     },
-    /// A vector that is not a whole number of lanes.
-    #[error("`{operation}`: the {width} bits of {value} are not a whole number of {lane} bits")]
+    /// Something that cannot be cut into equal parts.
+    #[error("`{operation}`: {whole} do not divide into {parts}")]
     Lanes {
         /// The operation.
         operation: &'static str,
-        /// The vector.
-        value: String,
-        /// Its bits.
-        width: u32,
-        /// Bits of a lane, or lanes of a vector.
-        lane: String,
+        /// The bits of a vector, or the lanes of a field.
+        whole: String,
+        /// The parts asked for.
+        parts: String,
+    },
+    /// Too many elements of a repeated port or group.
+    #[error("{count} times `{name}` were asked for; allowed: at most {limit}")]
+    Elements {
+        /// The port or group.
+        name: String,
+        /// Elements asked for.
+        count: usize,
+        /// The most allowed.
+        limit: usize,
     },
     /// Something that has no elements.
     #[error("`{operation}` of nothing")]

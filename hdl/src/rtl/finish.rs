@@ -14,7 +14,7 @@ pub(super) fn finish(mut b: ModuleBuilder) -> (netlist::Module, Dependencies) {
         return (b.module, Dependencies::default());
     }
     let design = std::rc::Rc::clone(&b.design);
-    let found = loops::find(&b.module, &design.borrow());
+    let found = loops::find(&b.module, &design.borrow(), &b.targets);
     if !found.is_empty() {
         for (source, steps) in found {
             b.error_without_line(source, Problem::CombinationalLoop { steps });

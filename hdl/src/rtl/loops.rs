@@ -3,11 +3,12 @@
 //! Per word, as if sub-circuits were flattened: an output of a sub-circuit depends on those of its inputs that
 //! the sub-circuit passes through, and on no others.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::assign::Target;
 use super::builder::describe;
 use super::elaborate::Design;
-use super::netlist::{Direction, InstanceId, Module, NodeId, Op, PortId, RowExpr, SourceLine};
+use super::netlist::{InstanceId, Module, NodeId, Op, PortId, RowExpr, SourceLine};
 
 /// For each port that is an output: the inputs it depends on within a cycle.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,11 @@ impl Dependencies {
     fn of(&self, output: PortId) -> impl Iterator<Item = PortId> {
         self.of_output.get(output.index()).into_iter().flatten().copied()
     }
+}
+
+/// For each node, what its value depends on within a cycle.
+fn edges(module: &Module, design: &Design) -> Vec<Vec<NodeId>> {
+    (0..module.nodes.len() as u32).map(|id| successors(module, design, NodeId(id))).collect()
 }
 
 /// What the value of `id` depends on within a cycle.
@@ -57,6 +63,7 @@ fn through_instance<'a>(
 
 /// Which inputs the outputs of a finished module depend on.
 pub(super) fn dependencies(module: &Module, design: &Design) -> Dependencies {
+    let edges = edges(module, design);
     let of_output = module
         .ports
         .iter()
@@ -72,7 +79,7 @@ pub(super) fn dependencies(module: &Module, design: &Design) -> Dependencies {
                     Op::Input(input) => {
                         inputs.insert(input);
                     }
-                    _ => pending.extend(successors(module, design, id)),
+                    _ => pending.extend(&edges[id.index()]),
                 }
             }
             inputs
@@ -84,17 +91,16 @@ pub(super) fn dependencies(module: &Module, design: &Design) -> Dependencies {
 /// A loop: the line of its first step, and its steps as text, the first repeated at the end.
 pub(super) type Loop = (Option<SourceLine>, Vec<String>);
 
-/// One loop out of every knot of values that depend on each other.
-pub(super) fn find(module: &Module, design: &Design) -> Vec<Loop> {
-    let edges: Vec<Vec<NodeId>> =
-        (0..module.nodes.len() as u32).map(|id| successors(module, design, NodeId(id))).collect();
+/// One loop out of every knot of values that depend on each other. `targets` have names of their own.
+pub(super) fn find(module: &Module, design: &Design, targets: &BTreeMap<NodeId, Target>) -> Vec<Loop> {
+    let edges = edges(module, design);
     knots(&edges)
         .into_iter()
         .map(|knot| {
             let inside = |id: NodeId| knot.contains(&id);
             let start = knot.iter().copied().next().unwrap_or(NodeId(0));
             let cycle = shortest_path(&edges, start, start, inside);
-            (Some(module.nodes[start.index()].source), steps(module, design, &cycle))
+            (Some(module.nodes[start.index()].source), steps(module, design, targets, &cycle))
         })
         .collect()
 }
@@ -181,10 +187,18 @@ fn shortest_path(
 }
 
 /// A path of dependencies as text; what happens inside sub-circuits is spelled out.
-fn steps(module: &Module, design: &Design, path: &[NodeId]) -> Vec<String> {
+fn steps(
+    module: &Module,
+    design: &Design,
+    targets: &BTreeMap<NodeId, Target>,
+    path: &[NodeId],
+) -> Vec<String> {
     let mut steps = Vec::new();
     for (i, &id) in path.iter().enumerate() {
-        steps.push(describe(module, &|instance, port| name_of_port(module, design, instance, port), id));
+        steps.push(match targets.get(&id) {
+            Some(target) => format!("`{}`", target.name),
+            None => describe(module, &|instance, port| name_of_port(module, design, instance, port), id),
+        });
         let next = path.get(i + 1);
         if let (Op::InstanceOutput { instance, port }, Some(&next)) = (&module.nodes[id.index()].op, next) {
             let input =
@@ -207,15 +221,14 @@ fn steps_inside(
 ) -> Vec<String> {
     let name = &module.instances[instance.index()].name;
     let child = &design.modules[module.instances[instance.index()].module.index()];
-    let edges: Vec<Vec<NodeId>> =
-        (0..child.nodes.len() as u32).map(|id| successors(child, design, NodeId(id))).collect();
+    let edges = edges(child, design);
     let is_input = |node: &NodeId| child.nodes[node.index()].op == Op::Input(input);
     let all = (0..child.nodes.len() as u32).map(NodeId);
     let (Some(from), Some(to)) = (child.ports[output.index()].driver, all.into_iter().find(is_input)) else {
         return Vec::new();
     };
     let path = if from == to { vec![from] } else { shortest_path(&edges, from, to, |_| true) };
-    let inside = steps(child, design, &path);
+    let inside = steps(child, design, &BTreeMap::new(), &path);
     inside.iter().map(|step| prefixed(name, step)).collect()
 }
 
@@ -230,6 +243,5 @@ fn prefixed(name: &str, step: &str) -> String {
 fn name_of_port(module: &Module, design: &Design, instance: InstanceId, port: PortId) -> String {
     let instance = &module.instances[instance.index()];
     let port = &design.modules[instance.module.index()].ports[port.index()];
-    debug_assert!(port.direction == Direction::Output);
     format!("{}.{}", instance.name, port.name)
 }

@@ -142,7 +142,7 @@ impl<'m> NewRegister<'m> {
     fn finish(&self, reset: impl FnOnce(&mut ModuleBuilder, u32) -> Option<Bits>) -> Signal<'m> {
         let NewRegister { m, name, width, source } = self;
         m.make(|b| {
-            b.take_name(name, "register", *source);
+            b.take_register_name(name, *source);
             let Some(width) = b.size(|| format!("the width of `{name}`"), *width, *source) else {
                 return POISON;
             };

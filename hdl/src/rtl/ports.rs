@@ -68,8 +68,8 @@ impl<'m> PortBinder<'m> {
             return count;
         }
         let source = caller();
-        let thing = format!("the number of `{}{name}`", self.prefix);
-        let problem = Problem::Size { thing, size: count as u64, limit: MOST_ELEMENTS as u64 };
+        let name = format!("{}{name}", self.prefix);
+        let problem = Problem::Elements { name, count, limit: MOST_ELEMENTS };
         self.m.arena.borrow_mut().error(source, problem);
         0
     }

@@ -143,7 +143,7 @@ impl<'m> Signal<'m> {
         if width > 0 && own.is_multiple_of(width) {
             return Some(clamp(own / width));
         }
-        self.lane_error(operation, format!("lanes of {width}"))
+        self.lane_error(operation, format!("lanes of {width} bits"))
     }
 
     /// How wide each lane of this is if there is one for each bit of `mask`.
@@ -155,17 +155,17 @@ impl<'m> Signal<'m> {
         }
         match mask.is_poison() {
             true => None,
-            false => self.lane_error(operation, format!("{lanes} lanes of equally many")),
+            false => self.lane_error(operation, format!("{lanes} lanes")),
         }
     }
 
     #[track_caller]
-    fn lane_error(self, operation: &'static str, lane: String) -> Option<u32> {
+    fn lane_error(self, operation: &'static str, parts: String) -> Option<u32> {
         let source = caller();
         self.with(|b| {
             if !self.is_poison() {
-                let value = b.describe(self.id);
-                b.error(source, Problem::Lanes { operation, value, width: b.width(self.id), lane });
+                let whole = format!("the {} bits of {}", b.width(self.id), b.describe(self.id));
+                b.error(source, Problem::Lanes { operation, whole, parts });
             }
         });
         None

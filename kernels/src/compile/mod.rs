@@ -1,21 +1,34 @@
 //! From PTX to machine instructions over 32-bit registers, annotated for register file caches and two-level
 //! scheduling.
 //!
-//! The phases, each a folder or file: control flow ([`cfg`], [`dominators`]), which branches diverge
-//! ([`divergence`]), liveness and suspension ([`liveness`], [`suspension`]) on an abstract [`function`].
+//! The phases, each a folder or file: control flow ([`cfg`], [`dominators`]) and which branches may diverge
+//! ([`divergence`]); what needs no instruction ([`optimise`]); machine instructions over virtual registers
+//! ([`lower`]); registers ([`allocate`]), checked by [`check`]; annotations ([`annotate`]) from liveness
+//! ([`liveness`]) and suspension points ([`suspension`]) on an abstract [`function`]; text ([`listing`]).
 
+pub mod allocate;
+pub mod annotate;
 pub mod bitset;
 pub mod cfg;
+pub mod check;
 pub mod divergence;
 pub mod dominators;
 pub mod function;
+pub mod listing;
 pub mod liveness;
+pub mod lower;
 pub mod lowering;
+pub mod machine;
+pub mod optimise;
+mod place;
 pub mod suspension;
 
 use crate::program::Program;
-use crate::ptx::ir::InstIndex;
+use crate::ptx::ir::{InstIndex, Kernel, Module};
+use dominators::{Dominators, Postdominators};
 use lowering::Lowering;
+use optimise::resolve::Resolved;
+use optimise::webs::Webs;
 
 /// A kernel ready to be executed and simulated.
 #[derive(Clone, Debug)]
@@ -54,3 +67,115 @@ pub struct Statistics {
     /// One-bit predicates a thread needs.
     pub predicates: u16,
 }
+
+/// How to compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompileOptions {
+    /// Check the register allocation with [`check`]. On by default in debug builds.
+    pub check_allocation: bool,
+}
+
+impl Default for CompileOptions {
+    fn default() -> CompileOptions {
+        CompileOptions { check_allocation: cfg!(debug_assertions) }
+    }
+}
+
+/// Why a kernel cannot be compiled.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// The file has no such entry.
+    #[error("{file}: no kernel `{name}`; it has {known}")]
+    UnknownKernel {
+        /// The file.
+        file: String,
+        /// The name asked for.
+        name: String,
+        /// The kernels it has.
+        known: String,
+    },
+    /// Control flow leaves the kernel.
+    #[error("{file}: kernel `{kernel}`: {source}")]
+    ControlFlow {
+        /// The file.
+        file: String,
+        /// The kernel.
+        kernel: String,
+        /// What is wrong.
+        source: cfg::CfgError,
+    },
+    /// More registers than an instruction can name.
+    #[error("{file}: kernel `{kernel}` {source}")]
+    TooManyRegisters {
+        /// The file.
+        file: String,
+        /// The kernel.
+        kernel: String,
+        /// How many.
+        source: allocate::TooManyRegisters,
+    },
+    /// The allocation does not hold: an error of this compiler.
+    #[error("{file}: kernel `{kernel}`: register allocation is wrong: {source}")]
+    Allocation {
+        /// The file.
+        file: String,
+        /// The kernel.
+        kernel: String,
+        /// Where.
+        source: check::AllocationError,
+    },
+}
+
+/// Compiles one kernel of a module.
+///
+/// # Errors
+/// An unknown kernel, or one that needs more registers than an instruction can name.
+pub fn compile(module: &Module, entry: &str, options: &CompileOptions) -> Result<Compiled, CompileError> {
+    let kernel = module.kernel(entry).ok_or_else(|| CompileError::UnknownKernel {
+        file: module.file.clone(),
+        name: entry.to_owned(),
+        known: known_kernels(module),
+    })?;
+    let control_flow =
+        |source| CompileError::ControlFlow { file: module.file.clone(), kernel: kernel.name.clone(), source };
+    let ptx_cfg = divergence::ptx_cfg(kernel).map_err(control_flow)?;
+    let dominators = Dominators::new(&ptx_cfg);
+    let postdominators = Postdominators::new(&ptx_cfg);
+    let may_diverge = divergence::divergent_branches(kernel, &ptx_cfg, &postdominators);
+    let webs = Webs::new(kernel, &ptx_cfg);
+    let resolved = Resolved::new(kernel, &ptx_cfg, &dominators, &webs);
+    let code = lower::lower(kernel, &webs, &resolved);
+    let before = machine::machine_cfg(kernel, &code.ops).map_err(control_flow)?;
+    let function =
+        machine::virtual_function(&code.ops, before, code.registers, code.first_temporary, &may_diverge);
+    let allocation = allocate::allocate(&code, &function).map_err(|source| {
+        CompileError::TooManyRegisters { file: module.file.clone(), kernel: kernel.name.clone(), source }
+    })?;
+    let placement = place::Placement::new(kernel, &code, &function.cfg, &allocation);
+    if options.check_allocation {
+        placement.check(&code, &function.cfg, &allocation).map_err(|source| CompileError::Allocation {
+            file: module.file.clone(),
+            kernel: kernel.name.clone(),
+            source,
+        })?;
+    }
+    let reconvergence = reconvergence(kernel, &ptx_cfg, &postdominators);
+    placement.finish(kernel, code, &allocation, may_diverge, reconvergence).map_err(control_flow)
+}
+
+fn known_kernels(module: &Module) -> String {
+    let names: Vec<String> = module.kernels.iter().map(|kernel| format!("`{}`", kernel.name)).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+fn reconvergence(kernel: &Kernel, cfg: &cfg::Cfg, postdominators: &Postdominators) -> Vec<Option<InstIndex>> {
+    let mut table = vec![None; kernel.instructions.len()];
+    for block in cfg.block_ids().filter(|&block| cfg.branches(block)) {
+        table[cfg.last_instruction(block)] =
+            postdominators.immediate(block).map(|meet| InstIndex(cfg.block(meet).instructions.start as u32));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests;

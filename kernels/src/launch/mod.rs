@@ -4,6 +4,7 @@
 //! loops of them, and what a host program would do between them. [`LaunchFile`] is the parsed file, still in
 //! expressions; [`Sequence`] walks through its steps for one size.
 
+mod arguments;
 mod compare;
 mod element;
 mod error;
@@ -16,6 +17,7 @@ mod toml_value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use arguments::parameter_block;
 pub use compare::{CheckReport, Mismatch, Tolerance, compare};
 pub use element::{ElementType, Number};
 pub use error::{LaunchError, Origin, suggest};
@@ -222,6 +224,8 @@ pub enum Argument {
     Buffer(usize),
     /// A number.
     Scalar(ElementType, Scalar),
+    /// A structure passed by value: its members, each aligned to its size.
+    Structure(Vec<Argument>),
 }
 
 impl LaunchFile {

@@ -122,7 +122,10 @@ fn patch(value: &Value, variables: &Variables) -> Result<Patch, LaunchError> {
 }
 
 fn element_type(value: &Value) -> Result<ElementType, LaunchError> {
-    let name = value.string()?;
+    named_type(value.string()?, value)
+}
+
+fn named_type(name: &str, value: &Value) -> Result<ElementType, LaunchError> {
     ElementType::by_name(name).ok_or_else(|| {
         let near = suggest(name, ElementType::NAMES.map(|(known, _)| known));
         value.origin.error(format!("no type `{name}`{near}"))
@@ -136,7 +139,6 @@ fn fill(value: &Value, variables: &Variables) -> Result<Fill, LaunchError> {
         return if text == "zeros" { Ok(Fill::Zeros) } else { Err(value.expected(EXPECTED)) };
     }
     let table = value.as_table().ok_or_else(|| value.expected(EXPECTED))?;
-    table.accept(&["constant", "iota", "random", "cumulative", "values", "file"])?;
     let entries = table.entries();
     let [(kind, inner)] = entries.as_slice() else {
         return Err(table.origin.error(format!("{} keys; {EXPECTED} is expected", entries.len())));
@@ -161,7 +163,10 @@ fn fill(value: &Value, variables: &Variables) -> Result<Fill, LaunchError> {
             Fill::Values(inner.array()?.iter().map(|item| scalar(item, variables)).collect::<Result<_, _>>()?)
         }
         "file" => Fill::File(inner.string()?.into()),
-        other => unreachable!("`{other}` was not accepted"),
+        other => {
+            let near = suggest(other, ["constant", "iota", "random", "cumulative", "values", "file"]);
+            return Err(inner.origin.error(format!("unknown key{near}")));
+        }
     })
 }
 
@@ -238,12 +243,8 @@ impl Steps<'_> {
                 Ok(Step::Fill { buffer: self.buffer(&table.need("fill")?)? })
             }
             "swap" => self.swap(table),
-            "copy" => {
-                table.accept(&["copy", "to"])?;
-                let from = self.buffer(&table.need("copy")?)?;
-                Ok(Step::Copy { origin: table.origin.clone(), from, to: self.buffer(&table.need("to")?)? })
-            }
-            other => unreachable!("`{other}` is not a kind of step"),
+            "copy" => self.copy(table),
+            other => Err(table.origin.error(format!("no step `{other}`"))),
         }
     }
 
@@ -271,17 +272,24 @@ impl Steps<'_> {
     }
 
     fn argument(self, value: &Value, variables: &Variables) -> Result<Argument, LaunchError> {
-        const EXPECTED: &str = "the name of a buffer or a typed number such as { s32 = 5 }";
+        const EXPECTED: &str =
+            "the name of a buffer, a typed number such as { s32 = 5 }, or an array of members";
         if value.as_string().is_some() {
             return self.buffer(value).map(Argument::Buffer);
         }
+        if let Some(members) = value.as_array() {
+            let member = |item: &Value| match item.as_array() {
+                Some(_) => Err(item.expected("a member that is no structure itself")),
+                None => self.argument(item, variables),
+            };
+            return members.iter().map(member).collect::<Result<_, _>>().map(Argument::Structure);
+        }
         let table = value.as_table().ok_or_else(|| value.expected(EXPECTED))?;
-        table.accept(&ElementType::NAMES.map(|(name, _)| name))?;
         let entries = table.entries();
         let [(name, number)] = entries.as_slice() else {
             return Err(table.origin.error(format!("{} keys where {EXPECTED} is expected", entries.len())));
         };
-        let element = ElementType::by_name(name).expect("the key was accepted");
+        let element = named_type(name, number)?;
         let scalar = scalar(number, variables)?;
         if let Scalar::Real(..) = scalar
             && !element.is_float()
@@ -351,6 +359,12 @@ impl Steps<'_> {
             )));
         }
         Ok(Step::Swap { origin: table.origin.clone(), buffers })
+    }
+
+    fn copy(self, table: &Table) -> Result<Step, LaunchError> {
+        table.accept(&["copy", "to"])?;
+        let from = self.buffer(&table.need("copy")?)?;
+        Ok(Step::Copy { origin: table.origin.clone(), from, to: self.buffer(&table.need("to")?)? })
     }
 
     fn buffer(self, value: &Value) -> Result<usize, LaunchError> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::error::{LaunchError, Origin};
 use super::expression::Variables;
 use super::{
-    Argument, Expression, LaunchFile, LaunchStep, MAX_BLOCK_THREADS, MAX_DYNAMIC_SHARED_BYTES, MAX_STEPS,
-    Step, contents,
+    Argument, ElementType, Expression, LaunchFile, LaunchStep, MAX_BLOCK_THREADS, MAX_DYNAMIC_SHARED_BYTES,
+    MAX_STEPS, Step, contents,
 };
 
 /// Device memory as the host sees it between launches. Buffers are numbered as in the launch file.
@@ -40,8 +40,10 @@ pub struct Planned {
 pub enum ArgumentValue {
     /// The address of a buffer, by its number in memory.
     Buffer(usize),
-    /// Little-endian bytes of a number.
-    Scalar(Vec<u8>),
+    /// Type and little-endian bytes of a number.
+    Scalar(ElementType, Vec<u8>),
+    /// Members of a structure passed by value.
+    Structure(Vec<ArgumentValue>),
 }
 
 /// The steps of a launch file for one size: where we are, and which name stands for which buffer.
@@ -265,7 +267,11 @@ impl Sequence {
             Argument::Scalar(element, scalar) => {
                 let mut bytes = Vec::new();
                 scalar.push(*element, &self.variables, &mut bytes)?;
-                Ok(ArgumentValue::Scalar(bytes))
+                Ok(ArgumentValue::Scalar(*element, bytes))
+            }
+            Argument::Structure(members) => {
+                let members = members.iter().map(|member| self.argument(member));
+                members.collect::<Result<_, _>>().map(ArgumentValue::Structure)
             }
         }
     }

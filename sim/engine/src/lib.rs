@@ -19,7 +19,9 @@ pub mod waves;
 
 use num_bigint::BigUint;
 
-pub use activity::{ActivityCount, ActivityHandle, ActivityReport};
+pub use activity::{
+    ActivityCount, ActivityHandle, ActivityKind, ActivityReport, PortActivity, RegisterActivity,
+};
 pub use error::{EngineError, Violation};
 pub use interpreter::Interpreter;
 pub(crate) use plan::is_within;

@@ -1,8 +1,8 @@
 //! Which nodes are computed, and in what order: operands before their users.
 
-use warpfile_hdl::rtl::netlist::{NodeId, Op};
+use warpfile_hdl::rtl::netlist::{NodeId, Op, Update};
 
-use crate::flatten::{Flat, visit_operands, visit_row_operands, visit_update_operands};
+use crate::flatten::Flat;
 use crate::{EngineError, Observe, Options};
 
 /// The nodes to compute, each after all it depends on within a cycle.
@@ -41,9 +41,7 @@ fn roots(flat: &Flat, options: &Options) -> Vec<NodeId> {
             roots.extend(read.lanes);
         }
         roots.extend(table.item.matches.iter().map(|port| port.enable));
-        for update in &table.item.updates {
-            visit_update_operands(&mut update.clone(), &mut |node| roots.push(*node));
-        }
+        table.item.updates.iter().for_each(|update| add_operands(update, &mut roots));
     }
     if options.check_invariants {
         roots.extend(flat.invariants.iter().map(|invariant| invariant.item.1));
@@ -69,61 +67,38 @@ pub fn is_within(path: &str, scope: &str) -> bool {
     scope.is_empty() || path.strip_prefix(scope).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
+fn add_operands(update: &Update, nodes: &mut Vec<NodeId>) {
+    match update {
+        Update::Write { address, enable, fields, .. } => {
+            nodes.extend([address, enable]);
+            for write in fields {
+                nodes.push(write.value);
+                nodes.extend(write.lanes);
+            }
+        }
+        Update::Add { address, enable, amount, .. } => nodes.extend([address, enable, amount]),
+        Update::ClearRow { address, enable } => nodes.extend([address, enable]),
+        Update::ClearRows { rows, enable } | Update::SetRows { rows, enable } => {
+            nodes.extend([rows, enable]);
+        }
+    }
+}
+
 /// Nodes that must be settled before this one.
 fn dependencies(flat: &Flat, node: NodeId) -> Vec<NodeId> {
     let mut found = Vec::new();
-    let mut op = flat.nodes[node.index()].item.op.clone();
-    visit_operands(&mut op, &mut |id| found.push(*id));
-    match op {
+    match &flat.nodes[node.index()].item.op {
         Op::TableRead { table, port, .. } | Op::TableReadValid { table, port } => {
-            let read = &flat.tables[table.index()].item.reads[port as usize];
+            let read = &flat.tables[table.index()].item.reads[*port as usize];
             if !read.clocked {
                 found.push(read.address);
             }
         }
         Op::TableMatch { table, port } => {
-            let condition = &flat.tables[table.index()].item.matches[port as usize].condition;
-            visit_row_operands(&mut condition.clone(), &mut |id| found.push(*id));
+            let condition = &flat.tables[table.index()].item.matches[*port as usize].condition;
+            condition.visit_nodes(&mut |id| found.push(*id));
         }
-        Op::Input(_)
-        | Op::Constant(_)
-        | Op::Wire(_)
-        | Op::Register(_)
-        | Op::TableValid(_)
-        | Op::InstanceOutput { .. }
-        | Op::Not(_)
-        | Op::And(..)
-        | Op::Or(..)
-        | Op::Xor(..)
-        | Op::Add(..)
-        | Op::Sub(..)
-        | Op::Mul(..)
-        | Op::Eq(..)
-        | Op::Lt(..)
-        | Op::ShiftLeft(..)
-        | Op::ShiftRight(..)
-        | Op::Mux { .. }
-        | Op::Concat(_)
-        | Op::Slice { .. }
-        | Op::ZeroExtend(_)
-        | Op::ReduceOr(_)
-        | Op::ReduceAnd(_)
-        | Op::ReduceXor(_)
-        | Op::PriorityEncode(_)
-        | Op::LowestOne(_)
-        | Op::Decode(_)
-        | Op::PopCount(_)
-        | Op::LaneSelect { .. }
-        | Op::OneHotSelect { .. }
-        | Op::LaneMux { .. }
-        | Op::LaneEq(..)
-        | Op::LaneAdd { .. }
-        | Op::Replicate(_)
-        | Op::SpreadLanes(_)
-        | Op::GroupOr(_)
-        | Op::PrefixOr(_)
-        | Op::PrefixCount(_)
-        | Op::XorHash { .. } => {}
+        other => other.visit_operands(&mut |id| found.push(*id)),
     }
     found
 }

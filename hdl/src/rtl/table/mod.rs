@@ -1,0 +1,392 @@
+//! Tables: rows of a record, with read, write and associative ports.
+
+mod checks;
+mod ports;
+mod row;
+
+use self::checks::PortKind;
+use super::builder::{ModuleBuilder, POISON, caller};
+use super::error::Problem;
+use super::module::Module;
+use super::netlist::{self, FieldWrite, MatchPort, NodeId, Op, ReadPort, SourceLine, TableId, Update};
+use super::operand::Operand;
+use super::signal::Signal;
+use super::vector::index_bits;
+
+pub(super) use self::checks::TablePlan;
+pub use self::ports::{Record, Write};
+pub use self::row::{Row, RowOperand, RowSignal};
+
+/// A table of a module. First say what a row holds, then use it:
+///
+/// ```ignore
+/// let lines = m.table("lines", 64).field("tag", 12).laned_field("data", 1024, 32).valid_bits();
+/// let hit = lines.matching("lookup", io.valid_i, |row| row.valid() & row.get("tag").eq(io.tag_i));
+/// let line = lines.read("lookup", hit.priority_encode(), hit.any());
+/// m.when(io.fill_valid_i, || {
+///     lines.write("fill", io.row_i, [("tag", io.tag_i), ("data", io.data_i)]).lanes(io.lanes_i);
+/// });
+/// ```
+///
+/// Every call of `read`, `read_clocked`, `matching`, `write` and `add` is one physical port with a name. A read
+/// sees the rows as they were before this cycle's updates; updates take effect in program order. A read
+/// outside the depth gives 0, a write outside it is dropped.
+#[derive(Clone, Copy)]
+pub struct Table<'m> {
+    m: Module<'m>,
+    /// `None` after an error that leaves no table.
+    id: Option<TableId>,
+    depth: usize,
+}
+
+impl<'m> Table<'m> {
+    #[track_caller]
+    pub(super) fn new(m: Module<'m>, name: String, depth: usize, source: SourceLine) -> Table<'m> {
+        let b = &mut *m.arena.borrow_mut();
+        b.take_name(&name, "table", source);
+        let id = b.size(|| format!("the depth of table `{name}`"), depth, source).map(|rows| {
+            let id = TableId(b.module.tables.len() as u32);
+            b.module.tables.push(netlist::Table {
+                name,
+                depth: rows,
+                address_bits: index_bits(depth) as u32,
+                fields: Vec::new(),
+                has_valid: false,
+                reads: Vec::new(),
+                matches: Vec::new(),
+                updates: Vec::new(),
+                source,
+            });
+            b.table_plans.push(TablePlan::default());
+            id
+        });
+        Table { m, id, depth }
+    }
+
+    // What a row holds.
+
+    /// A field of `bits` bits.
+    #[track_caller]
+    pub fn field(self, name: &str, bits: usize) -> Table<'m> {
+        self.add_field(name, bits, None, caller())
+    }
+
+    /// A field of `bits` bits in all, in `lanes` equal lanes that writes can mask. Each lane is an array of
+    /// its own unless [`lanes_per_array`](Table::lanes_per_array) says otherwise.
+    #[track_caller]
+    pub fn laned_field(self, name: &str, bits: usize, lanes: usize) -> Table<'m> {
+        self.add_field(name, bits, Some(lanes), caller())
+    }
+
+    /// Lanes that one physical array of the field declared last holds: what one access pays for.
+    #[track_caller]
+    pub fn lanes_per_array(self, lanes: usize) -> Table<'m> {
+        let source = caller();
+        self.edit(|b, id| {
+            let table = &mut b.module.tables[id.index()];
+            let name = table.name.clone();
+            let Some(field) = table.fields.last_mut() else {
+                b.error(source, Problem::NoLanes { place: format!("table `{name}`") });
+                return;
+            };
+            if lanes > 0 && (field.lanes as usize).is_multiple_of(lanes) {
+                field.lanes_per_array = lanes as u32;
+                return;
+            }
+            let whole = format!("the {} lanes of `{name}.{}`", field.lanes, field.name);
+            let parts = format!("arrays of {lanes}");
+            b.error(source, Problem::Lanes { operation: "lanes_per_array", whole, parts });
+        });
+        self
+    }
+
+    /// One valid bit a row, kept apart from the rows, 0 after reset; set by writes.
+    #[track_caller]
+    pub fn valid_bits(self) -> Table<'m> {
+        let source = caller();
+        self.edit(|b, id| {
+            b.module.tables[id.index()].has_valid = true;
+            b.check_valid_is_no_field(id, source);
+        });
+        self
+    }
+
+    /// Declares the ports there are room for; one more is an error. Associative ports are not counted.
+    pub fn ports(self, reads: usize, writes: usize) -> Table<'m> {
+        self.edit(|b, id| b.table_plans[id.index()].ports = Some((reads, writes)));
+        self
+    }
+
+    // Sizes.
+
+    /// Rows.
+    pub fn depth(self) -> usize {
+        self.depth
+    }
+
+    /// Bits of an address.
+    pub fn index_bits(self) -> usize {
+        index_bits(self.depth)
+    }
+
+    // Reading.
+
+    /// A read port that sees the row in the same cycle. `enable` (one bit) says when the port is used, which
+    /// is what activity counts; the value does not depend on it. Inside `when`, its condition is joined to
+    /// `enable`, here and for the other ports that have one.
+    #[track_caller]
+    pub fn read(self, name: impl Into<String>, address: Signal<'m>, enable: impl Operand<'m>) -> Record<'m> {
+        self.add_read(name.into(), address, enable, false)
+    }
+
+    /// A read port that captures the row at the clock edge where `enable` (one bit) is 1, and holds it.
+    #[track_caller]
+    pub fn read_clocked(
+        self,
+        name: impl Into<String>,
+        address: Signal<'m>,
+        enable: impl Operand<'m>,
+    ) -> Record<'m> {
+        self.add_read(name.into(), address, enable, true)
+    }
+
+    /// An associative port: one bit a row, 1 where `condition` holds for it. `enable` (one bit) says when the
+    /// port is used, as for [`read`](Table::read).
+    ///
+    /// A row's signals cannot leave the condition:
+    ///
+    /// ```compile_fail
+    /// use warpfile_hdl::rtl::{Module, RowSignal, Table};
+    /// fn leak<'m>(m: &Module<'m>, table: Table<'m>) {
+    ///     let mut kept = None;
+    ///     table.matching("leak", m.lit(1, 1), |row| { kept = Some(row.valid()); row.valid() });
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn matching(
+        self,
+        name: impl Into<String>,
+        enable: impl Operand<'m>,
+        condition: impl for<'r> FnOnce(Row<'r, 'm>) -> RowSignal<'r, 'm>,
+    ) -> Signal<'m> {
+        let (source, name) = (caller(), name.into());
+        let enable = self.enable(enable, source);
+        let Some(id) = self.id else { return self.poison() };
+        let (condition, width) = condition(Row::new(self.m, id)).into_parts();
+        self.m.make(|b| {
+            if let Some(problem) = (width != 1).then(|| Problem::Width {
+                place: format!("the condition of `matching(\"{name}\")`"),
+                needed: 1,
+                value: "the expression".to_string(),
+                found: width,
+            }) {
+                return b.error(source, problem);
+            }
+            b.take_port_name(id, &name, source);
+            let table = &mut b.module.tables[id.index()];
+            let (port, depth) = (table.matches.len() as u32, table.depth);
+            table.matches.push(MatchPort { name, enable, condition, source });
+            b.node(Op::TableMatch { table: id, port }, depth, source)
+        })
+    }
+
+    /// All valid bits, bit `i` for row `i`.
+    #[track_caller]
+    pub fn valid_rows(self) -> Signal<'m> {
+        let source = caller();
+        let Some(id) = self.id else { return self.poison() };
+        self.m.make(|b| {
+            if !b.has_valid_bits(id, source) {
+                return POISON;
+            }
+            let depth = b.module.tables[id.index()].depth;
+            b.node(Op::TableValid(id), depth, source)
+        })
+    }
+
+    // Updates: at the clock edge, in program order, under the conditions of `when`.
+
+    /// A write port: fields of one row, and its valid bit if the table has them. Fields left out keep their
+    /// value. See [`Write`] for lane masks.
+    #[track_caller]
+    pub fn write<'f, V: Operand<'m>>(
+        self,
+        name: impl Into<String>,
+        address: Signal<'m>,
+        fields: impl IntoIterator<Item = (&'f str, V)>,
+    ) -> Write<'m> {
+        let (source, name) = (caller(), name.into());
+        let enable = self.always(source);
+        let address = self.address(address, &name, source);
+        let fields: Vec<(u32, NodeId)> = fields
+            .into_iter()
+            .filter_map(|(field, value)| self.field_value(field, value, &name, source))
+            .collect();
+        self.edit(|b, id| {
+            b.take_port_name(id, &name, source);
+            b.count_port(id, &name, PortKind::Write, source);
+            let duplicate = (1..fields.len()).find(|&i| fields[..i].iter().any(|f| f.0 == fields[i].0));
+            let table = &mut b.module.tables[id.index()];
+            if let Some(i) = duplicate {
+                let name = table.fields[fields[i].0 as usize].name.clone();
+                b.error(source, Problem::DuplicateName { name, kind: "field of this write" });
+                return;
+            }
+            let writes = fields.iter().map(|&(field, value)| FieldWrite { field, value, lanes: None });
+            let (fields, set_valid) = (writes.collect(), table.has_valid);
+            table.updates.push(Update::Write { name: name.clone(), address, enable, fields, set_valid });
+        });
+        let update = self.with(|b, id| b.module.tables[id.index()].updates.len().checked_sub(1)).flatten();
+        Write { table: self, name, update }
+    }
+
+    /// A port that adds `amount` to a field of one row, modulo its width. Several additions to one row in one
+    /// cycle all count.
+    #[track_caller]
+    pub fn add(self, name: impl Into<String>, address: Signal<'m>, field: &str, amount: impl Operand<'m>) {
+        let (source, name) = (caller(), name.into());
+        let enable = self.always(source);
+        let address = self.address(address, &name, source);
+        let Some((field, amount)) = self.field_value(field, amount, &name, source) else { return };
+        self.edit(|b, id| {
+            b.take_port_name(id, &name, source);
+            b.count_port(id, &name, PortKind::Write, source);
+            b.module.tables[id.index()].updates.push(Update::Add { name, address, enable, field, amount });
+        });
+    }
+
+    /// Makes one row invalid.
+    #[track_caller]
+    pub fn clear_row(self, address: Signal<'m>) {
+        let source = caller();
+        let enable = self.always(source);
+        let address = self.address(address, "clear_row", source);
+        self.update_valid(Update::ClearRow { address, enable }, source);
+    }
+
+    /// Makes the rows invalid whose bit in `rows` is 1.
+    #[track_caller]
+    pub fn clear_rows(self, rows: impl Operand<'m>) {
+        let source = caller();
+        let enable = self.always(source);
+        let rows = self.row_mask(rows, source);
+        self.update_valid(Update::ClearRows { rows, enable }, source);
+    }
+
+    /// Makes the rows valid whose bit in `rows` is 1.
+    #[track_caller]
+    pub fn set_rows(self, rows: impl Operand<'m>) {
+        let source = caller();
+        let enable = self.always(source);
+        let rows = self.row_mask(rows, source);
+        self.update_valid(Update::SetRows { rows, enable }, source);
+    }
+
+    /// Makes every row invalid.
+    #[track_caller]
+    pub fn clear_valid(self) {
+        if self.id.is_some() {
+            self.clear_rows(self.m.ones(self.depth));
+        }
+    }
+
+    // Helpers.
+
+    fn with<R>(self, f: impl FnOnce(&mut ModuleBuilder, TableId) -> R) -> Option<R> {
+        self.id.map(|id| f(&mut self.m.arena.borrow_mut(), id))
+    }
+
+    fn edit(self, f: impl FnOnce(&mut ModuleBuilder, TableId)) {
+        self.with(f);
+    }
+
+    fn poison(self) -> Signal<'m> {
+        self.m.make(|_| POISON)
+    }
+
+    fn add_field(self, name: &str, bits: usize, lanes: Option<usize>, source: SourceLine) -> Table<'m> {
+        self.edit(|b, id| b.add_field(id, name, bits, lanes, source));
+        self
+    }
+
+    #[track_caller]
+    fn add_read(
+        self,
+        name: String,
+        address: Signal<'m>,
+        enable: impl Operand<'m>,
+        clocked: bool,
+    ) -> Record<'m> {
+        let source = caller();
+        let enable = self.enable(enable, source);
+        let address = self.address(address, &name, source);
+        let port = self.with(|b, id| {
+            b.take_port_name(id, &name, source);
+            b.count_port(id, &name, PortKind::Read, source);
+            let reads = &mut b.module.tables[id.index()].reads;
+            reads.push(ReadPort { name, address, enable, lanes: None, clocked, source });
+            reads.len() as u32 - 1
+        });
+        Record { table: self, port: port.unwrap_or(0) }
+    }
+
+    /// `enable` joined with the conditions of `when`.
+    #[track_caller]
+    fn enable(self, enable: impl Operand<'m>, source: SourceLine) -> NodeId {
+        let one = self.m.lit(1, 1);
+        let enable = enable.signal_beside(one).one_bit("an enable");
+        self.m.make(|b| b.enabled(enable.id, source)).id
+    }
+
+    /// The conditions of `when`.
+    fn always(self, source: SourceLine) -> NodeId {
+        self.m
+            .make(|b| {
+                let one = b.always(source);
+                b.enabled(one, source)
+            })
+            .id
+    }
+
+    fn address(self, address: Signal<'m>, port: &str, source: SourceLine) -> NodeId {
+        if self.id.is_none() {
+            return POISON;
+        }
+        let needed = self.index_bits() as u32;
+        let place = || format!("the address of `{port}`");
+        self.m.make(|b| b.of_width(address.id, needed, place, source)).id
+    }
+
+    #[track_caller]
+    fn row_mask(self, rows: impl Operand<'m>, source: SourceLine) -> NodeId {
+        if self.id.is_none() {
+            return POISON;
+        }
+        let rows = rows.signal_beside(self.m.ones(self.depth));
+        let place = || "a mask of rows".to_string();
+        self.m.make(|b| b.of_width(rows.id, self.depth as u32, place, source)).id
+    }
+
+    fn update_valid(self, update: Update, source: SourceLine) {
+        self.edit(|b, id| {
+            if b.has_valid_bits(id, source) {
+                b.module.tables[id.index()].updates.push(update);
+            }
+        });
+    }
+
+    /// A field by name, with a value of its width.
+    #[track_caller]
+    fn field_value(
+        self,
+        field: &str,
+        value: impl Operand<'m>,
+        port: &str,
+        source: SourceLine,
+    ) -> Option<(u32, NodeId)> {
+        let (index, width) = self.with(|b, id| b.field(id, field, source))??;
+        let value = value.signal_beside(self.m.lit(width as usize, 0));
+        let place = || format!("field `{field}` of `{port}`");
+        Some((index, self.m.make(|b| b.of_width(value.id, width, place, source)).id))
+    }
+}

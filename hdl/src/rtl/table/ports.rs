@@ -1,0 +1,97 @@
+//! What reads and writes give back: the record that is read, the write that can still be masked.
+
+use super::Table;
+use crate::rtl::builder::{POISON, caller};
+use crate::rtl::error::Problem;
+use crate::rtl::netlist::{Op, Update};
+use crate::rtl::signal::Signal;
+
+/// What a read port sees.
+#[derive(Clone, Copy)]
+pub struct Record<'m> {
+    pub(super) table: Table<'m>,
+    pub(super) port: u32,
+}
+
+impl<'m> Record<'m> {
+    /// Says which lanes are wanted, one bit a lane. Counts for activity only; the value is the whole row.
+    #[track_caller]
+    pub fn lanes(self, lanes: Signal<'m>) -> Record<'m> {
+        let source = caller();
+        self.table.edit(|b, id| {
+            let name = b.module.tables[id.index()].reads[self.port as usize].name.clone();
+            let lanes = b.lane_mask(id, lanes.id, &name, source);
+            b.module.tables[id.index()].reads[self.port as usize].lanes = lanes;
+        });
+        self
+    }
+
+    /// A field of the row.
+    #[track_caller]
+    pub fn get(self, field: &str) -> Signal<'m> {
+        let source = caller();
+        let Some(id) = self.table.id else { return self.table.poison() };
+        self.table.m.make(|b| match b.field(id, field, source) {
+            Some((field, width)) => {
+                b.node(Op::TableRead { table: id, port: self.port, field }, width, source)
+            }
+            None => POISON,
+        })
+    }
+
+    /// The valid bit of the row.
+    #[track_caller]
+    pub fn valid(self) -> Signal<'m> {
+        let source = caller();
+        let Some(id) = self.table.id else { return self.table.poison() };
+        self.table.m.make(|b| match b.has_valid_bits(id, source) {
+            true => b.node(Op::TableReadValid { table: id, port: self.port }, 1, source),
+            false => POISON,
+        })
+    }
+}
+
+/// A write port just made.
+#[derive(Clone)]
+pub struct Write<'m> {
+    pub(super) table: Table<'m>,
+    pub(super) name: String,
+    pub(super) update: Option<usize>,
+}
+
+impl<'m> Write<'m> {
+    /// Writes only the lanes whose bit is 1, in every field that has lanes.
+    #[track_caller]
+    pub fn lanes(self, mask: Signal<'m>) -> Write<'m> {
+        let source = caller();
+        self.table.edit(|b, id| {
+            let mask = b.lane_mask(id, mask.id, &self.name, source);
+            let table = &mut b.module.tables[id.index()];
+            let Some(Update::Write { fields, .. }) = self.update.and_then(|u| table.updates.get_mut(u))
+            else {
+                return;
+            };
+            let plan = &b.table_plans[id.index()];
+            let mut laned = fields.iter_mut().filter(|w| plan.laned[w.field as usize]).peekable();
+            let nothing_to_mask = laned.peek().is_none();
+            for write in laned {
+                write.lanes = mask;
+            }
+            if nothing_to_mask && mask.is_some() {
+                b.error(source, Problem::NoLanes { place: format!("the write `{}`", self.name) });
+            }
+        });
+        self
+    }
+
+    /// Leaves the row's valid bit as it is.
+    pub fn keep_valid(self) -> Write<'m> {
+        self.table.edit(|b, id| {
+            let updates = &mut b.module.tables[id.index()].updates;
+            if let Some(Update::Write { set_valid, .. }) = self.update.and_then(|u| updates.get_mut(u)) {
+                *set_valid = false;
+            }
+        });
+        self
+    }
+}

@@ -1,0 +1,167 @@
+//! Groups of virtual registers that lie side by side, in registers aligned to the group's size.
+//!
+//! A group has 1, 2 or 4 slots. Several virtual registers share a slot if they never interfere (coalesced
+//! copies); a slot may be empty.
+
+use super::interference::Interference;
+use crate::compile::function::Function;
+use crate::compile::lower::MachineCode;
+use crate::compile::optimise::resolve::VReg;
+use crate::program::Operation;
+
+/// Slots of the largest group: a 128-bit vector.
+const LARGEST: usize = 4;
+
+/// One group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    /// Slots: 1, 2 or 4; also the alignment.
+    pub size: usize,
+    /// Its virtual registers with their slots; empty once merged into another group.
+    pub members: Vec<(VReg, usize)>,
+}
+
+/// All groups, and the group and slot of each virtual register.
+#[derive(Clone, Debug)]
+pub struct Groups {
+    groups: Vec<Group>,
+    place: Vec<Option<(usize, usize)>>,
+}
+
+impl Groups {
+    /// The words of each 64-bit value in a pair; everything else alone.
+    pub fn of_values(code: &MachineCode) -> Groups {
+        let mut mentioned = vec![false; code.registers as usize];
+        for op in &code.ops {
+            for (register, _) in op.sources.iter().chain(&op.results) {
+                mentioned[register.index()] = true;
+            }
+        }
+        let mut groups = Groups { groups: Vec::new(), place: vec![None; mentioned.len()] };
+        let mut register = 0;
+        while register < mentioned.len() {
+            let is_pair =
+                register < code.first_temporary as usize && mentioned[register] && mentioned[register + 1];
+            let size = if is_pair { 2 } else { 1 };
+            if mentioned[register] {
+                let members = (0..size).map(|slot| (VReg((register + slot) as u32), slot)).collect();
+                groups.add(Group { size, members });
+            }
+            register += size;
+        }
+        groups
+    }
+
+    fn add(&mut self, group: Group) {
+        for &(register, slot) in &group.members {
+            self.place[register.index()] = Some((self.groups.len(), slot));
+        }
+        self.groups.push(group);
+    }
+
+    /// All groups; merged ones have no members.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// Group and slot of a virtual register; `None` if no instruction mentions it.
+    pub fn place(&self, register: VReg) -> Option<(usize, usize)> {
+        self.place[register.index()]
+    }
+
+    /// Puts the registers that one vector access loads side by side, and those that one stores, where they are
+    /// free to move.
+    pub fn add_vectors(&mut self, code: &MachineCode, interference: &Interference) {
+        for op in &code.ops {
+            let is_vector = matches!(op.operation, Operation::Load(_) | Operation::Texture);
+            if is_vector && matches!(op.results.len(), 2 | 4) {
+                let registers: Vec<VReg> = op.results.iter().map(|&(register, _)| register).collect();
+                self.join(&registers, interference);
+            }
+        }
+    }
+
+    /// Makes one group in which `registers[n]` has slot `n`; does nothing if they are bound otherwise.
+    fn join(&mut self, registers: &[VReg], interference: &Interference) {
+        let Some(first) = self.place(registers[0]).map(|(group, _)| group) else { return };
+        let mut merged = self.clone();
+        merged.groups[first].size = merged.groups[first].size.max(registers.len());
+        let aligned = registers.iter().enumerate().all(|(slot, &register)| {
+            merged.place(register).is_some_and(|(group, at)| {
+                if group == first {
+                    at == slot
+                } else {
+                    merged.merge(first, group, slot as isize - at as isize, interference)
+                }
+            })
+        });
+        if aligned {
+            *self = merged;
+        }
+    }
+
+    /// Gives both sides of copies one register, where they do not interfere: inner loops first.
+    pub fn coalesce_copies(&mut self, code: &MachineCode, function: &Function, interference: &Interference) {
+        let weight = loop_depths(function);
+        let mut copies: Vec<usize> =
+            (0..code.ops.len()).filter(|&position| code.ops[position].copy).collect();
+        copies.sort_by_key(|&position| (std::cmp::Reverse(weight[position]), position));
+        for position in copies {
+            let (from, to) = (code.ops[position].sources[0].0, code.ops[position].results[0].0);
+            let (Some((a, a_slot)), Some((b, b_slot))) = (self.place(from), self.place(to)) else { continue };
+            if a == b {
+                continue;
+            }
+            if self.groups[a].size >= self.groups[b].size {
+                self.merge(a, b, a_slot as isize - b_slot as isize, interference);
+            } else {
+                self.merge(b, a, b_slot as isize - a_slot as isize, interference);
+            }
+        }
+    }
+
+    /// Moves the members of `from` into `into`, their slots shifted; false if that does not fit.
+    fn merge(&mut self, into: usize, from: usize, shift: isize, interference: &Interference) -> bool {
+        let (size, part) = (self.groups[into].size, self.groups[from].size);
+        let fits = shift >= 0
+            && (shift as usize).is_multiple_of(part)
+            && shift as usize + part <= size
+            && size <= LARGEST;
+        let shift = shift as usize;
+        let clash = || {
+            self.groups[from].members.iter().any(|&(moved, slot)| {
+                self.groups[into]
+                    .members
+                    .iter()
+                    .any(|&(stays, at)| at == slot + shift && interference.between(moved.0, stays.0))
+            })
+        };
+        if !fits || clash() {
+            return false;
+        }
+        for (register, slot) in std::mem::take(&mut self.groups[from].members) {
+            self.place[register.index()] = Some((into, slot + shift));
+            self.groups[into].members.push((register, slot + shift));
+        }
+        true
+    }
+}
+
+/// For each instruction, roughly how often it runs: the number of loops around it.
+///
+/// A loop is taken to span from the target of a backward edge to its source in program order.
+fn loop_depths(function: &Function) -> Vec<usize> {
+    let mut depth = vec![0; function.instructions.len()];
+    for from in function.cfg.block_ids() {
+        for &to in &function.cfg.block(from).successors {
+            if to <= from {
+                let span =
+                    function.cfg.block(to).instructions.start..function.cfg.block(from).instructions.end;
+                for inside in &mut depth[span] {
+                    *inside += 1;
+                }
+            }
+        }
+    }
+    depth
+}

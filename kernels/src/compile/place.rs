@@ -1,0 +1,243 @@
+//! Puts allocated registers into the instructions and drops copies that became nothing.
+
+use super::allocate::Allocation;
+use super::allocate::predicates::allocate_predicates;
+use super::annotate::annotate;
+use super::cfg::{Cfg, CfgError};
+use super::check::{AllocationError, Placed, check};
+use super::lower::MachineCode;
+use super::lower::emit::{MachineOp, VPred};
+use super::lowering::{Lowered, Lowering};
+use super::machine::{machine_cfg, renamed, virtual_function};
+use super::optimise::resolve::VReg;
+use super::optimise::webs::UnionFind;
+use super::{Compiled, Statistics};
+use crate::program::{Instruction, PhysReg, Predicate, Program, ResultRegister, Source};
+use crate::ptx::ir::{InstIndex, Kernel};
+
+/// Machine instructions with registers, before annotation.
+pub struct Placement {
+    /// For each instruction of the code; `None` for a copy whose two sides share a register.
+    instructions: Vec<Option<Instruction>>,
+    predicates: Vec<Predicate>,
+    predicate_count: u16,
+}
+
+impl Placement {
+    /// Places every instruction.
+    pub fn new(kernel: &Kernel, code: &MachineCode, cfg: &Cfg, allocation: &Allocation) -> Placement {
+        let (predicates, predicate_count) = allocate_predicates(code, cfg);
+        let instructions = code.ops.iter().map(|op| place(kernel, op, allocation, &predicates)).collect();
+        Placement { instructions, predicates, predicate_count }
+    }
+
+    /// Checks what the instructions say against what they should read and write.
+    ///
+    /// # Errors
+    /// The first read of a wrong value.
+    pub fn check(
+        &self,
+        code: &MachineCode,
+        cfg: &Cfg,
+        allocation: &Allocation,
+    ) -> Result<(), AllocationError> {
+        let registers: Vec<Placed> = code
+            .ops
+            .iter()
+            .zip(&self.instructions)
+            .map(|(op, placed)| checked_registers(code, op, placed.as_ref(), allocation))
+            .collect();
+        let highest = registers
+            .iter()
+            .flat_map(|placed| {
+                let reads = placed.reads.iter().map(|&(_, register)| register);
+                reads.chain(placed.writes.iter().map(|&(_, register, _)| register))
+            })
+            .max();
+        check(&registers, cfg, code.registers as usize, highest.map_or(0, |highest| highest as usize + 1))?;
+        let predicates: Vec<Placed> = code.ops.iter().map(|op| self.checked_predicates(op)).collect();
+        check(&predicates, cfg, code.predicates as usize, usize::from(self.predicate_count))
+    }
+
+    fn checked_predicates(&self, op: &MachineOp) -> Placed {
+        let number = |predicate: &VPred| u32::from(self.predicates[predicate.0 as usize].0);
+        Placed {
+            reads: op.predicate_sources.iter().map(|predicate| (predicate.0, number(predicate))).collect(),
+            writes: op
+                .predicate_results
+                .iter()
+                .map(|predicate| (predicate.0, number(predicate), op.guarded))
+                .collect(),
+            removed_copy: None,
+        }
+    }
+
+    /// Numbers and annotates the instructions.
+    ///
+    /// # Errors
+    /// Control flow that leaves the kernel.
+    pub fn finish(
+        self,
+        kernel: &Kernel,
+        code: MachineCode,
+        allocation: &Allocation,
+        may_diverge: Vec<bool>,
+        reconvergence: Vec<Option<InstIndex>>,
+    ) -> Result<Compiled, CfgError> {
+        let mut classes = UnionFind::new(code.registers as usize);
+        let mut kept: Vec<MachineOp> = Vec::with_capacity(code.ops.len());
+        let mut instructions = Vec::with_capacity(code.ops.len());
+        let mut copies_coalesced = 0;
+        for (mut op, instruction) in code.ops.into_iter().zip(self.instructions) {
+            match instruction {
+                Some(instruction) => {
+                    let mut operands = operands(&op, allocation).into_iter().enumerate();
+                    op.sources.retain(|_| operands.next().is_some_and(|(at, operand)| at == operand));
+                    instructions.push(Instruction { pc: 8 * kept.len() as u32, ..instruction });
+                    kept.push(op);
+                }
+                None => {
+                    classes.unite(op.sources[0].0.index(), op.results[0].0.index());
+                    copies_coalesced += 1;
+                }
+            }
+        }
+        let cfg = machine_cfg(kernel, &kept)?;
+        let function =
+            virtual_function(&kept, cfg.clone(), code.registers, code.first_temporary, &may_diverge);
+        let class: Vec<u32> =
+            (0..code.registers as usize).map(|register| classes.find(register) as u32).collect();
+        let values = renamed(&function, function.registers, |register| class[register as usize]);
+        // A definition under a guard is soft whatever it defines.
+        let mut registers = renamed(&function, usize::from(allocation.count), |register| {
+            allocation.registers[register as usize].map_or(0, |register| u32::from(register.0))
+        });
+        for (access, op) in registers.instructions.iter_mut().zip(&kept) {
+            for definition in &mut access.definitions {
+                definition.guarded = op.guarded;
+            }
+        }
+        let mut program = Program {
+            name: kernel.name.clone(),
+            instructions,
+            registers_per_thread: allocation.count,
+            shared_bytes: kernel.shared_bytes,
+        };
+        annotate(&mut program, &values, &registers);
+        let lowering = lowering(kernel, &kept);
+        let statistics = Statistics {
+            ptx_instructions: kernel.instructions.len(),
+            ptx_eliminated: lowering.ranges.iter().filter(|range| range.is_empty()).count(),
+            machine_instructions: kept.len(),
+            copies_coalesced,
+            registers: allocation.count,
+            max_live: allocation.max_live,
+            predicates: self.predicate_count,
+        };
+        Ok(Compiled { program, lowering, reconvergence, may_diverge, cfg, statistics })
+    }
+}
+
+fn place(
+    kernel: &Kernel,
+    op: &MachineOp,
+    allocation: &Allocation,
+    predicates: &[Predicate],
+) -> Option<Instruction> {
+    // Every register that an instruction mentions has been given a place.
+    let register = |register: VReg| allocation.registers[register.index()].unwrap_or(PhysReg(0));
+    if op.copy && register(op.sources[0].0) == register(op.results[0].0) {
+        return None;
+    }
+    let mut sources: Vec<Source> = Vec::with_capacity(op.sources.len());
+    for &(source, _) in &op.sources {
+        sources.push(Source { register: register(source), last_read: false, idle_until_suspension: false });
+    }
+    let results = op.results.iter().map(|&(result, _)| ResultRegister {
+        register: register(result),
+        soft: false,
+        idle_until_suspension: false,
+    });
+    let ptx = &kernel.instructions[op.ptx.index()];
+    let number = |predicate: &VPred| predicates[predicate.0 as usize];
+    let guard = match op.guard_negated {
+        Some(negated) => {
+            format!("@{}P{} ", if negated { "!" } else { "" }, number(&op.predicate_sources[0]).0)
+        }
+        None => String::new(),
+    };
+    Some(Instruction {
+        pc: 0,
+        line: ptx.line,
+        text: format!("{guard}{}", op.name),
+        operation: op.operation,
+        sources,
+        results: results.collect(),
+        predicate_sources: op.predicate_sources.iter().map(number).collect(),
+        predicate_results: op.predicate_results.iter().map(number).collect(),
+        suspends: false,
+    })
+}
+
+/// For each virtual register read, which operand it is: two that share a register are one operand.
+fn operands(op: &MachineOp, allocation: &Allocation) -> Vec<usize> {
+    let mut listed = Vec::new();
+    op.sources
+        .iter()
+        .map(|&(source, _)| {
+            let register = allocation.registers[source.index()];
+            listed.iter().position(|&other| other == register).unwrap_or_else(|| {
+                listed.push(register);
+                listed.len() - 1
+            })
+        })
+        .collect()
+}
+
+fn checked_registers(
+    code: &MachineCode,
+    op: &MachineOp,
+    placed: Option<&Instruction>,
+    allocation: &Allocation,
+) -> Placed {
+    let guarded = |register: VReg| op.guarded && register.0 < code.first_temporary;
+    let Some(instruction) = placed else {
+        let (from, to) = (op.sources[0].0, op.results[0].0);
+        return Placed { removed_copy: Some((from.0, to.0, guarded(to))), ..Placed::default() };
+    };
+    let reads = op
+        .sources
+        .iter()
+        .zip(operands(op, allocation))
+        .map(|(&(value, _), operand)| (value.0, u32::from(instruction.sources[operand].register.0)));
+    let results = op.results.iter().zip(&instruction.results);
+    Placed {
+        reads: reads.collect(),
+        writes: results
+            .map(|(&(value, _), result)| (value.0, u32::from(result.register.0), guarded(value)))
+            .collect(),
+        removed_copy: None,
+    }
+}
+
+fn lowering(kernel: &Kernel, ops: &[MachineOp]) -> Lowering {
+    let mut ranges = Vec::with_capacity(kernel.instructions.len());
+    let mut next = 0;
+    for position in 0..kernel.instructions.len() {
+        let start = next;
+        while ops.get(next).is_some_and(|op| op.ptx.index() == position) {
+            next += 1;
+        }
+        ranges.push(start as u32..next as u32);
+    }
+    let instructions = ops
+        .iter()
+        .map(|op| Lowered {
+            ptx: op.ptx,
+            sources: op.sources.iter().map(|&(_, value)| value).collect(),
+            results: op.results.iter().map(|&(_, value)| value).collect(),
+            guarded: op.guarded,
+        })
+        .collect();
+    Lowering { ranges, instructions }
+}

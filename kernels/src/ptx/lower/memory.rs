@@ -1,0 +1,212 @@
+//! Memory accesses. What each opcode accepts is in `rules`.
+
+use super::super::ast::RawOperand;
+use super::super::error::Complaint;
+use super::super::ir::{Address, AtomicOp, Base, Op, Type};
+use super::form::Form;
+use super::kernel::Lowering;
+use super::operand::{Fit, describe};
+use crate::program::Space;
+
+type Operands<'o, 'a> = &'o [RawOperand<'a>];
+type Lowered = Result<(), Complaint>;
+
+const SPACES: [(&str, Space); 9] = [
+    ("global", Space::Global),
+    ("shared", Space::Shared),
+    ("shared::cta", Space::Shared),
+    ("local", Space::Local),
+    ("const", Space::Constant),
+    ("param", Space::Parameter),
+    ("param::entry", Space::Parameter),
+    ("param::func", Space::Parameter),
+    ("generic", Space::Generic),
+];
+const MEMORY_TYPES: [Type; 15] = [
+    Type::B8,
+    Type::B16,
+    Type::B32,
+    Type::B64,
+    Type::U8,
+    Type::U16,
+    Type::U32,
+    Type::U64,
+    Type::S8,
+    Type::S16,
+    Type::S32,
+    Type::S64,
+    Type::F16,
+    Type::F32,
+    Type::F64,
+];
+/// Cache and ordering modifiers: memory is sequentially consistent here, and caches are the SM's concern.
+const WITHOUT_EFFECT: [&str; 20] = [
+    "volatile", "weak", "relaxed", "acquire", "release", "acq_rel", "mmio", "cta", "gpu", "sys", "ca", "cg",
+    "cs", "lu", "cv", "wb", "wt", "nc", "noftz", "unified",
+];
+
+fn space(form: &mut Form<'_>) -> Option<Space> {
+    form.ignore(&WITHOUT_EFFECT);
+    form.ignore_prefixed("L1::");
+    form.ignore_prefixed("L2::");
+    form.choose(&SPACES)
+}
+
+/// The elements of a vector access.
+fn elements<'o, 'a>(
+    form: &mut Form<'a>,
+    ty: Type,
+    operand: &'o RawOperand<'a>,
+) -> Result<&'o [RawOperand<'a>], Complaint> {
+    let count = form.choose(&[("v2", 2), ("v4", 4)]);
+    let Some(count) = count else {
+        return Ok(std::slice::from_ref(operand));
+    };
+    if count * ty.bytes() > 16 {
+        return Err(format!("found a vector of {count} {ty}; accepted: at most 16 bytes"));
+    }
+    match operand {
+        RawOperand::Vector(elements) if elements.len() == count as usize => Ok(elements),
+        other => Err(format!("found {}; accepted: {count} registers in braces", describe(other))),
+    }
+}
+
+/// Integers and bits may be in wider registers, floats not.
+fn fit(ty: Type) -> Fit {
+    match ty {
+        Type::F16 | Type::F32 | Type::F64 => Fit::Exact,
+        _integer => Fit::Wider,
+    }
+}
+
+pub(super) fn load<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    mut form: Form<'a>,
+    operands: Operands<'_, 'a>,
+) -> Lowered {
+    let named = space(&mut form).filter(|&space| space != Space::Generic);
+    let ty = form.ty(&MEMORY_TYPES)?;
+    Lowering::count(operands, 2..=2)?;
+    let elements = elements(&mut form, ty, &operands[0])?;
+    form.finish()?;
+    let (address, space) = lowering.address(&operands[1], named)?;
+    let dsts = elements
+        .iter()
+        .map(|element| lowering.result(element, ty, fit(ty)))
+        .collect::<Result<Vec<_>, _>>()?;
+    lowering.emit(Op::Ld { space, ty }, dsts, Vec::new(), Some(address));
+    Ok(())
+}
+
+pub(super) fn store<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    mut form: Form<'a>,
+    operands: Operands<'_, 'a>,
+) -> Lowered {
+    let named = space(&mut form).filter(|&space| space != Space::Generic);
+    let ty = form.ty(&MEMORY_TYPES)?;
+    Lowering::count(operands, 2..=2)?;
+    let elements = elements(&mut form, ty, &operands[1])?;
+    form.finish()?;
+    let (address, space) = lowering.address(&operands[0], named)?;
+    if matches!(space, Space::Constant | Space::Parameter) {
+        return Err("found a store to constant or kernel parameter memory".to_owned());
+    }
+    let srcs = elements
+        .iter()
+        .map(|element| lowering.source(element, ty, fit(ty)))
+        .collect::<Result<Vec<_>, _>>()?;
+    lowering.emit(Op::St { space, ty }, Vec::new(), srcs, Some(address));
+    Ok(())
+}
+
+pub(super) fn atomic<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    mut form: Form<'a>,
+    operands: Operands<'_, 'a>,
+) -> Lowered {
+    let returns = lowering.current.opcode() == "atom";
+    let named = space(&mut form).filter(|&space| space != Space::Generic);
+    let op = form.require(&[
+        ("add", AtomicOp::Add),
+        ("min", AtomicOp::Min),
+        ("max", AtomicOp::Max),
+        ("inc", AtomicOp::Inc),
+        ("dec", AtomicOp::Dec),
+        ("and", AtomicOp::And),
+        ("or", AtomicOp::Or),
+        ("xor", AtomicOp::Xor),
+        ("exch", AtomicOp::Exch),
+        ("cas", AtomicOp::Cas),
+    ])?;
+    let ty = form.ty(atomic_types(op))?;
+    form.finish()?;
+    let values = if op == AtomicOp::Cas { 2 } else { 1 };
+    let first = usize::from(returns);
+    Lowering::count(operands, first + 1 + values..=first + 1 + values)?;
+    let dsts = if returns { vec![lowering.result(&operands[0], ty, Fit::Exact)?] } else { Vec::new() };
+    let (address, space) = lowering.address(&operands[first], named)?;
+    if !matches!(space, Space::Global | Space::Shared | Space::Generic) {
+        return Err("found another state space; accepted: .global .shared or none".to_owned());
+    }
+    let srcs = operands[first + 1..]
+        .iter()
+        .map(|operand| lowering.source(operand, ty, Fit::Exact))
+        .collect::<Result<Vec<_>, _>>()?;
+    lowering.emit(Op::Atom { space, ty, op }, dsts, srcs, Some(address));
+    Ok(())
+}
+
+fn atomic_types(op: AtomicOp) -> &'static [Type] {
+    match op {
+        AtomicOp::Add => &[Type::U32, Type::S32, Type::U64, Type::S64, Type::F32, Type::F64],
+        AtomicOp::Min | AtomicOp::Max => &[Type::U32, Type::S32, Type::U64, Type::S64],
+        AtomicOp::Inc | AtomicOp::Dec => &[Type::U32],
+        AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Exch => &[Type::B32, Type::B64],
+        AtomicOp::Cas => &[Type::B16, Type::B32, Type::B64],
+    }
+}
+
+pub(super) fn hint<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    _form: Form<'a>,
+    _operands: Operands<'_, 'a>,
+) -> Lowered {
+    lowering.emit(Op::Hint, Vec::new(), Vec::new(), None);
+    Ok(())
+}
+
+pub(super) fn texture<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    mut form: Form<'a>,
+    operands: Operands<'_, 'a>,
+) -> Lowered {
+    form.require(&[("1d", ())])?;
+    form.require(&[("v4", ())])?;
+    let ty = form.ty(&[Type::F32, Type::S32, Type::U32])?;
+    let coordinate = form.ty(&[Type::S32])?;
+    form.finish()?;
+    Lowering::count(operands, 2..=2)?;
+    let RawOperand::Vector(results) = &operands[0] else {
+        return Err(format!("found {}; accepted: four registers in braces", describe(&operands[0])));
+    };
+    let (RawOperand::Texel(name, coordinates), 4) = (&operands[1], results.len()) else {
+        return Err(format!("found {}; accepted: [texture, {{coordinate}}]", describe(&operands[1])));
+    };
+    // A one-dimensional texture has one coordinate; compilers may write further ones, which are not read.
+    let Some(first) = coordinates.first() else {
+        return Err("the coordinate is missing".to_owned());
+    };
+    let symbol = lowering
+        .named_symbol(name)?
+        .filter(|symbol| lowering.is_texture(*symbol))
+        .ok_or_else(|| format!("`{name}` is not a texture; accepted: the name of a .texref"))?;
+    let dsts = results
+        .iter()
+        .map(|operand| lowering.result(operand, ty, Fit::Exact))
+        .collect::<Result<Vec<_>, _>>()?;
+    let src = lowering.source(first, coordinate, Fit::Exact)?;
+    let address = Address { base: Base::Symbol(symbol), offset: 0 };
+    lowering.emit(Op::Tex1d { ty }, dsts, vec![src], Some(address));
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! Module scope: variables with their initial contents, and functions by name.
+
+use std::collections::BTreeMap;
+
+use super::super::ast::{Declaration, File, Function, Initial, Number, Storage};
+use super::super::error::{Complaint, Reporter};
+use super::super::ir::{Relocation, Type, Variable, VariableId};
+use super::operand::immediate;
+use crate::program::Space;
+
+/// Bytes of an initialiser at most.
+const MAX_INITIAL: u64 = 1 << 28;
+
+/// What is declared at module scope.
+pub(super) struct ModuleScope<'a> {
+    /// Variables in `.global` and `.const`, and textures.
+    pub(super) variables: Vec<Variable>,
+    /// Where each of them is in `variables`.
+    pub(super) ids: BTreeMap<&'a str, VariableId>,
+    /// Variables in `.shared`: every kernel that uses one has its own copy.
+    pub(super) shared: BTreeMap<&'a str, &'a Declaration<'a>>,
+    /// Functions that have a body.
+    pub(super) functions: BTreeMap<&'a str, &'a Function<'a>>,
+}
+
+impl<'a> ModuleScope<'a> {
+    pub(super) fn new(file: &'a File<'a>, reporter: &mut Reporter) -> Self {
+        let mut scope = ModuleScope {
+            variables: Vec::new(),
+            ids: BTreeMap::new(),
+            shared: BTreeMap::new(),
+            functions: BTreeMap::new(),
+        };
+        for function in file.functions.iter().filter(|function| function.body.is_some()) {
+            if scope.functions.insert(function.name, function).is_some() {
+                let message = format!("the function `{}` is defined twice", function.name);
+                reporter.report(function.line, "", message);
+            }
+        }
+        let mut in_memory = Vec::new();
+        for declaration in &file.variables {
+            if let Err(message) = scope.declare(declaration, &mut in_memory) {
+                reporter.report(declaration.line, &declaration.text, message);
+            }
+        }
+        for (id, declaration) in in_memory {
+            if let Err(message) = scope.initialise(id, declaration) {
+                reporter.report(declaration.line, &declaration.text, message);
+            }
+        }
+        scope
+    }
+
+    fn declare(
+        &mut self,
+        declaration: &'a Declaration<'a>,
+        in_memory: &mut Vec<(VariableId, &'a Declaration<'a>)>,
+    ) -> Result<(), Complaint> {
+        let name = declaration.name;
+        if self.shared.contains_key(name) || (self.ids.contains_key(name) && !declaration.external) {
+            return Err(format!("`{name}` is declared twice"));
+        }
+        let space = match declaration.storage {
+            Storage::Memory(Space::Shared) => {
+                self.shared.insert(name, declaration);
+                return Ok(());
+            }
+            Storage::Memory(space) => space,
+            Storage::Texture => Space::Global,
+            Storage::Register => return Err("a register is declared at module scope".to_owned()),
+        };
+        if declaration.external {
+            return Err(format!(
+                "`{name}` is external; accepted: variables defined in the same file, and .extern .shared"
+            ));
+        }
+        let bytes = declaration
+            .bytes
+            .ok_or_else(|| format!("`{name}` has no size; accepted: a size or an initialiser"))?;
+        let id = VariableId(self.variables.len() as u32);
+        self.variables.push(Variable {
+            name: name.to_owned(),
+            space,
+            align: declaration.align,
+            bytes,
+            initial: Vec::new(),
+            relocations: Vec::new(),
+            texture: declaration.storage == Storage::Texture,
+        });
+        self.ids.insert(name, id);
+        in_memory.push((id, declaration));
+        Ok(())
+    }
+
+    fn initialise(&mut self, id: VariableId, declaration: &Declaration<'_>) -> Result<(), Complaint> {
+        let width = u64::from(declaration.ty.bytes());
+        let mut initial = Vec::new();
+        let mut relocations = Vec::new();
+        let size = self.variables[id.index()].bytes;
+        for element in &declaration.initial {
+            let position = initial.len() as u64;
+            match element {
+                Initial::Number(number) => {
+                    let bits = initial_bits(*number, declaration.ty)?;
+                    initial.extend_from_slice(&bits.to_le_bytes()[..width as usize]);
+                }
+                Initial::Zeros(count) => {
+                    let end = count.saturating_mul(width).saturating_add(position);
+                    if end > size.min(MAX_INITIAL) {
+                        return Err(too_long(size));
+                    }
+                    initial.resize(end as usize, 0);
+                }
+                Initial::Symbol { name, addend, generic } => {
+                    if !matches!(width, 4 | 8) {
+                        return Err(format!(
+                            "an address is stored in {}; accepted: 32 and 64-bit types",
+                            declaration.ty
+                        ));
+                    }
+                    let target = *self.ids.get(name).ok_or_else(|| {
+                        format!("`{name}` is not declared; accepted: variables in .global and .const")
+                    })?;
+                    relocations.push(Relocation {
+                        position,
+                        bytes: width as u8,
+                        target,
+                        addend: *addend,
+                        generic: *generic,
+                    });
+                    initial.resize((position + width) as usize, 0);
+                }
+            }
+            if initial.len() as u64 > size.min(MAX_INITIAL) {
+                return Err(too_long(size));
+            }
+        }
+        self.variables[id.index()].initial = initial;
+        self.variables[id.index()].relocations = relocations;
+        Ok(())
+    }
+}
+
+fn too_long(size: u64) -> Complaint {
+    format!(
+        "the initialiser is longer than the variable; accepted: at most {size} bytes, and 256 MiB in any case"
+    )
+}
+
+/// The bits of an element; an integer may also initialise a floating-point variable by value.
+fn initial_bits(number: Number, ty: Type) -> Result<u64, Complaint> {
+    match number {
+        Number::Int(value) if matches!(ty, Type::F32 | Type::F64) => {
+            immediate(Number::Double(value as f64), ty)
+        }
+        Number::Int(_) | Number::Single(_) | Number::Double(_) => immediate(number, ty),
+    }
+}

@@ -1,0 +1,485 @@
+//! Tokens to syntax: module level. Function bodies are in `body`, literals and initialisers in `values`.
+//!
+//! Source: PTX ISA, chapters 4, 5 and 11 (directives).
+
+mod body;
+mod values;
+
+use super::ast::{Declaration, File, Function, Storage};
+use super::error::{Complaint, Reporter};
+use super::ir::Type;
+use super::lex::{Token, TokenKind, tokens};
+use crate::program::Space;
+
+/// Directives without meaning here whose arguments are numbers and names separated by commas.
+const IGNORED_WITH_ARGUMENTS: [&str; 8] = [
+    "minnctapersm",
+    "maxnctapersm",
+    "maxnreg",
+    "reqnctapercluster",
+    "maxclusterrank",
+    "explicitcluster",
+    "blocksareclusters",
+    "noreturn",
+];
+/// Linking directives in front of a declaration.
+const LINKING: [&str; 4] = ["visible", "extern", "weak", "common"];
+
+/// The syntax of a file; what cannot be read is reported and skipped.
+pub(super) fn parse<'a>(text: &'a str, reporter: &mut Reporter) -> File<'a> {
+    let tokens = tokens(text, reporter);
+    let mut parser = Parser { text, tokens, at: 0, reporter };
+    parser.file()
+}
+
+struct Parser<'a, 'r> {
+    text: &'a str,
+    tokens: Vec<Token<'a>>,
+    at: usize,
+    reporter: &'r mut Reporter,
+}
+
+/// The part of a variable declaration that is common to all names it declares.
+#[derive(Clone, Copy)]
+struct Head {
+    storage: Storage,
+    ty: Type,
+    elements: u64,
+    align: Option<u32>,
+}
+
+impl<'a> Parser<'a, '_> {
+    fn token(&self) -> Token<'a> {
+        self.tokens[self.at]
+    }
+
+    fn kind(&self) -> TokenKind<'a> {
+        self.token().kind
+    }
+
+    fn next_kind(&self) -> TokenKind<'a> {
+        self.tokens[(self.at + 1).min(self.tokens.len() - 1)].kind
+    }
+
+    fn bump(&mut self) -> Token<'a> {
+        let token = self.token();
+        if token.kind != TokenKind::End {
+            self.at += 1;
+        }
+        token
+    }
+
+    fn is_mark(&self, mark: char) -> bool {
+        self.kind() == TokenKind::Mark(mark)
+    }
+
+    fn take_mark(&mut self, mark: char) -> bool {
+        let found = self.is_mark(mark);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    fn take_dot(&mut self, word: &str) -> bool {
+        let found = self.kind() == TokenKind::Dot(word);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    /// A complaint about the token at hand.
+    fn expected(&self, accepted: &str) -> Complaint {
+        let token = self.token();
+        let found = match token.kind {
+            TokenKind::End => "the end of the file".to_owned(),
+            _other => format!("`{}`", &self.text[token.start..token.end]),
+        };
+        format!("found {found}; accepted here: {accepted}")
+    }
+
+    fn mark(&mut self, mark: char) -> Result<(), Complaint> {
+        if self.take_mark(mark) { Ok(()) } else { Err(self.expected(&format!("`{mark}`"))) }
+    }
+
+    fn name(&mut self, what: &str) -> Result<&'a str, Complaint> {
+        if let TokenKind::Name(name) = self.kind() {
+            self.bump();
+            Ok(name)
+        } else {
+            Err(self.expected(what))
+        }
+    }
+
+    /// The source from a byte position to the token at hand, on one line.
+    fn text_from(&self, start: usize) -> String {
+        let end = self.tokens[self.at.saturating_sub(1)].end.max(start);
+        let mut words = String::new();
+        for word in self.text[start..end].split_whitespace() {
+            if !words.is_empty() {
+                words.push(' ');
+            }
+            words.push_str(word);
+        }
+        let cut = words.char_indices().nth(200).map_or(words.len(), |(at, _)| at);
+        words.truncate(cut);
+        words
+    }
+
+    fn file(&mut self) -> File<'a> {
+        let mut file = File::default();
+        while self.kind() != TokenKind::End && !self.reporter.is_full() {
+            let token = self.token();
+            if let Err(message) = self.item(&mut file) {
+                let text = self.text_from(token.start);
+                self.reporter.report(self.token().line, &text, message);
+                self.skip_item();
+            }
+        }
+        file
+    }
+
+    /// Skips to behind the next `;` or closing brace.
+    fn skip_item(&mut self) {
+        let mut depth = 0_usize;
+        loop {
+            match self.bump().kind {
+                TokenKind::End => return,
+                TokenKind::Mark(';') if depth == 0 => return,
+                TokenKind::Mark('{') => depth += 1,
+                TokenKind::Mark('}') => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        return;
+                    }
+                }
+                _other => {}
+            }
+        }
+    }
+
+    /// Skips a directive that ends with its line.
+    fn skip_line(&mut self) {
+        let line = self.token().line;
+        while self.token().line == line && self.kind() != TokenKind::End {
+            self.bump();
+        }
+    }
+
+    fn item(&mut self, file: &mut File<'a>) -> Result<(), Complaint> {
+        let start = self.token().start;
+        if self.take_mark(';') {
+            return Ok(());
+        }
+        if self.is_mark('@') && self.next_kind() == TokenKind::Mark('@') {
+            self.skip_line();
+            return Ok(());
+        }
+        let mut external = false;
+        while let TokenKind::Dot(word) = self.kind() {
+            if !LINKING.contains(&word) {
+                break;
+            }
+            external |= word == "extern";
+            self.bump();
+        }
+        let TokenKind::Dot(word) = self.kind() else {
+            return Err(self.expected("a directive such as .entry, .func, .global, .const, .shared"));
+        };
+        match word {
+            "version" | "target" | "file" | "loc" => self.skip_line(),
+            "address_size" => self.address_size()?,
+            "pragma" => self.skip_item(),
+            "section" => {
+                self.bump();
+                self.skip_item();
+            }
+            "entry" | "func" => {
+                let function = self.function(word == "entry")?;
+                file.functions.push(function);
+            }
+            "global" | "const" | "shared" | "tex" => {
+                file.variables.extend(self.declarations(start, external)?);
+            }
+            _other => {
+                return Err(self.expected(
+                    ".version .target .address_size .entry .func .global .const .shared .tex .file .loc \
+                     .section .pragma .visible .extern .weak .common",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn address_size(&mut self) -> Result<(), Complaint> {
+        self.bump();
+        if self.kind() == TokenKind::Int(64) {
+            self.bump();
+            Ok(())
+        } else {
+            Err(self.expected("64"))
+        }
+    }
+
+    fn function(&mut self, entry: bool) -> Result<Function<'a>, Complaint> {
+        let line = self.bump().line;
+        self.skip_function_attributes()?;
+        let results = if self.is_mark('(') { self.parameters()? } else { Vec::new() };
+        let name = self.name("a function name")?;
+        let parameters = if self.is_mark('(') { self.parameters()? } else { Vec::new() };
+        let mut function = Function { name, line, entry, results, parameters, max_threads: None, body: None };
+        loop {
+            match self.kind() {
+                TokenKind::Dot("maxntid" | "reqntid") => {
+                    self.bump();
+                    let threads = self.numbers()?.into_iter().fold(1_u64, u64::saturating_mul);
+                    function.max_threads = Some(u32::try_from(threads).unwrap_or(u32::MAX));
+                }
+                TokenKind::Dot(word) if IGNORED_WITH_ARGUMENTS.contains(&word) => {
+                    self.bump();
+                    self.numbers()?;
+                }
+                TokenKind::Dot("pragma") => self.skip_item(),
+                TokenKind::Mark(';') => {
+                    self.bump();
+                    return Ok(function);
+                }
+                TokenKind::Mark('{') => {
+                    function.body = Some(self.body(name)?);
+                    return Ok(function);
+                }
+                _other => {
+                    return Err(
+                        self.expected("`{`, `;`, .maxntid, .reqntid, .minnctapersm, .maxnreg, .pragma")
+                    );
+                }
+            }
+        }
+    }
+
+    fn skip_function_attributes(&mut self) -> Result<(), Complaint> {
+        if self.take_dot("attribute") {
+            self.mark('(')?;
+            while !self.take_mark(')') {
+                if self.bump().kind == TokenKind::End {
+                    return Err(self.expected("`)`"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Numbers separated by commas; possibly none.
+    fn numbers(&mut self) -> Result<Vec<u64>, Complaint> {
+        let mut numbers = Vec::new();
+        while let TokenKind::Int(number) = self.kind() {
+            self.bump();
+            numbers.push(number);
+            if !self.take_mark(',') {
+                break;
+            }
+        }
+        Ok(numbers)
+    }
+
+    fn parameters(&mut self) -> Result<Vec<Declaration<'a>>, Complaint> {
+        self.mark('(')?;
+        let mut parameters = Vec::new();
+        while !self.take_mark(')') {
+            let start = self.token().start;
+            let head = self.head()?;
+            parameters.push(self.declared(start, head, false)?);
+            if !self.is_mark(')') {
+                self.mark(',')?;
+            }
+        }
+        Ok(parameters)
+    }
+
+    /// `.global .align 4 .b8 a[4] = {1, 2}, b;`
+    fn declarations(&mut self, start: usize, external: bool) -> Result<Vec<Declaration<'a>>, Complaint> {
+        let head = self.head()?;
+        let mut declarations = vec![self.declared(start, head, external)?];
+        while self.take_mark(',') {
+            declarations.push(self.declared(start, head, external)?);
+        }
+        self.mark(';')?;
+        Ok(declarations)
+    }
+
+    fn head(&mut self) -> Result<Head, Complaint> {
+        let mut storage = None;
+        let mut align = None;
+        let mut elements = 1;
+        loop {
+            let TokenKind::Dot(word) = self.kind() else {
+                return Err(self.expected("a state space, .align or a type"));
+            };
+            if let Some(ty) = type_named(word) {
+                self.bump();
+                self.skip_pointer_attributes()?;
+                let storage = storage.ok_or("a declaration needs a state space in front of its type")?;
+                return Ok(Head { storage, ty, elements, align });
+            }
+            match word {
+                "global" | "const" | "shared" | "local" | "param" => {
+                    storage = Some(Storage::Memory(space_named(word)));
+                    self.bump();
+                }
+                "tex" => {
+                    storage = Some(Storage::Texture);
+                    self.bump();
+                }
+                "reg" => {
+                    storage = Some(Storage::Register);
+                    self.bump();
+                }
+                "texref" => {
+                    self.bump();
+                    return Ok(Head { storage: Storage::Texture, ty: Type::B64, elements: 0, align: None });
+                }
+                "attribute" => self.skip_function_attributes()?,
+                "v2" | "v4" => {
+                    elements = if word == "v2" { 2 } else { 4 };
+                    self.bump();
+                }
+                "align" => {
+                    self.bump();
+                    align = Some(self.alignment()?);
+                }
+                _other => {
+                    return Err(self.expected(
+                        "a state space (.global .const .shared .local .param .reg), .align, .v2, .v4, .texref, \
+                         or a type (.b8 .b16 .b32 .b64 .u8 … .s64 .f16 .f32 .f64 .pred)",
+                    ));
+                }
+            }
+        }
+    }
+
+    /// `.ptr .global .align 8` behind the type of a parameter.
+    fn skip_pointer_attributes(&mut self) -> Result<(), Complaint> {
+        if !self.take_dot("ptr") {
+            return Ok(());
+        }
+        loop {
+            match self.kind() {
+                TokenKind::Dot("align") => {
+                    self.bump();
+                    self.alignment()?;
+                }
+                TokenKind::Dot(_) => {
+                    self.bump();
+                }
+                _other => return Ok(()),
+            }
+        }
+    }
+
+    fn alignment(&mut self) -> Result<u32, Complaint> {
+        match self.kind() {
+            TokenKind::Int(align) if align.is_power_of_two() && align <= 128 => {
+                self.bump();
+                Ok(align as u32)
+            }
+            _other => Err(self.expected("an alignment: a power of two up to 128")),
+        }
+    }
+
+    fn declared(&mut self, start: usize, head: Head, external: bool) -> Result<Declaration<'a>, Complaint> {
+        let line = self.token().line;
+        let name = self.name("a variable name")?;
+        let (dimensions, unsized_first) = self.dimensions()?;
+        let mut initial = Vec::new();
+        if self.take_mark('=') {
+            initial = self.initialiser(&dimensions, unsized_first)?;
+        }
+        let element = u64::from(head.ty.bytes());
+        let mut count = Some(head.elements);
+        for &dimension in &dimensions {
+            count = count.and_then(|count: u64| count.checked_mul(dimension));
+        }
+        let too_large = || format!("`{name}` is larger than 2^40 bytes");
+        let mut bytes = Some(
+            count
+                .and_then(|count| count.checked_mul(element))
+                .filter(|&bytes| bytes <= 1 << 40)
+                .ok_or_else(too_large)?,
+        );
+        if unsized_first {
+            let given = values::elements(&initial);
+            bytes = (given > 0).then_some(given.saturating_mul(element));
+        }
+        let natural = head.ty.bytes() * if head.elements == 0 { 1 } else { head.elements as u32 };
+        Ok(Declaration {
+            name,
+            line,
+            text: self.text_from(start),
+            storage: head.storage,
+            external,
+            ty: head.ty,
+            align: head.align.unwrap_or(natural),
+            bytes,
+            initial,
+        })
+    }
+
+    /// `[4][8]`: the sizes, and whether the first was left out (it is then not among the sizes).
+    fn dimensions(&mut self) -> Result<(Vec<u64>, bool), Complaint> {
+        let mut sizes = Vec::new();
+        let mut unsized_first = false;
+        while self.take_mark('[') {
+            if self.take_mark(']') {
+                if !sizes.is_empty() || unsized_first {
+                    return Err("only the first dimension of an array may be left out".to_owned());
+                }
+                unsized_first = true;
+                continue;
+            }
+            let size = self.integer()?;
+            let size = u64::try_from(size)
+                .map_err(|_| format!("found the array size {size}; accepted: 0 and above"))?;
+            sizes.push(size);
+            self.mark(']')?;
+            if sizes.len() > 8 {
+                return Err("an array has at most 8 dimensions".to_owned());
+            }
+        }
+        Ok((sizes, unsized_first))
+    }
+}
+
+/// The type a modifier names.
+pub(super) fn type_named(word: &str) -> Option<Type> {
+    Some(match word {
+        "pred" => Type::Pred,
+        "b8" => Type::B8,
+        "b16" => Type::B16,
+        "b32" => Type::B32,
+        "b64" => Type::B64,
+        "u8" => Type::U8,
+        "u16" => Type::U16,
+        "u32" => Type::U32,
+        "u64" => Type::U64,
+        "s8" => Type::S8,
+        "s16" => Type::S16,
+        "s32" => Type::S32,
+        "s64" => Type::S64,
+        "f16" => Type::F16,
+        "f32" => Type::F32,
+        "f64" => Type::F64,
+        _other => return None,
+    })
+}
+
+/// The state space of a declaration's directive; callers pass only the five names.
+fn space_named(word: &str) -> Space {
+    match word {
+        "global" => Space::Global,
+        "const" => Space::Constant,
+        "shared" => Space::Shared,
+        "local" => Space::Local,
+        _param => Space::Parameter,
+    }
+}

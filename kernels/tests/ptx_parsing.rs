@@ -1,0 +1,183 @@
+//! The PTX front end: what it accepts, and what it says of what it does not.
+
+use proptest::prelude::*;
+use warpfile_kernels::ptx::ir::{Kernel, Op, Type};
+use warpfile_kernels::ptx::parse;
+
+const OMNIBUS: &str = include_str!("ptx/omnibus.ptx");
+
+/// An entry with the given body and registers of every type.
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
+         .reg .pred %p<4>; .reg .b16 %rs<4>; .reg .b32 %r<4>; .reg .f32 %f<4>; .reg .b64 %rd<4>; .reg .f64 %fd<4>;\n\
+         {body}\n}}\n"
+    )
+}
+
+fn parsed(body: &str) -> Kernel {
+    let mut module = parse("test.ptx", &kernel(body)).unwrap();
+    module.kernels.remove(0)
+}
+
+/// The message for a body, or for a whole file.
+fn message(text: &str) -> String {
+    parse("bad.ptx", text).unwrap_err().to_string()
+}
+
+#[test]
+fn everything_in_the_census_and_common_elsewhere_is_accepted() {
+    let module = parse("omnibus.ptx", OMNIBUS).unwrap();
+    let kernel = module.kernel("_Z5mixedPjf").unwrap();
+    assert_eq!(kernel.parameter_bytes, 40);
+    assert_eq!(kernel.shared_bytes, 68);
+    assert_eq!(kernel.max_threads, Some(256));
+    assert_eq!(module.variables[1].initial[4..8], 2.0_f32.to_le_bytes());
+    assert_eq!(module.variables[2].initial, [1, 2, 0, 16, 3, 15]);
+}
+
+#[test]
+fn scalar_arguments_of_inlined_calls_are_registers() {
+    let module = parse("omnibus.ptx", OMNIBUS).unwrap();
+    let instructions = module.kernels[0].instructions.iter();
+    let passing: Vec<_> =
+        instructions.filter(|inst| inst.text.contains("param0") || inst.text.contains("retval0")).collect();
+    assert!(passing.len() >= 4);
+    for instruction in passing {
+        assert_eq!(instruction.op, Op::Mov { ty: Type::B32 }, "{}", instruction.text);
+    }
+}
+
+#[test]
+fn every_branch_target_is_an_instruction() {
+    let module = parse("omnibus.ptx", OMNIBUS).unwrap();
+    for kernel in &module.kernels {
+        for instruction in &kernel.instructions {
+            for target in instruction.targets() {
+                assert!(target.index() < kernel.instructions.len());
+            }
+        }
+        assert!(!kernel.instructions.last().unwrap().falls_through());
+    }
+}
+
+#[test]
+fn labels_of_sibling_scopes_are_different() {
+    let kernel = parsed("{ L: bra L; } { L: bra L; }");
+    let targets: Vec<usize> =
+        kernel.instructions.iter().flat_map(|inst| inst.targets()).map(|t| t.index()).collect();
+    assert_eq!(targets, [0, 1]);
+}
+
+#[test]
+fn inner_registers_hide_outer_ones() {
+    let kernel = parsed(
+        "mov.u32 %r1, 1; { .reg .f64 %r1; mov.f64 %r1, 0d0; } mov.u32 %r1, 2; ret;"
+            .replace("0d0", "0d0000000000000000")
+            .as_str(),
+    );
+    let types: Vec<Type> = kernel.registers.iter().map(|register| register.ty).collect();
+    assert_eq!(types, [Type::B32, Type::F64]);
+}
+
+#[test]
+fn control_that_would_fall_off_the_end_exits() {
+    let kernel = parsed("@%p1 bra L; L:");
+    assert_eq!(kernel.instructions.last().unwrap().op, Op::Exit);
+}
+
+#[test]
+fn a_byte_of_a_wider_argument_is_converted() {
+    let text = format!(
+        ".func f(.param .b32 a) {{ .reg .b16 %rs<2>; ld.param.s8 %rs1, [a]; ret; }}\n{}",
+        kernel("{ .param .b32 q; st.param.b32 [q], %r1; call f, (q); } ret;")
+    );
+    let module = parse("test.ptx", &text).unwrap();
+    let ops: Vec<&Op> = module.kernels[0].instructions.iter().map(|inst| &inst.op).collect();
+    assert!(matches!(ops[0], Op::Mov { ty: Type::B32 }), "{ops:?}");
+    assert!(matches!(ops[1], Op::Cvt { to: Type::S16, from: Type::S8, .. }), "{ops:?}");
+    assert_eq!(module.kernels[0].local_bytes, 0);
+}
+
+#[test]
+fn malformed_files_say_what_is_accepted() {
+    let bodies = [
+        "foo.u32 %r1, %r2;",
+        "add.u32 %r1, %r2;",
+        "add.u32 %r1, %r2, %rd1;",
+        "add.u32 %r1, %r2, %r9;",
+        "add.rn.u32 %r1, %r2, %r3;",
+        "add.bf16 %rs1, %rs2, %rs3;",
+        "mov.f32 %f1, 0f3F80;",
+        "bra NOWHERE;",
+        "cvt.s32.f32 %r1, %f1;",
+        "ld.shared.f32 %f1, [p];",
+        "st.const.u32 [%rd1], %r1;",
+        "ld.global.v4.f64 {%fd1, %fd2, %fd1, %fd2}, [%rd1];",
+        "call (%r1), vprintf, (%r2, %r3);",
+        "mul.u32 %r1, %r2, %r3;",
+        "wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1}, [%rd1];",
+        "setp.ltu.s32 %p1, %r1, %r2;",
+        "add.u32 %r1, %r2, 0f3F800000;",
+        "L: bra L; L: bra L;",
+        "add.u32 %r1 %r2, %r3;",
+        ".reg .b32 %r<2>;",
+    ];
+    let messages: Vec<String> = bodies.iter().map(|body| message(&kernel(body))).collect();
+    insta::assert_snapshot!(messages.join("\n"));
+}
+
+#[test]
+fn malformed_declarations_say_what_is_accepted() {
+    let texts = [
+        "",
+        ".version 7.0\n.address_size 32\n",
+        ".entry k() {",
+        ".entry k() { /* open",
+        ".global .align 3 .b8 x[4];",
+        ".global .b8 x[4] = {1, 2, 3, 4, 5};",
+        ".global .f16x2 x;",
+        ".global .u32 x; .global .u32 x;",
+        ".extern .global .u32 x;",
+        ".func f() { call f; } .entry k() { call f; }",
+        "hello",
+        ".entry k() { .reg .b32 %r<2>; add.u32 %r1, %r1, 1\n}",
+    ];
+    let messages: Vec<String> = texts.iter().map(|text| message(text)).collect();
+    insta::assert_snapshot!(messages.join("\n"));
+}
+
+#[test]
+fn every_error_of_a_file_is_reported_up_to_a_bound() {
+    let text = kernel(&"foo;\n".repeat(100));
+    let errors = parse("bad.ptx", &text).unwrap_err();
+    assert_eq!((errors.errors.len(), errors.more), (20, 80));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn a_truncated_file_never_panics(cut in 0..OMNIBUS.len()) {
+        let _outcome = parse("cut.ptx", &OMNIBUS[..cut]);
+    }
+
+    #[test]
+    fn a_damaged_file_never_panics(damage in prop::collection::vec((0..OMNIBUS.len(), 0_u8..128), 1..12)) {
+        let mut bytes = OMNIBUS.as_bytes().to_vec();
+        for (at, byte) in damage {
+            bytes[at] = byte;
+        }
+        let _outcome = parse("damaged.ptx", &String::from_utf8(bytes).unwrap());
+    }
+
+    #[test]
+    fn shuffled_pieces_never_panic(pieces in prop::collection::vec((0..OMNIBUS.len(), 1_usize..60), 1..40)) {
+        let text: String = pieces
+            .iter()
+            .map(|&(at, length)| &OMNIBUS[at..(at + length).min(OMNIBUS.len())])
+            .collect();
+        let _outcome = parse("pieces.ptx", &text);
+        let _outcome = parse("pieces.ptx", &kernel(&text));
+    }
+}

@@ -1,0 +1,111 @@
+//! Corner cases of operations by hand, where the documentation promises a value. The random netlists cover
+//! the rest.
+
+use warpfile_engine::{Engine, Interpreter, Options};
+use warpfile_hdl::rtl::bits::Bits;
+use warpfile_hdl::rtl::netlist::{NodeId, Op};
+
+use crate::behaviour::Sketch;
+
+/// Value of one operation on constants of (width, value).
+fn result<const N: usize>(operands: [(u32, u64); N], width: u32, op: impl Fn([NodeId; N]) -> Op) -> u64 {
+    let mut sketch = Sketch::new("operation");
+    let operands = operands.map(|(width, value)| sketch.constant(width, value));
+    let node = sketch.node(op(operands), width);
+    sketch.output("result_o", node, None);
+    let mut engine = Interpreter::new(&sketch.netlist(), &Options::checked()).expect("sound");
+    engine.step();
+    let output = engine.output("result_o").expect("there");
+    assert_eq!(output.width(), width);
+    engine.get(output)
+}
+
+#[test]
+fn arithmetic_wraps_to_the_width() {
+    assert_eq!(result([(4, 15), (4, 2)], 4, |[a, b]| Op::Add(a, b)), 1);
+    assert_eq!(result([(4, 0), (4, 1)], 4, |[a, b]| Op::Sub(a, b)), 15);
+    assert_eq!(result([(4, 7), (4, 7)], 4, |[a, b]| Op::Mul(a, b)), 1);
+    assert_eq!(result([(64, u64::MAX), (64, 2)], 64, |[a, b]| Op::Add(a, b)), 1);
+    assert_eq!(result([(70, 0), (70, 1)], 70, |[a, b]| Op::Sub(a, b)), u64::MAX);
+}
+
+#[test]
+fn a_shift_by_the_width_or_more_gives_0() {
+    for width in [8, 64, 65] {
+        let by = u64::from(width);
+        assert_eq!(result([(width, 1), (8, by)], width, |[a, b]| Op::ShiftLeft(a, b)), 0);
+        assert_eq!(result([(width, 1), (8, by)], width, |[a, b]| Op::ShiftRight(a, b)), 0);
+        assert_eq!(result([(width, 6), (8, 1)], width, |[a, b]| Op::ShiftRight(a, b)), 3);
+        assert_eq!(result([(width, 6), (8, 0)], width, |[a, b]| Op::ShiftLeft(a, b)), 6);
+        // 2^64 + 1: only the low word is a small amount.
+        let mut sketch = Sketch::new("far");
+        let value = sketch.constant(width, 6);
+        let amount = Bits::from_words(65, &[1, 1]).expect("fits");
+        let amount = sketch.node(Op::Constant(amount), 65);
+        let shifted = sketch.node(Op::ShiftLeft(value, amount), width);
+        sketch.output("shifted_o", shifted, None);
+        let mut engine = Interpreter::new(&sketch.netlist(), &Options::checked()).expect("sound");
+        engine.step();
+        assert_eq!(engine.peek("shifted_o"), Ok(0u32.into()));
+    }
+}
+
+#[test]
+fn an_empty_priority_encode_gives_index_0() {
+    assert_eq!(result([(8, 0)], 3, |[a]| Op::PriorityEncode(a)), 0);
+    assert_eq!(result([(100, 0)], 7, |[a]| Op::PriorityEncode(a)), 0);
+    assert_eq!(result([(8, 0b1010_0000)], 3, |[a]| Op::PriorityEncode(a)), 5);
+    assert_eq!(result([(8, 0)], 8, |[a]| Op::LowestOne(a)), 0);
+}
+
+#[test]
+fn an_index_beyond_the_last_selects_nothing() {
+    let vector = (24, 0x33_22_11);
+    assert_eq!(result([vector, (2, 2)], 8, |[vector, index]| Op::LaneSelect { vector, index }), 0x33);
+    assert_eq!(result([vector, (2, 3)], 8, |[vector, index]| Op::LaneSelect { vector, index }), 0);
+    assert_eq!(result([(3, 4)], 5, |[a]| Op::Decode(a)), 16);
+    assert_eq!(result([(3, 5)], 5, |[a]| Op::Decode(a)), 0);
+}
+
+#[test]
+fn one_hot_select_ors_all_selected_lanes() {
+    let op = |[select, vector]: [NodeId; 2]| Op::OneHotSelect { select, vector };
+    assert_eq!(result([(3, 0b101), (12, 0x8_f_1)], 4, op), 9);
+    assert_eq!(result([(3, 0), (12, 0x8_f_1)], 4, op), 0);
+}
+
+#[test]
+fn lane_sums_do_not_carry_into_the_next_lane() {
+    assert_eq!(result([(16, 0x01ff), (16, 0x0101)], 16, |[a, b]| Op::LaneAdd { a, b, lanes: 2 }), 0x0200);
+}
+
+#[test]
+fn a_concatenation_has_its_first_part_lowest() {
+    assert_eq!(result([(4, 0xa), (8, 0xbc)], 12, |[a, b]| Op::Concat(vec![a, b])), 0xbca);
+    assert_eq!(result([(4, 1), (4, 2), (4, 3)], 12, |parts| Op::Concat(parts.to_vec())), 0x321);
+}
+
+#[test]
+fn prefixes_count_what_lies_below() {
+    assert_eq!(result([(6, 0b010100)], 6, |[a]| Op::PrefixOr(a)), 0b111100);
+    // Lanes of 2 bits: 0, 0, 0, 1, 1, 2.
+    assert_eq!(result([(6, 0b010100)], 12, |[a]| Op::PrefixCount(a)), 0b10_01_01_00_00_00);
+    assert_eq!(result([(6, 0b010100)], 3, |[a]| Op::PopCount(a)), 2);
+}
+
+#[test]
+fn lanes_are_spread_grouped_and_repeated_from_the_lowest() {
+    assert_eq!(result([(3, 0b101)], 12, |[a]| Op::SpreadLanes(a)), 0xf0f);
+    assert_eq!(result([(12, 0x0f0)], 3, |[a]| Op::GroupOr(a)), 0b010);
+    assert_eq!(result([(4, 0x9)], 12, |[a]| Op::Replicate(a)), 0x999);
+    assert_eq!(result([(12, 0x123), (12, 0x193)], 3, |[a, b]| Op::LaneEq(a, b)), 0b101);
+    let op = |[mask, then, otherwise]: [NodeId; 3]| Op::LaneMux { mask, then, otherwise };
+    assert_eq!(result([(3, 0b010), (12, 0xabc), (12, 0x123)], 12, op), 0x1b3);
+}
+
+#[test]
+fn a_hash_is_a_parity_for_each_row_of_its_matrix() {
+    let rows = [0b0011, 0b1111, 0b1000].map(|mask| Bits::new(4, mask).expect("fits"));
+    assert_eq!(result([(4, 0b1101)], 3, |[value]| Op::XorHash { value, rows: rows.to_vec() }), 0b111);
+    assert_eq!(result([(4, 0b0011)], 3, |[value]| Op::XorHash { value, rows: rows.to_vec() }), 0);
+}

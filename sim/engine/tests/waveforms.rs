@@ -1,0 +1,147 @@
+//! Waveforms: value change dumps and text.
+
+use num_bigint::BigUint;
+use vcd::{Command, Parser, Value};
+use warpfile_engine::vcd::{VcdError, VcdOptions, VcdRecorder};
+use warpfile_engine::waves::waves;
+use warpfile_engine::{Engine, Interpreter, Options};
+
+use crate::behaviour::counter;
+use crate::lockstep::drive;
+use crate::random::{Random, Shape, netlist};
+
+fn dump(
+    engine: &mut Interpreter,
+    options: &VcdOptions,
+    cycles: u64,
+    mut before: impl FnMut(&mut Interpreter),
+) -> Vec<u8> {
+    let mut output = Vec::new();
+    let mut recorder = VcdRecorder::new(engine, options, &mut output).expect("a scope");
+    for _ in 0..cycles {
+        before(engine);
+        engine.step();
+        recorder.record(engine).expect("memory takes all");
+    }
+    recorder.finish().expect("memory takes all");
+    output
+}
+
+/// Value of a variable at every time stamp, as the dump has it.
+fn replay(text: &[u8], path: &[&str]) -> Vec<(u64, BigUint)> {
+    let mut parser = Parser::new(text);
+    let header = parser.parse_header().expect("a header");
+    let id = header.find_var(path).unwrap_or_else(|| panic!("no {path:?}")).code;
+    let bit = |value: Value| value == Value::V1;
+    let (mut seen, mut time, mut now) = (Vec::new(), 0, BigUint::default());
+    for command in parser {
+        match command.expect("well formed") {
+            Command::Timestamp(next) => {
+                seen.push((time, now.clone()));
+                time = next;
+            }
+            Command::ChangeScalar(of, value) if of == id => now = u32::from(bit(value)).into(),
+            Command::ChangeVector(of, value) if of == id => {
+                now = value.iter().fold(BigUint::default(), |all, b| (all << 1) + u32::from(bit(b)));
+            }
+            _ => {}
+        }
+    }
+    seen
+}
+
+#[test]
+fn a_dump_replays_to_the_values_of_every_cycle() {
+    let netlist = netlist(11, Shape { nodes: 40, max_width: 150, levels: 1 });
+    let mut engine = Interpreter::new(&netlist, &Options::checked()).expect("sound");
+    let top = netlist.modules[1].name.clone();
+    let paths = ["out0_o", "out1_o", "reg0_q", "child0.reg0_q", "child0.n3", "n7"];
+    let mut random = Random(5);
+    let mut expected = vec![Vec::new(); paths.len()];
+    let mut stepped = false;
+    let mut keep = |engine: &Interpreter| {
+        for (values, path) in expected.iter_mut().zip(paths) {
+            values.push(engine.peek(path).expect("observed"));
+        }
+    };
+    let text = dump(&mut engine, &VcdOptions::default(), 30, |engine| {
+        if stepped {
+            keep(engine);
+        }
+        stepped = true;
+        drive(&mut random, &netlist, engine);
+    });
+    keep(&engine);
+    for (expected, path) in expected.iter().zip(paths) {
+        let path: Vec<_> = [top.as_str()].into_iter().chain(path.split('.')).collect();
+        let cycles: Vec<_> = replay(&text, &path).into_iter().filter(|(time, _)| time % 10 == 5).collect();
+        let times: Vec<_> = cycles.iter().map(|(time, _)| *time).collect();
+        assert_eq!(times, (0..30).map(|cycle| cycle * 10 + 5).collect::<Vec<_>>());
+        let values: Vec<_> = cycles.into_iter().map(|(_, value)| value).collect();
+        assert_eq!(&values, expected, "{path:?}");
+    }
+}
+
+#[test]
+fn only_the_cycles_asked_for_are_written() {
+    let mut engine = Interpreter::new(&counter(), &Options::checked()).expect("sound");
+    let options = VcdOptions { cycles: 3..5, ..VcdOptions::default() };
+    let text =
+        dump(&mut engine, &options, 9, |engine| engine.set(engine.input("enable_i").expect("there"), 1));
+    let count = replay(&text, &["counter", "count_q"]);
+    let expected: Vec<_> = [(0, 0u32), (30, 3), (35, 3), (40, 4), (45, 4)].map(|(t, v)| (t, v.into())).into();
+    assert_eq!(count, expected);
+}
+
+#[test]
+fn a_scope_is_written_with_the_circuits_around_and_below_it_only() {
+    let netlist = netlist(4, Shape { nodes: 20, max_width: 30, levels: 2 });
+    let mut engine = Interpreter::new(&netlist, &Options::checked()).expect("sound");
+    let options = VcdOptions { scope: "child0".to_owned(), ..VcdOptions::default() };
+    let text = dump(&mut engine, &options, 1, |_| {});
+    let header = Parser::new(text.as_slice()).parse_header().expect("a header");
+    let top = netlist.modules[2].name.as_str();
+    assert!(header.find_var(&[top, "clk_i"]).is_some());
+    assert!(header.find_var(&[top, "n0"]).is_none());
+    assert!(header.find_var(&[top, "child0", "n0"]).is_some());
+    assert!(header.find_var(&[top, "child0", "child0", "reg0_q"]).is_some());
+    assert!(header.find_scope(&[top, "child1"]).is_none());
+}
+
+#[test]
+fn an_unknown_scope_is_an_error_that_lists_scopes() {
+    let netlist = netlist(4, Shape { nodes: 5, max_width: 30, levels: 1 });
+    let engine = Interpreter::new(&netlist, &Options::checked()).expect("sound");
+    let options = VcdOptions { scope: "child".to_owned(), ..VcdOptions::default() };
+    let Err(error) = VcdRecorder::new(&engine, &options, Vec::new()) else {
+        panic!("there is no such scope")
+    };
+    assert!(matches!(error, VcdError::Scope(_)));
+    let text = error.to_string();
+    assert!(text.starts_with("no scope `child` in `random_1`; the nearest are `child0`"), "{text}");
+}
+
+#[test]
+fn nothing_is_written_between_changes() {
+    let mut engine = Interpreter::new(&counter(), &Options::checked()).expect("sound");
+    let idle = dump(&mut engine, &VcdOptions::default(), 100, |_| {});
+    let text = String::from_utf8(idle).expect("text");
+    // Per cycle: two time stamps and two edges of the clock.
+    let body = text.split_once("$enddefinitions $end\n").expect("a header").1;
+    let first = body.split_once("$end\n").expect("initial values").1;
+    assert_eq!(first.lines().count(), 2 + 99 * 4 + 1);
+}
+
+#[test]
+fn text_shows_levels_values_changes_and_what_means_nothing() {
+    let mut engine = Interpreter::new(&counter(), &Options::checked()).expect("sound");
+    let on: &[_] = &[("enable_i", 1)];
+    let text = waves(&mut engine, &["enable_i", "count_q", "count_o"], &[on, on, &[], on, on]).unwrap();
+    let expected = "
+clk_i     ▁▁▔▔▁▁▔▔▁▁▔▔▁▁▔▔▁▁▔▔
+enable_i  ▔▔▔▔▔▔▔▔▁▁▁▁▔▔▔▔▔▔▔▔
+count_q   ═0══╳1══╳2══════╳3══
+count_o   ═0══╳1══╳═══╳2══╳3══";
+    assert_eq!(format!("\n{text}"), expected);
+    assert!(waves(&mut engine, &["count"], &[]).is_err());
+}
