@@ -1,8 +1,15 @@
 //! Trace files: our container and Accel-Sim text.
 //!
-//! [`open`] reads, [`write_warpfile`] writes from any [`Launches`]. Both stream: what they hold depends on the static
-//! program and on the blocks that are being run, not on how long the trace is.
+//! [`open`] reads either, [`write_warpfile`] and [`write_accelsim`] write them from any [`Launches`]. All of them
+//! stream: what they hold depends on the static program and on the blocks that are being run, not on how long the
+//! trace is.
+//!
+//! | format | static program | values | source |
+//! |---|---|---|---|
+//! | container (`.wft`) | stored | stored | [`container`] |
+//! | Accel-Sim text, versions none to 6 | rebuilt from what was observed ([`accelsim`]) | version 6 with `Val`; else one invented for every write | Accel-Sim tracer |
 
+pub mod accelsim;
 pub mod container;
 mod output;
 mod registers;
@@ -10,14 +17,17 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-use crate::program::{Launches, Stream, StreamError};
+use crate::program::{LANES, Launch, Launches, Stream, StreamError};
 use std::path::{Path, PathBuf};
 
+pub use accelsim::write_accelsim;
 pub use container::write_warpfile;
 pub use report::{KillClaims, TraceFormat, TraceReport, TraceSummary};
 
 /// Warps of a block accepted: twice what CUDA allows.
 const MAX_WARPS: usize = 64;
+/// Registers a thread may use: what bounds the memory of a running warp.
+const MAX_REGISTERS: u16 = 4096;
 
 /// Why a trace cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +52,6 @@ impl TraceError {
         TraceError::File { file: file.to_path_buf(), line: None, problem: problem.to_string() }
     }
 
-    #[cfg_attr(all(), allow(dead_code, reason = "for the Accel-Sim reader"))]
     fn line(file: &Path, line: u64, problem: impl ToString) -> TraceError {
         TraceError::File { file: file.to_path_buf(), line: Some(line), problem: problem.to_string() }
     }
@@ -56,26 +65,56 @@ impl From<TraceError> for StreamError {
 
 /// A trace opened for reading: its launches in order, and what was noticed on the way.
 pub struct OpenTrace {
-    trace: container::ContainerTrace,
+    kind: Kind,
 }
 
-/// Opens a trace.
+enum Kind {
+    AccelSim(accelsim::AccelSimTrace),
+    Container(container::ContainerTrace),
+}
+
+/// Opens a trace: a `kernelslist.g`, one `.traceg` or `.traceg.xz`, or our container, told apart by what the file
+/// starts with.
 ///
 /// # Errors
-/// The file cannot be read, or is not a trace.
+/// The file cannot be read, or starts like none of them.
 pub fn open(path: &Path) -> Result<OpenTrace, TraceError> {
-    Ok(OpenTrace { trace: container::ContainerTrace::open(path)? })
+    let kind = if container::is_container(path)? {
+        Kind::Container(container::ContainerTrace::open(path)?)
+    } else {
+        Kind::AccelSim(accelsim::AccelSimTrace::open(path)?)
+    };
+    Ok(OpenTrace { kind })
 }
 
 impl OpenTrace {
-    /// What was noticed so far; complete once [`Launches::next_launch`] has returned `None`.
+    /// What was noticed so far. An Accel-Sim kernel is surveyed when its launch is asked for, so the report is
+    /// complete once [`Launches::next_launch`] has returned `None`.
     pub fn report(&self) -> &TraceReport {
-        self.trace.report()
+        match &self.kind {
+            Kind::AccelSim(trace) => trace.report(),
+            Kind::Container(trace) => trace.report(),
+        }
     }
 }
 
 impl Launches for OpenTrace {
     fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
-        self.trace.next_launch()
+        match &mut self.kind {
+            Kind::AccelSim(trace) => trace.next_launch(),
+            Kind::Container(trace) => trace.next_launch(),
+        }
+    }
+}
+
+/// Checks that blocks and warps can be counted.
+fn check_launch(launch: &Launch) -> Result<(), String> {
+    let threads = launch.block.iter().try_fold(1u64, |product, &n| product.checked_mul(u64::from(n)));
+    let blocks = launch.grid.iter().try_fold(1u64, |product, &n| product.checked_mul(u64::from(n)));
+    let most = (MAX_WARPS * LANES) as u64;
+    match (blocks, threads) {
+        (Some(_), Some(threads)) if (1..=most).contains(&threads) => Ok(()),
+        (Some(_), _) => Err(format!("block of {:?} threads; 1 to {most} in all are accepted", launch.block)),
+        (None, _) => Err(format!("grid of {:?} blocks; fewer than 2^64 are accepted", launch.grid)),
     }
 }

@@ -34,7 +34,6 @@ impl WarpRegisters {
         self.defined[row] |= mask;
     }
 
-    #[cfg_attr(all(), allow(dead_code, reason = "for the Accel-Sim reader"))]
     /// Declares the lanes of `mask` not known, as if never written.
     pub fn forget(&mut self, register: PhysReg, mask: LaneMask) {
         if let Some(values) = self.values.get_mut(usize::from(register.0)) {

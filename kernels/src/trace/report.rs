@@ -3,7 +3,6 @@
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-#[cfg_attr(all(), allow(dead_code, reason = "for the Accel-Sim reader"))]
 /// Distinct warnings kept; later ones are only counted.
 const MAX_WARNINGS: usize = 100;
 
@@ -98,7 +97,6 @@ impl TraceReport {
         self.warnings_dropped
     }
 
-    #[cfg_attr(all(), allow(dead_code, reason = "for the Accel-Sim reader"))]
     pub(super) fn warn(&mut self, text: String) {
         match self.places.get(&text) {
             Some(&place) => self.warnings[place].1 += 1,

@@ -16,6 +16,9 @@ pub use sections::{
     RegisterFile, Replacement, Rfc, Scheduler, SingleLevelPolicy, Sm, Throughput, WritePolicy,
 };
 
+/// Sectors of a cache line at most.
+const MAX_SECTORS: u64 = 64;
+
 /// Why a configuration cannot be used. `origin` is the file's name, or how the value was given.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ConfigError {
@@ -103,7 +106,6 @@ impl Config {
 
     /// Checks what depends on more than one parameter.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        self.check_latencies()?;
         self.check_units()?;
         self.check_cache("l1.line_bytes", "l1.bytes", &self.l1)?;
         self.check_cache("l2.line_bytes", "l2.bytes", &self.l2)?;
@@ -113,42 +115,6 @@ impl Config {
                 self.scheduler.active_warps,
                 format!("at most sm.warps = {}", self.sm.warps),
             ));
-        }
-        Ok(())
-    }
-
-    /// Cycles from the scheduler's pick to the earliest delivery of operands: 3 cycles of register access
-    /// (RFC §3.1), one more with the tag stage.
-    pub fn operand_cycles(&self) -> u64 {
-        match self.design {
-            DesignName::Baseline | DesignName::TwoLevel => 3,
-            DesignName::Rfc => 4,
-        }
-    }
-
-    fn check_latencies(&self) -> Result<(), ConfigError> {
-        let least = self.operand_cycles() + 1;
-        let latencies = [
-            ("latency.alu", self.latency.alu),
-            ("latency.sfu", self.latency.sfu),
-            ("latency.double", self.latency.double),
-            ("latency.texture", self.latency.texture),
-            ("latency.shared", self.latency.shared),
-            ("latency.constant", self.latency.constant),
-            // The tag stage adds its cycle to the branch latency, so the least is the same in every design.
-            ("latency.branch", self.latency.branch + least - 4),
-            ("memory.fixed_latency", self.memory.fixed_latency),
-            ("l1.latency", self.l1.latency),
-        ];
-        for (key, value) in latencies {
-            if value < least {
-                let reason = format!(
-                    "operands of design {} are read {} cycles after issue, so at least {least}",
-                    self.design.as_str(),
-                    self.operand_cycles()
-                );
-                return Err(conflict(key, value, reason));
-            }
         }
         Ok(())
     }
@@ -172,9 +138,12 @@ impl Config {
         bytes_key: &'static str,
         level: &CacheLevel,
     ) -> Result<(), ConfigError> {
-        if !level.line_bytes.is_power_of_two() || level.line_bytes < self.memory.sector_bytes {
-            let reason =
-                format!("a power of two of at least memory.sector_bytes = {}", self.memory.sector_bytes);
+        let sector = self.memory.sector_bytes;
+        let sectors = level.line_bytes / sector;
+        if !level.line_bytes.is_power_of_two() || !(1..=MAX_SECTORS).contains(&sectors) {
+            let reason = format!(
+                "a power of two of at least memory.sector_bytes = {sector} and at most {MAX_SECTORS} times it"
+            );
             return Err(conflict(line_key, level.line_bytes, reason));
         }
         let set_bytes = level.ways * level.line_bytes;

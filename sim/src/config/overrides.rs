@@ -305,10 +305,9 @@ mod tests {
     #[test]
     fn parameters_that_contradict_each_other_are_named() {
         let mut config = gebhart();
-        config.latency.alu = 4;
-        let error = config.validate().expect_err("too short for the tag stage").to_string();
-        assert!(error.contains("latency.alu = 4") && error.contains("at least 5"), "{error}");
-        config.design = super::super::DesignName::TwoLevel;
-        config.validate().expect("three cycles of access leave one to execute");
+        config.scheduler.active_warps = 33;
+        let error = config.validate().expect_err("more than there are warps").to_string();
+        assert!(error.contains("scheduler.active_warps = 33"), "{error}");
+        assert!(error.contains("at most sm.warps = 32"), "{error}");
     }
 }

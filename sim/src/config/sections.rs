@@ -165,7 +165,8 @@ parameters! {
 }
 
 parameters! {
-    /// Latencies in cycles, from the scheduler's pick to the earliest pick of a dependent instruction.
+    /// Latencies in cycles, from the scheduler's pick to the earliest pick of a dependent instruction. One that
+    /// is shorter than operand access (3 cycles, 4 with a register file cache) plus one counts as that.
     pub struct Latency {
         /// Integer and single-precision arithmetic.
         alu: u64 = Accepted::integer(1, 1000),

@@ -1,7 +1,16 @@
 //! The SM harness: runs kernels through a design and checks every operand.
 
+mod blocks;
+pub mod design;
 mod error;
+mod in_flight;
+mod kernel;
+mod machine;
+mod memory;
+mod oracle;
 mod report;
+mod scheduler;
+mod warp;
 
 use std::io::Write;
 use std::ops::Range;
@@ -9,17 +18,20 @@ use std::ops::Range;
 use warpfile_kernels::program::Launches;
 
 use crate::config::Config;
+use design::Design;
+use machine::Machine;
 
 pub use error::{SimError, WrongOperand};
 pub use report::{
     Accesses, CacheStatistics, MemoryStatistics, PortActivity, RegisterTraffic, Residency, ResidencyLimit,
     RunReport, SchedulerStatistics, Stalls,
 };
+pub use scheduler::SingleLevel;
 
 /// What a run does beside simulating.
 #[derive(Default)]
 pub struct RunOptions<'a> {
-    /// Called now and then with how far the run is.
+    /// Called every thousand cycles or so with how far the run is.
     pub progress: Option<&'a mut dyn FnMut(Progress)>,
     /// Waveform of the design's circuits.
     pub waveform: Option<Waveform<'a>>,
@@ -60,4 +72,15 @@ pub fn run(
         design: config.design.as_str(),
         problem: "its circuits are not connected to the harness".to_owned(),
     })
+}
+
+/// As [`run`], with a design of the caller's. `config.design` only names it.
+pub fn run_design<'a>(
+    config: &'a Config,
+    design: Design<'a>,
+    launches: &mut dyn Launches,
+    options: RunOptions<'a>,
+) -> Result<RunReport, SimError> {
+    config.validate()?;
+    Machine::new(config, design, options).run(launches)
 }

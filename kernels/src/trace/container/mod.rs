@@ -27,8 +27,8 @@ mod writer;
 pub use reader::ContainerTrace;
 pub use writer::write_warpfile;
 
-use super::TraceError;
-use crate::program::{LANES, Launch, MAX_RESULTS, MAX_SOURCES, Program};
+use super::{MAX_REGISTERS, TraceError};
+use crate::program::{Launch, MAX_RESULTS, MAX_SOURCES, Program};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
@@ -43,8 +43,6 @@ const END_MAGIC: [u8; 8] = *b"ELIFPRAW";
 const HEADER_BYTES: u64 = 12;
 /// Blocks of one page of the index.
 const PAGE_BLOCKS: u64 = 1024;
-/// Registers a thread may use: what bounds the memory of a running warp.
-const MAX_REGISTERS: u16 = 4096;
 
 /// Payload of a launch record.
 #[derive(Serialize, Deserialize)]
@@ -98,16 +96,4 @@ fn check_program(program: &Program) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Checks that blocks and warps can be counted.
-fn check_launch(launch: &Launch) -> Result<(), String> {
-    let threads = launch.block.iter().try_fold(1u64, |product, &n| product.checked_mul(u64::from(n)));
-    let blocks = launch.grid.iter().try_fold(1u64, |product, &n| product.checked_mul(u64::from(n)));
-    let most = (super::MAX_WARPS * LANES) as u64;
-    match (blocks, threads) {
-        (Some(_), Some(threads)) if (1..=most).contains(&threads) => Ok(()),
-        (Some(_), _) => Err(format!("block of {:?} threads; 1 to {most} in all are accepted", launch.block)),
-        (None, _) => Err(format!("grid of {:?} blocks; fewer than 2^64 are accepted", launch.grid)),
-    }
 }

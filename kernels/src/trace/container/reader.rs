@@ -1,11 +1,9 @@
 //! Reads a container.
 
-use super::super::{TraceError, TraceFormat, TraceReport};
+use super::super::{TraceError, TraceFormat, TraceReport, check_launch};
 use super::codec::{WarpState, decode, take_unsigned};
 use super::record::{Kind, RecordFile, checksum};
-use super::{
-    END_MAGIC, HEADER_BYTES, LaunchRecord, MAGIC, PAGE_BLOCKS, VERSION, check_launch, check_program,
-};
+use super::{END_MAGIC, HEADER_BYTES, LaunchRecord, MAGIC, PAGE_BLOCKS, VERSION, check_program};
 use crate::program::{BlockIndex, Launch, Launches, Program, Stream, StreamError, WarpInstruction};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! Writes a container, block by block.
 
 use super::super::output::OutputFile;
-use super::super::{MAX_WARPS, TraceError, TraceSummary};
+use super::super::{MAX_WARPS, TraceError, TraceSummary, check_launch};
 use super::codec::{WarpState, encode, put_unsigned};
 use super::record::{Kind, RecordWriter, checksum};
-use super::{END_MAGIC, LaunchRecord, MAGIC, PAGE_BLOCKS, VERSION, check_launch, check_program};
+use super::{END_MAGIC, LaunchRecord, MAGIC, PAGE_BLOCKS, VERSION, check_program};
 use crate::program::{Launches, Stream, WarpInstruction};
 use std::path::Path;
 

@@ -1,4 +1,6 @@
 //! Tests of the trace readers and writers as a whole.
 
+mod accelsim;
 mod container;
+mod samples;
 mod synthetic;

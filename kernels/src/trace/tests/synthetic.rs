@@ -4,7 +4,7 @@ use crate::program::{
     BlockIndex, InstId, Instruction, LANES, LaneMask, LaneValues, Launch, Launches, MemoryAccess, Operation,
     PhysReg, Predicate, Program, ResultRegister, Source, Space, Stream, StreamError, WarpInstruction,
 };
-use crate::trace::registers::WarpRegisters;
+use crate::trace::registers::{WarpRegisters, lanes};
 use std::collections::BTreeMap;
 
 /// What is to be made up.
@@ -78,7 +78,7 @@ impl Stream for SyntheticStream {
                 random: Random(seed),
                 registers: WarpRegisters::default(),
                 // Some warps are empty.
-                left: if seed % 7 == 0 { 0 } else { self.executed },
+                left: if seed.is_multiple_of(7) { 0 } else { self.executed },
             };
             self.warps.insert((block, warp), generator);
         }
@@ -118,10 +118,8 @@ impl WarpGenerator {
             into.sources[slot] = *values;
             if random.below(8) == 0 {
                 let other = random.values();
-                for lane in 0..LANES {
-                    if defined >> lane & 1 == 0 {
-                        into.sources[slot][lane] = other[lane];
-                    }
+                for lane in lanes(!defined) {
+                    into.sources[slot][lane] = other[lane];
                 }
             }
         }

@@ -1,0 +1,156 @@
+//! Accel-Sim traces: text in which every warp instruction of a kernel is a line.
+//!
+//! A trace is a `kernelslist.g` that names a file for each launch, or such a file (`.traceg`, `.traceg.xz`) alone.
+//! The first pass ([`survey`]) rebuilds the static program, the second ([`stream`]) delivers instructions. Both read
+//! the text from the disk as they go; a compressed file is first unpacked to a temporary one, since every warp is
+//! read from its own place.
+//!
+//! What the text does not tell, and what is made of it:
+//! - only the first register of a group is named: widths come from the opcode ([`opcodes`]);
+//! - values, except in version 6 with `Val`: every write gets a value of its own. Of a group, the first register's
+//!   value is recorded, the others' are invented;
+//! - predicates up to early version 5: dependences through them are not seen;
+//! - a warp that is missing executes nothing. Blocks have to be complete and in grid order.
+
+mod body;
+mod expand;
+mod header;
+mod line;
+mod opcodes;
+mod stream;
+mod survey;
+mod text;
+mod writer;
+
+pub use writer::write_accelsim;
+
+use super::{TraceError, TraceFormat, TraceReport};
+use crate::program::{Launches, Stream, StreamError};
+use header::read_header;
+use lzma_rust2::XzReader;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+use stream::AccelSimStream;
+use survey::survey;
+use text::{LineCursor, TextFile};
+
+/// What an `.xz` file starts with.
+const XZ_MAGIC: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
+/// Memory that unpacking may take, in KiB: a little more than the dictionary of `xz -9`.
+const XZ_MEMORY_KIB: u32 = 80 << 10;
+/// Bytes read at a time from a header or a list.
+const STEP: usize = 4 << 10;
+
+/// An Accel-Sim trace opened for reading.
+pub struct AccelSimTrace {
+    kernels: Kernels,
+    report: TraceReport,
+}
+
+/// The kernel files to come.
+enum Kernels {
+    /// A list, read as it is needed.
+    List { directory: PathBuf, list: TextFile, cursor: LineCursor },
+    /// One file.
+    One(Option<PathBuf>),
+}
+
+impl AccelSimTrace {
+    /// Opens a list or a kernel's trace. What is not named like a kernel's trace (`.traceg`, `.xz`) is read as a list.
+    ///
+    /// # Errors
+    /// The file cannot be read, or it is a list that names no kernel or a kernel whose file is missing.
+    pub fn open(path: &Path) -> Result<AccelSimTrace, TraceError> {
+        let file = File::open(path).map_err(|error| TraceError::file(path, error))?;
+        let is_kernel = (path.extension()).is_some_and(|found| found == "traceg" || found == "xz");
+        let kernels = if is_kernel {
+            Kernels::One(Some(path.to_path_buf()))
+        } else {
+            let mut list = TextFile::new(path, file);
+            check_list(&mut list, path)?;
+            let directory = path.parent().unwrap_or(Path::new("")).to_path_buf();
+            Kernels::List { directory, list, cursor: LineCursor::new(STEP) }
+        };
+        Ok(AccelSimTrace { kernels, report: TraceReport::new(TraceFormat::AccelSim) })
+    }
+
+    /// What was noticed so far.
+    pub fn report(&self) -> &TraceReport {
+        &self.report
+    }
+
+    /// The next launch, as the reader's own type.
+    pub(super) fn next_stream(&mut self) -> Result<Option<AccelSimStream<'_>>, TraceError> {
+        let path = match &mut self.kernels {
+            Kernels::One(path) => path.take(),
+            Kernels::List { directory, list, cursor } => next_kernel(list, cursor, directory)?,
+        };
+        let Some(path) = path else { return Ok(None) };
+        let mut file = TextFile::new(&path, open_text(&path)?);
+        let mut cursor = LineCursor::new(STEP);
+        let header = read_header(&mut file, &mut cursor, &mut self.report)?;
+        let survey = survey(&mut file, &cursor, &header, &mut self.report)?;
+        self.report.launches += 1;
+        Ok(Some(AccelSimStream::new(file, &cursor, header, survey, &mut self.report)))
+    }
+}
+
+impl Launches for AccelSimTrace {
+    fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
+        Ok(self.next_stream()?.map(|stream| Box::new(stream) as Box<dyn Stream + '_>))
+    }
+}
+
+/// The next kernel file that a list names; other lines are commands that do not concern us.
+fn next_kernel(
+    list: &mut TextFile,
+    cursor: &mut LineCursor,
+    directory: &Path,
+) -> Result<Option<PathBuf>, TraceError> {
+    while let Some(line) = cursor.next_filled(list)? {
+        if line.starts_with("kernel") {
+            return Ok(Some(directory.join(line)));
+        }
+    }
+    Ok(None)
+}
+
+/// Checks that a list names kernels and that their files are there, before anything runs.
+fn check_list(list: &mut TextFile, path: &Path) -> Result<(), TraceError> {
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let mut cursor = LineCursor::new(STEP);
+    let mut kernels = 0u64;
+    while let Some(kernel) = next_kernel(list, &mut cursor, directory)? {
+        if !kernel.is_file() {
+            let problem = format!("the kernel's trace {} is not there", kernel.display());
+            return Err(list.error(cursor.line(), problem));
+        }
+        kernels += 1;
+    }
+    if kernels == 0 {
+        return Err(TraceError::file(
+            path,
+            "not a trace: a list with lines `kernel….traceg`, a `.traceg` or `.traceg.xz` file, or a container \
+             starting with `WARPFILE` is accepted",
+        ));
+    }
+    Ok(())
+}
+
+/// Opens a kernel's trace as text; a compressed one is unpacked to a temporary file.
+fn open_text(path: &Path) -> Result<File, TraceError> {
+    let wrap = |error: std::io::Error| TraceError::file(path, error);
+    let mut file = File::open(path).map_err(wrap)?;
+    let mut start = Vec::new();
+    (&mut file).take(XZ_MAGIC.len() as u64).read_to_end(&mut start).map_err(wrap)?;
+    file.rewind().map_err(wrap)?;
+    if start != XZ_MAGIC {
+        return Ok(file);
+    }
+    let mut text = tempfile::tempfile().map_err(wrap)?;
+    let mut unpacked = XzReader::new_mem_limit(BufReader::new(file), true, XZ_MEMORY_KIB);
+    std::io::copy(&mut unpacked, &mut text)
+        .map_err(|error| TraceError::file(path, format!("while unpacking: {error}")))?;
+    Ok(text)
+}

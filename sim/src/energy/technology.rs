@@ -1,0 +1,114 @@
+//! Technology files: energies as data, each figure with its source.
+
+use serde::{Deserialize, Serialize};
+
+/// A figure and where it comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// In the unit that the field's name states.
+    pub value: f64,
+    /// Table or section.
+    pub source: String,
+}
+
+/// A technology.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Technology {
+    /// Name.
+    pub name: String,
+    /// Bits of the accesses that the energies are for.
+    pub access_bits: u32,
+    /// Energy of moving 32 bits by one millimetre, pJ.
+    pub wire_pj_per_mm_per_32_bits: Figure,
+    /// Main register file.
+    pub mrf: MrfEnergy,
+    /// Register file cache, by configuration.
+    #[serde(default)]
+    pub rfc: Vec<RfcEnergy>,
+}
+
+/// Energies of the main register file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MrfEnergy {
+    /// Read of one entry, pJ.
+    pub read_pj: Figure,
+    /// Write of one entry, pJ.
+    pub write_pj: Figure,
+    /// Area of one bank, µm².
+    pub bank_area_um2: Figure,
+}
+
+/// Energies of a register file cache of one size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RfcEnergy {
+    /// Entries a thread.
+    pub entries: u64,
+    /// Active warps.
+    pub active_warps: u64,
+    /// Area of one bank, µm².
+    pub area_um2: Figure,
+    /// Read of one entry, pJ.
+    pub read_pj: Figure,
+    /// Write of one entry, pJ.
+    pub write_pj: Figure,
+}
+
+/// Why a technology cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TechnologyError {
+    /// There is no technology of that name.
+    #[error("unknown technology \"{name}\" (energy.technology); there are: {known}")]
+    Unknown {
+        /// As given.
+        name: String,
+        /// Technologies that exist.
+        known: String,
+    },
+    /// The file is not a technology.
+    #[error("{origin}: {message}")]
+    Malformed {
+        /// File.
+        origin: String,
+        /// Line and what is wrong.
+        message: String,
+    },
+}
+
+/// Name and text of every technology that comes with the program.
+const TECHNOLOGIES: &[(&str, &str)] =
+    &[("gebhart2011-40nm", include_str!("../../technologies/gebhart2011-40nm.toml"))];
+
+/// Names of the technologies.
+pub fn technology_names() -> impl Iterator<Item = &'static str> {
+    TECHNOLOGIES.iter().map(|(name, _)| *name)
+}
+
+impl Technology {
+    /// A technology that comes with the program.
+    pub fn named(name: &str) -> Result<Technology, TechnologyError> {
+        match TECHNOLOGIES.iter().find(|(known, _)| *known == name) {
+            Some((name, text)) => Technology::from_toml(&format!("{name}.toml"), text),
+            None => Err(TechnologyError::Unknown {
+                name: name.to_owned(),
+                known: technology_names().collect::<Vec<_>>().join(", "),
+            }),
+        }
+    }
+
+    /// A technology from TOML text; `origin` is named in errors.
+    pub fn from_toml(origin: &str, text: &str) -> Result<Technology, TechnologyError> {
+        toml::from_str(text).map_err(|error| TechnologyError::Malformed {
+            origin: origin.to_owned(),
+            message: error.to_string().trim().to_owned(),
+        })
+    }
+
+    /// Energies of a register file cache, if the technology has a figure for its size.
+    pub fn rfc(&self, entries: u64, active_warps: u64) -> Option<&RfcEnergy> {
+        self.rfc.iter().find(|rfc| rfc.entries == entries && rfc.active_warps == active_warps)
+    }
+}

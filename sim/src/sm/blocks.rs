@@ -1,0 +1,156 @@
+//! Block slots: residency limits, dispatch in grid order, barriers.
+
+use warpfile_kernels::program::{Launch, Program};
+
+use crate::config::Config;
+
+use super::SimError;
+use super::report::{Residency, ResidencyLimit};
+
+/// A resident block.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Block {
+    /// Number in the grid; `None` if the slot is empty.
+    pub index: Option<u64>,
+    /// Warps whose slot is still taken.
+    pub warps: u32,
+    /// Warps that have not issued everything.
+    pub running: u32,
+    /// Warps that have arrived at the barrier.
+    pub arrived: u32,
+}
+
+/// What a block of a launch takes, and how many fit.
+#[derive(Clone, Debug)]
+pub(super) struct BlockShape {
+    pub warps: usize,
+    pub blocks: u64,
+    pub resident_blocks: usize,
+    pub rows_per_warp: u32,
+    pub residency: Residency,
+}
+
+/// A resource that limits residency.
+struct Resource {
+    name: &'static str,
+    parameter: &'static str,
+    needed: u64,
+    available: u64,
+    limit: ResidencyLimit,
+}
+
+impl BlockShape {
+    /// `registers_per_warp`: warp-wide registers the design's main register file keeps for a warp.
+    pub fn new(
+        config: &Config,
+        program: &Program,
+        launch: &Launch,
+        registers_per_warp: u64,
+    ) -> Result<BlockShape, SimError> {
+        let warps = launch.warps_per_block() as u64;
+        let file = &config.register_file;
+        let rows_per_warp = registers_per_warp.next_multiple_of(file.allocation_granule);
+        let resources = [
+            Resource {
+                name: "warps",
+                parameter: "sm.warps",
+                needed: warps,
+                available: config.sm.warps,
+                limit: ResidencyLimit::Warps,
+            },
+            Resource {
+                name: "block slots",
+                parameter: "sm.blocks",
+                needed: 1,
+                available: config.sm.blocks,
+                limit: ResidencyLimit::Blocks,
+            },
+            Resource {
+                name: "warp-wide registers",
+                parameter: "register_file.bank_groups × register_file.rows",
+                needed: warps * rows_per_warp,
+                available: file.bank_groups * file.rows,
+                limit: ResidencyLimit::Registers,
+            },
+            Resource {
+                name: "bytes of shared memory",
+                parameter: "sm.shared_memory_bytes",
+                needed: u64::from(launch.shared_bytes),
+                available: config.sm.shared_memory_bytes,
+                limit: ResidencyLimit::SharedMemory,
+            },
+        ];
+        let mut fitting = launch.blocks();
+        let mut limited_by = ResidencyLimit::Launch;
+        for resource in &resources {
+            if resource.needed > resource.available {
+                return Err(SimError::BlockDoesNotFit {
+                    kernel: program.name.clone(),
+                    resource: resource.name,
+                    needed: resource.needed,
+                    available: resource.available,
+                    parameter: resource.parameter,
+                });
+            }
+            let fits = resource.available.checked_div(resource.needed).unwrap_or(u64::MAX);
+            if fits < fitting {
+                fitting = fits;
+                limited_by = resource.limit;
+            }
+        }
+        Ok(BlockShape {
+            warps: warps as usize,
+            blocks: launch.blocks(),
+            resident_blocks: fitting as usize,
+            rows_per_warp: rows_per_warp as u32,
+            residency: Residency {
+                kernel: program.name.clone(),
+                registers_per_thread: u64::from(program.registers_per_thread),
+                warps_per_block: warps,
+                blocks: launch.blocks(),
+                resident_blocks: fitting,
+                resident_warps: fitting * warps,
+                limited_by,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::preset;
+
+    fn shape(threads: u32, registers: u16, shared_bytes: u32) -> Result<BlockShape, SimError> {
+        let program = Program {
+            name: "k".to_owned(),
+            instructions: vec![],
+            registers_per_thread: registers,
+            shared_bytes,
+        };
+        let launch = Launch { grid: [1000, 1, 1], block: [threads, 1, 1], shared_bytes };
+        let config = preset("gebhart2011").expect("complete");
+        BlockShape::new(&config, &program, &launch, u64::from(registers))
+    }
+
+    fn resident(threads: u32, registers: u16, shared_bytes: u32) -> (u64, ResidencyLimit) {
+        let residency = shape(threads, registers, shared_bytes).expect("fits").residency;
+        (residency.resident_warps, residency.limited_by)
+    }
+
+    #[test]
+    fn the_scarcest_resource_limits_residency() {
+        assert_eq!(resident(256, 20, 0), (32, ResidencyLimit::Warps));
+        assert_eq!(resident(32, 20, 0), (8, ResidencyLimit::Blocks));
+        assert_eq!(resident(256, 40, 0), (24, ResidencyLimit::Registers));
+        assert_eq!(resident(256, 20, 12 * 1024), (16, ResidencyLimit::SharedMemory));
+    }
+
+    #[test]
+    fn a_block_that_cannot_fit_is_rejected_with_what_it_needs() {
+        let error = shape(1024, 40, 0).expect_err("1280 warp-wide registers").to_string();
+        assert!(error.contains("needs 1280 warp-wide registers, the SM has 1024"), "{error}");
+        let error = shape(2048, 1, 0).expect_err("64 warps").to_string();
+        assert!(error.contains("needs 64 warps, the SM has 32 (sm.warps)"), "{error}");
+    }
+}

@@ -1,0 +1,234 @@
+//! What a design plugs into the pipeline: where its operands are kept, and how warps are picked.
+//!
+//! The fixed points of the pipeline, and where they are met:
+//!
+//! | point | method |
+//! |---|---|
+//! | dispatch | [`OperandStorage::start_kernel`], [`OperandStorage::registers_per_warp`], [`OperandStorage::start_warp`] |
+//! | schedule, suspend, resume | [`WarpScheduler::cycle`]; the storage sees a suspension as a [`Flush`] |
+//! | issue check | [`OperandStorage::held_warps`] |
+//! | rename, operand read, writeback | [`OperandStorage::cycle`], which gets registers by name and answers by instruction |
+//! | block end | [`OperandStorage::end_warp`] |
+//!
+//! A shipped design's circuits are RTL behind resolved port handles; these traits carry one cycle's values
+//! to and from them. Source: `docs/sm-pipeline.md`.
+
+use warpfile_kernels::program::{InstId, LANES, LaneMask, LaneValues, MAX_SOURCES, Program};
+
+use super::SimError;
+use super::report::{Accesses, PortActivity};
+
+/// A design: where operands are kept, and how warps are picked.
+pub struct Design<'a> {
+    /// Keeps operands.
+    pub storage: Box<dyn OperandStorage + 'a>,
+    /// Picks warps.
+    pub scheduler: Box<dyn WarpScheduler + 'a>,
+}
+
+/// Index of a warp slot of the SM.
+pub type WarpSlot = usize;
+
+/// A functional unit that operands are dispatched to. Its value is the unit's number in the circuits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Unit {
+    /// Integer, single and double precision.
+    Alu,
+    /// Special functions.
+    Sfu,
+    /// Texture.
+    Texture,
+    /// Global, local and generic memory.
+    Memory,
+    /// Shared and constant memory.
+    Scratchpad,
+    /// Branches, barriers, fences, exits.
+    Control,
+}
+
+impl Unit {
+    /// Number of units.
+    pub const COUNT: usize = 6;
+}
+
+/// Keeps the registers of resident warps.
+pub trait OperandStorage {
+    /// Cycles from the scheduler's pick to the earliest dispatch of operands.
+    fn operand_cycles(&self) -> u64;
+
+    /// A launch begins: static knowledge of the program is available from here on.
+    fn start_kernel(&mut self, program: &Program) -> Result<(), SimError>;
+
+    /// Warp-wide registers of the main register file that a warp of the kernel occupies.
+    fn registers_per_warp(&self, program: &Program) -> u64;
+
+    /// A warp becomes resident in `warp`; register `r` is row `first_row + r`.
+    fn start_warp(&mut self, warp: WarpSlot, first_row: u32);
+
+    /// Warps that must not issue now, one bit a warp slot.
+    fn held_warps(&self) -> u64;
+
+    /// One cycle: takes what is offered if it can, and dispatches at most one instruction.
+    fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError>;
+
+    /// A warp has ended and nothing of it is in flight.
+    fn end_warp(&mut self, warp: WarpSlot);
+
+    /// Accesses to the main register file so far.
+    fn mrf(&self) -> Accesses;
+
+    /// Accesses to a register file cache so far; zeros without one.
+    fn rfc(&self) -> Accesses;
+
+    /// Activity of every table port so far.
+    fn activity(&self) -> Vec<PortActivity>;
+
+    /// Writes what remains of a waveform.
+    fn finish_waveform(&mut self) -> Result<(), SimError>;
+}
+
+/// What the harness offers to the operand storage in one cycle. An offer that is not taken is repeated.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StorageInputs<'a> {
+    /// The instruction picked in an earlier cycle.
+    pub issue: Option<Issue>,
+    /// Result of a short operation.
+    pub result: Option<Write<'a>>,
+    /// Result of a long-latency operation.
+    pub fill: Option<Write<'a>>,
+    /// A slot to be freed; always taken.
+    pub flush: Option<Flush>,
+    /// Units that can take an instruction, bit [`Unit`] each.
+    pub ready_units: u8,
+}
+
+/// An instruction and its register operands.
+#[derive(Clone, Copy, Debug)]
+pub struct Issue {
+    /// Comes back with the operands.
+    pub id: u16,
+    /// The warp.
+    pub warp: WarpSlot,
+    /// The warp's slot in the active set.
+    pub slot: usize,
+    /// The instruction.
+    pub inst: InstId,
+    /// Where it executes.
+    pub unit: Unit,
+    /// Lanes that execute it.
+    pub active: LaneMask,
+    /// Operands; none if no lane executes.
+    pub sources: [Option<SourceRead>; MAX_SOURCES],
+}
+
+/// A register operand to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct SourceRead {
+    /// Row of the register: the warp's first row plus its number.
+    pub row: u32,
+    /// No executing lane reads this value again.
+    pub last_read: bool,
+    /// Not read again before the warp may next be suspended.
+    pub idle: bool,
+}
+
+/// A register to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Write<'a> {
+    /// The warp.
+    pub warp: WarpSlot,
+    /// Row of the register.
+    pub row: u32,
+    /// Lanes written.
+    pub lanes: LaneMask,
+    /// Values in these lanes.
+    pub values: &'a LaneValues,
+    /// The slot the warp holds, or the one that is being flushed for it.
+    pub slot: Option<usize>,
+    /// Whether the warp has been active without a break since it issued the instruction.
+    pub cached: bool,
+    /// Not read before the warp may next be suspended.
+    pub idle: bool,
+}
+
+/// A slot whose warp has been suspended or has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flush {
+    /// The slot.
+    pub slot: usize,
+    /// The warp has ended: nothing needs to be kept.
+    pub discard: bool,
+}
+
+/// What the operand storage answers.
+#[derive(Clone, Debug)]
+pub struct StorageOutputs {
+    /// The offered instruction has been taken.
+    pub issue_taken: bool,
+    /// The offered result has been taken.
+    pub result_taken: bool,
+    /// The offered fill has been taken.
+    pub fill_taken: bool,
+    /// The instruction whose last operand is read in this cycle; its unit takes it.
+    pub dispatch: Option<u16>,
+    /// The instruction whose operand values are there: the one dispatched in the cycle before.
+    pub delivered: Option<u16>,
+    /// Its operands.
+    pub operands: [LaneValues; MAX_SOURCES],
+    /// Slots that may not be given to another warp yet, one bit a slot.
+    pub busy_slots: u64,
+}
+
+impl Default for StorageOutputs {
+    fn default() -> Self {
+        StorageOutputs {
+            issue_taken: false,
+            result_taken: false,
+            fill_taken: false,
+            dispatch: None,
+            delivered: None,
+            operands: [[0; LANES]; MAX_SOURCES],
+            busy_slots: 0,
+        }
+    }
+}
+
+/// Picks the warp that issues.
+pub trait WarpScheduler {
+    /// Whether it ever suspends a warp. If not, the harness does not ask it to.
+    fn suspends(&self) -> bool;
+
+    /// One cycle.
+    fn cycle(&mut self, inputs: SchedulerInputs) -> SchedulerOutputs;
+}
+
+/// State of the warps, one bit a warp slot, and of the slots of the active set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchedulerInputs {
+    /// Warps that have not ended.
+    pub resident: u64,
+    /// Warps that could issue now.
+    pub ready: u64,
+    /// Warps that should be suspended if active.
+    pub suspend: u64,
+    /// Warps worth making active.
+    pub eligible: u64,
+    /// Slots that may not be given to another warp yet, one bit a slot.
+    pub busy_slots: u64,
+    /// Whether an instruction can be picked.
+    pub issue_enable: bool,
+}
+
+/// What the scheduler decided. Each names a warp and its slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchedulerOutputs {
+    /// Issues.
+    pub issue: Option<(WarpSlot, usize)>,
+    /// Loses its slot and waits.
+    pub suspended: Option<(WarpSlot, usize)>,
+    /// Loses its slot because it has ended.
+    pub retired: Option<(WarpSlot, usize)>,
+    /// Gets a slot.
+    pub activated: Option<(WarpSlot, usize)>,
+}

@@ -1,0 +1,242 @@
+//! A launch's static side, decoded for the cycle loop.
+
+use warpfile_kernels::program::{Instruction, LANES, MAX_RESULTS, MAX_SOURCES, Operation, Program, Space};
+
+use super::SimError;
+use super::design::{SourceRead, Unit};
+
+/// Decoded instructions of one program.
+pub(super) struct Kernel {
+    pub instructions: Vec<Decoded>,
+    /// Words of a scoreboard row: registers first, then predicates.
+    pub words: usize,
+    /// `words` of every instruction: registers and predicates that must not be pending.
+    hazards: Vec<u64>,
+    /// `words` of every instruction: registers and predicates that become pending.
+    writes: Vec<u64>,
+    /// Number of registers, the scoreboard bit of predicate 0.
+    registers: usize,
+}
+
+/// One instruction.
+#[derive(Clone, Debug)]
+pub(super) struct Decoded {
+    pub action: Action,
+    pub unit: Unit,
+    pub suspends: bool,
+    pub sources: [Option<SourceRead>; MAX_SOURCES],
+    pub results: Vec<DecodedResult>,
+    pub predicate_results: Vec<u16>,
+}
+
+/// A result register.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DecodedResult {
+    pub register: u16,
+    pub idle: bool,
+}
+
+/// What happens at dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    Alu,
+    Sfu,
+    Double,
+    Texture,
+    Memory { bytes: u8, kind: MemoryKind },
+    Shared { bytes: u8 },
+    Constant,
+    Barrier,
+    Fence,
+    Branch,
+}
+
+/// Kind of a memory access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MemoryKind {
+    /// Read.
+    Load,
+    /// Write.
+    Store,
+    /// Read-modify-write.
+    Atomic,
+}
+
+impl Kernel {
+    pub fn new(program: &Program) -> Result<Kernel, SimError> {
+        let registers = usize::from(program.registers_per_thread);
+        let predicates = program
+            .instructions
+            .iter()
+            .flat_map(|i| i.predicate_sources.iter().chain(&i.predicate_results))
+            .map(|predicate| usize::from(predicate.0) + 1)
+            .max()
+            .unwrap_or(0);
+        let words = (registers + predicates).div_ceil(64).max(1);
+        let count = program.instructions.len();
+        let mut kernel = Kernel {
+            instructions: Vec::with_capacity(count),
+            words,
+            hazards: vec![0; count * words],
+            writes: vec![0; count * words],
+            registers,
+        };
+        for (index, instruction) in program.instructions.iter().enumerate() {
+            check(program, instruction)?;
+            kernel.mark(index, instruction);
+            kernel.instructions.push(Decoded::new(instruction));
+        }
+        Ok(kernel)
+    }
+
+    /// Registers and predicates that must not be pending when the instruction issues.
+    pub fn hazards(&self, index: usize) -> &[u64] {
+        &self.hazards[index * self.words..][..self.words]
+    }
+
+    /// Registers and predicates that become pending when the instruction issues.
+    pub fn writes(&self, index: usize) -> &[u64] {
+        &self.writes[index * self.words..][..self.words]
+    }
+
+    /// Scoreboard bit of a predicate.
+    pub fn predicate_bit(&self, predicate: u16) -> usize {
+        self.registers + usize::from(predicate)
+    }
+
+    fn mark(&mut self, index: usize, instruction: &Instruction) {
+        let first_predicate = self.registers;
+        let reads = (instruction.sources.iter().map(|s| usize::from(s.register.0)))
+            .chain(instruction.predicate_sources.iter().map(|p| first_predicate + usize::from(p.0)));
+        let writes = (instruction.results.iter().map(|r| usize::from(r.register.0)))
+            .chain(instruction.predicate_results.iter().map(|p| first_predicate + usize::from(p.0)));
+        let row = index * self.words;
+        for bit in writes {
+            self.hazards[row + bit / 64] |= 1 << (bit % 64);
+            self.writes[row + bit / 64] |= 1 << (bit % 64);
+        }
+        for bit in reads {
+            self.hazards[row + bit / 64] |= 1 << (bit % 64);
+        }
+    }
+}
+
+impl Decoded {
+    fn new(instruction: &Instruction) -> Decoded {
+        let action = action(instruction.operation);
+        let mut sources = [None; MAX_SOURCES];
+        for (slot, source) in sources.iter_mut().zip(&instruction.sources) {
+            *slot = Some(SourceRead {
+                row: u32::from(source.register.0),
+                last_read: source.last_read,
+                idle: source.idle_until_suspension,
+            });
+        }
+        Decoded {
+            action,
+            unit: action.unit(),
+            suspends: instruction.suspends,
+            sources,
+            results: (instruction.results.iter())
+                .map(|r| DecodedResult { register: r.register.0, idle: r.idle_until_suspension })
+                .collect(),
+            predicate_results: instruction.predicate_results.iter().map(|p| p.0).collect(),
+        }
+    }
+
+    /// Whether its results take the fill port.
+    pub fn is_long(&self) -> bool {
+        match self.action {
+            Action::Texture | Action::Memory { .. } => true,
+            Action::Alu
+            | Action::Sfu
+            | Action::Double
+            | Action::Shared { .. }
+            | Action::Constant
+            | Action::Barrier
+            | Action::Fence
+            | Action::Branch => false,
+        }
+    }
+}
+
+impl Action {
+    fn unit(self) -> Unit {
+        match self {
+            Action::Alu | Action::Double => Unit::Alu,
+            Action::Sfu => Unit::Sfu,
+            Action::Texture => Unit::Texture,
+            Action::Memory { .. } => Unit::Memory,
+            Action::Shared { .. } | Action::Constant => Unit::Scratchpad,
+            Action::Barrier | Action::Fence | Action::Branch => Unit::Control,
+        }
+    }
+}
+
+fn action(operation: Operation) -> Action {
+    let access = |access: warpfile_kernels::program::MemoryAccess, kind| match access.space {
+        Space::Global | Space::Local | Space::Generic => Action::Memory { bytes: access.bytes, kind },
+        Space::Shared => Action::Shared { bytes: access.bytes },
+        Space::Constant | Space::Parameter => Action::Constant,
+    };
+    match operation {
+        Operation::Alu => Action::Alu,
+        Operation::Sfu => Action::Sfu,
+        Operation::Double => Action::Double,
+        Operation::Texture => Action::Texture,
+        Operation::Load(a) => access(a, MemoryKind::Load),
+        Operation::Store(a) => access(a, MemoryKind::Store),
+        Operation::Atomic(a) => access(a, MemoryKind::Atomic),
+        Operation::Barrier => Action::Barrier,
+        Operation::Fence => Action::Fence,
+        Operation::Branch | Operation::Exit => Action::Branch,
+    }
+}
+
+/// What the harness relies on.
+fn check(program: &Program, instruction: &Instruction) -> Result<(), SimError> {
+    let bad = |problem: String| {
+        Err(SimError::BadInstruction {
+            kernel: program.name.clone(),
+            pc: instruction.pc,
+            text: instruction.text.clone(),
+            problem,
+        })
+    };
+    if instruction.sources.len() > MAX_SOURCES {
+        return bad(format!("{} register sources, at most {MAX_SOURCES}", instruction.sources.len()));
+    }
+    if instruction.results.len() > MAX_RESULTS {
+        return bad(format!("{} results, at most {MAX_RESULTS}", instruction.results.len()));
+    }
+    let registers = (instruction.sources.iter().map(|s| s.register))
+        .chain(instruction.results.iter().map(|r| r.register));
+    for register in registers {
+        if register.0 >= program.registers_per_thread {
+            return bad(format!(
+                "register R{}, but the kernel declares {} a thread",
+                register.0, program.registers_per_thread
+            ));
+        }
+    }
+    let may_write = !matches!(
+        instruction.operation,
+        Operation::Store(_) | Operation::Barrier | Operation::Fence | Operation::Branch | Operation::Exit
+    );
+    if !may_write && !instruction.results.is_empty() {
+        return bad("a store, barrier, fence, branch or exit writes no register".to_owned());
+    }
+    if let Operation::Load(a) | Operation::Store(a) | Operation::Atomic(a) = instruction.operation
+        && !(1..=16).contains(&a.bytes)
+    {
+        return bad(format!("an access of {} bytes a lane, accepted: 1 to 16", a.bytes));
+    }
+    Ok(())
+}
+
+/// Four-lane clusters with at least one lane in `mask`; a full warp has 8 (RFC §2.1).
+pub(super) fn clusters(mask: u32) -> u64 {
+    const LANES_PER_CLUSTER: usize = 4;
+    (0..LANES / LANES_PER_CLUSTER).filter(|cluster| mask >> (cluster * LANES_PER_CLUSTER) & 0xf != 0).count()
+        as u64
+}

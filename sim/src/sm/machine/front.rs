@@ -1,0 +1,143 @@
+//! Block dispatch, fetch, barriers, the end of warps and blocks.
+
+use super::super::SimError;
+use super::super::blocks::Block;
+use super::super::warp::{State, Warp};
+use super::{Machine, Running};
+
+impl Machine<'_> {
+    /// Starts the next block of the grid if there is room; at most one a cycle.
+    pub(super) fn start_block(&mut self, launch: &mut Running<'_>) -> Result<(), SimError> {
+        if launch.next_block == launch.shape.blocks || launch.resident_blocks == launch.shape.resident_blocks
+        {
+            return Ok(());
+        }
+        let Some(slot) = self.blocks.iter().position(|block| block.index.is_none()) else {
+            return Ok(());
+        };
+        let index = launch.next_block;
+        launch.stream.start_block(index)?;
+        launch.next_block += 1;
+        launch.resident_blocks += 1;
+        let warps = launch.shape.warps as u32;
+        self.blocks[slot] = Block { index: Some(index), warps, running: warps, arrived: 0 };
+        let mut number = 0;
+        for warp in 0..self.warps.len() {
+            if number == launch.shape.warps {
+                break;
+            }
+            if self.warps[warp].state == State::Empty {
+                self.start_warp(launch, warp, slot, number)?;
+                number += 1;
+            }
+        }
+        self.end_block_without_warps(launch, slot);
+        Ok(())
+    }
+
+    fn start_warp(
+        &mut self,
+        launch: &mut Running<'_>,
+        warp: usize,
+        block: usize,
+        number: usize,
+    ) -> Result<(), SimError> {
+        let first_row = warp as u32 * launch.shape.rows_per_warp;
+        self.warps[warp] = Warp { state: State::Fetching, block, number, first_row, ..Warp::default() };
+        self.design.storage.start_warp(warp, first_row);
+        self.fetch(launch, warp)
+    }
+
+    /// Fetches for warps that found no free entry before.
+    pub(super) fn retry_fetches(&mut self, launch: &mut Running<'_>) -> Result<(), SimError> {
+        for warp in 0..self.warps.len() {
+            if self.warps[warp].state == State::Fetching {
+                self.fetch(launch, warp)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a warp's next instruction visible to the hardware, or ends the warp.
+    pub(super) fn fetch(&mut self, launch: &mut Running<'_>, warp: usize) -> Result<(), SimError> {
+        let Some(id) = self.in_flight.take() else {
+            self.warps[warp].state = State::Fetching;
+            return Ok(());
+        };
+        let Warp { block, number, .. } = self.warps[warp];
+        let block_index = self.blocks[block].index.unwrap_or_default();
+        let entry = self.in_flight.get_mut(id);
+        let more = launch.stream.next(block_index, number, &mut entry.instruction)?;
+        if !more {
+            self.in_flight.release(id);
+            self.warps[warp].state = State::Ended;
+            self.blocks[block].running -= 1;
+            return self.release_barrier(launch, block);
+        }
+        let count = launch.kernel.instructions.len();
+        if entry.index() >= count {
+            return Err(SimError::NoSuchInstruction {
+                kernel: launch.stream.program().name.clone(),
+                block: block_index,
+                warp: number,
+                index: entry.instruction.inst.0,
+                count,
+            });
+        }
+        entry.warp = warp;
+        let warp = &mut self.warps[warp];
+        warp.head = Some(id);
+        warp.resumed = false;
+        warp.state = State::Ready;
+        Ok(())
+    }
+
+    /// A warp's barrier instruction has reached the barrier unit.
+    pub(super) fn arrive(&mut self, launch: &mut Running<'_>, warp: usize) -> Result<(), SimError> {
+        let block = self.warps[warp].block;
+        self.warps[warp].state = State::AtBarrier { arrived: true };
+        self.blocks[block].arrived += 1;
+        self.release_barrier(launch, block)
+    }
+
+    /// Releases a block's barrier if all its warps that have not ended are there.
+    fn release_barrier(&mut self, launch: &mut Running<'_>, block: usize) -> Result<(), SimError> {
+        if self.blocks[block].arrived == 0 || self.blocks[block].arrived < self.blocks[block].running {
+            return Ok(());
+        }
+        self.blocks[block].arrived = 0;
+        for warp in 0..self.warps.len() {
+            let waits = self.warps[warp].state == State::AtBarrier { arrived: true };
+            if waits && self.warps[warp].block == block {
+                self.fetch(launch, warp)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees the slots of warps of which nothing is left, and of blocks of which no warp is left.
+    pub(super) fn free_ended_warps(&mut self, launch: &mut Running<'_>) {
+        for warp in 0..self.warps.len() {
+            let Warp { state, in_flight, slot, flushing, block, .. } = self.warps[warp];
+            if state != State::Ended || in_flight > 0 || slot.is_some() || flushing.is_some() {
+                continue;
+            }
+            self.design.storage.end_warp(warp);
+            self.warps[warp].state = State::Empty;
+            self.blocks[block].warps -= 1;
+            self.end_block_without_warps(launch, block);
+        }
+    }
+
+    fn end_block_without_warps(&mut self, launch: &mut Running<'_>, block: usize) {
+        if self.blocks[block].warps > 0 {
+            return;
+        }
+        if let Some(index) = self.blocks[block].index.take() {
+            launch.stream.finish_block(index);
+            launch.resident_blocks -= 1;
+            self.counts.blocks_ended += 1;
+            self.last_progress = self.now;
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! One cache level: tags with LRU replacement, and miss status registers (MSHRs).
+//!
+//! Times are reservations: a miss knows when its line will be there as soon as it has asked the next level.
+
+use crate::config::{CacheLevel, WritePolicy};
+
+use super::CacheStatistics;
+use super::bandwidth::Channel;
+
+/// A cache level.
+pub(super) struct Cache {
+    /// `sets × ways`, a set's lines next to each other.
+    lines: Vec<Line>,
+    ways: usize,
+    sets: u64,
+    line_bytes: u64,
+    /// When the outstanding misses end; at most `mshrs`.
+    outstanding: Vec<u64>,
+    mshrs: usize,
+    pub latency: u64,
+    pub write_policy: WritePolicy,
+    pub channel: Channel,
+    pub statistics: CacheStatistics,
+    uses: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Line {
+    valid: bool,
+    dirty: bool,
+    number: u64,
+    last_use: u64,
+    /// When the line's data arrived or will arrive.
+    filled_at: u64,
+}
+
+/// What a lookup found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lookup {
+    /// The line is there, or will be at the cycle given.
+    Present { at: u64 },
+    /// The line is not there.
+    Absent,
+}
+
+impl Cache {
+    /// `None` for a level of 0 bytes. `share` SMs share capacity and bandwidth equally.
+    pub fn new(level: &CacheLevel, share: u64) -> Option<Cache> {
+        if level.bytes == 0 {
+            return None;
+        }
+        let sets = (level.bytes / share / (level.ways * level.line_bytes)).max(1);
+        Some(Cache {
+            lines: vec![Line::default(); (sets * level.ways) as usize],
+            ways: level.ways as usize,
+            sets,
+            line_bytes: level.line_bytes,
+            outstanding: Vec::with_capacity(level.mshrs as usize),
+            mshrs: level.mshrs as usize,
+            latency: level.latency,
+            write_policy: level.write_policy,
+            channel: Channel::new(level.bytes_per_cycle, share),
+            statistics: CacheStatistics::default(),
+            uses: 0,
+        })
+    }
+
+    pub fn line_bytes(&self) -> u64 {
+        self.line_bytes
+    }
+
+    /// Whether the line of `address` is there, without using it.
+    pub fn contains(&self, address: u64) -> bool {
+        let number = address / self.line_bytes;
+        self.set(number).iter().any(|line| line.valid && line.number == number)
+    }
+
+    /// Whether a miss asked in cycle `now` finds a free miss status register.
+    pub fn can_miss(&mut self, now: u64) -> bool {
+        self.outstanding.retain(|&end| end > now);
+        self.outstanding.len() < self.mshrs
+    }
+
+    /// Looks `address` up at `now` and counts the access.
+    pub fn lookup(&mut self, address: u64, now: u64) -> Lookup {
+        let number = address / self.line_bytes;
+        self.uses += 1;
+        let uses = self.uses;
+        let Some(line) = self.set_mut(number).iter_mut().find(|l| l.valid && l.number == number) else {
+            self.statistics.misses += 1;
+            return Lookup::Absent;
+        };
+        line.last_use = uses;
+        let at = line.filled_at;
+        if at > now {
+            self.statistics.merged_misses += 1;
+        } else {
+            self.statistics.hits += 1;
+        }
+        Lookup::Present { at }
+    }
+
+    /// Puts the line of `address` in, its data arriving at `filled_at`. Gives the address of a dirty line that
+    /// made way for it.
+    pub fn fill(&mut self, address: u64, filled_at: u64) -> Option<u64> {
+        let number = address / self.line_bytes;
+        self.uses += 1;
+        let uses = self.uses;
+        self.outstanding.push(filled_at);
+        let line_bytes = self.line_bytes;
+        let victim =
+            self.set_mut(number).iter_mut().min_by_key(|line| if line.valid { line.last_use } else { 0 })?;
+        let written_back = (victim.valid && victim.dirty).then_some(victim.number * line_bytes);
+        *victim = Line { valid: true, dirty: false, number, last_use: uses, filled_at };
+        self.statistics.writebacks += u64::from(written_back.is_some());
+        written_back
+    }
+
+    /// Marks the line of `address` as modified, if it is there.
+    pub fn mark_dirty(&mut self, address: u64) {
+        let number = address / self.line_bytes;
+        if let Some(line) = self.set_mut(number).iter_mut().find(|l| l.valid && l.number == number) {
+            line.dirty = true;
+        }
+    }
+
+    /// Drops the line of `address`, if it is there.
+    pub fn invalidate(&mut self, address: u64) {
+        let number = address / self.line_bytes;
+        if let Some(line) = self.set_mut(number).iter_mut().find(|l| l.valid && l.number == number) {
+            line.valid = false;
+        }
+    }
+
+    fn set(&self, number: u64) -> &[Line] {
+        let first = (number % self.sets) as usize * self.ways;
+        &self.lines[first..first + self.ways]
+    }
+
+    fn set_mut(&mut self, number: u64) -> &mut [Line] {
+        let first = (number % self.sets) as usize * self.ways;
+        &mut self.lines[first..first + self.ways]
+    }
+}

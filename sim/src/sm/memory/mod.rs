@@ -1,0 +1,139 @@
+//! The memory unit: coalesces the lanes of a warp into transactions and sends them to what lies behind.
+
+mod bandwidth;
+mod cache;
+mod caches;
+mod coalesce;
+mod fixed;
+mod scratchpad;
+
+use std::collections::VecDeque;
+
+use warpfile_kernels::program::WarpInstruction;
+
+use crate::config::{Config, MemoryModel};
+
+use super::kernel::MemoryKind;
+use super::report::{CacheStatistics, MemoryStatistics};
+use coalesce::{MAX_TRANSACTIONS, Transaction};
+
+pub(super) use scratchpad::{constant_cycles, shared_cycles};
+
+/// What lies behind the memory unit.
+trait MemorySystem {
+    /// Bytes of the aligned block that one transaction may span.
+    fn transaction_bytes(&self) -> u64;
+
+    /// Sends a transaction in cycle `now`. Gives the cycle in which its data is back, or `None` if it cannot
+    /// be taken in this cycle. Cycles of successive calls do not decrease.
+    fn access(&mut self, now: u64, access: Access) -> Option<u64>;
+
+    /// Adds the traffic so far.
+    fn report(&self, into: &mut MemoryStatistics);
+}
+
+/// One transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Access {
+    /// Byte address, a multiple of [`MemorySystem::transaction_bytes`].
+    pub address: u64,
+    /// Bytes moved: whole sectors.
+    pub bytes: u64,
+    /// Kind.
+    pub kind: MemoryKind,
+}
+
+/// Warp instructions in the memory unit.
+pub(super) struct MemoryUnit {
+    system: Box<dyn MemorySystem>,
+    queue: VecDeque<Queued>,
+    capacity: usize,
+    sector_bytes: u64,
+    statistics: MemoryStatistics,
+}
+
+/// A warp instruction whose transactions are being sent.
+struct Queued {
+    id: u16,
+    kind: MemoryKind,
+    transactions: [Transaction; MAX_TRANSACTIONS],
+    count: usize,
+    sent: usize,
+    /// When the data of the transactions sent so far is back.
+    back: u64,
+}
+
+impl MemoryUnit {
+    pub fn new(config: &Config) -> MemoryUnit {
+        let system: Box<dyn MemorySystem> = match config.memory.model {
+            MemoryModel::Fixed => Box::new(fixed::FixedLatency::new(config)),
+            MemoryModel::Caches => Box::new(caches::CacheHierarchy::new(config)),
+        };
+        let capacity = config.memory.queue as usize;
+        MemoryUnit {
+            system,
+            queue: VecDeque::with_capacity(capacity),
+            capacity,
+            sector_bytes: config.memory.sector_bytes,
+            statistics: MemoryStatistics::default(),
+        }
+    }
+
+    /// Whether another instruction fits.
+    pub fn is_ready(&self) -> bool {
+        self.queue.len() < self.capacity
+    }
+
+    /// Takes an instruction that accesses `bytes` a lane.
+    pub fn push(&mut self, id: u16, kind: MemoryKind, bytes: u8, instruction: &WarpInstruction) {
+        let mut queued = Queued {
+            id,
+            kind,
+            transactions: [Transaction::default(); MAX_TRANSACTIONS],
+            count: 0,
+            sent: 0,
+            back: 0,
+        };
+        queued.count = coalesce::coalesce(
+            instruction,
+            u64::from(bytes),
+            self.sector_bytes,
+            self.system.transaction_bytes(),
+            &mut queued.transactions,
+        );
+        self.statistics.instructions += 1;
+        self.queue.push_back(queued);
+    }
+
+    /// One cycle: sends what the memory system takes. Gives an instruction whose transactions have all been
+    /// sent, its kind, and the cycle in which its data is back; the memory system is asked no further then.
+    pub fn cycle(&mut self, now: u64) -> Option<(u16, MemoryKind, u64)> {
+        let front = self.queue.front_mut()?;
+        while front.sent < front.count {
+            let transaction = front.transactions[front.sent];
+            let bytes = u64::from(transaction.sectors.count_ones()) * self.sector_bytes;
+            let access = Access { address: transaction.address, bytes, kind: front.kind };
+            let back = self.system.access(now, access)?;
+            front.back = front.back.max(back);
+            front.sent += 1;
+            self.statistics.transactions += 1;
+            self.statistics.bytes += bytes;
+        }
+        let sent = (front.id, front.kind, front.back.max(now));
+        self.queue.pop_front();
+        Some(sent)
+    }
+
+    /// Counts an access to shared memory that keeps it busy for `cycles`.
+    pub fn count_shared(&mut self, cycles: u64) {
+        self.statistics.shared_instructions += 1;
+        self.statistics.shared_cycles += cycles;
+    }
+
+    /// Traffic so far.
+    pub fn statistics(&self) -> MemoryStatistics {
+        let mut statistics = self.statistics;
+        self.system.report(&mut statistics);
+        statistics
+    }
+}

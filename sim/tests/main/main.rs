@@ -1,0 +1,12 @@
+//! The SM harness against hand-written instruction streams and stand-ins for the circuits.
+//!
+//! The stand-ins make timing exact and visible: a difference of two runs is a latency.
+
+mod branches_and_barriers;
+mod kernels;
+mod latency;
+mod memory;
+mod oracle;
+mod residency;
+mod stand_ins;
+mod suspension;
