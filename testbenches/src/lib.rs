@@ -1,1 +1,3 @@
 //! Testbenches of the circuits.
+
+pub mod miniature;

@@ -1,1 +1,4 @@
 //! One test binary; its modules mirror `hdl/`.
+
+mod miniature;
+mod parts;

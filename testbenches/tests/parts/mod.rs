@@ -1,0 +1,4 @@
+//! Small circuits that the others are made of.
+
+mod arbiter;
+mod fifo;
