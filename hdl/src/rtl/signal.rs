@@ -190,7 +190,7 @@ impl<'m> Signal<'m> {
 
     // Names and assignment.
 
-    /// The same value under a name of its own, in Verilog and waveforms.
+    /// The same value under a name of its own, in Verilog and waveforms, as long as something uses it.
     #[track_caller]
     pub fn named(self, name: impl Into<String>) -> Signal<'m> {
         let (source, width, name) = (caller(), self.bits(), name.into());

@@ -19,13 +19,18 @@ pub use self::row::{Row, RowOperand, RowSignal};
 
 /// A table of a module. First say what a row holds, then use it:
 ///
-/// ```ignore
-/// let lines = m.table("lines", 64).field("tag", 12).laned_field("data", 1024, 32).valid_bits();
-/// let hit = lines.matching("lookup", io.valid_i, |row| row.valid() & row.get("tag").eq(io.tag_i));
-/// let line = lines.read("lookup", hit.priority_encode(), hit.any());
-/// m.when(io.fill_valid_i, || {
-///     lines.write("fill", io.row_i, [("tag", io.tag_i), ("data", io.data_i)]).lanes(io.lanes_i);
+/// ```
+/// # use warpfile_hdl::rtl::{In, Module, Ports};
+/// # #[derive(Ports)]
+/// # struct Request<'m> { valid_i: In<'m>, tag_i: In<'m>, row_i: In<'m>, lanes_i: In<'m>, data_i: In<'m> }
+/// # fn example<'m>(m: &Module<'m>, lookup: &Request<'m>, fill: &Request<'m>) {
+/// let lines = m.table("lines", 64).field("tag", 12).laned_field("data", 1024, 32).valid_bits().ports(1, 1);
+/// let hits = lines.matching("lookup", lookup.valid_i, |row| row.valid() & row.get("tag").eq(lookup.tag_i));
+/// let line = lines.read("line", hits.priority_encode(), hits.any()).get("data");
+/// m.when(fill.valid_i, || {
+///     lines.write("fill", fill.row_i, [("tag", fill.tag_i), ("data", fill.data_i)]).lanes(fill.lanes_i);
 /// });
+/// # }
 /// ```
 ///
 /// Every call of `read`, `read_clocked`, `matching`, `write` and `add` is one physical port with a name. A read
