@@ -42,7 +42,7 @@ pub enum VcdError {
     Io(#[from] io::Error),
 }
 
-/// Writes the cycles of an engine to `W`, changes only.
+/// Writes the cycles of an engine, or of several that step together, to `W`, changes only.
 pub struct VcdRecorder<W: io::Write> {
     writer: Writer<W>,
     cycles: Range<u64>,
@@ -56,6 +56,8 @@ pub struct VcdRecorder<W: io::Write> {
 }
 
 struct Recorded {
+    /// Which of the engines.
+    engine: usize,
     id: IdCode,
     value: OutPort,
 }
@@ -69,26 +71,62 @@ impl<W: io::Write> VcdRecorder<W> {
             let paths = paths.filter(|path| !path.is_empty());
             return Err(EngineError::unknown("scope", &options.scope, &plan.circuit, paths).into());
         }
-        let mut writer = Writer::new(output);
-        writer.timescale(1, TimescaleUnit::NS)?;
-        writer.add_module(&plan.scopes[0].name)?;
-        let clock = writer.add_wire(1, "clk_i")?;
-        let reset = writer.add_wire(1, "rst_i")?;
-        let mut signals = Vec::new();
-        declare(&mut writer, plan, &options.scope, 0, &mut signals)?;
-        writer.upscope()?;
-        writer.enddefinitions()?;
-        let words = signals.iter().map(|signal| engine.get_words(signal.value).len()).sum();
-        let cycles = options.cycles.clone();
-        Ok(VcdRecorder { writer, cycles, clock, reset, signals, last: vec![0; words], written: None })
+        let mut header = Header::new(&plan.scopes[0].name, output)?;
+        declare(&mut header, 0, plan, &options.scope, 0)?;
+        header.finish(&[engine], options)
+    }
+
+    /// As [`new`](VcdRecorder::new) for circuits that step together: each is a scope of its own name below
+    /// `top`, and paths of scopes begin with that name.
+    pub fn together(
+        top: &str,
+        circuits: &[(&str, &dyn Engine)],
+        options: &VcdOptions,
+        output: W,
+    ) -> Result<VcdRecorder<W>, VcdError> {
+        let (wanted, inner) = options.scope.split_once('.').unwrap_or((&options.scope, ""));
+        let known = |(name, engine): &(&str, &dyn Engine)| {
+            *name == wanted && engine.state().plan().scopes.iter().any(|scope| scope.path == inner)
+        };
+        if !wanted.is_empty() && !circuits.iter().any(known) {
+            let paths = circuits.iter().flat_map(|(name, engine)| {
+                engine.state().plan().scopes.iter().map(move |scope| match scope.path.as_str() {
+                    "" => (*name).to_owned(),
+                    path => format!("{name}.{path}"),
+                })
+            });
+            let paths: Vec<String> = paths.collect();
+            return Err(
+                EngineError::unknown("scope", &options.scope, top, paths.iter().map(String::as_str)).into()
+            );
+        }
+        let mut header = Header::new(top, output)?;
+        for (index, (name, engine)) in circuits.iter().enumerate() {
+            if wanted.is_empty() || *name == wanted {
+                header.writer.add_module(name)?;
+                declare(&mut header, index, engine.state().plan(), inner, 0)?;
+                header.writer.upscope()?;
+            }
+        }
+        let engines: Vec<&dyn Engine> = circuits.iter().map(|(_, engine)| *engine).collect();
+        header.finish(&engines, options)
     }
 
     /// Writes the cycle just stepped, if it is among those to record.
     pub fn record(&mut self, engine: &dyn Engine) -> io::Result<()> {
-        let Some(cycle) = engine.cycle().checked_sub(1).filter(|cycle| self.cycles.contains(cycle)) else {
+        self.record_together(&[engine])
+    }
+
+    /// As [`record`](VcdRecorder::record), for the engines given at the start, in the same order. The first
+    /// says which cycle it is and whether it is one of reset.
+    pub fn record_together(&mut self, engines: &[&dyn Engine]) -> io::Result<()> {
+        let Some(first) = engines.first() else {
             return Ok(());
         };
-        let reset = engine.state().is_reset();
+        let Some(cycle) = first.cycle().checked_sub(1).filter(|cycle| self.cycles.contains(cycle)) else {
+            return Ok(());
+        };
+        let reset = first.state().is_reset();
         self.writer.timestamp(cycle * PERIOD_NS)?;
         if self.written.is_none() {
             self.writer.begin(vcd::SimulationCommand::Dumpvars)?;
@@ -99,7 +137,7 @@ impl<W: io::Write> VcdRecorder<W> {
         }
         let mut last = self.last.as_mut_slice();
         for signal in &self.signals {
-            let words = engine.get_words(signal.value);
+            let words = engines[signal.engine].get_words(signal.value);
             let (before, rest) = last.split_at_mut(words.len());
             last = rest;
             if self.written.is_none() || before != words {
@@ -125,25 +163,60 @@ impl<W: io::Write> VcdRecorder<W> {
     }
 }
 
+/// A dump before its first cycle.
+struct Header<W: io::Write> {
+    writer: Writer<W>,
+    clock: IdCode,
+    reset: IdCode,
+    signals: Vec<Recorded>,
+}
+
+impl<W: io::Write> Header<W> {
+    fn new(top: &str, output: W) -> io::Result<Header<W>> {
+        let mut writer = Writer::new(output);
+        writer.timescale(1, TimescaleUnit::NS)?;
+        writer.add_module(top)?;
+        let clock = writer.add_wire(1, "clk_i")?;
+        let reset = writer.add_wire(1, "rst_i")?;
+        Ok(Header { writer, clock, reset, signals: Vec::new() })
+    }
+
+    fn finish(mut self, engines: &[&dyn Engine], options: &VcdOptions) -> Result<VcdRecorder<W>, VcdError> {
+        self.writer.upscope()?;
+        self.writer.enddefinitions()?;
+        let words =
+            self.signals.iter().map(|signal| engines[signal.engine].get_words(signal.value).len()).sum();
+        Ok(VcdRecorder {
+            writer: self.writer,
+            cycles: options.cycles.clone(),
+            clock: self.clock,
+            reset: self.reset,
+            signals: self.signals,
+            last: vec![0; words],
+            written: None,
+        })
+    }
+}
+
 /// Declares the signals of a circuit, then the circuits in it.
 fn declare<W: io::Write>(
-    writer: &mut Writer<W>,
+    header: &mut Header<W>,
+    engine: usize,
     plan: &Plan,
     wanted: &str,
     scope: usize,
-    signals: &mut Vec<Recorded>,
 ) -> io::Result<()> {
     if is_within(&plan.scopes[scope].path, wanted) {
         for signal in plan.signals.iter().filter(|signal| signal.scope == scope) {
-            let id = writer.add_wire(signal.value.width(), &signal.name)?;
-            signals.push(Recorded { id, value: signal.value });
+            let id = header.writer.add_wire(signal.value.width(), &signal.name)?;
+            header.signals.push(Recorded { engine, id, value: signal.value });
         }
     }
     for (child, inner) in plan.scopes.iter().enumerate().filter(|(_, inner)| inner.parent == Some(scope)) {
         if is_within(&inner.path, wanted) || is_within(wanted, &inner.path) {
-            writer.add_module(&inner.name)?;
-            declare(writer, plan, wanted, child, signals)?;
-            writer.upscope()?;
+            header.writer.add_module(&inner.name)?;
+            declare(header, engine, plan, wanted, child)?;
+            header.writer.upscope()?;
         }
     }
     Ok(())

@@ -145,3 +145,34 @@ count_o   ═0══╳1══╳═══╳2══╳3══";
     assert_eq!(format!("\n{text}"), expected);
     assert!(waves(&mut engine, &["count"], &[]).is_err());
 }
+
+#[test]
+fn circuits_that_step_together_share_a_dump() {
+    let make = || Interpreter::new(&counter(), &Options::checked()).expect("sound");
+    let dump = |scope: &str| {
+        let (mut a, mut b) = (make(), make());
+        let options = VcdOptions { scope: scope.to_owned(), ..VcdOptions::default() };
+        let mut output = Vec::new();
+        let circuits: [(&str, &dyn Engine); 2] = [("a", &a), ("b", &b)];
+        let mut recorder = VcdRecorder::together("pair", &circuits, &options, &mut output)?;
+        let (enable_a, enable_b) = (a.input("enable_i").expect("port"), b.input("enable_i").expect("port"));
+        for cycle in 0..4 {
+            a.set(enable_a, 1);
+            b.set(enable_b, cycle % 2);
+            a.step();
+            b.step();
+            recorder.record_together(&[&a, &b])?;
+        }
+        recorder.finish()?;
+        Ok::<_, VcdError>(output)
+    };
+    let counts = |output: &[u8], circuit| -> Vec<BigUint> {
+        replay(output, &["pair", circuit, "count_o"]).into_iter().map(|(_, value)| value).collect()
+    };
+    let both = dump("").expect("all");
+    assert_ne!(counts(&both, "a"), counts(&both, "b"));
+    assert_eq!(counts(&dump("b").expect("one"), "b"), counts(&both, "b"));
+    assert!(!String::from_utf8(dump("b").expect("one")).expect("text").contains("module a "));
+    let error = dump("c").expect_err("no such circuit").to_string();
+    assert!(error.starts_with("no scope `c` in `pair`"), "{error}");
+}

@@ -13,6 +13,7 @@
 //! A shipped design's circuits are RTL behind resolved port handles; these traits carry one cycle's values
 //! to and from them. Source: `docs/sm-pipeline.md`.
 
+use warpfile_engine::Engine;
 use warpfile_kernels::program::{InstId, LANES, LaneMask, LaneValues, MAX_SOURCES, Program};
 
 use super::SimError;
@@ -84,8 +85,10 @@ pub trait OperandStorage {
     /// Activity of every table port so far.
     fn activity(&self) -> Vec<PortActivity>;
 
-    /// Writes what remains of a waveform.
-    fn finish_waveform(&mut self) -> Result<(), SimError>;
+    /// The circuit, for waveforms; `None` if it is behavioural.
+    fn circuit(&self) -> Option<&dyn Engine> {
+        None
+    }
 }
 
 /// What the harness offers to the operand storage in one cycle. An offer that is not taken is repeated.
@@ -201,6 +204,11 @@ pub trait WarpScheduler {
 
     /// One cycle.
     fn cycle(&mut self, inputs: SchedulerInputs) -> SchedulerOutputs;
+
+    /// The circuit, for waveforms; `None` if it is behavioural.
+    fn circuit(&self) -> Option<&dyn Engine> {
+        None
+    }
 }
 
 /// State of the warps, one bit a warp slot, and of the slots of the active set.

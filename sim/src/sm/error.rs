@@ -1,5 +1,7 @@
 //! Why a run ends early.
 
+use warpfile_engine::EngineError;
+use warpfile_engine::vcd::VcdError;
 use warpfile_kernels::program::StreamError;
 
 use crate::config::ConfigError;
@@ -69,7 +71,7 @@ pub enum SimError {
         /// The warps that wait, with the instruction and the reason.
         waiting: String,
     },
-    /// A circuit could not be built or does not have the ports the harness drives.
+    /// A circuit could not be built, or did what it must not.
     #[error("design {design}: {problem}")]
     Circuit {
         /// Design.
@@ -79,7 +81,15 @@ pub enum SimError {
     },
     /// The waveform could not be written.
     #[error("waveform: {0}")]
-    Waveform(String),
+    Waveform(#[from] VcdError),
+    /// A circuit does not have a port that the harness drives.
+    #[error("design {design}: {source}")]
+    Port {
+        /// Design.
+        design: &'static str,
+        /// Port and circuit.
+        source: EngineError,
+    },
 }
 
 /// The first wrong operand of a run.

@@ -1,6 +1,7 @@
 //! The SM harness: runs kernels through a design and checks every operand.
 
 mod blocks;
+pub mod circuits;
 pub mod design;
 mod error;
 mod in_flight;
@@ -11,6 +12,7 @@ mod oracle;
 mod report;
 mod scheduler;
 mod warp;
+mod waveform;
 
 use std::io::Write;
 use std::ops::Range;
@@ -54,7 +56,8 @@ pub struct Progress {
 pub struct Waveform<'a> {
     /// Where the VCD goes.
     pub writer: &'a mut dyn Write,
-    /// Instance path below the design to which it is limited; all of it if `None`.
+    /// Limits it to a circuit or a part of one: `register_file`, `scheduler`, or a path below
+    /// (`register_file.main`); all if `None`.
     pub scope: Option<String>,
     /// Cycles it covers; all if `None`.
     pub cycles: Option<Range<u64>>,
@@ -82,5 +85,5 @@ pub fn run_design<'a>(
     options: RunOptions<'a>,
 ) -> Result<RunReport, SimError> {
     config.validate()?;
-    Machine::new(config, design, options).run(launches)
+    Machine::new(config, design, options)?.run(launches)
 }

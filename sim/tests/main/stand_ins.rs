@@ -130,10 +130,6 @@ impl OperandStorage for IdealStorage {
     fn activity(&self) -> Vec<PortActivity> {
         Vec::new()
     }
-
-    fn finish_waveform(&mut self) -> Result<(), SimError> {
-        Ok(())
-    }
 }
 
 /// Logs what a single-level scheduler picks.

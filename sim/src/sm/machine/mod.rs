@@ -19,6 +19,7 @@ use super::memory::MemoryUnit;
 use super::oracle::Oracle;
 use super::report::{RegisterTraffic, Residency, RunReport, SchedulerStatistics, Stalls};
 use super::warp::{Scoreboard, State, Warp};
+use super::waveform::Recorder;
 use super::{Accesses, Progress, RunOptions, SimError};
 
 /// Cycles between calls of the progress callback; a power of two.
@@ -32,7 +33,8 @@ const WARPS_LISTED: usize = 4;
 pub(super) struct Machine<'a> {
     config: &'a Config,
     design: Design<'a>,
-    options: RunOptions<'a>,
+    progress: Option<&'a mut dyn FnMut(Progress)>,
+    recorder: Option<Recorder<'a>>,
     now: u64,
     last_progress: u64,
 
@@ -83,13 +85,20 @@ struct Running<'s> {
 }
 
 impl<'a> Machine<'a> {
-    pub fn new(config: &'a Config, design: Design<'a>, options: RunOptions<'a>) -> Machine<'a> {
+    pub fn new(
+        config: &'a Config,
+        design: Design<'a>,
+        options: RunOptions<'a>,
+    ) -> Result<Machine<'a>, SimError> {
+        let recorder =
+            options.waveform.map(|waveform| Recorder::new(config, &design, waveform)).transpose()?;
         let warps = config.sm.warps as usize;
         let operand_cycles = design.storage.operand_cycles();
-        Machine {
+        Ok(Machine {
             config,
             design,
-            options,
+            progress: options.progress,
+            recorder,
             now: 0,
             last_progress: 0,
             warps: vec![Warp::default(); warps],
@@ -108,7 +117,7 @@ impl<'a> Machine<'a> {
             operand_cycles,
             oracle: Oracle::default(),
             counts: Counts::default(),
-        }
+        })
     }
 
     /// Runs every launch, one after the other.
@@ -117,7 +126,9 @@ impl<'a> Machine<'a> {
             self.run_launch(stream.as_mut())?;
         }
         self.report_progress();
-        self.design.storage.finish_waveform()?;
+        if let Some(recorder) = self.recorder.take() {
+            recorder.finish()?;
+        }
         Ok(self.report())
     }
 
@@ -151,6 +162,9 @@ impl<'a> Machine<'a> {
 
         self.schedule(launch)?;
 
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(&self.design)?;
+        }
         self.now += 1;
         if self.now.is_multiple_of(PROGRESS_INTERVAL) {
             self.report_progress();
@@ -162,7 +176,7 @@ impl<'a> Machine<'a> {
     }
 
     fn report_progress(&mut self) {
-        if let Some(callback) = &mut self.options.progress {
+        if let Some(callback) = &mut self.progress {
             callback(Progress {
                 cycles: self.now,
                 warp_instructions: self.counts.warp_instructions,

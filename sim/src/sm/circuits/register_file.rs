@@ -1,0 +1,307 @@
+//! A register file circuit as operand storage.
+
+use warpfile_engine::activity::ActivityKind;
+use warpfile_engine::{Engine, EngineError, InPort, OutPort};
+use warpfile_kernels::program::{LANES, LaneValues, MAX_SOURCES, Program};
+
+use super::super::design::{Flush, Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write};
+use super::super::{Accesses, PortActivity, SimError};
+use super::Group;
+
+/// A register file with the common ports, and those of a register file cache if it has one.
+pub struct RegisterFileCircuit<E> {
+    engine: E,
+    tables: TableNames,
+    operand_cycles: u64,
+    common: CommonPorts,
+    cache: Option<CachePorts>,
+}
+
+/// Which tables of a circuit hold registers: last part of their paths.
+#[derive(Clone, Copy, Debug)]
+pub struct TableNames {
+    /// Tables of the main register file.
+    pub mrf: &'static str,
+    /// Table of the register file cache; `None` for a circuit without one.
+    pub rfc: Option<&'static str>,
+}
+
+/// Ports that every register file has.
+struct CommonPorts {
+    issue_valid: InPort,
+    issue_ready: OutPort,
+    issue_id: InPort,
+    issue_unit: InPort,
+    issue_active: InPort,
+    source_valid: [InPort; MAX_SOURCES],
+    source_register: [InPort; MAX_SOURCES],
+    unit_ready: InPort,
+    dispatch_valid: OutPort,
+    dispatch_id: OutPort,
+    operands_valid: OutPort,
+    operands_id: OutPort,
+    operands: [OutPort; MAX_SOURCES],
+    result: WritePorts,
+    fill: WritePorts,
+}
+
+/// Ports that take a register's new value.
+struct WritePorts {
+    valid: InPort,
+    ready: OutPort,
+    register: InPort,
+    lanes: InPort,
+    value: InPort,
+}
+
+/// Ports that a register file cache adds.
+struct CachePorts {
+    issue_slot: InPort,
+    source_last_read: [InPort; MAX_SOURCES],
+    source_idle: [InPort; MAX_SOURCES],
+    result_slot: InPort,
+    result_cached: InPort,
+    result_idle: InPort,
+    fill_slot: InPort,
+    fill_slot_valid: InPort,
+    flush_valid: InPort,
+    flush_slot: InPort,
+    flush_discard: InPort,
+    slot_busy: OutPort,
+}
+
+impl<E: Engine> RegisterFileCircuit<E> {
+    /// A circuit that delivers operands `operand_cycles` after the scheduler's pick at the earliest. Errors
+    /// name a port that is not there.
+    pub fn new(
+        engine: E,
+        tables: TableNames,
+        operand_cycles: u64,
+    ) -> Result<RegisterFileCircuit<E>, EngineError> {
+        Ok(RegisterFileCircuit {
+            common: CommonPorts::resolve(&engine)?,
+            cache: tables.rfc.map(|_| CachePorts::resolve(&engine)).transpose()?,
+            engine,
+            tables,
+            operand_cycles,
+        })
+    }
+
+    fn set_issue(&mut self, issue: Option<Issue>) {
+        let (engine, ports) = (&mut self.engine, &self.common);
+        engine.set(ports.issue_valid, u64::from(issue.is_some()));
+        let Some(issue) = issue else { return };
+        engine.set(ports.issue_id, u64::from(issue.id));
+        engine.set(ports.issue_unit, issue.unit as u64);
+        engine.set(ports.issue_active, u64::from(issue.active));
+        for (index, source) in issue.sources.iter().enumerate() {
+            engine.set(ports.source_valid[index], u64::from(source.is_some()));
+            if let Some(source) = source {
+                engine.set(ports.source_register[index], u64::from(source.row));
+            }
+        }
+        let Some(cache) = &self.cache else { return };
+        engine.set(cache.issue_slot, issue.slot as u64);
+        for (index, source) in issue.sources.iter().enumerate() {
+            if let Some(source) = source {
+                engine.set(cache.source_last_read[index], u64::from(source.last_read));
+                engine.set(cache.source_idle[index], u64::from(source.idle));
+            }
+        }
+    }
+
+    fn set_writes(&mut self, inputs: &StorageInputs<'_>) {
+        set_write(&mut self.engine, &self.common.result, &inputs.result);
+        set_write(&mut self.engine, &self.common.fill, &inputs.fill);
+        let Some(cache) = &self.cache else { return };
+        if let Some(write) = &inputs.result {
+            self.engine.set(cache.result_slot, write.slot.unwrap_or_default() as u64);
+            self.engine.set(cache.result_cached, u64::from(write.cached));
+            self.engine.set(cache.result_idle, u64::from(write.idle));
+        }
+        if let Some(write) = &inputs.fill {
+            self.engine.set(cache.fill_slot, write.slot.unwrap_or_default() as u64);
+            self.engine.set(cache.fill_slot_valid, u64::from(write.slot.is_some()));
+        }
+    }
+
+    fn set_flush(&mut self, flush: Option<Flush>) {
+        let Some(cache) = &self.cache else { return };
+        self.engine.set(cache.flush_valid, u64::from(flush.is_some()));
+        if let Some(flush) = flush {
+            self.engine.set(cache.flush_slot, flush.slot as u64);
+            self.engine.set(cache.flush_discard, u64::from(flush.discard));
+        }
+    }
+
+    fn get(&self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) {
+        let (engine, ports) = (&self.engine, &self.common);
+        let one = |port| engine.get(port) == 1;
+        outputs.issue_taken = inputs.issue.is_some() && one(ports.issue_ready);
+        outputs.result_taken = inputs.result.is_some() && one(ports.result.ready);
+        outputs.fill_taken = inputs.fill.is_some() && one(ports.fill.ready);
+        outputs.dispatch = one(ports.dispatch_valid).then(|| engine.get(ports.dispatch_id) as u16);
+        outputs.delivered = one(ports.operands_valid).then(|| engine.get(ports.operands_id) as u16);
+        if outputs.delivered.is_some() {
+            for (operand, &port) in outputs.operands.iter_mut().zip(&ports.operands) {
+                copy_lanes(engine.get_words(port), operand);
+            }
+        }
+        outputs.busy_slots = self.cache.as_ref().map_or(0, |cache| engine.get(cache.slot_busy));
+    }
+
+    /// Accesses to the tables whose path ends in `.name`, or is `name`.
+    fn accesses(&self, name: &str) -> Accesses {
+        let mut accesses = Accesses::default();
+        for port in self.engine.activity().ports {
+            if port.table.rsplit('.').next() != Some(name) {
+                continue;
+            }
+            match port.kind {
+                ActivityKind::Read | ActivityKind::ClockedRead => {
+                    accesses.reads += port.cycles;
+                    accesses.cluster_reads += port.arrays;
+                }
+                ActivityKind::Write => {
+                    accesses.writes += port.cycles;
+                    accesses.cluster_writes += port.arrays;
+                }
+                ActivityKind::Match
+                | ActivityKind::Add
+                | ActivityKind::ClearRow
+                | ActivityKind::ClearRows
+                | ActivityKind::SetRows => {}
+            }
+        }
+        accesses
+    }
+}
+
+impl<E: Engine> OperandStorage for RegisterFileCircuit<E> {
+    fn operand_cycles(&self) -> u64 {
+        self.operand_cycles
+    }
+
+    fn start_kernel(&mut self, _program: &Program) -> Result<(), SimError> {
+        Ok(())
+    }
+
+    fn registers_per_warp(&self, program: &Program) -> u64 {
+        u64::from(program.registers_per_thread)
+    }
+
+    fn start_warp(&mut self, _warp: WarpSlot, _first_row: u32) {}
+
+    fn held_warps(&self) -> u64 {
+        0
+    }
+
+    fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError> {
+        self.set_issue(inputs.issue);
+        self.set_writes(inputs);
+        self.set_flush(inputs.flush);
+        self.engine.set(self.common.unit_ready, u64::from(inputs.ready_units));
+        self.engine.step();
+        self.get(inputs, outputs);
+        Ok(())
+    }
+
+    fn end_warp(&mut self, _warp: WarpSlot) {}
+
+    fn mrf(&self) -> Accesses {
+        self.accesses(self.tables.mrf)
+    }
+
+    fn rfc(&self) -> Accesses {
+        self.tables.rfc.map_or(Accesses::default(), |name| self.accesses(name))
+    }
+
+    fn activity(&self) -> Vec<PortActivity> {
+        let ports = self.engine.activity().ports.into_iter();
+        ports.map(|port| PortActivity { port: port.path, cycles: port.cycles, arrays: port.arrays }).collect()
+    }
+
+    fn circuit(&self) -> Option<&dyn Engine> {
+        Some(&self.engine)
+    }
+}
+
+impl CommonPorts {
+    fn resolve(engine: &dyn Engine) -> Result<CommonPorts, EngineError> {
+        let issue = Group::new(engine, "issue");
+        let dispatch = Group::new(engine, "dispatch");
+        let operands = Group::new(engine, "operands");
+        Ok(CommonPorts {
+            issue_valid: issue.input("valid_i")?,
+            issue_ready: issue.output("ready_o")?,
+            issue_id: issue.input("id_i")?,
+            issue_unit: issue.input("unit_i")?,
+            issue_active: issue.input("active_i")?,
+            source_valid: per_source(|k| issue.input(&format!("source{k}_valid_i")))?,
+            source_register: per_source(|k| issue.input(&format!("source{k}_register_i")))?,
+            unit_ready: engine.input("unit_ready_i")?,
+            dispatch_valid: dispatch.output("valid_o")?,
+            dispatch_id: dispatch.output("id_o")?,
+            operands_valid: operands.output("valid_o")?,
+            operands_id: operands.output("id_o")?,
+            operands: per_source(|k| operands.output(&format!("source{k}_o")))?,
+            result: WritePorts::resolve(engine, "result")?,
+            fill: WritePorts::resolve(engine, "fill")?,
+        })
+    }
+}
+
+impl WritePorts {
+    fn resolve(engine: &dyn Engine, name: &str) -> Result<WritePorts, EngineError> {
+        let group = Group::new(engine, name);
+        Ok(WritePorts {
+            valid: group.input("valid_i")?,
+            ready: group.output("ready_o")?,
+            register: group.input("register_i")?,
+            lanes: group.input("lanes_i")?,
+            value: group.input("value_i")?,
+        })
+    }
+}
+
+impl CachePorts {
+    fn resolve(engine: &dyn Engine) -> Result<CachePorts, EngineError> {
+        let issue = Group::new(engine, "issue");
+        let result = Group::new(engine, "result");
+        let fill = Group::new(engine, "fill");
+        let flush = Group::new(engine, "flush");
+        Ok(CachePorts {
+            issue_slot: issue.input("slot_i")?,
+            source_last_read: per_source(|k| issue.input(&format!("source{k}_last_read_i")))?,
+            source_idle: per_source(|k| issue.input(&format!("source{k}_idle_i")))?,
+            result_slot: result.input("slot_i")?,
+            result_cached: result.input("cached_i")?,
+            result_idle: result.input("idle_i")?,
+            fill_slot: fill.input("slot_i")?,
+            fill_slot_valid: fill.input("slot_valid_i")?,
+            flush_valid: flush.input("valid_i")?,
+            flush_slot: flush.input("slot_i")?,
+            flush_discard: flush.input("discard_i")?,
+            slot_busy: engine.output("slot_busy_o")?,
+        })
+    }
+}
+
+fn per_source<P>(resolve: impl Fn(usize) -> Result<P, EngineError>) -> Result<[P; MAX_SOURCES], EngineError> {
+    Ok([resolve(0)?, resolve(1)?, resolve(2)?])
+}
+
+fn set_write(engine: &mut impl Engine, ports: &WritePorts, write: &Option<Write<'_>>) {
+    engine.set(ports.valid, u64::from(write.is_some()));
+    if let Some(write) = write {
+        engine.set(ports.register, u64::from(write.row));
+        engine.set(ports.lanes, u64::from(write.lanes));
+        engine.set_lanes(ports.value, write.values);
+    }
+}
+
+fn copy_lanes(words: &[u64], into: &mut LaneValues) {
+    for lane in 0..LANES {
+        into[lane] = (words[lane / 2] >> (32 * (lane % 2))) as u32;
+    }
+}
