@@ -74,6 +74,15 @@ impl<'a> Words<'a> {
         })
     }
 
+    fn opcode(&mut self) -> Result<&'a str, String> {
+        let accepted = "a SASS opcode of at most 64 characters";
+        let word = self.word("opcode", accepted)?;
+        if word.len() > 64 || !word.starts_with(|first: char| first.is_ascii_alphabetic()) {
+            return Err(format!("opcode `{}`; {accepted} is accepted", short(word)));
+        }
+        Ok(word)
+    }
+
     fn address(&mut self) -> Result<u64, String> {
         self.parse("address", "a hexadecimal number of up to 64 bits", |word| {
             u64::from_str_radix(word.strip_prefix("0x").unwrap_or(word), 16).ok()
@@ -102,13 +111,7 @@ impl Line {
         self.mask = words.hexadecimal("active mask")?;
         registers(&mut words, "results", header, &mut self.results)?;
         self.opcode.clear();
-        self.opcode.push_str(
-            words
-                .parse("opcode", "a SASS opcode", |word| {
-                    word.starts_with(|first: char| first.is_ascii_alphabetic()).then_some(word.to_string())
-                })?
-                .as_str(),
-        );
+        self.opcode.push_str(words.opcode()?);
         registers(&mut words, "sources", header, &mut self.sources)?;
         self.has_values = false;
         if TENSOR_COPIES.iter().any(|copy| self.opcode.starts_with(copy)) {

@@ -24,6 +24,10 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Distinct instructions accepted in a kernel: what bounds the memory of the static program.
 const MAX_INSTRUCTIONS: usize = 1 << 17;
+/// Ways from one instruction to the next accepted, for each distinct instruction on average, and beyond that: what
+/// bounds the graph and the time of the dataflow on it.
+const MAX_EDGES_EACH: usize = 4;
+const MAX_EDGES_MORE: usize = 1 << 12;
 /// Bytes read at a time.
 const STEP: usize = 64 << 10;
 /// No instruction yet.
@@ -156,6 +160,7 @@ struct Observed {
 #[derive(Default)]
 struct Observer {
     observed: Vec<Observed>,
+    edges: usize,
     /// Looked up only, never walked through.
     by_pc: HashMap<u32, Vec<u32>>,
     /// For each register operand whether a lane read the value again.
@@ -171,7 +176,7 @@ impl Observer {
         report: &mut TraceReport,
     ) -> Result<(), String> {
         let template = self.template(line, header, report)?;
-        self.link(template, line.mask, path);
+        self.link(template, line.mask, path)?;
         self.read_and_write(template, line.mask, path);
         let observed = &mut self.observed[template as usize];
         observed.partial |= line.mask & path.alive != path.alive;
@@ -224,20 +229,33 @@ impl Observer {
     }
 
     /// Adds the edges to a template.
-    fn link(&mut self, template: u32, mask: LaneMask, path: &mut WarpPath) {
+    fn link(&mut self, template: u32, mask: LaneMask, path: &mut WarpPath) -> Result<(), String> {
         if path.previous != NONE && (mask == 0 || path.previous_mask == 0) {
-            self.observed[path.previous as usize].successors.insert(template);
+            self.add_edge(path.previous, template)?;
         }
         let mut linked = NONE;
         for lane in lanes(mask) {
             let from = std::mem::replace(&mut path.last[lane], template);
             if from != NONE && from != linked {
-                self.observed[from as usize].successors.insert(template);
+                self.add_edge(from, template)?;
                 linked = from;
             }
         }
         path.previous = template;
         path.previous_mask = mask;
+        Ok(())
+    }
+
+    fn add_edge(&mut self, from: u32, to: u32) -> Result<(), String> {
+        self.edges += usize::from(self.observed[from as usize].successors.insert(to));
+        let most = MAX_EDGES_EACH * self.observed.len() + MAX_EDGES_MORE;
+        if self.edges > most {
+            let instructions = self.observed.len();
+            return Err(format!(
+                "more than {most} ways from one to the next of {instructions} distinct instructions"
+            ));
+        }
+        Ok(())
     }
 
     /// Follows each value from operand to operand.

@@ -311,3 +311,26 @@ fn take_bytes<const N: usize>(input: &mut &[u8]) -> Result<[u8; N], String> {
     *input = rest;
     Ok(*bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::tests::synthetic::some_program;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn bytes_that_were_never_encoded_decode_to_an_error_or_to_instructions_of_the_program(
+            seed in any::<u64>(), bytes in prop::collection::vec(prop_oneof![0..4u8, any::<u8>()], 0..300),
+        ) {
+            let program = some_program(seed);
+            let (mut state, mut into) = (WarpState::default(), WarpInstruction::default());
+            let mut input = bytes.as_slice();
+            while decode(&program, &mut state, &mut input, &mut into).is_ok() {
+                prop_assert!((into.inst.0 as usize) < program.instructions.len());
+                prop_assert!(into.defined.iter().zip(&program.instructions[into.inst.0 as usize].sources)
+                    .all(|(defined, _)| defined & !into.active == 0));
+            }
+        }
+    }
+}

@@ -146,6 +146,35 @@ fn an_announced_length_allocates_nothing() {
     assert!(message.contains("where 999999999984 more instructions are announced"), "{message}");
 }
 
+/// The message for a trace of one warp with these instruction lines.
+fn problem_of_lines(lines: &[String]) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("long.traceg");
+    let header =
+        "-kernel name = long\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-accelsim tracer version = 3\n";
+    let start = format!("#BEGIN_TB\nthread block = 0,0,0\nwarp = 0\ninsts = {}\n", lines.len());
+    std::fs::write(&path, format!("{header}{start}{}\n#END_TB\n", lines.join("\n"))).unwrap();
+    read(&path).expect_err("an error")
+}
+
+#[test]
+fn a_program_without_end_is_an_error() {
+    let line = |number: u32| format!("{:x} ffffffff 0 NOP 0 0", 8 * number);
+    let message = problem_of_lines(&(0..140_000).map(line).collect::<Vec<_>>());
+    assert!(message.contains("long.traceg:131081: more than 131072 distinct instructions"), "{message}");
+}
+
+#[test]
+fn control_flow_without_end_is_an_error() {
+    // From everywhere to everywhere: steps of every length around a circle of 1009 instructions.
+    let line = |number: u64| format!("{:x} 1 0 NOP 0 0", number % 1009 * (number / 1009 + 1) % 1009);
+    let lines: Vec<String> = (0..20_000).map(line).collect();
+    assert!(
+        problem_of_lines(&lines)
+            .contains("more than 8132 ways from one to the next of 1009 distinct instructions")
+    );
+}
+
 #[test]
 fn a_list_names_what_is_missing() {
     let directory = tempfile::tempdir().unwrap();

@@ -3,4 +3,4 @@
 mod accelsim;
 mod container;
 mod samples;
-mod synthetic;
+pub(super) mod synthetic;

@@ -133,6 +133,11 @@ impl WarpGenerator {
     }
 }
 
+/// A made-up program.
+pub fn some_program(seed: u64) -> Program {
+    program(&mut Random(seed), 12)
+}
+
 fn program(random: &mut Random, instructions: u64) -> Program {
     let instructions: Vec<Instruction> =
         (0..instructions).map(|position| instruction(random, position)).collect();
