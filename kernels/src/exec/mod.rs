@@ -1,1 +1,27 @@
-//! Functional execution of PTX with SIMT reconvergence.
+//! Functional execution of PTX: what every warp of a launch does, with the value of every register.
+//!
+//! A [`Memory`] holds the buffers, [`Loaded`] a module's variables in it, an [`Execution`] is one launch of a
+//! kernel, a [`BlockExecution`] one block of it. Blocks are executed in grid order; within a block warps take
+//! turns from barrier to barrier, so that results never depend on who watches.
+
+mod access;
+mod barrier;
+mod block;
+mod collective;
+mod convert;
+mod decode;
+mod error;
+mod execute;
+mod float;
+mod integer;
+mod launch;
+mod memory;
+mod registers;
+mod softfloat;
+mod stack;
+
+pub use block::{BlockExecution, Executed, Observer, Step};
+pub use error::ExecError;
+pub use launch::{Configuration, DEFAULT_INSTRUCTION_LIMIT, Execution, Loaded};
+pub use memory::{BufferId, Element, Memory, MemoryError};
+pub use registers::{Lanes, Registers};

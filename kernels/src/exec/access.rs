@@ -1,0 +1,261 @@
+//! Loads, stores and atomics of one warp.
+
+use super::convert::extend;
+use super::decode::{Operands, Result as Target};
+use super::error::Trouble;
+use super::float;
+use super::integer::{self, mask};
+use super::launch::{Loaded, resolve_generic, window};
+use super::memory::Memory;
+use super::registers::{Lanes, Registers};
+use crate::program::{LANES, LaneMask, Space};
+use crate::ptx::ir::{AtomicOp, Type, VariableId};
+
+/// Every memory that a warp can reach.
+pub(super) struct Memories<'m> {
+    pub(super) global: &'m mut Memory,
+    pub(super) shared: &'m mut [u8],
+    /// Local memory of the warp's lanes, one after the other.
+    pub(super) local: &'m mut [u8],
+    /// Bytes of local memory a lane.
+    pub(super) local_bytes: usize,
+    pub(super) parameters: &'m [u8],
+    pub(super) loaded: &'m Loaded,
+    /// Buffer of the last global access.
+    pub(super) hint: &'m mut usize,
+}
+
+/// Bytes that may be changed, or only read.
+enum Bytes<'m> {
+    Writable(&'m mut [u8]),
+    ReadOnly(&'m [u8]),
+}
+
+impl Memories<'_> {
+    /// The bytes of one lane's access.
+    #[inline]
+    fn at(&mut self, space: Space, address: u64, bytes: usize, lane: usize) -> Result<Bytes<'_>, Trouble> {
+        let (space, address) = match space {
+            Space::Generic => resolve_generic(address),
+            other => (other, address),
+        };
+        if matches!(space, Space::Global | Space::Generic) {
+            // Looked up twice: a borrow that is returned cannot be given up for the message.
+            if self.global.at(address, bytes, self.hint).is_none() {
+                let nearest = self.global.describe_nearest(address);
+                return Err(Trouble {
+                    lane,
+                    message: format!("{bytes} bytes at global address {address:#x}, {nearest}"),
+                });
+            }
+            let found = self.global.at(address, bytes, self.hint).unwrap_or_default();
+            return Ok(Bytes::Writable(found));
+        }
+        let (name, size) = self.extent(space);
+        if address > size as u64 || address + bytes as u64 > size as u64 {
+            let message = format!("{bytes} bytes at {name} address {address:#x}; accepted: below {size:#x}");
+            return Err(Trouble { lane, message });
+        }
+        let range = address as usize..address as usize + bytes;
+        Ok(match space {
+            Space::Shared => Bytes::Writable(&mut self.shared[range]),
+            Space::Local => Bytes::Writable(&mut self.local[lane * self.local_bytes..][range]),
+            Space::Constant => Bytes::ReadOnly(&self.loaded.constants[range]),
+            Space::Parameter | Space::Global | Space::Generic => Bytes::ReadOnly(&self.parameters[range]),
+        })
+    }
+
+    fn extent(&self, space: Space) -> (&'static str, usize) {
+        match space {
+            Space::Global | Space::Generic => ("global", 0),
+            Space::Shared => ("shared", self.shared.len()),
+            Space::Local => ("local", self.local_bytes),
+            Space::Constant => ("constant", self.loaded.constants.len()),
+            Space::Parameter => ("parameter", self.parameters.len()),
+        }
+    }
+}
+
+fn check_alignment(address: u64, bytes: usize, lane: usize) -> Result<(), Trouble> {
+    if address.is_multiple_of(bytes as u64) {
+        return Ok(());
+    }
+    let message = format!("{bytes} bytes at address {address:#x}; accepted: multiples of {bytes}");
+    Err(Trouble { lane, message })
+}
+
+/// The address in every lane of a mask.
+pub(super) fn addresses(registers: &Registers, operands: &Operands, lanes: LaneMask) -> Lanes {
+    let base = &registers.rows[operands.base as usize];
+    let mut out = [0; LANES];
+    for lane in 0..LANES {
+        if lanes >> lane & 1 == 1 {
+            out[lane] = base[lane].wrapping_add_signed(operands.offset);
+        }
+    }
+    out
+}
+
+/// Lanes of a mask, in ascending order.
+pub(super) fn lanes_of(lanes: LaneMask) -> impl Iterator<Item = usize> {
+    (0..LANES).filter(move |lane| lanes >> lane & 1 == 1)
+}
+
+#[inline(always)]
+fn load_bytes(bytes: &[u8]) -> u64 {
+    let mut array = [0; 8];
+    array[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(array)
+}
+
+/// A load, scalar or vector.
+pub(super) fn load(
+    registers: &mut Registers,
+    memories: &mut Memories<'_>,
+    operands: &Operands,
+    space: Space,
+    ty: Type,
+    lanes: LaneMask,
+    addresses: &Lanes,
+) -> Result<(), Trouble> {
+    let size = ty.bytes() as usize;
+    let total = size * usize::from(operands.result_count);
+    let mut values = [[0; LANES]; 4];
+    for lane in lanes_of(lanes) {
+        check_alignment(addresses[lane], total, lane)?;
+        let bytes = match memories.at(space, addresses[lane], total, lane)? {
+            Bytes::Writable(bytes) => &*bytes,
+            Bytes::ReadOnly(bytes) => bytes,
+        };
+        for (values, bytes) in values.iter_mut().zip(bytes.chunks_exact(size)) {
+            values[lane] = load_bytes(bytes);
+        }
+    }
+    for (result, values) in operands.results.iter().zip(&values) {
+        if let Some(Target::Row { row, bits }) = *result {
+            let extended = integer::map1(values, |value| extend(value, ty, bits));
+            registers.write(row, lanes, &extended);
+        }
+    }
+    Ok(())
+}
+
+/// A store, scalar or vector.
+pub(super) fn store(
+    registers: &Registers,
+    memories: &mut Memories<'_>,
+    operands: &Operands,
+    space: Space,
+    ty: Type,
+    lanes: LaneMask,
+    addresses: &Lanes,
+) -> Result<(), Trouble> {
+    let size = ty.bytes() as usize;
+    let total = size * usize::from(operands.source_count);
+    for lane in lanes_of(lanes) {
+        check_alignment(addresses[lane], total, lane)?;
+        let Bytes::Writable(bytes) = memories.at(space, addresses[lane], total, lane)? else {
+            return Err(read_only(addresses[lane], lane));
+        };
+        for (&row, bytes) in operands.sources.iter().zip(bytes.chunks_exact_mut(size)) {
+            let value = registers.rows[row as usize][lane];
+            bytes.copy_from_slice(&value.to_le_bytes()[..size]);
+        }
+    }
+    Ok(())
+}
+
+fn read_only(address: u64, lane: usize) -> Trouble {
+    Trouble {
+        lane,
+        message: format!("a write to read-only memory at {address:#x}; accepted: global, shared, local"),
+    }
+}
+
+/// An atomic, lane by lane in ascending order.
+pub(super) fn atomic(
+    registers: &mut Registers,
+    memories: &mut Memories<'_>,
+    operands: &Operands,
+    (space, ty, op): (Space, Type, AtomicOp),
+    lanes: LaneMask,
+    addresses: &Lanes,
+) -> Result<(), Trouble> {
+    let size = ty.bytes() as usize;
+    let mut olds = [0; LANES];
+    for lane in lanes_of(lanes) {
+        let address = addresses[lane];
+        check_alignment(address, size, lane)?;
+        let a = registers.rows[operands.sources[0] as usize][lane] & mask(ty.bits());
+        let b = registers.rows[operands.sources[1] as usize][lane] & mask(ty.bits());
+        let Bytes::Writable(bytes) = memories.at(space, address, size, lane)? else {
+            return Err(read_only(address, lane));
+        };
+        let old = load_bytes(bytes);
+        olds[lane] = old;
+        let new = if matches!(ty, Type::F32 | Type::F64) {
+            // Global memory flushes subnormals of single precision, shared memory does not.
+            let global = space == Space::Global
+                || space == Space::Generic && resolve_generic(address).0 == Space::Global;
+            float::atomic_add(ty, global && ty == Type::F32, old, a)
+        } else {
+            integer::atomic(op, ty, old, a, b)
+        };
+        bytes.copy_from_slice(&new.to_le_bytes()[..size]);
+    }
+    if let Some(Target::Row { row, .. }) = operands.results[0] {
+        registers.write(row, lanes, &olds);
+    }
+    Ok(())
+}
+
+/// A texture fetch: element `index` of the bound buffer, clamped to its ends, in the first component; the
+/// others are 0, 0 and 1.
+pub(super) fn texture(
+    registers: &mut Registers,
+    memories: &mut Memories<'_>,
+    operands: &Operands,
+    ty: Type,
+    lanes: LaneMask,
+    (variable, name): (VariableId, &str),
+) -> Result<Lanes, Trouble> {
+    let first = lanes.trailing_zeros() as usize;
+    let Some(buffer) = memories.loaded.textures[variable.index()] else {
+        let message =
+            format!("no buffer is bound to the texture `{name}`; accepted: a binding in the launch");
+        return Err(Trouble { lane: first.min(LANES - 1), message });
+    };
+    let texels = memories.global.bytes(buffer);
+    let count = (texels.len() / 4) as i64;
+    let base = memories.global.address(buffer);
+    let mut addresses = [0; LANES];
+    let mut values = [0; LANES];
+    for lane in lanes_of(lanes) {
+        let index = integer::signed(registers.rows[operands.sources[0] as usize][lane], 32);
+        let index = index.clamp(0, (count - 1).max(0)) as usize;
+        addresses[lane] = base + 4 * index as u64;
+        values[lane] = texels.get(4 * index..4 * index + 4).map_or(0, load_bytes);
+    }
+    let one = if ty == Type::F32 { u64::from(1.0_f32.to_bits()) } else { 1 };
+    for (result, values) in operands.results.iter().zip([values, [0; LANES], [0; LANES], [one; LANES]]) {
+        if let Some(Target::Row { row, .. }) = *result {
+            registers.write(row, lanes, &values);
+        }
+    }
+    Ok(addresses)
+}
+
+/// The address that the memory system sees: generic addresses resolved to their space, local memory
+/// interleaved by lane in words of 4 bytes, each warp in a region of its own.
+pub(super) fn physical(space: Space, address: u64, lane: usize, warp: u64, local_bytes: u64) -> u64 {
+    let (space, address) = match space {
+        Space::Generic => resolve_generic(address),
+        other => (other, address),
+    };
+    if space != Space::Local {
+        return address;
+    }
+    let words = local_bytes.div_ceil(4);
+    let word = warp * words * LANES as u64 + address / 4 * LANES as u64 + lane as u64;
+    window(Space::Local) + word * 4 + address % 4
+}

@@ -1,0 +1,417 @@
+//! One instruction of one warp, control flow and barriers excepted.
+
+use super::access::{self, Memories};
+use super::collective;
+use super::convert::{self, Conversion};
+use super::decode::{Operands, Result as Target};
+use super::error::Trouble;
+use super::float;
+use super::integer::{self, is_signed, map1, map2, mask, number};
+use super::launch::{resolve_generic, window};
+use super::registers::{Lanes, Registers};
+use crate::program::{LANES, LaneMask, Space};
+use crate::ptx::ir::{Combine, Compare, Instruction, Kernel, Op, Place, Type, TypeKind, Vote};
+
+/// A warp's registers and one instruction's operands.
+pub(super) struct Context<'c> {
+    pub(super) kernel: &'c Kernel,
+    pub(super) registers: &'c mut Registers,
+    pub(super) operands: &'c Operands,
+    /// Lanes that execute: on the path, and not switched off by the guard.
+    pub(super) active: LaneMask,
+}
+
+impl Context<'_> {
+    fn source(&self, index: usize) -> &Lanes {
+        &self.registers.rows[self.operands.sources[index] as usize]
+    }
+
+    /// The lanes in which a predicate source is true.
+    pub(super) fn predicate(&self, index: usize) -> LaneMask {
+        let source = self.operands.predicates[index];
+        let value = self.registers.masks[source.mask as usize];
+        if source.negated { !value } else { value }
+    }
+
+    fn set(&mut self, index: usize, values: &Lanes) {
+        if let Some(Target::Row { row, .. }) = self.operands.results[index] {
+            self.registers.write(row, self.active, values);
+        }
+    }
+
+    pub(super) fn set_predicate(&mut self, index: usize, values: LaneMask) {
+        if let Some(Target::Mask(mask)) = self.operands.results[index] {
+            self.registers.write_mask(mask, self.active, values);
+        }
+    }
+
+    /// One value in all lanes.
+    pub(super) fn set_uniform(&mut self, index: usize, value: u64) {
+        self.set(index, &[value; LANES]);
+    }
+
+    /// The carry that the instruction reads as source `index`, if it reads one.
+    fn carry(&self, carry_in: bool, index: usize) -> LaneMask {
+        if carry_in { self.predicate(index) } else { 0 }
+    }
+
+    /// Members of a collective: the active lanes, or those of them in the mask given as a source.
+    fn members(&self, mask: Option<usize>) -> LaneMask {
+        let given = mask.map_or(LaneMask::MAX, |index| {
+            let lane = self.active.trailing_zeros() as usize;
+            self.source(index).get(lane).map_or(0, |&mask| mask as LaneMask)
+        });
+        self.active & given
+    }
+}
+
+/// Executes an instruction in the active lanes. Returns the addresses of a memory access.
+///
+/// Control flow and barriers are the caller's; they do nothing here.
+pub(super) fn execute(
+    context: &mut Context<'_>,
+    memories: &mut Memories<'_>,
+    instruction: &Instruction,
+) -> Result<Option<Lanes>, Trouble> {
+    match instruction.op {
+        Op::Ld { space, ty } => {
+            let addresses = access::addresses(context.registers, context.operands, context.active);
+            access::load(
+                context.registers,
+                memories,
+                context.operands,
+                space,
+                ty,
+                context.active,
+                &addresses,
+            )?;
+            return Ok(Some(addresses));
+        }
+        Op::St { space, ty } => {
+            let addresses = access::addresses(context.registers, context.operands, context.active);
+            access::store(
+                context.registers,
+                memories,
+                context.operands,
+                space,
+                ty,
+                context.active,
+                &addresses,
+            )?;
+            return Ok(Some(addresses));
+        }
+        Op::Atom { space, ty, op } => {
+            let addresses = access::addresses(context.registers, context.operands, context.active);
+            let what = (space, ty, op);
+            access::atomic(context.registers, memories, context.operands, what, context.active, &addresses)?;
+            return Ok(Some(addresses));
+        }
+        Op::Tex1d { ty } => return texture(context, memories, instruction, ty).map(Some),
+        Op::Trap => {
+            let lane = context.active.trailing_zeros() as usize;
+            if lane < LANES {
+                return Err(Trouble { lane, message: "the kernel trapped".to_owned() });
+            }
+        }
+        ref op => {
+            if let Some(values) = value(context, op) {
+                context.set(0, &values);
+            } else {
+                other(context, op);
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn texture(
+    context: &mut Context<'_>,
+    memories: &mut Memories<'_>,
+    instruction: &Instruction,
+    ty: Type,
+) -> Result<Lanes, Trouble> {
+    use crate::ptx::ir::Base;
+    let symbol = instruction.address.and_then(|address| match address.base {
+        Base::Symbol(symbol) => Some(&context.kernel.symbols[symbol.index()]),
+        Base::Reg(_) | Base::Zero => None,
+    });
+    match symbol.map(|symbol| (symbol.place, &symbol.name)) {
+        Some((Place::Module(variable), name)) => access::texture(
+            context.registers,
+            memories,
+            context.operands,
+            ty,
+            context.active,
+            (variable, name),
+        ),
+        Some((Place::Offset(_) | Place::DynamicShared, _)) | None => {
+            Err(Trouble { lane: 0, message: "the texture is not a variable of the module".to_owned() })
+        }
+    }
+}
+
+/// Instructions whose only result is one value a lane.
+fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
+    let (a, b, c) = (context.source(0), context.source(1), context.source(2));
+    let is_float = |ty: Type| ty.kind() == TypeKind::Float;
+    Some(match *op {
+        Op::Mov { ty } | Op::Not { ty } | Op::And { ty } | Op::Or { ty } | Op::Xor { ty }
+            if ty == Type::Pred =>
+        {
+            return None;
+        }
+        Op::Add { ty, mode } if is_float(ty) => float::add(ty, mode, a, b),
+        Op::Add { ty, mode } => integer::add(ty, mode.saturate, a, b),
+        Op::Sub { ty, mode } if is_float(ty) => float::sub(ty, mode, a, b),
+        Op::Sub { ty, mode } => integer::sub(ty, mode.saturate, a, b),
+        Op::Mul { ty, mode } => float::mul(ty, mode, a, b),
+        Op::Fma { ty, mode } => float::fma(ty, mode, a, b, c),
+        Op::MulInt { ty, product } => integer::mul(ty, product, a, b),
+        Op::MadInt { ty, product, saturate } => integer::mad(ty, product, saturate, a, b, c),
+        Op::Mul24 { ty, high } => integer::mul24(ty, high, a, b),
+        Op::Mad24 { ty, high, saturate } => integer::add(ty, saturate, &integer::mul24(ty, high, a, b), c),
+        Op::Sad { ty } => integer::sad(ty, a, b, c),
+        Op::DivInt { ty } => integer::div(ty, a, b),
+        Op::RemInt { ty } => integer::rem(ty, a, b),
+        Op::Div { ty, precision, ftz } => float::div(ty, precision, ftz, a, b),
+        Op::Abs { ty, ftz } if is_float(ty) => float::abs(ty, ftz, a),
+        Op::Abs { ty, .. } => integer::abs(ty, a),
+        Op::Neg { ty, ftz } if is_float(ty) => float::neg(ty, ftz, a),
+        Op::Neg { ty, .. } => integer::neg(ty, a),
+        Op::Min { ty, ftz, nan } if is_float(ty) => float::extreme(ty, true, ftz, nan, a, b),
+        Op::Min { ty, .. } => integer::extreme(ty, true, a, b),
+        Op::Max { ty, ftz, nan } if is_float(ty) => float::extreme(ty, false, ftz, nan, a, b),
+        Op::Max { ty, .. } => integer::extreme(ty, false, a, b),
+        Op::Rcp { ty, precision, ftz } => float::rcp(ty, precision, ftz, a),
+        Op::Sqrt { ty, precision, ftz } => float::sqrt(ty, precision, ftz, a),
+        Op::Rsqrt { ty, ftz } => float::rsqrt(ty, ftz, a),
+        Op::Transcendental { function, ftz } => float::transcendental(function, ftz, context.active, a),
+        Op::Copysign { ty } => float::copysign(ty, a, b),
+        Op::Popc { .. } => map1(a, |a| u64::from(a.count_ones())),
+        Op::Clz { ty } => map1(a, |a| u64::from(a.leading_zeros() - (64 - ty.bits()))),
+        Op::Brev { ty } => map1(a, |a| a.reverse_bits() >> (64 - ty.bits())),
+        Op::Bfind { ty, shift_amount } => integer::bfind(ty, shift_amount, a),
+        Op::Bfe { ty } => integer::bfe(ty, a, b, c),
+        Op::Bfi { ty } => integer::bfi(ty, a, b, c, context.source(3)),
+        Op::Prmt { mode } => integer::prmt(mode, a, b, c),
+        Op::Dp4a { a_signed, b_signed } => integer::dp4a(a_signed, b_signed, a, b, c),
+        Op::And { .. } => map2(a, b, |a, b| a & b),
+        Op::Or { .. } => map2(a, b, |a, b| a | b),
+        Op::Xor { .. } => map2(a, b, |a, b| a ^ b),
+        Op::Not { ty } => map1(a, |a| !a & mask(ty.bits())),
+        Op::Cnot { .. } => map1(a, |a| u64::from(a == 0)),
+        Op::Lop3 { table } => integer::lop3(table, a, b, c),
+        Op::Shl { ty } => integer::shl(ty, a, b),
+        Op::Shr { ty } => integer::shr(ty, a, b),
+        Op::Shf { direction, wrap } => integer::shf(direction, wrap, a, b, c),
+        Op::Set { to, ty, compare, combine, ftz } => {
+            let holds = compared(context, ty, compare, combine, ftz, false);
+            let truth = if to == Type::F32 { u64::from(1.0_f32.to_bits()) } else { mask(32) };
+            select(holds, &[truth; LANES], &[0; LANES])
+        }
+        Op::Selp { .. } => select(context.predicate(2), a, b),
+        Op::Slct { condition, ftz, .. } => {
+            let holds = if condition == Type::F32 {
+                float::compare(condition, Compare::Ge, ftz, c, &[0; LANES])
+            } else {
+                float::lanes_where(|lane| number(c[lane], condition) >= 0)
+            };
+            select(holds, a, b)
+        }
+        Op::Mov { ty } => map1(a, |a| a & mask(ty.bits())),
+        Op::Pack { ty } => pack(context, ty),
+        Op::Cvt { to, from, rounding, ftz, saturate } => {
+            let register_bits = match context.operands.results[0] {
+                Some(Target::Row { bits, .. }) => bits,
+                Some(Target::Mask(_)) | None => to.bits(),
+            };
+            convert::convert(Conversion { to, from, rounding, ftz, saturate, register_bits }, a)
+        }
+        Op::Cvta { space, to_space, .. } => {
+            let base = window(space);
+            if to_space { map1(a, |a| a.wrapping_sub(base)) } else { map1(a, |a| a.wrapping_add(base)) }
+        }
+        Op::Redux { ty, op } => [collective::redux(ty, op, context.members(Some(1)), a); LANES],
+        Op::Activemask => [u64::from(context.active); LANES],
+        Op::AddCarry { .. }
+        | Op::SubCarry { .. }
+        | Op::MadCarry { .. }
+        | Op::Testp { .. }
+        | Op::Setp { .. }
+        | Op::Unpack { .. }
+        | Op::Isspacep { .. }
+        | Op::Ld { .. }
+        | Op::St { .. }
+        | Op::Atom { .. }
+        | Op::Tex1d { .. }
+        | Op::Hint
+        | Op::Shfl { .. }
+        | Op::Vote { .. }
+        | Op::Match { .. }
+        | Op::WarpSync
+        | Op::Barrier
+        | Op::BarrierArrive
+        | Op::BarrierReduce { .. }
+        | Op::Fence
+        | Op::Bra { .. }
+        | Op::Brx { .. }
+        | Op::Exit
+        | Op::Trap => return None,
+    })
+}
+
+fn select(holds: LaneMask, yes: &Lanes, no: &Lanes) -> Lanes {
+    let mut out = *no;
+    for (lane, out) in out.iter_mut().enumerate() {
+        if holds >> lane & 1 == 1 {
+            *out = yes[lane];
+        }
+    }
+    out
+}
+
+fn pack(context: &Context<'_>, ty: Type) -> Lanes {
+    let count = usize::from(context.operands.source_count);
+    let width = ty.bits() / count as u32;
+    let mut out = [0; LANES];
+    for part in 0..count {
+        let shift = width * part as u32;
+        out = map2(&out, context.source(part), |out, part| out | (part & mask(width)) << shift);
+    }
+    out
+}
+
+/// The lanes in which a comparison holds, combined with the predicate that is source 2.
+fn compared(
+    context: &Context<'_>,
+    ty: Type,
+    compare: Compare,
+    combine: Option<Combine>,
+    ftz: bool,
+    negate: bool,
+) -> LaneMask {
+    let (a, b) = (context.source(0), context.source(1));
+    let holds = if ty.kind() == TypeKind::Float {
+        float::compare(ty, compare, ftz, a, b)
+    } else if is_signed(ty) {
+        let bits = ty.bits();
+        let signed = |value: u64| integer::signed(value, bits);
+        compare_with(compare, |lane| signed(a[lane]).cmp(&signed(b[lane])))
+    } else {
+        compare_with(compare, |lane| a[lane].cmp(&b[lane]))
+    };
+    let holds = if negate { !holds } else { holds };
+    match combine {
+        None => holds,
+        Some(Combine::And) => holds & context.predicate(2),
+        Some(Combine::Or) => holds | context.predicate(2),
+        Some(Combine::Xor) => holds ^ context.predicate(2),
+    }
+}
+
+#[inline(always)]
+fn compare_with(compare: Compare, order: impl Fn(usize) -> std::cmp::Ordering) -> LaneMask {
+    match compare {
+        Compare::Eq | Compare::Equ => float::lanes_where(|lane| order(lane).is_eq()),
+        Compare::Ne | Compare::Neu => float::lanes_where(|lane| order(lane).is_ne()),
+        Compare::Lt | Compare::Ltu => float::lanes_where(|lane| order(lane).is_lt()),
+        Compare::Le | Compare::Leu => float::lanes_where(|lane| order(lane).is_le()),
+        Compare::Gt | Compare::Gtu => float::lanes_where(|lane| order(lane).is_gt()),
+        Compare::Ge | Compare::Geu => float::lanes_where(|lane| order(lane).is_ge()),
+        Compare::Num => LaneMask::MAX,
+        Compare::Nan => 0,
+    }
+}
+
+/// Instructions with predicate or several results.
+fn other(context: &mut Context<'_>, op: &Op) {
+    match *op {
+        Op::AddCarry { ty, carry_in, carry_out: _ } => {
+            let carry = context.carry(carry_in, 2);
+            let (values, carries) = integer::add_carry(ty, context.source(0), context.source(1), carry);
+            with_carry(context, &values, carries);
+        }
+        Op::SubCarry { ty, carry_in, carry_out: _ } => {
+            let borrow = context.carry(carry_in, 2);
+            let (values, borrows) = integer::sub_carry(ty, context.source(0), context.source(1), borrow);
+            with_carry(context, &values, borrows);
+        }
+        Op::MadCarry { ty, product, carry_in, carry_out: _ } => {
+            let carry = context.carry(carry_in, 3);
+            let products = integer::mul(ty, product, context.source(0), context.source(1));
+            let (values, carries) = integer::add_carry(ty, &products, context.source(2), carry);
+            with_carry(context, &values, carries);
+        }
+        Op::Testp { ty, class } => {
+            let holds = float::testp(ty, class, context.source(0));
+            context.set_predicate(0, holds);
+        }
+        Op::Setp { ty, compare, combine, ftz } => {
+            let first = compared(context, ty, compare, combine, ftz, false);
+            let second = compared(context, ty, compare, combine, ftz, true);
+            context.set_predicate(0, first);
+            context.set_predicate(1, second);
+        }
+        Op::Mov { .. } => context.set_predicate(0, context.predicate(0)),
+        Op::Not { .. } => context.set_predicate(0, !context.predicate(0)),
+        Op::And { .. } => context.set_predicate(0, context.predicate(0) & context.predicate(1)),
+        Op::Or { .. } => context.set_predicate(0, context.predicate(0) | context.predicate(1)),
+        Op::Xor { .. } => context.set_predicate(0, context.predicate(0) ^ context.predicate(1)),
+        Op::Unpack { ty } => {
+            let count = usize::from(context.operands.result_count);
+            let width = ty.bits() / count as u32;
+            let whole = *context.source(0);
+            for part in 0..count {
+                let shift = width * part as u32;
+                context.set(part, &map1(&whole, |whole| whole >> shift & mask(width)));
+            }
+        }
+        Op::Isspacep { space } => {
+            let a = context.source(0);
+            let holds = float::lanes_where(|lane| resolve_generic(a[lane]).0 == space);
+            context.set_predicate(0, holds);
+        }
+        Op::Shfl { mode, .. } => {
+            let (a, b, c) = (context.source(0), context.source(1), context.source(2));
+            let (values, valid) = collective::shuffle(mode, context.active, a, b, c);
+            context.set(0, &values);
+            context.set_predicate(1, valid);
+        }
+        Op::Vote { mode, sync } => {
+            let members = context.members(sync.then_some(1));
+            let result = collective::vote(mode, members, context.predicate(0));
+            if mode == Vote::Ballot {
+                context.set_uniform(0, u64::from(result));
+            } else {
+                context.set_predicate(0, result);
+            }
+        }
+        Op::Match { all, .. } => {
+            let members = context.members(Some(1));
+            if all {
+                let agreed = collective::match_all(members, context.source(0));
+                context.set_uniform(0, u64::from(agreed));
+                context.set_predicate(1, if agreed == 0 { 0 } else { LaneMask::MAX });
+            } else {
+                let values = collective::match_any(members, context.source(0));
+                context.set(0, &values);
+            }
+        }
+        // `value` names every operation; what is left writes no register.
+        _ => {}
+    }
+}
+
+fn with_carry(context: &mut Context<'_>, values: &Lanes, carries: LaneMask) {
+    context.set(0, values);
+    context.set_predicate(1, carries);
+}
+
+/// The state space and address of a lane's access, for the space that the instruction names.
+pub(super) fn accessed_space(op: &Op) -> Option<Space> {
+    match *op {
+        Op::Ld { space, .. } | Op::St { space, .. } | Op::Atom { space, .. } => Some(space),
+        Op::Tex1d { .. } => Some(Space::Global),
+        _ => None,
+    }
+}

@@ -1,0 +1,210 @@
+//! A module in device memory, and one launch of a kernel of it.
+
+use super::decode::Decoded;
+use super::error::ExecError;
+use super::memory::{BufferId, Memory};
+use crate::program::{Launch, Space};
+use crate::ptx::ir::{InstIndex, Kernel, Module, Place, Symbol, VariableId};
+
+/// Where a state space begins among generic addresses. Device memory has its own addresses, all below.
+pub(super) fn window(space: Space) -> u64 {
+    match space {
+        Space::Global | Space::Generic => 0,
+        Space::Shared => 0x7f00_0000_0000,
+        Space::Local => 0x7f10_0000_0000,
+        Space::Constant => 0x7f20_0000_0000,
+        Space::Parameter => 0x7f30_0000_0000,
+    }
+}
+
+/// Bytes of each window.
+const WINDOW: u64 = 1 << 32;
+
+/// The state space that a generic address belongs to, and the address within it.
+#[inline]
+pub(super) fn resolve_generic(address: u64) -> (Space, u64) {
+    if address < window(Space::Shared) {
+        return (Space::Global, address);
+    }
+    for space in [Space::Shared, Space::Local, Space::Constant, Space::Parameter] {
+        let offset = address.wrapping_sub(window(space));
+        if offset < WINDOW {
+            return (space, offset);
+        }
+    }
+    (Space::Global, address)
+}
+
+/// A module's variables in device memory.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// Address of each variable within its state space; of a texture 0.
+    addresses: Vec<u64>,
+    /// Constant memory.
+    pub(super) constants: Vec<u8>,
+    /// The buffer bound to each texture.
+    pub(super) textures: Vec<Option<BufferId>>,
+}
+
+impl Loaded {
+    /// Allocates a module's variables and gives them their initial values.
+    ///
+    /// # Errors
+    /// If they do not fit into device memory.
+    pub fn new(module: &Module, memory: &mut Memory) -> Result<Loaded, ExecError> {
+        let mut loaded = Loaded { addresses: Vec::new(), constants: Vec::new(), textures: Vec::new() };
+        let mut buffers = Vec::new();
+        for variable in &module.variables {
+            loaded.textures.push(None);
+            if variable.texture {
+                loaded.addresses.push(0);
+                buffers.push(None);
+            } else if variable.space == Space::Constant {
+                let start = (loaded.constants.len() as u64).next_multiple_of(u64::from(variable.align));
+                loaded.addresses.push(start);
+                loaded.constants.resize((start + variable.bytes) as usize, 0);
+                buffers.push(None);
+            } else {
+                let buffer = memory.allocate(&variable.name, variable.bytes)?;
+                loaded.addresses.push(memory.address(buffer));
+                buffers.push(Some(buffer));
+            }
+        }
+        for (index, variable) in module.variables.iter().enumerate() {
+            let mut contents = variable.initial.clone();
+            for relocation in &variable.relocations {
+                let target = relocation.target.index();
+                let base = if relocation.generic { window(module.variables[target].space) } else { 0 };
+                let address =
+                    loaded.addresses[target].wrapping_add(base).wrapping_add_signed(relocation.addend);
+                let at = relocation.position as usize;
+                let bytes = usize::from(relocation.bytes);
+                contents[at..at + bytes].copy_from_slice(&address.to_le_bytes()[..bytes]);
+            }
+            let target = match buffers[index] {
+                Some(buffer) => memory.bytes_mut(buffer),
+                None => &mut loaded.constants[loaded.addresses[index] as usize..],
+            };
+            target[..contents.len()].copy_from_slice(&contents);
+        }
+        Ok(loaded)
+    }
+
+    /// Binds a buffer to a texture; `false` if the module has no texture of that name.
+    pub fn bind_texture(&mut self, module: &Module, name: &str, buffer: BufferId) -> bool {
+        let found = module.variables.iter().position(|variable| variable.texture && variable.name == name);
+        if let Some(index) = found {
+            self.textures[index] = Some(buffer);
+        }
+        found.is_some()
+    }
+
+    /// Address of a variable within its state space.
+    pub fn address(&self, variable: VariableId) -> u64 {
+        self.addresses[variable.index()]
+    }
+}
+
+/// One launch of a kernel, ready to execute its blocks.
+#[derive(Clone, Debug)]
+pub struct Execution<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) launch: Launch,
+    pub(super) reconvergence: &'a [Option<InstIndex>],
+    pub(super) loaded: &'a Loaded,
+    pub(super) parameters: Vec<u8>,
+    pub(super) decoded: Decoded,
+    pub(super) dynamic_shared: u32,
+    pub(super) limit: u64,
+}
+
+/// What a launch gives a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Configuration {
+    /// Blocks in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory a block.
+    pub dynamic_shared_bytes: u32,
+    /// The parameter block, laid out as [`Kernel::parameters`] says.
+    pub parameters: Vec<u8>,
+    /// Warp instructions that a block may execute.
+    pub instruction_limit: u64,
+}
+
+/// Warp instructions that a block may execute if nothing else is said.
+pub const DEFAULT_INSTRUCTION_LIMIT: u64 = 100_000_000;
+/// Bytes of shared memory a block at most: more than any machine has.
+const MAX_SHARED: u64 = 1 << 24;
+
+impl<'a> Execution<'a> {
+    /// Prepares a launch. `reconvergence` is the table that the compiler makes, one entry an instruction.
+    ///
+    /// # Errors
+    /// If grid, block, shared memory or parameters do not fit the kernel.
+    pub fn new(
+        kernel: &'a Kernel,
+        reconvergence: &'a [Option<InstIndex>],
+        loaded: &'a Loaded,
+        configuration: Configuration,
+    ) -> Result<Execution<'a>, ExecError> {
+        let Configuration { grid, block, dynamic_shared_bytes, parameters, instruction_limit } =
+            configuration;
+        let error = |message: String| Err(ExecError::launch(kernel, message));
+        if reconvergence.len() != kernel.instructions.len() {
+            let (found, accepted) = (reconvergence.len(), kernel.instructions.len());
+            return error(format!("a reconvergence table of {found} entries; accepted: {accepted}"));
+        }
+        let threads = block.iter().fold(1_u64, |product, &n| product.saturating_mul(u64::from(n)));
+        let accepted = u64::from(kernel.max_threads.unwrap_or(1024).min(1024));
+        if threads == 0 || threads > accepted {
+            return error(format!("a block of {block:?} threads; accepted: 1 to {accepted}"));
+        }
+        if grid
+            .iter()
+            .try_fold(1_u64, |product, &n| product.checked_mul(u64::from(n)))
+            .is_none_or(|blocks| blocks == 0)
+        {
+            return error(format!("a grid of {grid:?} blocks; accepted: 1 and more in every direction"));
+        }
+        if parameters.len() != kernel.parameter_bytes as usize {
+            let (found, accepted) = (parameters.len(), kernel.parameter_bytes);
+            return error(format!("{found} bytes of parameters; accepted: {accepted}"));
+        }
+        let dynamic_start = u64::from(kernel.shared_bytes).next_multiple_of(16);
+        let shared = if dynamic_shared_bytes == 0 {
+            u64::from(kernel.shared_bytes)
+        } else {
+            dynamic_start + u64::from(dynamic_shared_bytes)
+        };
+        if shared > MAX_SHARED {
+            return error(format!("{shared} bytes of shared memory; accepted: at most {MAX_SHARED}"));
+        }
+        let launch = Launch { grid, block, shared_bytes: shared as u32 };
+        Ok(Execution {
+            decoded: Decoded::new(kernel, loaded),
+            kernel,
+            launch,
+            reconvergence,
+            loaded,
+            parameters,
+            dynamic_shared: dynamic_shared_bytes,
+            limit: instruction_limit,
+        })
+    }
+
+    /// Grid and block shape, and all shared memory.
+    pub fn launch(&self) -> &Launch {
+        &self.launch
+    }
+}
+
+/// The address of a variable within its state space.
+pub(super) fn symbol_address(kernel: &Kernel, loaded: &Loaded, symbol: &Symbol) -> u64 {
+    match symbol.place {
+        Place::Offset(offset) => u64::from(offset),
+        Place::DynamicShared => u64::from(kernel.shared_bytes).next_multiple_of(16),
+        Place::Module(variable) => loaded.address(variable),
+    }
+}
