@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use warpfile_kernels::exec::PtxRun;
 use warpfile_kernels::launch::{Sequence, parameter_block};
+use warpfile_kernels::program::{Launches, WarpInstruction};
 use warpfile_kernels::ptx;
 use warpfile_kernels::workloads::{self, CheckError, Workload};
 
@@ -36,5 +38,76 @@ fn the_ptx_of_every_workload_has_the_kernels_that_its_launch_file_names() {
             let kernel = module.kernel(&entry).unwrap_or_else(|| panic!("{}: no {entry}", workload.name));
             parameter_block(&planned, kernel, |_| 0).unwrap();
         }
+    }
+}
+
+fn run(workload: &Workload) -> PtxRun {
+    let module = ptx::parse(&workload.ptx_path().display().to_string(), workload.ptx).unwrap();
+    PtxRun::new(module, Arc::new(workload.launch_file().unwrap()), "tiny").unwrap()
+}
+
+#[test]
+fn every_workload_computes_what_its_reference_computes() {
+    for workload in workloads::list() {
+        let mut run = run(workload);
+        run.run_to_end().unwrap_or_else(|error| panic!("{}: {error}", workload.name));
+        let report = workload.check(run.sequence(), run.host_memory()).unwrap();
+        assert!(report.elements > 0);
+    }
+}
+
+/// Hands out all warps of the stream in an order that changes from block to block, and checks that each
+/// source has the value that was last written to its register.
+fn drain(launches: &mut impl Launches) -> u64 {
+    let mut executed = 0;
+    let mut inst = WarpInstruction::default();
+    while let Some(mut stream) = launches.next_launch().unwrap() {
+        let program = stream.program().clone();
+        let (blocks, warps) = (stream.launch().blocks(), stream.launch().warps_per_block());
+        for block in 0..blocks {
+            stream.start_block(block).unwrap();
+            for warp in (0..warps).map(|warp| if block % 2 == 0 { warp } else { warps - 1 - warp }) {
+                let mut registers = vec![([0; 32], 0_u32); usize::from(program.registers_per_thread)];
+                while stream.next(block, warp, &mut inst).unwrap() {
+                    executed += 1;
+                    check(&program.instructions[inst.inst.0 as usize], &inst, &mut registers);
+                }
+            }
+            stream.finish_block(block);
+        }
+    }
+    executed
+}
+
+fn check(
+    machine: &warpfile_kernels::program::Instruction,
+    inst: &WarpInstruction,
+    registers: &mut [([u32; 32], u32)],
+) {
+    let lanes = |mask: u32| (0..32).filter(move |lane| mask >> lane & 1 == 1);
+    for (index, source) in machine.sources.iter().enumerate() {
+        let (values, written) = &registers[usize::from(source.register.0)];
+        let known = inst.active & inst.defined[index];
+        assert_eq!(known & !written, 0, "{}: {source:?} is known but was never written", machine.text);
+        for lane in lanes(known) {
+            assert_eq!(inst.sources[index][lane], values[lane], "{}: {source:?}, lane {lane}", machine.text);
+        }
+    }
+    for (index, result) in machine.results.iter().enumerate() {
+        let (values, written) = &mut registers[usize::from(result.register.0)];
+        for lane in lanes(inst.active) {
+            values[lane] = inst.results[index][lane];
+        }
+        *written |= inst.active;
+    }
+}
+
+#[test]
+fn every_source_has_the_value_last_written_to_its_register() {
+    for workload in workloads::list() {
+        let mut run = run(workload);
+        assert!(drain(&mut run) > 100, "{}", workload.name);
+        let report = workload.check(run.sequence(), run.host_memory()).unwrap();
+        assert!(report.elements > 0);
     }
 }

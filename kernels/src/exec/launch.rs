@@ -39,7 +39,9 @@ pub(super) fn resolve_generic(address: u64) -> (Space, u64) {
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// Address of each variable within its state space; of a texture 0.
-    addresses: Vec<u64>,
+    pub(super) addresses: Vec<u64>,
+    /// The buffer of each variable in global memory.
+    pub(super) buffers: Vec<Option<BufferId>>,
     /// Constant memory.
     pub(super) constants: Vec<u8>,
     /// The buffer bound to each texture.
@@ -52,22 +54,26 @@ impl Loaded {
     /// # Errors
     /// If they do not fit into device memory.
     pub fn new(module: &Module, memory: &mut Memory) -> Result<Loaded, ExecError> {
-        let mut loaded = Loaded { addresses: Vec::new(), constants: Vec::new(), textures: Vec::new() };
-        let mut buffers = Vec::new();
+        let mut loaded = Loaded {
+            addresses: Vec::new(),
+            buffers: Vec::new(),
+            constants: Vec::new(),
+            textures: Vec::new(),
+        };
         for variable in &module.variables {
             loaded.textures.push(None);
             if variable.texture {
                 loaded.addresses.push(0);
-                buffers.push(None);
+                loaded.buffers.push(None);
             } else if variable.space == Space::Constant {
                 let start = (loaded.constants.len() as u64).next_multiple_of(u64::from(variable.align));
                 loaded.addresses.push(start);
                 loaded.constants.resize((start + variable.bytes) as usize, 0);
-                buffers.push(None);
+                loaded.buffers.push(None);
             } else {
                 let buffer = memory.allocate(&variable.name, variable.bytes)?;
                 loaded.addresses.push(memory.address(buffer));
-                buffers.push(Some(buffer));
+                loaded.buffers.push(Some(buffer));
             }
         }
         for (index, variable) in module.variables.iter().enumerate() {
@@ -81,7 +87,7 @@ impl Loaded {
                 let bytes = usize::from(relocation.bytes);
                 contents[at..at + bytes].copy_from_slice(&address.to_le_bytes()[..bytes]);
             }
-            let target = match buffers[index] {
+            let target = match loaded.buffers[index] {
                 Some(buffer) => memory.bytes_mut(buffer),
                 None => &mut loaded.constants[loaded.addresses[index] as usize..],
             };

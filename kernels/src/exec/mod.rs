@@ -2,7 +2,8 @@
 //!
 //! A [`Memory`] holds the buffers, [`Loaded`] a module's variables in it, an [`Execution`] is one launch of a
 //! kernel, a [`BlockExecution`] one block of it. Blocks are executed in grid order; within a block warps take
-//! turns from barrier to barrier, so that results never depend on who watches.
+//! turns from barrier to barrier, so that results never depend on who watches. A [`PtxStream`] hands out what
+//! happened as machine instructions, a [`PtxRun`] all launches of a launch file.
 
 mod access;
 mod barrier;
@@ -16,12 +17,17 @@ mod float;
 mod integer;
 mod launch;
 mod memory;
+mod record;
 mod registers;
+mod run;
 mod softfloat;
 mod stack;
+mod stream;
 
 pub use block::{BlockExecution, Executed, Observer, Step};
 pub use error::ExecError;
 pub use launch::{Configuration, DEFAULT_INSTRUCTION_LIMIT, Execution, Loaded};
 pub use memory::{BufferId, Element, Memory, MemoryError};
 pub use registers::{Lanes, Registers};
+pub use run::{PtxRun, RunError};
+pub use stream::PtxStream;

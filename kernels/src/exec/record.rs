@@ -1,0 +1,209 @@
+//! What a warp executed, in few bytes: for each PTX instruction the lanes, the results and the addresses.
+//!
+//! Sources are not stored: whoever reads the records from the start knows every register. A row of values is
+//! one value if all lanes agree, base and stride if it is a line in the lane number, otherwise the values of
+//! the active lanes.
+
+use super::registers::Lanes;
+use crate::program::{LANES, LaneMask};
+
+/// The instruction is not the one after the last record's.
+const JUMPS: u8 = 1;
+/// The path is not the last record's.
+const NEW_PATH: u8 = 2;
+/// The guard switches lanes off.
+const GUARDED: u8 = 4;
+
+/// How a row of values is stored.
+const UNIFORM: u8 = 0;
+const LINEAR: u8 = 1;
+const EACH: u8 = 2;
+
+/// Which instruction, and the lanes that executed it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) inst: u32,
+    pub(super) path: LaneMask,
+    pub(super) active: LaneMask,
+}
+
+/// The records of one warp.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Records {
+    bytes: Vec<u8>,
+    /// The last header written.
+    written: Header,
+    /// Where reading goes on.
+    at: usize,
+    /// The last header read.
+    read: Header,
+}
+
+impl Records {
+    /// Bytes held.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Begins a record. What follows is written with the other functions, and read in the same order.
+    pub(super) fn write_header(&mut self, header: Header) {
+        let mut flags = 0;
+        flags |= if header.inst == self.written.inst.wrapping_add(1) { 0 } else { JUMPS };
+        flags |= if header.path == self.written.path { 0 } else { NEW_PATH };
+        flags |= if header.active == header.path { 0 } else { GUARDED };
+        self.bytes.push(flags);
+        if flags & JUMPS != 0 {
+            self.write_u32(header.inst);
+        }
+        if flags & NEW_PATH != 0 {
+            self.write_u32(header.path);
+        }
+        if flags & GUARDED != 0 {
+            self.write_u32(header.active);
+        }
+        self.written = header;
+    }
+
+    pub(super) fn write_u32(&mut self, value: u32) {
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// Writes the values of the active lanes, `bytes` each (4 or 8).
+    pub(super) fn write_lanes(&mut self, active: LaneMask, values: &Lanes, bytes: usize) {
+        if active == 0 {
+            return;
+        }
+        let first = active.trailing_zeros() as usize;
+        if let Some((base, stride)) = line(active, values) {
+            self.bytes.push(if stride == 0 { UNIFORM } else { LINEAR });
+            let parameters = if stride == 0 { &[base][..] } else { &[base, stride] };
+            for parameter in parameters {
+                self.bytes.extend_from_slice(&parameter.to_le_bytes());
+            }
+            return;
+        }
+        self.bytes.push(EACH);
+        for (lane, value) in values.iter().enumerate().skip(first) {
+            if active >> lane & 1 == 1 {
+                self.bytes.extend_from_slice(&value.to_le_bytes()[..bytes]);
+            }
+        }
+    }
+
+    /// Reads the header of the next record; `None` after the last.
+    pub(super) fn read_header(&mut self) -> Option<Header> {
+        let flags = *self.bytes.get(self.at)?;
+        self.at += 1;
+        let mut header = Header { inst: self.read.inst.wrapping_add(1), ..self.read };
+        if flags & JUMPS != 0 {
+            header.inst = self.read_u32();
+        }
+        if flags & NEW_PATH != 0 {
+            header.path = self.read_u32();
+        }
+        header.active = if flags & GUARDED != 0 { self.read_u32() } else { header.path };
+        self.read = header;
+        Some(header)
+    }
+
+    pub(super) fn read_u32(&mut self) -> u32 {
+        self.read_value(4) as u32
+    }
+
+    fn read_value(&mut self, bytes: usize) -> u64 {
+        let mut array = [0; 8];
+        array[..bytes].copy_from_slice(&self.bytes[self.at..self.at + bytes]);
+        self.at += bytes;
+        u64::from_le_bytes(array)
+    }
+
+    /// Reads what [`write_lanes`](Self::write_lanes) wrote, into the active lanes.
+    pub(super) fn read_lanes(&mut self, active: LaneMask, values: &mut Lanes, bytes: usize) {
+        if active == 0 {
+            return;
+        }
+        let kind = self.bytes[self.at];
+        self.at += 1;
+        let base = if kind == EACH { 0 } else { self.read_value(8) };
+        let stride = if kind == LINEAR { self.read_value(8) } else { 0 };
+        for (lane, value) in values.iter_mut().enumerate() {
+            if active >> lane & 1 == 1 {
+                *value = if kind == EACH {
+                    self.read_value(bytes)
+                } else {
+                    base.wrapping_add(stride.wrapping_mul(lane as u64))
+                };
+            }
+        }
+    }
+
+    /// Forgets everything but the memory.
+    pub(super) fn clear(&mut self) {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        *self = Records { bytes, ..Records::default() };
+    }
+}
+
+/// Base and stride if the active values are a line in the lane number.
+fn line(active: LaneMask, values: &Lanes) -> Option<(u64, u64)> {
+    let first = active.trailing_zeros() as usize;
+    let others = active & !(1 << first);
+    if others == 0 {
+        return Some((values[first], 0));
+    }
+    let second = others.trailing_zeros() as usize;
+    let rise = values[second].wrapping_sub(values[first]) as i64;
+    let run = (second - first) as i64;
+    if rise % run != 0 {
+        return None;
+    }
+    let stride = (rise / run) as u64;
+    let base = values[first].wrapping_sub(stride.wrapping_mul(first as u64));
+    let on_line = |lane: usize| values[lane] == base.wrapping_add(stride.wrapping_mul(lane as u64));
+    (0..LANES).all(|lane| active >> lane & 1 == 0 || on_line(lane)).then_some((base, stride))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Header, Records};
+    use crate::program::LANES;
+
+    proptest! {
+        #[test]
+        fn values_are_read_as_they_were_written(
+            records in prop::collection::vec(
+                (any::<u32>(), any::<u32>(), prop::array::uniform32(any::<u64>()), 0_u64..3, any::<bool>()),
+                1..20,
+            )
+        ) {
+            let mut stored = Records::default();
+            let mut expected = Vec::new();
+            for (path, guard, mut values, shape, wide) in records {
+                let header = Header { inst: path % 7, path, active: path & guard };
+                for (lane, value) in values.iter_mut().enumerate().filter(|_| shape < 2) {
+                    *value = 5 + shape * 12 * lane as u64;
+                }
+                let bytes = if wide { 8 } else { 4 };
+                if !wide {
+                    values = values.map(|value| value & 0xffff_ffff);
+                }
+                stored.write_header(header);
+                stored.write_lanes(header.active, &values, bytes);
+                expected.push((header, values, bytes));
+            }
+            for (header, values, bytes) in expected {
+                prop_assert_eq!(stored.read_header(), Some(header));
+                let mut found = [0; LANES];
+                stored.read_lanes(header.active, &mut found, bytes);
+                for lane in 0..LANES {
+                    let expected = if header.active >> lane & 1 == 1 { values[lane] } else { 0 };
+                    prop_assert_eq!(found[lane], expected);
+                }
+            }
+            prop_assert_eq!(stored.read_header(), None);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! A launch file and its PTX module, run launch by launch.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::block::BlockExecution;
+use super::error::ExecError;
+use super::launch::{Configuration, DEFAULT_INSTRUCTION_LIMIT, Execution, Loaded};
+use super::memory::{BufferId, Memory};
+use super::stream::PtxStream;
+use crate::compile::{CompileError, CompileOptions, Compiled, compile};
+use crate::launch::{Buffer, HostMemory, LaunchError, LaunchFile, Planned, Sequence, parameter_block};
+use crate::program::{Launches, Space, Stream, StreamError};
+use crate::ptx::ir::{Kernel, Module};
+
+/// Why a run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The launch file.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The compiler.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// The executor.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+}
+
+/// A launch file and its PTX module, run launch by launch.
+#[derive(Debug)]
+pub struct PtxRun {
+    module: Module,
+    compiled: BTreeMap<String, Compiled>,
+    sequence: Sequence,
+    device: Device,
+    instruction_limit: u64,
+}
+
+/// Device memory, with the buffers of the launch file in it.
+#[derive(Debug)]
+struct Device {
+    memory: Memory,
+    loaded: Loaded,
+    buffers: Vec<HostBuffer>,
+}
+
+/// Where a buffer of the launch file is.
+#[derive(Clone, Copy, Debug)]
+enum HostBuffer {
+    Global(BufferId),
+    Constant { start: usize, bytes: usize },
+}
+
+impl HostMemory for Device {
+    fn read(&self, buffer: usize) -> Result<Vec<u8>, String> {
+        Ok(match self.buffers[buffer] {
+            HostBuffer::Global(id) => self.memory.bytes(id).to_vec(),
+            HostBuffer::Constant { start, bytes } => self.loaded.constants[start..start + bytes].to_vec(),
+        })
+    }
+
+    fn write(&mut self, buffer: usize, contents: &[u8]) -> Result<(), String> {
+        let target = match self.buffers[buffer] {
+            HostBuffer::Global(id) => self.memory.bytes_mut(id),
+            HostBuffer::Constant { start, bytes } => &mut self.loaded.constants[start..start + bytes],
+        };
+        if target.len() != contents.len() {
+            return Err(format!("{} bytes for a buffer of {}", contents.len(), target.len()));
+        }
+        target.copy_from_slice(contents);
+        Ok(())
+    }
+}
+
+impl Device {
+    fn new(module: &Module, sequence: &Sequence) -> Result<Device, RunError> {
+        let mut memory = Memory::new();
+        let loaded = Loaded::new(module, &mut memory)?;
+        let mut device = Device { memory, loaded, buffers: Vec::new() };
+        for (buffer, &length) in sequence.file().buffers.iter().zip(sequence.lengths()) {
+            let bytes = length as u64 * buffer.element.bytes() as u64;
+            let placed = device.place(module, buffer, bytes)?;
+            device.buffers.push(placed);
+        }
+        Ok(device)
+    }
+
+    /// Allocates a buffer, or finds the variable that it is.
+    fn place(&mut self, module: &Module, buffer: &Buffer, bytes: u64) -> Result<HostBuffer, RunError> {
+        let Some(symbol) = &buffer.symbol else {
+            let id = self.memory.allocate(&buffer.name, bytes).map_err(ExecError::from)?;
+            return Ok(HostBuffer::Global(id));
+        };
+        let Some(index) = module.variables.iter().position(|variable| variable.name == *symbol) else {
+            let names: Vec<&str> = module.variables.iter().map(|variable| variable.name.as_str()).collect();
+            let message = format!("no variable `{symbol}` in {}; it has: {}", module.file, names.join(", "));
+            return Err(buffer.origin.error(message).into());
+        };
+        let variable = &module.variables[index];
+        if variable.texture {
+            let id = self.memory.allocate(&buffer.name, bytes).map_err(ExecError::from)?;
+            self.loaded.bind_texture(module, symbol, id);
+            return Ok(HostBuffer::Global(id));
+        }
+        if variable.bytes != bytes {
+            let message = format!("{bytes} bytes for the variable `{symbol}`, which has {}", variable.bytes);
+            return Err(buffer.origin.error(message).into());
+        }
+        Ok(match self.loaded.buffers[index] {
+            Some(id) if variable.space == Space::Global => HostBuffer::Global(id),
+            Some(_) | None => {
+                let start = self.loaded.addresses[index] as usize;
+                HostBuffer::Constant { start, bytes: bytes as usize }
+            }
+        })
+    }
+}
+
+impl PtxRun {
+    /// Loads a module and gives the buffers of a launch file their first contents.
+    ///
+    /// # Errors
+    /// If the launch file does not fit the module, or its buffers do not fit the device.
+    pub fn new(module: Module, file: Arc<LaunchFile>, size: &str) -> Result<PtxRun, RunError> {
+        let sequence = Sequence::new(file, size)?;
+        let mut device = Device::new(&module, &sequence)?;
+        sequence.fill_all(&mut device)?;
+        Ok(PtxRun {
+            module,
+            compiled: BTreeMap::new(),
+            sequence,
+            device,
+            instruction_limit: DEFAULT_INSTRUCTION_LIMIT,
+        })
+    }
+
+    /// Sets how many warp instructions a block may execute.
+    pub fn set_instruction_limit(&mut self, limit: u64) {
+        self.instruction_limit = limit;
+    }
+
+    /// The module.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// Where the launch file is.
+    pub fn sequence(&self) -> &Sequence {
+        &self.sequence
+    }
+
+    /// Contents of the buffers.
+    pub fn host_memory(&self) -> &dyn HostMemory {
+        &self.device
+    }
+
+    /// The kernels compiled so far, by name.
+    pub fn compiled(&self) -> impl Iterator<Item = (&str, &Compiled)> {
+        self.compiled.iter().map(|(name, compiled)| (name.as_str(), compiled))
+    }
+
+    /// Runs all remaining launches without timing, and gives the warp instructions (PTX) executed.
+    ///
+    /// # Errors
+    /// Whatever ends a launch early.
+    pub fn run_to_end(&mut self) -> Result<u64, RunError> {
+        let mut executed = 0;
+        while let Some((_, execution, memory)) = self.prepare()? {
+            for block in 0..execution.launch().blocks() {
+                let mut block = BlockExecution::new(&execution, block);
+                block.run(memory, &mut ())?;
+                executed += block.executed();
+            }
+        }
+        Ok(executed)
+    }
+
+    /// The next launch, compiled and ready.
+    fn prepare(&mut self) -> Result<Option<(&Compiled, Execution<'_>, &mut Memory)>, RunError> {
+        let Some(planned) = self.sequence.next(&mut self.device)? else {
+            return Ok(None);
+        };
+        let kernel = entry(&self.module, &planned)?;
+        if !self.compiled.contains_key(&kernel.name) {
+            let compiled = compile(&self.module, &kernel.name, &CompileOptions::default())?;
+            self.compiled.insert(kernel.name.clone(), compiled);
+        }
+        let compiled = &self.compiled[&kernel.name];
+        let device = &mut self.device;
+        let address = |buffer: usize| match device.buffers[buffer] {
+            HostBuffer::Global(id) => device.memory.address(id),
+            HostBuffer::Constant { start, .. } => super::launch::window(Space::Constant) + start as u64,
+        };
+        let configuration = Configuration {
+            grid: planned.grid,
+            block: planned.block,
+            dynamic_shared_bytes: planned.dynamic_shared_bytes,
+            parameters: parameter_block(&planned, kernel, address)?,
+            instruction_limit: self.instruction_limit,
+        };
+        let execution = Execution::new(kernel, &compiled.reconvergence, &device.loaded, configuration)?;
+        Ok(Some((compiled, execution, &mut device.memory)))
+    }
+}
+
+/// The kernel of a launch; without a name, the only one of the module.
+fn entry<'m>(module: &'m Module, planned: &Planned) -> Result<&'m Kernel, LaunchError> {
+    let names: Vec<&str> = module.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    let found = match (&planned.entry, module.kernels.as_slice()) {
+        (Some(name), _) => module.kernel(name),
+        (None, [only]) => Some(only),
+        (None, _) => None,
+    };
+    found.ok_or_else(|| {
+        let asked = planned
+            .entry
+            .as_ref()
+            .map_or("no kernel is named".to_owned(), |name| format!("no kernel `{name}`"));
+        planned.origin.error(format!("{asked}; {} has: {}", module.file, names.join(", ")))
+    })
+}
+
+impl Launches for PtxRun {
+    fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
+        let prepared = self.prepare().map_err(|error| StreamError(error.to_string()))?;
+        Ok(prepared.map(|(compiled, execution, memory)| -> Box<dyn Stream + '_> {
+            Box::new(PtxStream::new(compiled, execution, memory))
+        }))
+    }
+}
