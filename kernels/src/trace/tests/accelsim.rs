@@ -25,7 +25,7 @@ fn expressed(instruction: &Instruction) -> (u32, u32, Operation, Vec<PhysReg>, V
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn what_is_written_as_accelsim_text_is_read_back(

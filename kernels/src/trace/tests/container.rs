@@ -25,7 +25,7 @@ fn small() -> Shape {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn a_container_gives_back_the_stream_it_was_written_from(shape in shapes()) {
