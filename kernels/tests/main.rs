@@ -2,5 +2,6 @@
 
 mod host_buffers;
 mod launch_files;
+mod open_workloads;
 mod ptx_parsing;
 mod workloads;

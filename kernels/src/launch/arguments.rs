@@ -24,7 +24,7 @@ pub fn parameter_block(
     for (index, (argument, parameter)) in planned.arguments.iter().zip(&kernel.parameters).enumerate() {
         let origin =
             Origin { key: format!("{}.arguments[{index}]", planned.origin.key), ..planned.origin.clone() };
-        let bytes = bytes_of(argument, parameter.bytes, &address);
+        let bytes = bytes_of(argument, &address);
         if !fits(argument, &bytes, parameter) {
             return Err(origin.error(format!(
                 "{} for the parameter `{}`, which has {} bytes{}",
@@ -64,18 +64,14 @@ fn describe(argument: &ArgumentValue, bytes: &[u8]) -> String {
     }
 }
 
-fn bytes_of(argument: &ArgumentValue, declared: u32, address: &impl Fn(usize) -> u64) -> Vec<u8> {
+fn bytes_of(argument: &ArgumentValue, address: &impl Fn(usize) -> u64) -> Vec<u8> {
     match argument {
-        // 32-bit PTX has pointers of 4 bytes.
-        ArgumentValue::Buffer(buffer) => match (declared, u32::try_from(address(*buffer))) {
-            (4, Ok(short)) => short.to_le_bytes().to_vec(),
-            (_, Ok(_) | Err(_)) => address(*buffer).to_le_bytes().to_vec(),
-        },
+        ArgumentValue::Buffer(buffer) => address(*buffer).to_le_bytes().to_vec(),
         ArgumentValue::Scalar(_, bytes) => bytes.clone(),
         ArgumentValue::Structure(members) => {
             let mut bytes = Vec::new();
             for member in members {
-                let member = bytes_of(member, 8, address);
+                let member = bytes_of(member, address);
                 bytes.resize(bytes.len().next_multiple_of(member.len().max(1)), 0);
                 bytes.extend(member);
             }

@@ -8,6 +8,7 @@ mod arguments;
 mod compare;
 mod element;
 mod error;
+mod expected;
 mod expression;
 mod fill;
 mod parse;
@@ -21,6 +22,7 @@ pub use arguments::parameter_block;
 pub use compare::{CheckReport, Mismatch, Tolerance, compare};
 pub use element::{ElementType, Number};
 pub use error::{LaunchError, Origin, suggest};
+pub use expected::{CheckError, check_results, expected_files};
 pub use expression::{Expression, Variables};
 pub use fill::contents;
 pub use sequence::{ArgumentValue, HostMemory, Planned, Sequence};
@@ -231,7 +233,7 @@ pub enum Argument {
 impl LaunchFile {
     /// Reads and parses a file.
     pub fn read(path: &Path) -> Result<Self, LaunchError> {
-        let text = read_bounded(path)?;
+        let text = read_bounded(path, MAX_FILE_BYTES)?;
         Self::parse(path, &text)
     }
 
@@ -263,12 +265,13 @@ impl LaunchFile {
     }
 }
 
-fn read_bounded(path: &Path) -> Result<String, LaunchError> {
+/// Reads a text file of at most `most` bytes.
+pub(crate) fn read_bounded(path: &Path, most: u64) -> Result<String, LaunchError> {
     let origin = Origin::of_file(path);
     let failed = |error: std::io::Error| origin.error(format!("cannot be read: {error}"));
     let bytes = std::fs::metadata(path).map_err(failed)?.len();
-    if bytes > MAX_FILE_BYTES {
-        return Err(origin.error(format!("{bytes} bytes long; at most {MAX_FILE_BYTES} are accepted")));
+    if bytes > most {
+        return Err(origin.error(format!("{bytes} bytes long; at most {most} are accepted")));
     }
     std::fs::read_to_string(path).map_err(failed)
 }

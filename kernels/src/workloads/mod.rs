@@ -9,6 +9,7 @@ mod blackscholes;
 mod hotspot;
 mod mri_q;
 mod nw;
+mod open;
 mod pathfinder;
 mod reference;
 mod scalarprod;
@@ -19,9 +20,9 @@ mod vectoradd;
 
 use std::path::{Path, PathBuf};
 
-use crate::launch::{
-    CheckReport, HostMemory, LaunchError, LaunchFile, Mismatch, Origin, Sequence, compare, suggest,
-};
+pub use crate::launch::{CheckError, CheckReport};
+use crate::launch::{HostMemory, LaunchError, LaunchFile, Sequence, check_results, suggest};
+pub use open::{OpenError, OpenWorkload};
 use reference::{Inputs, Outputs};
 
 /// A workload that comes with the project.
@@ -86,22 +87,6 @@ pub struct UnknownWorkload {
     near: String,
 }
 
-/// Why the results of a run are not as they should be.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckError {
-    /// A result is wrong.
-    #[error("{workload}: {mismatch}")]
-    Mismatch {
-        /// The workload.
-        workload: &'static str,
-        /// Where, what was expected and what was found.
-        mismatch: Box<Mismatch>,
-    },
-    /// Expected or found contents could not be had.
-    #[error(transparent)]
-    Launch(#[from] LaunchError),
-}
-
 impl Workload {
     /// Path of the launch file in the repository, as messages name it.
     pub fn launch_path(&self) -> PathBuf {
@@ -118,21 +103,14 @@ impl Workload {
         LaunchFile::parse(&self.launch_path(), self.launch_file)
     }
 
+    /// Opens it at a size: memory filled, ready to hand out its launches.
+    pub fn open(&'static self, size: &str) -> Result<OpenWorkload, OpenError> {
+        OpenWorkload::built_in(self, size)
+    }
+
     /// Compares all result buffers in `memory` with the reference, after the last launch of `sequence`.
     pub fn check(&self, sequence: &Sequence, memory: &dyn HostMemory) -> Result<CheckReport, CheckError> {
-        let mut expected = (self.reference)(&Inputs::of(sequence)?);
-        let mut report = CheckReport::default();
-        for (index, buffer) in sequence.file().buffers.iter().enumerate() {
-            let Some(result) = &buffer.result else { continue };
-            let expected = expected.take(&buffer.name);
-            let found = memory.read(sequence.bound(index)).map_err(|message| buffer.origin.error(message))?;
-            let elements = compare(&buffer.name, buffer.element, result.tolerance, &expected, &found)
-                .map_err(|mismatch| CheckError::Mismatch { workload: self.name, mismatch })?;
-            report.add(elements);
-        }
-        if report.buffers == 0 {
-            return Err(Origin::of_file(&self.launch_path()).error("no buffer is a result").into());
-        }
-        Ok(report)
+        let expected = (self.reference)(&Inputs::of(sequence)?);
+        check_results(sequence, memory, &expected.0)
     }
 }

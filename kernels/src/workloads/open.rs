@@ -1,0 +1,111 @@
+//! A workload opened for a run: one that comes with the project, or PTX and a launch file of the user's.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Workload;
+use crate::compile::Compiled;
+use crate::exec::{PtxRun, RunError};
+use crate::launch::{
+    CheckError, CheckReport, LaunchError, LaunchFile, check_results, expected_files, read_bounded,
+};
+use crate::program::{Launches, Stream, StreamError};
+use crate::ptx::{self, PtxErrors};
+
+/// Largest PTX file that is read, in bytes.
+const MAX_PTX_BYTES: u64 = 64 << 20;
+
+/// PTX and its launch file for one size: launches that share device memory.
+#[derive(Debug)]
+pub struct OpenWorkload {
+    run: PtxRun,
+    /// The workload that comes with the project, if it is one.
+    built_in: Option<&'static Workload>,
+}
+
+/// Why a workload cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The launch file, or a file it names.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The PTX.
+    #[error(transparent)]
+    Ptx(#[from] PtxErrors),
+    /// Launch file and PTX together.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// No launch file beside the PTX.
+    #[error("{}: no launch file beside it; {} or {} is looked for", ptx.display(), first.display(), second.display())]
+    NoLaunchFile {
+        /// The PTX file.
+        ptx: PathBuf,
+        /// Where the launch file is looked for first.
+        first: PathBuf,
+        /// And then.
+        second: PathBuf,
+    },
+}
+
+impl OpenWorkload {
+    pub(super) fn built_in(workload: &'static Workload, size: &str) -> Result<Self, OpenError> {
+        let file = workload.launch_file()?;
+        let run = open(file, &workload.ptx_path(), workload.ptx, size)?;
+        Ok(OpenWorkload { run, built_in: Some(workload) })
+    }
+
+    /// Opens a PTX file with the launch file beside it: of the same name with `.toml`, or `launch.toml`.
+    pub fn from_ptx(ptx: &Path, size: &str) -> Result<Self, OpenError> {
+        let first = ptx.with_extension("toml");
+        let second = ptx.with_file_name("launch.toml");
+        let found = if first.exists() { &first } else { &second };
+        if !found.exists() {
+            return Err(OpenError::NoLaunchFile { ptx: ptx.to_path_buf(), first, second });
+        }
+        Self::from_files(LaunchFile::read(found)?, ptx, size)
+    }
+
+    /// Opens a launch file with the PTX that it names.
+    pub fn from_launch_file(path: &Path, size: &str) -> Result<Self, OpenError> {
+        let file = LaunchFile::read(path)?;
+        let ptx = file.ptx_path();
+        Self::from_files(file, &ptx, size)
+    }
+
+    /// Opens a launch file with a PTX file.
+    pub fn from_files(file: LaunchFile, ptx: &Path, size: &str) -> Result<Self, OpenError> {
+        let text = read_bounded(ptx, MAX_PTX_BYTES)?;
+        Ok(OpenWorkload { run: open(file, ptx, &text, size)?, built_in: None })
+    }
+
+    /// The kernels launched so far, compiled, in the order of their names.
+    pub fn kernels(&self) -> impl Iterator<Item = &Compiled> {
+        self.run.compiled().map(|(_, compiled)| compiled)
+    }
+
+    /// Executes all launches that are left, without timing.
+    pub fn run_to_end(&mut self) -> Result<(), RunError> {
+        self.run.run_to_end().map(|_| ())
+    }
+
+    /// Compares the results with what is expected of them, after the last launch: with the reference, if the
+    /// workload comes with the project, otherwise with the files that its launch file names.
+    pub fn check_results(&self) -> Result<CheckReport, CheckError> {
+        let (sequence, memory) = (self.run.sequence(), self.run.host_memory());
+        match self.built_in {
+            Some(workload) => workload.check(sequence, memory),
+            None => check_results(sequence, memory, &expected_files(sequence)?),
+        }
+    }
+}
+
+fn open(file: LaunchFile, ptx: &Path, text: &str, size: &str) -> Result<PtxRun, OpenError> {
+    let module = ptx::parse(&ptx.display().to_string(), text)?;
+    Ok(PtxRun::new(module, Arc::new(file), size)?)
+}
+
+impl Launches for OpenWorkload {
+    fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
+        self.run.next_launch()
+    }
+}
