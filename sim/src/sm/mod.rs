@@ -78,11 +78,11 @@ pub fn run(
 }
 
 /// As [`run`], with a design of the caller's. `config.design` only names it.
-pub fn run_design<'a>(
-    config: &'a Config,
-    design: Design<'a>,
+pub fn run_design<'c>(
+    config: &'c Config,
+    design: Design<'c>,
     launches: &mut dyn Launches,
-    options: RunOptions<'a>,
+    options: RunOptions<'_>,
 ) -> Result<RunReport, SimError> {
     config.validate()?;
     Machine::new(config, design, options)?.run(launches)

@@ -3,6 +3,7 @@
 //! The stand-ins make timing exact and visible: a difference of two runs is a latency.
 
 mod branches_and_barriers;
+mod circuits;
 mod kernels;
 mod latency;
 mod memory;

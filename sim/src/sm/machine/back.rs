@@ -12,7 +12,7 @@ use super::{Machine, Running};
 /// Lanes of a warp that a unit starts over several cycles.
 const LANES: u64 = warpfile_kernels::program::LANES as u64;
 
-impl Machine<'_> {
+impl Machine<'_, '_> {
     /// Instructions that finish executing: their predicates are known, their results ask for a write port.
     pub(super) fn complete(&mut self, launch: &mut Running<'_>) -> Result<(), SimError> {
         while let Some(id) = self.completions.pop_due(self.now) {

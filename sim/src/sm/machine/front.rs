@@ -5,7 +5,7 @@ use super::super::blocks::Block;
 use super::super::warp::{State, Warp};
 use super::{Machine, Running};
 
-impl Machine<'_> {
+impl Machine<'_, '_> {
     /// Starts the next block of the grid if there is room; at most one a cycle.
     pub(super) fn start_block(&mut self, launch: &mut Running<'_>) -> Result<(), SimError> {
         if launch.next_block == launch.shape.blocks || launch.resident_blocks == launch.shape.resident_blocks

@@ -30,11 +30,11 @@ const BASELINE_OPERAND_CYCLES: u64 = 3;
 const WARPS_LISTED: usize = 4;
 
 /// The SM.
-pub(super) struct Machine<'a> {
-    config: &'a Config,
-    design: Design<'a>,
-    progress: Option<&'a mut dyn FnMut(Progress)>,
-    recorder: Option<Recorder<'a>>,
+pub(super) struct Machine<'c, 'o> {
+    config: &'c Config,
+    design: Design<'c>,
+    progress: Option<&'o mut dyn FnMut(Progress)>,
+    recorder: Option<Recorder<'o>>,
     now: u64,
     last_progress: u64,
 
@@ -84,12 +84,12 @@ struct Running<'s> {
     resident_blocks: usize,
 }
 
-impl<'a> Machine<'a> {
+impl<'c, 'o> Machine<'c, 'o> {
     pub fn new(
-        config: &'a Config,
-        design: Design<'a>,
-        options: RunOptions<'a>,
-    ) -> Result<Machine<'a>, SimError> {
+        config: &'c Config,
+        design: Design<'c>,
+        options: RunOptions<'o>,
+    ) -> Result<Machine<'c, 'o>, SimError> {
         let recorder =
             options.waveform.map(|waveform| Recorder::new(config, &design, waveform)).transpose()?;
         let warps = config.sm.warps as usize;

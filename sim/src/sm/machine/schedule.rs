@@ -15,7 +15,7 @@ struct Waiting {
     barrier: u64,
 }
 
-impl Machine<'_> {
+impl Machine<'_, '_> {
     pub(super) fn schedule(&mut self, launch: &mut Running<'_>) -> Result<(), SimError> {
         let (inputs, waiting) = self.scheduler_inputs(launch);
         let outputs = self.design.scheduler.cycle(inputs);

@@ -1,0 +1,259 @@
+//! The harness around a circuit: the smallest register file that keeps the contract of `docs/sm-pipeline.md`,
+//! an in-order pipeline of two stages over one table with three read ports.
+
+use serde::{Deserialize, Serialize};
+use warpfile_engine::{Engine, Interpreter, Options};
+use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, Signal, elaborate};
+use warpfile_kernels::program::Operation;
+use warpfile_sim::config::SingleLevelPolicy;
+use warpfile_sim::sm::circuits::{RegisterFileCircuit, TableNames};
+use warpfile_sim::sm::design::{Design, Unit};
+use warpfile_sim::sm::{RunOptions, RunReport, SimError, SingleLevel, Waveform, run_design};
+
+use crate::kernels::{Kernel, Sequence, shared};
+use crate::stand_ins::{gebhart, run_with_access};
+
+/// Register file that reads all operands in one cycle, two cycles after issue.
+#[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+pub struct SmallRegisterFile {
+    /// Warp-wide registers, 513 to 1024: their number has ten bits.
+    pub rows: usize,
+}
+
+#[derive(Clone, Ports)]
+#[params(SmallRegisterFile)]
+pub struct Io<'m> {
+    pub issue: IssueIo<'m>,
+    #[bits(Unit::COUNT)]
+    pub unit_ready_i: In<'m>,
+    pub dispatch: DispatchIo<'m>,
+    pub operands: OperandsIo<'m>,
+    pub result: WriteIo<'m>,
+    pub fill: WriteIo<'m>,
+}
+
+#[derive(Clone, Ports)]
+#[params(SmallRegisterFile)]
+pub struct IssueIo<'m> {
+    pub valid_i: In<'m>,
+    pub ready_o: Out<'m>,
+    #[bits(9)]
+    pub id_i: In<'m>,
+    #[bits(3)]
+    pub unit_i: In<'m>,
+    #[bits(32)]
+    pub active_i: In<'m>,
+    pub source0: SourceIo<'m>,
+    pub source1: SourceIo<'m>,
+    pub source2: SourceIo<'m>,
+}
+
+#[derive(Clone, Ports)]
+#[params(SmallRegisterFile)]
+pub struct SourceIo<'m> {
+    pub valid_i: In<'m>,
+    #[bits(10)]
+    pub register_i: In<'m>,
+}
+
+#[derive(Clone, Ports)]
+#[params(SmallRegisterFile)]
+pub struct DispatchIo<'m> {
+    pub valid_o: Out<'m>,
+    #[bits(9)]
+    pub id_o: Out<'m>,
+}
+
+#[derive(Clone, Ports)]
+#[params(SmallRegisterFile)]
+pub struct OperandsIo<'m> {
+    pub valid_o: Out<'m>,
+    #[bits(9)]
+    pub id_o: Out<'m>,
+    #[bits(1024)]
+    pub source0_o: Out<'m>,
+    #[bits(1024)]
+    pub source1_o: Out<'m>,
+    #[bits(1024)]
+    pub source2_o: Out<'m>,
+}
+
+#[derive(Clone, Ports)]
+#[params(SmallRegisterFile)]
+pub struct WriteIo<'m> {
+    pub valid_i: In<'m>,
+    pub ready_o: Out<'m>,
+    #[bits(10)]
+    pub register_i: In<'m>,
+    #[bits(32)]
+    pub lanes_i: In<'m>,
+    #[bits(1024)]
+    pub value_i: In<'m>,
+}
+
+impl Circuit for SmallRegisterFile {
+    type Io<'m> = Io<'m>;
+    const NAME: &'static str = "small_register_file";
+
+    fn build<'m>(&self, m: &Module<'m>, io: &Io<'m>) {
+        let rows = m.table("rows", self.rows).laned_field("value", 1024, 32).lanes_per_array(4);
+        let issue = &io.issue;
+        let sources = [&issue.source0, &issue.source1, &issue.source2];
+
+        let unit = m.wire("unit", 3);
+        let last_valid = m.wire("last_valid", 1);
+        let moves = (!last_valid | (io.unit_ready_i >> unit).bit(0)).named("moves");
+        issue.ready_o.set(moves);
+
+        // Two stages of what an instruction is; every stage moves or none.
+        let stage = |name: &str, value: Signal<'m>| {
+            let first = m.register(format!("{name}_first"), value.width()).no_reset();
+            let second = m.register(format!("{name}_second"), value.width()).no_reset();
+            m.when(moves, || {
+                first.set(value);
+                second.set(first);
+            });
+            (first, second)
+        };
+        let first_valid = m.register("first_valid", 1).reset(0);
+        let second_valid = m.register("second_valid", 1).reset(0);
+        m.when(moves, || {
+            first_valid.set(issue.valid_i);
+            second_valid.set(first_valid);
+        });
+        last_valid.set(second_valid);
+        let (_, id) = stage("id", issue.id_i);
+        unit.set(stage("unit", issue.unit_i).1);
+        let (_, active) = stage("active", issue.active_i);
+
+        let dispatch = moves & second_valid;
+        io.dispatch.valid_o.set(dispatch);
+        io.dispatch.id_o.set(id).valid_when(io.dispatch.valid_o);
+
+        let delivered = m.register("delivered", 1).reset(0);
+        delivered.set(dispatch);
+        let delivered_id = m.register("delivered_id", 9).no_reset();
+        m.when(dispatch, || {
+            delivered_id.set(id);
+        });
+        io.operands.valid_o.set(delivered);
+        io.operands.id_o.set(delivered_id).valid_when(io.operands.valid_o);
+
+        let outputs = [io.operands.source0_o, io.operands.source1_o, io.operands.source2_o];
+        let writes = [("result", &io.result), ("fill", &io.fill)];
+        // A write waits while an earlier instruction has still to read the register.
+        let mut read_later = writes.map(|_| m.lit(1, 0));
+        for (index, (source, output)) in sources.into_iter().zip(outputs).enumerate() {
+            let (first_reads, reads) = stage(&format!("source{index}_valid"), source.valid_i);
+            let (first_register, register) = stage(&format!("source{index}_register"), source.register_i);
+            let value = rows.read_clocked(format!("source{index}"), register, dispatch & reads).lanes(active);
+            output.set(value.get("value")).valid_when(io.operands.valid_o);
+            for (later, (_, write)) in read_later.iter_mut().zip(&writes) {
+                *later = *later
+                    | (first_valid & first_reads & first_register.eq(write.register_i))
+                    | (second_valid & reads & register.eq(write.register_i));
+            }
+        }
+        for ((name, write), later) in writes.into_iter().zip(read_later) {
+            write.ready_o.set(!later);
+            m.when(write.valid_i & !later, || {
+                rows.write(name, write.register_i, [("value", write.value_i)]).lanes(write.lanes_i);
+            });
+        }
+    }
+}
+
+fn run(kernel: Kernel, options: RunOptions<'_>) -> Result<RunReport, SimError> {
+    let config = gebhart();
+    let netlist = elaborate(&SmallRegisterFile { rows: 1024 }).expect("sound");
+    let engine = Interpreter::new(&netlist, &Options::default()).expect("sound");
+    let tables = TableNames { mrf: "rows", rfc: None };
+    let storage = RegisterFileCircuit::new(engine, tables, 3).expect("the contract's ports");
+    let scheduler = SingleLevel::new(SingleLevelPolicy::Lrr);
+    let design = Design { storage: Box::new(storage), scheduler: Box::new(scheduler) };
+    run_design(&config, design, &mut Sequence::from(kernel), options)
+}
+
+/// Every kind of instruction, divergence, several blocks.
+fn varied() -> Kernel {
+    let kernel = (0..6).fold(Kernel::new().warps(5, 7), |kernel, step| {
+        kernel
+            .alu(1, &[1, 2, 3])
+            .load(2, 1)
+            .op(Operation::Load(shared(4)), &[4, 5], &[1])
+            .alu(3, &[4, 5])
+            .lanes(0x1 << step | 0xf0)
+            .op(Operation::Sfu, &[6], &[3])
+            .store(6, 2)
+            .op(Operation::Branch, &[], &[])
+            .op(Operation::Barrier, &[], &[])
+    });
+    kernel.exit()
+}
+
+#[test]
+fn a_circuit_in_the_harness_delivers_every_operand() {
+    let report = run(varied(), RunOptions::default()).expect("every operand right");
+    assert_eq!(report.warp_instructions, 35 * 49);
+    assert!(report.operands_checked > 35 * 6 * 8, "{}", report.operands_checked);
+    let registers = &report.registers;
+    assert_eq!(registers.mrf, registers.operands, "each operand is one access of the table");
+    assert_eq!(registers.mrf_reads_avoided_percent, Some(0.0));
+    assert!(report.activity.iter().any(|port| port.port == "rows.source0" && port.cycles > 0));
+}
+
+#[test]
+fn the_circuit_has_the_timing_of_the_ideal_register_file() {
+    for kernel in [Kernel::new().alus(20, 1, &[1]), Kernel::new().alus(20, 1, &[1]).warps(1, 8)] {
+        let (ideal, _) = run_with_access(&gebhart(), 3, kernel.clone()).expect("runs");
+        assert_eq!(run(kernel, RunOptions::default()).expect("runs").cycles, ideal.cycles);
+    }
+}
+
+#[test]
+fn a_wrong_bit_behind_a_circuit_is_found() {
+    let mut kernel = varied();
+    kernel.corrupt = Some((4, 3, 3, 1, 5));
+    let error = run(kernel, RunOptions::default()).expect_err("corrupted").to_string();
+    assert!(error.contains("block 4, warp 3, instruction 0x18") && error.contains("R5, lane 5"), "{error}");
+}
+
+#[test]
+fn the_waveform_covers_the_scope_and_cycles_asked_for() {
+    let mut output = Vec::new();
+    let waveform =
+        Waveform { writer: &mut output, scope: Some("register_file".to_owned()), cycles: Some(10..20) };
+    run(varied(), RunOptions { waveform: Some(waveform), progress: None }).expect("runs");
+    let text = String::from_utf8(output).expect("text");
+    assert!(text.contains("$scope module register_file") && text.contains("issue_valid_i"), "{text}");
+    assert!(text.contains("\n#100\n") && !text.contains("\n#90\n") && !text.contains("\n#210\n"));
+
+    let mut output = Vec::new();
+    let waveform = Waveform { writer: &mut output, scope: Some("registers".to_owned()), cycles: None };
+    let error = run(varied(), RunOptions { waveform: Some(waveform), progress: None }).expect_err("no scope");
+    assert!(error.to_string().contains("no scope `registers`"), "{error}");
+}
+
+#[test]
+fn a_circuit_without_the_ports_is_refused_by_the_name_of_the_port() {
+    let netlist = elaborate(&SmallRegisterFile { rows: 1024 }).expect("sound");
+    let engine = Interpreter::new(&netlist, &Options::default()).expect("sound");
+    assert!(engine.output("slot_busy_o").is_err());
+    let Err(error) = RegisterFileCircuit::new(engine, TableNames { mrf: "rows", rfc: Some("cache") }, 4)
+    else {
+        panic!("it is no cache")
+    };
+    assert!(error.to_string().contains("issue_slot_i"), "{error}");
+}
+
+#[test]
+fn progress_is_reported_and_ends_with_the_whole_run() {
+    let mut seen = Vec::new();
+    let mut callback = |progress| seen.push(progress);
+    let options = RunOptions { progress: Some(&mut callback), waveform: None };
+    let report = run(varied(), options).expect("runs");
+    let last = seen.last().expect("at least one");
+    assert_eq!((last.cycles, last.warp_instructions), (report.cycles, report.warp_instructions));
+    assert_eq!((last.blocks_ended, last.blocks), (5, 5));
+    assert!(seen.len() as u64 > report.cycles / 2048);
+}
