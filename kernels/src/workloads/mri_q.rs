@@ -10,9 +10,10 @@ pub(super) fn reference(inputs: &Inputs) -> Outputs {
     let [x, y, z] = ["x", "y", "z"].map(|name| inputs.doubles(name));
     let (phi_real, phi_imaginary) = (inputs.doubles("phi_real"), inputs.doubles("phi_imaginary"));
 
-    let mut magnitude = inputs.doubles("magnitude");
-    for k in 0..samples {
-        magnitude[k] = phi_real[k].powi(2) + phi_imaginary[k].powi(2);
+    let magnitude: Vec<f64> = (0..samples).map(|k| phi_real[k].powi(2) + phi_imaginary[k].powi(2)).collect();
+    let mut weighed = inputs.doubles("weighed");
+    for (k, sample) in weighed.chunks_exact_mut(4).take(samples).enumerate() {
+        sample.copy_from_slice(&[kx[k], ky[k], kz[k], magnitude[k]]);
     }
     let q = |part: fn(f64) -> f64| -> Vec<f64> {
         let angle = |voxel: usize, k: usize| TAU * (kx[k] * x[voxel] + ky[k] * y[voxel] + kz[k] * z[voxel]);
@@ -20,7 +21,7 @@ pub(super) fn reference(inputs: &Inputs) -> Outputs {
         (0..x.len()).map(sum).collect()
     };
     Outputs::default()
-        .doubles("magnitude", &magnitude)
+        .doubles("weighed", &weighed)
         .doubles("q_real", &q(f64::cos))
         .doubles("q_imaginary", &q(f64::sin))
 }

@@ -6,16 +6,21 @@
 #define TWO_PI 6.2831853071795864769f
 #define MAX_SAMPLES 1024
 
-// Trajectory points and |phi|^2 there.
-__constant__ float kx[MAX_SAMPLES], ky[MAX_SAMPLES], kz[MAX_SAMPLES], weight[MAX_SAMPLES];
+// A trajectory point and |phi|^2 there.
+struct __attribute__((aligned(16))) Sample {
+    float x, y, z, weight;
+};
 
-// |phi|^2 of every trajectory point.
-extern "C" __global__ void phi_magnitude(const float *phi_real, const float *phi_imaginary, float *magnitude,
-                                         int count) {
+__constant__ Sample samples[MAX_SAMPLES];
+
+// Weights of the trajectory points; the host copies the result to `samples`.
+extern "C" __global__ void weigh(const float *kx, const float *ky, const float *kz, const float *phi_real,
+                                 const float *phi_imaginary, Sample *weighed, int count) {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k < count) {
         float re = phi_real[k], im = phi_imaginary[k];
-        magnitude[k] = re * re + im * im;
+        Sample sample = {kx[k], ky[k], kz[k], re * re + im * im};
+        weighed[k] = sample;
     }
 }
 
@@ -29,9 +34,10 @@ extern "C" __global__ void compute_q(int count, const float *x, const float *y, 
     float re = 0.0f, im = 0.0f;
 #pragma unroll 2
     for (int k = 0; k < count; k++) {
-        float angle = TWO_PI * (kx[k] * vx + ky[k] * vy + kz[k] * vz);
-        re += weight[k] * cosf(angle);
-        im += weight[k] * sinf(angle);
+        Sample sample = samples[k];
+        float angle = TWO_PI * (sample.x * vx + sample.y * vy + sample.z * vz);
+        re += sample.weight * cosf(angle);
+        im += sample.weight * sinf(angle);
     }
     q_real[voxel] = re;
     q_imaginary[voxel] = im;
