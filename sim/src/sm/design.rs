@@ -16,6 +16,8 @@
 use warpfile_engine::Engine;
 use warpfile_kernels::program::{InstId, LANES, LaneMask, LaneValues, MAX_SOURCES, Program};
 
+pub use super::in_flight::ID_BITS;
+
 use super::SimError;
 use super::report::{Accesses, PortActivity};
 

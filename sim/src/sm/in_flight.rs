@@ -10,7 +10,7 @@ use super::design::WarpSlot;
 /// Instructions in flight at a time; each has a number of [`ID_BITS`] bits.
 pub(super) const CAPACITY: usize = 1 << ID_BITS;
 /// Bits of an instruction's number in the circuits.
-pub(super) const ID_BITS: usize = 9;
+pub const ID_BITS: usize = 9;
 
 /// One instruction.
 #[derive(Clone, Debug, Default)]

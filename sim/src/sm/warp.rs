@@ -13,7 +13,7 @@ pub(super) struct Warp {
     /// Row of register 0 in the main register file.
     pub first_row: u32,
     /// The next instruction, fetched and visible to the hardware.
-    pub head: Option<u16>,
+    pub head: Option<Head>,
     /// Slot of the active set it holds.
     pub slot: Option<usize>,
     /// Slot that is being flushed for it.
@@ -28,6 +28,15 @@ pub(super) struct Warp {
     pub short_in_flight: u32,
     /// Memory accesses issued and not yet done.
     pub memory_in_flight: u32,
+}
+
+/// An instruction in a warp's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    /// Entry in flight.
+    pub id: u16,
+    /// Position in the program: known here so that looking for ready warps touches no entry.
+    pub index: usize,
 }
 
 /// What a warp slot does.

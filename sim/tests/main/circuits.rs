@@ -7,7 +7,7 @@ use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, Signal, ela
 use warpfile_kernels::program::Operation;
 use warpfile_sim::config::SingleLevelPolicy;
 use warpfile_sim::sm::circuits::{RegisterFileCircuit, TableNames};
-use warpfile_sim::sm::design::{Design, Unit};
+use warpfile_sim::sm::design::{Design, ID_BITS, Unit};
 use warpfile_sim::sm::{RunOptions, RunReport, SimError, SingleLevel, Waveform, run_design};
 
 use crate::kernels::{Kernel, Sequence, shared};
@@ -37,7 +37,7 @@ pub struct Io<'m> {
 pub struct IssueIo<'m> {
     pub valid_i: In<'m>,
     pub ready_o: Out<'m>,
-    #[bits(9)]
+    #[bits(ID_BITS)]
     pub id_i: In<'m>,
     #[bits(3)]
     pub unit_i: In<'m>,
@@ -60,7 +60,7 @@ pub struct SourceIo<'m> {
 #[params(SmallRegisterFile)]
 pub struct DispatchIo<'m> {
     pub valid_o: Out<'m>,
-    #[bits(9)]
+    #[bits(ID_BITS)]
     pub id_o: Out<'m>,
 }
 
@@ -68,7 +68,7 @@ pub struct DispatchIo<'m> {
 #[params(SmallRegisterFile)]
 pub struct OperandsIo<'m> {
     pub valid_o: Out<'m>,
-    #[bits(9)]
+    #[bits(ID_BITS)]
     pub id_o: Out<'m>,
     #[bits(1024)]
     pub source0_o: Out<'m>,
@@ -132,7 +132,7 @@ impl Circuit for SmallRegisterFile {
 
         let delivered = m.register("delivered", 1).reset(0);
         delivered.set(dispatch);
-        let delivered_id = m.register("delivered_id", 9).no_reset();
+        let delivered_id = m.register("delivered_id", ID_BITS).no_reset();
         m.when(dispatch, || {
             delivered_id.set(id);
         });

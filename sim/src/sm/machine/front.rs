@@ -2,7 +2,7 @@
 
 use super::super::SimError;
 use super::super::blocks::Block;
-use super::super::warp::{State, Warp};
+use super::super::warp::{Head, State, Warp};
 use super::{Machine, Running};
 
 impl Machine<'_, '_> {
@@ -75,7 +75,8 @@ impl Machine<'_, '_> {
             return self.release_barrier(launch, block);
         }
         let count = launch.kernel.instructions.len();
-        if entry.index() >= count {
+        let index = entry.index();
+        if index >= count {
             return Err(SimError::NoSuchInstruction {
                 kernel: launch.stream.program().name.clone(),
                 block: block_index,
@@ -86,7 +87,7 @@ impl Machine<'_, '_> {
         }
         entry.warp = warp;
         let warp = &mut self.warps[warp];
-        warp.head = Some(id);
+        warp.head = Some(Head { id, index });
         warp.resumed = false;
         warp.state = State::Ready;
         Ok(())

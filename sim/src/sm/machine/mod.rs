@@ -192,9 +192,8 @@ impl<'c, 'o> Machine<'c, 'o> {
             if warp.state == State::Empty || waiting.len() == WARPS_LISTED {
                 continue;
             }
-            let head = warp.head.map_or("nothing fetched".to_owned(), |id| {
-                let index = self.in_flight.get(id).index();
-                launch.stream.program().instructions[index].text.clone()
+            let head = warp.head.map_or("nothing fetched", |head| {
+                launch.stream.program().instructions[head.index].text.as_str()
             });
             waiting.push(format!(
                 "warp slot {slot} ({:?}, next: {head}, {} in flight)",

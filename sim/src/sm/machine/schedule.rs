@@ -3,7 +3,7 @@
 use super::super::SimError;
 use super::super::design::{Flush, Issue, SchedulerInputs, SchedulerOutputs};
 use super::super::kernel::{Action, clusters};
-use super::super::warp::{Hazard, State};
+use super::super::warp::{Hazard, Head, State};
 use super::{Machine, Running};
 
 /// Why warps cannot issue, one bit a warp slot each.
@@ -87,10 +87,9 @@ impl Machine<'_, '_> {
 
     /// What a ready warp's next instruction waits for, and whether the compiler marked it.
     fn head_hazard(&self, launch: &Running<'_>, warp: usize) -> (Hazard, bool) {
-        let Some(id) = self.warps[warp].head else {
+        let Some(Head { index, .. }) = self.warps[warp].head else {
             return (Hazard::Short, false);
         };
-        let index = self.in_flight.get(id).index();
         let decoded = &launch.kernel.instructions[index];
         let hazard = self.scoreboard.hazard(warp, &launch.kernel, index);
         // A fence waits until the warp's memory accesses are done.
@@ -134,7 +133,7 @@ impl Machine<'_, '_> {
 
     /// The warp's next instruction waits in the issue register; its results are on their way from here on.
     fn pick(&mut self, launch: &mut Running<'_>, warp: usize, slot: usize) -> Result<(), SimError> {
-        let Some(id) = self.warps[warp].head.take() else {
+        let Some(Head { id, index }) = self.warps[warp].head.take() else {
             return Err(SimError::Circuit {
                 design: self.config.design.as_str(),
                 problem: format!("the scheduler picked warp slot {warp}, which has no instruction"),
@@ -144,7 +143,7 @@ impl Machine<'_, '_> {
         let entry = self.in_flight.get_mut(id);
         let inst = entry.instruction.inst;
         let active = entry.instruction.active;
-        let decoded = &launch.kernel.instructions[entry.index()];
+        let decoded = &launch.kernel.instructions[index];
         state.slot = Some(slot);
         state.in_flight += 1;
         state.short_in_flight += 1;
@@ -153,7 +152,7 @@ impl Machine<'_, '_> {
         entry.activation = state.activation;
         entry.delivered = false;
         entry.finished = false;
-        self.scoreboard.issue(warp, &launch.kernel, entry.index(), decoded);
+        self.scoreboard.issue(warp, &launch.kernel, index, decoded);
 
         let mut sources = decoded.sources;
         for source in sources.iter_mut().flatten() {
