@@ -103,10 +103,10 @@ pub(crate) fn number(width: u32, value: u64) -> Text {
     literal(&Bits::new(width, kept).unwrap_or_else(|| Bits::zero(width)))
 }
 
-/// Bits `low .. low + width` of a constant.
-fn constant_slice(bits: &Bits, low: u32, width: u32) -> Bits {
+/// A constant from its bits.
+fn bits_of(width: u32, bit: impl Fn(u32) -> bool) -> Bits {
     let mut words = vec![0u64; (width as usize).div_ceil(64)];
-    for i in (0..width).filter(|i| bits.bit(low + i)) {
+    for i in (0..width).filter(|&i| bit(i)) {
         words[i as usize / 64] |= 1 << (i % 64);
     }
     Bits::from_words(width, &words).unwrap_or_else(|| Bits::zero(width))
@@ -183,7 +183,7 @@ impl ModuleWriter<'_> {
         match &self.node(id).op {
             Op::Wire(inner) => self.bits(*inner, low, width),
             Op::Slice { value, low: offset } => self.bits(*value, low + offset, width),
-            Op::Constant(bits) => literal(&constant_slice(bits, low, width)),
+            Op::Constant(bits) => literal(&bits_of(width, |i| bits.bit(low + i))),
             op => unreachable!("node {id:?} ({op:?}) is sliced and has no wire"),
         }
     }
@@ -267,29 +267,50 @@ impl ModuleWriter<'_> {
 
     /// Verilator warns about comparisons that constants decide.
     fn less_than(&mut self, a: NodeId, b: NodeId) -> Text {
-        if self.is_constant(a, Bits::ones) || self.is_constant(b, Bits::zero) {
+        if self.is_never_less(a, b) {
             return number(1, 0);
         }
         self.infix(a, "<", b)
     }
 
-    /// Whether a node is the constant that `make` makes in its width.
-    pub(crate) fn is_constant(&self, id: NodeId, make: impl Fn(u32) -> Bits) -> bool {
-        match &self.node(id).op {
-            Op::Constant(bits) => *bits == make(bits.width()),
-            Op::Wire(inner) => self.is_constant(*inner, make),
-            Op::Slice { value, low } => {
-                let width = self.width(id);
-                self.constant(*value).is_some_and(|bits| constant_slice(bits, *low, width) == make(width))
-            }
-            _ => false,
-        }
+    fn is_never_less(&self, a: NodeId, b: NodeId) -> bool {
+        self.is_constant(a, Bits::ones) || self.is_constant(b, Bits::zero)
     }
 
-    fn constant(&self, id: NodeId) -> Option<&Bits> {
+    /// Whether a node is printed as the constant that `make` makes in its width.
+    pub(crate) fn is_constant(&self, id: NodeId, make: impl Fn(u32) -> Bits) -> bool {
+        self.constant(id) == Some(make(self.width(id)))
+    }
+
+    /// The value of a node printed as constants only, which is how tools see through it.
+    pub(crate) fn constant(&self, id: NodeId) -> Option<Bits> {
+        let width = self.width(id);
+        if self.name_of(id).is_some() {
+            return None;
+        }
         match &self.node(id).op {
-            Op::Constant(bits) => Some(bits),
+            Op::Constant(bits) => Some(bits.clone()),
             Op::Wire(inner) => self.constant(*inner),
+            Op::Slice { value, low } => Some(bits_of(width, {
+                let value = self.constant(*value)?;
+                move |i| value.bit(low + i)
+            })),
+            Op::ZeroExtend(a) => Some(bits_of(width, {
+                let value = self.constant(*a)?;
+                move |i| value.bit(i)
+            })),
+            Op::Replicate(a) => Some(bits_of(width, {
+                let value = self.constant(*a)?;
+                move |i| value.bit(i % value.width())
+            })),
+            Op::Concat(parts) => {
+                let parts = parts.iter().map(|&p| self.constant(p)).collect::<Option<Vec<_>>>()?;
+                let bits: Vec<bool> = parts.iter().flat_map(|p| (0..p.width()).map(|i| p.bit(i))).collect();
+                Some(bits_of(width, |i| bits[i as usize]))
+            }
+            // Printed as a literal 0.
+            Op::PriorityEncode(a) | Op::PrefixCount(a) if self.width(*a) == 1 => Some(Bits::zero(width)),
+            Op::Lt(a, b) if self.is_never_less(*a, *b) => Some(Bits::zero(width)),
             _ => None,
         }
     }
@@ -313,7 +334,7 @@ impl ModuleWriter<'_> {
         Text::atom(format!("{{{}}}", texts.join(", ")))
     }
 
-    fn zero_extend(&mut self, a: NodeId, width: u32) -> Text {
+    pub(crate) fn zero_extend(&mut self, a: NodeId, width: u32) -> Text {
         let value = self.value(a);
         match width - self.width(a) {
             0 => value,

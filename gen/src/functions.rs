@@ -37,8 +37,8 @@ struct Looped<'a> {
     arguments: &'a [(&'static str, u32)],
     /// Head of the loop over `i`.
     head: String,
-    /// Statement of the loop; `$` stands for the result, `@value` for the argument `value`.
-    body: String,
+    /// Statements of the loop; `$` stands for the result, `@value` for an argument, `@i` for the loop's variable.
+    body: Vec<String>,
     /// Further local variable with its width, 0 at the start.
     local: Option<(&'static str, u32)>,
 }
@@ -55,16 +55,16 @@ fn widened(bit: &str, width: u32) -> String {
 impl ModuleWriter<'_> {
     pub(crate) fn priority_encode(&mut self, a: NodeId, width: u32) -> Text {
         let bits = self.width(a);
-        let value = self.value(a).whole();
         if bits == 1 {
             return number(width, 0);
         }
+        let value = self.value(a).whole();
         let function = Looped {
             key: format!("priority_encode_{bits}"),
             width,
-            arguments: &[("value", bits)],
+            arguments: &[("@value", bits)],
             head: format!("for (@i = {}; @i >= 0; @i = @i - 1)", bits - 1),
-            body: format!("if (@value[@i]) $ = @i[{}:0];", width - 1),
+            body: vec![format!("if (@value[@i]) $ = @i[{}:0];", width - 1)],
             local: None,
         };
         self.call(function, &[value])
@@ -72,16 +72,16 @@ impl ModuleWriter<'_> {
 
     pub(crate) fn pop_count(&mut self, a: NodeId, width: u32) -> Text {
         let bits = self.width(a);
-        let value = self.value(a);
         if bits == 1 {
-            return Text::atom(widened(&value.whole(), width));
+            return self.zero_extend(a, width);
         }
+        let value = self.value(a);
         let function = Looped {
             key: format!("pop_count_{bits}"),
             width,
-            arguments: &[("value", bits)],
+            arguments: &[("@value", bits)],
             head: upwards(bits),
-            body: format!("$ = $ + {};", widened("@value[@i]", width)),
+            body: vec![format!("$ = $ + {};", widened("@value[@i]", width))],
             local: None,
         };
         self.call(function, &[value.whole()])
@@ -89,21 +89,21 @@ impl ModuleWriter<'_> {
 
     pub(crate) fn prefix_count(&mut self, a: NodeId, width: u32) -> Text {
         let bits = self.width(a);
-        let value = self.value(a).whole();
         if bits == 1 {
             return number(width, 0);
         }
+        let value = self.value(a).whole();
         let lane = width / bits;
         let function = Looped {
             key: format!("prefix_count_{bits}x{lane}"),
             width,
-            arguments: &[("value", bits)],
+            arguments: &[("@value", bits)],
             head: upwards(bits),
-            body: format!(
-                "begin $[{lane}*@i +: {lane}] = @below; @below = @below + {}; end",
-                widened("@value[@i]", lane)
-            ),
-            local: Some(("below", lane)),
+            body: vec![
+                format!("$[{lane}*@i +: {lane}] = @below;"),
+                format!("@below = @below + {};", widened("@value[@i]", lane)),
+            ],
+            local: Some(("@below", lane)),
         };
         self.call(function, &[value])
     }
@@ -111,6 +111,13 @@ impl ModuleWriter<'_> {
     pub(crate) fn lane_select(&mut self, vector: NodeId, index: NodeId, width: u32) -> Text {
         let (total, index_width) = (self.width(vector), self.width(index));
         let lanes = total / width;
+        if let Some(index) = self.constant(index) {
+            let lane = (0..lanes).find(|&lane| index.to_biguint() == lane.into());
+            return match lane {
+                Some(lane) => self.bits(vector, lane * width, width),
+                None => number(width, 0),
+            };
+        }
         let vector = self.value(vector).whole();
         let index = self.value(index);
         if lanes == 1 {
@@ -134,9 +141,9 @@ impl ModuleWriter<'_> {
         let function = Looped {
             key: format!("lane_select_{lanes}x{width}_{index_width}"),
             width,
-            arguments: &[("vector", total), ("index", index_width)],
+            arguments: &[("@vector", total), ("@index", index_width)],
             head: upwards(reachable),
-            body: format!("if (@index == {lane}) $ = @vector[{width}*@i +: {width}];"),
+            body: vec![format!("if (@index == {lane}) $ = @vector[{width}*@i +: {width}];")],
             local: None,
         };
         self.call(function, &[vector, index.whole()])
@@ -155,9 +162,9 @@ impl ModuleWriter<'_> {
         let function = Looped {
             key: format!("one_hot_select_{lanes}x{width}"),
             width,
-            arguments: &[("select", lanes), ("vector", lanes * width)],
+            arguments: &[("@select", lanes), ("@vector", lanes * width)],
             head: upwards(lanes),
-            body: format!("$ = $ | (@vector[{width}*@i +: {width}] & {{{width}{{@select[@i]}}}});"),
+            body: vec![format!("$ = $ | (@vector[{width}*@i +: {width}] & {{{width}{{@select[@i]}}}});")],
             local: None,
         };
         let select = self.value(select).whole();
@@ -175,23 +182,26 @@ impl ModuleWriter<'_> {
 
     fn define(&mut self, function: &Looped) -> String {
         let name = self.names.scope.fresh(&function.key);
-        let mut inside = format!("{} {}", function.head, function.body).replace('$', &name);
-        let counter = self.names.local("i");
+        let mut locals = vec![("@i", self.names.local("i"))];
         let mut declarations = Vec::new();
         let mut starts = vec![format!("{name} = {};", number(function.width, 0).whole())];
         for &(argument, width) in function.arguments {
-            let local = self.names.local(argument);
-            inside = inside.replace(&format!("@{argument}"), &local);
+            let local = self.names.local(argument.trim_start_matches('@'));
             declarations.push(format!("input {}{local};", range(width)));
+            locals.push((argument, local));
         }
         if let Some((variable, width)) = function.local {
-            let local = self.names.local(variable);
-            inside = inside.replace(&format!("@{variable}"), &local);
+            let local = self.names.local(variable.trim_start_matches('@'));
             declarations.push(format!("reg {}{local};", range(width)));
             starts.push(format!("{local} = {};", number(width, 0).whole()));
+            locals.push((variable, local));
         }
-        inside = inside.replace("@i", &counter);
-        declarations.push(format!("integer {counter};"));
+        declarations.push(format!("integer {};", locals[0].1));
+        // Longest first: `@i` is the start of `@index`.
+        locals.sort_by_key(|(placeholder, _)| std::cmp::Reverse(placeholder.len()));
+        let fill = |text: &String| {
+            locals.iter().fold(text.replace('$', &name), |text, (from, to)| text.replace(from, to))
+        };
 
         let code = &mut self.functions.code;
         code.line(&format!("function {}{name};", range(function.width)));
@@ -200,7 +210,11 @@ impl ModuleWriter<'_> {
         code.line("begin");
         code.indent();
         starts.iter().for_each(|line| code.line(line));
-        code.line(&inside);
+        code.line(&format!("{} begin", fill(&function.head)));
+        code.indent();
+        function.body.iter().for_each(|line| code.line(&fill(line)));
+        code.dedent();
+        code.line("end");
         code.dedent();
         code.line("end");
         code.dedent();

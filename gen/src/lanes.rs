@@ -52,7 +52,8 @@ impl ModuleWriter<'_> {
             op => unreachable!("{op:?} is not computed lane by lane"),
         };
         let target = element(name, width, width / lanes, &lane);
-        self.over_lanes(code, name, lanes, |_, code| {
+        let label = self.names.scope.fresh(&format!("{name}_lane"));
+        self.over_lanes(code, &label, lanes, |_, code| {
             code.line(&format!("assign {target} = {};", value.whole()))
         });
     }
@@ -61,13 +62,12 @@ impl ModuleWriter<'_> {
     pub(crate) fn over_lanes(
         &mut self,
         code: &mut Code,
-        stem: &str,
+        label: &str,
         lanes: u32,
         body: impl FnOnce(&mut Self, &mut Code),
     ) {
-        let label = self.names.scope.fresh(&format!("{stem}_lane"));
         let lane = self.names.local("lane");
-        self.over(code, &lane, &label, lanes, body);
+        self.over(code, &lane, label, lanes, body);
     }
 
     /// A named loop over rows around what `body` prints.

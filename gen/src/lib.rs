@@ -18,10 +18,12 @@ mod naming;
 mod operands;
 mod plan;
 mod registers;
+mod state;
 mod tables;
 mod usage;
 mod write;
 
+pub use state::{StateElement, StateSource, state_elements};
 pub use write::{WriteError, write};
 
 use warpfile_hdl::rtl::netlist::{ModuleId, Netlist};
@@ -68,6 +70,11 @@ pub fn emit(netlist: &Netlist) -> Files {
         modules,
         top,
     }
+}
+
+/// Whether the outermost module keeps state, and therefore has the ports `clk_i` and `rst_i`.
+pub fn is_sequential(netlist: &Netlist) -> bool {
+    module::sequential(netlist)[netlist.top.index()]
 }
 
 impl Files {

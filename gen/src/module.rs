@@ -16,22 +16,7 @@ use crate::usage::Usage;
 
 /// The text of a module's file. `sequential` tells of every module whether it has a clock.
 pub(crate) fn module_text(netlist: &Netlist, id: ModuleId, sequential: &[bool]) -> String {
-    let module = &netlist.modules[id.index()];
-    let mut names = Names::new(netlist, module);
-    let plan = plan(module, &mut names);
-    let mut writer = ModuleWriter {
-        netlist,
-        id,
-        module,
-        sequential,
-        plan,
-        names,
-        functions: Functions::default(),
-        section: Section::Hardware,
-        hardware: Usage::default(),
-        formal: Usage::default(),
-    };
-    writer.file()
+    ModuleWriter::new(netlist, id, sequential).file()
 }
 
 /// Of every module, whether it keeps state, and therefore has a clock and a reset.
@@ -59,6 +44,25 @@ pub(crate) struct ModuleWriter<'a> {
 }
 
 impl<'a> ModuleWriter<'a> {
+    /// Plans and names a module.
+    pub(crate) fn new(netlist: &'a Netlist, id: ModuleId, sequential: &'a [bool]) -> ModuleWriter<'a> {
+        let module = &netlist.modules[id.index()];
+        let mut names = Names::new(netlist, module);
+        let plan = plan(module, &mut names);
+        ModuleWriter {
+            netlist,
+            id,
+            module,
+            sequential,
+            plan,
+            names,
+            functions: Functions::default(),
+            section: Section::Hardware,
+            hardware: Usage::default(),
+            formal: Usage::default(),
+        }
+    }
+
     /// Watches a signal of the present section for bits that nothing reads.
     pub(crate) fn declare(&mut self, name: &str, width: u32) {
         self.usage().declare(name, width);
@@ -218,7 +222,7 @@ impl<'a> ModuleWriter<'a> {
     }
 
     /// What read ports show to the present section.
-    fn reads(&self) -> Vec<ReadOutput> {
+    pub(crate) fn reads(&self) -> Vec<ReadOutput> {
         let mut sections: BTreeMap<ReadOutput, Section> = BTreeMap::new();
         for (index, section) in self.plan.nodes.iter().enumerate() {
             if let Some(read) = self.read_output(NodeId(index as u32)) {
@@ -263,12 +267,12 @@ impl<'a> ModuleWriter<'a> {
         self.write_captured(code, &reads);
     }
 
-    fn registers(&self) -> Vec<RegisterId> {
+    pub(crate) fn registers(&self) -> Vec<RegisterId> {
         let all = (0..self.module.registers.len()).filter(|&i| self.plan.registers[i] == self.section);
         all.map(|i| RegisterId(i as u32)).collect()
     }
 
-    fn tables(&self) -> Vec<TableId> {
+    pub(crate) fn tables(&self) -> Vec<TableId> {
         let all = (0..self.module.tables.len()).filter(|&i| self.plan.tables[i] == self.section);
         all.map(|i| TableId(i as u32)).collect()
     }

@@ -67,6 +67,8 @@ pub(crate) struct Names {
 pub(crate) struct TableNames {
     /// Storage of each field, `rows_hash_q`.
     pub(crate) fields: Vec<String>,
+    /// Loop around each field's arrays if it has one a lane, `rows_value_lane`.
+    pub(crate) lanes: Vec<String>,
     /// Valid bits, `rows_valid_q`.
     pub(crate) valid: String,
     /// Valid bits of the next cycle, `rows_valid_d`.
@@ -133,6 +135,8 @@ impl TableNames {
     fn new(scope: &mut Scope, table: &Table) -> TableNames {
         let fields =
             table.fields.iter().map(|f| scope.fresh(&format!("{}_{}_q", table.name, f.name))).collect();
+        let lanes =
+            table.fields.iter().map(|f| scope.fresh(&format!("{}_{}_lane", table.name, f.name))).collect();
         let valid = scope.fresh(&format!("{}_valid_q", table.name));
         let valid_next = scope.fresh(&format!("{}_valid_d", table.name));
         let reads = table
@@ -148,7 +152,7 @@ impl TableNames {
             .collect();
         let matches =
             table.matches.iter().map(|m| scope.fresh(&format!("{}_{}_match", table.name, m.name))).collect();
-        TableNames { fields, valid, valid_next, reads, matches }
+        TableNames { fields, lanes, valid, valid_next, reads, matches }
     }
 }
 

@@ -18,7 +18,11 @@ impl ModuleWriter<'_> {
         let register = &self.module.registers[id.index()];
         let name = self.names.registers[id.index()].clone();
         let mut body = self.take(id, &name, register.next);
-        if let Some(enable) = register.enable {
+        if body.is_empty() {
+            // It never changes, which a tool should not take for a forgotten driver.
+            self.read(&name, 0, register.width);
+            body.push(Statement::Assign(format!("{name} <= {name};")));
+        } else if let Some(enable) = register.enable {
             body = vec![Statement::when(self.value(enable).whole(), body)];
         }
         if let Some(reset) = &register.reset {
@@ -42,12 +46,12 @@ impl ModuleWriter<'_> {
         if !self.plan.branches[next.index()] {
             return vec![Statement::Assign(format!("{name} <= {};", self.value(next).whole()))];
         }
-        let condition = self.value(condition);
         let then = self.take(id, name, then);
         let otherwise = self.take(id, name, otherwise);
         if then.is_empty() && otherwise.is_empty() {
             return Vec::new();
         }
+        let condition = self.value(condition);
         if then.is_empty() {
             return vec![Statement::when(Text::unary("!", condition).whole(), otherwise)];
         }

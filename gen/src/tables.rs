@@ -134,7 +134,7 @@ impl<'a> ModuleWriter<'a> {
         &self.module.tables[read.table.index()].reads[read.port as usize]
     }
 
-    fn is_clocked(&self, read: ReadOutput) -> bool {
+    pub(crate) fn is_clocked(&self, read: ReadOutput) -> bool {
         self.port(read).clocked
     }
 
@@ -148,7 +148,7 @@ impl<'a> ModuleWriter<'a> {
         }
     }
 
-    fn read_name(&self, read: ReadOutput) -> String {
+    pub(crate) fn read_name(&self, read: ReadOutput) -> String {
         let names = &self.names.tables[read.table.index()].reads[read.port as usize];
         match read.shown {
             Shown::Field(field) => names.fields[field as usize].clone(),
@@ -156,7 +156,7 @@ impl<'a> ModuleWriter<'a> {
         }
     }
 
-    fn read_width(&self, read: ReadOutput) -> u32 {
+    pub(crate) fn read_width(&self, read: ReadOutput) -> u32 {
         match read.shown {
             Shown::Field(field) => self.module.tables[read.table.index()].fields[field as usize].width,
             Shown::Valid => 1,
@@ -262,7 +262,8 @@ impl<'a> ModuleWriter<'a> {
             .copied()
             .filter(|r| r.table == id && r.shown == Shown::Field(field as u32))
             .collect();
-        self.over_lanes(code, &stem, lanes, |writer, code| {
+        let label = self.names.tables[id.index()].lanes[field].clone();
+        self.over_lanes(code, &label, lanes, |writer, code| {
             let lane = writer.names.local("lane");
             code.line(&format!("reg {}{name} [0:{}];", range(lane_width), table.depth - 1));
             let mut body = Vec::new();
@@ -379,7 +380,8 @@ impl<'a> ModuleWriter<'a> {
                 let mask = format!("{}_{port}_{}_mask", table.name, table.fields[field].name);
                 let mask = self.names.scope.fresh(&mask);
                 code.line(&format!("wire {}{mask};", range(width)));
-                self.over_lanes(code, &mask, lanes, |writer, code| {
+                let label = self.names.scope.fresh(&format!("{mask}_lane"));
+                self.over_lanes(code, &label, lanes, |writer, code| {
                     let lane = writer.names.local("lane");
                     let bit = writer.lane_of(node, lanes, &lane).whole();
                     let target = element(&mask, width, width / lanes, &lane);

@@ -1,6 +1,6 @@
 //! Every circuit by name, for those who choose circuits and parameters at run time.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::parts::{Fifo, RoundRobinArbiter};
 use crate::rtl::netlist::Netlist;
@@ -9,8 +9,10 @@ use crate::rtl::{Circuit, ElaborationErrors, elaborate};
 /// All circuits, in the order of the folders.
 pub fn library() -> Vec<CircuitEntry> {
     vec![
-        CircuitEntry::new(RoundRobinArbiter { requests: 4 }),
-        CircuitEntry::new(Fifo { depth: 8, width: 32 }),
+        CircuitEntry::new(RoundRobinArbiter { requests: 4 })
+            .odd([json!({"requests": 1}), json!({"requests": 5})]),
+        CircuitEntry::new(Fifo { depth: 8, width: 32 })
+            .odd([json!({"depth": 5, "width": 1}), json!({"depth": 1, "width": 65})]),
     ]
 }
 
@@ -24,6 +26,9 @@ pub struct CircuitEntry {
     pub parameters: &'static [(&'static str, &'static str)],
     /// Default parameters, a JSON object.
     pub defaults: Value,
+    /// Overrides at the corners (one row, a depth that is no power of two, one bit), at least two: every
+    /// circuit's Verilog is checked at its defaults and at these.
+    pub odd: Vec<Value>,
     elaborate: fn(Value) -> Result<Result<Netlist, ElaborationErrors>, serde_json::Error>,
 }
 
@@ -74,8 +79,14 @@ impl CircuitEntry {
             parameters: C::PARAMETERS,
             // A parameter struct serialises; were it not to, every use of the entry says so.
             defaults: serde_json::to_value(circuit).unwrap_or_default(),
+            odd: Vec::new(),
             elaborate: elaborate_value::<C>,
         }
+    }
+
+    /// The entry with overrides at the corners.
+    pub fn odd(self, odd: impl Into<Vec<Value>>) -> CircuitEntry {
+        CircuitEntry { odd: odd.into(), ..self }
     }
 
     /// The circuit with its defaults, except for the parameters that the object `overrides` gives.

@@ -1,3 +1,14 @@
 //! Testbenches of the circuits.
+//!
+//! [`lint`] runs Verilator, Icarus and Yosys over an exported circuit; [`icarus`] simulates it;
+//! [`lockstep`] drives a circuit, its reference model and, when asked, its Verilog with the same
+//! operations. [`miniature`] holds circuits that show what the construction core must express. The
+//! testbenches themselves are in `tests/`, which mirrors `hdl/`.
 
+pub mod icarus;
+pub mod lint;
+pub mod lockstep;
 pub mod miniature;
+mod tools;
+
+pub use tools::ToolError;

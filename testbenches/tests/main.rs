@@ -1,4 +1,7 @@
 //! One test binary; its modules mirror `hdl/`.
 
+mod cross_check;
+mod library;
 mod miniature;
 mod parts;
+mod random_netlist;

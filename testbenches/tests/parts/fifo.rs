@@ -1,39 +1,80 @@
+//! Reference: a `VecDeque`. Written from the contract of the queue, not from its circuit.
+
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use warpfile_engine::{Engine, Interpreter, Options};
+use warpfile_gen::emit;
 use warpfile_hdl::parts::Fifo;
 use warpfile_hdl::rtl::elaborate;
+use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
-    #[test]
-    fn words_leave_in_the_order_they_came(
-        depth in 1..7_usize,
-        cycles in prop::collection::vec((any::<bool>(), any::<bool>(), any::<u16>()), 1..100),
-    ) {
-        let netlist = elaborate(&Fifo { depth, width: 16 }).unwrap();
-        let mut engine = Interpreter::new(&netlist, &Options::checked()).unwrap();
-        let inputs = ["in_valid_i", "out_ready_i", "in_data_i"].map(|name| engine.input(name).unwrap());
-        let outputs = ["in_ready_o", "out_valid_o", "out_data_o", "count_o"].map(|name| engine.output(name).unwrap());
-        let mut held: VecDeque<u64> = VecDeque::new();
-        for (offer, take, data) in cycles {
-            let values = [u64::from(offer), u64::from(take), u64::from(data)];
-            for (port, value) in inputs.into_iter().zip(values) {
-                engine.set(port, value);
-            }
-            engine.step();
-            let [ready, valid, oldest, count] = outputs.map(|port| engine.get(port));
-            prop_assert_eq!(count, held.len() as u64);
-            prop_assert_eq!(ready == 1, held.len() < depth);
-            prop_assert_eq!((valid == 1).then_some(oldest), held.front().copied());
-            if take {
-                held.pop_front();
-            }
-            if offer && ready == 1 {
-                held.push_back(u64::from(data));
-            }
-            prop_assert_eq!(engine.violation(), None);
+#[derive(Clone)]
+struct Queue {
+    depth: usize,
+    words: VecDeque<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Cycle {
+    offered: Option<u32>,
+    taken: bool,
+}
+
+impl Reference for Queue {
+    type Operation = Cycle;
+
+    fn inputs(&self, cycle: &Cycle, inputs: &mut Pins) {
+        inputs.set("in_valid_i", u8::from(cycle.offered.is_some()));
+        inputs.set("in_data_i", cycle.offered.unwrap_or(0));
+        inputs.set("out_ready_i", u8::from(cycle.taken));
+    }
+
+    fn cycle(&mut self, cycle: &Cycle, outputs: &mut Pins) {
+        let has_room = self.words.len() < self.depth;
+        outputs.set("in_ready_o", u8::from(has_room));
+        outputs.set("count_o", self.words.len());
+        outputs.set("out_valid_o", u8::from(!self.words.is_empty()));
+        if let Some(&word) = self.words.front() {
+            outputs.set("out_data_o", word);
+        }
+        if cycle.taken {
+            self.words.pop_front();
+        }
+        if let (Some(word), true) = (cycle.offered, has_room) {
+            self.words.push_back(word);
         }
     }
+}
+
+fn traffic(cycles: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Cycle>> {
+    let cycle = (proptest::option::of(0u32..1 << 9), any::<bool>());
+    proptest::collection::vec(cycle.prop_map(|(offered, taken)| Cycle { offered, taken }), cycles)
+}
+
+fn check(depth: usize, how: Lockstep, cycles: &[Cycle]) -> Result<(), TestCaseError> {
+    let netlist = elaborate(&Fifo { depth, width: 9 }).unwrap();
+    let result = how.run(&netlist, &Queue { depth, words: VecDeque::new() }, cycles);
+    result.map_err(|difference| TestCaseError::fail(difference.to_string()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn words_leave_in_the_order_they_came(depth in 1usize..9, cycles in traffic(1..100)) {
+        check(depth, Lockstep::default(), &cycles)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 30, ..ProptestConfig::with_cases(4) })]
+    #[test]
+    fn the_verilog_does_the_same(depth in 1usize..6, cycles in traffic(50..100)) {
+        check(depth, Lockstep::with_verilog(), &cycles)?;
+    }
+}
+
+#[test]
+fn verilog() {
+    let files = emit(&elaborate(&Fifo { depth: 5, width: 8 }).unwrap());
+    insta::assert_snapshot!(files.modules[0].text);
 }

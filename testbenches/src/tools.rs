@@ -1,0 +1,73 @@
+//! Running the Verilog tools.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use thiserror::Error;
+use warpfile_gen::WriteError;
+
+/// A tool could not do its work.
+#[derive(Debug, Error)]
+pub enum ToolError {
+    /// The tool is not installed.
+    #[error("`{tool}` is not installed; `scripts/test` installs it, or: apt-get install {package}")]
+    Missing {
+        /// The command.
+        tool: String,
+        /// Debian's package.
+        package: &'static str,
+    },
+    /// The tool could not be started, or a folder for it could not be made.
+    #[error("cannot run `{tool}`: {source}")]
+    Start {
+        /// The command.
+        tool: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The tool ended with an error.
+    #[error("`{tool}` failed on `{circuit}`:\n{output}")]
+    Failed {
+        /// The command.
+        tool: String,
+        /// The outermost module.
+        circuit: String,
+        /// What it printed.
+        output: String,
+    },
+    /// The exported files could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// A file of a simulation could not be written.
+    #[error("cannot write {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Runs `tool` (of Debian's `package`) in `folder`.
+pub(crate) fn run(
+    tool: &str,
+    package: &'static str,
+    arguments: &[&str],
+    folder: &Path,
+) -> Result<Output, ToolError> {
+    Command::new(tool).args(arguments).current_dir(folder).output().map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => ToolError::Missing { tool: tool.into(), package },
+        _ => ToolError::Start { tool: tool.into(), source },
+    })
+}
+
+/// Everything a tool printed.
+pub(crate) fn printed(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// An empty folder that goes away by itself.
+pub(crate) fn scratch() -> Result<tempfile::TempDir, ToolError> {
+    tempfile::tempdir().map_err(|source| ToolError::Start { tool: "a temporary folder".into(), source })
+}
