@@ -3,7 +3,7 @@
 use warpfile_kernels::program::Operation;
 use warpfile_sim::sm::SimError;
 
-use crate::kernels::Kernel;
+use crate::kernels::{Kernel, Sequence};
 use crate::stand_ins::{Event, gebhart, picks, run_single_level, run_two_level, run_with_access};
 
 #[test]
@@ -45,7 +45,7 @@ fn a_barrier_wait_suspends_the_warp() {
     let mut config = gebhart();
     config.scheduler.active_warps = 1;
     let kernel = Kernel::new().op(Operation::Barrier, &[], &[]).alu(2, &[]).warps(1, 4);
-    let (report, events) = run_two_level(&config, 1, kernel).expect("runs");
+    let (report, events) = run_two_level(&config, 1, &mut Sequence::from(kernel)).expect("runs");
     assert_eq!(report.scheduler.barrier_suspensions, 3, "the last to arrive goes on");
     assert_eq!(events.iter().filter(|(_, event)| matches!(event, Event::Suspended(_))).count(), 3);
 }

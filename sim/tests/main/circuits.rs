@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, Signal, elaborate};
-use warpfile_kernels::program::Operation;
+use warpfile_kernels::program::{Launches, Operation};
 use warpfile_sim::config::SingleLevelPolicy;
 use warpfile_sim::sm::circuits::{RegisterFileCircuit, TableNames};
 use warpfile_sim::sm::design::{Design, ID_BITS, Unit};
@@ -164,6 +164,11 @@ impl Circuit for SmallRegisterFile {
 }
 
 fn run(kernel: Kernel, options: RunOptions<'_>) -> Result<RunReport, SimError> {
+    run_circuit(&mut Sequence::from(kernel), options)
+}
+
+/// Runs with a [`SmallRegisterFile`] and loose round-robin scheduling.
+pub fn run_circuit(launches: &mut dyn Launches, options: RunOptions<'_>) -> Result<RunReport, SimError> {
     let config = gebhart();
     let netlist = elaborate(&SmallRegisterFile { rows: 1024 }).expect("sound");
     let engine = Interpreter::new(&netlist, &Options::default()).expect("sound");
@@ -171,7 +176,7 @@ fn run(kernel: Kernel, options: RunOptions<'_>) -> Result<RunReport, SimError> {
     let storage = RegisterFileCircuit::new(engine, tables, 3).expect("the contract's ports");
     let scheduler = SingleLevel::new(SingleLevelPolicy::Lrr);
     let design = Design { storage: Box::new(storage), scheduler: Box::new(scheduler) };
-    run_design(&config, design, &mut Sequence::from(kernel), options)
+    run_design(&config, design, launches, options)
 }
 
 /// Every kind of instruction, divergence, several blocks.

@@ -11,3 +11,4 @@ mod oracle;
 mod residency;
 mod stand_ins;
 mod suspension;
+mod workloads;

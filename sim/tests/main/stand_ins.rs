@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use warpfile_kernels::program::{LANES, LaneValues, MAX_SOURCES, Program};
+use warpfile_kernels::program::{LANES, LaneValues, Launches, MAX_SOURCES, Program};
 use warpfile_sim::config::{Config, SingleLevelPolicy, preset};
 use warpfile_sim::sm::design::{
     Design, OperandStorage, SchedulerInputs, SchedulerOutputs, StorageInputs, StorageOutputs, WarpScheduler,
@@ -267,7 +267,7 @@ pub fn run_with_access(
 pub fn run_two_level(
     config: &Config,
     flush_cycles: u64,
-    kernel: impl Into<Sequence>,
+    launches: &mut dyn Launches,
 ) -> Result<(RunReport, Vec<(u64, Event)>), SimError> {
     let log = Log::default();
     let scheduler = TwoLevel {
@@ -279,7 +279,7 @@ pub fn run_two_level(
         log: Rc::clone(&log),
     };
     let design = Design { storage: storage(config, 4, flush_cycles, &log), scheduler: Box::new(scheduler) };
-    let report = run_design(config, design, &mut kernel.into(), RunOptions::default())?;
+    let report = run_design(config, design, launches, RunOptions::default())?;
     let events = log.borrow().clone();
     Ok((report, events))
 }

@@ -2,7 +2,7 @@
 
 use warpfile_sim::config::Config;
 
-use crate::kernels::Kernel;
+use crate::kernels::{Kernel, Sequence};
 use crate::stand_ins::{Event, gebhart, run_two_level};
 
 fn with_active(active_warps: u64) -> Config {
@@ -22,7 +22,8 @@ fn cycle_of(events: &[(u64, Event)], wanted: Event) -> u64 {
 
 #[test]
 fn a_marked_instruction_suspends_its_warp_once() {
-    let (report, events) = run_two_level(&with_active(2), 5, load_and_use().warps(1, 4)).expect("runs");
+    let (report, events) =
+        run_two_level(&with_active(2), 5, &mut Sequence::from(load_and_use().warps(1, 4))).expect("runs");
     assert_eq!(report.scheduler.suspensions, 4, "every warp once");
     assert_eq!(report.scheduler.activations, 8, "every warp at its start and after its load");
     assert_eq!(report.warp_instructions, 4 * 6);
@@ -34,7 +35,8 @@ fn a_marked_instruction_suspends_its_warp_once() {
 
 #[test]
 fn with_as_many_active_warps_as_warps_none_is_suspended() {
-    let (report, events) = run_two_level(&with_active(32), 5, load_and_use().warps(1, 4)).expect("runs");
+    let (report, events) =
+        run_two_level(&with_active(32), 5, &mut Sequence::from(load_and_use().warps(1, 4))).expect("runs");
     assert_eq!(report.scheduler.suspensions, 0);
     let kept = |event: &Event| !matches!(event, Event::Flushed { discard: false, .. });
     assert!(events.iter().all(|(_, event)| kept(event)), "{events:?}");
@@ -43,7 +45,9 @@ fn with_as_many_active_warps_as_warps_none_is_suspended() {
 #[test]
 fn a_slot_is_reused_only_after_its_flush() {
     let flush_cycles = 50;
-    let (_, events) = run_two_level(&with_active(1), flush_cycles, load_and_use().warps(1, 2)).expect("runs");
+    let (_, events) =
+        run_two_level(&with_active(1), flush_cycles, &mut Sequence::from(load_and_use().warps(1, 2)))
+            .expect("runs");
     let suspended = cycle_of(&events, Event::Suspended(0));
     let flushed = cycle_of(&events, Event::Flushed { slot: 0, discard: false });
     let next = cycle_of(&events, Event::Activated(1));
@@ -54,7 +58,9 @@ fn a_slot_is_reused_only_after_its_flush() {
 
 #[test]
 fn the_end_of_a_warp_discards_its_slot() {
-    let (_, events) = run_two_level(&with_active(1), 5, Kernel::new().alu(0, &[]).exit()).expect("runs");
+    let (_, events) =
+        run_two_level(&with_active(1), 5, &mut Sequence::from(Kernel::new().alu(0, &[]).exit()))
+            .expect("runs");
     let retired = cycle_of(&events, Event::Retired(0));
     assert_eq!(cycle_of(&events, Event::Flushed { slot: 0, discard: true }), retired + 1);
 }
@@ -62,7 +68,8 @@ fn the_end_of_a_warp_discards_its_slot() {
 #[test]
 fn a_short_result_that_lands_after_suspension_bypasses_the_cache() {
     // R2 is computed just before the marked instruction suspends the warp.
-    let (report, events) = run_two_level(&with_active(2), 5, load_and_use()).expect("runs");
+    let (report, events) =
+        run_two_level(&with_active(2), 5, &mut Sequence::from(load_and_use())).expect("runs");
     assert_eq!(report.scheduler.results_after_suspension, 1);
     let suspended = cycle_of(&events, Event::Suspended(0));
     let late: Vec<_> = events
@@ -79,7 +86,9 @@ fn a_short_result_that_lands_after_suspension_bypasses_the_cache() {
 #[test]
 fn a_fill_names_the_slot_only_while_the_warp_holds_it() {
     let fill_slot = |active, flush_cycles| {
-        let (_, events) = run_two_level(&with_active(active), flush_cycles, load_and_use()).expect("runs");
+        let (_, events) =
+            run_two_level(&with_active(active), flush_cycles, &mut Sequence::from(load_and_use()))
+                .expect("runs");
         events.into_iter().find_map(|(_, event)| match event {
             Event::Fill { slot, .. } => Some(slot),
             _ => None,
@@ -99,7 +108,7 @@ fn a_value_that_is_ready_suspends_only_if_asked_to() {
     let suspensions = |suspend_when_ready| {
         let mut config = with_active(2);
         config.scheduler.suspend_when_ready = suspend_when_ready;
-        run_two_level(&config, 5, far()).expect("runs").0.scheduler.suspensions
+        run_two_level(&config, 5, &mut Sequence::from(far())).expect("runs").0.scheduler.suspensions
     };
     assert_eq!((suspensions(true), suspensions(false)), (1, 0));
 }
@@ -110,7 +119,9 @@ fn few_active_warps_run_every_kernel_to_its_end() {
         kernel.alu(0, &[]).load(1, 0).alu(2, &[0]).alu(3, &[1]).marked().alu(4, &[3])
     });
     for active in [1, 3, 8] {
-        let (report, _) = run_two_level(&with_active(active), 7, kernel.clone().warps(9, 5)).expect("runs");
+        let (report, _) =
+            run_two_level(&with_active(active), 7, &mut Sequence::from(kernel.clone().warps(9, 5)))
+                .expect("runs");
         assert_eq!(report.warp_instructions, 9 * 5 * 20);
         assert_eq!(report.scheduler.suspensions, 9 * 5 * 4);
     }

@@ -1,0 +1,50 @@
+//! Real kernels through the harness: every operand is checked, and the results are those of the references.
+
+use warpfile_kernels::program::Launches;
+use warpfile_kernels::workloads;
+use warpfile_sim::sm::{RunOptions, RunReport, SimError};
+
+use crate::circuits::run_circuit;
+use crate::stand_ins::{gebhart, run_two_level};
+
+/// Runs every workload at its test size and checks what it computed.
+fn run_all(mut run: impl FnMut(&mut dyn Launches) -> Result<RunReport, SimError>) -> Vec<RunReport> {
+    workloads::list()
+        .iter()
+        .map(|workload| {
+            let name = workload.name;
+            let mut open = workload.open("tiny").unwrap_or_else(|error| panic!("{name}: {error}"));
+            let report = run(&mut open).unwrap_or_else(|error| panic!("{name}: {error}"));
+            open.check_results().unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(report.operands_checked > report.warp_instructions / 2, "{name}");
+            report
+        })
+        .collect()
+}
+
+#[test]
+fn every_workload_runs_with_a_register_file_circuit() {
+    for report in run_all(|launches| run_circuit(launches, RunOptions::default())) {
+        assert_eq!(report.registers.mrf, report.registers.operands);
+    }
+}
+
+#[test]
+fn every_workload_runs_with_four_active_warps() {
+    let mut config = gebhart();
+    config.scheduler.active_warps = 4;
+    let reports = run_all(|launches| run_two_level(&config, 6, launches).map(|(report, _)| report));
+    assert!(reports.iter().all(|report| report.scheduler.suspensions > 0));
+}
+
+#[test]
+fn what_a_kernel_reads_and_writes_does_not_depend_on_the_scheduler() {
+    let config = gebhart();
+    let circuit = run_all(|launches| run_circuit(launches, RunOptions::default()));
+    let two_level = run_all(|launches| run_two_level(&config, 6, launches).map(|(report, _)| report));
+    for (a, b) in circuit.iter().zip(&two_level) {
+        assert_eq!(a.registers.operands, b.registers.operands);
+        assert_eq!(a.operands_checked, b.operands_checked);
+        assert_eq!(a.warp_instructions, b.warp_instructions);
+    }
+}
