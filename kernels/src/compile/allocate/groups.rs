@@ -40,8 +40,8 @@ impl Groups {
         let mut groups = Groups { groups: Vec::new(), place: vec![None; mentioned.len()] };
         let mut register = 0;
         while register < mentioned.len() {
-            let is_pair =
-                register < code.first_temporary as usize && mentioned[register] && mentioned[register + 1];
+            let is_low_word = register < code.first_temporary as usize && register.is_multiple_of(2);
+            let is_pair = is_low_word && mentioned[register] && mentioned[register + 1];
             let size = if is_pair { 2 } else { 1 };
             if mentioned[register] {
                 let members = (0..size).map(|slot| (VReg((register + slot) as u32), slot)).collect();
