@@ -1,7 +1,9 @@
 //! Integration tests of the kernels crate.
 
+mod execution;
 mod host_buffers;
 mod launch_files;
 mod open_workloads;
 mod ptx_parsing;
+mod semantics;
 mod workloads;

@@ -330,3 +330,103 @@ fn shift_right_sticky(value: u128, by: u32) -> u128 {
         value >> by | u128::from(value & ((1 << by) - 1) != 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Bit patterns with more special exponents than chance gives.
+    fn bits() -> impl Strategy<Value = u64> {
+        let near =
+            prop::sample::select(vec![0_u64, 1, 0x7ff << 52, 0x3ff << 52, 0x3fe << 52, 0x001 << 52, 1 << 63]);
+        prop_oneof![any::<u64>(), near.clone(), (near, any::<u64>()).prop_map(|(base, low)| base ^ (low % 8))]
+    }
+
+    fn single_bits() -> impl Strategy<Value = u64> {
+        let near =
+            prop::sample::select(vec![0_u64, 1, 0xff << 23, 0x7f << 23, 0x7e << 23, 0x01 << 23, 1 << 31]);
+        let any = any::<u32>().prop_map(u64::from);
+        prop_oneof![any.clone(), near.clone(), (near, any).prop_map(|(base, low)| base ^ (low % 8))]
+    }
+
+    fn of_double(value: f64) -> u64 {
+        if value.is_nan() { DOUBLE.canonical_nan() } else { value.to_bits() }
+    }
+
+    fn of_single(value: f32) -> u64 {
+        if value.is_nan() { SINGLE.canonical_nan() } else { u64::from(value.to_bits()) }
+    }
+
+    const NEAREST: Rounding = Rounding::Nearest;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+
+        #[test]
+        fn to_nearest_it_is_the_hosts_double_precision(a in bits(), b in bits(), c in bits()) {
+            let (x, y, z) = (f64::from_bits(a), f64::from_bits(b), f64::from_bits(c));
+            prop_assert_eq!(add(DOUBLE, NEAREST, a, b), of_double(x + y));
+            prop_assert_eq!(sub(DOUBLE, NEAREST, a, b), of_double(x - y));
+            prop_assert_eq!(mul(DOUBLE, NEAREST, a, b), of_double(x * y));
+            prop_assert_eq!(div(DOUBLE, NEAREST, a, b), of_double(x / y));
+            prop_assert_eq!(sqrt(DOUBLE, NEAREST, a), of_double(x.sqrt()));
+            prop_assert_eq!(fma(DOUBLE, NEAREST, a, b, c), of_double(x.mul_add(y, z)));
+            prop_assert_eq!(convert(DOUBLE, SINGLE, NEAREST, a), of_single(x as f32));
+            prop_assert_eq!(from_integer(DOUBLE, NEAREST, i128::from(a as i64)), of_double(a as i64 as f64));
+        }
+
+        #[test]
+        fn to_nearest_it_is_the_hosts_single_precision(a in single_bits(), b in single_bits(), c in single_bits()) {
+            let value = |bits: u64| f32::from_bits(bits as u32);
+            let (x, y, z) = (value(a), value(b), value(c));
+            prop_assert_eq!(add(SINGLE, NEAREST, a, b), of_single(x + y));
+            prop_assert_eq!(mul(SINGLE, NEAREST, a, b), of_single(x * y));
+            prop_assert_eq!(div(SINGLE, NEAREST, a, b), of_single(x / y));
+            prop_assert_eq!(sqrt(SINGLE, NEAREST, a), of_single(x.sqrt()));
+            prop_assert_eq!(fma(SINGLE, NEAREST, a, b, c), of_single(x.mul_add(y, z)));
+            prop_assert_eq!(convert(SINGLE, DOUBLE, NEAREST, a), of_double(f64::from(x)));
+        }
+
+        #[test]
+        fn directed_results_enclose_the_exact_one(a in single_bits(), b in single_bits(), which in 0..4) {
+            // Products and sums of single precision in double precision are exact, or rounded far below.
+            let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
+            prop_assume!(x.is_finite() && y.is_finite());
+            let operation = [add, sub, mul, div][which as usize];
+            let to = |rounding| f64::from(f32::from_bits(operation(SINGLE, rounding, a, b) as u32));
+            let (x, y) = (f64::from(x), f64::from(y));
+            let exact = [x + y, x - y, x * y, x / y][which as usize];
+            prop_assume!(exact.is_finite());
+            let (down, up, zero, nearest) =
+                (to(Rounding::Down), to(Rounding::Up), to(Rounding::Zero), to(Rounding::Nearest));
+            prop_assert!(down <= exact && exact <= up);
+            prop_assert_eq!(zero, if exact < 0.0 { up } else { down });
+            prop_assert!(nearest == down || nearest == up);
+            if down.is_finite() && up.is_finite() {
+                prop_assert!(down == up || (down as f32).next_up() == up as f32);
+            }
+        }
+    }
+
+    #[test]
+    fn half_precision_rounds_overflows_and_underflows() {
+        let half = |value: f64| convert(DOUBLE, HALF, NEAREST, value.to_bits());
+        assert_eq!(half(1.0), 0x3c00);
+        assert_eq!(half(65504.0), 0x7bff);
+        assert_eq!(half(65519.9), 0x7bff);
+        assert_eq!(half(65520.0), 0x7c00);
+        assert_eq!(half(2.0_f64.powi(-24)), 0x0001);
+        assert_eq!(half(2.0_f64.powi(-25)), 0x0000);
+        assert_eq!(half(-0.0), 0x8000);
+        assert_eq!(convert(HALF, SINGLE, NEAREST, 0x3555), u64::from(0.333_251_95_f32.to_bits()));
+    }
+
+    #[test]
+    fn the_sign_of_an_exact_zero_depends_on_the_direction() {
+        let one = 1.0_f64.to_bits();
+        assert_eq!(sub(DOUBLE, Rounding::Nearest, one, one), 0);
+        assert_eq!(sub(DOUBLE, Rounding::Down, one, one), (-0.0_f64).to_bits());
+    }
+}
