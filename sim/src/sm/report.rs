@@ -71,7 +71,7 @@ pub struct Accesses {
 pub struct Stalls {
     /// The operand storage had not taken the instruction picked before.
     pub issue_blocked: u64,
-    /// Some warp could issue, but the scheduler had it in no active slot.
+    /// Some warp could issue, or could once it is active again, but had no active slot.
     pub ready_warp_inactive: u64,
     /// Some warp waited for the result of a short operation.
     pub short_latency: u64,

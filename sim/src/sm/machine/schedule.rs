@@ -52,7 +52,7 @@ impl Machine<'_, '_> {
                 State::Branching => waiting.branch |= bit,
                 State::AtBarrier { arrived } => {
                     waiting.barrier |= bit;
-                    if arrived && suspends {
+                    if arrived && suspends && warp.slot.is_some() {
                         inputs.suspend |= bit;
                     }
                 }
@@ -67,7 +67,7 @@ impl Machine<'_, '_> {
                         Hazard::Short => waiting.short |= bit,
                         Hazard::Long => waiting.long |= bit,
                     }
-                    if suspend {
+                    if suspend && warp.slot.is_some() {
                         inputs.suspend |= bit;
                     }
                     if hazard != Hazard::Long {
@@ -201,7 +201,7 @@ impl Machine<'_, '_> {
             &mut stalls.branch
         } else if waiting.long != 0 {
             &mut stalls.long_latency
-        } else if inputs.suspend & !waiting.barrier != 0 {
+        } else if inputs.eligible != 0 {
             &mut stalls.ready_warp_inactive
         } else if waiting.barrier != 0 {
             &mut stalls.barrier
