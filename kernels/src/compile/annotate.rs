@@ -5,7 +5,7 @@
 
 use super::dominators::{Dominators, Postdominators};
 use super::function::Function;
-use super::liveness::{Liveness, last_reads, soft_definitions};
+use super::liveness::{Liveness, last_reads, maybe_written, soft_definitions, written_after_each};
 use super::suspension::{idle, suspends};
 use crate::program::Program;
 
@@ -16,7 +16,9 @@ use crate::program::Program;
 /// be in the order of the program's sources and results.
 pub fn annotate(program: &mut Program, values: &Function, registers: &Function) {
     let marks = suspends(registers);
-    let last = last_reads(values, &Liveness::per_thread(values));
+    let threads = Liveness::per_thread(values);
+    let last = last_reads(values, &threads);
+    let holds_other = holds_another_value(values, registers, &threads);
     let idle = idle(values, &marks);
     let soft = soft_definitions(
         registers,
@@ -27,12 +29,58 @@ pub fn annotate(program: &mut Program, values: &Function, registers: &Function) 
     for (position, instruction) in program.instructions.iter_mut().enumerate() {
         instruction.suspends = marks[position];
         for (operand, source) in instruction.sources.iter_mut().enumerate() {
-            source.last_read = last[position][operand];
-            source.idle_until_suspension = idle.uses[position][operand];
+            let holds_other = holds_other[position][operand];
+            source.last_read = last[position][operand] && !holds_other;
+            source.idle_until_suspension = idle.uses[position][operand] && !holds_other;
         }
         for (operand, result) in instruction.results.iter_mut().enumerate() {
             result.soft = soft[position][operand];
             result.idle_until_suspension = idle.definitions[position][operand];
         }
     }
+}
+
+/// For each use of each instruction: after it, the register holds another value that is still to be read.
+///
+/// That happens where code reads a value that no path has written: it may be given any register, even one in
+/// use.
+fn holds_another_value(values: &Function, registers: &Function, threads: &Liveness) -> Vec<Vec<bool>> {
+    let register_of = register_of_values(values, registers);
+    let written = maybe_written(values);
+    let mut holds = vec![Vec::new(); values.instructions.len()];
+    for block in values.cfg.block_ids() {
+        let start = values.cfg.block(block).instructions.start;
+        let written_after = written_after_each(values, block, &written[block.index()]);
+        threads.each_backward(values, block, |position, access, live| {
+            let mut held = live.clone();
+            held.intersect_with(&written_after[position - start]);
+            holds[position] = access
+                .uses
+                .iter()
+                .zip(&registers.instructions[position].uses)
+                .map(|(&value, &register)| {
+                    held.iter().any(|other| {
+                        other != value as usize
+                            && register_of[other] == Some(register)
+                            && !access.defines(other as u32)
+                    })
+                })
+                .collect();
+        });
+    }
+    holds
+}
+
+/// The register each value is held in.
+fn register_of_values(values: &Function, registers: &Function) -> Vec<Option<u32>> {
+    let mut register_of = vec![None; values.registers];
+    for (value, register) in values.instructions.iter().zip(&registers.instructions) {
+        for (&value, &register) in value.uses.iter().zip(&register.uses) {
+            register_of[value as usize] = Some(register);
+        }
+        for (value, register) in value.definitions.iter().zip(&register.definitions) {
+            register_of[value.register as usize] = Some(register.register);
+        }
+    }
+    register_of
 }

@@ -99,6 +99,40 @@ impl Liveness {
     }
 }
 
+/// Registers that may have been written before each block.
+pub fn maybe_written(function: &Function) -> Vec<BitSet> {
+    let blocks = function.cfg.blocks();
+    let mut written_in = vec![BitSet::new(function.registers); blocks.len()];
+    let mut work: Vec<Block> = function.cfg.block_ids().rev().collect();
+    while let Some(block) = work.pop() {
+        let mut written = written_in[block.index()].clone();
+        for position in blocks[block.index()].instructions.clone() {
+            for definition in &function.instructions[position].definitions {
+                written.insert(definition.register as usize);
+            }
+        }
+        for &successor in &blocks[block.index()].successors {
+            if written_in[successor.index()].union_with(&written) {
+                work.push(successor);
+            }
+        }
+    }
+    written_in
+}
+
+/// Registers that may have been written after each instruction of a block, given those before it.
+pub fn written_after_each(function: &Function, block: Block, written_in: &BitSet) -> Vec<BitSet> {
+    let mut written = written_in.clone();
+    let mut after = Vec::new();
+    for position in function.cfg.block(block).instructions.clone() {
+        for definition in &function.instructions[position].definitions {
+            written.insert(definition.register as usize);
+        }
+        after.push(written.clone());
+    }
+    after
+}
+
 /// For each use of each instruction: no executing lane reads the value again (RFC §3.1).
 ///
 /// Lanes that execute the instruction and overwrite the register with it do not read it again either, guard or

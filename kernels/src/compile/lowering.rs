@@ -36,6 +36,10 @@ pub struct Lowered {
 ///
 /// A virtual register is 64 bits wide here, narrower types zero-extended, whatever type the instruction reads it
 /// as; word 0 is the low one.
+///
+/// A register that PTX reads without ever having written it is undefined, and so is whatever is computed from it
+/// (loaded values apart): a copy of it may have been removed, so the machine register may hold anything. Such
+/// sources are not to be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A word of a virtual register, before the PTX instruction.

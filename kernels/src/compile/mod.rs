@@ -37,9 +37,9 @@ pub struct Compiled {
     pub program: Program,
     /// How they relate to the PTX.
     pub lowering: Lowering,
-    /// For each PTX instruction that is a branch (or a guarded exit): where lanes that go different ways
-    /// reconverge, the first instruction of the immediate postdominator. `None` for other instructions, and
-    /// where they meet only at the end of the kernel.
+    /// For each PTX instruction that is a branch or exit: where lanes that go different ways reconverge, the
+    /// first instruction of the immediate postdominator. `None` for other instructions, and where they meet only
+    /// at the end of the kernel.
     pub reconvergence: Vec<Option<InstIndex>>,
     /// For each PTX instruction: a branch or guarded exit at which lanes may part.
     pub may_diverge: Vec<bool>,
@@ -170,8 +170,12 @@ fn known_kernels(module: &Module) -> String {
 
 fn reconvergence(kernel: &Kernel, cfg: &cfg::Cfg, postdominators: &Postdominators) -> Vec<Option<InstIndex>> {
     let mut table = vec![None; kernel.instructions.len()];
-    for block in cfg.block_ids().filter(|&block| cfg.branches(block)) {
-        table[cfg.last_instruction(block)] =
+    for block in cfg.block_ids() {
+        let last = cfg.last_instruction(block);
+        if !divergence::is_control(&kernel.instructions[last].op) {
+            continue;
+        }
+        table[last] =
             postdominators.immediate(block).map(|meet| InstIndex(cfg.block(meet).instructions.start as u32));
     }
     table

@@ -91,8 +91,13 @@ impl Placement {
         for (mut op, instruction) in code.ops.into_iter().zip(self.instructions) {
             match instruction {
                 Some(instruction) => {
-                    let mut operands = operands(&op, allocation).into_iter().enumerate();
-                    op.sources.retain(|_| operands.next().is_some_and(|(at, operand)| at == operand));
+                    let mut operands = operands(&op, allocation).into_iter();
+                    let mut listed = 0;
+                    op.sources.retain(|_| {
+                        let is_new = operands.next() == Some(listed);
+                        listed += usize::from(is_new);
+                        is_new
+                    });
                     instructions.push(Instruction { pc: 8 * kept.len() as u32, ..instruction });
                     kept.push(op);
                 }
@@ -151,7 +156,10 @@ fn place(
     }
     let mut sources: Vec<Source> = Vec::with_capacity(op.sources.len());
     for &(source, _) in &op.sources {
-        sources.push(Source { register: register(source), last_read: false, idle_until_suspension: false });
+        let register = register(source);
+        if !sources.iter().any(|listed| listed.register == register) {
+            sources.push(Source { register, last_read: false, idle_until_suspension: false });
+        }
     }
     let results = op.results.iter().map(|&(result, _)| ResultRegister {
         register: register(result),

@@ -5,14 +5,17 @@
 
 use super::bitset::BitSet;
 use super::cfg::Block;
+use super::dominators::Postdominators;
 use super::function::{Access, Function};
 
 /// For each instruction whether it suspends its warp: on some path to it, a long-latency result that it reads or
 /// overwrites may still be under way.
 ///
-/// Behind a marked instruction the results it waited for have arrived; others may still be under way.
+/// Behind a marked instruction the results it waited for have arrived; others may still be under way. Where lanes
+/// part, one side runs after the other: what the first leaves under way, the second may have to wait for.
 pub fn suspends(function: &Function) -> Vec<bool> {
     let blocks = function.cfg.blocks();
+    let next_sides = next_sides(function);
     let mut pending_in = vec![BitSet::new(function.registers); blocks.len()];
     let mut work: Vec<Block> = function.cfg.block_ids().rev().collect();
     while let Some(block) = work.pop() {
@@ -20,7 +23,7 @@ pub fn suspends(function: &Function) -> Vec<bool> {
         for instruction in blocks[block.index()].instructions.clone() {
             step_pending(&function.instructions[instruction], &mut pending);
         }
-        for successor in &blocks[block.index()].successors {
+        for successor in blocks[block.index()].successors.iter().chain(&next_sides[block.index()]) {
             if pending_in[successor.index()].union_with(&pending) {
                 work.push(*successor);
             }
@@ -33,6 +36,30 @@ pub fn suspends(function: &Function) -> Vec<bool> {
         }
     }
     marks
+}
+
+/// For each block at which one side of a divergent branch ends: the successors of the branch, one of which may
+/// run next.
+fn next_sides(function: &Function) -> Vec<Vec<Block>> {
+    let cfg = &function.cfg;
+    let postdominators = Postdominators::new(cfg);
+    let mut next = vec![Vec::new(); cfg.blocks().len()];
+    for branch in cfg.block_ids() {
+        let successors = &cfg.block(branch).successors;
+        if !function.instructions[cfg.last_instruction(branch)].may_diverge || successors.len() < 2 {
+            continue;
+        }
+        let meet = postdominators.immediate(branch);
+        let region = cfg.reachable_before(successors, meet);
+        let ends = |block: Block| {
+            let block = cfg.block(block);
+            block.exits || block.successors.iter().any(|&successor| Some(successor) == meet)
+        };
+        for block in cfg.block_ids().filter(|&block| region[block.index()] && ends(block)) {
+            next[block.index()].extend(successors.iter().filter(|&&successor| Some(successor) != meet));
+        }
+    }
+    next
 }
 
 /// Updates the results that may be under way; whether the instruction waits for one of them.
@@ -170,6 +197,27 @@ mod tests {
             registers: 3,
         };
         assert_eq!(suspends(&function), [true, false, false]);
+    }
+
+    #[test]
+    fn one_side_of_a_branch_waits_for_what_the_other_left_under_way() {
+        let side = |target| Flow::To { targets: vec![target], exits: false };
+        let flow =
+            [Flow::To { targets: vec![1, 3], exits: false }, Flow::Next, side(4), Flow::Next, Flow::Next];
+        let mut function = Function {
+            cfg: Cfg::new(&flow).unwrap(),
+            instructions: vec![
+                access(&[], &[]),
+                load(0, 1),
+                access(&[], &[]),
+                access(&[1], &[2]),
+                access(&[], &[]),
+            ],
+            registers: 3,
+        };
+        assert!(!suspends(&function)[3], "a uniform branch runs one side only");
+        function.instructions[0].may_diverge = true;
+        assert!(suspends(&function)[3]);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct Allocation {
 
 /// A kernel that needs more registers than an instruction can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("needs {needed} registers a thread; at most {limit} are supported")]
+#[error("needs at least {needed} registers a thread; at most {limit} are supported")]
 pub struct TooManyRegisters {
     /// Registers needed.
     pub needed: usize,
@@ -37,15 +37,15 @@ pub struct TooManyRegisters {
     pub limit: usize,
 }
 
-/// Registers that an allocation may use.
-pub const REGISTER_LIMIT: usize = 4096;
+/// Registers that an allocation may use: the rows of a 128 KB register file, which one warp would fill alone.
+pub const REGISTER_LIMIT: usize = 1024;
 
 /// Allocates registers; `function` describes the code over its virtual registers.
 ///
 /// # Errors
 /// More than [`REGISTER_LIMIT`] registers are needed.
 pub fn allocate(code: &MachineCode, function: &Function) -> Result<Allocation, TooManyRegisters> {
-    let interference = Interference::new(code, function);
+    let interference = Interference::new(code, function, REGISTER_LIMIT)?;
     let mut groups = Groups::of_values(code);
     groups.add_vectors(code, &interference);
     groups.coalesce_copies(code, function, &interference);

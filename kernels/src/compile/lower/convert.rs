@@ -73,8 +73,9 @@ pub fn convert(emitter: &mut Emitter, to: Type, from: Type) {
     if register.words() < 2 {
         return;
     }
-    // Between integers the high word is the sign of the low one.
-    let inputs = if integers && from.words() == 1 { vec![emitter.result_input(0, 0)] } else { source };
+    // A narrow integer is extended to the low word first; the high word is that one's sign. (A 32-bit low word is
+    // a copy of the source, made last.)
+    let inputs = if integers && from.bits() < 32 { vec![emitter.result_input(0, 0)] } else { source };
     let output = emitter.result(0, 1);
     emitter.emit(unit, ".hi", &inputs, &[output], Predicates::default());
 }

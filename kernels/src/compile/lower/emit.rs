@@ -4,7 +4,7 @@ use crate::compile::lowering::{Temporary, Value};
 use crate::compile::optimise::resolve::{Resolved, VReg, Word};
 use crate::compile::optimise::webs::{Web, Webs};
 use crate::program::{MAX_SOURCES, Operation};
-use crate::ptx::ir::{Guard, InstIndex, Instruction, Kernel, Operand, Reg, Type};
+use crate::ptx::ir::{Guard, InstIndex, Instruction, Kernel, Op, Operand, Reg, Type};
 
 /// A one-bit virtual register: a predicate web, or a carry within an expansion (numbered after the webs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -279,7 +279,8 @@ impl<'a> Emitter<'a> {
 
     /// Emits a copy, or the move of a constant into a register.
     pub fn copy(&mut self, input: Input, output: Output) {
-        self.emit(Operation::Alu, ":mov", &[input], &[output], Predicates::default());
+        let suffix = if matches!(self.instruction.op, Op::Mov { .. }) { "" } else { ":mov" };
+        self.emit(Operation::Alu, suffix, &[input], &[output], Predicates::default());
         if let (Some(op), Word::Register(_)) = (self.ops.last_mut(), input.word) {
             op.copy = true;
         }

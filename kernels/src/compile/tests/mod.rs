@@ -1,0 +1,146 @@
+//! Whole compilations.
+
+mod random;
+mod warp;
+
+use super::*;
+use crate::ptx;
+
+fn workload_files() -> Vec<std::path::PathBuf> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("workloads");
+    let mut files: Vec<_> = std::fs::read_dir(root)
+        .unwrap()
+        .flat_map(|entry| std::fs::read_dir(entry.unwrap().path()).into_iter().flatten())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "ptx"))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_workload_is_allocated_correctly_and_close_to_the_minimum() {
+    for file in workload_files() {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let module = ptx::parse(&file.display().to_string(), &text).unwrap();
+        for kernel in &module.kernels {
+            let compiled =
+                compile(&module, &kernel.name, &CompileOptions { check_allocation: true }).unwrap();
+            let Statistics { registers, max_live, .. } = compiled.statistics;
+            assert!(registers >= max_live, "{}: {registers} registers, {max_live} values live", kernel.name);
+            assert!(
+                registers <= max_live + 2,
+                "{}: {registers} registers, {max_live} values live",
+                kernel.name
+            );
+        }
+    }
+}
+
+fn compiled(body: &str) -> Compiled {
+    let text = format!(
+        ".version 6.0\n.target sm_60\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n)\n{{\n\
+         .reg .pred %p<5>;\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n.reg .f32 %f<9>;\n.reg .f64 %g<9>;\n{body}\nret;\n}}\n"
+    );
+    let module = ptx::parse("test.ptx", &text).unwrap();
+    compile(&module, "k", &CompileOptions { check_allocation: true }).unwrap()
+}
+
+/// Names of the machine instructions, the final exit left out.
+fn names(body: &str) -> Vec<String> {
+    let program = compiled(body).program;
+    let (last, rest) = program.instructions.split_last().unwrap();
+    assert_eq!(last.operation, crate::program::Operation::Exit);
+    rest.iter().map(|instruction| instruction.text.clone()).collect()
+}
+
+#[test]
+fn parameters_conversions_and_copies_need_no_instruction() {
+    let body = "ld.param.u64 %d0, [p];\ncvta.to.global.u64 %d1, %d0;\nld.param.u32 %r0, [n];\n\
+                mov.u32 %r1, %tid.x;\nmov.u32 %r2, %r1;\nadd.s32 %r3, %r2, %r0;\ncvt.u64.u32 %d2, %r3;\n\
+                add.s64 %d3, %d1, %d2;\nst.global.u32 [%d3], %r1;";
+    let names = names(body);
+    assert_eq!(names, ["mov.u32", "add.s32", "add.s64.lo", "add.s64.hi", "st.global.u32"]);
+    let high = &compiled(body).program.instructions[3];
+    assert!(high.sources.is_empty(), "the high words are a parameter's and 0; only the carry is read");
+}
+
+#[test]
+fn a_special_register_is_read_once() {
+    let body = "mov.u32 %r0, %tid.x;\nmov.u32 %r1, %tid.x;\nadd.u32 %r2, %r0, %r1;\nst.shared.u32 [0], %r2;";
+    assert_eq!(names(body), ["mov.u32", "add.u32", "st.shared.u32"]);
+}
+
+#[test]
+fn code_whose_result_nobody_reads_is_removed() {
+    let body =
+        "mov.u32 %r0, %tid.x;\nadd.u32 %r2, %r0, 1;\nmul.lo.u32 %r3, %r2, %r2;\nst.shared.u32 [0], %r0;";
+    assert_eq!(names(body), ["mov.u32", "st.shared.u32"]);
+}
+
+#[test]
+fn only_the_low_word_of_a_shared_address_is_computed() {
+    let body =
+        "mov.u32 %r0, %tid.x;\nmul.wide.u32 %d0, %r0, 4;\nadd.s64 %d1, %d0, 64;\nst.shared.u32 [%d1], %r0;";
+    assert_eq!(names(body), ["mov.u32", "mul.wide.u32.lo", "add.s64.lo", "st.shared.u32"]);
+}
+
+#[test]
+fn a_store_of_more_than_three_registers_reads_them_in_passes() {
+    let body = "ld.global.v4.f32 {%f0, %f1, %f2, %f3}, [%d0];\nst.global.v4.f32 [%d0], {%f0, %f1, %f2, %f3};";
+    let program = compiled(body).program;
+    let read: Vec<usize> = program.instructions.iter().map(|instruction| instruction.sources.len()).collect();
+    assert_eq!(read, [2, 3, 3, 0]);
+    assert_eq!(program.instructions[0].results.len(), 4);
+    let first = program.instructions[0].results[0].register.0;
+    let registers: Vec<u16> =
+        program.instructions[0].results.iter().map(|result| result.register.0).collect();
+    assert_eq!(registers, [first, first + 1, first + 2, first + 3]);
+    assert!(first.is_multiple_of(4), "a 128-bit load fills an aligned group");
+}
+
+#[test]
+fn double_precision_takes_a_pass_for_each_word() {
+    let body = "ld.global.f64 %g0, [%d0];\nfma.rn.f64 %g1, %g0, %g0, %g0;\nst.shared.f64 [0], %g1;";
+    assert_eq!(names(body), ["ld.global.f64", "fma.rn.f64:pass", "fma.rn.f64:pass", "st.shared.f64"]);
+}
+
+#[test]
+fn a_64_bit_value_lies_in_an_aligned_pair() {
+    let program = compiled("ld.global.u64 %d1, [%d0];\nst.global.u64 [%d0], %d1;").program;
+    let results = &program.instructions[0].results;
+    assert!(results[0].register.0.is_multiple_of(2));
+    assert_eq!(results[1].register.0, results[0].register.0 + 1);
+}
+
+#[test]
+fn an_unknown_kernel_is_an_error_that_names_those_there_are() {
+    let module =
+        ptx::parse("x.ptx", ".version 6.0\n.target sm_60\n.address_size 64\n.visible .entry k() { ret; }")
+            .unwrap();
+    let error = compile(&module, "other", &CompileOptions::default()).unwrap_err();
+    assert_eq!(error.to_string(), "x.ptx: no kernel `other`; it has `k`");
+}
+
+#[test]
+fn the_listing_shows_blocks_registers_and_annotations() {
+    let compiled = compiled(
+        "ld.param.u64 %d0, [p];\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, 0;\nmul.wide.u32 %d1, %r0, 4;\n\
+         add.s64 %d2, %d0, %d1;\nL: ld.global.u32 %r2, [%d2];\nadd.u32 %r1, %r1, %r2;\n\
+         setp.lt.u32 %p1, %r1, %r0;\n@%p1 bra L;\nst.global.u32 [%d2], %r1;",
+    );
+    insta::assert_snapshot!(listing::listing(&compiled.program, &compiled.cfg));
+}
+
+#[test]
+fn a_kernel_that_needs_too_many_registers_is_an_error_that_says_how_many() {
+    let loads: String = (0..1100).map(|n| format!("ld.shared.u32 %x{n}, [{}];\n", 4 * n)).collect();
+    let stores: String = (0..1100).map(|n| format!("st.shared.u32 [{}], %x{n};\n", 4 * n)).collect();
+    let text = format!(
+        ".version 6.0\n.target sm_60\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %x<1100>;\n{loads}{stores}ret;\n}}\n"
+    );
+    let module = ptx::parse("wide.ptx", &text).unwrap();
+    let error = compile(&module, "k", &CompileOptions::default()).unwrap_err();
+    let expected = "wide.ptx: kernel `k` needs at least 1100 registers a thread; at most 1024 are supported";
+    assert_eq!(error.to_string(), expected);
+}

@@ -1,0 +1,137 @@
+//! Random programs, compiled and run.
+
+use proptest::prelude::*;
+
+use super::warp::Warp;
+use crate::compile::{CompileOptions, compile};
+use crate::ptx;
+
+/// Instruction patterns: `R` a 32-bit register, `D` a 64-bit one, `P` a predicate, `I` a small number.
+const PATTERNS: [&str; 40] = [
+    "mov.u32 R, R",
+    "mov.u32 R, I",
+    "mov.u32 R, %tid.x",
+    "mov.u32 R, %ntid.x",
+    "mov.u64 D, D",
+    "mov.u64 D, I",
+    "mov.b64 D, {R, R}",
+    "mov.b64 {R, R}, D",
+    "ld.param.u32 R, [n]",
+    "ld.param.u64 D, [p]",
+    "add.u32 R, R, R",
+    "add.u32 R, R, I",
+    "add.u64 D, D, D",
+    "add.u64 D, D, I",
+    "sub.u64 D, D, D",
+    "neg.s64 D, D",
+    "mul.lo.u32 R, R, R",
+    "mul.lo.u64 D, D, D",
+    "mul.lo.u64 D, D, I",
+    "mul.wide.u32 D, R, R",
+    "mad.wide.u32 D, R, R, D",
+    "mad.lo.u64 D, D, D, D",
+    "and.b64 D, D, D",
+    "or.b32 R, R, R",
+    "xor.b64 D, D, D",
+    "not.b64 D, D",
+    "shl.b64 D, D, I",
+    "shr.u64 D, D, I",
+    "shl.b64 D, D, R",
+    "brev.b64 D, D",
+    "min.s64 D, D, D",
+    "rem.u64 D, D, D",
+    "cvt.u64.u32 D, R",
+    "cvt.s64.s32 D, R",
+    "cvt.u32.u64 R, D",
+    "selp.b64 D, D, D, P",
+    "setp.lt.u32 P, R, R",
+    "ld.global.v2.u32 {R, R}, [D]",
+    "st.global.u64 [D], D",
+    "bar.sync 0",
+];
+
+fn instruction() -> impl Strategy<Value = String> {
+    (0..PATTERNS.len(), prop::collection::vec(0u32..5, 8), 0u32..70, 0u32..8).prop_map(
+        |(pattern, registers, number, guard)| {
+            let pattern = PATTERNS[pattern];
+            let mut registers = registers.into_iter();
+            let mut text = match guard {
+                0 if !pattern.starts_with("bar") => "@%p0 ".to_owned(),
+                1 if !pattern.starts_with("bar") => "@!%p1 ".to_owned(),
+                _ => String::new(),
+            };
+            let mut in_destination_list = pattern.contains("{R, R}") && !pattern.starts_with("mov.b64 D");
+            for letter in pattern.chars() {
+                let mut register = |prefix: &str| format!("%{prefix}{}", registers.next().unwrap_or(0));
+                match letter {
+                    // The two registers of a destination list must differ.
+                    'R' if in_destination_list => {
+                        in_destination_list = false;
+                        text += "%r5";
+                    }
+                    'R' => text += &register("r"),
+                    'D' => text += &register("d"),
+                    'P' => text += &register("p"),
+                    'I' => text += &number.to_string(),
+                    other => text.push(other),
+                }
+            }
+            text + ";\n"
+        },
+    )
+}
+
+fn program() -> impl Strategy<Value = String> {
+    let block = (prop::collection::vec(instruction(), 0..8), 0usize..6, 0u32..6, 0u32..5);
+    (prop::collection::vec(block, 1..7), any::<u16>()).prop_map(|(blocks, initialised)| {
+        let count = blocks.len();
+        let mut text = String::from(
+            ".version 6.0\n.target sm_60\n.address_size 64\n\
+             .visible .entry k(.param .u32 n, .param .u64 p)\n{\n\
+             .reg .pred %p<5>;\n.reg .b32 %r<6>;\n.reg .b64 %d<5>;\n",
+        );
+        for (bit, register) in ["%r0", "%r1", "%r2", "%r3", "%r4", "%r5"].iter().enumerate() {
+            if initialised >> bit & 1 == 1 {
+                text += &format!("mov.u32 {register}, %tid.x;\nadd.u32 {register}, {register}, {bit};\n");
+            }
+        }
+        for (bit, register) in ["%d0", "%d1", "%d2", "%d3", "%d4"].iter().enumerate() {
+            if initialised >> (bit + 6) & 1 == 1 {
+                text += &format!("mov.u64 {register}, 0x1234567800{bit}0;\n");
+            }
+        }
+        for (bit, register) in ["%p0", "%p1", "%p2", "%p3", "%p4"].iter().enumerate() {
+            if initialised >> (bit + 11) & 1 == 1 {
+                text += &format!("setp.lt.u32 {register}, %r0, {bit};\n");
+            }
+        }
+        for (index, (body, target, kind, predicate)) in blocks.into_iter().enumerate() {
+            text += &format!("L{index}:\n{}", body.concat());
+            text += &match kind {
+                0..=2 => format!("@%p{predicate} bra L{};\n", target % count),
+                3 => format!("@!%p{predicate} bra L{};\n", (index + 1) % count),
+                4 => format!("@%p{predicate} exit;\n"),
+                _ => String::new(),
+            };
+        }
+        text + "st.global.u64 [%d0], %d1;\nst.global.v4.u32 [%d2], {%r0, %r1, %r2, %r3};\nret;\n}\n"
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    /// The allocation checker, and on four lanes: every operand's register holds the promised value, no value is
+    /// read after its last read, no needed value of another lane is killed by a definition that is not soft, the
+    /// first consumer of every load suspends, nothing idle is read before.
+    #[test]
+    fn machine_code_computes_what_the_ptx_computes_and_keeps_every_promise(text in program()) {
+        let module = ptx::parse("random.ptx", &text).unwrap();
+        let compiled = compile(&module, "k", &CompileOptions { check_allocation: true }).unwrap();
+        let mut warp = Warp::new(&module.kernels[0], &compiled);
+        if let Err(broken) = warp.run() {
+            let listing = crate::compile::listing::listing(&compiled.program, &compiled.cfg);
+            return Err(TestCaseError::fail(format!("{broken}\n{text}\n{listing}")));
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! Runs a small subset of PTX on a few lanes and, beside it, the machine instructions on allocated registers:
+//! an oracle for values, last reads, soft definitions, suspension marks and idle values.
+
+use crate::compile::Compiled;
+use crate::compile::lowering::Value;
+use crate::program::{Instruction, Operation};
+use crate::ptx::ir::{
+    Base, Compare, Instruction as Ptx, Kernel, Op, Operand, Product, Reg, Special, Type, TypeKind,
+};
+
+pub const LANES: usize = 4;
+/// PTX instructions after which a run stops: random loops need not end.
+const STEPS: usize = 600;
+
+/// A lane's copy of a register.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    value: u32,
+    /// Holds a value that some instruction wrote and that has not been given up since.
+    kept: bool,
+    /// The compiler said that it is not read before a suspension, and there was none since.
+    idle: bool,
+}
+
+struct Lane {
+    virtuals: Vec<u64>,
+    defined: Vec<bool>,
+    registers: Vec<Slot>,
+}
+
+struct Entry {
+    pc: usize,
+    lanes: u32,
+    meet: Option<usize>,
+}
+
+/// A warp that executes PTX and machine code side by side.
+pub struct Warp<'a> {
+    kernel: &'a Kernel,
+    compiled: &'a Compiled,
+    lanes: Vec<Lane>,
+    stack: Vec<Entry>,
+    pending: Vec<bool>,
+    /// Machine operands compared.
+    pub compared: usize,
+}
+
+impl<'a> Warp<'a> {
+    pub fn new(kernel: &'a Kernel, compiled: &'a Compiled) -> Warp<'a> {
+        let registers = usize::from(compiled.program.registers_per_thread);
+        let lane = || Lane {
+            virtuals: vec![0; kernel.registers.len()],
+            defined: vec![false; kernel.registers.len()],
+            registers: vec![Slot::default(); registers],
+        };
+        Warp {
+            kernel,
+            compiled,
+            lanes: (0..LANES).map(|_| lane()).collect(),
+            stack: vec![Entry { pc: 0, lanes: (1 << LANES) - 1, meet: None }],
+            pending: vec![false; registers],
+            compared: 0,
+        }
+    }
+
+    /// Runs until the end or for a number of steps; an error says which promise was broken.
+    pub fn run(&mut self) -> Result<(), String> {
+        for _ in 0..STEPS {
+            while self.stack.last().is_some_and(|top| top.lanes == 0 || Some(top.pc) == top.meet) {
+                self.stack.pop();
+            }
+            let Some(top) = self.stack.last() else { return Ok(()) };
+            let (pc, lanes) = (top.pc, top.lanes);
+            self.step(pc, lanes)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, pc: usize, path: u32) -> Result<(), String> {
+        let kernel = self.kernel;
+        let ptx = &kernel.instructions[pc];
+        let active = (0..LANES)
+            .filter(|&lane| path >> lane & 1 == 1 && self.guard(ptx, lane))
+            .fold(0, |mask, lane| mask | 1 << lane);
+        let before: Vec<Vec<u64>> = self.lanes.iter().map(|lane| lane.virtuals.clone()).collect();
+        let defined: Vec<Vec<bool>> = self.lanes.iter().map(|lane| lane.defined.clone()).collect();
+        for lane in (0..LANES).filter(|lane| active >> lane & 1 == 1) {
+            self.execute(ptx, lane);
+        }
+        for position in self.compiled.lowering.ranges[pc].clone() {
+            let position = position as usize;
+            let lowered = &self.compiled.lowering.instructions[position];
+            let executing = if lowered.guarded { active } else { path };
+            self.machine(position, executing, &before, &defined).map_err(|what| {
+                let text = &self.compiled.program.instructions[position].text;
+                format!("machine instruction {position} ({text}) of `{}`: {what}", ptx.text)
+            })?;
+        }
+        self.advance(ptx, pc, path, active);
+        Ok(())
+    }
+
+    fn advance(&mut self, ptx: &Ptx, pc: usize, path: u32, active: u32) {
+        match ptx.op {
+            Op::Exit => {
+                for entry in &mut self.stack {
+                    entry.lanes &= !active;
+                }
+                if let Some(top) = self.stack.last_mut() {
+                    top.pc = pc + 1;
+                }
+            }
+            Op::Bra { target, .. } => {
+                let meet = self.compiled.reconvergence[pc].map(|meet| meet.index());
+                let Some(mut top) = self.stack.pop() else { return };
+                if active == path || active == 0 {
+                    top.pc = if active == path { target.index() } else { pc + 1 };
+                    self.stack.push(top);
+                    return;
+                }
+                let parts = target.index() != pc + 1;
+                assert!(!parts || self.compiled.may_diverge[pc], "`{}` diverges", ptx.text);
+                let inner = if meet.is_some() { meet } else { top.meet };
+                if let Some(meet) = meet {
+                    top.pc = meet;
+                    self.stack.push(top);
+                }
+                self.stack.push(Entry { pc: pc + 1, lanes: path & !active, meet: inner });
+                self.stack.push(Entry { pc: target.index(), lanes: active, meet: inner });
+            }
+            _ => {
+                if let Some(top) = self.stack.last_mut() {
+                    top.pc = pc + 1;
+                }
+            }
+        }
+    }
+
+    fn machine(
+        &mut self,
+        position: usize,
+        executing: u32,
+        before: &[Vec<u64>],
+        defined: &[Vec<bool>],
+    ) -> Result<(), String> {
+        let compiled = self.compiled;
+        let instruction = &compiled.program.instructions[position];
+        let lowered = &compiled.lowering.instructions[position];
+        self.check_pending(instruction)?;
+        for (source, &value) in instruction.sources.iter().zip(&lowered.sources) {
+            let register = source.register.0 as usize;
+            for lane in (0..LANES).filter(|lane| executing >> lane & 1 == 1) {
+                let known = match value {
+                    Value::Before(reg, _) => defined[lane][reg.index()],
+                    Value::After(reg, _) => self.lanes[lane].defined[reg.index()],
+                    Value::Temporary(_) => true,
+                };
+                let wanted = self.value(lowered.ptx.index(), lane, value, before);
+                let slot = &mut self.lanes[lane].registers[register];
+                if known {
+                    if !slot.kept {
+                        return Err(format!("R{register} of lane {lane} is read but was given up"));
+                    }
+                    if slot.value != wanted {
+                        return Err(format!(
+                            "R{register} of lane {lane} holds {:#x}, not {wanted:#x}",
+                            slot.value
+                        ));
+                    }
+                    if slot.idle {
+                        return Err(format!("R{register} of lane {lane} is read though it was idle"));
+                    }
+                    self.compared += 1;
+                }
+            }
+            for lane in (0..LANES).filter(|lane| executing >> lane & 1 == 1) {
+                let slot = &mut self.lanes[lane].registers[register];
+                slot.kept &= !source.last_read;
+                slot.idle |= source.idle_until_suspension;
+            }
+        }
+        for (result, &value) in instruction.results.iter().zip(&lowered.results) {
+            let register = result.register.0 as usize;
+            for lane in 0..LANES {
+                if executing >> lane & 1 == 1 {
+                    let value = self.value(lowered.ptx.index(), lane, value, before);
+                    let idle = result.idle_until_suspension;
+                    self.lanes[lane].registers[register] = Slot { value, kept: true, idle };
+                } else if !result.soft {
+                    self.lanes[lane].registers[register].kept = false;
+                }
+            }
+            self.pending[register] = instruction.operation.has_long_latency();
+        }
+        Ok(())
+    }
+
+    /// Waiting for a long-latency result must be marked; a mark ends every idle time.
+    fn check_pending(&mut self, instruction: &Instruction) -> Result<(), String> {
+        let results = instruction.results.iter().map(|result| result.register);
+        let touched = instruction.sources.iter().map(|source| source.register).chain(results);
+        for register in touched {
+            let pending = std::mem::replace(&mut self.pending[register.0 as usize], false);
+            if pending && !instruction.suspends {
+                return Err(format!("R{} is under way, but the warp is not suspended", register.0));
+            }
+        }
+        if instruction.suspends || instruction.operation == Operation::Barrier {
+            for slot in self.lanes.iter_mut().flat_map(|lane| &mut lane.registers) {
+                slot.idle = false;
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&self, ptx: usize, lane: usize, value: Value, before: &[Vec<u64>]) -> u32 {
+        let word = |bits: u64, word: u8| (bits >> (32 * u32::from(word))) as u32;
+        match value {
+            Value::Before(reg, at) => word(before[lane][reg.index()], at),
+            Value::After(reg, at) => word(self.lanes[lane].virtuals[reg.index()], at),
+            Value::Temporary(temporary) => {
+                let ptx = &self.kernel.instructions[ptx];
+                let source = |index: usize| {
+                    ptx.srcs.get(index).map_or(0, |&operand| operand_value(operand, &before[lane], lane))
+                };
+                let result = ptx.dsts.first().copied().flatten();
+                let result = result.map_or(0, |reg| self.lanes[lane].virtuals[reg.index()]);
+                temporary.value(source(0), source(1), result)
+            }
+        }
+    }
+
+    fn guard(&self, ptx: &Ptx, lane: usize) -> bool {
+        ptx.guard
+            .is_none_or(|guard| (self.lanes[lane].virtuals[guard.register.index()] != 0) != guard.negated)
+    }
+
+    fn execute(&mut self, ptx: &Ptx, lane: usize) {
+        let read = |operand: Operand| operand_value(operand, &self.lanes[lane].virtuals, lane);
+        let sources: Vec<u64> = ptx.srcs.iter().map(|&operand| read(operand)).collect();
+        let address = ptx.address.map_or(0, |address| match address.base {
+            Base::Reg(reg) => read(Operand::Reg(reg)),
+            Base::Symbol(_) | Base::Zero => 0,
+        });
+        let results = evaluate(&ptx.op, &sources, address, ptx.dsts.len());
+        // What is computed from an undefined register is undefined: a copy of it may have been removed.
+        let registers = ptx.srcs.iter().filter_map(|operand| operand.register());
+        let address = ptx.address.and_then(|address| address.register());
+        let known = registers.chain(address).all(|reg| self.lanes[lane].defined[reg.index()]);
+        for (destination, bits) in ptx.dsts.iter().zip(results) {
+            let Some(Reg(index)) = *destination else { continue };
+            let width = self.kernel.registers[index as usize].ty.bits();
+            let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
+            self.lanes[lane].virtuals[index as usize] = bits & mask;
+            self.lanes[lane].defined[index as usize] = known;
+        }
+    }
+}
+
+fn operand_value(operand: Operand, virtuals: &[u64], lane: usize) -> u64 {
+    match operand {
+        Operand::Reg(reg) => virtuals[reg.index()],
+        Operand::Not(reg) => virtuals[reg.index()] ^ 1,
+        Operand::Imm(bits) => bits,
+        Operand::Special(Special::Tid(_)) => lane as u64,
+        Operand::Special(_) => 7,
+        Operand::Symbol(..) | Operand::GenericSymbol(..) => 0x1000,
+    }
+}
+
+/// Results of the instructions that the random programs use.
+fn evaluate(op: &Op, s: &[u64], address: u64, results: usize) -> Vec<u64> {
+    let signed = |ty: &Type| ty.kind() == TypeKind::Signed;
+    let one = match op {
+        Op::Mov { .. } => s[0],
+        Op::Add { .. } => s[0].wrapping_add(s[1]),
+        Op::Sub { .. } => s[0].wrapping_sub(s[1]),
+        Op::MulInt { product: Product::Low, .. } => s[0].wrapping_mul(s[1]),
+        Op::MulInt { product: Product::Wide, .. } => (s[0] & 0xffff_ffff) * (s[1] & 0xffff_ffff),
+        Op::MadInt { product: Product::Wide, .. } => {
+            ((s[0] & 0xffff_ffff) * (s[1] & 0xffff_ffff)).wrapping_add(s[2])
+        }
+        Op::MadInt { .. } => s[0].wrapping_mul(s[1]).wrapping_add(s[2]),
+        Op::And { .. } => s[0] & s[1],
+        Op::Or { .. } => s[0] | s[1],
+        Op::Xor { .. } => s[0] ^ s[1],
+        Op::Not { .. } => !s[0],
+        Op::Neg { .. } => s[0].wrapping_neg(),
+        Op::Shl { .. } => s[0].checked_shl(s[1] as u32).unwrap_or(0),
+        Op::Shr { ty } if signed(ty) => ((s[0] as i64) >> s[1].min(63)) as u64,
+        Op::Shr { .. } => s[0].checked_shr(s[1] as u32).unwrap_or(0),
+        Op::Brev { .. } => s[0].reverse_bits(),
+        Op::Min { .. } => (s[0] as i64).min(s[1] as i64) as u64,
+        Op::RemInt { .. } => s[0].checked_rem(s[1]).unwrap_or(s[0]),
+        Op::Selp { .. } => s[if s[2] != 0 { 0 } else { 1 }],
+        Op::Setp { compare: Compare::Lt, .. } => u64::from(s[0] < s[1]),
+        Op::Cvt { from: Type::S32, .. } => i64::from(s[0] as i32) as u64,
+        Op::Cvt { from: Type::U16, .. } => s[0] & 0xffff,
+        Op::Cvt { .. } => s[0],
+        Op::Pack { .. } => s[0] | s[1] << 32,
+        Op::Unpack { .. } => return vec![s[0] & 0xffff_ffff, s[0] >> 32],
+        Op::Ld { .. } => {
+            let word = |n: u64| (address ^ (n << 7)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 8;
+            return (0..results as u64).map(word).collect();
+        }
+        Op::St { .. } | Op::Barrier | Op::Bra { .. } | Op::Exit => return Vec::new(),
+        other => unreachable!("{other:?} is not used in random programs"),
+    };
+    vec![one; results]
+}
