@@ -144,3 +144,59 @@ fn a_kernel_that_needs_too_many_registers_is_an_error_that_says_how_many() {
     let expected = "wide.ptx: kernel `k` needs at least 1100 registers a thread; at most 1024 are supported";
     assert_eq!(error.to_string(), expected);
 }
+
+/// The table of `docs/expansions.md`.
+#[test]
+fn expansions_have_the_documented_length() {
+    let loads = "ld.shared.v4.u32 {%r0, %r1, %r2, %r3}, [0];\nld.shared.v2.u64 {%d0, %d1}, [0];\n\
+                 ld.shared.u64 %d2, [16];\nld.shared.v2.f32 {%f0, %f1}, [0];\nld.shared.v2.f64 {%g0, %g1}, [0];\n";
+    let stores =
+        "st.shared.u32 [0], %r4;\nst.shared.u64 [0], %d4;\nst.shared.f32 [0], %f4;\nst.shared.f64 [0], %g4;";
+    let base = names(&format!("{loads}{stores}")).len();
+    let expected = [
+        ("bfe.u32 %r4, %r0, 3, 4;", 1),
+        ("bfe.u32 %r4, %r0, %r1, %r2;", 2),
+        ("mad24.lo.u32 %r4, %r0, %r1, %r2;", 3),
+        ("mul.wide.s32 %d4, %r0, %r1;", 2),
+        ("mul.lo.u64 %d4, %d0, %d1;", 4),
+        ("mul.lo.u64 %d4, %d0, 12;", 3),
+        ("mad.lo.u64 %d4, %d0, %d1, %d2;", 4),
+        ("mul.hi.u64 %d4, %d0, %d1;", 7),
+        ("mad.hi.u64 %d4, %d0, %d1, %d2;", 9),
+        ("min.s64 %d4, %d0, %d1;", 4),
+        ("abs.s64 %d4, %d0;", 3),
+        ("sad.u64 %d4, %d0, %d1, %d2;", 6),
+        ("popc.b64 %r4, %d0;", 3),
+        ("brev.b64 %d4, %d0;", 2),
+        ("shl.b64 %d4, %d0, %r0;", 2),
+        ("shl.b64 %d4, %d0, 40;", 1),
+        ("div.u32 %r4, %r0, %r1;", 16),
+        ("rem.u32 %r4, %r0, %r1;", 15),
+        ("div.s32 %r4, %r0, %r1;", 18),
+        ("rem.s32 %r4, %r0, %r1;", 17),
+        ("div.u32 %r4, %r0, 7;", 2),
+        ("rem.u32 %r4, %r0, 7;", 3),
+        ("div.u32 %r4, %r0, 8;", 1),
+        ("fma.rn.f64 %g4, %g0, %g1, %g1;", 2),
+        ("neg.f64 %g4, %g0;", 1),
+        ("div.approx.ftz.f32 %f4, %f0, %f1;", 2),
+        ("div.approx.f32 %f4, %f0, %f1;", 5),
+        ("div.rn.f32 %f4, %f0, %f1;", 9),
+        ("rcp.rn.f32 %f4, %f0;", 4),
+        ("sqrt.approx.f32 %f4, %f0;", 2),
+        ("sqrt.rn.f32 %f4, %f0;", 6),
+        ("sin.approx.f32 %f4, %f0;", 2),
+        ("ex2.approx.f32 %f4, %f0;", 4),
+        ("ex2.approx.ftz.f32 %f4, %f0;", 1),
+        ("div.rn.f64 %g4, %g0, %g1;", 16),
+        ("rcp.rn.f64 %g4, %g0;", 14),
+        ("sqrt.rn.f64 %g4, %g0;", 18),
+        ("div.u64 %d4, %d0, %d1;", 41),
+        ("div.s64 %d4, %d0, %d1;", 45),
+    ];
+    let counted: Vec<(&str, usize)> = expected
+        .iter()
+        .map(|&(ptx, _)| (ptx, names(&format!("{loads}{ptx}\n{stores}")).len() - base))
+        .collect();
+    assert_eq!(counted, expected);
+}
