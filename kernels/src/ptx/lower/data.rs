@@ -403,14 +403,10 @@ pub(super) fn cvta<'a>(
 ) -> Lowered {
     let to_space = form.flag("to");
     let space = form.require(&GENERIC_SPACES)?;
-    let ty = form.ty(&[Type::U64, Type::U32])?;
+    let ty = form.ty(&[Type::U64])?;
     form.finish()?;
-    lowering.simple(Op::Cvta { space, to_space, ty }, operands, ty, &[integer_address(ty)])
-}
-
-/// Addresses of variables may be converted, so the source type is untyped bits.
-fn integer_address(ty: Type) -> Type {
-    if ty == Type::U32 { Type::B32 } else { Type::B64 }
+    // The source may be the address of a variable.
+    lowering.simple(Op::Cvta { space, to_space, ty }, operands, ty, &[Type::B64])
 }
 
 pub(super) fn isspacep<'a>(

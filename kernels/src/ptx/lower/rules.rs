@@ -81,7 +81,7 @@ pub(super) fn rule<'a, 'm>(opcode: &str) -> Result<(Rule<'a, 'm>, &'static str),
             "cvt{.rn,.rz,.rm,.rp,.rni,.rzi,.rmi,.rpi}{.ftz}{.sat}.to.from: d, a, with types u8 … u64, s8 … s64, \
              f16, f32, f64",
         ),
-        "cvta" => (data::cvta, "cvta{.to}.{global,shared,local,const,param}.{u32,u64}: d, a"),
+        "cvta" => (data::cvta, "cvta{.to}.{global,shared,local,const,param}.u64: d, a"),
         "isspacep" => (data::isspacep, "isspacep.{global,shared,local,const,param}: p, a"),
         "ld" | "ldu" => (
             memory::load,
