@@ -1,18 +1,39 @@
 //! The `warpfile` command.
 
+mod annotate;
+mod configuration;
+mod errors;
+mod figure;
 mod figures;
+mod files;
+mod generate;
+mod input;
+mod list;
+mod output;
+mod progress;
+mod report;
+mod run;
+mod simulate;
+mod table;
+mod trace;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
-
-/// Exit code for input that cannot be used.
-const BAD_INPUT: u8 = 2;
+use clap::{Parser, Subcommand};
 
 /// Real kernels through cycle-accurate models of GPU operand storage.
 #[derive(Parser)]
-#[command(version)]
+#[command(
+    version,
+    after_help = "\
+Examples:
+  warpfile run hotspot --design rfc             a kernel through a register file cache, beside the baseline
+  warpfile run hotspot --size tiny --vcd w.vcd  a waveform of a small run
+  warpfile gen rfc -o verilog                   the Verilog of the design's circuits
+  warpfile list designs                         what there is to choose from
+
+Exit codes: 0; 2 for input that cannot be used; 1 for a result or an operand that is wrong."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -20,40 +41,37 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run a kernel through a design and the baseline, and compare them.
+    Run(run::Arguments),
     /// Print a figure or table of a paper beside what the model gives.
-    Figure(FigureArguments),
-}
-
-#[derive(Args)]
-struct FigureArguments {
-    /// Which figure: see `warpfile list figures`.
-    id: String,
-    /// Size of the workloads: tiny, default or large.
-    #[arg(long, default_value = "tiny")]
-    size: String,
-    /// Print one JSON document instead of a table.
-    #[arg(long)]
-    json: bool,
-    /// Keep the table, the JSON and an SVG chart in this folder.
-    #[arg(short, long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    Figure(figure::Arguments),
+    /// Write the Verilog of a circuit, or of all circuits of a design.
+    Gen(generate::Arguments),
+    /// Run a kernel functionally and write what every warp does to a trace.
+    Trace(trace::Arguments),
+    /// Print a kernel's machine instructions with what the compiler knows of them.
+    Annotate(annotate::Arguments),
+    /// List what can be named on the command line.
+    List(list::Arguments),
 }
 
 fn main() -> ExitCode {
     match dispatch(Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(BAD_INPUT)
+            eprintln!("error: {}", errors::message(&error));
+            ExitCode::from(errors::exit_code(&error))
         }
     }
 }
 
 fn dispatch(command: Command) -> anyhow::Result<()> {
     match command {
-        Command::Figure(arguments) => figures::run(
-            &arguments.id,
-            &figures::Options { size: arguments.size, json: arguments.json, out: arguments.out },
-        ),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Figure(arguments) => figure::run(arguments),
+        Command::Gen(arguments) => generate::run(&arguments),
+        Command::Trace(arguments) => trace::run(&arguments),
+        Command::Annotate(arguments) => annotate::run(&arguments),
+        Command::List(arguments) => list::run(&arguments),
     }
 }

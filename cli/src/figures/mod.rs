@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use anyhow::bail;
 
 /// A figure that can be asked for.
-#[expect(dead_code, reason = "read by `list figures`")]
 pub struct Figure {
     /// As on the command line: `gebhart-6`.
     pub id: &'static str,

@@ -1,0 +1,95 @@
+//! The configuration of a run: a preset, a file over it, the design, then single values.
+
+use std::path::PathBuf;
+
+use anyhow::{anyhow, bail};
+use warpfile_kernels::launch::suggest;
+use warpfile_sim::config::{Config, DesignName, apply_file, apply_overrides, preset};
+
+use crate::files::read_text;
+
+/// The preset that is used when none is named.
+pub const DEFAULT_PRESET: &str = "gebhart2011";
+/// Most bytes of a configuration file.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// Where a configuration comes from.
+#[derive(clap::Args)]
+pub struct ConfigurationArguments {
+    /// Parameters of a paper's simulation table to start from [default: gebhart2011].
+    #[arg(long)]
+    preset: Option<String>,
+    /// TOML file with parameters that differ from the preset, or all of them.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Set a parameter, after the file: `rfc.entries=8`; see `warpfile list parameters`.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    sets: Vec<(String, String)>,
+}
+
+impl ConfigurationArguments {
+    /// The configuration, checked; `design` replaces the one of preset and file.
+    pub fn configuration(&self, design: Option<&str>) -> anyhow::Result<Config> {
+        let mut config = self.preset_and_file()?;
+        if let Some(design) = design {
+            config.design = design_named(design)?;
+        }
+        let sets: Vec<(&str, &str)> =
+            self.sets.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        apply_overrides(&mut config, &sets)?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// Values set one by one.
+    pub fn sets(&self) -> &[(String, String)] {
+        &self.sets
+    }
+
+    /// Which of preset and file was given, as named on the command line.
+    pub fn preset_or_file(&self) -> Option<&'static str> {
+        match (&self.preset, &self.config) {
+            (Some(_), _) => Some("--preset"),
+            (None, Some(_)) => Some("--config"),
+            (None, None) => None,
+        }
+    }
+
+    fn preset_and_file(&self) -> anyhow::Result<Config> {
+        let Some(path) = &self.config else {
+            return Ok(preset(self.preset.as_deref().unwrap_or(DEFAULT_PRESET))?);
+        };
+        let text = read_text(path, MAX_CONFIG_BYTES)?;
+        // A file that is no TOML is refused below, with the place of the error.
+        let file: toml::Table = text.parse().unwrap_or_default();
+        let named = file.get("preset").and_then(toml::Value::as_str);
+        if let (Some(asked), Some(named)) = (&self.preset, named)
+            && asked != named
+        {
+            bail!(
+                "{}: preset = \"{named}\", but --preset {asked} was given; leave one of them out",
+                path.display()
+            );
+        }
+        let mut config = preset(self.preset.as_deref().or(named).unwrap_or(DEFAULT_PRESET))?;
+        apply_file(&mut config, &path.display().to_string(), &text)?;
+        Ok(config)
+    }
+}
+
+/// The design of that name.
+pub fn design_named(name: &str) -> anyhow::Result<DesignName> {
+    let found = DesignName::ALL.into_iter().find(|design| design.as_str() == name);
+    found.ok_or_else(|| {
+        anyhow!("no design `{name}`{}", suggest(name, DesignName::ALL.map(DesignName::as_str)))
+    })
+}
+
+fn name_and_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        Some(_) | None => Err("accepted: name=value, as in rfc.entries=8".to_owned()),
+    }
+}

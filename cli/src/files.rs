@@ -1,0 +1,122 @@
+//! Files in and out. An output appears under its name only once it is complete.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use tempfile::NamedTempFile;
+
+/// Reads a text file of at most `most` bytes.
+pub fn read_text(path: &Path, most: u64) -> anyhow::Result<String> {
+    let context = || format!("{}: cannot be read", path.display());
+    let bytes = fs::metadata(path).with_context(context)?.len();
+    if bytes > most {
+        bail!("{}: {bytes} bytes long; at most {most} are accepted", path.display());
+    }
+    fs::read_to_string(path).with_context(context)
+}
+
+/// A file that is being written, under another name until [`Output::publish`]; removed if that never comes.
+pub struct Output {
+    path: PathBuf,
+    file: NamedTempFile,
+}
+
+impl Output {
+    /// Starts a file that will be called `path`.
+    pub fn create(path: &Path) -> anyhow::Result<Output> {
+        let context = || format!("cannot write {}", path.display());
+        if path.is_dir() {
+            bail!("cannot write {}: it is a folder; the name of a file is accepted", path.display());
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".warpfile-").suffix(".partial");
+        // As for files made in the ordinary way; the user's mask still applies.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = builder
+            .tempfile_in(folder_of(path))
+            // Its name for the file is of no use to anyone.
+            .map_err(|error| io::Error::from(error.kind()))
+            .with_context(context)?;
+        Ok(Output { path: path.to_path_buf(), file })
+    }
+
+    /// What it will be called.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the content goes.
+    pub fn file(&mut self) -> &mut fs::File {
+        self.file.as_file_mut()
+    }
+
+    /// Writes the whole content.
+    pub fn write(&mut self, text: &str) -> anyhow::Result<()> {
+        let context = || format!("cannot write {}", self.path.display());
+        self.file.write_all(text.as_bytes()).with_context(context)
+    }
+
+    /// Gives the complete file its name.
+    pub fn publish(self) -> anyhow::Result<()> {
+        let context = format!("cannot write {}", self.path.display());
+        self.file.persist(&self.path).map_err(|error| error.error).with_context(|| context)?;
+        Ok(())
+    }
+}
+
+/// The folder that a file is in.
+pub fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        Some(_) | None => Path::new("."),
+    }
+}
+
+/// A folder for results, made if missing; what was made is removed again unless it is kept.
+pub struct OutputFolder {
+    path: PathBuf,
+    made: Vec<PathBuf>,
+    kept: bool,
+}
+
+impl OutputFolder {
+    /// Makes the folder if there is none.
+    pub fn create(path: &Path) -> anyhow::Result<OutputFolder> {
+        let missing = path.ancestors().take_while(|folder| *folder != Path::new("") && !folder.exists());
+        let mut folder = OutputFolder { path: path.to_path_buf(), made: Vec::new(), kept: false };
+        let missing: Vec<&Path> = missing.collect();
+        for new in missing.into_iter().rev() {
+            fs::create_dir(new).with_context(|| format!("cannot create folder {}", new.display()))?;
+            folder.made.push(new.to_path_buf());
+        }
+        if !path.is_dir() {
+            bail!("{}: it is a file; a folder is accepted", path.display());
+        }
+        Ok(folder)
+    }
+
+    /// Starts a file in it.
+    pub fn output(&self, name: &str) -> anyhow::Result<Output> {
+        Output::create(&self.path.join(name))
+    }
+
+    /// The folder stays.
+    pub fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for OutputFolder {
+    fn drop(&mut self) {
+        if self.kept {
+            return;
+        }
+        for folder in self.made.iter().rev() {
+            // A folder in which someone else has put something stays.
+            fs::remove_dir(folder).ok();
+        }
+    }
+}

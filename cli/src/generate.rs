@@ -1,0 +1,125 @@
+//! `warpfile gen`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{anyhow, bail};
+use serde_json::{Map, Value};
+use warpfile_gen::{emit, write};
+use warpfile_hdl::library::{CircuitEntry, library};
+use warpfile_kernels::launch::suggest;
+use warpfile_sim::config::DesignName;
+
+use crate::configuration::ConfigurationArguments;
+use crate::files::OutputFolder;
+use crate::output::print;
+
+/// What is written, and where to.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  warpfile gen rfc -o verilog                          all circuits of a design, as the preset sizes them
+  warpfile gen rfc --set rfc.entries=8 -o verilog
+  warpfile gen fifo --set depth=5 --set width=1 -o fifo  one circuit with parameters of its own
+
+Parameters of circuits: warpfile list circuits --json. Of designs: warpfile list parameters.")]
+pub struct Arguments {
+    /// Circuit or design: see `warpfile list circuits` and `warpfile list designs`.
+    #[arg(value_name = "CIRCUIT|DESIGN")]
+    name: String,
+    #[command(flatten)]
+    configuration: ConfigurationArguments,
+    /// Folder for the Verilog, the file list and the manifest; made if missing.
+    #[arg(short, long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+/// Writes Verilog, file list and manifest, and names what was written.
+pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let circuits = library();
+    match circuits.iter().find(|circuit| circuit.name == arguments.name) {
+        Some(circuit) => generate_circuit(circuit, arguments),
+        None => bail!("{}", unknown(&arguments.name, &circuits)),
+    }
+}
+
+fn unknown(name: &str, circuits: &[CircuitEntry]) -> String {
+    let names = circuits.iter().map(|circuit| circuit.name);
+    let designs = DesignName::ALL.map(DesignName::as_str);
+    format!("no circuit or design `{name}`{}", suggest(name, names.chain(designs)))
+}
+
+fn generate_circuit(circuit: &CircuitEntry, arguments: &Arguments) -> anyhow::Result<()> {
+    if let Some(option) = arguments.configuration.preset_or_file() {
+        bail!("{option} is for designs; `{}` is a circuit: set its parameters with --set", circuit.name);
+    }
+    let overrides = overrides(circuit, arguments.configuration.sets())?;
+    let files = emit(&circuit.elaborate_with(&overrides)?);
+    write_files(&files, &arguments.out)
+}
+
+fn write_files(files: &warpfile_gen::Files, path: &Path) -> anyhow::Result<()> {
+    let folder = OutputFolder::create(path)?;
+    let paths = write(files, path)?;
+    folder.keep();
+    let names: Vec<String> = paths.iter().map(|path| format!("{}\n", path.display())).collect();
+    print(&names.concat())
+}
+
+/// The parameters that `sets` changes, whole, with the values set in them.
+fn overrides(circuit: &CircuitEntry, sets: &[(String, String)]) -> anyhow::Result<Value> {
+    let mut changed = Map::new();
+    let mut parameters = circuit.defaults.clone();
+    for (name, text) in sets {
+        let pointer = format!("/{}", name.replace('.', "/"));
+        let place = parameters.pointer_mut(&pointer).filter(|place| !place.is_object());
+        let place = place.ok_or_else(|| unknown_parameter(circuit, name))?;
+        *place = value_like(place, text).ok_or_else(|| {
+            anyhow!("{}: parameter `{name}` cannot be `{text}`; accepted: {}", circuit.name, kind_of(place))
+        })?;
+        let outermost = name.split('.').next().unwrap_or(name);
+        changed.insert(outermost.to_owned(), parameters[outermost].clone());
+    }
+    Ok(Value::Object(changed))
+}
+
+fn unknown_parameter(circuit: &CircuitEntry, name: &str) -> anyhow::Error {
+    let mut names = Vec::new();
+    leaves("", &circuit.defaults, &mut names);
+    let near = suggest(name, names.iter().map(String::as_str));
+    anyhow!("{} has no parameter `{name}`{near}; it has: {}", circuit.name, names.join(", "))
+}
+
+/// Dotted names of all parameters.
+fn leaves(prefix: &str, value: &Value, into: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+                leaves(&path, member, into);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            into.push(prefix.to_owned());
+        }
+    }
+}
+
+/// `text` as a value of the type of `like`.
+fn value_like(like: &Value, text: &str) -> Option<Value> {
+    match like {
+        Value::Number(_) => text.parse::<u64>().ok().map(Value::from),
+        Value::Bool(_) => text.parse::<bool>().ok().map(Value::from),
+        Value::String(_) => Some(Value::from(text)),
+        Value::Array(_) | Value::Object(_) | Value::Null => serde_json::from_str(text).ok(),
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Number(_) => "a whole number from 0",
+        Value::Bool(_) => "true or false",
+        Value::String(_) => "a word",
+        Value::Array(_) => "a list as in JSON, [1, 2]",
+        Value::Object(_) | Value::Null => "a value as in JSON",
+    }
+}

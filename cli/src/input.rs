@@ -1,0 +1,181 @@
+//! What a command runs: a workload by name, PTX with a launch file, or a trace.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{anyhow, bail};
+use serde::Serialize;
+use warpfile_kernels::launch::{CheckReport, DEFAULT_SIZE, LaunchFile};
+use warpfile_kernels::program::{Launches, Stream, StreamError};
+use warpfile_kernels::trace::{self, OpenTrace, TraceReport};
+use warpfile_kernels::workloads::{self, OpenWorkload, Workload};
+
+/// Which input.
+#[derive(clap::Args)]
+pub struct InputArguments {
+    /// Workload (see `warpfile list kernels`), .ptx file, launch file, or trace (.wft, kernelslist.g, .traceg).
+    #[arg(value_name = "KERNEL")]
+    input: String,
+    /// Launch file of a .ptx file; without it, the file of the same name with .toml, or launch.toml, beside it.
+    #[arg(long, value_name = "FILE")]
+    launch: Option<PathBuf>,
+    /// Size of the problem: tiny, default or large, or as the launch file names them [default: default].
+    #[arg(long)]
+    size: Option<String>,
+}
+
+/// An input that can be opened any number of times.
+#[derive(Clone, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Input {
+    /// A workload that comes with the project.
+    Workload {
+        /// Which.
+        #[serde(rename = "name", serialize_with = "name_of")]
+        workload: &'static Workload,
+        /// At which size.
+        size: String,
+    },
+    /// PTX with a launch file.
+    Ptx {
+        /// The PTX.
+        path: PathBuf,
+        /// The launch file; the one beside it if `None`.
+        launch: Option<PathBuf>,
+        /// At which size.
+        size: String,
+    },
+    /// A launch file, which names its PTX.
+    Launch {
+        /// The launch file.
+        path: PathBuf,
+        /// At which size.
+        size: String,
+    },
+    /// A trace.
+    Trace {
+        /// The trace, or the list of its kernels.
+        path: PathBuf,
+    },
+}
+
+fn name_of<S: serde::Serializer>(workload: &&'static Workload, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(workload.name)
+}
+
+impl InputArguments {
+    /// Finds out what the input is. Files are not opened yet.
+    pub fn resolve(&self) -> anyhow::Result<Input> {
+        let input = self.kind()?;
+        let for_ptx = matches!(input, Input::Ptx { .. });
+        if let Some(launch) = self.launch.as_ref().filter(|_| !for_ptx) {
+            bail!("--launch {} belongs to a .ptx file; `{}` is none", launch.display(), self.input);
+        }
+        if let (Input::Trace { .. }, Some(size)) = (&input, &self.size) {
+            bail!("--size {size}: a trace has the size that it was recorded with; leave the option out");
+        }
+        Ok(input)
+    }
+
+    fn kind(&self) -> anyhow::Result<Input> {
+        let size = self.size.clone().unwrap_or_else(|| DEFAULT_SIZE.to_owned());
+        let path = PathBuf::from(&self.input);
+        let unknown = match workloads::by_name(&self.input) {
+            Ok(workload) => return Ok(Input::Workload { workload, size }),
+            Err(unknown) => unknown,
+        };
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("ptx") => Ok(Input::Ptx { path, launch: self.launch.clone(), size }),
+            Some("toml") => Ok(Input::Launch { path, size }),
+            Some(_) | None if path.is_dir() => Ok(Input::Trace { path: path.join("kernelslist.g") }),
+            Some(_) => Ok(Input::Trace { path }),
+            None if path.exists() || path.components().count() > 1 => Ok(Input::Trace { path }),
+            None => Err(anyhow!(
+                "{unknown}; a .ptx file, a launch file or a trace is accepted as well, but there is no file of that name"
+            )),
+        }
+    }
+}
+
+impl Input {
+    /// Opens it: memory filled, ready to hand out its launches.
+    pub fn open(&self) -> anyhow::Result<Opened> {
+        Ok(match self {
+            Input::Workload { workload, size } => Opened::Kernel(Box::new(workload.open(size)?)),
+            Input::Ptx { path, launch: None, size } => {
+                Opened::Kernel(Box::new(OpenWorkload::from_ptx(path, size)?))
+            }
+            Input::Ptx { path, launch: Some(launch), size } => {
+                let file = LaunchFile::read(launch)?;
+                Opened::Kernel(Box::new(OpenWorkload::from_files(file, path, size)?))
+            }
+            Input::Launch { path, size } => {
+                Opened::Kernel(Box::new(OpenWorkload::from_launch_file(path, size)?))
+            }
+            Input::Trace { path } => Opened::Trace(Box::new(trace::open(path)?)),
+        })
+    }
+
+    /// For headings: `hotspot (tiny)`.
+    pub fn title(&self) -> String {
+        match self {
+            Input::Workload { workload, size } => format!("{} ({size})", workload.name),
+            Input::Ptx { path, size, .. } | Input::Launch { path, size } => {
+                format!("{} ({size})", path.display())
+            }
+            Input::Trace { path } => path.display().to_string(),
+        }
+    }
+
+    /// The words that name it on the command line.
+    pub fn words(&self) -> Vec<String> {
+        let text = |path: &Path| path.display().to_string();
+        let option = |name: &str, value: &str| vec![format!("--{name}"), value.to_owned()];
+        match self {
+            Input::Workload { workload, size } => {
+                [vec![workload.name.to_owned()], option("size", size)].concat()
+            }
+            Input::Ptx { path, launch, size } => {
+                let launch =
+                    launch.as_deref().map(|launch| option("launch", &text(launch))).unwrap_or_default();
+                [vec![text(path)], launch, option("size", size)].concat()
+            }
+            Input::Launch { path, size } => [vec![text(path)], option("size", size)].concat(),
+            Input::Trace { path } => vec![text(path)],
+        }
+    }
+}
+
+/// An open input.
+pub enum Opened {
+    /// Executed as it runs.
+    Kernel(Box<OpenWorkload>),
+    /// Replayed.
+    Trace(Box<OpenTrace>),
+}
+
+impl Opened {
+    /// Compares the results with what is expected of them, after the last launch; a trace has none.
+    pub fn check_results(&self) -> anyhow::Result<Option<CheckReport>> {
+        match self {
+            Opened::Kernel(workload) => Ok(Some(workload.check_results()?)),
+            Opened::Trace(_) => Ok(None),
+        }
+    }
+
+    /// What was noticed while a trace was read.
+    pub fn trace_report(&self) -> Option<&TraceReport> {
+        match self {
+            Opened::Kernel(_) => None,
+            Opened::Trace(trace) => Some(trace.report()),
+        }
+    }
+}
+
+impl Launches for Opened {
+    fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
+        match self {
+            Opened::Kernel(workload) => workload.next_launch(),
+            Opened::Trace(trace) => trace.next_launch(),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! `warpfile list`.
+
+use std::collections::BTreeMap;
+
+use clap::ValueEnum;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use warpfile_hdl::library;
+use warpfile_kernels::workloads;
+use warpfile_sim::config::{Config, DesignName, preset, preset_names};
+use warpfile_sim::energy::{Technology, technology_names};
+
+use crate::configuration::DEFAULT_PRESET;
+use crate::figures;
+use crate::output::{print, print_json};
+use crate::table::{Align, lines};
+
+/// What is listed, and how.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  warpfile list kernels
+  warpfile list circuits --json")]
+pub struct Arguments {
+    /// What to list.
+    kind: Kind,
+    /// Print one JSON document instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Preset whose values `list parameters` shows.
+    #[arg(long, default_value = DEFAULT_PRESET)]
+    preset: String,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    /// Workloads for `run`, `trace` and `annotate`.
+    #[value(alias = "workloads")]
+    Kernels,
+    /// Designs for `run --design` and `gen`.
+    Designs,
+    /// Circuits for `gen`.
+    Circuits,
+    /// Presets for `--preset`.
+    Presets,
+    /// Technologies for `--set energy.technology=…`.
+    Technologies,
+    /// Figures for `figure`.
+    Figures,
+    /// Parameters for `--set` and `--config`.
+    Parameters,
+}
+
+/// One thing that can be named.
+#[derive(Serialize)]
+struct Entry {
+    name: String,
+    summary: String,
+    /// What else there is to say of it, for JSON.
+    #[serde(flatten)]
+    details: Map<String, Value>,
+    /// What a table shows beside the name.
+    #[serde(skip)]
+    columns: Vec<String>,
+}
+
+impl Entry {
+    fn new(name: &str, summary: &str, details: Value) -> Entry {
+        let details = match details {
+            Value::Object(details) => details,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                Map::new()
+            }
+        };
+        Entry {
+            name: name.to_owned(),
+            summary: summary.to_owned(),
+            details,
+            columns: vec![summary.to_owned()],
+        }
+    }
+}
+
+/// Prints the list.
+pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let (key, entries) = match arguments.kind {
+        Kind::Kernels => ("kernels", kernels()?),
+        Kind::Designs => ("designs", designs()),
+        Kind::Circuits => ("circuits", circuits()),
+        Kind::Presets => ("presets", presets()?),
+        Kind::Technologies => ("technologies", technologies()?),
+        Kind::Figures => ("figures", figures()),
+        Kind::Parameters => ("parameters", parameters(&arguments.preset)?),
+    };
+    if arguments.json {
+        return print_json(&BTreeMap::from([(key, entries)]));
+    }
+    let rows: Vec<Vec<String>> =
+        entries.into_iter().map(|entry| [vec![entry.name], entry.columns].concat()).collect();
+    print(&lines(&rows, &[Align::Left]))
+}
+
+fn kernels() -> anyhow::Result<Vec<Entry>> {
+    let entry = |workload: &workloads::Workload| {
+        let file = workload.launch_file()?;
+        let sizes: Vec<&str> = file.sizes.iter().map(|(name, _)| name.as_str()).collect();
+        Ok(Entry::new(workload.name, &file.description, json!({ "sizes": sizes })))
+    };
+    workloads::list().iter().map(entry).collect()
+}
+
+fn designs() -> Vec<Entry> {
+    DesignName::ALL.map(|design| Entry::new(design.as_str(), design.summary(), json!({}))).into()
+}
+
+fn circuits() -> Vec<Entry> {
+    library::library()
+        .into_iter()
+        .map(|circuit| {
+            let parameters: Vec<Value> = circuit
+                .parameters
+                .iter()
+                .map(|(name, doc)| json!({ "name": name, "summary": doc.trim(), "default": circuit.defaults[name] }))
+                .collect();
+            let details = json!({ "doc": circuit.doc.trim(), "parameters": parameters });
+            Entry::new(circuit.name, &first_sentence(circuit.doc), details)
+        })
+        .collect()
+}
+
+fn presets() -> anyhow::Result<Vec<Entry>> {
+    let entry = |name| {
+        let config = preset(name)?;
+        let summary = format!(
+            "{} warps, {} active, {} designs",
+            config.sm.warps,
+            config.scheduler.active_warps,
+            DesignName::ALL.len()
+        );
+        Ok(Entry::new(name, &summary, json!({ "parameters": config })))
+    };
+    preset_names().map(entry).collect()
+}
+
+fn technologies() -> anyhow::Result<Vec<Entry>> {
+    let entry = |name| {
+        let technology = Technology::named(name)?;
+        let summary = format!(
+            "{} sizes of register file cache, {} bits an access; {}",
+            technology.rfc.len(),
+            technology.access_bits,
+            technology.mrf.read_pj.source
+        );
+        Ok(Entry::new(name, &summary, json!({ "figures": technology })))
+    };
+    technology_names().map(entry).collect()
+}
+
+fn figures() -> Vec<Entry> {
+    figures::list().into_iter().map(|figure| Entry::new(figure.id, figure.title, json!({}))).collect()
+}
+
+fn parameters(preset_name: &str) -> anyhow::Result<Vec<Entry>> {
+    let values = serde_json::to_value(preset(preset_name)?)?;
+    let entry = |parameter: warpfile_sim::config::Parameter| {
+        let value = value_of(&values, &parameter.name);
+        let accepted = parameter.accepted.to_string();
+        let details = json!({ "value": value, "accepted": accepted });
+        let mut entry = Entry::new(&parameter.name, &parameter.doc, details);
+        entry.columns = vec![plain(value), accepted, parameter.doc];
+        entry
+    };
+    Ok(Config::parameters().into_iter().map(entry).collect())
+}
+
+/// The value of a dotted name.
+fn value_of<'v>(values: &'v Value, name: &str) -> &'v Value {
+    name.split('.').fold(values, |value, part| &value[part])
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The first sentence of a doc comment, on one line.
+fn first_sentence(doc: &str) -> String {
+    let paragraph = doc.trim().split("\n\n").next().unwrap_or_default();
+    let line = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.split_once(". ") {
+        Some((sentence, _)) => format!("{sentence}."),
+        None => line,
+    }
+}

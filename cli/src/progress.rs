@@ -1,0 +1,115 @@
+//! Progress on the terminal, for whatever takes longer than a second.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use warpfile_kernels::program::{
+    BlockIndex, Launch, Launches, Program, Stream, StreamError, WarpInstruction,
+};
+
+use crate::table::count;
+
+/// What ends sooner shows nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A line that says how far something is; nothing where standard error is no terminal.
+pub struct Meter {
+    bar: ProgressBar,
+    label: String,
+    started: Instant,
+    shown: bool,
+}
+
+impl Meter {
+    /// Starts the clock.
+    pub fn new(label: &str) -> Meter {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+            bar.set_style(style);
+        }
+        Meter { bar, label: label.to_owned(), started: Instant::now(), shown: false }
+    }
+
+    /// How far it is.
+    pub fn update(&mut self, state: impl FnOnce() -> String) {
+        if !self.shown && self.started.elapsed() >= PATIENCE {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.shown = true;
+        }
+        if self.shown {
+            self.bar.set_message(format!("{}: {}", self.label, state()));
+            self.bar.tick();
+        }
+    }
+
+    /// Time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Launches whose progress is shown.
+pub struct Watched<'a> {
+    launches: &'a mut dyn Launches,
+    meter: Meter,
+    opened: u64,
+}
+
+impl<'a> Watched<'a> {
+    /// Shows how far `launches` are.
+    pub fn new(launches: &'a mut dyn Launches, label: &str) -> Watched<'a> {
+        Watched { launches, meter: Meter::new(label), opened: 0 }
+    }
+}
+
+impl Launches for Watched<'_> {
+    fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
+        self.opened += 1;
+        let stream = self.launches.next_launch()?;
+        let (meter, number) = (&mut self.meter, self.opened);
+        Ok(stream.map(|stream| -> Box<dyn Stream + '_> { Box::new(WatchedStream { stream, meter, number }) }))
+    }
+}
+
+struct WatchedStream<'a> {
+    stream: Box<dyn Stream + 'a>,
+    meter: &'a mut Meter,
+    /// Of the launch, from 1.
+    number: u64,
+}
+
+impl Stream for WatchedStream<'_> {
+    fn program(&self) -> &Program {
+        self.stream.program()
+    }
+
+    fn launch(&self) -> &Launch {
+        self.stream.launch()
+    }
+
+    fn start_block(&mut self, block: BlockIndex) -> Result<(), StreamError> {
+        let blocks = self.stream.launch().blocks();
+        let number = self.number;
+        self.meter.update(|| format!("launch {number}, block {} of {}", count(block + 1), count(blocks)));
+        self.stream.start_block(block)
+    }
+
+    fn next(
+        &mut self,
+        block: BlockIndex,
+        warp: usize,
+        into: &mut WarpInstruction,
+    ) -> Result<bool, StreamError> {
+        self.stream.next(block, warp, into)
+    }
+
+    fn finish_block(&mut self, block: BlockIndex) {
+        self.stream.finish_block(block);
+    }
+}

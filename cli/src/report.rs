@@ -1,0 +1,239 @@
+//! What `warpfile run` prints: the designs side by side, or one JSON document.
+
+use serde::Serialize;
+use warpfile_kernels::trace::TraceReport;
+use warpfile_sim::config::{Config, DesignName};
+use warpfile_sim::energy::EnergyReport;
+use warpfile_sim::sm::{Accesses, MemoryStatistics, PortActivity, Residency, SchedulerStatistics, Stalls};
+
+use crate::input::Input;
+use crate::simulate::Outcome;
+use crate::table::{Align, count, lines};
+
+/// What stands for a figure that there is none of.
+const NONE: &str = "-";
+
+/// A run: one input, one or two designs.
+#[derive(Serialize)]
+pub struct Report<'a> {
+    input: &'a Input,
+    preset: &'a str,
+    designs: Vec<DesignReport<'a>>,
+    /// What was noticed while a trace was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<&'a TraceReport>,
+}
+
+/// One design of a run.
+#[derive(Serialize)]
+struct DesignReport<'a> {
+    name: &'static str,
+    cycles: u64,
+    ipc: f64,
+    warp_instructions: u64,
+    thread_instructions: u64,
+    launches: u64,
+    blocks: u64,
+    mrf_reads: u64,
+    mrf_writes: u64,
+    rfc_reads: u64,
+    rfc_writes: u64,
+    mrf_reads_avoided_percent: Option<f64>,
+    mrf_writes_avoided_percent: Option<f64>,
+    energy_normalised_access: Option<f64>,
+    energy_normalised_with_wires: Option<f64>,
+    operands_checked: u64,
+    lane_operands_checked: u64,
+    results: Option<Results>,
+    wall_time_s: f64,
+    warp_instructions_per_second: f64,
+    energy: &'a EnergyReport,
+    traffic: Traffic,
+    stalls: &'a Stalls,
+    residency: &'a [Residency],
+    scheduler: &'a SchedulerStatistics,
+    memory: &'a MemoryStatistics,
+    activity: &'a [PortActivity],
+}
+
+/// Result buffers that were compared with what is expected of them.
+#[derive(Clone, Copy, Serialize)]
+struct Results {
+    buffers_checked: usize,
+    elements_checked: u64,
+}
+
+/// Register accesses of each level, and of the instructions themselves.
+#[derive(Serialize)]
+struct Traffic {
+    operands: Accesses,
+    mrf: Accesses,
+    rfc: Accesses,
+}
+
+impl<'a> Report<'a> {
+    /// Of the outcomes in the order in which they are shown.
+    pub fn new(config: &'a Config, input: &'a Input, outcomes: &'a [(DesignName, Outcome)]) -> Report<'a> {
+        Report {
+            input,
+            preset: &config.preset,
+            designs: outcomes.iter().map(|(name, outcome)| DesignReport::new(*name, outcome)).collect(),
+            trace: outcomes.last().and_then(|(_, outcome)| outcome.trace.as_ref()),
+        }
+    }
+
+    /// As text: a table with a column for each design, and what has to be said about it.
+    pub fn text(&self) -> String {
+        let mut rows = vec![self.row("", |design| design.name.to_owned())];
+        rows.extend(self.timing());
+        rows.extend(self.registers());
+        rows.extend(self.measurement());
+        let table = lines(&rows, &[Align::Left, Align::Right]);
+        let notes: String = self.notes().into_iter().map(|note| format!("{note}\n")).collect();
+        format!("{}, preset {}\n\n{table}\n{notes}", self.input.title(), self.preset)
+    }
+
+    fn row(&self, label: &str, cell: impl Fn(&DesignReport<'_>) -> String) -> Vec<String> {
+        let cells = self.designs.iter().map(cell);
+        [label.to_owned()].into_iter().chain(cells).collect()
+    }
+
+    fn timing(&self) -> Vec<Vec<String>> {
+        vec![
+            self.row("cycles", |design| count(design.cycles)),
+            self.row("IPC", |design| format!("{:.3}", design.ipc)),
+            self.row("warp instructions", |design| count(design.warp_instructions)),
+        ]
+    }
+
+    fn registers(&self) -> Vec<Vec<String>> {
+        let percent = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| format!("{value:.1} %"));
+        let ratio = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| format!("{value:.3}"));
+        vec![
+            self.row("MRF reads", |design| count(design.mrf_reads)),
+            self.row("MRF writes", |design| count(design.mrf_writes)),
+            self.row("RFC reads", |design| count(design.rfc_reads)),
+            self.row("RFC writes", |design| count(design.rfc_writes)),
+            self.row("MRF reads avoided", |design| percent(design.mrf_reads_avoided_percent)),
+            self.row("MRF writes avoided", |design| percent(design.mrf_writes_avoided_percent)),
+            self.row("energy, access only", |design| ratio(design.energy_normalised_access)),
+            self.row("energy, with wires", |design| ratio(design.energy_normalised_with_wires)),
+        ]
+    }
+
+    fn measurement(&self) -> Vec<Vec<String>> {
+        vec![
+            self.row("operands checked", |design| count(design.operands_checked)),
+            self.row("wall time", |design| format!("{:.2} s", design.wall_time_s)),
+            self.row("warp instructions/s", |design| {
+                count(design.warp_instructions_per_second.round() as u64)
+            }),
+        ]
+    }
+
+    /// Where energies come from or why there are none, which results were compared, what a trace left open.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(design) = self.designs.last() {
+            notes.push(format!(
+                "Energy of the register file relative to the baseline's; technology {}.",
+                design.energy.technology
+            ));
+        }
+        for design in &self.designs {
+            if let Some(reason) = &design.energy.unavailable {
+                notes.push(format!("No energy for {}: {reason}.", design.name));
+            }
+        }
+        notes.push("Every operand checked was right.".to_owned());
+        notes.extend(
+            self.designs.last().and_then(|design| design.results).map(|results| self.results(results)),
+        );
+        notes.extend(self.trace.iter().flat_map(|trace| trace_notes(trace)));
+        notes
+    }
+
+    fn results(&self, results: Results) -> String {
+        let Results { buffers_checked, elements_checked } = results;
+        let compared_with = match self.input {
+            Input::Workload { .. } => "the CPU reference",
+            Input::Ptx { .. } | Input::Launch { .. } | Input::Trace { .. } => "the files expected",
+        };
+        match buffers_checked {
+            0 => "Results were not compared: the launch file names no expected contents.".to_owned(),
+            1 => format!("1 result buffer equals {compared_with}: {} elements.", count(elements_checked)),
+            more => {
+                format!("{more} result buffers equal {compared_with}: {} elements.", count(elements_checked))
+            }
+        }
+    }
+}
+
+impl<'a> DesignReport<'a> {
+    fn new(name: DesignName, outcome: &'a Outcome) -> DesignReport<'a> {
+        let Outcome { report, energy, check, trace: _, wall_time } = outcome;
+        let registers = &report.registers;
+        let seconds = wall_time.as_secs_f64();
+        DesignReport {
+            name: name.as_str(),
+            cycles: report.cycles,
+            ipc: report.ipc,
+            warp_instructions: report.warp_instructions,
+            thread_instructions: report.thread_instructions,
+            launches: report.launches,
+            blocks: report.blocks,
+            mrf_reads: registers.mrf.reads,
+            mrf_writes: registers.mrf.writes,
+            rfc_reads: registers.rfc.reads,
+            rfc_writes: registers.rfc.writes,
+            mrf_reads_avoided_percent: registers.mrf_reads_avoided_percent,
+            mrf_writes_avoided_percent: registers.mrf_writes_avoided_percent,
+            energy_normalised_access: energy.normalised_access,
+            energy_normalised_with_wires: energy.normalised_with_wires,
+            operands_checked: report.operands_checked,
+            lane_operands_checked: report.lane_operands_checked,
+            results: check
+                .map(|check| Results { buffers_checked: check.buffers, elements_checked: check.elements }),
+            wall_time_s: seconds,
+            warp_instructions_per_second: report.warp_instructions as f64 / seconds.max(f64::MIN_POSITIVE),
+            energy,
+            traffic: Traffic { operands: registers.operands, mrf: registers.mrf, rfc: registers.rfc },
+            stalls: &report.stalls,
+            residency: &report.residency,
+            scheduler: &report.scheduler,
+            memory: &report.memory,
+            activity: &report.activity,
+        }
+    }
+}
+
+/// What a reader has to know of a trace before trusting its figures.
+fn trace_notes(trace: &TraceReport) -> Vec<String> {
+    let mut notes = Vec::new();
+    if trace.instructions_without_values > 0 {
+        notes.push(format!(
+            "Trace: {} warp instructions without values; every write of theirs got a value of its own.",
+            count(trace.instructions_without_values)
+        ));
+    }
+    if trace.kills.operands > 0 {
+        let kills = &trace.kills;
+        notes.push(format!(
+            "Trace: last reads claimed for {} of {} static operands; observations alone would allow {}.",
+            count(kills.claimed),
+            count(kills.operands),
+            count(kills.possible)
+        ));
+    }
+    if trace.contradicting_lanes > 0 {
+        notes.push(format!(
+            "Trace: {} operand lanes contradict what was last written and were not compared.",
+            count(trace.contradicting_lanes)
+        ));
+    }
+    notes.extend(trace.warnings().map(|(warning, times)| format!("Trace: {warning} ({times} times).")));
+    if trace.warnings_dropped() > 0 {
+        notes.push(format!("Trace: {} further warnings.", count(trace.warnings_dropped())));
+    }
+    notes
+}
