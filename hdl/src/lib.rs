@@ -6,4 +6,6 @@ extern crate self as warpfile_hdl;
 
 pub mod library;
 pub mod parts;
+pub mod regfile;
+pub mod rfc;
 pub mod rtl;

@@ -3,16 +3,85 @@
 use serde_json::{Map, Value, json};
 
 use crate::parts::{Fifo, RoundRobinArbiter};
+use crate::regfile::{BankedRegisterFile, Geometry, MainRegisterFile, OperandCollectors, RegisterBank};
+use crate::rfc::{CachedRegisterFile, InnerPolicy, RegisterFileCache, Replacement, TwoLevelScheduler};
 use crate::rtl::netlist::Netlist;
 use crate::rtl::{Circuit, ElaborationErrors, elaborate};
 
 /// All circuits, in the order of the folders.
 pub fn library() -> Vec<CircuitEntry> {
+    let one_lane = json!({"banks": 1, "rows": 5, "lanes": 1, "lanes_per_cluster": 1});
+    let uneven = json!({"banks": 2, "rows": 7, "lanes": 6, "lanes_per_cluster": 3});
     vec![
         CircuitEntry::new(RoundRobinArbiter { requests: 4 })
             .odd([json!({"requests": 1}), json!({"requests": 5})]),
         CircuitEntry::new(Fifo { depth: 8, width: 32 })
             .odd([json!({"depth": 5, "width": 1}), json!({"depth": 1, "width": 65})]),
+        CircuitEntry::new(RegisterBank { rows: 256, lanes: 32, lanes_per_cluster: 4, writers: 2 }).odd([
+            json!({"rows": 5, "lanes": 1, "lanes_per_cluster": 1, "writers": 1}),
+            json!({"rows": 100, "lanes": 6, "lanes_per_cluster": 3, "writers": 3}),
+        ]),
+        CircuitEntry::new(MainRegisterFile { geometry: Geometry::GEBHART_2011, writers: 2 })
+            .odd([json!({"geometry": one_lane}), json!({"geometry": uneven, "writers": 3})]),
+        CircuitEntry::new(OperandCollectors {
+            geometry: Geometry::GEBHART_2011,
+            collectors: 8,
+            access_cycles: 3,
+            id_bits: 6,
+            units: 6,
+            writers: 2,
+        })
+        .odd([
+            json!({"geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1, "writers": 1}),
+            json!({"geometry": uneven, "collectors": 5, "access_cycles": 4}),
+        ]),
+        CircuitEntry::new(BankedRegisterFile {
+            geometry: Geometry::GEBHART_2011,
+            collectors: 8,
+            access_cycles: 3,
+            id_bits: 6,
+            units: 6,
+        })
+        .odd([
+            json!({"geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1}),
+            json!({"geometry": uneven, "collectors": 5, "access_cycles": 4}),
+        ]),
+        CircuitEntry::new(RegisterFileCache {
+            slots: 8,
+            entries: 6,
+            replacement: Replacement::Fifo,
+            liveness: true,
+            evict_idle_first: false,
+            lanes: 32,
+            lanes_per_cluster: 4,
+            register_bits: 10,
+            collectors: 8,
+        })
+        .odd([
+            json!({"slots": 1, "entries": 1, "lanes": 1, "lanes_per_cluster": 1, "register_bits": 1}),
+            json!({"slots": 5, "entries": 3, "replacement": "lru", "evict_idle_first": true, "liveness": false}),
+        ]),
+        CircuitEntry::new(CachedRegisterFile {
+            geometry: Geometry::GEBHART_2011,
+            collectors: 8,
+            access_cycles: 3,
+            id_bits: 6,
+            units: 6,
+            slots: 8,
+            entries: 6,
+            replacement: Replacement::Fifo,
+            liveness: true,
+            bypass_idle: false,
+            evict_idle_first: false,
+        })
+        .odd([
+            json!({"geometry": one_lane, "slots": 1, "entries": 1, "units": 1, "id_bits": 1}),
+            json!({"geometry": uneven, "slots": 5, "entries": 3, "replacement": "lru", "bypass_idle": true}),
+        ]),
+        CircuitEntry::new(TwoLevelScheduler { warps: 32, slots: 8, policy: InnerPolicy::Greedy }).odd([
+            json!({"warps": 1, "slots": 1}),
+            json!({"warps": 11, "slots": 3, "policy": "round-robin"}),
+        ]),
     ]
 }
 

@@ -1,0 +1,195 @@
+//! The register file without a cache.
+
+use serde::{Deserialize, Serialize};
+
+use super::geometry::{Geometry, SOURCES};
+use super::main_register_file::MainRegisterFile;
+use super::operand_collectors::OperandCollectors;
+use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, index_bits};
+
+/// Banked register file: the main register file behind operand collectors, the baseline of every design.
+///
+/// Two writers: results of short operations, then results of long-latency operations. A write is taken when its
+/// bank's write port is free and no earlier instruction has still to read the register.
+///
+/// Timing: three access cycles, from the cycle an instruction is offered to the cycle of its dispatch; operands are
+/// out one cycle later. A write is seen by instructions offered from the next cycle on.
+/// Source: Gebhart et al., ISCA 2011, §2.1, Fig. 3(a) and Fig. 5.
+#[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct BankedRegisterFile {
+    /// Banks, rows and lanes.
+    pub geometry: Geometry,
+    /// Operand collectors, 2 to 32.
+    pub collectors: usize,
+    /// Register access cycles, 3 to 8 (Fig. 3: 3).
+    pub access_cycles: usize,
+    /// Bits of an instruction's identifier, 1 to 16.
+    pub id_bits: usize,
+    /// Functional units, 1 to 16.
+    pub units: usize,
+}
+
+/// Ports of a [`BankedRegisterFile`].
+#[derive(Ports)]
+#[params(BankedRegisterFile)]
+pub struct BankedRegisterFileIo<'m> {
+    /// An instruction and its register operands.
+    pub issue: IssueIo<'m>,
+    /// The instruction whose last operand is read in this cycle.
+    pub dispatch: DispatchedIo<'m>,
+    /// Units that can take an instruction.
+    #[bits(p.units)]
+    pub unit_ready_i: In<'m>,
+    /// Operands, one cycle after dispatch.
+    pub operands: OperandsIo<'m>,
+    /// Result of a short operation.
+    pub result: WriteIo<'m>,
+    /// Result of a long-latency operation.
+    pub fill: WriteIo<'m>,
+}
+
+/// An instruction and its register operands.
+#[derive(Ports)]
+#[params(BankedRegisterFile)]
+pub struct IssueIo<'m> {
+    /// There is one.
+    pub valid_i: In<'m>,
+    /// An offered instruction is taken.
+    pub ready_o: Out<'m>,
+    /// Comes back with the operands.
+    #[bits(p.id_bits)]
+    pub id_i: In<'m>,
+    /// The unit that executes it.
+    #[bits(index_bits(p.units))]
+    pub unit_i: In<'m>,
+    /// Lanes that execute it.
+    #[bits(p.geometry.lanes)]
+    pub active_i: In<'m>,
+    /// Its register operands.
+    #[repeat(SOURCES)]
+    pub source: Vec<SourceIo<'m>>,
+}
+
+/// A register operand.
+#[derive(Ports)]
+#[params(BankedRegisterFile)]
+pub struct SourceIo<'m> {
+    /// There is one.
+    pub valid_i: In<'m>,
+    /// Its register.
+    #[bits(p.geometry.register_bits())]
+    pub register_i: In<'m>,
+}
+
+/// The instruction whose last operand is read in this cycle; its unit takes it.
+#[derive(Ports)]
+#[params(BankedRegisterFile)]
+pub struct DispatchedIo<'m> {
+    /// There is one.
+    pub valid_o: Out<'m>,
+    /// Its identifier.
+    #[bits(p.id_bits)]
+    pub id_o: Out<'m>,
+    /// The unit.
+    #[bits(index_bits(p.units))]
+    pub unit_o: Out<'m>,
+}
+
+/// Operands of an instruction.
+#[derive(Ports)]
+#[params(BankedRegisterFile)]
+pub struct OperandsIo<'m> {
+    /// There are some.
+    pub valid_o: Out<'m>,
+    /// The instruction's identifier.
+    #[bits(p.id_bits)]
+    pub id_o: Out<'m>,
+    /// The operands, 0 in lanes that do not execute.
+    #[repeat(SOURCES)]
+    #[bits(p.geometry.value_bits())]
+    pub source_o: Vec<Out<'m>>,
+}
+
+/// A register to be written.
+#[derive(Ports)]
+#[params(BankedRegisterFile)]
+pub struct WriteIo<'m> {
+    /// A write is offered.
+    pub valid_i: In<'m>,
+    /// An offered write is taken.
+    pub ready_o: Out<'m>,
+    /// The register.
+    #[bits(p.geometry.register_bits())]
+    pub register_i: In<'m>,
+    /// Lanes written.
+    #[bits(p.geometry.lanes)]
+    pub lanes_i: In<'m>,
+    /// The value.
+    #[bits(p.geometry.value_bits())]
+    pub value_i: In<'m>,
+}
+
+impl Circuit for BankedRegisterFile {
+    type Io<'m> = BankedRegisterFileIo<'m>;
+    const NAME: &'static str = "banked_register_file";
+
+    fn validate(&self) -> Result<(), ParameterError> {
+        self.geometry.validate::<Self>()?;
+        Self::check_range("collectors", self.collectors, 2..=32)?;
+        Self::check_range("access_cycles", self.access_cycles, 3..=8)?;
+        Self::check_range("id_bits", self.id_bits, 1..=16)?;
+        Self::check_range("units", self.units, 1..=16)
+    }
+
+    fn build<'m>(&self, m: &Module<'m>, io: &BankedRegisterFileIo<'m>) {
+        let writes = [&io.result, &io.fill];
+        let mrf = m.instance("mrf", MainRegisterFile { geometry: self.geometry, writers: writes.len() });
+        let collectors = m.instance(
+            "collectors",
+            OperandCollectors {
+                geometry: self.geometry,
+                collectors: self.collectors,
+                access_cycles: self.access_cycles,
+                id_bits: self.id_bits,
+                units: self.units,
+                writers: writes.len(),
+            },
+        );
+        collectors.issue.valid_i.set(io.issue.valid_i);
+        collectors.issue.id_i.set(io.issue.id_i);
+        collectors.issue.unit_i.set(io.issue.unit_i);
+        io.issue.ready_o.set(collectors.issue.ready_o);
+        collectors.issue.index_o.ignore();
+        for (source, collect) in io.issue.source.iter().zip(&collectors.issue.source) {
+            collect.valid_i.set(source.valid_i);
+            collect.register_i.set(source.register_i);
+            collect.lanes_i.set(io.issue.active_i);
+        }
+        collectors.unit_ready_i.set(io.unit_ready_i);
+        io.dispatch.valid_o.set(collectors.dispatch.valid_o);
+        io.dispatch.id_o.set(collectors.dispatch.id_o).valid_when(io.dispatch.valid_o);
+        io.dispatch.unit_o.set(collectors.dispatch.unit_o).valid_when(io.dispatch.valid_o);
+        collectors.dispatch.index_o.ignore();
+        io.operands.valid_o.set(collectors.operands.valid_o);
+        io.operands.id_o.set(collectors.operands.id_o).valid_when(io.operands.valid_o);
+        for (operand, collected) in io.operands.source_o.iter().zip(&collectors.operands.source_o) {
+            operand.set(*collected).valid_when(io.operands.valid_o);
+        }
+        for (bank, read) in mrf.read.iter().zip(&collectors.read) {
+            bank.valid_i.set(read.valid_o);
+            bank.row_i.set(read.row_o);
+            bank.lanes_i.set(read.lanes_o);
+            read.value_i.set(bank.value_o);
+        }
+        for (w, write) in writes.into_iter().enumerate() {
+            let pending = &collectors.write[w];
+            pending.register_i.set(write.register_i);
+            mrf.write[w].valid_i.set(write.valid_i & !pending.blocked_o);
+            mrf.write[w].register_i.set(write.register_i);
+            mrf.write[w].lanes_i.set(write.lanes_i);
+            mrf.write[w].value_i.set(write.value_i);
+            write.ready_o.set(mrf.write[w].ready_o & !pending.blocked_o);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Register file cache and two-level warp scheduler.
+//!
+//! Source: Gebhart et al., "Energy-efficient Mechanisms for Managing Thread Context in Throughput Processors",
+//! ISCA 2011, §3.
+
+mod cached_register_file;
+mod recency;
+mod register_file_cache;
+mod two_level_scheduler;
+
+pub use cached_register_file::{
+    CachedRegisterFile, CachedRegisterFileIo, DispatchedIo, FillIo, FlushIo, IssueIo, OperandsIo, ResultIo,
+    SourceIo,
+};
+pub use register_file_cache::{
+    CacheFlushIo, CacheLookupIo, CacheReadIo, CacheResultIo, CacheSourceIo, CollectedIo, InvalidateIo,
+    RegisterFileCache, RegisterFileCacheIo, Replacement, SpillIo,
+};
+pub use two_level_scheduler::{DecisionIo, InnerPolicy, TwoLevelScheduler, TwoLevelSchedulerIo};
