@@ -279,12 +279,12 @@ impl CachedRegisterFile {
         cache: &RegisterFileCacheIo<'m>,
         collectors: &OperandCollectorsIo<'m>,
     ) {
-        let tagged = m.register("tagged", 1).reset(0);
-        let id = m.register("tagged_id", self.id_bits).no_reset();
-        let unit = m.register("tagged_unit", index_bits(self.units)).no_reset();
-        io.issue.ready_o.set(!tagged | collectors.issue.ready_o);
+        let checked = m.register("checked", 1).reset(0);
+        let id = m.register("checked_id", self.id_bits).no_reset();
+        let unit = m.register("checked_unit", index_bits(self.units)).no_reset();
+        io.issue.ready_o.set(!checked | collectors.issue.ready_o);
         let check = (io.issue.valid_i & io.issue.ready_o).named("check");
-        tagged.set(check | (tagged & !collectors.issue.ready_o));
+        checked.set(check | (checked & !collectors.issue.ready_o));
 
         cache.lookup.valid_i.set(check);
         cache.lookup.slot_i.set(io.issue.slot_i);
@@ -293,7 +293,7 @@ impl CachedRegisterFile {
             id.set(io.issue.id_i);
             unit.set(io.issue.unit_i);
         });
-        collectors.issue.valid_i.set(tagged);
+        collectors.issue.valid_i.set(checked);
         collectors.issue.id_i.set(id);
         collectors.issue.unit_i.set(unit);
         for (k, source) in io.issue.source.iter().enumerate() {
@@ -304,8 +304,8 @@ impl CachedRegisterFile {
             lookup.idle_i.set(source.idle_i);
             let missing = io.issue.active_i & !lookup.lanes_o & source.valid_i.replicate(self.geometry.lanes);
             let register =
-                m.register(format!("tagged_register{k}"), self.geometry.register_bits()).no_reset();
-            let lanes = m.register(format!("tagged_lanes{k}"), self.geometry.lanes).no_reset();
+                m.register(format!("checked_register{k}"), self.geometry.register_bits()).no_reset();
+            let lanes = m.register(format!("checked_lanes{k}"), self.geometry.lanes).no_reset();
             m.when(check, || {
                 register.set(source.register_i);
                 lanes.set(missing);
@@ -314,8 +314,8 @@ impl CachedRegisterFile {
             collect.register_i.set(register);
             collect.lanes_i.set(lanes);
         }
-        cache.waiting_i.set(tagged);
-        cache.collect.valid_i.set(tagged & collectors.issue.ready_o);
+        cache.waiting_i.set(checked);
+        cache.collect.valid_i.set(checked & collectors.issue.ready_o);
         cache.collect.index_i.set(collectors.issue.index_o);
     }
 

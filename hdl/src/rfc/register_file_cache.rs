@@ -369,15 +369,19 @@ impl RegisterFileCache {
             let lanes = lookup.active_i & ended.bit(w).replicate(self.lanes);
             m.when(lookup.valid_i & (ended.bit(w) | idle.bit(w)), || {
                 let none = m.lit(self.lanes, 0);
-                way.write("lookup", lookup.slot_i, [("held", none), ("dirty", none), ("idle", idle.bit(w))])
-                    .lanes(lanes)
-                    .keep_valid();
+                way.write(
+                    "end_copies",
+                    lookup.slot_i,
+                    [("held", none), ("dirty", none), ("idle", idle.bit(w))],
+                )
+                .lanes(lanes)
+                .keep_valid();
             });
         }
         if self.replacement == Replacement::Lru {
             let order = state.order.read("lookup", lookup.slot_i, lookup.valid_i).get("newer");
             m.when(lookup.valid_i, || {
-                state.order.write("lookup", lookup.slot_i, [("newer", recency::touch(order, used))]);
+                state.order.write("use", lookup.slot_i, [("newer", recency::touch(order, used))]);
             });
         }
         Found { pending, used }
@@ -432,7 +436,7 @@ impl RegisterFileCache {
             for (w, way) in state.ways.iter().enumerate() {
                 m.when(write.valid_i & entry.bit(w), || {
                     let none = m.lit(self.lanes, 0);
-                    way.write(name.as_str(), write.slot_i, [("held", none), ("dirty", none)])
+                    way.write(format!("clear{i}"), write.slot_i, [("held", none), ("dirty", none)])
                         .lanes(write.lanes_i)
                         .keep_valid();
                 });
@@ -601,7 +605,7 @@ impl RegisterFileCache {
         for (w, way) in state.ways.iter().enumerate() {
             m.when(taken & target.entry.bit(w), || {
                 way.write(
-                    "result",
+                    "allocate",
                     result.slot_i,
                     [
                         ("register", result.register_i),
@@ -622,7 +626,11 @@ impl RegisterFileCache {
         m.when(taken, || {
             state.values.write("result", target.row, [("value", result.value_i)]).lanes(result.lanes_i);
             m.when(renews, || {
-                state.order.write("result", result.slot_i, [("newer", recency::touch(before, target.entry))]);
+                state.order.write(
+                    "allocate",
+                    result.slot_i,
+                    [("newer", recency::touch(before, target.entry))],
+                );
             });
         });
         m.invariant(
@@ -645,7 +653,7 @@ impl RegisterFileCache {
         let start = io.flush.valid_i & !io.flush.discard_i;
         for (w, way) in state.ways.iter().enumerate() {
             m.when(written_back & flush.entry.bit(w), || {
-                way.write("flush", flush.slot, [("dirty", m.lit(self.lanes, 0))]).keep_valid();
+                way.write("clean", flush.slot, [("dirty", m.lit(self.lanes, 0))]).keep_valid();
             });
             m.when(done, || way.clear_row(flush.slot));
             m.when(discard, || way.clear_row(io.flush.slot_i));

@@ -3,6 +3,7 @@
 mod blocks;
 pub mod circuits;
 pub mod design;
+pub mod designs;
 mod error;
 mod in_flight;
 mod kernel;
@@ -69,12 +70,7 @@ pub fn run(
     launches: &mut dyn Launches,
     options: RunOptions<'_>,
 ) -> Result<RunReport, SimError> {
-    config.validate()?;
-    let _ = (launches, options);
-    Err(SimError::Circuit {
-        design: config.design.as_str(),
-        problem: "its circuits are not connected to the harness".to_owned(),
-    })
+    run_design(config, designs::design(config)?, launches, options)
 }
 
 /// As [`run`], with a design of the caller's. `config.design` only names it.

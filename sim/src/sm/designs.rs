@@ -1,0 +1,144 @@
+//! The shipped designs: which circuits they are made of, and how these meet the pipeline.
+
+use warpfile_engine::{EngineError, Interpreter, Options};
+use warpfile_hdl::regfile::{BankedRegisterFile, Geometry};
+use warpfile_hdl::rfc::{CachedRegisterFile, TwoLevelScheduler};
+use warpfile_hdl::rtl::netlist::Netlist;
+use warpfile_hdl::rtl::{Circuit, elaborate};
+use warpfile_hdl::{regfile, rfc};
+
+use crate::config::{Config, DesignName, InnerPolicy, Replacement};
+
+use super::circuits::{RegisterFileCircuit, SchedulerCircuit, TableNames};
+use super::design::{Design, ID_BITS, OperandStorage, Unit, WarpScheduler};
+use super::{SimError, SingleLevel};
+
+/// Lanes of a warp and of a cluster (Gebhart et al., §2.1).
+const LANES: usize = regfile::Geometry::GEBHART_2011.lanes;
+/// Register access cycles (Gebhart et al., Fig. 3).
+const ACCESS_CYCLES: usize = 3;
+/// Cycles of the tag check before them (Gebhart et al., Fig. 3(b)).
+const TAG_CYCLES: usize = 1;
+
+/// Name of the table that holds registers in a bank of the main register file.
+const MRF_TABLE: &str = "registers";
+/// Name of the table that holds values in the register file cache.
+const RFC_TABLE: &str = "values";
+
+/// The circuits of a design.
+pub struct Circuits {
+    /// The operand storage; its scope in waveforms is `register_file`.
+    pub register_file: Netlist,
+    /// The scheduler, unless it is behavioural; its scope in waveforms is `scheduler`.
+    pub scheduler: Option<Netlist>,
+}
+
+/// Elaborates the circuits of `config.design`.
+///
+/// # Errors
+/// A parameter that a circuit does not support, by its name there.
+pub fn circuits(config: &Config) -> Result<Circuits, SimError> {
+    config.validate()?;
+    let register_file = match config.design {
+        DesignName::Baseline | DesignName::TwoLevel => build(config, &banked_register_file(config))?,
+        DesignName::Rfc => build(config, &cached_register_file(config))?,
+    };
+    let scheduler = match config.design {
+        DesignName::Baseline => None,
+        DesignName::TwoLevel | DesignName::Rfc => Some(build(config, &two_level_scheduler(config))?),
+    };
+    Ok(Circuits { register_file, scheduler })
+}
+
+/// The design that `config` names, on the engine.
+pub(super) fn design(config: &Config) -> Result<Design<'static>, SimError> {
+    let circuits = circuits(config)?;
+    Ok(Design {
+        storage: storage(config, &circuits.register_file)?,
+        scheduler: scheduler(config, circuits.scheduler.as_ref())?,
+    })
+}
+
+fn storage(config: &Config, netlist: &Netlist) -> Result<Box<dyn OperandStorage>, SimError> {
+    let (rfc, operand_cycles) = match config.design {
+        DesignName::Baseline | DesignName::TwoLevel => (None, ACCESS_CYCLES),
+        DesignName::Rfc => (Some(RFC_TABLE), TAG_CYCLES + ACCESS_CYCLES),
+    };
+    let tables = TableNames { mrf: MRF_TABLE, rfc };
+    let circuit = Interpreter::new(netlist, &Options::default())
+        .and_then(|engine| RegisterFileCircuit::new(engine, tables, operand_cycles as u64));
+    Ok(Box::new(circuit.map_err(|error| engine_problem(config, &error))?))
+}
+
+fn scheduler(config: &Config, netlist: Option<&Netlist>) -> Result<Box<dyn WarpScheduler>, SimError> {
+    let Some(netlist) = netlist else {
+        return Ok(Box::new(SingleLevel::new(config.scheduler.single_level)));
+    };
+    let suspends = config.scheduler.active_warps < config.sm.warps;
+    let circuit = Interpreter::new(netlist, &Options::default())
+        .and_then(|engine| SchedulerCircuit::new(engine, suspends));
+    Ok(Box::new(circuit.map_err(|error| engine_problem(config, &error))?))
+}
+
+fn geometry(config: &Config) -> Geometry {
+    Geometry {
+        banks: config.register_file.bank_groups as usize,
+        rows: config.register_file.rows as usize,
+        lanes: LANES,
+        lanes_per_cluster: Geometry::GEBHART_2011.lanes_per_cluster,
+    }
+}
+
+fn banked_register_file(config: &Config) -> BankedRegisterFile {
+    BankedRegisterFile {
+        geometry: geometry(config),
+        collectors: config.register_file.collectors as usize,
+        access_cycles: ACCESS_CYCLES,
+        id_bits: ID_BITS,
+        units: Unit::COUNT,
+    }
+}
+
+fn cached_register_file(config: &Config) -> CachedRegisterFile {
+    CachedRegisterFile {
+        geometry: geometry(config),
+        collectors: config.register_file.collectors as usize,
+        access_cycles: ACCESS_CYCLES,
+        id_bits: ID_BITS,
+        units: Unit::COUNT,
+        slots: slots(config),
+        entries: config.rfc.entries as usize,
+        replacement: match config.rfc.replacement {
+            Replacement::Fifo => rfc::Replacement::Fifo,
+            Replacement::Lru => rfc::Replacement::Lru,
+        },
+        liveness: config.rfc.use_last_read,
+        bypass_idle: config.rfc.bypass_idle,
+        evict_idle_first: config.rfc.evict_idle_first,
+    }
+}
+
+fn two_level_scheduler(config: &Config) -> TwoLevelScheduler {
+    TwoLevelScheduler {
+        warps: config.sm.warps as usize,
+        slots: slots(config),
+        policy: match config.scheduler.inner {
+            InnerPolicy::Greedy => rfc::InnerPolicy::Greedy,
+            InnerPolicy::RoundRobin => rfc::InnerPolicy::RoundRobin,
+        },
+    }
+}
+
+/// Slots of the active set: never more than there are warps.
+fn slots(config: &Config) -> usize {
+    config.scheduler.active_warps.min(config.sm.warps) as usize
+}
+
+fn build<C: Circuit>(config: &Config, circuit: &C) -> Result<Netlist, SimError> {
+    elaborate(circuit)
+        .map_err(|errors| SimError::Circuit { design: config.design.as_str(), problem: errors.to_string() })
+}
+
+fn engine_problem(config: &Config, error: &EngineError) -> SimError {
+    SimError::Circuit { design: config.design.as_str(), problem: error.to_string() }
+}
