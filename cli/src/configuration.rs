@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use warpfile_kernels::launch::suggest;
 use warpfile_sim::config::{Config, DesignName, apply_file, apply_overrides, preset};
 
@@ -71,7 +71,8 @@ impl ConfigurationArguments {
                 path.display()
             );
         }
-        let mut config = preset(self.preset.as_deref().or(named).unwrap_or(DEFAULT_PRESET))?;
+        let mut config = preset(self.preset.as_deref().or(named).unwrap_or(DEFAULT_PRESET))
+            .with_context(|| path.display().to_string())?;
         apply_file(&mut config, &path.display().to_string(), &text)?;
         Ok(config)
     }

@@ -26,10 +26,8 @@ pub struct Output {
 impl Output {
     /// Starts a file that will be called `path`.
     pub fn create(path: &Path) -> anyhow::Result<Output> {
+        check_output(path)?;
         let context = || format!("cannot write {}", path.display());
-        if path.is_dir() {
-            bail!("cannot write {}: it is a folder; the name of a file is accepted", path.display());
-        }
         let mut builder = tempfile::Builder::new();
         builder.prefix(".warpfile-").suffix(".partial");
         // As for files made in the ordinary way; the user's mask still applies.
@@ -65,6 +63,18 @@ impl Output {
         self.file.persist(&self.path).map_err(|error| error.error).with_context(|| context)?;
         Ok(())
     }
+}
+
+/// Says why there cannot be a file of that name, if it is plain to see.
+pub fn check_output(path: &Path) -> anyhow::Result<()> {
+    let folder = folder_of(path);
+    if path.is_dir() {
+        bail!("cannot write {}: it is a folder; the name of a file is accepted", path.display());
+    }
+    if !folder.is_dir() {
+        bail!("cannot write {}: there is no folder {}", path.display(), folder.display());
+    }
+    Ok(())
 }
 
 /// The folder that a file is in.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use warpfile_kernels::launch::{CheckReport, DEFAULT_SIZE, LaunchFile};
 use warpfile_kernels::program::{Launches, Stream, StreamError};
 use warpfile_kernels::trace::{self, OpenTrace, TraceReport};
-use warpfile_kernels::workloads::{self, OpenWorkload, Workload};
+use warpfile_kernels::workloads::{self, OpenError, OpenWorkload, Workload};
 
 /// Which input.
 #[derive(clap::Args)]
@@ -66,6 +66,9 @@ impl InputArguments {
     /// Finds out what the input is. Files are not opened yet.
     pub fn resolve(&self) -> anyhow::Result<Input> {
         let input = self.kind()?;
+        if let Some(path) = input.path().filter(|path| !path.is_file()) {
+            bail!("{}: there is no such file", path.display());
+        }
         let for_ptx = matches!(input, Input::Ptx { .. });
         if let Some(launch) = self.launch.as_ref().filter(|_| !for_ptx) {
             bail!("--launch {} belongs to a .ptx file; `{}` is none", launch.display(), self.input);
@@ -102,7 +105,11 @@ impl Input {
         Ok(match self {
             Input::Workload { workload, size } => Opened::Kernel(Box::new(workload.open(size)?)),
             Input::Ptx { path, launch: None, size } => {
-                Opened::Kernel(Box::new(OpenWorkload::from_ptx(path, size)?))
+                let opened = OpenWorkload::from_ptx(path, size).map_err(|error| match error {
+                    OpenError::NoLaunchFile { .. } => anyhow!("{error}; --launch names another"),
+                    OpenError::Launch(_) | OpenError::Ptx(_) | OpenError::Run(_) => error.into(),
+                })?;
+                Opened::Kernel(Box::new(opened))
             }
             Input::Ptx { path, launch: Some(launch), size } => {
                 let file = LaunchFile::read(launch)?;
@@ -113,6 +120,14 @@ impl Input {
             }
             Input::Trace { path } => Opened::Trace(Box::new(trace::open(path)?)),
         })
+    }
+
+    /// Its file; a workload has none.
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Input::Workload { .. } => None,
+            Input::Ptx { path, .. } | Input::Launch { path, .. } | Input::Trace { path } => Some(path),
+        }
     }
 
     /// For headings: `hotspot (tiny)`.

@@ -116,9 +116,10 @@ fn observed(
 /// What `--out` keeps. The files are started before the run, so that a folder that cannot be written to is found
 /// out at once.
 struct Kept {
-    folder: OutputFolder,
     report: Output,
     config: Output,
+    /// After the files, so that it is empty when it is dropped.
+    folder: OutputFolder,
 }
 
 impl Kept {

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::ValueEnum;
 use warpfile_kernels::trace::{TraceSummary, write_accelsim, write_warpfile};
 
-use crate::files::{OutputFolder, folder_of};
+use crate::files::{OutputFolder, check_output, folder_of};
 use crate::input::InputArguments;
 use crate::output::print;
 use crate::progress::Watched;
@@ -60,9 +60,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
 }
 
 fn write_file(launches: &mut Watched<'_>, path: &Path) -> anyhow::Result<TraceSummary> {
-    if path.is_dir() {
-        bail!("cannot write {}: it is a folder; the name of a file is accepted", path.display());
-    }
+    check_output(path)?;
     Ok(write_warpfile(launches, path)?)
 }
 

@@ -1,0 +1,6 @@
+//! The `warpfile` command as a person at a terminal meets it.
+
+mod command;
+mod lists;
+mod malformed;
+mod outputs;
