@@ -17,16 +17,22 @@ pub struct Arguments {
     /// Size of the workloads: tiny, default or large.
     #[arg(long, default_value = "tiny")]
     size: String,
-    /// Print one JSON document instead of a table.
+    /// Only these workloads, separated by commas; all if not given.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    workloads: Vec<String>,
+    /// Print one JSON document instead of tables.
     #[arg(long)]
     json: bool,
-    /// Keep the table, the JSON and an SVG chart in this folder.
+    /// Keep the tables, the JSON and an SVG chart in this folder.
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Write the SVG chart to this file.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
 }
 
 /// Makes a figure and prints it.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let Arguments { id, size, json, out } = arguments;
-    figures::run(&id, &figures::Options { size, json, out })
+    let Arguments { id, size, workloads, json, out, svg } = arguments;
+    figures::run(&id, &figures::Options { size, workloads, json, out, svg })
 }

@@ -1,8 +1,31 @@
 //! Figures and tables of the papers, each printed beside what the model gives.
 
-use std::path::PathBuf;
+mod chart;
+mod gebhart;
+mod parallel;
+mod report;
+mod statistics;
+mod svg;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod values;
 
-use anyhow::bail;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Result, bail};
+use warpfile_kernels::workloads::{self, Workload};
+use warpfile_sim::config::Config;
+use warpfile_sim::sm::{self, RunOptions, RunReport};
+
+use crate::files::{Output, OutputFolder};
+use crate::output::{json, print};
+use crate::progress::Meter;
+use report::{Content, Effort, FigureReport};
+use sweep::{Point, Results, Simulate};
+use values::{ValueUsage, value_usage};
 
 /// A figure that can be asked for.
 pub struct Figure {
@@ -10,29 +33,153 @@ pub struct Figure {
     pub id: &'static str,
     /// What it shows, one line.
     pub title: &'static str,
+    /// Paper, figure or table, section.
+    source: &'static str,
+    method: Method,
+}
+
+/// How the numbers of a figure are found.
+enum Method {
+    /// From the instruction streams, without timing.
+    Streams(fn(&[&'static Workload], &[ValueUsage]) -> Content),
+    /// From runs of every workload at these points.
+    Runs { points: fn() -> Vec<Point>, show: fn(&Results) -> Result<Content> },
 }
 
 /// How a figure is made.
-#[expect(dead_code, reason = "read by the figures")]
 pub struct Options {
     /// Size of the workloads: `tiny`, `default` or `large`.
     pub size: String,
-    /// Print one JSON document instead of a table.
+    /// Names of the workloads; all if empty.
+    pub workloads: Vec<String>,
+    /// Print one JSON document instead of tables.
     pub json: bool,
-    /// Folder that keeps the table, the JSON and the SVG chart.
+    /// Folder that keeps the tables, the JSON and the SVG charts.
     pub out: Option<PathBuf>,
+    /// File for the SVG charts.
+    pub svg: Option<PathBuf>,
 }
 
 /// All figures, in the order of the papers.
-pub fn list() -> Vec<Figure> {
-    Vec::new()
+pub fn list() -> &'static [Figure] {
+    gebhart::FIGURES
 }
 
 /// Makes a figure and prints it.
 ///
 /// # Errors
-/// No figure has this id, or a run of it fails.
-pub fn run(id: &str, options: &Options) -> anyhow::Result<()> {
-    let known: Vec<&str> = list().iter().map(|figure| figure.id).collect();
-    bail!("no figure `{id}` at size {}; there are: {}", options.size, known.join(", "))
+/// No figure has this id, there is no such workload or size, or a run of it fails.
+pub fn run(id: &str, options: &Options) -> Result<()> {
+    let figure = by_id(id)?;
+    let workloads = chosen(&options.workloads)?;
+    let folder = options.out.as_deref().map(OutputFolder::create).transpose()?;
+    let simulate = |workload: &'static Workload, config: &Config| simulate(workload, &options.size, config);
+    let report = make(figure, &workloads, options, &simulate)?;
+    let svg = svg::draw(&format!("{} ({})", report.title, report.source), &report.content.charts);
+    if let Some(folder) = folder {
+        let files = [("md", report.to_markdown()), ("json", json(&report)?), ("svg", svg.clone())];
+        for (extension, text) in files {
+            publish(folder.output(&format!("{id}.{extension}"))?, &text)?;
+        }
+        folder.keep();
+    }
+    if let Some(path) = &options.svg {
+        publish(Output::create(Path::new(path))?, &svg)?;
+    }
+    print(&if options.json { json(&report)? } else { report.to_markdown() })
+}
+
+fn publish(mut file: Output, text: &str) -> Result<()> {
+    file.write(text)?;
+    file.publish()
+}
+
+fn by_id(id: &str) -> Result<&'static Figure> {
+    let Some(figure) = list().iter().find(|figure| figure.id == id) else {
+        let known: Vec<&str> = list().iter().map(|figure| figure.id).collect();
+        bail!("no figure `{id}`; there are: {}", known.join(", "));
+    };
+    Ok(figure)
+}
+
+/// Workloads by name, in the order of the catalogue; all if none is named.
+fn chosen(names: &[String]) -> Result<Vec<&'static Workload>> {
+    let wanted = names.iter().map(|name| Ok(workloads::by_name(name)?.name)).collect::<Result<Vec<_>>>()?;
+    let is_wanted = |workload: &&Workload| wanted.is_empty() || wanted.contains(&workload.name);
+    Ok(workloads::list().iter().filter(is_wanted).collect())
+}
+
+/// Makes a figure with a simulator.
+fn make(
+    figure: &'static Figure,
+    workloads: &[&'static Workload],
+    options: &Options,
+    simulate: Simulate<'_>,
+) -> Result<FigureReport> {
+    let (content, effort) = match figure.method {
+        Method::Streams(show) => {
+            let count = Counter::new(figure.id, workloads.len());
+            let usages = parallel::parallel(workloads.len(), |number| {
+                let usage = value_usage(&mut workloads[number].open(&options.size)?)?;
+                count.one();
+                Ok(usage)
+            })?;
+            let warp_instructions = usages.iter().map(|usage| usage.warp_instructions).sum();
+            let runs = usages.len() as u64;
+            (show(workloads, &usages), Effort { runs, warp_instructions, ..Effort::default() })
+        }
+        Method::Runs { points, show } => {
+            let points = points();
+            let count = Counter::new(figure.id, points.len() * workloads.len());
+            let results = sweep::sweep(workloads, &points, simulate, &|| count.one())?;
+            (show(&results)?, results.effort())
+        }
+    };
+    Ok(FigureReport {
+        id: figure.id,
+        title: figure.title,
+        source: figure.source,
+        command: command(figure.id, options),
+        size: options.size.clone(),
+        workloads: workloads.iter().map(|workload| workload.name).collect(),
+        effort,
+        content,
+    })
+}
+
+/// The command that makes a figure again.
+fn command(id: &str, options: &Options) -> String {
+    let mut command = format!("warpfile figure {id} --size {}", options.size);
+    if !options.workloads.is_empty() {
+        command += &format!(" --workloads {}", options.workloads.join(","));
+    }
+    command
+}
+
+/// Runs a workload through a configuration's design; every operand is checked, and so are the results.
+fn simulate(workload: &'static Workload, size: &str, config: &Config) -> Result<RunReport> {
+    let mut opened = workload.open(size)?;
+    let report = sm::run(config, &mut opened, RunOptions::default())?;
+    opened.check_results()?;
+    Ok(report)
+}
+
+/// Counts finished runs on the terminal.
+struct Counter {
+    meter: Mutex<Meter>,
+    finished: AtomicUsize,
+    runs: usize,
+}
+
+impl Counter {
+    fn new(id: &str, runs: usize) -> Counter {
+        Counter { meter: Mutex::new(Meter::new(id)), finished: AtomicUsize::new(0), runs }
+    }
+
+    /// One more has finished.
+    fn one(&self) {
+        let finished = self.finished.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
+        meter.update(|| format!("{finished} of {} runs", self.runs));
+    }
 }

@@ -1,0 +1,140 @@
+//! Fig. 11: the register file cache under two-level scheduling, flushed whenever a warp is suspended.
+
+use anyhow::Result;
+
+use super::cache::by_entries;
+use super::{
+    ACTIVE, ENTRIES, SWEEP, WARPS, claim, mrf_accesses, overall, percent, reads_avoided, writes_avoided,
+};
+use crate::figures::chart::{Chart, Line, Plot};
+use crate::figures::report::{Cell, Claim, Content, Table};
+use crate::figures::sweep::{Point, Results, Run};
+
+/// Active warps of Fig. 11.
+const SIZES: [u64; 3] = [4, 6, 8];
+
+/// Every size of the cache with every size of the active set; the design point without flushing beside it.
+pub fn points_11() -> Vec<Point> {
+    let flushed = SWEEP.flat_map(|entries| SIZES.map(|active| Point::rfc(entries, active)));
+    flushed.chain([Point::rfc(ENTRIES, WARPS)]).collect()
+}
+
+/// Fig. 11.
+pub fn figure_11(results: &Results) -> Result<Content> {
+    let mean_of = |point: Point, value: fn(&Run) -> Option<f64>| {
+        overall(results, |workload| value(&results.of(&point)[workload]))
+    };
+    let mut means =
+        Table::new("mrf_avoided_by_entries", "MRF accesses avoided, per cent, mean over workloads")
+            .column("entries", "entries");
+    for active in SIZES {
+        means = means
+            .real(format!("active_{active}_mrf_reads_avoided_percent"), format!("reads, {active} active"), 1)
+            .real(
+                format!("active_{active}_mrf_writes_avoided_percent"),
+                format!("writes, {active} active"),
+                1,
+            );
+    }
+    for entries in SWEEP {
+        let mut cells: Vec<Cell> = vec![entries.into()];
+        for active in SIZES {
+            let point = Point::rfc(entries, active);
+            cells.push(mean_of(point.clone(), reads_avoided).into());
+            cells.push(mean_of(point, writes_avoided).into());
+        }
+        means.row(cells);
+    }
+    let reads = |entries, workload: usize| reads_avoided(&results.of(&Point::rfc(entries, ACTIVE))[workload]);
+    let writes =
+        |entries, workload: usize| writes_avoided(&results.of(&Point::rfc(entries, ACTIVE))[workload]);
+    let chart = |title: &str, value: fn(&Run) -> Option<f64>| Chart {
+        title: title.to_owned(),
+        x_label: "entries a thread".to_owned(),
+        y_label: "per cent".to_owned(),
+        plot: Plot::Lines(
+            SIZES.into_iter().map(|active| line(active, |point| mean_of(point, value))).collect(),
+        ),
+    };
+    Ok(Content {
+        claims: claims(results),
+        tables: vec![
+            means,
+            by_entries(
+                results,
+                "mrf_reads_avoided_percent",
+                "MRF reads avoided with 8 active warps, per cent, by entries",
+                reads,
+            ),
+            by_entries(
+                results,
+                "mrf_writes_avoided_percent",
+                "MRF writes avoided with 8 active warps, per cent, by entries",
+                writes,
+            ),
+            flushing(results),
+        ],
+        notes: vec!["All with static liveness (§5.1).".to_owned()],
+        charts: vec![chart("MRF reads avoided", reads_avoided), chart("MRF writes avoided", writes_avoided)],
+    })
+}
+
+fn line(active: u64, value: impl Fn(Point) -> Option<f64>) -> Line {
+    let points = SWEEP.filter_map(|entries| Some((entries as f64, value(Point::rfc(entries, active))?)));
+    Line { name: format!("{active} active warps"), points: points.collect(), bold: active == ACTIVE }
+}
+
+/// MRF accesses of the design point with flushing, relative to without, per cent more.
+fn increase(results: &Results, active: u64, workload: usize) -> Option<f64> {
+    let flushed = mrf_accesses(&results.of(&Point::rfc(ENTRIES, active))[workload]);
+    let kept = mrf_accesses(&results.of(&Point::rfc(ENTRIES, WARPS))[workload]);
+    (kept > 0.0).then(|| 100.0 * (flushed / kept - 1.0))
+}
+
+/// What flushing costs each workload, and how often it happens.
+fn flushing(results: &Results) -> Table {
+    let title = "What flushing costs at 6 entries: MRF accesses against 32 active warps, and suspensions";
+    let mut table = Table::new("flushing", title).column("workload", "workload");
+    for active in SIZES {
+        let key = format!("active_{active}_mrf_accesses_increase_percent");
+        table = table.real(key, format!("{active} active, %"), 1);
+    }
+    table = table.real("suspensions_per_1000_instructions", "suspensions per 1000 instructions, 8 active", 1);
+    for (workload, entry) in results.workloads.iter().enumerate() {
+        let mut cells: Vec<Cell> = vec![entry.name.into()];
+        cells.extend(SIZES.map(|active| Cell::from(increase(results, active, workload))));
+        let report = &results.of(&Point::rfc(ENTRIES, ACTIVE))[workload].report;
+        let (events, instructions) = (report.scheduler.suspensions, report.warp_instructions);
+        cells.push((instructions > 0).then(|| 1000.0 * events as f64 / instructions as f64).into());
+        table.row(cells);
+    }
+    table
+}
+
+fn claims(results: &Results) -> Vec<Claim> {
+    let costs = SIZES.map(|active| {
+        let mean = overall(results, |workload| increase(results, active, workload));
+        format!("{active} active: +{}", percent(mean))
+    });
+    let avoided = |value: fn(&Run) -> Option<f64>| {
+        percent(overall(results, |workload| value(&results.of(&Point::rfc(ENTRIES, ACTIVE))[workload])))
+    };
+    vec![
+        claim("§5.3", "flushing suspended warps increases MRF accesses by roughly 10 %", costs.join(", ")),
+        claim(
+            "§3.3",
+            "the combination eliminates more than half of the reads and writes to the MRF",
+            format!("reads {}, writes {}", avoided(reads_avoided), avoided(writes_avoided)),
+        ),
+        claim("§7", "traffic to the MRF falls by 40–80 % with 6 entries", {
+            let of = |workload: usize| {
+                let run = &results.of(&Point::rfc(ENTRIES, ACTIVE))[workload];
+                let asked = run.report.registers.operands;
+                let all = (asked.reads + asked.writes) as f64;
+                (all > 0.0).then(|| 100.0 * (1.0 - mrf_accesses(run) / all))
+            };
+            let values: Vec<f64> = (0..results.workloads.len()).filter_map(of).collect();
+            super::mean_and_range(&values)
+        }),
+    ]
+}

@@ -1,0 +1,173 @@
+//! Figures and tables of Gebhart et al., "Energy-efficient Mechanisms for Managing Thread Context in Throughput
+//! Processors", ISCA 2011.
+
+mod cache;
+mod combined;
+mod energy;
+mod policies;
+mod scheduler;
+mod values;
+
+use warpfile_kernels::workloads::Workload;
+
+use super::report::{Cell, Claim, Table};
+use super::statistics::{category, groups, mean};
+use super::sweep::{Results, Run};
+use super::{Figure, Method};
+
+/// Entries of the paper's design point (§3.1, §5.4).
+const ENTRIES: u64 = 6;
+/// Active warps of the paper's design point (§5.2, §5.4).
+const ACTIVE: u64 = 8;
+/// Warps of the SM (§2.1).
+const WARPS: u64 = 32;
+/// Entries of the sweeps (Figs. 6 and 11).
+const SWEEP: std::ops::RangeInclusive<u64> = 1..=13;
+
+/// All figures and tables.
+pub const FIGURES: &[Figure] = &[
+    Figure {
+        id: "gebhart-2",
+        title: "How often register values are read, and how long those read once live",
+        source: "Gebhart et al., Fig. 2, §2.2",
+        method: Method::Streams(values::figure_2),
+    },
+    Figure {
+        id: "gebhart-6",
+        title: "MRF accesses avoided by a register file cache, all 32 warps active",
+        source: "Gebhart et al., Fig. 6, §5.1",
+        method: Method::Runs { points: cache::points_6, show: cache::figure_6 },
+    },
+    Figure {
+        id: "gebhart-7",
+        title: "MRF accesses avoided by 6 entries, workload by workload",
+        source: "Gebhart et al., Fig. 7, §5.1",
+        method: Method::Runs { points: cache::points_7, show: cache::figure_7 },
+    },
+    Figure {
+        id: "gebhart-9",
+        title: "IPC of the two-level scheduler: policies and latencies",
+        source: "Gebhart et al., Fig. 9, §5.2, §5.5",
+        method: Method::Runs { points: scheduler::points_9, show: scheduler::figure_9 },
+    },
+    Figure {
+        id: "gebhart-10",
+        title: "IPC of the two-level scheduler, workload by workload",
+        source: "Gebhart et al., Fig. 10, §5.2",
+        method: Method::Runs { points: scheduler::points_10, show: scheduler::figure_10 },
+    },
+    Figure {
+        id: "gebhart-11",
+        title: "MRF accesses avoided by a register file cache under two-level scheduling",
+        source: "Gebhart et al., Fig. 11, §5.3",
+        method: Method::Runs { points: combined::points_11, show: combined::figure_11 },
+    },
+    Figure {
+        id: "gebhart-12",
+        title: "Register file energy and performance of the combined architecture",
+        source: "Gebhart et al., Fig. 12, §5.4",
+        method: Method::Runs { points: energy::points_12, show: energy::figure_12 },
+    },
+    Figure {
+        id: "gebhart-table5",
+        title: "Register file energy with wires, 8 active warps, 6 entries",
+        source: "Gebhart et al., Table 5, §5.4",
+        method: Method::Runs { points: energy::points_table_5, show: energy::table_5 },
+    },
+    Figure {
+        id: "gebhart-policies",
+        title: "Replacement, allocation, bypass and suspension policies",
+        source: "Gebhart et al., §3.1, §3.2, §5.3",
+        method: Method::Runs { points: policies::points, show: policies::policies },
+    },
+];
+
+/// Reads that no active lane needed the MRF for, per cent.
+fn reads_avoided(run: &Run) -> Option<f64> {
+    run.report.registers.mrf_reads_avoided_percent
+}
+
+/// Writes that did not reach the MRF, per cent.
+fn writes_avoided(run: &Run) -> Option<f64> {
+    run.report.registers.mrf_writes_avoided_percent
+}
+
+/// Warp-wide reads and writes of the MRF.
+fn mrf_accesses(run: &Run) -> f64 {
+    (run.report.registers.mrf.reads + run.report.registers.mrf.writes) as f64
+}
+
+/// IPC relative to another run of the same instructions.
+fn relative_ipc(run: &Run, reference: &Run) -> Option<f64> {
+    (reference.report.ipc > 0.0).then(|| run.report.ipc / reference.report.ipc)
+}
+
+/// Arithmetic mean over all workloads that have a value.
+fn overall(results: &Results, value: impl Fn(usize) -> Option<f64>) -> Option<f64> {
+    mean((0..results.workloads.len()).filter_map(value))
+}
+
+/// A column of measurements in a table by workload.
+struct Measure {
+    key: String,
+    heading: String,
+    decimals: usize,
+}
+
+impl Measure {
+    fn new(key: impl Into<String>, heading: impl Into<String>, decimals: usize) -> Measure {
+        Measure { key: key.into(), heading: heading.into(), decimals }
+    }
+}
+
+/// A row for each workload, in the order given, then the arithmetic mean of each category and of all.
+/// `value(column, workload)`.
+fn by_workload(
+    mut table: Table,
+    workloads: &[&'static Workload],
+    order: &[usize],
+    measures: &[Measure],
+    value: impl Fn(usize, usize) -> Option<f64>,
+) -> Table {
+    table = table.column("workload", "workload").column("category", "category");
+    for measure in measures {
+        table = table.real(&measure.key, &measure.heading, measure.decimals);
+    }
+    for &workload in order {
+        let name = workloads[workload].name;
+        let mut cells: Vec<Cell> = vec![name.into(), category(name).into()];
+        cells.extend((0..measures.len()).map(|column| Cell::from(value(column, workload))));
+        table.row(cells);
+    }
+    for group in groups(workloads) {
+        let mut cells: Vec<Cell> = vec!["mean".into(), group.name.into()];
+        let average = |column| mean(group.members.iter().filter_map(|&workload| value(column, workload)));
+        cells.extend((0..measures.len()).map(|column| Cell::from(average(column))));
+        table.row(cells);
+    }
+    table
+}
+
+/// Workloads in their own order.
+fn catalogue_order(workloads: &[&'static Workload]) -> Vec<usize> {
+    (0..workloads.len()).collect()
+}
+
+/// `53.1 %`, or that there is none.
+fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| "no value".to_owned(), |value| format!("{value:.1} %"))
+}
+
+/// `mean 53.1 %, workloads 31.0–70.2 %`.
+fn mean_and_range(values: &[f64]) -> String {
+    let range = super::statistics::range(values.iter().copied());
+    let Some((low, high)) = range else {
+        return "no value".to_owned();
+    };
+    format!("mean {}, workloads {low:.1}–{high:.1} %", percent(mean(values.iter().copied())))
+}
+
+/// A claim of the paper.
+fn claim(source: &'static str, paper: &str, here: impl Into<String>) -> Claim {
+    Claim::new(source, paper, here)
+}

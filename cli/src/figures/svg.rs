@@ -1,0 +1,242 @@
+//! Charts as SVG: panels that flow into rows, axes with round ticks, legends.
+
+use std::fmt::Write;
+
+use super::chart::{Bars, Chart, Line, Plot};
+
+/// Width of a figure, px.
+const WIDTH: f64 = 960.0;
+/// Height of a panel, px.
+const PANEL_HEIGHT: f64 = 320.0;
+/// Room above a figure's panels for its title, px.
+const TITLE_HEIGHT: f64 = 40.0;
+/// Room around a panel's axes, px.
+const LEFT: f64 = 58.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 62.0;
+const BOTTOM: f64 = 54.0;
+/// Groups of bars that fit on half a row.
+const NARROW_GROUPS: usize = 6;
+/// Bars of a half row beyond which a full one is used.
+const NARROW_BARS: usize = 18;
+/// Estimated width of a legend's letter, px.
+const LETTER: f64 = 6.2;
+
+/// Colours that colour-blind readers can tell apart (Okabe and Ito).
+const COLOURS: [&str; 8] =
+    ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8a00", "#444444"];
+
+/// A figure's charts below its title.
+pub fn draw(title: &str, charts: &[Chart]) -> String {
+    let panels = lay_out(charts);
+    let height = panels.last().map_or(TITLE_HEIGHT, |(_, frame)| frame.y + frame.height) + 8.0;
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
+         height=\"{height}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
+    );
+    text(&mut out, (WIDTH / 2.0, 26.0), "middle", "font-size=\"16\" font-weight=\"bold\"", title);
+    for (chart, frame) in panels {
+        draw_panel(&mut out, chart, frame);
+    }
+    out += "</svg>\n";
+    out
+}
+
+/// A rectangle, px.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    x: f64,
+    y: f64,
+    width: f64,
+    height: f64,
+}
+
+/// Puts two narrow panels, or one wide one, in a row.
+fn lay_out(charts: &[Chart]) -> Vec<(&Chart, Frame)> {
+    let mut placed = Vec::new();
+    let (mut x, mut y) = (0.0, TITLE_HEIGHT);
+    for (index, chart) in charts.iter().enumerate() {
+        let alone = x == 0.0 && charts.get(index + 1).is_none_or(is_wide);
+        let width = if is_wide(chart) || alone { WIDTH } else { WIDTH / 2.0 };
+        placed.push((chart, Frame { x, y, width, height: PANEL_HEIGHT }));
+        x += width;
+        if x >= WIDTH {
+            (x, y) = (0.0, y + PANEL_HEIGHT);
+        }
+    }
+    placed
+}
+
+fn is_wide(chart: &Chart) -> bool {
+    match &chart.plot {
+        Plot::Lines(_) => false,
+        Plot::Bars { groups, series, .. } => {
+            groups.len() > NARROW_GROUPS || groups.len() * series.len() > NARROW_BARS
+        }
+    }
+}
+
+fn draw_panel(out: &mut String, chart: &Chart, frame: Frame) {
+    let axes = Frame {
+        x: frame.x + LEFT,
+        y: frame.y + TOP,
+        width: frame.width - LEFT - RIGHT,
+        height: frame.height - TOP - BOTTOM,
+    };
+    let centre = axes.x + axes.width / 2.0;
+    text(out, (centre, frame.y + 18.0), "middle", "font-weight=\"bold\"", &chart.title);
+    text(out, (centre, frame.y + frame.height - 8.0), "middle", "", &chart.x_label);
+    let (x, y) = (frame.x + 14.0, axes.y + axes.height / 2.0);
+    text(out, (x, y), "middle", &format!("transform=\"rotate(-90 {x:.1} {y:.1})\""), &chart.y_label);
+    draw_legend(out, &chart.names(), (axes.x, frame.y + 38.0), axes.width);
+    let ticks = ticks(chart.extent());
+    let scale = Scale { low: ticks[0], high: ticks[ticks.len() - 1], axes };
+    draw_y_axis(out, &ticks, &scale);
+    match &chart.plot {
+        Plot::Lines(lines) => draw_lines(out, lines, &scale),
+        Plot::Bars { groups, series, stacked } => draw_bars(out, groups, series, *stacked, &scale),
+    }
+}
+
+/// Places a value on the vertical axis.
+struct Scale {
+    low: f64,
+    high: f64,
+    axes: Frame,
+}
+
+impl Scale {
+    fn y(&self, value: f64) -> f64 {
+        let share = (value - self.low) / (self.high - self.low);
+        self.axes.y + self.axes.height * (1.0 - share)
+    }
+}
+
+/// Round numbers at equal distances that cover the extent: four to eleven of them.
+fn ticks((low, high): (f64, f64)) -> Vec<f64> {
+    let span = if high > low { high - low } else { 1.0 };
+    let power = 10_f64.powf((span / 5.0).log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
+    let step = step.into_iter().find(|step| span / step <= 6.0).unwrap_or(10.0 * power);
+    let first = (low / step).floor() as i64;
+    let last = ((low + span) / step - 1e-9).ceil() as i64;
+    (first..=last).map(|tick| tick as f64 * step).collect()
+}
+
+fn draw_y_axis(out: &mut String, ticks: &[f64], scale: &Scale) {
+    let axes = scale.axes;
+    let step = ticks[1] - ticks[0];
+    let decimals = (-step.log10().floor()).max(0.0) as usize;
+    for &tick in ticks {
+        let y = scale.y(tick);
+        let colour = if tick == 0.0 { "#222" } else { "#ddd" };
+        line(out, (axes.x, y), (axes.x + axes.width, y), &format!("stroke=\"{colour}\""));
+        text(out, (axes.x - 6.0, y + 4.0), "end", "", &format!("{tick:.decimals$}"));
+    }
+    line(out, (axes.x, axes.y), (axes.x, axes.y + axes.height), "stroke=\"#222\"");
+}
+
+/// Names with their colours, in rows of the width given.
+fn draw_legend(out: &mut String, names: &[&str], (left, top): (f64, f64), width: f64) {
+    let (mut x, mut y) = (left, top);
+    for (index, name) in names.iter().enumerate() {
+        let needed = 22.0 + LETTER * name.chars().count() as f64;
+        if x + needed > left + width && x > left {
+            (x, y) = (left, y + 14.0);
+        }
+        let colour = COLOURS[index % COLOURS.len()];
+        rectangle(out, Frame { x, y: y - 9.0, width: 10.0, height: 10.0 }, colour);
+        text(out, (x + 14.0, y), "start", "font-size=\"11\"", name);
+        x += needed;
+    }
+}
+
+fn draw_lines(out: &mut String, lines: &[Line], scale: &Scale) {
+    let axes = scale.axes;
+    let mut numbers: Vec<f64> = lines.iter().flat_map(|line| &line.points).map(|point| point.0).collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers.dedup();
+    let (Some(&low), Some(&high)) = (numbers.first(), numbers.last()) else {
+        return;
+    };
+    let (inset, span) = (16.0, (high - low).max(1e-9));
+    let x = |number: f64| axes.x + inset + (axes.width - 2.0 * inset) * (number - low) / span;
+    for &number in &numbers {
+        text(out, (x(number), axes.y + axes.height + 16.0), "middle", "", &format!("{number}"));
+    }
+    for (index, series) in lines.iter().enumerate() {
+        let colour = COLOURS[index % COLOURS.len()];
+        let at: Vec<(f64, f64)> = series.points.iter().map(|&(px, py)| (x(px), scale.y(py))).collect();
+        let path: Vec<String> = at.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let stroke = if series.bold { 3.0 } else { 1.5 };
+        let path = path.join(" ");
+        let _ = writeln!(
+            out,
+            "<polyline points=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{stroke}\"/>"
+        );
+        for (x, y) in at {
+            let _ =
+                writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{stroke:.1}\" fill=\"{colour}\"/>");
+        }
+    }
+}
+
+fn draw_bars(out: &mut String, groups: &[String], series: &[Bars], stacked: bool, scale: &Scale) {
+    let axes = scale.axes;
+    let pitch = axes.width / groups.len().max(1) as f64;
+    let columns = if stacked { 1 } else { series.len().max(1) };
+    let width = (pitch * 0.8 / columns as f64).min(46.0);
+    let tilt = groups.iter().any(|group| LETTER * group.chars().count() as f64 > pitch);
+    for (group, name) in groups.iter().enumerate() {
+        let centre = axes.x + pitch * (group as f64 + 0.5);
+        let left = centre - width * columns as f64 / 2.0;
+        let mut base = 0.0;
+        for (index, bars) in series.iter().enumerate() {
+            let Some(value) = bars.values[group].filter(|value| value.is_finite()) else {
+                continue;
+            };
+            let column = if stacked { 0 } else { index };
+            let (from, to) = (scale.y(base), scale.y(base + value));
+            let x = left + width * column as f64;
+            let bar = Frame { x: x + 0.5, y: from.min(to), width: width - 1.0, height: (from - to).abs() };
+            rectangle(out, bar, COLOURS[index % COLOURS.len()]);
+            if let Some(&deviation) = bars.deviations.get(group) {
+                let middle = x + width / 2.0;
+                let (low, high) = (scale.y(value - deviation), scale.y(value + deviation));
+                line(out, (middle, low), (middle, high), "stroke=\"#222\"");
+                for y in [low, high] {
+                    line(out, (middle - 4.0, y), (middle + 4.0, y), "stroke=\"#222\"");
+                }
+            }
+            base = if stacked { base + value } else { 0.0 };
+        }
+        let (x, y) = (centre, axes.y + axes.height + 16.0);
+        if tilt {
+            let turn = format!("transform=\"rotate(-24 {x:.1} {y:.1})\" font-size=\"10\"");
+            text(out, (x + 8.0, y), "end", &turn, name);
+        } else {
+            text(out, (x, y), "middle", "", name);
+        }
+    }
+}
+
+fn text(out: &mut String, (x, y): (f64, f64), anchor: &str, attributes: &str, content: &str) {
+    let content = content.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let space = if attributes.is_empty() { "" } else { " " };
+    let _ = writeln!(
+        out,
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\"{space}{attributes}>{content}</text>"
+    );
+}
+
+fn line(out: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), attributes: &str) {
+    let _ = writeln!(out, "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" {attributes}/>");
+}
+
+fn rectangle(out: &mut String, Frame { x, y, width, height }: Frame, colour: &str) {
+    let _ = writeln!(
+        out,
+        "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{colour}\"/>"
+    );
+}

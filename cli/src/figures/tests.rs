@@ -1,0 +1,216 @@
+//! Figures made from injected results: structure, not simulation.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use serde_json::Value;
+use warpfile_kernels::workloads::Workload;
+use warpfile_sim::config::{Config, DesignName};
+use warpfile_sim::sm::{Accesses, RegisterTraffic, Residency, RunReport};
+
+use super::report::FigureReport;
+use super::{Figure, Options, by_id, chosen, list, make, svg};
+
+fn options(workloads: &[&str]) -> Options {
+    Options {
+        size: "tiny".to_owned(),
+        workloads: workloads.iter().map(|&name| name.to_owned()).collect(),
+        json: false,
+        out: None,
+        svg: None,
+    }
+}
+
+/// A machine in which a cache of n entries avoids n of 20 accesses, a flush costs one more, liveness saves two
+/// writes, and IPC grows with the active warps.
+fn injected(workload: &'static Workload, config: &Config) -> Result<RunReport> {
+    let salt = workload.name.len() as u64;
+    let cached = config.design == DesignName::Rfc;
+    let all_active =
+        config.design == DesignName::Baseline || config.scheduler.active_warps == config.sm.warps;
+    let entries = if cached { config.rfc.entries } else { 0 };
+    let flushed = u64::from(cached && !all_active);
+    let live = if cached && config.rfc.use_last_read { 200 } else { 0 };
+    let accesses = |count: u64| Accesses {
+        reads: count,
+        writes: count / 2,
+        cluster_reads: 8 * count,
+        cluster_writes: 4 * count,
+    };
+    let mut mrf = accesses(2000 - 100 * entries + 50 * flushed + salt);
+    mrf.writes -= live.min(mrf.writes);
+    mrf.cluster_writes -= (8 * live).min(mrf.cluster_writes);
+    let mut registers = RegisterTraffic {
+        operands: accesses(2000 + salt),
+        mrf,
+        rfc: if cached { accesses(100 * entries + live) } else { Accesses::default() },
+        ..RegisterTraffic::default()
+    };
+    registers.finish();
+    let active = if config.design == DesignName::Baseline { 32 } else { config.scheduler.active_warps };
+    let cycles = 1000 + 100 * salt + 2000 / active + config.latency.alu;
+    Ok(RunReport {
+        design: config.design.as_str().to_owned(),
+        cycles,
+        warp_instructions: 1000,
+        ipc: 1000.0 / cycles as f64,
+        operands_checked: 3000,
+        registers,
+        residency: vec![Residency { resident_warps: if salt > 3 { 32 } else { 8 }, ..Residency::default() }],
+        ..RunReport::default()
+    })
+}
+
+fn figure(id: &str, workloads: &[&str]) -> FigureReport {
+    let options = options(workloads);
+    let figure = by_id(id).expect("known");
+    make(figure, &chosen(&options.workloads).expect("known"), &options, &injected).expect("no run fails")
+}
+
+fn is_simulated(figure: &Figure) -> bool {
+    matches!(figure.method, super::Method::Runs { .. })
+}
+
+/// The document that `--json` prints.
+fn document(report: &FigureReport) -> Value {
+    serde_json::from_str(&crate::output::json(report).expect("no floating-point oddities")).expect("JSON")
+}
+
+#[test]
+fn every_figure_has_claims_tables_charts_and_a_row_for_every_workload() {
+    for entry in list().iter().filter(|figure| is_simulated(figure)) {
+        let report = figure(entry.id, &[]);
+        assert!(!report.content.claims.is_empty(), "{}", entry.id);
+        assert!(!report.content.charts.is_empty(), "{}", entry.id);
+        let text = report.to_markdown();
+        for workload in &report.workloads {
+            let row = format!("| {workload} ");
+            assert!(text.contains(&row), "{}: {workload} is missing", entry.id);
+        }
+        assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
+    }
+}
+
+#[test]
+fn the_json_of_every_figure_names_its_values_in_snake_case() {
+    for entry in list().iter().filter(|figure| is_simulated(figure)) {
+        let document = document(&figure(entry.id, &["hotspot", "bfs"]));
+        for key in
+            ["id", "title", "source", "command", "size", "workloads", "effort", "claims", "tables", "notes"]
+        {
+            assert!(document.get(key).is_some(), "{}: {key}", entry.id);
+        }
+        let tables = document["tables"].as_array().expect("a list");
+        let keys: BTreeSet<&str> = tables.iter().filter_map(|table| table["key"].as_str()).collect();
+        assert_eq!(keys.len(), tables.len(), "{}: table keys differ", entry.id);
+        for row in tables.iter().flat_map(|table| table["rows"].as_array().expect("a list")) {
+            for (key, value) in row.as_object().expect("an object") {
+                let snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+                assert!(key.chars().all(snake), "{}: {key}", entry.id);
+                assert!(!value.is_object() && !value.is_array(), "{}: {key}", entry.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_chart_is_well_formed_and_stays_inside_its_frame() {
+    for entry in list().iter().filter(|figure| is_simulated(figure)) {
+        let report = figure(entry.id, &[]);
+        check_svg(&svg::draw("a < b & c", &report.content.charts));
+    }
+}
+
+/// Checks nesting, attributes and coordinates of the SVG that is drawn here.
+fn check_svg(text: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut size = [0.0; 2];
+    for element in text.split('<').skip(1) {
+        let (tag, content) = element.split_once('>').expect("a tag ends");
+        assert!(!content.contains('&') || content.contains("&amp;") || content.contains("&lt;"), "{content}");
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "tags are nested");
+            continue;
+        }
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        let name = tag.split(' ').next().unwrap_or_default();
+        if name == "svg" {
+            size = [number(tag, "width"), number(tag, "height")].map(|value| value.expect("given"));
+        }
+        for (axis, names) in [["x", "x1", "x2", "cx"], ["y", "y1", "y2", "cy"]].into_iter().enumerate() {
+            for value in names.iter().filter_map(|name| number(tag, name)) {
+                assert!((-0.5..=size[axis] + 0.5).contains(&value), "{tag}");
+            }
+        }
+        if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+fn number(tag: &str, attribute: &str) -> Option<f64> {
+    let (_, rest) = tag.split_once(&format!(" {attribute}=\""))?;
+    rest.split('"').next()?.parse().ok()
+}
+
+#[test]
+fn means_are_over_workloads_and_categories() {
+    let document = document(&figure("gebhart-7", &["hotspot", "bfs"]));
+    let rows = document["tables"][0]["rows"].as_array().expect("a list");
+    let value = |workload: &str, category: &str| {
+        let row = rows.iter().find(|row| row["workload"] == workload && row["category"] == category);
+        row.expect("there")["mrf_reads_avoided_percent"].as_f64().expect("a number")
+    };
+    assert_eq!(value("mean", "other"), value("bfs", "other"));
+    let expected = (value("bfs", "other") + value("hotspot", "simulation")) / 2.0;
+    assert!((value("mean", "all") - expected).abs() < 1e-9);
+}
+
+#[test]
+fn ipc_is_averaged_only_where_all_warps_are_resident() {
+    let document = document(&figure("gebhart-9", &["hotspot", "bfs"]));
+    let rows = document["tables"][0]["rows"].as_array().expect("a list");
+    // bfs has 8 resident warps here, hotspot 32: 1000 instructions in 1700 + 2000 / 4 + 8 cycles.
+    assert_eq!(rows[0]["greedy_ipc"].as_f64(), Some(1000.0 / 2208.0));
+    assert_eq!(rows[0]["greedy_ipc_deviation"].as_f64(), Some(0.0));
+}
+
+#[test]
+fn a_figure_as_it_is_printed() {
+    insta::assert_snapshot!(figure("gebhart-table5", &["hotspot", "bfs"]).to_markdown());
+}
+
+#[test]
+fn a_failing_run_names_workload_and_configuration() {
+    let options = options(&["hotspot"]);
+    let fails = |_: &'static Workload, _: &Config| anyhow::bail!("a wrong operand");
+    let figure = by_id("gebhart-7").expect("known");
+    let error = make(figure, &chosen(&options.workloads).expect("known"), &options, &fails);
+    let message = format!("{:#}", error.expect_err("fails"));
+    assert!(message.starts_with("hotspot with design=rfc rfc.entries=6"), "{message}");
+    assert!(message.ends_with("a wrong operand"), "{message}");
+}
+
+#[test]
+fn unknown_figures_and_workloads_are_answered_with_those_that_exist() {
+    let error = by_id("gebhart-8").map(|figure| figure.id).expect_err("not there").to_string();
+    assert!(error.starts_with("no figure `gebhart-8`; there are: gebhart-2, gebhart-6"), "{error}");
+    let error = chosen(&["hotspt".to_owned()]).expect_err("not there").to_string();
+    assert!(error.contains("hotspot"), "{error}");
+}
+
+#[test]
+fn value_usage_of_real_kernels_adds_up() {
+    let options = options(&["vectoradd", "scalarprod"]);
+    let workloads = chosen(&options.workloads).expect("known");
+    let figure = by_id("gebhart-2").expect("known");
+    let report = make(figure, &workloads, &options, &injected).expect("runs");
+    let document = document(&report);
+    for row in document["tables"][0]["rows"].as_array().expect("a list") {
+        let classes = ["read_0_times", "read_once", "read_twice", "read_more_often"];
+        let sum: f64 = classes.iter().filter_map(|class| row[format!("{class}_percent")].as_f64()).sum();
+        assert!((sum - 100.0).abs() < 1e-9, "{row}");
+    }
+    check_svg(&svg::draw(report.title, &report.content.charts));
+}
