@@ -1,13 +1,14 @@
 //! `warpfile gen`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{anyhow, bail};
 use serde_json::{Map, Value};
-use warpfile_gen::{emit, write};
+use warpfile_gen::{Files, emit, write};
 use warpfile_hdl::library::{CircuitEntry, library};
 use warpfile_kernels::launch::suggest;
 use warpfile_sim::config::DesignName;
+use warpfile_sim::sm::designs::{Circuits, circuits};
 
 use crate::configuration::ConfigurationArguments;
 use crate::files::OutputFolder;
@@ -35,11 +36,25 @@ pub struct Arguments {
 
 /// Writes Verilog, file list and manifest, and names what was written.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let circuits = library();
-    match circuits.iter().find(|circuit| circuit.name == arguments.name) {
+    let library = library();
+    let is_design = DesignName::ALL.iter().any(|design| design.as_str() == arguments.name);
+    match library.iter().find(|circuit| circuit.name == arguments.name) {
         Some(circuit) => generate_circuit(circuit, arguments),
-        None => bail!("{}", unknown(&arguments.name, &circuits)),
+        None if is_design => generate_design(arguments),
+        None => bail!("{}", unknown(&arguments.name, &library)),
     }
+}
+
+/// Every circuit of the design in a folder of its own, named as in waveforms.
+fn generate_design(arguments: &Arguments) -> anyhow::Result<()> {
+    let config = arguments.configuration.configuration(Some(&arguments.name))?;
+    let Circuits { register_file, scheduler } = circuits(&config)?;
+    let named = [("register_file", Some(register_file)), ("scheduler", scheduler)];
+    let files = named
+        .into_iter()
+        .filter_map(|(name, netlist)| Some((arguments.out.join(name), emit(&netlist?))))
+        .collect();
+    write_files(files)
 }
 
 fn unknown(name: &str, circuits: &[CircuitEntry]) -> String {
@@ -54,15 +69,19 @@ fn generate_circuit(circuit: &CircuitEntry, arguments: &Arguments) -> anyhow::Re
     }
     let overrides = overrides(circuit, arguments.configuration.sets())?;
     let files = emit(&circuit.elaborate_with(&overrides)?);
-    write_files(&files, &arguments.out)
+    write_files(vec![(arguments.out.clone(), files)])
 }
 
-fn write_files(files: &warpfile_gen::Files, path: &Path) -> anyhow::Result<()> {
-    let folder = OutputFolder::create(path)?;
-    let paths = write(files, path)?;
-    folder.keep();
-    let names: Vec<String> = paths.iter().map(|path| format!("{}\n", path.display())).collect();
-    print(&names.concat())
+/// Writes the files of each circuit to its folder.
+fn write_files(circuits: Vec<(PathBuf, Files)>) -> anyhow::Result<()> {
+    let mut names = String::new();
+    for (path, files) in circuits {
+        let folder = OutputFolder::create(&path)?;
+        let paths = write(&files, &path)?;
+        folder.keep();
+        names.extend(paths.iter().map(|path| format!("{}\n", path.display())));
+    }
+    print(&names)
 }
 
 /// The parameters that `sets` changes, whole, with the values set in them.

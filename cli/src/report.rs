@@ -7,7 +7,7 @@ use warpfile_sim::energy::EnergyReport;
 use warpfile_sim::sm::{Accesses, MemoryStatistics, PortActivity, Residency, SchedulerStatistics, Stalls};
 
 use crate::input::Input;
-use crate::simulate::Outcome;
+use crate::simulate::{Outcome, Setting};
 use crate::table::{Align, count, lines};
 
 /// What stands for a figure that there is none of.
@@ -18,6 +18,7 @@ const NONE: &str = "-";
 pub struct Report<'a> {
     input: &'a Input,
     preset: &'a str,
+    seed: u64,
     designs: Vec<DesignReport<'a>>,
     /// What was noticed while a trace was read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,10 +74,15 @@ struct Traffic {
 
 impl<'a> Report<'a> {
     /// Of the outcomes in the order in which they are shown.
-    pub fn new(config: &'a Config, input: &'a Input, outcomes: &'a [(DesignName, Outcome)]) -> Report<'a> {
+    pub fn new(
+        config: &'a Config,
+        setting: &Setting<'a>,
+        outcomes: &'a [(DesignName, Outcome)],
+    ) -> Report<'a> {
         Report {
-            input,
+            input: setting.input,
             preset: &config.preset,
+            seed: setting.seed,
             designs: outcomes.iter().map(|(name, outcome)| DesignReport::new(*name, outcome)).collect(),
             trace: outcomes.last().and_then(|(_, outcome)| outcome.trace.as_ref()),
         }

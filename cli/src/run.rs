@@ -10,10 +10,10 @@ use warpfile_sim::config::{Config, DesignName};
 use crate::configuration::ConfigurationArguments;
 use crate::errors::is_wrong_operand;
 use crate::files::{Output, OutputFolder};
-use crate::input::{Input, InputArguments};
+use crate::input::InputArguments;
 use crate::output::{json, print, print_json};
 use crate::report::Report;
-use crate::simulate::{Outcome, Window, simulate};
+use crate::simulate::{Outcome, Setting, Window, simulate};
 
 /// What is run, and what is kept of it.
 #[derive(clap::Args)]
@@ -35,6 +35,9 @@ pub struct Arguments {
     design: Option<String>,
     #[command(flatten)]
     configuration: ConfigurationArguments,
+    /// What state without a reset starts from; no result may depend on it.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
     /// Print one JSON document instead of a table.
     #[arg(long)]
     json: bool,
@@ -60,10 +63,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let vcd = arguments.vcd.as_deref().map(Output::create).transpose()?;
 
     let window = Window { scope: arguments.vcd_scope.clone(), cycles: arguments.vcd_cycles.clone() };
-    let outcomes = both(&config, &input, vcd, &window)?;
-    let report = Report::new(&config, &input, &outcomes);
+    let setting = Setting { input: &input, seed: arguments.seed };
+    let outcomes = both(&config, &setting, vcd, &window)?;
+    let report = Report::new(&config, &setting, &outcomes);
     if let Some(kept) = kept {
-        kept.publish(&config, &input, &report)?;
+        kept.publish(&config, &setting, &report)?;
     }
     if arguments.json { print_json(&report) } else { print(&report.text()) }
 }
@@ -71,15 +75,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
 /// The baseline, and the design if it is another one. The design runs first: it is the one that can fail.
 fn both(
     config: &Config,
-    input: &Input,
+    setting: &Setting<'_>,
     vcd: Option<Output>,
     window: &Window,
 ) -> anyhow::Result<Vec<(DesignName, Outcome)>> {
-    let (outcome, vcd) = observed(config, input, vcd, window)?;
+    let (outcome, vcd) = observed(config, setting, vcd, window)?;
     let mut outcomes = vec![(config.design, outcome)];
     if config.design != DesignName::Baseline {
         let baseline = Config { design: DesignName::Baseline, ..config.clone() };
-        outcomes.insert(0, (DesignName::Baseline, simulate(&baseline, input, None)?));
+        outcomes.insert(0, (DesignName::Baseline, simulate(&baseline, setting, None)?));
     }
     vcd.map(Output::publish).transpose()?;
     Ok(outcomes)
@@ -88,15 +92,15 @@ fn both(
 /// Runs the design with its waveform. When an operand is wrong the waveform up to there is kept: it shows why.
 fn observed(
     config: &Config,
-    input: &Input,
+    setting: &Setting<'_>,
     vcd: Option<Output>,
     window: &Window,
 ) -> anyhow::Result<(Outcome, Option<Output>)> {
     let Some(mut vcd) = vcd else {
-        return Ok((simulate(config, input, None)?, None));
+        return Ok((simulate(config, setting, None)?, None));
     };
     let mut writer = BufWriter::new(vcd.file());
-    let result = simulate(config, input, Some((&mut writer, window)));
+    let result = simulate(config, setting, Some((&mut writer, window)));
     let flushed = writer.flush();
     drop(writer);
     match result {
@@ -129,8 +133,10 @@ impl Kept {
         Ok(Kept { report, config, folder })
     }
 
-    fn publish(mut self, config: &Config, input: &Input, report: &Report<'_>) -> anyhow::Result<()> {
-        let reproduce = format!("# warpfile run {} --config config.toml\n", input.words().join(" "));
+    fn publish(mut self, config: &Config, setting: &Setting<'_>, report: &Report<'_>) -> anyhow::Result<()> {
+        let Setting { input, seed } = setting;
+        let reproduce =
+            format!("# warpfile run {} --seed {seed} --config config.toml\n", input.words().join(" "));
         self.config.write(&(reproduce + &config.to_toml()))?;
         self.report.write(&json(report)?)?;
         self.config.publish()?;

@@ -37,14 +37,22 @@ pub struct Window {
     pub cycles: Option<Range<u64>>,
 }
 
+/// What is the same for every design of a run.
+pub struct Setting<'a> {
+    /// What is run.
+    pub input: &'a Input,
+    /// What state without a reset starts from.
+    pub seed: u64,
+}
+
 /// Runs the input through the configuration's design; every operand is checked, and so are the results.
 pub fn simulate(
     config: &Config,
-    input: &Input,
+    setting: &Setting<'_>,
     waveform: Option<(&mut dyn Write, &Window)>,
 ) -> anyhow::Result<Outcome> {
     let technology = Technology::named(&config.energy.technology)?;
-    let mut opened = input.open()?;
+    let mut opened = setting.input.open()?;
     let mut meter = Meter::new(config.design.as_str());
     let mut progress = |progress: Progress| meter.update(|| state(progress));
     let waveform = waveform.map(|(writer, window)| sm::Waveform {
@@ -52,7 +60,7 @@ pub fn simulate(
         scope: window.scope.clone(),
         cycles: window.cycles.clone(),
     });
-    let options = RunOptions { progress: Some(&mut progress), waveform };
+    let options = RunOptions { progress: Some(&mut progress), waveform, seed: setting.seed };
     let report = sm::run(config, &mut opened, options)?;
     let wall_time = meter.elapsed();
     let energy = evaluate(&technology, config, &report.registers);

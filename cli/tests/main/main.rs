@@ -4,3 +4,4 @@ mod command;
 mod lists;
 mod malformed;
 mod outputs;
+mod runs;

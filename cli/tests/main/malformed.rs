@@ -179,12 +179,29 @@ fn places_that_cannot_be_written_to() {
 }
 
 #[test]
+fn what_is_found_while_it_runs() {
+    let place = Place::new();
+    place.succeeds("trace vectoradd --size tiny -o text --format accelsim");
+    let kernel = "text/kernel-1.traceg";
+    let text = place.read(kernel);
+    let lines: Vec<&str> = text.lines().collect();
+    place.write("truncated.traceg", lines[..lines.len() - 9].join("\n"));
+    let commands = [
+        "run truncated.traceg --out results --vcd w.vcd",
+        "run hotspot --set sm.warps=4 --set scheduler.active_warps=4 --size tiny --out results",
+        "run hotspot --set register_file.bank_groups=3 --size tiny --out results",
+    ];
+    assert_snapshot!(told(&place, &commands));
+}
+
+#[test]
 fn waveforms() {
     let place = Place::new();
     let commands = [
         "run hotspot --size tiny --vcd w.vcd --vcd-cycles 5..2",
         "run hotspot --size tiny --vcd w.vcd --vcd-cycles 5",
         "run hotspot --size tiny --vcd-cycles 2..5",
+        "run hotspot --size tiny --vcd w.vcd --vcd-scope registers --out results",
     ];
     assert_snapshot!(told(&place, &commands));
 }

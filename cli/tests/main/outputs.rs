@@ -50,3 +50,30 @@ fn a_listing_shows_registers_and_what_is_known_of_them() {
     let one = Place::new().succeeds("annotate backprop --entry layer_forward");
     assert!(both.contains(&one) && both.len() > one.len());
 }
+#[test]
+fn nested_parameters_of_a_circuit_are_set_by_dotted_names() {
+    let place = Place::new();
+    place.succeeds("gen main_register_file --set geometry.banks=2 --set geometry.rows=8 -o out");
+    let manifest: serde_json::Value = serde_json::from_str(&place.read("out/manifest.json")).expect("JSON");
+    let text = manifest.to_string();
+    assert!(text.contains(r#"\"banks\":2"#) && text.contains(r#"\"rows\":8"#), "{text}");
+}
+
+#[test]
+fn a_design_is_written_circuit_by_circuit_as_its_parameters_say() {
+    let place = Place::new();
+    let printed = place.succeeds("gen rfc --set rfc.entries=4 --set scheduler.active_warps=6 -o out");
+    for circuit in ["register_file", "scheduler"] {
+        let list =
+            printed.lines().find(|line| line.starts_with(&format!("out/{circuit}/")) && line.ends_with(".f"));
+        for name in place.read(list.expect("a file list")).lines() {
+            assert!(place.path(&format!("out/{circuit}/{name}")).is_file(), "{name}");
+        }
+    }
+    let manifest = |circuit: &str| place.read(&format!("out/{circuit}/manifest.json"));
+    let (register_file, scheduler) = (manifest("register_file"), manifest("scheduler"));
+    assert!(
+        register_file.contains("\"entries\": \"4\"") && scheduler.contains("\"slots\": \"6\""),
+        "{register_file}"
+    );
+}

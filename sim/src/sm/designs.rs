@@ -50,33 +50,42 @@ pub fn circuits(config: &Config) -> Result<Circuits, SimError> {
     Ok(Circuits { register_file, scheduler })
 }
 
-/// The design that `config` names, on the engine.
-pub(super) fn design(config: &Config) -> Result<Design<'static>, SimError> {
+/// The design that `config` names, on the engine; state without a reset starts from `seed`.
+pub(super) fn design(config: &Config, seed: u64) -> Result<Design<'static>, SimError> {
     let circuits = circuits(config)?;
+    let options = Options { seed, ..Options::default() };
     Ok(Design {
-        storage: storage(config, &circuits.register_file)?,
-        scheduler: scheduler(config, circuits.scheduler.as_ref())?,
+        storage: storage(config, &circuits.register_file, &options)?,
+        scheduler: scheduler(config, circuits.scheduler.as_ref(), &options)?,
     })
 }
 
-fn storage(config: &Config, netlist: &Netlist) -> Result<Box<dyn OperandStorage>, SimError> {
+fn storage(
+    config: &Config,
+    netlist: &Netlist,
+    options: &Options,
+) -> Result<Box<dyn OperandStorage>, SimError> {
     let (rfc, operand_cycles) = match config.design {
         DesignName::Baseline | DesignName::TwoLevel => (None, ACCESS_CYCLES),
         DesignName::Rfc => (Some(RFC_TABLE), TAG_CYCLES + ACCESS_CYCLES),
     };
     let tables = TableNames { mrf: MRF_TABLE, rfc };
-    let circuit = Interpreter::new(netlist, &Options::default())
+    let circuit = Interpreter::new(netlist, options)
         .and_then(|engine| RegisterFileCircuit::new(engine, tables, operand_cycles as u64));
     Ok(Box::new(circuit.map_err(|error| engine_problem(config, &error))?))
 }
 
-fn scheduler(config: &Config, netlist: Option<&Netlist>) -> Result<Box<dyn WarpScheduler>, SimError> {
+fn scheduler(
+    config: &Config,
+    netlist: Option<&Netlist>,
+    options: &Options,
+) -> Result<Box<dyn WarpScheduler>, SimError> {
     let Some(netlist) = netlist else {
         return Ok(Box::new(SingleLevel::new(config.scheduler.single_level)));
     };
     let suspends = config.scheduler.active_warps < config.sm.warps;
-    let circuit = Interpreter::new(netlist, &Options::default())
-        .and_then(|engine| SchedulerCircuit::new(engine, suspends));
+    let circuit =
+        Interpreter::new(netlist, options).and_then(|engine| SchedulerCircuit::new(engine, suspends));
     Ok(Box::new(circuit.map_err(|error| engine_problem(config, &error))?))
 }
 

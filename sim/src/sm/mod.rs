@@ -38,6 +38,8 @@ pub struct RunOptions<'a> {
     pub progress: Option<&'a mut dyn FnMut(Progress)>,
     /// Waveform of the design's circuits.
     pub waveform: Option<Waveform<'a>>,
+    /// What state without a reset starts from; no figure may depend on it. A design of the caller's has its own.
+    pub seed: u64,
 }
 
 /// How far a run is.
@@ -70,7 +72,7 @@ pub fn run(
     launches: &mut dyn Launches,
     options: RunOptions<'_>,
 ) -> Result<RunReport, SimError> {
-    run_design(config, designs::design(config)?, launches, options)
+    run_design(config, designs::design(config, options.seed)?, launches, options)
 }
 
 /// As [`run`], with a design of the caller's. `config.design` only names it.

@@ -228,14 +228,15 @@ fn the_waveform_covers_the_scope_and_cycles_asked_for() {
     let mut output = Vec::new();
     let waveform =
         Waveform { writer: &mut output, scope: Some("register_file".to_owned()), cycles: Some(10..20) };
-    run(varied(), RunOptions { waveform: Some(waveform), progress: None }).expect("runs");
+    run(varied(), RunOptions { waveform: Some(waveform), ..RunOptions::default() }).expect("runs");
     let text = String::from_utf8(output).expect("text");
     assert!(text.contains("$scope module register_file") && text.contains("issue_valid_i"), "{text}");
     assert!(text.contains("\n#100\n") && !text.contains("\n#90\n") && !text.contains("\n#210\n"));
 
     let mut output = Vec::new();
     let waveform = Waveform { writer: &mut output, scope: Some("registers".to_owned()), cycles: None };
-    let error = run(varied(), RunOptions { waveform: Some(waveform), progress: None }).expect_err("no scope");
+    let error = run(varied(), RunOptions { waveform: Some(waveform), ..RunOptions::default() })
+        .expect_err("no scope");
     assert!(error.to_string().contains("no scope `registers`"), "{error}");
 }
 
@@ -255,7 +256,7 @@ fn a_circuit_without_the_ports_is_refused_by_the_name_of_the_port() {
 fn progress_is_reported_and_ends_with_the_whole_run() {
     let mut seen = Vec::new();
     let mut callback = |progress| seen.push(progress);
-    let options = RunOptions { progress: Some(&mut callback), waveform: None };
+    let options = RunOptions { progress: Some(&mut callback), ..RunOptions::default() };
     let report = run(varied(), options).expect("runs");
     let last = seen.last().expect("at least one");
     assert_eq!((last.cycles, last.warp_instructions), (report.cycles, report.warp_instructions));

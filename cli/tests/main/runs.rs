@@ -1,0 +1,151 @@
+use serde_json::Value;
+
+use crate::command::Place;
+
+/// The designs of a report, without what differs from run to run.
+fn designs(report: &Value) -> Vec<Value> {
+    let mut designs = report["designs"].as_array().expect("a list").clone();
+    for design in &mut designs {
+        let design = design.as_object_mut().expect("an object");
+        for measured in ["wall_time_s", "warp_instructions_per_second"] {
+            assert!(design.remove(measured).is_some_and(|value| value.as_f64() > Some(0.0)), "{measured}");
+        }
+    }
+    designs
+}
+
+#[test]
+fn the_table_has_a_column_for_the_baseline_and_one_for_the_design() {
+    let table = Place::new().succeeds("run hotspot --design rfc --size tiny");
+    let heading: Vec<&str> = table.lines().nth(2).expect("a heading").split_whitespace().collect();
+    assert_eq!(heading, ["baseline", "rfc"]);
+    let rows = [
+        "cycles",
+        "IPC",
+        "warp instructions",
+        "MRF reads",
+        "MRF writes",
+        "RFC reads",
+        "RFC writes",
+        "MRF reads avoided",
+        "MRF writes avoided",
+        "energy, access only",
+        "energy, with wires",
+        "operands checked",
+        "wall time",
+        "warp instructions/s",
+    ];
+    for row in rows {
+        assert!(table.lines().any(|line| line.starts_with(&format!("{row}  "))), "{row}: {table}");
+    }
+    assert!(table.contains("1 result buffer equals the CPU reference: 1,152 elements."), "{table}");
+}
+
+#[test]
+fn the_document_holds_what_the_table_shows() {
+    let report = Place::new().json("run hotspot --design rfc --size tiny --json");
+    assert_eq!(report["input"], serde_json::json!({"kind": "workload", "name": "hotspot", "size": "tiny"}));
+    let designs = designs(&report);
+    assert_eq!([&designs[0]["name"], &designs[1]["name"]], ["baseline", "rfc"]);
+    let keys = [
+        "cycles",
+        "ipc",
+        "warp_instructions",
+        "mrf_reads",
+        "mrf_writes",
+        "rfc_reads",
+        "rfc_writes",
+        "mrf_reads_avoided_percent",
+        "mrf_writes_avoided_percent",
+        "energy_normalised_access",
+        "energy_normalised_with_wires",
+        "operands_checked",
+    ];
+    for key in keys {
+        assert!(designs.iter().all(|design| design[key].is_number()), "{key}");
+    }
+    let of = |design: usize, key: &str| designs[design][key].as_f64().expect("a number");
+    assert_eq!(of(0, "energy_normalised_access"), 1.0);
+    assert_eq!(of(0, "warp_instructions"), of(1, "warp_instructions"));
+    assert!(of(1, "mrf_reads") < of(0, "mrf_reads") && of(1, "rfc_reads") > 0.0);
+    assert!(of(1, "operands_checked") > 0.0);
+    assert_eq!(designs[1]["results"]["elements_checked"], 1152);
+}
+
+#[test]
+fn a_size_without_energies_gives_the_reason_and_no_number() {
+    let place = Place::new();
+    let report = place.json("run vectoradd --size tiny --set rfc.entries=5 --json");
+    let rfc = &report["designs"][1];
+    assert!(rfc["energy_normalised_access"].is_null() && rfc["energy_normalised_with_wires"].is_null());
+    let reason = rfc["energy"]["unavailable"].as_str().expect("a reason");
+    assert!(reason.contains("5 entries a thread"), "{reason}");
+    let table = place.succeeds("run vectoradd --size tiny --set rfc.entries=5");
+    assert!(table.contains(&format!("No energy for rfc: {reason}.")), "{table}");
+}
+
+#[test]
+fn what_is_kept_reproduces_the_run() {
+    let place = Place::new();
+    let printed = place.json("run vectoradd --size tiny --set rfc.entries=4 --seed 3 --out kept --json");
+    assert_eq!(place.files(), ["kept", "kept/config.toml", "kept/report.json"]);
+    let kept: Value = serde_json::from_str(&place.read("kept/report.json")).expect("JSON");
+    assert_eq!(kept, printed);
+    let config = place.read("kept/config.toml");
+    let command = config.lines().next().and_then(|line| line.strip_prefix("# warpfile ")).expect("a command");
+    let again = place.json(&format!("{} --json", command.replace("config.toml", "kept/config.toml")));
+    assert_eq!(designs(&again), designs(&printed));
+    assert_eq!((&again["input"], &again["seed"]), (&printed["input"], &printed["seed"]));
+}
+
+#[test]
+fn no_figure_depends_on_the_seed() {
+    let place = Place::new();
+    let run = |seed: u64| designs(&place.json(&format!("run vectoradd --size tiny --seed {seed} --json")));
+    assert_eq!(run(1), run(2));
+}
+
+#[test]
+fn a_kernel_its_trace_and_its_ptx_give_the_same_figures() {
+    let place = Place::with_workload("vectoradd");
+    place.succeeds("trace vectoradd --size tiny -o vectoradd.wft");
+    let run = |input: &str| {
+        let report = place.json(&format!("run {input} --json"));
+        let without_results = |mut design: Value| {
+            design.as_object_mut().expect("an object").remove("results");
+            design
+        };
+        designs(&report).into_iter().map(without_results).collect::<Vec<_>>()
+    };
+    let workload = run("vectoradd --size tiny");
+    assert_eq!(run("vectoradd.wft"), workload);
+    assert_eq!(run("vectoradd.ptx --size tiny"), workload);
+}
+
+#[test]
+fn a_trace_without_values_says_so() {
+    let place = Place::new();
+    place.succeeds("trace vectoradd --size tiny -o text --format accelsim");
+    let with = place.succeeds("run text/kernelslist.g");
+    assert!(with.contains("last reads claimed") && !with.contains("without values"), "{with}");
+    let text = place.read("text/kernel-1.traceg");
+    let without_values = |line: &str| match line.split_once(" Val ") {
+        Some((instruction, _)) => format!("{instruction} NoVal\n"),
+        None => format!("{line}\n"),
+    };
+    let text: String = text.lines().map(without_values).collect();
+    place.write("text/kernel-1.traceg", text);
+    let without = place.succeeds("run text/kernelslist.g");
+    assert!(without.contains(" warp instructions without values; every write of theirs"), "{without}");
+}
+
+#[test]
+fn a_waveform_covers_the_scope_and_cycles_asked_for() {
+    let place = Place::new();
+    place.succeeds("run vectoradd --size tiny --vcd w.vcd --vcd-scope scheduler --vcd-cycles 10..20");
+    assert_eq!(place.files(), ["w.vcd"]);
+    let vcd = place.read("w.vcd");
+    assert!(vcd.contains("$scope module scheduler") && vcd.contains("issue_warp_o"), "{vcd}");
+    assert!(vcd.contains("\n#100\n") && !vcd.contains("\n#90\n") && !vcd.contains("\n#210\n"));
+    assert!(!vcd.contains("operands_source0_o"));
+}
