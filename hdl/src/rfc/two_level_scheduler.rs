@@ -18,7 +18,9 @@ pub enum InnerPolicy {
 ///
 /// A warp of the active set has a slot. In one cycle one active warp that is ready issues; one that asks to be
 /// suspended, or else one that has ended, gives up its slot; and one waiting warp that is eligible gets a free slot
-/// that is not busy, in rotating order. With as many slots as warps this is a single-level scheduler.
+/// that is not busy, in rotating order. A slot given up may be busy for a while, as its registers are written back;
+/// until then its warp gets no other slot, where it would miss them. With as many slots as warps this is a
+/// single-level scheduler.
 ///
 /// Timing: decisions are made in the cycle of the inputs. A warp that gets a slot can issue from the next cycle on; a
 /// slot given up can be given away from the next cycle on.
@@ -107,7 +109,7 @@ impl Circuit for TwoLevelScheduler {
         let entered = self.enter(m, io, &set);
         set.occupied.set((set.occupied & !left) | entered);
 
-        let active = self.active(m, &set);
+        let active = self.warps_of(m, &set, set.occupied);
         let held = set.occupied.popcount();
         m.invariant("a_warp_holds_at_most_one_slot", active.popcount().zext(8).eq(held.zext(8)));
         m.invariant("a_slot_is_not_left_and_entered_at_once", !(left & entered).any());
@@ -142,7 +144,8 @@ impl TwoLevelScheduler {
 
     /// The slots given away in this cycle, one bit each: at most one.
     fn enter<'m>(&self, m: &Module<'m>, io: &TwoLevelSchedulerIo<'m>, set: &ActiveSet<'m>) -> Signal<'m> {
-        let waiting = io.resident_i & io.eligible_i & !self.active(m, set);
+        let settled = !self.warps_of(m, set, set.occupied | io.slot_busy_i);
+        let waiting = io.resident_i & io.eligible_i & settled;
         let last = m.register("last_entered", index_bits(self.warps)).reset(0);
         let warp = rotate(m, waiting, last, 1);
         let free = !set.occupied & !io.slot_busy_i;
@@ -168,10 +171,10 @@ impl TwoLevelScheduler {
         m.cat(set.warps.iter().map(|&warp| warps.lane_select(warp, 1))) & set.occupied
     }
 
-    /// Warps that hold a slot.
-    fn active<'m>(&self, m: &Module<'m>, set: &ActiveSet<'m>) -> Signal<'m> {
-        set.warps.iter().enumerate().fold(m.lit(self.warps, 0), |active, (s, &warp)| {
-            active | (warp.decode(self.warps) & set.occupied.bit(s).replicate(self.warps))
+    /// The warps that hold `slots`, or held them last.
+    fn warps_of<'m>(&self, m: &Module<'m>, set: &ActiveSet<'m>, slots: Signal<'m>) -> Signal<'m> {
+        set.warps.iter().enumerate().fold(m.lit(self.warps, 0), |warps, (s, &warp)| {
+            warps | (warp.decode(self.warps) & slots.bit(s).replicate(self.warps))
         })
     }
 
