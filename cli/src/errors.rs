@@ -38,6 +38,8 @@ pub fn is_wrong_operand(error: &anyhow::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use anyhow::anyhow;
+    use warpfile_kernels::program::StreamError;
+    use warpfile_sim::sm::WrongOperand;
 
     use super::*;
 
@@ -47,5 +49,24 @@ mod tests {
         assert_eq!(message(&quoted), "cannot write a.v: disk full");
         let apart = anyhow!("disk full").context("cannot write a.v");
         assert_eq!(message(&apart), "cannot write a.v: disk full");
+    }
+
+    #[test]
+    fn a_wrong_operand_is_the_models_fault_and_a_bad_stream_the_inputs() {
+        let wrong = SimError::WrongOperand(Box::new(WrongOperand {
+            cycle: 9,
+            kernel: "k".to_owned(),
+            block: 0,
+            warp: 1,
+            pc: 8,
+            text: "add.s32".to_owned(),
+            register: 2,
+            lane: 3,
+            expected: 4,
+            found: 5,
+        }));
+        let wrong = anyhow::Error::new(wrong).context("w.vcd holds the waveform up to the failure");
+        assert_eq!(exit_code(&wrong), WRONG_RESULT);
+        assert_eq!(exit_code(&SimError::Stream(StreamError("k: truncated".to_owned())).into()), BAD_INPUT);
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 /// Reads a text file of at most `most` bytes.
 pub fn read_text(path: &Path, most: u64) -> anyhow::Result<String> {
@@ -78,7 +78,7 @@ pub fn check_output(path: &Path) -> anyhow::Result<()> {
 }
 
 /// The folder that a file is in.
-pub fn folder_of(path: &Path) -> &Path {
+fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         Some(_) | None => Path::new("."),
@@ -129,4 +129,55 @@ impl Drop for OutputFolder {
             fs::remove_dir(folder).ok();
         }
     }
+}
+
+/// A folder whose files are written elsewhere first and moved to it once all are complete.
+pub struct StagedFolder {
+    /// Inside the folder, so that moving is renaming.
+    staging: TempDir,
+    /// After what is in it, so that it is empty when it is dropped.
+    folder: OutputFolder,
+}
+
+impl StagedFolder {
+    /// Makes the folder if there is none.
+    pub fn create(path: &Path) -> anyhow::Result<StagedFolder> {
+        let folder = OutputFolder::create(path)?;
+        let staging = tempfile::Builder::new()
+            .prefix(".warpfile-")
+            .tempdir_in(path)
+            .map_err(|error| io::Error::from(error.kind()))
+            .with_context(|| format!("cannot write to {}", path.display()))?;
+        Ok(StagedFolder { staging, folder })
+    }
+
+    /// Where the files are written.
+    pub fn path(&self) -> &Path {
+        self.staging.path()
+    }
+
+    /// Moves all files to the folder; `last` after the others, as the sign that they are complete.
+    pub fn publish(self, last: &str) -> anyhow::Result<()> {
+        let target = &self.folder.path;
+        move_all(self.staging.path(), target, last)
+            .with_context(|| format!("cannot write to {}", target.display()))?;
+        self.folder.keep();
+        Ok(())
+    }
+}
+
+fn move_all(from: &Path, to: &Path, last: &str) -> io::Result<()> {
+    let names = fs::read_dir(from)?.map(|entry| Ok(entry?.file_name()));
+    let mut names = names.collect::<io::Result<Vec<_>>>()?;
+    names.sort_by_key(|name| (name == last, name.clone()));
+    for name in names {
+        let (from, to) = (from.join(&name), to.join(&name));
+        if from.is_dir() {
+            fs::create_dir_all(&to)?;
+            move_all(&from, &to, last)?;
+        } else {
+            fs::rename(from, to)?;
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! `warpfile gen`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use warpfile_sim::config::DesignName;
 use warpfile_sim::sm::designs::{Circuits, circuits};
 
 use crate::configuration::ConfigurationArguments;
-use crate::files::OutputFolder;
+use crate::files::StagedFolder;
 use crate::output::print;
 
 /// What is written, and where to.
@@ -50,11 +50,9 @@ fn generate_design(arguments: &Arguments) -> anyhow::Result<()> {
     let config = arguments.configuration.configuration(Some(&arguments.name))?;
     let Circuits { register_file, scheduler } = circuits(&config)?;
     let named = [("register_file", Some(register_file)), ("scheduler", scheduler)];
-    let files = named
-        .into_iter()
-        .filter_map(|(name, netlist)| Some((arguments.out.join(name), emit(&netlist?))))
-        .collect();
-    write_files(files)
+    let files: Vec<_> =
+        named.into_iter().filter_map(|(name, netlist)| Some((Path::new(name), emit(&netlist?)))).collect();
+    write_files(&files, &arguments.out)
 }
 
 fn unknown(name: &str, circuits: &[CircuitEntry]) -> String {
@@ -69,18 +67,18 @@ fn generate_circuit(circuit: &CircuitEntry, arguments: &Arguments) -> anyhow::Re
     }
     let overrides = overrides(circuit, arguments.configuration.sets())?;
     let files = emit(&circuit.elaborate_with(&overrides)?);
-    write_files(vec![(arguments.out.clone(), files)])
+    write_files(&[(Path::new(""), files)], &arguments.out)
 }
 
-/// Writes the files of each circuit to its folder.
-fn write_files(circuits: Vec<(PathBuf, Files)>) -> anyhow::Result<()> {
+/// Writes the files of each circuit to its folder in `out`: all of them, or none.
+fn write_files(circuits: &[(&Path, Files)], out: &Path) -> anyhow::Result<()> {
+    let folder = StagedFolder::create(out)?;
     let mut names = String::new();
     for (path, files) in circuits {
-        let folder = OutputFolder::create(&path)?;
-        let paths = write(&files, &path)?;
-        folder.keep();
-        names.extend(paths.iter().map(|path| format!("{}\n", path.display())));
+        write(files, &folder.path().join(path))?;
+        names.extend(files.all().map(|file| format!("{}\n", out.join(path).join(&file.name).display())));
     }
+    folder.publish("manifest.json")?;
     print(&names)
 }
 

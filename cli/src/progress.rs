@@ -24,7 +24,7 @@ impl Meter {
     /// Starts the clock.
     pub fn new(label: &str) -> Meter {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
             bar.set_style(style);
         }
         Meter { bar, label: label.to_owned(), started: Instant::now(), shown: false }
@@ -38,7 +38,6 @@ impl Meter {
         }
         if self.shown {
             self.bar.set_message(format!("{}: {}", self.label, state()));
-            self.bar.tick();
         }
     }
 

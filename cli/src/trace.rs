@@ -1,13 +1,11 @@
 //! `warpfile trace`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::ValueEnum;
 use warpfile_kernels::trace::{TraceSummary, write_accelsim, write_warpfile};
 
-use crate::files::{OutputFolder, check_output, folder_of};
+use crate::files::{StagedFolder, check_output};
 use crate::input::InputArguments;
 use crate::output::print;
 use crate::progress::Watched;
@@ -64,22 +62,9 @@ fn write_file(launches: &mut Watched<'_>, path: &Path) -> anyhow::Result<TraceSu
     Ok(write_warpfile(launches, path)?)
 }
 
-/// Writes a folder of files beside the place where it belongs, and moves them there once all are complete; the
-/// list of kernels comes last.
 fn write_folder(launches: &mut Watched<'_>, path: &Path) -> anyhow::Result<TraceSummary> {
-    let folder = OutputFolder::create(path)?;
-    let context = || format!("cannot write to {}", path.display());
-    let partial =
-        tempfile::Builder::new().prefix(".warpfile-").tempdir_in(folder_of(path)).with_context(context)?;
-    let summary = write_accelsim(launches, partial.path())?;
-    let list = std::ffi::OsStr::new("kernelslist.g");
-    let mut names: Vec<_> = fs::read_dir(partial.path())
-        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.file_name())).collect())
-        .with_context(context)?;
-    names.sort_by_key(|name| (name == list, name.clone()));
-    for name in names {
-        fs::rename(partial.path().join(&name), path.join(&name)).with_context(context)?;
-    }
-    folder.keep();
+    let folder = StagedFolder::create(path)?;
+    let summary = write_accelsim(launches, folder.path())?;
+    folder.publish("kernelslist.g")?;
     Ok(summary)
 }

@@ -149,3 +149,18 @@ fn a_waveform_covers_the_scope_and_cycles_asked_for() {
     assert!(vcd.contains("\n#100\n") && !vcd.contains("\n#90\n") && !vcd.contains("\n#210\n"));
     assert!(!vcd.contains("operands_source0_o"));
 }
+
+#[test]
+fn a_result_that_is_not_as_expected_has_an_exit_code_of_its_own() {
+    let place = Place::with_workload("vectoradd");
+    place.rewrite("vectoradd.toml", "expected.toml", "result = \"exact\"", "result = { file = \"sum.bin\" }");
+    place.write("sum.bin", [0; 16_000]);
+    let output = place.run("run vectoradd.ptx --launch expected.toml --size tiny --out results");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.starts_with("error: expected.toml: buffer `sum`, element 0: expected 0, found"),
+        "{stderr}"
+    );
+    assert!(!place.path("results").exists());
+}
