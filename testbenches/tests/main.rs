@@ -5,3 +5,4 @@ mod library;
 mod miniature;
 mod parts;
 mod random_netlist;
+mod rfc;

@@ -1,0 +1,4 @@
+//! Register file cache and two-level scheduler.
+
+mod two_level_scheduler;
+mod two_level_scheduler_ref;
