@@ -135,8 +135,8 @@ impl Kept {
 
     fn publish(mut self, config: &Config, setting: &Setting<'_>, report: &Report<'_>) -> anyhow::Result<()> {
         let Setting { input, seed } = setting;
-        let reproduce =
-            format!("# warpfile run {} --seed {seed} --config config.toml\n", input.words().join(" "));
+        let (input, path) = (input.words().join(" "), self.config.path().display());
+        let reproduce = format!("# warpfile run {input} --seed {seed} --config {path}\n");
         self.config.write(&(reproduce + &config.to_toml()))?;
         self.report.write(&json(report)?)?;
         self.config.publish()?;
