@@ -4,7 +4,9 @@ use serde_json::{Map, Value, json};
 
 use crate::parts::{Fifo, RoundRobinArbiter};
 use crate::regfile::{BankedRegisterFile, Geometry, MainRegisterFile, OperandCollectors, RegisterBank};
-use crate::rfc::{CachedRegisterFile, InnerPolicy, RegisterFileCache, Replacement, TwoLevelScheduler};
+use crate::rfc::{
+    CachedRegisterFile, InnerPolicy, RegisterFileCache, Replacement, SourceAllocator, TwoLevelScheduler,
+};
 use crate::rtl::netlist::Netlist;
 use crate::rtl::{Circuit, ElaborationErrors, elaborate};
 
@@ -61,6 +63,10 @@ pub fn library() -> Vec<CircuitEntry> {
             json!({"slots": 1, "entries": 1, "lanes": 1, "lanes_per_cluster": 1, "register_bits": 1}),
             json!({"slots": 5, "entries": 3, "replacement": "lru", "evict_idle_first": true, "liveness": false}),
         ]),
+        CircuitEntry::new(SourceAllocator { slots: 8, lanes: 32, register_bits: 10, collectors: 8 }).odd([
+            json!({"slots": 1, "lanes": 1, "register_bits": 1, "collectors": 2}),
+            json!({"slots": 5, "lanes": 6, "collectors": 5}),
+        ]),
         CircuitEntry::new(CachedRegisterFile {
             geometry: Geometry::GEBHART_2011,
             collectors: 8,
@@ -70,13 +76,14 @@ pub fn library() -> Vec<CircuitEntry> {
             slots: 8,
             entries: 6,
             replacement: Replacement::Fifo,
+            allocate_sources: false,
             liveness: true,
             bypass_idle: false,
             evict_idle_first: false,
         })
         .odd([
             json!({"geometry": one_lane, "slots": 1, "entries": 1, "units": 1, "id_bits": 1}),
-            json!({"geometry": uneven, "slots": 5, "entries": 3, "replacement": "lru", "bypass_idle": true}),
+            json!({"geometry": uneven, "slots": 5, "entries": 3, "replacement": "lru", "bypass_idle": true, "allocate_sources": true}),
         ]),
         CircuitEntry::new(TwoLevelScheduler { warps: 32, slots: 8, policy: InnerPolicy::Greedy }).odd([
             json!({"warps": 1, "slots": 1}),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::register_file_cache::{RegisterFileCache, RegisterFileCacheIo, Replacement};
+use super::source_allocator::{OfferIo, SourceAllocator};
 use crate::regfile::{
     Geometry, MainRegisterFile, MainRegisterFileIo, OperandCollectors, OperandCollectorsIo, SOURCES,
 };
@@ -15,6 +16,10 @@ use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Si
 /// with `bypass_idle`, values not read before the next suspension go to the main register file and end the copy of
 /// their lanes in the cache. A write to the main register file is taken when its bank's write port is free (spilled
 /// registers first, then results, then fills) and no earlier instruction has still to read the register.
+///
+/// With `allocate_sources` an operand of which no lane was found in the cache gets an entry there too, unless this was
+/// its last read. It is written in cycles in which no result uses the cache's one write port, and is dropped if it
+/// cannot be written soon.
 ///
 /// Timing: one cycle for the tags, then three access cycles, the last being that of the dispatch, in which the cache
 /// is read; operands are out one cycle later. A write is seen by instructions offered from the next cycle on.
@@ -38,6 +43,8 @@ pub struct CachedRegisterFile {
     pub entries: usize,
     /// Which entry makes room.
     pub replacement: Replacement,
+    /// Whether operands get entries too (§3.1, "RFC Allocation").
+    pub allocate_sources: bool,
     /// Whether last reads end a copy (static liveness, §3.1).
     pub liveness: bool,
     /// Whether values not read before the next suspension pass the cache by (§5.3).
@@ -202,6 +209,24 @@ pub struct FlushIo<'m> {
     pub discard_i: In<'m>,
 }
 
+/// The instruction whose tags have been checked, on its way to a collector.
+struct Checked<'m> {
+    /// Tags are checked in this cycle.
+    check: Signal<'m>,
+    /// It gets its collector in this cycle.
+    collected: Signal<'m>,
+    /// What it reads from the main register file.
+    sources: Vec<Missing<'m>>,
+    /// Whether the operands whose tags are checked in this cycle have lanes in the cache.
+    found: Vec<Signal<'m>>,
+}
+
+/// An operand as far as it is read from the main register file.
+struct Missing<'m> {
+    register: Signal<'m>,
+    lanes: Signal<'m>,
+}
+
 /// Writers of the main register file, in the order in which they are served.
 const WRITERS: usize = 3;
 /// Registers that leave the cache.
@@ -229,9 +254,10 @@ impl Circuit for CachedRegisterFile {
         let cache = m.instance("cache", self.cache());
         let collectors = m.instance("collectors", self.collectors());
         let mrf = m.instance("mrf", MainRegisterFile { geometry: self.geometry, writers: WRITERS });
-        self.check_tags(m, io, &cache, &collectors);
+        let checked = self.check_tags(m, io, &cache, &collectors);
         self.dispatch(io, &cache, &collectors);
-        self.write(io, &cache, &collectors, &mrf);
+        let offer = self.allocate_sources.then(|| self.follow_sources(m, io, &checked, &collectors));
+        self.write(m, io, &cache, &collectors, &mrf, offer);
         for (bank, read) in mrf.read.iter().zip(&collectors.read) {
             bank.valid_i.set(read.valid_o);
             bank.row_i.set(read.row_o);
@@ -278,7 +304,8 @@ impl CachedRegisterFile {
         io: &CachedRegisterFileIo<'m>,
         cache: &RegisterFileCacheIo<'m>,
         collectors: &OperandCollectorsIo<'m>,
-    ) {
+    ) -> Checked<'m> {
+        let mut sources = Vec::new();
         let checked = m.register("checked", 1).reset(0);
         let id = m.register("checked_id", self.id_bits).no_reset();
         let unit = m.register("checked_unit", index_bits(self.units)).no_reset();
@@ -313,10 +340,69 @@ impl CachedRegisterFile {
             collect.valid_i.set(lanes.any());
             collect.register_i.set(register);
             collect.lanes_i.set(lanes);
+            sources.push(Missing { register, lanes });
         }
+        let collected = (checked & collectors.issue.ready_o).named("collected");
         cache.waiting_i.set(checked);
-        cache.collect.valid_i.set(checked & collectors.issue.ready_o);
+        cache.collect.valid_i.set(collected);
         cache.collect.index_i.set(collectors.issue.index_o);
+        let found = cache.lookup.source.iter().map(|lookup| lookup.lanes_o.any()).collect();
+        Checked { check, collected, sources, found }
+    }
+
+    /// Offers operands that are read from the main register file alone to the cache.
+    fn follow_sources<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &CachedRegisterFileIo<'m>,
+        checked: &Checked<'m>,
+        collectors: &OperandCollectorsIo<'m>,
+    ) -> OfferIo<'m> {
+        let allocator = m.instance(
+            "sources",
+            SourceAllocator {
+                slots: self.slots,
+                lanes: self.geometry.lanes,
+                register_bits: self.geometry.register_bits(),
+                collectors: self.collectors,
+            },
+        );
+        let slot = m.register("checked_slot", index_bits(self.slots)).no_reset();
+        let emptied = (io.flush.valid_i & io.flush.slot_i.eq(slot)).named("checked_slot_emptied");
+        m.when(checked.check, || {
+            slot.set(io.issue.slot_i);
+        });
+        allocator.collect.valid_i.set(checked.collected);
+        allocator.collect.index_i.set(collectors.issue.index_o);
+        allocator.collect.slot_i.set(slot);
+        for (k, source) in io.issue.source.iter().enumerate() {
+            let wanted = m.register(format!("checked_wanted{k}"), 1).reset(0);
+            let idle = m.register(format!("checked_idle{k}"), 1).no_reset();
+            let read_last = if self.liveness { source.last_read_i } else { m.lit(1, 0) };
+            m.when(emptied, || {
+                wanted.set(0);
+            });
+            m.when(checked.check, || {
+                wanted.set(source.valid_i & !checked.found[k] & !read_last);
+                idle.set(source.idle_i);
+            });
+            let (follow, missing) = (&allocator.collect.source[k], &checked.sources[k]);
+            follow.valid_i.set(wanted & missing.lanes.any() & !emptied);
+            follow.register_i.set(missing.register);
+            follow.lanes_i.set(missing.lanes);
+            follow.idle_i.set(idle);
+            allocator.operand_i[k].set(collectors.operands.source_o[k]);
+        }
+        allocator.dispatch.valid_i.set(collectors.dispatch.valid_o);
+        allocator.dispatch.index_i.set(collectors.dispatch.index_o);
+        let writes = [(io.result.valid_i, io.result.register_i), (io.fill.valid_i, io.fill.register_i)];
+        for (written, (valid, register)) in allocator.write.iter().zip(writes) {
+            written.valid_i.set(valid);
+            written.register_i.set(register);
+        }
+        allocator.flush.valid_i.set(io.flush.valid_i);
+        allocator.flush.slot_i.set(io.flush.slot_i);
+        allocator.offer
     }
 
     /// Reads the cache for the instruction that leaves its collector, and joins both sources' lanes.
@@ -346,10 +432,12 @@ impl CachedRegisterFile {
     /// Results to the cache or past it, fills and spilled registers to the main register file.
     fn write<'m>(
         &self,
+        m: &Module<'m>,
         io: &CachedRegisterFileIo<'m>,
         cache: &RegisterFileCacheIo<'m>,
         collectors: &OperandCollectorsIo<'m>,
         mrf: &MainRegisterFileIo<'m>,
+        offer_of_source: Option<OfferIo<'m>>,
     ) {
         let result = &io.result;
         let cached = if self.bypass_idle { result.cached_i & !result.idle_i } else { result.cached_i };
@@ -369,12 +457,29 @@ impl CachedRegisterFile {
         let fill = &io.fill;
         fill.ready_o.set(offer(FILL, fill.valid_i, [fill.register_i, fill.lanes_i, fill.value_i]));
 
-        cache.result.valid_i.set(result.valid_i & cached);
-        cache.result.slot_i.set(result.slot_i);
-        cache.result.register_i.set(result.register_i);
-        cache.result.lanes_i.set(result.lanes_i);
-        cache.result.value_i.set(result.value_i);
-        cache.result.idle_i.set(result.idle_i);
+        let to_cache = result.valid_i & cached;
+        let none = m.lit(1, 0);
+        let (offered, slot, register, lanes, idle, value) = match &offer_of_source {
+            Some(offer) => {
+                offer.ready_i.set(!to_cache & cache.result.ready_o);
+                (
+                    offer.valid_o,
+                    to_cache.mux(result.slot_i, offer.slot_o),
+                    to_cache.mux(result.register_i, offer.register_o),
+                    to_cache.mux(result.lanes_i, offer.lanes_o),
+                    to_cache.mux(result.idle_i, offer.idle_o),
+                    to_cache.mux(result.value_i, offer.value_o),
+                )
+            }
+            None => (none, result.slot_i, result.register_i, result.lanes_i, result.idle_i, result.value_i),
+        };
+        cache.result.valid_i.set(to_cache | offered);
+        cache.result.slot_i.set(slot);
+        cache.result.register_i.set(register);
+        cache.result.lanes_i.set(lanes);
+        cache.result.value_i.set(value);
+        cache.result.idle_i.set(idle);
+        cache.result.clean_i.set(!to_cache & offered);
         result.ready_o.set(cached.mux(cache.result.ready_o, past_ready));
 
         let [first, second] = [&cache.invalidate[0], &cache.invalidate[1]];

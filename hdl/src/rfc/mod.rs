@@ -6,6 +6,7 @@
 mod cached_register_file;
 mod recency;
 mod register_file_cache;
+mod source_allocator;
 mod two_level_scheduler;
 
 pub use cached_register_file::{
@@ -15,5 +16,8 @@ pub use cached_register_file::{
 pub use register_file_cache::{
     CacheFlushIo, CacheLookupIo, CacheReadIo, CacheResultIo, CacheSourceIo, CollectedIo, InvalidateIo,
     RegisterFileCache, RegisterFileCacheIo, Replacement, SpillIo,
+};
+pub use source_allocator::{
+    EmptiedIo, FollowIo, FollowSourceIo, LeaveIo, OfferIo, SourceAllocator, SourceAllocatorIo, WrittenIo,
 };
 pub use two_level_scheduler::{DecisionIo, InnerPolicy, TwoLevelScheduler, TwoLevelSchedulerIo};

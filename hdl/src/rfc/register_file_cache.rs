@@ -166,6 +166,8 @@ pub struct CacheResultIo<'m> {
     pub value_i: In<'m>,
     /// The value is not read before the warp may next be suspended.
     pub idle_i: In<'m>,
+    /// The main register file has the value too: an operand that gets an entry only if its register has none.
+    pub clean_i: In<'m>,
 }
 
 /// A write that passes the cache by: its lanes are no longer held here.
@@ -597,11 +599,13 @@ impl RegisterFileCache {
         used: Signal<'m>,
     ) {
         let result = &io.result;
-        result.ready_o.set(!target.pinned & (!target.must_evict | evicted));
-        let taken = (result.valid_i & result.ready_o).named("result_taken");
+        let present = result.clean_i & target.hit;
+        result.ready_o.set(present | (!target.pinned & (!target.must_evict | evicted)));
+        let taken = (result.valid_i & result.ready_o & !present).named("result_taken");
         let kept = target.hit.replicate(self.lanes);
         let held = (target.held & kept) | result.lanes_i;
-        let dirty = (target.dirty & kept) | result.lanes_i;
+        let newer = result.lanes_i & !result.clean_i.replicate(self.lanes);
+        let dirty = (target.dirty & kept) | newer;
         for (w, way) in state.ways.iter().enumerate() {
             m.when(taken & target.entry.bit(w), || {
                 way.write(

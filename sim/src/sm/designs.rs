@@ -1,6 +1,6 @@
 //! The shipped designs: which circuits they are made of, and how these meet the pipeline.
 
-use warpfile_engine::{EngineError, Interpreter, Options};
+use warpfile_engine::{EngineError, Interpreter, Observe, Options};
 use warpfile_hdl::regfile::{BankedRegisterFile, Geometry};
 use warpfile_hdl::rfc::{CachedRegisterFile, TwoLevelScheduler};
 use warpfile_hdl::rtl::netlist::Netlist;
@@ -121,6 +121,7 @@ fn cached_register_file(config: &Config) -> CachedRegisterFile {
             Replacement::Fifo => rfc::Replacement::Fifo,
             Replacement::Lru => rfc::Replacement::Lru,
         },
+        allocate_sources: config.rfc.allocate_sources,
         liveness: config.rfc.use_last_read,
         bypass_idle: config.rfc.bypass_idle,
         evict_idle_first: config.rfc.evict_idle_first,
