@@ -50,10 +50,12 @@ pub fn circuits(config: &Config) -> Result<Circuits, SimError> {
     Ok(Circuits { register_file, scheduler })
 }
 
-/// The design that `config` names, on the engine; state without a reset starts from `seed`.
-pub(super) fn design(config: &Config, seed: u64) -> Result<Design<'static>, SimError> {
+/// The design that `config` names, on the engine; state without a reset starts from `seed`. Every named signal
+/// can be looked at if `observed`, else only ports, registers and tables.
+pub(super) fn design(config: &Config, seed: u64, observed: bool) -> Result<Design<'static>, SimError> {
     let circuits = circuits(config)?;
-    let options = Options { seed, ..Options::default() };
+    let observe = if observed { Observe::All } else { Observe::State };
+    let options = Options { seed, observe, ..Options::default() };
     Ok(Design {
         storage: storage(config, &circuits.register_file, &options)?,
         scheduler: scheduler(config, circuits.scheduler.as_ref(), &options)?,

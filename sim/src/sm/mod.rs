@@ -72,7 +72,8 @@ pub fn run(
     launches: &mut dyn Launches,
     options: RunOptions<'_>,
 ) -> Result<RunReport, SimError> {
-    run_design(config, designs::design(config, options.seed)?, launches, options)
+    let design = designs::design(config, options.seed, options.waveform.is_some())?;
+    run_design(config, design, launches, options)
 }
 
 /// As [`run`], with a design of the caller's. `config.design` only names it.
