@@ -1,7 +1,7 @@
 //! Files in and out. An output appears under its name only once it is complete.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -9,12 +9,14 @@ use tempfile::{NamedTempFile, TempDir};
 
 /// Reads a text file of at most `most` bytes.
 pub fn read_text(path: &Path, most: u64) -> anyhow::Result<String> {
-    let context = || format!("{}: cannot be read", path.display());
-    let bytes = fs::metadata(path).with_context(context)?.len();
-    if bytes > most {
-        bail!("{}: {bytes} bytes long; at most {most} are accepted", path.display());
+    let mut text = String::new();
+    // What says that it is empty may be endless, as /dev/zero.
+    let bytes = File::open(path).and_then(|file| file.take(most + 1).read_to_string(&mut text));
+    let bytes = bytes.with_context(|| format!("{}: cannot be read", path.display()))?;
+    if bytes as u64 > most {
+        bail!("{}: longer than the {most} bytes that are accepted", path.display());
     }
-    fs::read_to_string(path).with_context(context)
+    Ok(text)
 }
 
 /// A file that is being written, under another name until [`Output::publish`]; removed if that never comes.
@@ -47,7 +49,7 @@ impl Output {
     }
 
     /// Where the content goes.
-    pub fn file(&mut self) -> &mut fs::File {
+    pub fn file(&mut self) -> &mut File {
         self.file.as_file_mut()
     }
 

@@ -138,6 +138,7 @@ fn parameters() {
     place.write("key.toml", "[rfc]\nentires = 6\n");
     place.write("value.toml", "[rfc]\nreplacement = \"random\"\n");
     place.write("syntax.toml", "[rfc]\nentries = \n");
+    place.write("long.toml", "#".repeat((1 << 20) + 1));
     place.write("other.toml", "preset = \"gebhart2012\"\n");
     let commands = [
         "run hotspot --set rfc.entires=6",
@@ -152,6 +153,7 @@ fn parameters() {
         "run hotspot --config other.toml",
         "run hotspot --config other.toml --preset gebhart2011",
         "run hotspot --config missing.toml",
+        "run hotspot --config long.toml",
         "gen fifo --set dept=5 -o out",
         "gen fifo --set depth=five -o out",
         "gen fifo --set depth=0 -o out",

@@ -15,6 +15,8 @@ mod parse;
 mod sequence;
 mod toml_value;
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -268,10 +270,12 @@ impl LaunchFile {
 /// Reads a text file of at most `most` bytes.
 pub(crate) fn read_bounded(path: &Path, most: u64) -> Result<String, LaunchError> {
     let origin = Origin::of_file(path);
-    let failed = |error: std::io::Error| origin.error(format!("cannot be read: {error}"));
-    let bytes = std::fs::metadata(path).map_err(failed)?.len();
-    if bytes > most {
-        return Err(origin.error(format!("{bytes} bytes long; at most {most} are accepted")));
+    let mut text = String::new();
+    // What says that it is empty may be endless, as /dev/zero.
+    let bytes = File::open(path).and_then(|file| file.take(most + 1).read_to_string(&mut text));
+    let bytes = bytes.map_err(|error| origin.error(format!("cannot be read: {error}")))?;
+    if bytes as u64 > most {
+        return Err(origin.error(format!("longer than the {most} bytes that are accepted")));
     }
-    std::fs::read_to_string(path).map_err(failed)
+    Ok(text)
 }
