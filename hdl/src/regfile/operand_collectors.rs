@@ -9,12 +9,14 @@ use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Si
 ///
 /// Collectors are taken in turn, so their order from `tail` on is the order of age. In each cycle every operand
 /// position (first, second, third) reads the oldest operand still missing whose bank is free, the first position
-/// choosing first; an instruction that just arrives may use a port that nobody else wants. An instruction leaves
-/// when its operands have been read, it has spent `access_cycles`, and its unit is ready; the oldest one first.
+/// choosing first; an instruction that just arrives uses the positions and ports that these leave over. An
+/// instruction leaves when its operands have been read, it has spent `access_cycles`, and its unit is ready; the
+/// oldest one first.
 ///
 /// Timing: an instruction that arrives in cycle c is dispatched in c + access_cycles - 1 at the earliest; its
 /// operands are out in the cycle after its dispatch. Lanes that were not asked for are 0.
-/// A write to a register is blocked while an operand of that register has still to be read.
+/// A write to a register is blocked while an operand of that register has still to be read, up to and with the
+/// cycle in which it is.
 /// Source: Gebhart et al., ISCA 2011, §2.1 and §3.1 (operands are fetched over three cycles and buffered).
 #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
@@ -148,6 +150,16 @@ pub struct PendingIo<'m> {
     pub register_i: In<'m>,
     /// An operand of this register has still to be read.
     pub blocked_o: Out<'m>,
+}
+
+/// What one operand position reads for an instruction that waits.
+struct Held<'m> {
+    /// It reads something.
+    valid: Signal<'m>,
+    /// The collector it reads for.
+    oldest: Signal<'m>,
+    register: Signal<'m>,
+    lanes: Signal<'m>,
 }
 
 /// What one operand position reads in a cycle.
@@ -291,7 +303,7 @@ impl OperandCollectors {
     }
 
     /// Arbitrates the banks' read ports: each operand position reads the oldest operand whose bank no earlier
-    /// position has taken, or else the one that just arrives.
+    /// position has taken. Positions and banks left over read for the instruction that just arrives.
     fn read_banks<'m>(
         &self,
         m: &Module<'m>,
@@ -302,19 +314,30 @@ impl OperandCollectors {
     ) -> Vec<Grant<'m>> {
         let (n, banks) = (self.collectors, self.geometry.banks);
         let mut taken = vec![m.lit(1, 0); banks];
+        let take = |taken: &mut [Signal<'m>], valid: Signal<'m>, register: Signal<'m>| {
+            for (bank, taken) in taken.iter_mut().enumerate() {
+                *taken = *taken | (valid & self.is_in(m, register, bank));
+            }
+        };
+        let held: Vec<Held<'m>> = (operands.iter().enumerate())
+            .map(|(k, &table)| {
+                let waiting = (0..banks).fold(m.lit(n, 0), |waiting, bank| {
+                    waiting | (self.waiting_for(table, bank) & (!taken[bank]).replicate(n))
+                });
+                let valid = waiting.any().named(format!("grants_held{k}"));
+                let oldest = self.oldest(m, waiting, tail);
+                let row = table.read("grant", oldest, valid);
+                m.when(valid, || table.clear_row(oldest));
+                let (register, lanes) = (row.get("register"), row.get("lanes"));
+                take(&mut taken, valid, register);
+                Held { valid, oldest, register, lanes }
+            })
+            .collect();
         let mut grants: Vec<Grant<'m>> = Vec::new();
-        for (k, (&table, source)) in operands.iter().zip(&io.issue.source).enumerate() {
-            let waiting = (0..banks).fold(m.lit(n, 0), |waiting, bank| {
-                waiting | (self.waiting_for(table, bank) & (!taken[bank]).replicate(n))
-            });
-            let held = waiting.any().named(format!("grants_held{k}"));
-            let oldest = self.oldest(m, waiting, tail);
-            let row = table.read("grant", oldest, held);
+        for (k, ((held, &table), source)) in held.iter().zip(operands).zip(&io.issue.source).enumerate() {
             let busy = self.at_bank(m, source.register_i, &taken);
             let arriving = enter & source.valid_i;
-            let at_once = (arriving & !held & !busy).named(format!("grants_arriving{k}"));
-            let register = held.mux(row.get("register"), source.register_i);
-            m.when(held, || table.clear_row(oldest));
+            let at_once = (arriving & !held.valid & !busy).named(format!("grants_arriving{k}"));
             m.when(enter, || {
                 table
                     .write(
@@ -328,16 +351,13 @@ impl OperandCollectors {
                     .keep_valid();
             });
             m.when(arriving & !at_once, || table.set_rows(tail.decode(n)));
-            let valid = held | at_once;
-            for (bank, taken) in taken.iter_mut().enumerate() {
-                *taken = *taken | (valid & self.is_in(m, register, bank));
-            }
+            take(&mut taken, at_once, source.register_i);
             grants.push(Grant {
-                valid,
-                held: held.replicate(n) & oldest.decode(n),
-                collector: held.mux(oldest, tail),
-                register,
-                lanes: held.mux(row.get("lanes"), source.lanes_i),
+                valid: held.valid | at_once,
+                held: held.valid.replicate(n) & held.oldest.decode(n),
+                collector: held.valid.mux(held.oldest, tail),
+                register: held.valid.mux(held.register, source.register_i),
+                lanes: held.valid.mux(held.lanes, source.lanes_i),
             });
         }
         for (bank, port) in io.read.iter().enumerate() {
