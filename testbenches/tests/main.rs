@@ -5,4 +5,5 @@ mod library;
 mod miniature;
 mod parts;
 mod random_netlist;
+mod regfile;
 mod rfc;

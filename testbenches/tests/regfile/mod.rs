@@ -1,0 +1,16 @@
+//! The banked register file.
+//!
+//! The references (`…_ref`) are written from Gebhart et al., §2.1 and Fig. 3, and from the contract of the
+//! ports. Traffic keeps what `docs/sm-pipeline.md` promises.
+
+mod bank;
+mod bank_ref;
+mod banked_register_file;
+mod banked_register_file_ref;
+mod collectors_ref;
+mod main_register_file;
+mod main_register_file_ref;
+mod operand_collectors;
+mod operand_collectors_ref;
+mod traffic;
+mod warp_register;
