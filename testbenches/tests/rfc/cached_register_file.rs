@@ -1,0 +1,135 @@
+//! The register file with its cache under random traffic, beside its reference.
+
+use proptest::prelude::*;
+use warpfile_hdl::regfile::Geometry;
+use warpfile_hdl::rfc::{CachedRegisterFile, Replacement};
+use warpfile_testbenches::lockstep::verilog_equals_engine;
+
+use super::bench::Bench;
+use super::cached_register_file_ref::{Flush, Inputs, Seen};
+use super::traffic::{ID_BITS, Traffic};
+
+const WARPS: usize = 5;
+/// Cycles within which everything under way must end.
+const PATIENCE: usize = 500;
+
+fn parameters() -> impl Strategy<Value = CachedRegisterFile> {
+    let replacement = prop_oneof![Just(Replacement::Fifo), Just(Replacement::Lru)];
+    let sizes = (0..3u32, 1..=4usize, 2..=5usize, 1..=4usize, 1..=4usize, 3..=4usize);
+    (sizes, replacement, any::<[bool; 3]>()).prop_map(|(sizes, replacement, flags)| {
+        let (bank_bits, half_lanes, collectors, slots, entries, access_cycles) = sizes;
+        let [liveness, bypass_idle, evict_idle_first] = flags;
+        let (banks, lanes) = (1 << bank_bits, 2 * half_lanes - 1);
+        CachedRegisterFile {
+            geometry: Geometry {
+                banks,
+                rows: Traffic::registers(WARPS).div_ceil(banks),
+                lanes,
+                lanes_per_cluster: lanes,
+            },
+            collectors,
+            access_cycles,
+            id_bits: ID_BITS,
+            units: 2,
+            slots,
+            entries,
+            replacement,
+            liveness,
+            bypass_idle,
+            evict_idle_first,
+        }
+    })
+}
+
+/// Random traffic, then until nothing is under way.
+fn run(parameters: &CachedRegisterFile, seed: u64, cycles: usize) -> (Bench, Traffic) {
+    let mut bench = Bench::new(parameters, seed);
+    let mut traffic = Traffic::new(seed, WARPS, parameters.slots, parameters.geometry.lanes);
+    for _ in 0..cycles {
+        cycle(&mut bench, &mut traffic);
+    }
+    traffic.drain();
+    let mut patience = 0..PATIENCE;
+    while !(traffic.is_drained() && bench.reference.is_quiet()) {
+        assert!(patience.next().is_some(), "something does not end");
+        cycle(&mut bench, &mut traffic);
+    }
+    (bench, traffic)
+}
+
+fn cycle(bench: &mut Bench, traffic: &mut Traffic) {
+    let inputs = traffic.inputs();
+    let outputs = bench.step(&inputs);
+    traffic.follow(&inputs, &outputs);
+}
+
+fn undefined(bench: &Bench, traffic: &Traffic) -> Vec<u32> {
+    (0..bench.reference.registers.len()).map(|register| traffic.undefined(register)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::with_cases(40) })]
+    #[test]
+    fn every_lane_of_every_operand_and_register_is_right(parameters in parameters(), seed in any::<u64>()) {
+        let (mut bench, traffic) = run(&parameters, seed, 600);
+        let undefined = undefined(&bench, &traffic);
+        bench.compare_state(&undefined);
+        for slot in 0..parameters.slots {
+            bench.step(&Inputs { flush: Some(Flush { slot, discard: false }), ..Inputs::default() });
+        }
+        let mut patience = 0..PATIENCE;
+        while !bench.reference.is_quiet() {
+            prop_assert!(patience.next().is_some(), "a flush does not end");
+            bench.step(&Inputs::default());
+        }
+        prop_assert!(bench.reference.cache.slots.iter().flatten().all(|entry| entry.held == 0));
+        bench.compare_state(&undefined);
+    }
+}
+
+/// A register file as the random ones are.
+fn example(entries: usize) -> CachedRegisterFile {
+    CachedRegisterFile {
+        geometry: Geometry { banks: 2, rows: 16, lanes: 4, lanes_per_cluster: 2 },
+        collectors: 3,
+        access_cycles: 3,
+        id_bits: ID_BITS,
+        units: 2,
+        slots: 3,
+        entries,
+        replacement: Replacement::Fifo,
+        liveness: true,
+        bypass_idle: false,
+        evict_idle_first: false,
+    }
+}
+
+#[test]
+fn the_traffic_does_everything_that_matters() {
+    let mut seen = Seen::default();
+    for seed in 0..8 {
+        let (bench, _) = run(&example(3), seed, 600);
+        let more = bench.reference.seen;
+        seen.hits += more.hits;
+        seen.partial_hits += more.partial_hits;
+        seen.evictions += more.evictions;
+        seen.flushed += more.flushed;
+        seen.discards += more.discards;
+        for (count, more) in seen.waits.iter_mut().zip(more.waits) {
+            *count += more;
+        }
+    }
+    let Seen { hits, partial_hits, evictions, flushed, discards, waits } = seen;
+    let counts = [hits, partial_hits, evictions, flushed, discards, waits[0], waits[1], waits[2]];
+    assert!(counts.iter().all(|&count| count >= 20), "{seen:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 10, ..ProptestConfig::with_cases(3) })]
+    #[test]
+    fn the_verilog_does_the_same(parameters in parameters(), seed in any::<u64>()) {
+        let (bench, _) = run(&parameters, seed, 300);
+        let compared = verilog_equals_engine(&bench.netlist, seed, &bench.stimuli);
+        compared.map_err(|difference| TestCaseError::fail(difference.to_string()))?;
+    }
+}

@@ -1,0 +1,264 @@
+//! Reference of the register file with a cache in front: what every lane of every register must read, the
+//! instructions under way, and the tags of the cache. Written from Gebhart et al., §3, and the port contract in
+//! `docs/sm-pipeline.md`; it follows what was taken in each cycle and does not predict when.
+
+use std::collections::BTreeMap;
+
+use warpfile_hdl::rfc::CachedRegisterFile;
+
+use super::register_file_cache_ref::{CacheReference, Lanes, Rules, Source};
+
+/// An instruction that is offered.
+#[derive(Clone, Debug, Default)]
+pub struct Instruction {
+    pub id: u64,
+    pub unit: u64,
+    pub slot: usize,
+    pub active: u32,
+    pub sources: [Option<Source>; 3],
+}
+
+/// A result or a fill that is offered.
+#[derive(Clone, Debug, Default)]
+pub struct Write {
+    pub slot: usize,
+    /// `result_cached_i` or `fill_slot_valid_i`.
+    pub in_slot: bool,
+    pub register: usize,
+    pub lanes: u32,
+    pub value: Vec<u32>,
+    pub idle: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Flush {
+    pub slot: usize,
+    pub discard: bool,
+}
+
+/// What goes in, in a cycle.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    pub issue: Option<Instruction>,
+    pub result: Option<Write>,
+    pub fill: Option<Write>,
+    pub flush: Option<Flush>,
+    pub units_ready: u64,
+}
+
+/// What came out, and what the cache was seen to do.
+#[derive(Clone, Debug, Default)]
+pub struct Outputs {
+    pub issue_taken: bool,
+    pub result_taken: bool,
+    pub fill_taken: bool,
+    /// Identifier and unit.
+    pub dispatch: Option<(u64, u64)>,
+    pub operands: Option<(u64, [Vec<u32>; 3])>,
+    pub busy: u64,
+    /// Lanes that the cache found for each operand of the instruction taken.
+    pub found: [u32; 3],
+    /// What was written to the main register file for the cache.
+    pub spill: Option<(Lanes, Vec<u32>)>,
+}
+
+/// An instruction whose operands have not been delivered.
+#[derive(Clone, Debug)]
+struct UnderWay {
+    unit: u64,
+    taken_in: u64,
+    operands: [Vec<u32>; 3],
+    dispatched: bool,
+}
+
+/// How often the interesting things happened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    pub hits: usize,
+    /// Operands of which the cache had some executing lanes.
+    pub partial_hits: usize,
+    pub evictions: usize,
+    /// Registers written back by a flush.
+    pub flushed: usize,
+    pub discards: usize,
+    /// Offers that were not taken.
+    pub waits: [usize; 3],
+}
+
+pub struct RegisterFileReference {
+    pub seen: Seen,
+    bypass_idle: bool,
+    access_cycles: u64,
+    lanes: usize,
+    pub cache: CacheReference,
+    /// What each lane of each register must read.
+    pub registers: Vec<Vec<u32>>,
+    under_way: BTreeMap<u64, UnderWay>,
+    flushing: Vec<bool>,
+    delivers: Option<u64>,
+    cycle: u64,
+}
+
+pub fn has(lanes: u32, lane: usize) -> bool {
+    lanes >> lane & 1 == 1
+}
+
+impl RegisterFileReference {
+    pub fn new(parameters: &CachedRegisterFile) -> RegisterFileReference {
+        let &CachedRegisterFile { geometry, replacement, liveness, evict_idle_first, .. } = parameters;
+        let rules = Rules { replacement, liveness, evict_idle_first };
+        RegisterFileReference {
+            seen: Seen::default(),
+            bypass_idle: parameters.bypass_idle,
+            access_cycles: parameters.access_cycles as u64,
+            lanes: geometry.lanes,
+            cache: CacheReference::new(rules, parameters.slots, parameters.entries),
+            registers: vec![vec![0; geometry.lanes]; geometry.banks * geometry.rows],
+            under_way: BTreeMap::new(),
+            flushing: vec![false; parameters.slots],
+            delivers: None,
+            cycle: 0,
+        }
+    }
+
+    /// Nothing is under way that was offered before.
+    pub fn is_quiet(&self) -> bool {
+        self.under_way.is_empty() && !self.flushing.contains(&true)
+    }
+
+    /// Compares a cycle with what it may do; panics where it differs.
+    pub fn follow(&mut self, inputs: &Inputs, outputs: &Outputs) {
+        let waits = [
+            inputs.issue.is_some() && !outputs.issue_taken,
+            inputs.result.is_some() && !outputs.result_taken,
+            inputs.fill.is_some() && !outputs.fill_taken,
+        ];
+        for (count, waits) in self.seen.waits.iter_mut().zip(waits) {
+            *count += usize::from(waits);
+        }
+        self.deliver(outputs);
+        self.dispatch(inputs, outputs);
+        let busy = |slot| outputs.busy >> slot & 1 == 1;
+        for slot in (0..self.flushing.len()).filter(|&slot| !busy(slot)) {
+            if self.flushing[slot] {
+                assert_eq!(
+                    self.cache.dirty(slot),
+                    [],
+                    "cycle {}: slot {slot} not busy and dirty",
+                    self.cycle
+                );
+                self.cache.empty(slot);
+                self.flushing[slot] = false;
+            }
+        }
+        let cached = |write: &&Write| write.in_slot && !(self.bypass_idle && write.idle);
+        let result = inputs.result.as_ref().filter(|_| outputs.result_taken);
+        let target = result.filter(cached).map(|w| (w, self.cache.target(w.slot, w.register)));
+        self.spill(target, outputs);
+        if let Some(instruction) = inputs.issue.as_ref().filter(|_| outputs.issue_taken) {
+            self.take(instruction, outputs);
+        }
+        if let Some(fill) = inputs.fill.as_ref().filter(|_| outputs.fill_taken) {
+            if fill.in_slot {
+                self.cache.invalidate(fill.slot, fill.written());
+            }
+            self.set(fill);
+        }
+        if let Some(result) = result {
+            match target {
+                Some((_, way)) => self.cache.write(result.slot, way, result.written(), result.idle),
+                None => self.cache.invalidate(result.slot, result.written()),
+            }
+            self.set(result);
+        }
+        if let Some(flush) = inputs.flush {
+            assert!(busy(flush.slot), "cycle {}: flushed and not busy", self.cycle);
+            if flush.discard {
+                self.seen.discards += 1;
+                self.cache.empty(flush.slot);
+            } else {
+                self.flushing[flush.slot] = true;
+            }
+        }
+        self.cycle += 1;
+    }
+
+    /// Operands come in the cycle after the dispatch, and are what the registers held at issue.
+    fn deliver(&mut self, outputs: &Outputs) {
+        let cycle = self.cycle;
+        assert_eq!(
+            outputs.operands.as_ref().map(|(id, _)| *id),
+            self.delivers.take(),
+            "cycle {cycle}: operands"
+        );
+        if let Some((id, operands)) = &outputs.operands {
+            let expected = self.under_way.remove(id).unwrap();
+            assert_eq!(operands, &expected.operands, "cycle {cycle}: operands of instruction {id}");
+        }
+    }
+
+    fn dispatch(&mut self, inputs: &Inputs, outputs: &Outputs) {
+        let Some((id, unit)) = outputs.dispatch else { return };
+        let cycle = self.cycle;
+        let Some(instruction) = self.under_way.get_mut(&id) else {
+            panic!("cycle {cycle}: instruction {id} is not under way")
+        };
+        assert_eq!(unit, instruction.unit, "cycle {cycle}: unit of instruction {id}");
+        assert!(inputs.units_ready >> unit & 1 == 1, "cycle {cycle}: unit {unit} is not ready");
+        assert!(!instruction.dispatched, "cycle {cycle}: instruction {id} is dispatched twice");
+        assert!(cycle >= instruction.taken_in + self.access_cycles, "cycle {cycle}: too early");
+        instruction.dispatched = true;
+        self.delivers = Some(id);
+    }
+
+    /// A spill makes room for the result taken in this cycle, or else belongs to a flush.
+    fn spill(&mut self, target: Option<(&Write, usize)>, outputs: &Outputs) {
+        let cycle = self.cycle;
+        let evicted = target.and_then(|(w, way)| self.cache.evicted(w.slot, way, w.register));
+        let spilled = outputs.spill.as_ref().map(|(lanes, _)| *lanes);
+        if let Some((Lanes { register, lanes }, value)) = &outputs.spill {
+            for lane in (0..self.lanes).filter(|&lane| has(*lanes, lane)) {
+                let expected = self.registers[*register][lane];
+                assert_eq!(value[lane], expected, "cycle {cycle}: spilled register {register}, lane {lane}");
+            }
+        }
+        if evicted.is_some() {
+            self.seen.evictions += 1;
+            assert_eq!(spilled, evicted, "cycle {cycle}: evicted");
+        } else if let Some(spilled) = spilled {
+            let mut flushing = (0..self.flushing.len()).filter(|&slot| self.flushing[slot]);
+            let slot = flushing.find(|&slot| self.cache.dirty(slot).contains(&spilled));
+            let slot = slot.unwrap_or_else(|| panic!("cycle {cycle}: nobody asked to spill {spilled:x?}"));
+            self.cache.clean(slot, spilled.register);
+            self.seen.flushed += 1;
+        }
+    }
+
+    fn take(&mut self, instruction: &Instruction, outputs: &Outputs) {
+        let Instruction { id, unit, slot, active, sources } = instruction;
+        let found = self.cache.look_up(*slot, *active, sources);
+        assert_eq!(outputs.found, found, "cycle {}: lanes found for {instruction:x?}", self.cycle);
+        for lanes in found.into_iter().filter(|&lanes| lanes != 0) {
+            self.seen.hits += usize::from(lanes == *active);
+            self.seen.partial_hits += usize::from(lanes != *active);
+        }
+        let operands = sources.map(|source| {
+            let value = |lane| source.map_or(0, |source| self.registers[source.register][lane]);
+            (0..self.lanes).map(|lane| if has(*active, lane) { value(lane) } else { 0 }).collect()
+        });
+        let new = UnderWay { unit: *unit, taken_in: self.cycle, operands, dispatched: false };
+        assert!(self.under_way.insert(*id, new).is_none(), "identifier {id} is in use");
+    }
+
+    fn set(&mut self, write: &Write) {
+        for lane in (0..self.lanes).filter(|&lane| has(write.lanes, lane)) {
+            self.registers[write.register][lane] = write.value[lane];
+        }
+    }
+}
+
+impl Write {
+    fn written(&self) -> Lanes {
+        Lanes { register: self.register, lanes: self.lanes }
+    }
+}

@@ -1,0 +1,362 @@
+//! What the cache keeps, evicts and writes back, on sequences worked out by hand.
+
+use warpfile_engine::waves::waves;
+use warpfile_engine::{Engine, Interpreter, Options};
+use warpfile_hdl::regfile::Geometry;
+use warpfile_hdl::rfc::{CachedRegisterFile, RegisterFileCache, Replacement};
+use warpfile_hdl::rtl::elaborate;
+
+use super::bench::Bench;
+use super::cached_register_file_ref::{Flush, Inputs, Instruction, Outputs, Write};
+use super::register_file_cache_ref::{Lanes, Source};
+
+const ALL: u32 = 0b1111;
+const SLOT: usize = 1;
+/// Cycles within which a single operation must end.
+const PATIENCE: usize = 20;
+
+fn parameters(entries: usize, replacement: Replacement) -> CachedRegisterFile {
+    CachedRegisterFile {
+        geometry: Geometry { banks: 2, rows: 8, lanes: 4, lanes_per_cluster: 2 },
+        collectors: 3,
+        access_cycles: 3,
+        id_bits: 4,
+        units: 2,
+        slots: 3,
+        entries,
+        replacement,
+        liveness: true,
+        bypass_idle: false,
+        evict_idle_first: false,
+    }
+}
+
+fn bench(parameters: &CachedRegisterFile) -> Bench {
+    Bench::new(parameters, 7)
+}
+
+fn fifo(entries: usize) -> Bench {
+    bench(&parameters(entries, Replacement::Fifo))
+}
+
+/// Operations on one slot, one at a time.
+impl Bench {
+    /// Repeats the offer until `taken`; the cycle in which it was.
+    fn until(&mut self, inputs: &Inputs, taken: impl Fn(&Outputs) -> bool) -> Outputs {
+        let mut cycles = (0..PATIENCE).map(|_| self.step(inputs));
+        cycles.find(taken).expect("not taken")
+    }
+
+    /// A result; what was spilled for it.
+    fn write(&mut self, register: usize, lanes: u32) -> Option<Lanes> {
+        self.write_as(write(register, lanes))
+    }
+
+    fn write_as(&mut self, write: Write) -> Option<Lanes> {
+        let outputs = self.until(&Inputs { result: Some(write), ..Inputs::default() }, |o| o.result_taken);
+        outputs.spill.map(|(lanes, _)| lanes)
+    }
+
+    fn fill(&mut self, register: usize, lanes: u32) {
+        self.until(&Inputs { fill: Some(write(register, lanes)), ..Inputs::default() }, |o| o.fill_taken);
+    }
+
+    /// An instruction with one operand; the lanes found in the cache and the operand.
+    fn read(&mut self, active: u32, source: Source) -> (u32, Vec<u32>) {
+        let issue = Some(instruction(active, [Some(source), None, None]));
+        let found = self.until(&Inputs { issue, ..Inputs::default() }, |o| o.issue_taken).found[0];
+        let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
+        let (_, operands) = self.until(&ready, |o| o.operands.is_some()).operands.unwrap();
+        (found, operands[0].clone())
+    }
+
+    /// Everything written back until the slot is no longer busy, sorted.
+    fn flush(&mut self, discard: bool) -> Vec<Lanes> {
+        let mut inputs = Inputs { flush: Some(Flush { slot: SLOT, discard }), ..Inputs::default() };
+        let mut spilled = Vec::new();
+        for _ in 0..PATIENCE {
+            let outputs = self.step(&inputs);
+            spilled.extend(outputs.spill.map(|(lanes, _)| lanes));
+            if outputs.busy == 0 {
+                spilled.sort_by_key(|lanes| lanes.register);
+                return spilled;
+            }
+            inputs.flush = None;
+        }
+        panic!("the flush does not end");
+    }
+}
+
+/// Lane l of register r holds 100 r + l, with `version` more in the thousands.
+fn value(register: usize, version: u32) -> Vec<u32> {
+    (0..4).map(|lane| 1000 * version + 100 * register as u32 + lane).collect()
+}
+
+fn write(register: usize, lanes: u32) -> Write {
+    Write { slot: SLOT, in_slot: true, register, lanes, value: value(register, 0), idle: false }
+}
+
+fn instruction(active: u32, sources: [Option<Source>; 3]) -> Instruction {
+    Instruction { id: 3, unit: 1, slot: SLOT, active, sources }
+}
+
+fn plain(register: usize) -> Source {
+    Source { register, ..Source::default() }
+}
+
+fn lanes(register: usize, lanes: u32) -> Option<Lanes> {
+    Some(Lanes { register, lanes })
+}
+
+#[test]
+fn fifo_evicts_what_was_allocated_first_and_lru_what_was_not_used_for_longest() {
+    for (replacement, victims) in [(Replacement::Fifo, [0, 1, 2]), (Replacement::Lru, [1, 2, 0])] {
+        let mut bench = bench(&parameters(3, replacement));
+        for register in 0..3 {
+            assert_eq!(bench.write(register, ALL), None);
+        }
+        bench.read(ALL, plain(0));
+        let spilled = [3, 4, 5].map(|register| bench.write(register, ALL));
+        assert_eq!(spilled, victims.map(|victim| lanes(victim, ALL)), "{replacement:?}");
+    }
+}
+
+#[test]
+fn writing_a_register_again_is_a_use_but_not_an_allocation() {
+    for (replacement, victim) in [(Replacement::Fifo, 0), (Replacement::Lru, 1)] {
+        let mut bench = bench(&parameters(2, replacement));
+        assert_eq!([0, 1, 0].map(|register| bench.write(register, ALL)), [None; 3]);
+        assert_eq!(bench.write(2, ALL), lanes(victim, ALL), "{replacement:?}");
+    }
+}
+
+#[test]
+fn a_partial_hit_merges_lanes_of_the_cache_and_of_the_main_register_file() {
+    let mut bench = fifo(2);
+    bench.write(4, ALL);
+    bench.flush(false);
+    bench.write_as(Write { value: value(4, 1), ..write(4, 0b0101) });
+    assert_eq!(bench.read(0b0111, plain(4)), (0b0101, vec![1400, 401, 1402, 0]));
+}
+
+#[test]
+fn the_last_read_of_a_diverged_warp_keeps_the_lanes_of_its_siblings() {
+    let mut bench = fifo(2);
+    bench.write(4, ALL);
+    let last = Source { last_read: true, ..plain(4) };
+    assert_eq!(bench.read(0b0101, last), (0b0101, vec![400, 0, 402, 0]));
+    assert_eq!(bench.read(0b1010, plain(4)), (0b1010, vec![0, 401, 0, 403]));
+    assert_eq!(bench.flush(false), [Lanes { register: 4, lanes: 0b1010 }]);
+}
+
+#[test]
+fn without_liveness_a_last_read_ends_nothing() {
+    let mut bench = bench(&CachedRegisterFile { liveness: false, ..parameters(2, Replacement::Fifo) });
+    bench.write(4, ALL);
+    bench.read(ALL, Source { last_read: true, ..plain(4) });
+    assert_eq!(bench.flush(false), [Lanes { register: 4, lanes: ALL }]);
+}
+
+#[test]
+fn a_fill_ends_the_copy_of_its_lanes() {
+    let mut bench = fifo(2);
+    bench.write_as(Write { value: value(4, 1), ..write(4, ALL) });
+    bench.fill(4, 0b0110);
+    assert_eq!(bench.read(ALL, plain(4)), (0b1001, vec![1400, 401, 402, 1403]));
+    assert_eq!(bench.flush(false), [Lanes { register: 4, lanes: 0b1001 }]);
+}
+
+#[test]
+fn an_eviction_writes_back_exactly_the_dirty_lanes() {
+    let mut bench = fifo(1);
+    bench.write(4, 0b0011);
+    bench.write(4, 0b1000);
+    assert_eq!(bench.write(5, ALL), lanes(4, 0b1011));
+}
+
+#[test]
+fn an_entry_without_dirty_lanes_makes_room_without_a_write() {
+    let mut bench = fifo(1);
+    bench.write(4, ALL);
+    bench.read(ALL, Source { last_read: true, ..plain(4) });
+    assert_eq!(bench.write(5, ALL), None);
+    bench.fill(5, ALL);
+    assert_eq!(bench.write(6, ALL), None);
+}
+
+#[test]
+fn idle_values_make_room_first_if_asked_for() {
+    for (evict_idle_first, victim) in [(false, 0), (true, 1)] {
+        let parameters = CachedRegisterFile { evict_idle_first, ..parameters(3, Replacement::Fifo) };
+        let mut bench = bench(&parameters);
+        assert_eq!([0, 1, 2].map(|register| bench.write(register, ALL)), [None; 3]);
+        bench.read(ALL, Source { idle: true, ..plain(1) });
+        assert_eq!(bench.write(3, ALL), lanes(victim, ALL));
+    }
+}
+
+#[test]
+fn an_idle_value_stays_idle_when_some_of_its_lanes_end() {
+    let mut bench = bench(&CachedRegisterFile { evict_idle_first: true, ..parameters(2, Replacement::Fifo) });
+    bench.write(0, ALL);
+    bench.write_as(Write { idle: true, ..write(1, ALL) });
+    bench.read(0b0011, Source { last_read: true, ..plain(1) });
+    assert_eq!(bench.write(2, ALL), lanes(1, 0b1100));
+}
+
+#[test]
+fn idle_results_pass_the_cache_by_if_asked_for_and_end_the_copy_of_their_lanes() {
+    let mut bench = bench(&CachedRegisterFile { bypass_idle: true, ..parameters(2, Replacement::Fifo) });
+    bench.write(4, ALL);
+    bench.write_as(Write { idle: true, value: value(4, 1), ..write(4, 0b0011) });
+    assert_eq!(bench.read(ALL, plain(4)), (0b1100, vec![1400, 1401, 402, 403]));
+}
+
+#[test]
+fn a_result_of_a_suspended_warp_passes_the_cache_by() {
+    let mut bench = fifo(2);
+    bench.write(4, ALL);
+    bench.flush(false);
+    bench.write_as(Write { in_slot: false, value: value(4, 1), ..write(4, ALL) });
+    bench.step(&Inputs::default());
+    assert_eq!(bench.main_register(4), value(4, 1));
+    assert_eq!(bench.read(ALL, plain(4)), (0, value(4, 1)));
+}
+
+#[test]
+fn a_flush_writes_an_entry_a_cycle_and_the_slot_is_busy_until_it_is_empty() {
+    let mut bench = fifo(3);
+    bench.write(4, 0b0011);
+    bench.write(5, 0b1110);
+    bench.write(6, ALL);
+    bench.read(ALL, Source { last_read: true, ..plain(6) });
+    let start = Inputs { flush: Some(Flush { slot: SLOT, discard: false }), ..Inputs::default() };
+    let mut cycles = vec![bench.step(&start)];
+    cycles.extend((0..4).map(|_| bench.step(&Inputs::default())));
+    let spilled: Vec<_> = cycles.iter().map(|o| o.spill.as_ref().map(|(lanes, _)| *lanes)).collect();
+    assert_eq!(spilled, [None, lanes(4, 0b0011), lanes(5, 0b1110), None, None]);
+    let busy: Vec<u64> = cycles.iter().map(|o| o.busy).collect();
+    assert_eq!(busy, [0b010, 0b010, 0b010, 0b010, 0]);
+    assert_eq!(bench.read(0b0011, plain(4)), (0, vec![400, 401, 0, 0]));
+}
+
+#[test]
+fn a_discard_writes_nothing_and_empties_the_slot_at_once() {
+    let mut bench = fifo(3);
+    bench.write(4, ALL);
+    assert_eq!(bench.flush(true), []);
+    bench.reference.registers[4] = {
+        bench.step(&Inputs::default());
+        bench.main_register(4)
+    };
+    assert_eq!(bench.read(ALL, plain(4)).0, 0);
+}
+
+#[test]
+fn a_read_under_way_gets_its_value_although_its_slot_is_discarded_and_used_again() {
+    let mut bench = fifo(1);
+    bench.write(4, ALL);
+    let issue = Some(instruction(ALL, [Some(plain(4)), None, None]));
+    bench.until(&Inputs { issue, ..Inputs::default() }, |o| o.issue_taken);
+    bench.flush(true);
+    let next = Inputs { result: Some(write(5, ALL)), ..Inputs::default() };
+    assert!((0..6).all(|_| !bench.step(&next).result_taken), "the entry has still to be read");
+    let ready = Inputs { units_ready: 0b11, ..next };
+    assert!(bench.until(&ready, |o| o.result_taken).operands.is_some());
+}
+
+#[test]
+fn tags_take_one_cycle_and_access_three_wherever_the_operands_are() {
+    let mut bench = fifo(2);
+    bench.write(4, ALL);
+    bench.flush(false);
+    bench.write(5, ALL);
+    for sources in [[5, 5, 5], [4, 5, 4], [5, 4, 5]].map(|s| s.map(|register| Some(plain(register)))) {
+        let issue = Some(instruction(ALL, sources));
+        let offer = Inputs { issue, units_ready: 0b11, ..Inputs::default() };
+        let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
+        let cycles: Vec<_> = (0..6).map(|c| bench.step(if c == 0 { &offer } else { &ready })).collect();
+        assert!(cycles[0].issue_taken);
+        assert_eq!(cycles.iter().position(|o| o.dispatch == Some((3, 1))), Some(3));
+        assert_eq!(cycles.iter().position(|o| o.operands.is_some()), Some(4));
+    }
+}
+
+#[test]
+fn the_cache_is_read_in_the_last_access_cycle() {
+    let mut bench = fifo(2);
+    bench.write(4, ALL);
+    let issue = Some(instruction(ALL, [Some(plain(4)), None, None]));
+    bench.until(&Inputs { issue, ..Inputs::default() }, |o| o.issue_taken);
+    let port = bench.engine.activity_handle("cache.values.operand0").unwrap();
+    for units_ready in [0, 0, 0, 0, 0b10, 0b11] {
+        let before = bench.engine.activity_count(port).cycles;
+        let outputs = bench.step(&Inputs { units_ready, ..Inputs::default() });
+        let read = bench.engine.activity_count(port).cycles - before;
+        assert_eq!(read, u64::from(outputs.dispatch.is_some()));
+        assert_eq!(outputs.dispatch.is_some(), units_ready == 0b10);
+    }
+}
+
+#[test]
+fn an_operand_that_has_still_to_be_read_is_not_overwritten() {
+    let mut bench = fifo(2);
+    bench.write(4, ALL);
+    let issue = Some(instruction(ALL, [Some(plain(4)), None, None]));
+    bench.until(&Inputs { issue, ..Inputs::default() }, |o| o.issue_taken);
+    let next = Inputs { result: Some(Write { value: value(4, 1), ..write(4, ALL) }), ..Inputs::default() };
+    assert!((0..6).all(|_| !bench.step(&next).result_taken));
+    let ready = Inputs { units_ready: 0b11, ..next };
+    let (_, operands) = bench.until(&ready, |o| o.result_taken).operands.unwrap();
+    assert_eq!(operands[0], value(4, 0));
+}
+
+#[test]
+fn waveform_of_allocation_hit_and_eviction() {
+    let cache = RegisterFileCache {
+        slots: 1,
+        entries: 1,
+        replacement: Replacement::Fifo,
+        liveness: true,
+        evict_idle_first: false,
+        lanes: 1,
+        lanes_per_cluster: 1,
+        register_bits: 4,
+        collectors: 2,
+    };
+    let mut engine = Interpreter::new(&elaborate(&cache).unwrap(), &Options::checked()).unwrap();
+    let names = [
+        "result_valid_i",
+        "result_ready_o",
+        "result_register_i",
+        "result_value_i",
+        "lookup_valid_i",
+        "lookup_source0_lanes_o",
+        "dispatch_valid_i",
+        "operand0_lanes_o",
+        "operand0_value_o",
+        "spill_valid_o",
+        "spill_register_o",
+        "spill_value_o",
+    ];
+    let result = |register, value| {
+        [
+            ("result_valid_i", 1),
+            ("result_register_i", register),
+            ("result_lanes_i", 1),
+            ("result_value_i", value),
+            ("spill_ready_i", 1),
+        ]
+    };
+    let look_up = [
+        ("lookup_valid_i", 1),
+        ("lookup_active_i", 1),
+        ("lookup_source0_valid_i", 1),
+        ("lookup_source0_register_i", 4),
+    ];
+    let collect = [("waiting_i", 1), ("collect_valid_i", 1)];
+    let (first, second) = (result(4, 0xa), result(5, 0xb));
+    let eviction_meets_read = [&second[..], &[("dispatch_valid_i", 1)]].concat();
+    let cycles: [&[(&str, u64)]; 7] = [&first, &look_up, &collect, &eviction_meets_read, &second, &[], &[]];
+    insta::assert_snapshot!(waves(&mut engine, &names, &cycles).unwrap());
+}

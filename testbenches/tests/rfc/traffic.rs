@@ -1,0 +1,310 @@
+//! Random warps that keep the promises of `docs/sm-pipeline.md`: a scoreboard, slots that are flushed when they are
+//! given up, no read of a lane after its last read.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::cached_register_file_ref::{Flush, Inputs, Instruction, Outputs, Write};
+use super::register_file_cache_ref::Source;
+
+/// Registers of a warp.
+const REGISTERS: usize = 6;
+/// Unit of the long-latency operations; unit 0 has short ones.
+const LONG: u64 = 1;
+/// Identifiers of instructions.
+pub const ID_BITS: usize = 4;
+
+/// SplitMix64.
+pub struct Random(pub u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    /// True in `percent` of a hundred cases.
+    fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Warp {
+    slot: Option<usize>,
+    /// The slot that is still being emptied.
+    leaving: Option<usize>,
+    /// Registers with a pending write.
+    pending: BTreeSet<usize>,
+    short_under_way: usize,
+    ended: bool,
+    /// Lanes of each register that must not be read.
+    undefined: [u32; REGISTERS],
+}
+
+#[derive(Clone, Debug)]
+struct Operation {
+    warp: usize,
+    instruction: Instruction,
+    destination: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Result {
+    due: u64,
+    operation: Operation,
+    value: Vec<u32>,
+    idle: bool,
+}
+
+pub struct Traffic {
+    random: Random,
+    lanes: usize,
+    /// Per cent of cycles in which a unit is ready.
+    ready: usize,
+    warps: Vec<Warp>,
+    slot_busy: Vec<bool>,
+    free_ids: VecDeque<u64>,
+    issue: Option<Operation>,
+    under_way: Vec<Operation>,
+    /// Instructions without a result whose operands have not been delivered.
+    without_result: BTreeSet<u64>,
+    results: VecDeque<Result>,
+    fills: VecDeque<Result>,
+    flush: Option<Flush>,
+    cycle: u64,
+    /// No new instructions, no warp leaves its slot.
+    draining: bool,
+}
+
+impl Traffic {
+    pub fn new(seed: u64, warps: usize, slots: usize, lanes: usize) -> Traffic {
+        let mut random = Random(seed);
+        let all = u32::MAX >> (32 - lanes);
+        Traffic {
+            ready: [100, 60, 25][random.below(3)],
+            random,
+            lanes,
+            warps: vec![Warp { undefined: [all; REGISTERS], ..Warp::default() }; warps],
+            slot_busy: vec![false; slots],
+            free_ids: (0..1 << ID_BITS).collect(),
+            issue: None,
+            under_way: Vec::new(),
+            without_result: BTreeSet::new(),
+            results: VecDeque::new(),
+            fills: VecDeque::new(),
+            flush: None,
+            cycle: 0,
+            draining: false,
+        }
+    }
+
+    /// Rows of the main register file that are used.
+    pub fn registers(warps: usize) -> usize {
+        warps * REGISTERS
+    }
+
+    pub fn drain(&mut self) {
+        self.draining = true;
+    }
+
+    pub fn is_drained(&self) -> bool {
+        self.issue.is_none()
+            && self.under_way.is_empty()
+            && self.without_result.is_empty()
+            && self.results.is_empty()
+            && self.fills.is_empty()
+            && self.flush.is_none()
+    }
+
+    /// Lanes of `register` that have no defined value.
+    pub fn undefined(&self, register: usize) -> u32 {
+        let all = u32::MAX >> (32 - self.lanes);
+        self.warps.get(register / REGISTERS).map_or(all, |warp| warp.undefined[register % REGISTERS])
+    }
+
+    /// Slots that warps hold.
+    pub fn held_slots(&self) -> Vec<usize> {
+        self.warps.iter().filter_map(|warp| warp.slot).collect()
+    }
+
+    pub fn inputs(&mut self) -> Inputs {
+        let due = |queue: &VecDeque<Result>| queue.front().filter(|r| r.due <= self.cycle).cloned();
+        let (result, fill) = (due(&self.results), due(&self.fills));
+        let result = result.map(|r| {
+            let warp = &self.warps[r.operation.warp];
+            self.write(&r, warp.slot.is_some())
+        });
+        let fill = fill.map(|r| {
+            let warp = &self.warps[r.operation.warp];
+            self.write(&r, warp.slot.or(warp.leaving).is_some())
+        });
+        let (ready, draining) = (self.ready, self.draining);
+        let units_ready = (0..2).map(|u| u64::from(draining || self.random.chance(ready)) << u).sum();
+        let issue = self.issue.as_ref().map(|operation| operation.instruction.clone());
+        Inputs { issue, result, fill, flush: self.flush.take(), units_ready }
+    }
+
+    fn write(&self, result: &Result, in_slot: bool) -> Write {
+        let Operation { warp, instruction, destination } = &result.operation;
+        let Warp { slot, leaving, .. } = self.warps[*warp];
+        Write {
+            slot: slot.or(leaving).unwrap_or(0),
+            in_slot,
+            register: warp * REGISTERS + destination.unwrap(),
+            lanes: instruction.active,
+            value: result.value.clone(),
+            idle: result.idle,
+        }
+    }
+
+    pub fn follow(&mut self, inputs: &Inputs, outputs: &Outputs) {
+        for slot in 0..self.slot_busy.len() {
+            let flushed_now = inputs.flush.is_some_and(|flush| flush.slot == slot);
+            if self.slot_busy[slot] && !flushed_now && outputs.busy >> slot & 1 == 0 {
+                self.slot_busy[slot] = false;
+                for warp in self.warps.iter_mut().filter(|warp| warp.leaving == Some(slot)) {
+                    warp.leaving = None;
+                }
+            }
+        }
+        self.finish(outputs);
+        if outputs.issue_taken {
+            self.under_way.extend(self.issue.take());
+        }
+        self.dispatch(outputs);
+        if !self.draining {
+            let gives_up = self.give_up();
+            self.enter();
+            self.renew();
+            if self.issue.is_none() {
+                self.pick(gives_up);
+            }
+        }
+        self.cycle += 1;
+    }
+
+    /// Results and operands that came out end their instructions.
+    fn finish(&mut self, outputs: &Outputs) {
+        if let Some((id, _)) = &outputs.operands
+            && self.without_result.remove(id)
+        {
+            self.free_ids.push_back(*id);
+        }
+        for (taken, queue) in
+            [(outputs.result_taken, &mut self.results), (outputs.fill_taken, &mut self.fills)]
+        {
+            let Some(Result { operation, .. }) = (if taken { queue.pop_front() } else { None }) else {
+                continue;
+            };
+            let Operation { warp, instruction, destination } = operation;
+            let (warp, register) = (&mut self.warps[warp], destination.unwrap());
+            warp.pending.remove(&register);
+            warp.undefined[register] &= !instruction.active;
+            warp.short_under_way -= usize::from(instruction.unit != LONG);
+            self.free_ids.push_back(instruction.id);
+        }
+    }
+
+    /// A dispatched instruction gives its result after the latency of its unit.
+    fn dispatch(&mut self, outputs: &Outputs) {
+        let Some((id, _)) = outputs.dispatch else { return };
+        let index = self.under_way.iter().position(|operation| operation.instruction.id == id).unwrap();
+        let operation = self.under_way.remove(index);
+        if operation.destination.is_none() {
+            self.without_result.insert(id);
+            return;
+        }
+        let value = (0..self.lanes).map(|_| self.random.next() as u32).collect();
+        let idle = self.random.chance(25);
+        let long = operation.instruction.unit == LONG;
+        let latency = self.random.below(if long { 40 } else { 6 }) as u64;
+        let queue = if long { &mut self.fills } else { &mut self.results };
+        queue.push_back(Result { due: self.cycle + 1 + latency, operation, value, idle });
+    }
+
+    /// At most one warp is suspended or ends; its slot is flushed in the next cycle.
+    fn give_up(&mut self) -> Option<usize> {
+        let index = self.random.below(self.warps.len());
+        let in_issue = self.issue.as_ref().is_some_and(|operation| operation.warp == index);
+        let all = u32::MAX >> (32 - self.lanes);
+        let warp = &mut self.warps[index];
+        let slot = warp.slot.filter(|_| !in_issue && self.random.chance(8))?;
+        let discard = warp.short_under_way == 0 && self.random.chance(40);
+        warp.slot = None;
+        warp.leaving = Some(slot);
+        if discard {
+            warp.ended = true;
+            warp.undefined = [all; REGISTERS];
+        }
+        self.slot_busy[slot] = true;
+        self.flush = Some(Flush { slot, discard });
+        Some(index)
+    }
+
+    fn enter(&mut self) {
+        let held = self.held_slots();
+        let free = (0..self.slot_busy.len()).find(|slot| !held.contains(slot) && !self.slot_busy[*slot]);
+        let index = self.random.below(self.warps.len());
+        let warp = &mut self.warps[index];
+        if let (Some(slot), None, None, false) = (free, warp.slot, warp.leaving, warp.ended) {
+            warp.slot = Some(slot);
+        }
+    }
+
+    /// The registers of a warp that has ended are given to another.
+    fn renew(&mut self) {
+        let all = u32::MAX >> (32 - self.lanes);
+        for warp in self.warps.iter_mut().filter(|warp| warp.ended) {
+            if warp.pending.is_empty() && warp.leaving.is_none() {
+                *warp = Warp { undefined: [all; REGISTERS], ..Warp::default() };
+            }
+        }
+    }
+
+    /// An active warp issues; a warp that has just got its slot issues from the next cycle on.
+    fn pick(&mut self, gives_up: Option<usize>) {
+        let held: Vec<(usize, usize)> = (0..self.warps.len())
+            .filter_map(|index| self.warps[index].slot.map(|slot| (index, slot)))
+            .collect();
+        let Some(&(index, slot)) = held.get(self.random.below(self.slot_busy.len())) else { return };
+        if gives_up == Some(index) {
+            return;
+        }
+        let Some(id) = self.free_ids.pop_front() else { return };
+        let all = u64::from(u32::MAX >> (32 - self.lanes));
+        let active = if self.random.chance(50) { all } else { self.random.next() & all } as u32;
+        let long = self.random.chance(25);
+        let unit = if long { LONG } else { 0 };
+        let sources = [0, 1, 2].map(|_| self.source(index, active));
+        let warp = &mut self.warps[index];
+        for source in sources.iter().flatten().filter(|source| source.last_read) {
+            warp.undefined[source.register % REGISTERS] |= active;
+        }
+        let register = self.random.below(REGISTERS);
+        let writes = active != 0 && self.random.chance(80) && !warp.pending.contains(&register);
+        if writes {
+            warp.pending.insert(register);
+            warp.short_under_way += usize::from(!long);
+        }
+        let instruction = Instruction { id, unit, slot, active, sources };
+        self.issue = Some(Operation { warp: index, instruction, destination: writes.then_some(register) });
+    }
+
+    /// A register of the warp without a pending write, all executing lanes of which may be read.
+    fn source(&mut self, index: usize, active: u32) -> Option<Source> {
+        let register = self.random.below(REGISTERS);
+        let warp = &self.warps[index];
+        let defined = warp.undefined[register] & active == 0;
+        if active == 0 || !defined || warp.pending.contains(&register) || self.random.chance(10) {
+            return None;
+        }
+        let (last_read, idle) = (self.random.chance(25), self.random.chance(20));
+        Some(Source { register: index * REGISTERS + register, last_read, idle })
+    }
+}
