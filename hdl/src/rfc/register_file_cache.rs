@@ -369,15 +369,12 @@ impl RegisterFileCache {
         }
         for (w, way) in state.ways.iter().enumerate() {
             let lanes = lookup.active_i & ended.bit(w).replicate(self.lanes);
+            let now_idle = ways[w].get("idle") | idle.bit(w);
             m.when(lookup.valid_i & (ended.bit(w) | idle.bit(w)), || {
                 let none = m.lit(self.lanes, 0);
-                way.write(
-                    "end_copies",
-                    lookup.slot_i,
-                    [("held", none), ("dirty", none), ("idle", idle.bit(w))],
-                )
-                .lanes(lanes)
-                .keep_valid();
+                way.write("end_copies", lookup.slot_i, [("held", none), ("dirty", none), ("idle", now_idle)])
+                    .lanes(lanes)
+                    .keep_valid();
             });
         }
         if self.replacement == Replacement::Lru {
