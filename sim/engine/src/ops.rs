@@ -320,6 +320,22 @@ pub fn lane_add(result: &mut [u64], a: &[u64], b: &[u64], lanes: u32, lane: u32)
 
 /// `a` of `from` bits repeated until `width` bits are full.
 pub fn replicate(result: &mut [u64], a: &[u64], from: u32, width: u32) {
+    if from == 1 {
+        result.fill((a[0] & 1).wrapping_neg());
+        trim(result, width);
+        return;
+    }
+    if width <= 64 {
+        // Doubling: each step joins two copies of what is there.
+        let (mut value, mut filled) = (a[0], from);
+        while filled < width {
+            value |= value << filled;
+            filled *= 2;
+        }
+        result[0] = value;
+        trim(result, width);
+        return;
+    }
     result.fill(0);
     for low in (0..width).step_by(from as usize) {
         let fits = from.min(width - low);
