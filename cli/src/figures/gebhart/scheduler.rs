@@ -15,6 +15,13 @@ const SHORT_LATENCY_SIZES: [u64; 3] = [4, 6, 8];
 /// ALU latency of §5.5, cycles.
 const SHORT_LATENCY: u64 = 4;
 
+/// Policies of the baseline design's scheduler.
+const SINGLE_LEVEL: [&str; 2] = ["gto", "lrr"];
+
+fn single_level(policy: &str) -> Point {
+    Point::baseline().with("scheduler.single_level", policy)
+}
+
 fn greedy(active: u64) -> Point {
     Point::two_level(active).with("scheduler.inner", "greedy")
 }
@@ -27,10 +34,12 @@ fn short_latency(active: u64) -> Point {
     greedy(active).with("latency.alu", SHORT_LATENCY)
 }
 
-/// Both policies at every size, the short latency at the small ones.
+/// Both policies at every size, the short latency at the small ones, and the single-level schedulers of the
+/// baseline design.
 pub fn points_9() -> Vec<Point> {
     let policies = SIZES.into_iter().flat_map(|active| [greedy(active), round_robin(active)]);
-    policies.chain(SHORT_LATENCY_SIZES.into_iter().map(short_latency)).collect()
+    let short = SHORT_LATENCY_SIZES.into_iter().map(short_latency);
+    policies.chain(short).chain(SINGLE_LEVEL.map(single_level)).collect()
 }
 
 /// Greedy at every size.
@@ -115,10 +124,39 @@ pub fn figure_9(results: &Results) -> Result<Content> {
     }
     Ok(Content {
         claims: claims_9(results),
-        tables: vec![table, ipc_by_workload(results), residency_table(results)],
-        notes: vec![counted_note(results)],
+        tables: vec![table, single_level_table(results), ipc_by_workload(results), residency_table(results)],
+        notes: vec![
+            counted_note(results),
+            "After a stall, greedy goes on to the next ready warp in rotating order; greedy then oldest goes back \
+             to the one that became resident first."
+                .to_owned(),
+        ],
         charts: vec![chart_9(results)],
     })
+}
+
+/// The baseline design's policies beside the two-level scheduler with all warps active.
+fn single_level_table(results: &Results) -> Table {
+    let mut table = Table::new("single_level_ipc", "IPC of schedulers that see all 32 warps")
+        .column("policy", "policy")
+        .real("ipc", "IPC", 3)
+        .real("ipc_deviation", "± deviation", 3)
+        .real("relative_percent", "against greedy, then next, %", 1);
+    let policies = [
+        ("greedy, then next (two-level, all active)", greedy(WARPS)),
+        ("round-robin (two-level, all active)", round_robin(WARPS)),
+        ("greedy, then oldest (baseline)", single_level("gto")),
+        ("loose round-robin (baseline)", single_level("lrr")),
+    ];
+    for (name, point) in policies {
+        table.row(vec![
+            name.into(),
+            mean(ipcs(results, &point)).into(),
+            deviation(&ipcs(results, &point)).into(),
+            change(results, &point, &greedy(WARPS)).into(),
+        ]);
+    }
+    table
 }
 
 fn claims_9(results: &Results) -> Vec<crate::figures::report::Claim> {
