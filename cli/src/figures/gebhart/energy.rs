@@ -59,8 +59,11 @@ pub fn figure_12(results: &Results) -> Result<Content> {
     let technology = technology(results)?;
     let energy =
         |point: &Point, workload: usize| normalised(&results.of(point)[workload], &technology, 0.0, 0.0);
-    let ipc =
-        |point: &Point, workload: usize| relative_ipc(&results.of(point)[workload], &baseline[workload]);
+    let against = |reference: Point, point: &Point, workload: usize| {
+        relative_ipc(&results.of(point)[workload], &results.of(&reference)[workload])
+    };
+    let ipc = |point: &Point, workload: usize| against(Point::two_level(WARPS), point, workload);
+    let ipc_gto = |point: &Point, workload: usize| against(Point::baseline(), point, workload);
     let mean_energy = |entries, active| overall(results, |w| energy(&Point::rfc(entries, active), w));
     let mean_ipc = |entries, active| overall(results, |w| ipc(&Point::rfc(entries, active), w));
 
