@@ -25,6 +25,7 @@ fn parameters(entries: usize, replacement: Replacement) -> CachedRegisterFile {
         slots: 3,
         entries,
         replacement,
+        allocate_sources: false,
         liveness: true,
         bypass_idle: false,
         evict_idle_first: false,
