@@ -7,3 +7,4 @@ mod parts;
 mod random_netlist;
 mod regfile;
 mod rfc;
+mod sm;

@@ -1,0 +1,62 @@
+//! Workloads from traces that were written of them.
+
+use std::path::Path;
+
+use warpfile_kernels::trace::{open, write_accelsim, write_warpfile};
+use warpfile_sim::config::{Config, DesignName};
+use warpfile_sim::sm::RunReport;
+
+use super::workloads::{BASELINE, CACHED, SMALL_CACHE};
+use super::{gebhart, names, simulate, small_cache, tiny};
+
+fn replay(config: &Config, trace: &Path) -> RunReport {
+    simulate(config, &mut open(trace).unwrap()).unwrap_or_else(|error| panic!("{}: {error}", trace.display()))
+}
+
+#[test]
+fn a_run_from_the_container_is_the_same_to_the_last_figure() {
+    let folder = tempfile::tempdir().unwrap();
+    for (index, name) in names().enumerate().filter(|&(_, name)| name != "bfs") {
+        let file = folder.path().join(name);
+        write_warpfile(&mut tiny(name), &file).unwrap();
+        assert_eq!(replay(&small_cache(), &file), SMALL_CACHE[index], "{name}");
+        if index % 4 == 0 {
+            assert_eq!(replay(&gebhart(DesignName::Rfc), &file), CACHED[index], "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_run_from_an_accelsim_trace_is_the_same_but_for_what_the_compiler_knew() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut the_same = 0;
+    for (index, name) in names().enumerate().filter(|&(_, name)| name != "bfs") {
+        write_accelsim(&mut tiny(name), &folder.path().join(name)).unwrap();
+        let list = folder.path().join(name).join("kernelslist.g");
+        assert_eq!(replay(&gebhart(DesignName::Baseline), &list), BASELINE[index], "{name}");
+
+        // Last reads and suspension marks are not in the format. They are found anew from what was executed, and
+        // paths that were not taken neither ask for a suspension nor keep a value alive.
+        let (replayed, own) = (replay(&gebhart(DesignName::Rfc), &list), &CACHED[index]);
+        assert_eq!(replayed.operands_checked, own.operands_checked, "{name}");
+        assert_eq!(replayed.lane_operands_checked, own.lane_operands_checked, "{name}");
+        assert_eq!(replayed.registers.operands, own.registers.operands, "{name}");
+        assert!(replayed.scheduler.suspensions <= own.scheduler.suspensions, "{name}");
+        assert!(replayed.registers.mrf.reads <= own.registers.mrf.reads, "{name}");
+        assert!(replayed.registers.mrf.writes <= own.registers.mrf.writes, "{name}");
+        if replayed == *own {
+            the_same += 1;
+        } else {
+            let figures = |report: &RunReport| {
+                let RunReport { cycles, registers, scheduler, .. } = report;
+                (*cycles, registers.mrf.reads, registers.mrf.writes, scheduler.suspensions)
+            };
+            println!(
+                "{name}: cycles, MRF reads and writes, suspensions {:?} from the trace, {:?} from the PTX",
+                figures(&replayed),
+                figures(own)
+            );
+        }
+    }
+    assert!(the_same >= 8, "{the_same} of 11");
+}
