@@ -361,3 +361,27 @@ fn waveform_of_allocation_hit_and_eviction() {
     let cycles: [&[(&str, u64)]; 7] = [&first, &look_up, &collect, &eviction_meets_read, &second, &[], &[]];
     insta::assert_snapshot!(waves(&mut engine, &names, &cycles).unwrap());
 }
+
+#[test]
+fn instructions_follow_cycle_by_cycle_and_a_row_that_has_still_to_be_read_is_not_written() {
+    let mut parameters = parameters(2, Replacement::Fifo);
+    parameters.geometry = Geometry { banks: 1, rows: 16, ..parameters.geometry };
+    let mut bench = bench(&parameters);
+    for register in 0..9 {
+        bench.fill(register, ALL);
+    }
+    for (id, registers) in [(0, [0, 1, 2]), (1, [3, 4, 5]), (2, [6, 7, 8])] {
+        let sources = registers.map(|register| Some(plain(register)));
+        let issue = Some(Instruction { id, ..instruction(ALL, sources) });
+        assert!(bench.step(&Inputs { issue, units_ready: 0b11, ..Inputs::default() }).issue_taken);
+    }
+    for _ in 3..7 {
+        bench.step(&Inputs { units_ready: 0b11, ..Inputs::default() });
+    }
+    let fill = Some(Write { value: value(8, 1), ..write(8, ALL) });
+    let next = Inputs { fill, units_ready: 0b11, ..Inputs::default() };
+    let cycles: Vec<_> = (0..8).map(|_| bench.step(&next)).collect();
+    assert!(!cycles[0].fill_taken && cycles[7].fill_taken);
+    let last = cycles.iter().filter_map(|o| o.operands.as_ref()).find(|(id, _)| *id == 2).unwrap();
+    assert_eq!(last.1[2], value(8, 0));
+}
