@@ -67,7 +67,8 @@ impl InputArguments {
     pub fn resolve(&self) -> anyhow::Result<Input> {
         let input = self.kind()?;
         if let Some(path) = input.path().filter(|path| !path.is_file()) {
-            bail!("{}: there is no such file", path.display());
+            let problem = if path.exists() { "not a file" } else { "there is no such file" };
+            bail!("{}: {problem}", path.display());
         }
         let for_ptx = matches!(input, Input::Ptx { .. });
         if let Some(launch) = self.launch.as_ref().filter(|_| !for_ptx) {

@@ -121,14 +121,14 @@ parameters! {
 parameters! {
     /// The banked main register file.
     pub struct RegisterFile {
-        /// Bank groups, each one warp-wide register (1024 bits) wide, 1R1W.
-        bank_groups: u64 = Accepted::integer(1, 32),
+        /// Bank groups, a power of two; each one warp-wide register (1024 bits) wide, 1R1W.
+        bank_groups: u64 = Accepted::integer(1, 16),
         /// Warp-wide registers in a bank group.
-        rows: u64 = Accepted::integer(1, 16_384),
+        rows: u64 = Accepted::integer(2, 1024),
         /// Warp-wide registers are given to a warp in multiples of this.
         allocation_granule: u64 = Accepted::integer(1, 64),
         /// Operand collectors: instructions whose operands are fetched at the same time.
-        collectors: u64 = Accepted::integer(1, 64),
+        collectors: u64 = Accepted::integer(2, 32),
     }
 }
 
