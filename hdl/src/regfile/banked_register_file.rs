@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::geometry::{Geometry, SOURCES};
 use super::main_register_file::MainRegisterFile;
 use super::operand_collectors::OperandCollectors;
+use super::ports::{DispatchIo, OperandsIo, RegisterWriteIo, Widths};
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, index_bits};
 
 /// Banked register file: the main register file behind operand collectors, the baseline of every design.
@@ -37,16 +38,20 @@ pub struct BankedRegisterFileIo<'m> {
     /// An instruction and its register operands.
     pub issue: IssueIo<'m>,
     /// The instruction whose last operand is read in this cycle.
-    pub dispatch: DispatchedIo<'m>,
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub dispatch: DispatchIo<'m>,
     /// Units that can take an instruction.
     #[bits(p.units)]
     pub unit_ready_i: In<'m>,
     /// Operands, one cycle after dispatch.
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
     pub operands: OperandsIo<'m>,
     /// Result of a short operation.
-    pub result: WriteIo<'m>,
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub result: RegisterWriteIo<'m>,
     /// Result of a long-latency operation.
-    pub fill: WriteIo<'m>,
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub fill: RegisterWriteIo<'m>,
 }
 
 /// An instruction and its register operands.
@@ -80,54 +85,6 @@ pub struct SourceIo<'m> {
     /// Its register.
     #[bits(p.geometry.register_bits())]
     pub register_i: In<'m>,
-}
-
-/// The instruction whose last operand is read in this cycle; its unit takes it.
-#[derive(Ports)]
-#[params(BankedRegisterFile)]
-pub struct DispatchedIo<'m> {
-    /// There is one.
-    pub valid_o: Out<'m>,
-    /// Its identifier.
-    #[bits(p.id_bits)]
-    pub id_o: Out<'m>,
-    /// The unit.
-    #[bits(index_bits(p.units))]
-    pub unit_o: Out<'m>,
-}
-
-/// Operands of an instruction.
-#[derive(Ports)]
-#[params(BankedRegisterFile)]
-pub struct OperandsIo<'m> {
-    /// There are some.
-    pub valid_o: Out<'m>,
-    /// The instruction's identifier.
-    #[bits(p.id_bits)]
-    pub id_o: Out<'m>,
-    /// The operands, 0 in lanes that do not execute.
-    #[repeat(SOURCES)]
-    #[bits(p.geometry.value_bits())]
-    pub source_o: Vec<Out<'m>>,
-}
-
-/// A register to be written.
-#[derive(Ports)]
-#[params(BankedRegisterFile)]
-pub struct WriteIo<'m> {
-    /// A write is offered.
-    pub valid_i: In<'m>,
-    /// An offered write is taken.
-    pub ready_o: Out<'m>,
-    /// The register.
-    #[bits(p.geometry.register_bits())]
-    pub register_i: In<'m>,
-    /// Lanes written.
-    #[bits(p.geometry.lanes)]
-    pub lanes_i: In<'m>,
-    /// The value.
-    #[bits(p.geometry.value_bits())]
-    pub value_i: In<'m>,
 }
 
 impl Circuit for BankedRegisterFile {
@@ -170,7 +127,7 @@ impl Circuit for BankedRegisterFile {
         io.dispatch.valid_o.set(collectors.dispatch.valid_o);
         io.dispatch.id_o.set(collectors.dispatch.id_o).valid_when(io.dispatch.valid_o);
         io.dispatch.unit_o.set(collectors.dispatch.unit_o).valid_when(io.dispatch.valid_o);
-        collectors.dispatch.index_o.ignore();
+        collectors.dispatch_index_o.ignore();
         io.operands.valid_o.set(collectors.operands.valid_o);
         io.operands.id_o.set(collectors.operands.id_o).valid_when(io.operands.valid_o);
         for (operand, collected) in io.operands.source_o.iter().zip(&collectors.operands.source_o) {

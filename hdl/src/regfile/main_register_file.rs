@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bank::RegisterBank;
 use super::geometry::Geometry;
+use super::ports::{RegisterWriteIo, Widths};
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports};
 
 /// Main register file (MRF): every register of every resident warp, in banks that work side by side.
@@ -32,6 +33,7 @@ pub struct MainRegisterFileIo<'m> {
     pub read: Vec<RowReadIo<'m>>,
     /// Writers, the lowest-numbered first.
     #[repeat(p.writers)]
+    #[with(Widths::new(&p.geometry, 1, 1))]
     pub write: Vec<RegisterWriteIo<'m>>,
 }
 
@@ -50,25 +52,6 @@ pub struct RowReadIo<'m> {
     /// The row asked for in an earlier cycle.
     #[bits(p.geometry.value_bits())]
     pub value_o: Out<'m>,
-}
-
-/// A writer.
-#[derive(Ports)]
-#[params(MainRegisterFile)]
-pub struct RegisterWriteIo<'m> {
-    /// A write is offered.
-    pub valid_i: In<'m>,
-    /// An offered write is taken.
-    pub ready_o: Out<'m>,
-    /// The register.
-    #[bits(p.geometry.register_bits())]
-    pub register_i: In<'m>,
-    /// Lanes written.
-    #[bits(p.geometry.lanes)]
-    pub lanes_i: In<'m>,
-    /// The value.
-    #[bits(p.geometry.value_bits())]
-    pub value_i: In<'m>,
 }
 
 impl Circuit for MainRegisterFile {

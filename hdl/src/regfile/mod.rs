@@ -5,14 +5,13 @@ mod banked_register_file;
 mod geometry;
 mod main_register_file;
 mod operand_collectors;
+mod ports;
 
 pub use bank::{BankReadIo, BankWriteIo, RegisterBank, RegisterBankIo};
-pub use banked_register_file::{
-    BankedRegisterFile, BankedRegisterFileIo, DispatchedIo, IssueIo, OperandsIo, SourceIo, WriteIo,
-};
+pub use banked_register_file::{BankedRegisterFile, BankedRegisterFileIo, IssueIo, SourceIo};
 pub use geometry::{Geometry, LANE_BITS, SOURCES};
-pub use main_register_file::{MainRegisterFile, MainRegisterFileIo, RegisterWriteIo, RowReadIo};
+pub use main_register_file::{MainRegisterFile, MainRegisterFileIo, RowReadIo};
 pub use operand_collectors::{
-    CollectIo, CollectSourceIo, CollectedIo, CollectorReadIo, DispatchIo, OperandCollectors,
-    OperandCollectorsIo, PendingIo,
+    CollectIo, CollectSourceIo, CollectorReadIo, OperandCollectors, OperandCollectorsIo, PendingIo,
 };
+pub use ports::{DispatchIo, OperandsIo, RegisterWriteIo, Widths};

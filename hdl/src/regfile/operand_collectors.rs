@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::geometry::{Geometry, SOURCES};
+use super::ports::{DispatchIo, OperandsIo, Widths};
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, Table, index_bits};
 
 /// Operand collectors: hold an instruction while its register operands are read from the banks.
@@ -42,12 +43,17 @@ pub struct OperandCollectorsIo<'m> {
     /// An instruction arrives.
     pub issue: CollectIo<'m>,
     /// An instruction leaves.
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
     pub dispatch: DispatchIo<'m>,
+    /// The collector it leaves.
+    #[bits(index_bits(p.collectors))]
+    pub dispatch_index_o: Out<'m>,
     /// Units that can take an instruction.
     #[bits(p.units)]
     pub unit_ready_i: In<'m>,
     /// Operands of the instruction that left in the cycle before.
-    pub operands: CollectedIo<'m>,
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub operands: OperandsIo<'m>,
     /// The read port of each bank.
     #[repeat(p.geometry.banks)]
     pub read: Vec<CollectorReadIo<'m>>,
@@ -90,38 +96,6 @@ pub struct CollectSourceIo<'m> {
     /// Lanes wanted.
     #[bits(p.geometry.lanes)]
     pub lanes_i: In<'m>,
-}
-
-/// An instruction that leaves; its unit takes it.
-#[derive(Ports)]
-#[params(OperandCollectors)]
-pub struct DispatchIo<'m> {
-    /// There is one.
-    pub valid_o: Out<'m>,
-    /// Its identifier.
-    #[bits(p.id_bits)]
-    pub id_o: Out<'m>,
-    /// The unit.
-    #[bits(index_bits(p.units))]
-    pub unit_o: Out<'m>,
-    /// The collector it leaves.
-    #[bits(index_bits(p.collectors))]
-    pub index_o: Out<'m>,
-}
-
-/// Operands of an instruction.
-#[derive(Ports)]
-#[params(OperandCollectors)]
-pub struct CollectedIo<'m> {
-    /// An instruction left in the cycle before.
-    pub valid_o: Out<'m>,
-    /// Its identifier.
-    #[bits(p.id_bits)]
-    pub id_o: Out<'m>,
-    /// Its operands, 0 in lanes that were not asked for.
-    #[repeat(SOURCES)]
-    #[bits(p.geometry.value_bits())]
-    pub source_o: Vec<Out<'m>>,
 }
 
 /// The read port of a bank.
@@ -220,7 +194,7 @@ impl Circuit for OperandCollectors {
         io.dispatch.valid_o.set(leave);
         io.dispatch.id_o.set(entry.get("id")).valid_when(leave);
         io.dispatch.unit_o.set(entry.get("unit")).valid_when(leave);
-        io.dispatch.index_o.set(leaving).valid_when(leave);
+        io.dispatch_index_o.set(leaving).valid_when(leave);
         occupied.set((occupied | entering) & !(leave.replicate(n) & leaving.decode(n)));
 
         let left = m.register("left", 1).reset(0);

@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::register_file_cache::{RegisterFileCache, RegisterFileCacheIo, Replacement};
+use super::cache_ports::{FlushIo, RegisterFileCacheIo};
+use super::register_file_cache::{RegisterFileCache, Replacement};
 use super::source_allocator::{OfferIo, SourceAllocator};
 use crate::regfile::{
-    Geometry, MainRegisterFile, MainRegisterFileIo, OperandCollectors, OperandCollectorsIo, SOURCES,
+    DispatchIo, Geometry, MainRegisterFile, MainRegisterFileIo, OperandCollectors, OperandCollectorsIo,
+    OperandsIo, RegisterWriteIo, SOURCES, Widths,
 };
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, index_bits};
 
@@ -60,17 +62,34 @@ pub struct CachedRegisterFileIo<'m> {
     /// An instruction and its register operands.
     pub issue: IssueIo<'m>,
     /// The instruction whose last operand is read in this cycle.
-    pub dispatch: DispatchedIo<'m>,
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub dispatch: DispatchIo<'m>,
     /// Units that can take an instruction.
     #[bits(p.units)]
     pub unit_ready_i: In<'m>,
     /// Operands, one cycle after dispatch.
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
     pub operands: OperandsIo<'m>,
     /// Result of a short operation.
-    pub result: ResultIo<'m>,
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub result: RegisterWriteIo<'m>,
+    /// The warp's slot.
+    #[bits(index_bits(p.slots))]
+    pub result_slot_i: In<'m>,
+    /// The warp holds the slot; if not, the result passes the cache by.
+    pub result_cached_i: In<'m>,
+    /// The value is not read before the warp may next be suspended.
+    pub result_idle_i: In<'m>,
     /// Result of a long-latency operation.
-    pub fill: FillIo<'m>,
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub fill: RegisterWriteIo<'m>,
+    /// The warp's slot.
+    #[bits(index_bits(p.slots))]
+    pub fill_slot_i: In<'m>,
+    /// The warp holds the slot, or it is still being emptied.
+    pub fill_slot_valid_i: In<'m>,
     /// A slot to be emptied.
+    #[with(p.slots)]
     pub flush: FlushIo<'m>,
     /// Slots being emptied.
     #[bits(p.slots)]
@@ -115,98 +134,6 @@ pub struct SourceIo<'m> {
     pub last_read_i: In<'m>,
     /// The value is not read again before the warp may next be suspended.
     pub idle_i: In<'m>,
-}
-
-/// The instruction whose last operand is read in this cycle; its unit takes it.
-#[derive(Ports)]
-#[params(CachedRegisterFile)]
-pub struct DispatchedIo<'m> {
-    /// There is one.
-    pub valid_o: Out<'m>,
-    /// Its identifier.
-    #[bits(p.id_bits)]
-    pub id_o: Out<'m>,
-    /// The unit.
-    #[bits(index_bits(p.units))]
-    pub unit_o: Out<'m>,
-}
-
-/// Operands of an instruction.
-#[derive(Ports)]
-#[params(CachedRegisterFile)]
-pub struct OperandsIo<'m> {
-    /// There are some.
-    pub valid_o: Out<'m>,
-    /// The instruction's identifier.
-    #[bits(p.id_bits)]
-    pub id_o: Out<'m>,
-    /// The operands, 0 in lanes that do not execute.
-    #[repeat(SOURCES)]
-    #[bits(p.geometry.value_bits())]
-    pub source_o: Vec<Out<'m>>,
-}
-
-/// Result of a short operation.
-#[derive(Ports)]
-#[params(CachedRegisterFile)]
-pub struct ResultIo<'m> {
-    /// One is offered.
-    pub valid_i: In<'m>,
-    /// An offered result is taken.
-    pub ready_o: Out<'m>,
-    /// The register.
-    #[bits(p.geometry.register_bits())]
-    pub register_i: In<'m>,
-    /// Lanes written.
-    #[bits(p.geometry.lanes)]
-    pub lanes_i: In<'m>,
-    /// The value.
-    #[bits(p.geometry.value_bits())]
-    pub value_i: In<'m>,
-    /// The warp's slot.
-    #[bits(index_bits(p.slots))]
-    pub slot_i: In<'m>,
-    /// The warp holds the slot; if not, the result passes the cache by.
-    pub cached_i: In<'m>,
-    /// The value is not read before the warp may next be suspended.
-    pub idle_i: In<'m>,
-}
-
-/// Result of a long-latency operation.
-#[derive(Ports)]
-#[params(CachedRegisterFile)]
-pub struct FillIo<'m> {
-    /// One is offered.
-    pub valid_i: In<'m>,
-    /// An offered result is taken.
-    pub ready_o: Out<'m>,
-    /// The register.
-    #[bits(p.geometry.register_bits())]
-    pub register_i: In<'m>,
-    /// Lanes written.
-    #[bits(p.geometry.lanes)]
-    pub lanes_i: In<'m>,
-    /// The value.
-    #[bits(p.geometry.value_bits())]
-    pub value_i: In<'m>,
-    /// The warp's slot.
-    #[bits(index_bits(p.slots))]
-    pub slot_i: In<'m>,
-    /// The warp holds the slot, or it is still being emptied.
-    pub slot_valid_i: In<'m>,
-}
-
-/// A slot to be emptied; always taken.
-#[derive(Ports)]
-#[params(CachedRegisterFile)]
-pub struct FlushIo<'m> {
-    /// There is one.
-    pub valid_i: In<'m>,
-    /// The slot.
-    #[bits(index_bits(p.slots))]
-    pub slot_i: In<'m>,
-    /// Nothing needs to be written back: the warp has ended.
-    pub discard_i: In<'m>,
 }
 
 /// The instruction whose tags have been checked, on its way to a collector.
@@ -394,7 +321,7 @@ impl CachedRegisterFile {
             allocator.operand_i[k].set(collectors.operands.source_o[k]);
         }
         allocator.dispatch.valid_i.set(collectors.dispatch.valid_o);
-        allocator.dispatch.index_i.set(collectors.dispatch.index_o);
+        allocator.dispatch.index_i.set(collectors.dispatch_index_o);
         let writes = [(io.result.valid_i, io.result.register_i), (io.fill.valid_i, io.fill.register_i)];
         for (written, (valid, register)) in allocator.write.iter().zip(writes) {
             written.valid_i.set(valid);
@@ -415,7 +342,7 @@ impl CachedRegisterFile {
         let dispatch = &collectors.dispatch;
         collectors.unit_ready_i.set(io.unit_ready_i);
         cache.dispatch.valid_i.set(dispatch.valid_o);
-        cache.dispatch.index_i.set(dispatch.index_o);
+        cache.dispatch.index_i.set(collectors.dispatch_index_o);
         io.dispatch.valid_o.set(dispatch.valid_o);
         io.dispatch.id_o.set(dispatch.id_o).valid_when(io.dispatch.valid_o);
         io.dispatch.unit_o.set(dispatch.unit_o).valid_when(io.dispatch.valid_o);
@@ -440,7 +367,8 @@ impl CachedRegisterFile {
         offer_of_source: Option<OfferIo<'m>>,
     ) {
         let result = &io.result;
-        let cached = if self.bypass_idle { result.cached_i & !result.idle_i } else { result.cached_i };
+        let cached =
+            if self.bypass_idle { io.result_cached_i & !io.result_idle_i } else { io.result_cached_i };
         let offer = |writer: usize, valid: Signal<'m>, [register, lanes, value]: [Signal<'m>; 3]| {
             let (pending, port) = (&collectors.write[writer], &mrf.write[writer]);
             pending.register_i.set(register);
@@ -464,31 +392,33 @@ impl CachedRegisterFile {
                 offer.ready_i.set(!to_cache & cache.result.ready_o);
                 (
                     offer.valid_o,
-                    to_cache.mux(result.slot_i, offer.slot_o),
+                    to_cache.mux(io.result_slot_i, offer.slot_o),
                     to_cache.mux(result.register_i, offer.register_o),
                     to_cache.mux(result.lanes_i, offer.lanes_o),
-                    to_cache.mux(result.idle_i, offer.idle_o),
+                    to_cache.mux(io.result_idle_i, offer.idle_o),
                     to_cache.mux(result.value_i, offer.value_o),
                 )
             }
-            None => (none, result.slot_i, result.register_i, result.lanes_i, result.idle_i, result.value_i),
+            None => {
+                (none, io.result_slot_i, result.register_i, result.lanes_i, io.result_idle_i, result.value_i)
+            }
         };
         cache.result.valid_i.set(to_cache | offered);
-        cache.result.slot_i.set(slot);
+        cache.result_slot_i.set(slot);
         cache.result.register_i.set(register);
         cache.result.lanes_i.set(lanes);
         cache.result.value_i.set(value);
-        cache.result.idle_i.set(idle);
-        cache.result.clean_i.set(!to_cache & offered);
+        cache.result_idle_i.set(idle);
+        cache.result_clean_i.set(!to_cache & offered);
         result.ready_o.set(cached.mux(cache.result.ready_o, past_ready));
 
         let [first, second] = [&cache.invalidate[0], &cache.invalidate[1]];
         first.valid_i.set(past & past_ready);
-        first.slot_i.set(result.slot_i);
+        first.slot_i.set(io.result_slot_i);
         first.register_i.set(result.register_i);
         first.lanes_i.set(result.lanes_i);
-        second.valid_i.set(fill.valid_i & fill.ready_o & fill.slot_valid_i);
-        second.slot_i.set(fill.slot_i);
+        second.valid_i.set(fill.valid_i & fill.ready_o & io.fill_slot_valid_i);
+        second.slot_i.set(io.fill_slot_i);
         second.register_i.set(fill.register_i);
         second.lanes_i.set(fill.lanes_i);
     }

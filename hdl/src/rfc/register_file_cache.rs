@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cache_ports::{CollectedIo, RegisterFileCacheIo};
 use super::recency;
-use crate::regfile::{LANE_BITS, SOURCES};
-use crate::rtl::{
-    Circuit, Documented, In, Module, Out, ParameterError, Ports, Record, Signal, Table, index_bits,
-};
+use crate::regfile::{LANE_BITS, SOURCES, Widths};
+use crate::rtl::{Circuit, Documented, Module, ParameterError, Record, Signal, Table, index_bits};
 
 /// Which entry of a slot makes room (§3.1, "RFC Replacement").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,168 +56,6 @@ pub struct RegisterFileCache {
     pub collectors: usize,
 }
 
-/// Ports of a [`RegisterFileCache`].
-#[derive(Ports)]
-#[params(RegisterFileCache)]
-pub struct RegisterFileCacheIo<'m> {
-    /// An instruction looks its operands up, and is kept until it is collected.
-    pub lookup: CacheLookupIo<'m>,
-    /// The instruction looked up last waits for a collector.
-    pub waiting_i: In<'m>,
-    /// It gets a collector.
-    pub collect: CacheReadIo<'m>,
-    /// The instruction of a collector is dispatched.
-    pub dispatch: CacheReadIo<'m>,
-    /// What the instruction dispatched in the cycle before finds here.
-    #[repeat(SOURCES)]
-    pub operand: Vec<CollectedIo<'m>>,
-    /// A result.
-    pub result: CacheResultIo<'m>,
-    /// Writes that pass the cache by.
-    #[repeat(2)]
-    pub invalidate: Vec<InvalidateIo<'m>>,
-    /// A register to be written to the main register file.
-    pub spill: SpillIo<'m>,
-    /// A slot to be emptied.
-    pub flush: CacheFlushIo<'m>,
-    /// Slots being emptied.
-    #[bits(p.slots)]
-    pub slot_busy_o: Out<'m>,
-}
-
-/// A lookup.
-#[derive(Ports)]
-#[params(RegisterFileCache)]
-pub struct CacheLookupIo<'m> {
-    /// There is one.
-    pub valid_i: In<'m>,
-    /// The warp's slot.
-    #[bits(index_bits(p.slots))]
-    pub slot_i: In<'m>,
-    /// Lanes that execute.
-    #[bits(p.lanes)]
-    pub active_i: In<'m>,
-    /// The operands.
-    #[repeat(SOURCES)]
-    pub source: Vec<CacheSourceIo<'m>>,
-}
-
-/// An operand that is looked up.
-#[derive(Ports)]
-#[params(RegisterFileCache)]
-pub struct CacheSourceIo<'m> {
-    /// There is one.
-    pub valid_i: In<'m>,
-    /// Its register.
-    #[bits(p.register_bits)]
-    pub register_i: In<'m>,
-    /// No executing lane reads the value again.
-    pub last_read_i: In<'m>,
-    /// The value is not read again before the warp may next be suspended.
-    pub idle_i: In<'m>,
-    /// Executing lanes found here.
-    #[bits(p.lanes)]
-    pub lanes_o: Out<'m>,
-}
-
-/// A collector that an instruction gets or leaves.
-#[derive(Ports)]
-#[params(RegisterFileCache)]
-pub struct CacheReadIo<'m> {
-    /// It does so in this cycle.
-    pub valid_i: In<'m>,
-    /// The collector.
-    #[bits(index_bits(p.collectors))]
-    pub index_i: In<'m>,
-}
-
-/// An operand as far as it is found here.
-#[derive(Ports)]
-#[params(RegisterFileCache)]
-pub struct CollectedIo<'m> {
-    /// Lanes found here.
-    #[bits(p.lanes)]
-    pub lanes_o: Out<'m>,
-    /// The value in these lanes.
-    #[bits(p.value_bits())]
-    pub value_o: Out<'m>,
-}
-
-/// A result.
-#[derive(Ports)]
-#[params(RegisterFileCache)]
-pub struct CacheResultIo<'m> {
-    /// One is offered.
-    pub valid_i: In<'m>,
-    /// An offered result is taken.
-    pub ready_o: Out<'m>,
-    /// The warp's slot.
-    #[bits(index_bits(p.slots))]
-    pub slot_i: In<'m>,
-    /// The register.
-    #[bits(p.register_bits)]
-    pub register_i: In<'m>,
-    /// Lanes written.
-    #[bits(p.lanes)]
-    pub lanes_i: In<'m>,
-    /// The value.
-    #[bits(p.value_bits())]
-    pub value_i: In<'m>,
-    /// The value is not read before the warp may next be suspended.
-    pub idle_i: In<'m>,
-    /// The main register file has the value too: an operand that gets an entry only if its register has none.
-    pub clean_i: In<'m>,
-}
-
-/// A write that passes the cache by: its lanes are no longer held here.
-#[derive(Ports)]
-#[params(RegisterFileCache)]
-pub struct InvalidateIo<'m> {
-    /// There is one.
-    pub valid_i: In<'m>,
-    /// The warp's slot.
-    #[bits(index_bits(p.slots))]
-    pub slot_i: In<'m>,
-    /// The register.
-    #[bits(p.register_bits)]
-    pub register_i: In<'m>,
-    /// Lanes written.
-    #[bits(p.lanes)]
-    pub lanes_i: In<'m>,
-}
-
-/// A register to be written to the main register file.
-#[derive(Ports)]
-#[params(RegisterFileCache)]
-pub struct SpillIo<'m> {
-    /// One is offered.
-    pub valid_o: Out<'m>,
-    /// An offered register is taken.
-    pub ready_i: In<'m>,
-    /// The register.
-    #[bits(p.register_bits)]
-    pub register_o: Out<'m>,
-    /// Lanes to be written.
-    #[bits(p.lanes)]
-    pub lanes_o: Out<'m>,
-    /// The value.
-    #[bits(p.value_bits())]
-    pub value_o: Out<'m>,
-}
-
-/// A slot to be emptied.
-#[derive(Ports)]
-#[params(RegisterFileCache)]
-pub struct CacheFlushIo<'m> {
-    /// There is one; it is always taken.
-    pub valid_i: In<'m>,
-    /// The slot.
-    #[bits(index_bits(p.slots))]
-    pub slot_i: In<'m>,
-    /// Nothing needs to be written back: the warp has ended.
-    pub discard_i: In<'m>,
-}
-
 /// An operand found here that has still to be read.
 #[derive(Clone, Copy)]
 struct Pending<'m> {
@@ -257,6 +94,11 @@ struct State<'m> {
 }
 
 impl RegisterFileCache {
+    /// Widths of the ports it shares with the register file; it has no instructions.
+    pub(super) fn widths(&self) -> Widths {
+        Widths { register_bits: self.register_bits, lanes: self.lanes, id_bits: 1, units: 1 }
+    }
+
     /// Bits of a warp register's value.
     pub fn value_bits(&self) -> usize {
         self.lanes.saturating_mul(LANE_BITS)
@@ -474,12 +316,12 @@ impl RegisterFileCache {
         pending: &[Pending<'m>],
     ) -> Target<'m> {
         let result = &io.result;
-        let ways = read_slot(state, "result", result.slot_i, result.valid_i);
+        let ways = read_slot(state, "result", io.result_slot_i, result.valid_i);
         let entry = entry_of(m, &ways, result.register_i);
         let hit = entry.any().named("result_hits");
-        let newer = state.order.read("result", result.slot_i, result.valid_i).get("newer");
+        let newer = state.order.read("result", io.result_slot_i, result.valid_i).get("newer");
         let entry = hit.mux(entry, self.victim(m, &ways, newer));
-        let row = self.row(m, state, result.slot_i, entry.priority_encode());
+        let row = self.row(m, state, io.result_slot_i, entry.priority_encode());
         let pinned = self.is_pinned(state, row, pending).named("target_is_pinned");
 
         let occupied = entry & m.cat(ways.iter().map(|way| way.valid()));
@@ -596,23 +438,23 @@ impl RegisterFileCache {
         used: Signal<'m>,
     ) {
         let result = &io.result;
-        let present = result.clean_i & target.hit;
+        let present = io.result_clean_i & target.hit;
         result.ready_o.set(present | (!target.pinned & (!target.must_evict | evicted)));
         let taken = (result.valid_i & result.ready_o & !present).named("result_taken");
         let kept = target.hit.replicate(self.lanes);
         let held = (target.held & kept) | result.lanes_i;
-        let newer = result.lanes_i & !result.clean_i.replicate(self.lanes);
+        let newer = result.lanes_i & !io.result_clean_i.replicate(self.lanes);
         let dirty = (target.dirty & kept) | newer;
         for (w, way) in state.ways.iter().enumerate() {
             m.when(taken & target.entry.bit(w), || {
                 way.write(
                     "allocate",
-                    result.slot_i,
+                    io.result_slot_i,
                     [
                         ("register", result.register_i),
                         ("held", held),
                         ("dirty", dirty),
-                        ("idle", result.idle_i),
+                        ("idle", io.result_idle_i),
                     ],
                 );
             });
@@ -620,7 +462,7 @@ impl RegisterFileCache {
         let (before, renews) = match self.replacement {
             Replacement::Fifo => (target.newer, !target.hit),
             Replacement::Lru => {
-                let same = io.lookup.valid_i & io.lookup.slot_i.eq(result.slot_i);
+                let same = io.lookup.valid_i & io.lookup.slot_i.eq(io.result_slot_i);
                 (same.mux(recency::touch(target.newer, used), target.newer), m.lit(1, 1))
             }
         };
@@ -629,14 +471,14 @@ impl RegisterFileCache {
             m.when(renews, || {
                 state.order.write(
                     "allocate",
-                    result.slot_i,
+                    io.result_slot_i,
                     [("newer", recency::touch(before, target.entry))],
                 );
             });
         });
         m.invariant(
             "a_result_does_not_enter_a_slot_that_is_flushed",
-            taken.implies(!state.flushing.lane_select(result.slot_i, 1)),
+            taken.implies(!state.flushing.lane_select(io.result_slot_i, 1)),
         );
     }
 
