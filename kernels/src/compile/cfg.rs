@@ -120,11 +120,6 @@ impl Cfg {
         self.block_of[instruction]
     }
 
-    /// Instructions of the function.
-    pub fn instruction_count(&self) -> usize {
-        self.block_of.len()
-    }
-
     /// Position of a block's last instruction.
     pub fn last_instruction(&self, block: Block) -> usize {
         self.block(block).instructions.end - 1

@@ -37,11 +37,6 @@ impl Dominators {
     pub fn dominates(&self, a: Block, b: Block) -> bool {
         self.tree.is_ancestor(a, b)
     }
-
-    /// Whether the block can be reached from the entry.
-    pub fn is_reachable(&self, block: Block) -> bool {
-        self.tree.depth[block.index()].is_some()
-    }
 }
 
 impl Postdominators {

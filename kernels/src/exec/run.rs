@@ -34,7 +34,6 @@ pub struct PtxRun {
     compiled: BTreeMap<String, Compiled>,
     sequence: Sequence,
     device: Device,
-    instruction_limit: u64,
 }
 
 /// Device memory, with the buffers of the launch file in it.
@@ -131,13 +130,7 @@ impl PtxRun {
             compiled: BTreeMap::new(),
             sequence,
             device,
-            instruction_limit: DEFAULT_INSTRUCTION_LIMIT,
         })
-    }
-
-    /// Sets how many warp instructions a block may execute.
-    pub fn set_instruction_limit(&mut self, limit: u64) {
-        self.instruction_limit = limit;
     }
 
     /// The module.
@@ -197,7 +190,7 @@ impl PtxRun {
             block: planned.block,
             dynamic_shared_bytes: planned.dynamic_shared_bytes,
             parameters: parameter_block(&planned, kernel, address)?,
-            instruction_limit: self.instruction_limit,
+            instruction_limit: DEFAULT_INSTRUCTION_LIMIT,
         };
         let execution = Execution::new(kernel, &compiled.reconvergence, &device.loaded, configuration)?;
         Ok(Some((compiled, execution, &mut device.memory)))
