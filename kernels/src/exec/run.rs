@@ -125,12 +125,7 @@ impl PtxRun {
         let sequence = Sequence::new(file, size)?;
         let mut device = Device::new(&module, &sequence)?;
         sequence.fill_all(&mut device)?;
-        Ok(PtxRun {
-            module,
-            compiled: BTreeMap::new(),
-            sequence,
-            device,
-        })
+        Ok(PtxRun { module, compiled: BTreeMap::new(), sequence, device })
     }
 
     /// The module.
