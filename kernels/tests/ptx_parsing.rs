@@ -138,13 +138,29 @@ fn malformed_declarations_say_what_is_accepted() {
         ".global .b8 x[4] = {1, 2, 3, 4, 5};",
         ".global .f16x2 x;",
         ".global .u32 x; .global .u32 x;",
-        ".extern .global .u32 x;",
+        ".extern .global .u32 x; .entry k() { .reg .b32 %r<2>; ld.global.u32 %r1, [x]; ret; }",
+        ".extern .global .u32 x; .global .u64 y = x;",
         ".func f() { call f; } .entry k() { call f; }",
         "hello",
         ".entry k() { .reg .b32 %r<2>; add.u32 %r1, %r1, 1\n}",
     ];
     let messages: Vec<String> = texts.iter().map(|text| message(text)).collect();
     insta::assert_snapshot!(messages.join("\n"));
+}
+
+#[test]
+fn an_external_variable_that_is_not_used_is_accepted() {
+    let declared = ".extern .global .align 1 .b8 threadIdx[1];\n";
+    let module = parse("unoptimised.ptx", &format!("{declared}{}", kernel("ret;"))).unwrap();
+    assert!(module.variables.is_empty());
+}
+
+#[test]
+fn an_external_variable_may_be_defined_later() {
+    let declared = ".extern .global .u32 x;\n.global .u32 x = 7;\n";
+    let module =
+        parse("later.ptx", &format!("{declared}{}", kernel("ld.global.u32 %r1, [x]; ret;"))).unwrap();
+    assert_eq!(module.variables[0].initial, [7, 0, 0, 0]);
 }
 
 #[test]

@@ -328,14 +328,14 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// The symbol of a module-scope variable.
-    pub(super) fn module_symbol(&mut self, name: &str) -> Result<Option<SymbolId>, Complaint> {
+    pub(super) fn module_symbol(&mut self, name: &'a str) -> Result<Option<SymbolId>, Complaint> {
         if let Some(&symbol) = self.module_symbols.get(name) {
             return Ok(Some(symbol));
         }
         let module = self.module;
         let found = if let Some((&name, &declaration)) = module.shared.get_key_value(name) {
             Some((name, self.shared_symbol(declaration)?))
-        } else if let Some((&name, &id)) = module.ids.get_key_value(name) {
+        } else if let Some(id) = module.variable(name)? {
             let variable = &module.variables[id.index()];
             Some((name, self.new_symbol(name, variable.space, variable.bytes, Place::Module(id))))
         } else {

@@ -1,6 +1,6 @@
 //! Module scope: variables with their initial contents, and functions by name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::ast::{Declaration, File, Function, Initial, Number, Storage};
 use super::super::error::{Complaint, Reporter};
@@ -17,6 +17,9 @@ pub(super) struct ModuleScope<'a> {
     pub(super) variables: Vec<Variable>,
     /// Where each of them is in `variables`.
     pub(super) ids: BTreeMap<&'a str, VariableId>,
+    /// `.extern` variables without a definition in the file: an error only where one is used, because clang
+    /// declares `threadIdx` and the like this way in unoptimised code and never refers to them.
+    pub(super) externals: BTreeSet<&'a str>,
     /// Variables in `.shared`: every kernel that uses one has its own copy.
     pub(super) shared: BTreeMap<&'a str, &'a Declaration<'a>>,
     /// Functions that have a body.
@@ -28,6 +31,7 @@ impl<'a> ModuleScope<'a> {
         let mut scope = ModuleScope {
             variables: Vec::new(),
             ids: BTreeMap::new(),
+            externals: BTreeSet::new(),
             shared: BTreeMap::new(),
             functions: BTreeMap::new(),
         };
@@ -70,9 +74,8 @@ impl<'a> ModuleScope<'a> {
             Storage::Register => return Err("a register is declared at module scope".to_owned()),
         };
         if declaration.external {
-            return Err(format!(
-                "`{name}` is external; accepted: variables defined in the same file, and .extern .shared"
-            ));
+            self.externals.insert(name);
+            return Ok(());
         }
         let bytes = declaration
             .bytes
@@ -90,6 +93,17 @@ impl<'a> ModuleScope<'a> {
         self.ids.insert(name, id);
         in_memory.push((id, declaration));
         Ok(())
+    }
+
+    /// The variable of that name in `.global` or `.const`, or texture.
+    pub(super) fn variable(&self, name: &str) -> Result<Option<VariableId>, Complaint> {
+        let found = self.ids.get(name).copied();
+        if found.is_none() && self.externals.contains(name) {
+            return Err(format!(
+                "`{name}` is external; accepted: variables defined in the same file, and .extern .shared"
+            ));
+        }
+        Ok(found)
     }
 
     fn initialise(&mut self, id: VariableId, declaration: &Declaration<'_>) -> Result<(), Complaint> {
@@ -118,7 +132,7 @@ impl<'a> ModuleScope<'a> {
                             declaration.ty
                         ));
                     }
-                    let target = *self.ids.get(name).ok_or_else(|| {
+                    let target = self.variable(name)?.ok_or_else(|| {
                         format!("`{name}` is not declared; accepted: variables in .global and .const")
                     })?;
                     relocations.push(Relocation {
