@@ -20,7 +20,7 @@ use crate::compile::lowering::{Temporary, Value};
 use crate::program::{
     BlockIndex, InstId, LANES, LaneMask, LaneValues, Launch, Program, Stream, StreamError, WarpInstruction,
 };
-use crate::ptx::ir::{Op, Reg};
+use crate::ptx::ir::{Instruction, Op, Reg};
 
 /// Bytes of records that one block may need: some hundred million instructions.
 const MAX_RECORD_BYTES: usize = 2 << 30;
@@ -144,8 +144,10 @@ struct Replay {
     records: Records,
     /// Registers before the PTX instruction at hand.
     registers: Registers,
-    /// Lanes in which each register has been written.
+    /// Lanes in which each register has been written with a defined value.
     defined: Vec<LaneMask>,
+    /// Executing lanes in which the results of the PTX instruction at hand are defined.
+    known: LaneMask,
     header: Header,
     /// Results of the PTX instruction at hand: a row, or a predicate's mask.
     results: [Lanes; 4],
@@ -161,6 +163,7 @@ impl Replay {
             records,
             registers,
             defined: vec![0; execution.kernel.registers.len()],
+            known: 0,
             header: Header::default(),
             results: [[0; LANES]; 4],
             masks: [0; 4],
@@ -203,11 +206,23 @@ impl Replay {
         if accesses_memory(&execution.kernel.instructions[header.inst as usize].op) {
             self.records.read_lanes(header.active, &mut self.addresses, 8);
         }
+        self.known =
+            header.active & self.defined_results(&execution.kernel.instructions[header.inst as usize]);
         self.machine = compiled.lowering.ranges[header.inst as usize].clone();
         if self.machine.is_empty() {
             self.commit(execution);
         }
         true
+    }
+
+    /// Lanes in which an instruction's results are defined: loaded values are; what is computed is undefined if
+    /// an operand is, because a copy may have been removed ([`Value`]).
+    fn defined_results(&self, instruction: &Instruction) -> LaneMask {
+        if accesses_memory(&instruction.op) {
+            return !0;
+        }
+        let registers = instruction.srcs.iter().filter_map(|operand| operand.register());
+        registers.fold(!0, |known, register| known & self.defined[register.index()])
     }
 
     /// Makes the results visible to later instructions.
@@ -222,7 +237,8 @@ impl Replay {
             }
         }
         for register in execution.kernel.instructions[inst as usize].definitions() {
-            self.defined[register.index()] |= active;
+            let defined = &mut self.defined[register.index()];
+            *defined = (*defined & !active) | self.known;
         }
     }
 
@@ -261,7 +277,7 @@ impl Replay {
                 for lane in lanes_of(self.header.active) {
                     into[lane] = (self.results[index][lane] >> (32 * u32::from(word))) as u32;
                 }
-                self.defined[register.index()] | self.header.active
+                (self.defined[register.index()] & !self.header.active) | self.known
             }
             Value::Temporary(temporary) => {
                 self.temporary(execution, temporary, into);
