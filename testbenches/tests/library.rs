@@ -1,5 +1,8 @@
 //! Every circuit of the library, at its default and at odd parameters.
 
+use std::sync::Mutex;
+use std::thread::{available_parallelism, scope};
+
 use serde_json::json;
 use warpfile_gen::emit;
 use warpfile_hdl::library::library;
@@ -10,13 +13,24 @@ use warpfile_testbenches::miniature::{OperandStagingBank, ReferenceCounters};
 
 #[test]
 fn every_circuit_is_clean_for_the_three_tools() {
-    for entry in library() {
-        for overrides in [json!({})].iter().chain(&entry.odd) {
-            let netlist = entry.elaborate_with(overrides).unwrap();
-            let warnings = lint(&emit(&netlist)).unwrap();
-            assert!(warnings.is_empty(), "{} with {overrides}:\n{}", entry.name, warnings.join("\n"));
-        }
-    }
+    let library = library();
+    let default = json!({});
+    let cases: Vec<_> = (library.iter())
+        .flat_map(|entry| [&default].into_iter().chain(&entry.odd).map(move |overrides| (entry, overrides)))
+        .collect();
+    // The tools are processes of their own, so every core can run one; the largest circuits come last.
+    let cases = Mutex::new(cases.into_iter().rev());
+    let next = || cases.lock().unwrap().next();
+    let workers = available_parallelism().map_or(1, usize::from);
+    scope(|threads| {
+        let work = || {
+            while let Some((entry, overrides)) = next() {
+                let warnings = lint(&emit(&entry.elaborate_with(overrides).unwrap())).unwrap();
+                assert!(warnings.is_empty(), "{} with {overrides}:\n{}", entry.name, warnings.join("\n"));
+            }
+        };
+        (0..workers).for_each(|_| drop(threads.spawn(work)));
+    });
 }
 
 #[test]
