@@ -85,8 +85,26 @@ impl Bench {
             operands: is("operands_valid_o").then(|| (self.get("operands_id_o"), operands())),
             busy: self.get("slot_busy_o"),
             found: [0, 1, 2].map(found),
+            allocated: self.allocated(),
             spill: (is("cache.spill_valid_o") && is("cache.spill_ready_i")).then(spill),
         }
+    }
+
+    /// The operand that the cache takes in this cycle.
+    fn allocated(&self) -> Option<Write> {
+        let is = |path: &str| self.get(path) == 1;
+        let taken = self.parameters.allocate_sources
+            && is("cache.result_valid_i")
+            && is("cache.result_clean_i")
+            && is("cache.result_ready_o");
+        taken.then(|| Write {
+            slot: self.get("cache.result_slot_i") as usize,
+            in_slot: true,
+            register: self.get("cache.result_register_i") as usize,
+            lanes: self.get("cache.result_lanes_i") as u32,
+            value: self.value("cache.result_value_i"),
+            idle: is("cache.result_idle_i"),
+        })
     }
 
     /// A row of the main register file.
@@ -103,9 +121,12 @@ impl Bench {
     }
 
     /// Tags, lanes and values of the cache and of the main register file are the reference's, except for lanes of
-    /// `undefined` (one mask a register). Takes a cycle, since a write is seen in the cycle after it.
+    /// `undefined` (one mask a register). Takes a cycle after the last write, which is seen only then.
     pub fn compare_state(&mut self, undefined: &[u32]) {
-        self.step(&Inputs::default());
+        let mut operands_kept = 0..10;
+        while self.step(&Inputs::default()).allocated.is_some() {
+            assert!(operands_kept.next().is_some(), "operands are allocated without end");
+        }
         let slot_bits = self.parameters.slots.next_power_of_two().trailing_zeros().max(1);
         for (slot, entries) in self.reference.cache.slots.iter().enumerate() {
             for (way, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.held != 0) {

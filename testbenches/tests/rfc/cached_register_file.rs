@@ -16,9 +16,9 @@ const PATIENCE: usize = 500;
 fn parameters() -> impl Strategy<Value = CachedRegisterFile> {
     let replacement = prop_oneof![Just(Replacement::Fifo), Just(Replacement::Lru)];
     let sizes = (0..3u32, 1..=4usize, 2..=5usize, 1..=4usize, 1..=4usize, 3..=4usize);
-    (sizes, replacement, any::<[bool; 3]>()).prop_map(|(sizes, replacement, flags)| {
+    (sizes, replacement, any::<[bool; 4]>()).prop_map(|(sizes, replacement, flags)| {
         let (bank_bits, half_lanes, collectors, slots, entries, access_cycles) = sizes;
-        let [liveness, bypass_idle, evict_idle_first] = flags;
+        let [allocate_sources, liveness, bypass_idle, evict_idle_first] = flags;
         let (banks, lanes) = (1 << bank_bits, 2 * half_lanes - 1);
         CachedRegisterFile {
             geometry: Geometry {
@@ -34,7 +34,7 @@ fn parameters() -> impl Strategy<Value = CachedRegisterFile> {
             slots,
             entries,
             replacement,
-            allocate_sources: false,
+            allocate_sources,
             liveness,
             bypass_idle,
             evict_idle_first,
@@ -107,6 +107,16 @@ fn example(entries: usize) -> CachedRegisterFile {
 }
 
 #[test]
+fn operands_are_allocated_if_asked_for() {
+    let allocated = |allocate_sources| {
+        let parameters = CachedRegisterFile { allocate_sources, ..example(3) };
+        (0..4).map(|seed| run(&parameters, seed, 600).0.reference.seen.allocated).sum::<usize>()
+    };
+    assert_eq!(allocated(false), 0);
+    assert!(allocated(true) >= 100);
+}
+
+#[test]
 fn the_traffic_does_everything_that_matters() {
     let mut seen = Seen::default();
     for seed in 0..8 {
@@ -121,7 +131,7 @@ fn the_traffic_does_everything_that_matters() {
             *count += more;
         }
     }
-    let Seen { hits, partial_hits, evictions, flushed, discards, waits } = seen;
+    let Seen { hits, partial_hits, evictions, flushed, discards, allocated: _, waits } = seen;
     let counts = [hits, partial_hits, evictions, flushed, discards, waits[0], waits[1], waits[2]];
     assert!(counts.iter().all(|&count| count >= 20), "{seen:?}");
 }

@@ -60,6 +60,8 @@ pub struct Outputs {
     pub found: [u32; 3],
     /// What was written to the main register file for the cache.
     pub spill: Option<(Lanes, Vec<u32>)>,
+    /// An operand that gets an entry in the cache, or has one.
+    pub allocated: Option<Write>,
 }
 
 /// An instruction whose operands have not been delivered.
@@ -81,6 +83,8 @@ pub struct Seen {
     /// Registers written back by a flush.
     pub flushed: usize,
     pub discards: usize,
+    /// Operands offered to the cache and taken.
+    pub allocated: usize,
     /// Offers that were not taken.
     pub waits: [usize; 3],
 }
@@ -154,7 +158,9 @@ impl RegisterFileReference {
         let cached = |write: &&Write| write.in_slot && !(self.bypass_idle && write.idle);
         let result = inputs.result.as_ref().filter(|_| outputs.result_taken);
         let target = result.filter(cached).map(|w| (w, self.cache.target(w.slot, w.register)));
-        self.spill(target, outputs);
+        let allocated = outputs.allocated.as_ref().map(|w| (w, self.cache.target(w.slot, w.register)));
+        assert!(target.is_none() || allocated.is_none(), "cycle {}: one write port", self.cycle);
+        self.spill(target.or(allocated), outputs);
         if let Some(instruction) = inputs.issue.as_ref().filter(|_| outputs.issue_taken) {
             self.take(instruction, outputs);
         }
@@ -171,6 +177,9 @@ impl RegisterFileReference {
             }
             self.set(result);
         }
+        if let Some((operand, way)) = allocated {
+            self.allocate(operand, way);
+        }
         if let Some(flush) = inputs.flush {
             assert!(busy(flush.slot), "cycle {}: flushed and not busy", self.cycle);
             if flush.discard {
@@ -181,6 +190,19 @@ impl RegisterFileReference {
             }
         }
         self.cycle += 1;
+    }
+
+    /// An operand is allocated with the value its register has, and not in a slot that is flushed.
+    fn allocate(&mut self, operand: &Write, way: usize) {
+        let (cycle, &Write { slot, register, lanes, ref value, idle, .. }) = (self.cycle, operand);
+        assert!(!self.flushing[slot], "cycle {cycle}: slot {slot} is flushed");
+        assert_ne!(lanes, 0, "cycle {cycle}: register {register} without lanes");
+        for lane in (0..self.lanes).filter(|&lane| has(lanes, lane)) {
+            let expected = self.registers[register][lane];
+            assert_eq!(value[lane], expected, "cycle {cycle}: allocated register {register}, lane {lane}");
+        }
+        self.cache.allocate(slot, way, operand.written(), idle);
+        self.seen.allocated += 1;
     }
 
     /// Operands come in the cycle after the dispatch, and are what the registers held at issue.

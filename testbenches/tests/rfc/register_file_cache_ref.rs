@@ -109,6 +109,14 @@ impl CacheReference {
         leaving.map(|register| Lanes { register, lanes: dirty })
     }
 
+    /// An operand that the main register file has too gets an entry, unless its register has one.
+    pub fn allocate(&mut self, slot: usize, way: usize, operand: Lanes, idle: bool) {
+        if self.slots[slot][way].register != Some(operand.register) {
+            self.write(slot, way, operand, idle);
+            self.clean(slot, operand.register);
+        }
+    }
+
     /// Writes a result to an entry.
     pub fn write(&mut self, slot: usize, way: usize, result: Lanes, idle: bool) {
         let time = self.tick();
