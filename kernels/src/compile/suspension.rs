@@ -38,8 +38,7 @@ pub fn suspends(function: &Function) -> Vec<bool> {
     marks
 }
 
-/// For each block at which one side of a divergent branch ends: the successors of the branch, one of which may
-/// run next.
+/// For each block at which one side of a divergent branch ends: the other sides, one of which may run next.
 fn next_sides(function: &Function) -> Vec<Vec<Block>> {
     let cfg = &function.cfg;
     let postdominators = Postdominators::new(cfg);
@@ -50,13 +49,16 @@ fn next_sides(function: &Function) -> Vec<Vec<Block>> {
             continue;
         }
         let meet = postdominators.immediate(branch);
-        let region = cfg.reachable_before(successors, meet);
         let ends = |block: Block| {
             let block = cfg.block(block);
             block.exits || block.successors.iter().any(|&successor| Some(successor) == meet)
         };
-        for block in cfg.block_ids().filter(|&block| region[block.index()] && ends(block)) {
-            next[block.index()].extend(successors.iter().filter(|&&successor| Some(successor) != meet));
+        for &side in successors.iter().filter(|&&side| Some(side) != meet) {
+            let region = cfg.reachable_before(&[side], meet);
+            let others = || successors.iter().filter(|&&other| other != side && Some(other) != meet);
+            for block in cfg.block_ids().filter(|&block| region[block.index()] && ends(block)) {
+                next[block.index()].extend(others());
+            }
         }
     }
     next
@@ -218,6 +220,18 @@ mod tests {
         assert!(!suspends(&function)[3], "a uniform branch runs one side only");
         function.instructions[0].may_diverge = true;
         assert!(suspends(&function)[3]);
+    }
+
+    #[test]
+    fn the_only_side_of_a_branch_does_not_wait_for_itself() {
+        let flow = [Flow::To { targets: vec![1, 2], exits: false }, Flow::Next, Flow::Next];
+        let mut function = Function {
+            cfg: Cfg::new(&flow).unwrap(),
+            instructions: vec![access(&[], &[]), load(0, 1), access(&[], &[])],
+            registers: 2,
+        };
+        function.instructions[0].may_diverge = true;
+        assert_eq!(suspends(&function), [false; 3]);
     }
 
     #[test]
