@@ -43,7 +43,13 @@ fn a_run_from_an_accelsim_trace_is_the_same_but_for_what_the_compiler_knew() {
         assert_eq!(replayed.registers.operands, own.registers.operands, "{name}");
         assert!(replayed.scheduler.suspensions <= own.scheduler.suspensions, "{name}");
         assert!(replayed.registers.mrf.reads <= own.registers.mrf.reads, "{name}");
-        assert!(replayed.registers.mrf.writes <= own.registers.mrf.writes, "{name}");
+        // Where last reads differ, so does the cycle in which a result lands; one that lands after its warp has been
+        // suspended is a write more. Such chances stay below a thousandth.
+        let (writes, own_writes) = (replayed.registers.mrf.writes, own.registers.mrf.writes);
+        assert!(
+            writes <= own_writes + own_writes / 1000,
+            "{name}: {writes} MRF writes, {own_writes} from the PTX"
+        );
         if replayed == *own {
             the_same += 1;
         } else {
