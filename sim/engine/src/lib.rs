@@ -8,6 +8,7 @@
 //! reset value start at it and valid bits start at 0, as after a reset.
 
 pub mod activity;
+mod compiled;
 mod error;
 pub mod flatten;
 mod interpreter;
@@ -22,6 +23,7 @@ use num_bigint::BigUint;
 pub use activity::{
     ActivityCount, ActivityHandle, ActivityKind, ActivityReport, PortActivity, RegisterActivity,
 };
+pub use compiled::Compiled;
 pub use error::{EngineError, Violation};
 pub use interpreter::Interpreter;
 pub(crate) use plan::is_within;
@@ -33,25 +35,36 @@ pub use state::{Snapshot, State};
 pub struct Options {
     /// Fills state that has no reset value. Nothing meaningful depends on it.
     pub seed: u64,
+    /// State that has no reset value starts at 0, whatever the seed: for runs beside tools that do the same.
+    pub zeroed: bool,
     /// Values that can be read besides the outputs.
     pub observe: Observe,
     /// Whether invariants are evaluated; see [`Engine::violation`].
     pub check_invariants: bool,
-    /// Whether bits that change are counted per register.
+    /// Whether uses of table ports and registers are counted.
+    pub count_activity: bool,
+    /// Whether bits that change are counted per register too.
     pub count_toggles: bool,
 }
 
 impl Default for Options {
     /// For production: ports, registers and tables observed, nothing checked.
     fn default() -> Options {
-        Options { seed: 0, observe: Observe::State, check_invariants: false, count_toggles: false }
+        Options {
+            seed: 0,
+            zeroed: false,
+            observe: Observe::State,
+            check_invariants: false,
+            count_activity: true,
+            count_toggles: false,
+        }
     }
 }
 
 impl Options {
     /// For tests: everything observed, counted and checked.
     pub fn checked() -> Options {
-        Options { seed: 0, observe: Observe::All, check_invariants: true, count_toggles: true }
+        Options { observe: Observe::All, check_invariants: true, count_toggles: true, ..Options::default() }
     }
 }
 
@@ -79,6 +92,13 @@ pub trait Engine {
     /// Runs one cycle: settles the circuit under the current inputs. All values can then be read as they
     /// are before the clock edge that ends the cycle; the edge takes effect when the next cycle begins.
     fn step(&mut self);
+
+    /// Runs `cycles` cycles under the current inputs.
+    fn run(&mut self, cycles: u64) {
+        for _ in 0..cycles {
+            self.step();
+        }
+    }
 
     /// An input of the outermost circuit.
     fn input(&self, name: &str) -> Result<InPort, EngineError> {

@@ -39,6 +39,7 @@ impl<'a> Builder<'a> {
         let plan = Plan {
             circuit: flat.scopes[0].name.clone(),
             scopes: flat.scopes.clone(),
+            count_activity: options.count_activity,
             count_toggles: options.count_toggles,
             ..Plan::default()
         };

@@ -124,6 +124,8 @@ pub struct Plan {
     pub port_meters: Vec<PortMeter>,
     /// Activity of registers, in the order of `registers`.
     pub register_meters: Vec<RegisterMeter>,
+    /// Whether uses of table ports and registers are counted.
+    pub count_activity: bool,
     /// Whether changed register bits are counted.
     pub count_toggles: bool,
     in_ports: BTreeMap<String, InPort>,

@@ -50,7 +50,7 @@ impl State {
     pub fn new(plan: Arc<Plan>, options: &Options) -> State {
         let mut arena = vec![0; plan.arena_words as usize];
         arena[..plan.constants.len()].copy_from_slice(&plan.constants);
-        for fill in &plan.fills {
+        for fill in plan.fills.iter().filter(|_| !options.zeroed) {
             let mut left = fill.width;
             for (index, word) in (0..).zip(&mut arena[fill.offset as usize..]) {
                 *word = scramble(scramble(options.seed ^ fill.key) ^ index) & mask(left.min(64));
@@ -108,7 +108,9 @@ impl State {
     pub fn end_cycle(&mut self) {
         let (plan, held) = (&*self.plan, &mut self.held);
         if !held.reset {
-            held.counters.count(plan, &held.arena);
+            if plan.count_activity {
+                held.counters.count(plan, &held.arena);
+            }
             if held.violation.is_none() {
                 let failed =
                     |invariant: &crate::plan::CheckedInvariant| held.arena[invariant.condition as usize] == 0;
