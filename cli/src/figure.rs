@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::engine::EngineArguments;
 use crate::figures;
 
 /// What is printed, and how.
@@ -20,6 +21,8 @@ pub struct Arguments {
     /// Only these workloads, separated by commas; all if not given.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     workloads: Vec<String>,
+    #[command(flatten)]
+    engine: EngineArguments,
     /// Print one JSON document instead of tables.
     #[arg(long)]
     json: bool,
@@ -33,6 +36,6 @@ pub struct Arguments {
 
 /// Makes a figure and prints it.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let Arguments { id, size, workloads, json, out, svg } = arguments;
-    figures::run(&id, &figures::Options { size, workloads, json, out, svg })
+    let Arguments { id, size, workloads, engine, json, out, svg } = arguments;
+    figures::run(&id, &figures::Options { size, workloads, engine: engine.name(), json, out, svg })
 }

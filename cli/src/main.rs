@@ -2,6 +2,7 @@
 
 mod annotate;
 mod configuration;
+mod engine;
 mod errors;
 mod figure;
 mod figures;

@@ -19,6 +19,7 @@ pub struct Report<'a> {
     input: &'a Input,
     preset: &'a str,
     seed: u64,
+    engine: &'static str,
     designs: Vec<DesignReport<'a>>,
     /// What was noticed while a trace was read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,6 +84,7 @@ impl<'a> Report<'a> {
             input: setting.input,
             preset: &config.preset,
             seed: setting.seed,
+            engine: setting.engine.as_str(),
             designs: outcomes.iter().map(|(name, outcome)| DesignReport::new(*name, outcome)).collect(),
             trace: outcomes.last().and_then(|(_, outcome)| outcome.trace.as_ref()),
         }
@@ -96,7 +98,8 @@ impl<'a> Report<'a> {
         rows.extend(self.measurement());
         let table = lines(&rows, &[Align::Left, Align::Right]);
         let notes: String = self.notes().into_iter().map(|note| format!("{note}\n")).collect();
-        format!("{}, preset {}\n\n{table}\n{notes}", self.input.title(), self.preset)
+        let Report { input, preset, engine, .. } = self;
+        format!("{}, preset {preset}, {engine} engine\n\n{table}\n{notes}", input.title())
     }
 
     fn row(&self, label: &str, cell: impl Fn(&DesignReport<'_>) -> String) -> Vec<String> {

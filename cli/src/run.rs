@@ -8,6 +8,7 @@ use anyhow::Context;
 use warpfile_sim::config::{Config, DesignName};
 
 use crate::configuration::ConfigurationArguments;
+use crate::engine::EngineArguments;
 use crate::errors::is_wrong_operand;
 use crate::files::{Output, OutputFolder};
 use crate::input::InputArguments;
@@ -38,6 +39,8 @@ pub struct Arguments {
     /// What state without a reset starts from; no result may depend on it.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    #[command(flatten)]
+    engine: EngineArguments,
     /// Print one JSON document instead of a table.
     #[arg(long)]
     json: bool,
@@ -63,7 +66,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let vcd = arguments.vcd.as_deref().map(Output::create).transpose()?;
 
     let window = Window { scope: arguments.vcd_scope.clone(), cycles: arguments.vcd_cycles.clone() };
-    let setting = Setting { input: &input, seed: arguments.seed };
+    let setting = Setting { input: &input, seed: arguments.seed, engine: arguments.engine.name() };
     let outcomes = both(&config, &setting, vcd, &window)?;
     let report = Report::new(&config, &setting, &outcomes);
     if let Some(kept) = kept {
@@ -134,9 +137,10 @@ impl Kept {
     }
 
     fn publish(mut self, config: &Config, setting: &Setting<'_>, report: &Report<'_>) -> anyhow::Result<()> {
-        let Setting { input, seed } = setting;
-        let (input, path) = (input.words().join(" "), self.config.path().display());
-        let reproduce = format!("# warpfile run {input} --seed {seed} --config {path}\n");
+        let Setting { input, seed, engine } = setting;
+        let (input, engine) = (input.words().join(" "), engine.as_str());
+        let path = self.config.path().display();
+        let reproduce = format!("# warpfile run {input} --seed {seed} --engine {engine} --config {path}\n");
         self.config.write(&(reproduce + &config.to_toml()))?;
         self.report.write(&json(report)?)?;
         self.config.publish()?;

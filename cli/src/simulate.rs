@@ -8,7 +8,7 @@ use warpfile_kernels::launch::CheckReport;
 use warpfile_kernels::trace::TraceReport;
 use warpfile_sim::config::Config;
 use warpfile_sim::energy::{EnergyReport, Technology, evaluate};
-use warpfile_sim::sm::{self, Progress, RunOptions, RunReport};
+use warpfile_sim::sm::{self, EngineName, Progress, RunOptions, RunReport};
 
 use crate::input::Input;
 use crate::progress::Meter;
@@ -43,6 +43,8 @@ pub struct Setting<'a> {
     pub input: &'a Input,
     /// What state without a reset starts from.
     pub seed: u64,
+    /// What runs the circuits.
+    pub engine: EngineName,
 }
 
 /// Runs the input through the configuration's design; every operand is checked, and so are the results.
@@ -60,7 +62,8 @@ pub fn simulate(
         scope: window.scope.clone(),
         cycles: window.cycles.clone(),
     });
-    let options = RunOptions { progress: Some(&mut progress), waveform, seed: setting.seed };
+    let options =
+        RunOptions { progress: Some(&mut progress), waveform, seed: setting.seed, engine: setting.engine };
     let report = sm::run(config, &mut opened, options)?;
     let wall_time = meter.elapsed();
     let energy = evaluate(&technology, config, &report.registers);

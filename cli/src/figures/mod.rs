@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Result, bail};
 use warpfile_kernels::workloads::{self, Workload};
 use warpfile_sim::config::Config;
-use warpfile_sim::sm::{self, RunOptions, RunReport};
+use warpfile_sim::sm::{self, EngineName, RunOptions, RunReport};
 
 use crate::files::{Output, OutputFolder};
 use crate::output::{json, print};
@@ -52,6 +52,8 @@ pub struct Options {
     pub size: String,
     /// Names of the workloads; all if empty.
     pub workloads: Vec<String>,
+    /// What runs the circuits.
+    pub engine: EngineName,
     /// Print one JSON document instead of tables.
     pub json: bool,
     /// Folder that keeps the tables, the JSON and the SVG charts.
@@ -73,7 +75,7 @@ pub fn run(id: &str, options: &Options) -> Result<()> {
     let figure = by_id(id)?;
     let workloads = chosen(&options.workloads)?;
     let folder = options.out.as_deref().map(OutputFolder::create).transpose()?;
-    let simulate = |workload: &'static Workload, config: &Config| simulate(workload, &options.size, config);
+    let simulate = |workload: &'static Workload, config: &Config| simulate(workload, config, options);
     let report = make(figure, &workloads, options, &simulate)?;
     let svg = svg::draw(&format!("{} ({})", report.title, report.source), &report.content.charts);
     if let Some(folder) = folder {
@@ -153,13 +155,17 @@ fn command(id: &str, options: &Options) -> String {
     if !options.workloads.is_empty() {
         command += &format!(" --workloads {}", options.workloads.join(","));
     }
+    if options.engine != EngineName::default() {
+        command += &format!(" --engine {}", options.engine.as_str());
+    }
     command
 }
 
 /// Runs a workload through a configuration's design; every operand is checked, and so are the results.
-fn simulate(workload: &'static Workload, size: &str, config: &Config) -> Result<RunReport> {
-    let mut opened = workload.open(size)?;
-    let report = sm::run(config, &mut opened, RunOptions::default())?;
+fn simulate(workload: &'static Workload, config: &Config, options: &Options) -> Result<RunReport> {
+    let mut opened = workload.open(&options.size)?;
+    let run = RunOptions { engine: options.engine, ..RunOptions::default() };
+    let report = sm::run(config, &mut opened, run)?;
     opened.check_results()?;
     Ok(report)
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::Value;
 use warpfile_kernels::workloads::Workload;
 use warpfile_sim::config::{Config, DesignName};
-use warpfile_sim::sm::{Accesses, RegisterTraffic, Residency, RunReport};
+use warpfile_sim::sm::{Accesses, EngineName, RegisterTraffic, Residency, RunReport};
 
 use super::report::FigureReport;
 use super::{Figure, Options, by_id, chosen, list, make, svg};
@@ -15,6 +15,7 @@ fn options(workloads: &[&str]) -> Options {
     Options {
         size: "tiny".to_owned(),
         workloads: workloads.iter().map(|&name| name.to_owned()).collect(),
+        engine: EngineName::default(),
         json: false,
         out: None,
         svg: None,

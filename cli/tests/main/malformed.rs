@@ -124,6 +124,7 @@ fn names() {
         "run hotspot --design rcf",
         "run hotspot --preset gebhart2012",
         "run hotspot --size tyni",
+        "run hotspot --engine verilator",
         "run hotspot --set energy.technology=7nm",
         "gen fifoo -o out",
         "annotate hotspott",

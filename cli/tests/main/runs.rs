@@ -164,3 +164,15 @@ fn a_result_that_is_not_as_expected_has_an_exit_code_of_its_own() {
     );
     assert!(!place.path("results").exists());
 }
+
+#[test]
+fn the_report_names_the_engine_and_depends_on_nothing_else_of_it() {
+    let place = Place::new();
+    let run = |engine: &str| place.json(&format!("run bfs --size tiny --engine {engine} --json"));
+    let (interpreted, compiled) = (run("interpreter"), run("compiled"));
+    assert_eq!((&interpreted["engine"], &compiled["engine"]), (&"interpreter".into(), &"compiled".into()));
+    assert_eq!(designs(&interpreted), designs(&compiled));
+    assert_eq!(place.json("run bfs --size tiny --json")["engine"], "compiled");
+    let table = place.succeeds("run bfs --size tiny --engine interpreter");
+    assert!(table.starts_with("bfs (tiny), preset gebhart2011, interpreter engine\n"), "{table}");
+}

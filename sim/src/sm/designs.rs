@@ -1,6 +1,6 @@
 //! The shipped designs: which circuits they are made of, and how these meet the pipeline.
 
-use warpfile_engine::{EngineError, Interpreter, Observe, Options};
+use warpfile_engine::{Compiled, Engine, EngineError, Interpreter, Observe, Options};
 use warpfile_hdl::regfile::{BankedRegisterFile, Geometry};
 use warpfile_hdl::rfc::{CachedRegisterFile, TwoLevelScheduler};
 use warpfile_hdl::rtl::netlist::Netlist;
@@ -11,7 +11,7 @@ use crate::config::{Config, DesignName, InnerPolicy, Replacement};
 
 use super::circuits::{RegisterFileCircuit, SchedulerCircuit, TableNames};
 use super::design::{Design, ID_BITS, OperandStorage, Unit, WarpScheduler};
-use super::{SimError, SingleLevel};
+use super::{EngineName, RunOptions, SimError, SingleLevel};
 
 /// Lanes of a warp and of a cluster (Gebhart et al., §2.1).
 const LANES: usize = regfile::Geometry::GEBHART_2011.lanes;
@@ -50,45 +50,45 @@ pub fn circuits(config: &Config) -> Result<Circuits, SimError> {
     Ok(Circuits { register_file, scheduler })
 }
 
-/// The design that `config` names, on the engine; state without a reset starts from `seed`. Every named signal
-/// can be looked at if `observed`, else only ports, registers and tables.
-pub(super) fn design(config: &Config, seed: u64, observed: bool) -> Result<Design<'static>, SimError> {
+/// The design that `config` names, on the engine that `run` names; state without a reset starts from its seed.
+/// Every named signal can be looked at if it wants a waveform, else only ports, registers and tables.
+pub(super) fn design(config: &Config, run: &RunOptions<'_>) -> Result<Design<'static>, SimError> {
+    let observe = if run.waveform.is_some() { Observe::All } else { Observe::State };
+    let options = Options { seed: run.seed, observe, ..Options::default() };
+    match run.engine {
+        EngineName::Interpreter => design_on(config, |netlist| Interpreter::new(netlist, &options)),
+        EngineName::Compiled => design_on(config, |netlist| Compiled::new(netlist, &options)),
+    }
+}
+
+fn design_on<E: Engine + 'static>(
+    config: &Config,
+    engine: impl Fn(&Netlist) -> Result<E, EngineError>,
+) -> Result<Design<'static>, SimError> {
     let circuits = circuits(config)?;
-    let observe = if observed { Observe::All } else { Observe::State };
-    let options = Options { seed, observe, ..Options::default() };
+    let storage = engine(&circuits.register_file).and_then(|engine| storage(config, engine));
+    let scheduler = match &circuits.scheduler {
+        Some(netlist) => engine(netlist).and_then(|engine| scheduler(config, engine)),
+        None => Ok(Box::new(SingleLevel::new(config.scheduler.single_level)) as Box<dyn WarpScheduler>),
+    };
     Ok(Design {
-        storage: storage(config, &circuits.register_file, &options)?,
-        scheduler: scheduler(config, circuits.scheduler.as_ref(), &options)?,
+        storage: storage.map_err(|error| engine_problem(config, &error))?,
+        scheduler: scheduler.map_err(|error| engine_problem(config, &error))?,
     })
 }
 
-fn storage(
-    config: &Config,
-    netlist: &Netlist,
-    options: &Options,
-) -> Result<Box<dyn OperandStorage>, SimError> {
+fn storage(config: &Config, engine: impl Engine + 'static) -> Result<Box<dyn OperandStorage>, EngineError> {
     let (rfc, operand_cycles) = match config.design {
         DesignName::Baseline | DesignName::TwoLevel => (None, ACCESS_CYCLES),
         DesignName::Rfc => (Some(RFC_TABLE), TAG_CYCLES + ACCESS_CYCLES),
     };
     let tables = TableNames { mrf: MRF_TABLE, rfc };
-    let circuit = Interpreter::new(netlist, options)
-        .and_then(|engine| RegisterFileCircuit::new(engine, tables, operand_cycles as u64));
-    Ok(Box::new(circuit.map_err(|error| engine_problem(config, &error))?))
+    Ok(Box::new(RegisterFileCircuit::new(engine, tables, operand_cycles as u64)?))
 }
 
-fn scheduler(
-    config: &Config,
-    netlist: Option<&Netlist>,
-    options: &Options,
-) -> Result<Box<dyn WarpScheduler>, SimError> {
-    let Some(netlist) = netlist else {
-        return Ok(Box::new(SingleLevel::new(config.scheduler.single_level)));
-    };
+fn scheduler(config: &Config, engine: impl Engine + 'static) -> Result<Box<dyn WarpScheduler>, EngineError> {
     let suspends = config.scheduler.active_warps < config.sm.warps;
-    let circuit =
-        Interpreter::new(netlist, options).and_then(|engine| SchedulerCircuit::new(engine, suspends));
-    Ok(Box::new(circuit.map_err(|error| engine_problem(config, &error))?))
+    Ok(Box::new(SchedulerCircuit::new(engine, suspends)?))
 }
 
 fn geometry(config: &Config) -> Geometry {

@@ -4,6 +4,7 @@ mod blocks;
 pub mod circuits;
 pub mod design;
 pub mod designs;
+mod engine_name;
 mod error;
 mod in_flight;
 mod kernel;
@@ -24,6 +25,7 @@ use crate::config::Config;
 use design::Design;
 use machine::Machine;
 
+pub use engine_name::EngineName;
 pub use error::{SimError, WrongOperand};
 pub use report::{
     Accesses, CacheStatistics, MemoryStatistics, PortActivity, RegisterTraffic, Residency, ResidencyLimit,
@@ -40,6 +42,8 @@ pub struct RunOptions<'a> {
     pub waveform: Option<Waveform<'a>>,
     /// What state without a reset starts from; no figure may depend on it. A design of the caller's has its own.
     pub seed: u64,
+    /// What runs the circuits; no figure may depend on it. A design of the caller's has its own.
+    pub engine: EngineName,
 }
 
 /// How far a run is.
@@ -72,7 +76,7 @@ pub fn run(
     launches: &mut dyn Launches,
     options: RunOptions<'_>,
 ) -> Result<RunReport, SimError> {
-    let design = designs::design(config, options.seed, options.waveform.is_some())?;
+    let design = designs::design(config, &options)?;
     run_design(config, design, launches, options)
 }
 

@@ -1,6 +1,7 @@
 //! Whole kernels through the shipped designs, every operand checked.
 
 mod corrupted;
+mod engines;
 mod replayed;
 mod samples;
 mod workloads;
