@@ -4,7 +4,7 @@ use warpfile_engine::{ActivityKind, Engine, EngineError, Interpreter, Observe, O
 use warpfile_hdl::rtl::bits::Bits;
 use warpfile_hdl::rtl::netlist::*;
 
-use crate::random::{Shape, netlist};
+use crate::lockstep::netlist;
 
 pub(crate) const SOURCE: SourceLine = SourceLine { file: "circuit.rs", line: 7 };
 
@@ -243,7 +243,7 @@ fn unknown_names_list_the_nearest() {
 
 #[test]
 fn rows_that_a_table_does_not_have_are_an_error() {
-    let netlist = netlist(3, Shape { nodes: 5, max_width: 20, levels: 0 });
+    let netlist = netlist(3, 5, 1);
     let engine = engine(&netlist);
     let depth = netlist.modules[0].tables[0].depth;
     assert!(engine.peek_row("table0", depth - 1, "field0").is_ok());
@@ -312,7 +312,7 @@ fn activity_names_ports_and_registers_by_full_path() {
 
 #[test]
 fn only_what_is_observed_can_be_probed() {
-    let netlist = netlist(5, Shape { nodes: 20, max_width: 40, levels: 1 });
+    let netlist = netlist(5, 20, 2);
     let probe = |observe, path: &str| {
         let options = Options { observe, ..Options::default() };
         Interpreter::new(&netlist, &options).unwrap().probe(path).is_ok()

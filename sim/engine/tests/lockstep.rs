@@ -1,15 +1,25 @@
 //! Random netlists in the engine and in the naive evaluator: every node, register, row and counter, every
 //! cycle.
 
-use std::collections::BTreeMap;
-
 use num_bigint::BigUint;
 use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Observe, Options};
 use warpfile_hdl::rtl::netlist::{Direction, Netlist, NodeId};
+use warpfile_hdl_random::{
+    Case, Constants, Cycle, Names, Random, Recipe, Size, Style, cases, config, inputs_of,
+};
 
 use crate::naive::{Initial, Naive};
-use crate::random::{Random, Shape, netlist};
+
+/// Every node is named, so that it can be compared.
+pub(crate) const NAMED: Style =
+    Style { constants: Constants::Extreme, names: Names::All, unused_to_outputs: false };
+
+/// Many small values in several levels of sub-circuits.
+pub(crate) const NARROW: Size = Size { nodes: 100, widest: 200, deepest: 128, modules: 3 };
+
+/// Values of up to 33 words.
+pub(crate) const WIDE: Size = Size { nodes: 50, widest: 2100, deepest: 70, modules: 2 };
 
 impl Initial for Interpreter {
     fn signal(&self, path: &str) -> BigUint {
@@ -21,35 +31,42 @@ impl Initial for Interpreter {
     }
 }
 
-/// Random inputs for one cycle, set in the engine too.
-pub(crate) fn drive(
-    random: &mut Random,
-    netlist: &Netlist,
-    engine: &mut dyn Engine,
-) -> BTreeMap<String, BigUint> {
-    let ports = &netlist.modules[netlist.top.index()].ports;
-    let inputs = ports.iter().filter(|port| port.direction == Direction::Input);
-    inputs
-        .map(|port| {
-            let value = random.bits(port.width).to_biguint();
-            let handle = engine.input(&port.name).expect("an input");
-            engine.set_big(handle, &value);
-            (port.name.clone(), value)
-        })
-        .collect()
+/// A netlist for tests of something else, the same for the same numbers.
+pub(crate) fn netlist(seed: u64, nodes: usize, modules: usize) -> Netlist {
+    Recipe::from_seed(seed, Size { nodes, widest: 150, deepest: 70, modules }).netlist(NAMED)
 }
 
-fn compare(naive: &mut Naive, engine: &Interpreter) {
+/// Sets random inputs.
+pub(crate) fn drive(random: &mut Random, netlist: &Netlist, engine: &mut dyn Engine) {
+    for (name, width) in inputs_of(netlist) {
+        let port = engine.input(name).expect("an input");
+        engine.set_big(port, &random.bits(width).to_biguint());
+    }
+}
+
+/// Sets the reset and the inputs of a cycle.
+pub(crate) fn apply(cycle: &Cycle, netlist: &Netlist, engine: &mut dyn Engine) {
+    engine.set_reset(cycle.reset);
+    for ((name, _), value) in inputs_of(netlist).zip(&cycle.inputs) {
+        let port = engine.input(name).expect("an input");
+        engine.set_big(port, value);
+    }
+}
+
+/// What is not equal, as the message of the failing test.
+pub(crate) type Outcome = Result<(), TestCaseError>;
+
+fn compare(naive: &mut Naive, engine: &Interpreter) -> Outcome {
     for c in 0..naive.circuits.len() {
         let (module, path) = (naive.module(c), naive.circuits[c].path.clone());
         for (index, node) in module.nodes.iter().enumerate() {
             let name = format!("{path}n{index}");
             let expected = naive.value(c, NodeId(index as u32));
-            assert_eq!(engine.peek(&name), Ok(expected), "{name}: {:?}, {} bits", node.op, node.width);
+            prop_assert_eq!(engine.peek(&name), Ok(expected), "{}: {:?}, {} bits", name, node.op, node.width);
         }
         for (index, register) in module.registers.iter().enumerate() {
             let name = format!("{path}{}_q", register.name);
-            assert_eq!(engine.peek(&name).as_ref(), Ok(naive.register(c, index)), "{name}");
+            prop_assert_eq!(engine.peek(&name), Ok(naive.register(c, index).clone()), "{}", name);
         }
         for (index, table) in module.tables.iter().enumerate() {
             let name = format!("{path}{}", table.name);
@@ -57,66 +74,67 @@ fn compare(naive: &mut Naive, engine: &Interpreter) {
                 for (number, field) in table.fields.iter().enumerate() {
                     let found = engine.peek_row(&name, row, &field.name);
                     let expected = naive.row(c, index, row as usize, number);
-                    assert_eq!(found.as_ref(), Ok(expected), "{name}[{row}].{}", field.name);
+                    prop_assert_eq!(found.as_ref(), Ok(expected), "{}[{}].{}", name, row, field.name);
                 }
             }
         }
     }
+    Ok(())
 }
 
-fn lockstep(seed: u64, shape: Shape, cycles: u32) {
-    let netlist = netlist(seed, shape);
-    let options = Options { seed, ..Options::checked() };
-    let mut engine = Interpreter::new(&netlist, &options).expect("a sound netlist");
-    let mut naive = Naive::new(&netlist, &engine);
-    let mut random = Random(!seed);
-    for cycle in 0..cycles {
-        naive.begin(drive(&mut random, &netlist, &mut engine));
-        let reset = random.chance(10);
-        engine.set_reset(reset);
+fn lockstep(case: &Case) -> Outcome {
+    let Case { netlist, seed, cycles } = case;
+    let options = Options { seed: *seed, ..Options::checked() };
+    let mut engine = Interpreter::new(netlist, &options).expect("a sound netlist");
+    let mut naive = Naive::new(netlist, &engine);
+    for (number, cycle) in (1..).zip(cycles) {
+        apply(cycle, netlist, &mut engine);
+        let names = inputs_of(netlist).map(|(name, _)| name.to_owned());
+        naive.begin(names.zip(cycle.inputs.iter().cloned()).collect());
         engine.step();
-        compare(&mut naive, &engine);
-        assert_eq!(engine.cycle(), u64::from(cycle) + 1);
-        naive.edge(reset);
+        compare(&mut naive, &engine)?;
+        prop_assert_eq!(engine.cycle(), number);
+        naive.edge(cycle.reset);
     }
-    compare_activity(&naive, &engine);
+    compare_activity(&naive, &engine)
 }
 
-fn compare_activity(naive: &Naive, engine: &Interpreter) {
+fn compare_activity(naive: &Naive, engine: &Interpreter) -> Outcome {
     for (path, &(cycles, arrays)) in &naive.activity {
         let handle = engine.activity_handle(path).expect("a port");
         let count = engine.activity_count(handle);
-        assert_eq!((count.cycles, count.arrays), (cycles, arrays), "{path}");
+        prop_assert_eq!((count.cycles, count.arrays), (cycles, arrays), "{}", path);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(config(300))]
+
+    #[test]
+    fn the_engine_equals_the_naive_evaluator(case in cases(NARROW, NAMED, 12)) {
+        lockstep(&case)?;
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(40))]
 
     #[test]
-    fn the_engine_equals_the_naive_evaluator(seed in any::<u64>()) {
-        lockstep(seed, Shape { nodes: 60, max_width: 200, levels: 2 }, 12);
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn wide_values_equal_the_naive_evaluator(seed in any::<u64>()) {
-        lockstep(seed, Shape { nodes: 50, max_width: 2100, levels: 1 }, 6);
+    fn wide_values_equal_the_naive_evaluator(case in cases(WIDE, NAMED, 6)) {
+        lockstep(&case)?;
     }
 
     #[test]
-    fn what_is_observed_changes_neither_outputs_nor_activity(seed in any::<u64>()) {
-        let netlist = netlist(seed, Shape { nodes: 60, max_width: 200, levels: 2 });
+    fn what_is_observed_changes_neither_outputs_nor_activity(case in cases(NARROW, NAMED, 20)) {
+        let netlist = &case.netlist;
         let mut engines = [Observe::All, Observe::State, Observe::Scopes(vec!["child0".to_owned()])]
-            .map(|observe| Interpreter::new(&netlist, &Options { observe, ..Options::default() }).expect("sound"));
+            .map(|observe| Interpreter::new(netlist, &Options { observe, ..Options::default() }).expect("sound"));
         let top = &netlist.modules[netlist.top.index()];
-        for cycle in 0..20 {
+        for cycle in &case.cycles {
             let mut seen = Vec::new();
             for engine in &mut engines {
-                drive(&mut Random(seed ^ cycle), &netlist, engine);
+                apply(cycle, netlist, engine);
                 engine.step();
                 let outputs = top.ports.iter().filter(|port| port.direction == Direction::Output);
                 let values: Vec<_> = outputs.map(|port| engine.peek(&port.name)).collect();
@@ -128,19 +146,19 @@ proptest! {
     }
 
     #[test]
-    fn a_restored_snapshot_continues_as_the_original_did(seed in any::<u64>()) {
-        let netlist = netlist(seed, Shape { nodes: 40, max_width: 100, levels: 1 });
-        let mut engine = Interpreter::new(&netlist, &Options::checked()).expect("sound");
-        let run = |engine: &mut Interpreter, from: u64| {
-            for cycle in from..from + 8 {
-                drive(&mut Random(seed ^ cycle), &netlist, engine);
+    fn a_restored_snapshot_continues_as_the_original_did(case in cases(NARROW, NAMED, 16)) {
+        let mut engine = Interpreter::new(&case.netlist, &Options::checked()).expect("sound");
+        let (first, second) = case.cycles.split_at(case.cycles.len() / 2);
+        let run = |engine: &mut Interpreter, cycles: &[Cycle]| {
+            for cycle in cycles {
+                apply(cycle, &case.netlist, engine);
                 engine.step();
             }
             engine.snapshot()
         };
-        let middle = run(&mut engine, 0);
-        let end = run(&mut engine, 8);
+        let middle = run(&mut engine, first);
+        let end = run(&mut engine, second);
         engine.restore(&middle).expect("its own snapshot");
-        prop_assert_eq!(run(&mut engine, 8), end);
+        prop_assert_eq!(run(&mut engine, second), end);
     }
 }

@@ -1,8 +1,8 @@
 //! The engine against an independent evaluator, and its interfaces.
 
 mod behaviour;
+mod equality;
 mod lockstep;
 mod naive;
 mod operations;
-mod random;
 mod waveforms;

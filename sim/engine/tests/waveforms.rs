@@ -5,10 +5,10 @@ use vcd::{Command, Parser, Value};
 use warpfile_engine::vcd::{VcdError, VcdOptions, VcdRecorder};
 use warpfile_engine::waves::waves;
 use warpfile_engine::{Engine, Interpreter, Options};
+use warpfile_hdl_random::Random;
 
 use crate::behaviour::counter;
-use crate::lockstep::drive;
-use crate::random::{Random, Shape, netlist};
+use crate::lockstep::{drive, netlist};
 
 fn dump(
     engine: &mut Interpreter,
@@ -52,7 +52,7 @@ fn replay(text: &[u8], path: &[&str]) -> Vec<(u64, BigUint)> {
 
 #[test]
 fn a_dump_replays_to_the_values_of_every_cycle() {
-    let netlist = netlist(11, Shape { nodes: 40, max_width: 150, levels: 1 });
+    let netlist = netlist(11, 40, 2);
     let mut engine = Interpreter::new(&netlist, &Options::checked()).expect("sound");
     let top = netlist.modules[1].name.clone();
     let paths = ["out0_o", "out1_o", "reg0_q", "child0.reg0_q", "child0.n3", "n7"];
@@ -95,7 +95,7 @@ fn only_the_cycles_asked_for_are_written() {
 
 #[test]
 fn a_scope_is_written_with_the_circuits_around_and_below_it_only() {
-    let netlist = netlist(4, Shape { nodes: 20, max_width: 30, levels: 2 });
+    let netlist = netlist(4, 20, 3);
     let mut engine = Interpreter::new(&netlist, &Options::checked()).expect("sound");
     let options = VcdOptions { scope: "child0".to_owned(), ..VcdOptions::default() };
     let text = dump(&mut engine, &options, 1, |_| {});
@@ -110,7 +110,7 @@ fn a_scope_is_written_with_the_circuits_around_and_below_it_only() {
 
 #[test]
 fn an_unknown_scope_is_an_error_that_lists_scopes() {
-    let netlist = netlist(4, Shape { nodes: 5, max_width: 30, levels: 1 });
+    let netlist = netlist(4, 5, 2);
     let engine = Interpreter::new(&netlist, &Options::checked()).expect("sound");
     let options = VcdOptions { scope: "child".to_owned(), ..VcdOptions::default() };
     let Err(error) = VcdRecorder::new(&engine, &options, Vec::new()) else {

@@ -1,0 +1,104 @@
+//! A netlist with what drives it, as a test takes it and prints it when it fails.
+
+use std::env;
+use std::fmt;
+
+use num_bigint::BigUint;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use warpfile_hdl::rtl::netlist::{Direction, Netlist};
+
+use crate::numbers::Random;
+use crate::recipe::{Recipe, Size, Style};
+use crate::text::describe;
+
+/// A netlist, the seed of its unreset state, and its inputs. Its `Debug` form is what a person wants to read
+/// of a failing one: the netlist and the cycles.
+#[derive(Clone)]
+pub struct Case {
+    /// The netlist.
+    pub netlist: Netlist,
+    /// Seed of unreset state.
+    pub seed: u64,
+    /// What drives it.
+    pub cycles: Vec<Cycle>,
+}
+
+/// What drives a circuit in one cycle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cycle {
+    /// Whether the cycle is under reset.
+    pub reset: bool,
+    /// Inputs in the order of the ports.
+    pub inputs: Vec<BigUint>,
+    /// How often the cycle is repeated, for tests of running many cycles at once; others take it once.
+    pub times: u64,
+}
+
+/// Random netlists of up to a size, each with one to `cycles` cycles.
+pub fn cases(size: Size, style: Style, cycles: usize) -> impl Strategy<Value = Case> {
+    (Recipe::any(size), 0..1000u64, vec(any::<u32>(), 1..=cycles)).prop_map(move |(recipe, seed, cycles)| {
+        let netlist = recipe.netlist(style);
+        let cycles = driven(&netlist, &cycles);
+        Case { netlist, seed, cycles }
+    })
+}
+
+/// Configuration of a property test of `cases` random netlists. The environment variable `RANDOM_TIMES`
+/// multiplies their number, for long runs.
+///
+/// # Panics
+///
+/// If the variable is no number.
+pub fn config(cases: u32) -> ProptestConfig {
+    let times = match env::var("RANDOM_TIMES") {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("RANDOM_TIMES is `{text}`; accepted: a number")),
+        Err(_) => 1,
+    };
+    ProptestConfig {
+        cases: cases * times,
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..ProptestConfig::default()
+    }
+}
+
+/// Names and widths of a netlist's inputs, in the order of the ports.
+pub fn inputs_of(netlist: &Netlist) -> impl Iterator<Item = (&str, u32)> {
+    let ports = netlist.modules[netlist.top.index()].ports.iter();
+    ports.filter(|port| port.direction == Direction::Input).map(|port| (port.name.as_str(), port.width))
+}
+
+/// Cycles from a number each. A part of the inputs keeps its value from cycle to cycle; all are 0 before the
+/// first.
+fn driven(netlist: &Netlist, numbers: &[u32]) -> Vec<Cycle> {
+    let mut inputs = vec![BigUint::ZERO; inputs_of(netlist).count()];
+    let mut cycles = Vec::new();
+    for &number in numbers {
+        let mut random = Random(number.into());
+        for (input, (_, width)) in inputs.iter_mut().zip(inputs_of(netlist)) {
+            let value = random.bits(width).to_biguint();
+            if !random.chance(3) {
+                *input = value;
+            }
+        }
+        let times = if number / 11 % 4 == 3 { u64::from(number / 44 % 40) } else { 1 };
+        cycles.push(Cycle { reset: number % 11 == 10, inputs: inputs.clone(), times });
+    }
+    cycles
+}
+
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\n{}seed {}", describe(&self.netlist), self.seed)?;
+        for (number, cycle) in self.cycles.iter().enumerate() {
+            let times = if cycle.times == 1 { String::new() } else { format!(" (x {})", cycle.times) };
+            write!(f, "cycle {number}{times}:{}", if cycle.reset { " reset" } else { "" })?;
+            for ((name, _), value) in inputs_of(&self.netlist).zip(&cycle.inputs) {
+                write!(f, " {name}={value:#x}")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}

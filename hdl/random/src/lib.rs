@@ -1,0 +1,24 @@
+//! Random netlists for tests, made of what makes engines and printers wrong.
+//!
+//! A [`Recipe`] is lists of choices, one a port, register, table, node, update. The netlist is a function of
+//! it, and what one choice makes hardly depends on the others, so a test framework that removes choices and
+//! makes numbers smaller ends at a small netlist; [`describe`] prints it one node a line. [`Case`] adds what
+//! drives it.
+//!
+//! Values come in two kinds: those that every later node may use, and those that only one does. Of the second
+//! kind are cones of logic that matter under one condition only, behind muxes, masks, enables and qualifiers.
+//!
+//! For tests only: nothing that ships depends on this.
+
+mod case;
+mod choice;
+mod maker;
+mod numbers;
+mod recipe;
+mod text;
+
+pub use case::{Case, Cycle, cases, config, inputs_of};
+pub use choice::Choice;
+pub use numbers::Random;
+pub use recipe::{Constants, ModuleRecipe, Names, Recipe, Size, Style};
+pub use text::describe;
