@@ -5,9 +5,7 @@ use num_bigint::BigUint;
 use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Observe, Options};
 use warpfile_hdl::rtl::netlist::{Direction, Netlist, NodeId};
-use warpfile_hdl_random::{
-    Case, Constants, Cycle, Names, Random, Recipe, Size, Style, cases, config, inputs_of,
-};
+use warpfile_random::{Case, Constants, Cycle, Names, Random, Recipe, Size, Style, cases, config, inputs_of};
 
 use crate::naive::{Initial, Naive};
 

@@ -5,7 +5,7 @@ use vcd::{Command, Parser, Value};
 use warpfile_engine::vcd::{VcdError, VcdOptions, VcdRecorder};
 use warpfile_engine::waves::waves;
 use warpfile_engine::{Engine, Interpreter, Options};
-use warpfile_hdl_random::Random;
+use warpfile_random::Random;
 
 use crate::behaviour::counter;
 use crate::lockstep::{drive, netlist};

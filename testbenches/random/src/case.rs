@@ -39,7 +39,7 @@ pub struct Cycle {
 pub fn cases(size: Size, style: Style, cycles: usize) -> impl Strategy<Value = Case> {
     (Recipe::any(size), 0..1000u64, vec(any::<u32>(), 1..=cycles)).prop_map(move |(recipe, seed, cycles)| {
         let netlist = recipe.netlist(style);
-        let cycles = driven(&netlist, &cycles);
+        let cycles = cycles_from(&netlist, cycles);
         Case { netlist, seed, cycles }
     })
 }
@@ -69,12 +69,17 @@ pub fn inputs_of(netlist: &Netlist) -> impl Iterator<Item = (&str, u32)> {
     ports.filter(|port| port.direction == Direction::Input).map(|port| (port.name.as_str(), port.width))
 }
 
+/// `count` cycles for any netlist.
+pub fn random_cycles(netlist: &Netlist, seed: u64, count: usize) -> Vec<Cycle> {
+    let mut random = Random(seed);
+    cycles_from(netlist, (0..count).map(|_| random.number() as u32))
+}
+
 /// Cycles from a number each. A part of the inputs keeps its value from cycle to cycle; all are 0 before the
 /// first.
-fn driven(netlist: &Netlist, numbers: &[u32]) -> Vec<Cycle> {
+fn cycles_from(netlist: &Netlist, numbers: impl IntoIterator<Item = u32>) -> Vec<Cycle> {
     let mut inputs = vec![BigUint::ZERO; inputs_of(netlist).count()];
-    let mut cycles = Vec::new();
-    for &number in numbers {
+    let cycle = |number: u32| {
         let mut random = Random(number.into());
         for (input, (_, width)) in inputs.iter_mut().zip(inputs_of(netlist)) {
             let value = random.bits(width).to_biguint();
@@ -83,9 +88,9 @@ fn driven(netlist: &Netlist, numbers: &[u32]) -> Vec<Cycle> {
             }
         }
         let times = if number / 11 % 4 == 3 { u64::from(number / 44 % 40) } else { 1 };
-        cycles.push(Cycle { reset: number % 11 == 10, inputs: inputs.clone(), times });
-    }
-    cycles
+        Cycle { reset: number % 11 == 10, inputs: inputs.clone(), times }
+    };
+    numbers.into_iter().map(cycle).collect()
 }
 
 impl fmt::Debug for Case {

@@ -8,8 +8,11 @@
 //! Values come in two kinds: those that every later node may use, and those that only one does. Of the second
 //! kind are cones of logic that matter under one condition only, behind muxes, masks, enables and qualifiers.
 //!
+//! [`Beside`] runs the compiled engine and the interpreter beside each other on any netlist.
+//!
 //! For tests only: nothing that ships depends on this.
 
+mod beside;
 mod case;
 mod choice;
 mod maker;
@@ -17,7 +20,8 @@ mod numbers;
 mod recipe;
 mod text;
 
-pub use case::{Case, Cycle, cases, config, inputs_of};
+pub use beside::{Beside, Snapshots, Unequal, option_sets};
+pub use case::{Case, Cycle, cases, config, inputs_of, random_cycles};
 pub use choice::Choice;
 pub use numbers::Random;
 pub use recipe::{Constants, ModuleRecipe, Names, Recipe, Size, Style};
