@@ -70,3 +70,60 @@ fn named_signals_keep_their_names() {
     let names: Vec<&str> = top(&netlist).nodes.iter().filter_map(|n| n.name.as_deref()).collect();
     assert_eq!(names, ["later", "first_operand"]);
 }
+
+probe!(Imported, |m, io| {
+    let queue = elaborate(&Fifo { depth: 2, width: 8 }).unwrap();
+    let mut data = io.a_i;
+    for name in ["first", "second"] {
+        let ports = m.instance_of(name, &queue);
+        let port = |name: &str| ports.iter().find(|port| port.name == name).unwrap().signal;
+        port("in_valid_i").set(io.valid_i);
+        port("in_data_i").set(data);
+        port("out_ready_i").set(1);
+        data = port("out_data_o");
+        for name in ["in_ready_o", "out_valid_o", "count_o"] {
+            port(name).ignore();
+        }
+    }
+    io.out_o.set(data ^ io.b_i.zext(8));
+});
+
+#[test]
+fn a_netlist_is_a_sub_circuit_and_shared() {
+    let netlist = elaborate(&Imported {}).unwrap();
+    let names: Vec<&str> = netlist.modules.iter().map(|m| m.name.as_str()).collect();
+    assert_eq!(names, ["fifo_2x8", "probe"]);
+    let instances: Vec<_> =
+        top(&netlist).instances.iter().map(|i| (i.name.as_str(), i.module.index())).collect();
+    assert_eq!(instances, [("first", 0), ("second", 0)]);
+}
+
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize, warpfile_hdl::rtl::Documented)]
+struct OtherFifo {}
+
+#[derive(warpfile_hdl::rtl::Ports)]
+#[params(OtherFifo)]
+struct OtherFifoIo<'m> {
+    out_o: warpfile_hdl::rtl::Out<'m>,
+}
+
+impl warpfile_hdl::rtl::Circuit for OtherFifo {
+    type Io<'m> = OtherFifoIo<'m>;
+    const NAME: &'static str = "fifo_2x8";
+    fn build<'m>(&self, _: &warpfile_hdl::rtl::Module<'m>, io: &OtherFifoIo<'m>) {
+        io.out_o.set(1);
+    }
+}
+
+probe!(TwoOfAName, |m, io| {
+    let (queue, other) = (elaborate(&Fifo { depth: 2, width: 8 }), elaborate(&OtherFifo {}));
+    m.instance_of("queue", &queue.unwrap());
+    m.instance_of("other", &other.unwrap());
+    io.out_o.set(io.a_i);
+});
+
+#[test]
+fn another_module_of_the_same_name_is_an_error() {
+    let errors = elaborate(&TwoOfAName {}).unwrap_err().to_string();
+    assert!(errors.contains("fifo_2x8"), "{errors}");
+}

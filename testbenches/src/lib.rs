@@ -2,9 +2,10 @@
 //!
 //! [`lint`] runs Verilator, Icarus and Yosys over an exported circuit; [`icarus`] simulates it;
 //! [`lockstep`] drives a circuit, its reference model and, when asked, its Verilog with the same
-//! operations. [`miniature`] holds circuits that show what the construction core must express. The
+//! operations. [`bench`] holds the circuits that are raced against other simulators. [`miniature`] holds circuits that show what the construction core must express. The
 //! testbenches themselves are in `tests/`, which mirrors `hdl/`.
 
+pub mod bench;
 pub mod icarus;
 pub mod lint;
 pub mod lockstep;

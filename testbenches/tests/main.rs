@@ -1,5 +1,6 @@
 //! One test binary; its modules mirror `hdl/`.
 
+mod bench;
 mod cross_check;
 mod library;
 mod miniature;

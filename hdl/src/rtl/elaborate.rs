@@ -8,10 +8,11 @@ use super::builder::ModuleBuilder;
 use super::circuit::{Circuit, Documented, parameters_of};
 use super::error::{ElaborationError, ElaborationErrors, Problem};
 use super::finish::finish;
-use super::loops::Dependencies;
+use super::loops::{self, Dependencies};
 use super::module::Module;
-use super::netlist::{self, Instance, InstanceId, ModuleId, Netlist, SourceLine};
+use super::netlist::{self, Direction, Instance, InstanceId, ModuleId, Netlist, SourceLine};
 use super::ports::{PortBinder, Ports, Side};
+use super::signal::Signal;
 
 /// Deepest nesting of sub-circuits.
 const DEEPEST_NESTING: usize = 64;
@@ -83,6 +84,81 @@ fn build_module<C: Circuit>(
     design.dependencies.push(dependencies);
     design.built.insert(key, id);
     id
+}
+
+/// A port of a sub-circuit whose type is not known.
+#[derive(Clone, Debug)]
+pub struct InstancePort<'m> {
+    /// Name in the sub-circuit: `lookup_valid_i`.
+    pub name: String,
+    /// Direction, seen from inside the sub-circuit: an input is to be set.
+    pub direction: Direction,
+    /// The port.
+    pub signal: Signal<'m>,
+}
+
+/// Adds a sub-circuit to `m` that is elaborated already, and gives its ports in order.
+pub(super) fn add_netlist<'m>(
+    m: Module<'m>,
+    name: String,
+    netlist: &Netlist,
+    source: SourceLine,
+) -> Vec<InstancePort<'m>> {
+    let side = {
+        let b = &mut *m.arena.borrow_mut();
+        b.take_name(&name, "sub-circuit", source);
+        match import(&b.design, netlist) {
+            Ok(module) => {
+                b.module.instances.push(Instance { name, module, inputs: Vec::new(), source });
+                Side::Outside(InstanceId(b.module.instances.len() as u32 - 1))
+            }
+            Err(problem) => {
+                b.error(source, problem);
+                Side::Broken
+            }
+        }
+    };
+    let mut binder = PortBinder::new(m, side, source);
+    let ports = netlist.modules[netlist.top.index()].ports.iter();
+    ports
+        .map(|port| {
+            let (name, bits) = (port.name.clone(), port.width as usize);
+            let signal = match port.direction {
+                Direction::Input => binder.input(&name, bits),
+                Direction::Output => binder.output(&name, bits),
+            };
+            InstancePort { name, direction: port.direction, signal }
+        })
+        .collect()
+}
+
+/// Takes the modules of a netlist into a design, and gives its top. A module that the design has already is
+/// shared; another one of the same name is an error.
+fn import(design: &Rc<RefCell<Design>>, netlist: &Netlist) -> Result<ModuleId, Problem> {
+    let design = &mut *design.borrow_mut();
+    let mut ids: Vec<ModuleId> = Vec::new();
+    for module in &netlist.modules {
+        let mut module = module.clone();
+        for instance in &mut module.instances {
+            instance.module = ids[instance.module.index()];
+        }
+        let same_name = design.modules.iter().position(|other| other.name == module.name);
+        let id = match same_name {
+            Some(id) if design.modules[id] == module => id,
+            Some(id) => {
+                let (first, second) = (parameter_text(&design.modules[id]), parameter_text(&module));
+                return Err(Problem::ModuleName { name: module.name, first, second });
+            }
+            None => {
+                let dependencies = loops::dependencies(&module, design);
+                design.modules.push(module);
+                design.dependencies.push(dependencies);
+                design.modules.len() - 1
+            }
+        };
+        ids.push(ModuleId(id as u32));
+    }
+    Ok(ids[netlist.top.index()])
 }
 
 /// Runs the description.

@@ -91,7 +91,7 @@ mod visit;
 
 pub use bits::Bits;
 pub use circuit::{Circuit, Documented};
-pub use elaborate::elaborate;
+pub use elaborate::{InstancePort, elaborate};
 pub use error::{ElaborationError, ElaborationErrors, ParameterError, Problem};
 pub use module::{Module, NewRegister, When};
 pub use operand::{Literal, Operand};

@@ -6,9 +6,9 @@ use super::assign::{Scope, TargetKind};
 use super::bits::Bits;
 use super::builder::{ModuleBuilder, POISON, caller};
 use super::circuit::Circuit;
-use super::elaborate::add_instance;
+use super::elaborate::{InstancePort, add_instance, add_netlist};
 use super::error::Problem;
-use super::netlist::{self, Invariant, NodeId, Op, RegisterId, SourceLine};
+use super::netlist::{self, Invariant, Netlist, NodeId, Op, RegisterId, SourceLine};
 use super::operand::Literal;
 use super::signal::{Signal, clamp};
 use super::table::Table;
@@ -93,6 +93,14 @@ impl<'m> Module<'m> {
     #[track_caller]
     pub fn instance<C: Circuit>(&self, name: impl Into<String>, circuit: C) -> C::Io<'m> {
         add_instance(*self, name.into(), circuit, caller())
+    }
+
+    /// A sub-circuit that is elaborated already, as [`instance`](Module::instance), for those who do not know
+    /// its type: its ports in order. The design shares modules that are equal; it must not describe another one
+    /// of the same name.
+    #[track_caller]
+    pub fn instance_of(&self, name: impl Into<String>, netlist: &Netlist) -> Vec<InstancePort<'m>> {
+        add_netlist(*self, name.into(), netlist, caller())
     }
 
     /// A property that holds in every cycle outside reset, named as a sentence.

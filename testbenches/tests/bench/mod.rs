@@ -1,0 +1,3 @@
+//! The circuits that are raced.
+
+mod list;
