@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::engine::EngineArguments;
 use crate::figures;
+use crate::parallel::ThreadArguments;
 
 /// What is printed, and how.
 #[derive(clap::Args)]
@@ -23,6 +24,8 @@ pub struct Arguments {
     workloads: Vec<String>,
     #[command(flatten)]
     engine: EngineArguments,
+    #[command(flatten)]
+    threads: ThreadArguments,
     /// Print one JSON document instead of tables.
     #[arg(long)]
     json: bool,
@@ -36,6 +39,7 @@ pub struct Arguments {
 
 /// Makes a figure and prints it.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let Arguments { id, size, workloads, engine, json, out, svg } = arguments;
-    figures::run(&id, &figures::Options { size, workloads, engine: engine.name(), json, out, svg })
+    let Arguments { id, size, workloads, engine, threads, json, out, svg } = arguments;
+    let (engine, threads) = (engine.name(), threads.number());
+    figures::run(&id, &figures::Options { size, workloads, engine, threads, json, out, svg })
 }

@@ -23,6 +23,20 @@ pub struct InputArguments {
     size: Option<String>,
 }
 
+/// Which inputs.
+#[derive(clap::Args)]
+pub struct InputsArguments {
+    /// Workloads (see `warpfile list kernels`), .ptx files, launch files, or traces (.wft, kernelslist.g, .traceg).
+    #[arg(value_name = "KERNEL", required = true)]
+    inputs: Vec<String>,
+    /// Launch file of a .ptx file; without it, the file of the same name with .toml, or launch.toml, beside it.
+    #[arg(long, value_name = "FILE")]
+    launch: Option<PathBuf>,
+    /// Size of the problems: tiny, default or large, or as the launch files name them [default: default].
+    #[arg(long)]
+    size: Option<String>,
+}
+
 /// An input that can be opened any number of times.
 #[derive(Clone, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -60,6 +74,30 @@ pub enum Input {
 
 fn name_of<S: serde::Serializer>(workload: &&'static Workload, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(workload.name)
+}
+
+impl InputsArguments {
+    /// Finds out what the inputs are. Files are not opened yet.
+    pub fn resolve(&self) -> anyhow::Result<Vec<Input>> {
+        if let Some(launch) = self.launch.as_ref().filter(|_| self.inputs.len() > 1) {
+            bail!(
+                "--launch {} belongs to one .ptx file; {} kernels are given",
+                launch.display(),
+                self.inputs.len()
+            );
+        }
+        let one = |input: &String| InputArguments {
+            input: input.clone(),
+            launch: self.launch.clone(),
+            size: self.size.clone(),
+        };
+        self.inputs.iter().map(|input| one(input).resolve()).collect()
+    }
+
+    /// The words that give all inputs their size.
+    pub fn size_words(&self) -> Option<String> {
+        self.size.as_ref().map(|size| format!("--size {size}"))
+    }
 }
 
 impl InputArguments {
@@ -142,21 +180,30 @@ impl Input {
         }
     }
 
-    /// The words that name it on the command line.
+    /// The word that names it on the command line, beside others.
+    pub fn word(&self) -> String {
+        match self {
+            Input::Workload { workload, .. } => workload.name.to_owned(),
+            Input::Ptx { path, .. } | Input::Launch { path, .. } | Input::Trace { path } => {
+                path.display().to_string()
+            }
+        }
+    }
+
+    /// The words that name it alone on the command line.
     pub fn words(&self) -> Vec<String> {
         let text = |path: &Path| path.display().to_string();
         let option = |name: &str, value: &str| vec![format!("--{name}"), value.to_owned()];
         match self {
-            Input::Workload { workload, size } => {
-                [vec![workload.name.to_owned()], option("size", size)].concat()
+            Input::Workload { size, .. } | Input::Launch { size, .. } => {
+                [vec![self.word()], option("size", size)].concat()
             }
             Input::Ptx { path, launch, size } => {
                 let launch =
                     launch.as_deref().map(|launch| option("launch", &text(launch))).unwrap_or_default();
                 [vec![text(path)], launch, option("size", size)].concat()
             }
-            Input::Launch { path, size } => [vec![text(path)], option("size", size)].concat(),
-            Input::Trace { path } => vec![text(path)],
+            Input::Trace { .. } => vec![self.word()],
         }
     }
 }

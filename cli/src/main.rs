@@ -11,6 +11,7 @@ mod generate;
 mod input;
 mod list;
 mod output;
+mod parallel;
 mod progress;
 mod report;
 mod run;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use warpfile_kernels::program::{
     BlockIndex, Launch, Launches, Program, Stream, StreamError, WarpInstruction,
 };
@@ -12,8 +12,29 @@ use crate::table::count;
 /// What ends sooner shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// Lines that say how far things are that go on at the same time, one below the other.
+pub struct Meters(MultiProgress);
+
+impl Meters {
+    /// No lines yet.
+    pub fn new() -> Meters {
+        Meters(MultiProgress::with_draw_target(ProgressDrawTarget::stderr()))
+    }
+
+    /// A line of its own, until it is dropped.
+    pub fn meter(&self, label: &str) -> Meter {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
+            bar.set_style(style);
+        }
+        let lines = self.0.clone();
+        Meter { lines, bar, label: label.to_owned(), started: Instant::now(), shown: false }
+    }
+}
+
 /// A line that says how far something is; nothing where standard error is no terminal.
 pub struct Meter {
+    lines: MultiProgress,
     bar: ProgressBar,
     label: String,
     started: Instant,
@@ -21,19 +42,15 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Starts the clock.
+    /// The only line there is; starts the clock.
     pub fn new(label: &str) -> Meter {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{msg}") {
-            bar.set_style(style);
-        }
-        Meter { bar, label: label.to_owned(), started: Instant::now(), shown: false }
+        Meters::new().meter(label)
     }
 
     /// How far it is.
     pub fn update(&mut self, state: impl FnOnce() -> String) {
         if !self.shown && self.started.elapsed() >= PATIENCE {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.bar = self.lines.add(self.bar.clone());
             self.shown = true;
         }
         if self.shown {
@@ -50,6 +67,7 @@ impl Meter {
 impl Drop for Meter {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+        self.lines.remove(&self.bar);
     }
 }
 

@@ -20,6 +20,7 @@ pub struct Report<'a> {
     preset: &'a str,
     seed: u64,
     engine: &'static str,
+    simulated_sms: u64,
     designs: Vec<DesignReport<'a>>,
     /// What was noticed while a trace was read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,14 +78,16 @@ impl<'a> Report<'a> {
     /// Of the outcomes in the order in which they are shown.
     pub fn new(
         config: &'a Config,
-        setting: &Setting<'a>,
+        setting: Setting,
+        input: &'a Input,
         outcomes: &'a [(DesignName, Outcome)],
     ) -> Report<'a> {
         Report {
-            input: setting.input,
+            input,
             preset: &config.preset,
             seed: setting.seed,
             engine: setting.engine.as_str(),
+            simulated_sms: config.chip.simulated_sms,
             designs: outcomes.iter().map(|(name, outcome)| DesignReport::new(*name, outcome)).collect(),
             trace: outcomes.last().and_then(|(_, outcome)| outcome.trace.as_ref()),
         }
@@ -99,7 +102,9 @@ impl<'a> Report<'a> {
         let table = lines(&rows, &[Align::Left, Align::Right]);
         let notes: String = self.notes().into_iter().map(|note| format!("{note}\n")).collect();
         let Report { input, preset, engine, .. } = self;
-        format!("{}, preset {preset}, {engine} engine\n\n{table}\n{notes}", input.title())
+        let sms =
+            if self.simulated_sms > 1 { format!(", {} SMs", self.simulated_sms) } else { String::new() };
+        format!("{}, preset {preset}{sms}, {engine} engine\n\n{table}\n{notes}", input.title())
     }
 
     fn row(&self, label: &str, cell: impl Fn(&DesignReport<'_>) -> String) -> Vec<String> {

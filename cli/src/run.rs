@@ -4,23 +4,27 @@ use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use warpfile_sim::config::{Config, DesignName};
+use warpfile_sim::energy::Technology;
 
 use crate::configuration::ConfigurationArguments;
 use crate::engine::EngineArguments;
 use crate::errors::is_wrong_operand;
 use crate::files::{Output, OutputFolder};
-use crate::input::InputArguments;
-use crate::output::{json, print, print_json};
+use crate::input::{Input, InputsArguments};
+use crate::output::{json, print};
+use crate::parallel::{ThreadArguments, parallel};
+use crate::progress::Meters;
 use crate::report::Report;
-use crate::simulate::{Outcome, Setting, Window, simulate};
+use crate::simulate::{Outcome, Run, Setting, SmOutcome, Window};
 
 /// What is run, and what is kept of it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   warpfile run hotspot --design rfc
+  warpfile run hotspot bfs --design two-level,rfc --threads 2
   warpfile run sgemm --size tiny --set rfc.entries=8 --set scheduler.active_warps=4 --json
   warpfile run mine.ptx --launch mine.toml --out results
   warpfile run traces/kernelslist.g --design rfc
@@ -30,10 +34,10 @@ Examples:
 Designs: warpfile list designs. Parameters: warpfile list parameters.")]
 pub struct Arguments {
     #[command(flatten)]
-    input: InputArguments,
-    /// Design that is run beside the baseline [default: as preset and file say].
-    #[arg(long)]
-    design: Option<String>,
+    inputs: InputsArguments,
+    /// Designs that are run beside the baseline, separated by commas [default: as preset and file say].
+    #[arg(long, value_name = "DESIGNS", value_delimiter = ',')]
+    design: Vec<String>,
     #[command(flatten)]
     configuration: ConfigurationArguments,
     /// What state without a reset starts from; no result may depend on it.
@@ -41,13 +45,15 @@ pub struct Arguments {
     seed: u64,
     #[command(flatten)]
     engine: EngineArguments,
+    #[command(flatten)]
+    threads: ThreadArguments,
     /// Print one JSON document instead of a table.
     #[arg(long)]
     json: bool,
     /// Keep report.json and the config.toml that reproduces the run in this folder.
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write a waveform of the design's circuits.
+    /// Write a waveform of the design's circuits; of the first SM if several are simulated.
     #[arg(long, value_name = "FILE")]
     vcd: Option<PathBuf>,
     /// Only this circuit of the waveform: register_file, scheduler, or a path below.
@@ -58,65 +64,168 @@ pub struct Arguments {
     vcd_cycles: Option<Range<u64>>,
 }
 
-/// Runs the design and the baseline, and prints them side by side.
+/// Runs every kernel through the designs and the baseline, and prints them side by side.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let config = arguments.configuration.configuration(arguments.design.as_deref())?;
-    let input = arguments.input.resolve()?;
+    let configs = arguments.configurations()?;
+    let inputs = arguments.inputs.resolve()?;
     let kept = arguments.out.as_deref().map(Kept::create).transpose()?;
-    let vcd = arguments.vcd.as_deref().map(Output::create).transpose()?;
+    let vcd = arguments.waveform(&inputs, &configs)?;
 
-    let window = Window { scope: arguments.vcd_scope.clone(), cycles: arguments.vcd_cycles.clone() };
-    let setting = Setting { input: &input, seed: arguments.seed, engine: arguments.engine.name() };
-    let outcomes = both(&config, &setting, vcd, &window)?;
-    let report = Report::new(&config, &setting, &outcomes);
-    if let Some(kept) = kept {
-        kept.publish(&config, &setting, &report)?;
-    }
-    if arguments.json { print_json(&report) } else { print(&report.text()) }
-}
-
-/// The baseline, and the design if it is another one. The design runs first: it is the one that can fail.
-fn both(
-    config: &Config,
-    setting: &Setting<'_>,
-    vcd: Option<Output>,
-    window: &Window,
-) -> anyhow::Result<Vec<(DesignName, Outcome)>> {
-    let (outcome, vcd) = observed(config, setting, vcd, window)?;
-    let mut outcomes = vec![(config.design, outcome)];
-    if config.design != DesignName::Baseline {
-        let baseline = Config { design: DesignName::Baseline, ..config.clone() };
-        outcomes.insert(0, (DesignName::Baseline, simulate(&baseline, setting, None)?));
-    }
+    let setting = Setting { seed: arguments.seed, engine: arguments.engine.name() };
+    let (outcomes, vcd) = simulate(&inputs, &configs, setting, vcd, arguments.threads.number())?;
+    let reports: Vec<Report<'_>> = inputs
+        .iter()
+        .zip(&outcomes)
+        .map(|(input, outcomes)| Report::new(&configs[0], setting, input, outcomes))
+        .collect();
     vcd.map(Output::publish).transpose()?;
-    Ok(outcomes)
+    if let Some(kept) = kept {
+        kept.publish(&arguments.reproduction(&inputs), &configs, &reports)?;
+    }
+    print(&if arguments.json { document(&reports)? } else { text(&reports) })
 }
 
-/// Runs the design with its waveform. When an operand is wrong the waveform up to there is kept: it shows why.
-fn observed(
-    config: &Config,
-    setting: &Setting<'_>,
-    vcd: Option<Output>,
-    window: &Window,
-) -> anyhow::Result<(Outcome, Option<Output>)> {
-    let Some(mut vcd) = vcd else {
-        return Ok((simulate(config, setting, None)?, None));
+impl Arguments {
+    /// The baseline, then the designs asked for, each once.
+    fn configurations(&self) -> anyhow::Result<Vec<Config>> {
+        let configuration = |design| self.configuration.configuration(design);
+        let asked = match self.design.as_slice() {
+            [] => vec![configuration(None)?],
+            designs => designs.iter().map(|design| configuration(Some(design))).collect::<Result<_, _>>()?,
+        };
+        let baseline = Config { design: DesignName::Baseline, ..asked[0].clone() };
+        let mut configs: Vec<Config> = vec![baseline];
+        for config in asked {
+            if configs.iter().all(|known| known.design != config.design) {
+                configs.push(config);
+            }
+        }
+        Ok(configs)
+    }
+
+    /// The waveform, if one is asked for: of one kernel and one design.
+    fn waveform(&self, inputs: &[Input], configs: &[Config]) -> anyhow::Result<Option<Waveform>> {
+        let Some(path) = &self.vcd else { return Ok(None) };
+        let designs = configs.len().saturating_sub(1).max(1);
+        let (kernels, path_given) = (inputs.len(), path.display());
+        if kernels > 1 || designs > 1 {
+            bail!(
+                "--vcd {path_given}: accepted: one kernel and one design beside the baseline; \
+                 given: {kernels} and {designs}"
+            );
+        }
+        let window = Window { scope: self.vcd_scope.clone(), cycles: self.vcd_cycles.clone() };
+        Ok(Some(Waveform { file: Output::create(path)?, window }))
+    }
+
+    /// The command that repeats the run, but for where the configuration is.
+    fn reproduction(&self, inputs: &[Input]) -> String {
+        let words: Vec<String> = match inputs {
+            [input] => input.words(),
+            several => several.iter().map(Input::word).chain(self.inputs.size_words()).collect(),
+        };
+        let design = if self.design.len() > 1 {
+            format!(" --design {}", self.design.join(","))
+        } else {
+            String::new()
+        };
+        let (seed, engine) = (self.seed, self.engine.name().as_str());
+        format!("warpfile run {}{design} --seed {seed} --engine {engine}", words.join(" "))
+    }
+}
+
+/// A waveform that is being written.
+struct Waveform {
+    file: Output,
+    window: Window,
+}
+
+/// Outcomes of one input by design.
+type Outcomes = Vec<(DesignName, Outcome)>;
+
+/// Runs every SM of every design on every input. A waveform is of the last design's first SM, and is not published.
+fn simulate(
+    inputs: &[Input],
+    configs: &[Config],
+    setting: Setting,
+    vcd: Option<Waveform>,
+    threads: usize,
+) -> anyhow::Result<(Vec<Outcomes>, Option<Output>)> {
+    for config in configs {
+        Technology::named(&config.energy.technology)?;
+    }
+    let mut jobs: Vec<(Run<'_>, Option<Waveform>)> = Vec::new();
+    for input in inputs {
+        for config in configs {
+            jobs.extend((0..config.chip.simulated_sms).map(|sm| (Run { input, config, sm }, None)));
+        }
+    }
+    let sms = |config: &Config| config.chip.simulated_sms as usize;
+    let observed = jobs.len() - configs.last().map_or(0, sms);
+    jobs[observed].1 = vcd;
+
+    let meters = Meters::new();
+    let outcomes = parallel(threads, jobs, |(run, vcd)| {
+        let outcome = observe(run, setting, &meters, vcd);
+        if inputs.len() > 1 { outcome.with_context(|| run.input.title()) } else { outcome }
+    })?;
+    let mut written = None;
+    let mut outcomes = outcomes.into_iter().map(|(outcome, vcd)| {
+        written = written.take().or(vcd);
+        outcome
+    });
+    let mut all = Vec::with_capacity(inputs.len());
+    for _ in inputs {
+        let mut of_input = Vec::with_capacity(configs.len());
+        for config in configs {
+            let of_sms: Vec<SmOutcome> = outcomes.by_ref().take(sms(config)).collect();
+            of_input.push((config.design, Outcome::together(config, &of_sms)?));
+        }
+        all.push(of_input);
+    }
+    drop(outcomes);
+    Ok((all, written))
+}
+
+/// Runs with a waveform. When an operand is wrong the waveform up to there is kept: it shows why.
+fn observe(
+    run: Run<'_>,
+    setting: Setting,
+    meters: &Meters,
+    vcd: Option<Waveform>,
+) -> anyhow::Result<(SmOutcome, Option<Output>)> {
+    let Some(Waveform { mut file, window }) = vcd else {
+        return Ok((run.simulate(setting, meters, None)?, None));
     };
-    let mut writer = BufWriter::new(vcd.file());
-    let result = simulate(config, setting, Some((&mut writer, window)));
+    let mut writer = BufWriter::new(file.file());
+    let result = run.simulate(setting, meters, Some((&mut writer, &window)));
     let flushed = writer.flush();
     drop(writer);
     match result {
         Ok(outcome) => {
-            flushed.with_context(|| format!("cannot write {}", vcd.path().display()))?;
-            Ok((outcome, Some(vcd)))
+            flushed.with_context(|| format!("cannot write {}", file.path().display()))?;
+            Ok((outcome, Some(file)))
         }
         Err(error) if is_wrong_operand(&error) => {
-            let path = vcd.path().display().to_string();
-            vcd.publish()?;
+            let path = file.path().display().to_string();
+            file.publish()?;
             Err(error.context(format!("{path} holds the waveform up to the failure")))
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Tables one after the other.
+fn text(reports: &[Report<'_>]) -> String {
+    let texts: Vec<String> = reports.iter().map(Report::text).collect();
+    texts.join("\n")
+}
+
+/// An object for one kernel, a list of them for several.
+fn document(reports: &[Report<'_>]) -> anyhow::Result<String> {
+    match reports {
+        [report] => json(report),
+        several => json(&several),
     }
 }
 
@@ -136,13 +245,11 @@ impl Kept {
         Ok(Kept { report, config, folder })
     }
 
-    fn publish(mut self, config: &Config, setting: &Setting<'_>, report: &Report<'_>) -> anyhow::Result<()> {
-        let Setting { input, seed, engine } = setting;
-        let (input, engine) = (input.words().join(" "), engine.as_str());
-        let path = self.config.path().display();
-        let reproduce = format!("# warpfile run {input} --seed {seed} --engine {engine} --config {path}\n");
-        self.config.write(&(reproduce + &config.to_toml()))?;
-        self.report.write(&json(report)?)?;
+    fn publish(mut self, command: &str, configs: &[Config], reports: &[Report<'_>]) -> anyhow::Result<()> {
+        let reproduce = format!("# {command} --config {}\n", self.config.path().display());
+        let config = configs.last().map(Config::to_toml).unwrap_or_default();
+        self.config.write(&(reproduce + &config))?;
+        self.report.write(&document(reports)?)?;
         self.config.publish()?;
         self.report.publish()?;
         self.folder.keep();

@@ -1,4 +1,4 @@
-//! One design on one input.
+//! One SM of a design on one input, and the SMs of a chip together.
 
 use std::io::Write;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use warpfile_sim::energy::{EnergyReport, Technology, evaluate};
 use warpfile_sim::sm::{self, EngineName, Progress, RunOptions, RunReport};
 
 use crate::input::Input;
-use crate::progress::Meter;
+use crate::progress::Meters;
 use crate::table::count;
 
 /// What came of a design.
@@ -24,7 +24,7 @@ pub struct Outcome {
     pub check: Option<CheckReport>,
     /// What was noticed while a trace was read.
     pub trace: Option<TraceReport>,
-    /// Time it took.
+    /// Time it took, added up over the SMs.
     pub wall_time: Duration,
 }
 
@@ -37,38 +37,85 @@ pub struct Window {
     pub cycles: Option<Range<u64>>,
 }
 
-/// What is the same for every design of a run.
-pub struct Setting<'a> {
-    /// What is run.
-    pub input: &'a Input,
+/// What is the same for all runs of a command.
+#[derive(Clone, Copy)]
+pub struct Setting {
     /// What state without a reset starts from.
     pub seed: u64,
     /// What runs the circuits.
     pub engine: EngineName,
 }
 
-/// Runs the input through the configuration's design; every operand is checked, and so are the results.
-pub fn simulate(
-    config: &Config,
-    setting: &Setting<'_>,
-    waveform: Option<(&mut dyn Write, &Window)>,
-) -> anyhow::Result<Outcome> {
-    let technology = Technology::named(&config.energy.technology)?;
-    let mut opened = setting.input.open()?;
-    let mut meter = Meter::new(config.design.as_str());
-    let mut progress = |progress: Progress| meter.update(|| state(progress));
-    let waveform = waveform.map(|(writer, window)| sm::Waveform {
-        writer,
-        scope: window.scope.clone(),
-        cycles: window.cycles.clone(),
-    });
-    let options =
-        RunOptions { progress: Some(&mut progress), waveform, seed: setting.seed, engine: setting.engine };
-    let report = sm::run(config, &mut opened, options)?;
-    let wall_time = meter.elapsed();
-    let energy = evaluate(&technology, config, &report.registers);
-    let check = opened.check_results()?;
-    Ok(Outcome { report, energy, check, trace: opened.trace_report().cloned(), wall_time })
+/// One run: an SM of a design on an input.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// What is run.
+    pub input: &'a Input,
+    /// What it is run through.
+    pub config: &'a Config,
+    /// Number of the SM.
+    pub sm: u64,
+}
+
+/// What came of one run.
+pub struct SmOutcome {
+    report: RunReport,
+    check: Option<CheckReport>,
+    trace: Option<TraceReport>,
+    wall_time: Duration,
+}
+
+impl Run<'_> {
+    /// Runs it; every operand is checked, and so are the results.
+    pub fn simulate(
+        self,
+        setting: Setting,
+        meters: &Meters,
+        waveform: Option<(&mut dyn Write, &Window)>,
+    ) -> anyhow::Result<SmOutcome> {
+        let mut opened = self.input.open()?;
+        let mut meter = meters.meter(&self.label());
+        let mut progress = |progress: Progress| meter.update(|| state(progress));
+        let waveform = waveform.map(|(writer, window)| sm::Waveform {
+            writer,
+            scope: window.scope.clone(),
+            cycles: window.cycles.clone(),
+        });
+        let Setting { seed, engine } = setting;
+        let options = RunOptions { progress: Some(&mut progress), waveform, seed, engine, sm: self.sm };
+        let report = sm::run(self.config, &mut opened, options)?;
+        let wall_time = meter.elapsed();
+        let check = opened.check_results()?;
+        Ok(SmOutcome { report, check, trace: opened.trace_report().cloned(), wall_time })
+    }
+
+    /// What its progress is shown under.
+    fn label(&self) -> String {
+        let Run { input, config, sm } = self;
+        let design = config.design.as_str();
+        if config.chip.simulated_sms > 1 {
+            format!("{}, {design}, SM {sm}", input.title())
+        } else {
+            format!("{}, {design}", input.title())
+        }
+    }
+}
+
+impl Outcome {
+    /// What the SMs of a configuration give together, from all of them in order of their numbers.
+    pub fn together(config: &Config, sms: &[SmOutcome]) -> anyhow::Result<Outcome> {
+        let technology = Technology::named(&config.energy.technology)?;
+        let reports: Vec<RunReport> = sms.iter().map(|sm| sm.report.clone()).collect();
+        let report = RunReport::together(&reports);
+        Ok(Outcome {
+            energy: evaluate(&technology, config, &report.registers),
+            report,
+            // Every SM executes all blocks, so each has compared all results and read the whole trace.
+            check: sms.first().and_then(|sm| sm.check),
+            trace: sms.first().and_then(|sm| sm.trace.clone()),
+            wall_time: sms.iter().map(|sm| sm.wall_time).sum(),
+        })
+    }
 }
 
 fn state(progress: Progress) -> String {

@@ -2,7 +2,6 @@
 
 mod chart;
 mod gebhart;
-mod parallel;
 mod report;
 mod statistics;
 mod svg;
@@ -22,6 +21,7 @@ use warpfile_sim::sm::{self, EngineName, RunOptions, RunReport};
 
 use crate::files::{Output, OutputFolder};
 use crate::output::{json, print};
+use crate::parallel::parallel;
 use crate::progress::Meter;
 use report::{Content, Effort, FigureReport};
 use sweep::{Point, Results, Simulate};
@@ -54,6 +54,8 @@ pub struct Options {
     pub workloads: Vec<String>,
     /// What runs the circuits.
     pub engine: EngineName,
+    /// Threads that runs are spread over; 0 takes as many as there are cores.
+    pub threads: usize,
     /// Print one JSON document instead of tables.
     pub json: bool,
     /// Folder that keeps the tables, the JSON and the SVG charts.
@@ -121,8 +123,8 @@ fn make(
     let (content, effort) = match figure.method {
         Method::Streams(show) => {
             let count = Counter::new(figure.id, workloads.len());
-            let usages = parallel::parallel(workloads.len(), |number| {
-                let usage = value_usage(&mut workloads[number].open(&options.size)?)?;
+            let usages = parallel(options.threads, workloads.to_vec(), |workload| {
+                let usage = value_usage(&mut workload.open(&options.size)?)?;
                 count.one();
                 Ok(usage)
             })?;
@@ -133,7 +135,7 @@ fn make(
         Method::Runs { points, show } => {
             let points = points();
             let count = Counter::new(figure.id, points.len() * workloads.len());
-            let results = sweep::sweep(workloads, &points, simulate, &|| count.one())?;
+            let results = sweep::sweep(workloads, &points, options.threads, simulate, &|| count.one())?;
             (show(&results)?, results.effort())
         }
     };

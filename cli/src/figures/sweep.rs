@@ -7,8 +7,8 @@ use warpfile_kernels::workloads::Workload;
 use warpfile_sim::config::{Config, apply_overrides, preset};
 use warpfile_sim::sm::RunReport;
 
-use super::parallel::parallel;
 use super::report::Effort;
+use crate::parallel::parallel;
 
 /// The preset whose parameters the points override.
 const PRESET: &str = "gebhart2011";
@@ -84,6 +84,7 @@ pub struct Results {
 pub fn sweep(
     workloads: &[&'static Workload],
     points: &[Point],
+    threads: usize,
     simulate: Simulate<'_>,
     finished: &(dyn Fn() + Sync),
 ) -> Result<Results> {
@@ -91,8 +92,8 @@ pub fn sweep(
     distinct.sort();
     distinct.dedup();
     let configs = distinct.iter().map(Point::config).collect::<Result<Vec<_>>>()?;
-    let mut reports = parallel(distinct.len() * workloads.len(), |job| {
-        let (point, workload) = (job / workloads.len(), workloads[job % workloads.len()]);
+    let jobs = (0..distinct.len()).flat_map(|point| workloads.iter().map(move |&workload| (point, workload)));
+    let mut reports = parallel(threads, jobs.collect(), |(point, workload): (usize, &'static Workload)| {
         let report = simulate(workload, &configs[point])
             .with_context(|| format!("{} with {}", workload.name, distinct[point]))?;
         finished();

@@ -16,6 +16,7 @@ fn options(workloads: &[&str]) -> Options {
         size: "tiny".to_owned(),
         workloads: workloads.iter().map(|&name| name.to_owned()).collect(),
         engine: EngineName::default(),
+        threads: 0,
         json: false,
         out: None,
         svg: None,

@@ -176,3 +176,73 @@ fn the_report_names_the_engine_and_depends_on_nothing_else_of_it() {
     let table = place.succeeds("run bfs --size tiny --engine interpreter");
     assert!(table.starts_with("bfs (tiny), preset gebhart2011, interpreter engine\n"), "{table}");
 }
+
+/// A report's text without the numbers that are measured on the clock.
+fn without_times(text: &str) -> String {
+    let measured = ["\"wall_time_s\":", "\"warp_instructions_per_second\":"];
+    let kept = |line: &&str| measured.iter().all(|key| !line.trim_start().starts_with(key));
+    text.lines().filter(kept).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_number_of_threads_changes_no_byte_of_the_report() {
+    let place = Place::new();
+    let command = "run vectoradd bfs nw --design two-level,rfc --size tiny --json \
+                   --set chip.sms=2 --set chip.simulated_sms=2";
+    let one = without_times(&place.succeeds(&format!("{command} --threads 1")));
+    assert!(one.contains("\"simulated_sms\": 2") && one.contains("\"name\": \"two-level\""), "{one}");
+    for threads in [2, 0] {
+        let several = without_times(&place.succeeds(&format!("{command} --threads {threads}")));
+        assert!(several == one, "{threads} threads");
+    }
+}
+
+#[test]
+fn several_kernels_and_designs_give_what_each_gives_alone() {
+    let place = Place::new();
+    let together = place.json("run vectoradd nw --design rfc,two-level --size tiny --json");
+    let together = together.as_array().expect("a list");
+    assert_eq!(together.len(), 2);
+    for (report, kernel) in together.iter().zip(["vectoradd", "nw"]) {
+        let of = |design: &str| {
+            designs(&place.json(&format!("run {kernel} --design {design} --size tiny --json")))
+        };
+        let (cached, two_level) = (of("rfc"), of("two-level"));
+        assert_eq!(report["input"]["name"], kernel);
+        assert_eq!(designs(report), [cached[0].clone(), cached[1].clone(), two_level[1].clone()]);
+    }
+    let tables = place.succeeds("run vectoradd nw --design rfc,two-level --size tiny");
+    let headings: Vec<Vec<&str>> = tables
+        .lines()
+        .filter(|line| line.contains("baseline "))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(headings, [["baseline", "rfc", "two-level"]; 2], "{tables}");
+}
+
+#[test]
+fn what_is_kept_of_several_kernels_reproduces_them() {
+    let place = Place::new();
+    let printed = place
+        .json("run vectoradd nw --design rfc,two-level --size tiny --set rfc.entries=4 --out kept --json");
+    let config = place.read("kept/config.toml");
+    let command = config.lines().next().and_then(|line| line.strip_prefix("# warpfile ")).expect("a command");
+    let again = place.json(&format!("{command} --json"));
+    let all = |document: &Value| -> Vec<Vec<Value>> {
+        document.as_array().expect("a list").iter().map(designs).collect()
+    };
+    assert_eq!(all(&again), all(&printed));
+}
+
+#[test]
+fn sms_share_the_blocks_and_the_time() {
+    let place = Place::new();
+    let one = place.json("run hotspot --size tiny --json");
+    let two = place.json("run hotspot --size tiny --json --set chip.sms=2 --set chip.simulated_sms=2");
+    let of = |report: &Value, key: &str| report["designs"][1][key].as_f64().expect("a number");
+    for key in ["warp_instructions", "blocks", "operands_checked"] {
+        assert_eq!(of(&one, key), of(&two, key), "{key}");
+    }
+    assert!(of(&two, "cycles") < of(&one, "cycles"));
+    assert!(of(&two, "ipc") > of(&one, "ipc"));
+}

@@ -109,6 +109,13 @@ impl Config {
         self.check_units()?;
         self.check_cache("l1.line_bytes", "l1.bytes", &self.l1)?;
         self.check_cache("l2.line_bytes", "l2.bytes", &self.l2)?;
+        if self.chip.simulated_sms > self.chip.sms {
+            return Err(conflict(
+                "chip.simulated_sms",
+                self.chip.simulated_sms,
+                format!("at most chip.sms = {}", self.chip.sms),
+            ));
+        }
         if self.scheduler.active_warps > self.sm.warps {
             return Err(conflict(
                 "scheduler.active_warps",

@@ -95,8 +95,8 @@ parameters! {
     pub struct Chip {
         /// SMs that share L2 and DRAM; each gets an equal share of L2 capacity, L2 bandwidth and DRAM bandwidth.
         sms: u64 = Accepted::integer(1, 256),
-        /// SMs simulated.
-        simulated_sms: u64 = Accepted::integer_up_to(1, 256, 1),
+        /// SMs simulated, at most all; blocks are dealt to them one by one.
+        simulated_sms: u64 = Accepted::integer(1, 256),
     }
 }
 

@@ -24,7 +24,6 @@ pub(super) struct Block {
 #[derive(Clone, Debug)]
 pub(super) struct BlockShape {
     pub warps: usize,
-    pub blocks: u64,
     pub resident_blocks: usize,
     pub rows_per_warp: u32,
     pub residency: Residency,
@@ -40,11 +39,12 @@ struct Resource {
 }
 
 impl BlockShape {
-    /// `registers_per_warp`: warp-wide registers the design's main register file keeps for a warp.
+    /// `blocks`: blocks of the launch that the SM runs. `registers_per_warp`: warp-wide registers the design's main register file keeps for a warp.
     pub fn new(
         config: &Config,
         program: &Program,
         launch: &Launch,
+        blocks: u64,
         registers_per_warp: u64,
     ) -> Result<BlockShape, SimError> {
         let warps = launch.warps_per_block() as u64;
@@ -80,7 +80,7 @@ impl BlockShape {
                 limit: ResidencyLimit::SharedMemory,
             },
         ];
-        let mut fitting = launch.blocks();
+        let mut fitting = blocks;
         let mut limited_by = ResidencyLimit::Launch;
         for resource in &resources {
             if resource.needed > resource.available {
@@ -100,14 +100,13 @@ impl BlockShape {
         }
         Ok(BlockShape {
             warps: warps as usize,
-            blocks: launch.blocks(),
             resident_blocks: fitting as usize,
             rows_per_warp: rows_per_warp as u32,
             residency: Residency {
                 kernel: program.name.clone(),
                 registers_per_thread: u64::from(program.registers_per_thread),
                 warps_per_block: warps,
-                blocks: launch.blocks(),
+                blocks,
                 resident_blocks: fitting,
                 resident_warps: fitting * warps,
                 limited_by,
@@ -130,7 +129,7 @@ mod tests {
         };
         let launch = Launch { grid: [1000, 1, 1], block: [threads, 1, 1], shared_bytes };
         let config = preset("gebhart2011").expect("complete");
-        BlockShape::new(&config, &program, &launch, u64::from(registers))
+        BlockShape::new(&config, &program, &launch, launch.blocks(), u64::from(registers))
     }
 
     fn resident(threads: u32, registers: u16, shared_bytes: u32) -> (u64, ResidencyLimit) {

@@ -71,6 +71,14 @@ pub enum SimError {
         /// The warps that wait, with the instruction and the reason.
         waiting: String,
     },
+    /// An SM is to be run that is not simulated.
+    #[error("SM {sm}; there are {simulated_sms} (chip.simulated_sms), numbered from 0")]
+    NoSuchSm {
+        /// As asked for.
+        sm: u64,
+        /// SMs simulated.
+        simulated_sms: u64,
+    },
     /// A circuit could not be built, or did what it must not.
     #[error("design {design}: {problem}")]
     Circuit {

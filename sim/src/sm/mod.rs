@@ -13,6 +13,8 @@ mod memory;
 mod oracle;
 mod report;
 mod scheduler;
+mod share;
+mod together;
 mod warp;
 mod waveform;
 
@@ -44,6 +46,8 @@ pub struct RunOptions<'a> {
     pub seed: u64,
     /// What runs the circuits; no figure may depend on it. A design of the caller's has its own.
     pub engine: EngineName,
+    /// Which of `chip.simulated_sms` SMs is run, from 0. [`RunReport::together`] sums up the reports of all.
+    pub sm: u64,
 }
 
 /// How far a run is.
@@ -70,7 +74,11 @@ pub struct Waveform<'a> {
     pub cycles: Option<Range<u64>>,
 }
 
-/// Runs every launch, one after the other, and reports.
+/// Runs an SM's blocks of every launch, launch after launch, and reports.
+///
+/// Of n simulated SMs, SM k runs the blocks k, k + n, k + 2n, … of every grid. The others are executed only
+/// functionally, in their turn: every SM sees the memory that all blocks before its own have left, whether or not
+/// the other SMs are run, and in which order.
 pub fn run(
     config: &Config,
     launches: &mut dyn Launches,

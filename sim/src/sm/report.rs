@@ -11,8 +11,10 @@ pub struct RunReport {
     pub launches: u64,
     /// Thread blocks run.
     pub blocks: u64,
-    /// Cycles.
+    /// Cycles, of all launches one after the other.
     pub cycles: u64,
+    /// Cycles of each launch.
+    pub launch_cycles: Vec<u64>,
     /// Warp instructions issued.
     pub warp_instructions: u64,
     /// Thread instructions issued: lanes that executed, summed over warp instructions.
@@ -96,7 +98,7 @@ pub struct Residency {
     pub registers_per_thread: u64,
     /// Warps of a block.
     pub warps_per_block: u64,
-    /// Blocks of the launch.
+    /// Blocks of the launch that the SM runs.
     pub blocks: u64,
     /// Blocks that fit on the SM at a time.
     pub resident_blocks: u64,
@@ -189,4 +191,9 @@ impl RegisterTraffic {
         self.mrf_reads_avoided_percent = avoided(self.operands.reads, self.mrf.reads);
         self.mrf_writes_avoided_percent = avoided(self.operands.writes, self.mrf.writes);
     }
+}
+
+/// Warp instructions a cycle; 0 without cycles.
+pub(super) fn instructions_per_cycle(warp_instructions: u64, cycles: u64) -> f64 {
+    if cycles == 0 { 0.0 } else { warp_instructions as f64 / cycles as f64 }
 }

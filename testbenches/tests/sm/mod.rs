@@ -1,5 +1,6 @@
 //! Whole kernels through the shipped designs, every operand checked.
 
+mod chip;
 mod corrupted;
 mod engines;
 mod replayed;

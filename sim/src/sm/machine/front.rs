@@ -8,16 +8,17 @@ use super::{Machine, Running};
 impl Machine<'_, '_> {
     /// Starts the next block of the grid if there is room; at most one a cycle.
     pub(super) fn start_block(&mut self, launch: &mut Running<'_>) -> Result<(), SimError> {
-        if launch.next_block == launch.shape.blocks || launch.resident_blocks == launch.shape.resident_blocks
-        {
+        if launch.blocks_left == 0 || launch.resident_blocks == launch.shape.resident_blocks {
             return Ok(());
         }
         let Some(slot) = self.blocks.iter().position(|block| block.index.is_none()) else {
             return Ok(());
         };
+        self.execute_other_sms_blocks(launch)?;
         let index = launch.next_block;
         launch.stream.start_block(index)?;
         launch.next_block += 1;
+        launch.blocks_left -= 1;
         launch.resident_blocks += 1;
         let warps = launch.shape.warps as u32;
         self.blocks[slot] = Block { index: Some(index), warps, running: warps, arrived: 0 };
@@ -32,6 +33,18 @@ impl Machine<'_, '_> {
             }
         }
         self.end_block_without_warps(launch, slot);
+        Ok(())
+    }
+
+    /// Executes the blocks before the SM's next one, or before the end of the grid: what they leave in memory is
+    /// seen by the blocks after them.
+    pub(super) fn execute_other_sms_blocks(&self, launch: &mut Running<'_>) -> Result<(), SimError> {
+        let blocks = launch.stream.launch().blocks();
+        while launch.next_block < blocks && !self.share.contains(launch.next_block) {
+            launch.stream.start_block(launch.next_block)?;
+            launch.stream.finish_block(launch.next_block);
+            launch.next_block += 1;
+        }
         Ok(())
     }
 

@@ -17,7 +17,10 @@ use super::in_flight::{Completions, InFlight, ResultQueue};
 use super::kernel::Kernel;
 use super::memory::MemoryUnit;
 use super::oracle::Oracle;
-use super::report::{RegisterTraffic, Residency, RunReport, SchedulerStatistics, Stalls};
+use super::report::{
+    RegisterTraffic, Residency, RunReport, SchedulerStatistics, Stalls, instructions_per_cycle,
+};
+use super::share::Share;
 use super::warp::{Scoreboard, State, Warp};
 use super::waveform::Recorder;
 use super::{Accesses, Progress, RunOptions, SimError};
@@ -35,6 +38,7 @@ pub(super) struct Machine<'c, 'o> {
     design: Design<'c>,
     progress: Option<&'o mut dyn FnMut(Progress)>,
     recorder: Option<Recorder<'o>>,
+    share: Share,
     now: u64,
     last_progress: u64,
 
@@ -64,7 +68,8 @@ pub(super) struct Machine<'c, 'o> {
 /// What is counted in the cycle loop.
 #[derive(Default)]
 struct Counts {
-    launches: u64,
+    /// Cycles of each launch.
+    launch_cycles: Vec<u64>,
     blocks_seen: u64,
     blocks_ended: u64,
     warp_instructions: u64,
@@ -80,7 +85,10 @@ struct Running<'s> {
     stream: &'s mut dyn Stream,
     kernel: Kernel,
     shape: BlockShape,
+    /// The next block of the grid, whichever SM runs it.
     next_block: u64,
+    /// Blocks that the SM has still to start.
+    blocks_left: u64,
     resident_blocks: usize,
 }
 
@@ -90,6 +98,10 @@ impl<'c, 'o> Machine<'c, 'o> {
         design: Design<'c>,
         options: RunOptions<'o>,
     ) -> Result<Machine<'c, 'o>, SimError> {
+        let share = Share { sm: options.sm, sms: config.chip.simulated_sms };
+        if share.sm >= share.sms {
+            return Err(SimError::NoSuchSm { sm: share.sm, simulated_sms: share.sms });
+        }
         let recorder =
             options.waveform.map(|waveform| Recorder::new(config, &design, waveform)).transpose()?;
         let warps = config.sm.warps as usize;
@@ -99,6 +111,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             design,
             progress: options.progress,
             recorder,
+            share,
             now: 0,
             last_progress: 0,
             warps: vec![Warp::default(); warps],
@@ -137,17 +150,21 @@ impl<'c, 'o> Machine<'c, 'o> {
         let kernel = Kernel::new(program)?;
         self.design.storage.start_kernel(program)?;
         let registers = self.design.storage.registers_per_warp(program);
-        let shape = BlockShape::new(self.config, program, stream.launch(), registers)?;
+        let blocks = self.share.count(stream.launch().blocks());
+        let shape = BlockShape::new(self.config, program, stream.launch(), blocks, registers)?;
         self.scoreboard = Scoreboard::new(self.warps.len(), kernel.words);
-        self.counts.launches += 1;
-        self.counts.blocks_seen += shape.blocks;
+        let begin = self.now;
+        self.counts.blocks_seen += blocks;
         if !self.counts.residency.contains(&shape.residency) {
             self.counts.residency.push(shape.residency.clone());
         }
-        let mut launch = Running { stream, kernel, shape, next_block: 0, resident_blocks: 0 };
-        while launch.next_block < launch.shape.blocks || launch.resident_blocks > 0 {
+        let mut launch =
+            Running { stream, kernel, shape, next_block: 0, blocks_left: blocks, resident_blocks: 0 };
+        while launch.blocks_left > 0 || launch.resident_blocks > 0 {
             self.cycle(&mut launch)?;
         }
+        self.execute_other_sms_blocks(&mut launch)?;
+        self.counts.launch_cycles.push(self.now - begin);
         Ok(())
     }
 
@@ -219,12 +236,13 @@ impl<'c, 'o> Machine<'c, 'o> {
         registers.finish();
         RunReport {
             design: self.config.design.as_str().to_owned(),
-            launches: counts.launches,
+            launches: counts.launch_cycles.len() as u64,
             blocks: counts.blocks_ended,
             cycles: self.now,
+            launch_cycles: counts.launch_cycles,
             warp_instructions: counts.warp_instructions,
             thread_instructions: counts.thread_instructions,
-            ipc: if self.now == 0 { 0.0 } else { counts.warp_instructions as f64 / self.now as f64 },
+            ipc: instructions_per_cycle(counts.warp_instructions, self.now),
             operands_checked: self.oracle.operands,
             lane_operands_checked: self.oracle.lanes,
             registers,
