@@ -4,7 +4,7 @@
 //! engine skips or fuses.
 
 use crate::ops::bits;
-use crate::plan::Plan;
+use crate::plan::{ONE, Plan};
 
 /// What a table port does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,7 @@ pub struct ActivityHandle(pub(crate) u32);
 
 /// Use of one table port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct ActivityCount {
     /// Cycles in which it was enabled.
     pub cycles: u64,
@@ -121,7 +122,7 @@ pub struct LaneGroups {
 impl LaneGroups {
     /// Groups with an enabled lane.
     #[inline]
-    fn touched(self, arena: &[u64]) -> u64 {
+    pub(crate) fn touched(self, arena: &[u64]) -> u64 {
         let mask = &arena[self.mask as usize..];
         if self.lanes <= 64 && self.size == 4 {
             let any = mask[0] | mask[0] >> 1;
@@ -155,6 +156,7 @@ pub(crate) struct Counters {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 struct RegisterCount {
     cycles: u64,
     toggles: u64,
@@ -188,6 +190,22 @@ impl Counters {
                 count.toggles += changed.map(|(q, next)| u64::from((q ^ next).count_ones())).sum::<u64>();
             }
         }
+    }
+
+    /// Counts cycles whose ports and registers compiled code counts, except for registers that are always
+    /// enabled.
+    pub fn count_compiled(&mut self, plan: &Plan, cycles: u64) {
+        self.cycles += cycles;
+        for (count, edge) in self.registers.iter_mut().zip(&plan.registers) {
+            if edge.enable == ONE {
+                count.cycles += cycles;
+            }
+        }
+    }
+
+    /// Where the counters of ports and of registers are: pairs of numbers.
+    pub fn addresses(&mut self) -> [*mut u64; 2] {
+        [self.ports.as_mut_ptr().cast(), self.registers.as_mut_ptr().cast()]
     }
 
     pub fn port(&self, handle: ActivityHandle) -> ActivityCount {

@@ -51,6 +51,14 @@ pub enum EngineError {
         /// The outermost circuit.
         circuit: String,
     },
+    /// Machine code that could not be made.
+    #[error("`{circuit}` cannot be compiled for this machine: {problem}; the interpreter runs it")]
+    Compile {
+        /// The outermost circuit.
+        circuit: String,
+        /// What the code generator says.
+        problem: String,
+    },
     /// A snapshot of another circuit, or of this one prepared with other options.
     #[error("the snapshot was not taken of `{circuit}` under these options")]
     ForeignSnapshot {

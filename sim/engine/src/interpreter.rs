@@ -83,12 +83,20 @@ impl<'a> Source<'a> {
 
 /// Runs the program once.
 fn settle(plan: &Plan, arena: &mut [u64]) {
+    for inst in &plan.program {
+        execute(inst, plan, arena);
+    }
+}
+
+/// Executes one instruction.
+#[inline(always)]
+pub(crate) fn execute(inst: &Inst, plan: &Plan, arena: &mut [u64]) {
     macro_rules! word {
         ($place:expr) => {
             arena[$place as usize]
         };
     }
-    for inst in &plan.program {
+    {
         match *inst {
             Inst::Copy { d, a } => word!(d) = word!(a),
             Inst::Not { d, a, width } => word!(d) = !word!(a) & ops::mask(width),

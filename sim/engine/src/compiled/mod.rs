@@ -1,32 +1,94 @@
 //! The production engine: the plan as machine code.
+//!
+//! [`graph`] finds who computes what, [`guards`] under which conditions it is needed, [`schedule`] puts
+//! instructions with one guard together, [`segments`] cuts the schedule into stretches that run under a
+//! condition, and [`emit`] turns these into one function: clock edge, inputs, settling, counting, as often as
+//! cycles are asked for. Narrow values live in machine registers. Wide ones are pointers: to their place in the
+//! arena, to a row, or to whichever of two a multiplexer selects; what the function leaves behind for the edge
+//! and for readers is in the arena, where the interpreter has it too.
+
+#[expect(unsafe_code, reason = "machine code is made and freed here")]
+mod code;
+mod emit;
+mod graph;
+mod guards;
+#[expect(unsafe_code, reason = "called by machine code with addresses")]
+mod kernels;
+mod schedule;
+mod segments;
+
+use std::sync::Arc;
 
 use warpfile_hdl::rtl::netlist::Netlist;
 
-use crate::{Engine, EngineError, Interpreter, Options, State};
+use crate::plan::Plan;
+use crate::{Engine, EngineError, Options, State};
+pub(crate) use code::Call;
+use code::Code;
+use emit::Slots;
+use graph::Graph;
+use segments::Segments;
 
 /// Runs a circuit as machine code.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    inner: Interpreter,
+    state: State,
+    code: Arc<Code>,
 }
 
 impl Compiled {
     /// Compiles a netlist, in its initial state.
     pub fn new(netlist: &Netlist, options: &Options) -> Result<Compiled, EngineError> {
-        Ok(Compiled { inner: Interpreter::new(netlist, options)? })
+        let mut plan = Plan::new(netlist, options)?;
+        let (segments, slots) = {
+            let graph = Graph::new(&plan);
+            let guards = guards::guards(&graph);
+            let segments = Segments::new(&graph, &schedule::schedule(&graph, &guards));
+            let slots = Slots::new(&graph, &segments);
+            (segments, slots)
+        };
+        plan.arena_words += slots.count();
+        let plan = Arc::new(plan);
+        let code = emit::compile(&plan, &segments, &slots)?;
+        let mut state = State::new(plan, options);
+        slots.initialise(state.settling().1);
+        Ok(Compiled { state, code: Arc::new(code) })
+    }
+
+    /// Runs cycles, none or all of them under reset.
+    #[expect(unsafe_code, reason = "machine code is called here")]
+    fn call(&mut self, cycles: u64) {
+        let call = self.state.call(cycles);
+        let entry = self.code.entry();
+        // SAFETY: the code was compiled for this state's plan, and `call` points to its arena, inputs and
+        // counters, which nothing else uses meanwhile.
+        unsafe { entry(&call) };
+        self.state.called(cycles);
     }
 }
 
 impl Engine for Compiled {
     fn state(&self) -> &State {
-        self.inner.state()
+        &self.state
     }
 
     fn state_mut(&mut self) -> &mut State {
-        self.inner.state_mut()
+        &mut self.state
     }
 
     fn step(&mut self) {
-        self.inner.step();
+        self.run(1);
+    }
+
+    fn run(&mut self, cycles: u64) {
+        if self.state.needs_care() {
+            for _ in 0..cycles {
+                self.state.apply_reset_edge();
+                self.call(1);
+            }
+        } else if cycles > 0 {
+            self.state.apply_reset_edge();
+            self.call(cycles);
+        }
     }
 }

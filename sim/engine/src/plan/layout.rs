@@ -9,7 +9,7 @@ use super::inst::Inst;
 use super::order::Order;
 use super::{FieldLayout, Fill, ONE, Plan, TableLayout, ZERO};
 use crate::flatten::Flat;
-use crate::{EngineError, Options};
+use crate::{EngineError, Observe, Options};
 
 /// A plan in the making.
 pub(super) struct Builder<'a> {
@@ -39,6 +39,7 @@ impl<'a> Builder<'a> {
         let plan = Plan {
             circuit: flat.scopes[0].name.clone(),
             scopes: flat.scopes.clone(),
+            qualified_outputs: options.observe == Observe::State,
             count_activity: options.count_activity,
             count_toggles: options.count_toggles,
             ..Plan::default()
@@ -106,6 +107,11 @@ impl<'a> Builder<'a> {
             debug_assert_eq!(self.constant(&bits), place);
         }
         let flat = self.flat;
+        let fields = flat.tables.iter().flat_map(|table| &table.item.fields).map(|field| field.width);
+        let lanes = order.nodes.iter().map(|node| &flat.nodes[node.index()].item).map(|node| node.width);
+        let widest = Bits::zero(fields.chain(lanes).max().unwrap_or(1));
+        self.add_constant(&widest);
+        self.plan.zeros = self.constant(&widest);
         for &node in &order.nodes {
             if let Op::Constant(bits) = &flat.nodes[node.index()].item.op {
                 self.add_constant(bits);

@@ -9,6 +9,7 @@ pub mod inst;
 mod layout;
 mod lower;
 mod names;
+pub mod operands;
 mod order;
 mod rows;
 
@@ -92,6 +93,8 @@ pub struct Plan {
     pub arena_words: u32,
     /// The arena's first words, which never change.
     pub constants: Vec<u64>,
+    /// As many words that are always 0 as the widest value read has: what a row that is not there reads as.
+    pub zeros: u32,
     /// Places of the inputs.
     pub inputs: Range<u32>,
     /// Places that change at the clock edge besides valid bits: registers, then captured reads.
@@ -124,6 +127,8 @@ pub struct Plan {
     pub port_meters: Vec<PortMeter>,
     /// Activity of registers, in the order of `registers`.
     pub register_meters: Vec<RegisterMeter>,
+    /// Whether an output is read only where its qualifier holds.
+    pub qualified_outputs: bool,
     /// Whether uses of table ports and registers are counted.
     pub count_activity: bool,
     /// Whether changed register bits are counted.
@@ -278,6 +283,11 @@ pub struct CheckedInvariant {
 }
 
 impl Plan {
+    /// Whether compiled code counts uses; where more is asked for than it counts, counting is done outside.
+    pub(crate) fn counts_when_compiled(&self) -> bool {
+        self.count_activity && !self.count_toggles && self.invariants.is_empty()
+    }
+
     /// Prepares a netlist.
     pub fn new(netlist: &Netlist, options: &Options) -> Result<Plan, EngineError> {
         let flat = Flat::new(netlist)?;

@@ -3,11 +3,14 @@
 
 mod tables;
 
+pub(crate) use tables::apply_update;
+
 use std::sync::Arc;
 
 use num_bigint::BigUint;
 
 use crate::activity::Counters;
+use crate::compiled::Call;
 use crate::ops::mask;
 use crate::plan::{InPort, OutPort, Plan, RegisterEdge};
 use crate::{ActivityCount, ActivityHandle, ActivityReport, EngineError, Options, Violation};
@@ -21,6 +24,8 @@ pub struct State {
     plan: Arc<Plan>,
     seed: u64,
     held: Held,
+    /// Takes what compiled code counts under reset, where nothing counts.
+    scratch: Counters,
 }
 
 /// All that changes as a circuit runs.
@@ -33,6 +38,8 @@ struct Held {
     next_reset: bool,
     reset: bool,
     cycle: u64,
+    /// Whether the edge of the cycle last run has been applied already.
+    edge_applied: bool,
     counters: Counters,
     /// Index into [`Plan::invariants`], and the cycle.
     violation: Option<(usize, u64)>,
@@ -67,10 +74,12 @@ impl State {
             next_reset: false,
             reset: false,
             cycle: 0,
+            edge_applied: false,
             counters: Counters::new(&plan),
             violation: None,
         };
-        State { plan, seed: options.seed, held }
+        let scratch = Counters::new(&plan);
+        State { plan, seed: options.seed, held, scratch }
     }
 
     /// The plan it runs.
@@ -85,18 +94,23 @@ impl State {
 
     /// Begins a cycle: applies the clock edge of the cycle before and takes the inputs.
     pub fn begin_cycle(&mut self) {
-        let (plan, held) = (&*self.plan, &mut self.held);
-        if held.cycle > 0 {
-            tables::apply_updates(plan, &mut held.arena);
-            if held.reset {
-                apply_reset(plan, &mut held.arena);
-            } else {
-                apply_registers(&plan.registers, &mut held.arena);
-            }
-            apply_registers(&plan.captures, &mut held.arena);
+        if self.held.cycle > 0 {
+            self.apply_edge();
         }
+        let (plan, held) = (&*self.plan, &mut self.held);
         held.reset = held.next_reset;
         held.arena[plan.inputs.start as usize..plan.inputs.end as usize].copy_from_slice(&held.inputs);
+    }
+
+    fn apply_edge(&mut self) {
+        let (plan, held) = (&*self.plan, &mut self.held);
+        tables::apply_updates(plan, &mut held.arena);
+        if held.reset {
+            apply_reset(plan, &mut held.arena);
+        } else {
+            apply_registers(&plan.registers, &mut held.arena);
+        }
+        apply_registers(&plan.captures, &mut held.arena);
     }
 
     /// The plan and the arena, to settle the circuit.
@@ -118,6 +132,42 @@ impl State {
             }
         }
         held.cycle += 1;
+    }
+
+    /// Whether each cycle has to be looked at by itself: under reset, or with what only tests ask for.
+    pub(crate) fn needs_care(&self) -> bool {
+        self.held.next_reset || self.plan.count_toggles || !self.plan.invariants.is_empty()
+    }
+
+    /// Applies the edge of a cycle under reset, which compiled code does not know.
+    pub(crate) fn apply_reset_edge(&mut self) {
+        if self.held.reset {
+            self.apply_edge();
+            self.held.edge_applied = true;
+        }
+    }
+
+    /// What compiled code needs to run `cycles` cycles.
+    pub(crate) fn call(&mut self, cycles: u64) -> Call {
+        let held = &mut self.held;
+        let edge = u64::from(held.cycle > 0 && !held.edge_applied);
+        held.edge_applied = false;
+        held.reset = held.next_reset;
+        let counters = if held.reset { &mut self.scratch } else { &mut held.counters };
+        let [ports, registers] = counters.addresses();
+        Call { arena: held.arena.as_mut_ptr(), inputs: held.inputs.as_ptr(), ports, registers, cycles, edge }
+    }
+
+    /// Notes that compiled code has run.
+    pub(crate) fn called(&mut self, cycles: u64) {
+        let (plan, held) = (&*self.plan, &mut self.held);
+        if plan.count_toggles || !plan.invariants.is_empty() {
+            return self.end_cycle();
+        }
+        if !held.reset && plan.count_activity {
+            held.counters.count_compiled(plan, cycles);
+        }
+        held.cycle += cycles;
     }
 
     pub(crate) fn set_reset(&mut self, reset: bool) {

@@ -8,9 +8,16 @@ use crate::plan::{Plan, Store, UpdateEdge};
 /// Applies the updates of all tables.
 pub(super) fn apply_updates(plan: &Plan, arena: &mut [u64]) {
     for update in &plan.updates {
+        apply_update(plan, update, arena);
+    }
+}
+
+/// Applies one update.
+pub(crate) fn apply_update(plan: &Plan, update: &UpdateEdge, arena: &mut [u64]) {
+    {
         match *update {
             UpdateEdge::Write { enable, address, depth, stores, count, valid } => {
-                let Some(row) = enabled_row(arena, enable, address, depth) else { continue };
+                let Some(row) = enabled_row(arena, enable, address, depth) else { return };
                 for store in &plan.stores[stores as usize..(stores + count) as usize] {
                     write_field(arena, store, row);
                 }
@@ -19,11 +26,11 @@ pub(super) fn apply_updates(plan: &Plan, arena: &mut [u64]) {
                 }
             }
             UpdateEdge::Add { enable, address, depth, base, width, amount } => {
-                let Some(row) = enabled_row(arena, enable, address, depth) else { continue };
+                let Some(row) = enabled_row(arena, enable, address, depth) else { return };
                 add_field(arena, base, width, row, amount);
             }
             UpdateEdge::ClearRow { enable, address, depth, valid } => {
-                let Some(row) = enabled_row(arena, enable, address, depth) else { continue };
+                let Some(row) = enabled_row(arena, enable, address, depth) else { return };
                 arena[(valid + row / 64) as usize] &= !(1 << (row % 64));
             }
             UpdateEdge::ClearRows { enable, rows, valid, n } => {

@@ -1,0 +1,127 @@
+//! Machine code in memory.
+
+use std::sync::Arc;
+
+use cranelift_codegen::ir::{Function, Signature};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::{Context, isa};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{Linkage, Module, default_libcall_names};
+
+use crate::EngineError;
+use crate::plan::Plan;
+
+/// What compiled code is called with.
+#[repr(C)]
+pub struct Call {
+    /// The arena.
+    pub arena: *mut u64,
+    /// Inputs to take after the first edge, as many words as the plan's inputs.
+    pub inputs: *const u64,
+    /// Counters of table ports: pairs of cycles and arrays.
+    pub ports: *mut u64,
+    /// Counters of registers: pairs of cycles and toggles.
+    pub registers: *mut u64,
+    /// Cycles to run, at least 1.
+    pub cycles: u64,
+    /// Whether the clock edge of the cycle before is still to be applied.
+    pub edge: u64,
+}
+
+/// The signature of compiled code.
+pub type Entry = unsafe extern "C" fn(*const Call);
+
+/// A compiled circuit. Owns the memory its code lies in.
+pub struct Code {
+    module: Option<JITModule>,
+    entry: Entry,
+    /// Code refers to the plan by its address.
+    _plan: Arc<Plan>,
+}
+
+// SAFETY: once made, the module is neither changed nor read, only freed when the last owner goes; code is
+// immutable and works on what its caller passes.
+unsafe impl Send for Code {}
+// SAFETY: as above.
+unsafe impl Sync for Code {}
+
+impl Code {
+    /// Where code is called.
+    pub fn entry(&self) -> Entry {
+        self.entry
+    }
+}
+
+impl std::fmt::Debug for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Code").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: `entry` is reachable through this struct only, so nothing can call it any more.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+/// A place to build a function for this machine.
+pub struct Target {
+    module: JITModule,
+    context: Context,
+}
+
+impl Target {
+    pub fn new(circuit: &str) -> Result<Target, EngineError> {
+        let problem = |error: String| EngineError::Compile { circuit: circuit.to_owned(), problem: error };
+        let mut flags = settings::builder();
+        let values = [
+            ("opt_level", "speed"),
+            ("is_pic", "false"),
+            ("use_colocated_libcalls", "false"),
+            ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+            ("enable_probestack", "false"),
+        ];
+        for (name, value) in values {
+            flags.set(name, value).map_err(|error| problem(error.to_string()))?;
+        }
+        let isa = cranelift_native::builder().map_err(|error| problem(error.to_owned()))?;
+        let isa: isa::OwnedTargetIsa =
+            isa.finish(settings::Flags::new(flags)).map_err(|error| problem(error.to_string()))?;
+        let module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
+        let context = module.make_context();
+        Ok(Target { module, context })
+    }
+
+    /// The function to fill.
+    pub fn function(&mut self) -> &mut Function {
+        &mut self.context.func
+    }
+
+    pub fn signature(&self) -> Signature {
+        self.module.make_signature()
+    }
+
+    pub fn frontend_config(&self) -> isa::TargetFrontendConfig {
+        self.module.target_config()
+    }
+
+    /// Compiles the function, which takes a pointer to a [`Call`].
+    pub fn finish(mut self, plan: &Arc<Plan>) -> Result<Code, EngineError> {
+        let problem = |error: String| EngineError::Compile { circuit: plan.circuit.clone(), problem: error };
+        let signature = self.context.func.signature.clone();
+        let id = self
+            .module
+            .declare_function("run", Linkage::Export, &signature)
+            .map_err(|error| problem(error.to_string()))?;
+        self.module.define_function(id, &mut self.context).map_err(|error| problem(format!("{error:?}")))?;
+        self.module.finalize_definitions().map_err(|error| problem(error.to_string()))?;
+        let address = self.module.get_finalized_function(id);
+        // SAFETY: `address` is the start of a function just compiled for this machine and its C calling
+        // convention with the signature of `Entry`; its memory lives as long as the `Code` that holds it.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
+        Ok(Code { module: Some(self.module), entry, _plan: plan.clone() })
+    }
+}

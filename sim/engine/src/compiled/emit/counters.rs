@@ -1,0 +1,79 @@
+//! Counting the uses of table ports and registers.
+
+use std::collections::BTreeMap;
+
+use cranelift_codegen::ir::{InstBuilder, Value};
+
+use super::super::kernels;
+use super::Emitter;
+use super::frame::Pointer;
+use crate::activity::LaneGroups;
+use crate::plan::{ONE, ZERO};
+
+/// Bytes of a counter: cycles, then arrays or toggles.
+const COUNTER: usize = 16;
+
+impl Emitter<'_, '_> {
+    /// Emits the counting of a settled cycle. Registers that are always enabled are counted outside.
+    pub fn count(&mut self) {
+        let plan = self.plan;
+        let mut ports: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (index, meter) in plan.port_meters.iter().enumerate().filter(|(_, meter)| meter.enable != ZERO) {
+            ports.entry(meter.enable).or_default().push(index);
+        }
+        for (enable, meters) in ports {
+            let word = self.word(enable);
+            self.frame.open(word, true);
+            meters.into_iter().for_each(|index| self.count_port(index));
+            self.frame.close();
+        }
+        for (index, edge) in plan.registers.iter().enumerate() {
+            if edge.enable != ONE && edge.enable != ZERO {
+                let word = self.word(edge.enable);
+                self.add(self.registers, index * COUNTER, word);
+            }
+        }
+    }
+
+    fn count_port(&mut self, index: usize) {
+        let meter = &self.plan.port_meters[index];
+        let one = self.frame.constant(1);
+        self.add(self.ports, index * COUNTER, one);
+        if meter.arrays > 0 {
+            let arrays = self.frame.constant(u64::from(meter.arrays));
+            self.add(self.ports, index * COUNTER + 8, arrays);
+        }
+        for groups in &meter.groups {
+            let touched = self.touched(groups);
+            self.add(self.ports, index * COUNTER + 8, touched);
+        }
+    }
+
+    /// Groups of lanes with one enabled.
+    fn touched(&mut self, groups: &LaneGroups) -> Value {
+        if groups.lanes > 64 || !groups.size.is_power_of_two() {
+            let at = self.pointer(groups.mask);
+            let mask = self.frame.flatten(at);
+            let (lanes, size) =
+                (self.frame.constant(u64::from(groups.lanes)), self.frame.constant(u64::from(groups.size)));
+            return self.frame.call_kernel_for(kernels::touched as *const u8, &[mask, lanes, size]);
+        }
+        let mut any = self.word(groups.mask);
+        let mut folded = 1;
+        while folded < groups.size {
+            let next = self.frame.builder.ins().ushr_imm_u(any, i64::from(folded));
+            any = self.frame.builder.ins().bor(any, next);
+            folded *= 2;
+        }
+        let firsts = (0..64).step_by(groups.size as usize).fold(0, |bits, bit| bits | 1u64 << bit);
+        let any = self.frame.builder.ins().band_imm_u(any, firsts as i64);
+        self.frame.builder.ins().popcnt(any)
+    }
+
+    fn add(&mut self, base: Value, offset: usize, amount: Value) {
+        let at = Pointer { base, offset: offset as i32 };
+        let count = self.frame.load(at);
+        let count = self.frame.builder.ins().iadd(count, amount);
+        self.frame.store(at, count);
+    }
+}

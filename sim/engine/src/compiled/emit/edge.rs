@@ -1,0 +1,166 @@
+//! The clock edge: tables, registers, captured reads, from what the cycle before left in the arena.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value};
+
+use super::super::kernels;
+use super::Emitter;
+use super::frame::Pointer;
+use crate::plan::{ONE, RegisterEdge, Store, UpdateEdge};
+
+impl Emitter<'_, '_> {
+    /// Emits the edge.
+    pub fn emit_edge(&mut self) {
+        for (index, update) in self.plan.updates.iter().enumerate() {
+            self.when(update.enable(), |emitter| emitter.emit_update(index, update));
+        }
+        for edge in self.plan.registers.iter().chain(&self.plan.captures) {
+            self.emit_register(edge);
+        }
+    }
+
+    /// Emits what happens where the word at `enable` is not 0.
+    fn when(&mut self, enable: u32, body: impl FnOnce(&mut Self)) {
+        if enable == ONE {
+            return body(self);
+        }
+        let at = self.frame.place(enable);
+        let word = self.frame.load(at);
+        self.frame.open(word, true);
+        body(self);
+        self.frame.close();
+    }
+
+    fn emit_register(&mut self, edge: &RegisterEdge) {
+        if edge.next == edge.q {
+            return;
+        }
+        let (q, next) = (self.frame.place(edge.q), self.frame.place(edge.next));
+        if edge.n > 1 {
+            return self.when(edge.enable, |emitter| emitter.frame.copy(q, next, edge.n));
+        }
+        let mut value = self.frame.load(next);
+        if edge.enable != ONE {
+            let at = self.frame.place(edge.enable);
+            let (enable, old) = (self.frame.load(at), self.frame.load(q));
+            value = self.frame.builder.ins().select(enable, value, old);
+        }
+        self.frame.store(q, value);
+    }
+
+    fn emit_update(&mut self, index: usize, update: &UpdateEdge) {
+        match *update {
+            UpdateEdge::Write { address, depth, stores, count, valid, .. } => {
+                let row = self.load_place(address);
+                let exists =
+                    self.frame.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, row, i64::from(depth));
+                self.frame.open(exists, true);
+                for index in stores..stores + count {
+                    let store = self.plan.stores[index as usize];
+                    self.emit_store(row, &store);
+                }
+                if let Some(valid) = valid {
+                    self.change_valid(row, valid, depth, |emitter, word, bit| {
+                        emitter.frame.builder.ins().bor(word, bit)
+                    });
+                }
+                self.frame.close();
+            }
+            UpdateEdge::ClearRow { address, depth, valid, .. } => {
+                let row = self.load_place(address);
+                let exists =
+                    self.frame.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, row, i64::from(depth));
+                self.frame.open(exists, true);
+                self.change_valid(row, valid, depth, |emitter, word, bit| {
+                    emitter.frame.builder.ins().band_not(word, bit)
+                });
+                self.frame.close();
+            }
+            UpdateEdge::ClearRows { rows, valid, n, .. } => {
+                let (valid, rows) = (self.frame.place(valid), self.frame.place(rows));
+                self.frame.map(valid, &[valid, rows], n, |builder, words| {
+                    builder.ins().band_not(words[0], words[1])
+                });
+            }
+            UpdateEdge::SetRows { rows, valid, n, .. } => {
+                let (valid, rows) = (self.frame.place(valid), self.frame.place(rows));
+                self.frame
+                    .map(valid, &[valid, rows], n, |builder, words| builder.ins().bor(words[0], words[1]));
+            }
+            UpdateEdge::Add { .. } => {
+                let plan = self.frame.address(self.plan);
+                let (index, arena) = (self.frame.constant(index as u64), self.frame.arena);
+                self.frame.call_kernel(kernels::update as *const u8, &[plan, index, arena]);
+            }
+        }
+    }
+
+    fn load_place(&mut self, place: u32) -> Value {
+        let at = self.frame.place(place);
+        self.frame.load(at)
+    }
+
+    /// Where a field of an existing row is.
+    fn field(&mut self, row: Value, base: u32, n: u32) -> Pointer {
+        let distance = self.frame.builder.ins().imul_imm_u(row, i64::from(8 * n));
+        let arena = self.frame.arena;
+        Pointer { base: self.frame.builder.ins().iadd(arena, distance), offset: 0 }.words(base)
+    }
+
+    fn emit_store(&mut self, row: Value, store: &Store) {
+        let field = self.field(row, store.base, store.n);
+        let value = self.frame.place(store.value);
+        match store.lanes {
+            None => self.frame.copy(field, value, store.n),
+            Some(lanes) if store.lane_count <= 64 => {
+                let mask = self.load_place(lanes);
+                let [field, value] = [field, value].map(|pointer| self.frame.flatten(pointer));
+                let count = self.frame.constant(u64::from(store.lane_count));
+                let width = self.frame.constant(u64::from(store.lane_width));
+                self.frame.call_kernel(kernels::blend as *const u8, &[field, value, mask, count, width]);
+            }
+            Some(lanes) => {
+                let lanes = self.frame.place(lanes);
+                let [field, value, lanes] = [field, value, lanes].map(|pointer| self.frame.flatten(pointer));
+                let count = self.frame.constant(u64::from(store.lane_count));
+                let width = self.frame.constant(u64::from(store.lane_width));
+                let arguments = [field, value, lanes, count, width];
+                self.frame.call_kernel(kernels::blend_many as *const u8, &arguments);
+            }
+        }
+    }
+
+    /// Changes the valid bit of a row.
+    fn change_valid(
+        &mut self,
+        row: Value,
+        valid: u32,
+        depth: u32,
+        change: impl FnOnce(&mut Self, Value, Value) -> Value,
+    ) {
+        let at = match depth {
+            0..=64 => self.frame.place(valid),
+            _ => {
+                let index = self.frame.builder.ins().ushr_imm_u(row, 6);
+                self.field(index, valid, 1)
+            }
+        };
+        let word = self.frame.load(at);
+        let one = self.frame.constant(1);
+        let bit = self.frame.builder.ins().ishl(one, row);
+        let word = change(self, word, bit);
+        self.frame.store(at, word);
+    }
+}
+
+impl UpdateEdge {
+    fn enable(&self) -> u32 {
+        match *self {
+            UpdateEdge::Write { enable, .. }
+            | UpdateEdge::Add { enable, .. }
+            | UpdateEdge::ClearRow { enable, .. }
+            | UpdateEdge::ClearRows { enable, .. }
+            | UpdateEdge::SetRows { enable, .. } => enable,
+        }
+    }
+}

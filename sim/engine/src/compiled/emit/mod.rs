@@ -1,0 +1,166 @@
+//! From scheduled instructions to one function.
+
+mod counters;
+mod edge;
+mod frame;
+mod scalar;
+mod slots;
+mod wide;
+
+use std::mem::offset_of;
+use std::sync::Arc;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{AbiParam, BlockArg, InstBuilder, Value, types};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+
+use super::code::{Call, Code, Target};
+use super::graph::Graph;
+use super::kernels;
+use super::segments::{ROOT, SegmentId, Segments};
+use crate::EngineError;
+use crate::plan::Plan;
+use crate::plan::inst::Inst;
+use frame::Frame;
+pub use slots::Slots;
+
+/// Compiles a plan.
+pub fn compile(plan: &Arc<Plan>, segments: &Segments, slots: &Slots) -> Result<Code, EngineError> {
+    let mut target = Target::new(&plan.circuit)?;
+    let pointer = target.frontend_config().pointer_type();
+    let mut signature = target.signature();
+    signature.params.push(AbiParam::new(pointer));
+    let frontend = target.frontend_config();
+    target.function().signature = signature;
+    let mut context = FunctionBuilderContext::new();
+    {
+        let builder = FunctionBuilder::new(target.function(), &mut context);
+        let graph = Graph::new(plan);
+        let mut emitter = Emitter::new(builder, &graph, segments, slots);
+        emitter.emit();
+        emitter.frame.builder.seal_all_blocks();
+        emitter.frame.builder.finalize(frontend);
+    }
+    target.finish(plan)
+}
+
+/// Emits the function of one plan.
+struct Emitter<'a, 'f> {
+    graph: &'a Graph<'a>,
+    plan: &'a Plan,
+    segments: &'a Segments,
+    slots: &'a Slots,
+    frame: Frame<'f>,
+    /// What a call passes besides the arena.
+    inputs: Value,
+    ports: Value,
+    registers: Value,
+}
+
+impl<'a, 'f> Emitter<'a, 'f> {
+    fn new(
+        mut builder: FunctionBuilder<'f>,
+        graph: &'a Graph<'a>,
+        segments: &'a Segments,
+        slots: &'a Slots,
+    ) -> Emitter<'a, 'f> {
+        let entry = builder.create_block();
+        builder.append_block_params_for_function_params(entry);
+        builder.switch_to_block(entry);
+        let call = builder.block_params(entry)[0];
+        let mut frame = Frame::new(builder, graph.plan, call, offset_of!(Call, arena) as i32);
+        let inputs = frame.load_call_pointer(offset_of!(Call, inputs));
+        let ports = frame.load_call_pointer(offset_of!(Call, ports));
+        let registers = frame.load_call_pointer(offset_of!(Call, registers));
+        Emitter { graph, plan: graph.plan, segments, slots, frame, inputs, ports, registers }
+    }
+
+    /// The loop over cycles: edge, inputs in the first, settling, counting.
+    fn emit(&mut self) {
+        let cycles = self.frame.load_call(offset_of!(Call, cycles));
+        let edge = self.frame.load_call(offset_of!(Call, edge));
+        let b = &mut self.frame.builder;
+        let [edge_block, input_block, settle_block, end] = [(); 4].map(|()| b.create_block());
+        let [left, to_settle] =
+            [edge_block, settle_block].map(|block| b.append_block_param(block, types::I64));
+        let all = BlockArg::Value(cycles);
+        b.ins().brif(edge, edge_block, &[all], input_block, &[]);
+
+        b.switch_to_block(edge_block);
+        self.emit_edge();
+        let b = &mut self.frame.builder;
+        let is_first = b.ins().icmp(IntCC::Equal, left, cycles);
+        b.ins().brif(is_first, input_block, &[], settle_block, &[BlockArg::Value(left)]);
+
+        b.switch_to_block(input_block);
+        self.take_inputs();
+        self.frame.builder.ins().jump(settle_block, &[all]);
+
+        self.frame.builder.switch_to_block(settle_block);
+        self.settle();
+        if self.plan.counts_when_compiled() {
+            self.count();
+        }
+        let b = &mut self.frame.builder;
+        let left = b.ins().iadd_imm_s(to_settle, -1);
+        b.ins().brif(left, edge_block, &[BlockArg::Value(left)], end, &[]);
+
+        b.switch_to_block(end);
+        b.ins().return_(&[]);
+    }
+
+    fn take_inputs(&mut self) {
+        let n = self.plan.inputs.end - self.plan.inputs.start;
+        let to = self.frame.place(self.plan.inputs.start);
+        let from = frame::Pointer { base: self.inputs, offset: 0 };
+        self.frame.copy(to, from, n);
+    }
+
+    /// Emits all instructions, opening and closing segments on the way.
+    fn settle(&mut self) {
+        let mut open: Vec<SegmentId> = Vec::new();
+        self.frame.begin_settling();
+        for &(id, segment) in &self.segments.order {
+            let path = self.segments.path(segment);
+            let common = open.iter().zip(&path).take_while(|(open, segment)| open == segment).count();
+            while open.len() > common {
+                open.pop();
+                self.frame.close();
+            }
+            for &segment in &path[common..] {
+                self.open(segment);
+                open.push(segment);
+            }
+            self.emit_inst(id);
+        }
+        for _ in open {
+            self.frame.close();
+        }
+    }
+
+    fn open(&mut self, segment: SegmentId) {
+        debug_assert_ne!(segment, ROOT);
+        let Some(condition) = self.segments.list[segment].condition else { return };
+        let word = self.word(condition.place);
+        self.frame.open(word, condition.holds);
+    }
+
+    fn emit_inst(&mut self, id: usize) {
+        let inst = self.plan.program[id];
+        if self.emit_scalar(id, inst) || self.emit_wide(id, inst) {
+            return;
+        }
+        self.interpret(id, inst);
+    }
+
+    /// Has the instruction executed natively, on operands in the arena.
+    fn interpret(&mut self, id: usize, inst: Inst) {
+        let mut operands = Vec::new();
+        inst.visit_operands(self.plan, &mut |(place, _)| operands.push(place));
+        operands.into_iter().for_each(|place| self.materialise(place));
+        let plan = self.frame.address(self.plan);
+        let id = self.frame.constant(id as u64);
+        let arena = self.frame.arena;
+        self.frame.call_kernel(kernels::interpret as *const u8, &[plan, id, arena]);
+    }
+}

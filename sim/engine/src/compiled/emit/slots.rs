@@ -1,0 +1,55 @@
+//! Where pointers are kept that leave the segment they are made in.
+//!
+//! A slot holds a distance from the start of the arena in bytes, so that a copied arena is as good as the
+//! first. It starts as the place the value would have, which is always there to be read.
+
+use std::collections::BTreeMap;
+
+use super::super::graph::{Graph, InstId};
+use super::super::segments::Segments;
+use crate::plan::inst::Inst;
+
+/// Slots by instruction.
+pub struct Slots {
+    first: u32,
+    /// Slot, and the place of the instruction's result.
+    slots: BTreeMap<InstId, (u32, u32)>,
+}
+
+impl Slots {
+    pub fn new(graph: &Graph, segments: &Segments) -> Slots {
+        let plan = graph.plan;
+        let mut slots = Slots { first: plan.arena_words, slots: BTreeMap::new() };
+        for (id, inst) in plan.program.iter().enumerate() {
+            if is_pointer(inst) && segments.exported[id] && !segments.kept[id] {
+                let slot = slots.first + slots.count();
+                slots.slots.insert(id, (slot, inst.result(plan)));
+            }
+        }
+        slots
+    }
+
+    pub fn count(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    pub fn get(&self, id: InstId) -> Option<u32> {
+        self.slots.get(&id).map(|(slot, _)| *slot)
+    }
+
+    /// Sets every slot to where its value would be.
+    pub fn initialise(&self, arena: &mut [u64]) {
+        for &(slot, place) in self.slots.values() {
+            arena[slot as usize] = u64::from(place) * 8;
+        }
+    }
+}
+
+/// Whether the result is a pointer to words that are already somewhere.
+pub fn is_pointer(inst: &Inst) -> bool {
+    match inst {
+        Inst::WideRead { .. } | Inst::WideMux { .. } => true,
+        Inst::LaneSelect { lane, index_n: 1, .. } => *lane > 64 && lane.is_multiple_of(64),
+        _ => false,
+    }
+}

@@ -1,0 +1,99 @@
+//! The order of instructions: operands and conditions before their users, those with the same guard together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::graph::{Graph, InstId};
+use super::guards::{Guard, Literal};
+
+/// An instruction at its place in the order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scheduled {
+    pub id: InstId,
+    pub guard: Guard,
+}
+
+/// Orders all instructions that have a guard.
+pub fn schedule(graph: &Graph, guards: &[Option<Guard>]) -> Vec<Scheduled> {
+    let mut scheduler = Scheduler::new(graph, guards);
+    let mut here: Guard = Vec::new();
+    let mut order = Vec::new();
+    while let Some(guard) = scheduler.next_group(&here) {
+        here = guard;
+        while let Some(id) = scheduler.take(&here) {
+            order.push(Scheduled { id, guard: here.clone() });
+            scheduler.complete(id);
+        }
+    }
+    order
+}
+
+struct Scheduler<'a> {
+    guards: &'a [Option<Guard>],
+    /// Instructions whose operands and conditions are all ordered, by guard.
+    ready: BTreeMap<Guard, BTreeSet<InstId>>,
+    /// How many instructions each one still waits for, and who waits for it.
+    waits: Vec<u32>,
+    waiters: Vec<Vec<InstId>>,
+}
+
+impl<'a> Scheduler<'a> {
+    fn new(graph: &Graph, guards: &'a [Option<Guard>]) -> Scheduler<'a> {
+        let count = guards.len();
+        let mut scheduler = Scheduler {
+            guards,
+            ready: BTreeMap::new(),
+            waits: vec![0; count],
+            waiters: vec![Vec::new(); count],
+        };
+        for (id, guard) in guards.iter().enumerate() {
+            let Some(guard) = guard else { continue };
+            let mut before = BTreeSet::new();
+            graph.plan.program[id].visit_operands(graph.plan, &mut |(place, _)| {
+                before.extend(graph.producer(place));
+            });
+            before.extend(guard.iter().filter_map(|literal| graph.producer(literal.place)));
+            scheduler.waits[id] = before.len() as u32;
+            before.iter().for_each(|&earlier| scheduler.waiters[earlier].push(id));
+            if before.is_empty() {
+                scheduler.make_ready(id);
+            }
+        }
+        scheduler
+    }
+
+    fn make_ready(&mut self, id: InstId) {
+        let guard = self.guards[id].clone().unwrap_or_default();
+        self.ready.entry(guard).or_default().insert(id);
+    }
+
+    /// The next instruction with this guard.
+    fn take(&mut self, guard: &Guard) -> Option<InstId> {
+        let ids = self.ready.get_mut(guard)?;
+        let id = ids.pop_first();
+        if ids.is_empty() {
+            self.ready.remove(guard);
+        }
+        id
+    }
+
+    fn complete(&mut self, id: InstId) {
+        for waiter in std::mem::take(&mut self.waiters[id]) {
+            self.waits[waiter] -= 1;
+            if self.waits[waiter] == 0 {
+                self.make_ready(waiter);
+            }
+        }
+    }
+
+    /// Where to go on after `here` has nothing ready: deeper if possible, else out as far as needed.
+    fn next_group(&self, here: &[Literal]) -> Option<Guard> {
+        (0..=here.len()).rev().find_map(|length| {
+            let prefix = &here[..length];
+            let inside =
+                self.ready.range(prefix.to_vec()..).take_while(|(guard, _)| guard.starts_with(prefix));
+            inside
+                .min_by_key(|(guard, ids)| (guard.len(), ids.first().copied()))
+                .map(|(guard, _)| guard.clone())
+        })
+    }
+}
