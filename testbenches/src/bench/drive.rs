@@ -59,13 +59,16 @@ pub enum Drive {
     Index,
     /// A field of so many bits, zeros above.
     Low(u32),
-    /// A field of so many bits, and above it the value of another input, which has another drive than this; as wide
-    /// as the input, cut or with zeros above.
+    /// A field of so many bits (of 0 bits: none), and above it the value of another input, which has another drive
+    /// than this; as wide as the input, cut or with zeros above. The other is called so, or so behind the first word of
+    /// the input's own name: `write_line_i` is `bank3_write_line_i` for the inputs of `bank3`.
     Below(u32, &'static str),
     /// Lanes of a warp: all ones where a field of 2 bits is not 0 (it is drawn first), else data.
     Lanes,
     /// Data.
     Data,
+    /// Data with all but the lowest two bits of each 32 cleared: lanes of four values.
+    FewValues,
 }
 
 impl Drive {

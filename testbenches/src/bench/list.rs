@@ -3,26 +3,32 @@
 use serde_json::json;
 use warpfile_hdl::library::library;
 use warpfile_hdl::rtl::netlist::{Netlist, Port};
+use warpfile_hdl::rtl::{Circuit, elaborate, index_bits};
 
 use super::drive::{Activity, Drive};
-use super::top::Benchmark;
+use super::staging_shard::StagingShard;
+use super::top::{Benchmark, Part};
+use super::wide_table::WideTable;
 use Drive::{Below, Low, Often, Rarely};
 
 /// A circuit of the list.
 pub struct Entry {
     /// Name of the circuit.
     pub name: &'static str,
-    /// Sizes it is raced at: entries of its tables, times those it has by default.
-    pub sizes: &'static [usize],
+    /// Entries of its tables, times those it has by default.
+    pub size: usize,
     /// Drives of inputs whose name, digits left out, ends like this; the first that fits.
-    pub drives: &'static [(&'static str, Drive)],
-    elaborate: fn(name: &str, size: usize) -> Result<Netlist, String>,
+    pub drives: Vec<(&'static str, Drive)>,
+    elaborate: Box<dyn Fn() -> Result<Netlist, String>>,
 }
 
-/// Every circuit that is raced. One of the library needs a line; what its ports mean is said where the usual
+/// Sizes of the circuits that are there to show how cost grows.
+const SIZES: [usize; 4] = [1, 2, 4, 8];
+
+/// Every circuit that is raced, at every size. One of the library needs a line; what its ports mean is said where the usual
 /// drives would leave it idle or stuck.
 pub fn list() -> Vec<Entry> {
-    vec![
+    let library = vec![
         from_library("round_robin_arbiter", &[("request_i", Drive::Active), ("take_i", Often)]),
         from_library("fifo", &[]),
         from_library("register_bank", &[]),
@@ -73,33 +79,68 @@ pub fn list() -> Vec<Entry> {
                 ("ready_i", Drive::Active),
             ],
         ),
-    ]
+    ];
+    let own = SIZES.map(staging_shard).into_iter().chain(SIZES.map(wide_table));
+    library.into_iter().chain(own).collect()
 }
 
-/// Every point of the race: each circuit at each of its sizes and activity levels.
+/// Every point of the race: each entry of the list at each activity level.
 pub fn benchmarks() -> Vec<Benchmark> {
-    let points = |entry: Entry| {
-        let point = move |size: usize, activity| Benchmark { circuit: entry.name.into(), size, activity };
-        let sizes = entry.sizes.iter();
-        sizes.flat_map(move |&size| Activity::ALL.map(|activity| point(size, activity)))
+    let point = |entry: &Entry, activity| {
+        let (circuit, size, part) = (entry.name.into(), entry.size, Part::Whole);
+        Benchmark { circuit, size, activity, part }
     };
-    list().into_iter().flat_map(points).collect()
+    list().iter().flat_map(|entry| Activity::ALL.map(|activity| point(entry, activity))).collect()
 }
 
-/// A circuit of the library, at its default size.
-fn from_library(name: &'static str, drives: &'static [(&'static str, Drive)]) -> Entry {
-    let elaborate = |name: &str, _size: usize| {
+/// A circuit of the library with its defaults.
+fn from_library(name: &'static str, drives: &[(&'static str, Drive)]) -> Entry {
+    let elaborate = move || {
         let entry = library().into_iter().find(|entry| entry.name == name);
         let entry = entry.ok_or_else(|| format!("the library has no `{name}`"))?;
         entry.elaborate_with(&json!({})).map_err(|error| error.to_string())
     };
-    Entry { name, sizes: &[1], drives, elaborate }
+    Entry { name, size: 1, drives: drives.to_vec(), elaborate: Box::new(elaborate) }
+}
+
+/// Eight banks of 64 lines and more. A line holds register `line` of one of two warps, so that half the lookups hit
+/// and a register is in one line at most.
+fn staging_shard(size: usize) -> Entry {
+    let circuit = StagingShard { banks: 8, lines: 64 * size };
+    let line_bits = index_bits(circuit.lines) as u32;
+    Entry {
+        name: StagingShard::NAME,
+        size,
+        drives: vec![
+            ("warp_i", Low(1)),
+            ("lookup_register_i", Low(line_bits)),
+            ("write_register_i", Below(0, "write_line_i")),
+        ],
+        elaborate: Box::new(move || elaborate(&circuit).map_err(|errors| errors.to_string())),
+    }
+}
+
+/// 1024 rows and 32 keys, and more. A place holds one of two keys, so that half the lookups hit and a key has one
+/// place at most. Lanes have four values, so that some are equal.
+fn wide_table(size: usize) -> Entry {
+    let circuit = WideTable { rows: 1024 * size, keys: 32 * size };
+    let key_bits = index_bits(circuit.keys) as u32 + 1;
+    Entry {
+        name: WideTable::NAME,
+        size,
+        drives: vec![
+            ("lookup_key_i", Low(key_bits)),
+            ("learn_key_i", Below(1, "learn_place_i")),
+            ("value_i", Drive::FewValues),
+        ],
+        elaborate: Box::new(move || elaborate(&circuit).map_err(|errors| errors.to_string())),
+    }
 }
 
 impl Entry {
     /// The netlist of the circuit alone; the error says why there is none.
-    pub fn elaborate(&self, size: usize) -> Result<Netlist, String> {
-        (self.elaborate)(self.name, size)
+    pub fn elaborate(&self) -> Result<Netlist, String> {
+        (self.elaborate)()
     }
 
     /// How an input is driven.

@@ -51,9 +51,13 @@
 mod drive;
 mod list;
 mod signature;
+mod staging_shard;
 mod stimulus;
 mod top;
+mod wide_table;
 
 pub use drive::{Activity, Drive};
 pub use list::{Entry, benchmarks, list};
-pub use top::{Benchmark, BenchmarkIo};
+pub use staging_shard::StagingShard;
+pub use top::{Benchmark, BenchmarkIo, Part};
+pub use wide_table::WideTable;

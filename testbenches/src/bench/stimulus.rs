@@ -11,6 +11,8 @@ use super::drive::{Activity, Drive, OFTEN, RARELY};
 const WORD: u32 = 64;
 /// Seed of the first noise word; the others are multiples of it.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Bits of a word that [`Drive::FewValues`] keeps.
+const FEW_VALUES: u64 = 0x0000_0003_0000_0003;
 
 /// What every input of a circuit is made of.
 pub(super) struct Stimulus {
@@ -36,11 +38,13 @@ pub(super) enum Value {
     Unless(Event, Data),
     /// A field, zeros above.
     Field(Field),
-    /// A field, and above it another input.
-    Below(Field, usize),
+    /// A field, if any, and above it another input.
+    Below(Option<Field>, usize),
     /// All ones where the field is not 0, else data.
     Lanes(Field, Data),
     Data(Data),
+    /// Data under [`FEW_VALUES`].
+    FewValues(Data),
 }
 
 /// Bits of a noise word that nothing else uses.
@@ -68,9 +72,10 @@ impl Stimulus {
         let inputs: Vec<&Port> =
             circuit.ports.iter().filter(|port| port.direction == Direction::Input).collect();
         // Another input to stand below; one that itself stands below another is none.
-        let position = |name: &str| {
-            let whole = |port: &&Port| port.name == name && !matches!(drive(port), Drive::Below(..));
-            inputs.iter().position(whole)
+        let position = |input: &str, other: &str| {
+            let of_group = input.split_once('_').map(|(group, _)| format!("{group}_{other}"));
+            let named = |port: &Port| port.name == other || Some(&port.name) == of_group.as_ref();
+            inputs.iter().position(|port| named(port) && !matches!(drive(port), Drive::Below(..)))
         };
         let mut draws = Draws { activity, position: &position, used: 0, data: 0 };
         let mut inputs: Vec<Input> = inputs.iter().map(|port| draws.input(port, drive(port))).collect();
@@ -100,8 +105,8 @@ fn noise_word<'m>(m: &Module<'m>, k: usize) -> Signal<'m> {
 /// What has been drawn so far.
 struct Draws<'a> {
     activity: Activity,
-    /// Where an input stands, if another can stand below it.
-    position: &'a dyn Fn(&str) -> Option<usize>,
+    /// Where the other input stands that an input can stand below.
+    position: &'a dyn Fn(&str, &str) -> Option<usize>,
     /// Bits of noise used by fields, or skipped.
     used: u32,
     /// Draws of data.
@@ -113,9 +118,13 @@ impl Draws<'_> {
         let rate = match drive {
             Drive::Often => OFTEN,
             Drive::Rarely => RARELY,
-            Drive::Active | Drive::Index | Drive::Low(_) | Drive::Below(..) | Drive::Lanes | Drive::Data => {
-                self.activity.rate()
-            }
+            Drive::Active
+            | Drive::Index
+            | Drive::Low(_)
+            | Drive::Below(..)
+            | Drive::Lanes
+            | Drive::Data
+            | Drive::FewValues => self.activity.rate(),
         };
         let value = match drive {
             Drive::Active | Drive::Often | Drive::Rarely if port.width == 1 => Value::Event(self.event(rate)),
@@ -123,12 +132,13 @@ impl Draws<'_> {
             Drive::Active | Drive::Rarely => Value::Where(self.event(rate), self.data()),
             Drive::Index => Value::Field(self.field(port.width.min(WORD))),
             Drive::Low(bits) => Value::Field(self.field(bits.min(port.width))),
-            Drive::Below(bits, other) => match (self.position)(other) {
-                Some(above) => Value::Below(self.field(bits.min(port.width)), above),
-                None => Value::Field(self.field(bits.min(port.width))),
+            Drive::Below(bits, other) => match (self.position)(&port.name, other) {
+                Some(above) => Value::Below((bits > 0).then(|| self.field(bits.min(port.width))), above),
+                None => Value::Field(self.field(bits.clamp(1, port.width))),
             },
             Drive::Lanes => Value::Lanes(self.field(2), self.data()),
             Drive::Data => Value::Data(self.data()),
+            Drive::FewValues => Value::FewValues(self.data()),
         };
         Input { name: port.name.clone(), width: port.width, value }
     }
@@ -157,9 +167,11 @@ impl Value {
     /// Data counts words beyond the last from the first again.
     fn wrap(&mut self, words: usize) {
         match self {
-            Value::Where(_, data) | Value::Unless(_, data) | Value::Lanes(_, data) | Value::Data(data) => {
-                data.word %= words;
-            }
+            Value::Where(_, data)
+            | Value::Unless(_, data)
+            | Value::Lanes(_, data)
+            | Value::Data(data)
+            | Value::FewValues(data) => data.word %= words,
             Value::Event(_) | Value::Field(_) | Value::Below(..) => {}
         }
     }
@@ -175,11 +187,13 @@ impl Input {
             Value::Unless(event, data) => data.signal(noise, width) | everywhere(event.signal(noise)),
             Value::Field(field) => field.signal(noise).zext(width),
             Value::Below(field, above) => {
-                let whole = field.signal(noise).concat(inputs[*above].signal(noise, inputs));
+                let above = inputs[*above].signal(noise, inputs);
+                let whole = field.map_or(above, |field| field.signal(noise).concat(above));
                 if whole.width() < width { whole.zext(width) } else { whole.low(width) }
             }
             Value::Lanes(field, data) => data.signal(noise, width) | everywhere(field.signal(noise).any()),
             Value::Data(data) => data.signal(noise, width),
+            Value::FewValues(data) => repeated(noise[data.word] & FEW_VALUES, width),
         }
     }
 }
@@ -198,11 +212,15 @@ impl Event {
 
 impl Data {
     fn signal<'m>(&self, noise: &[Signal<'m>], width: usize) -> Signal<'m> {
-        let word = noise[self.word];
-        match width <= 64 {
-            true => word.high(width),
-            false => word.replicate(width.div_ceil(64)).low(width),
-        }
+        repeated(noise[self.word], width)
+    }
+}
+
+/// The high bits of a word, or the word repeated.
+fn repeated(word: Signal<'_>, width: usize) -> Signal<'_> {
+    match width <= 64 {
+        true => word.high(width),
+        false => word.replicate(width.div_ceil(64)).low(width),
     }
 }
 
@@ -221,9 +239,13 @@ impl fmt::Display for Stimulus {
                 Value::Where(event, data) => writeln!(f, "{event} ? {} : 0", high(data)),
                 Value::Unless(event, data) => writeln!(f, "{event} ? all ones : {}", high(data)),
                 Value::Field(field) => writeln!(f, "{field}"),
-                Value::Below(field, above) => writeln!(f, "{field}, above it {}", self.inputs[*above].name),
+                Value::Below(Some(field), above) => {
+                    writeln!(f, "{field}, above it {}", self.inputs[*above].name)
+                }
+                Value::Below(None, above) => writeln!(f, "{}", self.inputs[*above].name),
                 Value::Lanes(field, data) => writeln!(f, "{field} != 0 ? all ones : {}", high(data)),
                 Value::Data(data) => writeln!(f, "{}", high(data)),
+                Value::FewValues(data) => writeln!(f, "{} under {FEW_VALUES:#x}", high(data)),
             }?;
         }
         Ok(())

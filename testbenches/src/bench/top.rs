@@ -1,5 +1,7 @@
 //! The top of a benchmark.
 
+use std::fmt::Display;
+
 use serde::{Deserialize, Serialize};
 use warpfile_hdl::rtl::netlist::{Direction, Netlist, NodeId, Op};
 use warpfile_hdl::rtl::{
@@ -24,6 +26,19 @@ pub struct Benchmark {
     pub size: usize,
     /// How busy its ports are.
     pub activity: Activity,
+    /// What the top holds.
+    pub part: Part,
+}
+
+/// What the top of a benchmark holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Stimulus, circuit and signature.
+    Whole,
+    /// Stimulus and signature only: in the place of the circuit each input is held for a cycle and is an output. What
+    /// that costs is in the cost of the whole too.
+    Surroundings,
 }
 
 /// Ports of a [`Benchmark`].
@@ -57,21 +72,23 @@ impl Benchmark {
 
     /// The entry of the list, and the netlist of the circuit alone.
     fn circuit(&self) -> Result<(Entry, Netlist), ParameterError> {
-        let entries = list();
-        let known: Vec<&str> = entries.iter().map(|entry| entry.name).collect();
-        let known = known.join(", ");
-        let error = |parameter: &str, value: &str, allowed: String| ParameterError {
+        let error = |parameter: &str, value: &dyn Display, allowed: String| ParameterError {
             circuit: Self::NAME.into(),
             parameter: parameter.into(),
-            value: value.into(),
+            value: value.to_string(),
             allowed,
         };
-        let entry = entries.into_iter().find(|entry| entry.name == self.circuit);
-        let entry = entry.ok_or_else(|| error("circuit", &self.circuit, known))?;
-        if !entry.sizes.contains(&self.size) {
-            return Err(error("size", &self.size.to_string(), format!("{:?}", entry.sizes)));
+        let (entries, others): (Vec<Entry>, Vec<Entry>) =
+            list().into_iter().partition(|entry| entry.name == self.circuit);
+        if entries.is_empty() {
+            let mut known: Vec<&str> = others.iter().map(|entry| entry.name).collect();
+            known.dedup();
+            return Err(error("circuit", &self.circuit, known.join(", ")));
         }
-        match entry.elaborate(self.size) {
+        let sizes: Vec<String> = entries.iter().map(|entry| entry.size.to_string()).collect();
+        let entry = entries.into_iter().find(|entry| entry.size == self.size);
+        let entry = entry.ok_or_else(|| error("size", &self.size, sizes.join(", ")))?;
+        match entry.elaborate() {
             Ok(netlist) => Ok((entry, netlist)),
             Err(errors) => Err(error("circuit", &self.circuit, format!("one that elaborates: {errors}"))),
         }
@@ -94,13 +111,26 @@ impl Circuit for Benchmark {
     fn build<'m>(&self, m: &Module<'m>, io: &BenchmarkIo<'m>) {
         // `validate` has reported the other case.
         let Ok((entry, netlist)) = self.circuit() else { return };
-        let ports = m.instance_of(entry.name, &netlist);
         let inputs = self.stimulus(&entry, &netlist).build(m);
-        let of_input = ports.iter().filter(|port| port.direction == Direction::Input);
-        for (port, value) in of_input.zip(inputs) {
-            port.signal.set(value);
-        }
-        io.signature_o.set(signature(m, &outputs(&netlist, &ports)));
+        let outputs = match self.part {
+            Part::Whole => {
+                let ports = m.instance_of(entry.name, &netlist);
+                let of_input = ports.iter().filter(|port| port.direction == Direction::Input);
+                for (port, &value) in of_input.zip(&inputs) {
+                    port.signal.set(value);
+                }
+                outputs(&netlist, &ports)
+            }
+            Part::Surroundings => {
+                let hold = |(k, input): (usize, &Signal<'m>)| {
+                    let held = m.register(format!("held{k}"), input.width()).no_reset();
+                    held.set(*input);
+                    Output { value: held, valid_when: None }
+                };
+                inputs.iter().enumerate().map(hold).collect()
+            }
+        };
+        io.signature_o.set(signature(m, &outputs));
     }
 }
 

@@ -3,7 +3,7 @@
 use warpfile_engine::{Compiled, Engine, Interpreter, Options};
 use warpfile_hdl::library::library;
 use warpfile_hdl::rtl::netlist::{Direction, Netlist, Port};
-use warpfile_testbenches::bench::{Drive, Entry, benchmarks, list};
+use warpfile_testbenches::bench::{Activity, Drive, Entry, benchmarks, list};
 
 const RACE: Options = Options {
     seed: 0,
@@ -19,14 +19,9 @@ fn inputs(netlist: &Netlist) -> Vec<Port> {
     ports.iter().filter(|port| port.direction == Direction::Input).cloned().collect()
 }
 
-/// The circuits of the list at their first size.
-fn circuits() -> Vec<(Entry, Netlist)> {
-    let netlist = |entry: &Entry| entry.elaborate(entry.sizes[0]).unwrap();
-    list()
-        .into_iter()
-        .map(|entry| (netlist(&entry), entry))
-        .map(|(netlist, entry)| (entry, netlist))
-        .collect()
+/// The circuits of the list with their netlists.
+fn circuits() -> Vec<(Netlist, Entry)> {
+    list().into_iter().map(|entry| (entry.elaborate().unwrap(), entry)).collect()
 }
 
 #[test]
@@ -43,13 +38,17 @@ fn every_circuit_of_the_library_is_raced() {
 
 #[test]
 fn every_drive_of_the_list_is_of_an_input() {
-    for (entry, netlist) in circuits() {
+    for (netlist, entry) in circuits() {
         let inputs = inputs(&netlist);
-        for (end, drive) in entry.drives {
+        for (end, drive) in &entry.drives {
             let used = inputs.iter().any(|input| entry.drive(input) == *drive);
             assert!(used, "{}: nothing ends in `{end}`", entry.name);
             if let Drive::Below(_, other) = drive {
-                assert!(inputs.iter().any(|input| input.name == *other), "{}: no `{other}`", entry.name);
+                assert!(
+                    inputs.iter().any(|input| input.name.ends_with(other)),
+                    "{}: no `{other}`",
+                    entry.name
+                );
             }
         }
     }
@@ -70,6 +69,67 @@ fn the_interpreter_and_the_compiled_engine_have_the_same_signature() {
             assert_eq!(compiled.get(output), signature, "{}", benchmark.name());
             assert!(!seen.contains(&signature), "{}: the signature stands still", benchmark.name());
             seen.push(signature);
+        }
+    }
+}
+
+/// Part of the cycles in which a table port or register of a circuit is used, at least, when it is busy.
+const USED_WHEN_BUSY: [(&str, &str, f64); 27] = [
+    ("round_robin_arbiter", "behind_last", 0.7),
+    ("fifo", "words.head", 0.8),
+    ("fifo", "words.tail", 0.8),
+    ("register_bank", "registers.operand", 0.8),
+    ("register_bank", "registers.result", 0.9),
+    ("main_register_file", "bank3.registers.operand", 0.8),
+    ("main_register_file", "bank3.registers.result", 0.3),
+    ("operand_collectors", "entries.issue", 0.8),
+    ("operand_collectors", "collected2.dispatch", 0.6),
+    ("banked_register_file", "collectors.entries.issue", 0.6),
+    ("banked_register_file", "mrf.bank3.registers.operand", 0.4),
+    ("banked_register_file", "mrf.bank3.registers.result", 0.2),
+    ("register_file_cache", "values.operand0", 0.2),
+    ("register_file_cache", "values.result", 0.6),
+    ("register_file_cache", "way5.clean", 0.01),
+    ("source_allocator", "collected2.collect", 0.7),
+    ("source_allocator", "kept2_value", 0.1),
+    ("cached_register_file", "cache.values.operand0", 0.4),
+    ("cached_register_file", "cache.values.result", 0.6),
+    ("cached_register_file", "mrf.bank3.registers.operand", 0.2),
+    ("cached_register_file", "mrf.bank3.registers.result", 0.2),
+    ("two_level_scheduler", "last_issued", 0.7),
+    ("two_level_scheduler", "last_entered", 0.1),
+    ("staging_shard", "bank7.lines.hit_line", 0.35),
+    ("staging_shard", "bank7.lines.write", 0.8),
+    ("wide_table", "rows.hit_row", 0.4),
+    ("wide_table", "rows.write", 0.8),
+];
+
+#[test]
+fn a_busy_circuit_uses_its_tables_and_a_tenth_of_the_activity_uses_them_less() {
+    for benchmark in benchmarks() {
+        let netlist = benchmark.netlist().unwrap();
+        let options = Options { count_activity: true, ..RACE };
+        let mut engine = Interpreter::new(&netlist, &options).unwrap();
+        engine.run(4000);
+        let activity = engine.activity();
+        let ports = activity.ports.iter().map(|port| (&port.path, port.cycles));
+        let registers = activity.registers.iter().map(|register| (&register.path, register.cycles));
+        let used: Vec<_> = ports.chain(registers).collect();
+        let floors = USED_WHEN_BUSY.iter().filter(|(circuit, ..)| *circuit == benchmark.circuit);
+        assert!(floors.clone().count() > 0, "{} has no line in USED_WHEN_BUSY", benchmark.circuit);
+        for (circuit, end, floor) in floors {
+            let path = format!("{circuit}.{end}");
+            let cycles = used.iter().find(|(known, _)| **known == path).unwrap().1;
+            let part = cycles as f64 / activity.cycles as f64;
+            let name = benchmark.name();
+            match benchmark.activity {
+                Activity::Busy => {
+                    assert!(part >= *floor, "{name}: {path} is used in {part:.3} of the cycles")
+                }
+                // The scheduler gives slots away at any level.
+                Activity::Tenth if *end == "last_entered" => assert!(part >= *floor, "{name}: {part:.3}"),
+                Activity::Tenth => assert!(part < 0.25 && part > 0.0, "{name}: {path}: {part:.3}"),
+            }
         }
     }
 }
