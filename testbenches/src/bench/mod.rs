@@ -50,6 +50,7 @@
 
 mod drive;
 mod list;
+mod native;
 mod signature;
 mod staging_shard;
 mod stimulus;
@@ -58,6 +59,7 @@ mod wide_table;
 
 pub use drive::{Activity, Drive};
 pub use list::{Entry, benchmarks, list};
+pub use native::{NativeLoop, native};
 pub use staging_shard::StagingShard;
 pub use top::{Benchmark, BenchmarkIo, Part};
 pub use wide_table::WideTable;

@@ -5,7 +5,7 @@ use warpfile_hdl::library::library;
 use warpfile_hdl::rtl::netlist::{Direction, Netlist, Port};
 use warpfile_testbenches::bench::{Activity, Drive, Entry, benchmarks, list};
 
-const RACE: Options = Options {
+pub const RACE: Options = Options {
     seed: 0,
     zeroed: true,
     observe: warpfile_engine::Observe::State,

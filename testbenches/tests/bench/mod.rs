@@ -1,3 +1,4 @@
 //! The circuits that are raced.
 
 mod list;
+mod native;

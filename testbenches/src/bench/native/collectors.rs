@@ -1,0 +1,190 @@
+//! Operand collectors without the values: 8 collectors, 3 operands each, 4 banks.
+
+/// Operands of an instruction.
+pub(super) const SOURCES: usize = 3;
+/// Banks; register `r` lies in bank `r mod 4`.
+pub(super) const BANKS: usize = 4;
+/// Collectors.
+pub(super) const COLLECTORS: usize = 8;
+/// Registers of the register file.
+pub(super) const REGISTERS: usize = 1024;
+
+/// Instructions that wait for operands.
+pub(super) struct Collectors {
+    /// One bit a collector.
+    occupied: u8,
+    /// Those taken in the cycle before, one bit a collector.
+    entered: u8,
+    /// The collector that the next instruction gets; from it on they are in the order of age.
+    tail: usize,
+    id: [u8; COLLECTORS],
+    unit: [u8; COLLECTORS],
+    /// For each operand position the collectors that still have to read: a byte a bank, a bit a collector.
+    waiting: [u32; SOURCES],
+    register: [[u16; COLLECTORS]; SOURCES],
+    lanes: [[u32; COLLECTORS]; SOURCES],
+    /// How many operands have still to be read of each register.
+    to_read: [u8; REGISTERS],
+}
+
+/// An instruction that arrives.
+pub(super) struct Arrival {
+    pub id: usize,
+    pub unit: usize,
+    /// Register and lanes of each operand that there is.
+    pub sources: [Option<(usize, u32)>; SOURCES],
+}
+
+/// A read of a bank by an operand position.
+#[derive(Clone, Copy)]
+pub(super) struct Grant {
+    pub collector: usize,
+    pub register: usize,
+    pub lanes: u32,
+}
+
+/// An instruction that leaves.
+pub(super) struct Leaving {
+    pub collector: usize,
+    pub id: u8,
+    pub unit: u8,
+    /// Lanes wanted of each operand.
+    pub lanes: [u32; SOURCES],
+}
+
+/// What happens in a cycle.
+pub(super) struct Step {
+    /// What each operand position reads.
+    pub grants: [Option<Grant>; SOURCES],
+    pub leaving: Option<Leaving>,
+}
+
+impl Collectors {
+    pub fn new() -> Collectors {
+        Collectors {
+            occupied: 0,
+            entered: 0,
+            tail: 0,
+            id: [0; COLLECTORS],
+            unit: [0; COLLECTORS],
+            waiting: [0; SOURCES],
+            register: [[0; COLLECTORS]; SOURCES],
+            lanes: [[0; COLLECTORS]; SOURCES],
+            to_read: [0; REGISTERS],
+        }
+    }
+
+    /// Whether an instruction can arrive.
+    #[inline(always)]
+    pub fn is_ready(&self) -> bool {
+        self.occupied >> self.tail & 1 == 0
+    }
+
+    /// The collector that the next instruction gets.
+    #[inline(always)]
+    pub fn next(&self) -> usize {
+        self.tail
+    }
+
+    /// Whether an operand of this register has still to be read.
+    #[inline(always)]
+    pub fn is_blocked(&self, register: usize) -> bool {
+        self.to_read[register] != 0
+    }
+
+    /// One cycle. Only to be called with an instruction if one [can arrive](Self::is_ready).
+    #[inline(always)]
+    pub fn cycle(&mut self, arrival: Option<Arrival>, unit_ready: usize) -> Step {
+        if self.occupied == 0 && arrival.is_none() {
+            self.entered = 0;
+            return Step { grants: [None; SOURCES], leaving: None };
+        }
+        // All ones in the byte of each bank that nothing is read from.
+        let mut free = u32::MAX;
+        let mut grants = [None; SOURCES];
+        for (k, grant) in grants.iter_mut().enumerate() {
+            *grant = self.read_oldest(k, &mut free);
+        }
+        let leaving = self.leave(unit_ready);
+        self.entered = 0;
+        if let Some(arrival) = arrival {
+            self.enter(&arrival, &mut grants, free);
+        }
+        Step { grants, leaving }
+    }
+
+    /// Operand position `k` reads for the oldest instruction whose bank is free.
+    #[inline(always)]
+    fn read_oldest(&mut self, k: usize, free: &mut u32) -> Option<Grant> {
+        let waiting = any_bank(self.waiting[k] & *free);
+        if waiting == 0 {
+            return None;
+        }
+        let collector = self.oldest(waiting);
+        let register = usize::from(self.register[k][collector]);
+        let bank = 8 * (register % BANKS);
+        self.waiting[k] &= !(1 << (bank + collector));
+        *free &= !(0xff << bank);
+        self.to_read[register] -= 1;
+        Some(Grant { collector, register, lanes: self.lanes[k][collector] })
+    }
+
+    /// The oldest instruction that has its operands and whose unit is ready leaves.
+    #[inline(always)]
+    fn leave(&mut self, unit_ready: usize) -> Option<Leaving> {
+        let [a, b, c] = self.waiting;
+        let mut complete = self.occupied & !self.entered & !any_bank(a | b | c);
+        while complete != 0 {
+            let collector = self.oldest(complete);
+            let unit = self.unit[collector];
+            if unit_ready >> unit & 1 == 1 {
+                self.occupied &= !(1 << collector);
+                let lanes = self.lanes.map(|lanes| lanes[collector]);
+                return Some(Leaving { collector, id: self.id[collector], unit, lanes });
+            }
+            complete &= !(1 << collector);
+        }
+        None
+    }
+
+    /// An instruction arrives; it reads with the positions and banks that are left over.
+    #[inline(always)]
+    fn enter(&mut self, arrival: &Arrival, grants: &mut [Option<Grant>; SOURCES], mut free: u32) {
+        let collector = self.tail;
+        self.occupied |= 1 << collector;
+        self.entered = 1 << collector;
+        self.tail = (collector + 1) % COLLECTORS;
+        self.id[collector] = arrival.id as u8;
+        self.unit[collector] = arrival.unit as u8;
+        for (k, grant) in grants.iter_mut().enumerate() {
+            let Some((register, lanes)) = arrival.sources[k] else {
+                self.lanes[k][collector] = 0;
+                continue;
+            };
+            self.lanes[k][collector] = lanes;
+            let bank = 8 * (register % BANKS);
+            if grant.is_none() && free >> bank & 1 == 1 {
+                free &= !(0xff << bank);
+                *grant = Some(Grant { collector, register, lanes });
+            } else {
+                self.register[k][collector] = register as u16;
+                self.waiting[k] |= 1 << (bank + collector);
+                self.to_read[register] += 1;
+            }
+        }
+    }
+
+    /// The oldest of some collectors, one bit each, at least one.
+    #[inline(always)]
+    fn oldest(&self, candidates: u8) -> usize {
+        let from_tail = candidates.rotate_right(self.tail as u32).trailing_zeros() as usize;
+        (self.tail + from_tail) % COLLECTORS
+    }
+}
+
+/// From a byte a bank to what is in any of them.
+#[inline(always)]
+fn any_bank(banks: u32) -> u8 {
+    let pairs = banks | banks >> 16;
+    (pairs | pairs >> 8) as u8
+}

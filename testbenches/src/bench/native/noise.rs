@@ -1,0 +1,69 @@
+//! Stimulus and signature: what all loops share.
+
+use crate::bench::drive::{Activity, OFTEN, RARELY};
+
+/// A circuit in a loop; `WORDS` words of noise drive its inputs.
+pub(super) trait Circuit<const WORDS: usize> {
+    /// One cycle: what the signature takes in of the outputs; then the clock edge.
+    fn cycle(&mut self, noise: &[u64; WORDS]) -> u64;
+}
+
+/// The signature of `circuit` after `cycles` cycles.
+#[inline(always)]
+pub(super) fn signature<const WORDS: usize>(mut circuit: impl Circuit<WORDS>, cycles: u64) -> u64 {
+    let mut noise: [u64; WORDS] =
+        std::array::from_fn(|k| 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(k as u64 + 1));
+    let mut signature: u64 = 0;
+    for _ in 0..cycles {
+        signature = signature.rotate_left(1) ^ circuit.cycle(&noise);
+        noise = noise.map(next);
+    }
+    signature
+}
+
+/// The next value of the xorshift generator.
+#[inline(always)]
+fn next(x: u64) -> u64 {
+    let a = x ^ (x << 13);
+    let b = a ^ (a >> 7);
+    b ^ (b << 17)
+}
+
+/// `bits` bits of `word` from bit `low` on.
+#[inline(always)]
+pub(super) fn field(word: u64, low: u32, bits: u32) -> usize {
+    (word >> low & ((1 << bits) - 1)) as usize
+}
+
+/// An event at some rate.
+#[derive(Clone, Copy)]
+pub(super) struct Event {
+    least: u8,
+}
+
+impl Event {
+    pub const OFTEN: Event = Event::at(OFTEN);
+    pub const RARELY: Event = Event::at(RARELY);
+
+    /// At ports that are as active as `activity` says.
+    pub fn active(activity: Activity) -> Event {
+        Event::at(activity.rate())
+    }
+
+    /// `rate` in 1/256 a cycle.
+    const fn at(rate: u64) -> Event {
+        Event { least: (256 - rate) as u8 }
+    }
+
+    /// Whether it happens by the field of `word` that begins at bit `low`.
+    #[inline(always)]
+    pub fn happens(self, word: u64, low: u32) -> bool {
+        (word >> low) as u8 >= self.least
+    }
+}
+
+/// Lanes by the field of `word` that begins at bit `low`, with `data` as their data.
+#[inline(always)]
+pub(super) fn lanes(word: u64, low: u32, data: u64) -> u32 {
+    if word >> low & 3 != 0 { u32::MAX } else { (data >> 32) as u32 }
+}

@@ -1,0 +1,33 @@
+//! Loop of the register bank: 256 rows, 2 writers.
+
+use super::noise::{Circuit, Event, field, lanes, signature};
+use super::row::Row;
+use crate::bench::Activity;
+
+struct Bank {
+    active: Event,
+    rows: Vec<Row>,
+    /// Sum of the row read last.
+    sum: u64,
+}
+
+pub(super) fn run(_size: usize, activity: Activity, cycles: u64) -> u64 {
+    signature(Bank { active: Event::active(activity), rows: vec![Row::ZERO; 256], sum: 0 }, cycles)
+}
+
+impl Circuit<1> for Bank {
+    #[inline(always)]
+    fn cycle(&mut self, &[noise]: &[u64; 1]) -> u64 {
+        let first = self.active.happens(noise, 18);
+        let outputs = self.sum ^ (1 | u64::from(!first) << 1);
+        if self.active.happens(noise, 0) {
+            self.sum = self.rows[field(noise, 8, 8)].sum();
+        }
+        if first {
+            self.rows[field(noise, 26, 8)].write(lanes(noise, 34, noise), &Row::repeated(noise));
+        } else if self.active.happens(noise, 36) {
+            self.rows[field(noise, 44, 8)].write(lanes(noise, 52, noise), &Row::repeated(noise));
+        }
+        outputs
+    }
+}
