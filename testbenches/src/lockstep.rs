@@ -8,7 +8,8 @@ use warpfile_engine::{Engine, EngineError, InPort, Interpreter, Options, OutPort
 use warpfile_hdl::rtl::netlist::{Direction, Module, Netlist};
 
 use crate::ToolError;
-use crate::icarus::{InitialState, Stimulus, simulate};
+use crate::icarus::simulate;
+use crate::testbench::{InitialState, Stimulus};
 
 /// Values of ports by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,18 +112,6 @@ impl Lockstep {
         }
         Ok(())
     }
-}
-
-/// Runs the engine and the exported Verilog from the same state with the same inputs; every output must be
-/// the same in every cycle.
-pub fn verilog_equals_engine(netlist: &Netlist, seed: u64, cycles: &[Stimulus]) -> Result<(), Difference> {
-    let mut circuit = Circuit::new(netlist, seed)?;
-    let state = InitialState::of(netlist, &circuit.engine)?;
-    let mut trace = Trace::default();
-    for stimulus in cycles {
-        trace.push(&mut circuit, stimulus.clone());
-    }
-    trace.compare_verilog(netlist, seed, &state)
 }
 
 /// Where a circuit is not what it should be.

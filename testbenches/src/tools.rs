@@ -1,5 +1,6 @@
 //! Running the Verilog tools.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -70,4 +71,10 @@ pub(crate) fn printed(output: &Output) -> String {
 /// An empty folder that goes away by itself.
 pub(crate) fn scratch() -> Result<tempfile::TempDir, ToolError> {
     tempfile::tempdir().map_err(|source| ToolError::Start { tool: "a temporary folder".into(), source })
+}
+
+/// Writes a file of a simulation.
+pub(crate) fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), ToolError> {
+    let path = folder.join(name);
+    fs::write(&path, text).map_err(|source| ToolError::File { path, source })
 }

@@ -1,55 +1,114 @@
-//! The interpreter and the printed Verilog agree on every operation.
+//! Both engines and the printed Verilog agree on every operation, and random netlists are clean for the tools.
 
-use num_bigint::BigUint;
-use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngSeed, TestRunner};
 use warpfile_gen::emit;
-use warpfile_hdl::rtl::netlist::{Direction, Netlist};
-use warpfile_testbenches::icarus::Stimulus;
+use warpfile_random::{Case, Constants, Names, Recipe, Size, Style, cases, config};
 use warpfile_testbenches::lint::lint;
-use warpfile_testbenches::lockstep::verilog_equals_engine;
+use warpfile_testbenches::lockstep::Difference;
+use warpfile_testbenches::testbench::Stimulus;
+use warpfile_testbenches::witness::{Witnessed, simulate_with_verilator, verilog_equals_engines};
 
-use crate::random_netlist::{Choice, Constants, random_netlist};
+/// All that is computed can be seen from outside.
+const SEEN: Style = Style { constants: Constants::Extreme, names: Names::Few, unused_to_outputs: true };
 
-/// Inputs that are often all zeros or all ones, from a chain of numbers.
-fn stimuli(netlist: &Netlist, mut seed: u64, cycles: usize) -> Vec<Stimulus> {
-    let widths: Vec<u32> = netlist.modules[netlist.top.index()]
-        .ports
-        .iter()
-        .filter(|p| p.direction == Direction::Input)
-        .map(|p| p.width)
-        .collect();
-    let mut next = move || {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        seed >> 24
-    };
-    let mut input = |width: u32| {
-        let all: BigUint = (BigUint::from(1u32) << width) - 1u32;
-        match next() % 6 {
-            0 => BigUint::ZERO,
-            1 => all,
-            2 => BigUint::from(1u32) << (next() % u64::from(width)),
-            _ => (0..3).fold(BigUint::ZERO, |value, _| (value << 40) | BigUint::from(next())) & all,
-        }
-    };
-    (0..cycles)
-        .map(|cycle| Stimulus { reset: cycle % 13 == 5, inputs: widths.iter().map(|&w| input(w)).collect() })
-        .collect()
+const NARROW: Size = Size { nodes: 60, widest: 200, deepest: 70, modules: 3 };
+
+const WIDE: Size = Size { nodes: 40, widest: 2100, deepest: 33, modules: 2 };
+
+/// Few rows: a build takes its time for each row that has an initial value.
+const SHALLOW: Size = Size { nodes: 40, widest: 140, deepest: 9, modules: 2 };
+
+fn stimuli(case: &Case) -> Vec<Stimulus> {
+    let stimulus =
+        |cycle: &warpfile_random::Cycle| Stimulus { reset: cycle.reset, inputs: cycle.inputs.clone() };
+    case.cycles.iter().map(stimulus).collect()
+}
+
+/// The modules as printed, to read beside the netlist of a failing test.
+fn verilog(case: &Case) -> String {
+    emit(&case.netlist).modules.iter().map(|file| file.text.as_str()).collect()
+}
+
+fn icarus_agrees(case: &Case) -> Result<(), TestCaseError> {
+    verilog_equals_engines(&case.netlist, case.seed, &stimuli(case))
+        .map_err(|difference| TestCaseError::fail(format!("{difference}\n{}", verilog(case))))
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::with_cases(24) })]
+    #![proptest_config(config(40))]
+
     #[test]
-    fn engine_and_verilog_agree_on_random_netlists(
-        shape in any::<Choice>(),
-        choices in vec(any::<Choice>(), 1..60),
-        seed in any::<u64>(),
-    ) {
-        let netlist = random_netlist(Constants::Extreme, shape, &choices);
-        let result = verilog_equals_engine(&netlist, seed, &stimuli(&netlist, seed, 40));
-        prop_assert!(result.is_ok(), "{}\n{}", result.unwrap_err(), emit(&netlist).modules[0].text);
+    fn engines_and_icarus_agree_on_random_netlists(case in cases(NARROW, SEEN, 40)) {
+        icarus_agrees(&case)?;
     }
+}
+
+proptest! {
+    #![proptest_config(config(12))]
+
+    #[test]
+    fn engines_and_icarus_agree_on_wide_values(case in cases(WIDE, SEEN, 20)) {
+        icarus_agrees(&case)?;
+    }
+}
+
+/// Runs every case; the index of the first that Verilator sees differently, with the difference.
+fn first_difference(cases: &[Case]) -> Result<(), (usize, Difference)> {
+    let stimuli: Vec<_> = cases.iter().map(stimuli).collect();
+    let circuits: Vec<_> = (cases.iter().zip(&stimuli))
+        .map(|(case, stimuli)| Witnessed::new(&case.netlist, case.seed, stimuli).unwrap())
+        .collect();
+    let simulated = simulate_with_verilator(&circuits).unwrap();
+    for (index, (circuit, simulated)) in circuits.iter().zip(&simulated).enumerate() {
+        circuit.compare(simulated).map_err(|difference| (index, difference))?;
+    }
+    Ok(())
+}
+
+/// Builds that shrinking a failing netlist may take.
+const SHRINKING_BUILDS: usize = 60;
+
+/// A smaller case that Verilator still sees differently, and how.
+fn shrunk(mut tree: impl ValueTree<Value = Case>, difference: Difference) -> (Case, Difference) {
+    let mut smallest = (tree.current(), difference);
+    let mut goes_on = tree.simplify();
+    for _ in 0..SHRINKING_BUILDS {
+        if !goes_on {
+            break;
+        }
+        let case = tree.current();
+        goes_on = match first_difference(std::slice::from_ref(&case)) {
+            Ok(()) => tree.complicate(),
+            Err((_, difference)) => {
+                smallest = (case, difference);
+                tree.simplify()
+            }
+        };
+    }
+    smallest
+}
+
+/// Batches of random netlists, each one build.
+fn verilator_agrees(batches: u32, netlists: usize, size: Size, cycles: usize) {
+    let config = config(batches);
+    let batches = config.cases;
+    let mut runner = TestRunner::new(config);
+    let strategy = cases(size, SEEN, cycles);
+    for _ in 0..batches {
+        let mut trees: Vec<_> = (0..netlists).map(|_| strategy.new_tree(&mut runner).unwrap()).collect();
+        let cases: Vec<Case> = trees.iter().map(|tree| tree.current()).collect();
+        if let Err((index, difference)) = first_difference(&cases) {
+            let (case, difference) = shrunk(trees.swap_remove(index), difference);
+            panic!("{difference}\n{case:?}\n{}", verilog(&case));
+        }
+    }
+}
+
+#[test]
+fn engines_and_verilator_agree_on_random_netlists() {
+    verilator_agrees(1, 12, SHALLOW, 40);
 }
 
 // Always the same netlists: what a tool warns of is its own affair, and must not come and go.
@@ -57,14 +116,12 @@ proptest! {
     #![proptest_config(ProptestConfig {
         max_shrink_iters: 60,
         rng_seed: RngSeed::Fixed(2011),
+        failure_persistence: None,
         ..ProptestConfig::with_cases(12)
     })]
     #[test]
-    fn random_netlists_are_clean_for_the_three_tools(
-        shape in any::<Choice>(),
-        choices in vec(any::<Choice>(), 1..60),
-    ) {
-        let files = emit(&random_netlist(Constants::Moderate, shape, &choices));
+    fn random_netlists_are_clean_for_the_three_tools(recipe in Recipe::any(NARROW)) {
+        let files = emit(&recipe.netlist(Style { constants: Constants::Moderate, ..SEEN }));
         let warnings = lint(&files).unwrap();
         prop_assert!(warnings.is_empty(), "{}\n{}", warnings.join("\n"), files.modules[0].text);
     }

@@ -1,11 +1,11 @@
 //! One test binary; its modules mirror `hdl/`.
 
 mod bench;
+mod compiled;
 mod cross_check;
 mod library;
 mod miniature;
 mod parts;
-mod random_netlist;
 mod regfile;
 mod rfc;
 mod sm;

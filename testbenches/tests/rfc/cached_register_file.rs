@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use warpfile_hdl::regfile::Geometry;
 use warpfile_hdl::rfc::{CachedRegisterFile, Replacement};
-use warpfile_testbenches::lockstep::verilog_equals_engine;
+use warpfile_testbenches::witness::verilog_equals_engines;
 
 use super::bench::Bench;
 use super::cached_register_file_ref::{Flush, Inputs, Seen};
@@ -141,7 +141,7 @@ proptest! {
     #[test]
     fn the_verilog_does_the_same(parameters in parameters(), seed in any::<u64>()) {
         let (bench, _) = run(&parameters, seed, 300);
-        let compared = verilog_equals_engine(&bench.netlist, seed, &bench.stimuli);
+        let compared = verilog_equals_engines(&bench.netlist, seed, &bench.stimuli);
         compared.map_err(|difference| TestCaseError::fail(difference.to_string()))?;
     }
 }
