@@ -11,11 +11,18 @@ use warpfile_testbenches::testbench::Stimulus;
 use warpfile_testbenches::witness::{Witnessed, simulate_with_verilator, verilog_equals_engines};
 
 /// All that is computed can be seen from outside.
-const SEEN: Style = Style { constants: Constants::Extreme, names: Names::Few, unused_to_outputs: true };
+const SEEN: Style = Style {
+    constants: Constants::Extreme,
+    names: Names::Few,
+    unused_to_outputs: true,
+    all_fields_written: false,
+};
 
 const NARROW: Size = Size { nodes: 60, widest: 200, deepest: 70, modules: 3 };
 
 const WIDE: Size = Size { nodes: 40, widest: 2100, deepest: 33, modules: 2 };
+
+const CLEAN: Size = Size { nodes: 60, widest: 200, deepest: 9, modules: 1 };
 
 /// Few rows: a build takes its time for each row that has an initial value.
 const SHALLOW: Size = Size { nodes: 40, widest: 140, deepest: 9, modules: 2 };
@@ -37,7 +44,7 @@ fn icarus_agrees(case: &Case) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(config(40))]
+    #![proptest_config(config(120))]
 
     #[test]
     fn engines_and_icarus_agree_on_random_netlists(case in cases(NARROW, SEEN, 40)) {
@@ -46,7 +53,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(12))]
+    #![proptest_config(config(30))]
 
     #[test]
     fn engines_and_icarus_agree_on_wide_values(case in cases(WIDE, SEEN, 20)) {
@@ -120,8 +127,11 @@ proptest! {
         ..ProptestConfig::with_cases(12)
     })]
     #[test]
-    fn random_netlists_are_clean_for_the_three_tools(recipe in Recipe::any(NARROW)) {
-        let files = emit(&recipe.netlist(Style { constants: Constants::Moderate, ..SEEN }));
+    fn random_netlists_are_clean_for_the_three_tools(mut recipe in Recipe::any(CLEAN)) {
+        // Circuits have few; a module whose state only they read is nothing that a tool leaves without a warning.
+        recipe.modules.iter_mut().for_each(|module| module.invariants.clear());
+        let style = Style { constants: Constants::Moderate, all_fields_written: true, ..SEEN };
+        let files = emit(&recipe.netlist(style));
         let warnings = lint(&files).unwrap();
         prop_assert!(warnings.is_empty(), "{}\n{}", warnings.join("\n"), files.modules[0].text);
     }

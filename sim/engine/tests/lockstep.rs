@@ -10,8 +10,12 @@ use warpfile_random::{Case, Constants, Cycle, Names, Random, Recipe, Size, Style
 use crate::naive::{Initial, Naive};
 
 /// Every node is named, so that it can be compared.
-pub(crate) const NAMED: Style =
-    Style { constants: Constants::Extreme, names: Names::All, unused_to_outputs: false };
+pub(crate) const NAMED: Style = Style {
+    constants: Constants::Extreme,
+    names: Names::All,
+    unused_to_outputs: false,
+    all_fields_written: false,
+};
 
 /// Many small values in several levels of sub-circuits.
 pub(crate) const NARROW: Size = Size { nodes: 100, widest: 200, deepest: 128, modules: 3 };

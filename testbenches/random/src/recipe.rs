@@ -48,6 +48,8 @@ pub struct Style {
     pub names: Names,
     /// Whether values that nothing uses become outputs. Otherwise they are dead.
     pub unused_to_outputs: bool,
+    /// Whether every field of every table is written by some port. Otherwise some keep what they start with.
+    pub all_fields_written: bool,
 }
 
 /// Choices that a netlist is made from.

@@ -58,6 +58,9 @@ impl<'a> Maker<'a> {
             self.instance([0; 6]);
         }
         recipe.updates.iter().for_each(|choice| self.update(*choice));
+        if self.style.all_fields_written {
+            self.write_what_nothing_writes();
+        }
         for (index, choice) in recipe.registers.iter().enumerate() {
             self.connect(index, *choice);
         }

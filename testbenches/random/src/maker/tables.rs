@@ -163,6 +163,27 @@ impl Maker<'_> {
         self.module.tables[table.index()].updates.push(update);
     }
 
+    /// Gives tables with fields that no update changes a port that writes those.
+    pub(super) fn write_what_nothing_writes(&mut self) {
+        for table in (0..self.module.tables.len() as u32).map(TableId) {
+            let description = self.table_of(table).clone();
+            let written = |field: &u32| description.updates.iter().any(|update| changes(update, *field));
+            let missing = (0..description.fields.len() as u32).filter(|field| !written(field));
+            let fields: Vec<FieldWrite> = missing
+                .map(|field| {
+                    let value = self.of_width(field as u16, description.fields[field as usize].width);
+                    FieldWrite { field, value, lanes: None }
+                })
+                .collect();
+            if !fields.is_empty() {
+                let (address, enable) = (self.of_width(0, description.address_bits), self.one_bit(0));
+                let name = format!("update{}", description.updates.len());
+                let write = Update::Write { name, address, enable, fields, set_valid: true };
+                self.module.tables[table.index()].updates.push(write);
+            }
+        }
+    }
+
     fn written_fields(&mut self, table: TableId, left_out: u16, value: u16, lanes: u16) -> Vec<FieldWrite> {
         let mut writes = Vec::new();
         for index in 0..self.table_of(table).fields.len() {
@@ -176,6 +197,15 @@ impl Maker<'_> {
             writes.push(FieldWrite { field: index as u32, value, lanes });
         }
         writes
+    }
+}
+
+/// Whether an update changes a field of some row.
+fn changes(update: &Update, field: u32) -> bool {
+    match update {
+        Update::Write { fields, .. } => fields.iter().any(|write| write.field == field),
+        Update::Add { field: added, .. } => *added == field,
+        Update::ClearRow { .. } | Update::ClearRows { .. } | Update::SetRows { .. } => false,
     }
 }
 
