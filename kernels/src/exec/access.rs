@@ -97,8 +97,13 @@ pub(super) fn addresses(registers: &Registers, operands: &Operands, lanes: LaneM
 }
 
 /// Lanes of a mask, in ascending order.
-pub(super) fn lanes_of(lanes: LaneMask) -> impl Iterator<Item = usize> {
-    (0..LANES).filter(move |lane| lanes >> lane & 1 == 1)
+#[inline]
+pub(super) fn lanes_of(mut lanes: LaneMask) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = (lanes != 0).then_some(lanes.trailing_zeros() as usize);
+        lanes &= lanes.wrapping_sub(1);
+        lane
+    })
 }
 
 #[inline(always)]

@@ -4,6 +4,7 @@
 //! one value if all lanes agree, base and stride if it is a line in the lane number, otherwise the values of
 //! the active lanes.
 
+use super::access::lanes_of;
 use super::registers::Lanes;
 use crate::program::{LANES, LaneMask};
 
@@ -73,7 +74,6 @@ impl Records {
         if active == 0 {
             return;
         }
-        let first = active.trailing_zeros() as usize;
         if let Some((base, stride)) = line(active, values) {
             self.bytes.push(if stride == 0 { UNIFORM } else { LINEAR });
             let parameters = if stride == 0 { &[base][..] } else { &[base, stride] };
@@ -83,10 +83,9 @@ impl Records {
             return;
         }
         self.bytes.push(EACH);
-        for (lane, value) in values.iter().enumerate().skip(first) {
-            if active >> lane & 1 == 1 {
-                self.bytes.extend_from_slice(&value.to_le_bytes()[..bytes]);
-            }
+        self.bytes.reserve(LANES * bytes);
+        for lane in lanes_of(active) {
+            self.bytes.extend_from_slice(&values[lane].to_le_bytes()[..bytes]);
         }
     }
 
@@ -126,13 +125,17 @@ impl Records {
         self.at += 1;
         let base = if kind == EACH { 0 } else { self.read_value(8) };
         let stride = if kind == LINEAR { self.read_value(8) } else { 0 };
-        for (lane, value) in values.iter_mut().enumerate() {
-            if active >> lane & 1 == 1 {
-                *value = if kind == EACH {
-                    self.read_value(bytes)
-                } else {
-                    base.wrapping_add(stride.wrapping_mul(lane as u64))
-                };
+        if kind == EACH {
+            for lane in lanes_of(active) {
+                values[lane] = self.read_value(bytes);
+            }
+        } else if active == LaneMask::MAX {
+            for (lane, value) in (0..).zip(values) {
+                *value = base.wrapping_add(stride.wrapping_mul(lane));
+            }
+        } else {
+            for lane in lanes_of(active) {
+                values[lane] = base.wrapping_add(stride.wrapping_mul(lane as u64));
             }
         }
     }
@@ -160,8 +163,12 @@ fn line(active: LaneMask, values: &Lanes) -> Option<(u64, u64)> {
     }
     let stride = (rise / run) as u64;
     let base = values[first].wrapping_sub(stride.wrapping_mul(first as u64));
-    let on_line = |lane: usize| values[lane] == base.wrapping_add(stride.wrapping_mul(lane as u64));
-    (0..LANES).all(|lane| active >> lane & 1 == 0 || on_line(lane)).then_some((base, stride))
+    // All lanes, without a branch: this is asked for every value that is recorded.
+    let off_line = (0..LANES).fold(0, |off, lane| {
+        let on_line = base.wrapping_add(stride.wrapping_mul(lane as u64));
+        off | u32::from(values[lane] != on_line) << lane
+    });
+    (off_line & active == 0).then_some((base, stride))
 }
 
 #[cfg(test)]

@@ -268,12 +268,16 @@ impl Replay {
                 self.defined[register.index()]
             }
             Value::After(register, word) => {
+                let Some(index) = self.result_index(execution, register) else {
+                    return self.value(execution, Value::Before(register, word), into);
+                };
+                if self.header.active == LaneMask::MAX {
+                    write_word(&self.results[index], word, into);
+                    return self.known;
+                }
                 if let Some(lanes) = self.registers.lanes(register) {
                     write_word(lanes, word, into);
                 }
-                let Some(index) = self.result_index(execution, register) else {
-                    return self.defined[register.index()];
-                };
                 for lane in lanes_of(self.header.active) {
                     into[lane] = (self.results[index][lane] >> (32 * u32::from(word))) as u32;
                 }

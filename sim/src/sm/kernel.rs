@@ -161,6 +161,22 @@ impl Decoded {
 }
 
 impl Action {
+    /// Whether it goes to the memory unit.
+    pub fn accesses_memory(self) -> bool {
+        match self {
+            Action::Memory { .. } => true,
+            Action::Alu
+            | Action::Sfu
+            | Action::Double
+            | Action::Texture
+            | Action::Shared { .. }
+            | Action::Constant
+            | Action::Barrier
+            | Action::Fence
+            | Action::Branch => false,
+        }
+    }
+
     fn unit(self) -> Unit {
         match self {
             Action::Alu | Action::Double => Unit::Alu,

@@ -1,11 +1,17 @@
 //! Warp slots: what each warp waits for, its instruction buffer and its row of the scoreboard.
+//!
+//! What the cycle loop asks of all warps at once is kept as sets, one bit a warp slot, and follows every change: no
+//! cycle looks at each warp.
 
 use super::kernel::{Decoded, Kernel};
+
+/// A set of warp slots, one bit each.
+pub(super) type WarpSet = u64;
 
 /// A warp slot.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Warp {
-    pub state: State,
+    state: State,
     /// Block slot.
     pub block: usize,
     /// Number in its block.
@@ -13,21 +19,19 @@ pub(super) struct Warp {
     /// Row of register 0 in the main register file.
     pub first_row: u32,
     /// The next instruction, fetched and visible to the hardware.
-    pub head: Option<Head>,
+    head: Option<Head>,
     /// Slot of the active set it holds.
-    pub slot: Option<usize>,
+    slot: Option<usize>,
     /// Slot that is being flushed for it.
-    pub flushing: Option<usize>,
+    flushing: Option<usize>,
     /// Counts suspensions: an instruction of an earlier activation does not write the cache.
     pub activation: u32,
-    /// Made active with the current head: a marked head does not suspend it again.
-    pub resumed: bool,
     /// Instructions issued and not yet done.
-    pub in_flight: u32,
+    in_flight: u32,
     /// Of these, those that are not long-latency operations past dispatch.
-    pub short_in_flight: u32,
+    short_in_flight: u32,
     /// Memory accesses issued and not yet done.
-    pub memory_in_flight: u32,
+    memory_in_flight: u32,
 }
 
 /// An instruction in a warp's buffer.
@@ -55,6 +59,224 @@ pub(super) enum State {
     AtBarrier { arrived: bool },
     /// Everything has been issued.
     Ended,
+}
+
+/// The warp slots of the SM.
+pub(super) struct Warps {
+    warps: Vec<Warp>,
+    sets: WarpSets,
+}
+
+/// Which warps are in which state, and what is known of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WarpSets {
+    /// By state; [`State::Empty`] is in none.
+    pub ready: WarpSet,
+    pub fetching: WarpSet,
+    pub branching: WarpSet,
+    /// Whether arrived or not.
+    pub at_barrier: WarpSet,
+    pub arrived: WarpSet,
+    pub ended: WarpSet,
+    /// Hold a slot of the active set.
+    pub holding: WarpSet,
+    /// A slot is being flushed for them.
+    pub flushing: WarpSet,
+    /// Made active with the current head: a marked head does not suspend them again.
+    pub resumed: WarpSet,
+    /// Have short operations, or long ones before dispatch, in flight.
+    pub short_in_flight: WarpSet,
+    /// The compiler marked the head: it suspends its warp.
+    pub marked: WarpSet,
+    /// The head waits for results of short operations only, as of the last [`Warps::set_hazard`].
+    pub short_hazard: WarpSet,
+    /// The head waits for a result of a long-latency operation, perhaps among others.
+    pub long_hazard: WarpSet,
+    /// Something has changed that the head may have waited for.
+    pub stale_hazard: WarpSet,
+}
+
+impl Warps {
+    pub fn new(count: usize) -> Warps {
+        Warps { warps: vec![Warp::default(); count], sets: WarpSets::default() }
+    }
+
+    pub fn count(&self) -> usize {
+        self.warps.len()
+    }
+
+    pub fn get(&self, warp: usize) -> &Warp {
+        &self.warps[warp]
+    }
+
+    pub fn sets(&self) -> &WarpSets {
+        &self.sets
+    }
+
+    /// A warp takes an empty slot; its first instruction is to be fetched.
+    pub fn start(&mut self, warp: usize, block: usize, number: usize, first_row: u32) {
+        self.warps[warp] = Warp { block, number, first_row, ..Warp::default() };
+        self.set_state(warp, State::Fetching);
+    }
+
+    pub fn set_state(&mut self, warp: usize, state: State) {
+        let bit = 1 << warp;
+        let sets = &mut self.sets;
+        sets.ready &= !bit;
+        sets.fetching &= !bit;
+        sets.branching &= !bit;
+        sets.at_barrier &= !bit;
+        sets.arrived &= !bit;
+        sets.ended &= !bit;
+        match state {
+            State::Empty => {}
+            State::Ready => sets.ready |= bit,
+            State::Fetching => sets.fetching |= bit,
+            State::Branching => sets.branching |= bit,
+            State::AtBarrier { arrived } => {
+                sets.at_barrier |= bit;
+                sets.arrived |= if arrived { bit } else { 0 };
+            }
+            State::Ended => sets.ended |= bit,
+        }
+        self.warps[warp].state = state;
+    }
+
+    /// The next instruction is visible.
+    pub fn set_head(&mut self, warp: usize, head: Head, marked: bool) {
+        let bit = 1 << warp;
+        self.warps[warp].head = Some(head);
+        self.sets.resumed &= !bit;
+        self.sets.marked = if marked { self.sets.marked | bit } else { self.sets.marked & !bit };
+        self.sets.stale_hazard |= bit;
+        self.set_state(warp, State::Ready);
+    }
+
+    /// The instruction leaves the buffer: it is issued from `slot`.
+    pub fn issue(&mut self, warp: usize, slot: usize, accesses_memory: bool) {
+        let bit = 1 << warp;
+        self.sets.holding |= bit;
+        self.sets.short_in_flight |= bit;
+        let warp = &mut self.warps[warp];
+        warp.slot = Some(slot);
+        warp.in_flight += 1;
+        warp.short_in_flight += 1;
+        warp.memory_in_flight += u32::from(accesses_memory);
+        warp.head = None;
+    }
+
+    /// A long-latency operation of the warp has been dispatched.
+    pub fn dispatch_long(&mut self, warp: usize) {
+        self.end_short(warp);
+    }
+
+    /// Nothing of an instruction of the warp is left to do.
+    pub fn finish(&mut self, warp: usize, long: bool, accesses_memory: bool) {
+        if !long {
+            self.end_short(warp);
+        }
+        self.sets.stale_hazard |= 1 << warp;
+        let warp = &mut self.warps[warp];
+        warp.in_flight -= 1;
+        warp.memory_in_flight -= u32::from(accesses_memory);
+    }
+
+    fn end_short(&mut self, warp: usize) {
+        self.warps[warp].short_in_flight -= 1;
+        if self.warps[warp].short_in_flight == 0 {
+            self.sets.short_in_flight &= !(1 << warp);
+        }
+    }
+
+    /// A result of the warp has been written, or a predicate is known: the head may not have to wait any longer.
+    pub fn result_known(&mut self, warp: usize) {
+        self.sets.stale_hazard |= 1 << warp;
+    }
+
+    /// What the head waits for.
+    pub fn set_hazard(&mut self, warp: usize, hazard: Hazard) {
+        let bit = 1 << warp;
+        let sets = &mut self.sets;
+        sets.stale_hazard &= !bit;
+        sets.short_hazard &= !bit;
+        sets.long_hazard &= !bit;
+        match hazard {
+            Hazard::None => {}
+            Hazard::Short => sets.short_hazard |= bit,
+            Hazard::Long => sets.long_hazard |= bit,
+        }
+    }
+
+    /// The warp is made active in `slot`.
+    pub fn activate(&mut self, warp: usize, slot: usize) {
+        self.warps[warp].slot = Some(slot);
+        self.sets.holding |= 1 << warp;
+        self.sets.resumed |= 1 << warp;
+    }
+
+    /// The warp gives up its slot, which is flushed.
+    pub fn give_up_slot(&mut self, warp: usize, slot: usize) {
+        self.sets.holding &= !(1 << warp);
+        self.sets.flushing |= 1 << warp;
+        let warp = &mut self.warps[warp];
+        warp.slot = None;
+        warp.flushing = Some(slot);
+        warp.activation += 1;
+    }
+
+    /// Slots that are not in `busy` have been flushed.
+    pub fn end_flushes(&mut self, busy: u64) {
+        for warp in each(self.sets.flushing) {
+            if self.warps[warp].flushing.is_none_or(|slot| busy >> slot & 1 == 0) {
+                self.warps[warp].flushing = None;
+                self.sets.flushing &= !(1 << warp);
+            }
+        }
+    }
+}
+
+impl Warp {
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    pub fn head(&self) -> Option<Head> {
+        self.head
+    }
+
+    /// Slot of the active set it holds.
+    pub fn slot(&self) -> Option<usize> {
+        self.slot
+    }
+
+    /// Slot that it holds, or that is being flushed for it.
+    pub fn slot_or_flushing(&self) -> Option<usize> {
+        self.slot.or(self.flushing)
+    }
+
+    /// Instructions issued and not yet done.
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Whether memory accesses are issued and not yet done.
+    pub fn accesses_memory(&self) -> bool {
+        self.memory_in_flight > 0
+    }
+}
+
+/// The warps of a set, in order of their slots.
+pub(super) fn each(mut set: WarpSet) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let warp = first(set)?;
+        set &= set - 1;
+        Some(warp)
+    })
+}
+
+/// The first warp of a set.
+pub(super) fn first(set: WarpSet) -> Option<usize> {
+    (set != 0).then_some(set.trailing_zeros() as usize)
 }
 
 /// Registers and predicates with a result on its way, one row a warp slot.

@@ -296,12 +296,22 @@ fn set_write(engine: &mut impl Engine, ports: &WritePorts, write: &Option<Write<
     if let Some(write) = write {
         engine.set(ports.register, u64::from(write.row));
         engine.set(ports.lanes, u64::from(write.lanes));
-        engine.set_lanes(ports.value, write.values);
+        engine.set_words(ports.value, &words(write.values));
     }
 }
 
+/// Lanes two a word, lane 0 lowest.
+fn words(lanes: &LaneValues) -> [u64; LANES / 2] {
+    let (pairs, _) = lanes.as_chunks();
+    std::array::from_fn(|index| {
+        let [low, high] = pairs[index];
+        u64::from(low) | u64::from(high) << 32
+    })
+}
+
+/// The other way round.
 fn copy_lanes(words: &[u64], into: &mut LaneValues) {
-    for lane in 0..LANES {
-        into[lane] = (words[lane / 2] >> (32 * (lane % 2))) as u32;
+    for (pair, &word) in into.as_chunks_mut().0.iter_mut().zip(words) {
+        *pair = [word as u32, (word >> 32) as u32];
     }
 }

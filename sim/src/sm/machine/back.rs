@@ -5,7 +5,7 @@ use super::super::in_flight::{InFlight, ResultQueue};
 use super::super::kernel::{Action, Kernel, MemoryKind};
 use super::super::memory::{constant_cycles, shared_cycles};
 use super::super::oracle::Mismatch;
-use super::super::warp::Warp;
+use super::super::warp::{Warp, Warps};
 use super::super::{SimError, WrongOperand};
 use super::{Machine, Running};
 
@@ -23,6 +23,7 @@ impl Machine<'_, '_> {
             for &predicate in &decoded.predicate_results {
                 self.scoreboard.clear(warp, launch.kernel.predicate_bit(predicate));
             }
+            self.warps.result_known(warp);
             if active == 0 {
                 for result in &decoded.results {
                     self.scoreboard.clear(warp, usize::from(result.register));
@@ -110,6 +111,7 @@ impl Machine<'_, '_> {
         let entry = self.in_flight.get_mut(id);
         let decoded = &kernel.instructions[entry.index()];
         self.scoreboard.clear(entry.warp, usize::from(decoded.results[result].register));
+        self.warps.result_known(entry.warp);
         entry.results_left -= 1;
         self.last_progress = self.now;
         if entry.results_left == 0 {
@@ -123,10 +125,7 @@ impl Machine<'_, '_> {
         entry.finished = true;
         let delivered = entry.delivered;
         let decoded = &kernel.instructions[entry.index()];
-        let warp = &mut self.warps[entry.warp];
-        warp.in_flight -= 1;
-        warp.short_in_flight -= u32::from(!decoded.is_long());
-        warp.memory_in_flight -= u32::from(matches!(decoded.action, Action::Memory { .. }));
+        self.warps.finish(entry.warp, decoded.is_long(), decoded.action.accesses_memory());
         if delivered {
             self.in_flight.release(id);
         }
@@ -135,11 +134,8 @@ impl Machine<'_, '_> {
 
     /// Warps whose slot has been flushed no longer hold it.
     fn follow_flushes(&mut self) {
-        let busy = self.busy_slots();
-        for warp in &mut self.warps {
-            if warp.flushing.is_some_and(|slot| busy >> slot & 1 == 0) {
-                warp.flushing = None;
-            }
+        if self.warps.sets().flushing != 0 {
+            self.warps.end_flushes(self.busy_slots());
         }
     }
 
@@ -172,7 +168,7 @@ impl Machine<'_, '_> {
             Action::Sfu => (LANES.div_ceil(throughput.sfu_lanes), after_operands(latency.sfu)),
             Action::Double => (LANES.div_ceil(throughput.double_lanes), after_operands(latency.double)),
             Action::Texture => {
-                self.warps[warp].short_in_flight -= 1;
+                self.warps.dispatch_long(warp);
                 (LANES.div_ceil(throughput.texture_lanes), after_operands(latency.texture))
             }
             Action::Shared { bytes } => {
@@ -194,7 +190,7 @@ impl Machine<'_, '_> {
                 return self.arrive(launch, warp);
             }
             Action::Memory { bytes, kind } => {
-                self.warps[warp].short_in_flight -= 1;
+                self.warps.dispatch_long(warp);
                 self.memory.push(id, kind, bytes, instruction);
                 return Ok(());
             }
@@ -206,7 +202,7 @@ impl Machine<'_, '_> {
 
     fn wrong_operand(&self, launch: &Running<'_>, id: u16, mismatch: Mismatch) -> SimError {
         let entry = self.in_flight.get(id);
-        let Warp { block, number, .. } = self.warps[entry.warp];
+        let &Warp { block, number, .. } = self.warps.get(entry.warp);
         let program = launch.stream.program();
         let instruction = &program.instructions[entry.index()];
         SimError::WrongOperand(Box::new(WrongOperand {
@@ -228,20 +224,20 @@ impl Machine<'_, '_> {
 fn offer<'f>(
     queue: &ResultQueue,
     in_flight: &'f InFlight,
-    warps: &[Warp],
+    warps: &Warps,
     kernel: &Kernel,
 ) -> Option<Write<'f>> {
     let &(id, result) = queue.front()?;
     let entry = in_flight.get(id);
-    let warp = &warps[entry.warp];
+    let warp = warps.get(entry.warp);
     let decoded = &kernel.instructions[entry.index()].results[result];
     Some(Write {
         warp: entry.warp,
         row: warp.first_row + u32::from(decoded.register),
         lanes: entry.instruction.active,
         values: &entry.instruction.results[result],
-        slot: warp.slot.or(warp.flushing),
-        cached: warp.slot.is_some() && warp.activation == entry.activation,
+        slot: warp.slot_or_flushing(),
+        cached: warp.slot().is_some() && warp.activation == entry.activation,
         idle: decoded.idle,
     })
 }

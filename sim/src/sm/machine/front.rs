@@ -2,7 +2,7 @@
 
 use super::super::SimError;
 use super::super::blocks::Block;
-use super::super::warp::{Head, State, Warp};
+use super::super::warp::{Head, State, Warp, each, first};
 use super::{Machine, Running};
 
 impl Machine<'_, '_> {
@@ -23,11 +23,11 @@ impl Machine<'_, '_> {
         let warps = launch.shape.warps as u32;
         self.blocks[slot] = Block { index: Some(index), warps, running: warps, arrived: 0 };
         let mut number = 0;
-        for warp in 0..self.warps.len() {
+        for warp in 0..self.warps.count() {
             if number == launch.shape.warps {
                 break;
             }
-            if self.warps[warp].state == State::Empty {
+            if self.warps.get(warp).state() == State::Empty {
                 self.start_warp(launch, warp, slot, number)?;
                 number += 1;
             }
@@ -56,17 +56,18 @@ impl Machine<'_, '_> {
         number: usize,
     ) -> Result<(), SimError> {
         let first_row = warp as u32 * launch.shape.rows_per_warp;
-        self.warps[warp] = Warp { state: State::Fetching, block, number, first_row, ..Warp::default() };
+        self.warps.start(warp, block, number, first_row);
         self.design.storage.start_warp(warp, first_row);
         self.fetch(launch, warp)
     }
 
     /// Fetches for warps that found no free entry before.
     pub(super) fn retry_fetches(&mut self, launch: &mut Running<'_>) -> Result<(), SimError> {
-        for warp in 0..self.warps.len() {
-            if self.warps[warp].state == State::Fetching {
-                self.fetch(launch, warp)?;
-            }
+        // A fetch that ends a warp may release others from a barrier, so the set is looked at again.
+        let mut not_asked = u64::MAX;
+        while let Some(warp) = first(self.warps.sets().fetching & not_asked) {
+            self.fetch(launch, warp)?;
+            not_asked = u64::MAX.checked_shl(warp as u32 + 1).unwrap_or(0);
         }
         Ok(())
     }
@@ -74,16 +75,16 @@ impl Machine<'_, '_> {
     /// Makes a warp's next instruction visible to the hardware, or ends the warp.
     pub(super) fn fetch(&mut self, launch: &mut Running<'_>, warp: usize) -> Result<(), SimError> {
         let Some(id) = self.in_flight.take() else {
-            self.warps[warp].state = State::Fetching;
+            self.warps.set_state(warp, State::Fetching);
             return Ok(());
         };
-        let Warp { block, number, .. } = self.warps[warp];
+        let &Warp { block, number, .. } = self.warps.get(warp);
         let block_index = self.blocks[block].index.unwrap_or_default();
         let entry = self.in_flight.get_mut(id);
         let more = launch.stream.next(block_index, number, &mut entry.instruction)?;
         if !more {
             self.in_flight.release(id);
-            self.warps[warp].state = State::Ended;
+            self.warps.set_state(warp, State::Ended);
             self.blocks[block].running -= 1;
             return self.release_barrier(launch, block);
         }
@@ -99,17 +100,15 @@ impl Machine<'_, '_> {
             });
         }
         entry.warp = warp;
-        let warp = &mut self.warps[warp];
-        warp.head = Some(Head { id, index });
-        warp.resumed = false;
-        warp.state = State::Ready;
+        let marked = launch.kernel.instructions[index].suspends;
+        self.warps.set_head(warp, Head { id, index }, marked);
         Ok(())
     }
 
     /// A warp's barrier instruction has reached the barrier unit.
     pub(super) fn arrive(&mut self, launch: &mut Running<'_>, warp: usize) -> Result<(), SimError> {
-        let block = self.warps[warp].block;
-        self.warps[warp].state = State::AtBarrier { arrived: true };
+        let block = self.warps.get(warp).block;
+        self.warps.set_state(warp, State::AtBarrier { arrived: true });
         self.blocks[block].arrived += 1;
         self.release_barrier(launch, block)
     }
@@ -120,9 +119,8 @@ impl Machine<'_, '_> {
             return Ok(());
         }
         self.blocks[block].arrived = 0;
-        for warp in 0..self.warps.len() {
-            let waits = self.warps[warp].state == State::AtBarrier { arrived: true };
-            if waits && self.warps[warp].block == block {
+        for warp in each(self.warps.sets().arrived) {
+            if self.warps.get(warp).block == block {
                 self.fetch(launch, warp)?;
             }
         }
@@ -131,13 +129,14 @@ impl Machine<'_, '_> {
 
     /// Frees the slots of warps of which nothing is left, and of blocks of which no warp is left.
     pub(super) fn free_ended_warps(&mut self, launch: &mut Running<'_>) {
-        for warp in 0..self.warps.len() {
-            let Warp { state, in_flight, slot, flushing, block, .. } = self.warps[warp];
-            if state != State::Ended || in_flight > 0 || slot.is_some() || flushing.is_some() {
+        let sets = self.warps.sets();
+        for warp in each(sets.ended & !sets.holding & !sets.flushing) {
+            if self.warps.get(warp).in_flight() > 0 {
                 continue;
             }
+            let block = self.warps.get(warp).block;
             self.design.storage.end_warp(warp);
-            self.warps[warp].state = State::Empty;
+            self.warps.set_state(warp, State::Empty);
             self.blocks[block].warps -= 1;
             self.end_block_without_warps(launch, block);
         }

@@ -21,7 +21,7 @@ use super::report::{
     RegisterTraffic, Residency, RunReport, SchedulerStatistics, Stalls, instructions_per_cycle,
 };
 use super::share::Share;
-use super::warp::{Scoreboard, State, Warp};
+use super::warp::{Scoreboard, State, Warps};
 use super::waveform::Recorder;
 use super::{Accesses, Progress, RunOptions, SimError};
 
@@ -42,7 +42,7 @@ pub(super) struct Machine<'c, 'o> {
     now: u64,
     last_progress: u64,
 
-    warps: Vec<Warp>,
+    warps: Warps,
     blocks: Vec<Block>,
     scoreboard: Scoreboard,
     in_flight: InFlight,
@@ -114,7 +114,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             share,
             now: 0,
             last_progress: 0,
-            warps: vec![Warp::default(); warps],
+            warps: Warps::new(warps),
             blocks: vec![Block::default(); config.sm.blocks as usize],
             scoreboard: Scoreboard::new(warps, 1),
             in_flight: InFlight::new(),
@@ -152,7 +152,7 @@ impl<'c, 'o> Machine<'c, 'o> {
         let registers = self.design.storage.registers_per_warp(program);
         let blocks = self.share.count(stream.launch().blocks());
         let shape = BlockShape::new(self.config, program, stream.launch(), blocks, registers)?;
-        self.scoreboard = Scoreboard::new(self.warps.len(), kernel.words);
+        self.scoreboard = Scoreboard::new(self.warps.count(), kernel.words);
         let begin = self.now;
         self.counts.blocks_seen += blocks;
         if !self.counts.residency.contains(&shape.residency) {
@@ -205,16 +205,18 @@ impl<'c, 'o> Machine<'c, 'o> {
 
     fn no_progress(&self, launch: &Running<'_>) -> SimError {
         let mut waiting: Vec<String> = Vec::new();
-        for (slot, warp) in self.warps.iter().enumerate() {
-            if warp.state == State::Empty || waiting.len() == WARPS_LISTED {
+        for slot in 0..self.warps.count() {
+            let warp = self.warps.get(slot);
+            if warp.state() == State::Empty || waiting.len() == WARPS_LISTED {
                 continue;
             }
-            let head = warp.head.map_or("nothing fetched", |head| {
+            let head = warp.head().map_or("nothing fetched", |head| {
                 launch.stream.program().instructions[head.index].text.as_str()
             });
             waiting.push(format!(
                 "warp slot {slot} ({:?}, next: {head}, {} in flight)",
-                warp.state, warp.in_flight
+                warp.state(),
+                warp.in_flight()
             ));
         }
         SimError::NoProgress {

@@ -3,7 +3,7 @@
 use super::super::SimError;
 use super::super::design::{Flush, Issue, SchedulerInputs, SchedulerOutputs};
 use super::super::kernel::{Action, clusters};
-use super::super::warp::{Hazard, Head, State};
+use super::super::warp::{Hazard, Head, State, each};
 use super::{Machine, Running};
 
 /// Why warps cannot issue, one bit a warp slot each.
@@ -29,72 +29,68 @@ impl Machine<'_, '_> {
         }
     }
 
-    fn scheduler_inputs(&self, launch: &Running<'_>) -> (SchedulerInputs, Waiting) {
-        let mut inputs = SchedulerInputs {
+    fn scheduler_inputs(&mut self, launch: &Running<'_>) -> (SchedulerInputs, Waiting) {
+        self.find_hazards(launch);
+        let sets = self.warps.sets();
+        let suspends = if self.design.scheduler.suspends() { u64::MAX } else { 0 };
+        let waits_for_operands =
+            if self.config.scheduler.suspend_when_ready { u64::MAX } else { sets.long_hazard };
+        let suspend = sets.ready & suspends & sets.marked & !sets.resumed & waits_for_operands;
+        let waiting = Waiting {
+            short: sets.ready & sets.short_hazard,
+            long: sets.ready & sets.long_hazard,
+            branch: sets.branching,
+            barrier: sets.at_barrier,
+        };
+        let unhindered = sets.ready & !sets.short_hazard & !sets.long_hazard;
+        let alive = sets.ready | sets.fetching | sets.branching | sets.at_barrier;
+        // A warp is suspended only after its last instruction has reached the operand storage.
+        let in_issue = self.issue_register.map_or(0, |issue| 1 << issue.warp);
+        let inputs = SchedulerInputs {
+            resident: alive | (sets.ended & sets.short_in_flight),
+            ready: unhindered & !suspend & !self.design.storage.held_warps(),
+            suspend: (suspend | (sets.arrived & suspends)) & sets.holding & !in_issue,
+            eligible: sets.ready & !sets.long_hazard,
             busy_slots: self.busy_slots(),
             issue_enable: self.issue_register.is_none(),
-            ..SchedulerInputs::default()
         };
-        let mut waiting = Waiting::default();
-        let suspends = self.design.scheduler.suspends();
-        let held = self.design.storage.held_warps();
-        for (slot, warp) in self.warps.iter().enumerate() {
-            let bit = 1u64 << slot;
-            match warp.state {
-                State::Empty => continue,
-                State::Ended => {
-                    if warp.short_in_flight > 0 {
-                        inputs.resident |= bit;
-                    }
-                    continue;
-                }
-                State::Fetching => {}
-                State::Branching => waiting.branch |= bit,
-                State::AtBarrier { arrived } => {
-                    waiting.barrier |= bit;
-                    if arrived && suspends && warp.slot.is_some() {
-                        inputs.suspend |= bit;
-                    }
-                }
-                State::Ready => {
-                    let (hazard, marked) = self.head_hazard(launch, slot);
-                    let waits_for_operands =
-                        hazard == Hazard::Long || self.config.scheduler.suspend_when_ready;
-                    let suspend = suspends && marked && !warp.resumed && waits_for_operands;
-                    match hazard {
-                        Hazard::None if !suspend => inputs.ready |= bit,
-                        Hazard::None => {}
-                        Hazard::Short => waiting.short |= bit,
-                        Hazard::Long => waiting.long |= bit,
-                    }
-                    if suspend && warp.slot.is_some() {
-                        inputs.suspend |= bit;
-                    }
-                    if hazard != Hazard::Long {
-                        inputs.eligible |= bit;
-                    }
-                }
-            }
-            inputs.resident |= bit;
-        }
-        inputs.ready &= !held;
-        // A warp is suspended only after its last instruction has reached the operand storage.
-        if let Some(issue) = &self.issue_register {
-            inputs.suspend &= !(1 << issue.warp);
-        }
         (inputs, waiting)
     }
 
-    /// What a ready warp's next instruction waits for, and whether the compiler marked it.
-    fn head_hazard(&self, launch: &Running<'_>, warp: usize) -> (Hazard, bool) {
-        let Some(Head { index, .. }) = self.warps[warp].head else {
-            return (Hazard::Short, false);
+    /// Finds out what the heads wait for of which something has changed.
+    fn find_hazards(&mut self, launch: &Running<'_>) {
+        let sets = self.warps.sets();
+        for warp in each(sets.ready & sets.stale_hazard) {
+            let hazard = self.head_hazard(launch, warp);
+            self.warps.set_hazard(warp, hazard);
+        }
+        debug_assert!(
+            each(self.warps.sets().ready)
+                .all(|warp| self.known_hazard(warp) == self.head_hazard(launch, warp)),
+            "a hazard has changed unnoticed"
+        );
+    }
+
+    /// What a ready warp's next instruction waits for.
+    fn head_hazard(&self, launch: &Running<'_>, warp: usize) -> Hazard {
+        let Some(Head { index, .. }) = self.warps.get(warp).head() else {
+            return Hazard::Short;
         };
-        let decoded = &launch.kernel.instructions[index];
-        let hazard = self.scoreboard.hazard(warp, &launch.kernel, index);
         // A fence waits until the warp's memory accesses are done.
-        let fenced = decoded.action == Action::Fence && self.warps[warp].memory_in_flight > 0;
-        (if fenced { Hazard::Long } else { hazard }, decoded.suspends)
+        let is_fence = launch.kernel.instructions[index].action == Action::Fence;
+        if is_fence && self.warps.get(warp).accesses_memory() {
+            return Hazard::Long;
+        }
+        self.scoreboard.hazard(warp, &launch.kernel, index)
+    }
+
+    fn known_hazard(&self, warp: usize) -> Hazard {
+        let sets = self.warps.sets();
+        match (sets.short_hazard >> warp & 1, sets.long_hazard >> warp & 1) {
+            (0, 0) => Hazard::None,
+            (_, 0) => Hazard::Short,
+            (_, _) => Hazard::Long,
+        }
     }
 
     /// Slots that may not be given to another warp: busy in the storage, or with a flush still to be done.
@@ -106,48 +102,41 @@ impl Machine<'_, '_> {
     fn follow_slots(&mut self, outputs: &SchedulerOutputs) {
         if let Some((warp, slot)) = outputs.suspended {
             self.counts.scheduler.suspensions += 1;
-            let at_barrier = matches!(self.warps[warp].state, State::AtBarrier { .. });
+            let at_barrier = matches!(self.warps.get(warp).state(), State::AtBarrier { .. });
             self.counts.scheduler.barrier_suspensions += u64::from(at_barrier);
             self.give_up_slot(warp, slot, false);
         }
         if let Some((warp, slot)) = outputs.retired
-            && self.warps[warp].state == State::Ended
-            && self.warps[warp].slot == Some(slot)
+            && self.warps.get(warp).state() == State::Ended
+            && self.warps.get(warp).slot() == Some(slot)
         {
             self.give_up_slot(warp, slot, true);
         }
         if let Some((warp, slot)) = outputs.activated {
             self.counts.scheduler.activations += 1;
-            self.warps[warp].slot = Some(slot);
-            self.warps[warp].resumed = true;
+            self.warps.activate(warp, slot);
         }
     }
 
     fn give_up_slot(&mut self, warp: usize, slot: usize, discard: bool) {
-        let warp = &mut self.warps[warp];
-        warp.slot = None;
-        warp.flushing = Some(slot);
-        warp.activation += 1;
+        self.warps.give_up_slot(warp, slot);
         self.flushes.push_back(Flush { slot, discard });
     }
 
     /// The warp's next instruction waits in the issue register; its results are on their way from here on.
     fn pick(&mut self, launch: &mut Running<'_>, warp: usize, slot: usize) -> Result<(), SimError> {
-        let Some(Head { id, index }) = self.warps[warp].head.take() else {
+        let Some(Head { id, index }) = self.warps.get(warp).head() else {
             return Err(SimError::Circuit {
                 design: self.config.design.as_str(),
                 problem: format!("the scheduler picked warp slot {warp}, which has no instruction"),
             });
         };
-        let state = &mut self.warps[warp];
+        let decoded = &launch.kernel.instructions[index];
+        self.warps.issue(warp, slot, decoded.action.accesses_memory());
+        let state = self.warps.get(warp);
         let entry = self.in_flight.get_mut(id);
         let inst = entry.instruction.inst;
         let active = entry.instruction.active;
-        let decoded = &launch.kernel.instructions[index];
-        state.slot = Some(slot);
-        state.in_flight += 1;
-        state.short_in_flight += 1;
-        state.memory_in_flight += u32::from(matches!(decoded.action, Action::Memory { .. }));
         entry.slot = slot;
         entry.activation = state.activation;
         entry.delivered = false;
@@ -173,8 +162,8 @@ impl Machine<'_, '_> {
         self.last_progress = self.now;
 
         match decoded.action {
-            Action::Branch => state.state = State::Branching,
-            Action::Barrier if active != 0 => state.state = State::AtBarrier { arrived: false },
+            Action::Branch => self.warps.set_state(warp, State::Branching),
+            Action::Barrier if active != 0 => self.warps.set_state(warp, State::AtBarrier { arrived: false }),
             Action::Alu
             | Action::Sfu
             | Action::Double
