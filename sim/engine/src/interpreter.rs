@@ -7,7 +7,7 @@ use warpfile_hdl::rtl::netlist::Netlist;
 
 use crate::ops;
 use crate::plan::Plan;
-use crate::plan::inst::{Column, ColumnInst, ColumnOp, Inst};
+use crate::plan::inst::{Column, ColumnInst, ColumnOp, Inst, array_words, element_bytes};
 use crate::{Engine, EngineError, Options, State};
 
 /// Interprets a circuit.
@@ -68,16 +68,19 @@ impl<'a> Source<'a> {
         self.words(place, width.div_ceil(64))
     }
 
-    /// A row's value.
+    /// A row's value of more than 64 bits.
     #[inline]
     fn row(self, column: Column, row: u32) -> &'a [u64] {
-        self.of_width(column.base + row * column.stride, column.width)
+        self.of_width(column.base + row * (column.bytes / 8), column.width)
     }
 
     /// A row's value of up to 64 bits.
     #[inline]
     fn row_word(self, column: Column, row: u32) -> u64 {
-        self.0[(column.base + row * column.stride) as usize]
+        match column.bytes {
+            0 => self.0[column.base as usize],
+            bytes => ops::element(self.0, column.base, row, bytes),
+        }
     }
 }
 
@@ -131,9 +134,10 @@ pub(crate) fn execute(inst: &Inst, plan: &Plan, arena: &mut [u64]) {
                 word!(d) = if word!(a) < u64::from(width) { 1 << word!(a) } else { 0 };
             }
             Inst::PopCount { d, a } => word!(d) = u64::from(word!(a).count_ones()),
-            Inst::Read { d, address, base, depth } => {
+            Inst::Read { d, address, base, depth, bytes } => {
                 let row = word!(address);
-                word!(d) = if row < u64::from(depth) { word!(u64::from(base) + row) } else { 0 };
+                let is_row = row < u64::from(depth);
+                word!(d) = if is_row { ops::element(arena, base, row as u32, bytes) } else { 0 };
             }
             Inst::ReadBit { d, address, base, depth } => {
                 let row = word!(address);
@@ -279,16 +283,44 @@ fn arithmetic(
 
 /// Evaluates an operation for every row of a table.
 fn settle_column(inst: &ColumnInst, arena: &mut [u64]) {
+    if inst.a.width <= 64 { settle_narrow_column(inst, arena) } else { settle_wide_column(inst, arena) }
+}
+
+/// As [`settle_column`], for operands of up to 64 bits.
+fn settle_narrow_column(inst: &ColumnInst, arena: &mut [u64]) {
     let (a, b) = (inst.a, inst.b);
     match inst.op {
-        ColumnOp::Eq if a.width <= 64 => {
+        ColumnOp::Eq => {
             row_bits(inst, arena, |source, row| source.row_word(a, row) == source.row_word(b, row))
         }
+        ColumnOp::Lt => {
+            row_bits(inst, arena, |source, row| source.row_word(a, row) < source.row_word(b, row))
+        }
+        ColumnOp::Pack => row_bits(inst, arena, |source, row| source.row_word(a, row) != 0),
+        ColumnOp::Not => row_words(inst, arena, a.width, |source, row| !source.row_word(a, row)),
+        ColumnOp::And => {
+            row_words(inst, arena, a.width, |source, row| source.row_word(a, row) & source.row_word(b, row))
+        }
+        ColumnOp::Or => {
+            row_words(inst, arena, a.width, |source, row| source.row_word(a, row) | source.row_word(b, row))
+        }
+        ColumnOp::Slice { low, width } => {
+            row_words(inst, arena, width, |source, row| source.row_word(a, row) >> low)
+        }
+    }
+}
+
+/// As [`settle_column`], for operands of more than 64 bits.
+fn settle_wide_column(inst: &ColumnInst, arena: &mut [u64]) {
+    let (a, b) = (inst.a, inst.b);
+    match inst.op {
         ColumnOp::Eq => row_bits(inst, arena, |source, row| source.row(a, row) == source.row(b, row)),
         ColumnOp::Lt => {
             row_bits(inst, arena, |source, row| ops::less(source.row(a, row), source.row(b, row)))
         }
-        ColumnOp::Pack => row_bits(inst, arena, |source, row| source.row_word(a, row) != 0),
+        ColumnOp::Pack => {
+            row_bits(inst, arena, |source, row| source.row(a, row).iter().any(|&word| word != 0))
+        }
         ColumnOp::Not => row_values(inst, arena, a.width, |source, row, result| {
             ops::not(result, source.row(a, row), a.width);
         }),
@@ -298,6 +330,9 @@ fn settle_column(inst: &ColumnInst, arena: &mut [u64]) {
         ColumnOp::Or => row_values(inst, arena, a.width, |source, row, result| {
             ops::bitwise(result, source.row(a, row), source.row(b, row), |a, b| a | b);
         }),
+        ColumnOp::Slice { low, width } if width <= 64 => {
+            row_words(inst, arena, width, |source, row| ops::bits(source.row(a, row), low, width))
+        }
         ColumnOp::Slice { low, width } => row_values(inst, arena, width, |source, row, result| {
             ops::extract(result, source.row(a, row), low, width);
         }),
@@ -314,7 +349,17 @@ fn row_bits(inst: &ColumnInst, arena: &mut [u64], holds: impl Fn(Source, u32) ->
     }
 }
 
-/// A value a row.
+/// A value of up to 64 bits a row.
+#[inline]
+fn row_words(inst: &ColumnInst, arena: &mut [u64], width: u32, value: impl Fn(Source, u32) -> u64) {
+    let bytes = element_bytes(width);
+    let (source, result) = split(arena, inst.d, 64 * array_words(width, inst.depth));
+    for row in 0..inst.depth {
+        ops::set_element(result, 0, row, bytes, value(source, row) & ops::mask(width));
+    }
+}
+
+/// A value of more than 64 bits a row.
 #[inline]
 fn row_values(inst: &ColumnInst, arena: &mut [u64], width: u32, value: impl Fn(Source, u32, &mut [u64])) {
     let n = width.div_ceil(64);

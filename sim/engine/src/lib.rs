@@ -27,7 +27,7 @@ pub use compiled::Compiled;
 pub use error::{EngineError, Violation};
 pub use interpreter::Interpreter;
 pub(crate) use plan::is_within;
-pub use plan::{InPort, OutPort, Scope, Signal};
+pub use plan::{InPort, OutPort, RowPort, Scope, Signal};
 pub use state::{Snapshot, State};
 
 /// How a netlist is prepared for running.
@@ -175,6 +175,11 @@ pub trait Engine {
     /// A field of a table's row, found by the table's path; for tests.
     fn peek_row(&self, table: &str, row: u32, field: &str) -> Result<BigUint, EngineError> {
         self.state().peek_row(table, row, field)
+    }
+
+    /// A field of a table's row.
+    fn get_row(&self, port: RowPort) -> BigUint {
+        self.state().row(port)
     }
 
     /// Signals that can be probed, in hierarchical order.

@@ -42,6 +42,22 @@ fn place(result: &mut [u64], low: u32, width: u32, bits: u64) {
     }
 }
 
+/// Value `index` of an array that begins at word `base`, of `bytes` bytes a value (1, 2, 4 or 8).
+#[inline]
+pub fn element(words: &[u64], base: u32, index: u32, bytes: u32) -> u64 {
+    let distance = index * bytes;
+    words[(base + distance / 8) as usize] >> (8 * (distance % 8)) & mask(8 * bytes)
+}
+
+/// Sets value `index` of an array; see [`element`].
+#[inline]
+pub fn set_element(words: &mut [u64], base: u32, index: u32, bytes: u32, value: u64) {
+    let distance = index * bytes;
+    let shift = 8 * (distance % 8);
+    let word = &mut words[(base + distance / 8) as usize];
+    *word = *word & !(mask(8 * bytes) << shift) | value << shift;
+}
+
 /// Pieces of up to 64 bits that make up `width` bits: (offset, width).
 #[inline]
 fn pieces(width: u32) -> impl Iterator<Item = (u32, u32)> {

@@ -5,7 +5,7 @@
 
 use thiserror::Error;
 use warpfile_engine::{
-    Compiled, Engine, EngineError, InPort, Interpreter, Observe, Options, OutPort, Snapshot,
+    Compiled, Engine, EngineError, InPort, Interpreter, Observe, Options, OutPort, RowPort, Snapshot,
 };
 use warpfile_hdl::rtl::netlist::Netlist;
 
@@ -74,7 +74,7 @@ impl Beside {
     pub fn compare(&self) -> Result<(), Unequal> {
         self.equal("the cycle", self.compiled.cycle(), self.interpreter.cycle())?;
         let (found, expected) = (&self.compiled_ports.shown, &self.interpreted.shown);
-        self.equal("the number of signals and rows", found.len(), expected.len())?;
+        self.equal("the number of signals", found.len(), expected.len())?;
         for ((name, expected), (compiled_name, found)) in expected.iter().zip(found) {
             self.equal("a name", compiled_name, name)?;
             let meaningful = self.interpreter.is_meaningful(*expected);
@@ -84,6 +84,13 @@ impl Beside {
             if meaningful {
                 self.equal_words(name, *found, *expected)?;
             }
+        }
+        let (found, expected) = (&self.compiled_ports.rows, &self.interpreted.rows);
+        self.equal("the number of rows", found.len(), expected.len())?;
+        for ((name, expected), (compiled_name, found)) in expected.iter().zip(found) {
+            self.equal("a name", compiled_name, name)?;
+            let (found, expected) = (self.compiled.get_row(*found), self.interpreter.get_row(*expected));
+            self.equal(name, found, expected)?;
         }
         self.equal("the violation", self.compiled.violation(), self.interpreter.violation())
     }
@@ -160,8 +167,10 @@ pub fn option_sets(seed: u64) -> [Options; 5] {
 /// What can be set and read of an engine.
 struct Ports {
     inputs: Vec<InPort>,
-    /// Signals and rows by name.
+    /// Signals by name.
     shown: Vec<(String, OutPort)>,
+    /// Fields of rows by name.
+    rows: Vec<(String, RowPort)>,
 }
 
 impl Ports {
@@ -173,16 +182,17 @@ impl Ports {
             scope => format!("{scope}.{name}"),
         };
         let signals = plan.signals.iter().map(|signal| (path(signal.scope, &signal.name), signal.value));
-        let mut shown: Vec<_> = signals.collect();
+        let shown = signals.collect();
+        let mut rows = Vec::new();
         for table in &plan.tables {
             for row in 0..table.depth {
                 for field in &table.fields {
                     let place = plan.row(&table.path, row, &field.name)?;
-                    shown.push((format!("{}[{row}].{}", table.path, field.name), place));
+                    rows.push((format!("{}[{row}].{}", table.path, field.name), place));
                 }
             }
         }
-        Ok(Ports { inputs, shown })
+        Ok(Ports { inputs, shown, rows })
     }
 
     fn apply(&self, engine: &mut dyn Engine, cycle: &Cycle) {

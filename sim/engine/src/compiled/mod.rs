@@ -16,6 +16,7 @@ mod guards;
 mod kernels;
 mod schedule;
 mod segments;
+mod simplify;
 
 use std::sync::Arc;
 
@@ -40,6 +41,7 @@ impl Compiled {
     /// Compiles a netlist, in its initial state.
     pub fn new(netlist: &Netlist, options: &Options) -> Result<Compiled, EngineError> {
         let mut plan = Plan::new(netlist, options)?;
+        simplify::simplify(&mut plan);
         let (segments, slots) = {
             let graph = Graph::new(&plan);
             let guards = guards::guards(&graph);
@@ -47,7 +49,8 @@ impl Compiled {
             let slots = Slots::new(&graph, &segments);
             (segments, slots)
         };
-        plan.arena_words += slots.count();
+        // A vector loaded at the end of a column may reach beyond it.
+        plan.arena_words += slots.count() + 2;
         let plan = Arc::new(plan);
         let code = emit::compile(&plan, &segments, &slots)?;
         let mut state = State::new(plan, options);

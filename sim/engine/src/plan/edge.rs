@@ -5,7 +5,7 @@
 
 use warpfile_hdl::rtl::netlist::{NodeId, TableId, Update};
 
-use super::inst::Inst;
+use super::inst::{Inst, element_bytes};
 use super::layout::{Builder, words};
 use super::{ONE, RegisterEdge, Store, UpdateEdge};
 use crate::activity::{ActivityKind, LaneGroups, PortMeter, RegisterMeter};
@@ -112,6 +112,7 @@ impl Builder<'_> {
         let description = &self.flat.tables[table.index()].item.fields[field as usize];
         Store {
             base: self.rows(table, field),
+            bytes: element_bytes(description.width),
             n: words(description.width),
             value: self.operand(value),
             lanes: lanes.map(|node| self.operand(node)),

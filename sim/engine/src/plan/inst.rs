@@ -29,7 +29,7 @@ pub enum Inst {
     LowestOne { d: u32, a: u32 },
     Decode { d: u32, a: u32, width: u32 },
     PopCount { d: u32, a: u32 },
-    Read { d: u32, address: u32, base: u32, depth: u32 },
+    Read { d: u32, address: u32, base: u32, depth: u32, bytes: u32 },
     ReadBit { d: u32, address: u32, base: u32, depth: u32 },
 
     WideCopy { d: u32, a: u32, n: u32 },
@@ -69,6 +69,21 @@ pub enum Inst {
     Column { column: u32 },
 }
 
+/// Bytes of a value in an array: 1, 2 or 4 where it fits, else whole words. Byte 0 is the lowest of a word.
+pub fn element_bytes(width: u32) -> u32 {
+    match width {
+        0..=8 => 1,
+        9..=16 => 2,
+        17..=32 => 4,
+        _ => 8 * width.div_ceil(64),
+    }
+}
+
+/// Words of an array of `rows` values.
+pub fn array_words(width: u32, rows: u32) -> u32 {
+    (u64::from(element_bytes(width)) * u64::from(rows)).div_ceil(8) as u32
+}
+
 /// A part of a concatenation.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
@@ -80,19 +95,19 @@ pub struct Part {
     pub width: u32,
 }
 
-/// A value for every row of a table: that of row `r` is at `base + r * stride`.
+/// A value for every row of a table: that of row `r` begins `r * bytes` bytes behind `base`.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// First row's value.
     pub base: u32,
-    /// Words from one row's value to the next's; 0 if all rows share one.
-    pub stride: u32,
+    /// Bytes from one row's value to the next's; 0 if all rows share one.
+    pub bytes: u32,
     /// Bits of a value.
     pub width: u32,
 }
 
-/// An operation on whole columns, for associative ports. Multi-bit results are columns at `d` with as many
-/// words a row as their width takes; one-bit results are bit vectors at `d`, bit `r` for row `r`.
+/// An operation on whole columns, for associative ports. Multi-bit results are columns at `d` with
+/// [`element_bytes`] a row; one-bit results are bit vectors at `d`, bit `r` for row `r`.
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnInst {
     /// What is done.

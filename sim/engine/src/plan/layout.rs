@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use warpfile_hdl::rtl::bits::{Bits, words_for};
 use warpfile_hdl::rtl::netlist::{NodeId, Op, TableId};
 
-use super::inst::Inst;
+use super::inst::{Inst, element_bytes};
 use super::order::Order;
 use super::{FieldLayout, Fill, ONE, Plan, TableLayout, ZERO};
 use crate::flatten::Flat;
@@ -198,19 +198,23 @@ impl<'a> Builder<'a> {
         for (index, table) in (0..).zip(&self.flat.tables) {
             for (field, description) in (0..).zip(&table.item.fields) {
                 let (name, width) = (description.name.clone(), description.width);
+                let bytes = element_bytes(width);
                 let base = self.next as u32;
-                self.next += u64::from(words(width)) * u64::from(table.item.depth);
+                self.next += (u64::from(bytes) * u64::from(table.item.depth)).div_ceil(8);
                 self.plan.tables[index as usize].fields.push(FieldLayout { name, base, width });
                 for row in 0..table.item.depth {
-                    let offset = base.wrapping_add(row.wrapping_mul(words(width)));
-                    self.fill(offset, width, key(FillKind::Row, index, field, row));
+                    let key = key(FillKind::Row, index, field, row);
+                    let distance = u64::from(row) * u64::from(bytes);
+                    let (offset, shift) =
+                        (base.wrapping_add((distance / 8) as u32), 8 * (distance % 8) as u32);
+                    self.plan.fills.push(Fill { offset, shift, width, key });
                 }
             }
         }
     }
 
     fn fill(&mut self, offset: u32, width: u32, key: u64) {
-        self.plan.fills.push(Fill { offset, width, key });
+        self.plan.fills.push(Fill { offset, shift: 0, width, key });
     }
 
     /// Field `field` of row 0 of a table.

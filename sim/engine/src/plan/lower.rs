@@ -4,7 +4,7 @@ use warpfile_hdl::rtl::bits::Bits;
 use warpfile_hdl::rtl::netlist::{NodeId, Op, PortId, TableId};
 
 use super::ZERO;
-use super::inst::{Inst, Part};
+use super::inst::{Inst, Part, element_bytes};
 use super::layout::{Builder, words};
 
 /// Places and widths for an operation on one value: `n` words and `from` bits in, `width` bits out.
@@ -219,9 +219,10 @@ impl Builder<'_> {
         let read = &self.flat.tables[table.index()].item.reads[port as usize];
         let (address, base) = (self.slot(read.address), self.rows(table, field));
         let layout = &self.plan.tables[table.index()];
-        let (depth, n) = (layout.depth, words(layout.fields[field as usize].width));
-        match n {
-            1 => self.emit(1, |d| Inst::Read { d, address, base, depth }),
+        let (depth, width) = (layout.depth, layout.fields[field as usize].width);
+        let bytes = element_bytes(width);
+        match words(width) {
+            1 => self.emit(1, |d| Inst::Read { d, address, base, depth, bytes }),
             n => self.emit(n, |d| Inst::WideRead { d, address, base, depth, n }),
         }
     }

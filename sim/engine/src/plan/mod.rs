@@ -62,6 +62,15 @@ impl OutPort {
     }
 }
 
+/// A field of a table's row that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowPort {
+    /// First word in the arena, and the lowest bit in it.
+    pub(crate) offset: u32,
+    pub(crate) shift: u32,
+    pub(crate) width: u32,
+}
+
 /// A named value of the circuit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signal {
@@ -143,6 +152,8 @@ pub struct Plan {
 pub struct Fill {
     /// First word.
     pub offset: u32,
+    /// Lowest bit in that word, for what shares it with others.
+    pub shift: u32,
     /// Bits.
     pub width: u32,
     /// What it is, independent of the layout.
@@ -237,6 +248,8 @@ pub enum UpdateEdge {
 pub struct Store {
     /// Field of row 0.
     pub base: u32,
+    /// Bytes from row to row.
+    pub bytes: u32,
     /// Words of the field.
     pub n: u32,
     /// Value written.
@@ -262,7 +275,7 @@ pub struct TableLayout {
     pub valid: Option<u32>,
 }
 
-/// Where a field of a table is: row after row.
+/// Where a field of a table is: row after row, [`element_bytes`](inst::element_bytes) each.
 #[derive(Clone, Debug)]
 pub struct FieldLayout {
     /// Name.

@@ -2,12 +2,12 @@
 
 use std::collections::btree_map::Entry;
 
-use warpfile_hdl::rtl::bits::words_for;
 use warpfile_hdl::rtl::netlist::{Direction, NodeId};
 
+use super::inst::element_bytes;
 use super::layout::Builder;
 use super::order::is_observed;
-use super::{CheckedInvariant, InPort, ONE, OutPort, Plan, Signal, TableLayout};
+use super::{CheckedInvariant, InPort, ONE, OutPort, Plan, RowPort, Signal, TableLayout};
 use crate::activity::ActivityHandle;
 use crate::{EngineError, Options};
 
@@ -129,7 +129,7 @@ impl Plan {
     }
 
     /// Where a field of a table's row is.
-    pub fn row(&self, path: &str, row: u32, field: &str) -> Result<OutPort, EngineError> {
+    pub fn row(&self, path: &str, row: u32, field: &str) -> Result<RowPort, EngineError> {
         let table = self.table(path)?;
         let layout = table.fields.iter().find(|layout| layout.name == field).ok_or_else(|| {
             self.unknown("field", &format!("{path}.{field}"), table.fields.iter().map(|field| &field.name))
@@ -137,8 +137,9 @@ impl Plan {
         if row >= table.depth {
             return Err(EngineError::RowOutOfRange { table: path.to_owned(), row, depth: table.depth });
         }
-        let offset = layout.base + row * words_for(layout.width) as u32;
-        Ok(OutPort { offset, width: layout.width, valid: ONE })
+        let distance = row * element_bytes(layout.width);
+        let (offset, shift) = (layout.base + distance / 8, 8 * (distance % 8));
+        Ok(RowPort { offset, shift, width: layout.width })
     }
 
     /// A table port's counter, by the table's path and the port's name.

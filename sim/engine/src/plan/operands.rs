@@ -1,7 +1,7 @@
 //! What an instruction reads, under which condition, and how much it writes.
 
 use super::Plan;
-use super::inst::{ColumnInst, ColumnOp, Inst};
+use super::inst::{ColumnInst, ColumnOp, Inst, array_words};
 
 /// When an operand matters to an instruction's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,8 +230,8 @@ impl ColumnInst {
     pub fn result_words(&self) -> u32 {
         match self.op {
             ColumnOp::Eq | ColumnOp::Lt | ColumnOp::Pack => self.depth.div_ceil(64),
-            ColumnOp::Not | ColumnOp::And | ColumnOp::Or => self.depth * self.a.width.div_ceil(64),
-            ColumnOp::Slice { width, .. } => self.depth * width.div_ceil(64),
+            ColumnOp::Not | ColumnOp::And | ColumnOp::Or => array_words(self.a.width, self.depth),
+            ColumnOp::Slice { width, .. } => array_words(width, self.depth),
         }
     }
 }

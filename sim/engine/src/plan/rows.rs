@@ -6,7 +6,7 @@
 use warpfile_hdl::rtl::netlist::{RowExpr, TableId};
 
 use super::ZERO;
-use super::inst::{Column, ColumnInst, ColumnOp, Inst};
+use super::inst::{Column, ColumnInst, ColumnOp, Inst, array_words, element_bytes};
 use super::layout::{Builder, words};
 
 /// An expression for all rows.
@@ -29,14 +29,14 @@ impl Builder<'_> {
         match expr {
             RowExpr::Field(field) => {
                 let width = self.plan.tables[table.index()].fields[*field as usize].width;
-                Rows::Column(Column { base: self.rows(table, *field), stride: words(width), width })
+                Rows::Column(Column { base: self.rows(table, *field), bytes: element_bytes(width), width })
             }
             RowExpr::Valid => Rows::Bits(match self.valid(table) {
                 Some(valid) => valid,
                 None => self.fill_rows(table, ZERO),
             }),
             RowExpr::Outer(node) => {
-                Rows::Column(Column { base: self.slot(*node), stride: 0, width: self.width(*node) })
+                Rows::Column(Column { base: self.slot(*node), bytes: 0, width: self.width(*node) })
             }
             RowExpr::PerRow(node) => Rows::Bits(self.slot(*node)),
             RowExpr::Slice(value, low, width) => match self.lower_rows(table, value) {
@@ -103,7 +103,7 @@ impl Builder<'_> {
     fn row_bits(&mut self, table: TableId, rows: Rows) -> u32 {
         match rows {
             Rows::Bits(bits) => bits,
-            Rows::Column(Column { base, stride: 0, .. }) => self.fill_rows(table, base),
+            Rows::Column(Column { base, bytes: 0, .. }) => self.fill_rows(table, base),
             Rows::Column(a) => self.emit_row_bits(table, ColumnOp::Pack, a, a),
         }
     }
@@ -130,8 +130,8 @@ impl Builder<'_> {
 
     fn emit_column(&mut self, table: TableId, op: ColumnOp, a: Column, b: Column, width: u32) -> Column {
         let depth = self.plan.tables[table.index()].depth;
-        let stride = words(width);
-        Column { base: self.emit_column_inst(table, op, a, b, stride * depth), stride, width }
+        let base = self.emit_column_inst(table, op, a, b, array_words(width, depth));
+        Column { base, bytes: element_bytes(width), width }
     }
 
     fn emit_column_inst(&mut self, table: TableId, op: ColumnOp, a: Column, b: Column, n: u32) -> u32 {

@@ -11,8 +11,8 @@ use num_bigint::BigUint;
 
 use crate::activity::Counters;
 use crate::compiled::Call;
-use crate::ops::mask;
-use crate::plan::{InPort, OutPort, Plan, RegisterEdge};
+use crate::ops::{self, mask};
+use crate::plan::{InPort, OutPort, Plan, RegisterEdge, RowPort};
 use crate::{ActivityCount, ActivityHandle, ActivityReport, EngineError, Options, Violation};
 
 /// A circuit's plan and all its values.
@@ -60,7 +60,8 @@ impl State {
         for fill in plan.fills.iter().filter(|_| !options.zeroed) {
             let mut left = fill.width;
             for (index, word) in (0..).zip(&mut arena[fill.offset as usize..]) {
-                *word = scramble(scramble(options.seed ^ fill.key) ^ index) & mask(left.min(64));
+                let value = scramble(scramble(options.seed ^ fill.key) ^ index) & mask(left.min(64));
+                *word |= value << fill.shift;
                 if left <= 64 {
                     break;
                 }
@@ -207,8 +208,7 @@ impl State {
     }
 
     pub(crate) fn big(&self, port: OutPort) -> BigUint {
-        let halves = self.words(port).iter().flat_map(|&word| [word as u32, (word >> 32) as u32]);
-        BigUint::new(halves.collect())
+        big(self.words(port))
     }
 
     pub(crate) fn is_meaningful(&self, port: OutPort) -> bool {
@@ -216,7 +216,14 @@ impl State {
     }
 
     pub(crate) fn peek_row(&self, table: &str, row: u32, field: &str) -> Result<BigUint, EngineError> {
-        Ok(self.big(self.plan.row(table, row, field)?))
+        Ok(self.row(self.plan.row(table, row, field)?))
+    }
+
+    pub(crate) fn row(&self, port: RowPort) -> BigUint {
+        let words = &self.held.arena[port.offset as usize..];
+        let mut value = vec![0; port.width.div_ceil(64) as usize];
+        ops::extract(&mut value, words, port.shift, port.width);
+        big(&value)
     }
 
     pub(crate) fn cycle(&self) -> u64 {
@@ -255,6 +262,10 @@ impl State {
         let (index, cycle) = self.held.violation?;
         Some(Violation { path: self.plan.invariants[index].path.clone(), cycle })
     }
+}
+
+fn big(words: &[u64]) -> BigUint {
+    BigUint::new(words.iter().flat_map(|&word| [word as u32, (word >> 32) as u32]).collect())
 }
 
 fn trim_input(place: &mut [u64], width: u32) {

@@ -3,6 +3,7 @@
 //! Reads have taken their rows by then, so changes go straight to the rows.
 
 use crate::ops;
+use crate::plan::inst::element_bytes;
 use crate::plan::{Plan, Store, UpdateEdge};
 
 /// Applies the updates of all tables.
@@ -59,6 +60,9 @@ fn enabled_row(arena: &[u64], enable: u32, address: u32, depth: u32) -> Option<u
 }
 
 fn write_field(arena: &mut [u64], store: &Store, row: u32) {
+    if store.bytes < 8 {
+        return write_element(arena, store, row);
+    }
     let n = store.n as usize;
     let (field, value) = ((store.base + row * store.n) as usize, store.value as usize);
     let Some(lanes) = store.lanes else {
@@ -78,7 +82,22 @@ fn write_field(arena: &mut [u64], store: &Store, row: u32) {
     }
 }
 
+/// Writes a field that shares its word with other rows.
+fn write_element(arena: &mut [u64], store: &Store, row: u32) {
+    let mut value = [arena[store.value as usize]];
+    if let Some(lanes) = store.lanes {
+        let written = std::mem::replace(&mut value, [ops::element(arena, store.base, row, store.bytes)]);
+        ops::blend(&mut value, &written, &[arena[lanes as usize]], store.lane_count, store.lane_width);
+    }
+    ops::set_element(arena, store.base, row, store.bytes, value[0]);
+}
+
 fn add_field(arena: &mut [u64], base: u32, width: u32, row: u32, amount: u32) {
+    let bytes = element_bytes(width);
+    if bytes < 8 {
+        let sum = ops::element(arena, base, row, bytes).wrapping_add(arena[amount as usize]);
+        return ops::set_element(arena, base, row, bytes, sum & ops::mask(width));
+    }
     let n = width.div_ceil(64);
     let (field, amount) = ((base + row * n) as usize, amount as usize);
     let (field, amount) = two(arena, field, amount, n as usize);

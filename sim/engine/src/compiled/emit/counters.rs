@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cranelift_codegen::ir::{InstBuilder, Value};
 
-use super::super::kernels;
+use super::super::kernels::{self, Kernel};
 use super::Emitter;
 use super::frame::Pointer;
 use crate::activity::LaneGroups;
@@ -56,7 +56,7 @@ impl Emitter<'_, '_> {
             let mask = self.frame.flatten(at);
             let (lanes, size) =
                 (self.frame.constant(u64::from(groups.lanes)), self.frame.constant(u64::from(groups.size)));
-            return self.frame.call_kernel_for(kernels::touched as *const u8, &[mask, lanes, size]);
+            return self.frame.call_kernel_for(kernels::touched as Kernel, &[mask, lanes, size]);
         }
         let mut any = self.word(groups.mask);
         let mut folded = 1;

@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 
-use super::super::kernels;
+use super::super::kernels::{self, Kernel};
 use super::Emitter;
 use super::frame::Pointer;
 use crate::plan::{ONE, RegisterEdge, Store, UpdateEdge};
@@ -90,7 +90,7 @@ impl Emitter<'_, '_> {
             UpdateEdge::Add { .. } => {
                 let plan = self.frame.address(self.plan);
                 let (index, arena) = (self.frame.constant(index as u64), self.frame.arena);
-                self.frame.call_kernel(kernels::update as *const u8, &[plan, index, arena]);
+                self.frame.call_kernel(kernels::update as Kernel, &[plan, index, arena]);
             }
         }
     }
@@ -100,24 +100,38 @@ impl Emitter<'_, '_> {
         self.frame.load(at)
     }
 
-    /// Where a field of an existing row is.
-    fn field(&mut self, row: Value, base: u32, n: u32) -> Pointer {
-        let distance = self.frame.builder.ins().imul_imm_u(row, i64::from(8 * n));
+    /// Where a field of an existing row is, at `bytes` bytes a row.
+    fn field(&mut self, row: Value, base: u32, bytes: u32) -> Pointer {
+        let distance = self.frame.builder.ins().imul_imm_u(row, i64::from(bytes));
         let arena = self.frame.arena;
         Pointer { base: self.frame.builder.ins().iadd(arena, distance), offset: 0 }.words(base)
     }
 
     fn emit_store(&mut self, row: Value, store: &Store) {
-        let field = self.field(row, store.base, store.n);
+        let field = self.field(row, store.base, store.bytes);
         let value = self.frame.place(store.value);
         match store.lanes {
+            None if store.n == 1 => {
+                let value = self.frame.load(value);
+                self.set_element(field, store.bytes, value);
+            }
+            Some(lanes) if store.n == 1 => {
+                let (bits, new) = (self.load_place(lanes), self.frame.load(value));
+                let old = self.element(field, store.bytes);
+                let mask = self.spread(bits, store.lane_count, store.lane_width);
+                let new = self.ins().band(new, mask);
+                let old = self.ins().band_not(old, mask);
+                let value = self.ins().bor(new, old);
+                self.set_element(field, store.bytes, value);
+            }
             None => self.frame.copy(field, value, store.n),
             Some(lanes) if store.lane_count <= 64 => {
                 let mask = self.load_place(lanes);
                 let [field, value] = [field, value].map(|pointer| self.frame.flatten(pointer));
                 let count = self.frame.constant(u64::from(store.lane_count));
                 let width = self.frame.constant(u64::from(store.lane_width));
-                self.frame.call_kernel(kernels::blend as *const u8, &[field, value, mask, count, width]);
+                let kernel = kernels::blend(store.lane_count, store.lane_width);
+                self.frame.call_kernel(kernel, &[field, value, mask, count, width]);
             }
             Some(lanes) => {
                 let lanes = self.frame.place(lanes);
@@ -125,7 +139,7 @@ impl Emitter<'_, '_> {
                 let count = self.frame.constant(u64::from(store.lane_count));
                 let width = self.frame.constant(u64::from(store.lane_width));
                 let arguments = [field, value, lanes, count, width];
-                self.frame.call_kernel(kernels::blend_many as *const u8, &arguments);
+                self.frame.call_kernel(kernels::blend_many as Kernel, &arguments);
             }
         }
     }
@@ -142,7 +156,7 @@ impl Emitter<'_, '_> {
             0..=64 => self.frame.place(valid),
             _ => {
                 let index = self.frame.builder.ins().ushr_imm_u(row, 6);
-                self.field(index, valid, 1)
+                self.field(index, valid, 8)
             }
         };
         let word = self.frame.load(at);

@@ -9,6 +9,7 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
 
 use super::super::graph::InstId;
+use super::super::kernels::{self, Kernel};
 use crate::plan::Plan;
 
 /// Words copied in line; more are copied by a call.
@@ -125,7 +126,7 @@ impl<'f> Frame<'f> {
         let address = self.builder.ins().iadd_imm_s(at.base, i64::from(at.offset));
         let (arena, limit) = (self.arena, self.constant(self.bytes));
         let bytes = self.constant(u64::from(bytes));
-        let check = super::kernels::check_access as *const u8;
+        let check = kernels::check_access as Kernel;
         self.call_kernel(check, &[arena, limit, address, bytes]);
     }
 
@@ -134,7 +135,7 @@ impl<'f> Frame<'f> {
         if n > COPIED_IN_LINE {
             let [to, from] = [to, from].map(|pointer| self.flatten(pointer));
             let n = self.constant(u64::from(n));
-            self.call_kernel(super::kernels::copy as *const u8, &[to, from, n]);
+            self.call_kernel(kernels::copy as Kernel, &[to, from, n]);
             return;
         }
         self.map(to, &[from], n, |_, operands| operands[0]);
@@ -167,14 +168,14 @@ impl<'f> Frame<'f> {
     }
 
     /// Calls a native function that takes 64-bit values and returns nothing.
-    pub fn call_kernel(&mut self, kernel: *const u8, arguments: &[Value]) {
+    pub fn call_kernel(&mut self, kernel: Kernel, arguments: &[Value]) {
         let signature = self.signature(arguments.len(), false);
         let kernel = self.constant(kernel as u64);
         self.builder.ins().call_indirect(signature, kernel, arguments);
     }
 
     /// Calls a native function that takes 64-bit values and returns one.
-    pub fn call_kernel_for(&mut self, kernel: *const u8, arguments: &[Value]) -> Value {
+    pub fn call_kernel_for(&mut self, kernel: Kernel, arguments: &[Value]) -> Value {
         let signature = self.signature(arguments.len(), true);
         let kernel = self.constant(kernel as u64);
         let call = self.builder.ins().call_indirect(signature, kernel, arguments);

@@ -1,10 +1,12 @@
 //! From scheduled instructions to one function.
 
+mod columns;
 mod counters;
 mod edge;
 mod frame;
 mod scalar;
 mod slots;
+mod values;
 mod wide;
 
 use std::mem::offset_of;
@@ -16,7 +18,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
 use super::code::{Call, Code, Target};
 use super::graph::Graph;
-use super::kernels;
+use super::kernels::{self, Kernel};
 use super::segments::{ROOT, SegmentId, Segments};
 use crate::EngineError;
 use crate::plan::Plan;
@@ -159,8 +161,9 @@ impl<'a, 'f> Emitter<'a, 'f> {
         inst.visit_operands(self.plan, &mut |(place, _)| operands.push(place));
         operands.into_iter().for_each(|place| self.materialise(place));
         let plan = self.frame.address(self.plan);
-        let id = self.frame.constant(id as u64);
+        let number = self.frame.constant(id as u64);
         let arena = self.frame.arena;
-        self.frame.call_kernel(kernels::interpret as *const u8, &[plan, id, arena]);
+        self.frame.call_kernel(kernels::interpret as Kernel, &[plan, number, arena]);
+        self.define_in_memory(id);
     }
 }

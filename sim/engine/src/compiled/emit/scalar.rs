@@ -1,240 +1,390 @@
 //! Values of one word, in machine registers.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 
 use super::Emitter;
 use super::frame::Pointer;
-use super::slots::is_pointer;
 use crate::ops::mask;
 use crate::plan::inst::Inst;
 
 impl Emitter<'_, '_> {
-    /// The word at a place.
-    pub fn word(&mut self, place: u32) -> Value {
-        if let Some(value) = self.frame.known_word(place) {
-            return value;
-        }
-        let value = match self.plan.constants.get(place as usize) {
-            Some(&constant) => self.frame.constant(constant),
-            None => {
-                let at = self.pointer(place);
-                self.frame.load(at)
-            }
-        };
-        self.frame.know_word(place, value);
-        value
-    }
-
-    /// Where the words at a place are.
-    pub fn pointer(&mut self, place: u32) -> Pointer {
-        let Some(id) = self.graph.producer(place) else { return self.frame.place(place) };
-        let inst = self.plan.program[id];
-        if is_pointer(&inst) {
-            let start = inst.result(self.plan);
-            return self.pointer_of(id).words(place - start);
-        }
-        if let Some(value) = self.frame.known_word(place)
-            && inst.result_words(self.plan) == 1
-            && !self.frame.is_in_memory(place)
-        {
-            let at = self.frame.place(place);
-            self.frame.store(at, value);
-            self.frame.note_in_memory(place);
-        }
-        self.frame.place(place)
-    }
-
-    /// Where the result of a pointer instruction is.
-    fn pointer_of(&mut self, id: usize) -> Pointer {
-        if let Some(pointer) = self.frame.known_pointer(id) {
-            return pointer;
-        }
-        let result = self.plan.program[id].result(self.plan);
-        let pointer = match self.slots.get(id) {
-            Some(slot) => {
-                let at = self.frame.place(slot);
-                let distance = self.frame.load(at);
-                let base = self.frame.builder.ins().iadd(self.frame.arena, distance);
-                Pointer { base, offset: 0 }
-            }
-            None => self.frame.place(result),
-        };
-        self.frame.know_pointer(id, pointer);
-        pointer
-    }
-
-    /// Notes an instruction's one-word result.
-    pub fn define(&mut self, id: usize, value: Value) {
-        let place = self.plan.program[id].result(self.plan);
-        self.frame.know_word(place, value);
-        if self.segments.kept[id] || self.segments.exported[id] {
-            let at = self.frame.place(place);
-            self.frame.store(at, value);
-            self.frame.note_in_memory(place);
-        }
-    }
-
-    fn masked(&mut self, value: Value, width: u32) -> Value {
-        match width {
-            64 => value,
-            width => self.frame.builder.ins().band_imm_u(value, mask(width) as i64),
-        }
-    }
-
-    pub fn flag(&mut self, condition: Value) -> Value {
-        self.frame.builder.ins().uextend(types::I64, condition)
-    }
-
     /// Emits an instruction on single words; says whether it is one.
     pub fn emit_scalar(&mut self, id: usize, inst: Inst) -> bool {
         let value = match inst {
             Inst::Copy { a, .. } => self.word(a),
             Inst::Not { a, width, .. } => {
                 let a = self.word(a);
-                self.frame.builder.ins().bxor_imm_u(a, mask(width) as i64)
+                self.ins().bxor_imm_u(a, mask(width) as i64)
             }
             Inst::And { a, b, .. } => {
                 let (a, b) = (self.word(a), self.word(b));
-                self.frame.builder.ins().band(a, b)
+                self.ins().band(a, b)
             }
             Inst::Or { a, b, .. } => {
                 let (a, b) = (self.word(a), self.word(b));
-                self.frame.builder.ins().bor(a, b)
+                self.ins().bor(a, b)
             }
             Inst::Xor { a, b, .. } => {
                 let (a, b) = (self.word(a), self.word(b));
-                self.frame.builder.ins().bxor(a, b)
+                self.ins().bxor(a, b)
             }
             Inst::Add { a, b, width, .. } => {
                 let (a, b) = (self.word(a), self.word(b));
-                let sum = self.frame.builder.ins().iadd(a, b);
+                let sum = self.ins().iadd(a, b);
                 self.masked(sum, width)
             }
             Inst::Sub { a, b, width, .. } => {
                 let (a, b) = (self.word(a), self.word(b));
-                let difference = self.frame.builder.ins().isub(a, b);
+                let difference = self.ins().isub(a, b);
                 self.masked(difference, width)
             }
             Inst::Mul { a, b, width, .. } => {
                 let (a, b) = (self.word(a), self.word(b));
-                let product = self.frame.builder.ins().imul(a, b);
+                let product = self.ins().imul(a, b);
                 self.masked(product, width)
             }
             Inst::Eq { a, b, .. } => {
                 let (a, b) = (self.word(a), self.word(b));
-                let equal = self.frame.builder.ins().icmp(IntCC::Equal, a, b);
+                let equal = self.ins().icmp(IntCC::Equal, a, b);
                 self.flag(equal)
             }
             Inst::Lt { a, b, .. } => {
                 let (a, b) = (self.word(a), self.word(b));
-                let less = self.frame.builder.ins().icmp(IntCC::UnsignedLessThan, a, b);
+                let less = self.ins().icmp(IntCC::UnsignedLessThan, a, b);
                 self.flag(less)
             }
             Inst::ShiftLeft { a, b, width, .. } => {
                 let (a, b) = (self.word(a), self.word(b));
-                let shifted = self.frame.builder.ins().ishl(a, b);
+                let shifted = self.ins().ishl(a, b);
                 let shifted = self.masked(shifted, width);
                 self.if_below(b, width, shifted)
             }
             Inst::ShiftRight { a, b, .. } => {
                 let (a, b) = (self.word(a), self.word(b));
-                let shifted = self.frame.builder.ins().ushr(a, b);
+                let shifted = self.ins().ushr(a, b);
                 self.if_below(b, 64, shifted)
             }
             Inst::Mux { condition, then, otherwise, .. } => {
                 let (condition, then, otherwise) =
                     (self.word(condition), self.word(then), self.word(otherwise));
-                self.frame.builder.ins().select(condition, then, otherwise)
+                self.ins().select(condition, then, otherwise)
             }
-            Inst::Slice { a, low, width, .. } => {
-                let a = self.word(a);
-                let shifted =
-                    if low == 0 { a } else { self.frame.builder.ins().ushr_imm_u(a, i64::from(low)) };
-                self.masked(shifted, width)
-            }
+            Inst::Slice { a, low, width, .. } => self.bits(a, low, width),
             Inst::Join { a, b, shift, .. } => {
                 let (a, b) = (self.word(a), self.word(b));
-                let high = self.frame.builder.ins().ishl_imm_u(b, i64::from(shift));
-                self.frame.builder.ins().bor(a, high)
+                let high = self.ins().ishl_imm_u(b, i64::from(shift));
+                self.ins().bor(a, high)
             }
             Inst::NonZero { a, .. } => {
                 let a = self.word(a);
-                let any = self.frame.builder.ins().icmp_imm_u(IntCC::NotEqual, a, 0);
+                let any = self.ins().icmp_imm_u(IntCC::NotEqual, a, 0);
                 self.flag(any)
             }
             Inst::AllOnes { a, width, .. } => {
                 let a = self.word(a);
                 let ones = self.frame.constant(mask(width));
-                let all = self.frame.builder.ins().icmp(IntCC::Equal, a, ones);
+                let all = self.ins().icmp(IntCC::Equal, a, ones);
                 self.flag(all)
             }
             Inst::Parity { a, .. } => {
                 let a = self.word(a);
-                let ones = self.frame.builder.ins().popcnt(a);
-                self.frame.builder.ins().band_imm_u(ones, 1)
+                let ones = self.ins().popcnt(a);
+                self.ins().band_imm_u(ones, 1)
             }
             Inst::FirstOne { a, .. } => {
                 let a = self.word(a);
-                let first = self.frame.builder.ins().ctz(a);
+                let first = self.ins().ctz(a);
                 // 64 for no bit at all becomes 0.
-                self.frame.builder.ins().band_imm_u(first, 63)
+                self.ins().band_imm_u(first, 63)
             }
             Inst::LowestOne { a, .. } => {
                 let a = self.word(a);
-                let negative = self.frame.builder.ins().ineg(a);
-                self.frame.builder.ins().band(a, negative)
+                self.lowest_one(a)
             }
             Inst::Decode { a, width, .. } => {
                 let a = self.word(a);
                 let one = self.frame.constant(1);
-                let bit = self.frame.builder.ins().ishl(one, a);
+                let bit = self.ins().ishl(one, a);
                 self.if_below(a, width, bit)
             }
             Inst::PopCount { a, .. } => {
                 let a = self.word(a);
-                self.frame.builder.ins().popcnt(a)
+                self.ins().popcnt(a)
             }
-            Inst::Read { address, base, depth, .. } => {
+            Inst::Read { address, base, depth, bytes, .. } => {
                 let row = self.word(address);
-                let at = self.row(row, base, depth, 1);
-                self.frame.load(at)
+                let at = self.row(row, base, depth, bytes);
+                self.element(at, bytes)
             }
             Inst::ReadBit { address, base, depth, .. } => {
                 let row = self.word(address);
                 let word = match depth {
                     0..=64 => self.word(base),
                     _ => {
-                        let index = self.frame.builder.ins().ushr_imm_u(row, 6);
-                        let at = self.row(index, base, depth.div_ceil(64), 1);
+                        let index = self.ins().ushr_imm_u(row, 6);
+                        let at = self.row(index, base, depth.div_ceil(64), 8);
                         self.frame.load(at)
                     }
                 };
-                let bit = self.frame.builder.ins().ushr(word, row);
-                let bit = self.frame.builder.ins().band_imm_u(bit, 1);
+                let bit = self.ins().ushr(word, row);
+                let bit = self.ins().band_imm_u(bit, 1);
                 self.if_below(row, depth, bit)
+            }
+            _ => return self.emit_small(id, inst),
+        };
+        self.define(id, &[value]);
+        true
+    }
+
+    /// Emits operations that are made for wide values, where the result is one word.
+    fn emit_small(&mut self, id: usize, inst: Inst) -> bool {
+        let value = match inst {
+            Inst::Replicate { a, from, width, .. } if width <= 64 => {
+                let a = self.word(a);
+                self.repeated(a, from, width)
+            }
+            Inst::SpreadLanes { a, lanes, lane, .. } if lanes * lane <= 64 => {
+                let a = self.word(a);
+                self.spread(a, lanes, lane)
+            }
+            Inst::LaneMux { mask, then, otherwise, lanes, lane, .. } if lanes * lane <= 64 => {
+                let (bits, then, otherwise) = (self.word(mask), self.word(then), self.word(otherwise));
+                let mask = self.spread(bits, lanes, lane);
+                let then = self.ins().band(then, mask);
+                let otherwise = self.ins().band_not(otherwise, mask);
+                self.ins().bor(then, otherwise)
+            }
+            Inst::PrefixOr { a, width, .. } if width <= 64 => {
+                let a = self.word(a);
+                let lowest = self.lowest_one(a);
+                let above = self.ins().ineg(lowest);
+                self.masked(above, width)
+            }
+            Inst::PrefixCount { a, lanes, lane, .. } if lanes <= 16 && lanes * lane <= 64 => {
+                let a = self.word(a);
+                let counts = (1..lanes).map(|i| {
+                    let below = self.masked(a, i);
+                    let count = self.ins().popcnt(below);
+                    let count = self.masked(count, lane);
+                    self.ins().ishl_imm_u(count, i64::from(i * lane))
+                });
+                let counts: Vec<Value> = counts.collect();
+                self.join(&counts)
+            }
+            Inst::GroupOr { a, groups, size, .. } if groups <= 16 && size <= 64 => {
+                let bits = (0..groups).map(|group| {
+                    let bits = self.bits(a, group * size, size);
+                    let any = self.ins().icmp_imm_u(IntCC::NotEqual, bits, 0);
+                    let any = self.flag(any);
+                    self.ins().ishl_imm_u(any, i64::from(group))
+                });
+                let bits: Vec<Value> = bits.collect();
+                self.join(&bits)
+            }
+            Inst::OneHotSelect { select, vector, lanes, lane, .. } if lane <= 64 && lanes <= 32 => {
+                let select = self.word(select);
+                let selected = (0..lanes).map(|i| {
+                    let value = self.bits(vector, i * lane, lane);
+                    let bit = self.ins().ushr_imm_u(select, i64::from(i));
+                    let bit = self.ins().band_imm_u(bit, 1);
+                    let all = self.ins().ineg(bit);
+                    self.ins().band(value, all)
+                });
+                let selected: Vec<Value> = selected.collect();
+                self.join(&selected)
+            }
+            Inst::LaneSelect { vector, index, index_n: 1, lanes, lane, .. } if lanes * lane <= 64 => {
+                let (index, vector) = (self.word(index), self.word(vector));
+                let low = self.times(index, lane);
+                let value = self.ins().ushr(vector, low);
+                let value = self.masked(value, lane);
+                self.if_below(index, lanes, value)
+            }
+            Inst::LaneSelect { vector, index, index_n: 1, lanes, lane, .. }
+                if lane <= 64 && 64 % lane == 0 =>
+            {
+                let index = self.word(index);
+                let vector = self.pointer(vector);
+                let low = self.times(index, lane);
+                let word = self.ins().ushr_imm_u(low, 6);
+                let last = self.frame.constant(u64::from(lanes * lane).div_ceil(64) - 1);
+                let word = self.ins().umin(word, last);
+                let distance = self.ins().ishl_imm_u(word, 3);
+                let base = self.ins().iadd(vector.base, distance);
+                let value = self.frame.load(Pointer { base, offset: vector.offset });
+                let value = self.ins().ushr(value, low);
+                let value = self.masked(value, lane);
+                self.if_below(index, lanes, value)
+            }
+            Inst::LaneSelect { vector, index, index_n: 1, lanes, lane, .. } if lane <= 64 && lanes <= 16 => {
+                let index = self.word(index);
+                let mut value = self.frame.constant(0);
+                for i in 0..lanes {
+                    let lane = self.bits(vector, i * lane, lane);
+                    let is_lane = self.ins().icmp_imm_u(IntCC::Equal, index, i64::from(i));
+                    value = self.ins().select(is_lane, lane, value);
+                }
+                value
+            }
+            Inst::WideEq { a, b, n, .. } if n <= super::wide::IN_LINE => {
+                let different = (0..n).map(|i| {
+                    let (a, b) = (self.word(a + i), self.word(b + i));
+                    self.ins().bxor(a, b)
+                });
+                let different: Vec<Value> = different.collect();
+                let different = self.join(&different);
+                let equal = self.ins().icmp_imm_u(IntCC::Equal, different, 0);
+                self.flag(equal)
+            }
+            Inst::WideNonZero { a, n, .. } if n <= super::wide::IN_LINE => {
+                let words: Vec<Value> = (0..n).map(|i| self.word(a + i)).collect();
+                let any = self.join(&words);
+                let any = self.ins().icmp_imm_u(IntCC::NotEqual, any, 0);
+                self.flag(any)
+            }
+            Inst::WidePopCount { a, n, .. } if n <= super::wide::IN_LINE => {
+                let first = self.word(a);
+                let first = self.ins().popcnt(first);
+                (1..n).fold(first, |sum, i| {
+                    let word = self.word(a + i);
+                    let ones = self.ins().popcnt(word);
+                    self.ins().iadd(sum, ones)
+                })
+            }
+            Inst::WideFirstOne { a, n, .. } if n <= 8 => {
+                let mut found = self.frame.constant(0);
+                for i in (0..n).rev() {
+                    let word = self.word(a + i);
+                    let first = self.ins().ctz(word);
+                    let first = self.ins().iadd_imm_u(first, i64::from(64 * i));
+                    found = self.ins().select(word, first, found);
+                }
+                found
+            }
+            Inst::WideParity { a, n, .. } if n <= super::wide::IN_LINE => {
+                let first = self.word(a);
+                let all = (1..n).fold(first, |all, i| {
+                    let word = self.word(a + i);
+                    self.ins().bxor(all, word)
+                });
+                let ones = self.ins().popcnt(all);
+                self.ins().band_imm_u(ones, 1)
             }
             _ => return false,
         };
-        self.define(id, value);
+        self.define(id, &[value]);
         true
+    }
+
+    /// The lowest `width` bits.
+    pub fn masked(&mut self, value: Value, width: u32) -> Value {
+        match width {
+            64.. => value,
+            width => self.ins().band_imm_u(value, mask(width) as i64),
+        }
+    }
+
+    pub fn flag(&mut self, condition: Value) -> Value {
+        self.ins().uextend(types::I64, condition)
+    }
+
+    /// Or of values.
+    pub fn join(&mut self, values: &[Value]) -> Value {
+        match values.split_first() {
+            None => self.frame.constant(0),
+            Some((first, rest)) => rest.iter().fold(*first, |all, value| self.ins().bor(all, *value)),
+        }
+    }
+
+    fn times(&mut self, value: Value, factor: u32) -> Value {
+        match factor {
+            1 => value,
+            factor => self.ins().imul_imm_u(value, i64::from(factor)),
+        }
+    }
+
+    fn lowest_one(&mut self, a: Value) -> Value {
+        let negative = self.ins().ineg(a);
+        self.ins().band(a, negative)
+    }
+
+    /// `a` of `from` bits repeated until `width` bits, at most 64, are full.
+    pub fn repeated(&mut self, a: Value, from: u32, width: u32) -> Value {
+        let value = match from {
+            1 => self.ins().ineg(a),
+            from => {
+                let ones = (0..width).step_by(from as usize).fold(0, |ones, bit| ones | 1u64 << bit);
+                let ones = self.frame.constant(ones);
+                self.ins().imul(a, ones)
+            }
+        };
+        self.masked(value, width)
+    }
+
+    /// Each of `lanes` bits widened to `lane` equal bits, at most 64 together.
+    pub fn spread(&mut self, a: Value, lanes: u32, lane: u32) -> Value {
+        match (lanes, lane) {
+            (_, 1) => a,
+            (1, lane) => self.repeated(a, 1, lane),
+            (lanes, lane) => {
+                let spread = (0..lanes).map(|i| {
+                    let bit = self.ins().ushr_imm_u(a, i64::from(i));
+                    let bit = self.ins().band_imm_u(bit, 1);
+                    let ones = self.frame.constant(mask(lane) << (i * lane));
+                    self.ins().imul(bit, ones)
+                });
+                let spread: Vec<Value> = spread.collect();
+                self.join(&spread)
+            }
+        }
     }
 
     /// `value` where `index` is below `limit`, else 0.
     fn if_below(&mut self, index: Value, limit: u32, value: Value) -> Value {
-        let below = self.frame.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, i64::from(limit));
+        let below = self.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, i64::from(limit));
         let zero = self.frame.constant(0);
-        self.frame.builder.ins().select(below, value, zero)
+        self.ins().select(below, value, zero)
     }
 
-    /// Where `n` words of row `row` are; a row that is not there reads as words that are always 0.
-    pub fn row(&mut self, row: Value, base: u32, depth: u32, n: u32) -> Pointer {
-        let ins = |emitter: &mut Self| emitter.frame.builder.ins().imul_imm_u(row, i64::from(8 * n));
-        let distance = ins(self);
-        let distance = self.frame.builder.ins().iadd_imm_u(distance, i64::from(base) * 8);
-        let is_row = self.frame.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, row, i64::from(depth));
+    /// Where row `row` is, at `bytes` bytes a row; a row that is not there reads as words that are always 0.
+    pub fn row(&mut self, row: Value, base: u32, depth: u32, bytes: u32) -> Pointer {
+        let distance = self.times(row, bytes);
+        let distance = self.ins().iadd_imm_u(distance, i64::from(base) * 8);
+        let is_row = self.ins().icmp_imm_u(IntCC::UnsignedLessThan, row, i64::from(depth));
         let zeros = self.frame.constant(u64::from(self.plan.zeros) * 8);
-        let distance = self.frame.builder.ins().select(is_row, distance, zeros);
-        Pointer { base: self.frame.builder.ins().iadd(self.frame.arena, distance), offset: 0 }
+        let distance = self.ins().select(is_row, distance, zeros);
+        let arena = self.frame.arena;
+        Pointer { base: self.ins().iadd(arena, distance), offset: 0 }
+    }
+
+    /// Loads a value of an array.
+    pub fn element(&mut self, at: Pointer, bytes: u32) -> Value {
+        match element_type(bytes) {
+            types::I64 => self.frame.load(at),
+            narrow => {
+                let value = self.frame.load_as(narrow, at);
+                self.ins().uextend(types::I64, value)
+            }
+        }
+    }
+
+    /// Stores a value into an array.
+    pub fn set_element(&mut self, at: Pointer, bytes: u32, value: Value) {
+        let value = match element_type(bytes) {
+            types::I64 => value,
+            narrow => self.ins().ireduce(narrow, value),
+        };
+        self.frame.store(at, value);
+    }
+}
+
+/// What a value of an array is loaded as.
+pub fn element_type(bytes: u32) -> Type {
+    match bytes {
+        1 => types::I8,
+        2 => types::I16,
+        4 => types::I32,
+        _ => types::I64,
     }
 }

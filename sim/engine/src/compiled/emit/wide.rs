@@ -1,8 +1,9 @@
-//! Values of several words: in the arena, or pointers to where they are.
+//! Values of several words: a few in registers, more in the arena, or pointers to where they are.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
 
+use super::super::kernels::{self, Kernel};
 use super::Emitter;
 use super::frame::Pointer;
 use super::slots::is_pointer;
@@ -10,7 +11,18 @@ use crate::ops::mask;
 use crate::plan::inst::Inst;
 
 /// Most words handled in line, one or two at a time; more are left to a native function.
-const IN_LINE: u32 = 40;
+pub const IN_LINE: u32 = 40;
+
+/// Most words of a value held in registers.
+const IN_REGISTERS: u32 = 4;
+
+/// A bitwise operation on two values.
+#[derive(Clone, Copy)]
+enum Bitwise {
+    And,
+    Or,
+    Xor,
+}
 
 impl Emitter<'_, '_> {
     /// Emits an instruction on wide values, if it is not left to the interpreter's function.
@@ -19,43 +31,15 @@ impl Emitter<'_, '_> {
             Inst::WideCopy { d, a, n } => {
                 let (to, from) = (self.frame.place(d), self.pointer(a));
                 self.frame.copy(to, from, n);
+                self.define_in_memory(id);
             }
-            Inst::WideNot { d, a, width } if width.div_ceil(64) <= IN_LINE => self.complement(d, a, width),
-            Inst::WideAnd { d, a, b, n } if n <= IN_LINE => {
-                let operands = [self.pointer(a), self.pointer(b)];
-                let to = self.frame.place(d);
-                self.frame.map(to, &operands, n, |builder, words| builder.ins().band(words[0], words[1]));
-            }
-            Inst::WideOr { d, a, b, n } if n <= IN_LINE => {
-                let operands = [self.pointer(a), self.pointer(b)];
-                let to = self.frame.place(d);
-                self.frame.map(to, &operands, n, |builder, words| builder.ins().bor(words[0], words[1]));
-            }
-            Inst::WideXor { d, a, b, n } if n <= IN_LINE => {
-                let operands = [self.pointer(a), self.pointer(b)];
-                let to = self.frame.place(d);
-                self.frame.map(to, &operands, n, |builder, words| builder.ins().bxor(words[0], words[1]));
-            }
-            Inst::WideEq { a, b, n, .. } if n <= IN_LINE => {
-                let (a, b) = (self.pointer(a), self.pointer(b));
-                let different = self.fold(n, |emitter, word| {
-                    let [a, b] = [a, b].map(|operand| emitter.frame.load(operand.words(word)));
-                    emitter.frame.builder.ins().bxor(a, b)
-                });
-                let equal = self.frame.builder.ins().icmp_imm_u(IntCC::Equal, different, 0);
-                let equal = self.flag(equal);
-                self.define(id, equal);
-            }
-            Inst::WideNonZero { a, n, .. } if n <= IN_LINE => {
-                let a = self.pointer(a);
-                let any = self.fold(n, |emitter, word| emitter.frame.load(a.words(word)));
-                let any = self.frame.builder.ins().icmp_imm_u(IntCC::NotEqual, any, 0);
-                let any = self.flag(any);
-                self.define(id, any);
-            }
+            Inst::WideNot { a, width, .. } if width.div_ceil(64) <= IN_LINE => self.complement(id, a, width),
+            Inst::WideAnd { a, b, n, .. } if n <= IN_LINE => self.bitwise(id, a, b, n, Bitwise::And),
+            Inst::WideOr { a, b, n, .. } if n <= IN_LINE => self.bitwise(id, a, b, n, Bitwise::Or),
+            Inst::WideXor { a, b, n, .. } if n <= IN_LINE => self.bitwise(id, a, b, n, Bitwise::Xor),
             Inst::WideRead { address, base, depth, n, .. } => {
                 let row = self.word(address);
-                let at = self.row(row, base, depth, n);
+                let at = self.row(row, base, depth, 8 * n);
                 self.define_pointer(id, at);
             }
             Inst::WideMux { condition, then, otherwise, .. } => {
@@ -64,72 +48,183 @@ impl Emitter<'_, '_> {
                     let pointer = self.pointer(place);
                     self.frame.flatten(pointer)
                 });
-                let base = self.frame.builder.ins().select(condition, then, otherwise);
+                let base = self.ins().select(condition, then, otherwise);
                 self.define_pointer(id, Pointer { base, offset: 0 });
             }
-            Inst::LaneSelect { vector, index, index_n: 1, lanes, lane, .. } if is_pointer(&inst) => {
-                let (index, vector) = (self.word(index), self.pointer(vector));
-                let vector = self.frame.flatten(vector);
-                let distance = self.frame.builder.ins().imul_imm_u(index, i64::from(lane / 8));
-                let at = self.frame.builder.ins().iadd(vector, distance);
-                let is_lane =
-                    self.frame.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, i64::from(lanes));
-                let zeros = self.frame.place(self.plan.zeros);
-                let zeros = self.frame.flatten(zeros);
-                let base = self.frame.builder.ins().select(is_lane, at, zeros);
-                self.define_pointer(id, Pointer { base, offset: 0 });
+            Inst::LaneSelect { vector, index, lanes, lane, .. } if is_pointer(&inst) => {
+                self.select_lane(id, vector, index, lanes, lane);
             }
+            Inst::WideSlice { a, low, width, .. } if width.div_ceil(64) <= IN_LINE => {
+                let pieces = (0..width).step_by(64);
+                let words: Vec<Value> =
+                    pieces.map(|offset| self.bits(a, low + offset, (width - offset).min(64))).collect();
+                self.define(id, &words);
+            }
+            Inst::Concat { n, parts, count, .. } if n <= IN_LINE => self.concatenate(id, n, parts, count),
+            Inst::Replicate { d, a, from, width } if 64 % from == 0 && width.div_ceil(64) <= IN_LINE => {
+                let a = self.word(a);
+                let word = self.repeated(a, from, 64);
+                self.fill(d, word, width);
+                self.define_in_memory(id);
+            }
+            Inst::WideLowestOne { a, n, .. } if n <= IN_REGISTERS => {
+                let mut words = Vec::new();
+                let mut none_below = None;
+                for i in 0..n {
+                    let word = self.word(a + i);
+                    let negative = self.ins().ineg(word);
+                    let lowest = self.ins().band(word, negative);
+                    let zero = self.frame.constant(0);
+                    words.push(match none_below {
+                        None => lowest,
+                        Some(below) => self.ins().select(below, zero, lowest),
+                    });
+                    none_below = Some(match none_below {
+                        None => word,
+                        Some(below) => self.ins().bor(below, word),
+                    });
+                }
+                self.define(id, &words);
+            }
+            Inst::WideDecode { a, a_n: 1, width, .. } if width.div_ceil(64) <= IN_REGISTERS => {
+                let index = self.word(a);
+                let (zero, one) = (self.frame.constant(0), self.frame.constant(1));
+                let bit = self.ins().ishl(one, index);
+                let word = self.ins().ushr_imm_u(index, 6);
+                let limit = self.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, i64::from(width));
+                let bit = self.ins().select(limit, bit, zero);
+                let words = (0..width.div_ceil(64)).map(|i| {
+                    let here = self.ins().icmp_imm_u(IntCC::Equal, word, i64::from(i));
+                    self.ins().select(here, bit, zero)
+                });
+                let words: Vec<Value> = words.collect();
+                self.define(id, &words);
+            }
+            Inst::LaneMux { d, mask, then, otherwise, lanes, lane } if lanes <= 64 => {
+                let mask = self.word(mask);
+                let [to, then, otherwise] =
+                    [self.frame.place(d), self.pointer(then), self.pointer(otherwise)]
+                        .map(|pointer| self.frame.flatten(pointer));
+                let (count, width) = (self.frame.constant(lanes.into()), self.frame.constant(lane.into()));
+                let kernel = kernels::lane_mux(lanes, lane);
+                self.frame.call_kernel(kernel, &[to, then, otherwise, mask, count, width]);
+                self.define_in_memory(id);
+            }
+            Inst::LaneEq { a, b, lanes, lane, .. } if lanes <= 64 && matches!(lane, 8 | 16 | 32 | 64) => {
+                let [a, b] = [a, b].map(|place| self.pointer(place));
+                let equal = self.equal_elements(a, b, lanes, lane / 8);
+                self.define(id, &equal);
+            }
+            Inst::OneHotSelect { d, select, vector, lanes, lane }
+                if lanes <= 64 && lane.is_multiple_of(64) =>
+            {
+                let select = self.word(select);
+                let [to, vector] =
+                    [self.frame.place(d), self.pointer(vector)].map(|pointer| self.frame.flatten(pointer));
+                let words = self.frame.constant(u64::from(lane / 64));
+                self.frame.call_kernel(kernels::one_hot_select as Kernel, &[to, select, vector, words]);
+                self.define_in_memory(id);
+            }
+            Inst::Column { column } => return self.emit_column(id, self.plan.columns[column as usize]),
             _ => return false,
         }
         true
     }
 
-    /// Or of words.
-    fn fold(&mut self, n: u32, mut word: impl FnMut(&mut Self, u32) -> Value) -> Value {
-        let first = word(self, 0);
-        (1..n).fold(first, |all, index| {
-            let word = word(self, index);
-            self.frame.builder.ins().bor(all, word)
-        })
+    fn bitwise(&mut self, id: usize, a: u32, b: u32, n: u32, op: Bitwise) {
+        if n <= IN_REGISTERS {
+            let words = (0..n).map(|i| {
+                let (a, b) = (self.word(a + i), self.word(b + i));
+                match op {
+                    Bitwise::And => self.ins().band(a, b),
+                    Bitwise::Or => self.ins().bor(a, b),
+                    Bitwise::Xor => self.ins().bxor(a, b),
+                }
+            });
+            let words: Vec<Value> = words.collect();
+            return self.define(id, &words);
+        }
+        let operands = [self.pointer(a), self.pointer(b)];
+        let to = self.frame.place(self.plan.program[id].result(self.plan));
+        self.frame.map(to, &operands, n, |builder, words| match op {
+            Bitwise::And => builder.ins().band(words[0], words[1]),
+            Bitwise::Or => builder.ins().bor(words[0], words[1]),
+            Bitwise::Xor => builder.ins().bxor(words[0], words[1]),
+        });
+        self.define_in_memory(id);
     }
 
-    fn complement(&mut self, d: u32, a: u32, width: u32) {
-        let (to, from) = (self.frame.place(d), self.pointer(a));
+    fn complement(&mut self, id: usize, a: u32, width: u32) {
+        if width.div_ceil(64) <= IN_REGISTERS {
+            let words = (0..width.div_ceil(64)).map(|i| {
+                let word = self.word(a + i);
+                self.ins().bxor_imm_u(word, mask((width - 64 * i).min(64)) as i64)
+            });
+            let words: Vec<Value> = words.collect();
+            return self.define(id, &words);
+        }
+        let (to, from) = (self.frame.place(self.plan.program[id].result(self.plan)), self.pointer(a));
         let whole = width / 64;
         self.frame.map(to, &[from], whole, |builder, words| builder.ins().bnot(words[0]));
         if !width.is_multiple_of(64) {
             let word = self.frame.load(from.words(whole));
-            let word = self.frame.builder.ins().bxor_imm_u(word, mask(width % 64) as i64);
+            let word = self.ins().bxor_imm_u(word, mask(width % 64) as i64);
             self.frame.store(to.words(whole), word);
         }
+        self.define_in_memory(id);
     }
 
-    /// Notes where an instruction's result is; copies it to its place if it is read after settling.
-    fn define_pointer(&mut self, id: usize, pointer: Pointer) {
-        self.frame.know_pointer(id, pointer);
-        if self.segments.kept[id] {
-            let inst = self.plan.program[id];
-            let to = self.frame.place(inst.result(self.plan));
-            self.frame.copy(to, pointer, inst.result_words(self.plan));
-        }
-        if let Some(slot) = self.slots.get(id) {
-            let address = self.frame.flatten(pointer);
-            let distance = self.frame.builder.ins().isub(address, self.frame.arena);
-            let at = self.frame.place(slot);
-            self.frame.store(at, distance);
-        }
+    fn select_lane(&mut self, id: usize, vector: u32, index: u32, lanes: u32, lane: u32) {
+        let (index, vector) = (self.word(index), self.pointer(vector));
+        let vector = self.frame.flatten(vector);
+        let distance = self.ins().imul_imm_u(index, i64::from(lane / 8));
+        let at = self.ins().iadd(vector, distance);
+        let is_lane = self.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, i64::from(lanes));
+        let zeros = self.frame.place(self.plan.zeros);
+        let zeros = self.frame.flatten(zeros);
+        let base = self.ins().select(is_lane, at, zeros);
+        self.define_pointer(id, Pointer { base, offset: 0 });
     }
 
-    /// Puts an operand into its place in the arena.
-    pub fn materialise(&mut self, place: u32) {
-        let at = self.pointer(place);
-        let Some(id) = self.graph.producer(place) else { return };
-        let inst = self.plan.program[id];
-        if is_pointer(&inst) && !self.segments.kept[id] {
-            let start = inst.result(self.plan);
-            let whole = Pointer { base: at.base, offset: at.offset - 8 * (place - start) as i32 };
-            let to = self.frame.place(start);
-            self.frame.copy(to, whole, inst.result_words(self.plan));
+    /// Words of a concatenation: each the or of the parts that reach into it.
+    fn concatenate(&mut self, id: usize, n: u32, parts: u32, count: u32) {
+        let parts = &self.plan.parts[parts as usize..(parts + count) as usize];
+        let words = (0..n).map(|word| {
+            let (start, end) = (64 * word, 64 * word + 64);
+            let reach = parts.iter().filter(|part| part.low < end && start < part.low + part.width);
+            let pieces = reach.map(|part| {
+                let (low, high) = (part.low.max(start), (part.low + part.width).min(end));
+                let bits = self.bits(part.a, low - part.low, high - low);
+                if low == start { bits } else { self.ins().ishl_imm_u(bits, i64::from(low - start)) }
+            });
+            let pieces: Vec<Value> = pieces.collect();
+            self.join(&pieces)
+        });
+        let words: Vec<Value> = words.collect();
+        self.define(id, &words);
+    }
+
+    /// Stores a word until `width` bits are full.
+    fn fill(&mut self, d: u32, word: Value, width: u32) {
+        let to = self.frame.place(d);
+        let whole = width / 64;
+        let pair = if whole > 1 { Some(self.ins().splat(types::I64X2, word)) } else { None };
+        let mut i = 0;
+        while i < whole {
+            match pair {
+                Some(pair) if i + 1 < whole => {
+                    self.frame.store(to.words(i), pair);
+                    i += 2;
+                }
+                Some(_) | None => {
+                    self.frame.store(to.words(i), word);
+                    i += 1;
+                }
+            }
+        }
+        if !width.is_multiple_of(64) {
+            let rest = self.masked(word, width % 64);
+            self.frame.store(to.words(whole), rest);
         }
     }
 }

@@ -1,0 +1,168 @@
+//! Associative ports: a condition on every row at once, sixteen bytes at a time.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+
+use super::Emitter;
+use super::frame::Pointer;
+use super::scalar::element_type;
+use crate::plan::inst::{Column, ColumnInst, ColumnOp, array_words};
+
+/// Most bytes of a column compared in line; longer ones are left to a native function.
+const COMPARED_IN_LINE: u32 = 1024;
+
+/// Bytes handled at a time.
+const CHUNK: u32 = 16;
+
+impl Emitter<'_, '_> {
+    /// Emits an operation on columns, if it is not left to the interpreter's function.
+    pub fn emit_column(&mut self, id: usize, inst: ColumnInst) -> bool {
+        let ColumnInst { op, a, b, depth, .. } = inst;
+        let (a, b) = if a.bytes == 0 { (b, a) } else { (a, b) };
+        let bytes = a.bytes;
+        let is_short = matches!(bytes, 1 | 2 | 4 | 8) && depth * bytes <= COMPARED_IN_LINE;
+        let is_alike = b.bytes == bytes || b.bytes == 0;
+        match op {
+            ColumnOp::Eq if is_short && is_alike => {
+                let from = self.frame.place(a.base);
+                let other = self.other(b);
+                let bits = self.row_bits(depth, bytes, |emitter, chunk| {
+                    let (a, b) = emitter.chunks(from, other, chunk, bytes);
+                    emitter.ins().icmp(IntCC::Equal, a, b)
+                });
+                self.define(id, &bits);
+            }
+            ColumnOp::Pack if is_short && bytes == 1 => {
+                let from = self.frame.place(a.base);
+                let bits = self.row_bits(depth, bytes, |emitter, chunk| {
+                    let row = emitter.frame.load_as(types::I8X16, bytes_behind(from, chunk));
+                    emitter.ins().ishl_imm_u(row, 7)
+                });
+                self.define(id, &bits);
+            }
+            ColumnOp::And | ColumnOp::Or if is_short && b.bytes == bytes => {
+                let words = array_words(a.width, depth);
+                let [to, a, b] = [inst.d, a.base, b.base].map(|place| self.frame.place(place));
+                self.frame.map(to, &[a, b], words, |builder, words| match op {
+                    ColumnOp::Or => builder.ins().bor(words[0], words[1]),
+                    _ => builder.ins().band(words[0], words[1]),
+                });
+                self.define_in_memory(id);
+            }
+            ColumnOp::Eq
+            | ColumnOp::Lt
+            | ColumnOp::Pack
+            | ColumnOp::Not
+            | ColumnOp::And
+            | ColumnOp::Or
+            | ColumnOp::Slice { .. } => return false,
+        }
+        true
+    }
+
+    /// One bit a lane: whether two vectors' elements are equal.
+    pub fn equal_elements(&mut self, a: Pointer, b: Pointer, lanes: u32, bytes: u32) -> Vec<Value> {
+        self.row_bits(lanes, bytes, |emitter, chunk| {
+            let (a, b) = emitter.chunks(a, Other::Column(b), chunk, bytes);
+            emitter.ins().icmp(IntCC::Equal, a, b)
+        })
+    }
+
+    fn other(&mut self, column: Column) -> Other {
+        if column.bytes == 0 {
+            Other::Shared(self.word(column.base))
+        } else {
+            Other::Column(self.frame.place(column.base))
+        }
+    }
+
+    fn chunks(&mut self, a: Pointer, b: Other, chunk: u32, bytes: u32) -> (Value, Value) {
+        let kind = vector(bytes);
+        let a = self.frame.load_as(kind, bytes_behind(a, chunk));
+        let b = match b {
+            Other::Column(b) => self.frame.load_as(kind, bytes_behind(b, chunk)),
+            Other::Shared(word) => {
+                let element = match element_type(bytes) {
+                    types::I64 => word,
+                    narrow => self.ins().ireduce(narrow, word),
+                };
+                self.ins().splat(kind, element)
+            }
+        };
+        (a, b)
+    }
+
+    /// The sign of every element of `holds`, packed into words. `holds` is asked for each chunk, by its first
+    /// byte; a chunk at the end may reach beyond the last row, into words that are there but do not count.
+    fn row_bits(
+        &mut self,
+        rows: u32,
+        bytes: u32,
+        mut holds: impl FnMut(&mut Self, u32) -> Value,
+    ) -> Vec<Value> {
+        let mut words = Vec::new();
+        for first in (0..rows).step_by(64) {
+            let count = (rows - first).min(64);
+            // As many rows as one vector of bytes has, from as many chunks as an element has bytes.
+            let groups: Vec<Value> = (0..count)
+                .step_by(16)
+                .map(|group| {
+                    let left = (count - group).min(16);
+                    let chunks = (left * bytes).div_ceil(CHUNK);
+                    let start = (first + group) * bytes;
+                    let signs: Vec<Value> =
+                        (0..chunks).map(|chunk| holds(self, start + chunk * CHUNK)).collect();
+                    let bits = self.signs(&signs, bytes);
+                    if group == 0 { bits } else { self.ins().ishl_imm_u(bits, i64::from(group)) }
+                })
+                .collect();
+            let word = self.join(&groups);
+            words.push(self.masked(word, count));
+        }
+        words
+    }
+
+    /// Signs of up to sixteen elements, in as many chunks as they take.
+    fn signs(&mut self, chunks: &[Value], bytes: u32) -> Value {
+        match (bytes, chunks) {
+            (8, chunks) => {
+                let bits: Vec<Value> = (0..)
+                    .zip(chunks)
+                    .map(|(index, &chunk)| {
+                        let bits = self.ins().vhigh_bits(types::I64, chunk);
+                        self.ins().ishl_imm_u(bits, 2 * index)
+                    })
+                    .collect();
+                self.join(&bits)
+            }
+            (_, &[chunk]) => self.ins().vhigh_bits(types::I64, chunk),
+            (_, chunks) => {
+                let narrow: Vec<Value> =
+                    chunks.chunks(2).map(|pair| self.ins().snarrow(pair[0], pair[pair.len() - 1])).collect();
+                self.signs(&narrow, bytes / 2)
+            }
+        }
+    }
+}
+
+/// The second operand of a comparison.
+#[derive(Clone, Copy)]
+enum Other {
+    /// The same word for all rows.
+    Shared(Value),
+    Column(Pointer),
+}
+
+/// Sixteen bytes of elements.
+fn vector(bytes: u32) -> Type {
+    match bytes {
+        1 => types::I8X16,
+        2 => types::I16X8,
+        4 => types::I32X4,
+        _ => types::I64X2,
+    }
+}
+
+fn bytes_behind(pointer: Pointer, bytes: u32) -> Pointer {
+    Pointer { base: pointer.base, offset: pointer.offset + bytes as i32 }
+}

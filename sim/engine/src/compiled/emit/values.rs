@@ -1,0 +1,162 @@
+//! Where values are: in registers, behind pointers, at their place in the arena.
+
+use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_frontend::FuncInstBuilder;
+
+use super::Emitter;
+use super::frame::Pointer;
+use super::slots::is_pointer;
+use crate::plan::inst::Inst;
+
+impl<'f> Emitter<'_, 'f> {
+    /// Where the next instruction goes.
+    pub fn ins(&mut self) -> FuncInstBuilder<'_, 'f> {
+        self.frame.builder.ins()
+    }
+
+    /// The word at a place.
+    pub fn word(&mut self, place: u32) -> Value {
+        if let Some(value) = self.frame.known_word(place) {
+            return value;
+        }
+        let value = match self.plan.constants.get(place as usize) {
+            Some(&constant) => self.frame.constant(constant),
+            None => {
+                let at = self.pointer(place);
+                self.frame.load(at)
+            }
+        };
+        self.frame.know_word(place, value);
+        value
+    }
+
+    /// Bits `low .. low + width`, at most 64, of the value at a place.
+    pub fn bits(&mut self, place: u32, low: u32, width: u32) -> Value {
+        let (place, low) = (place + low / 64, low % 64);
+        if let Some((part, low)) = self.part(place, low, width) {
+            return self.bits(part, low, width);
+        }
+        let word = self.word(place);
+        let mut value = if low == 0 { word } else { self.ins().ushr_imm_u(word, i64::from(low)) };
+        if low + width > 64 {
+            let next = self.word(place + 1);
+            let next = self.ins().ishl_imm_u(next, i64::from(64 - low));
+            value = self.ins().bor(value, next);
+        }
+        if low + width == 64 { value } else { self.masked(value, width) }
+    }
+
+    /// The part of a concatenation that holds all the bits asked for, and where they begin in it.
+    fn part(&self, place: u32, low: u32, width: u32) -> Option<(u32, u32)> {
+        let Inst::Concat { d, parts, count, .. } = self.plan.program[self.graph.producer(place)?] else {
+            return None;
+        };
+        let low = (place - d) * 64 + low;
+        let parts = &self.plan.parts[parts as usize..(parts + count) as usize];
+        let part = parts.iter().find(|part| part.low <= low && low + width <= part.low + part.width)?;
+        let inside = low - part.low;
+        let is_near = (inside / 64..=(inside + width - 1) / 64).all(|word| self.is_near(part.a + word));
+        is_near.then_some((part.a, inside))
+    }
+
+    /// Whether the value at a place can be had in this block, though it is no operand of what is emitted.
+    fn is_near(&self, place: u32) -> bool {
+        let Some(id) = self.graph.producer(place) else { return true };
+        let start = self.plan.program[id].result(self.plan);
+        self.frame.known_word(place).is_some()
+            || self.frame.known_pointer(id).is_some()
+            || self.frame.is_in_memory(start)
+    }
+
+    /// Where the words at a place are.
+    pub fn pointer(&mut self, place: u32) -> Pointer {
+        let Some(id) = self.graph.producer(place) else { return self.frame.place(place) };
+        let inst = self.plan.program[id];
+        let start = inst.result(self.plan);
+        if is_pointer(&inst) {
+            return self.pointer_of(id).words(place - start);
+        }
+        if self.frame.known_word(start).is_some() && !self.frame.is_in_memory(start) {
+            self.keep(id);
+        }
+        self.frame.place(place)
+    }
+
+    /// Stores an instruction's result, held in registers, at its place.
+    fn keep(&mut self, id: usize) {
+        let inst = self.plan.program[id];
+        let start = inst.result(self.plan);
+        for place in start..start + inst.result_words(self.plan) {
+            if let Some(value) = self.frame.known_word(place) {
+                let at = self.frame.place(place);
+                self.frame.store(at, value);
+            }
+        }
+        self.frame.note_in_memory(start);
+    }
+
+    /// Where the result of a pointer instruction is.
+    fn pointer_of(&mut self, id: usize) -> Pointer {
+        if let Some(pointer) = self.frame.known_pointer(id) {
+            return pointer;
+        }
+        let result = self.plan.program[id].result(self.plan);
+        let pointer = match self.slots.get(id) {
+            Some(slot) => {
+                let at = self.frame.place(slot);
+                let distance = self.frame.load(at);
+                let base = self.frame.builder.ins().iadd(self.frame.arena, distance);
+                Pointer { base, offset: 0 }
+            }
+            None => self.frame.place(result),
+        };
+        self.frame.know_pointer(id, pointer);
+        pointer
+    }
+
+    /// Notes an instruction's result, held in registers.
+    pub fn define(&mut self, id: usize, words: &[Value]) {
+        let start = self.plan.program[id].result(self.plan);
+        for (place, &value) in (start..).zip(words) {
+            self.frame.know_word(place, value);
+        }
+        if self.segments.kept[id] || self.segments.exported[id] {
+            self.keep(id);
+        }
+    }
+
+    /// Notes that an instruction's result has been stored at its place.
+    pub fn define_in_memory(&mut self, id: usize) {
+        let start = self.plan.program[id].result(self.plan);
+        self.frame.note_in_memory(start);
+    }
+
+    /// Notes where an instruction's result is; copies it to its place if it is read after settling.
+    pub fn define_pointer(&mut self, id: usize, pointer: Pointer) {
+        self.frame.know_pointer(id, pointer);
+        if self.segments.kept[id] {
+            let inst = self.plan.program[id];
+            let to = self.frame.place(inst.result(self.plan));
+            self.frame.copy(to, pointer, inst.result_words(self.plan));
+        }
+        if let Some(slot) = self.slots.get(id) {
+            let address = self.frame.flatten(pointer);
+            let distance = self.frame.builder.ins().isub(address, self.frame.arena);
+            let at = self.frame.place(slot);
+            self.frame.store(at, distance);
+        }
+    }
+
+    /// Puts an operand into its place in the arena.
+    pub fn materialise(&mut self, place: u32) {
+        let at = self.pointer(place);
+        let Some(id) = self.graph.producer(place) else { return };
+        let inst = self.plan.program[id];
+        if is_pointer(&inst) && !self.segments.kept[id] {
+            let start = inst.result(self.plan);
+            let whole = Pointer { base: at.base, offset: at.offset - 8 * (place - start) as i32 };
+            let to = self.frame.place(start);
+            self.frame.copy(to, whole, inst.result_words(self.plan));
+        }
+    }
+}
