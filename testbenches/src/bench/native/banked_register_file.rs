@@ -15,7 +15,7 @@ struct BankedRegisterFile {
     operands: u64,
 }
 
-pub(super) fn run(_size: usize, activity: Activity, cycles: u64) -> u64 {
+pub(super) fn run(activity: Activity, cycles: u64) -> u64 {
     let circuit = BankedRegisterFile {
         active: Event::active(activity),
         collectors: Collectors::new(),

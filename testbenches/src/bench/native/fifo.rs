@@ -13,7 +13,7 @@ struct Fifo {
     popped: u64,
 }
 
-pub(super) fn run(_size: usize, activity: Activity, cycles: u64) -> u64 {
+pub(super) fn run(activity: Activity, cycles: u64) -> u64 {
     let words = [0; DEPTH as usize];
     signature(Fifo { active: Event::active(activity), words, pushed: 0, popped: 0 }, cycles)
 }

@@ -14,7 +14,7 @@ struct RegisterFile {
     sums: [u64; BANKS],
 }
 
-pub(super) fn run(_size: usize, activity: Activity, cycles: u64) -> u64 {
+pub(super) fn run(activity: Activity, cycles: u64) -> u64 {
     let registers = vec![Row::ZERO; BANKS * 256];
     signature(RegisterFile { active: Event::active(activity), registers, sums: [0; BANKS] }, cycles)
 }

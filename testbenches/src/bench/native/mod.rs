@@ -17,23 +17,35 @@ mod operand_collectors;
 mod register_bank;
 mod round_robin_arbiter;
 mod row;
+mod staging_shard;
+mod tags;
+mod wide_table;
 
 use crate::bench::Activity;
 
-/// The signature after so many cycles of a benchmark of this size and activity.
-pub type NativeLoop = fn(size: usize, activity: Activity, cycles: u64) -> u64;
+/// The signature after so many cycles of a benchmark whose ports are so active.
+pub type NativeLoop = fn(activity: Activity, cycles: u64) -> u64;
 
-/// The loop written for a circuit of the [list](super::list()); `None` if there is none.
-pub fn native(circuit: &str) -> Option<NativeLoop> {
-    let (_, native) = LOOPS.iter().find(|(name, _)| *name == circuit)?;
+/// The loop written for a circuit of the [list](super::list()) at one of its sizes; `None` if there is none.
+pub fn native(circuit: &str, size: usize) -> Option<NativeLoop> {
+    let (_, _, native) = LOOPS.iter().find(|(name, of_size, _)| (*name, *of_size) == (circuit, size))?;
     Some(*native)
 }
 
-const LOOPS: &[(&str, NativeLoop)] = &[
-    ("round_robin_arbiter", round_robin_arbiter::run),
-    ("fifo", fifo::run),
-    ("register_bank", register_bank::run),
-    ("main_register_file", main_register_file::run),
-    ("operand_collectors", operand_collectors::run),
-    ("banked_register_file", banked_register_file::run),
+/// Name and size of each circuit, and its loop.
+const LOOPS: &[(&str, usize, NativeLoop)] = &[
+    ("round_robin_arbiter", 1, round_robin_arbiter::run),
+    ("fifo", 1, fifo::run),
+    ("register_bank", 1, register_bank::run),
+    ("main_register_file", 1, main_register_file::run),
+    ("operand_collectors", 1, operand_collectors::run),
+    ("banked_register_file", 1, banked_register_file::run),
+    ("staging_shard", 1, staging_shard::run::<6, 4>),
+    ("staging_shard", 2, staging_shard::run::<7, 5>),
+    ("staging_shard", 4, staging_shard::run::<8, 5>),
+    ("staging_shard", 8, staging_shard::run::<9, 5>),
+    ("wide_table", 1, wide_table::run::<5, 1>),
+    ("wide_table", 2, wide_table::run::<6, 1>),
+    ("wide_table", 4, wide_table::run::<7, 2>),
+    ("wide_table", 8, wide_table::run::<8, 2>),
 ];

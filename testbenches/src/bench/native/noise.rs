@@ -35,6 +35,41 @@ pub(super) fn field(word: u64, low: u32, bits: u32) -> usize {
     (word >> low & ((1 << bits) - 1)) as usize
 }
 
+/// Where a field lies in the noise.
+#[derive(Clone, Copy)]
+pub(super) struct Field {
+    pub word: usize,
+    pub low: u32,
+    pub bits: u32,
+}
+
+/// Fields in the order of the inputs; for circuits whose widths depend on their size.
+pub(super) struct Fields {
+    used: u32,
+}
+
+impl Fields {
+    pub const NONE: Fields = Fields { used: 0 };
+
+    /// The next field: the first in a word that it fits in.
+    pub const fn next(&mut self, bits: u32) -> Field {
+        if self.used % 64 + bits > 64 {
+            self.used = self.used.next_multiple_of(64);
+        }
+        let field = Field { word: (self.used / 64) as usize, low: self.used % 64, bits };
+        self.used += bits;
+        field
+    }
+}
+
+impl Field {
+    /// Its value.
+    #[inline(always)]
+    pub fn of(self, noise: &[u64]) -> usize {
+        field(noise[self.word], self.low, self.bits)
+    }
+}
+
 /// An event at some rate.
 #[derive(Clone, Copy)]
 pub(super) struct Event {
@@ -43,6 +78,7 @@ pub(super) struct Event {
 
 impl Event {
     pub const OFTEN: Event = Event::at(OFTEN);
+    #[allow(dead_code)]
     pub const RARELY: Event = Event::at(RARELY);
 
     /// At ports that are as active as `activity` says.

@@ -16,7 +16,7 @@ struct OperandCollectors {
     collected: [[Row; COLLECTORS]; SOURCES],
 }
 
-pub(super) fn run(_size: usize, activity: Activity, cycles: u64) -> u64 {
+pub(super) fn run(activity: Activity, cycles: u64) -> u64 {
     let circuit = OperandCollectors {
         active: Event::active(activity),
         collectors: Collectors::new(),

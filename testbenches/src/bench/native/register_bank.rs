@@ -11,7 +11,7 @@ struct Bank {
     sum: u64,
 }
 
-pub(super) fn run(_size: usize, activity: Activity, cycles: u64) -> u64 {
+pub(super) fn run(activity: Activity, cycles: u64) -> u64 {
     signature(Bank { active: Event::active(activity), rows: vec![Row::ZERO; 256], sum: 0 }, cycles)
 }
 

@@ -9,7 +9,7 @@ struct Arbiter {
     behind_last: u64,
 }
 
-pub(super) fn run(_size: usize, activity: Activity, cycles: u64) -> u64 {
+pub(super) fn run(activity: Activity, cycles: u64) -> u64 {
     signature(Arbiter { active: Event::active(activity), behind_last: 0 }, cycles)
 }
 

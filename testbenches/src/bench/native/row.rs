@@ -33,6 +33,16 @@ impl Row {
         self.0.iter().enumerate().map(masked).fold(0, u64::wrapping_add)
     }
 
+    /// Lanes that are equal, one bit each.
+    #[inline(always)]
+    pub fn equal(&self, other: &Row) -> u32 {
+        let lanes = self.0.iter().zip(&other.0).enumerate().map(|(i, (a, b))| {
+            let difference = a ^ b;
+            (u32::from(difference as u32 == 0) | u32::from(difference >> 32 == 0) << 1) << (2 * i)
+        });
+        lanes.fold(0, |equal, lanes| equal | lanes)
+    }
+
     /// Takes the lanes of `value` whose bit in `lanes` is 1.
     #[inline(always)]
     pub fn write(&mut self, lanes: u32, value: &Row) {
