@@ -6,6 +6,14 @@ use warpfile_testbenches::bench::{benchmarks, native};
 use super::list::RACE;
 
 #[test]
+fn every_benchmark_has_a_hand_written_loop() {
+    for benchmark in benchmarks() {
+        let found = native(&benchmark.circuit, benchmark.size);
+        assert!(found.is_some(), "testbenches/src/bench/native/ has nothing for `{}`", benchmark.name());
+    }
+}
+
+#[test]
 fn a_hand_written_loop_has_the_signature_of_the_engine() {
     for benchmark in benchmarks() {
         let Some(native) = native(&benchmark.circuit, benchmark.size) else { continue };

@@ -9,16 +9,21 @@
 //! the stimulus repeats one word.
 
 mod banked_register_file;
+mod cache;
+mod cached_register_file;
 mod collectors;
 mod fifo;
 mod main_register_file;
 mod noise;
 mod operand_collectors;
 mod register_bank;
+mod register_file_cache;
 mod round_robin_arbiter;
 mod row;
+mod source_allocator;
 mod staging_shard;
 mod tags;
+mod two_level_scheduler;
 mod wide_table;
 
 use crate::bench::Activity;
@@ -40,6 +45,10 @@ const LOOPS: &[(&str, usize, NativeLoop)] = &[
     ("main_register_file", 1, main_register_file::run),
     ("operand_collectors", 1, operand_collectors::run),
     ("banked_register_file", 1, banked_register_file::run),
+    ("register_file_cache", 1, register_file_cache::run),
+    ("source_allocator", 1, source_allocator::run),
+    ("cached_register_file", 1, cached_register_file::run),
+    ("two_level_scheduler", 1, two_level_scheduler::run),
     ("staging_shard", 1, staging_shard::run::<6, 4>),
     ("staging_shard", 2, staging_shard::run::<7, 5>),
     ("staging_shard", 4, staging_shard::run::<8, 5>),
