@@ -50,8 +50,37 @@ pub struct File {
     pub text: String,
 }
 
-/// The Verilog of a circuit with its file list and manifest.
+/// How a field is stored whose lanes are written under a mask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// One array a lane: what synthesis takes best.
+    #[default]
+    Lanes,
+    /// One array of whole rows, merged with the lanes that are written (or, with several writes to few short rows,
+    /// rows that each work out their next value): what Verilator runs best.
+    Words,
+}
+
+impl Style {
+    /// All of them.
+    pub const ALL: [Style; 2] = [Style::Lanes, Style::Words];
+
+    /// `lanes` or `words`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Style::Lanes => "lanes",
+            Style::Words => "words",
+        }
+    }
+}
+
+/// The Verilog of a circuit with its file list and manifest, in the default style.
 pub fn emit(netlist: &Netlist) -> Files {
+    emit_in(netlist, Style::default())
+}
+
+/// The Verilog of a circuit with its file list and manifest.
+pub fn emit_in(netlist: &Netlist, style: Style) -> Files {
     let sequential = module::sequential(netlist);
     let modules: Vec<File> = netlist
         .modules
@@ -59,7 +88,7 @@ pub fn emit(netlist: &Netlist) -> Files {
         .enumerate()
         .map(|(index, module)| File {
             name: format!("{}.v", module.name),
-            text: module::module_text(netlist, ModuleId(index as u32), &sequential),
+            text: module::module_text(netlist, ModuleId(index as u32), &sequential, style),
         })
         .collect();
     let top = netlist.modules[netlist.top.index()].name.clone();

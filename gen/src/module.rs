@@ -6,6 +6,7 @@ use warpfile_hdl::rtl::netlist::{
     Direction, InstanceId, Module, ModuleId, Netlist, NodeId, Op, Port, RegisterId, TableId,
 };
 
+use crate::Style;
 use crate::code::{Code, range};
 use crate::functions::Functions;
 use crate::lanes::loop_lanes;
@@ -15,8 +16,8 @@ use crate::tables::{ReadOutput, Shown};
 use crate::usage::Usage;
 
 /// The text of a module's file. `sequential` tells of every module whether it has a clock.
-pub(crate) fn module_text(netlist: &Netlist, id: ModuleId, sequential: &[bool]) -> String {
-    ModuleWriter::new(netlist, id, sequential).file()
+pub(crate) fn module_text(netlist: &Netlist, id: ModuleId, sequential: &[bool], style: Style) -> String {
+    ModuleWriter::new(netlist, id, sequential, style).file()
 }
 
 /// Of every module, whether it keeps state, and therefore has a clock and a reset.
@@ -35,6 +36,7 @@ pub(crate) struct ModuleWriter<'a> {
     id: ModuleId,
     pub(crate) module: &'a Module,
     pub(crate) sequential: &'a [bool],
+    pub(crate) style: Style,
     pub(crate) plan: Plan,
     pub(crate) names: Names,
     pub(crate) functions: Functions,
@@ -45,15 +47,21 @@ pub(crate) struct ModuleWriter<'a> {
 
 impl<'a> ModuleWriter<'a> {
     /// Plans and names a module.
-    pub(crate) fn new(netlist: &'a Netlist, id: ModuleId, sequential: &'a [bool]) -> ModuleWriter<'a> {
+    pub(crate) fn new(
+        netlist: &'a Netlist,
+        id: ModuleId,
+        sequential: &'a [bool],
+        style: Style,
+    ) -> ModuleWriter<'a> {
         let module = &netlist.modules[id.index()];
         let mut names = Names::new(netlist, module);
-        let plan = plan(module, &mut names);
+        let plan = plan(module, &mut names, style);
         ModuleWriter {
             netlist,
             id,
             module,
             sequential,
+            style,
             plan,
             names,
             functions: Functions::default(),

@@ -2,6 +2,8 @@
 
 use warpfile_hdl::rtl::netlist::{Field, Module, NodeId, Op, ReadPort, RowExpr, Table, TableId, Update};
 
+use crate::Style;
+
 /// How an operand appears in the text of its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Need {
@@ -22,6 +24,8 @@ use Need::{Atom, Indexed, Sliceable, Value};
 pub(crate) enum Storage {
     /// One array of rows.
     Array,
+    /// One array of rows; its one write is masked and keeps the other lanes of the row.
+    Merged,
     /// One array a lane, because writes mask lanes.
     Lanes,
     /// One array whose rows each compute their next value, because several updates add up in one row
@@ -29,8 +33,12 @@ pub(crate) enum Storage {
     Rows,
 }
 
+/// Deepest table, and widest field of it, whose rows each compute their next value for the sake of speed.
+const SMALL_DEPTH: u32 = 64;
+const SMALL_WIDTH: u32 = 64;
+
 /// How `field` of `table` is stored.
-pub(crate) fn storage(table: &Table, field: usize) -> Storage {
+pub(crate) fn storage(table: &Table, field: usize, style: Style) -> Storage {
     let adds =
         table.updates.iter().any(|u| matches!(u, Update::Add { field: f, .. } if *f as usize == field));
     let masked = table.updates.iter().any(|u| match u {
@@ -42,8 +50,23 @@ pub(crate) fn storage(table: &Table, field: usize) -> Storage {
     let matched = table.matches.iter().any(|m| mentions(&m.condition, field));
     match (adds, masked, matched) {
         (true, _, _) | (false, true, true) => Storage::Rows,
-        (false, true, false) => Storage::Lanes,
+        (false, true, false) => masked_storage(table, field, style),
         (false, false, _) => Storage::Array,
+    }
+}
+
+/// How a field is stored that is written under a mask and only read.
+fn masked_storage(table: &Table, field: usize, style: Style) -> Storage {
+    let writes = table.updates.iter().filter(
+        |update| matches!(update, Update::Write { fields, .. } if fields.iter().any(|w| w.field as usize == field)),
+    );
+    let small = table.depth <= SMALL_DEPTH && table.fields[field].width <= SMALL_WIDTH;
+    match style {
+        Style::Lanes => Storage::Lanes,
+        // Of two writes to a row, the second would have to see what the first leaves.
+        Style::Words if writes.count() == 1 => Storage::Merged,
+        Style::Words if small => Storage::Rows,
+        Style::Words => Storage::Lanes,
     }
 }
 
@@ -157,7 +180,7 @@ pub(crate) fn of_clocked_port(table: &Table, port: &ReadPort) -> Vec<StateOperan
 }
 
 /// Operands of a table's updates.
-pub(crate) fn of_table(module: &Module, id: TableId) -> Vec<StateOperand> {
+pub(crate) fn of_table(module: &Module, id: TableId, style: Style) -> Vec<StateOperand> {
     let table = &module.tables[id.index()];
     let mut found = Vec::new();
     for update in &table.updates {
@@ -170,8 +193,8 @@ pub(crate) fn of_table(module: &Module, id: TableId) -> Vec<StateOperand> {
                 push(*enable, Atom, &format!("{name}_enable"));
                 for write in fields {
                     let field = &table.fields[write.field as usize];
-                    let need = match storage(table, write.field as usize) {
-                        Storage::Array => Value,
+                    let need = match storage(table, write.field as usize, style) {
+                        Storage::Array | Storage::Merged => Value,
                         Storage::Lanes => Indexed,
                         Storage::Rows => Atom,
                     };

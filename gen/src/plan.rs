@@ -2,6 +2,7 @@
 
 use warpfile_hdl::rtl::netlist::{Direction, Module, Node, NodeId, Op, RegisterId, TableId};
 
+use crate::Style;
 use crate::lanes::is_loop;
 use crate::naming::Names;
 use crate::operands::{self, Need};
@@ -41,9 +42,9 @@ pub(crate) struct Plan {
 }
 
 /// Plans a module and names its wires.
-pub(crate) fn plan(module: &Module, names: &mut Names) -> Plan {
-    let hardware = Reached::by_hardware(module);
-    let formal = Reached::from_nodes(module, module.invariants.iter().map(|i| i.condition).collect());
+pub(crate) fn plan(module: &Module, names: &mut Names, style: Style) -> Plan {
+    let hardware = Reached::by_hardware(module, style);
+    let formal = Reached::from_nodes(module, style, module.invariants.iter().map(|i| i.condition).collect());
     let order = topological(module, &hardware, &formal);
     let mut plan = Plan {
         nodes: sections(&hardware.nodes, &formal.nodes),
@@ -53,7 +54,7 @@ pub(crate) fn plan(module: &Module, names: &mut Names) -> Plan {
         branches: vec![false; module.nodes.len()],
         is_port: vec![false; module.nodes.len()],
     };
-    Wires::new(module, &mut plan, names).name_all();
+    Wires::new(module, style, &mut plan, names).name_all();
     plan
 }
 
@@ -69,6 +70,7 @@ fn sections(hardware: &[bool], formal: &[bool]) -> Vec<Section> {
 /// What can be reached from some roots, through state.
 struct Reached<'m> {
     module: &'m Module,
+    style: Style,
     nodes: Vec<bool>,
     registers: Vec<bool>,
     tables: Vec<bool>,
@@ -76,9 +78,10 @@ struct Reached<'m> {
 }
 
 impl<'m> Reached<'m> {
-    fn from_nodes(module: &'m Module, roots: Vec<NodeId>) -> Reached<'m> {
+    fn from_nodes(module: &'m Module, style: Style, roots: Vec<NodeId>) -> Reached<'m> {
         let mut reached = Reached {
             module,
+            style,
             nodes: vec![false; module.nodes.len()],
             registers: vec![false; module.registers.len()],
             tables: vec![false; module.tables.len()],
@@ -89,14 +92,14 @@ impl<'m> Reached<'m> {
     }
 
     /// From outputs, sub-circuits and state that nothing reads at all, which is kept to be found again.
-    fn by_hardware(module: &'m Module) -> Reached<'m> {
+    fn by_hardware(module: &'m Module, style: Style) -> Reached<'m> {
         let outputs = module.ports.iter().filter_map(|p| p.driver);
         let instances = module.instances.iter().flat_map(|i| i.inputs.iter().map(|&(_, node)| node));
         let observed: Vec<NodeId> = outputs.chain(instances).collect();
         let invariants = module.invariants.iter().map(|i| i.condition);
-        let read = Reached::from_nodes(module, observed.iter().copied().chain(invariants).collect());
+        let read = Reached::from_nodes(module, style, observed.iter().copied().chain(invariants).collect());
 
-        let mut reached = Reached::from_nodes(module, observed);
+        let mut reached = Reached::from_nodes(module, style, observed);
         for index in 0..module.registers.len() {
             if !read.registers[index] {
                 reached.register(RegisterId(index as u32));
@@ -113,7 +116,7 @@ impl<'m> Reached<'m> {
             if let Op::TableRead { table, field, .. } = node.op
                 && read.nodes[index]
                 && reached.tables[table.index()]
-                && needs_storage(&module.tables[table.index()], Shown::Field(field))
+                && needs_storage(&module.tables[table.index()], Shown::Field(field), style)
             {
                 reached.pending.push(NodeId(index as u32));
             }
@@ -157,7 +160,7 @@ impl<'m> Reached<'m> {
 
     fn table(&mut self, id: TableId) {
         if !std::mem::replace(&mut self.tables[id.index()], true) {
-            self.pending.extend(operands::of_table(self.module, id).iter().map(|o| o.node));
+            self.pending.extend(operands::of_table(self.module, id, self.style).iter().map(|o| o.node));
         }
     }
 }
@@ -214,6 +217,7 @@ struct Uses {
 
 struct Wires<'a> {
     module: &'a Module,
+    style: Style,
     plan: &'a mut Plan,
     names: &'a mut Names,
     wanted: Vec<Option<Wanted>>,
@@ -221,10 +225,10 @@ struct Wires<'a> {
 }
 
 impl<'a> Wires<'a> {
-    fn new(module: &'a Module, plan: &'a mut Plan, names: &'a mut Names) -> Wires<'a> {
+    fn new(module: &'a Module, style: Style, plan: &'a mut Plan, names: &'a mut Names) -> Wires<'a> {
         let wanted = vec![None; module.nodes.len()];
         let uses = vec![Uses::default(); module.nodes.len()];
-        Wires { module, plan, names, wanted, uses }
+        Wires { module, style, plan, names, wanted, uses }
     }
 
     fn name_all(&mut self) {
@@ -321,7 +325,9 @@ impl<'a> Wires<'a> {
             }
             let ports = table.reads.iter().filter(|p| p.clocked);
             let reads = ports.flat_map(|p| operands::of_clocked_port(table, p));
-            for operand in operands::of_table(module, TableId(index as u32)).into_iter().chain(reads) {
+            for operand in
+                operands::of_table(module, TableId(index as u32), self.style).into_iter().chain(reads)
+            {
                 self.use_node(operand.node, operand.need, Some(operand.hint));
             }
         }

@@ -2,6 +2,7 @@
 
 use warpfile_hdl::rtl::netlist::{ModuleId, Netlist, TableId};
 
+use crate::Style;
 use crate::module::{ModuleWriter, sequential};
 use crate::operands::{Storage, lane_width, storage};
 use crate::tables::Shown;
@@ -36,11 +37,11 @@ pub enum StateSource {
     },
 }
 
-/// All state of the printed circuit; what only invariants read is not in it.
-pub fn state_elements(netlist: &Netlist) -> Vec<StateElement> {
+/// All state of the circuit printed in a style; what only invariants read is not in it.
+pub fn state_elements(netlist: &Netlist, style: Style) -> Vec<StateElement> {
     let sequential = sequential(netlist);
     let mut elements = Vec::new();
-    module_state(netlist, netlist.top, &sequential, ("", ""), &mut elements);
+    module_state(netlist, netlist.top, (&sequential, style), ("", ""), &mut elements);
     elements
 }
 
@@ -48,11 +49,11 @@ pub fn state_elements(netlist: &Netlist) -> Vec<StateElement> {
 fn module_state(
     netlist: &Netlist,
     id: ModuleId,
-    sequential: &[bool],
+    (sequential, style): (&[bool], Style),
     paths: (&str, &str),
     elements: &mut Vec<StateElement>,
 ) {
-    let writer = ModuleWriter::new(netlist, id, sequential);
+    let writer = ModuleWriter::new(netlist, id, sequential, style);
     let (path, verilog) = paths;
     let signal = |name: String, own: &str, width: u32| StateElement {
         source: StateSource::Signal(format!("{path}{name}")),
@@ -88,7 +89,7 @@ fn module_state(
     }
     for (instance, names) in writer.module.instances.iter().zip(&writer.names.instances) {
         let below = (format!("{path}{}.", instance.name), format!("{verilog}{}.", names.name));
-        module_state(netlist, instance.module, sequential, (&below.0, &below.1), elements);
+        module_state(netlist, instance.module, (sequential, style), (&below.0, &below.1), elements);
     }
 }
 
@@ -102,15 +103,15 @@ fn field_state(
     let table = &writer.module.tables[id.index()];
     let names = &writer.names.tables[id.index()];
     let field = &table.fields[index];
-    let (lanes, width) = match storage(table, index) {
+    let (lanes, width) = match storage(table, index, writer.style) {
         Storage::Lanes => (field.lanes, lane_width(field)),
-        Storage::Array | Storage::Rows => (1, field.width),
+        Storage::Array | Storage::Merged | Storage::Rows => (1, field.width),
     };
     for row in 0..table.depth {
         for lane in 0..lanes {
-            let scope = match storage(table, index) {
+            let scope = match storage(table, index, writer.style) {
                 Storage::Lanes => format!("{}[{lane}].", names.lanes[index]),
-                Storage::Array | Storage::Rows => String::new(),
+                Storage::Array | Storage::Merged | Storage::Rows => String::new(),
             };
             elements.push(StateElement {
                 source: StateSource::Row {

@@ -1,8 +1,9 @@
 //! Tables: storage, ports and updates.
 
 use warpfile_hdl::rtl::bits::Bits;
-use warpfile_hdl::rtl::netlist::{NodeId, ReadPort, RowExpr, Table, TableId, Update};
+use warpfile_hdl::rtl::netlist::{FieldWrite, NodeId, ReadPort, RowExpr, Table, TableId, Update};
 
+use crate::Style;
 use crate::code::{Code, Statement, range};
 use crate::expr::{Text, element, number};
 use crate::module::ModuleWriter;
@@ -42,7 +43,7 @@ impl<'a> ModuleWriter<'a> {
     pub(crate) fn declare_table(&mut self, code: &mut Code, id: TableId) {
         let table = &self.module.tables[id.index()];
         for (index, field) in table.fields.iter().enumerate() {
-            if storage(table, index) != Storage::Lanes {
+            if storage(table, index, self.style) != Storage::Lanes {
                 let name = self.names.tables[id.index()].fields[index].clone();
                 code.line(&format!("reg {}{name} [0:{}];", range(field.width), table.depth - 1));
                 self.declare(&format!("{name}[0]"), 1);
@@ -104,8 +105,9 @@ impl<'a> ModuleWriter<'a> {
         let table = &self.module.tables[id.index()];
         self.write_arrays(code, id);
         for field in 0..table.fields.len() {
-            match storage(table, field) {
+            match storage(table, field, self.style) {
                 Storage::Array => {}
+                Storage::Merged => self.write_merged(code, id, field),
                 Storage::Lanes => self.write_lanes(code, id, field, reads),
                 Storage::Rows => self.write_rows(code, id, field),
             }
@@ -142,7 +144,7 @@ impl<'a> ModuleWriter<'a> {
     fn is_laned(&self, read: ReadOutput) -> bool {
         match read.shown {
             Shown::Field(field) => {
-                storage(&self.module.tables[read.table.index()], field as usize) == Storage::Lanes
+                needs_storage(&self.module.tables[read.table.index()], Shown::Field(field), self.style)
             }
             Shown::Valid => false,
         }
@@ -229,7 +231,10 @@ impl<'a> ModuleWriter<'a> {
         for update in &table.updates {
             let Update::Write { address, enable, fields, .. } = update else { continue };
             let mut writes = Vec::new();
-            for write in fields.iter().filter(|w| storage(table, w.field as usize) == Storage::Array) {
+            let style = self.style;
+            let is_array =
+                |write: &&FieldWrite| storage(table, write.field as usize, style) == Storage::Array;
+            for write in fields.iter().filter(is_array) {
                 let address = self.value(*address);
                 let row = row_of(&self.names.tables[id.index()].fields[write.field as usize], &address);
                 let mut assign =
@@ -248,6 +253,28 @@ impl<'a> ModuleWriter<'a> {
         if !body.is_empty() {
             self.clocked(code, &body);
         }
+    }
+
+    /// A field with one masked write: the row with the written lanes replaced.
+    fn write_merged(&mut self, code: &mut Code, id: TableId, field: usize) {
+        let table = &self.module.tables[id.index()];
+        let name = self.names.tables[id.index()].fields[field].clone();
+        self.read(&format!("{name}[0]"), 0, 1);
+        let masks = self.write_masks(code, id, field);
+        let mut body = Vec::new();
+        for (update, mask) in table.updates.iter().zip(masks) {
+            let Update::Write { address, enable, fields, .. } = update else { continue };
+            let write = fields.iter().find(|write| write.field as usize == field);
+            let (Some(write), Some(mask)) = (write, mask) else { continue };
+            let row = row_of(&name, &self.value(*address));
+            let kept = Text::infix(Text::atom(row.clone()), "&", Text::atom(format!("~{mask}")));
+            let value = self.value(write.value);
+            let merged = Text::infix(kept, "|", Text::infix(value, "&", Text::atom(mask)));
+            let in_range = self.in_range(table, *address);
+            let assign = vec![Statement::Assign(format!("{row} <= {};", merged.whole()))];
+            body.extend(self.under(&[*enable], in_range, assign));
+        }
+        self.clocked(code, &body);
     }
 
     /// A field with masked writes: one array a lane.
@@ -528,6 +555,6 @@ fn and(all: Option<Text>, more: Text) -> Text {
 }
 
 /// Whether what a read port shows is put together where the table is printed.
-pub(crate) fn needs_storage(table: &Table, shown: Shown) -> bool {
-    matches!(shown, Shown::Field(field) if storage(table, field as usize) == Storage::Lanes)
+pub(crate) fn needs_storage(table: &Table, shown: Shown, style: Style) -> bool {
+    matches!(shown, Shown::Field(field) if storage(table, field as usize, style) == Storage::Lanes)
 }

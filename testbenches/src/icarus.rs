@@ -1,15 +1,15 @@
 //! Simulates an exported circuit with Icarus, from a given state and with given inputs.
 
-use warpfile_gen::{emit, write};
+use warpfile_gen::{emit_in, write};
 use warpfile_hdl::rtl::netlist::Netlist;
 
 use crate::ToolError;
 use crate::testbench::{InitialState, Outputs, Stimulus, Testbench};
 use crate::tools::{printed, run, scratch, write_file};
 
-/// The outputs of every cycle, in the order of the ports; bits that Icarus calls unknown make a value `None`.
+/// The outputs of every cycle of the Verilog in the state's style, in the order of the ports; bits that Icarus calls unknown make a value `None`.
 pub fn simulate(netlist: &Netlist, state: &InitialState, cycles: &[Stimulus]) -> Result<Outputs, ToolError> {
-    let files = emit(netlist);
+    let files = emit_in(netlist, state.style);
     let folder = scratch()?;
     write(&files, folder.path())?;
     let testbench = Testbench { name: "testbench", netlist, state, cycles };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use num_bigint::BigUint;
 use thiserror::Error;
 use warpfile_engine::{Engine, EngineError, InPort, Interpreter, Options, OutPort, Violation};
+use warpfile_gen::Style;
 use warpfile_hdl::rtl::netlist::{Direction, Module, Netlist};
 
 use crate::ToolError;
@@ -95,7 +96,7 @@ impl Lockstep {
         for &seed in &self.seeds {
             let mut model = reference.clone();
             let mut circuit = Circuit::new(netlist, seed)?;
-            let state = InitialState::of(netlist, &circuit.engine)?;
+            let state = InitialState::of(netlist, Style::default(), &circuit.engine)?;
             let mut trace = Trace::default();
             for (cycle, operation) in operations.iter().enumerate() {
                 let (mut inputs, mut expected) = (Pins::default(), Pins::default());

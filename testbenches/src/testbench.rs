@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use num_bigint::BigUint;
 use warpfile_engine::{Engine, EngineError};
-use warpfile_gen::{StateElement, StateSource, is_sequential, state_elements};
+use warpfile_gen::{StateElement, StateSource, Style, is_sequential, state_elements};
 use warpfile_hdl::rtl::netlist::{Direction, Module, Netlist};
 
 /// What drives the circuit in one cycle.
@@ -16,15 +16,18 @@ pub struct Stimulus {
     pub inputs: Vec<BigUint>,
 }
 
-/// Initial values of a circuit's state, by name in its Verilog.
+/// Initial values of a circuit's state, by name in its Verilog of a style.
 #[derive(Clone, Debug)]
-pub struct InitialState(Vec<(StateElement, BigUint)>);
+pub struct InitialState {
+    pub(crate) style: Style,
+    values: Vec<(StateElement, BigUint)>,
+}
 
 impl InitialState {
     /// The state of an engine that has not run yet.
-    pub fn of(netlist: &Netlist, engine: &dyn Engine) -> Result<InitialState, EngineError> {
+    pub fn of(netlist: &Netlist, style: Style, engine: &dyn Engine) -> Result<InitialState, EngineError> {
         let mut values = Vec::new();
-        for element in state_elements(netlist) {
+        for element in state_elements(netlist, style) {
             let value = match &element.source {
                 StateSource::Signal(path) => engine.peek(path)?,
                 StateSource::Row { table, row, field, low } => {
@@ -34,7 +37,7 @@ impl InitialState {
             };
             values.push((element, value));
         }
-        Ok(InitialState(values))
+        Ok(InitialState { style, values })
     }
 }
 
@@ -90,7 +93,7 @@ impl Testbench<'_> {
         let file = self.stimulus_file();
         let _ =
             writeln!(text, "    initial begin\n        clk = 0;\n        $readmemh(\"{file}\", stimulus);");
-        for (element, value) in &self.state.0 {
+        for (element, value) in &self.state.values {
             let _ = writeln!(text, "        dut.{} = {}'h{value:x};", element.verilog, element.width);
         }
         let driven: Vec<&str> = ["rst"].into_iter().chain(ports(module, Direction::Input)).collect();

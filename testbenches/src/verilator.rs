@@ -2,7 +2,7 @@
 
 use std::env;
 
-use warpfile_gen::emit;
+use warpfile_gen::emit_in;
 use warpfile_hdl::rtl::netlist::Netlist;
 
 use crate::ToolError;
@@ -52,7 +52,10 @@ pub fn simulate_all(simulations: &[Simulation]) -> Result<Vec<Outputs>, ToolErro
     let folder = scratch()?;
     let mut batch = String::new();
     for testbench in &testbenches {
-        emit(testbench.netlist).modules.iter().for_each(|file| batch.push_str(&file.text));
+        emit_in(testbench.netlist, testbench.state.style)
+            .modules
+            .iter()
+            .for_each(|file| batch.push_str(&file.text));
         batch.push_str(&testbench.verilog());
         write_file(folder.path(), &testbench.stimulus_file(), &testbench.stimulus())?;
     }

@@ -2,6 +2,7 @@
 //! inputs.
 
 use warpfile_engine::{Compiled, Engine, EngineError, Interpreter, Options, OutPort};
+use warpfile_gen::Style;
 use warpfile_hdl::rtl::netlist::{Direction, Netlist};
 
 use crate::ToolError;
@@ -20,10 +21,15 @@ pub struct Witnessed<'a> {
     compiled: Outputs,
 }
 
-/// Runs both engines, and the Verilog under Icarus; every output must be the same in every cycle, the
+/// Runs both engines, and the Verilog in a style under Icarus; every output must be the same in every cycle, the
 /// compiled engine's where its qualifier holds.
-pub fn verilog_equals_engines(netlist: &Netlist, seed: u64, cycles: &[Stimulus]) -> Result<(), Difference> {
-    let witnessed = Witnessed::new(netlist, seed, cycles)?;
+pub fn verilog_equals_engines(
+    netlist: &Netlist,
+    style: Style,
+    seed: u64,
+    cycles: &[Stimulus],
+) -> Result<(), Difference> {
+    let witnessed = Witnessed::new(netlist, style, seed, cycles)?;
     let simulated = icarus::simulate(netlist, &witnessed.state, cycles)?;
     witnessed.compare(&simulated)
 }
@@ -39,15 +45,16 @@ pub fn simulate_with_verilator(circuits: &[Witnessed]) -> Result<Vec<Outputs>, T
 
 impl<'a> Witnessed<'a> {
     /// Runs both engines: the interpreter with everything observed and checked, the compiled engine as in
-    /// production.
+    /// production. The Verilog will be in `style`.
     pub fn new(
         netlist: &'a Netlist,
+        style: Style,
         seed: u64,
         cycles: &'a [Stimulus],
     ) -> Result<Witnessed<'a>, EngineError> {
         let mut interpreter = Interpreter::new(netlist, &Options { seed, ..Options::checked() })?;
         let mut compiled = Compiled::new(netlist, &Options { seed, ..Options::default() })?;
-        let state = InitialState::of(netlist, &interpreter)?;
+        let state = InitialState::of(netlist, style, &interpreter)?;
         let interpreted = outputs(netlist, &mut interpreter, cycles, |_, _| true)?;
         let compiled = outputs(netlist, &mut compiled, cycles, |engine, port| engine.is_meaningful(port))?;
         Ok(Witnessed { netlist, cycles, seed, state, interpreted, compiled })

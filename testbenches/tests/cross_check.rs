@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngSeed, TestRunner};
-use warpfile_gen::emit;
+use warpfile_gen::{Style as Printed, emit_in};
 use warpfile_random::{Case, Constants, Names, Recipe, Size, Style, cases, config};
 use warpfile_testbenches::lint::lint;
 use warpfile_testbenches::lockstep::Difference;
@@ -33,13 +33,18 @@ fn stimuli(case: &Case) -> Vec<Stimulus> {
     case.cycles.iter().map(stimulus).collect()
 }
 
+/// Every style is tried on about as many cases.
+fn printed(case: &Case) -> Printed {
+    Printed::ALL[(case.seed % 2) as usize]
+}
+
 /// The modules as printed, to read beside the netlist of a failing test.
 fn verilog(case: &Case) -> String {
-    emit(&case.netlist).modules.iter().map(|file| file.text.as_str()).collect()
+    emit_in(&case.netlist, printed(case)).modules.iter().map(|file| file.text.as_str()).collect()
 }
 
 fn icarus_agrees(case: &Case) -> Result<(), TestCaseError> {
-    verilog_equals_engines(&case.netlist, case.seed, &stimuli(case))
+    verilog_equals_engines(&case.netlist, printed(case), case.seed, &stimuli(case))
         .map_err(|difference| TestCaseError::fail(format!("{difference}\n{}", verilog(case))))
 }
 
@@ -65,7 +70,7 @@ proptest! {
 fn first_difference(cases: &[Case]) -> Result<(), (usize, Difference)> {
     let stimuli: Vec<_> = cases.iter().map(stimuli).collect();
     let circuits: Vec<_> = (cases.iter().zip(&stimuli))
-        .map(|(case, stimuli)| Witnessed::new(&case.netlist, case.seed, stimuli).unwrap())
+        .map(|(case, stimuli)| Witnessed::new(&case.netlist, printed(case), case.seed, stimuli).unwrap())
         .collect();
     let simulated = simulate_with_verilator(&circuits).unwrap();
     for (index, (circuit, simulated)) in circuits.iter().zip(&simulated).enumerate() {
@@ -131,8 +136,10 @@ proptest! {
         // Circuits have few; a module whose state only they read is nothing that a tool leaves without a warning.
         recipe.modules.iter_mut().for_each(|module| module.invariants.clear());
         let style = Style { constants: Constants::Moderate, all_fields_written: true, ..SEEN };
-        let files = emit(&recipe.netlist(style));
-        let warnings = lint(&files).unwrap();
-        prop_assert!(warnings.is_empty(), "{}\n{}", warnings.join("\n"), files.modules[0].text);
+        for printed in Printed::ALL {
+            let files = emit_in(&recipe.netlist(style), printed);
+            let warnings = lint(&files).unwrap();
+            prop_assert!(warnings.is_empty(), "{}\n{}", warnings.join("\n"), files.modules[0].text);
+        }
     }
 }

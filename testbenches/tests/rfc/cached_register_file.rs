@@ -1,6 +1,7 @@
 //! The register file with its cache under random traffic, beside its reference.
 
 use proptest::prelude::*;
+use warpfile_gen::Style;
 use warpfile_hdl::regfile::Geometry;
 use warpfile_hdl::rfc::{CachedRegisterFile, Replacement};
 use warpfile_testbenches::witness::verilog_equals_engines;
@@ -141,7 +142,7 @@ proptest! {
     #[test]
     fn the_verilog_does_the_same(parameters in parameters(), seed in any::<u64>()) {
         let (bench, _) = run(&parameters, seed, 300);
-        let compared = verilog_equals_engines(&bench.netlist, seed, &bench.stimuli);
+        let compared = verilog_equals_engines(&bench.netlist, Style::Words, seed, &bench.stimuli);
         compared.map_err(|difference| TestCaseError::fail(difference.to_string()))?;
     }
 }
