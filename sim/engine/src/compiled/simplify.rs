@@ -1,8 +1,8 @@
 //! Rewrites instructions whose result can be had without making all their operands.
 
 use super::graph::Graph;
-use crate::plan::Plan;
 use crate::plan::inst::Inst;
+use crate::plan::{Plan, ZERO};
 
 /// Rewrites the program. Every place keeps its value.
 pub fn simplify(plan: &mut Plan) {
@@ -17,7 +17,21 @@ fn simplified(graph: &Graph, inst: Inst) -> Inst {
             let masked = masked(graph, d, b, a, n).or_else(|| masked(graph, d, a, b, n));
             masked.unwrap_or(inst)
         }
+        Inst::And { d, a, b } => {
+            let masked = gated(graph, d, b, a).or_else(|| gated(graph, d, a, b));
+            masked.unwrap_or(inst)
+        }
         other => other,
+    }
+}
+
+/// `value` and the word at `mask`, if that is one bit repeated at least as often as the value is wide.
+fn gated(graph: &Graph, d: u32, mask: u32, value: u32) -> Option<Inst> {
+    match graph.plan.program[graph.producer(mask)?] {
+        Inst::Replicate { a, from: 1, width, .. } if width >= graph.plan.width(value) => {
+            Some(Inst::Mux { d, condition: a, then: value, otherwise: ZERO })
+        }
+        _ => None,
     }
 }
 

@@ -75,6 +75,12 @@ impl<'a> Builder<'a> {
 
     pub fn set_slot(&mut self, node: NodeId, slot: u32) {
         self.slots[node.index()] = Some(slot);
+        // The last word of a value may be narrow. Of nodes that share a place the narrowest tells most.
+        let width = self.width(node);
+        let last = slot + words(width) - 1;
+        let bits = width - 64 * (words(width) - 1);
+        let known = self.plan.widths.entry(last).or_insert(bits);
+        *known = bits.min(*known);
     }
 
     pub fn width(&self, node: NodeId) -> u32 {

@@ -112,6 +112,8 @@ pub struct Plan {
     pub valids: Range<u32>,
     /// State filled from the seed.
     pub fills: Vec<Fill>,
+    /// Bits that the words at some places have at most; others have 64.
+    pub widths: BTreeMap<u32, u32>,
     /// What settles the circuit, in order.
     pub program: Vec<Inst>,
     /// Parts of concatenations.
@@ -296,6 +298,11 @@ pub struct CheckedInvariant {
 }
 
 impl Plan {
+    /// Bits that the word at a place has at most.
+    pub fn width(&self, place: u32) -> u32 {
+        self.widths.get(&place).copied().unwrap_or(64)
+    }
+
     /// Whether compiled code counts uses; where more is asked for than it counts, counting is done outside.
     pub(crate) fn counts_when_compiled(&self) -> bool {
         self.count_activity && !self.count_toggles && self.invariants.is_empty()

@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use super::super::kernels::{self, Kernel};
 use super::Emitter;
 use super::frame::Pointer;
-use crate::plan::{ONE, RegisterEdge, Store, UpdateEdge};
+use crate::plan::{ONE, RegisterEdge, Store, UpdateEdge, ZERO};
 
 impl Emitter<'_, '_> {
     /// Emits the edge.
@@ -24,26 +24,27 @@ impl Emitter<'_, '_> {
         if enable == ONE {
             return body(self);
         }
-        let at = self.frame.place(enable);
-        let word = self.frame.load(at);
+        let word = self.word_at_edge(enable);
         self.frame.open(word, true);
         body(self);
         self.frame.close();
     }
 
     fn emit_register(&mut self, edge: &RegisterEdge) {
-        if edge.next == edge.q {
+        if edge.next == edge.q || edge.enable == ZERO {
             return;
         }
-        let (q, next) = (self.frame.place(edge.q), self.frame.place(edge.next));
+        let q = self.frame.place(edge.q);
         if edge.n > 1 {
-            return self.when(edge.enable, |emitter| emitter.frame.copy(q, next, edge.n));
+            return self.when(edge.enable, |emitter| {
+                let next = emitter.pointer_at_edge(edge.next);
+                emitter.frame.copy(q, next, edge.n);
+            });
         }
-        let mut value = self.frame.load(next);
+        let mut value = self.word_at_edge(edge.next);
         if edge.enable != ONE {
-            let at = self.frame.place(edge.enable);
-            let (enable, old) = (self.frame.load(at), self.frame.load(q));
-            value = self.frame.builder.ins().select(enable, value, old);
+            let (enable, old) = (self.word_at_edge(edge.enable), self.word_at_edge(edge.q));
+            value = self.ins().select(enable, value, old);
         }
         self.frame.store(q, value);
     }
@@ -51,7 +52,7 @@ impl Emitter<'_, '_> {
     fn emit_update(&mut self, index: usize, update: &UpdateEdge) {
         match *update {
             UpdateEdge::Write { address, depth, stores, count, valid, .. } => {
-                let row = self.load_place(address);
+                let row = self.word_at_edge(address);
                 let exists =
                     self.frame.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, row, i64::from(depth));
                 self.frame.open(exists, true);
@@ -67,7 +68,7 @@ impl Emitter<'_, '_> {
                 self.frame.close();
             }
             UpdateEdge::ClearRow { address, depth, valid, .. } => {
-                let row = self.load_place(address);
+                let row = self.word_at_edge(address);
                 let exists =
                     self.frame.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, row, i64::from(depth));
                 self.frame.open(exists, true);
@@ -77,27 +78,25 @@ impl Emitter<'_, '_> {
                 self.frame.close();
             }
             UpdateEdge::ClearRows { rows, valid, n, .. } => {
-                let (valid, rows) = (self.frame.place(valid), self.frame.place(rows));
+                let (valid, rows) = (self.frame.place(valid), self.pointer_at_edge(rows));
                 self.frame.map(valid, &[valid, rows], n, |builder, words| {
                     builder.ins().band_not(words[0], words[1])
                 });
             }
             UpdateEdge::SetRows { rows, valid, n, .. } => {
-                let (valid, rows) = (self.frame.place(valid), self.frame.place(rows));
+                let (valid, rows) = (self.frame.place(valid), self.pointer_at_edge(rows));
                 self.frame
                     .map(valid, &[valid, rows], n, |builder, words| builder.ins().bor(words[0], words[1]));
             }
-            UpdateEdge::Add { .. } => {
+            UpdateEdge::Add { enable, address, amount, .. } => {
+                for operand in [enable, address, amount] {
+                    self.materialise_at_edge(operand);
+                }
                 let plan = self.frame.address(self.plan);
                 let (index, arena) = (self.frame.constant(index as u64), self.frame.arena);
                 self.frame.call_kernel(kernels::update as Kernel, &[plan, index, arena]);
             }
         }
-    }
-
-    fn load_place(&mut self, place: u32) -> Value {
-        let at = self.frame.place(place);
-        self.frame.load(at)
     }
 
     /// Where a field of an existing row is, at `bytes` bytes a row.
@@ -109,14 +108,13 @@ impl Emitter<'_, '_> {
 
     fn emit_store(&mut self, row: Value, store: &Store) {
         let field = self.field(row, store.base, store.bytes);
-        let value = self.frame.place(store.value);
         match store.lanes {
             None if store.n == 1 => {
-                let value = self.frame.load(value);
+                let value = self.word_at_edge(store.value);
                 self.set_element(field, store.bytes, value);
             }
             Some(lanes) if store.n == 1 => {
-                let (bits, new) = (self.load_place(lanes), self.frame.load(value));
+                let (bits, new) = (self.word_at_edge(lanes), self.word_at_edge(store.value));
                 let old = self.element(field, store.bytes);
                 let mask = self.spread(bits, store.lane_count, store.lane_width);
                 let new = self.ins().band(new, mask);
@@ -124,9 +122,12 @@ impl Emitter<'_, '_> {
                 let value = self.ins().bor(new, old);
                 self.set_element(field, store.bytes, value);
             }
-            None => self.frame.copy(field, value, store.n),
+            None => {
+                let value = self.pointer_at_edge(store.value);
+                self.frame.copy(field, value, store.n);
+            }
             Some(lanes) if store.lane_count <= 64 => {
-                let mask = self.load_place(lanes);
+                let (mask, value) = (self.word_at_edge(lanes), self.pointer_at_edge(store.value));
                 let [field, value] = [field, value].map(|pointer| self.frame.flatten(pointer));
                 let count = self.frame.constant(u64::from(store.lane_count));
                 let width = self.frame.constant(u64::from(store.lane_width));
@@ -134,7 +135,7 @@ impl Emitter<'_, '_> {
                 self.frame.call_kernel(kernel, &[field, value, mask, count, width]);
             }
             Some(lanes) => {
-                let lanes = self.frame.place(lanes);
+                let (lanes, value) = (self.pointer_at_edge(lanes), self.pointer_at_edge(store.value));
                 let [field, value, lanes] = [field, value, lanes].map(|pointer| self.frame.flatten(pointer));
                 let count = self.frame.constant(u64::from(store.lane_count));
                 let width = self.frame.constant(u64::from(store.lane_width));

@@ -209,6 +209,21 @@ impl<'f> Frame<'f> {
         self.known.push(Known { join: Some(join), ..Known::default() });
     }
 
+    /// What becomes known from here on is forgotten by `leave`.
+    pub fn enter(&mut self) {
+        self.known.push(Known::default());
+    }
+
+    /// See [`enter`](Frame::enter).
+    pub fn leave(&mut self) {
+        self.known.pop();
+    }
+
+    /// Whether the code is in a block that runs under a condition.
+    pub fn is_conditional(&self) -> bool {
+        self.known.len() > 1
+    }
+
     /// Ends the block opened last.
     pub fn close(&mut self) {
         if let Some(join) = self.known.pop().and_then(|known| known.join) {

@@ -12,7 +12,6 @@ mod wide;
 use std::mem::offset_of;
 use std::sync::Arc;
 
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, BlockArg, InstBuilder, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
@@ -77,38 +76,44 @@ impl<'a, 'f> Emitter<'a, 'f> {
         Emitter { graph, plan: graph.plan, segments, slots, frame, inputs, ports, registers }
     }
 
-    /// The loop over cycles: edge, inputs in the first, settling, counting.
+    /// The loop over cycles: settling, counting, edge. The edge of the last cycle is left to the next call, as
+    /// everything is to be read as it was in the cycle; what it needs goes to the arena. The edge is therefore
+    /// emitted twice: from the arena, and from what the cycle has in registers.
     fn emit(&mut self) {
         let cycles = self.frame.load_call(offset_of!(Call, cycles));
-        let edge = self.frame.load_call(offset_of!(Call, edge));
+        let edge_is_due = self.frame.load_call(offset_of!(Call, edge));
         let b = &mut self.frame.builder;
-        let [edge_block, input_block, settle_block, end] = [(); 4].map(|()| b.create_block());
-        let [left, to_settle] =
-            [edge_block, settle_block].map(|block| b.append_block_param(block, types::I64));
-        let all = BlockArg::Value(cycles);
-        b.ins().brif(edge, edge_block, &[all], input_block, &[]);
+        let [first_edge, input, settle, edge, end] = [(); 5].map(|()| b.create_block());
+        let [to_settle, left] = [settle, edge].map(|block| b.append_block_param(block, types::I64));
+        b.ins().brif(edge_is_due, first_edge, &[], input, &[]);
 
-        b.switch_to_block(edge_block);
+        b.switch_to_block(first_edge);
         self.emit_edge();
-        let b = &mut self.frame.builder;
-        let is_first = b.ins().icmp(IntCC::Equal, left, cycles);
-        b.ins().brif(is_first, input_block, &[], settle_block, &[BlockArg::Value(left)]);
+        self.ins().jump(input, &[]);
 
-        b.switch_to_block(input_block);
+        self.frame.builder.switch_to_block(input);
         self.take_inputs();
-        self.frame.builder.ins().jump(settle_block, &[all]);
+        self.ins().jump(settle, &[BlockArg::Value(cycles)]);
 
-        self.frame.builder.switch_to_block(settle_block);
+        self.frame.builder.switch_to_block(settle);
         self.settle();
         if self.plan.counts_when_compiled() {
             self.count();
         }
-        let b = &mut self.frame.builder;
-        let left = b.ins().iadd_imm_s(to_settle, -1);
-        b.ins().brif(left, edge_block, &[BlockArg::Value(left)], end, &[]);
+        let after = self.ins().iadd_imm_s(to_settle, -1);
+        self.ins().brif(after, edge, &[BlockArg::Value(after)], end, &[]);
 
-        b.switch_to_block(end);
-        b.ins().return_(&[]);
+        self.frame.builder.switch_to_block(edge);
+        self.frame.enter();
+        self.emit_edge();
+        self.frame.leave();
+        self.ins().jump(settle, &[BlockArg::Value(left)]);
+
+        self.frame.builder.switch_to_block(end);
+        self.frame.enter();
+        self.keep_pending();
+        self.frame.leave();
+        self.ins().return_(&[]);
     }
 
     fn take_inputs(&mut self) {

@@ -6,6 +6,7 @@ use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use super::Emitter;
 use super::frame::Pointer;
 use crate::ops::mask;
+use crate::plan::ZERO;
 use crate::plan::inst::Inst;
 
 impl Emitter<'_, '_> {
@@ -13,9 +14,11 @@ impl Emitter<'_, '_> {
     pub fn emit_scalar(&mut self, id: usize, inst: Inst) -> bool {
         let value = match inst {
             Inst::Copy { a, .. } => self.word(a),
+            Inst::Not { a, width: 1, .. } => self.inverse(a),
             Inst::Not { a, width, .. } => {
                 let a = self.word(a);
-                self.ins().bxor_imm_u(a, mask(width) as i64)
+                let inverse = self.ins().bnot(a);
+                self.masked(inverse, width)
             }
             Inst::And { a, b, .. } => {
                 let (a, b) = (self.word(a), self.word(b));
@@ -55,21 +58,17 @@ impl Emitter<'_, '_> {
                 self.flag(less)
             }
             Inst::ShiftLeft { a, b, width, .. } => {
-                let (a, b) = (self.word(a), self.word(b));
-                let shifted = self.ins().ishl(a, b);
+                let (a, b_value) = (self.word(a), self.word(b));
+                let shifted = self.ins().ishl(a, b_value);
                 let shifted = self.masked(shifted, width);
-                self.if_below(b, width, shifted)
-            }
-            Inst::ShiftRight { a, b, .. } => {
-                let (a, b) = (self.word(a), self.word(b));
-                let shifted = self.ins().ushr(a, b);
                 self.if_below(b, 64, shifted)
             }
-            Inst::Mux { condition, then, otherwise, .. } => {
-                let (condition, then, otherwise) =
-                    (self.word(condition), self.word(then), self.word(otherwise));
-                self.ins().select(condition, then, otherwise)
+            Inst::ShiftRight { a, b, .. } => {
+                let (a, b_value) = (self.word(a), self.word(b));
+                let shifted = self.ins().ushr(a, b_value);
+                self.if_below(b, 64, shifted)
             }
+            Inst::Mux { condition, then, otherwise, .. } => self.mux(condition, then, otherwise),
             Inst::Slice { a, low, width, .. } => self.bits(a, low, width),
             Inst::Join { a, b, shift, .. } => {
                 let (a, b) = (self.word(a), self.word(b));
@@ -103,9 +102,9 @@ impl Emitter<'_, '_> {
                 self.lowest_one(a)
             }
             Inst::Decode { a, width, .. } => {
-                let a = self.word(a);
+                let index = self.word(a);
                 let one = self.frame.constant(1);
-                let bit = self.ins().ishl(one, a);
+                let bit = self.ins().ishl(one, index);
                 self.if_below(a, width, bit)
             }
             Inst::PopCount { a, .. } => {
@@ -113,8 +112,7 @@ impl Emitter<'_, '_> {
                 self.ins().popcnt(a)
             }
             Inst::Read { address, base, depth, bytes, .. } => {
-                let row = self.word(address);
-                let at = self.row(row, base, depth, bytes);
+                let at = self.row(address, base, depth, bytes);
                 self.element(at, bytes)
             }
             Inst::ReadBit { address, base, depth, .. } => {
@@ -123,13 +121,17 @@ impl Emitter<'_, '_> {
                     0..=64 => self.word(base),
                     _ => {
                         let index = self.ins().ushr_imm_u(row, 6);
-                        let at = self.row(index, base, depth.div_ceil(64), 8);
-                        self.frame.load(at)
+                        let last = self.frame.constant(u64::from(depth - 1) / 64);
+                        let index = self.ins().umin(index, last);
+                        let distance = self.ins().ishl_imm_u(index, 3);
+                        let arena = self.frame.arena;
+                        let base_of_row = self.ins().iadd(arena, distance);
+                        self.frame.load(Pointer { base: base_of_row, offset: 0 }.words(base))
                     }
                 };
                 let bit = self.ins().ushr(word, row);
                 let bit = self.ins().band_imm_u(bit, 1);
-                self.if_below(row, depth, bit)
+                self.if_below(address, depth, bit)
             }
             _ => return self.emit_small(id, inst),
         };
@@ -195,8 +197,8 @@ impl Emitter<'_, '_> {
                 self.join(&selected)
             }
             Inst::LaneSelect { vector, index, index_n: 1, lanes, lane, .. } if lanes * lane <= 64 => {
-                let (index, vector) = (self.word(index), self.word(vector));
-                let low = self.times(index, lane);
+                let (number, vector) = (self.word(index), self.word(vector));
+                let low = self.times(number, lane);
                 let value = self.ins().ushr(vector, low);
                 let value = self.masked(value, lane);
                 self.if_below(index, lanes, value)
@@ -204,9 +206,9 @@ impl Emitter<'_, '_> {
             Inst::LaneSelect { vector, index, index_n: 1, lanes, lane, .. }
                 if lane <= 64 && 64 % lane == 0 =>
             {
-                let index = self.word(index);
+                let number = self.word(index);
                 let vector = self.pointer(vector);
-                let low = self.times(index, lane);
+                let low = self.times(number, lane);
                 let word = self.ins().ushr_imm_u(low, 6);
                 let last = self.frame.constant(u64::from(lanes * lane).div_ceil(64) - 1);
                 let word = self.ins().umin(word, last);
@@ -281,6 +283,10 @@ impl Emitter<'_, '_> {
     pub fn masked(&mut self, value: Value, width: u32) -> Value {
         match width {
             64.. => value,
+            32 => {
+                let low = self.ins().ireduce(types::I32, value);
+                self.ins().uextend(types::I64, low)
+            }
             width => self.ins().band_imm_u(value, mask(width) as i64),
         }
     }
@@ -340,21 +346,65 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// `value` where `index` is below `limit`, else 0.
-    fn if_below(&mut self, index: Value, limit: u32, value: Value) -> Value {
+    /// Whether the word at `place` is always below `limit`.
+    pub fn is_below(&self, place: u32, limit: u32) -> bool {
+        let width = self.plan.width(place);
+        width < 32 && 1 << width <= limit
+    }
+
+    /// `value` where the word at `index` is below `limit`, else 0.
+    fn if_below(&mut self, index: u32, limit: u32, value: Value) -> Value {
+        if self.is_below(index, limit) {
+            return value;
+        }
+        let index = self.word(index);
         let below = self.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, i64::from(limit));
         let zero = self.frame.constant(0);
         self.ins().select(below, value, zero)
     }
 
-    /// Where row `row` is, at `bytes` bytes a row; a row that is not there reads as words that are always 0.
-    pub fn row(&mut self, row: Value, base: u32, depth: u32, bytes: u32) -> Pointer {
+    /// The complement of one bit; of a comparison, the opposite one.
+    fn inverse(&mut self, place: u32) -> Value {
+        let producer = self.graph.producer(place).map(|id| self.plan.program[id]);
+        let (condition, a, b) = match producer {
+            Some(Inst::Eq { a, b, .. }) if self.is_near(a) && self.is_near(b) => (IntCC::NotEqual, a, b),
+            Some(Inst::Lt { a, b, .. }) if self.is_near(a) && self.is_near(b) => {
+                (IntCC::UnsignedGreaterThanOrEqual, a, b)
+            }
+            Some(Inst::NonZero { a, .. }) if self.is_near(a) => (IntCC::Equal, a, ZERO),
+            Some(_) | None => {
+                let value = self.word(place);
+                return self.ins().bxor_imm_u(value, 1);
+            }
+        };
+        let (a, b) = (self.word(a), self.word(b));
+        let inverse = self.ins().icmp(condition, a, b);
+        self.flag(inverse)
+    }
+
+    fn mux(&mut self, condition: u32, then: u32, otherwise: u32) -> Value {
+        let (bit, then) = (self.word(condition), self.word(then));
+        if otherwise == ZERO && self.plan.width(condition) == 1 {
+            let all = self.ins().ineg(bit);
+            return self.ins().band(then, all);
+        }
+        let otherwise = self.word(otherwise);
+        self.ins().select(bit, then, otherwise)
+    }
+
+    /// Where the row at the address at `address` is, at `bytes` bytes a row; a row that is not there reads as
+    /// words that are always 0.
+    pub fn row(&mut self, address: u32, base: u32, depth: u32, bytes: u32) -> Pointer {
+        let row = self.word(address);
         let distance = self.times(row, bytes);
+        let arena = self.frame.arena;
+        if self.is_below(address, depth) {
+            return Pointer { base: self.ins().iadd(arena, distance), offset: 0 }.words(base);
+        }
         let distance = self.ins().iadd_imm_u(distance, i64::from(base) * 8);
         let is_row = self.ins().icmp_imm_u(IntCC::UnsignedLessThan, row, i64::from(depth));
         let zeros = self.frame.constant(u64::from(self.plan.zeros) * 8);
         let distance = self.ins().select(is_row, distance, zeros);
-        let arena = self.frame.arena;
         Pointer { base: self.ins().iadd(arena, distance), offset: 0 }
     }
 

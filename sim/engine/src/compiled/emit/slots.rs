@@ -3,7 +3,7 @@
 //! A slot holds a distance from the start of the arena in bytes, so that a copied arena is as good as the
 //! first. It starts as the place the value would have, which is always there to be read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::graph::{Graph, InstId};
 use super::super::segments::Segments;
@@ -14,19 +14,42 @@ pub struct Slots {
     first: u32,
     /// Slot, and the place of the instruction's result.
     slots: BTreeMap<InstId, (u32, u32)>,
+    /// Pointer instructions whose result may be a row or a register.
+    of_state: BTreeSet<InstId>,
 }
 
 impl Slots {
     pub fn new(graph: &Graph, segments: &Segments) -> Slots {
         let plan = graph.plan;
-        let mut slots = Slots { first: plan.arena_words, slots: BTreeMap::new() };
+        let mut slots = Slots { first: plan.arena_words, slots: BTreeMap::new(), of_state: BTreeSet::new() };
         for (id, inst) in plan.program.iter().enumerate() {
+            if is_pointer(inst) && slots.may_be_state(graph, inst) {
+                slots.of_state.insert(id);
+            }
             if is_pointer(inst) && segments.exported[id] && !segments.kept[id] {
                 let slot = slots.first + slots.count();
                 slots.slots.insert(id, (slot, inst.result(plan)));
             }
         }
         slots
+    }
+
+    fn may_be_state(&self, graph: &Graph, inst: &Inst) -> bool {
+        let is_state = |place: u32| match graph.producer(place) {
+            Some(id) => self.of_state.contains(&id),
+            None => !graph.plan.inputs.contains(&place) && place >= graph.plan.constants.len() as u32,
+        };
+        match *inst {
+            Inst::WideRead { .. } => true,
+            Inst::WideMux { then, otherwise, .. } => is_state(then) || is_state(otherwise),
+            Inst::LaneSelect { vector, .. } => is_state(vector),
+            _ => false,
+        }
+    }
+
+    /// Whether a pointer instruction's result may be a row or a register.
+    pub fn refers_to_state(&self, id: InstId) -> bool {
+        self.of_state.contains(&id)
     }
 
     pub fn count(&self) -> u32 {

@@ -3,6 +3,7 @@
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::FuncInstBuilder;
 
+use super::super::segments::ROOT;
 use super::Emitter;
 use super::frame::Pointer;
 use super::slots::is_pointer;
@@ -43,7 +44,9 @@ impl<'f> Emitter<'_, 'f> {
             let next = self.ins().ishl_imm_u(next, i64::from(64 - low));
             value = self.ins().bor(value, next);
         }
-        if low + width == 64 { value } else { self.masked(value, width) }
+        let has_more =
+            if low + width > 64 { low + width < 128 } else { low + width < self.plan.width(place) };
+        if has_more { self.masked(value, width) } else { value }
     }
 
     /// The part of a concatenation that holds all the bits asked for, and where they begin in it.
@@ -60,7 +63,7 @@ impl<'f> Emitter<'_, 'f> {
     }
 
     /// Whether the value at a place can be had in this block, though it is no operand of what is emitted.
-    fn is_near(&self, place: u32) -> bool {
+    pub fn is_near(&self, place: u32) -> bool {
         let Some(id) = self.graph.producer(place) else { return true };
         let start = self.plan.program[id].result(self.plan);
         self.frame.known_word(place).is_some()
@@ -120,8 +123,65 @@ impl<'f> Emitter<'_, 'f> {
         for (place, &value) in (start..).zip(words) {
             self.frame.know_word(place, value);
         }
-        if self.segments.kept[id] || self.segments.exported[id] {
+        let is_kept_now = self.segments.kept[id] && self.frame.is_conditional();
+        if is_kept_now || self.segments.exported[id] {
             self.keep(id);
+        }
+    }
+
+    /// Puts into the arena what is read after the last cycle and still elsewhere.
+    pub fn keep_pending(&mut self) {
+        for &(id, segment) in &self.segments.order {
+            if segment != ROOT || !self.segments.kept[id] {
+                continue;
+            }
+            let start = self.plan.program[id].result(self.plan);
+            if self.frame.is_in_memory(start) {
+                continue;
+            }
+            match self.frame.known_pointer(id) {
+                Some(pointer) => self.copy_to_place(id, pointer),
+                None => self.keep(id),
+            }
+        }
+    }
+
+    fn copy_to_place(&mut self, id: usize, pointer: Pointer) {
+        let inst = self.plan.program[id];
+        let start = inst.result(self.plan);
+        let to = self.frame.place(start);
+        self.frame.copy(to, pointer, inst.result_words(self.plan));
+        self.frame.note_in_memory(start);
+    }
+
+    /// Where the words at a place are during the clock edge: rows and registers that a pointer refers to may
+    /// have changed by then, so what could be there has been copied.
+    pub fn pointer_at_edge(&mut self, place: u32) -> Pointer {
+        match self.graph.producer(place) {
+            Some(id) if is_pointer(&self.plan.program[id]) && self.slots.refers_to_state(id) => {
+                self.frame.place(place)
+            }
+            Some(_) | None => self.pointer(place),
+        }
+    }
+
+    /// The word at a place during the clock edge; see [`pointer_at_edge`](Emitter::pointer_at_edge).
+    pub fn word_at_edge(&mut self, place: u32) -> Value {
+        let is_constant = (place as usize) < self.plan.constants.len();
+        if is_constant || self.frame.known_word(place).is_some() {
+            return self.word(place);
+        }
+        let at = self.pointer_at_edge(place);
+        let value = self.frame.load(at);
+        self.frame.know_word(place, value);
+        value
+    }
+
+    /// As [`materialise`](Emitter::materialise), during the clock edge.
+    pub fn materialise_at_edge(&mut self, place: u32) {
+        match self.graph.producer(place) {
+            Some(id) if is_pointer(&self.plan.program[id]) && self.slots.refers_to_state(id) => {}
+            Some(_) | None => self.materialise(place),
         }
     }
 
@@ -134,10 +194,9 @@ impl<'f> Emitter<'_, 'f> {
     /// Notes where an instruction's result is; copies it to its place if it is read after settling.
     pub fn define_pointer(&mut self, id: usize, pointer: Pointer) {
         self.frame.know_pointer(id, pointer);
-        if self.segments.kept[id] {
-            let inst = self.plan.program[id];
-            let to = self.frame.place(inst.result(self.plan));
-            self.frame.copy(to, pointer, inst.result_words(self.plan));
+        let can_wait = !self.frame.is_conditional() && !self.slots.refers_to_state(id);
+        if self.segments.kept[id] && !can_wait {
+            self.copy_to_place(id, pointer);
         }
         if let Some(slot) = self.slots.get(id) {
             let address = self.frame.flatten(pointer);
@@ -152,11 +211,10 @@ impl<'f> Emitter<'_, 'f> {
         let at = self.pointer(place);
         let Some(id) = self.graph.producer(place) else { return };
         let inst = self.plan.program[id];
-        if is_pointer(&inst) && !self.segments.kept[id] {
-            let start = inst.result(self.plan);
+        let start = inst.result(self.plan);
+        if is_pointer(&inst) && !self.frame.is_in_memory(start) {
             let whole = Pointer { base: at.base, offset: at.offset - 8 * (place - start) as i32 };
-            let to = self.frame.place(start);
-            self.frame.copy(to, whole, inst.result_words(self.plan));
+            self.copy_to_place(id, whole);
         }
     }
 }

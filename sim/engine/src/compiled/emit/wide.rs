@@ -38,8 +38,7 @@ impl Emitter<'_, '_> {
             Inst::WideOr { a, b, n, .. } if n <= IN_LINE => self.bitwise(id, a, b, n, Bitwise::Or),
             Inst::WideXor { a, b, n, .. } if n <= IN_LINE => self.bitwise(id, a, b, n, Bitwise::Xor),
             Inst::WideRead { address, base, depth, n, .. } => {
-                let row = self.word(address);
-                let at = self.row(row, base, depth, 8 * n);
+                let at = self.row(address, base, depth, 8 * n);
                 self.define_pointer(id, at);
             }
             Inst::WideMux { condition, then, otherwise, .. } => {
