@@ -122,7 +122,7 @@ pub trait Engine {
 
     /// Sets an input of up to 64 bits. Bits above the port's width are dropped; a debug build refuses them.
     fn set(&mut self, port: InPort, value: u64) {
-        self.state_mut().set_words(port, &[value]);
+        self.state_mut().set_word(port, value);
     }
 
     /// Sets an input from 64-bit words, lowest first; missing words are 0. Bits above the port's width are

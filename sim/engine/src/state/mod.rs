@@ -180,6 +180,17 @@ impl State {
         self.held.reset
     }
 
+    pub(crate) fn set_word(&mut self, port: InPort, value: u64) {
+        let place = self.input_words(port.width, port.offset);
+        if let [word] = place {
+            *word = value;
+        } else {
+            place.fill(0);
+            place[0] = value;
+        }
+        trim_input(place, port.width);
+    }
+
     pub(crate) fn set_words(&mut self, port: InPort, words: &[u64]) {
         let place = self.input_words(port.width, port.offset);
         debug_assert!(words.iter().skip(place.len()).all(|&word| word == 0), "value too wide for its port");

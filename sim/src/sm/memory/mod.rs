@@ -46,7 +46,11 @@ struct Access {
 /// Warp instructions in the memory unit.
 pub(super) struct MemoryUnit {
     system: Box<dyn MemorySystem>,
-    queue: VecDeque<Queued>,
+    /// Places for instructions: they are too large to be cleared and moved.
+    places: Vec<Queued>,
+    free: Vec<usize>,
+    /// Places of the instructions that wait, in the order in which they came.
+    queue: VecDeque<usize>,
     capacity: usize,
     sector_bytes: u64,
     statistics: MemoryStatistics,
@@ -63,6 +67,19 @@ struct Queued {
     back: u64,
 }
 
+impl Default for Queued {
+    fn default() -> Queued {
+        Queued {
+            id: 0,
+            kind: MemoryKind::Load,
+            transactions: [Transaction::default(); MAX_TRANSACTIONS],
+            count: 0,
+            sent: 0,
+            back: 0,
+        }
+    }
+}
+
 impl MemoryUnit {
     pub fn new(config: &Config) -> MemoryUnit {
         let system: Box<dyn MemorySystem> = match config.memory.model {
@@ -73,6 +90,8 @@ impl MemoryUnit {
         MemoryUnit {
             system,
             queue: VecDeque::with_capacity(capacity),
+            places: (0..capacity).map(|_| Queued::default()).collect(),
+            free: (0..capacity).collect(),
             capacity,
             sector_bytes: config.memory.sector_bytes,
             statistics: MemoryStatistics::default(),
@@ -86,14 +105,12 @@ impl MemoryUnit {
 
     /// Takes an instruction that accesses `bytes` a lane.
     pub fn push(&mut self, id: u16, kind: MemoryKind, bytes: u8, instruction: &WarpInstruction) {
-        let mut queued = Queued {
-            id,
-            kind,
-            transactions: [Transaction::default(); MAX_TRANSACTIONS],
-            count: 0,
-            sent: 0,
-            back: 0,
-        };
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(Queued::default());
+            self.places.len() - 1
+        });
+        let queued = &mut self.places[place];
+        (queued.id, queued.kind, queued.sent, queued.back) = (id, kind, 0, 0);
         queued.count = coalesce::coalesce(
             instruction,
             u64::from(bytes),
@@ -102,13 +119,14 @@ impl MemoryUnit {
             &mut queued.transactions,
         );
         self.statistics.instructions += 1;
-        self.queue.push_back(queued);
+        self.queue.push_back(place);
     }
 
     /// One cycle: sends what the memory system takes. Gives an instruction whose transactions have all been
     /// sent, its kind, and the cycle in which its data is back; the memory system is asked no further then.
     pub fn cycle(&mut self, now: u64) -> Option<(u16, MemoryKind, u64)> {
-        let front = self.queue.front_mut()?;
+        let place = *self.queue.front()?;
+        let front = &mut self.places[place];
         while front.sent < front.count {
             let transaction = front.transactions[front.sent];
             let bytes = u64::from(transaction.sectors.count_ones()) * self.sector_bytes;
@@ -120,7 +138,7 @@ impl MemoryUnit {
             self.statistics.bytes += bytes;
         }
         let sent = (front.id, front.kind, front.back.max(now));
-        self.queue.pop_front();
+        self.free.extend(self.queue.pop_front());
         Some(sent)
     }
 
