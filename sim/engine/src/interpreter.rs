@@ -296,6 +296,9 @@ fn settle_narrow_column(inst: &ColumnInst, arena: &mut [u64]) {
         ColumnOp::Lt => {
             row_bits(inst, arena, |source, row| source.row_word(a, row) < source.row_word(b, row))
         }
+        ColumnOp::EqSlice { low, width } => row_bits(inst, arena, |source, row| {
+            source.row_word(a, row) >> low & ops::mask(width) == source.row_word(b, row)
+        }),
         ColumnOp::Pack => row_bits(inst, arena, |source, row| source.row_word(a, row) != 0),
         ColumnOp::Not => row_words(inst, arena, a.width, |source, row| !source.row_word(a, row)),
         ColumnOp::And => {
@@ -318,6 +321,7 @@ fn settle_wide_column(inst: &ColumnInst, arena: &mut [u64]) {
         ColumnOp::Lt => {
             row_bits(inst, arena, |source, row| ops::less(source.row(a, row), source.row(b, row)))
         }
+        ColumnOp::EqSlice { .. } => unreachable!("slices are compared in place in narrow columns only"),
         ColumnOp::Pack => {
             row_bits(inst, arena, |source, row| source.row(a, row).iter().any(|&word| word != 0))
         }

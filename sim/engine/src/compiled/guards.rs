@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::graph::{Graph, InstId};
-use crate::plan::inst::{ColumnOp, Inst};
+use crate::plan::inst::{ColumnOp, Inst, array_words};
 use crate::plan::operands::Need;
 use crate::plan::{ONE, ZERO};
 
@@ -24,7 +24,7 @@ pub type Guard = Vec<Literal>;
 
 /// Cost below which a branch does not pay, in instructions of the simplest kind: a branch that is not
 /// foreseen costs about as much.
-const WORTH_A_BRANCH: u32 = 24;
+const WORTH_A_BRANCH: u32 = 48;
 
 /// Costs are capped here, so that sums over shared cones stay numbers.
 const COST_CAP: u32 = 1 << 20;
@@ -50,9 +50,9 @@ fn cost(graph: &Graph, inst: &Inst) -> u32 {
     match inst {
         Inst::Column { column } => {
             let column = plan.columns[*column as usize];
-            let lines = column.depth * column.a.width.div_ceil(64);
+            let lines = array_words(column.a.width, column.depth);
             match column.op {
-                ColumnOp::Eq | ColumnOp::Lt | ColumnOp::Pack => 4 + lines / 2,
+                ColumnOp::Eq | ColumnOp::EqSlice { .. } | ColumnOp::Lt | ColumnOp::Pack => 4 + lines / 2,
                 ColumnOp::Not | ColumnOp::And | ColumnOp::Or | ColumnOp::Slice { .. } => 4 + lines,
             }
         }

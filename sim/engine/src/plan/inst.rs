@@ -127,6 +127,13 @@ pub struct ColumnInst {
 pub enum ColumnOp {
     /// Bit vector: equal.
     Eq,
+    /// Bit vector: bits of the first, from `low`, equal to the second, which is the same for all rows.
+    EqSlice {
+        /// Lowest bit.
+        low: u32,
+        /// Bits.
+        width: u32,
+    },
     /// Bit vector: less than.
     Lt,
     /// Bit vector of a one-bit column.

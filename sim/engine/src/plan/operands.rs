@@ -229,7 +229,9 @@ impl ColumnInst {
     /// Words of the result.
     pub fn result_words(&self) -> u32 {
         match self.op {
-            ColumnOp::Eq | ColumnOp::Lt | ColumnOp::Pack => self.depth.div_ceil(64),
+            ColumnOp::Eq | ColumnOp::EqSlice { .. } | ColumnOp::Lt | ColumnOp::Pack => {
+                self.depth.div_ceil(64)
+            }
             ColumnOp::Not | ColumnOp::And | ColumnOp::Or => array_words(self.a.width, self.depth),
             ColumnOp::Slice { width, .. } => array_words(width, self.depth),
         }

@@ -82,7 +82,23 @@ impl Builder<'_> {
         }
     }
 
+    /// A slice of a column beside what is the same for all rows needs no column of slices.
+    fn lower_slice_equal(&mut self, table: TableId, slice: &RowExpr, other: &RowExpr) -> Option<Rows> {
+        let (RowExpr::Slice(value, low, width), RowExpr::Outer(_)) = (slice, other) else { return None };
+        let Rows::Column(b) = self.lower_rows(table, other) else { return None };
+        let Rows::Column(a) = self.lower_rows(table, value) else { return None };
+        let is_narrow = a.bytes > 0 && a.width <= 64;
+        let op = ColumnOp::EqSlice { low: *low, width: *width };
+        is_narrow.then(|| Rows::Bits(self.emit_row_bits(table, op, a, b)))
+    }
+
     fn row_compare(&mut self, table: TableId, a: &RowExpr, b: &RowExpr, op: ColumnOp) -> Rows {
+        if op == ColumnOp::Eq {
+            let found = self.lower_slice_equal(table, a, b);
+            if let Some(found) = found.or_else(|| self.lower_slice_equal(table, b, a)) {
+                return found;
+            }
+        }
         match (self.lower_rows(table, a), self.lower_rows(table, b)) {
             (Rows::Column(a), Rows::Column(b)) => Rows::Bits(self.emit_row_bits(table, op, a, b)),
             (a, b) => {

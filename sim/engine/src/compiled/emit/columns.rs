@@ -6,6 +6,7 @@ use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use super::Emitter;
 use super::frame::Pointer;
 use super::scalar::element_type;
+use crate::ops::mask;
 use crate::plan::inst::{Column, ColumnInst, ColumnOp, array_words};
 
 /// Most bytes of a column compared in line; longer ones are left to a native function.
@@ -32,6 +33,20 @@ impl Emitter<'_, '_> {
                 });
                 self.define(id, &bits);
             }
+            ColumnOp::EqSlice { low, width } if is_short && b.bytes == 0 => {
+                let from = self.frame.place(a.base);
+                let value = self.word(b.base);
+                let value = self.ins().ishl_imm_u(value, i64::from(low));
+                let value = self.splat(value, bytes);
+                let kept = self.frame.constant(mask(width) << low);
+                let kept = self.splat(kept, bytes);
+                let bits = self.row_bits(depth, bytes, |emitter, chunk| {
+                    let row = emitter.frame.load_as(vector(bytes), bytes_behind(from, chunk));
+                    let row = emitter.ins().band(row, kept);
+                    emitter.ins().icmp(IntCC::Equal, row, value)
+                });
+                self.define(id, &bits);
+            }
             ColumnOp::Pack if is_short && bytes == 1 => {
                 let from = self.frame.place(a.base);
                 let bits = self.row_bits(depth, bytes, |emitter, chunk| {
@@ -50,6 +65,7 @@ impl Emitter<'_, '_> {
                 self.define_in_memory(id);
             }
             ColumnOp::Eq
+            | ColumnOp::EqSlice { .. }
             | ColumnOp::Lt
             | ColumnOp::Pack
             | ColumnOp::Not
@@ -81,15 +97,18 @@ impl Emitter<'_, '_> {
         let a = self.frame.load_as(kind, bytes_behind(a, chunk));
         let b = match b {
             Other::Column(b) => self.frame.load_as(kind, bytes_behind(b, chunk)),
-            Other::Shared(word) => {
-                let element = match element_type(bytes) {
-                    types::I64 => word,
-                    narrow => self.ins().ireduce(narrow, word),
-                };
-                self.ins().splat(kind, element)
-            }
+            Other::Shared(word) => self.splat(word, bytes),
         };
         (a, b)
+    }
+
+    /// A vector of equal elements.
+    fn splat(&mut self, word: Value, bytes: u32) -> Value {
+        let element = match element_type(bytes) {
+            types::I64 => word,
+            narrow => self.ins().ireduce(narrow, word),
+        };
+        self.ins().splat(vector(bytes), element)
     }
 
     /// The sign of every element of `holds`, packed into words. `holds` is asked for each chunk, by its first
