@@ -64,6 +64,11 @@ impl Benchmark {
         elaborate(self)
     }
 
+    /// The netlist of the circuit alone.
+    pub fn circuit_netlist(&self) -> Result<Netlist, ParameterError> {
+        Ok(self.circuit()?.1)
+    }
+
     /// What drives each input of the circuit, a line an input; see [the module](super).
     pub fn inputs(&self) -> Result<String, ParameterError> {
         let (entry, netlist) = self.circuit()?;

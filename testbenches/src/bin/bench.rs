@@ -8,6 +8,7 @@ use warpfile_gen::Style;
 use warpfile_testbenches::bench::{Activity, Benchmark, benchmarks};
 use warpfile_testbenches::race::{
     Effort, EngineBuild, Measured, Point, RaceError, Report, Verilator, VerilatorBuild, race,
+    race_through_ports,
 };
 
 /// Circuits of the quick subset, at their default size.
@@ -34,6 +35,10 @@ struct Arguments {
     /// at each point; the others are printed to standard error.
     #[arg(long)]
     every_style: bool,
+    /// Also drives the circuit alone through its ports, from a recording of the stimulus, and measures what the driving
+    /// costs without a circuit. Needs another build of Verilator for each point.
+    #[arg(long)]
+    ports: bool,
     /// Prints JSON: `geomean_ratio`, and an object a circuit.
     #[arg(long)]
     json: bool,
@@ -101,8 +106,9 @@ fn run(arguments: &Arguments) -> Result<String, String> {
     }
     let turns = arguments.turns.unwrap_or(if arguments.quick { 3 } else { 7 }).into();
     let styles = if arguments.every_style { &Style::ALL[..] } else { &[Style::Words] };
-    let report = raced(&benchmarks, styles, root, &builds, Effort { turns, seconds }, arguments.quick)
-        .map_err(|error| error.to_string())?;
+    let effort = Effort { turns, seconds };
+    let report =
+        raced(arguments, &benchmarks, styles, root, &builds, effort).map_err(|error| error.to_string())?;
     match arguments.json {
         true => serde_json::to_string_pretty(&report).map_err(|error| error.to_string()),
         false => Ok(report.to_string()),
@@ -140,12 +146,12 @@ fn listed(benchmarks: &[Benchmark]) -> Result<String, String> {
 }
 
 fn raced(
+    arguments: &Arguments,
     benchmarks: &[Benchmark],
     styles: &[Style],
     root: &Path,
     builds: &Path,
     effort: Effort,
-    quick: bool,
 ) -> Result<Report, RaceError> {
     let verilator = Verilator::new(root, builds)?;
     let mut points = Vec::new();
@@ -153,7 +159,10 @@ fn raced(
         eprintln!("{}/{} {}", done + 1, benchmarks.len(), benchmark.name());
         let mut fastest: Option<Point> = None;
         for &style in styles {
-            let point = race(benchmark, style, &verilator, effort)?;
+            let mut point = race(benchmark, style, &verilator, effort)?;
+            if arguments.ports {
+                point.ports = Some(race_through_ports(benchmark, style, &verilator, effort)?);
+            }
             let rate = point.verilator.cycles_per_second;
             eprintln!("    {}: {rate:.0} cycles/s, ratio {:.2}", point.style, point.ratio);
             if fastest.as_ref().is_none_or(|other| rate > other.verilator.cycles_per_second) {
@@ -162,5 +171,5 @@ fn raced(
         }
         points.extend(fastest);
     }
-    Ok(Report::new(points, quick))
+    Ok(Report::new(points, arguments.quick))
 }

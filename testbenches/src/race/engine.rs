@@ -3,17 +3,19 @@
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use warpfile_engine::{Compiled, Engine, Options, OutPort};
+use warpfile_engine::{Compiled, Engine, Options, OutPort, Snapshot};
 
 use super::Side;
 use super::error::RaceError;
-use super::measure::{Build, Measured, peak_of_this_process};
+use super::measure::{Build, Measured, peak_of_this_process, processor_nanoseconds};
 use crate::bench::Benchmark;
 
 /// The compiled engine on a benchmark.
 pub(super) struct EngineSide {
     engine: Compiled,
     signature: OutPort,
+    /// After reset.
+    start: Snapshot,
 }
 
 impl EngineSide {
@@ -24,21 +26,32 @@ impl EngineSide {
         let signature = engine.output("signature_o")?;
         // A step shows the state before its clock edge: the state after reset now, that after n edges n steps later.
         engine.step();
-        Ok((EngineSide { engine, signature }, build))
+        let start = engine.snapshot();
+        Ok((EngineSide { engine, signature, start }, build))
+    }
+
+    /// The signature after so many cycles from reset on; the state stays as it is.
+    pub fn signature_after(&mut self, cycles: u64) -> Result<u64, RaceError> {
+        let now = self.engine.snapshot();
+        self.engine.restore(&self.start)?;
+        self.engine.run(cycles);
+        let signature = self.engine.get(self.signature);
+        self.engine.restore(&now)?;
+        Ok(signature)
     }
 }
 
 impl Side for EngineSide {
     fn turn(&mut self, cycles: u64) -> Result<(f64, u64), RaceError> {
-        let start = Instant::now();
+        let start = processor_nanoseconds();
         self.engine.run(cycles);
-        let nanoseconds = start.elapsed().as_secs_f64() * 1e9;
+        let nanoseconds = processor_nanoseconds() - start;
         Ok((nanoseconds, self.engine.get(self.signature)))
     }
 }
 
 /// Verilator counts nothing and starts unreset state at 0.
-fn race_options() -> Options {
+pub(super) fn race_options() -> Options {
     Options { zeroed: true, count_activity: false, ..Options::default() }
 }
 

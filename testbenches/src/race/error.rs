@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 use warpfile_engine::EngineError;
 use warpfile_gen::WriteError;
-use warpfile_hdl::rtl::ElaborationErrors;
+use warpfile_hdl::rtl::{ElaborationErrors, ParameterError};
 
 /// Why a race has no result.
 #[derive(Debug, Error)]
@@ -80,6 +80,9 @@ pub enum RaceError {
     /// The exported files could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// There is no such benchmark.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
     /// The benchmark does not elaborate.
     #[error(transparent)]
     Elaboration(#[from] ElaborationErrors),

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::verilator::{FLAGS, MAKE_FLAGS, VERSION};
-use super::{Pace, Point};
+use super::{Pace, Point, PortDriven};
 
 /// Everything that was measured.
 #[derive(Clone, Debug, Serialize)]
@@ -60,6 +60,46 @@ impl Report {
     }
 }
 
+impl Report {
+    /// What was driven through its ports, if anything was.
+    fn port_table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let points = self.circuits.iter().flat_map(|circuit| &circuit.points);
+        let driven: Vec<(&Point, &PortDriven)> =
+            points.filter_map(|point| Some((point, point.ports.as_ref()?))).collect();
+        if driven.is_empty() {
+            return Ok(());
+        }
+        write!(
+            f,
+            "\n\n{:<28} {:>12} {:>12} {:>7}   {:>23}\n{:<28} {:>12} {:>12} {:>7}   {:>11} {:>11}",
+            "driven through its ports",
+            "engine",
+            "verilator",
+            "",
+            "harness alone, ns/cycle",
+            "circuit",
+            "cycles/s",
+            "cycles/s",
+            "ratio",
+            "engine",
+            "verilator"
+        )?;
+        for (point, ports) in driven {
+            write!(
+                f,
+                "\n{:<28} {:>12} {:>12} {:>6.2}x   {:>11.1} {:>11.1}",
+                point.benchmark.name(),
+                with_commas(ports.engine_cycles_per_second),
+                with_commas(ports.verilator_cycles_per_second),
+                ports.ratio,
+                ports.engine_harness_nanoseconds,
+                ports.verilator_harness_nanoseconds
+            )?;
+        }
+        Ok(())
+    }
+}
+
 /// 1 for no values.
 fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len().max(1) as f64;
@@ -71,25 +111,29 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:<28} {:>12} {:>12} {:>7}   {:>9} {:>9}   {:>8} {:>8}   style",
-            "", "engine", "verilator", "", "engine", "verilator", "engine", "verilator"
+            "{:<28} {:>12} {:>12} {:>7} {:>15}   {:>9} {:>9}   {:>8} {:>9}",
+            "", "engine", "verilator", "", "limit", "engine", "verilator", "engine", "verilator"
         )?;
         writeln!(
             f,
-            "{:<28} {:>12} {:>12} {:>7}   {:>19}   {:>17}",
-            "circuit", "cycles/s", "cycles/s", "ratio", "first cycle, s", "build, MiB"
+            "{:<28} {:>12} {:>12} {:>7} {:>7} {:>7}   {:>19}   {:>18}   style",
+            "circuit", "cycles/s", "cycles/s", "ratio", "ratio", "reached", "first cycle, s", "build, MiB"
         )?;
         for circuit in &self.circuits {
             for point in &circuit.points {
                 let (ours, theirs) = (&point.engine, &point.verilator);
+                let limit = point.limit.as_ref().map_or(String::new(), |limit| {
+                    format!("{:>6.2}x {:>5.0} %", limit.ratio, 100.0 * limit.reached)
+                });
                 let mib = |pace: &Pace| pace.build_peak_kib / 1024;
                 writeln!(
                     f,
-                    "{:<28} {:>12} {:>12} {:>6.2}x   {:>9.3} {:>9.1}   {:>8} {:>8}   {}",
+                    "{:<28} {:>12} {:>12} {:>6.2}x {:>15}   {:>9.3} {:>9.1}   {:>8} {:>9}   {}",
                     point.benchmark.name(),
                     with_commas(ours.cycles_per_second),
                     with_commas(theirs.cycles_per_second),
                     point.ratio,
+                    limit,
                     ours.first_cycle_seconds,
                     theirs.first_cycle_seconds,
                     mib(ours),
@@ -101,7 +145,8 @@ impl fmt::Display for Report {
                 writeln!(f, "{:<28} {:>33.2}x", format!("{}, mean", circuit.circuit), circuit.ratio)?;
             }
         }
-        write!(f, "{:<28} {:>33.2}x", "geometric mean", self.geomean_ratio)
+        write!(f, "{:<28} {:>33.2}x", "geometric mean", self.geomean_ratio)?;
+        self.port_table(f)
     }
 }
 

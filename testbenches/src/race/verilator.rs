@@ -13,6 +13,7 @@ use warpfile_gen::{Files, Style, emit_in, write};
 use super::Side;
 use super::error::RaceError;
 use super::measure::{Build, Measured, peak_of_children};
+use super::ports::Recording;
 use crate::bench::Benchmark;
 
 /// The Verilator that is raced.
@@ -66,58 +67,77 @@ impl Verilator {
     }
 
     /// A process that runs the benchmark, in the state after reset, and what it took to build it, now or earlier.
-    pub(super) fn start(&self, benchmark: &Benchmark, style: Style) -> Result<(Verilated, Build), RaceError> {
-        let folder = self.folder(benchmark, style)?;
+    pub(super) fn start(&self, design: &Design) -> Result<(Verilated, Build), RaceError> {
+        let folder = self.folder(design)?;
         let record = folder.join(BUILD);
         let known = fs::read_to_string(&record).ok().and_then(|text| serde_json::from_str(&text).ok());
         let build = match known {
             Some(build) => build,
             None => {
-                let work = VerilatorBuild {
-                    verilator: self.clone(),
-                    benchmark: benchmark.clone(),
-                    words: style == Style::Words,
-                };
+                let work = VerilatorBuild { verilator: self.clone(), design: design.clone() };
                 let build = work.run_apart()?;
                 let text = serde_json::to_string(&build).unwrap_or_default();
                 write_whole(&record, &text)?;
                 build
             }
         };
-        Ok((Verilated::start(&folder)?, build))
+        Ok((Verilated::start(&folder, &[])?, build))
+    }
+
+    /// A process that drives the circuit of the design, which has been built, but does not evaluate it.
+    pub(super) fn start_harness(&self, design: &Design) -> Result<Verilated, RaceError> {
+        Verilated::start(&self.folder(design)?, &["without evaluation"])
     }
 
     /// Where a benchmark is built: a name of its own for every text of Verilog and way to build it.
-    fn folder(&self, benchmark: &Benchmark, style: Style) -> Result<PathBuf, RaceError> {
-        let files = verilog(benchmark, style)?;
+    fn folder(&self, design: &Design) -> Result<PathBuf, RaceError> {
+        let (files, harness) = (design.verilog()?, design.harness()?);
         let mut all: String = files.all().map(|file| format!("{}\0{}\0", file.name, file.text)).collect();
-        all.extend(FLAGS.iter().chain(&[COMPILER_FLAGS, MAKE_FLAGS, VERSION, HARNESS]).copied());
+        all.extend(FLAGS.iter().chain(&[COMPILER_FLAGS, MAKE_FLAGS, VERSION, &harness]).copied());
         let hash = XxHash64::oneshot(0, all.as_bytes());
         Ok(self.builds.join(format!("{}-{hash:016x}", files.top)))
     }
 }
 
-/// The Verilog of a benchmark in a style.
-fn verilog(benchmark: &Benchmark, style: Style) -> Result<Files, RaceError> {
-    Ok(emit_in(&benchmark.netlist()?, style))
+/// What is built with Verilator.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Design {
+    pub benchmark: Benchmark,
+    /// Whether the style is [`Style::Words`], else [`Style::Lanes`].
+    pub words: bool,
+    /// Whether the circuit is driven through its ports, else by the top of the benchmark.
+    pub through_ports: bool,
+}
+
+impl Design {
+    fn verilog(&self) -> Result<Files, RaceError> {
+        let style = if self.words { Style::Words } else { Style::Lanes };
+        let netlist =
+            if self.through_ports { self.benchmark.circuit_netlist()? } else { self.benchmark.netlist()? };
+        Ok(emit_in(&netlist, style))
+    }
+
+    fn harness(&self) -> Result<String, RaceError> {
+        if !self.through_ports {
+            return Ok(HARNESS.to_string());
+        }
+        Ok(Recording::of(&self.benchmark, &self.benchmark.circuit_netlist()?)?.harness())
+    }
 }
 
 /// Building a benchmark with Verilator, measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct VerilatorBuild {
     verilator: Verilator,
-    benchmark: Benchmark,
-    /// Whether the style is [`Style::Words`], else [`Style::Lanes`].
-    words: bool,
+    design: Design,
 }
 
 impl Measured for VerilatorBuild {
     const COMMAND: &'static str = "build-verilator";
 
     fn run(&self) -> Result<Build, RaceError> {
-        let style = if self.words { Style::Words } else { Style::Lanes };
-        let folder = self.verilator.folder(&self.benchmark, style)?;
-        let files = verilog(&self.benchmark, style)?;
+        let folder = self.verilator.folder(&self.design)?;
+        let files = self.design.verilog()?;
         // What an interrupted build has left.
         match fs::remove_dir_all(folder.join("obj")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -126,7 +146,7 @@ impl Measured for VerilatorBuild {
             Ok(()) | Err(_) => {}
         }
         write(&files, &folder)?;
-        write_whole(&folder.join("harness.cpp"), HARNESS)?;
+        write_whole(&folder.join("harness.cpp"), &self.design.harness()?)?;
 
         let start = Instant::now();
         let defines = format!(r#"{COMPILER_FLAGS} -DMODEL={MODEL} -DMODEL_HEADER='"{MODEL}.h"'"#);
@@ -143,7 +163,7 @@ impl Measured for VerilatorBuild {
             let output = lines[lines.len().saturating_sub(20)..].join("\n");
             return Err(RaceError::Failed { command: name, output });
         }
-        Verilated::start(&folder)?.turn(1)?;
+        Verilated::start(&folder, &[])?.turn(1)?;
         let first_cycle_seconds = start.elapsed().as_secs_f64();
         Ok(Build { first_cycle_seconds, peak_kib: peak_of_children() })
     }
@@ -165,12 +185,13 @@ pub(super) struct Verilated {
 }
 
 impl Verilated {
-    fn start(folder: &Path) -> Result<Verilated, RaceError> {
+    fn start(folder: &Path, arguments: &[&str]) -> Result<Verilated, RaceError> {
         let path = folder.join("obj").join(MODEL);
         let program = path.display().to_string();
         let start = |source| RaceError::Start { command: program.clone(), source };
-        let mut process =
-            Command::new(&path).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(start)?;
+        let mut command = Command::new(&path);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().map_err(start)?;
         match (process.stdin.take(), process.stdout.take()) {
             (Some(input), Some(output)) => {
                 Ok(Verilated { program, process, input, output: BufReader::new(output) })
