@@ -16,6 +16,7 @@ pub mod ops;
 pub mod plan;
 mod state;
 pub mod vcd;
+pub mod vectors;
 pub mod waves;
 
 use num_bigint::BigUint;

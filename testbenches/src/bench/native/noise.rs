@@ -1,6 +1,11 @@
 //! Stimulus and signature: what all loops share.
 
+use warpfile_engine::vectors::{VectorWork, with_long_vectors};
+
 use crate::bench::drive::{Activity, OFTEN, RARELY};
+
+/// Seed of the first noise word; the others are multiples of it.
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A circuit in a loop; `WORDS` words of noise drive its inputs.
 pub(super) trait Circuit<const WORDS: usize> {
@@ -9,16 +14,28 @@ pub(super) trait Circuit<const WORDS: usize> {
 }
 
 /// The signature of `circuit` after `cycles` cycles.
-#[inline(always)]
-pub(super) fn signature<const WORDS: usize>(mut circuit: impl Circuit<WORDS>, cycles: u64) -> u64 {
-    let mut noise: [u64; WORDS] =
-        std::array::from_fn(|k| 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(k as u64 + 1));
-    let mut signature: u64 = 0;
-    for _ in 0..cycles {
-        signature = signature.rotate_left(1) ^ circuit.cycle(&noise);
-        noise = noise.map(next);
+pub(super) fn signature<const WORDS: usize>(circuit: impl Circuit<WORDS>, cycles: u64) -> u64 {
+    with_long_vectors(Loop { circuit, cycles })
+}
+
+struct Loop<C, const WORDS: usize> {
+    circuit: C,
+    cycles: u64,
+}
+
+impl<C: Circuit<WORDS>, const WORDS: usize> VectorWork for Loop<C, WORDS> {
+    type Result = u64;
+
+    #[inline(always)]
+    fn run(mut self) -> u64 {
+        let mut noise: [u64; WORDS] = std::array::from_fn(|k| SEED.wrapping_mul(k as u64 + 1));
+        let mut signature: u64 = 0;
+        for _ in 0..self.cycles {
+            signature = signature.rotate_left(1) ^ self.circuit.cycle(&noise);
+            noise = noise.map(next);
+        }
+        signature
     }
-    signature
 }
 
 /// The next value of the xorshift generator.

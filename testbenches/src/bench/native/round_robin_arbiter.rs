@@ -17,15 +17,28 @@ impl Circuit<1> for Arbiter {
     #[inline(always)]
     fn cycle(&mut self, &[noise]: &[u64; 1]) -> u64 {
         let request = if self.active.happens(noise, 0) { noise >> 60 } else { 0 };
-        let take = Event::OFTEN.happens(noise, 8);
-        if request == 0 {
-            return 0;
-        }
         let first = request & self.behind_last;
-        let index = if first == 0 { request } else { first }.trailing_zeros();
-        if take {
-            self.behind_last = 0b1110 << index & 0b1111;
+        // Both ways side by side, which is faster than one after the choice.
+        let (grant, behind) = if first == 0 {
+            (lowest_one(request), behind_lowest_one(request))
+        } else {
+            (lowest_one(first), behind_lowest_one(first))
+        };
+        if Event::OFTEN.happens(noise, 8) & (request != 0) {
+            self.behind_last = behind;
         }
-        1 | 2 << index | u64::from(index) << 5
+        let index = (grant >> 1) - (grant >> 3);
+        u64::from(request != 0) | grant << 1 | index << 5
     }
+}
+
+#[inline(always)]
+fn lowest_one(value: u64) -> u64 {
+    value & value.wrapping_neg()
+}
+
+/// The bits above the lowest one; of 4.
+#[inline(always)]
+fn behind_lowest_one(value: u64) -> u64 {
+    !(value ^ value.wrapping_sub(1)) & 0b1111
 }

@@ -1,7 +1,13 @@
 //! A warp register: 32 lanes of 32 bits.
+//!
+//! Operations on rows are written so that the compiler makes vectors of them.
+//!
+//! Written so that the loops over lanes become a few operations on vectors.
 
 /// Words of a row; a word is two lanes, the even one low.
 const WORDS: usize = 16;
+/// Words that a byte of a mask of lanes speaks of.
+const GROUP: usize = 4;
 
 /// A value of 1024 bits.
 #[derive(Clone, Copy)]
@@ -29,33 +35,43 @@ impl Row {
         if lanes == u32::MAX {
             return self.sum();
         }
-        let masked = |(i, word): (usize, &u64)| word & SPREAD[(lanes >> (2 * i) & 3) as usize];
+        let masks = lanes.to_le_bytes().map(|byte| &LANE_MASKS[usize::from(byte)]);
+        let masked = |(i, word): (usize, &u64)| word & masks[i / GROUP][i % GROUP];
         self.0.iter().enumerate().map(masked).fold(0, u64::wrapping_add)
     }
 
     /// Lanes that are equal, one bit each.
     #[inline(always)]
     pub fn equal(&self, other: &Row) -> u32 {
-        let lanes = self.0.iter().zip(&other.0).enumerate().map(|(i, (a, b))| {
-            let difference = a ^ b;
-            (u32::from(difference as u32 == 0) | u32::from(difference >> 32 == 0) << 1) << (2 * i)
-        });
-        lanes.fold(0, |equal, lanes| equal | lanes)
+        let equal =
+            |difference: u64| u32::from(difference as u32 == 0) | u32::from(difference >> 32 == 0) << 1;
+        let words = self.0.iter().zip(&other.0).enumerate();
+        words.fold(0, |all, (i, (a, b))| all | equal(a ^ b) << (2 * i))
     }
 
-    /// Takes the lanes of `value` whose bit in `lanes` is 1.
+    /// Takes the lanes of `value` whose bit in `lanes` is 1. Not to ask whether these are all is faster.
     #[inline(always)]
     pub fn write(&mut self, lanes: u32, value: &Row) {
-        if lanes == u32::MAX {
-            *self = *value;
-            return;
-        }
-        for (i, (word, new)) in self.0.iter_mut().zip(&value.0).enumerate() {
-            let mask = SPREAD[(lanes >> (2 * i) & 3) as usize];
-            *word ^= (*word ^ new) & mask;
-        }
+        let masks = lanes.to_le_bytes().map(|byte| &LANE_MASKS[usize::from(byte)]);
+        // Into a row of its own first, as loads between stores are not made vectors of.
+        let blended = |i: usize| self.0[i] ^ (self.0[i] ^ value.0[i]) & masks[i / GROUP][i % GROUP];
+        *self = Row(std::array::from_fn(blended));
     }
 }
 
-/// The bits of a word whose lanes are those of a mask of two bits.
-const SPREAD: [u64; 4] = [0, 0xffff_ffff, 0xffff_ffff_0000_0000, u64::MAX];
+/// For each byte of a mask of lanes the bits of those lanes.
+static LANE_MASKS: [[u64; GROUP]; 256] = {
+    let mut masks = [[0; GROUP]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut lane = 0;
+        while lane < 2 * GROUP {
+            if byte >> lane & 1 == 1 {
+                masks[byte][lane / 2] |= 0xffff_ffff << (32 * (lane % 2));
+            }
+            lane += 1;
+        }
+        byte += 1;
+    }
+    masks
+};

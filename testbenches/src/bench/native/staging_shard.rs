@@ -63,9 +63,9 @@ impl<const LINE_BITS: u32, const WORDS: usize> Shard<LINE_BITS, WORDS> {
         if happens(inputs.lookup) {
             let tag = tag(inputs.lookup_warp.of(noise), inputs.lookup_register.of(noise));
             let (hit, line) = bank.tags.find(tag);
-            if hit {
-                outputs = 1 << BANK ^ bank.values[line].sum().rotate_left(7 * BANK as u32);
-            }
+            // Not to ask whether it hits before the line is read is faster.
+            let of_line = 1 << BANK ^ bank.values[line].sum().rotate_left(7 * BANK as u32);
+            outputs = if hit { of_line } else { 0 };
         }
         if happens(inputs.write) {
             let line = inputs.write_line.of(noise);
