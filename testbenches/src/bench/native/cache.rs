@@ -1,24 +1,34 @@
 //! The register file cache as plain data: 8 slots of 6 entries, first in first out, 8 collectors.
 //!
 //! Which entry holds a register is kept by slot and register, the order of a slot's entries as a queue, and how
-//! many operands have still to be read from an entry is counted: nothing is searched. A cycle first asks what
-//! happens (`&self`), then makes it happen in the order in which the circuit lets later changes win.
+//! many operands have still to be read from an entry is counted: nothing is searched. Operands that are not found are
+//! carried along as operands without lanes, in a row of their own, as that is less work than to foretell which are.
+//! A cycle first asks what happens (`&self`), then makes it happen in the order in which the circuit lets later
+//! changes win.
 
 use super::collectors::{COLLECTORS, REGISTERS, SOURCES};
 use super::row::Row;
 
 const SLOTS: usize = 8;
 const ENTRIES: usize = 6;
-/// Stands for no entry in an array of entries by register.
-const NO_ENTRY: u8 = u8::MAX;
+/// Places for entries: as many as fit in three bits.
+const PLACES: usize = 8;
+/// The place of registers without an entry; it never holds a lane.
+const NOWHERE: u8 = 7;
+/// The register of entries without one.
+const NO_REGISTER: u16 = REGISTERS as u16;
+/// The queue of a slot before anything is allocated.
+const IN_ORDER: u32 = 0x54_3210;
+/// One in each four bits of a queue.
+const ONES: u32 = 0x11_1111;
 
 pub(super) struct Cache {
     slots: [Slot; SLOTS],
-    /// The entry of each register of each slot.
-    entry_of: Box<[[u8; REGISTERS]; SLOTS]>,
-    values: Box<[Row; SLOTS * ENTRIES]>,
+    /// The place of each register of each slot, that of [`NO_REGISTER`] not being kept.
+    places: Box<[[u8; REGISTERS + 1]; SLOTS]>,
+    values: Box<[Row; SLOTS * PLACES]>,
     /// For each row of `values` how many collected operands have still to be read from it.
-    readers: [u8; SLOTS * ENTRIES],
+    readers: [u8; SLOTS * PLACES],
     /// The operands of the instruction looked up last.
     waiting: Pending,
     collected: [Pending; COLLECTORS],
@@ -29,25 +39,24 @@ pub(super) struct Cache {
 /// The entries of a slot.
 #[derive(Clone, Copy)]
 struct Slot {
-    registers: [u16; ENTRIES],
+    registers: [u16; PLACES],
     /// Lanes that an entry holds; none in one without a register.
-    held: [u32; ENTRIES],
+    held: [u32; PLACES],
     /// Lanes of these that the main register file does not have.
-    dirty: [u32; ENTRIES],
-    /// Entries with a register, one bit each.
-    valid: u8,
+    dirty: [u32; PLACES],
+    /// Entries without a lane, one bit each.
+    free: u8,
     /// The entries in the order of allocation, four bits each, the oldest lowest.
     order: u32,
 }
 
 /// Operands that an instruction reads here.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Pending {
-    /// Lanes of each operand; 0 if it is not here.
-    pub lanes: [u32; SOURCES],
-    /// Its row of the values: the slot in the low three bits, the entry above.
-    rows: [u8; SOURCES],
-}
+pub(super) struct Pending([Read; SOURCES]);
+
+/// An operand that is read here: lanes in the low half, above them the row; nothing if there are no lanes.
+#[derive(Clone, Copy, Default)]
+struct Read(u64);
 
 /// An instruction that looks its operands up.
 pub(super) struct Lookup {
@@ -57,6 +66,7 @@ pub(super) struct Lookup {
 }
 
 /// An operand that is looked up.
+#[derive(Clone, Copy)]
 pub(super) struct Source {
     pub valid: bool,
     pub register: usize,
@@ -87,6 +97,7 @@ pub(super) struct Target {
     pinned: bool,
     /// It holds another register with dirty lanes.
     must_evict: bool,
+    /// Lanes of this register that it holds.
     held: u32,
     dirty: u32,
 }
@@ -107,19 +118,25 @@ pub(super) struct Spill {
     pub evicts: bool,
 }
 
+/// Row of the values of an entry.
+#[inline(always)]
 fn row(slot: usize, entry: usize) -> usize {
-    slot | entry << 3
+    (slot % SLOTS) | ((entry % PLACES) << 3)
+}
+
+/// All ones if `condition` holds, else 0.
+#[inline(always)]
+fn all(condition: bool) -> u32 {
+    u32::from(condition).wrapping_neg()
 }
 
 impl Cache {
     pub fn new() -> Cache {
-        let none = [0; ENTRIES];
-        let slot = Slot { registers: [0; ENTRIES], held: none, dirty: none, valid: 0, order: 0x54_3210 };
         Cache {
-            slots: [slot; SLOTS],
-            entry_of: Box::new([[NO_ENTRY; REGISTERS]; SLOTS]),
-            values: Box::new([Row::ZERO; SLOTS * ENTRIES]),
-            readers: [0; SLOTS * ENTRIES],
+            slots: [Slot::EMPTY; SLOTS],
+            places: Box::new([[NOWHERE; REGISTERS + 1]; SLOTS]),
+            values: Box::new([Row::ZERO; SLOTS * PLACES]),
+            readers: [0; SLOTS * PLACES],
             waiting: Pending::default(),
             collected: [Pending::default(); COLLECTORS],
             flushing: 0,
@@ -127,22 +144,19 @@ impl Cache {
     }
 
     #[inline(always)]
-    fn entry_of(&self, slot: usize, register: usize) -> Option<usize> {
-        let entry = self.entry_of[slot][register];
-        (entry != NO_ENTRY).then_some(usize::from(entry))
+    fn place(&self, slot: usize, register: usize) -> usize {
+        usize::from(self.places[slot % SLOTS][register])
     }
 
     /// The operands found.
     #[inline(always)]
     pub fn look_up(&self, lookup: &Lookup) -> Pending {
+        let slot = &self.slots[lookup.slot % SLOTS];
         let mut found = Pending::default();
-        for (k, source) in lookup.sources.iter().enumerate() {
-            if let Some(entry) = self.entry_of(lookup.slot, source.register)
-                && source.valid
-            {
-                found.lanes[k] = self.slots[lookup.slot].held[entry] & lookup.active;
-                found.rows[k] = row(lookup.slot, entry) as u8;
-            }
+        for (read, source) in found.0.iter_mut().zip(lookup.sources) {
+            let place = self.place(lookup.slot, source.register);
+            let lanes = slot.held[place % PLACES] & lookup.active & all(source.valid);
+            *read = Read::new(lanes, row(lookup.slot, place));
         }
         found
     }
@@ -150,30 +164,39 @@ impl Cache {
     /// The operands that the instruction of a collector reads.
     #[inline(always)]
     pub fn collected(&self, collector: usize) -> Pending {
-        self.collected[collector]
+        self.collected[collector % COLLECTORS]
     }
 
     /// For each operand the sum of its lanes' values.
     #[inline(always)]
     pub fn sums(&self, operands: &Pending) -> [u64; SOURCES] {
-        std::array::from_fn(|k| match operands.lanes[k] {
-            0 => 0,
-            lanes => self.values[usize::from(operands.rows[k])].sum_of(lanes),
-        })
+        let mut sums = [0; SOURCES];
+        for (sum, read) in sums.iter_mut().zip(operands.0) {
+            *sum = self.values[read.row()].sum_of(read.lanes());
+        }
+        sums
     }
 
     /// The entry that a result goes to; `found` are the operands looked up in this cycle, and `waiting` says whether
     /// those of the instruction before have still to be collected.
     #[inline(always)]
     pub fn target(&self, result: &Offered, found: &Pending, waiting: bool) -> Target {
-        let slot = &self.slots[result.slot];
-        let hit = self.entry_of(result.slot, result.register);
-        let entry = hit.unwrap_or_else(|| slot.victim());
+        let slot = &self.slots[result.slot % SLOTS];
+        let place = self.place(result.slot, result.register);
+        let hit = place != usize::from(NOWHERE);
+        let victim = slot.victim();
+        let entry = victim ^ ((victim ^ place) & all(hit) as usize);
         let row = row(result.slot, entry);
-        let pinned =
-            self.readers[row] != 0 || found.reads(row as u8) || (waiting && self.waiting.reads(row as u8));
-        let (held, dirty) = (slot.held[entry], slot.dirty[entry]);
-        Target { entry, hit: hit.is_some(), pinned, must_evict: hit.is_none() && dirty != 0, held, dirty }
+        let pinned = (self.readers[row] != 0) | found.reads(row) | (waiting & self.waiting.reads(row));
+        let (held, dirty) = (slot.held[entry % PLACES], slot.dirty[entry % PLACES]);
+        Target {
+            entry,
+            hit,
+            pinned,
+            must_evict: !hit & (dirty != 0),
+            held: held & all(hit),
+            dirty: dirty & all(hit),
+        }
     }
 
     /// The flush under way.
@@ -189,47 +212,37 @@ impl Cache {
     /// The register that has to leave: the one in the way of the result, else the next one of the flush.
     #[inline(always)]
     pub fn spill(&self, result: &Offered, target: &Target, flush: Option<Flush>) -> Option<Spill> {
-        let evicts = result.valid && target.must_evict && !target.pinned;
+        let evicts = result.valid & target.must_evict & !target.pinned;
         let (slot, entry) = if evicts { (result.slot, target.entry) } else { (flush?.slot, flush?.entry?) };
-        let Slot { registers, dirty, .. } = &self.slots[slot];
-        let register = usize::from(registers[entry]);
-        Some(Spill { register, lanes: dirty[entry], row: row(slot, entry), evicts })
+        let Slot { registers, dirty, .. } = &self.slots[slot % SLOTS];
+        let register = usize::from(registers[entry % PLACES]);
+        Some(Spill { register, lanes: dirty[entry % PLACES], row: row(slot, entry), evicts })
     }
 
     /// The value of a register that has to leave.
     #[inline(always)]
     pub fn value(&self, spill: &Spill) -> &Row {
-        &self.values[spill.row]
+        &self.values[spill.row % (SLOTS * PLACES)]
     }
 
-    /// Puts the operands that wait into a collector.
+    /// Puts the operands that wait into a collector, but for those that are not here.
     #[inline(always)]
     pub fn collect(&mut self, collector: usize) {
-        let waiting = self.waiting;
-        for k in 0..SOURCES {
-            if waiting.lanes[k] != 0 {
-                self.end_read(collector, k);
-                self.collected[collector].lanes[k] = waiting.lanes[k];
-                self.collected[collector].rows[k] = waiting.rows[k];
-                self.readers[usize::from(waiting.rows[k])] += 1;
-            }
+        let collected = &mut self.collected[collector % COLLECTORS];
+        for (read, waiting) in collected.0.iter_mut().zip(self.waiting.0) {
+            let here = waiting.lanes() != 0;
+            self.readers[read.row()] -= u8::from(here & (read.lanes() != 0));
+            self.readers[waiting.row()] += u8::from(here);
+            *read = if here { waiting } else { *read };
         }
     }
 
     /// Empties a collector.
     #[inline(always)]
     pub fn dispatch(&mut self, collector: usize) {
-        for k in 0..SOURCES {
-            self.end_read(collector, k);
-        }
-    }
-
-    #[inline(always)]
-    fn end_read(&mut self, collector: usize, k: usize) {
-        let Pending { lanes, rows } = &mut self.collected[collector];
-        if lanes[k] != 0 {
-            lanes[k] = 0;
-            self.readers[usize::from(rows[k])] -= 1;
+        let collected = std::mem::take(&mut self.collected[collector % COLLECTORS]);
+        for read in collected.0 {
+            self.readers[read.row()] -= u8::from(read.lanes() != 0);
         }
     }
 
@@ -237,41 +250,31 @@ impl Cache {
     #[inline(always)]
     pub fn keep(&mut self, lookup: &Lookup, found: Pending) {
         self.waiting = found;
-        for source in &lookup.sources {
-            if source.last_read && source.valid {
-                let Lookup { slot, active: lanes, .. } = *lookup;
-                self.invalidate(&Invalidate { slot, register: source.register, lanes });
-            }
+        let Lookup { slot, active: lanes, sources } = *lookup;
+        for Source { register, .. } in sources.into_iter().filter(|source| source.last_read & source.valid) {
+            self.invalidate(&Invalidate { slot, register, lanes });
         }
     }
 
     #[inline(always)]
     pub fn invalidate(&mut self, write: &Invalidate) {
-        if let Some(entry) = self.entry_of(write.slot, write.register) {
-            let slot = &mut self.slots[write.slot];
-            slot.held[entry] &= !write.lanes;
-            slot.dirty[entry] &= !write.lanes;
-        }
+        let place = self.place(write.slot, write.register);
+        let slot = &mut self.slots[write.slot % SLOTS];
+        slot.set(place, slot.held[place % PLACES] & !write.lanes, slot.dirty[place % PLACES] & !write.lanes);
     }
 
     /// Writes a result to its entry.
     #[inline(always)]
     pub fn write(&mut self, result: &Offered, target: &Target, value: &Row) {
-        let slot = &mut self.slots[result.slot];
         let entry = target.entry;
-        let (held, dirty) = if target.hit { (target.held, target.dirty) } else { (0, 0) };
-        if !target.hit {
-            let entry_of = &mut self.entry_of[result.slot];
-            if slot.valid >> entry & 1 != 0 {
-                entry_of[usize::from(slot.registers[entry])] = NO_ENTRY;
-            }
-            entry_of[result.register] = entry as u8;
-            slot.registers[entry] = result.register as u16;
-            slot.valid |= 1 << entry;
-            slot.renew(entry);
-        }
-        slot.held[entry] = held | result.lanes;
-        slot.dirty[entry] = if result.clean { dirty } else { dirty | result.lanes };
+        let slot = &mut self.slots[result.slot % SLOTS];
+        let places = &mut self.places[result.slot % SLOTS];
+        places[usize::from(slot.registers[entry % PLACES])] = NOWHERE;
+        places[result.register] = entry as u8;
+        slot.registers[entry % PLACES] = result.register as u16;
+        slot.order = if target.hit { slot.order } else { slot.with_newest(entry) };
+        let newer = result.lanes & all(!result.clean);
+        slot.set(entry, target.held | result.lanes, target.dirty | newer);
         self.values[row(result.slot, entry)].write(result.lanes, value);
     }
 
@@ -302,14 +305,10 @@ impl Cache {
     /// Forgets the registers of a slot.
     fn empty(&mut self, index: usize) {
         let slot = &mut self.slots[index];
-        for entry in 0..ENTRIES {
-            if slot.valid >> entry & 1 != 0 {
-                self.entry_of[index][usize::from(slot.registers[entry])] = NO_ENTRY;
-            }
+        for register in slot.registers {
+            self.places[index][usize::from(register)] = NOWHERE;
         }
-        slot.valid = 0;
-        slot.held = [0; ENTRIES];
-        slot.dirty = [0; ENTRIES];
+        *slot = Slot { order: slot.order, ..Slot::EMPTY };
     }
 }
 
@@ -317,47 +316,87 @@ impl Target {
     /// Whether the result could be taken now; `evicted` says that its entry has been made free.
     #[inline(always)]
     pub fn is_ready(&self, result: &Offered, evicted: bool) -> bool {
-        (result.clean && self.hit) || (!self.pinned && (!self.must_evict || evicted))
+        (result.clean & self.hit) | (!self.pinned & (!self.must_evict | evicted))
     }
 
     /// Whether a result that is ready is written; one that is here already need not be.
     #[inline(always)]
     pub fn is_written(&self, result: &Offered, ready: bool) -> bool {
-        result.valid && ready && !(result.clean && self.hit)
+        result.valid & ready & !(result.clean & self.hit)
     }
 }
 
 impl Slot {
+    /// All entries.
+    const ALL: u8 = 0b11_1111;
+    const EMPTY: Slot = Slot {
+        registers: [NO_REGISTER; PLACES],
+        held: [0; PLACES],
+        dirty: [0; PLACES],
+        free: Slot::ALL,
+        order: IN_ORDER,
+    };
+
     /// The entry that makes room: a free one, else the oldest.
     #[inline(always)]
     fn victim(&self) -> usize {
-        let free = self.held.iter().position(|&lanes| lanes == 0);
-        free.unwrap_or((self.order & 15) as usize)
+        let oldest = (self.order & 15) as usize;
+        if self.free != 0 { self.free.trailing_zeros() as usize } else { oldest }
     }
 
-    /// Makes an entry the newest.
+    /// Sets the lanes of a place.
     #[inline(always)]
-    fn renew(&mut self, entry: usize) {
-        let mut low = 0;
-        while self.order >> low & 15 != entry as u32 {
-            low += 4;
-        }
+    fn set(&mut self, place: usize, held: u32, dirty: u32) {
+        self.held[place % PLACES] = held;
+        self.dirty[place % PLACES] = dirty;
+        self.free = self.free & !(1 << place) | (u8::from(held == 0) << place & Slot::ALL);
+    }
+
+    /// The order after an entry has become the newest.
+    #[inline(always)]
+    fn with_newest(&self, entry: usize) -> u32 {
+        // The lowest place of four bits that equals the entry is the lowest that borrows.
+        let others = self.order ^ (entry as u32 * ONES);
+        let low = (others.wrapping_sub(ONES) & !others & (8 * ONES)).trailing_zeros() & !3;
         let older = self.order & ((1 << low) - 1);
-        let newer = self.order >> (low + 4) << low;
-        self.order = older | newer | (entry as u32) << (4 * (ENTRIES - 1));
+        let newer = self.order >> low >> 4 << low;
+        older | newer | (entry as u32) << (4 * (ENTRIES - 1))
+    }
+}
+
+impl Read {
+    #[inline(always)]
+    fn new(lanes: u32, row: usize) -> Read {
+        Read(u64::from(lanes) | (row as u64) << 32)
+    }
+
+    #[inline(always)]
+    fn lanes(self) -> u32 {
+        self.0 as u32
+    }
+
+    #[inline(always)]
+    fn row(self) -> usize {
+        (self.0 >> 32) as usize % (SLOTS * PLACES)
     }
 }
 
 impl Pending {
+    /// Lanes of each operand.
+    #[inline(always)]
+    pub fn lanes(&self) -> [u32; SOURCES] {
+        self.0.map(Read::lanes)
+    }
+
     /// Whether a read port is left over.
     #[inline(always)]
     pub fn leaves_a_port(&self) -> bool {
-        self.lanes.contains(&0)
+        self.lanes().contains(&0)
     }
 
     /// Whether an operand is read from a row.
     #[inline(always)]
-    fn reads(&self, row: u8) -> bool {
-        (0..SOURCES).any(|k| self.lanes[k] != 0 && self.rows[k] == row)
+    fn reads(&self, row: usize) -> bool {
+        self.0.iter().fold(false, |any, read| any | ((read.lanes() != 0) & (read.row() == row)))
     }
 }

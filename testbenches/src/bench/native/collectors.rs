@@ -59,6 +59,11 @@ pub(super) struct Step {
     pub leaving: Option<Leaving>,
 }
 
+impl Grant {
+    /// A read that nothing comes of, for a collector that there is not.
+    pub const NONE: Grant = Grant { collector: COLLECTORS, register: 0, lanes: 0 };
+}
+
 impl Collectors {
     pub fn new() -> Collectors {
         Collectors {
@@ -157,20 +162,17 @@ impl Collectors {
         self.id[collector] = arrival.id as u8;
         self.unit[collector] = arrival.unit as u8;
         for (k, grant) in grants.iter_mut().enumerate() {
-            let Some((register, lanes)) = arrival.sources[k] else {
-                self.lanes[k][collector] = 0;
-                continue;
-            };
-            self.lanes[k][collector] = lanes;
+            // Which operands there are and which are read at once is hard to foretell: no branches.
+            let (register, lanes) = arrival.sources[k].unwrap_or((0, 0));
             let bank = 8 * (register % BANKS);
-            if grant.is_none() && free >> bank & 1 == 1 {
-                free &= !(0xff << bank);
-                *grant = Some(Grant { collector, register, lanes });
-            } else {
-                self.register[k][collector] = register as u16;
-                self.waiting[k] |= 1 << (bank + collector);
-                self.to_read[register] += 1;
-            }
+            let at_once = grant.is_none() & (free >> bank & 1 == 1) & arrival.sources[k].is_some();
+            let waits = !at_once & arrival.sources[k].is_some();
+            free &= !((u32::from(at_once) * 0xff) << bank);
+            *grant = if at_once { Some(Grant { collector, register, lanes }) } else { *grant };
+            self.lanes[k][collector] = lanes;
+            self.register[k][collector] = register as u16;
+            self.waiting[k] |= u32::from(waits) << (bank + collector);
+            self.to_read[register] += u8::from(waits);
         }
     }
 

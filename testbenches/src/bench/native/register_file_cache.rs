@@ -1,6 +1,7 @@
 //! Loop of the register file cache.
 
-use super::cache::{Cache, Invalidate, Lookup, Offered, Source};
+use super::cache::{Cache, Invalidate, Lookup, Offered, Pending, Source};
+use super::collectors::SOURCES;
 use super::noise::{Circuit, Event, field, lanes, signature};
 use super::row::Row;
 use crate::bench::Activity;
@@ -25,6 +26,14 @@ fn lookup(a: u64, b: u64) -> Lookup {
     };
     let sources = [source(13, 21, (a, 24)), source(33, 41, (a, 44)), source(53, 61, (b, 0))];
     Lookup { slot: field(a, 8, 3), active: lanes(a, 11, a), sources }
+}
+
+/// What the signature takes in of operands.
+#[inline(always)]
+fn taken_in(sums: &[u64; SOURCES], operands: &Pending) -> u64 {
+    let [first, second, third] = operands.lanes().map(u64::from);
+    let lanes = first << 32 ^ second ^ third << 32;
+    sums.iter().enumerate().fold(lanes, |all, (k, sum)| all ^ sum.rotate_left(7 * k as u32))
 }
 
 impl Circuit<3> for Alone {
@@ -55,18 +64,14 @@ impl Circuit<3> for Alone {
 
         let busy = cache.flushing | u8::from(flush_starts) << flush_slot;
         let mut last = u64::from(ready) | u64::from(busy) << 44;
-        let [first, second, third] = found.lanes.map(u64::from);
+        let [first, second, third] = found.lanes().map(u64::from);
         let mut outputs = self.operands ^ first ^ second << 32 ^ third;
         if let Some(spill) = &spill {
             last |= 2 | (spill.register as u64) << 2 | u64::from(spill.lanes) << 12;
             outputs ^= cache.value(spill).sum().rotate_left(21);
         }
         outputs ^= last;
-        let [first, second, third] = reading.lanes.map(u64::from);
-        self.operands = first << 32 ^ second ^ third << 32;
-        for (k, sum) in cache.sums(&reading).into_iter().enumerate() {
-            self.operands ^= sum.rotate_left(7 * k as u32);
-        }
+        self.operands = if dispatch.is_some() { taken_in(&cache.sums(&reading), &reading) } else { 0 };
 
         if let Some(collector) = collect {
             cache.collect(collector);

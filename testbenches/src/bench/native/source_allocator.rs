@@ -50,6 +50,12 @@ pub(super) fn run(activity: Activity, cycles: u64) -> u64 {
 impl Operand {
     const NONE: Operand = Operand { since: 0, shown: 0 };
 
+    /// It, or none. Whether it stays is hard to foretell: no branch.
+    #[inline(always)]
+    fn only_if(self, condition: bool) -> Operand {
+        Operand { since: self.since, shown: self.shown & u64::from(condition).wrapping_neg() }
+    }
+
     #[inline(always)]
     fn exists(self) -> bool {
         self.shown != 0
@@ -62,8 +68,7 @@ impl Allocator {
     fn fresh(&self, operand: Operand) -> Operand {
         let slot = field(operand.shown, 1, 3);
         let register = field(operand.shown, 4, 10);
-        let changed = self.written[register].max(self.emptied[slot]);
-        if changed > operand.since { Operand::NONE } else { operand }
+        operand.only_if(self.written[register].max(self.emptied[slot]) <= operand.since)
     }
 
     /// Notes the registers written and the slot emptied in this cycle.
@@ -82,17 +87,20 @@ impl Allocator {
     /// Offers the first operand kept: what the signature takes in.
     #[inline(always)]
     fn offer(&mut self, b: u64) -> u64 {
-        // An operand that is not fresh any more keeps its place for this cycle.
-        let fresh = self.kept.map(|operand| self.fresh(operand));
-        let first = fresh.iter().position(|operand| operand.exists());
-        let outputs = first.map_or(0, |k| fresh[k].shown ^ self.values[k].sum());
         let ready = Event::OFTEN.happens(b, 46);
-        for (k, operand) in fresh.into_iter().enumerate() {
-            let taken = ready && first == Some(k);
-            if self.kept[k].exists() && !taken {
-                self.delivered[k] = Operand::NONE;
+        let mut outputs = 0;
+        let mut earlier = false;
+        for k in 0..SOURCES {
+            let fresh = self.fresh(self.kept[k]);
+            let first = fresh.exists() & !earlier;
+            if first {
+                outputs = fresh.shown ^ self.values[k].sum();
             }
-            self.kept[k] = if taken { Operand::NONE } else { operand };
+            earlier |= first;
+            // One that is not fresh any more keeps its place for this cycle.
+            let taken = first & ready;
+            self.delivered[k] = self.delivered[k].only_if(taken | !self.kept[k].exists());
+            self.kept[k] = fresh.only_if(!taken);
         }
         outputs
     }
@@ -113,7 +121,7 @@ impl Allocator {
     fn dispatch(&mut self, b: u64) {
         if self.active.happens(b, 0) {
             let left = std::mem::replace(&mut self.collected[field(b, 8, 3)], [Operand::NONE; SOURCES]);
-            self.delivered = left.map(|operand| self.fresh(operand));
+            self.delivered = std::array::from_fn(|k| self.fresh(left[k]));
         }
     }
 
