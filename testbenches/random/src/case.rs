@@ -10,6 +10,7 @@ use warpfile_hdl::rtl::netlist::{Direction, Netlist};
 
 use crate::numbers::Random;
 use crate::recipe::{Recipe, Size, Style};
+use crate::shrink::{Cases, Ingredients};
 use crate::text::describe;
 
 /// A netlist, the seed of its unreset state, and its inputs. Its `Debug` form is what a person wants to read
@@ -35,13 +36,19 @@ pub struct Cycle {
     pub times: u64,
 }
 
+impl Case {
+    /// A case with a cycle a number.
+    pub(crate) fn new(netlist: Netlist, seed: u64, numbers: Vec<u32>) -> Case {
+        let cycles = cycles_from(&netlist, numbers);
+        Case { netlist, seed, cycles }
+    }
+}
+
 /// Random netlists of up to a size, each with one to `cycles` cycles.
 pub fn cases(size: Size, style: Style, cycles: usize) -> impl Strategy<Value = Case> {
-    (Recipe::any(size), 0..1000u64, vec(any::<u32>(), 1..=cycles)).prop_map(move |(recipe, seed, cycles)| {
-        let netlist = recipe.netlist(style);
-        let cycles = cycles_from(&netlist, cycles);
-        Case { netlist, seed, cycles }
-    })
+    let ingredients = (Recipe::any(size), 0..1000u64, vec(any::<u32>(), 1..=cycles))
+        .prop_map(|(recipe, seed, cycles)| Ingredients { recipe, seed, cycles });
+    Cases { ingredients, style }
 }
 
 /// Configuration of a property test of `cases` random netlists. The environment variable `RANDOM_TIMES`
@@ -58,7 +65,7 @@ pub fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases: cases * times,
         failure_persistence: None,
-        max_shrink_iters: 20_000,
+        max_shrink_iters: 50_000,
         ..ProptestConfig::default()
     }
 }

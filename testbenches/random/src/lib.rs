@@ -18,6 +18,7 @@ mod choice;
 mod maker;
 mod numbers;
 mod recipe;
+mod shrink;
 mod text;
 
 pub use beside::{Beside, Snapshots, Unequal, option_sets};

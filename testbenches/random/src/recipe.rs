@@ -132,6 +132,12 @@ impl Recipe {
 }
 
 impl ModuleRecipe {
+    /// All lists of choices, inputs first.
+    pub(crate) fn lists(&mut self) -> [&mut Vec<Choice>; 7] {
+        let ModuleRecipe { inputs, registers, tables, nodes, updates, outputs, invariants } = self;
+        [inputs, registers, tables, nodes, updates, outputs, invariants]
+    }
+
     fn any(nodes: usize) -> impl Strategy<Value = ModuleRecipe> {
         let some = |range| vec(any::<Choice>(), range);
         (some(1..6), some(0..7), some(0..4), some(0..nodes + 1), some(0..14), some(1..6), some(0..3))
