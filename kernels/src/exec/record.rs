@@ -130,8 +130,11 @@ impl Records {
                 values[lane] = self.read_value(bytes);
             }
         } else if active == LaneMask::MAX {
-            for (lane, value) in (0..).zip(values) {
-                *value = base.wrapping_add(stride.wrapping_mul(lane));
+            // A sum, not a product: 64-bit products have no vector instruction everywhere.
+            let mut on_line = base;
+            for value in values {
+                *value = on_line;
+                on_line = on_line.wrapping_add(stride);
             }
         } else {
             for lane in lanes_of(active) {
@@ -164,10 +167,11 @@ fn line(active: LaneMask, values: &Lanes) -> Option<(u64, u64)> {
     let stride = (rise / run) as u64;
     let base = values[first].wrapping_sub(stride.wrapping_mul(first as u64));
     // All lanes, without a branch: this is asked for every value that is recorded.
-    let off_line = (0..LANES).fold(0, |off, lane| {
-        let on_line = base.wrapping_add(stride.wrapping_mul(lane as u64));
-        off | u32::from(values[lane] != on_line) << lane
-    });
+    let (mut off_line, mut on_line) = (0, base);
+    for (lane, &value) in values.iter().enumerate() {
+        off_line |= u32::from(value != on_line) << lane;
+        on_line = on_line.wrapping_add(stride);
+    }
     (off_line & active == 0).then_some((base, stride))
 }
 

@@ -304,12 +304,12 @@ impl Scoreboard {
 
     /// Read-after-write and write-after-write hazards of an instruction.
     pub fn hazard(&self, warp: usize, kernel: &Kernel, index: usize) -> Hazard {
-        let row = warp * self.words;
-        let mut any = 0;
-        let mut long = 0;
-        for (word, hazard) in kernel.hazards(index).iter().enumerate() {
-            any |= hazard & self.pending[row + word];
-            long |= hazard & self.pending_long[row + word];
+        let row = warp * self.words..(warp + 1) * self.words;
+        let (pending, pending_long) = (&self.pending[row.clone()], &self.pending_long[row]);
+        let (mut any, mut long) = (0, 0);
+        for ((hazard, pending), pending_long) in kernel.hazards(index).iter().zip(pending).zip(pending_long) {
+            any |= hazard & pending;
+            long |= hazard & pending_long;
         }
         match (any != 0, long != 0) {
             (_, true) => Hazard::Long,
