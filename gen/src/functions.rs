@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use warpfile_hdl::rtl::netlist::NodeId;
 
+use crate::Style;
 use crate::code::{Code, range};
 use crate::expr::{Text, number};
 use crate::module::ModuleWriter;
@@ -59,6 +60,9 @@ impl ModuleWriter<'_> {
             return number(width, 0);
         }
         let value = self.value(a).whole();
+        if self.style == Style::Words {
+            return self.encode_by_masks(bits, width, &value);
+        }
         let function = Looped {
             key: format!("priority_encode_{bits}"),
             width,
@@ -68,6 +72,49 @@ impl ModuleWriter<'_> {
             local: None,
         };
         self.call(function, &[value])
+    }
+
+    /// The number of the lowest 1 without a loop, for which Verilator makes a step a bit: each bit of the number says
+    /// whether the lowest 1 is at a place whose number has that bit.
+    fn encode_by_masks(&mut self, bits: u32, width: u32, value: &str) -> Text {
+        let key = format!("priority_encode_{bits}");
+        let name = match self.functions.known.get(&key) {
+            Some(name) => name.clone(),
+            None => {
+                let name = self.names.scope.fresh(&key);
+                let (value, lowest) = (self.names.local("value"), self.names.local("lowest"));
+                let places = |bit: u32| {
+                    let digit = |digit: u32| {
+                        let places = (4 * digit..4 * digit + 4).filter(|place| *place < bits);
+                        places
+                            .filter(|place| place >> bit & 1 == 1)
+                            .map(|place| 1 << (place % 4))
+                            .sum::<u32>()
+                    };
+                    let digits: String =
+                        (0..bits.div_ceil(4)).rev().map(|at| format!("{:x}", digit(at))).collect();
+                    format!("|({lowest} & {bits}'h{digits})")
+                };
+                let number: Vec<String> = (0..width).rev().map(places).collect();
+                let code = &mut self.functions.code;
+                code.line(&format!("function {}{name};", range(width)));
+                code.indent();
+                code.line(&format!("input {}{value};", range(bits)));
+                code.line(&format!("reg {}{lowest};", range(bits)));
+                code.line("begin");
+                code.indent();
+                code.line(&format!("{lowest} = {value} & (~{value} + {bits}'d1);"));
+                code.line(&format!("{name} = {{{}}};", number.join(", ")));
+                code.dedent();
+                code.line("end");
+                code.dedent();
+                code.line("endfunction");
+                code.blank();
+                self.functions.known.insert(key, name.clone());
+                name
+            }
+        };
+        Text::atom(format!("{name}({value})"))
     }
 
     pub(crate) fn pop_count(&mut self, a: NodeId, width: u32) -> Text {

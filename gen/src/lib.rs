@@ -50,14 +50,14 @@ pub struct File {
     pub text: String,
 }
 
-/// How a field is stored whose lanes are written under a mask.
+/// How a field is stored whose lanes are written under a mask, and how the lowest 1 of a vector is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// One array a lane: what synthesis takes best.
+    /// One array a lane; a loop over the bits. What synthesis takes best, and what is easiest to read.
     #[default]
     Lanes,
     /// One array of whole rows, merged with the lanes that are written (or, with several writes to few short rows,
-    /// rows that each work out their next value): what Verilator runs best.
+    /// rows that each work out their next value); masks over the lowest bit. What Verilator runs best.
     Words,
 }
 

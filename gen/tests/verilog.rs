@@ -1,7 +1,7 @@
 //! Snapshots of the Verilog of small netlists.
 
 use insta::assert_snapshot;
-use warpfile_gen::emit;
+use warpfile_gen::{Style, emit, emit_in};
 use warpfile_hdl::rtl::bits::Bits;
 use warpfile_hdl::rtl::netlist::*;
 
@@ -141,4 +141,18 @@ fn the_manifest_lists_geometry_and_ports() {
 #[test]
 fn the_same_netlist_gives_the_same_bytes() {
     assert_eq!(emit(&table()), emit(&table()));
+}
+
+#[test]
+fn a_table_in_whole_words() {
+    assert_snapshot!(emit_in(&table(), Style::Words).modules.pop().unwrap().text);
+}
+
+#[test]
+fn the_lowest_one_by_masks() {
+    let mut b = Builder::new("lowest_6", "Lowest: number of the lowest 1 of six bits.");
+    let requests = b.input("requests_i", 6);
+    let lowest = b.node(Op::PriorityEncode(requests), 3);
+    b.output("lowest_o", lowest);
+    assert_snapshot!(emit_in(&b.netlist(), Style::Words).modules.pop().unwrap().text);
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use warpfile_gen::Style;
-use warpfile_testbenches::bench::{Activity, Benchmark, benchmarks};
+use warpfile_testbenches::bench::{Activity, Benchmark, Part, benchmarks};
 use warpfile_testbenches::race::{
     Effort, EngineBuild, Measured, Point, RaceError, Report, Verilator, VerilatorBuild, race,
     race_through_ports,
@@ -39,6 +39,9 @@ struct Arguments {
     /// costs without a circuit. Needs another build of Verilator for each point.
     #[arg(long)]
     ports: bool,
+    /// Races what surrounds the circuits in place of the circuits: stimulus and signature alone.
+    #[arg(long, conflicts_with = "ports")]
+    surroundings: bool,
     /// Prints JSON: `geomean_ratio`, and an object a circuit.
     #[arg(long)]
     json: bool,
@@ -117,7 +120,9 @@ fn run(arguments: &Arguments) -> Result<String, String> {
 
 /// The benchmarks that the arguments name.
 fn chosen(arguments: &Arguments) -> Result<Vec<Benchmark>, String> {
-    let mut all = benchmarks();
+    let part = if arguments.surroundings { Part::Surroundings } else { Part::Whole };
+    let mut all: Vec<Benchmark> =
+        benchmarks().into_iter().map(|benchmark| Benchmark { part, ..benchmark }).collect();
     let mut known: Vec<String> = all.iter().map(|benchmark| benchmark.circuit.clone()).collect();
     known.dedup();
     if let Some(unknown) = arguments.circuits.iter().find(|name| !known.contains(name)) {

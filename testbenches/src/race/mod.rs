@@ -22,7 +22,7 @@ pub use ports::PortDriven;
 pub use report::{CircuitReport, Report};
 pub use verilator::{FLAGS, MAKE_FLAGS, VERSION, Verilator, VerilatorBuild};
 
-use crate::bench::{Benchmark, native};
+use crate::bench::{Benchmark, Part, native};
 use engine::EngineSide;
 use measure::processor_nanoseconds;
 use ports::{DrivenEngine, Recording};
@@ -105,7 +105,7 @@ pub fn race(
     let cycles = cycles_of_a_turn(&mut engine, &mut verilated, effort.seconds, &name)?;
     let mut times = [Vec::new(), Vec::new()];
     let mut loop_times = Vec::new();
-    let native = native(&benchmark.circuit, benchmark.size);
+    let native = native(&benchmark.circuit, benchmark.size).filter(|_| benchmark.part == Part::Whole);
     let mut signature = 0;
     for _ in 0..effort.turns {
         let turns = take_turns(&mut engine, &mut verilated, cycles, &name)?;

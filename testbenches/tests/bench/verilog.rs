@@ -2,7 +2,7 @@
 
 use warpfile_engine::{Engine, Interpreter};
 use warpfile_gen::Style;
-use warpfile_testbenches::bench::{Benchmark, benchmarks};
+use warpfile_testbenches::bench::{Activity, benchmarks};
 use warpfile_testbenches::testbench::Stimulus;
 use warpfile_testbenches::witness::{Witnessed, simulate_with_verilator};
 
@@ -14,8 +14,8 @@ const SMALL: [&str; 5] =
 
 #[test]
 fn verilator_and_both_engines_have_the_same_signature_in_every_cycle() {
-    let chosen: Vec<Benchmark> =
-        benchmarks().into_iter().filter(|benchmark| SMALL.contains(&benchmark.circuit.as_str())).collect();
+    let mut chosen = benchmarks();
+    chosen.retain(|one| SMALL.contains(&one.circuit.as_str()) && one.activity == Activity::Busy);
     let netlists: Vec<_> = chosen.iter().map(|benchmark| benchmark.netlist().unwrap()).collect();
     let cycles = vec![Stimulus { reset: false, inputs: vec![] }; 300];
     let circuits: Vec<_> =
