@@ -24,7 +24,10 @@ pub type Guard = Vec<Literal>;
 
 /// Cost below which a branch does not pay, in instructions of the simplest kind: a branch that is not
 /// foreseen costs about as much.
-const WORTH_A_BRANCH: u32 = 48;
+const WORTH_A_BRANCH: u32 = 24;
+
+/// Cost from which an operand is left out where the other side of an `and` is 0, if its group is worth a branch.
+const WORTH_A_CONDITION: u32 = 6;
 
 /// Costs are capped here, so that sums over shared cones stay numbers.
 const COST_CAP: u32 = 1 << 20;
@@ -52,7 +55,7 @@ fn cost(graph: &Graph, inst: &Inst) -> u32 {
             let column = plan.columns[*column as usize];
             let lines = array_words(column.a.width, column.depth);
             match column.op {
-                ColumnOp::Eq | ColumnOp::EqSlice { .. } | ColumnOp::Lt | ColumnOp::Pack => 4 + lines / 2,
+                ColumnOp::Eq | ColumnOp::EqSlice { .. } | ColumnOp::Lt | ColumnOp::Pack => 6 + 2 * lines,
                 ColumnOp::Not | ColumnOp::And | ColumnOp::Or | ColumnOp::Slice { .. } => 4 + lines,
             }
         }
@@ -120,7 +123,7 @@ impl Finder<'_, '_> {
         match *inst {
             Inst::And { a, b, .. } if a != b => {
                 let (dear, cheap) = if cone(a) > cone(b) { (a, b) } else { (b, a) };
-                (cone(dear) >= WORTH_A_BRANCH).then_some((dear, cheap))
+                (cone(dear) >= WORTH_A_CONDITION).then_some((dear, cheap))
             }
             Inst::WideAnd { a, b, .. } if a != b => match (self.replicated_bit(a), self.replicated_bit(b)) {
                 (Some(bit), _) => Some((b, bit)),

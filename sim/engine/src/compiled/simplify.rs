@@ -15,8 +15,11 @@ fn simplified(graph: &Graph, inst: Inst) -> Inst {
     match inst {
         Inst::WideAnd { d, a, b, n } => {
             let masked = masked(graph, d, b, a, n).or_else(|| masked(graph, d, a, b, n));
-            masked.unwrap_or(inst)
+            masked.unwrap_or(if n == 1 { simplified(graph, Inst::And { d, a, b }) } else { inst })
         }
+        Inst::WideOr { d, a, b, n: 1 } => Inst::Or { d, a, b },
+        Inst::WideXor { d, a, b, n: 1 } => Inst::Xor { d, a, b },
+        Inst::WideNot { d, a, width } if width <= 64 => Inst::Not { d, a, width },
         Inst::And { d, a, b } => {
             let masked = gated(graph, d, b, a).or_else(|| gated(graph, d, a, b));
             masked.unwrap_or(inst)
