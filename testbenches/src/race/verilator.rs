@@ -27,8 +27,8 @@ pub const FLAGS: [&str; 9] =
     ["--cc", "--exe", "--build", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"];
 /// What the C++ compiler is told.
 const COMPILER_FLAGS: &str = "-O3 -march=native";
-/// What make is told besides. Its own `OPT_FAST=-Os` would come behind the compiler flags and win; and the package's
-/// makefile does not say how a precompiled header is included, without which large circuits do not build.
+/// What make is told besides. Its own `OPT_FAST=-Os` would win over the compiler flags for the harness; and the
+/// package's makefile does not say how a precompiled header is included, without which large circuits do not build.
 pub const MAKE_FLAGS: &str = "OPT_FAST=-O3 CFG_CXXFLAGS_PCH_I=-include";
 /// What clocks the circuit.
 const HARNESS: &str = include_str!("harness.cpp");
