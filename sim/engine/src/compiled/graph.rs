@@ -41,9 +41,7 @@ impl<'p> Graph<'p> {
             visit((edge.enable, Need::Always));
             visit((edge.next, if edge.enable == ONE { Need::Always } else { Need::If(edge.enable) }));
         }
-        for update in &plan.updates {
-            self.visit_update(update, visit);
-        }
+        self.visit_updates(visit);
         for meter in plan.port_meters.iter().filter(|_| plan.count_activity) {
             visit((meter.enable, Need::Always));
             meter.groups.iter().for_each(|group| visit((group.mask, Need::If(meter.enable))));
@@ -64,6 +62,11 @@ impl<'p> Graph<'p> {
             visit((value.offset, need));
         }
         plan.invariants.iter().for_each(|invariant| visit((invariant.condition, Need::Always)));
+    }
+
+    /// Calls `visit` with everything that changes of tables read.
+    pub fn visit_updates(&self, visit: &mut dyn FnMut(Operand)) {
+        self.plan.updates.iter().for_each(|update| self.visit_update(update, visit));
     }
 
     fn visit_update(&self, update: &UpdateEdge, visit: &mut dyn FnMut(Operand)) {

@@ -3,14 +3,18 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 
+use super::super::kernels;
 use super::Emitter;
 use super::frame::Pointer;
 use super::scalar::element_type;
 use crate::ops::mask;
 use crate::plan::inst::{Column, ColumnInst, ColumnOp, array_words};
 
-/// Most bytes of a column compared in line; longer ones are left to a native function.
+/// Most bytes of a column handled in line; longer ones are left to a native function.
 const COMPARED_IN_LINE: u32 = 1024;
+
+/// Most bytes of a column compared in line with a value; beyond, a native function with longer vectors is faster.
+const COMPARED_WITHOUT_CALL: u32 = 320;
 
 /// Bytes handled at a time.
 const CHUNK: u32 = 16;
@@ -24,6 +28,18 @@ impl Emitter<'_, '_> {
         let is_short = matches!(bytes, 1 | 2 | 4 | 8) && depth * bytes <= COMPARED_IN_LINE;
         let is_alike = b.bytes == bytes || b.bytes == 0;
         match op {
+            ColumnOp::Eq
+                if b.bytes == 0
+                    && matches!(bytes, 1 | 2 | 4 | 8)
+                    && depth * bytes > COMPARED_WITHOUT_CALL =>
+            {
+                let value = self.word(b.base);
+                let [column, bits] = [a.base, inst.d].map(|place| self.frame.place(place));
+                let [column, bits] = [column, bits].map(|pointer| self.frame.flatten(pointer));
+                let rows = self.frame.constant(depth.into());
+                self.frame.call_kernel(kernels::equal_rows(bytes), &[column, value, rows, bits]);
+                self.define_in_memory(id);
+            }
             ColumnOp::Eq if is_short && is_alike => {
                 let from = self.frame.place(a.base);
                 let other = self.other(b);

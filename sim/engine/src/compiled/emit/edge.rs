@@ -6,17 +6,19 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use super::super::kernels::{self, Kernel};
 use super::Emitter;
 use super::frame::Pointer;
+use super::slots::is_early;
 use crate::plan::{ONE, RegisterEdge, Store, UpdateEdge, ZERO};
 
 impl Emitter<'_, '_> {
     /// Emits the edge.
     pub fn emit_edge(&mut self) {
+        let is_early = |capture: &&RegisterEdge| is_early(self.graph, capture);
+        let (early, late): (Vec<_>, Vec<_>) = self.plan.captures.iter().partition(is_early);
+        early.into_iter().for_each(|capture| self.emit_register(capture));
         for (index, update) in self.plan.updates.iter().enumerate() {
             self.when(update.enable(), |emitter| emitter.emit_update(index, update));
         }
-        for edge in self.plan.registers.iter().chain(&self.plan.captures) {
-            self.emit_register(edge);
-        }
+        self.plan.registers.iter().chain(late).for_each(|edge| self.emit_register(edge));
     }
 
     /// Emits what happens where the word at `enable` is not 0.

@@ -240,6 +240,10 @@ impl<'f> Frame<'f> {
         self.innermost().words.insert(place, value);
     }
 
+    pub fn forget_word(&mut self, place: u32) {
+        self.innermost().words.remove(&place);
+    }
+
     pub fn known_pointer(&self, id: InstId) -> Option<Pointer> {
         self.known.iter().rev().find_map(|known| known.pointers.get(&id).copied())
     }

@@ -56,7 +56,15 @@ struct Emitter<'a, 'f> {
     inputs: Value,
     ports: Value,
     registers: Value,
+    /// Words of wide values loaded so far.
+    loaded: u32,
+    /// By instruction, how many of these wait in registers for its result to be worked out.
+    held: Vec<u32>,
 }
+
+/// Words that may wait in registers for one result. The code generator works a value out where it is first stored
+/// or branched on, but loads where they are asked for: a sum of many words would hold all of them until then.
+const WORDS_HELD: u32 = 6;
 
 impl<'a, 'f> Emitter<'a, 'f> {
     fn new(
@@ -73,7 +81,8 @@ impl<'a, 'f> Emitter<'a, 'f> {
         let inputs = frame.load_call_pointer(offset_of!(Call, inputs));
         let ports = frame.load_call_pointer(offset_of!(Call, ports));
         let registers = frame.load_call_pointer(offset_of!(Call, registers));
-        Emitter { graph, plan: graph.plan, segments, slots, frame, inputs, ports, registers }
+        let held = vec![0; graph.plan.program.len()];
+        Emitter { graph, plan: graph.plan, segments, slots, frame, inputs, ports, registers, loaded: 0, held }
     }
 
     /// The loop over cycles: settling, counting, edge. The edge of the last cycle is left to the next call, as
@@ -154,6 +163,23 @@ impl<'a, 'f> Emitter<'a, 'f> {
 
     fn emit_inst(&mut self, id: usize) {
         let inst = self.plan.program[id];
+        let before = self.loaded;
+        self.emit_operation(id, inst);
+        if inst.result_words(self.plan) > 1 {
+            return;
+        }
+        let mut held = self.loaded - before;
+        inst.visit_operands(self.plan, &mut |(place, _)| {
+            held += self.graph.producer(place).map_or(0, |operand| self.held[operand]);
+        });
+        if held <= WORDS_HELD || self.frame.is_conditional() {
+            self.held[id] = held;
+        } else {
+            self.set_aside(id);
+        }
+    }
+
+    fn emit_operation(&mut self, id: usize, inst: Inst) {
         if self.emit_scalar(id, inst) || self.emit_wide(id, inst) {
             return;
         }

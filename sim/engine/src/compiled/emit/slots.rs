@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::graph::{Graph, InstId};
 use super::super::segments::Segments;
+use crate::plan::RegisterEdge;
 use crate::plan::inst::Inst;
 
 /// Slots by instruction.
@@ -16,12 +17,19 @@ pub struct Slots {
     slots: BTreeMap<InstId, (u32, u32)>,
     /// Pointer instructions whose result may be a row or a register.
     of_state: BTreeSet<InstId>,
+    /// Rows that are read after settling by captures alone, which take them before any row changes.
+    captured: BTreeSet<InstId>,
 }
 
 impl Slots {
     pub fn new(graph: &Graph, segments: &Segments) -> Slots {
         let plan = graph.plan;
-        let mut slots = Slots { first: plan.arena_words, slots: BTreeMap::new(), of_state: BTreeSet::new() };
+        let mut slots = Slots {
+            first: plan.arena_words,
+            slots: BTreeMap::new(),
+            of_state: BTreeSet::new(),
+            captured: captured(graph),
+        };
         for (id, inst) in plan.program.iter().enumerate() {
             if is_pointer(inst) && slots.may_be_state(graph, inst) {
                 slots.of_state.insert(id);
@@ -52,6 +60,11 @@ impl Slots {
         self.of_state.contains(&id)
     }
 
+    /// Whether an instruction's result is read after settling by captures alone.
+    pub fn is_captured_only(&self, id: InstId) -> bool {
+        self.captured.contains(&id)
+    }
+
     pub fn count(&self) -> u32 {
         self.slots.len() as u32
     }
@@ -66,6 +79,30 @@ impl Slots {
             arena[slot as usize] = u64::from(place) * 8;
         }
     }
+}
+
+/// Whether a captured row can be taken before tables change: no change of a table reads what was captured before.
+pub fn is_early(graph: &Graph, capture: &RegisterEdge) -> bool {
+    let held = capture.q..capture.q + capture.n;
+    let mut is_read = false;
+    graph.visit_updates(&mut |(place, _)| is_read |= held.contains(&place));
+    !is_read
+}
+
+/// Rows whose only readers after settling are early captures.
+fn captured(graph: &Graph) -> BTreeSet<InstId> {
+    let mut readers: BTreeMap<InstId, u32> = BTreeMap::new();
+    graph.visit_roots(&mut |(place, _)| {
+        if let Some(id) = graph.producer(place) {
+            *readers.entry(id).or_default() += 1;
+        }
+    });
+    let early = graph.plan.captures.iter().filter(|capture| is_early(graph, capture));
+    for id in early.filter_map(|capture| graph.producer(capture.next)) {
+        *readers.entry(id).or_default() -= 1;
+    }
+    let is_row = |id: InstId| matches!(graph.plan.program[id], Inst::WideRead { .. });
+    readers.into_iter().filter(|&(id, others)| others == 0 && is_row(id)).map(|(id, _)| id).collect()
 }
 
 /// Whether the result is a pointer to words that are already somewhere.

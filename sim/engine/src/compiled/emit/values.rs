@@ -23,6 +23,7 @@ impl<'f> Emitter<'_, 'f> {
         let value = match self.plan.constants.get(place as usize) {
             Some(&constant) => self.frame.constant(constant),
             None => {
+                self.loaded += u32::from(self.is_of_wide(place));
                 let at = self.pointer(place);
                 self.frame.load(at)
             }
@@ -158,11 +159,15 @@ impl<'f> Emitter<'_, 'f> {
     /// have changed by then, so what could be there has been copied.
     pub fn pointer_at_edge(&mut self, place: u32) -> Pointer {
         match self.graph.producer(place) {
-            Some(id) if is_pointer(&self.plan.program[id]) && self.slots.refers_to_state(id) => {
-                self.frame.place(place)
-            }
+            Some(id) if self.is_copied(id) => self.frame.place(place),
             Some(_) | None => self.pointer(place),
         }
+    }
+
+    /// Whether a pointer's words have been copied to its place, as the edge may change them before they are read.
+    fn is_copied(&self, id: usize) -> bool {
+        let is_state = is_pointer(&self.plan.program[id]) && self.slots.refers_to_state(id);
+        is_state && !self.slots.is_captured_only(id)
     }
 
     /// The word at a place during the clock edge; see [`pointer_at_edge`](Emitter::pointer_at_edge).
@@ -180,8 +185,30 @@ impl<'f> Emitter<'_, 'f> {
     /// As [`materialise`](Emitter::materialise), during the clock edge.
     pub fn materialise_at_edge(&mut self, place: u32) {
         match self.graph.producer(place) {
-            Some(id) if is_pointer(&self.plan.program[id]) && self.slots.refers_to_state(id) => {}
+            Some(id) if self.is_copied(id) => {}
             Some(_) | None => self.materialise(place),
+        }
+    }
+
+    /// Has an instruction's one-word result worked out here, and loaded again where it is needed.
+    pub fn set_aside(&mut self, id: usize) {
+        let start = self.plan.program[id].result(self.plan);
+        if self.frame.known_word(start).is_some() {
+            if !self.frame.is_in_memory(start) {
+                self.keep(id);
+            }
+            self.frame.forget_word(start);
+        }
+    }
+
+    /// Whether the word at a place is one of several of a value.
+    fn is_of_wide(&self, place: u32) -> bool {
+        match self.graph.producer(place) {
+            Some(id) => self.plan.program[id].result_words(self.plan) > 1,
+            None => {
+                let mut edges = self.plan.registers.iter().chain(&self.plan.captures);
+                edges.any(|edge| edge.n > 1 && (edge.q..edge.q + edge.n).contains(&place))
+            }
         }
     }
 
@@ -194,7 +221,8 @@ impl<'f> Emitter<'_, 'f> {
     /// Notes where an instruction's result is; copies it to its place if it is read after settling.
     pub fn define_pointer(&mut self, id: usize, pointer: Pointer) {
         self.frame.know_pointer(id, pointer);
-        let can_wait = !self.frame.is_conditional() && !self.slots.refers_to_state(id);
+        let is_safe = self.slots.is_captured_only(id) || !self.slots.refers_to_state(id);
+        let can_wait = is_safe && !self.frame.is_conditional();
         if self.segments.kept[id] && !can_wait {
             self.copy_to_place(id, pointer);
         }

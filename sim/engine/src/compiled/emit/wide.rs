@@ -14,7 +14,7 @@ use crate::plan::inst::Inst;
 pub const IN_LINE: u32 = 40;
 
 /// Most words of a value held in registers.
-const IN_REGISTERS: u32 = 4;
+const IN_REGISTERS: u32 = 16;
 
 /// A bitwise operation on two values.
 #[derive(Clone, Copy)]
@@ -85,7 +85,7 @@ impl Emitter<'_, '_> {
                 }
                 self.define(id, &words);
             }
-            Inst::WideDecode { a, a_n: 1, width, .. } if width.div_ceil(64) <= IN_REGISTERS => {
+            Inst::WideDecode { a, a_n: 1, width, .. } if width.div_ceil(64) <= 4 => {
                 let index = self.word(a);
                 let (zero, one) = (self.frame.constant(0), self.frame.constant(1));
                 let bit = self.ins().ishl(one, index);
