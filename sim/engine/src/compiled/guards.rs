@@ -48,6 +48,16 @@ pub fn guards(graph: &Graph) -> Vec<Option<Guard>> {
 
 /// What an instruction costs, compared with an addition.
 fn cost(graph: &Graph, inst: &Inst) -> u32 {
+    let mut loads = 0;
+    inst.visit_operands(graph.plan, &mut |(place, _)| {
+        let is_narrow = |id: InstId| graph.plan.program[id].result_words(graph.plan) == 1;
+        loads += u32::from(!graph.producer(place).is_some_and(is_narrow));
+    });
+    loads + operation_cost(graph, inst)
+}
+
+/// What is done with the operands.
+fn operation_cost(graph: &Graph, inst: &Inst) -> u32 {
     let plan = graph.plan;
     let words = inst.result_words(plan);
     match inst {

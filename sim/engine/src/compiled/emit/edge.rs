@@ -1,5 +1,7 @@
 //! The clock edge: tables, registers, captured reads, from what the cycle before left in the arena.
 
+use std::collections::BTreeMap;
+
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 
@@ -8,6 +10,9 @@ use super::Emitter;
 use super::frame::Pointer;
 use super::slots::is_early;
 use crate::plan::{ONE, RegisterEdge, Store, UpdateEdge, ZERO};
+
+/// Registers with one enable from which it pays to ask once.
+const WORTH_A_BRANCH: usize = 3;
 
 impl Emitter<'_, '_> {
     /// Emits the edge.
@@ -18,7 +23,31 @@ impl Emitter<'_, '_> {
         for (index, update) in self.plan.updates.iter().enumerate() {
             self.when(update.enable(), |emitter| emitter.emit_update(index, update));
         }
-        self.plan.registers.iter().chain(late).for_each(|edge| self.emit_register(edge));
+        let mut together: BTreeMap<u32, Vec<&RegisterEdge>> = BTreeMap::new();
+        for edge in self.plan.registers.iter().chain(late) {
+            together.entry(edge.enable).or_default().push(edge);
+        }
+        for (enable, edges) in together {
+            if enable != ONE && edges.len() >= WORTH_A_BRANCH {
+                self.when(enable, |emitter| edges.iter().for_each(|edge| emitter.take_next(edge)));
+            } else {
+                edges.into_iter().for_each(|edge| self.emit_register(edge));
+            }
+        }
+    }
+
+    /// Gives a register its next value, enabled or not.
+    fn take_next(&mut self, edge: &RegisterEdge) {
+        if edge.next == edge.q {
+            return;
+        }
+        let q = self.frame.place(edge.q);
+        if edge.n > 1 {
+            let next = self.pointer_at_edge(edge.next);
+            return self.frame.copy(q, next, edge.n);
+        }
+        let next = self.word_at_edge(edge.next);
+        self.frame.store(q, next);
     }
 
     /// Emits what happens where the word at `enable` is not 0.
@@ -33,21 +62,19 @@ impl Emitter<'_, '_> {
     }
 
     fn emit_register(&mut self, edge: &RegisterEdge) {
+        if edge.enable == ONE {
+            return self.take_next(edge);
+        }
+        if edge.n > 1 {
+            return self.when(edge.enable, |emitter| emitter.take_next(edge));
+        }
         if edge.next == edge.q || edge.enable == ZERO {
             return;
         }
+        let (enable, old) = (self.word_at_edge(edge.enable), self.word_at_edge(edge.q));
+        let next = self.word_at_edge(edge.next);
+        let value = self.ins().select(enable, next, old);
         let q = self.frame.place(edge.q);
-        if edge.n > 1 {
-            return self.when(edge.enable, |emitter| {
-                let next = emitter.pointer_at_edge(edge.next);
-                emitter.frame.copy(q, next, edge.n);
-            });
-        }
-        let mut value = self.word_at_edge(edge.next);
-        if edge.enable != ONE {
-            let (enable, old) = (self.word_at_edge(edge.enable), self.word_at_edge(edge.q));
-            value = self.ins().select(enable, value, old);
-        }
         self.frame.store(q, value);
     }
 

@@ -56,15 +56,16 @@ struct Emitter<'a, 'f> {
     inputs: Value,
     ports: Value,
     registers: Value,
-    /// Words of wide values loaded so far.
+    /// Loads so far, those of wide values counted twice.
     loaded: u32,
     /// By instruction, how many of these wait in registers for its result to be worked out.
     held: Vec<u32>,
 }
 
-/// Words that may wait in registers for one result. The code generator works a value out where it is first stored
-/// or branched on, but loads where they are asked for: a sum of many words would hold all of them until then.
-const WORDS_HELD: u32 = 6;
+/// Loads that may wait in registers for one result, those of wide values counted twice. The code generator works a
+/// value out where it is first stored or branched on, but loads where it is asked to: a sum of many words would hold
+/// all of them until then.
+const LOADS_HELD: u32 = 12;
 
 impl<'a, 'f> Emitter<'a, 'f> {
     fn new(
@@ -172,7 +173,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         inst.visit_operands(self.plan, &mut |(place, _)| {
             held += self.graph.producer(place).map_or(0, |operand| self.held[operand]);
         });
-        if held <= WORDS_HELD || self.frame.is_conditional() {
+        if held <= LOADS_HELD || self.frame.is_conditional() {
             self.held[id] = held;
         } else {
             self.set_aside(id);

@@ -23,7 +23,7 @@ impl<'f> Emitter<'_, 'f> {
         let value = match self.plan.constants.get(place as usize) {
             Some(&constant) => self.frame.constant(constant),
             None => {
-                self.loaded += u32::from(self.is_of_wide(place));
+                self.loaded += 1 + u32::from(self.is_of_wide(place));
                 let at = self.pointer(place);
                 self.frame.load(at)
             }
