@@ -28,7 +28,7 @@ impl Emitter<'_, '_> {
             together.entry(edge.enable).or_default().push(edge);
         }
         for (enable, edges) in together {
-            if enable != ONE && edges.len() >= WORTH_A_BRANCH {
+            if enable != ONE && edges.len() >= WORTH_A_BRANCH && !self.carries {
                 self.when(enable, |emitter| edges.iter().for_each(|edge| emitter.take_next(edge)));
             } else {
                 edges.into_iter().for_each(|edge| self.emit_register(edge));
@@ -48,6 +48,7 @@ impl Emitter<'_, '_> {
         }
         let next = self.word_at_edge(edge.next);
         self.frame.store(q, next);
+        self.frame.know_word(edge.q, next);
     }
 
     /// Emits what happens where the word at `enable` is not 0.
@@ -76,6 +77,7 @@ impl Emitter<'_, '_> {
         let value = self.ins().select(enable, next, old);
         let q = self.frame.place(edge.q);
         self.frame.store(q, value);
+        self.frame.know_word(edge.q, value);
     }
 
     fn emit_update(&mut self, index: usize, update: &UpdateEdge) {

@@ -236,6 +236,11 @@ impl<'f> Frame<'f> {
         self.known.iter().rev().find_map(|known| known.words.get(&place).copied())
     }
 
+    /// The word at a place, if it has become known in this block.
+    pub fn known_here(&self, place: u32) -> Option<Value> {
+        self.known.last().and_then(|known| known.words.get(&place).copied())
+    }
+
     pub fn know_word(&mut self, place: u32, value: Value) {
         self.innermost().words.insert(place, value);
     }

@@ -12,7 +12,7 @@ mod wide;
 use std::mem::offset_of;
 use std::sync::Arc;
 
-use cranelift_codegen::ir::{AbiParam, BlockArg, InstBuilder, Value, types};
+use cranelift_codegen::ir::{AbiParam, Block, BlockArg, InstBuilder, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
 use super::code::{Call, Code, Target};
@@ -60,7 +60,12 @@ struct Emitter<'a, 'f> {
     loaded: u32,
     /// By instruction, how many of these wait in registers for its result to be worked out.
     held: Vec<u32>,
+    /// Whether registers are carried from cycle to cycle.
+    carries: bool,
 }
+
+/// Most registers carried from cycle to cycle.
+const MOST_CARRIED: usize = 12;
 
 /// Loads that may wait in registers for one result, those of wide values counted twice. The code generator works a
 /// value out where it is first stored or branched on, but loads where it is asked to: a sum of many words would hold
@@ -83,7 +88,19 @@ impl<'a, 'f> Emitter<'a, 'f> {
         let ports = frame.load_call_pointer(offset_of!(Call, ports));
         let registers = frame.load_call_pointer(offset_of!(Call, registers));
         let held = vec![0; graph.plan.program.len()];
-        Emitter { graph, plan: graph.plan, segments, slots, frame, inputs, ports, registers, loaded: 0, held }
+        Emitter {
+            graph,
+            plan: graph.plan,
+            segments,
+            slots,
+            frame,
+            inputs,
+            ports,
+            registers,
+            loaded: 0,
+            held,
+            carries: false,
+        }
     }
 
     /// The loop over cycles: settling, counting, edge. The edge of the last cycle is left to the next call, as
@@ -95,17 +112,28 @@ impl<'a, 'f> Emitter<'a, 'f> {
         let b = &mut self.frame.builder;
         let [first_edge, input, settle, edge, end] = [(); 5].map(|()| b.create_block());
         let [to_settle, left] = [settle, edge].map(|block| b.append_block_param(block, types::I64));
+        let carried = self.carried();
+        self.carries = !carried.is_empty();
+        let b = &mut self.frame.builder;
+        let values: Vec<Value> = carried.iter().map(|_| b.append_block_param(settle, types::I64)).collect();
         b.ins().brif(edge_is_due, first_edge, &[], input, &[]);
 
         b.switch_to_block(first_edge);
+        self.frame.enter();
         self.emit_edge();
+        self.frame.leave();
         self.ins().jump(input, &[]);
 
         self.frame.builder.switch_to_block(input);
         self.take_inputs();
-        self.ins().jump(settle, &[BlockArg::Value(cycles)]);
+        let at_first: Vec<Value> = carried.iter().map(|&q| self.new_word(q)).collect();
+        self.jump(settle, cycles, &at_first);
 
         self.frame.builder.switch_to_block(settle);
+        self.frame.begin_settling();
+        for (&q, &value) in carried.iter().zip(&values) {
+            self.frame.know_word(q, value);
+        }
         self.settle();
         if self.plan.counts_when_compiled() {
             self.count();
@@ -116,14 +144,38 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.frame.builder.switch_to_block(edge);
         self.frame.enter();
         self.emit_edge();
+        let next: Vec<Value> = carried.iter().map(|&q| self.new_word(q)).collect();
         self.frame.leave();
-        self.ins().jump(settle, &[BlockArg::Value(left)]);
+        self.jump(settle, left, &next);
 
         self.frame.builder.switch_to_block(end);
         self.frame.enter();
         self.keep_pending();
         self.frame.leave();
         self.ins().return_(&[]);
+    }
+
+    fn jump(&mut self, to: Block, first: Value, rest: &[Value]) {
+        let arguments: Vec<BlockArg> =
+            [first].iter().chain(rest).map(|&value| BlockArg::Value(value)).collect();
+        self.ins().jump(to, &arguments);
+    }
+
+    /// A register's value after the edge.
+    fn new_word(&mut self, q: u32) -> Value {
+        let known = self.frame.known_here(q);
+        known.unwrap_or_else(|| {
+            let at = self.frame.place(q);
+            self.frame.load(at)
+        })
+    }
+
+    /// Registers that stay in machine registers from one cycle to the next, if all of them find room there: in a
+    /// small circuit a cycle takes as long as what it waits for, and that is what the cycle before has just stored.
+    fn carried(&self) -> Vec<u32> {
+        let narrow = self.plan.registers.iter().filter(|edge| edge.n == 1 && edge.next != edge.q);
+        let carried: Vec<u32> = narrow.map(|edge| edge.q).collect();
+        if carried.len() <= MOST_CARRIED { carried } else { Vec::new() }
     }
 
     fn take_inputs(&mut self) {
@@ -136,7 +188,6 @@ impl<'a, 'f> Emitter<'a, 'f> {
     /// Emits all instructions, opening and closing segments on the way.
     fn settle(&mut self) {
         let mut open: Vec<SegmentId> = Vec::new();
-        self.frame.begin_settling();
         for &(id, segment) in &self.segments.order {
             let path = self.segments.path(segment);
             let common = open.iter().zip(&path).take_while(|(open, segment)| open == segment).count();
