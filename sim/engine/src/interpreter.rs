@@ -7,7 +7,7 @@ use warpfile_hdl::rtl::netlist::Netlist;
 
 use crate::ops;
 use crate::plan::Plan;
-use crate::plan::inst::{Column, ColumnInst, ColumnOp, Inst, array_words, element_bytes};
+use crate::plan::inst::{Column, ColumnInst, ColumnOp, FoldOp, Inst, array_words, element_bytes};
 use crate::{Engine, EngineError, Options, State};
 
 /// Interprets a circuit.
@@ -188,6 +188,16 @@ pub(crate) fn execute(inst: &Inst, plan: &Plan, arena: &mut [u64]) {
             }
             Inst::WideAllOnes { d, a, width } => {
                 word!(d) = u64::from(ops::all_ones(&arena[a as usize..], width));
+            }
+            Inst::FoldWords { d, a, n, op } => {
+                let words = arena[range(a, n)].iter().copied();
+                let folded = match op {
+                    FoldOp::Add => words.reduce(u64::wrapping_add),
+                    FoldOp::And => words.reduce(|a, b| a & b),
+                    FoldOp::Or => words.reduce(|a, b| a | b),
+                    FoldOp::Xor => words.reduce(|a, b| a ^ b),
+                };
+                word!(d) = folded.unwrap_or(0);
             }
             Inst::WideParity { d, a, n } => word!(d) = ops::parity(arena[range(a, n)].iter().copied()),
             Inst::WideFirstOne { d, a, n } => word!(d) = ops::first_one(&arena[range(a, n)]).unwrap_or(0),

@@ -1,7 +1,8 @@
 //! Rewrites instructions whose result can be had without making all their operands.
 
-use super::graph::Graph;
-use crate::plan::inst::Inst;
+use super::graph::{Graph, InstId};
+use crate::plan::inst::{FoldOp, Inst};
+use crate::plan::operands::Operand;
 use crate::plan::{Plan, ZERO};
 
 /// Rewrites the program. Every place keeps its value.
@@ -9,6 +10,66 @@ pub fn simplify(plan: &mut Plan) {
     let graph = Graph::new(plan);
     let program = plan.program.iter().map(|inst| simplified(&graph, *inst)).collect();
     plan.program = program;
+    let graph = Graph::new(plan);
+    let readers = readers(&graph);
+    let folded = |(id, inst): (InstId, &Inst)| folded(&graph, &readers, id).unwrap_or(*inst);
+    let program = plan.program.iter().enumerate().map(folded).collect();
+    plan.program = program;
+}
+
+/// Fewest words folded two at a time.
+const FEWEST_FOLDED: usize = 6;
+
+/// How often each instruction's result is read.
+fn readers(graph: &Graph) -> Vec<u32> {
+    let mut readers = vec![0; graph.plan.program.len()];
+    let mut read = |(place, _): Operand| {
+        if let Some(id) = graph.producer(place) {
+            readers[id] += 1;
+        }
+    };
+    graph.visit_roots(&mut read);
+    graph.plan.program.iter().for_each(|inst| inst.visit_operands(graph.plan, &mut read));
+    readers
+}
+
+/// A tree of one operation over the words of one value, as one instruction.
+fn folded(graph: &Graph, readers: &[u32], id: InstId) -> Option<Inst> {
+    let (op, ..) = fold_operands(graph, id)?;
+    let (mut leaves, mut open) = (Vec::new(), vec![id]);
+    while let Some(id) = open.pop() {
+        let (_, d, operands) = fold_operands(graph, id)?;
+        debug_assert_eq!(graph.plan.program[id].result(graph.plan), d);
+        for place in operands {
+            let inner = graph.producer(place).filter(|&inner| {
+                readers[inner] == 1 && fold_operands(graph, inner).is_some_and(|(other, ..)| other == op)
+            });
+            match inner {
+                Some(inner) => open.push(inner),
+                None => leaves.push(place),
+            }
+        }
+    }
+    leaves.sort_unstable();
+    let is_row = leaves.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+    let of_one = graph
+        .producer(leaves[0])
+        .is_some_and(|first| leaves.iter().all(|&leaf| graph.producer(leaf) == Some(first)))
+        || leaves.iter().all(|&leaf| graph.producer(leaf).is_none());
+    let d = graph.plan.program[id].result(graph.plan);
+    let inst = Inst::FoldWords { d, a: leaves[0], n: leaves.len() as u32, op };
+    (leaves.len() >= FEWEST_FOLDED && is_row && of_one).then_some(inst)
+}
+
+/// Operation, result and operands of an instruction that can be part of a fold.
+fn fold_operands(graph: &Graph, id: InstId) -> Option<(FoldOp, u32, [u32; 2])> {
+    match graph.plan.program[id] {
+        Inst::Add { d, a, b, width: 64 } => Some((FoldOp::Add, d, [a, b])),
+        Inst::And { d, a, b } => Some((FoldOp::And, d, [a, b])),
+        Inst::Or { d, a, b } => Some((FoldOp::Or, d, [a, b])),
+        Inst::Xor { d, a, b } => Some((FoldOp::Xor, d, [a, b])),
+        _ => None,
+    }
 }
 
 fn simplified(graph: &Graph, inst: Inst) -> Inst {

@@ -49,6 +49,7 @@ pub enum Inst {
     Concat { d: u32, n: u32, parts: u32, count: u32 },
     WideNonZero { d: u32, a: u32, n: u32 },
     WideAllOnes { d: u32, a: u32, width: u32 },
+    FoldWords { d: u32, a: u32, n: u32, op: FoldOp },
     WideParity { d: u32, a: u32, n: u32 },
     WideFirstOne { d: u32, a: u32, n: u32 },
     WideLowestOne { d: u32, a: u32, n: u32 },
@@ -67,6 +68,19 @@ pub enum Inst {
     XorHash { d: u32, a: u32, n: u32, masks: u32, rows: u32 },
     WideRead { d: u32, address: u32, base: u32, depth: u32, n: u32 },
     Column { column: u32 },
+}
+
+/// How words are put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoldOp {
+    /// Sum modulo 2^64.
+    Add,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
 }
 
 /// Bytes of a value in an array: 1, 2 or 4 where it fits, else whole words. Byte 0 is the lowest of a word.

@@ -63,6 +63,7 @@ impl Inst {
             | Inst::WideNonZero { d, .. }
             | Inst::WideAllOnes { d, .. }
             | Inst::WideParity { d, .. }
+            | Inst::FoldWords { d, .. }
             | Inst::WideFirstOne { d, .. }
             | Inst::WideLowestOne { d, .. }
             | Inst::WideDecode { d, .. }
@@ -103,6 +104,7 @@ impl Inst {
             | Inst::WideNonZero { a, .. }
             | Inst::WideAllOnes { a, .. }
             | Inst::WideParity { a, .. }
+            | Inst::FoldWords { a, .. }
             | Inst::WideFirstOne { a, .. }
             | Inst::WideLowestOne { a, .. }
             | Inst::WideDecode { a, .. }
@@ -219,6 +221,7 @@ impl Inst {
             | Inst::WideNonZero { .. }
             | Inst::WideAllOnes { .. }
             | Inst::WideParity { .. }
+            | Inst::FoldWords { .. }
             | Inst::WideFirstOne { .. }
             | Inst::WidePopCount { .. } => 1,
         }

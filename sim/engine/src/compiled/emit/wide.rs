@@ -8,7 +8,7 @@ use super::Emitter;
 use super::frame::Pointer;
 use super::slots::is_pointer;
 use crate::ops::mask;
-use crate::plan::inst::Inst;
+use crate::plan::inst::{FoldOp, Inst};
 
 /// Most words handled in line, one or two at a time; more are left to a native function.
 pub const IN_LINE: u32 = 40;
@@ -124,10 +124,40 @@ impl Emitter<'_, '_> {
                 self.frame.call_kernel(kernels::one_hot_select as Kernel, &[to, select, vector, words]);
                 self.define_in_memory(id);
             }
+            Inst::FoldWords { a, n, op, .. } => {
+                let folded = self.fold_words(a, n, op);
+                self.define(id, &[folded]);
+            }
             Inst::Column { column } => return self.emit_column(id, self.plan.columns[column as usize]),
             _ => return false,
         }
         true
+    }
+
+    /// Puts words together, two at a time.
+    fn fold_words(&mut self, a: u32, n: u32, op: FoldOp) -> Value {
+        let from = self.pointer(a);
+        let mut pairs = self.frame.load_as(types::I64X2, from);
+        for word in (2..n - 1).step_by(2) {
+            let next = self.frame.load_as(types::I64X2, from.words(word));
+            pairs = self.fold(op, pairs, next);
+        }
+        let [low, high] = [0, 1].map(|lane| self.ins().extractlane(pairs, lane));
+        let mut folded = self.fold(op, low, high);
+        if n % 2 == 1 {
+            let last = self.frame.load(from.words(n - 1));
+            folded = self.fold(op, folded, last);
+        }
+        folded
+    }
+
+    fn fold(&mut self, op: FoldOp, a: Value, b: Value) -> Value {
+        match op {
+            FoldOp::Add => self.ins().iadd(a, b),
+            FoldOp::And => self.ins().band(a, b),
+            FoldOp::Or => self.ins().bor(a, b),
+            FoldOp::Xor => self.ins().bxor(a, b),
+        }
     }
 
     fn bitwise(&mut self, id: usize, a: u32, b: u32, n: u32, op: Bitwise) {
