@@ -1,8 +1,8 @@
 //! Runs an elaborated netlist cycle by cycle.
 //!
 //! [`flatten`] inlines the hierarchy, [`plan`] levelises it into a program over one arena of 64-bit words,
-//! and an [`Engine`] runs that program: [`Interpreter`] is the reference. Everything but `step` is shared
-//! through [`State`], so another way to run a [`plan::Plan`] implements three methods.
+//! and an [`Engine`] runs that program: [`Interpreter`] is the reference, [`Compiled`] turns it into machine code.
+//! Everything but settling is shared through [`State`].
 //!
 //! Two-state: registers without reset, captured reads and table rows start from a seed; registers with a
 //! reset value start at it and valid bits start at 0, as after a reset.

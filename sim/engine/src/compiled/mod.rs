@@ -1,11 +1,11 @@
 //! The production engine: the plan as machine code.
 //!
-//! [`graph`] finds who computes what, [`guards`] under which conditions it is needed, [`schedule`] puts
-//! instructions with one guard together, [`segments`] cuts the schedule into stretches that run under a
-//! condition, and [`emit`] turns these into one function: clock edge, inputs, settling, counting, as often as
-//! cycles are asked for. Narrow values live in machine registers. Wide ones are pointers: to their place in the
-//! arena, to a row, or to whichever of two a multiplexer selects; what the function leaves behind for the edge
-//! and for readers is in the arena, where the interpreter has it too.
+//! [`simplify`] rewrites what has a cheaper form, [`graph`] finds who computes what, [`guards`] under which
+//! conditions it is needed, [`schedule`] puts instructions with one guard together, [`segments`] cuts the schedule into
+//! stretches that run under a condition, and [`emit`] turns these into one function: clock edge, inputs, settling,
+//! counting, as often as cycles are asked for. Narrow values live in machine registers. Wide ones are pointers: to their
+//! place in the arena, to a row, or to whichever of two a multiplexer selects; what the function leaves behind for the
+//! edge and for readers is in the arena, where the interpreter has it too.
 
 #[expect(unsafe_code, reason = "machine code is made and freed here")]
 mod code;
