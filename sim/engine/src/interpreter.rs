@@ -99,178 +99,175 @@ pub(crate) fn execute(inst: &Inst, plan: &Plan, arena: &mut [u64]) {
             arena[$place as usize]
         };
     }
-    {
-        match *inst {
-            Inst::Copy { d, a } => word!(d) = word!(a),
-            Inst::Not { d, a, width } => word!(d) = !word!(a) & ops::mask(width),
-            Inst::And { d, a, b } => word!(d) = word!(a) & word!(b),
-            Inst::Or { d, a, b } => word!(d) = word!(a) | word!(b),
-            Inst::Xor { d, a, b } => word!(d) = word!(a) ^ word!(b),
-            Inst::Add { d, a, b, width } => word!(d) = word!(a).wrapping_add(word!(b)) & ops::mask(width),
-            Inst::Sub { d, a, b, width } => word!(d) = word!(a).wrapping_sub(word!(b)) & ops::mask(width),
-            Inst::Mul { d, a, b, width } => word!(d) = word!(a).wrapping_mul(word!(b)) & ops::mask(width),
-            Inst::Eq { d, a, b } => word!(d) = u64::from(word!(a) == word!(b)),
-            Inst::Lt { d, a, b } => word!(d) = u64::from(word!(a) < word!(b)),
-            Inst::ShiftLeft { d, a, b, width } => {
-                let shifted = if word!(b) < u64::from(width) { word!(a) << word!(b) } else { 0 };
-                word!(d) = shifted & ops::mask(width);
-            }
-            Inst::ShiftRight { d, a, b } => {
-                word!(d) = if word!(b) < 64 { word!(a) >> word!(b) } else { 0 };
-            }
-            Inst::Mux { d, condition, then, otherwise } => {
-                word!(d) = if word!(condition) != 0 { word!(then) } else { word!(otherwise) };
-            }
-            Inst::Slice { d, a, low, width } => word!(d) = word!(a) >> low & ops::mask(width),
-            Inst::Join { d, a, b, shift } => word!(d) = word!(a) | word!(b) << shift,
-            Inst::NonZero { d, a } => word!(d) = u64::from(word!(a) != 0),
-            Inst::AllOnes { d, a, width } => word!(d) = u64::from(word!(a) == ops::mask(width)),
-            Inst::Parity { d, a } => word!(d) = u64::from(word!(a).count_ones() & 1),
-            Inst::FirstOne { d, a } => {
-                word!(d) = if word!(a) == 0 { 0 } else { u64::from(word!(a).trailing_zeros()) };
-            }
-            Inst::LowestOne { d, a } => word!(d) = word!(a) & word!(a).wrapping_neg(),
-            Inst::Decode { d, a, width } => {
-                word!(d) = if word!(a) < u64::from(width) { 1 << word!(a) } else { 0 };
-            }
-            Inst::PopCount { d, a } => word!(d) = u64::from(word!(a).count_ones()),
-            Inst::Read { d, address, base, depth, bytes } => {
-                let row = word!(address);
-                let is_row = row < u64::from(depth);
-                word!(d) = if is_row { ops::element(arena, base, row as u32, bytes) } else { 0 };
-            }
-            Inst::ReadBit { d, address, base, depth } => {
-                let row = word!(address);
-                let word = if row < u64::from(depth) { word!(u64::from(base) + row / 64) } else { 0 };
-                word!(d) = word >> (row % 64) & 1;
-            }
-
-            Inst::WideCopy { d, a, n } => arena.copy_within(range(a, n), d as usize),
-            Inst::WideNot { d, a, width } => {
-                let (source, result) = split(arena, d, width);
-                ops::not(result, source.of_width(a, width), width);
-            }
-            Inst::WideAnd { d, a, b, n } => bitwise(arena, d, a, b, n, |a, b| a & b),
-            Inst::WideOr { d, a, b, n } => bitwise(arena, d, a, b, n, |a, b| a | b),
-            Inst::WideXor { d, a, b, n } => bitwise(arena, d, a, b, n, |a, b| a ^ b),
-            Inst::WideAdd { d, a, b, width } => arithmetic(arena, d, a, b, width, ops::add),
-            Inst::WideSub { d, a, b, width } => arithmetic(arena, d, a, b, width, ops::sub),
-            Inst::WideMul { d, a, b, width } => arithmetic(arena, d, a, b, width, ops::mul),
-            Inst::WideEq { d, a, b, n } => word!(d) = u64::from(arena[range(a, n)] == arena[range(b, n)]),
-            Inst::WideLt { d, a, b, n } => {
-                word!(d) = u64::from(ops::less(&arena[range(a, n)], &arena[range(b, n)]));
-            }
-            Inst::WideShiftLeft { d, a, b, b_n, width } => {
-                let (source, result) = split(arena, d, width);
-                ops::shift_left(result, source.of_width(a, width), source.words(b, b_n), width);
-            }
-            Inst::WideShiftRight { d, a, b, b_n, width } => {
-                let (source, result) = split(arena, d, width);
-                ops::shift_right(result, source.of_width(a, width), source.words(b, b_n), width);
-            }
-            Inst::WideMux { d, condition, then, otherwise, n } => {
-                let taken = if word!(condition) != 0 { then } else { otherwise };
-                arena.copy_within(range(taken, n), d as usize);
-            }
-            Inst::WideSlice { d, a, low, width } => {
-                let (source, result) = split(arena, d, width);
-                ops::extract(result, source.of_width(a, low + width), low, width);
-            }
-            Inst::Concat { d, n, parts, count } => {
-                let (source, result) = split(arena, d, n * 64);
-                result.fill(0);
-                for part in &plan.parts[range(parts, count)] {
-                    ops::insert(result, source.of_width(part.a, part.width), part.low, part.width);
-                }
-            }
-            Inst::WideNonZero { d, a, n } => {
-                word!(d) = u64::from(arena[range(a, n)].iter().any(|&word| word != 0));
-            }
-            Inst::WideAllOnes { d, a, width } => {
-                word!(d) = u64::from(ops::all_ones(&arena[a as usize..], width));
-            }
-            Inst::FoldWords { d, a, n, op } => {
-                let words = arena[range(a, n)].iter().copied();
-                let folded = match op {
-                    FoldOp::Add => words.reduce(u64::wrapping_add),
-                    FoldOp::And => words.reduce(|a, b| a & b),
-                    FoldOp::Or => words.reduce(|a, b| a | b),
-                    FoldOp::Xor => words.reduce(|a, b| a ^ b),
-                };
-                word!(d) = folded.unwrap_or(0);
-            }
-            Inst::WideParity { d, a, n } => word!(d) = ops::parity(arena[range(a, n)].iter().copied()),
-            Inst::WideFirstOne { d, a, n } => word!(d) = ops::first_one(&arena[range(a, n)]).unwrap_or(0),
-            Inst::WideLowestOne { d, a, n } => {
-                let (source, result) = split(arena, d, n * 64);
-                ops::lowest_one(result, source.words(a, n));
-            }
-            Inst::WideDecode { d, a, a_n, width } => {
-                let (source, result) = split(arena, d, width);
-                ops::decode(result, source.words(a, a_n), width);
-            }
-            Inst::WidePopCount { d, a, n } => word!(d) = ops::population(&arena[range(a, n)]),
-            Inst::LaneSelect { d, vector, index, index_n, lanes, lane } => {
-                let (source, result) = split(arena, d, lane);
-                let vector = source.of_width(vector, lanes * lane);
-                ops::lane_select(result, vector, source.words(index, index_n), lanes, lane);
-            }
-            Inst::OneHotSelect { d, select, vector, lanes, lane } => {
-                let (source, result) = split(arena, d, lane);
-                let (select, vector) =
-                    (source.of_width(select, lanes), source.of_width(vector, lanes * lane));
-                ops::one_hot_select(result, select, vector, lane);
-            }
-            Inst::LaneMux { d, mask, then, otherwise, lanes, lane } => {
-                let (source, result) = split(arena, d, lanes * lane);
-                result.copy_from_slice(source.of_width(otherwise, lanes * lane));
-                let (then, mask) = (source.of_width(then, lanes * lane), source.of_width(mask, lanes));
-                ops::blend(result, then, mask, lanes, lane);
-            }
-            Inst::LaneEq { d, a, b, lanes, lane } => {
-                let (source, result) = split(arena, d, lanes);
-                let (a, b) = (source.of_width(a, lanes * lane), source.of_width(b, lanes * lane));
-                ops::lane_eq(result, a, b, lanes, lane);
-            }
-            Inst::LaneAdd { d, a, b, lanes, lane } => {
-                let (source, result) = split(arena, d, lanes * lane);
-                let (a, b) = (source.of_width(a, lanes * lane), source.of_width(b, lanes * lane));
-                ops::lane_add(result, a, b, lanes, lane);
-            }
-            Inst::Replicate { d, a, from, width } => {
-                let (source, result) = split(arena, d, width);
-                ops::replicate(result, source.of_width(a, from), from, width);
-            }
-            Inst::SpreadLanes { d, a, lanes, lane } => {
-                let (source, result) = split(arena, d, lanes * lane);
-                ops::spread_lanes(result, source.of_width(a, lanes), lanes, lane);
-            }
-            Inst::GroupOr { d, a, groups, size } => {
-                let (source, result) = split(arena, d, groups);
-                ops::group_or(result, source.of_width(a, groups * size), groups, size);
-            }
-            Inst::PrefixOr { d, a, width } => {
-                let (source, result) = split(arena, d, width);
-                ops::prefix_or(result, source.of_width(a, width), width);
-            }
-            Inst::PrefixCount { d, a, lanes, lane } => {
-                let (source, result) = split(arena, d, lanes * lane);
-                ops::prefix_count(result, source.of_width(a, lanes), lanes, lane);
-            }
-            Inst::XorHash { d, a, n, masks, rows } => {
-                let (source, result) = split(arena, d, rows);
-                ops::xor_hash(result, source.words(a, n), &plan.masks[range(masks, n * rows)]);
-            }
-            Inst::WideRead { d, address, base, depth, n } => {
-                let row = word!(address);
-                if row < u64::from(depth) {
-                    arena.copy_within(range(base + row as u32 * n, n), d as usize);
-                } else {
-                    arena[range(d, n)].fill(0);
-                }
-            }
-            Inst::Column { column } => settle_column(&plan.columns[column as usize], arena),
+    match *inst {
+        Inst::Copy { d, a } => word!(d) = word!(a),
+        Inst::Not { d, a, width } => word!(d) = !word!(a) & ops::mask(width),
+        Inst::And { d, a, b } => word!(d) = word!(a) & word!(b),
+        Inst::Or { d, a, b } => word!(d) = word!(a) | word!(b),
+        Inst::Xor { d, a, b } => word!(d) = word!(a) ^ word!(b),
+        Inst::Add { d, a, b, width } => word!(d) = word!(a).wrapping_add(word!(b)) & ops::mask(width),
+        Inst::Sub { d, a, b, width } => word!(d) = word!(a).wrapping_sub(word!(b)) & ops::mask(width),
+        Inst::Mul { d, a, b, width } => word!(d) = word!(a).wrapping_mul(word!(b)) & ops::mask(width),
+        Inst::Eq { d, a, b } => word!(d) = u64::from(word!(a) == word!(b)),
+        Inst::Lt { d, a, b } => word!(d) = u64::from(word!(a) < word!(b)),
+        Inst::ShiftLeft { d, a, b, width } => {
+            let shifted = if word!(b) < u64::from(width) { word!(a) << word!(b) } else { 0 };
+            word!(d) = shifted & ops::mask(width);
         }
+        Inst::ShiftRight { d, a, b } => {
+            word!(d) = if word!(b) < 64 { word!(a) >> word!(b) } else { 0 };
+        }
+        Inst::Mux { d, condition, then, otherwise } => {
+            word!(d) = if word!(condition) != 0 { word!(then) } else { word!(otherwise) };
+        }
+        Inst::Slice { d, a, low, width } => word!(d) = word!(a) >> low & ops::mask(width),
+        Inst::Join { d, a, b, shift } => word!(d) = word!(a) | word!(b) << shift,
+        Inst::NonZero { d, a } => word!(d) = u64::from(word!(a) != 0),
+        Inst::AllOnes { d, a, width } => word!(d) = u64::from(word!(a) == ops::mask(width)),
+        Inst::Parity { d, a } => word!(d) = u64::from(word!(a).count_ones() & 1),
+        Inst::FirstOne { d, a } => {
+            word!(d) = if word!(a) == 0 { 0 } else { u64::from(word!(a).trailing_zeros()) };
+        }
+        Inst::LowestOne { d, a } => word!(d) = word!(a) & word!(a).wrapping_neg(),
+        Inst::Decode { d, a, width } => {
+            word!(d) = if word!(a) < u64::from(width) { 1 << word!(a) } else { 0 };
+        }
+        Inst::PopCount { d, a } => word!(d) = u64::from(word!(a).count_ones()),
+        Inst::Read { d, address, base, depth, bytes } => {
+            let row = word!(address);
+            let is_row = row < u64::from(depth);
+            word!(d) = if is_row { ops::element(arena, base, row as u32, bytes) } else { 0 };
+        }
+        Inst::ReadBit { d, address, base, depth } => {
+            let row = word!(address);
+            let word = if row < u64::from(depth) { word!(u64::from(base) + row / 64) } else { 0 };
+            word!(d) = word >> (row % 64) & 1;
+        }
+
+        Inst::WideCopy { d, a, n } => arena.copy_within(range(a, n), d as usize),
+        Inst::WideNot { d, a, width } => {
+            let (source, result) = split(arena, d, width);
+            ops::not(result, source.of_width(a, width), width);
+        }
+        Inst::WideAnd { d, a, b, n } => bitwise(arena, d, a, b, n, |a, b| a & b),
+        Inst::WideOr { d, a, b, n } => bitwise(arena, d, a, b, n, |a, b| a | b),
+        Inst::WideXor { d, a, b, n } => bitwise(arena, d, a, b, n, |a, b| a ^ b),
+        Inst::WideAdd { d, a, b, width } => arithmetic(arena, d, a, b, width, ops::add),
+        Inst::WideSub { d, a, b, width } => arithmetic(arena, d, a, b, width, ops::sub),
+        Inst::WideMul { d, a, b, width } => arithmetic(arena, d, a, b, width, ops::mul),
+        Inst::WideEq { d, a, b, n } => word!(d) = u64::from(arena[range(a, n)] == arena[range(b, n)]),
+        Inst::WideLt { d, a, b, n } => {
+            word!(d) = u64::from(ops::less(&arena[range(a, n)], &arena[range(b, n)]));
+        }
+        Inst::WideShiftLeft { d, a, b, b_n, width } => {
+            let (source, result) = split(arena, d, width);
+            ops::shift_left(result, source.of_width(a, width), source.words(b, b_n), width);
+        }
+        Inst::WideShiftRight { d, a, b, b_n, width } => {
+            let (source, result) = split(arena, d, width);
+            ops::shift_right(result, source.of_width(a, width), source.words(b, b_n), width);
+        }
+        Inst::WideMux { d, condition, then, otherwise, n } => {
+            let taken = if word!(condition) != 0 { then } else { otherwise };
+            arena.copy_within(range(taken, n), d as usize);
+        }
+        Inst::WideSlice { d, a, low, width } => {
+            let (source, result) = split(arena, d, width);
+            ops::extract(result, source.of_width(a, low + width), low, width);
+        }
+        Inst::Concat { d, n, parts, count } => {
+            let (source, result) = split(arena, d, n * 64);
+            result.fill(0);
+            for part in &plan.parts[range(parts, count)] {
+                ops::insert(result, source.of_width(part.a, part.width), part.low, part.width);
+            }
+        }
+        Inst::WideNonZero { d, a, n } => {
+            word!(d) = u64::from(arena[range(a, n)].iter().any(|&word| word != 0));
+        }
+        Inst::WideAllOnes { d, a, width } => {
+            word!(d) = u64::from(ops::all_ones(&arena[a as usize..], width));
+        }
+        Inst::FoldWords { d, a, n, op } => {
+            let words = arena[range(a, n)].iter().copied();
+            let folded = match op {
+                FoldOp::Add => words.reduce(u64::wrapping_add),
+                FoldOp::And => words.reduce(|a, b| a & b),
+                FoldOp::Or => words.reduce(|a, b| a | b),
+                FoldOp::Xor => words.reduce(|a, b| a ^ b),
+            };
+            word!(d) = folded.unwrap_or(0);
+        }
+        Inst::WideParity { d, a, n } => word!(d) = ops::parity(arena[range(a, n)].iter().copied()),
+        Inst::WideFirstOne { d, a, n } => word!(d) = ops::first_one(&arena[range(a, n)]).unwrap_or(0),
+        Inst::WideLowestOne { d, a, n } => {
+            let (source, result) = split(arena, d, n * 64);
+            ops::lowest_one(result, source.words(a, n));
+        }
+        Inst::WideDecode { d, a, a_n, width } => {
+            let (source, result) = split(arena, d, width);
+            ops::decode(result, source.words(a, a_n), width);
+        }
+        Inst::WidePopCount { d, a, n } => word!(d) = ops::population(&arena[range(a, n)]),
+        Inst::LaneSelect { d, vector, index, index_n, lanes, lane } => {
+            let (source, result) = split(arena, d, lane);
+            let vector = source.of_width(vector, lanes * lane);
+            ops::lane_select(result, vector, source.words(index, index_n), lanes, lane);
+        }
+        Inst::OneHotSelect { d, select, vector, lanes, lane } => {
+            let (source, result) = split(arena, d, lane);
+            let (select, vector) = (source.of_width(select, lanes), source.of_width(vector, lanes * lane));
+            ops::one_hot_select(result, select, vector, lane);
+        }
+        Inst::LaneMux { d, mask, then, otherwise, lanes, lane } => {
+            let (source, result) = split(arena, d, lanes * lane);
+            result.copy_from_slice(source.of_width(otherwise, lanes * lane));
+            let (then, mask) = (source.of_width(then, lanes * lane), source.of_width(mask, lanes));
+            ops::blend(result, then, mask, lanes, lane);
+        }
+        Inst::LaneEq { d, a, b, lanes, lane } => {
+            let (source, result) = split(arena, d, lanes);
+            let (a, b) = (source.of_width(a, lanes * lane), source.of_width(b, lanes * lane));
+            ops::lane_eq(result, a, b, lanes, lane);
+        }
+        Inst::LaneAdd { d, a, b, lanes, lane } => {
+            let (source, result) = split(arena, d, lanes * lane);
+            let (a, b) = (source.of_width(a, lanes * lane), source.of_width(b, lanes * lane));
+            ops::lane_add(result, a, b, lanes, lane);
+        }
+        Inst::Replicate { d, a, from, width } => {
+            let (source, result) = split(arena, d, width);
+            ops::replicate(result, source.of_width(a, from), from, width);
+        }
+        Inst::SpreadLanes { d, a, lanes, lane } => {
+            let (source, result) = split(arena, d, lanes * lane);
+            ops::spread_lanes(result, source.of_width(a, lanes), lanes, lane);
+        }
+        Inst::GroupOr { d, a, groups, size } => {
+            let (source, result) = split(arena, d, groups);
+            ops::group_or(result, source.of_width(a, groups * size), groups, size);
+        }
+        Inst::PrefixOr { d, a, width } => {
+            let (source, result) = split(arena, d, width);
+            ops::prefix_or(result, source.of_width(a, width), width);
+        }
+        Inst::PrefixCount { d, a, lanes, lane } => {
+            let (source, result) = split(arena, d, lanes * lane);
+            ops::prefix_count(result, source.of_width(a, lanes), lanes, lane);
+        }
+        Inst::XorHash { d, a, n, masks, rows } => {
+            let (source, result) = split(arena, d, rows);
+            ops::xor_hash(result, source.words(a, n), &plan.masks[range(masks, n * rows)]);
+        }
+        Inst::WideRead { d, address, base, depth, n } => {
+            let row = word!(address);
+            if row < u64::from(depth) {
+                arena.copy_within(range(base + row as u32 * n, n), d as usize);
+            } else {
+                arena[range(d, n)].fill(0);
+            }
+        }
+        Inst::Column { column } => settle_column(&plan.columns[column as usize], arena),
     }
 }
 

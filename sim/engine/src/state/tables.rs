@@ -15,37 +15,35 @@ pub(super) fn apply_updates(plan: &Plan, arena: &mut [u64]) {
 
 /// Applies one update.
 pub(crate) fn apply_update(plan: &Plan, update: &UpdateEdge, arena: &mut [u64]) {
-    {
-        match *update {
-            UpdateEdge::Write { enable, address, depth, stores, count, valid } => {
-                let Some(row) = enabled_row(arena, enable, address, depth) else { return };
-                for store in &plan.stores[stores as usize..(stores + count) as usize] {
-                    write_field(arena, store, row);
-                }
-                if let Some(valid) = valid {
-                    arena[(valid + row / 64) as usize] |= 1 << (row % 64);
-                }
+    match *update {
+        UpdateEdge::Write { enable, address, depth, stores, count, valid } => {
+            let Some(row) = enabled_row(arena, enable, address, depth) else { return };
+            for store in &plan.stores[stores as usize..(stores + count) as usize] {
+                write_field(arena, store, row);
             }
-            UpdateEdge::Add { enable, address, depth, base, width, amount } => {
-                let Some(row) = enabled_row(arena, enable, address, depth) else { return };
-                add_field(arena, base, width, row, amount);
+            if let Some(valid) = valid {
+                arena[(valid + row / 64) as usize] |= 1 << (row % 64);
             }
-            UpdateEdge::ClearRow { enable, address, depth, valid } => {
-                let Some(row) = enabled_row(arena, enable, address, depth) else { return };
-                arena[(valid + row / 64) as usize] &= !(1 << (row % 64));
-            }
-            UpdateEdge::ClearRows { enable, rows, valid, n } => {
-                if arena[enable as usize] != 0 {
-                    for word in 0..n {
-                        arena[(valid + word) as usize] &= !arena[(rows + word) as usize];
-                    }
+        }
+        UpdateEdge::Add { enable, address, depth, base, width, amount } => {
+            let Some(row) = enabled_row(arena, enable, address, depth) else { return };
+            add_field(arena, base, width, row, amount);
+        }
+        UpdateEdge::ClearRow { enable, address, depth, valid } => {
+            let Some(row) = enabled_row(arena, enable, address, depth) else { return };
+            arena[(valid + row / 64) as usize] &= !(1 << (row % 64));
+        }
+        UpdateEdge::ClearRows { enable, rows, valid, n } => {
+            if arena[enable as usize] != 0 {
+                for word in 0..n {
+                    arena[(valid + word) as usize] &= !arena[(rows + word) as usize];
                 }
             }
-            UpdateEdge::SetRows { enable, rows, valid, n } => {
-                if arena[enable as usize] != 0 {
-                    for word in 0..n {
-                        arena[(valid + word) as usize] |= arena[(rows + word) as usize];
-                    }
+        }
+        UpdateEdge::SetRows { enable, rows, valid, n } => {
+            if arena[enable as usize] != 0 {
+                for word in 0..n {
+                    arena[(valid + word) as usize] |= arena[(rows + word) as usize];
                 }
             }
         }

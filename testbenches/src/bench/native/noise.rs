@@ -95,7 +95,6 @@ pub(super) struct Event {
 
 impl Event {
     pub const OFTEN: Event = Event::at(OFTEN);
-    #[allow(dead_code)]
     pub const RARELY: Event = Event::at(RARELY);
 
     /// At ports that are as active as `activity` says.
