@@ -8,5 +8,6 @@ pub mod exec;
 pub mod launch;
 pub mod program;
 pub mod ptx;
+pub mod regions;
 pub mod trace;
 pub mod workloads;

@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::regions::Regions;
+
 /// Lanes of a warp.
 pub const LANES: usize = 32;
 /// Register operands that one machine instruction reads at most (3R/1W: RFC §3.3).
@@ -41,6 +43,40 @@ pub struct Program {
     pub registers_per_thread: u16,
     /// Bytes of statically declared shared memory a block.
     pub shared_bytes: u32,
+    /// Where control may go; `None` where that is not known (a container written before it was stored).
+    #[serde(default)]
+    pub control: Option<ControlFlow>,
+    /// What RegLess's compiler made of it; `None` if it was not asked to.
+    #[serde(default)]
+    pub regions: Option<Regions>,
+}
+
+/// Where control may go in a [`Program`], for one lane and for the warp as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControlFlow {
+    /// For each instruction where a lane may go after it.
+    pub flow: Vec<Flow>,
+    /// For each instruction whether lanes may part at it. A trace says nothing of that: all may.
+    pub may_diverge: Vec<bool>,
+    /// Beside [`flow`](ControlFlow::flow), where the warp may go on with lanes that have waited: from one
+    /// instruction to another, in increasing order, each pair once.
+    pub switches: Vec<(InstId, InstId)>,
+}
+
+/// Where control may go after an instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Flow {
+    /// To the next instruction; at the end of the list, out of the function.
+    Next,
+    /// To one of these instructions (positions in the list; a fall-through is listed like any other), and, with
+    /// `exits`, for some lanes out of the function.
+    To {
+        /// Positions of the possible successors; may be empty if `exits`.
+        targets: Vec<usize>,
+        /// Lanes may end here.
+        exits: bool,
+    },
 }
 
 /// A machine instruction.

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+pub use crate::program::Flow;
+
 /// A basic block: its position in [`Cfg::blocks`]. Blocks are numbered in program order; block 0 is the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Block(pub u32);
@@ -14,21 +16,6 @@ impl Block {
     pub fn index(self) -> usize {
         self.0 as usize
     }
-}
-
-/// Where control may go after an instruction.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Flow {
-    /// To the next instruction; at the end of the list, out of the function.
-    Next,
-    /// To one of these instructions (positions in the list; a fall-through is listed like any other), and, with
-    /// `exits`, for some lanes out of the function.
-    To {
-        /// Positions of the possible successors; may be empty if `exits`.
-        targets: Vec<usize>,
-        /// Lanes may end here.
-        exits: bool,
-    },
 }
 
 /// Instructions that are executed one after the other, entered only at the first.

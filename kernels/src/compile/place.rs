@@ -127,6 +127,8 @@ impl Placement {
             instructions,
             registers_per_thread: allocation.count,
             shared_bytes: kernel.shared_bytes,
+            control: None,
+            regions: None,
         };
         annotate(&mut program, &values, &registers);
         let lowering = lowering(kernel, &kept);

@@ -126,6 +126,8 @@ mod tests {
             instructions: vec![],
             registers_per_thread: registers,
             shared_bytes,
+            control: None,
+            regions: None,
         };
         let launch = Launch { grid: [1000, 1, 1], block: [threads, 1, 1], shared_bytes };
         let config = preset("gebhart2011").expect("complete");

@@ -30,6 +30,8 @@ impl Kernel {
             instructions: Vec::new(),
             registers_per_thread: 16,
             shared_bytes: 0,
+            control: None,
+            regions: None,
         };
         Kernel {
             program,

@@ -319,6 +319,8 @@ impl Observer {
             registers_per_thread: registers.max().map_or(0, |highest| highest + 1),
             instructions,
             shared_bytes: header.launch.shared_bytes,
+            control: None,
+            regions: None,
         }
     }
 

@@ -148,7 +148,14 @@ fn program(random: &mut Random, instructions: u64) -> Program {
         })
         .max()
         .map_or(0, |highest| highest + 1);
-    Program { name: "made_up".to_string(), instructions, registers_per_thread, shared_bytes: 0 }
+    Program {
+        name: "made_up".to_string(),
+        instructions,
+        registers_per_thread,
+        shared_bytes: 0,
+        control: None,
+        regions: None,
+    }
 }
 
 fn instruction(random: &mut Random, position: u64) -> Instruction {
