@@ -7,5 +7,6 @@ extern crate self as warpfile_hdl;
 pub mod library;
 pub mod parts;
 pub mod regfile;
+pub mod regless;
 pub mod rfc;
 pub mod rtl;

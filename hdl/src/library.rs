@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::parts::{Fifo, RoundRobinArbiter};
 use crate::regfile::{BankedRegisterFile, Geometry, MainRegisterFile, OperandCollectors, RegisterBank};
+use crate::regless::{PatternExpander, PatternMatcher};
 use crate::rfc::{
     CachedRegisterFile, InnerPolicy, RegisterFileCache, Replacement, SourceAllocator, TwoLevelScheduler,
 };
@@ -89,6 +90,8 @@ pub fn library() -> Vec<CircuitEntry> {
             json!({"warps": 1, "slots": 1}),
             json!({"warps": 11, "slots": 3, "policy": "round-robin"}),
         ]),
+        CircuitEntry::new(PatternMatcher { lanes: 32 }).odd([json!({"lanes": 4}), json!({"lanes": 14})]),
+        CircuitEntry::new(PatternExpander { lanes: 32 }).odd([json!({"lanes": 4}), json!({"lanes": 14})]),
     ]
 }
 

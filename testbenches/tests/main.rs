@@ -7,5 +7,6 @@ mod library;
 mod miniature;
 mod parts;
 mod regfile;
+mod regless;
 mod rfc;
 mod sm;

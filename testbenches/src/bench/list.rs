@@ -79,6 +79,9 @@ pub fn list() -> Vec<Entry> {
                 ("ready_i", Drive::Active),
             ],
         ),
+        // A quarter of the values are constants.
+        from_library("pattern_matcher", &[("value_i", Drive::FewValues)]),
+        from_library("pattern_expander", &[("bases_i", Drive::Data)]),
     ];
     let own = SIZES.map(staging_shard).into_iter().chain(SIZES.map(wide_table));
     library.into_iter().chain(own).collect()

@@ -16,6 +16,7 @@ mod fifo;
 mod main_register_file;
 mod noise;
 mod operand_collectors;
+mod patterns;
 mod register_bank;
 mod register_file_cache;
 mod round_robin_arbiter;
@@ -49,6 +50,8 @@ const LOOPS: &[(&str, usize, NativeLoop)] = &[
     ("source_allocator", 1, source_allocator::run),
     ("cached_register_file", 1, cached_register_file::run),
     ("two_level_scheduler", 1, two_level_scheduler::run),
+    ("pattern_matcher", 1, patterns::run_matcher),
+    ("pattern_expander", 1, patterns::run_expander),
     ("staging_shard", 1, staging_shard::run::<6, 4>),
     ("staging_shard", 2, staging_shard::run::<7, 5>),
     ("staging_shard", 4, staging_shard::run::<8, 5>),

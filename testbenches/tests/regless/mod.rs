@@ -1,0 +1,3 @@
+//! RegLess: the compressor and the way to L1.
+
+mod patterns;
