@@ -81,7 +81,7 @@ pub struct Marks {
     /// Fate of the line after the write of each of [`Instruction::results`](crate::program::Instruction::results).
     pub results: [Fate; MAX_RESULTS],
     /// Metadata instructions before this one, each of which takes an issue slot (§5.4).
-    pub metadata_before: u8,
+    pub metadata_before: u16,
 }
 
 /// What becomes of a register's line after an access.

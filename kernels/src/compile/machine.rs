@@ -11,6 +11,11 @@ use crate::ptx::ir::Kernel;
 /// # Errors
 /// As [`Cfg::new`]; the parser lets no such kernel pass.
 pub fn machine_cfg(kernel: &Kernel, ops: &[MachineOp]) -> Result<Cfg, CfgError> {
+    Cfg::new(&machine_flow(kernel, ops))
+}
+
+/// Where control may go after each machine instruction.
+pub fn machine_flow(kernel: &Kernel, ops: &[MachineOp]) -> Vec<Flow> {
     let mut start = Vec::with_capacity(kernel.instructions.len());
     let mut next = 0;
     for position in 0..kernel.instructions.len() {
@@ -28,7 +33,7 @@ pub fn machine_cfg(kernel: &Kernel, ops: &[MachineOp]) -> Result<Cfg, CfgError> 
         let fall_through = ptx.falls_through().then_some(position + 1);
         Flow::To { targets: targets.chain(fall_through).collect(), exits: op.operation == Operation::Exit }
     };
-    Cfg::new(&ops.iter().enumerate().map(flow).collect::<Vec<_>>())
+    ops.iter().enumerate().map(flow).collect()
 }
 
 /// What an instruction does to its warp, apart from its registers.

@@ -1,18 +1,22 @@
 //! Puts allocated registers into the instructions and drops copies that became nothing.
 
+use std::collections::BTreeSet;
+
 use super::allocate::Allocation;
 use super::allocate::predicates::allocate_predicates;
 use super::annotate::annotate;
-use super::cfg::{Cfg, CfgError};
+use super::cfg::{Block, Cfg, CfgError, Flow};
 use super::check::{AllocationError, Placed, check};
+use super::function::Function;
 use super::lower::MachineCode;
 use super::lower::emit::{MachineOp, VPred};
 use super::lowering::{Lowered, Lowering};
-use super::machine::{machine_cfg, renamed, virtual_function};
+use super::machine::{machine_cfg, machine_flow, renamed, virtual_function};
 use super::optimise::resolve::VReg;
 use super::optimise::webs::UnionFind;
+use super::suspension::next_sides;
 use super::{Compiled, Statistics};
-use crate::program::{Instruction, PhysReg, Predicate, Program, ResultRegister, Source};
+use crate::program::{ControlFlow, InstId, Instruction, PhysReg, Predicate, Program, ResultRegister, Source};
 use crate::ptx::ir::{InstIndex, Kernel};
 
 /// Machine instructions with registers, before annotation.
@@ -127,7 +131,7 @@ impl Placement {
             instructions,
             registers_per_thread: allocation.count,
             shared_bytes: kernel.shared_bytes,
-            control: None,
+            control: Some(control_flow(machine_flow(kernel, &kept), &registers)),
             regions: None,
         };
         annotate(&mut program, &values, &registers);
@@ -143,6 +147,19 @@ impl Placement {
         };
         Ok(Compiled { program, lowering, reconvergence, may_diverge, cfg, statistics })
     }
+}
+
+/// Where lanes and the warp may go; `function` describes the same instructions.
+fn control_flow(flow: Vec<Flow>, function: &Function) -> ControlFlow {
+    let cfg = &function.cfg;
+    let mut switches = BTreeSet::new();
+    for (block, sides) in cfg.block_ids().zip(next_sides(function)) {
+        let from = InstId(cfg.last_instruction(block) as u32);
+        let start = |side: Block| InstId(cfg.block(side).instructions.start as u32);
+        switches.extend(sides.into_iter().map(|side| (from, start(side))));
+    }
+    let may_diverge = function.instructions.iter().map(|access| access.may_diverge).collect();
+    ControlFlow { flow, may_diverge, switches: switches.into_iter().collect() }
 }
 
 fn place(

@@ -39,7 +39,7 @@ pub fn suspends(function: &Function) -> Vec<bool> {
 }
 
 /// For each block at which one side of a divergent branch ends: the other sides, one of which may run next.
-fn next_sides(function: &Function) -> Vec<Vec<Block>> {
+pub fn next_sides(function: &Function) -> Vec<Vec<Block>> {
     let cfg = &function.cfg;
     let postdominators = Postdominators::new(cfg);
     let mut next = vec![Vec::new(); cfg.blocks().len()];

@@ -2,7 +2,8 @@
 //!
 //! Each thread's path gives the edges of the control flow graph: from every instruction that a lane executes to the
 //! next one that it executes. An instruction that a guard switches off for a lane is thus bypassed by that lane,
-//! which is what liveness needs. One whose active mask is 0 is linked to its neighbours in the warp instead.
+//! which is what liveness needs. One whose active mask is 0 is linked to its neighbours in the warp instead. What a
+//! warp as a whole went through is kept beside that, as the control flow of the program.
 //!
 //! Kills need two witnesses: the register is not live behind the read in that graph, and no lane was ever seen to
 //! read the value again. A definition is soft if it was ever seen with fewer lanes than the warp still had.
@@ -19,7 +20,7 @@ use crate::compile::cfg::{Cfg, Flow};
 use crate::compile::function::{Access, Definition, Function};
 use crate::compile::liveness::{Liveness, last_reads};
 use crate::compile::suspension::{idle, suspends};
-use crate::program::{Instruction, LANES, LaneMask, Launch, Operation, Program};
+use crate::program::{ControlFlow, Instruction, LANES, LaneMask, Launch, Operation, Program};
 use std::collections::{BTreeSet, HashMap};
 
 /// Distinct instructions accepted in a kernel: what bounds the memory of the static program.
@@ -149,6 +150,8 @@ struct Observed {
     template: Template,
     instructions: Vec<Instruction>,
     successors: BTreeSet<u32>,
+    /// What the warp went on with, whichever lanes that were.
+    warp_successors: BTreeSet<u32>,
     /// A lane's path ended here.
     ends: bool,
     /// Met with fewer lanes than the warp had.
@@ -161,6 +164,7 @@ struct Observed {
 struct Observer {
     observed: Vec<Observed>,
     edges: usize,
+    warp_edges: usize,
     /// Looked up only, never walked through.
     by_pc: HashMap<u32, Vec<u32>>,
     /// For each register operand whether a lane read the value again.
@@ -219,6 +223,7 @@ impl Observer {
             },
             instructions,
             successors: BTreeSet::new(),
+            warp_successors: BTreeSet::new(),
             ends: false,
             partial: false,
             first_operand: self.read_again.len(),
@@ -230,6 +235,11 @@ impl Observer {
 
     /// Adds the edges to a template.
     fn link(&mut self, template: u32, mask: LaneMask, path: &mut WarpPath) -> Result<(), String> {
+        if path.previous != NONE {
+            let successors = &mut self.observed[path.previous as usize].warp_successors;
+            self.warp_edges += usize::from(successors.insert(template));
+            self.check_edges(self.warp_edges)?;
+        }
         if path.previous != NONE && (mask == 0 || path.previous_mask == 0) {
             self.add_edge(path.previous, template)?;
         }
@@ -248,8 +258,12 @@ impl Observer {
 
     fn add_edge(&mut self, from: u32, to: u32) -> Result<(), String> {
         self.edges += usize::from(self.observed[from as usize].successors.insert(to));
+        self.check_edges(self.edges)
+    }
+
+    fn check_edges(&self, edges: usize) -> Result<(), String> {
         let most = MAX_EDGES_EACH * self.observed.len() + MAX_EDGES_MORE;
-        if self.edges > most {
+        if edges > most {
             let instructions = self.observed.len();
             return Err(format!(
                 "more than {most} ways from one to the next of {instructions} distinct instructions"
@@ -299,6 +313,11 @@ impl Observer {
             next += template.parts;
         }
         let mut program = self.program(&order, header);
+        program.control = Some(ControlFlow {
+            flow: self.flow(&order, |observed| &observed.warp_successors),
+            may_diverge: vec![true; program.instructions.len()],
+            switches: Vec::new(),
+        });
         if !program.instructions.is_empty() {
             report_claims(&mut report.kills, self.annotate(&order, &mut program));
         }
@@ -356,13 +375,21 @@ impl Observer {
         kills
     }
 
-    /// The program for dataflow, with the observed control flow.
+    /// The program for dataflow, with the observed control flow of the lanes.
     fn function(&self, order: &[u32], program: &Program) -> Function {
-        let mut flow = Vec::with_capacity(program.instructions.len());
+        let flow = self.flow(order, |observed| &observed.successors);
+        let instructions = program.instructions.iter().map(access).collect();
+        let cfg = Cfg::new(&flow).expect("every target is the first part of a template");
+        Function { cfg, instructions, registers: usize::from(program.registers_per_thread) }
+    }
+
+    /// Where control was seen to go after each instruction of the program.
+    fn flow(&self, order: &[u32], successors: impl Fn(&Observed) -> &BTreeSet<u32>) -> Vec<Flow> {
+        let mut flow = Vec::new();
         for &number in order {
             let observed = &self.observed[number as usize];
             flow.resize(flow.len() + observed.template.parts as usize - 1, Flow::Next);
-            let targets: Vec<usize> = (observed.successors.iter())
+            let targets: Vec<usize> = (successors(observed).iter())
                 .map(|&to| self.observed[to as usize].template.first as usize)
                 .collect();
             flow.push(match targets.as_slice() {
@@ -370,9 +397,7 @@ impl Observer {
                 _several => Flow::To { targets, exits: observed.ends },
             });
         }
-        let instructions = program.instructions.iter().map(access).collect();
-        let cfg = Cfg::new(&flow).expect("every target is the first part of a template");
-        Function { cfg, instructions, registers: usize::from(program.registers_per_thread) }
+        flow
     }
 }
 
