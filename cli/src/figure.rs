@@ -19,7 +19,7 @@ pub struct Arguments {
     /// Size of the workloads: tiny, default or large.
     #[arg(long, default_value = "tiny")]
     size: String,
-    /// Only these workloads, separated by commas; all if not given.
+    /// Only these workloads, separated by commas; if not given, those that stand for the paper's.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     workloads: Vec<String>,
     #[command(flatten)]

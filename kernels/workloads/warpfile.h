@@ -29,6 +29,14 @@ WARPFILE_INDEX(GridShape, gridDim, nctaid)
 
 #undef WARPFILE_INDEX
 
+// Aligned so that all members are loaded and stored at once.
+struct __attribute__((aligned(8))) float2 {
+    float x, y;
+};
+struct __attribute__((aligned(16))) float4 {
+    float x, y, z, w;
+};
+
 static inline __device__ int min(int a, int b) { return a < b ? a : b; }
 static inline __device__ int max(int a, int b) { return a > b ? a : b; }
 

@@ -35,6 +35,8 @@ pub struct Figure {
     pub title: &'static str,
     /// Paper, figure or table, section.
     source: &'static str,
+    /// Workloads that it is made of unless others are asked for.
+    workloads: &'static [&'static str],
     method: Method,
 }
 
@@ -50,7 +52,7 @@ enum Method {
 pub struct Options {
     /// Size of the workloads: `tiny`, `default` or `large`.
     pub size: String,
-    /// Names of the workloads; all if empty.
+    /// Names of the workloads; the figure's own if empty.
     pub workloads: Vec<String>,
     /// What runs the circuits.
     pub engine: EngineName,
@@ -75,7 +77,7 @@ pub fn list() -> &'static [Figure] {
 /// No figure has this id, there is no such workload or size, or a run of it fails.
 pub fn run(id: &str, options: &Options) -> Result<()> {
     let figure = by_id(id)?;
-    let workloads = chosen(&options.workloads)?;
+    let workloads = chosen(figure, &options.workloads)?;
     let folder = options.out.as_deref().map(OutputFolder::create).transpose()?;
     let simulate = |workload: &'static Workload, config: &Config| simulate(workload, config, options);
     let report = make(figure, &workloads, options, &simulate)?;
@@ -106,10 +108,11 @@ fn by_id(id: &str) -> Result<&'static Figure> {
     Ok(figure)
 }
 
-/// Workloads by name, in the order of the catalogue; all if none is named.
-fn chosen(names: &[String]) -> Result<Vec<&'static Workload>> {
-    let wanted = names.iter().map(|name| Ok(workloads::by_name(name)?.name)).collect::<Result<Vec<_>>>()?;
-    let is_wanted = |workload: &&Workload| wanted.is_empty() || wanted.contains(&workload.name);
+/// Workloads by name, in the order of the catalogue; the figure's own if none is named.
+fn chosen(figure: &Figure, names: &[String]) -> Result<Vec<&'static Workload>> {
+    let named = names.iter().map(|name| Ok(workloads::by_name(name)?.name)).collect::<Result<Vec<_>>>()?;
+    let wanted = if named.is_empty() { figure.workloads } else { &named };
+    let is_wanted = |workload: &&Workload| wanted.contains(&workload.name);
     Ok(workloads::list().iter().filter(is_wanted).collect())
 }
 

@@ -66,7 +66,8 @@ fn injected(workload: &'static Workload, config: &Config) -> Result<RunReport> {
 fn figure(id: &str, workloads: &[&str]) -> FigureReport {
     let options = options(workloads);
     let figure = by_id(id).expect("known");
-    make(figure, &chosen(&options.workloads).expect("known"), &options, &injected).expect("no run fails")
+    let workloads = chosen(figure, &options.workloads).expect("known");
+    make(figure, &workloads, &options, &injected).expect("no run fails")
 }
 
 fn is_simulated(figure: &Figure) -> bool {
@@ -188,7 +189,7 @@ fn a_failing_run_names_workload_and_configuration() {
     let options = options(&["hotspot"]);
     let fails = |_: &'static Workload, _: &Config| anyhow::bail!("a wrong operand");
     let figure = by_id("gebhart-7").expect("known");
-    let error = make(figure, &chosen(&options.workloads).expect("known"), &options, &fails);
+    let error = make(figure, &chosen(figure, &options.workloads).expect("known"), &options, &fails);
     let message = format!("{:#}", error.expect_err("fails"));
     assert!(message.starts_with("hotspot with design=rfc rfc.entries=6"), "{message}");
     assert!(message.ends_with("a wrong operand"), "{message}");
@@ -198,15 +199,15 @@ fn a_failing_run_names_workload_and_configuration() {
 fn unknown_figures_and_workloads_are_answered_with_those_that_exist() {
     let error = by_id("gebhart-8").map(|figure| figure.id).expect_err("not there").to_string();
     assert!(error.starts_with("no figure `gebhart-8`; there are: gebhart-2, gebhart-6"), "{error}");
-    let error = chosen(&["hotspt".to_owned()]).expect_err("not there").to_string();
+    let error = chosen(&list()[0], &["hotspt".to_owned()]).expect_err("not there").to_string();
     assert!(error.contains("hotspot"), "{error}");
 }
 
 #[test]
 fn value_usage_of_real_kernels_adds_up() {
     let options = options(&["vectoradd", "scalarprod"]);
-    let workloads = chosen(&options.workloads).expect("known");
     let figure = by_id("gebhart-2").expect("known");
+    let workloads = chosen(figure, &options.workloads).expect("known");
     let report = make(figure, &workloads, &options, &injected).expect("runs");
     let document = document(&report);
     for row in document["tables"][0]["rows"].as_array().expect("a list") {

@@ -6,8 +6,12 @@
 mod backprop;
 mod bfs;
 mod blackscholes;
+mod gaussian;
 mod hotspot;
+mod kmeans;
+mod lud;
 mod mri_q;
+mod nn;
 mod nw;
 mod open;
 mod pathfinder;
@@ -51,7 +55,7 @@ macro_rules! workload {
     };
 }
 
-static WORKLOADS: [Workload; 12] = [
+static WORKLOADS: [Workload; 16] = [
     workload!("vectoradd", vectoradd::reference),
     workload!("scalarprod", scalarprod::reference),
     workload!("sgemm", sgemm::reference),
@@ -64,6 +68,10 @@ static WORKLOADS: [Workload; 12] = [
     workload!("stencil", stencil::reference),
     workload!("mri-q", mri_q::reference),
     workload!("blackscholes", blackscholes::reference),
+    workload!("nn", nn::reference),
+    workload!("lud", lud::reference),
+    workload!("gaussian", gaussian::reference),
+    workload!("kmeans", kmeans::reference),
 ];
 
 /// All workloads, in the order of the documentation.

@@ -24,60 +24,86 @@ const WARPS: u64 = 32;
 /// Entries of the sweeps (Figs. 6 and 11).
 const SWEEP: std::ops::RangeInclusive<u64> = 1..=13;
 
+/// Workloads that the figures are made of: those that stand for the paper's compute traces. The others are of
+/// Rodinia, on which other papers rest.
+const WORKLOADS: &[&str] = &[
+    "vectoradd",
+    "scalarprod",
+    "sgemm",
+    "hotspot",
+    "pathfinder",
+    "backprop",
+    "bfs",
+    "nw",
+    "srad",
+    "stencil",
+    "mri-q",
+    "blackscholes",
+];
+
 /// All figures and tables.
 pub const FIGURES: &[Figure] = &[
     Figure {
         id: "gebhart-2",
         title: "How often register values are read, and how long those read once live",
         source: "Gebhart et al., Fig. 2, §2.2",
+        workloads: WORKLOADS,
         method: Method::Streams(values::figure_2),
     },
     Figure {
         id: "gebhart-6",
         title: "MRF accesses avoided by a register file cache, all 32 warps active",
         source: "Gebhart et al., Fig. 6, §5.1",
+        workloads: WORKLOADS,
         method: Method::Runs { points: cache::points_6, show: cache::figure_6 },
     },
     Figure {
         id: "gebhart-7",
         title: "MRF accesses avoided by 6 entries, workload by workload",
         source: "Gebhart et al., Fig. 7, §5.1",
+        workloads: WORKLOADS,
         method: Method::Runs { points: cache::points_7, show: cache::figure_7 },
     },
     Figure {
         id: "gebhart-9",
         title: "IPC of the two-level scheduler: policies and latencies",
         source: "Gebhart et al., Fig. 9, §5.2, §5.5",
+        workloads: WORKLOADS,
         method: Method::Runs { points: scheduler::points_9, show: scheduler::figure_9 },
     },
     Figure {
         id: "gebhart-10",
         title: "IPC of the two-level scheduler, workload by workload",
         source: "Gebhart et al., Fig. 10, §5.2",
+        workloads: WORKLOADS,
         method: Method::Runs { points: scheduler::points_10, show: scheduler::figure_10 },
     },
     Figure {
         id: "gebhart-11",
         title: "MRF accesses avoided by a register file cache under two-level scheduling",
         source: "Gebhart et al., Fig. 11, §5.3",
+        workloads: WORKLOADS,
         method: Method::Runs { points: combined::points_11, show: combined::figure_11 },
     },
     Figure {
         id: "gebhart-12",
         title: "Register file energy and performance of the combined architecture",
         source: "Gebhart et al., Fig. 12, §5.4",
+        workloads: WORKLOADS,
         method: Method::Runs { points: energy::points_12, show: energy::figure_12 },
     },
     Figure {
         id: "gebhart-table5",
         title: "Register file energy with wires, 8 active warps, 6 entries",
         source: "Gebhart et al., Table 5, §5.4",
+        workloads: WORKLOADS,
         method: Method::Runs { points: energy::points_table_5, show: energy::table_5 },
     },
     Figure {
         id: "gebhart-policies",
         title: "Replacement, allocation, bypass and suspension policies",
         source: "Gebhart et al., §3.1, §3.2, §5.3",
+        workloads: WORKLOADS,
         method: Method::Runs { points: policies::points, show: policies::policies },
     },
 ];
