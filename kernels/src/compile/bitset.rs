@@ -51,6 +51,11 @@ impl BitSet {
         }
     }
 
+    /// Number of members that are in `other` too, a set with the same bound.
+    pub fn common_with(&self, other: &BitSet) -> usize {
+        self.words.iter().zip(&other.words).map(|(a, b)| (a & b).count_ones() as usize).sum()
+    }
+
     /// Number of members.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()

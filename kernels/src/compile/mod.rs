@@ -21,6 +21,7 @@ pub mod lowering;
 pub mod machine;
 pub mod optimise;
 mod place;
+pub mod regless;
 pub mod suspension;
 
 use crate::program::Program;

@@ -245,6 +245,12 @@ impl UnionFind {
         UnionFind { parent: (0..count as u32).collect() }
     }
 
+    /// Adds the next number, in a set of its own.
+    pub fn add(&mut self) -> usize {
+        self.parent.push(self.parent.len() as u32);
+        self.parent.len() - 1
+    }
+
     /// The representative of a number's set.
     pub fn find(&mut self, mut of: usize) -> usize {
         while self.parent[of] as usize != of {
