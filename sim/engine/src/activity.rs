@@ -192,18 +192,14 @@ impl Counters {
         }
     }
 
-    /// Counts cycles whose ports and registers compiled code counts, except for registers that are always
-    /// enabled.
-    pub fn count_compiled(&mut self, plan: &Plan, cycles: u64) {
+    /// Counts cycles whose ports and registers compiled code counts.
+    #[inline]
+    pub fn count_cycles(&mut self, cycles: u64) {
         self.cycles += cycles;
-        for (count, edge) in self.registers.iter_mut().zip(&plan.registers) {
-            if edge.enable == ONE {
-                count.cycles += cycles;
-            }
-        }
     }
 
     /// Where the counters of ports and of registers are: pairs of numbers.
+    #[inline]
     pub fn addresses(&mut self) -> [*mut u64; 2] {
         [self.ports.as_mut_ptr().cast(), self.registers.as_mut_ptr().cast()]
     }
@@ -221,13 +217,14 @@ impl Counters {
             cycles: count.cycles,
             arrays: count.arrays,
         });
-        let registers =
-            plan.register_meters.iter().zip(&self.registers).map(|(meter, count)| RegisterActivity {
-                path: meter.path.clone(),
-                width: meter.width,
-                cycles: count.cycles,
-                toggles: count.toggles,
-            });
+        let registers = plan.register_meters.iter().zip(&plan.registers).zip(&self.registers);
+        let registers = registers.map(|((meter, edge), count)| RegisterActivity {
+            path: meter.path.clone(),
+            width: meter.width,
+            // A register that is always enabled needs no counter, and compiled code has none for it.
+            cycles: if edge.enable == ONE { self.cycles } else { count.cycles },
+            toggles: count.toggles,
+        });
         ActivityReport { cycles: self.cycles, ports: ports.collect(), registers: registers.collect() }
     }
 }

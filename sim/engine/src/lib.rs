@@ -122,6 +122,7 @@ pub trait Engine {
     }
 
     /// Sets an input of up to 64 bits. Bits above the port's width are dropped; a debug build refuses them.
+    #[inline]
     fn set(&mut self, port: InPort, value: u64) {
         self.state_mut().set_word(port, value);
     }
@@ -143,8 +144,9 @@ pub trait Engine {
     }
 
     /// Low 64 bits of a value.
+    #[inline]
     fn get(&self, port: OutPort) -> u64 {
-        self.state().words(port)[0]
+        self.state().word(port)
     }
 
     /// All words of a value, lowest first.
@@ -164,6 +166,7 @@ pub trait Engine {
     }
 
     /// Whether an output's qualifier (`valid_when`) holds; true for an output without one.
+    #[inline]
     fn is_meaningful(&self, port: OutPort) -> bool {
         self.state().is_meaningful(port)
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::hint::black_box;
+use std::ops::Range;
 
 use serde::Serialize;
 use warpfile_engine::{Compiled, Engine, InPort, Interpreter, Observe, Options, OutPort};
@@ -108,7 +109,9 @@ impl Recording {
 pub(super) struct DrivenEngine {
     recording: Recording,
     engine: Compiled,
-    inputs: Vec<InPort>,
+    /// With the place of each in a recorded cycle.
+    narrow_inputs: Vec<(InPort, usize)>,
+    wide_inputs: Vec<(InPort, Range<usize>)>,
     outputs: Vec<OutPort>,
     steps: bool,
     next: usize,
@@ -118,20 +121,28 @@ pub(super) struct DrivenEngine {
 impl DrivenEngine {
     pub fn new(recording: Recording, circuit: &Netlist, steps: bool) -> Result<DrivenEngine, RaceError> {
         let engine = Compiled::new(circuit, &race_options())?;
-        let inputs =
-            recording.inputs.iter().map(|port| engine.input(&port.name)).collect::<Result<_, _>>()?;
+        let (mut narrow_inputs, mut wide_inputs, mut start) = (Vec::new(), Vec::new(), 0);
+        for port in &recording.inputs {
+            let (input, end) = (engine.input(&port.name)?, start + words(port));
+            match port.width {
+                0..=64 => narrow_inputs.push((input, start)),
+                65.. => wide_inputs.push((input, start..end)),
+            }
+            start = end;
+        }
         let outputs =
             recording.outputs.iter().map(|port| engine.output(&port.name)).collect::<Result<_, _>>()?;
-        Ok(DrivenEngine { recording, engine, inputs, outputs, steps, next: 0, sum: 0 })
+        Ok(DrivenEngine { recording, engine, narrow_inputs, wide_inputs, outputs, steps, next: 0, sum: 0 })
     }
 
     fn cycle(&mut self) {
-        let mut rest = &self.recording.cycles[self.next][..];
+        let record = &self.recording.cycles[self.next][..];
         self.next = (self.next + 1) % CYCLES;
-        for (port, &input) in self.recording.inputs.iter().zip(&self.inputs) {
-            let (value, after) = rest.split_at(words(port));
-            self.engine.set_words(input, value);
-            rest = after;
+        for &(input, place) in &self.narrow_inputs {
+            self.engine.set(input, record[place]);
+        }
+        for (input, place) in &self.wide_inputs {
+            self.engine.set_words(*input, &record[place.clone()]);
         }
         if self.steps {
             self.engine.step();

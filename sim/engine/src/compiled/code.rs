@@ -11,8 +11,7 @@ use cranelift_module::{Linkage, Module, default_libcall_names};
 use crate::EngineError;
 use crate::plan::Plan;
 
-/// What compiled code is called with.
-#[repr(C)]
+/// What compiled code is called with, in the order of its parameters: all of them fit machine registers.
 pub struct Call {
     /// The arena.
     pub arena: *mut u64,
@@ -28,8 +27,11 @@ pub struct Call {
     pub edge: u64,
 }
 
-/// The signature of compiled code.
-pub type Entry = unsafe extern "C" fn(*const Call);
+/// The signature of compiled code: the fields of a [`Call`].
+pub type Entry = unsafe extern "C" fn(*mut u64, *const u64, *mut u64, *mut u64, u64, u64);
+
+/// Parameters of an [`Entry`].
+pub const PARAMETERS: usize = 6;
 
 /// A compiled circuit. Owns the memory its code lies in.
 pub struct Code {
@@ -46,9 +48,17 @@ unsafe impl Send for Code {}
 unsafe impl Sync for Code {}
 
 impl Code {
-    /// Where code is called.
-    pub fn entry(&self) -> Entry {
-        self.entry
+    /// Runs cycles.
+    ///
+    /// # Safety
+    ///
+    /// `call` points to arena, inputs and counters of a state of the plan that the code was compiled from, and nothing
+    /// else uses them meanwhile.
+    #[inline]
+    pub unsafe fn run(&self, call: Call) {
+        let Call { arena, inputs, ports, registers, cycles, edge } = call;
+        // SAFETY: the caller's.
+        unsafe { (self.entry)(arena, inputs, ports, registers, cycles, edge) };
     }
 }
 
@@ -108,7 +118,7 @@ impl Target {
         self.module.target_config()
     }
 
-    /// Compiles the function, which takes a pointer to a [`Call`].
+    /// Compiles the function, which has the signature of [`Entry`].
     pub fn finish(mut self, plan: &Arc<Plan>) -> Result<Code, EngineError> {
         let problem = |error: String| EngineError::Compile { circuit: plan.circuit.clone(), problem: error };
         let signature = self.context.func.signature.clone();

@@ -59,38 +59,52 @@ impl Compiled {
     }
 
     /// Runs cycles, none or all of them under reset.
+    #[inline]
     #[expect(unsafe_code, reason = "machine code is called here")]
     fn call(&mut self, cycles: u64) {
         let call = self.state.call(cycles);
-        let entry = self.code.entry();
         // SAFETY: the code was compiled for this state's plan, and `call` points to its arena, inputs and
         // counters, which nothing else uses meanwhile.
-        unsafe { entry(&call) };
+        unsafe { self.code.run(call) };
         self.state.called(cycles);
+    }
+
+    /// Runs cycles one by one as long as each has to be looked at by itself.
+    #[cold]
+    fn run_with_care(&mut self, cycles: u64) {
+        let mut left = cycles;
+        while left > 0 && self.state.needs_care() {
+            self.state.apply_reset_edge();
+            self.call(1);
+            left -= 1;
+        }
+        if left > 0 {
+            self.call(left);
+        }
     }
 }
 
 impl Engine for Compiled {
+    #[inline]
     fn state(&self) -> &State {
         &self.state
     }
 
+    #[inline]
     fn state_mut(&mut self) -> &mut State {
         &mut self.state
     }
 
+    #[inline]
     fn step(&mut self) {
         self.run(1);
     }
 
+    #[inline]
     fn run(&mut self, cycles: u64) {
         if self.state.needs_care() {
-            for _ in 0..cycles {
-                self.state.apply_reset_edge();
-                self.call(1);
-            }
+            self.run_with_care(cycles);
         } else if cycles > 0 {
-            self.state.apply_reset_edge();
             self.call(cycles);
         }
     }

@@ -303,6 +303,11 @@ impl Plan {
         self.widths.get(&place).copied().unwrap_or(64)
     }
 
+    /// Inputs of the outermost circuit.
+    pub(crate) fn in_ports(&self) -> impl Iterator<Item = InPort> {
+        self.in_ports.values().copied()
+    }
+
     /// Whether compiled code counts uses; where more is asked for than it counts, counting is done outside.
     pub(crate) fn counts_when_compiled(&self) -> bool {
         self.count_activity && !self.count_toggles && self.invariants.is_empty()

@@ -24,6 +24,8 @@ pub struct State {
     plan: Arc<Plan>,
     seed: u64,
     held: Held,
+    /// Whether each cycle has to be looked at by itself, with what only tests ask for.
+    is_watched: bool,
     /// Takes what compiled code counts under reset, where nothing counts.
     scratch: Counters,
 }
@@ -38,8 +40,8 @@ struct Held {
     next_reset: bool,
     reset: bool,
     cycle: u64,
-    /// Whether the edge of the cycle last run has been applied already.
-    edge_applied: bool,
+    /// Whether the edge of the cycle last run is still to be applied.
+    edge_due: bool,
     counters: Counters,
     /// Index into [`Plan::invariants`], and the cycle.
     violation: Option<(usize, u64)>,
@@ -75,15 +77,17 @@ impl State {
             next_reset: false,
             reset: false,
             cycle: 0,
-            edge_applied: false,
+            edge_due: false,
             counters: Counters::new(&plan),
             violation: None,
         };
         let scratch = Counters::new(&plan);
-        State { plan, seed: options.seed, held, scratch }
+        let is_watched = plan.count_toggles || !plan.invariants.is_empty();
+        State { plan, seed: options.seed, held, is_watched, scratch }
     }
 
     /// The plan it runs.
+    #[inline]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -95,7 +99,7 @@ impl State {
 
     /// Begins a cycle: applies the clock edge of the cycle before and takes the inputs.
     pub fn begin_cycle(&mut self) {
-        if self.held.cycle > 0 {
+        if self.held.edge_due {
             self.apply_edge();
         }
         let (plan, held) = (&*self.plan, &mut self.held);
@@ -132,27 +136,30 @@ impl State {
                 held.violation = plan.invariants.iter().position(failed).map(|index| (index, held.cycle));
             }
         }
+        held.edge_due = true;
         held.cycle += 1;
     }
 
-    /// Whether each cycle has to be looked at by itself: under reset, or with what only tests ask for.
+    /// Whether the next cycle has to be looked at by itself: under reset or right after, or with what only tests ask
+    /// for.
+    #[inline]
     pub(crate) fn needs_care(&self) -> bool {
-        self.held.next_reset || self.plan.count_toggles || !self.plan.invariants.is_empty()
+        self.held.next_reset || self.held.reset || self.is_watched
     }
 
     /// Applies the edge of a cycle under reset, which compiled code does not know.
     pub(crate) fn apply_reset_edge(&mut self) {
         if self.held.reset {
             self.apply_edge();
-            self.held.edge_applied = true;
+            self.held.edge_due = false;
         }
     }
 
     /// What compiled code needs to run `cycles` cycles.
+    #[inline]
     pub(crate) fn call(&mut self, cycles: u64) -> Call {
         let held = &mut self.held;
-        let edge = u64::from(held.cycle > 0 && !held.edge_applied);
-        held.edge_applied = false;
+        let edge = u64::from(held.edge_due);
         held.reset = held.next_reset;
         let counters = if held.reset { &mut self.scratch } else { &mut held.counters };
         let [ports, registers] = counters.addresses();
@@ -160,14 +167,16 @@ impl State {
     }
 
     /// Notes that compiled code has run.
+    #[inline]
     pub(crate) fn called(&mut self, cycles: u64) {
-        let (plan, held) = (&*self.plan, &mut self.held);
-        if plan.count_toggles || !plan.invariants.is_empty() {
+        if self.is_watched {
             return self.end_cycle();
         }
+        let (plan, held) = (&*self.plan, &mut self.held);
         if !held.reset && plan.count_activity {
-            held.counters.count_compiled(plan, cycles);
+            held.counters.count_cycles(cycles);
         }
+        held.edge_due = true;
         held.cycle += cycles;
     }
 
@@ -180,15 +189,13 @@ impl State {
         self.held.reset
     }
 
+    #[inline]
     pub(crate) fn set_word(&mut self, port: InPort, value: u64) {
-        let place = self.input_words(port.width, port.offset);
-        if let [word] = place {
-            *word = value;
-        } else {
-            place.fill(0);
-            place[0] = value;
+        if port.width > 64 {
+            return self.set_words(port, &[value]);
         }
-        trim_input(place, port.width);
+        debug_assert!(value <= mask(port.width), "value too wide for its port");
+        self.held.inputs[port.offset as usize] = value & mask(port.width);
     }
 
     pub(crate) fn set_words(&mut self, port: InPort, words: &[u64]) {
@@ -214,6 +221,13 @@ impl State {
         &mut self.held.inputs[offset as usize..][..width.div_ceil(64) as usize]
     }
 
+    /// The lowest word of a value.
+    #[inline]
+    pub(crate) fn word(&self, port: OutPort) -> u64 {
+        self.held.arena[port.offset as usize]
+    }
+
+    #[inline]
     pub(crate) fn words(&self, port: OutPort) -> &[u64] {
         &self.held.arena[port.offset as usize..][..port.width.div_ceil(64) as usize]
     }
@@ -222,6 +236,7 @@ impl State {
         big(self.words(port))
     }
 
+    #[inline]
     pub(crate) fn is_meaningful(&self, port: OutPort) -> bool {
         self.held.arena[port.valid as usize] != 0
     }

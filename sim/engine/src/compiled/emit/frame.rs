@@ -43,7 +43,6 @@ struct Known {
 pub struct Frame<'f> {
     pub builder: FunctionBuilder<'f>,
     pub arena: Value,
-    pub call: Value,
     /// Bytes of the arena.
     bytes: u64,
     /// Bases besides the arena, of words whose number is known.
@@ -54,33 +53,18 @@ pub struct Frame<'f> {
 }
 
 impl<'f> Frame<'f> {
-    pub fn new(mut builder: FunctionBuilder<'f>, plan: &Plan, call: Value, arena: i32) -> Frame<'f> {
+    pub fn new(builder: FunctionBuilder<'f>, plan: &Plan, arena: Value, outside: Vec<Value>) -> Frame<'f> {
         let convention = builder.func.signature.call_conv;
-        let arena = builder.ins().load(types::I64, MemFlagsData::trusted().with_readonly(), call, arena);
         let bytes = u64::from(plan.arena_words) * 8;
         Frame {
             builder,
             arena,
-            call,
             bytes,
-            outside: Vec::new(),
+            outside,
             known: vec![Known::default()],
             convention,
             signatures: BTreeMap::new(),
         }
-    }
-
-    /// A field of the call.
-    pub fn load_call(&mut self, offset: usize) -> Value {
-        let flags = MemFlagsData::trusted().with_readonly();
-        self.builder.ins().load(types::I64, flags, self.call, offset as i32)
-    }
-
-    /// A field of the call that points to words outside the arena.
-    pub fn load_call_pointer(&mut self, offset: usize) -> Value {
-        let base = self.load_call(offset);
-        self.outside.push(base);
-        base
     }
 
     pub fn place(&self, place: u32) -> Pointer {

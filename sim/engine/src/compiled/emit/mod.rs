@@ -9,13 +9,12 @@ mod slots;
 mod values;
 mod wide;
 
-use std::mem::offset_of;
 use std::sync::Arc;
 
 use cranelift_codegen::ir::{AbiParam, Block, BlockArg, InstBuilder, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-use super::code::{Call, Code, Target};
+use super::code::{Code, PARAMETERS, Target};
 use super::graph::Graph;
 use super::kernels::{self, Kernel};
 use super::segments::{ROOT, SegmentId, Segments};
@@ -28,9 +27,8 @@ pub use slots::Slots;
 /// Compiles a plan.
 pub fn compile(plan: &Arc<Plan>, segments: &Segments, slots: &Slots) -> Result<Code, EngineError> {
     let mut target = Target::new(&plan.circuit)?;
-    let pointer = target.frontend_config().pointer_type();
     let mut signature = target.signature();
-    signature.params.push(AbiParam::new(pointer));
+    signature.params = vec![AbiParam::new(types::I64); PARAMETERS];
     let frontend = target.frontend_config();
     target.function().signature = signature;
     let mut context = FunctionBuilderContext::new();
@@ -56,6 +54,8 @@ struct Emitter<'a, 'f> {
     inputs: Value,
     ports: Value,
     registers: Value,
+    cycles: Value,
+    edge_is_due: Value,
     /// Loads so far, those of wide values counted twice.
     loaded: u32,
     /// By instruction, how many of these wait in registers for its result to be worked out.
@@ -82,11 +82,9 @@ impl<'a, 'f> Emitter<'a, 'f> {
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
-        let call = builder.block_params(entry)[0];
-        let mut frame = Frame::new(builder, graph.plan, call, offset_of!(Call, arena) as i32);
-        let inputs = frame.load_call_pointer(offset_of!(Call, inputs));
-        let ports = frame.load_call_pointer(offset_of!(Call, ports));
-        let registers = frame.load_call_pointer(offset_of!(Call, registers));
+        let parameters: [Value; PARAMETERS] = std::array::from_fn(|index| builder.block_params(entry)[index]);
+        let [arena, inputs, ports, registers, cycles, edge_is_due] = parameters;
+        let frame = Frame::new(builder, graph.plan, arena, vec![inputs, ports, registers]);
         let held = vec![0; graph.plan.program.len()];
         Emitter {
             graph,
@@ -97,6 +95,8 @@ impl<'a, 'f> Emitter<'a, 'f> {
             inputs,
             ports,
             registers,
+            cycles,
+            edge_is_due,
             loaded: 0,
             held,
             carries: false,
@@ -107,8 +107,6 @@ impl<'a, 'f> Emitter<'a, 'f> {
     /// everything is to be read as it was in the cycle; what it needs goes to the arena. The edge is therefore
     /// emitted twice: from the arena, and from what the cycle has in registers.
     fn emit(&mut self) {
-        let cycles = self.frame.load_call(offset_of!(Call, cycles));
-        let edge_is_due = self.frame.load_call(offset_of!(Call, edge));
         let b = &mut self.frame.builder;
         let [first_edge, input, settle, edge, end] = [(); 5].map(|()| b.create_block());
         let [to_settle, left] = [settle, edge].map(|block| b.append_block_param(block, types::I64));
@@ -116,7 +114,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.carries = !carried.is_empty();
         let b = &mut self.frame.builder;
         let values: Vec<Value> = carried.iter().map(|_| b.append_block_param(settle, types::I64)).collect();
-        b.ins().brif(edge_is_due, first_edge, &[], input, &[]);
+        b.ins().brif(self.edge_is_due, first_edge, &[], input, &[]);
 
         b.switch_to_block(first_edge);
         self.frame.enter();
@@ -127,7 +125,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.frame.builder.switch_to_block(input);
         self.take_inputs();
         let at_first: Vec<Value> = carried.iter().map(|&q| self.new_word(q)).collect();
-        self.jump(settle, cycles, &at_first);
+        self.jump(settle, self.cycles, &at_first);
 
         self.frame.builder.switch_to_block(settle);
         self.frame.begin_settling();
@@ -178,11 +176,13 @@ impl<'a, 'f> Emitter<'a, 'f> {
         if carried.len() <= MOST_CARRIED { carried } else { Vec::new() }
     }
 
+    /// Port by port: two narrow inputs in one load would wait until the stores that have just set them are done.
     fn take_inputs(&mut self) {
-        let n = self.plan.inputs.end - self.plan.inputs.start;
         let to = self.frame.place(self.plan.inputs.start);
         let from = frame::Pointer { base: self.inputs, offset: 0 };
-        self.frame.copy(to, from, n);
+        for port in self.plan.in_ports() {
+            self.frame.copy(to.words(port.offset), from.words(port.offset), port.width.div_ceil(64));
+        }
     }
 
     /// Emits all instructions, opening and closing segments on the way.
