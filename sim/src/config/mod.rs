@@ -116,12 +116,20 @@ impl Config {
                 format!("at most chip.sms = {}", self.chip.sms),
             ));
         }
-        if self.scheduler.active_warps > self.sm.warps {
-            return Err(conflict(
-                "scheduler.active_warps",
-                self.scheduler.active_warps,
-                format!("at most sm.warps = {}", self.sm.warps),
-            ));
+        self.check_schedulers()
+    }
+
+    fn check_schedulers(&self) -> Result<(), ConfigError> {
+        let Sm { warps, schedulers, .. } = self.sm;
+        if !warps.is_multiple_of(schedulers) {
+            return Err(conflict("sm.warps", warps, format!("a multiple of sm.schedulers = {schedulers}")));
+        }
+        if self.scheduler.active_warps > warps / schedulers {
+            let reason = match schedulers {
+                1 => format!("at most sm.warps = {warps}"),
+                _ => format!("at most {}: sm.warps over sm.schedulers", warps / schedulers),
+            };
+            return Err(conflict("scheduler.active_warps", self.scheduler.active_warps, reason));
         }
         Ok(())
     }

@@ -277,8 +277,8 @@ mod tests {
     #[test]
     fn a_value_that_is_not_modelled_is_rejected_by_name() {
         assert_eq!(
-            error_of("sm.schedulers", "2"),
-            "--set: sm.schedulers = 2 is not supported yet; accepted: 1"
+            error_of("sm.issues_per_scheduler", "2"),
+            "--set: sm.issues_per_scheduler = 2 is not supported yet; accepted: 1"
         );
     }
 

@@ -101,16 +101,17 @@ parameters! {
 }
 
 parameters! {
-    /// The SM: what limits residency and issue.
+    /// The SM: what limits residency and issue. Each scheduler has a part of the SM to itself: every schedulers-th
+    /// warp, a register file, ALUs and special function units.
     pub struct Sm {
-        /// Warps resident at a time.
+        /// Warps resident at a time, a multiple of the schedulers.
         warps: u64 = Accepted::integer(1, 64),
         /// Thread blocks resident at a time.
         blocks: u64 = Accepted::integer(1, 64),
         /// Shared memory, in bytes.
         shared_memory_bytes: u64 = Accepted::integer(0, 1 << 24),
         /// Warp schedulers.
-        schedulers: u64 = Accepted::integer_up_to(1, 4, 1),
+        schedulers: u64 = Accepted::integer(1, 4),
         /// Instructions a scheduler issues a cycle.
         issues_per_scheduler: u64 = Accepted::integer_up_to(1, 2, 1),
         /// Cycles without any progress after which the run ends with an error.
@@ -119,7 +120,7 @@ parameters! {
 }
 
 parameters! {
-    /// The banked main register file.
+    /// The banked main register file of a scheduler.
     pub struct RegisterFile {
         /// Bank groups, a power of two; each one warp-wide register (1024 bits) wide, 1R1W.
         bank_groups: u64 = Accepted::integer(1, 16),
@@ -133,11 +134,11 @@ parameters! {
 }
 
 parameters! {
-    /// Warp scheduling.
+    /// Warp scheduling, by each scheduler.
     pub struct Scheduler {
         /// Scheduler of the baseline design.
         single_level: SingleLevelPolicy = Accepted::Word(&["lrr", "gto"]),
-        /// Warps in the active set of a two-level scheduler; with as many as there are warps none is suspended.
+        /// Warps in the active set of a two-level scheduler; with as many as it has warps none is suspended.
         active_warps: u64 = Accepted::integer(1, 64),
         /// Selection among active warps.
         inner: InnerPolicy = Accepted::Word(&["greedy", "round-robin"]),
@@ -186,7 +187,7 @@ parameters! {
 }
 
 parameters! {
-    /// Throughput of the units.
+    /// Throughput of the units. ALUs and special function units are of a scheduler, the others of the SM.
     pub struct Throughput {
         /// Lanes the ALUs start a cycle.
         alu_lanes: u64 = Accepted::integer(1, 32),

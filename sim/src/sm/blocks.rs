@@ -35,6 +35,8 @@ struct Resource {
     parameter: &'static str,
     needed: u64,
     available: u64,
+    /// Blocks for which it is enough.
+    fits: u64,
     limit: ResidencyLimit,
 }
 
@@ -50,12 +52,18 @@ impl BlockShape {
         let warps = launch.warps_per_block() as u64;
         let file = &config.register_file;
         let rows_per_warp = registers_per_warp.next_multiple_of(file.allocation_granule);
+        let schedulers = config.sm.schedulers;
+        let rows = file.bank_groups * file.rows;
+        // A warp's registers lie in the file of its scheduler, so each file holds a whole number of warps.
+        let warps_with_registers =
+            rows.checked_div(rows_per_warp).map_or(u64::MAX, |warps| warps * schedulers);
         let resources = [
             Resource {
                 name: "warps",
                 parameter: "sm.warps",
                 needed: warps,
                 available: config.sm.warps,
+                fits: config.sm.warps.checked_div(warps).unwrap_or(u64::MAX),
                 limit: ResidencyLimit::Warps,
             },
             Resource {
@@ -63,13 +71,15 @@ impl BlockShape {
                 parameter: "sm.blocks",
                 needed: 1,
                 available: config.sm.blocks,
+                fits: config.sm.blocks,
                 limit: ResidencyLimit::Blocks,
             },
             Resource {
                 name: "warp-wide registers",
                 parameter: "register_file.bank_groups × register_file.rows",
-                needed: warps * rows_per_warp,
-                available: file.bank_groups * file.rows,
+                needed: warps.next_multiple_of(schedulers) * rows_per_warp,
+                available: schedulers * rows,
+                fits: warps_with_registers.checked_div(warps).unwrap_or(u64::MAX),
                 limit: ResidencyLimit::Registers,
             },
             Resource {
@@ -77,13 +87,15 @@ impl BlockShape {
                 parameter: "sm.shared_memory_bytes",
                 needed: u64::from(launch.shared_bytes),
                 available: config.sm.shared_memory_bytes,
+                fits: (config.sm.shared_memory_bytes.checked_div(u64::from(launch.shared_bytes)))
+                    .unwrap_or(u64::MAX),
                 limit: ResidencyLimit::SharedMemory,
             },
         ];
         let mut fitting = blocks;
         let mut limited_by = ResidencyLimit::Launch;
         for resource in &resources {
-            if resource.needed > resource.available {
+            if resource.fits == 0 {
                 return Err(SimError::BlockDoesNotFit {
                     kernel: program.name.clone(),
                     resource: resource.name,
@@ -92,9 +104,8 @@ impl BlockShape {
                     parameter: resource.parameter,
                 });
             }
-            let fits = resource.available.checked_div(resource.needed).unwrap_or(u64::MAX);
-            if fits < fitting {
-                fitting = fits;
+            if resource.fits < fitting {
+                fitting = resource.fits;
                 limited_by = resource.limit;
             }
         }

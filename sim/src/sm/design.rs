@@ -21,15 +21,24 @@ pub use super::in_flight::ID_BITS;
 use super::SimError;
 use super::report::{Accesses, PortActivity};
 
-/// A design: where operands are kept, and how warps are picked.
+/// Instructions that a scheduler issues a cycle at most.
+pub const MAX_ISSUES: usize = 2;
+
+/// A design, in as many equal parts as the SM has schedulers.
 pub struct Design<'a> {
+    /// Warp slot s belongs to partition s mod partitions, as warp s / partitions.
+    pub partitions: Vec<PartitionDesign<'a>>,
+}
+
+/// One scheduler's part of a design: where operands are kept, and how warps are picked.
+pub struct PartitionDesign<'a> {
     /// Keeps operands.
     pub storage: Box<dyn OperandStorage + 'a>,
     /// Picks warps.
     pub scheduler: Box<dyn WarpScheduler + 'a>,
 }
 
-/// Index of a warp slot of the SM.
+/// Index of a warp slot of a partition.
 pub type WarpSlot = usize;
 
 /// A functional unit that operands are dispatched to. Its value is the unit's number in the circuits.
@@ -53,6 +62,14 @@ pub enum Unit {
 impl Unit {
     /// Number of units.
     pub const COUNT: usize = 6;
+
+    /// Whether the partitions of an SM share one; the others are each partition's own.
+    pub fn is_shared(self) -> bool {
+        match self {
+            Unit::Texture | Unit::Memory | Unit::Scratchpad => true,
+            Unit::Alu | Unit::Sfu | Unit::Control => false,
+        }
+    }
 }
 
 /// Keeps the registers of resident warps.
@@ -72,7 +89,8 @@ pub trait OperandStorage {
     /// Warps that must not issue now, one bit a warp slot.
     fn held_warps(&self) -> u64;
 
-    /// One cycle: takes what is offered if it can, and dispatches at most one instruction.
+    /// One cycle: takes what is offered if it can, and dispatches at most as many instructions as are offered to it
+    /// at a time, each to another unit.
     fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError>;
 
     /// A warp has ended and nothing of it is in flight.
@@ -93,13 +111,14 @@ pub trait OperandStorage {
     }
 }
 
-/// What the harness offers to the operand storage in one cycle. An offer that is not taken is repeated.
+/// What the harness offers to the operand storage in one cycle. An offer that is not taken is repeated. Of several
+/// instructions or results there are at most `sm.issues_per_scheduler`, on the first ports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StorageInputs<'a> {
-    /// The instruction picked in an earlier cycle.
-    pub issue: Option<Issue>,
-    /// Result of a short operation.
-    pub result: Option<Write<'a>>,
+    /// Instructions picked in earlier cycles, in program order; one is taken only with all before it.
+    pub issue: [Option<Issue>; MAX_ISSUES],
+    /// Results of short operations.
+    pub result: [Option<Write<'a>>; MAX_ISSUES],
     /// Result of a long-latency operation.
     pub fill: Option<Write<'a>>,
     /// A slot to be freed; always taken.
@@ -169,18 +188,18 @@ pub struct Flush {
 /// What the operand storage answers.
 #[derive(Clone, Debug)]
 pub struct StorageOutputs {
-    /// The offered instruction has been taken.
-    pub issue_taken: bool,
-    /// The offered result has been taken.
-    pub result_taken: bool,
+    /// The instruction offered on a port has been taken.
+    pub issue_taken: [bool; MAX_ISSUES],
+    /// The result offered on a port has been taken.
+    pub result_taken: [bool; MAX_ISSUES],
     /// The offered fill has been taken.
     pub fill_taken: bool,
-    /// The instruction whose last operand is read in this cycle; its unit takes it.
-    pub dispatch: Option<u16>,
-    /// The instruction whose operand values are there: the one dispatched in the cycle before.
-    pub delivered: Option<u16>,
-    /// Its operands.
-    pub operands: [LaneValues; MAX_SOURCES],
+    /// Instructions whose last operand is read in this cycle; their units take them.
+    pub dispatch: [Option<u16>; MAX_ISSUES],
+    /// Instructions whose operand values are there: those dispatched in the cycle before.
+    pub delivered: [Option<u16>; MAX_ISSUES],
+    /// Their operands.
+    pub operands: [[LaneValues; MAX_SOURCES]; MAX_ISSUES],
     /// Slots that may not be given to another warp yet, one bit a slot.
     pub busy_slots: u64,
 }
@@ -188,12 +207,12 @@ pub struct StorageOutputs {
 impl Default for StorageOutputs {
     fn default() -> Self {
         StorageOutputs {
-            issue_taken: false,
-            result_taken: false,
+            issue_taken: [false; MAX_ISSUES],
+            result_taken: [false; MAX_ISSUES],
             fill_taken: false,
-            dispatch: None,
-            delivered: None,
-            operands: [[0; LANES]; MAX_SOURCES],
+            dispatch: [None; MAX_ISSUES],
+            delivered: [None; MAX_ISSUES],
+            operands: [[[0; LANES]; MAX_SOURCES]; MAX_ISSUES],
             busy_slots: 0,
         }
     }

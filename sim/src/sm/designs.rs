@@ -10,7 +10,7 @@ use warpfile_hdl::{regfile, rfc};
 use crate::config::{Config, DesignName, InnerPolicy, Replacement};
 
 use super::circuits::{RegisterFileCircuit, SchedulerCircuit, TableNames};
-use super::design::{Design, ID_BITS, OperandStorage, Unit, WarpScheduler};
+use super::design::{Design, ID_BITS, OperandStorage, PartitionDesign, Unit, WarpScheduler};
 use super::{EngineName, RunOptions, SimError, SingleLevel};
 
 /// Lanes of a warp and of a cluster (Gebhart et al., §2.1).
@@ -25,7 +25,7 @@ const MRF_TABLE: &str = "registers";
 /// Name of the table that holds values in the register file cache.
 const RFC_TABLE: &str = "values";
 
-/// The circuits of a design.
+/// The circuits of one scheduler's part of a design; all parts are equal.
 pub struct Circuits {
     /// The operand storage; its scope in waveforms is `register_file`.
     pub register_file: Netlist,
@@ -66,15 +66,18 @@ fn design_on<E: Engine + 'static>(
     engine: impl Fn(&Netlist) -> Result<E, EngineError>,
 ) -> Result<Design<'static>, SimError> {
     let circuits = circuits(config)?;
-    let storage = engine(&circuits.register_file).and_then(|engine| storage(config, engine));
-    let scheduler = match &circuits.scheduler {
-        Some(netlist) => engine(netlist).and_then(|engine| scheduler(config, engine)),
-        None => Ok(Box::new(SingleLevel::new(config.scheduler.single_level)) as Box<dyn WarpScheduler>),
+    let partition = |_| {
+        let storage = engine(&circuits.register_file).and_then(|engine| storage(config, engine));
+        let scheduler = match &circuits.scheduler {
+            Some(netlist) => engine(netlist).and_then(|engine| scheduler(config, engine)),
+            None => Ok(Box::new(SingleLevel::new(config.scheduler.single_level)) as Box<dyn WarpScheduler>),
+        };
+        Ok(PartitionDesign {
+            storage: storage.map_err(|error| engine_problem(config, &error))?,
+            scheduler: scheduler.map_err(|error| engine_problem(config, &error))?,
+        })
     };
-    Ok(Design {
-        storage: storage.map_err(|error| engine_problem(config, &error))?,
-        scheduler: scheduler.map_err(|error| engine_problem(config, &error))?,
-    })
+    Ok(Design { partitions: (0..config.sm.schedulers).map(partition).collect::<Result<_, SimError>>()? })
 }
 
 fn storage(config: &Config, engine: impl Engine + 'static) -> Result<Box<dyn OperandStorage>, EngineError> {
@@ -83,11 +86,12 @@ fn storage(config: &Config, engine: impl Engine + 'static) -> Result<Box<dyn Ope
         DesignName::Rfc => (Some(RFC_TABLE), TAG_CYCLES + ACCESS_CYCLES),
     };
     let tables = TableNames { mrf: MRF_TABLE, rfc };
-    Ok(Box::new(RegisterFileCircuit::new(engine, tables, operand_cycles as u64)?))
+    let issues = config.sm.issues_per_scheduler as usize;
+    Ok(Box::new(RegisterFileCircuit::new(engine, tables, issues, operand_cycles as u64)?))
 }
 
 fn scheduler(config: &Config, engine: impl Engine + 'static) -> Result<Box<dyn WarpScheduler>, EngineError> {
-    let suspends = config.scheduler.active_warps < config.sm.warps;
+    let suspends = config.scheduler.active_warps < warps(config);
     Ok(Box::new(SchedulerCircuit::new(engine, suspends)?))
 }
 
@@ -132,7 +136,7 @@ fn cached_register_file(config: &Config) -> CachedRegisterFile {
 
 fn two_level_scheduler(config: &Config) -> TwoLevelScheduler {
     TwoLevelScheduler {
-        warps: config.sm.warps as usize,
+        warps: warps(config) as usize,
         slots: slots(config),
         policy: match config.scheduler.inner {
             InnerPolicy::Greedy => rfc::InnerPolicy::Greedy,
@@ -141,9 +145,14 @@ fn two_level_scheduler(config: &Config) -> TwoLevelScheduler {
     }
 }
 
+/// Warps of a scheduler.
+fn warps(config: &Config) -> u64 {
+    config.sm.warps / config.sm.schedulers
+}
+
 /// Slots of the active set: never more than there are warps.
 fn slots(config: &Config) -> usize {
-    config.scheduler.active_warps.min(config.sm.warps) as usize
+    config.scheduler.active_warps.min(warps(config)) as usize
 }
 
 fn build<C: Circuit>(config: &Config, circuit: &C) -> Result<Netlist, SimError> {

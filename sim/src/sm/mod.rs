@@ -68,7 +68,7 @@ pub struct Waveform<'a> {
     /// Where the VCD goes.
     pub writer: &'a mut dyn Write,
     /// Limits it to a circuit or a part of one: `register_file`, `scheduler`, or a path below
-    /// (`register_file.main`); all if `None`.
+    /// (`register_file.main`), after `partition0_` … if there are several schedulers; all if `None`.
     pub scope: Option<String>,
     /// Cycles it covers; all if `None`.
     pub cycles: Option<Range<u64>>,

@@ -68,7 +68,8 @@ pub struct Accesses {
     pub cluster_writes: u64,
 }
 
-/// Cycles in which nothing was picked, by the first reason that applies to the warps resident then.
+/// Cycles in which a scheduler picked nothing, by the first reason that applies to the warps it had then; summed
+/// over schedulers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stalls {
     /// The operand storage had not taken the instruction picked before.
@@ -181,6 +182,17 @@ pub struct PortActivity {
     pub cycles: u64,
     /// Physical arrays touched in these cycles.
     pub arrays: u64,
+}
+
+impl Accesses {
+    /// Adds the accesses of another part of the machine.
+    pub(super) fn add(&mut self, other: Accesses) {
+        let Accesses { reads, writes, cluster_reads, cluster_writes } = other;
+        self.reads += reads;
+        self.writes += writes;
+        self.cluster_reads += cluster_reads;
+        self.cluster_writes += cluster_writes;
+    }
 }
 
 impl RegisterTraffic {

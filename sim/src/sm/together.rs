@@ -1,7 +1,7 @@
 //! The reports of several SMs as one.
 
 use super::report::{
-    Accesses, CacheStatistics, MemoryStatistics, RegisterTraffic, RunReport, SchedulerStatistics, Stalls,
+    CacheStatistics, MemoryStatistics, RegisterTraffic, RunReport, SchedulerStatistics, Stalls,
     instructions_per_cycle,
 };
 
@@ -44,15 +44,9 @@ impl RunReport {
 }
 
 fn add_traffic(sum: &mut RegisterTraffic, other: &RegisterTraffic) {
-    for (sum, other) in
-        [(&mut sum.operands, other.operands), (&mut sum.mrf, other.mrf), (&mut sum.rfc, other.rfc)]
-    {
-        let Accesses { reads, writes, cluster_reads, cluster_writes } = other;
-        sum.reads += reads;
-        sum.writes += writes;
-        sum.cluster_reads += cluster_reads;
-        sum.cluster_writes += cluster_writes;
-    }
+    sum.operands.add(other.operands);
+    sum.mrf.add(other.mrf);
+    sum.rfc.add(other.rfc);
 }
 
 fn add_stalls(sum: &mut Stalls, other: &Stalls) {

@@ -7,7 +7,7 @@ use warpfile_engine::vcd::{VcdError, VcdOptions, VcdRecorder};
 
 use crate::config::Config;
 
-use super::design::Design;
+use super::design::{Design, PartitionDesign};
 use super::{SimError, Waveform};
 
 /// Records the circuits of a design.
@@ -25,28 +25,34 @@ impl<'a> Recorder<'a> {
             scope: waveform.scope.unwrap_or_default(),
             cycles: waveform.cycles.unwrap_or(0..u64::MAX),
         };
-        let circuits: Vec<(&str, &dyn Engine)> = [
-            design.storage.circuit().map(|circuit| ("register_file", circuit)),
-            design.scheduler.circuit().map(|circuit| ("scheduler", circuit)),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
+        let several = design.partitions.len() > 1;
+        let named = design.partitions.iter().enumerate().flat_map(|(index, partition)| {
+            let prefix = if several { format!("partition{index}_") } else { String::new() };
+            circuits(partition).map(move |(name, circuit)| (format!("{prefix}{name}"), circuit))
+        });
+        let named: Vec<(String, &dyn Engine)> = named.collect();
+        let circuits: Vec<_> = named.iter().map(|(name, circuit)| (name.as_str(), *circuit)).collect();
         let vcd = VcdRecorder::together(config.design.as_str(), &circuits, &options, waveform.writer)?;
         Ok(Recorder { vcd })
     }
 
     /// The cycle just run.
-    pub fn record(&mut self, design: &Design<'_>) -> Result<(), SimError> {
-        let recorded = match (design.storage.circuit(), design.scheduler.circuit()) {
-            (Some(storage), Some(scheduler)) => self.vcd.record_together(&[storage, scheduler]),
-            (Some(circuit), None) | (None, Some(circuit)) => self.vcd.record_together(&[circuit]),
-            (None, None) => Ok(()),
-        };
-        Ok(recorded.map_err(VcdError::from)?)
+    pub fn record<'d>(
+        &mut self,
+        partitions: impl Iterator<Item = &'d PartitionDesign<'d>>,
+    ) -> Result<(), SimError> {
+        let circuits: Vec<&dyn Engine> = partitions.flat_map(circuits).map(|(_, circuit)| circuit).collect();
+        Ok(self.vcd.record_together(&circuits).map_err(VcdError::from)?)
     }
 
     pub fn finish(self) -> Result<(), SimError> {
         Ok(self.vcd.finish().map_err(VcdError::from)?)
     }
+}
+
+/// The circuits of a partition by name.
+fn circuits<'d>(partition: &'d PartitionDesign<'_>) -> impl Iterator<Item = (&'static str, &'d dyn Engine)> {
+    let storage = partition.storage.circuit().map(|circuit| ("register_file", circuit));
+    let scheduler = partition.scheduler.circuit().map(|circuit| ("scheduler", circuit));
+    storage.into_iter().chain(scheduler)
 }

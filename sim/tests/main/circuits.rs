@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, Signal, elaborate};
 use warpfile_kernels::program::{Launches, Operation};
-use warpfile_sim::config::SingleLevelPolicy;
+use warpfile_sim::config::{Config, SingleLevelPolicy};
 use warpfile_sim::sm::circuits::{RegisterFileCircuit, TableNames};
-use warpfile_sim::sm::design::{Design, ID_BITS, Unit};
+use warpfile_sim::sm::design::{ID_BITS, PartitionDesign, Unit};
 use warpfile_sim::sm::{RunOptions, RunReport, SimError, SingleLevel, Waveform, run_design};
 
 use crate::kernels::{Kernel, Sequence, shared};
-use crate::stand_ins::{gebhart, run_with_access};
+use crate::stand_ins::{design, gebhart, run_with_access};
 
 /// Register file that reads all operands in one cycle, two cycles after issue.
 #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
@@ -169,14 +169,24 @@ fn run(kernel: Kernel, options: RunOptions<'_>) -> Result<RunReport, SimError> {
 
 /// Runs with a [`SmallRegisterFile`] and loose round-robin scheduling.
 pub fn run_circuit(launches: &mut dyn Launches, options: RunOptions<'_>) -> Result<RunReport, SimError> {
-    let config = gebhart();
+    run_circuit_of(&gebhart(), launches, options)
+}
+
+/// As [`run_circuit`], under a configuration.
+pub fn run_circuit_of(
+    config: &Config,
+    launches: &mut dyn Launches,
+    options: RunOptions<'_>,
+) -> Result<RunReport, SimError> {
     let netlist = elaborate(&SmallRegisterFile { rows: 1024 }).expect("sound");
-    let engine = Interpreter::new(&netlist, &Options::default()).expect("sound");
-    let tables = TableNames { mrf: "rows", rfc: None };
-    let storage = RegisterFileCircuit::new(engine, tables, 3).expect("the contract's ports");
-    let scheduler = SingleLevel::new(SingleLevelPolicy::Lrr);
-    let design = Design { storage: Box::new(storage), scheduler: Box::new(scheduler) };
-    run_design(&config, design, launches, options)
+    let design = design(config, || {
+        let engine = Interpreter::new(&netlist, &Options::default()).expect("sound");
+        let tables = TableNames { mrf: "rows", rfc: None };
+        let storage = RegisterFileCircuit::new(engine, tables, 1, 3).expect("the contract's ports");
+        let scheduler = SingleLevel::new(SingleLevelPolicy::Lrr);
+        PartitionDesign { storage: Box::new(storage), scheduler: Box::new(scheduler) }
+    });
+    run_design(config, design, launches, options)
 }
 
 /// Every kind of instruction, divergence, several blocks.
@@ -245,7 +255,7 @@ fn a_circuit_without_the_ports_is_refused_by_the_name_of_the_port() {
     let netlist = elaborate(&SmallRegisterFile { rows: 1024 }).expect("sound");
     let engine = Interpreter::new(&netlist, &Options::default()).expect("sound");
     assert!(engine.output("slot_busy_o").is_err());
-    let Err(error) = RegisterFileCircuit::new(engine, TableNames { mrf: "rows", rfc: Some("cache") }, 4)
+    let Err(error) = RegisterFileCircuit::new(engine, TableNames { mrf: "rows", rfc: Some("cache") }, 1, 4)
     else {
         panic!("it is no cache")
     };

@@ -10,6 +10,7 @@ mod latency;
 mod memory;
 mod oracle;
 mod residency;
+mod schedulers;
 mod stand_ins;
 mod suspension;
 mod workloads;

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use warpfile_kernels::program::{LANES, LaneValues, Launches, MAX_SOURCES, Program};
 use warpfile_sim::config::{Config, SingleLevelPolicy, preset};
 use warpfile_sim::sm::design::{
-    Design, OperandStorage, SchedulerInputs, SchedulerOutputs, StorageInputs, StorageOutputs, WarpScheduler,
-    WarpSlot,
+    Design, MAX_ISSUES, OperandStorage, PartitionDesign, SchedulerInputs, SchedulerOutputs, StorageInputs,
+    StorageOutputs, WarpScheduler, WarpSlot,
 };
 use warpfile_sim::sm::{Accesses, PortActivity, RunOptions, RunReport, SimError, SingleLevel, run_design};
 
@@ -31,13 +31,15 @@ pub type Log = Rc<RefCell<Vec<(u64, Event)>>>;
 
 /// Keeps registers; every instruction takes the same time to read its operands.
 pub struct IdealStorage {
+    /// Instructions taken, dispatched and written back a cycle.
+    issues: usize,
     operand_cycles: u64,
     flush_cycles: u64,
     rows: Vec<LaneValues>,
     now: u64,
     /// Instructions that read operands: id, unit, when they may be dispatched, operands.
     waiting: VecDeque<(u16, u8, u64, [LaneValues; MAX_SOURCES])>,
-    dispatched: Option<(u16, [LaneValues; MAX_SOURCES])>,
+    dispatched: Vec<(u16, [LaneValues; MAX_SOURCES])>,
     /// Slots being flushed, and until when.
     flushing: Vec<(usize, u64)>,
     mrf: Accesses,
@@ -64,13 +66,14 @@ impl OperandStorage for IdealStorage {
     }
 
     fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError> {
-        outputs.delivered = None;
-        if let Some((id, operands)) = self.dispatched.take() {
-            outputs.delivered = Some(id);
-            outputs.operands = operands;
+        outputs.delivered = [None; MAX_ISSUES];
+        for (port, (id, operands)) in self.dispatched.drain(..).enumerate() {
+            outputs.delivered[port] = Some(id);
+            outputs.operands[port] = operands;
         }
-        outputs.issue_taken = inputs.issue.is_some() && self.waiting.len() < 8;
-        if let Some(issue) = inputs.issue.filter(|_| outputs.issue_taken) {
+        let room = self.waiting.len() < 8;
+        outputs.issue_taken = inputs.issue.map(|issue| issue.is_some() && room);
+        for issue in inputs.issue.into_iter().flatten().filter(|_| room) {
             let mut operands = [[0; LANES]; MAX_SOURCES];
             for (operand, source) in operands.iter_mut().zip(issue.sources) {
                 if let Some(source) = source {
@@ -81,25 +84,29 @@ impl OperandStorage for IdealStorage {
             let ready_at = self.now + self.operand_cycles - 1;
             self.waiting.push_back((issue.id, issue.unit as u8, ready_at, operands));
         }
-        let ready = |(_, unit, at, _): &(u16, u8, u64, [LaneValues; MAX_SOURCES])| {
-            *at <= self.now && inputs.ready_units >> unit & 1 == 1
-        };
-        outputs.dispatch = None;
-        if let Some(index) = self.waiting.iter().position(ready) {
-            let (id, _, _, operands) = self.waiting.remove(index).expect("found");
-            outputs.dispatch = Some(id);
-            self.dispatched = Some((id, operands));
+        outputs.dispatch = [None; MAX_ISSUES];
+        let mut busy_units = !inputs.ready_units;
+        for port in 0..self.issues {
+            let ready = |(_, unit, at, _): &(u16, u8, u64, [LaneValues; MAX_SOURCES])| {
+                *at <= self.now && busy_units >> unit & 1 == 0
+            };
+            if let Some(index) = self.waiting.iter().position(ready) {
+                let (id, unit, _, operands) = self.waiting.remove(index).expect("found");
+                busy_units |= 1 << unit;
+                outputs.dispatch[port] = Some(id);
+                self.dispatched.push((id, operands));
+            }
         }
-        outputs.result_taken = inputs.result.is_some();
+        outputs.result_taken = inputs.result.map(|result| result.is_some());
         outputs.fill_taken = inputs.fill.is_some();
-        for write in inputs.result.iter().chain(&inputs.fill) {
+        for write in inputs.result.iter().flatten().chain(&inputs.fill) {
             for lane in (0..LANES).filter(|lane| write.lanes >> lane & 1 == 1) {
                 self.rows[write.row as usize][lane] = write.values[lane];
             }
             self.mrf.writes += 1;
         }
         let mut log = self.log.borrow_mut();
-        if let Some(write) = &inputs.result {
+        for write in inputs.result.iter().flatten() {
             let event = Event::Result { warp: write.warp, slot: write.slot, cached: write.cached };
             log.push((self.now, event));
         }
@@ -229,16 +236,22 @@ pub fn gebhart() -> Config {
 fn storage(config: &Config, operand_cycles: u64, flush_cycles: u64, log: &Log) -> Box<IdealStorage> {
     let rows = config.register_file.bank_groups * config.register_file.rows;
     Box::new(IdealStorage {
+        issues: config.sm.issues_per_scheduler as usize,
         operand_cycles,
         flush_cycles,
         rows: vec![[0xdead_beef; LANES]; rows as usize],
         now: 0,
         waiting: VecDeque::new(),
-        dispatched: None,
+        dispatched: Vec::new(),
         flushing: Vec::new(),
         mrf: Accesses::default(),
         log: Rc::clone(log),
     })
+}
+
+/// A design of equal parts, one for each scheduler.
+pub fn design<'a>(config: &Config, part: impl Fn() -> PartitionDesign<'a>) -> Design<'a> {
+    Design { partitions: (0..config.sm.schedulers).map(|_| part()).collect() }
 }
 
 /// Runs with a register file of the baseline's timing and loose round-robin scheduling.
@@ -256,8 +269,14 @@ pub fn run_with_access(
     kernel: impl Into<Sequence>,
 ) -> Result<(RunReport, Vec<(u64, Event)>), SimError> {
     let log = Log::default();
-    let scheduler = Logged { inner: SingleLevel::new(SingleLevelPolicy::Lrr), now: 0, log: Rc::clone(&log) };
-    let design = Design { storage: storage(config, operand_cycles, 0, &log), scheduler: Box::new(scheduler) };
+    let design = design(config, || PartitionDesign {
+        storage: storage(config, operand_cycles, 0, &log),
+        scheduler: Box::new(Logged {
+            inner: SingleLevel::new(SingleLevelPolicy::Lrr),
+            now: 0,
+            log: Rc::clone(&log),
+        }),
+    });
     let report = run_design(config, design, &mut kernel.into(), RunOptions::default())?;
     let events = log.borrow().clone();
     Ok((report, events))
@@ -270,7 +289,7 @@ pub fn run_two_level(
     launches: &mut dyn Launches,
 ) -> Result<(RunReport, Vec<(u64, Event)>), SimError> {
     let log = Log::default();
-    let scheduler = TwoLevel {
+    let scheduler = || TwoLevel {
         slots: vec![None; config.scheduler.active_warps as usize],
         last: 0,
         next_candidate: 0,
@@ -278,7 +297,10 @@ pub fn run_two_level(
         now: 0,
         log: Rc::clone(&log),
     };
-    let design = Design { storage: storage(config, 4, flush_cycles, &log), scheduler: Box::new(scheduler) };
+    let design = design(config, || PartitionDesign {
+        storage: storage(config, 4, flush_cycles, &log),
+        scheduler: Box::new(scheduler()),
+    });
     let report = run_design(config, design, launches, RunOptions::default())?;
     let events = log.borrow().clone();
     Ok((report, events))

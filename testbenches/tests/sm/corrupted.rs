@@ -7,7 +7,7 @@ use warpfile_kernels::program::{
 };
 use warpfile_sim::config::{Config, DesignName};
 use warpfile_sim::sm::circuits::{RegisterFileCircuit, SchedulerCircuit, TableNames};
-use warpfile_sim::sm::design::Design;
+use warpfile_sim::sm::design::{Design, PartitionDesign};
 use warpfile_sim::sm::designs::circuits;
 use warpfile_sim::sm::{RunOptions, RunReport, SimError, WrongOperand, run_design};
 
@@ -32,10 +32,11 @@ fn cached(config: &Config, register_file: &Netlist) -> Design<'static> {
     let scheduler = circuits(config).unwrap().scheduler.unwrap();
     let tables = TableNames { mrf: "registers", rfc: Some("values") };
     let engine = |netlist: &Netlist| Interpreter::new(netlist, &Options::default()).unwrap();
-    Design {
-        storage: Box::new(RegisterFileCircuit::new(engine(register_file), tables, 4).unwrap()),
+    let partition = PartitionDesign {
+        storage: Box::new(RegisterFileCircuit::new(engine(register_file), tables, 1, 4).unwrap()),
         scheduler: Box::new(SchedulerCircuit::new(engine(&scheduler), true).unwrap()),
-    }
+    };
+    Design { partitions: vec![partition] }
 }
 
 fn write_all_lanes(table: &mut Table) {

@@ -4,7 +4,9 @@ use warpfile_engine::activity::ActivityKind;
 use warpfile_engine::{Engine, EngineError, InPort, OutPort};
 use warpfile_kernels::program::{LANES, LaneValues, MAX_SOURCES, Program};
 
-use super::super::design::{Flush, Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write};
+use super::super::design::{
+    Flush, Issue, MAX_ISSUES, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write,
+};
 use super::super::{Accesses, PortActivity, SimError};
 use super::Group;
 
@@ -28,6 +30,14 @@ pub struct TableNames {
 
 /// Ports that every register file has.
 struct CommonPorts {
+    /// One for each instruction that is issued a cycle.
+    ways: Vec<IssueWay>,
+    unit_ready: InPort,
+    fill: WritePorts,
+}
+
+/// The way of one instruction a cycle: in at issue, out at dispatch, and back with its result.
+struct IssueWay {
     issue_valid: InPort,
     issue_ready: OutPort,
     issue_id: InPort,
@@ -35,14 +45,12 @@ struct CommonPorts {
     issue_active: InPort,
     source_valid: [InPort; MAX_SOURCES],
     source_register: [InPort; MAX_SOURCES],
-    unit_ready: InPort,
     dispatch_valid: OutPort,
     dispatch_id: OutPort,
     operands_valid: OutPort,
     operands_id: OutPort,
     operands: [OutPort; MAX_SOURCES],
     result: WritePorts,
-    fill: WritePorts,
 }
 
 /// Ports that take a register's new value.
@@ -71,15 +79,16 @@ struct CachePorts {
 }
 
 impl<E: Engine> RegisterFileCircuit<E> {
-    /// A circuit that delivers operands `operand_cycles` after the scheduler's pick at the earliest. Errors
-    /// name a port that is not there.
+    /// A circuit that takes `issues` instructions a cycle and delivers operands `operand_cycles` after the
+    /// scheduler's pick at the earliest. Errors name a port that is not there.
     pub fn new(
         engine: E,
         tables: TableNames,
+        issues: usize,
         operand_cycles: u64,
     ) -> Result<RegisterFileCircuit<E>, EngineError> {
         Ok(RegisterFileCircuit {
-            common: CommonPorts::resolve(&engine)?,
+            common: CommonPorts::resolve(&engine, issues)?,
             cache: tables.rfc.map(|_| CachePorts::resolve(&engine)).transpose()?,
             engine,
             tables,
@@ -87,8 +96,8 @@ impl<E: Engine> RegisterFileCircuit<E> {
         })
     }
 
-    fn set_issue(&mut self, issue: Option<Issue>) {
-        let (engine, ports) = (&mut self.engine, &self.common);
+    fn set_issue(&mut self, way: usize, issue: Option<Issue>) {
+        let (engine, ports) = (&mut self.engine, &self.common.ways[way]);
         engine.set(ports.issue_valid, u64::from(issue.is_some()));
         let Some(issue) = issue else { return };
         engine.set(ports.issue_id, u64::from(issue.id));
@@ -111,10 +120,12 @@ impl<E: Engine> RegisterFileCircuit<E> {
     }
 
     fn set_writes(&mut self, inputs: &StorageInputs<'_>) {
-        set_write(&mut self.engine, &self.common.result, &inputs.result);
+        for (way, result) in self.common.ways.iter().zip(&inputs.result) {
+            set_write(&mut self.engine, &way.result, result);
+        }
         set_write(&mut self.engine, &self.common.fill, &inputs.fill);
         let Some(cache) = &self.cache else { return };
-        if let Some(write) = &inputs.result {
+        if let Some(write) = &inputs.result[0] {
             self.engine.set(cache.result_slot, write.slot.unwrap_or_default() as u64);
             self.engine.set(cache.result_cached, u64::from(write.cached));
             self.engine.set(cache.result_idle, u64::from(write.idle));
@@ -135,18 +146,21 @@ impl<E: Engine> RegisterFileCircuit<E> {
     }
 
     fn get(&self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) {
-        let (engine, ports) = (&self.engine, &self.common);
+        let engine = &self.engine;
         let one = |port| engine.get(port) == 1;
-        outputs.issue_taken = inputs.issue.is_some() && one(ports.issue_ready);
-        outputs.result_taken = inputs.result.is_some() && one(ports.result.ready);
-        outputs.fill_taken = inputs.fill.is_some() && one(ports.fill.ready);
-        outputs.dispatch = one(ports.dispatch_valid).then(|| engine.get(ports.dispatch_id) as u16);
-        outputs.delivered = one(ports.operands_valid).then(|| engine.get(ports.operands_id) as u16);
-        if outputs.delivered.is_some() {
-            for (operand, &port) in outputs.operands.iter_mut().zip(&ports.operands) {
-                copy_lanes(engine.get_words(port), operand);
+        for (index, ports) in self.common.ways.iter().enumerate() {
+            outputs.issue_taken[index] = inputs.issue[index].is_some() && one(ports.issue_ready);
+            outputs.result_taken[index] = inputs.result[index].is_some() && one(ports.result.ready);
+            outputs.dispatch[index] = one(ports.dispatch_valid).then(|| engine.get(ports.dispatch_id) as u16);
+            outputs.delivered[index] =
+                one(ports.operands_valid).then(|| engine.get(ports.operands_id) as u16);
+            if outputs.delivered[index].is_some() {
+                for (operand, &port) in outputs.operands[index].iter_mut().zip(&ports.operands) {
+                    copy_lanes(engine.get_words(port), operand);
+                }
             }
         }
+        outputs.fill_taken = inputs.fill.is_some() && one(self.common.fill.ready);
         outputs.busy_slots = self.cache.as_ref().map_or(0, |cache| engine.get(cache.slot_busy));
     }
 
@@ -197,7 +211,9 @@ impl<E: Engine> OperandStorage for RegisterFileCircuit<E> {
     }
 
     fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError> {
-        self.set_issue(inputs.issue);
+        for way in 0..self.common.ways.len() {
+            self.set_issue(way, inputs.issue[way]);
+        }
         self.set_writes(inputs);
         self.set_flush(inputs.flush);
         self.engine.set(self.common.unit_ready, u64::from(inputs.ready_units));
@@ -227,11 +243,24 @@ impl<E: Engine> OperandStorage for RegisterFileCircuit<E> {
 }
 
 impl CommonPorts {
-    fn resolve(engine: &dyn Engine) -> Result<CommonPorts, EngineError> {
-        let issue = Group::new(engine, "issue");
-        let dispatch = Group::new(engine, "dispatch");
-        let operands = Group::new(engine, "operands");
+    /// Groups of a circuit with several ways are numbered: `issue0`, `issue1`.
+    fn resolve(engine: &dyn Engine, issues: usize) -> Result<CommonPorts, EngineError> {
+        let number = |way: usize| if issues > 1 { way.to_string() } else { String::new() };
+        let ways = (0..issues.min(MAX_ISSUES)).map(|way| IssueWay::resolve(engine, &number(way)));
         Ok(CommonPorts {
+            ways: ways.collect::<Result<_, _>>()?,
+            unit_ready: engine.input("unit_ready_i")?,
+            fill: WritePorts::resolve(engine, "fill")?,
+        })
+    }
+}
+
+impl IssueWay {
+    fn resolve(engine: &dyn Engine, number: &str) -> Result<IssueWay, EngineError> {
+        let issue = Group::new(engine, &format!("issue{number}"));
+        let dispatch = Group::new(engine, &format!("dispatch{number}"));
+        let operands = Group::new(engine, &format!("operands{number}"));
+        Ok(IssueWay {
             issue_valid: issue.input("valid_i")?,
             issue_ready: issue.output("ready_o")?,
             issue_id: issue.input("id_i")?,
@@ -239,14 +268,12 @@ impl CommonPorts {
             issue_active: issue.input("active_i")?,
             source_valid: per_source(|k| issue.input(&format!("source{k}_valid_i")))?,
             source_register: per_source(|k| issue.input(&format!("source{k}_register_i")))?,
-            unit_ready: engine.input("unit_ready_i")?,
             dispatch_valid: dispatch.output("valid_o")?,
             dispatch_id: dispatch.output("id_o")?,
             operands_valid: operands.output("valid_o")?,
             operands_id: operands.output("id_o")?,
             operands: per_source(|k| operands.output(&format!("source{k}_o")))?,
-            result: WritePorts::resolve(engine, "result")?,
-            fill: WritePorts::resolve(engine, "fill")?,
+            result: WritePorts::resolve(engine, &format!("result{number}"))?,
         })
     }
 }

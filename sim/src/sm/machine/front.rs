@@ -23,12 +23,13 @@ impl Machine<'_, '_> {
         let warps = launch.shape.warps as u32;
         self.blocks[slot] = Block { index: Some(index), warps, running: warps, arrived: 0 };
         let mut number = 0;
-        for warp in 0..self.warps.count() {
+        for warp_slot in 0..self.config.sm.warps as usize {
             if number == launch.shape.warps {
                 break;
             }
-            if self.warps.get(warp).state() == State::Empty {
-                self.start_warp(launch, warp, slot, number)?;
+            let (partition, warp) = self.place(warp_slot);
+            if self.partitions[partition].warps.get(warp).state() == State::Empty {
+                self.start_warp(launch, (partition, warp), slot, number)?;
                 number += 1;
             }
         }
@@ -51,40 +52,51 @@ impl Machine<'_, '_> {
     fn start_warp(
         &mut self,
         launch: &mut Running<'_>,
-        warp: usize,
+        (partition, warp): (usize, usize),
         block: usize,
         number: usize,
     ) -> Result<(), SimError> {
         let first_row = warp as u32 * launch.shape.rows_per_warp;
-        self.warps.start(warp, block, number, first_row);
-        self.design.storage.start_warp(warp, first_row);
-        self.fetch(launch, warp)
+        let at = &mut self.partitions[partition];
+        at.warps.start(warp, block, number, first_row);
+        at.design.storage.start_warp(warp, first_row);
+        self.fetch(launch, partition, warp)
     }
 
     /// Fetches for warps that found no free entry before.
-    pub(super) fn retry_fetches(&mut self, launch: &mut Running<'_>) -> Result<(), SimError> {
+    pub(super) fn retry_fetches(
+        &mut self,
+        launch: &mut Running<'_>,
+        partition: usize,
+    ) -> Result<(), SimError> {
         // A fetch that ends a warp may release others from a barrier, so the set is looked at again.
         let mut not_asked = u64::MAX;
-        while let Some(warp) = first(self.warps.sets().fetching & not_asked) {
-            self.fetch(launch, warp)?;
+        while let Some(warp) = first(self.partitions[partition].warps.sets().fetching & not_asked) {
+            self.fetch(launch, partition, warp)?;
             not_asked = u64::MAX.checked_shl(warp as u32 + 1).unwrap_or(0);
         }
         Ok(())
     }
 
     /// Makes a warp's next instruction visible to the hardware, or ends the warp.
-    pub(super) fn fetch(&mut self, launch: &mut Running<'_>, warp: usize) -> Result<(), SimError> {
-        let Some(id) = self.in_flight.take() else {
-            self.warps.set_state(warp, State::Fetching);
+    pub(super) fn fetch(
+        &mut self,
+        launch: &mut Running<'_>,
+        partition: usize,
+        warp: usize,
+    ) -> Result<(), SimError> {
+        let at = &mut self.partitions[partition];
+        let Some(id) = at.in_flight.take() else {
+            at.warps.set_state(warp, State::Fetching);
             return Ok(());
         };
-        let &Warp { block, number, .. } = self.warps.get(warp);
+        let &Warp { block, number, .. } = at.warps.get(warp);
         let block_index = self.blocks[block].index.unwrap_or_default();
-        let entry = self.in_flight.get_mut(id);
+        let entry = at.in_flight.get_mut(id);
         let more = launch.stream.next(block_index, number, &mut entry.instruction)?;
         if !more {
-            self.in_flight.release(id);
-            self.warps.set_state(warp, State::Ended);
+            at.in_flight.release(id);
+            at.warps.set_state(warp, State::Ended);
             self.blocks[block].running -= 1;
             return self.release_barrier(launch, block);
         }
@@ -101,14 +113,20 @@ impl Machine<'_, '_> {
         }
         entry.warp = warp;
         let marked = launch.kernel.instructions[index].suspends;
-        self.warps.set_head(warp, Head { id, index }, marked);
+        at.warps.set_head(warp, Head { id, index }, marked);
         Ok(())
     }
 
     /// A warp's barrier instruction has reached the barrier unit.
-    pub(super) fn arrive(&mut self, launch: &mut Running<'_>, warp: usize) -> Result<(), SimError> {
-        let block = self.warps.get(warp).block;
-        self.warps.set_state(warp, State::AtBarrier { arrived: true });
+    pub(super) fn arrive(
+        &mut self,
+        launch: &mut Running<'_>,
+        partition: usize,
+        warp: usize,
+    ) -> Result<(), SimError> {
+        let warps = &mut self.partitions[partition].warps;
+        let block = warps.get(warp).block;
+        warps.set_state(warp, State::AtBarrier { arrived: true });
         self.blocks[block].arrived += 1;
         self.release_barrier(launch, block)
     }
@@ -119,24 +137,27 @@ impl Machine<'_, '_> {
             return Ok(());
         }
         self.blocks[block].arrived = 0;
-        for warp in each(self.warps.sets().arrived) {
-            if self.warps.get(warp).block == block {
-                self.fetch(launch, warp)?;
+        for partition in 0..self.partitions.len() {
+            for warp in each(self.partitions[partition].warps.sets().arrived) {
+                if self.partitions[partition].warps.get(warp).block == block {
+                    self.fetch(launch, partition, warp)?;
+                }
             }
         }
         Ok(())
     }
 
     /// Frees the slots of warps of which nothing is left, and of blocks of which no warp is left.
-    pub(super) fn free_ended_warps(&mut self, launch: &mut Running<'_>) {
-        let sets = self.warps.sets();
+    pub(super) fn free_ended_warps(&mut self, launch: &mut Running<'_>, partition: usize) {
+        let sets = self.partitions[partition].warps.sets();
         for warp in each(sets.ended & !sets.holding & !sets.flushing) {
-            if self.warps.get(warp).in_flight() > 0 {
+            let at = &mut self.partitions[partition];
+            if at.warps.get(warp).in_flight() > 0 {
                 continue;
             }
-            let block = self.warps.get(warp).block;
-            self.design.storage.end_warp(warp);
-            self.warps.set_state(warp, State::Empty);
+            let block = at.warps.get(warp).block;
+            at.design.storage.end_warp(warp);
+            at.warps.set_state(warp, State::Empty);
             self.blocks[block].warps -= 1;
             self.end_block_without_warps(launch, block);
         }

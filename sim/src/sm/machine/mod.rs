@@ -1,19 +1,20 @@
 //! The SM, cycle by cycle: [`front`] fetches and dispatches blocks, [`schedule`] picks, [`back`] reads operands,
 //! executes and writes back.
+//!
+//! Each scheduler is the head of a [`partition`] with warps, operand storage and arithmetic units of its own. Blocks,
+//! barriers, memory and the units in front of it are the SM's. Warp slot s belongs to partition s mod partitions.
 
 mod back;
 mod front;
+mod partition;
 mod schedule;
-
-use std::collections::VecDeque;
 
 use warpfile_kernels::program::{Launches, Stream};
 
 use crate::config::Config;
 
 use super::blocks::{Block, BlockShape};
-use super::design::{Design, Flush, Issue, StorageOutputs, Unit};
-use super::in_flight::{Completions, InFlight, ResultQueue};
+use super::design::{Design, Unit};
 use super::kernel::Kernel;
 use super::memory::MemoryUnit;
 use super::oracle::Oracle;
@@ -21,9 +22,10 @@ use super::report::{
     RegisterTraffic, Residency, RunReport, SchedulerStatistics, Stalls, instructions_per_cycle,
 };
 use super::share::Share;
-use super::warp::{Scoreboard, State, Warps};
+use super::warp::{Scoreboard, State};
 use super::waveform::Recorder;
-use super::{Accesses, Progress, RunOptions, SimError};
+use super::{Accesses, PortActivity, Progress, RunOptions, SimError};
+use partition::Partition;
 
 /// Cycles between calls of the progress callback; a power of two.
 const PROGRESS_INTERVAL: u64 = 1024;
@@ -35,32 +37,17 @@ const WARPS_LISTED: usize = 4;
 /// The SM.
 pub(super) struct Machine<'c, 'o> {
     config: &'c Config,
-    design: Design<'c>,
     progress: Option<&'o mut dyn FnMut(Progress)>,
     recorder: Option<Recorder<'o>>,
     share: Share,
     now: u64,
     last_progress: u64,
 
-    warps: Warps,
+    partitions: Vec<Partition<'c>>,
     blocks: Vec<Block>,
-    scoreboard: Scoreboard,
-    in_flight: InFlight,
-
-    /// Picked, not yet taken by the operand storage.
-    issue_register: Option<Issue>,
-    outputs: StorageOutputs,
-    unit_free_at: [u64; Unit::COUNT],
+    /// When a unit that the partitions share takes the next instruction.
+    shared_unit_free_at: [u64; Unit::COUNT],
     memory: MemoryUnit,
-    completions: Completions,
-    results: ResultQueue,
-    fills: ResultQueue,
-    /// Slots to be flushed, one a cycle.
-    flushes: VecDeque<Flush>,
-    /// Slot whose flush is offered in this cycle.
-    flush_offered: Option<usize>,
-
-    operand_cycles: u64,
     oracle: Oracle,
     counts: Counts,
 }
@@ -102,32 +89,30 @@ impl<'c, 'o> Machine<'c, 'o> {
         if share.sm >= share.sms {
             return Err(SimError::NoSuchSm { sm: share.sm, simulated_sms: share.sms });
         }
+        if design.partitions.len() as u64 != config.sm.schedulers {
+            return Err(SimError::Circuit {
+                design: config.design.as_str(),
+                problem: format!(
+                    "{} partitions, but the SM has {} schedulers (sm.schedulers)",
+                    design.partitions.len(),
+                    config.sm.schedulers
+                ),
+            });
+        }
         let recorder =
             options.waveform.map(|waveform| Recorder::new(config, &design, waveform)).transpose()?;
-        let warps = config.sm.warps as usize;
-        let operand_cycles = design.storage.operand_cycles();
+        let partitions = design.partitions.into_iter().map(|design| Partition::new(config, design));
         Ok(Machine {
             config,
-            design,
             progress: options.progress,
             recorder,
             share,
             now: 0,
             last_progress: 0,
-            warps: Warps::new(warps),
+            partitions: partitions.collect(),
             blocks: vec![Block::default(); config.sm.blocks as usize],
-            scoreboard: Scoreboard::new(warps, 1),
-            in_flight: InFlight::new(),
-            issue_register: None,
-            outputs: StorageOutputs::default(),
-            unit_free_at: [0; Unit::COUNT],
+            shared_unit_free_at: [0; Unit::COUNT],
             memory: MemoryUnit::new(config),
-            completions: Completions::new(),
-            results: ResultQueue::with_capacity(super::in_flight::CAPACITY),
-            fills: ResultQueue::with_capacity(super::in_flight::CAPACITY),
-            flushes: VecDeque::with_capacity(warps),
-            flush_offered: None,
-            operand_cycles,
             oracle: Oracle::default(),
             counts: Counts::default(),
         })
@@ -148,11 +133,14 @@ impl<'c, 'o> Machine<'c, 'o> {
     fn run_launch(&mut self, stream: &mut dyn Stream) -> Result<(), SimError> {
         let program = stream.program();
         let kernel = Kernel::new(program)?;
-        self.design.storage.start_kernel(program)?;
-        let registers = self.design.storage.registers_per_warp(program);
+        let mut registers = 0;
+        for partition in &mut self.partitions {
+            partition.design.storage.start_kernel(program)?;
+            registers = partition.design.storage.registers_per_warp(program);
+            partition.scoreboard = Scoreboard::new(partition.warps.count(), kernel.words);
+        }
         let blocks = self.share.count(stream.launch().blocks());
         let shape = BlockShape::new(self.config, program, stream.launch(), blocks, registers)?;
-        self.scoreboard = Scoreboard::new(self.warps.count(), kernel.words);
         let begin = self.now;
         self.counts.blocks_seen += blocks;
         if !self.counts.residency.contains(&shape.residency) {
@@ -169,18 +157,28 @@ impl<'c, 'o> Machine<'c, 'o> {
     }
 
     fn cycle(&mut self, launch: &mut Running<'_>) -> Result<(), SimError> {
-        self.free_ended_warps(launch);
+        for partition in 0..self.partitions.len() {
+            self.free_ended_warps(launch, partition);
+        }
         self.start_block(launch)?;
-        self.retry_fetches(launch)?;
+        for partition in 0..self.partitions.len() {
+            self.retry_fetches(launch, partition)?;
+        }
 
-        self.complete(launch)?;
-        self.access_operands(launch)?;
+        for partition in 0..self.partitions.len() {
+            self.complete(launch, partition)?;
+        }
+        for partition in self.in_turn() {
+            self.access_operands(launch, partition)?;
+        }
         self.send_transactions();
 
-        self.schedule(launch)?;
+        for partition in 0..self.partitions.len() {
+            self.schedule(launch, partition)?;
+        }
 
         if let Some(recorder) = &mut self.recorder {
-            recorder.record(&self.design)?;
+            recorder.record(self.partitions.iter().map(|partition| &partition.design))?;
         }
         self.now += 1;
         if self.now.is_multiple_of(PROGRESS_INTERVAL) {
@@ -190,6 +188,18 @@ impl<'c, 'o> Machine<'c, 'o> {
             return Err(self.no_progress(launch));
         }
         Ok(())
+    }
+
+    /// The partitions in the order in which they may take a shared unit: each is first in its turn.
+    fn in_turn(&self) -> impl Iterator<Item = usize> + use<> {
+        let count = self.partitions.len();
+        let first = if count == 1 { 0 } else { (self.now % count as u64) as usize };
+        (first..count).chain(0..first)
+    }
+
+    /// Partition of a warp slot of the SM, and the warp's number there.
+    fn place(&self, slot: usize) -> (usize, usize) {
+        (slot % self.partitions.len(), slot / self.partitions.len())
     }
 
     fn report_progress(&mut self) {
@@ -205,8 +215,9 @@ impl<'c, 'o> Machine<'c, 'o> {
 
     fn no_progress(&self, launch: &Running<'_>) -> SimError {
         let mut waiting: Vec<String> = Vec::new();
-        for slot in 0..self.warps.count() {
-            let warp = self.warps.get(slot);
+        for slot in 0..self.config.sm.warps as usize {
+            let (partition, warp) = self.place(slot);
+            let warp = self.partitions[partition].warps.get(warp);
             if warp.state() == State::Empty || waiting.len() == WARPS_LISTED {
                 continue;
             }
@@ -228,13 +239,11 @@ impl<'c, 'o> Machine<'c, 'o> {
 
     fn report(self) -> RunReport {
         let counts = self.counts;
-        let storage = self.design.storage;
-        let mut registers = RegisterTraffic {
-            operands: counts.operands,
-            mrf: storage.mrf(),
-            rfc: storage.rfc(),
-            ..RegisterTraffic::default()
-        };
+        let mut registers = RegisterTraffic { operands: counts.operands, ..RegisterTraffic::default() };
+        for partition in &self.partitions {
+            registers.mrf.add(partition.design.storage.mrf());
+            registers.rfc.add(partition.design.storage.rfc());
+        }
         registers.finish();
         RunReport {
             design: self.config.design.as_str().to_owned(),
@@ -252,7 +261,19 @@ impl<'c, 'o> Machine<'c, 'o> {
             residency: counts.residency,
             scheduler: counts.scheduler,
             memory: self.memory.statistics(),
-            activity: storage.activity(),
+            activity: activity(&self.partitions),
         }
     }
+}
+
+/// Activity of every partition's table ports; those of several partitions begin with the partition's name.
+fn activity(partitions: &[Partition<'_>]) -> Vec<PortActivity> {
+    if let [only] = partitions {
+        return only.design.storage.activity();
+    }
+    let of_one = |(index, partition): (usize, &Partition<'_>)| {
+        let ports = partition.design.storage.activity().into_iter();
+        ports.map(move |port| PortActivity { port: format!("partition{index}.{}", port.port), ..port })
+    };
+    partitions.iter().enumerate().flat_map(of_one).collect()
 }

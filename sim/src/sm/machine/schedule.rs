@@ -1,9 +1,10 @@
 //! Ready, suspend and eligible masks; the scheduler's decision.
 
 use super::super::SimError;
-use super::super::design::{Flush, Issue, SchedulerInputs, SchedulerOutputs};
+use super::super::design::{Flush, Issue, SchedulerInputs, SchedulerOutputs, WarpSlot};
 use super::super::kernel::{Action, clusters};
 use super::super::warp::{Hazard, Head, State, each};
+use super::partition::Partition;
 use super::{Machine, Running};
 
 /// Why warps cannot issue, one bit a warp slot each.
@@ -16,26 +17,155 @@ struct Waiting {
 }
 
 impl Machine<'_, '_> {
-    pub(super) fn schedule(&mut self, launch: &mut Running<'_>) -> Result<(), SimError> {
-        let (inputs, waiting) = self.scheduler_inputs(launch);
-        let outputs = self.design.scheduler.cycle(inputs);
-        self.follow_slots(&outputs);
+    /// One cycle of a partition's scheduler. The warp it picks may issue further instructions in the same cycle.
+    pub(super) fn schedule(&mut self, launch: &mut Running<'_>, partition: usize) -> Result<(), SimError> {
+        let at = &mut self.partitions[partition];
+        let (inputs, waiting) = at.scheduler_inputs(launch, self.config.scheduler.suspend_when_ready);
+        let outputs = at.design.scheduler.cycle(inputs);
+        self.follow_slots(partition, &outputs);
         match outputs.issue {
-            Some((warp, slot)) => self.pick(launch, warp, slot),
+            Some(picked) => self.pick(launch, partition, picked),
             None => {
-                self.count_stall(&inputs, &waiting);
+                self.count_stall(partition, &inputs, &waiting);
                 Ok(())
             }
         }
     }
 
-    fn scheduler_inputs(&mut self, launch: &Running<'_>) -> (SchedulerInputs, Waiting) {
+    /// Issues a warp's next instruction, and those after it that may issue with it.
+    fn pick(
+        &mut self,
+        launch: &mut Running<'_>,
+        partition: usize,
+        (warp, slot): (WarpSlot, usize),
+    ) -> Result<(), SimError> {
+        let mut head =
+            self.partitions[partition].warps.get(warp).head().ok_or_else(|| SimError::Circuit {
+                design: self.config.design.as_str(),
+                problem: format!("the scheduler picked warp slot {warp}, which has no instruction"),
+            })?;
+        loop {
+            let first = head;
+            self.issue(launch, partition, (warp, slot), first)?;
+            let suspend_when_ready = self.config.scheduler.suspend_when_ready;
+            match self.partitions[partition].companion(launch, warp, first, suspend_when_ready) {
+                Some(companion) => head = companion,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn follow_slots(&mut self, partition: usize, outputs: &SchedulerOutputs) {
+        let at = &mut self.partitions[partition];
+        if let Some((warp, slot)) = outputs.suspended {
+            self.counts.scheduler.suspensions += 1;
+            let at_barrier = matches!(at.warps.get(warp).state(), State::AtBarrier { .. });
+            self.counts.scheduler.barrier_suspensions += u64::from(at_barrier);
+            at.give_up_slot(warp, slot, false);
+        }
+        if let Some((warp, slot)) = outputs.retired
+            && at.warps.get(warp).state() == State::Ended
+            && at.warps.get(warp).slot() == Some(slot)
+        {
+            at.give_up_slot(warp, slot, true);
+        }
+        if let Some((warp, slot)) = outputs.activated {
+            self.counts.scheduler.activations += 1;
+            at.warps.activate(warp, slot);
+        }
+    }
+
+    /// An instruction waits in an issue register; its results are on their way from here on.
+    fn issue(
+        &mut self,
+        launch: &mut Running<'_>,
+        partition: usize,
+        (warp, slot): (WarpSlot, usize),
+        Head { id, index }: Head,
+    ) -> Result<(), SimError> {
+        let at = &mut self.partitions[partition];
+        let decoded = &launch.kernel.instructions[index];
+        at.warps.issue(warp, slot, decoded.action.accesses_memory());
+        let state = at.warps.get(warp);
+        let entry = at.in_flight.get_mut(id);
+        let inst = entry.instruction.inst;
+        let active = entry.instruction.active;
+        entry.slot = slot;
+        entry.activation = state.activation;
+        entry.delivered = false;
+        entry.finished = false;
+        at.scoreboard.issue(warp, &launch.kernel, index, decoded);
+
+        let mut sources = decoded.sources;
+        for source in sources.iter_mut().flatten() {
+            source.row += state.first_row;
+        }
+        if active == 0 {
+            sources = Default::default();
+        }
+        let reads = sources.iter().flatten().count() as u64;
+        let writes = if active == 0 { 0 } else { decoded.results.len() as u64 };
+        self.counts.warp_instructions += 1;
+        self.counts.thread_instructions += u64::from(active.count_ones());
+        self.counts.operands.reads += reads;
+        self.counts.operands.writes += writes;
+        self.counts.operands.cluster_reads += reads * clusters(active);
+        self.counts.operands.cluster_writes += writes * clusters(active);
+        at.issue_queue.push(Issue { id, warp, slot, inst, unit: decoded.unit, active, sources });
+        self.last_progress = self.now;
+
+        match decoded.action {
+            Action::Branch => at.warps.set_state(warp, State::Branching),
+            Action::Barrier if active != 0 => at.warps.set_state(warp, State::AtBarrier { arrived: false }),
+            Action::Alu
+            | Action::Sfu
+            | Action::Double
+            | Action::Texture
+            | Action::Memory { .. }
+            | Action::Shared { .. }
+            | Action::Constant
+            | Action::Barrier
+            | Action::Fence => self.fetch(launch, partition, warp)?,
+        }
+        Ok(())
+    }
+
+    fn count_stall(&mut self, partition: usize, inputs: &SchedulerInputs, waiting: &Waiting) {
+        let held = self.partitions[partition].design.storage.held_warps() & inputs.resident;
+        let stalls = &mut self.counts.stalls;
+        let reason = if !inputs.issue_enable {
+            &mut stalls.issue_blocked
+        } else if inputs.ready != 0 {
+            &mut stalls.ready_warp_inactive
+        } else if waiting.short != 0 {
+            &mut stalls.short_latency
+        } else if waiting.branch != 0 {
+            &mut stalls.branch
+        } else if waiting.long != 0 {
+            &mut stalls.long_latency
+        } else if inputs.eligible != 0 {
+            &mut stalls.ready_warp_inactive
+        } else if waiting.barrier != 0 {
+            &mut stalls.barrier
+        } else if held != 0 {
+            &mut stalls.design
+        } else {
+            &mut stalls.drained
+        };
+        *reason += 1;
+    }
+}
+
+impl Partition<'_> {
+    fn scheduler_inputs(
+        &mut self,
+        launch: &Running<'_>,
+        suspend_when_ready: bool,
+    ) -> (SchedulerInputs, Waiting) {
         self.find_hazards(launch);
         let sets = self.warps.sets();
+        let suspend = self.to_suspend(suspend_when_ready);
         let suspends = if self.design.scheduler.suspends() { u64::MAX } else { 0 };
-        let waits_for_operands =
-            if self.config.scheduler.suspend_when_ready { u64::MAX } else { sets.long_hazard };
-        let suspend = sets.ready & suspends & sets.marked & !sets.resumed & waits_for_operands;
         let waiting = Waiting {
             short: sets.ready & sets.short_hazard,
             long: sets.ready & sets.long_hazard,
@@ -45,14 +175,14 @@ impl Machine<'_, '_> {
         let unhindered = sets.ready & !sets.short_hazard & !sets.long_hazard;
         let alive = sets.ready | sets.fetching | sets.branching | sets.at_barrier;
         // A warp is suspended only after its last instruction has reached the operand storage.
-        let in_issue = self.issue_register.map_or(0, |issue| 1 << issue.warp);
+        let in_issue = self.issue_queue.warps();
         let inputs = SchedulerInputs {
             resident: alive | (sets.ended & sets.short_in_flight),
             ready: unhindered & !suspend & !self.design.storage.held_warps(),
             suspend: (suspend | (sets.arrived & suspends)) & sets.holding & !in_issue,
             eligible: sets.ready & !sets.long_hazard,
             busy_slots: self.busy_slots(),
-            issue_enable: self.issue_register.is_none(),
+            issue_enable: self.issue_queue.has_room(),
         };
         (inputs, waiting)
     }
@@ -93,29 +223,12 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// Slots that may not be given to another warp: busy in the storage, or with a flush still to be done.
-    pub(super) fn busy_slots(&self) -> u64 {
-        let queued = self.flushes.iter().map(|flush| flush.slot).chain(self.flush_offered);
-        queued.fold(self.outputs.busy_slots, |busy, slot| busy | 1 << slot)
-    }
-
-    fn follow_slots(&mut self, outputs: &SchedulerOutputs) {
-        if let Some((warp, slot)) = outputs.suspended {
-            self.counts.scheduler.suspensions += 1;
-            let at_barrier = matches!(self.warps.get(warp).state(), State::AtBarrier { .. });
-            self.counts.scheduler.barrier_suspensions += u64::from(at_barrier);
-            self.give_up_slot(warp, slot, false);
-        }
-        if let Some((warp, slot)) = outputs.retired
-            && self.warps.get(warp).state() == State::Ended
-            && self.warps.get(warp).slot() == Some(slot)
-        {
-            self.give_up_slot(warp, slot, true);
-        }
-        if let Some((warp, slot)) = outputs.activated {
-            self.counts.scheduler.activations += 1;
-            self.warps.activate(warp, slot);
-        }
+    /// Warps that ask to be suspended because of the instruction they are at.
+    fn to_suspend(&self, suspend_when_ready: bool) -> u64 {
+        let sets = self.warps.sets();
+        let suspends = if self.design.scheduler.suspends() { u64::MAX } else { 0 };
+        let waits_for_operands = if suspend_when_ready { u64::MAX } else { sets.long_hazard };
+        sets.ready & suspends & sets.marked & !sets.resumed & waits_for_operands
     }
 
     fn give_up_slot(&mut self, warp: usize, slot: usize, discard: bool) {
@@ -123,82 +236,24 @@ impl Machine<'_, '_> {
         self.flushes.push_back(Flush { slot, discard });
     }
 
-    /// The warp's next instruction waits in the issue register; its results are on their way from here on.
-    fn pick(&mut self, launch: &mut Running<'_>, warp: usize, slot: usize) -> Result<(), SimError> {
-        let Some(Head { id, index }) = self.warps.get(warp).head() else {
-            return Err(SimError::Circuit {
-                design: self.config.design.as_str(),
-                problem: format!("the scheduler picked warp slot {warp}, which has no instruction"),
-            });
-        };
-        let decoded = &launch.kernel.instructions[index];
-        self.warps.issue(warp, slot, decoded.action.accesses_memory());
-        let state = self.warps.get(warp);
-        let entry = self.in_flight.get_mut(id);
-        let inst = entry.instruction.inst;
-        let active = entry.instruction.active;
-        entry.slot = slot;
-        entry.activation = state.activation;
-        entry.delivered = false;
-        entry.finished = false;
-        self.scoreboard.issue(warp, &launch.kernel, index, decoded);
-
-        let mut sources = decoded.sources;
-        for source in sources.iter_mut().flatten() {
-            source.row += state.first_row;
+    /// The instruction that issues in the same cycle as `first`, if there is one: the warp's next, for another unit,
+    /// without a hazard, `first`'s results included.
+    fn companion(
+        &self,
+        launch: &Running<'_>,
+        warp: usize,
+        first: Head,
+        suspend_when_ready: bool,
+    ) -> Option<Head> {
+        if !self.issue_queue.has_room() {
+            return None;
         }
-        if active == 0 {
-            sources = Default::default();
-        }
-        let reads = sources.iter().flatten().count() as u64;
-        let writes = if active == 0 { 0 } else { decoded.results.len() as u64 };
-        self.counts.warp_instructions += 1;
-        self.counts.thread_instructions += u64::from(active.count_ones());
-        self.counts.operands.reads += reads;
-        self.counts.operands.writes += writes;
-        self.counts.operands.cluster_reads += reads * clusters(active);
-        self.counts.operands.cluster_writes += writes * clusters(active);
-        self.issue_register = Some(Issue { id, warp, slot, inst, unit: decoded.unit, active, sources });
-        self.last_progress = self.now;
-
-        match decoded.action {
-            Action::Branch => self.warps.set_state(warp, State::Branching),
-            Action::Barrier if active != 0 => self.warps.set_state(warp, State::AtBarrier { arrived: false }),
-            Action::Alu
-            | Action::Sfu
-            | Action::Double
-            | Action::Texture
-            | Action::Memory { .. }
-            | Action::Shared { .. }
-            | Action::Constant
-            | Action::Barrier
-            | Action::Fence => self.fetch(launch, warp)?,
-        }
-        Ok(())
-    }
-
-    fn count_stall(&mut self, inputs: &SchedulerInputs, waiting: &Waiting) {
-        let held = self.design.storage.held_warps() & inputs.resident;
-        let stalls = &mut self.counts.stalls;
-        let reason = if !inputs.issue_enable {
-            &mut stalls.issue_blocked
-        } else if inputs.ready != 0 {
-            &mut stalls.ready_warp_inactive
-        } else if waiting.short != 0 {
-            &mut stalls.short_latency
-        } else if waiting.branch != 0 {
-            &mut stalls.branch
-        } else if waiting.long != 0 {
-            &mut stalls.long_latency
-        } else if inputs.eligible != 0 {
-            &mut stalls.ready_warp_inactive
-        } else if waiting.barrier != 0 {
-            &mut stalls.barrier
-        } else if held != 0 {
-            &mut stalls.design
-        } else {
-            &mut stalls.drained
-        };
-        *reason += 1;
+        let next = self.warps.get(warp).head().filter(|_| self.warps.sets().ready >> warp & 1 == 1)?;
+        let unit = |head: Head| launch.kernel.instructions[head.index].unit;
+        let held = self.design.storage.held_warps() | self.to_suspend(suspend_when_ready);
+        let may_issue = unit(next) != unit(first)
+            && held >> warp & 1 == 0
+            && self.head_hazard(launch, warp) == Hazard::None;
+        may_issue.then_some(next)
     }
 }

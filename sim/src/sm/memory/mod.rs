@@ -56,8 +56,19 @@ pub(super) struct MemoryUnit {
     statistics: MemoryStatistics,
 }
 
+/// A warp instruction all of whose transactions have been sent.
+pub(super) struct Sent {
+    pub partition: usize,
+    /// Its number among the partition's instructions in flight.
+    pub id: u16,
+    pub kind: MemoryKind,
+    /// The cycle in which its data is back.
+    pub back: u64,
+}
+
 /// A warp instruction whose transactions are being sent.
 struct Queued {
+    partition: usize,
     id: u16,
     kind: MemoryKind,
     transactions: [Transaction; MAX_TRANSACTIONS],
@@ -70,6 +81,7 @@ struct Queued {
 impl Default for Queued {
     fn default() -> Queued {
         Queued {
+            partition: 0,
             id: 0,
             kind: MemoryKind::Load,
             transactions: [Transaction::default(); MAX_TRANSACTIONS],
@@ -103,14 +115,20 @@ impl MemoryUnit {
         self.queue.len() < self.capacity
     }
 
-    /// Takes an instruction that accesses `bytes` a lane.
-    pub fn push(&mut self, id: u16, kind: MemoryKind, bytes: u8, instruction: &WarpInstruction) {
+    /// Takes an instruction, named by its partition and number, that accesses `bytes` a lane.
+    pub fn push(
+        &mut self,
+        (partition, id): (usize, u16),
+        kind: MemoryKind,
+        bytes: u8,
+        instruction: &WarpInstruction,
+    ) {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(Queued::default());
             self.places.len() - 1
         });
         let queued = &mut self.places[place];
-        (queued.id, queued.kind, queued.sent, queued.back) = (id, kind, 0, 0);
+        (queued.partition, queued.id, queued.kind, queued.sent, queued.back) = (partition, id, kind, 0, 0);
         queued.count = coalesce::coalesce(
             instruction,
             u64::from(bytes),
@@ -123,8 +141,8 @@ impl MemoryUnit {
     }
 
     /// One cycle: sends what the memory system takes. Gives an instruction whose transactions have all been
-    /// sent, its kind, and the cycle in which its data is back; the memory system is asked no further then.
-    pub fn cycle(&mut self, now: u64) -> Option<(u16, MemoryKind, u64)> {
+    /// sent; the memory system is asked no further then.
+    pub fn cycle(&mut self, now: u64) -> Option<Sent> {
         let place = *self.queue.front()?;
         let front = &mut self.places[place];
         while front.sent < front.count {
@@ -137,7 +155,8 @@ impl MemoryUnit {
             self.statistics.transactions += 1;
             self.statistics.bytes += bytes;
         }
-        let sent = (front.id, front.kind, front.back.max(now));
+        let Queued { partition, id, kind, back, .. } = *front;
+        let sent = Sent { partition, id, kind, back: back.max(now) };
         self.free.extend(self.queue.pop_front());
         Some(sent)
     }

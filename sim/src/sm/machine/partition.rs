@@ -1,0 +1,97 @@
+//! A partition of the SM: a scheduler with its warps, its operand storage, its queues and its own units.
+
+use std::collections::VecDeque;
+
+use super::super::design::{Flush, Issue, MAX_ISSUES, PartitionDesign, StorageOutputs, Unit};
+use super::super::in_flight::{CAPACITY, Completions, InFlight, ResultQueue};
+use super::super::warp::{Scoreboard, Warps};
+use crate::config::Config;
+
+/// A partition. Warps are numbered within it: warp slot s of the SM is warp s / partitions of partition
+/// s mod partitions.
+pub(super) struct Partition<'c> {
+    pub design: PartitionDesign<'c>,
+    pub warps: Warps,
+    pub scoreboard: Scoreboard,
+    pub in_flight: InFlight,
+    /// Picked, not yet taken by the operand storage; in program order of their warps.
+    pub issue_queue: IssueQueue,
+    pub outputs: StorageOutputs,
+    /// When a unit of the partition's own takes the next instruction.
+    pub unit_free_at: [u64; Unit::COUNT],
+    pub completions: Completions,
+    pub results: ResultQueue,
+    pub fills: ResultQueue,
+    /// Slots to be flushed, one a cycle.
+    pub flushes: VecDeque<Flush>,
+    /// Slot whose flush is offered in this cycle.
+    pub flush_offered: Option<usize>,
+    pub operand_cycles: u64,
+}
+
+impl<'c> Partition<'c> {
+    pub fn new(config: &Config, design: PartitionDesign<'c>) -> Partition<'c> {
+        let warps = (config.sm.warps / config.sm.schedulers) as usize;
+        Partition {
+            warps: Warps::new(warps),
+            scoreboard: Scoreboard::new(warps, 1),
+            in_flight: InFlight::new(),
+            issue_queue: IssueQueue::new(config.sm.issues_per_scheduler as usize),
+            outputs: StorageOutputs::default(),
+            unit_free_at: [0; Unit::COUNT],
+            completions: Completions::new(),
+            results: ResultQueue::with_capacity(CAPACITY),
+            fills: ResultQueue::with_capacity(CAPACITY),
+            flushes: VecDeque::with_capacity(warps),
+            flush_offered: None,
+            operand_cycles: design.storage.operand_cycles(),
+            design,
+        }
+    }
+
+    /// Slots that may not be given to another warp: busy in the storage, or with a flush still to be done.
+    pub fn busy_slots(&self) -> u64 {
+        let queued = self.flushes.iter().map(|flush| flush.slot).chain(self.flush_offered);
+        queued.fold(self.outputs.busy_slots, |busy, slot| busy | 1 << slot)
+    }
+}
+
+/// The issue registers of a partition: as many as instructions are picked in a cycle. The first is offered on the
+/// storage's first port.
+pub(super) struct IssueQueue {
+    registers: [Option<Issue>; MAX_ISSUES],
+    capacity: usize,
+}
+
+impl IssueQueue {
+    fn new(capacity: usize) -> IssueQueue {
+        IssueQueue { registers: [None; MAX_ISSUES], capacity }
+    }
+
+    /// Whether another instruction can be picked.
+    pub fn has_room(&self) -> bool {
+        self.registers[self.capacity - 1].is_none()
+    }
+
+    pub fn push(&mut self, issue: Issue) {
+        if let Some(free) = self.registers[..self.capacity].iter_mut().find(|register| register.is_none()) {
+            *free = Some(issue);
+        }
+    }
+
+    /// The instructions as they are offered.
+    pub fn offered(&self) -> [Option<Issue>; MAX_ISSUES] {
+        self.registers
+    }
+
+    /// The first `count` instructions have been taken.
+    pub fn remove_first(&mut self, count: usize) {
+        self.registers.rotate_left(count);
+        self.registers[MAX_ISSUES - count..].fill(None);
+    }
+
+    /// Warps with an instruction here, one bit each.
+    pub fn warps(&self) -> u64 {
+        self.registers.iter().flatten().fold(0, |warps, issue| warps | 1 << issue.warp)
+    }
+}

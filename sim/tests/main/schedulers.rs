@@ -1,0 +1,141 @@
+//! Several schedulers, each with a part of the SM to itself.
+
+use warpfile_kernels::program::Operation;
+use warpfile_sim::config::{Config, DesignName};
+use warpfile_sim::sm::{ResidencyLimit, RunOptions, run};
+
+use crate::kernels::{Kernel, Sequence, shared};
+use crate::stand_ins::{Event, gebhart, picks, run_single_level};
+
+/// The preset with four schedulers of eight warps.
+fn four_schedulers() -> Config {
+    let mut config = gebhart();
+    config.sm.schedulers = 4;
+    config
+}
+
+fn ticks(events: &[(u64, Event)], cycle: u64) -> usize {
+    picks(events).iter().filter(|picked| **picked == cycle).count()
+}
+
+#[test]
+fn warps_are_dealt_to_the_schedulers_in_turn() {
+    let kernel = Kernel::new().alu(1, &[]).warps(1, 6);
+    let (_, events) = run_single_level(&four_schedulers(), kernel).expect("runs");
+    let picked: Vec<_> = (events.iter())
+        .filter_map(|(cycle, event)| match event {
+            Event::Picked(warp) => Some((*cycle, *warp)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(picked, [(0, 0), (0, 0), (0, 0), (0, 0), (1, 1), (1, 1)]);
+}
+
+#[test]
+fn schedulers_issue_side_by_side() {
+    let kernel = Kernel::new().alus(20, 1, &[1]).warps(1, 32);
+    let (one, _) = run_single_level(&gebhart(), kernel.clone()).expect("runs");
+    let (four, events) = run_single_level(&four_schedulers(), kernel).expect("runs");
+    assert_eq!(four.warp_instructions, one.warp_instructions);
+    assert_eq!(ticks(&events, 10), 4);
+    // One scheduler needs a cycle for each of 640 instructions, four need a quarter of that; both fill and drain.
+    assert!(one.cycles > 640 && four.cycles < 640 / 4 + 20, "{} and {}", one.cycles, four.cycles);
+}
+
+#[test]
+fn alus_are_a_schedulers_own_and_shared_memory_is_shared() {
+    // 32 instructions that occupy their unit for four cycles each, one a warp.
+    let mut config = four_schedulers();
+    config.throughput.alu_lanes = 8;
+    let cycles = |operation| {
+        let kernel = Kernel::new().op(operation, &[1], &[]).warps(1, 32);
+        run_single_level(&config, kernel).expect("runs").0.cycles
+    };
+    let (own, shared) = (cycles(Operation::Alu), cycles(Operation::Load(shared(4))));
+    assert!((32..50).contains(&own), "eight of four cycles for each scheduler: {own}");
+    assert!((128..160).contains(&shared), "32 of four cycles for all: {shared}");
+}
+
+#[test]
+fn no_scheduler_is_kept_from_a_shared_unit() {
+    let kernel = Kernel::new().op(Operation::Load(shared(4)), &[1], &[]).alu(2, &[1]).warps(1, 4);
+    let (_, events) = run_single_level(&four_schedulers(), kernel).expect("runs");
+    // The fourth to be served waits three times four cycles longer than the first.
+    let last = *picks(&events).last().expect("some");
+    assert_eq!(picks(&events)[4] + 3 * 4, last);
+}
+
+#[test]
+fn a_barrier_holds_warps_of_all_schedulers() {
+    let kernel = Kernel::new().alus(3, 1, &[1]).op(Operation::Barrier, &[], &[]).alu(2, &[]);
+    let (_, events) = run_single_level(&four_schedulers(), kernel.warps(1, 6)).expect("runs");
+    let picked = picks(&events);
+    let (before, after) = picked.split_at(6 * 4);
+    let last_barrier = before.iter().max().expect("some");
+    assert!(after.iter().all(|cycle| *cycle >= last_barrier + 3), "{before:?} {after:?}");
+    assert_eq!(after.len(), 6);
+}
+
+#[test]
+fn registers_limit_residency_by_whole_warps_of_each_scheduler() {
+    // 100 registers a warp: ten warps fit the 1024 rows of a scheduler, 40 the SM, which has 32 places.
+    let mut kernel = Kernel::new().alu(1, &[]).warps(50, 1);
+    kernel.program.registers_per_thread = 100;
+    let mut config = four_schedulers();
+    config.sm.blocks = 64;
+    let residency = |config: &Config| {
+        let (report, _) = run_single_level(config, kernel.clone()).expect("runs");
+        (report.residency[0].resident_warps, report.residency[0].limited_by)
+    };
+    assert_eq!(residency(&config), (32, ResidencyLimit::Warps));
+    config.register_file.rows = 64;
+    assert_eq!(residency(&config), (8, ResidencyLimit::Registers), "two of 100 in 256 rows, four times");
+}
+
+#[test]
+fn a_block_that_no_scheduler_can_hold_its_part_of_is_rejected() {
+    // Five warps of 200: one scheduler would have to hold two of them in 256 rows.
+    let mut kernel = Kernel::new().alu(1, &[]).warps(1, 5);
+    kernel.program.registers_per_thread = 200;
+    let mut config = four_schedulers();
+    config.register_file.rows = 64;
+    let error = run_single_level(&config, kernel).expect_err("too large").to_string();
+    assert!(error.contains("needs 1600 warp-wide registers, the SM has 1024"), "{error}");
+}
+
+#[test]
+fn warps_that_the_schedulers_cannot_share_equally_are_refused() {
+    let mut config = four_schedulers();
+    config.sm.warps = 30;
+    let error = config.validate().expect_err("30 of 4").to_string();
+    assert!(error.contains("sm.warps = 30") && error.contains("multiple of sm.schedulers = 4"), "{error}");
+    config.sm.warps = 16;
+    let error = config.validate().expect_err("8 of 4").to_string();
+    assert!(error.contains("scheduler.active_warps = 8") && error.contains("at most 4"), "{error}");
+}
+
+#[test]
+fn every_design_delivers_every_operand_with_four_schedulers() {
+    let kernel = || {
+        let kernel = (0..4).fold(Kernel::new().warps(6, 7), |kernel, step| {
+            kernel.alu(1, &[1, 2, 3]).load(2, 1).alu(3, &[1, 2]).marked().lanes(0x1 << step | 0xf0).op(
+                Operation::Barrier,
+                &[],
+                &[],
+            )
+        });
+        Sequence::from(kernel.exit())
+    };
+    let mut reports = Vec::new();
+    for design in DesignName::ALL {
+        let mut config = Config { design, ..four_schedulers() };
+        config.scheduler.active_warps = 2;
+        let report = run(&config, &mut kernel(), RunOptions::default()).expect("every operand right");
+        assert!(report.activity.iter().any(|port| port.port.starts_with("partition3.") && port.cycles > 0));
+        reports.push(report);
+    }
+    for report in &reports {
+        assert_eq!(report.registers.operands, reports[0].registers.operands);
+        assert_eq!(report.operands_checked, reports[0].operands_checked);
+    }
+}
