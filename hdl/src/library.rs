@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::parts::{Fifo, RoundRobinArbiter};
 use crate::regfile::{BankedRegisterFile, Geometry, MainRegisterFile, OperandCollectors, RegisterBank};
-use crate::regless::{PatternExpander, PatternMatcher};
+use crate::regless::{Compressor, L1Port, PatternExpander, PatternMatcher};
 use crate::rfc::{
     CachedRegisterFile, InnerPolicy, RegisterFileCache, Replacement, SourceAllocator, TwoLevelScheduler,
 };
@@ -92,6 +92,23 @@ pub fn library() -> Vec<CircuitEntry> {
         ]),
         CircuitEntry::new(PatternMatcher { lanes: 32 }).odd([json!({"lanes": 4}), json!({"lanes": 14})]),
         CircuitEntry::new(PatternExpander { lanes: 32 }).odd([json!({"lanes": 4}), json!({"lanes": 14})]),
+        CircuitEntry::new(Compressor {
+            warps: 16,
+            register_bits: 8,
+            osu_lines: 16,
+            lanes: 32,
+            lines: 12,
+            queue: 4,
+        })
+        .odd([
+            json!({"lines": 4}),
+            json!({"warps": 1, "register_bits": 1, "osu_lines": 1, "lanes": 4, "lines": 1, "queue": 1}),
+            json!({"warps": 11, "register_bits": 5, "osu_lines": 6, "lanes": 14, "lines": 3, "queue": 3}),
+        ]),
+        CircuitEntry::new(L1Port { shards: 4, warps: 16, register_bits: 8, osu_lines: 16, lanes: 32 }).odd([
+            json!({"shards": 1, "warps": 1, "register_bits": 1, "osu_lines": 1, "lanes": 1}),
+            json!({"shards": 3, "warps": 11, "register_bits": 5, "osu_lines": 6, "lanes": 6}),
+        ]),
     ]
 }
 

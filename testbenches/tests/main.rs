@@ -6,6 +6,7 @@ mod cross_check;
 mod library;
 mod miniature;
 mod parts;
+mod random;
 mod regfile;
 mod regless;
 mod rfc;

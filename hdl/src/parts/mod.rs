@@ -2,6 +2,7 @@
 
 mod arbiter;
 mod fifo;
+pub(crate) mod recency;
 
 pub use arbiter::{ArbiterIo, RoundRobinArbiter};
 pub use fifo::{Fifo, FifoIo};

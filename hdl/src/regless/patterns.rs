@@ -190,7 +190,7 @@ impl PatternExpander {
 }
 
 /// Half a warp has two lanes at least: with one, every value would have a stride.
-fn check_lanes<C: Circuit>(lanes: usize) -> Result<(), ParameterError> {
+pub(super) fn check_lanes<C: Circuit>(lanes: usize) -> Result<(), ParameterError> {
     C::check_range("lanes", lanes, 4..=32)?;
     C::check(lanes.is_multiple_of(2), "lanes", lanes, "an even number")
 }

@@ -5,7 +5,6 @@
 
 mod cache_ports;
 mod cached_register_file;
-mod recency;
 mod register_file_cache;
 mod source_allocator;
 mod two_level_scheduler;

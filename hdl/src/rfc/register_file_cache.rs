@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::cache_ports::{CollectedIo, RegisterFileCacheIo};
-use super::recency;
+use crate::parts::recency;
 use crate::regfile::{LANE_BITS, SOURCES, Widths};
 use crate::rtl::{Circuit, Documented, Module, ParameterError, Record, Signal, Table, index_bits};
 

@@ -82,6 +82,17 @@ pub fn list() -> Vec<Entry> {
         // A quarter of the values are constants.
         from_library("pattern_matcher", &[("value_i", Drive::FewValues)]),
         from_library("pattern_expander", &[("bases_i", Drive::Data)]),
+        // Fetches and writes of 18 compressed lines, so that some are missing.
+        from_library(
+            "compressor",
+            &[
+                ("request_kind_i", Low(1)),
+                ("request_register_i", Low(4)),
+                ("request_invalidates_i", Rarely),
+                ("request_value_i", Drive::FewValues),
+            ],
+        ),
+        from_library("l1_port", &[]),
     ];
     let own = SIZES.map(staging_shard).into_iter().chain(SIZES.map(wide_table));
     library.into_iter().chain(own).collect()

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::cached_register_file_ref::{Flush, Inputs, Instruction, Outputs, Write};
 use super::register_file_cache_ref::Source;
+use crate::random::Random;
 
 /// Registers of a warp.
 const REGISTERS: usize = 6;
@@ -12,27 +13,6 @@ const REGISTERS: usize = 6;
 const LONG: u64 = 1;
 /// Identifiers of instructions.
 pub const ID_BITS: usize = 4;
-
-/// SplitMix64.
-pub struct Random(pub u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    /// True in `percent` of a hundred cases.
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-}
 
 #[derive(Clone, Debug, Default)]
 struct Warp {

@@ -12,7 +12,9 @@ mod banked_register_file;
 mod cache;
 mod cached_register_file;
 mod collectors;
+mod compressor;
 mod fifo;
+mod l1_port;
 mod main_register_file;
 mod noise;
 mod operand_collectors;
@@ -52,6 +54,8 @@ const LOOPS: &[(&str, usize, NativeLoop)] = &[
     ("two_level_scheduler", 1, two_level_scheduler::run),
     ("pattern_matcher", 1, patterns::run_matcher),
     ("pattern_expander", 1, patterns::run_expander),
+    ("compressor", 1, compressor::run),
+    ("l1_port", 1, l1_port::run),
     ("staging_shard", 1, staging_shard::run::<6, 4>),
     ("staging_shard", 2, staging_shard::run::<7, 5>),
     ("staging_shard", 4, staging_shard::run::<8, 5>),

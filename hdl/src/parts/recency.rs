@@ -6,14 +6,14 @@
 use crate::rtl::{Bits, Module, Signal};
 
 /// The matrix after the entries in `touched` (one bit an entry) have become the newest of the set.
-pub(super) fn touch<'m>(newer: Signal<'m>, touched: Signal<'m>) -> Signal<'m> {
+pub(crate) fn touch<'m>(newer: Signal<'m>, touched: Signal<'m>) -> Signal<'m> {
     let n = touched.width();
     let (rows, columns) = (touched.spread(n), touched.replicate(n));
     (newer | (rows & !columns)) & (rows | !columns)
 }
 
 /// The one of `candidates` that every other candidate is newer than, one-hot.
-pub(super) fn oldest<'m>(m: &Module<'m>, newer: Signal<'m>, candidates: Signal<'m>) -> Signal<'m> {
+pub(crate) fn oldest<'m>(m: &Module<'m>, newer: Signal<'m>, candidates: Signal<'m>) -> Signal<'m> {
     let n = candidates.width();
     let others = (0..n).flat_map(|a| (0..n).map(move |b| a != b));
     let words = pack(others);
