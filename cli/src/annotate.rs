@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use warpfile_kernels::compile::listing::listing;
-use warpfile_kernels::compile::{CompileOptions, compile};
+use warpfile_kernels::compile::{CompileOptions, compile, regless};
 use warpfile_kernels::ptx;
 use warpfile_kernels::ptx::ir::Module;
 use warpfile_kernels::workloads;
@@ -22,7 +22,8 @@ const MAX_PTX_BYTES: u64 = 64 << 20;
 #[command(after_help = "\
 Examples:
   warpfile annotate hotspot --pass liveness
-  warpfile annotate mine.ptx --pass liveness --entry my_kernel")]
+  warpfile annotate mine.ptx --pass liveness --entry my_kernel
+  warpfile annotate hotspot --pass regless --shard-lines 32 --soft-defs paper")]
 pub struct Arguments {
     /// Workload (see `warpfile list kernels`) or .ptx file.
     #[arg(value_name = "KERNEL")]
@@ -33,30 +34,73 @@ pub struct Arguments {
     /// Only this kernel of the PTX file.
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
+    /// Lines of the operand staging unit of one scheduler, for regions [default: 128].
+    #[arg(long, value_name = "LINES", value_parser = clap::value_parser!(u16).range(8..=2040))]
+    shard_lines: Option<u16>,
+    /// Which definitions leave lanes as they were, for regions [default: sound].
+    #[arg(long, value_name = "RULE")]
+    soft_defs: Option<SoftDefinitions>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Pass {
     /// Last reads, soft definitions, suspension marks, values that are idle until a suspension.
     Liveness,
+    /// RegLess: regions with preloads, invalidations and bank usage; where lines are evicted and erased.
+    Regless,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum SoftDefinitions {
+    /// Guarded ones, and those that lanes of the same warp wait out.
+    Sound,
+    /// Algorithm 2 of the paper as printed.
+    Paper,
 }
 
 /// Prints a listing of every kernel, or of one.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    arguments.check_options()?;
     let module = module(&arguments.input)?;
     let entries: Vec<&str> = match &arguments.entry {
         Some(entry) => vec![entry],
         None => module.kernels.iter().map(|kernel| kernel.name.as_str()).collect(),
     };
     let listings: Result<Vec<String>, _> =
-        entries.into_iter().map(|entry| annotated(&module, entry, arguments.pass)).collect();
+        entries.into_iter().map(|entry| annotated(&module, entry, arguments)).collect();
     print(&listings?.join("\n"))
 }
 
-fn annotated(module: &Module, entry: &str, pass: Pass) -> anyhow::Result<String> {
+impl Arguments {
+    /// Options for regions say nothing to another pass.
+    fn check_options(&self) -> anyhow::Result<()> {
+        let option = match (self.pass, self.shard_lines, self.soft_defs) {
+            (Pass::Regless, _, _) | (Pass::Liveness, None, None) => return Ok(()),
+            (Pass::Liveness, Some(_), _) => "--shard-lines",
+            (Pass::Liveness, None, Some(_)) => "--soft-defs",
+        };
+        Err(anyhow!("{option} belongs to --pass regless; give that, or leave the option out"))
+    }
+
+    fn parameters(&self) -> regless::Parameters {
+        let soft_defs = match self.soft_defs {
+            None | Some(SoftDefinitions::Sound) => regless::SoftDefs::Sound,
+            Some(SoftDefinitions::Paper) => regless::SoftDefs::Paper,
+        };
+        let lines = self.shard_lines.unwrap_or(regless::DEFAULT_SHARD_LINES);
+        regless::Parameters { soft_defs, ..regless::Parameters::for_shard(lines) }
+    }
+}
+
+fn annotated(module: &Module, entry: &str, arguments: &Arguments) -> anyhow::Result<String> {
     let compiled = compile(module, entry, &CompileOptions::default())?;
-    match pass {
+    match arguments.pass {
         Pass::Liveness => Ok(listing(&compiled.program, &compiled.cfg)),
+        Pass::Regless => {
+            let program = regless::compile(&compiled.program, &arguments.parameters())?;
+            let regions = regless::regions(&program, &arguments.parameters())?;
+            Ok(regless::listing::listing(&program, &regions, &compiled.cfg))
+        }
     }
 }
 

@@ -32,7 +32,8 @@ pub fn listing(program: &Program, cfg: &Cfg) -> String {
     text
 }
 
-fn write_heading(text: &mut String, cfg: &Cfg, postdominators: &Postdominators, block: Block) {
+/// A block's number, its successors, and where lanes that part at its end meet again.
+pub(super) fn write_heading(text: &mut String, cfg: &Cfg, postdominators: &Postdominators, block: Block) {
     let mut successors: Vec<String> =
         cfg.block(block).successors.iter().map(|successor| format!("B{}", successor.0)).collect();
     if cfg.block(block).exits {

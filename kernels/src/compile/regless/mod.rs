@@ -3,15 +3,17 @@
 //! It runs on a [`Program`] alone, so it serves PTX and traces alike. Phases: the graphs of lanes and of warps
 //! ([`graph`]); which definitions are soft ([`soft`]) and what lives where ([`lifetime`]); regions ([`split`]) by the
 //! lines they hold ([`usage`]); marks, preloads and invalidations ([`annotate`]) with the metadata instructions that
-//! carry them ([`metadata`]); register numbers that spread over the banks ([`renumber`]). Whether the outcome is
-//! right is for [`check`] to say, which knows nothing of this.
+//! carry them ([`metadata`]); register numbers that spread over the banks ([`renumber`]); text ([`listing`]). Whether
+//! the outcome is right is for [`check`] and [`check_static`] to say, which know nothing of this.
 //!
 //! Source: Kloosterman et al., "RegLess: Just-in-Time Operand Staging for GPUs", MICRO 2017, §4 and §5.4.
 
 pub mod annotate;
 pub mod check;
+pub mod check_static;
 pub mod graph;
 pub mod lifetime;
+pub mod listing;
 pub mod metadata;
 pub mod renumber;
 pub mod soft;

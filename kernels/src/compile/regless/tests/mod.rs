@@ -1,5 +1,6 @@
 //! Regions of whole programs, checked on what their kernels execute.
 
+mod broken;
 mod programs;
 
 use super::check::{Broken, CheckError, check_recorded};
@@ -76,4 +77,116 @@ fn the_papers_soft_definitions_lose_lanes_and_the_sound_ones_do_not() {
         };
         assert!(lost, "{name}: {broken}");
     }
+}
+
+/// The program of a small kernel, without regions.
+fn program(body: &str) -> Program {
+    let module = programs::module(body);
+    crate::compile::compile(&module, "k", &crate::compile::CompileOptions::default()).unwrap().program
+}
+
+#[test]
+fn no_workload_gives_up_what_is_live_or_evicts_what_is_dead() {
+    for workload in workloads::list() {
+        let mut open = workload.open("tiny").unwrap();
+        while let Some(stream) = open.next_launch().unwrap() {
+            let program = compile(stream.program(), &Parameters::default()).unwrap();
+            let regions = program.regions.as_ref().unwrap();
+            check_static::check_static(&program, regions)
+                .unwrap_or_else(|misplaced| panic!("{}: {misplaced}", program.name));
+        }
+    }
+}
+
+#[test]
+fn a_region_holds_at_least_six_instructions_where_none_makes_it_invalid() {
+    let body = "add.u32 %r2, %r1, 3; xor.b32 %r3, %r2, 5; ld.global.u32 %r4, [%rd2]; mul.lo.u32 %r5, %r3, %r2;\n\
+                mul.lo.u32 %r6, %r5, %r3; mul.lo.u32 %r7, %r6, %r5; add.u32 %r8, %r7, %r6;\n\
+                add.u32 %r9, %r8, %r4; st.global.u32 [%rd2], %r9;";
+    let regions = regions(&program(body), &Parameters::default()).unwrap();
+    let load = 5; // Behind the address.
+    let first = &regions.regions[0].instructions;
+    assert!(first.len() >= 6 && first.contains(&load), "{first:?}");
+}
+
+#[test]
+fn a_smaller_limit_makes_more_regions_and_none_above_it() {
+    let body = (2..18).map(|n| format!("mul.lo.u32 %r{n}, %r{}, %r1; ", n - 1)).collect::<String>()
+        + &(2..18)
+            .map(|n| format!("add.u32 %r20, %r{n}, %r1; st.global.u32 [%rd2+{}], %r20; ", 4 * n))
+            .collect::<String>();
+    let program = program(&body);
+    let made = |max_live_registers| {
+        let parameters = Parameters { max_live_registers, ..Parameters::default() };
+        let regions = regions(&program, &parameters).unwrap();
+        assert!(regions.regions.iter().all(|region| region.live <= max_live_registers));
+        regions.regions.len()
+    };
+    assert!(made(8) > made(32));
+}
+
+#[test]
+fn a_bank_holds_no_more_lines_than_it_has() {
+    let body = (2..30).map(|n| format!("mul.lo.u32 %r{n}, %r{}, %r1; ", n - 1)).collect::<String>()
+        + &(2..30).map(|n| format!("st.global.u32 [%rd2+{}], %r{n}; ", 4 * n)).collect::<String>();
+    let program = program(&body);
+    for bank_lines in [2, 3, 16] {
+        let parameters = Parameters { bank_lines, spread_banks: false, ..Parameters::default() };
+        let regions = regions(&program, &parameters).unwrap();
+        assert!(regions.regions.iter().flat_map(|region| region.bank_lines).all(|lines| lines <= bank_lines));
+    }
+}
+
+#[test]
+fn an_instruction_that_cannot_fit_is_an_error_that_names_kernel_region_line_and_limit() {
+    let parameters = Parameters { max_live_registers: 1, ..Parameters::default() };
+    let message = compile(&program(BODY_OF_ERROR), &parameters).unwrap_err().to_string();
+    for part in ["kernel `k`", "region 1 ", "line ", "holds 2 lines", "at most 1 (max_live_registers)"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+const BODY_OF_ERROR: &str = "st.global.u32 [%rd2], %r1;";
+
+#[test]
+fn a_program_without_control_flow_is_an_error_that_says_what_is_accepted() {
+    let program = Program { control: None, ..program(BODY_OF_ERROR) };
+    let message = compile(&program, &Parameters::default()).unwrap_err().to_string();
+    assert!(message.contains("kernel `k`") && message.contains("Accel-Sim traces"), "{message}");
+}
+
+#[test]
+fn spreading_is_a_bijection_that_keeps_pairs_and_spreads() {
+    let mut changed = 0;
+    for workload in workloads::list() {
+        let mut open = workload.open("tiny").unwrap();
+        while let Some(stream) = open.next_launch().unwrap() {
+            let (before, after) =
+                (stream.program(), compile(stream.program(), &Parameters::default()).unwrap());
+            let registers = |program: &Program| -> Vec<u16> {
+                let of = |instruction: &crate::program::Instruction| {
+                    let sources = instruction.sources.iter().map(|source| source.register.0);
+                    sources
+                        .chain(instruction.results.iter().map(|result| result.register.0))
+                        .collect::<Vec<_>>()
+                };
+                program.instructions.iter().flat_map(of).collect()
+            };
+            let mut new = std::collections::BTreeMap::new();
+            for (old, number) in registers(before).into_iter().zip(registers(&after)) {
+                assert_eq!(*new.entry(old).or_insert(number), number);
+                assert_eq!(old % 2, number % 2, "pairs stay aligned");
+                assert!(number < after.registers_per_thread);
+                changed += usize::from(old != number);
+            }
+            let distinct: std::collections::BTreeSet<u16> = new.values().copied().collect();
+            assert_eq!(distinct.len(), new.len());
+            for (old, number) in &new {
+                if let Some(other) = new.get(&(old ^ 1)) {
+                    assert_eq!(other ^ 1, *number, "both words of a pair move together");
+                }
+            }
+        }
+    }
+    assert!(changed > 0);
 }
