@@ -49,3 +49,7 @@ static inline __device__ float cosf(float x) { return __nvvm_cos_approx_f(x); }
 static inline __device__ float expf(float x) { return __nvvm_ex2_approx_f(x * 1.4426950408889634f); }
 static inline __device__ float logf(float x) { return __nvvm_lg2_approx_f(x) * 0.6931471805599453f; }
 static inline __device__ float __fdividef(float a, float b) { return __nvvm_div_approx_f(a, b); }
+static inline __device__ float floorf(float x) { return __nvvm_floor_f(x); }
+static inline __device__ float fminf(float a, float b) { return __nvvm_fmin_f(a, b); }
+static inline __device__ float fmaxf(float a, float b) { return __nvvm_fmax_f(a, b); }
+static inline __device__ int atomicAdd(int *sum, int value) { return __nvvm_atom_add_gen_i(sum, value); }

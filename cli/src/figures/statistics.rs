@@ -10,7 +10,7 @@ pub const CATEGORIES: [&str; 4] = ["HPC", "simulation", "image processing", "oth
 pub fn category(workload: &str) -> &'static str {
     match workload {
         "vectoradd" | "scalarprod" | "sgemm" | "lud" | "gaussian" => CATEGORIES[0],
-        "hotspot" | "pathfinder" | "stencil" | "blackscholes" => CATEGORIES[1],
+        "hotspot" | "pathfinder" | "stencil" | "blackscholes" | "lavaMD" => CATEGORIES[1],
         "srad" | "mri-q" => CATEGORIES[2],
         _other => CATEGORIES[3],
     }
@@ -78,6 +78,9 @@ mod tests {
             .map(|workload| workload.name)
             .filter(|name| category(name) == "other")
             .collect();
-        assert_eq!(others, ["backprop", "bfs", "nw", "nn", "kmeans"]);
+        assert_eq!(
+            others,
+            ["backprop", "bfs", "nw", "nn", "kmeans", "streamcluster", "hybridsort", "particle_filter"]
+        );
     }
 }

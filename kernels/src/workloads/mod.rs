@@ -8,18 +8,22 @@ mod bfs;
 mod blackscholes;
 mod gaussian;
 mod hotspot;
+mod hybridsort;
 mod kmeans;
+mod lavamd;
 mod lud;
 mod mri_q;
 mod nn;
 mod nw;
 mod open;
+mod particle_filter;
 mod pathfinder;
 mod reference;
 mod scalarprod;
 mod sgemm;
 mod srad;
 mod stencil;
+mod streamcluster;
 mod vectoradd;
 
 use std::path::{Path, PathBuf};
@@ -55,7 +59,7 @@ macro_rules! workload {
     };
 }
 
-static WORKLOADS: [Workload; 16] = [
+static WORKLOADS: [Workload; 20] = [
     workload!("vectoradd", vectoradd::reference),
     workload!("scalarprod", scalarprod::reference),
     workload!("sgemm", sgemm::reference),
@@ -72,6 +76,10 @@ static WORKLOADS: [Workload; 16] = [
     workload!("lud", lud::reference),
     workload!("gaussian", gaussian::reference),
     workload!("kmeans", kmeans::reference),
+    workload!("lavaMD", lavamd::reference),
+    workload!("streamcluster", streamcluster::reference),
+    workload!("hybridsort", hybridsort::reference),
+    workload!("particle_filter", particle_filter::reference),
 ];
 
 /// All workloads, in the order of the documentation.

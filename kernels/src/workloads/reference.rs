@@ -43,9 +43,13 @@ impl Inputs {
         self.words(name).map(|bits| bits as i32).collect()
     }
 
+    /// A buffer of u8.
+    pub(super) fn bytes(&self, name: &str) -> &[u8] {
+        self.buffers.get(name).unwrap_or_else(|| panic!("the launch file has no buffer {name}"))
+    }
+
     fn words(&self, name: &str) -> impl Iterator<Item = u32> {
-        let bytes = self.buffers.get(name).unwrap_or_else(|| panic!("the launch file has no buffer {name}"));
-        bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+        self.bytes(name).chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
     }
 }
 
