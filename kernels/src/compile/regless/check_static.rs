@@ -100,7 +100,9 @@ fn check_shape(program: &Program, regions: &Regions, successors: &[Vec<usize>]) 
         if start != next || end <= start {
             return Err(Misplaced::Coverage(start));
         }
-        for position in start..end {
+        let begins =
+            |&to: &usize| regions.regions[regions.region_of[to].index()].instructions.start as usize == to;
+        for (position, ways) in successors.iter().enumerate().take(end).skip(start) {
             if regions.region_of[position].index() != number {
                 return Err(Misplaced::Coverage(position));
             }
@@ -108,11 +110,7 @@ fn check_shape(program: &Program, regions: &Regions, successors: &[Vec<usize>]) 
             if !is_last && program.instructions[position].operation == Operation::Barrier {
                 return Err(Misplaced::GoesOnBehindBarrier(position));
             }
-            let stays = successors[position] == [position + 1];
-            let enters = |&to: &usize| {
-                regions.regions[regions.region_of[to].index()].instructions.start as usize == to
-            };
-            if !(if is_last { successors[position].iter().all(enters) } else { stays }) {
+            if !(if is_last { ways.iter().all(begins) } else { *ways == [position + 1] }) {
                 return Err(Misplaced::LeftInTheMiddle(position));
             }
         }

@@ -4,6 +4,7 @@
 //! divergent branch it turns to the other side. What is dead on every way of the warp is dead in all its lanes,
 //! so lifetimes are found on the graph of the warp.
 
+use super::RegionError;
 use crate::compile::cfg::{Cfg, CfgError};
 use crate::compile::function::{Access, Definition, Function};
 use crate::program::{ControlFlow, Flow, Instruction, Operation, Program};
@@ -17,11 +18,18 @@ pub struct Graphs {
 }
 
 impl Graphs {
-    /// Builds both.
+    /// Builds both from what a program says of its control flow.
     ///
     /// # Errors
-    /// Control flow that leaves the program.
-    pub fn new(program: &Program, control: &ControlFlow) -> Result<Graphs, CfgError> {
+    /// It says nothing, or control leaves the program.
+    pub fn of(program: &Program) -> Result<Graphs, RegionError> {
+        let kernel = || program.name.clone();
+        let control =
+            program.control.as_ref().ok_or_else(|| RegionError::NoControlFlow { kernel: kernel() })?;
+        Graphs::new(program, control).map_err(|source| RegionError::ControlFlow { kernel: kernel(), source })
+    }
+
+    fn new(program: &Program, control: &ControlFlow) -> Result<Graphs, CfgError> {
         let instructions: Vec<Access> = program.instructions.iter().map(access).collect();
         let registers = usize::from(program.registers_per_thread);
         let warps = Cfg::new(&with_switches(control))?;

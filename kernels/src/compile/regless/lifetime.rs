@@ -93,6 +93,11 @@ impl Lifetimes {
         &self.live_after[position]
     }
 
+    /// Registers that may have been written before an instruction.
+    pub fn written_before(&self, position: usize) -> &BitSet {
+        &self.written_before[position]
+    }
+
     /// Whether a register may hold a value before an instruction that some lane may read.
     pub fn holds_value_before(&self, position: usize, register: u32) -> bool {
         let register = register as usize;

@@ -18,6 +18,7 @@ pub mod metadata;
 pub mod renumber;
 pub mod soft;
 pub mod split;
+pub mod statistics;
 pub mod usage;
 
 use serde::{Deserialize, Serialize};
@@ -152,10 +153,7 @@ pub fn regions(program: &Program, parameters: &Parameters) -> Result<Regions, Re
     if program.instructions.is_empty() {
         return Ok(Regions { regions: Vec::new(), region_of: Vec::new(), marks: Vec::new() });
     }
-    let kernel = || program.name.clone();
-    let control = program.control.as_ref().ok_or_else(|| RegionError::NoControlFlow { kernel: kernel() })?;
-    let graphs = Graphs::new(program, control)
-        .map_err(|source| RegionError::ControlFlow { kernel: kernel(), source })?;
+    let graphs = Graphs::of(program)?;
     let soft = match parameters.soft_defs {
         SoftDefs::Sound => soft::as_marked(program),
         SoftDefs::Paper => soft::algorithm_2(&graphs.lanes),

@@ -46,6 +46,21 @@ fn what_every_workload_executes_finds_its_registers_staged() {
     }
 }
 
+/// The paper's rule loses lanes in kernels of some shapes; nothing else about its regions may be wrong.
+#[test]
+fn with_the_papers_soft_definitions_a_workload_loses_lanes_or_finds_its_registers_staged() {
+    for workload in workloads::list() {
+        let mut open = workload.open("tiny").unwrap();
+        match check(&mut open, &PAPER, |_| {}) {
+            Ok(checked) => assert!(checked > 100, "{}: {checked} instructions", workload.name),
+            Err(CheckError::Broken(promise)) => {
+                assert!(matches!(promise.broken, Broken::LanesLost { .. }), "{promise}");
+            }
+            Err(CheckError::Stream(error)) => panic!("{}: {error}", workload.name),
+        }
+    }
+}
+
 /// `if (thread < 7) r = 1; else r = 2; use r`, with work in between so that regions end.
 const DIAMOND: &str = "\
     setp.lt.u32 %p1, %r1, 7; @%p1 bra A;\n\
@@ -189,4 +204,27 @@ fn spreading_is_a_bijection_that_keeps_pairs_and_spreads() {
         }
     }
     assert!(changed > 0);
+}
+
+#[test]
+fn statistics_of_regions_run_count_each_run() {
+    let program = compile(&program(GUARD), &Parameters::default()).unwrap();
+    let regions = program.regions.unwrap();
+    let code = statistics::RegionStatistics::of_code(&regions);
+    let count = regions.regions.len();
+    assert_eq!(code.regions, count as u64);
+    assert_eq!(code.instructions.mean, program.instructions.len() as f64 / count as f64);
+    let mut runs = vec![0; count];
+    runs[0] = 5;
+    let first = statistics::RegionStatistics::weighted(&regions, &runs);
+    assert_eq!((first.regions, first.live.mean), (5, f64::from(regions.regions[0].live)));
+    assert_eq!(first.live.deviation, 0.0);
+}
+
+#[test]
+fn registers_are_live_from_their_definition_to_their_last_read() {
+    let live = statistics::live_registers(&program("bar.sync 0; st.global.u32 [%rd2], %r1;")).unwrap();
+    let (first, last) = (live[0], live[live.len() - 1]);
+    assert_eq!((first, last), (0, 0));
+    assert_eq!(*live.iter().max().unwrap(), 3, "the address and what is stored there: {live:?}");
 }
