@@ -2,6 +2,8 @@
 
 mod broken;
 mod programs;
+mod random;
+mod traces;
 
 use super::check::{Broken, CheckError, check_recorded};
 use super::*;
