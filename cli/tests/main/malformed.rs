@@ -154,7 +154,7 @@ fn parameters() {
         "run hotspot --set rfc.entries=99",
         "run hotspot --set rfc.entries=six",
         "run hotspot --set rfc.entries",
-        "run hotspot --set sm.schedulers=2",
+        "run hotspot --set sm.schedulers=3",
         "run hotspot --set sm.warps=4",
         "run hotspot --config key.toml",
         "run hotspot --config value.toml",

@@ -3,7 +3,10 @@
 use super::{Config, ConfigError};
 
 /// Name and text of every preset.
-const PRESETS: &[(&str, &str)] = &[("gebhart2011", include_str!("../../presets/gebhart2011.toml"))];
+const PRESETS: &[(&str, &str)] = &[
+    ("gebhart2011", include_str!("../../presets/gebhart2011.toml")),
+    ("gtx980-regless", include_str!("../../presets/gtx980-regless.toml")),
+];
 
 /// Names of the presets.
 pub fn preset_names() -> impl Iterator<Item = &'static str> {

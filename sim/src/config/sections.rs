@@ -215,6 +215,10 @@ parameters! {
         queue: u64 = Accepted::integer(1, 256),
         /// Bytes of a memory transaction: accesses of a warp to the same one are coalesced.
         sector_bytes: u64 = Accepted::integer(4, 1024),
+        /// Caches: the L1 takes one request a cycle, whatever its size; if not, as many as its bandwidth allows.
+        single_l1_port: bool = Accepted::Flag,
+        /// Caches: data is kept in the L1; if not, it only takes the L1's port on its way to the L2.
+        data_in_l1: bool = Accepted::Flag,
         /// Fixed model: bytes a cycle.
         fixed_bytes_per_cycle: u64 = Accepted::integer(1, 4096),
         /// Fixed model: latency in cycles, pick to dependent pick.

@@ -96,6 +96,16 @@ pub trait OperandStorage {
     /// A warp has ended and nothing of it is in flight.
     fn end_warp(&mut self, warp: WarpSlot);
 
+    /// Whether it keeps register lines in memory; if not, it is not asked for requests.
+    fn keeps_lines_in_memory(&self) -> bool {
+        false
+    }
+
+    /// The request that was offered in the last cycle and not taken in it; it stays until it is taken.
+    fn line_request(&self) -> Option<LineRequest<'_>> {
+        None
+    }
+
     /// Accesses to the main register file so far.
     fn mrf(&self) -> Accesses;
 
@@ -125,6 +135,10 @@ pub struct StorageInputs<'a> {
     pub flush: Option<Flush>,
     /// Units that can take an instruction, bit [`Unit`] each.
     pub ready_units: u8,
+    /// The request for a register line that the storage has offered is taken in this cycle.
+    pub line_request_taken: bool,
+    /// A line that it has asked for; always taken.
+    pub line: Option<&'a FilledLine>,
 }
 
 /// An instruction and its register operands.
@@ -216,6 +230,71 @@ impl Default for StorageOutputs {
             busy_slots: 0,
         }
     }
+}
+
+/// A request for a register line: its contents live in L1, L2 and DRAM (Kloosterman et al. §5.2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineRequest<'a> {
+    /// Reads a line that has been written before.
+    Fetch {
+        /// The line.
+        line: Line,
+        /// Drops it once it is read.
+        invalidates: bool,
+        /// Comes back with the line.
+        tag: u16,
+    },
+    /// Writes the whole line: nothing is fetched.
+    Write {
+        /// The line.
+        line: Line,
+        /// Its contents.
+        values: &'a LaneValues,
+    },
+    /// Drops a line wherever it is, dirty or not.
+    Invalidate {
+        /// The line.
+        line: Line,
+    },
+    /// Drops every line of a warp, which has ended.
+    Drop {
+        /// The warp.
+        warp: usize,
+    },
+}
+
+/// A register line in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// It is of the space of compressed lines, each of which holds several registers.
+    pub compressed: bool,
+    /// The warp: of the partition in what a storage asks for, of the SM in memory.
+    pub warp: usize,
+    /// Number of the register, below [`LINE_REGISTERS`]; of a compressed line its number among its warp's.
+    pub register: usize,
+}
+
+/// Register lines that a warp has at most in each of the two spaces.
+pub const LINE_REGISTERS: usize = 256;
+
+/// A fetched line that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilledLine {
+    /// The line.
+    pub line: Line,
+    /// As in the request.
+    pub tag: u16,
+    /// Its contents.
+    pub values: LaneValues,
+}
+
+/// A line that has been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FetchedLine {
+    /// The cycle in which it is there.
+    pub at: u64,
+    /// Its contents.
+    pub values: LaneValues,
 }
 
 /// Picks the warp that issues.

@@ -30,8 +30,8 @@ use machine::Machine;
 pub use engine_name::EngineName;
 pub use error::{SimError, WrongOperand};
 pub use report::{
-    Accesses, CacheStatistics, MemoryStatistics, PortActivity, RegisterTraffic, Residency, ResidencyLimit,
-    RunReport, SchedulerStatistics, Stalls,
+    Accesses, CacheStatistics, MemoryStatistics, PortActivity, RegisterLineStatistics, RegisterTraffic,
+    Residency, ResidencyLimit, RunReport, SchedulerStatistics, Stalls,
 };
 pub use scheduler::SingleLevel;
 

@@ -158,6 +158,58 @@ pub struct MemoryStatistics {
     pub l2: CacheStatistics,
     /// Bytes from and to DRAM, or through the fixed model.
     pub dram_bytes: u64,
+    /// Traffic of register lines; 0 in designs that keep all registers in the SM.
+    pub register_lines: RegisterLineStatistics,
+}
+
+/// Requests for register lines, each one request of the L1, and where fetched lines were found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RegisterLineStatistics {
+    /// Lines fetched that were in the L1.
+    pub fetched_from_l1: u64,
+    /// Lines fetched that were in the L2.
+    pub fetched_from_l2: u64,
+    /// Lines fetched that were in DRAM.
+    pub fetched_from_dram: u64,
+    /// Lines written.
+    pub writes: u64,
+    /// Lines dropped.
+    pub invalidations: u64,
+    /// Warps all of whose lines were dropped.
+    pub drops: u64,
+}
+
+impl RegisterLineStatistics {
+    /// Requests of the L1.
+    pub fn l1_requests(&self) -> u64 {
+        let RegisterLineStatistics {
+            fetched_from_l1,
+            fetched_from_l2,
+            fetched_from_dram,
+            writes,
+            invalidations,
+            drops,
+        } = self;
+        fetched_from_l1 + fetched_from_l2 + fetched_from_dram + writes + invalidations + drops
+    }
+
+    /// Adds those of another SM.
+    pub(super) fn add(&mut self, other: &RegisterLineStatistics) {
+        let RegisterLineStatistics {
+            fetched_from_l1,
+            fetched_from_l2,
+            fetched_from_dram,
+            writes,
+            invalidations,
+            drops,
+        } = other;
+        self.fetched_from_l1 += fetched_from_l1;
+        self.fetched_from_l2 += fetched_from_l2;
+        self.fetched_from_dram += fetched_from_dram;
+        self.writes += writes;
+        self.invalidations += invalidations;
+        self.drops += drops;
+    }
 }
 
 /// Hits and misses of one cache.

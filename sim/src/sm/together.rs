@@ -89,7 +89,9 @@ fn add_memory(sum: &mut MemoryStatistics, other: &MemoryStatistics) {
         l1,
         l2,
         dram_bytes,
+        register_lines,
     } = other;
+    sum.register_lines.add(register_lines);
     sum.instructions += instructions;
     sum.transactions += transactions;
     sum.bytes += bytes;

@@ -7,6 +7,7 @@ mod branches_and_barriers;
 mod circuits;
 mod kernels;
 mod latency;
+mod lines;
 mod memory;
 mod oracle;
 mod residency;

@@ -249,6 +249,11 @@ fn storage(config: &Config, operand_cycles: u64, flush_cycles: u64, log: &Log) -
     })
 }
 
+/// A register file that reads every operand `operand_cycles` after its instruction's pick.
+pub fn ideal_storage(config: &Config, operand_cycles: u64) -> Box<dyn OperandStorage> {
+    storage(config, operand_cycles, 0, &Log::default())
+}
+
 /// A design of equal parts, one for each scheduler.
 pub fn design<'a>(config: &Config, part: impl Fn() -> PartitionDesign<'a>) -> Design<'a> {
     Design { partitions: (0..config.sm.schedulers).map(|_| part()).collect() }

@@ -7,6 +7,7 @@ use super::super::memory::{Sent, constant_cycles, shared_cycles};
 use super::super::oracle::Mismatch;
 use super::super::warp::{Warp, Warps};
 use super::super::{SimError, WrongOperand};
+use super::lines::LinePort;
 use super::partition::Partition;
 use super::{Machine, Running};
 
@@ -56,6 +57,7 @@ impl Machine<'_, '_> {
         let ready_units = self.ready_units(partition);
         let at = &mut self.partitions[partition];
         let flush = at.flushes.pop_front();
+        let line = at.line_port.as_mut().and_then(|port| port.take_due(self.now));
         at.flush_offered = flush.map(|flush| flush.slot);
         let kernel = &launch.kernel;
         let issues = self.config.sm.issues_per_scheduler as usize;
@@ -69,6 +71,8 @@ impl Machine<'_, '_> {
             fill: at.fills.front().map(|&queued| offer(queued, &at.in_flight, &at.warps, kernel)),
             flush,
             ready_units,
+            line_request_taken: at.line_port.as_mut().is_some_and(LinePort::take_grant),
+            line: line.as_ref(),
         };
         at.design.storage.cycle(&inputs, &mut at.outputs)?;
         let late = inputs.result.map(|result| result.is_some_and(|write| !write.cached));

@@ -6,6 +6,7 @@
 
 mod back;
 mod front;
+mod lines;
 mod partition;
 mod schedule;
 
@@ -48,6 +49,8 @@ pub(super) struct Machine<'c, 'o> {
     /// When a unit that the partitions share takes the next instruction.
     shared_unit_free_at: [u64; Unit::COUNT],
     memory: MemoryUnit,
+    /// Register lines come before data at the L1 in this cycle.
+    lines_first: bool,
     oracle: Oracle,
     counts: Counts,
 }
@@ -113,6 +116,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             blocks: vec![Block::default(); config.sm.blocks as usize],
             shared_unit_free_at: [0; Unit::COUNT],
             memory: MemoryUnit::new(config),
+            lines_first: false,
             oracle: Oracle::default(),
             counts: Counts::default(),
         })
@@ -171,7 +175,7 @@ impl<'c, 'o> Machine<'c, 'o> {
         for partition in self.in_turn() {
             self.access_operands(launch, partition)?;
         }
-        self.send_transactions();
+        self.access_l1();
 
         for partition in 0..self.partitions.len() {
             self.schedule(launch, partition)?;

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::super::design::{Flush, Issue, MAX_ISSUES, PartitionDesign, StorageOutputs, Unit};
 use super::super::in_flight::{CAPACITY, Completions, InFlight, ResultQueue};
 use super::super::warp::{Scoreboard, Warps};
+use super::lines::LinePort;
 use crate::config::Config;
 
 /// A partition. Warps are numbered within it: warp slot s of the SM is warp s / partitions of partition
@@ -27,6 +28,8 @@ pub(super) struct Partition<'c> {
     /// Slot whose flush is offered in this cycle.
     pub flush_offered: Option<usize>,
     pub operand_cycles: u64,
+    /// `None` in designs that keep all registers in the SM.
+    pub line_port: Option<LinePort>,
 }
 
 impl<'c> Partition<'c> {
@@ -45,6 +48,7 @@ impl<'c> Partition<'c> {
             flushes: VecDeque::with_capacity(warps),
             flush_offered: None,
             operand_cycles: design.storage.operand_cycles(),
+            line_port: design.storage.keeps_lines_in_memory().then(LinePort::default),
             design,
         }
     }

@@ -1,6 +1,9 @@
 //! One cache level: tags with LRU replacement, and miss status registers (MSHRs).
 //!
-//! Times are reservations: a miss knows when its line will be there as soon as it has asked the next level.
+//! Times are reservations: a miss knows when its line will be there as soon as it has asked the next level. Of data
+//! only tags are kept; register lines have their contents too, in the way that holds them.
+
+use warpfile_kernels::program::{LANES, LaneValues};
 
 use crate::config::{CacheLevel, WritePolicy};
 
@@ -11,6 +14,8 @@ use super::bandwidth::Channel;
 pub(super) struct Cache {
     /// `sets × ways`, a set's lines next to each other.
     lines: Vec<Line>,
+    /// What each line holds, if it is a register line.
+    contents: Vec<LaneValues>,
     ways: usize,
     sets: u64,
     line_bytes: u64,
@@ -34,6 +39,15 @@ struct Line {
     filled_at: u64,
 }
 
+/// A line that has been put in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Placed {
+    /// Where the line is. Its contents are still those of the one before.
+    pub place: usize,
+    /// Address of the dirty line that was there.
+    pub written_back: Option<u64>,
+}
+
 /// What a lookup found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lookup {
@@ -52,6 +66,7 @@ impl Cache {
         let sets = (level.bytes / share / (level.ways * level.line_bytes)).max(1);
         Some(Cache {
             lines: vec![Line::default(); (sets * level.ways) as usize],
+            contents: vec![[0; LANES]; (sets * level.ways) as usize],
             ways: level.ways as usize,
             sets,
             line_bytes: level.line_bytes,
@@ -100,20 +115,52 @@ impl Cache {
         Lookup::Present { at }
     }
 
-    /// Puts the line of `address` in, its data arriving at `filled_at`. Gives the address of a dirty line that
-    /// made way for it.
-    pub fn fill(&mut self, address: u64, filled_at: u64) -> Option<u64> {
+    /// Puts the line of `address` in, its data arriving at `filled_at`; takes a miss status register until then.
+    pub fn fill(&mut self, address: u64, filled_at: u64) -> Placed {
+        self.miss(filled_at);
+        self.place(address, filled_at)
+    }
+
+    /// A miss takes a miss status register until `filled_at`.
+    pub fn miss(&mut self, filled_at: u64) {
+        self.outstanding.push(filled_at);
+    }
+
+    /// Puts the line of `address` in, its data there at `filled_at`.
+    pub fn place(&mut self, address: u64, filled_at: u64) -> Placed {
         let number = address / self.line_bytes;
         self.uses += 1;
-        let uses = self.uses;
-        self.outstanding.push(filled_at);
-        let line_bytes = self.line_bytes;
-        let victim =
-            self.set_mut(number).iter_mut().min_by_key(|line| if line.valid { line.last_use } else { 0 })?;
-        let written_back = (victim.valid && victim.dirty).then_some(victim.number * line_bytes);
-        *victim = Line { valid: true, dirty: false, number, last_use: uses, filled_at };
+        let first = self.first_of_set(number);
+        let lines = &mut self.lines[first..first + self.ways];
+        let age = |line: &Line| if line.valid { line.last_use } else { 0 };
+        let way = (0..self.ways).min_by_key(|&way| age(&lines[way])).unwrap_or_default();
+        let victim = &mut lines[way];
+        let written_back = (victim.valid && victim.dirty).then_some(victim.number * self.line_bytes);
+        *victim = Line { valid: true, dirty: false, number, last_use: self.uses, filled_at };
         self.statistics.writebacks += u64::from(written_back.is_some());
-        written_back
+        Placed { place: first + way, written_back }
+    }
+
+    /// Where the line of `address` is, and when its data is there; uses it, but does not count the access.
+    pub fn find(&mut self, address: u64) -> Option<(usize, u64)> {
+        let number = address / self.line_bytes;
+        let first = self.first_of_set(number);
+        let set = &mut self.lines[first..first + self.ways];
+        let way = set.iter().position(|line| line.valid && line.number == number)?;
+        self.uses += 1;
+        set[way].last_use = self.uses;
+        Some((first + way, set[way].filled_at))
+    }
+
+    /// What the register line in a place holds.
+    pub fn contents(&self, place: usize) -> &LaneValues {
+        &self.contents[place]
+    }
+
+    /// Gives the register line in a place its contents; it is dirty if they are new.
+    pub fn set_contents(&mut self, place: usize, values: &LaneValues, dirty: bool) {
+        self.contents[place] = *values;
+        self.lines[place].dirty = dirty;
     }
 
     /// Marks the line of `address` as modified, if it is there.
@@ -132,13 +179,17 @@ impl Cache {
         }
     }
 
+    fn first_of_set(&self, number: u64) -> usize {
+        (number % self.sets) as usize * self.ways
+    }
+
     fn set(&self, number: u64) -> &[Line] {
-        let first = (number % self.sets) as usize * self.ways;
+        let first = self.first_of_set(number);
         &self.lines[first..first + self.ways]
     }
 
     fn set_mut(&mut self, number: u64) -> &mut [Line] {
-        let first = (number % self.sets) as usize * self.ways;
+        let first = self.first_of_set(number);
         &mut self.lines[first..first + self.ways]
     }
 }

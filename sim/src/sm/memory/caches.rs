@@ -1,20 +1,33 @@
 //! L1, L2 and DRAM. One SM of an N-SM chip has 1/N of the L2's capacity and of the L2's and DRAM's bandwidth.
 //!
 //! Loads look in L1, then L2, then DRAM, and fill lines on the way back. Stores follow each level's write
-//! policy. Atomics are performed at the L2 and drop the line from the L1.
+//! policy. Atomics are performed at the L2 and drop the line from the L1. Data may be kept out of the L1, whose port it
+//! takes nevertheless. Register lines live in all levels with their contents: see [`lines`].
+
+mod lines;
+
+use warpfile_kernels::program::{LANES, LaneValues};
 
 use crate::config::{Config, WritePolicy};
 
 use super::super::kernel::MemoryKind;
 use super::bandwidth::Channel;
 use super::cache::{Cache, Lookup};
-use super::{Access, MemoryStatistics, MemorySystem};
+use super::{Access, LineMemory, MemoryStatistics, MemorySystem, RegisterLineStatistics};
+use lines::line_count;
 
 /// The hierarchy as one SM sees it.
 pub(super) struct CacheHierarchy {
     l1: Option<Cache>,
+    /// Data is kept in the L1.
+    data_in_l1: bool,
+    /// The L1 takes one request a cycle.
+    single_port: bool,
+    /// The cycle after the last in which the L1 took a request.
+    port_free_at: u64,
     beyond: Beyond,
     transaction_bytes: u64,
+    line_statistics: RegisterLineStatistics,
 }
 
 /// What lies beyond the SM.
@@ -23,6 +36,8 @@ struct Beyond {
     dram: Channel,
     dram_latency: u64,
     dram_bytes: u64,
+    /// Register lines in DRAM, by number.
+    dram_lines: Vec<LaneValues>,
 }
 
 impl CacheHierarchy {
@@ -32,13 +47,18 @@ impl CacheHierarchy {
         let transaction_bytes = l1.as_ref().map_or(config.memory.sector_bytes, Cache::line_bytes);
         CacheHierarchy {
             l1,
+            data_in_l1: config.memory.data_in_l1,
+            single_port: config.memory.single_l1_port,
+            port_free_at: 0,
             beyond: Beyond {
                 l2: Cache::new(&config.l2, sms),
                 dram: Channel::new(config.dram.bytes_per_cycle, sms),
                 dram_latency: config.dram.latency,
                 dram_bytes: 0,
+                dram_lines: vec![[0; LANES]; line_count(config.sm.warps)],
             },
             transaction_bytes,
+            line_statistics: RegisterLineStatistics::default(),
         }
     }
 }
@@ -49,7 +69,38 @@ impl MemorySystem for CacheHierarchy {
     }
 
     fn access(&mut self, now: u64, access: Access) -> Option<u64> {
-        let Some(l1) = &mut self.l1 else {
+        if !self.port_is_free(now) {
+            return None;
+        }
+        let back = self.access_data(now, access)?;
+        self.port_free_at = now + 1;
+        Some(back)
+    }
+
+    fn report(&self, into: &mut MemoryStatistics) {
+        if let Some(l1) = &self.l1 {
+            into.l1 = l1.statistics;
+        }
+        if let Some(l2) = &self.beyond.l2 {
+            into.l2 = l2.statistics;
+        }
+        into.dram_bytes += self.beyond.dram_bytes;
+        into.register_lines = self.line_statistics;
+    }
+
+    fn lines(&mut self) -> Option<&mut dyn LineMemory> {
+        Some(self)
+    }
+}
+
+impl CacheHierarchy {
+    /// Whether the L1 takes a request in cycle `now`, as far as its port is concerned.
+    fn port_is_free(&self, now: u64) -> bool {
+        !self.single_port || self.port_free_at <= now
+    }
+
+    fn access_data(&mut self, now: u64, access: Access) -> Option<u64> {
+        let Some(l1) = self.l1.as_mut().filter(|_| self.data_in_l1) else {
             return self.beyond.can_take(now, access).then(|| self.beyond.access(now, access));
         };
         if !l1.channel.is_free(now) {
@@ -68,16 +119,6 @@ impl MemorySystem for CacheHierarchy {
         }
         let start = l1.channel.transfer(now, access.bytes);
         Some(access_l1(l1, &mut self.beyond, start, access))
-    }
-
-    fn report(&self, into: &mut MemoryStatistics) {
-        if let Some(l1) = &self.l1 {
-            into.l1 = l1.statistics;
-        }
-        if let Some(l2) = &self.beyond.l2 {
-            into.l2 = l2.statistics;
-        }
-        into.dram_bytes += self.beyond.dram_bytes;
     }
 }
 
@@ -103,10 +144,8 @@ fn access_l1(l1: &mut Cache, beyond: &mut Beyond, start: u64, access: Access) ->
         Lookup::Absent if allocates(access.kind, l1.write_policy) => {
             let line = Access { address: access.address, bytes: l1.line_bytes(), kind: MemoryKind::Load };
             let filled_at = beyond.access(start + l1.latency, line);
-            if let Some(address) = l1.fill(access.address, filled_at) {
-                let evicted = Access { address, bytes: l1.line_bytes(), kind: MemoryKind::Store };
-                beyond.access(start + l1.latency, evicted);
-            }
+            let placed = l1.fill(access.address, filled_at);
+            beyond.take_evicted(start + l1.latency, l1, placed);
             filled_at
         }
         Lookup::Absent => start + l1.latency,
@@ -165,9 +204,8 @@ impl Beyond {
         }
         let line_bytes = l2.line_bytes();
         let filled_at = self.access_dram(now, line_bytes);
-        let written_back = self.l2.as_mut().and_then(|l2| l2.fill(access.address, filled_at)).is_some();
-        if written_back {
-            self.access_dram(now, line_bytes);
+        if let Some(placed) = self.l2.as_mut().map(|l2| l2.fill(access.address, filled_at)) {
+            self.evict_to_dram(now, placed);
         }
         filled_at
     }

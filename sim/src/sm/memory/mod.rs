@@ -13,8 +13,9 @@ use warpfile_kernels::program::WarpInstruction;
 
 use crate::config::{Config, MemoryModel};
 
+use super::design::{FetchedLine, LineRequest};
 use super::kernel::MemoryKind;
-use super::report::{CacheStatistics, MemoryStatistics};
+use super::report::{CacheStatistics, MemoryStatistics, RegisterLineStatistics};
 use coalesce::{MAX_TRANSACTIONS, Transaction};
 
 pub(super) use scratchpad::{constant_cycles, shared_cycles};
@@ -30,6 +31,17 @@ trait MemorySystem {
 
     /// Adds the traffic so far.
     fn report(&self, into: &mut MemoryStatistics);
+
+    /// The memory of register lines, if there is one.
+    fn lines(&mut self) -> Option<&mut dyn LineMemory> {
+        None
+    }
+}
+
+/// Memory that keeps register lines with their contents.
+trait LineMemory {
+    /// Performs a request in cycle `now`, or gives `None` if it cannot be taken in this cycle.
+    fn request(&mut self, now: u64, request: &LineRequest<'_>) -> Option<Option<FetchedLine>>;
 }
 
 /// One transaction.
@@ -159,6 +171,12 @@ impl MemoryUnit {
         let sent = Sent { partition, id, kind, back: back.max(now) };
         self.free.extend(self.queue.pop_front());
         Some(sent)
+    }
+
+    /// Performs a request for a register line in cycle `now`: `None` if it cannot be taken in this cycle, the line
+    /// if one is fetched. Only memory with caches takes such requests.
+    pub fn request_line(&mut self, now: u64, request: &LineRequest<'_>) -> Option<Option<FetchedLine>> {
+        self.system.lines()?.request(now, request)
     }
 
     /// Counts an access to shared memory that keeps it busy for `cycles`.
