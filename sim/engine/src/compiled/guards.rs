@@ -82,7 +82,7 @@ fn operation_cost(graph: &Graph, inst: &Inst) -> u32 {
         | Inst::WideShiftLeft { .. }
         | Inst::WideShiftRight { .. }
         | Inst::WideMul { .. } => 8 + 2 * words,
-        Inst::FoldWords { n, .. } => *n,
+        Inst::FoldWords { n, .. } => 2 * n,
         Inst::WideMux { .. } | Inst::WideRead { .. } => 3,
         _ => words,
     }

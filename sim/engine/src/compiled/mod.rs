@@ -14,6 +14,7 @@ mod graph;
 mod guards;
 #[expect(unsafe_code, reason = "called by machine code with addresses")]
 mod kernels;
+mod ranges;
 mod schedule;
 mod segments;
 mod simplify;

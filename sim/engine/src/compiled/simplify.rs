@@ -1,20 +1,30 @@
 //! Rewrites instructions whose result can be had without making all their operands.
 
 use super::graph::{Graph, InstId};
-use crate::plan::inst::{FoldOp, Inst};
+use crate::plan::inst::{FoldOp, Inst, Part};
 use crate::plan::operands::Operand;
 use crate::plan::{Plan, ZERO};
 
-/// Rewrites the program. Every place keeps its value.
+/// Rewrites the program. Every place that is still read keeps its value.
 pub fn simplify(plan: &mut Plan) {
     let graph = Graph::new(plan);
     let program = plan.program.iter().map(|inst| simplified(&graph, *inst)).collect();
     plan.program = program;
     let graph = Graph::new(plan);
     let readers = readers(&graph);
-    let folded = |(id, inst): (InstId, &Inst)| folded(&graph, &readers, id).unwrap_or(*inst);
-    let program = plan.program.iter().enumerate().map(folded).collect();
-    plan.program = program;
+    let mut is_done = vec![false; plan.program.len()];
+    let mut changes = Vec::new();
+    for root in (0..plan.program.len()).rev().filter(|&id| fold_operands(&graph, id).is_some()) {
+        if !is_done[root] {
+            let tree = Tree::new(&graph, &readers, root);
+            let folded = tree.folded(&graph);
+            if !folded.is_empty() {
+                tree.inner.iter().for_each(|&id| is_done[id] = true);
+                changes.extend(folded);
+            }
+        }
+    }
+    changes.into_iter().for_each(|(id, inst)| plan.program[id] = inst);
 }
 
 /// Fewest words folded two at a time.
@@ -33,32 +43,76 @@ fn readers(graph: &Graph) -> Vec<u32> {
     readers
 }
 
-/// A tree of one operation over the words of one value, as one instruction.
-fn folded(graph: &Graph, readers: &[u32], id: InstId) -> Option<Inst> {
-    let (op, ..) = fold_operands(graph, id)?;
-    let (mut leaves, mut open) = (Vec::new(), vec![id]);
-    while let Some(id) = open.pop() {
-        let (_, d, operands) = fold_operands(graph, id)?;
-        debug_assert_eq!(graph.plan.program[id].result(graph.plan), d);
-        for place in operands {
-            let inner = graph.producer(place).filter(|&inner| {
-                readers[inner] == 1 && fold_operands(graph, inner).is_some_and(|(other, ..)| other == op)
-            });
-            match inner {
-                Some(inner) => open.push(inner),
-                None => leaves.push(place),
+/// A tree of one operation.
+struct Tree {
+    op: FoldOp,
+    root: InstId,
+    /// Its instructions besides the root.
+    inner: Vec<InstId>,
+    /// What it puts together, in order of place.
+    leaves: Vec<u32>,
+}
+
+impl Tree {
+    fn new(graph: &Graph, readers: &[u32], root: InstId) -> Tree {
+        let (op, ..) = fold_operands(graph, root).expect("a root is an operation of a tree");
+        let mut tree = Tree { op, root, inner: Vec::new(), leaves: Vec::new() };
+        let mut open = vec![root];
+        while let Some((_, _, operands)) = open.pop().and_then(|id| fold_operands(graph, id)) {
+            for place in operands {
+                let inner = graph.producer(place).filter(|&inner| {
+                    readers[inner] == 1 && fold_operands(graph, inner).is_some_and(|(other, ..)| other == op)
+                });
+                match inner {
+                    Some(inner) => {
+                        open.push(inner);
+                        tree.inner.push(inner);
+                    }
+                    None => tree.leaves.push(place),
+                }
             }
         }
+        tree.leaves.sort_unstable();
+        tree
     }
-    leaves.sort_unstable();
-    let is_row = leaves.windows(2).all(|pair| pair[0] + 1 == pair[1]);
-    let of_one = graph
-        .producer(leaves[0])
-        .is_some_and(|first| leaves.iter().all(|&leaf| graph.producer(leaf) == Some(first)))
-        || leaves.iter().all(|&leaf| graph.producer(leaf).is_none());
-    let d = graph.plan.program[id].result(graph.plan);
-    let inst = Inst::FoldWords { d, a: leaves[0], n: leaves.len() as u32, op };
-    (leaves.len() >= FEWEST_FOLDED && is_row && of_one).then_some(inst)
+
+    /// The instructions that take the tree's place, where the words of one value are among its leaves: their fold, and
+    /// what puts it together with the one other leaf that there may be.
+    fn folded(&self, graph: &Graph) -> Vec<(InstId, Inst)> {
+        let (op, d) = (self.op, graph.plan.program[self.root].result(graph.plan));
+        let (first, last) = (self.leaves[0], self.leaves[self.leaves.len() - 1]);
+        let n = self.leaves.len();
+        if is_row(graph, &self.leaves) {
+            return vec![(self.root, Inst::FoldWords { d, a: first, n: n as u32, op })];
+        }
+        let (row, other) = match () {
+            () if is_row(graph, &self.leaves[1..]) => (&self.leaves[1..], first),
+            () if is_row(graph, &self.leaves[..n - 1]) => (&self.leaves[..n - 1], last),
+            () => return Vec::new(),
+        };
+        let comes_after = |id: &&InstId| row.iter().all(|&leaf| graph.producer(leaf) < Some(**id));
+        let Some(&inner) = self.inner.iter().find(comes_after) else { return Vec::new() };
+        let part = graph.plan.program[inner].result(graph.plan);
+        let fold = Inst::FoldWords { d: part, a: row[0], n: row.len() as u32, op };
+        vec![(inner, fold), (self.root, fold_of_two(op, d, part, other))]
+    }
+}
+
+/// Whether places are neighbours, enough of them, and words of one value or of state.
+fn is_row(graph: &Graph, places: &[u32]) -> bool {
+    let origin = graph.producer(places[0]);
+    places.len() >= FEWEST_FOLDED
+        && places.windows(2).all(|pair| pair[0] + 1 == pair[1])
+        && places.iter().all(|&place| graph.producer(place) == origin)
+}
+
+fn fold_of_two(op: FoldOp, d: u32, a: u32, b: u32) -> Inst {
+    match op {
+        FoldOp::Add => Inst::Add { d, a, b, width: 64 },
+        FoldOp::And => Inst::And { d, a, b },
+        FoldOp::Or => Inst::Or { d, a, b },
+        FoldOp::Xor => Inst::Xor { d, a, b },
+    }
 }
 
 /// Operation, result and operands of an instruction that can be part of a fold.
@@ -85,8 +139,26 @@ fn simplified(graph: &Graph, inst: Inst) -> Inst {
             let masked = gated(graph, d, b, a).or_else(|| gated(graph, d, a, b));
             masked.unwrap_or(inst)
         }
+        Inst::LaneSelect { d, vector, index, index_n: 1, lanes, lane } if lane <= 64 => {
+            let read = |first| Inst::Read { d, address: index, base: first, depth: lanes, bytes: 8 };
+            first_of_words(graph, vector, lanes, lane).map_or(inst, read)
+        }
         other => other,
     }
+}
+
+/// The first of `lanes` words of state, if the lanes of the value at `vector` are these: to select one is to read
+/// it.
+fn first_of_words(graph: &Graph, vector: u32, lanes: u32, lane: u32) -> Option<u32> {
+    let plan = graph.plan;
+    let Inst::Concat { parts, count, .. } = plan.program[graph.producer(vector)?] else { return None };
+    let parts = &plan.parts[parts as usize..(parts + count) as usize];
+    let first = parts[0].a;
+    let is_word = |(part, place): (&Part, u32)| {
+        let is_state = graph.producer(place).is_none() && place as usize >= plan.constants.len();
+        part.a == place && part.width == lane && plan.width(place) <= lane && is_state
+    };
+    (count == lanes && parts.iter().zip(first..).all(is_word)).then_some(first)
 }
 
 /// `value` and the word at `mask`, if that is one bit repeated at least as often as the value is wide.

@@ -285,6 +285,9 @@ impl Builder<'_> {
 
     fn lower_mux(&mut self, condition: NodeId, then: NodeId, otherwise: NodeId, width: u32) -> u32 {
         let (condition, then, otherwise) = (self.slot(condition), self.slot(then), self.slot(otherwise));
+        if then == otherwise {
+            return then;
+        }
         match words(width) {
             1 => self.emit(1, |d| Inst::Mux { d, condition, then, otherwise }),
             n => self.emit(n, |d| Inst::WideMux { d, condition, then, otherwise, n }),

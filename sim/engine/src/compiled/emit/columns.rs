@@ -152,7 +152,9 @@ impl Emitter<'_, '_> {
                 })
                 .collect();
             let word = self.join(&groups);
-            words.push(self.masked(word, count));
+            // One vector of signs, full to the last row, has no others.
+            let is_full = count * bytes == CHUNK;
+            words.push(if is_full { word } else { self.masked(word, count) });
         }
         words
     }

@@ -17,6 +17,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use super::code::{Code, PARAMETERS, Target};
 use super::graph::Graph;
 use super::kernels::{self, Kernel};
+use super::ranges::Ranges;
 use super::segments::{ROOT, SegmentId, Segments};
 use crate::EngineError;
 use crate::plan::Plan;
@@ -49,6 +50,7 @@ struct Emitter<'a, 'f> {
     plan: &'a Plan,
     segments: &'a Segments,
     slots: &'a Slots,
+    ranges: Ranges,
     frame: Frame<'f>,
     /// What a call passes besides the arena.
     inputs: Value,
@@ -91,6 +93,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             plan: graph.plan,
             segments,
             slots,
+            ranges: Ranges::new(graph),
             frame,
             inputs,
             ports,

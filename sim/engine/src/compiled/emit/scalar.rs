@@ -33,9 +33,11 @@ impl Emitter<'_, '_> {
                 self.ins().bxor(a, b)
             }
             Inst::Add { a, b, width, .. } => {
+                let most = self.largest(a).checked_add(self.largest(b));
+                let fits = most.is_some_and(|most| most <= mask(width));
                 let (a, b) = (self.word(a), self.word(b));
                 let sum = self.ins().iadd(a, b);
-                self.masked(sum, width)
+                if fits { sum } else { self.masked(sum, width) }
             }
             Inst::Sub { a, b, width, .. } => {
                 let (a, b) = (self.word(a), self.word(b));
@@ -52,6 +54,7 @@ impl Emitter<'_, '_> {
                 let equal = self.ins().icmp(IntCC::Equal, a, b);
                 self.flag(equal)
             }
+            Inst::Lt { a, b, .. } if self.is_always_less(a, b) => self.frame.constant(1),
             Inst::Lt { a, b, .. } => {
                 let (a, b) = (self.word(a), self.word(b));
                 let less = self.ins().icmp(IntCC::UnsignedLessThan, a, b);
@@ -179,18 +182,15 @@ impl Emitter<'_, '_> {
                     let bits = self.bits(a, group * size, size);
                     let any = self.ins().icmp_imm_u(IntCC::NotEqual, bits, 0);
                     let any = self.flag(any);
-                    self.ins().ishl_imm_u(any, i64::from(group))
+                    (any, group)
                 });
-                let bits: Vec<Value> = bits.collect();
-                self.join(&bits)
+                let bits = bits.collect();
+                self.gather(bits)
             }
             Inst::OneHotSelect { select, vector, lanes, lane, .. } if lane <= 64 && lanes <= 32 => {
-                let select = self.word(select);
                 let selected = (0..lanes).map(|i| {
                     let value = self.bits(vector, i * lane, lane);
-                    let bit = self.ins().ushr_imm_u(select, i64::from(i));
-                    let bit = self.ins().band_imm_u(bit, 1);
-                    let all = self.ins().ineg(bit);
+                    let all = self.repeated_bit(select, i);
                     self.ins().band(value, all)
                 });
                 let selected: Vec<Value> = selected.collect();
@@ -295,6 +295,27 @@ impl Emitter<'_, '_> {
         self.ins().uextend(types::I64, condition)
     }
 
+    /// Or of values, each moved up by as many bits as stand beside it, in rising order; no two have a bit in
+    /// common. Neighbours are put together first, as what is moved up by at most three bits is added in one step.
+    pub fn gather(&mut self, mut pieces: Vec<(Value, u32)>) -> Value {
+        while pieces.len() > 1 {
+            pieces = pieces
+                .chunks(2)
+                .map(|pair| match *pair {
+                    [(low, at), (high, above)] => {
+                        let high = self.ins().ishl_imm_u(high, i64::from(above - at));
+                        (self.ins().iadd(low, high), at)
+                    }
+                    _ => pair[0],
+                })
+                .collect();
+        }
+        match pieces.first() {
+            None | Some((_, 0)) => pieces.first().map_or_else(|| self.frame.constant(0), |(value, _)| *value),
+            Some(&(value, at)) => self.ins().ishl_imm_u(value, i64::from(at)),
+        }
+    }
+
     /// Or of values.
     pub fn join(&mut self, values: &[Value]) -> Value {
         match values.split_first() {
@@ -348,8 +369,23 @@ impl Emitter<'_, '_> {
 
     /// Whether the word at `place` is always below `limit`.
     pub fn is_below(&self, place: u32, limit: u32) -> bool {
-        let width = self.plan.width(place);
-        width < 32 && 1 << width <= limit
+        self.largest(place) < u64::from(limit)
+    }
+
+    /// Whether the word at `a` is below the constant at `b`, whatever it is.
+    fn is_always_less(&self, a: u32, b: u32) -> bool {
+        self.plan.constants.get(b as usize).is_some_and(|&limit| self.largest(a) < limit)
+    }
+
+    /// A bit of the word at a place, repeated 64 times.
+    fn repeated_bit(&mut self, place: u32, bit: u32) -> Value {
+        if self.part(place, bit, 1).is_some() {
+            let bit = self.bits(place, bit, 1);
+            return self.ins().ineg(bit);
+        }
+        let word = self.word(place);
+        let top = self.ins().ishl_imm_u(word, i64::from(63 - bit));
+        self.ins().sshr_imm_u(top, 63)
     }
 
     /// `value` where the word at `index` is below `limit`, else 0.

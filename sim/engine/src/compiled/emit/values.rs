@@ -7,6 +7,7 @@ use super::super::segments::ROOT;
 use super::Emitter;
 use super::frame::Pointer;
 use super::slots::is_pointer;
+use crate::ops::mask;
 use crate::plan::inst::Inst;
 
 impl<'f> Emitter<'_, 'f> {
@@ -46,12 +47,17 @@ impl<'f> Emitter<'_, 'f> {
             value = self.ins().bor(value, next);
         }
         let has_more =
-            if low + width > 64 { low + width < 128 } else { low + width < self.plan.width(place) };
+            if low + width > 64 { low + width < 128 } else { self.largest(place) >> low > mask(width) };
         if has_more { self.masked(value, width) } else { value }
     }
 
+    /// The largest value of the word at a place.
+    pub fn largest(&self, place: u32) -> u64 {
+        self.ranges.largest(self.graph, place)
+    }
+
     /// The part of a concatenation that holds all the bits asked for, and where they begin in it.
-    fn part(&self, place: u32, low: u32, width: u32) -> Option<(u32, u32)> {
+    pub fn part(&self, place: u32, low: u32, width: u32) -> Option<(u32, u32)> {
         let Inst::Concat { d, parts, count, .. } = self.plan.program[self.graph.producer(place)?] else {
             return None;
         };

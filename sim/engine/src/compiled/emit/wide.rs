@@ -137,6 +137,7 @@ impl Emitter<'_, '_> {
     /// Puts words together, two at a time.
     fn fold_words(&mut self, a: u32, n: u32, op: FoldOp) -> Value {
         let from = self.pointer(a);
+        self.loaded += n;
         let mut pairs = self.frame.load_as(types::I64X2, from);
         for word in (2..n - 1).step_by(2) {
             let next = self.frame.load_as(types::I64X2, from.words(word));
@@ -224,10 +225,10 @@ impl Emitter<'_, '_> {
             let pieces = reach.map(|part| {
                 let (low, high) = (part.low.max(start), (part.low + part.width).min(end));
                 let bits = self.bits(part.a, low - part.low, high - low);
-                if low == start { bits } else { self.ins().ishl_imm_u(bits, i64::from(low - start)) }
+                (bits, low - start)
             });
-            let pieces: Vec<Value> = pieces.collect();
-            self.join(&pieces)
+            let pieces = pieces.collect();
+            self.gather(pieces)
         });
         let words: Vec<Value> = words.collect();
         self.define(id, &words);
