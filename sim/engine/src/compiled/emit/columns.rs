@@ -57,7 +57,7 @@ impl Emitter<'_, '_> {
                 let kept = self.frame.constant(mask(width) << low);
                 let kept = self.splat(kept, bytes);
                 let bits = self.row_bits(depth, bytes, |emitter, chunk| {
-                    let row = emitter.frame.load_as(vector(bytes), bytes_behind(from, chunk));
+                    let row = emitter.frame.load_as(vector(bytes), from.bytes(chunk));
                     let row = emitter.ins().band(row, kept);
                     emitter.ins().icmp(IntCC::Equal, row, value)
                 });
@@ -66,7 +66,7 @@ impl Emitter<'_, '_> {
             ColumnOp::Pack if is_short && bytes == 1 => {
                 let from = self.frame.place(a.base);
                 let bits = self.row_bits(depth, bytes, |emitter, chunk| {
-                    let row = emitter.frame.load_as(types::I8X16, bytes_behind(from, chunk));
+                    let row = emitter.frame.load_as(types::I8X16, from.bytes(chunk));
                     emitter.ins().ishl_imm_u(row, 7)
                 });
                 self.define(id, &bits);
@@ -110,9 +110,9 @@ impl Emitter<'_, '_> {
 
     fn chunks(&mut self, a: Pointer, b: Other, chunk: u32, bytes: u32) -> (Value, Value) {
         let kind = vector(bytes);
-        let a = self.frame.load_as(kind, bytes_behind(a, chunk));
+        let a = self.frame.load_as(kind, a.bytes(chunk));
         let b = match b {
-            Other::Column(b) => self.frame.load_as(kind, bytes_behind(b, chunk)),
+            Other::Column(b) => self.frame.load_as(kind, b.bytes(chunk)),
             Other::Shared(word) => self.splat(word, bytes),
         };
         (a, b)
@@ -198,8 +198,4 @@ fn vector(bytes: u32) -> Type {
         4 => types::I32X4,
         _ => types::I64X2,
     }
-}
-
-fn bytes_behind(pointer: Pointer, bytes: u32) -> Pointer {
-    Pointer { base: pointer.base, offset: pointer.offset + bytes as i32 }
 }

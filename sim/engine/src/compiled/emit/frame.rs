@@ -25,7 +25,11 @@ pub struct Pointer {
 
 impl Pointer {
     pub fn words(self, words: u32) -> Pointer {
-        Pointer { base: self.base, offset: self.offset + 8 * words as i32 }
+        self.bytes(8 * words)
+    }
+
+    pub fn bytes(self, bytes: u32) -> Pointer {
+        Pointer { base: self.base, offset: self.offset + bytes as i32 }
     }
 }
 

@@ -4,6 +4,7 @@ mod columns;
 mod counters;
 mod edge;
 mod frame;
+mod lanes;
 mod scalar;
 mod slots;
 mod values;

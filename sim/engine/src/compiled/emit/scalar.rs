@@ -378,7 +378,7 @@ impl Emitter<'_, '_> {
     }
 
     /// A bit of the word at a place, repeated 64 times.
-    fn repeated_bit(&mut self, place: u32, bit: u32) -> Value {
+    pub fn repeated_bit(&mut self, place: u32, bit: u32) -> Value {
         if self.part(place, bit, 1).is_some() {
             let bit = self.bits(place, bit, 1);
             return self.ins().ineg(bit);

@@ -16,6 +16,9 @@ pub const IN_LINE: u32 = 40;
 /// Most words of a value held in registers.
 const IN_REGISTERS: u32 = 16;
 
+/// Most bits of a slice put together from registers; a longer one that begins at a byte is copied.
+const SHIFTED: u32 = 128;
+
 /// A bitwise operation on two values.
 #[derive(Clone, Copy)]
 enum Bitwise {
@@ -53,11 +56,17 @@ impl Emitter<'_, '_> {
             Inst::LaneSelect { vector, index, lanes, lane, .. } if is_pointer(&inst) => {
                 self.select_lane(id, vector, index, lanes, lane);
             }
+            Inst::WideSlice { a, low, width, .. } if low % 8 == 0 && width > SHIFTED => {
+                self.copy_bytes(id, a, low, width);
+            }
             Inst::WideSlice { a, low, width, .. } if width.div_ceil(64) <= IN_LINE => {
                 let pieces = (0..width).step_by(64);
                 let words: Vec<Value> =
                     pieces.map(|offset| self.bits(a, low + offset, (width - offset).min(64))).collect();
                 self.define(id, &words);
+            }
+            Inst::Concat { n, parts, count, .. } if n > IN_REGISTERS && self.is_of_words(parts, count) => {
+                self.concatenate_words(id, parts, count);
             }
             Inst::Concat { n, parts, count, .. } if n <= IN_LINE => self.concatenate(id, n, parts, count),
             Inst::Replicate { d, a, from, width } if 64 % from == 0 && width.div_ceil(64) <= IN_LINE => {
@@ -65,6 +74,19 @@ impl Emitter<'_, '_> {
                 let word = self.repeated(a, from, 64);
                 self.fill(d, word, width);
                 self.define_in_memory(id);
+            }
+            Inst::Replicate { a, from, width, .. } if from <= 64 && width.div_ceil(64) <= IN_REGISTERS => {
+                self.repeat(id, a, from, width);
+            }
+            Inst::SpreadLanes { a, lanes, lane, .. }
+                if (lanes * lane).div_ceil(64) <= IN_REGISTERS && lanes <= 64 =>
+            {
+                self.spread_lanes(id, a, lanes, lane);
+            }
+            Inst::LaneAdd { a, b, lanes, lane, .. }
+                if matches!(lane, 8 | 16 | 32 | 64) && (lanes * lane).div_ceil(64) <= IN_LINE =>
+            {
+                self.add_lanes(id, a, b, (lanes * lane).div_ceil(64), lane);
             }
             Inst::WideLowestOne { a, n, .. } if n <= IN_REGISTERS => {
                 let mut words = Vec::new();
@@ -85,7 +107,7 @@ impl Emitter<'_, '_> {
                 }
                 self.define(id, &words);
             }
-            Inst::WideDecode { a, a_n: 1, width, .. } if width.div_ceil(64) <= 4 => {
+            Inst::WideDecode { a, a_n: 1, width, .. } if width.div_ceil(64) <= 8 => {
                 let index = self.word(a);
                 let (zero, one) = (self.frame.constant(0), self.frame.constant(1));
                 let bit = self.ins().ishl(one, index);
@@ -214,6 +236,13 @@ impl Emitter<'_, '_> {
         let zeros = self.frame.flatten(zeros);
         let base = self.ins().select(is_lane, at, zeros);
         self.define_pointer(id, Pointer { base, offset: 0 });
+    }
+
+    /// Whether parts begin at words and all but the last end at one.
+    fn is_of_words(&self, parts: u32, count: u32) -> bool {
+        let parts = &self.plan.parts[parts as usize..(parts + count) as usize];
+        let (last, others) = parts.split_last().expect("a concatenation has parts");
+        last.low % 64 == 0 && others.iter().all(|part| part.low % 64 == 0 && part.width % 64 == 0)
     }
 
     /// Words of a concatenation: each the or of the parts that reach into it.
