@@ -1,0 +1,194 @@
+//! Accesses that wait for a bank.
+
+use serde::{Deserialize, Serialize};
+
+use super::geometry::ShardGeometry;
+use super::ports::Fate;
+use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, index_bits};
+
+/// Access queue: the sources and results of instructions that wait for a bank of the staging unit, in issue order.
+///
+/// All accesses to a register wait in the queue of its bank, so an erasure takes effect behind the earlier reads,
+/// and a reservation behind the erasure. A result is not to be written while a read of its register waits here:
+/// that read is older.
+///
+/// Timing: an access can leave in the cycle after it came. A full queue takes no access, even if one leaves.
+/// Source: Kloosterman et al., "RegLess", MICRO 2017, §5 and §5.2 (read units arbitrate for the banks).
+#[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct AccessQueue {
+    /// Warps and lanes of the shard.
+    pub geometry: ShardGeometry,
+    /// Accesses it holds, 2 to 16.
+    pub depth: usize,
+    /// Bits that name the place in a read unit that waits for the access.
+    pub place_bits: usize,
+    /// Writers that ask whether their register is still to be read, 1 to 8.
+    pub writers: usize,
+}
+
+/// Ports of an [`AccessQueue`].
+#[derive(Ports)]
+#[params(AccessQueue)]
+pub struct AccessQueueIo<'m> {
+    /// An access comes.
+    pub push: PushIo<'m>,
+    /// The oldest access.
+    pub pop: PopIo<'m>,
+    /// Results about to be written.
+    #[repeat(p.writers)]
+    #[with(p.geometry)]
+    pub write: Vec<OlderReadIo<'m>>,
+}
+
+/// An access that comes.
+#[derive(Ports)]
+#[params(AccessQueue)]
+pub struct PushIo<'m> {
+    /// There is one.
+    pub valid_i: In<'m>,
+    /// There is room.
+    pub ready_o: Out<'m>,
+    /// It reserves the line of a result; else it reads a source.
+    pub reserves_i: In<'m>,
+    /// The warp.
+    #[bits(p.geometry.warp_bits())]
+    pub warp_i: In<'m>,
+    /// The register.
+    #[bits(p.geometry.register_bits)]
+    pub register_i: In<'m>,
+    /// Its [`Fate`].
+    #[bits(Fate::BITS)]
+    pub fate_i: In<'m>,
+    /// Source: lanes wanted.
+    #[bits(p.geometry.lanes)]
+    pub lanes_i: In<'m>,
+    /// Result: a write will come.
+    pub written_i: In<'m>,
+    /// Who waits for it.
+    #[bits(p.place_bits)]
+    pub place_i: In<'m>,
+}
+
+/// The oldest access.
+#[derive(Ports)]
+#[params(AccessQueue)]
+pub struct PopIo<'m> {
+    /// There is one.
+    pub valid_o: Out<'m>,
+    /// It leaves.
+    pub ready_i: In<'m>,
+    /// It reserves the line of a result; else it reads a source.
+    pub reserves_o: Out<'m>,
+    /// The warp.
+    #[bits(p.geometry.warp_bits())]
+    pub warp_o: Out<'m>,
+    /// The register.
+    #[bits(p.geometry.register_bits)]
+    pub register_o: Out<'m>,
+    /// Its [`Fate`].
+    #[bits(Fate::BITS)]
+    pub fate_o: Out<'m>,
+    /// Source: lanes wanted.
+    #[bits(p.geometry.lanes)]
+    pub lanes_o: Out<'m>,
+    /// Result: a write will come.
+    pub written_o: Out<'m>,
+    /// Who waits for it.
+    #[bits(p.place_bits)]
+    pub place_o: Out<'m>,
+}
+
+/// A register about to be written.
+#[derive(Ports)]
+#[params(ShardGeometry)]
+pub struct OlderReadIo<'m> {
+    /// The warp.
+    #[bits(p.warp_bits())]
+    pub warp_i: In<'m>,
+    /// The register.
+    #[bits(p.register_bits)]
+    pub register_i: In<'m>,
+    /// A read of it waits.
+    pub blocked_o: Out<'m>,
+}
+
+impl Circuit for AccessQueue {
+    type Io<'m> = AccessQueueIo<'m>;
+    const NAME: &'static str = "access_queue";
+
+    fn validate(&self) -> Result<(), ParameterError> {
+        self.geometry.validate::<Self>()?;
+        Self::check_range("depth", self.depth, 2..=16)?;
+        Self::check_range("place_bits", self.place_bits, 1..=16)?;
+        Self::check_range("writers", self.writers, 1..=8)
+    }
+
+    fn build<'m>(&self, m: &Module<'m>, io: &AccessQueueIo<'m>) {
+        let g = &self.geometry;
+        let waiting = m
+            .table("waiting", self.depth)
+            .field("reserves", 1)
+            .field("warp", g.warp_bits())
+            .field("register", g.register_bits)
+            .field("fate", Fate::BITS)
+            .field("lanes", g.lanes)
+            .field("written", 1)
+            .field("place", self.place_bits)
+            .valid_bits()
+            .ports(1, 1);
+        let (head, tail) =
+            (m.register("head", waiting.index_bits()), m.register("tail", waiting.index_bits()));
+        let (head, tail) = (head.reset(0), tail.reset(0));
+        let (push, pop) = (&io.push, &io.pop);
+
+        push.ready_o.set(!waiting.valid_rows().lane_select(tail, 1));
+        pop.valid_o.set(waiting.valid_rows().lane_select(head, 1));
+        let leaves = (pop.valid_o & pop.ready_i).named("leaves");
+        let oldest = waiting.read("pop", head, leaves);
+        for (field, output) in [
+            ("reserves", pop.reserves_o),
+            ("warp", pop.warp_o),
+            ("register", pop.register_o),
+            ("fate", pop.fate_o),
+            ("lanes", pop.lanes_o),
+            ("written", pop.written_o),
+            ("place", pop.place_o),
+        ] {
+            output.set(oldest.get(field)).valid_when(pop.valid_o);
+        }
+        m.when(leaves, || {
+            waiting.clear_row(head);
+            head.set(self.after(m, head));
+        });
+        m.when(push.valid_i & push.ready_o, || {
+            let fields = [
+                ("reserves", push.reserves_i),
+                ("warp", push.warp_i),
+                ("register", push.register_i),
+                ("fate", push.fate_i),
+                ("lanes", push.lanes_i),
+                ("written", push.written_i),
+                ("place", push.place_i),
+            ];
+            waiting.write("push", tail, fields);
+            tail.set(self.after(m, tail));
+        });
+        for (w, write) in io.write.iter().enumerate() {
+            let reads = waiting.matching(format!("write{w}"), 1, |row| {
+                row.valid()
+                    & !row.get("reserves")
+                    & row.get("warp").eq(write.warp_i)
+                    & row.get("register").eq(write.register_i)
+            });
+            write.blocked_o.set(reads.any());
+        }
+    }
+}
+
+impl AccessQueue {
+    /// The row after `row`, the first after the last.
+    fn after<'m>(&self, m: &Module<'m>, row: Signal<'m>) -> Signal<'m> {
+        row.eq(self.depth - 1).mux(m.lit(index_bits(self.depth), 0), row + 1)
+    }
+}

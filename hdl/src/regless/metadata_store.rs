@@ -1,0 +1,219 @@
+//! What the compiler says of the regions that warps are about to run.
+
+use serde::{Deserialize, Serialize};
+
+use super::geometry::{NOTES, ShardGeometry};
+use super::ports::Note;
+use crate::rtl::{
+    Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, Table, count_bits, index_bits,
+};
+
+/// Metadata store: for each warp a queue of words of metadata, as decoded.
+///
+/// The first word of a region says how many lines the region uses in each bank; every word has up to three
+/// annotations. A region waits from its first word on until it is begun; the first word of another one of the same
+/// warp is not taken before. The words of a region that has begun are taken out one by one.
+///
+/// Timing: a word can be taken out in the cycle after it came. A full queue takes no word, even if one is taken out.
+/// Source: Kloosterman et al., "RegLess", MICRO 2017, §5 (metadata store, filled by decode) and §5.4.
+#[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct MetadataStore {
+    /// Warps, banks and lines of the shard.
+    pub geometry: ShardGeometry,
+    /// Words it holds for a warp, a power of two from 2 to 64.
+    pub words: usize,
+}
+
+/// Ports of a [`MetadataStore`].
+#[derive(Ports)]
+#[params(MetadataStore)]
+pub struct MetadataStoreIo<'m> {
+    /// A word comes from decode.
+    #[with(p.geometry)]
+    pub metadata: MetadataIo<'m>,
+    /// Warps with a region that waits to be begun.
+    #[bits(p.geometry.warps)]
+    pub waits_o: Out<'m>,
+    /// The region that begins next.
+    pub region: NextRegionIo<'m>,
+    /// The words of a region that has begun.
+    pub word: NextWordIo<'m>,
+}
+
+/// A word of metadata.
+#[derive(Ports)]
+#[params(ShardGeometry)]
+pub struct MetadataIo<'m> {
+    /// There is one.
+    pub valid_i: In<'m>,
+    /// It is taken.
+    pub ready_o: Out<'m>,
+    /// The warp.
+    #[bits(p.warp_bits())]
+    pub warp_i: In<'m>,
+    /// The first of its region.
+    pub first_i: In<'m>,
+    /// The last of its region.
+    pub last_i: In<'m>,
+    /// With the first: lines the region holds at most in each bank, bank 0 lowest, if the warp's index were 0.
+    #[bits(p.banks * p.line_count_bits())]
+    pub usage_i: In<'m>,
+    /// Annotations.
+    #[repeat(NOTES)]
+    pub note: Vec<MetadataNoteIo<'m>>,
+}
+
+/// An annotation that comes.
+#[derive(Ports)]
+#[params(ShardGeometry)]
+pub struct MetadataNoteIo<'m> {
+    /// There is one.
+    pub valid_i: In<'m>,
+    /// Its [`Note`].
+    #[bits(Note::BITS)]
+    pub kind_i: In<'m>,
+    /// The register.
+    #[bits(p.register_bits)]
+    pub register_i: In<'m>,
+}
+
+/// The region that begins next.
+#[derive(Ports)]
+#[params(MetadataStore)]
+pub struct NextRegionIo<'m> {
+    /// Of this warp.
+    #[bits(p.geometry.warp_bits())]
+    pub warp_i: In<'m>,
+    /// Lines it uses in each bank, bank 0 lowest, if the warp's index were 0.
+    #[bits(p.geometry.banks * p.geometry.line_count_bits())]
+    pub usage_o: Out<'m>,
+    /// It begins.
+    pub begins_i: In<'m>,
+}
+
+/// The words of a region that has begun.
+#[derive(Ports)]
+#[params(MetadataStore)]
+pub struct NextWordIo<'m> {
+    /// Of this warp.
+    #[bits(p.geometry.warp_bits())]
+    pub warp_i: In<'m>,
+    /// There is a word.
+    pub valid_o: Out<'m>,
+    /// It is taken out.
+    pub ready_i: In<'m>,
+    /// The last of its region.
+    pub last_o: Out<'m>,
+    /// Annotations.
+    #[repeat(NOTES)]
+    #[with(p.geometry)]
+    pub note: Vec<StoredNoteIo<'m>>,
+}
+
+/// An annotation of a word.
+#[derive(Ports)]
+#[params(ShardGeometry)]
+pub struct StoredNoteIo<'m> {
+    /// There is one.
+    pub valid_o: Out<'m>,
+    /// Its [`Note`].
+    #[bits(Note::BITS)]
+    pub kind_o: Out<'m>,
+    /// The register.
+    #[bits(p.register_bits)]
+    pub register_o: Out<'m>,
+}
+
+impl Circuit for MetadataStore {
+    type Io<'m> = MetadataStoreIo<'m>;
+    const NAME: &'static str = "metadata_store";
+
+    fn validate(&self) -> Result<(), ParameterError> {
+        self.geometry.validate::<Self>()?;
+        Self::check_range("words", self.words, 2..=64)?;
+        Self::check(self.words.is_power_of_two(), "words", self.words, "a power of two")
+    }
+
+    fn build<'m>(&self, m: &Module<'m>, io: &MetadataStoreIo<'m>) {
+        let g = &self.geometry;
+        let (words, usage) = self.tables(m);
+        let waits = m.register("waits", g.warps).reset(0);
+        // A lane a warp: its oldest word, and how many it has.
+        let oldest = m.register("oldest", g.warps * index_bits(self.words)).reset(0);
+        let count = m.register("count", g.warps * count_bits(self.words)).reset(0);
+        let of_warp =
+            |warp: Signal<'m>, happens: Signal<'m>| warp.decode(g.warps) & happens.replicate(g.warps);
+
+        let metadata = &io.metadata;
+        let held = count.lane_select(metadata.warp_i, count_bits(self.words));
+        let another_waits = metadata.first_i & waits.lane_select(metadata.warp_i, 1);
+        metadata.ready_o.set(held.ne(self.words) & !another_waits);
+        let comes = (metadata.valid_i & metadata.ready_o).named("comes");
+        let first = oldest.lane_select(metadata.warp_i, index_bits(self.words));
+        let tail = first + held.low(index_bits(self.words));
+        m.when(comes, || keep(metadata, words, self.row(tail, metadata.warp_i)));
+        m.when(comes & metadata.first_i, || {
+            usage.write("first", metadata.warp_i, [("usage", metadata.usage_i)]);
+        });
+
+        let region = &io.region;
+        region.usage_o.set(usage.read("region", region.warp_i, region.begins_i).get("usage"));
+        let begun = of_warp(region.warp_i, region.begins_i);
+        waits.set((waits & !begun) | of_warp(metadata.warp_i, comes & metadata.first_i));
+        io.waits_o.set(waits);
+
+        let word = &io.word;
+        word.valid_o.set(count.lane_select(word.warp_i, count_bits(self.words)).ne(0));
+        let leaves = (word.valid_o & word.ready_i).named("leaves");
+        let head = oldest.lane_select(word.warp_i, index_bits(self.words));
+        let stored = words.read("word", self.row(head, word.warp_i), leaves);
+        word.last_o.set(stored.get("last")).valid_when(word.valid_o);
+        for (k, note) in word.note.iter().enumerate() {
+            note.valid_o.set(stored.get(&format!("valid{k}"))).valid_when(word.valid_o);
+            note.kind_o.set(stored.get(&format!("kind{k}"))).valid_when(word.valid_o);
+            note.register_o.set(stored.get(&format!("register{k}"))).valid_when(word.valid_o);
+        }
+        let (more, less) = (of_warp(metadata.warp_i, comes), of_warp(word.warp_i, leaves));
+        let one = |warps: Signal<'m>, bits: usize| {
+            warps.lane_mux(m.lit(bits, 1).replicate(g.warps), m.lit(bits * g.warps, 0))
+        };
+        oldest.set(oldest.lane_add(one(less, index_bits(self.words)), index_bits(self.words)));
+        let counted = count.lane_add(one(more, count_bits(self.words)), count_bits(self.words));
+        count.set(counted.lane_add(less.spread(count_bits(self.words)), count_bits(self.words)));
+        m.invariant("a_region_that_begins_was_waiting", !(begun & !waits).any());
+    }
+}
+
+impl MetadataStore {
+    fn tables<'m>(&self, m: &Module<'m>) -> (Table<'m>, Table<'m>) {
+        let g = &self.geometry;
+        let mut words = m.table("words", g.warps * self.words).field("last", 1);
+        for k in 0..NOTES {
+            words = words
+                .field(&format!("valid{k}"), 1)
+                .field(&format!("kind{k}"), Note::BITS)
+                .field(&format!("register{k}"), g.register_bits);
+        }
+        // A table of one row has an address of one bit, which is 0.
+        let usage = m.table("usage", g.warps).field("usage", g.banks * g.line_count_bits());
+        (words.ports(1, 1), usage.ports(1, 1))
+    }
+
+    /// The row of a warp's word.
+    fn row<'m>(&self, word: Signal<'m>, warp: Signal<'m>) -> Signal<'m> {
+        match self.geometry.warps {
+            1 => word,
+            _ => word.concat(warp),
+        }
+    }
+}
+
+/// Writes a word to its row.
+fn keep<'m>(metadata: &MetadataIo<'m>, words: Table<'m>, row: Signal<'m>) {
+    let names = |k: usize| [format!("valid{k}"), format!("kind{k}"), format!("register{k}")];
+    let names: Vec<String> = (0..NOTES).flat_map(names).collect();
+    let notes = metadata.note.iter().flat_map(|note| [note.valid_i, note.kind_i, note.register_i]);
+    let fields = names.iter().map(String::as_str).zip(notes);
+    words.write("decode", row, [("last", metadata.last_i)].into_iter().chain(fields));
+}

@@ -1,0 +1,299 @@
+//! A shard of RegLess: what stands between one scheduler and its execution units.
+
+use serde::{Deserialize, Serialize};
+
+use super::access_distributor::{AccessDistributor, AccessDistributorIo};
+use super::capacity_manager::CapacityManager;
+use super::geometry::ShardGeometry;
+use super::manager_ports::CapacityManagerIo;
+use super::memory_ports::RequestKind;
+use super::operand_staging_unit::OperandStagingUnit;
+use super::register_read_unit::{POSITION_BITS, RegisterReadUnit, RegisterReadUnitIo};
+use super::shard_ports::RegLessShardIo;
+use super::unit_ports::OperandStagingUnitIo;
+use crate::rtl::{Circuit, Documented, Module, ParameterError, Signal, index_bits};
+
+/// RegLess shard: capacity manager, operand staging unit and a register read unit for each execution unit, in the
+/// place of a register file; without compressor.
+///
+/// Metadata of a warp's next region comes from decode. When the region is staged the warp is active and may issue, up
+/// to two instructions a cycle. Their operands go to their execution units, their results come back to the lines
+/// reserved for them. What does not stay in the banks goes to memory, and comes back from there, line by line.
+///
+/// Timing: an instruction taken in cycle c is dispatched in c + 2 at the earliest; its operands are out in the cycle
+/// after its dispatch. `docs/regless-pipeline.md` has the contract.
+/// Source: Kloosterman et al., "RegLess: Just-in-Time Operand Staging for GPUs", MICRO 2017, §5.
+#[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct RegLessShard {
+    /// Warps, banks, lines and lanes.
+    pub geometry: ShardGeometry,
+    /// Words of metadata kept for a warp, a power of two from 2 to 64.
+    pub metadata_words: usize,
+    /// Accesses that can wait at each bank, 2 to 16.
+    pub queue: usize,
+    /// Execution units, 1 to 8.
+    pub units: usize,
+    /// Instructions a read unit holds, a power of two from 2 to 16.
+    pub entries: usize,
+    /// Bits of an instruction's identifier, 1 to 16.
+    pub id_bits: usize,
+    /// Ports for results, 1 to 8.
+    pub writes: usize,
+}
+
+/// A shard's parts.
+struct Parts<'m> {
+    manager: CapacityManagerIo<'m>,
+    distributor: AccessDistributorIo<'m>,
+    staging: OperandStagingUnitIo<'m>,
+    units: Vec<RegisterReadUnitIo<'m>>,
+}
+
+impl Circuit for RegLessShard {
+    type Io<'m> = RegLessShardIo<'m>;
+    const NAME: &'static str = "regless_shard";
+
+    fn validate(&self) -> Result<(), ParameterError> {
+        self.geometry.validate::<Self>()?;
+        Self::check_range("metadata_words", self.metadata_words, 2..=64)?;
+        let words = self.metadata_words;
+        Self::check(words.is_power_of_two(), "metadata_words", words, "a power of two")?;
+        Self::check_range("queue", self.queue, 2..=16)?;
+        Self::check_range("units", self.units, 1..=8)?;
+        Self::check_range("entries", self.entries, 2..=16)?;
+        Self::check(self.entries.is_power_of_two(), "entries", self.entries, "a power of two")?;
+        Self::check_range("id_bits", self.id_bits, 1..=16)?;
+        Self::check_range("writes", self.writes, 1..=8)
+    }
+
+    fn build<'m>(&self, m: &Module<'m>, io: &RegLessShardIo<'m>) {
+        let parts = self.parts(m);
+        self.manage(io, &parts);
+        self.issue(m, io, &parts);
+        self.distribute(&parts);
+        self.count(m, &parts, io);
+        for (u, unit) in parts.units.iter().enumerate() {
+            self.assemble(io, &parts, u, unit);
+        }
+        self.take_results(io, &parts);
+        self.reach_memory(io, &parts.staging);
+    }
+}
+
+impl RegLessShard {
+    /// Which accesses go where.
+    fn distributor(&self) -> AccessDistributor {
+        let &RegLessShard { geometry, units, entries, writes, .. } = self;
+        AccessDistributor { geometry, units, entries, writes }
+    }
+
+    fn parts<'m>(&self, m: &Module<'m>) -> Parts<'m> {
+        let &RegLessShard { geometry, metadata_words, queue, entries, id_bits, writes, .. } = self;
+        let place_bits = self.distributor().place_bits();
+        let unit = |u| m.instance(format!("unit{u}"), RegisterReadUnit { geometry, entries, id_bits });
+        Parts {
+            manager: m.instance("manager", CapacityManager { geometry, metadata_words, queue, writes }),
+            distributor: m.instance("distributor", self.distributor()),
+            staging: m.instance("staging", OperandStagingUnit { geometry, queue, place_bits, writes }),
+            units: (0..self.units).map(unit).collect(),
+        }
+    }
+
+    /// Decode and the scheduler meet the capacity manager.
+    fn manage<'m>(&self, io: &RegLessShardIo<'m>, parts: &Parts<'m>) {
+        let (inner, outer) = (&parts.manager.metadata, &io.metadata);
+        outer.ready_o.set(inner.ready_o);
+        inner.valid_i.set(outer.valid_i);
+        inner.warp_i.set(outer.warp_i);
+        inner.first_i.set(outer.first_i);
+        inner.last_i.set(outer.last_i);
+        inner.usage_i.set(outer.usage_i);
+        for (inner, outer) in inner.note.iter().zip(&outer.note) {
+            inner.valid_i.set(outer.valid_i);
+            inner.kind_i.set(outer.kind_i);
+            inner.register_i.set(outer.register_i);
+        }
+        parts.manager.waiting_i.set(io.waiting_i);
+        io.active_o.set(parts.manager.active_o);
+        io.inactive_o.set(parts.manager.inactive_o);
+    }
+
+    /// Instructions go to the distributor and to the read units.
+    fn issue<'m>(&self, m: &Module<'m>, io: &RegLessShardIo<'m>, parts: &Parts<'m>) {
+        let (distributor, units) = (&parts.distributor, &parts.units);
+        distributor.room_i.set(m.cat(units.iter().map(|unit| unit.room_o)));
+        distributor.room_for_two_i.set(m.cat(units.iter().map(|unit| unit.room_for_two_o)));
+        distributor.next_i.set(m.cat(units.iter().map(|unit| unit.next_o)));
+        for (i, issue) in io.issue.iter().enumerate() {
+            let inner = &distributor.issue[i];
+            issue.ready_o.set(inner.ready_o);
+            inner.valid_i.set(issue.valid_i);
+            inner.unit_i.set(issue.unit_i);
+            inner.warp_i.set(issue.warp_i);
+            inner.lanes_i.set(issue.lanes_i);
+            for (inner, source) in inner.source.iter().zip(&issue.source) {
+                inner.valid_i.set(source.valid_i);
+                inner.register_i.set(source.register_i);
+                inner.fate_i.set(source.fate_i);
+            }
+            for (inner, result) in inner.result.iter().zip(&issue.result) {
+                inner.valid_i.set(result.valid_i);
+                inner.register_i.set(result.register_i);
+                inner.fate_i.set(result.fate_i);
+                inner.written_i.set(result.written_i);
+            }
+            let taken = (issue.valid_i & issue.ready_o).named(format!("taken{i}"));
+            for (u, unit) in units.iter().enumerate() {
+                let enter = &unit.enter[i];
+                enter.valid_i.set(taken & issue.unit_i.eq(u));
+                enter.id_i.set(issue.id_i);
+                enter.lanes_i.set(issue.lanes_i);
+                enter.sources_i.set(m.cat(issue.source.iter().map(|source| source.valid_i)));
+                enter.results_i.set(m.cat(issue.result.iter().map(|result| result.valid_i)));
+            }
+            let counted = &parts.manager.issue[i];
+            counted.taken_i.set(taken);
+            counted.warp_i.set(issue.warp_i);
+            counted.last_i.set(issue.last_i);
+            counted.accesses_i.set(inner.accesses_o);
+            counted.writes_i.set(inner.writes_o);
+            let active = parts.manager.active_o.lane_select(issue.warp_i, 1);
+            m.invariant(format!("instruction{i}_is_of_an_active_warp"), issue.valid_i.implies(active));
+        }
+    }
+
+    /// Accesses go from the distributor to the queues of the banks.
+    fn distribute(&self, parts: &Parts<'_>) {
+        for (push, bank) in parts.distributor.push.iter().zip(&parts.staging.bank) {
+            push.ready_i.set(bank.push.ready_o);
+            bank.push.valid_i.set(push.valid_o);
+            bank.push.reserves_i.set(push.reserves_o);
+            bank.push.warp_i.set(push.warp_o);
+            bank.push.register_i.set(push.register_o);
+            bank.push.fate_i.set(push.fate_o);
+            bank.push.lanes_i.set(push.lanes_o);
+            bank.push.written_i.set(push.written_o);
+            bank.push.place_i.set(push.place_o);
+        }
+    }
+
+    /// The banks tell the capacity manager what they do, and the world what is counted.
+    fn count<'m>(&self, m: &Module<'m>, parts: &Parts<'m>, io: &RegLessShardIo<'m>) {
+        for (bank, managed) in parts.staging.bank.iter().zip(&parts.manager.bank) {
+            bank.note.valid_i.set(managed.note.valid_o);
+            bank.note.kind_i.set(managed.note.kind_o);
+            bank.note.warp_i.set(managed.note.warp_o);
+            bank.note.register_i.set(managed.note.register_o);
+            managed.note.ready_i.set(bank.note.ready_o);
+            managed.staged.done_i.set(bank.staged.done_o);
+            managed.staged.warp_i.set(bank.staged.warp_o);
+            managed.served.valid_i.set(bank.served.valid_o);
+            managed.served.warp_i.set(bank.served.warp_o);
+            managed.held.more_i.set(bank.held.more_o);
+            managed.held.less_i.set(bank.held.less_o);
+            managed.held.warp_i.set(bank.held.warp_o);
+            managed.held.written_less_i.set(bank.held.written_less_o);
+            managed.held.written_warp_i.set(bank.held.written_warp_o);
+            managed.held.listed_i.set(bank.held.listed_o);
+            bank.may_hold_i.set(managed.may_hold_o);
+        }
+        let banks = &parts.staging.bank;
+        io.preload_hit_o.set(m.cat(banks.iter().map(|bank| bank.staged.hit_o)));
+        io.preload_unwritten_o.set(m.cat(banks.iter().map(|bank| bank.staged.unwritten_o)));
+        io.preload_fetched_o.set(m.cat(banks.iter().map(|bank| bank.staged.fetched_o)));
+        io.tag_access_o.set(m.cat(banks.iter().map(|bank| bank.tags_used_o)));
+    }
+
+    /// Lines and values go from the banks to the read unit `u`, and from there to its execution unit.
+    fn assemble<'m>(
+        &self,
+        io: &RegLessShardIo<'m>,
+        parts: &Parts<'m>,
+        u: usize,
+        unit: &RegisterReadUnitIo<'m>,
+    ) {
+        let entry_bits = index_bits(self.entries);
+        let entry = |place: Signal<'m>| place.slice(POSITION_BITS, entry_bits);
+        let is_here = |place: Signal<'m>| place.high(index_bits(self.units)).eq(u);
+        for (b, bank) in parts.staging.bank.iter().enumerate() {
+            let (served, value) = (&unit.served[b], &unit.value[b]);
+            served.valid_i.set(bank.served.valid_o & is_here(bank.served.place_o));
+            served.entry_i.set(entry(bank.served.place_o));
+            served.position_i.set(bank.served.place_o.low(POSITION_BITS));
+            served.line_i.set(bank.served.line_o);
+            value.valid_i.set(bank.value.valid_o & is_here(bank.value.place_o));
+            value.entry_i.set(entry(bank.value.place_o));
+            value.position_i.set(bank.value.place_o.low(POSITION_BITS));
+            value.value_i.set(bank.value.value_o);
+        }
+        let outer = &io.unit[u];
+        unit.ready_i.set(outer.ready_i);
+        outer.dispatch.valid_o.set(unit.dispatch.valid_o);
+        outer.dispatch.id_o.set(unit.dispatch.id_o).valid_when(outer.dispatch.valid_o);
+        let (operands, inner) = (&outer.operands, &unit.operands);
+        operands.valid_o.set(inner.valid_o);
+        operands.id_o.set(inner.id_o).valid_when(operands.valid_o);
+        for (outer, inner) in operands.source_o.iter().zip(&inner.source_o) {
+            outer.set(*inner).valid_when(operands.valid_o);
+        }
+        for (outer, inner) in operands.result.iter().zip(&inner.result) {
+            outer.reserved_o.set(inner.reserved_o);
+            outer.line_o.set(inner.line_o).valid_when(outer.reserved_o);
+        }
+    }
+
+    /// Results go to the banks.
+    fn take_results<'m>(&self, io: &RegLessShardIo<'m>, parts: &Parts<'m>) {
+        for (p, write) in io.write.iter().enumerate() {
+            let (inner, older) = (&parts.staging.write[p], &parts.distributor.write[p]);
+            older.warp_i.set(write.warp_i);
+            older.register_i.set(write.register_i);
+            inner.blocked_i.set(older.blocked_o);
+            inner.valid_i.set(write.valid_i);
+            inner.warp_i.set(write.warp_i);
+            inner.register_i.set(write.register_i);
+            inner.line_i.set(write.line_i);
+            inner.fate_i.set(write.fate_i);
+            inner.lanes_i.set(write.lanes_i);
+            inner.value_i.set(write.value_i);
+            write.ready_o.set(inner.ready_o);
+            parts.manager.write[p].taken_i.set(write.valid_i & write.ready_o);
+            parts.manager.write[p].warp_i.set(write.warp_i);
+        }
+        let (fill, filled) = (&io.memory_fill, &parts.manager.fill);
+        filled.valid_i.set(fill.valid_i);
+        filled.warp_i.set(fill.warp_i);
+    }
+
+    /// Requests and fills pass to and from memory.
+    fn reach_memory<'m>(&self, io: &RegLessShardIo<'m>, staging: &OperandStagingUnitIo<'m>) {
+        staging.exit.valid_i.set(io.exit.valid_i);
+        staging.exit.warp_i.set(io.exit.warp_i);
+        io.exit.ready_o.set(staging.exit.ready_o);
+        let (outer, inner) = (&io.memory_request, &staging.memory_request);
+        inner.ready_i.set(outer.ready_i);
+        outer.valid_o.set(inner.valid_o);
+        let of_kind = |kind: RequestKind| inner.valid_o & inner.kind_o.eq(kind as usize);
+        let (fetches, writes) = (of_kind(RequestKind::Fetch), of_kind(RequestKind::Write));
+        let names_register = inner.valid_o & inner.kind_o.ne(RequestKind::Drop as usize);
+        for (outer, inner, meaningful) in [
+            (outer.kind_o, inner.kind_o, inner.valid_o),
+            (outer.compressed_o, inner.compressed_o, inner.valid_o),
+            (outer.warp_o, inner.warp_o, inner.valid_o),
+            (outer.register_o, inner.register_o, names_register),
+            (outer.line_o, inner.line_o, fetches),
+            (outer.invalidates_o, inner.invalidates_o, fetches),
+            (outer.value_o, inner.value_o, writes),
+        ] {
+            outer.set(inner).valid_when(meaningful);
+        }
+        let (outer, inner) = (&io.memory_fill, &staging.memory_fill);
+        inner.valid_i.set(outer.valid_i);
+        inner.compressed_i.set(outer.compressed_i);
+        inner.warp_i.set(outer.warp_i);
+        inner.register_i.set(outer.register_i);
+        inner.line_i.set(outer.line_i);
+        inner.value_i.set(outer.value_i);
+    }
+}

@@ -1,0 +1,386 @@
+//! One bank of the operand staging unit.
+
+use serde::{Deserialize, Serialize};
+
+use super::bank_ports::StagingBankIo;
+use super::geometry::{LANE_BITS, ShardGeometry};
+use super::memory_ports::{KIND_BITS, RequestKind};
+use super::ports::{Fate, Note};
+use crate::rtl::bits::Bits;
+use crate::rtl::{Circuit, Documented, Module, ParameterError, Signal, Table};
+
+/// Staging bank: lines of warp registers found by tag, and the lists of those that no region holds.
+///
+/// A line is free, clean, dirty or held by a region. An access finds its register's line by the tags; its fate may
+/// end the hold. A reservation or a preload that finds nothing takes a free line, else a clean one; if all are dirty it
+/// first writes one back, and asks again. Within a list the search begins behind the line taken last. A preload of
+/// a register of which memory has no copy fetches nothing: the line reads as 0 until it is written, and so do the lanes
+/// that its first write leaves out.
+///
+/// In a cycle the bank does one tag lookup, for an access or else for a preload, and one read or write of a value: a
+/// fill goes before a write, a write before a read. What the tags are known to answer is not asked again: an access
+/// that waits for a line leaves the tags to preloads. A request to memory waits in the bank until it is taken; the
+/// next one is made after that, so requests leave in the order they were made.
+///
+/// Timing: an access answers in its cycle, its value is out in the next. What a cycle changes is seen from the next.
+/// Source: Kloosterman et al., "RegLess", MICRO 2017, §5.2 and Fig. 10.
+#[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct StagingBank {
+    /// Warps, banks, lines and lanes of the shard.
+    pub geometry: ShardGeometry,
+}
+
+/// A bank while it is described.
+struct Bank<'c, 'm> {
+    g: ShardGeometry,
+    m: &'c Module<'m>,
+    io: &'c StagingBankIo<'m>,
+    tags: Table<'m>,
+    values: Table<'m>,
+    lines: Lines<'m>,
+    /// One bit for each register of the bank: memory has a copy.
+    backed: Signal<'m>,
+    request: Request<'m>,
+    /// No fill and no result comes.
+    value_port_free: Signal<'m>,
+}
+
+/// One bit a line: on which list it is, and what its value is worth.
+struct Lines<'m> {
+    free: Signal<'m>,
+    clean: Signal<'m>,
+    dirty: Signal<'m>,
+    held: Signal<'m>,
+    /// Of held lines: memory does not have the value.
+    changed: Signal<'m>,
+    /// Nothing has been written to the line's register.
+    unwritten: Signal<'m>,
+    /// Lines behind the one taken last.
+    behind_last: Signal<'m>,
+}
+
+/// The request to memory that waits.
+struct Request<'m> {
+    valid: Signal<'m>,
+    /// It becomes valid in the next cycle: the value of the evicted line is being read.
+    evicting: Signal<'m>,
+    /// There is none.
+    free: Signal<'m>,
+}
+
+/// What looks at the tags in a cycle, and what it finds.
+struct Lookup<'m> {
+    /// For an access.
+    access: Signal<'m>,
+    /// For an annotation.
+    preload: Signal<'m>,
+    warp: Signal<'m>,
+    register: Signal<'m>,
+    /// One bit a line.
+    hits: Signal<'m>,
+    /// Some line has the register.
+    hit: Signal<'m>,
+    /// Memory has a copy of the register.
+    backed: Signal<'m>,
+}
+
+/// What a cycle does: one bit a line, of all at most one.
+struct Changes<'m> {
+    /// Taken from the free or the clean list for a register.
+    allocated: Signal<'m>,
+    /// Taken from the dirty list to be written back.
+    evicted: Signal<'m>,
+    /// Found on a list, and held from now on.
+    staged: Signal<'m>,
+    /// Found by an invalidation.
+    invalidated: Signal<'m>,
+    /// No longer held after an access; the value lives on.
+    released: Signal<'m>,
+    /// No longer held after an access; the value is dead.
+    erased: Signal<'m>,
+    /// One bit: an annotation asks for a fetch or an invalidation.
+    asks: Signal<'m>,
+}
+
+impl Circuit for StagingBank {
+    type Io<'m> = StagingBankIo<'m>;
+    const NAME: &'static str = "operand_staging_bank";
+
+    fn validate(&self) -> Result<(), ParameterError> {
+        self.geometry.validate::<Self>()
+    }
+
+    fn build<'m>(&self, m: &Module<'m>, io: &StagingBankIo<'m>) {
+        let bank = Bank::new(self.geometry, m, io);
+        let lookup = bank.look_up();
+        let changes = bank.serve(&lookup);
+        let value = bank.move_values(&lookup, &changes);
+        bank.ask_memory(&lookup, &changes, value);
+        bank.move_lines(&lookup, &changes);
+        bank.report_holds(&lookup, &changes);
+    }
+}
+
+impl<'c, 'm> Bank<'c, 'm> {
+    fn new(g: ShardGeometry, m: &'c Module<'m>, io: &'c StagingBankIo<'m>) -> Bank<'c, 'm> {
+        let tags = m
+            .table("tags", g.lines)
+            .field("warp", g.warp_bits())
+            .field("register", g.register_bits)
+            .ports(1, 1);
+        let values = m
+            .table("values", g.lines)
+            .laned_field("value", g.value_bits(), g.lanes)
+            .lanes_per_array(g.lanes_per_slice)
+            .ports(1, 1);
+        let none = |name: &str| m.register(name, g.lines).reset(0);
+        let lines = Lines {
+            free: m.register("free", g.lines).reset(Bits::ones(g.lines as u32)),
+            clean: none("clean"),
+            dirty: none("dirty"),
+            held: none("held"),
+            changed: none("changed"),
+            unwritten: none("unwritten"),
+            behind_last: none("behind_last"),
+        };
+        let backed = m.register("backed", g.registers_of_bank()).reset(0);
+        let (valid, evicting) = (m.register("request_valid", 1).reset(0), m.register("evicting", 1).reset(0));
+        let request = Request { valid, evicting, free: (!valid & !evicting).named("request_free") };
+        let value_port_free = (!io.fill.valid_i & !io.write.valid_i).named("value_port_free");
+        Bank { g, m, io, tags, values, lines, backed, request, value_port_free }
+    }
+
+    /// Gives the tags to the access, or else to the annotation.
+    fn look_up(&self) -> Lookup<'m> {
+        let (m, access, lines) = (self.m, &self.io.access, &self.lines);
+        // The access has been looked up in vain: it reserves a line that its warp does not hold yet.
+        let missed = m.register("missed", 1).reset(0);
+        let line_is_left = (lines.free | lines.clean).any() | (self.request.free & self.value_port_free);
+        let waits_for_line = missed & !(access.may_hold_i & line_is_left);
+        let waits_for_value_port = self.reads_value() & !self.value_port_free;
+        let by_access = (access.valid_i & !waits_for_value_port & !waits_for_line).named("access_looks_up");
+        let by_preload = (self.io.preload.valid_i & !by_access).named("preload_looks_up");
+        let warp = by_access.mux(access.warp_i, self.io.preload.warp_i);
+        let register = by_access.mux(access.register_i, self.io.preload.register_i);
+        let looks = by_access | by_preload;
+        let hits = self.tags.matching("lookup", looks, |line| {
+            line.bit_of(!lines.free) & line.get("warp").eq(warp) & line.get("register").eq(register)
+        });
+        let hit = hits.any().named("hit");
+        m.when(by_access, || {
+            missed.set(!access.ready_o);
+        });
+        self.io.tags_used_o.set(looks);
+        let backed = self.backed.lane_select(self.g.index_in_bank(warp, register), 1).named("has_copy");
+        m.invariant("a_register_is_in_one_line_at_most", looks.implies(hits.popcount().le(1)));
+        Lookup { access: by_access, preload: by_preload, warp, register, hits, hit, backed }
+    }
+
+    /// Whether the access reads a source's value.
+    fn reads_value(&self) -> Signal<'m> {
+        !self.io.access.reserves_i & self.io.access.lanes_i.any()
+    }
+
+    /// Decides what is done with what was looked up.
+    fn serve(&self, lookup: &Lookup<'m>) -> Changes<'m> {
+        let (m, lines, access, preload) = (self.m, &self.lines, &self.io.access, &self.io.preload);
+        let invalidation = preload.kind_i.eq(Note::Invalidation as usize);
+        let invalidates = preload.kind_i.ne(Note::Preload as usize);
+
+        // A result that nothing will be written to, and that has no line, needs none.
+        let held_hit = (lookup.hits & lines.held).any().named("held_hit");
+        let vanishes = !access.written_i & access.fate_i.ne(Fate::Keep as usize);
+        let begins_hold = lookup.access & access.reserves_i & !held_hit & !vanishes;
+        let stages = lookup.preload & !invalidation;
+        let wants_line = ((begins_hold & access.may_hold_i) | stages) & !lookup.hit;
+        let unchanged = lines.free.any().mux(lines.free, lines.clean);
+        let can_take = unchanged.any().named("can_take");
+        let has_line = lookup.hit | can_take;
+        let chosen = self.choose(can_take.mux(unchanged, lines.dirty));
+
+        let asks = lookup.backed & (invalidates | !lookup.hit);
+        preload.ready_o.set(lookup.preload & (invalidation | has_line) & (!asks | self.request.free));
+        access.ready_o.set(lookup.access & (!begins_hold | (access.may_hold_i & has_line)));
+        let preloads = preload.ready_o & !invalidation;
+        preload.hit_o.set(preloads & lookup.hit);
+        preload.unwritten_o.set(preloads & !lookup.hit & !lookup.backed);
+        preload.fetched_o.set(preloads & !lookup.hit & lookup.backed);
+
+        let begins = (access.ready_o & begins_hold) | preloads;
+        let evicts = wants_line & !can_take & self.request.free & self.value_port_free;
+        let ends = access.ready_o & held_hit & !(access.reserves_i & access.written_i);
+        m.when((begins & !lookup.hit) | evicts, || {
+            lines.behind_last.set(chosen.prefix_or() & !chosen);
+        });
+        m.invariant("a_line_is_left_for_who_wants_one", wants_line.implies(chosen.any()));
+        m.invariant(
+            "an_active_warps_inputs_are_present",
+            (lookup.access & !access.reserves_i).implies(held_hit),
+        );
+        m.invariant("a_preload_finds_no_held_line", lookup.preload.implies(!held_hit));
+        let only = |condition: Signal<'m>, of: Signal<'m>| of & condition.replicate(self.g.lines);
+        Changes {
+            allocated: only(begins & !lookup.hit, chosen).named("allocated"),
+            evicted: only(evicts, chosen).named("evicted"),
+            staged: only(begins, lookup.hits),
+            invalidated: only(preload.ready_o & invalidation, lookup.hits),
+            released: only(ends & access.fate_i.eq(Fate::Evict as usize), lookup.hits),
+            erased: only(ends & access.fate_i.eq(Fate::Erase as usize), lookup.hits),
+            asks: (preload.ready_o & asks).named("asks"),
+        }
+    }
+
+    /// The first of `candidates` behind the line taken last, or else the first: one bit, or none.
+    fn choose(&self, candidates: Signal<'m>) -> Signal<'m> {
+        let behind = candidates & self.lines.behind_last;
+        behind.any().mux(behind, candidates).lowest_one().named("chosen")
+    }
+
+    /// The value port: fills and results are written, sources and evicted lines are read. Gives the value read in
+    /// the cycle before.
+    fn move_values(&self, lookup: &Lookup<'m>, changes: &Changes<'m>) -> Signal<'m> {
+        let (m, g, lines) = (self.m, &self.g, &self.lines);
+        let (write, fill, access) = (&self.io.write, &self.io.fill, &self.io.access);
+        let all_lanes = m.ones(g.lanes);
+        write.ready_o.set(!fill.valid_i);
+
+        let is_first = lines.unwritten.lane_select(write.line_i, 1);
+        let result_lanes = write.lanes_i.spread(LANE_BITS);
+        let result = is_first.mux(write.value_i & result_lanes, write.value_i);
+        let line = fill.valid_i.mux(fill.line_i, write.line_i);
+        let lanes = (fill.valid_i | is_first).mux(all_lanes, write.lanes_i);
+        m.when(!self.value_port_free, || {
+            let value = fill.valid_i.mux(fill.value_i, result);
+            self.values.write("write", line, [("value", value)]).lanes(lanes);
+        });
+
+        let evicts = changes.evicted.any();
+        let reads = (access.ready_o & self.reads_value()).named("reads");
+        let line = evicts.mux(changes.evicted, lookup.hits).priority_encode();
+        let read = self.values.read_clocked("read", line, reads | evicts);
+        let value = read.lanes(evicts.mux(all_lanes, access.lanes_i)).get("value");
+        let was_read = m.register("was_read", 1).reset(0);
+        let was_unwritten = m.register("was_unwritten", 1).no_reset();
+        was_read.set(reads);
+        m.when(reads, || {
+            was_unwritten.set((lookup.hits & lines.unwritten).any());
+        });
+        access.value_o.set(was_unwritten.mux(m.lit(g.value_bits(), 0), value)).valid_when(was_read);
+        access.line_o.set((lookup.hits | changes.allocated).priority_encode()).valid_when(access.ready_o);
+        m.invariant("a_bank_reads_or_writes", (reads | evicts).implies(self.value_port_free));
+        value
+    }
+
+    /// The request to memory: decided in one cycle, offered from the next, or from the one after if a value has to
+    /// be read.
+    fn ask_memory(&self, lookup: &Lookup<'m>, changes: &Changes<'m>, value_read: Signal<'m>) {
+        let (m, g, io, request) = (self.m, &self.g, &self.io.request, &self.request);
+        let kind = m.register("request_kind", KIND_BITS).no_reset();
+        let warp = m.register("request_warp", g.warp_bits()).no_reset();
+        let register = m.register("request_register", g.register_bits).no_reset();
+        let line = m.register("request_line", g.line_bits()).no_reset();
+        let invalidates = m.register("request_invalidates", 1).no_reset();
+        let value = m.register("request_value", g.value_bits()).no_reset();
+        let of_kind = |kind: RequestKind| m.lit(KIND_BITS, kind as usize);
+
+        let evicts = changes.evicted.any();
+        let victim = self.tags.read("victim", changes.evicted.priority_encode(), evicts);
+        let keeps_copy = self.io.preload.kind_i.eq(Note::Preload as usize);
+        m.when(changes.asks, || {
+            let fetches = self.io.preload.fetched_o;
+            kind.set(fetches.mux(of_kind(RequestKind::Fetch), of_kind(RequestKind::Invalidate)));
+            warp.set(lookup.warp);
+            register.set(lookup.register);
+            line.set(changes.allocated.priority_encode());
+            invalidates.set(!keeps_copy);
+        });
+        m.when(evicts, || {
+            kind.set(of_kind(RequestKind::Write));
+            warp.set(victim.get("warp"));
+            register.set(victim.get("register"));
+        });
+        m.when(request.evicting, || {
+            value.set(value_read);
+        });
+        request.evicting.set(evicts);
+        request.valid.set(changes.asks | request.evicting | (request.valid & !io.ready_i));
+
+        let fetches = request.valid & kind.eq(RequestKind::Fetch as usize);
+        io.valid_o.set(request.valid);
+        io.busy_o.set(!request.free);
+        io.kind_o.set(kind).valid_when(io.valid_o);
+        io.warp_o.set(warp).valid_when(io.busy_o);
+        io.register_o.set(register).valid_when(io.valid_o);
+        io.line_o.set(line).valid_when(fetches);
+        io.invalidates_o.set(invalidates).valid_when(fetches);
+        io.value_o.set(value).valid_when(request.valid & kind.eq(RequestKind::Write as usize));
+
+        let written_back = g.index_in_bank(victim.get("warp"), victim.get("register"));
+        let dropped = g.index_in_bank(lookup.warp, lookup.register);
+        let none = m.lit(g.registers_of_bank(), 0);
+        let gained = evicts.mux(written_back.decode(g.registers_of_bank()), none);
+        let lost = (changes.asks & !keeps_copy).mux(dropped.decode(g.registers_of_bank()), none);
+        let of_warp = self.io.drop.warp_i.decode(g.warps).spread(g.registers_of_bank() / g.warps);
+        let lost = lost | self.io.drop.valid_i.mux(of_warp, none);
+        self.backed.set((self.backed | gained) & !lost);
+
+        m.invariant("no_preload_overtakes_an_eviction", (changes.asks | evicts).implies(request.free));
+    }
+
+    /// Moves lines between the lists.
+    fn move_lines(&self, lookup: &Lookup<'m>, changes: &Changes<'m>) {
+        let (m, g, io, lines) = (self.m, &self.g, self.io, &self.lines);
+        let only = |condition: Signal<'m>, of: Signal<'m>| of & condition.replicate(g.lines);
+        let Changes { allocated, evicted, staged, invalidated, released, erased, asks } = changes;
+
+        let written = only(io.write.valid_i & io.write.ready_o, io.write.line_i.decode(g.lines));
+        let written_last = only(io.write.fate_i.eq(Fate::Evict as usize), written);
+        let written_dead = only(io.write.fate_i.eq(Fate::Erase as usize), written);
+        let filled = only(io.fill.valid_i, io.fill.line_i.decode(g.lines));
+        let of_warp = self.tags.matching("drop", io.drop.valid_i, |line| {
+            line.bit_of(!lines.free) & line.get("warp").eq(io.drop.warp_i)
+        });
+        // A line of the warp that is taken in this cycle has another register from the next on.
+        let dropped = only(io.drop.valid_i, of_warp) & !*allocated;
+        let emptied = *invalidated | *evicted | *erased | written_dead | dropped;
+        let listed = *released | written_last;
+        let loses_copy = *asks & io.preload.kind_i.ne(Note::Preload as usize);
+        let changed = lines.changed | written;
+
+        lines.free.set((lines.free & !*allocated) | emptied);
+        lines.clean.set((lines.clean & !*allocated & !*staged & !emptied) | (*released & !changed));
+        let dirty = (lines.dirty & !*staged & !emptied) | (*released & changed) | written_last;
+        lines.dirty.set(dirty);
+        lines.held.set((lines.held & !emptied & !listed) | *allocated | *staged);
+        let gone = lines.dirty & !dirty & !(*staged | *evicted | *invalidated | dropped);
+        m.invariant("a_dirty_line_is_dropped_only_by_erasure_invalidation_or_exit", !gone.any());
+        let begins = *allocated | *staged;
+        let begins_changed = (*staged & lines.dirty) | only(loses_copy, begins);
+        lines.changed.set((changed & !begins) | begins_changed);
+        let fetched = only(io.preload.fetched_o, *allocated);
+        lines.unwritten.set((lines.unwritten | *allocated) & !fetched & !written & !filled);
+        m.when((*allocated).any(), || {
+            let tag = [("warp", lookup.warp), ("register", lookup.register)];
+            self.tags.write("allocate", allocated.priority_encode(), tag);
+        });
+
+        let Lines { free, clean, dirty, held, .. } = lines;
+        let twice = (*free & (*clean | *dirty | *held)) | (*clean & (*dirty | *held)) | (*dirty & *held);
+        m.invariant("a_line_is_on_one_list_at_most", !twice.any());
+        m.invariant("a_line_is_on_a_list_or_held", (*free | *clean | *dirty | *held).all());
+        m.invariant("a_dropped_warp_holds_no_line", !(dropped & *held).any());
+        m.invariant("a_result_is_written_to_a_held_line", !(written & !*held).any());
+        m.invariant("a_fill_comes_for_a_held_line", !(filled & !*held).any());
+    }
+
+    /// Tells who keeps count of what regions hold.
+    fn report_holds(&self, lookup: &Lookup<'m>, changes: &Changes<'m>) {
+        let (held, write) = (&self.io.held, &self.io.write);
+        held.more_o.set((changes.allocated | changes.staged).any());
+        held.less_o.set((changes.released | changes.erased).any());
+        held.warp_o.set(lookup.warp).valid_when(held.more_o | held.less_o);
+        held.listed_o.set((!self.lines.held).popcount());
+        held.written_less_o.set(write.valid_i & write.ready_o & write.fate_i.ne(Fate::Keep as usize));
+    }
+}

@@ -1,0 +1,67 @@
+//! Warps in the order in which they ran last.
+
+use serde::{Deserialize, Serialize};
+
+use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, count_bits, index_bits};
+
+/// Warp stack: inactive warps, the one that ran last on top, whose registers are most likely to be staged still.
+///
+/// Timing: the top is that of the beginning of the cycle. If a warp is pushed in the cycle in which the top is
+/// popped, it takes its place.
+/// Source: Kloosterman et al., "RegLess", MICRO 2017, §5.1 and Fig. 9.
+#[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct WarpStack {
+    /// Warps, 1 to 64.
+    pub warps: usize,
+}
+
+/// Ports of a [`WarpStack`].
+#[derive(Ports)]
+#[params(WarpStack)]
+pub struct WarpStackIo<'m> {
+    /// A warp is pushed, which is not on the stack.
+    pub push_valid_i: In<'m>,
+    /// The warp.
+    #[bits(index_bits(p.warps))]
+    pub push_warp_i: In<'m>,
+    /// There is a warp on the stack.
+    pub top_valid_o: Out<'m>,
+    /// The top.
+    #[bits(index_bits(p.warps))]
+    pub top_warp_o: Out<'m>,
+    /// The top is popped.
+    pub pop_i: In<'m>,
+}
+
+impl Circuit for WarpStack {
+    type Io<'m> = WarpStackIo<'m>;
+    const NAME: &'static str = "warp_stack";
+
+    fn validate(&self) -> Result<(), ParameterError> {
+        Self::check_range("warps", self.warps, 1..=64)
+    }
+
+    fn build<'m>(&self, m: &Module<'m>, io: &WarpStackIo<'m>) {
+        let bits = index_bits(self.warps);
+        let stack = m.table("stack", self.warps).field("warp", bits).ports(1, 1);
+        let height = m.register("height", count_bits(self.warps)).reset(0);
+        let row = |height: crate::rtl::Signal<'m>| height.zext(bits + 1).low(bits);
+
+        let top = (height - 1).named("top");
+        io.top_valid_o.set(height.ne(0));
+        let pops = (io.pop_i & io.top_valid_o).named("pops");
+        io.top_warp_o.set(stack.read("top", row(top), pops).get("warp")).valid_when(io.top_valid_o);
+        m.when(io.push_valid_i, || {
+            stack.write("push", row(pops.mux(top, height)), [("warp", io.push_warp_i)]);
+        });
+        m.when(io.push_valid_i & !pops, || {
+            height.set(height + 1);
+        })
+        .else_when(pops & !io.push_valid_i, || {
+            height.set(top);
+        });
+        m.invariant("a_stack_never_holds_more_than_all_warps", height.le(self.warps));
+        m.invariant("a_full_stack_takes_no_warp", (io.push_valid_i & !pops).implies(height.ne(self.warps)));
+    }
+}

@@ -1,0 +1,78 @@
+use proptest::prelude::*;
+use warpfile_gen::emit;
+use warpfile_hdl::regless::{RegLessShard, ShardGeometry};
+use warpfile_hdl::rtl::elaborate;
+use warpfile_testbenches::lint::lint;
+
+use super::shard_driver::Driver;
+
+fn small(lines: usize) -> RegLessShard {
+    let geometry =
+        ShardGeometry { warps: 4, banks: 4, lines, lanes: 4, lanes_per_slice: 2, register_bits: 4 };
+    RegLessShard { geometry, metadata_words: 2, queue: 2, units: 3, entries: 2, id_bits: 4, writes: 2 }
+}
+
+fn shards() -> impl Strategy<Value = RegLessShard> {
+    let geometry = (prop_oneof![Just(1_usize), Just(2), Just(4), Just(8)], 0..4_u32, 2..8_usize).prop_map(
+        |(warps, banks, lines)| ShardGeometry {
+            warps,
+            banks: 1 << banks,
+            // One bank for all must hold what an instruction needs.
+            lines: if banks < 2 { lines + 8 } else { lines },
+            lanes: 4,
+            lanes_per_slice: 2,
+            register_bits: 4,
+        },
+    );
+    let powers = |most: u32| (1..=most).prop_map(|power| 1_usize << power);
+    (geometry, powers(3), 2..6_usize, 1..4_usize, powers(3), 1..4_usize).prop_map(
+        |(geometry, metadata_words, queue, units, entries, writes)| RegLessShard {
+            geometry,
+            metadata_words,
+            queue,
+            units,
+            entries,
+            id_bits: 5,
+            writes,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 20, ..ProptestConfig::with_cases(24) })]
+
+    #[test]
+    fn every_operand_that_a_shard_delivers_is_right(
+        (shard, exact, seed) in (shards(), any::<bool>(), any::<u64>()),
+    ) {
+        let mut driver = Driver::new(&shard, exact, seed);
+        driver.run(1500);
+        prop_assert!(driver.counts.instructions > 20, "{:?}", driver.counts);
+    }
+}
+
+#[test]
+fn a_scarce_shard_evicts_fetches_invalidates_and_drops() {
+    let mut driver = Driver::new(&small(3), true, 7);
+    driver.run(6000);
+    let counts = &driver.counts;
+    let all = [counts.dual_issues, counts.hits, counts.unwritten, counts.fetched, counts.exits];
+    assert!(all.iter().chain(&counts.requests).all(|&count| count > 20), "{counts:?}");
+}
+
+#[test]
+fn a_shard_with_room_for_all_registers_evicts_nothing() {
+    let mut driver = Driver::new(&small(12), true, 3);
+    driver.run(4000);
+    let counts = &driver.counts;
+    assert_eq!((counts.fetched, counts.requests[0], counts.requests[1]), (0, 0, 0), "{counts:?}");
+    assert!(counts.hits > 100, "{counts:?}");
+}
+
+#[test]
+fn shards_are_clean_for_the_three_tools() {
+    for shard in [small(3), small(6)] {
+        let warnings = lint(&emit(&elaborate(&shard).unwrap())).unwrap();
+        assert!(warnings.is_empty(), "{shard:?}:\n{}", warnings.join("\n"));
+    }
+}

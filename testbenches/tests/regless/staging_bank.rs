@@ -1,0 +1,94 @@
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use warpfile_gen::emit;
+use warpfile_hdl::regless::{Fate, Note, ShardGeometry, StagingBank};
+use warpfile_hdl::rtl::elaborate;
+use warpfile_testbenches::lint::lint;
+use warpfile_testbenches::lockstep::Lockstep;
+
+use super::staging_bank_ref::{Access, Cycle, StagingBankReference};
+
+const LANES: usize = 4;
+
+/// One bank of few lines, so that lines are scarce.
+fn geometry(lines: usize, warps: usize) -> ShardGeometry {
+    ShardGeometry { warps, banks: 1, lines, lanes: LANES, lanes_per_slice: 2, register_bits: 4 }
+}
+
+pub fn fates() -> impl Strategy<Value = Fate> {
+    prop_oneof![Just(Fate::Keep), Just(Fate::Evict), Just(Fate::Evict), Just(Fate::Erase)]
+}
+
+fn notes() -> impl Strategy<Value = Note> {
+    prop_oneof![Just(Note::Preload), Just(Note::InvalidatingPreload), Just(Note::Invalidation)]
+}
+
+fn accesses() -> impl Strategy<Value = Access> {
+    let lanes = prop_oneof![Just(0b1111_u32), Just(0), 1..16_u32];
+    (any::<bool>(), 0..64_usize, fates(), lanes, prop::bool::weighted(0.9))
+        .prop_map(|(reserves, pick, fate, lanes, written)| Access { reserves, pick, fate, lanes, written })
+}
+
+fn cycles() -> impl Strategy<Value = Cycle> {
+    let write = option::weighted(0.5, (0..64_usize, prop_oneof![Just(0b1111_u32), 1..16_u32], any::<u32>()));
+    (
+        option::weighted(0.7, accesses()),
+        option::weighted(0.6, (notes(), 0..64_usize)),
+        write,
+        option::weighted(0.3, (0..64_usize, any::<u32>())),
+        option::weighted(0.05, 0..4_usize),
+        prop::bool::weighted(0.8),
+        prop::bool::weighted(0.5),
+    )
+        .prop_map(|(access, preload, write, fill, drop, may_hold, ready)| Cycle {
+            access,
+            preload,
+            write,
+            fill,
+            drop,
+            may_hold,
+            ready,
+        })
+}
+
+fn traffic(cycles_at_most: usize) -> impl Strategy<Value = (ShardGeometry, Vec<Cycle>)> {
+    let sizes = (2..7_usize, prop_oneof![Just(1_usize), Just(2), Just(4)]);
+    (sizes.prop_map(|(lines, warps)| geometry(lines, warps)), vec(cycles(), 1..cycles_at_most))
+}
+
+fn check(geometry: ShardGeometry, how: &Lockstep, cycles: &[Cycle]) -> Result<(), TestCaseError> {
+    how.run(&elaborate(&StagingBank { geometry }).unwrap(), &StagingBankReference::new(geometry), cycles)
+        .map_err(|difference| TestCaseError::fail(difference.to_string()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+    #[test]
+    fn a_bank_does_what_the_lists_of_lines_say((geometry, cycles) in traffic(200)) {
+        check(geometry, &Lockstep::default(), &cycles)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 30, ..ProptestConfig::with_cases(3) })]
+    #[test]
+    fn the_verilog_of_a_bank_does_the_same((geometry, cycles) in traffic(100)) {
+        check(geometry, &Lockstep::with_verilog(), &cycles)?;
+    }
+}
+
+#[test]
+fn banks_of_all_sizes_are_clean_for_the_three_tools() {
+    let odd = [geometry(2, 1), geometry(5, 2), ShardGeometry { lines: 12, ..ShardGeometry::GTX980 }];
+    for geometry in odd.into_iter().chain([ShardGeometry::GTX980]) {
+        let warnings = lint(&emit(&elaborate(&StagingBank { geometry }).unwrap())).unwrap();
+        assert!(warnings.is_empty(), "{geometry:?}:\n{}", warnings.join("\n"));
+    }
+}
+
+#[test]
+fn verilog() {
+    let bank = StagingBank { geometry: geometry(3, 2) };
+    insta::assert_snapshot!(emit(&elaborate(&bank).unwrap()).modules[0].text);
+}
