@@ -188,6 +188,13 @@ pub(crate) fn execute(inst: &Inst, plan: &Plan, arena: &mut [u64]) {
         Inst::WideAllOnes { d, a, width } => {
             word!(d) = u64::from(ops::all_ones(&arena[a as usize..], width));
         }
+        Inst::PartSelect { d, select, parts, count, n } => {
+            let bits = word!(select);
+            let (source, result) = split(arena, d, n * 64);
+            result.fill(0);
+            let chosen = plan.parts[range(parts, count)].get(bits.trailing_zeros() as usize);
+            chosen.into_iter().for_each(|part| result.copy_from_slice(source.words(part.a, n)));
+        }
         Inst::FoldWords { d, a, n, op } => {
             let words = arena[range(a, n)].iter().copied();
             let folded = match op {

@@ -83,6 +83,7 @@ fn operation_cost(graph: &Graph, inst: &Inst) -> u32 {
         | Inst::WideShiftRight { .. }
         | Inst::WideMul { .. } => 8 + 2 * words,
         Inst::FoldWords { n, .. } => 2 * n,
+        Inst::PartSelect { count, .. } => 2 * count,
         Inst::WideMux { .. } | Inst::WideRead { .. } => 3,
         _ => words,
     }

@@ -1,5 +1,7 @@
 //! Rewrites instructions whose result can be had without making all their operands.
 
+use std::collections::BTreeMap;
+
 use super::graph::{Graph, InstId};
 use crate::plan::inst::{FoldOp, Inst, Part};
 use crate::plan::operands::Operand;
@@ -25,6 +27,20 @@ pub fn simplify(plan: &mut Plan) {
         }
     }
     changes.into_iter().for_each(|(id, inst)| plan.program[id] = inst);
+    fold_once(plan);
+}
+
+/// Has words that are folded several times folded once.
+fn fold_once(plan: &mut Plan) {
+    let mut first = BTreeMap::new();
+    for inst in &mut plan.program {
+        if let Inst::FoldWords { d, a, n, op } = *inst {
+            let made = *first.entry((a, n, op)).or_insert(d);
+            if made != d {
+                *inst = Inst::Copy { d, a: made };
+            }
+        }
+    }
 }
 
 /// Fewest words folded two at a time.
@@ -143,8 +159,33 @@ fn simplified(graph: &Graph, inst: Inst) -> Inst {
             let read = |first| Inst::Read { d, address: index, base: first, depth: lanes, bytes: 8 };
             first_of_words(graph, vector, lanes, lane).map_or(inst, read)
         }
+        Inst::OneHotSelect { d, select, vector, lanes, lane }
+            if lanes <= 64 && lane > 64 && lane.is_multiple_of(64) && has_one_bit_at_most(graph, select) =>
+        {
+            let of_parts = |parts| Inst::PartSelect { d, select, parts, count: lanes, n: lane / 64 };
+            parts_of_width(graph, vector, lanes, lane).map_or(inst, of_parts)
+        }
         other => other,
     }
+}
+
+/// Whether the word at a place never has two bits.
+fn has_one_bit_at_most(graph: &Graph, place: u32) -> bool {
+    let Some(id) = graph.producer(place) else { return false };
+    match graph.plan.program[id] {
+        Inst::LowestOne { .. } | Inst::Decode { .. } => true,
+        Inst::Slice { a, .. } | Inst::Copy { a, .. } => has_one_bit_at_most(graph, a),
+        Inst::And { a, b, .. } => has_one_bit_at_most(graph, a) || has_one_bit_at_most(graph, b),
+        _ => false,
+    }
+}
+
+/// The parts of the concatenation at `vector`, if they are its lanes.
+fn parts_of_width(graph: &Graph, vector: u32, lanes: u32, lane: u32) -> Option<u32> {
+    let plan = graph.plan;
+    let Inst::Concat { parts, count, .. } = plan.program[graph.producer(vector)?] else { return None };
+    let all = &plan.parts[parts as usize..(parts + count) as usize];
+    (count == lanes && all.iter().all(|part| part.width == lane)).then_some(parts)
 }
 
 /// The first of `lanes` words of state, if the lanes of the value at `vector` are these: to select one is to read

@@ -23,6 +23,8 @@ pub(super) struct Builder<'a> {
     pub copies: BTreeMap<(u32, u32), u32>,
     next: u64,
     constants: BTreeMap<(u32, Vec<u64>), u32>,
+    /// Nodes whose value never changes.
+    pub fixed: BTreeMap<NodeId, Bits>,
 }
 
 /// Where a read port's captured row is; empty for a combinational port.
@@ -52,6 +54,7 @@ impl<'a> Builder<'a> {
             copies: BTreeMap::new(),
             next: 0,
             constants: BTreeMap::new(),
+            fixed: BTreeMap::new(),
         };
         builder.place_constants(order);
         builder.place_inputs();
@@ -119,13 +122,42 @@ impl<'a> Builder<'a> {
         self.add_constant(&widest);
         self.plan.zeros = self.constant(&widest);
         for &node in &order.nodes {
-            if let Op::Constant(bits) = &flat.nodes[node.index()].item.op {
-                self.add_constant(bits);
+            if let Some(bits) = self.fixed_value(node) {
+                self.add_constant(&bits);
+                self.fixed.insert(node, bits);
             }
         }
         for register in &flat.registers {
             register.item.reset.iter().for_each(|bits| self.add_constant(bits));
         }
+    }
+
+    /// The value of a constant, or of what is put together from constants.
+    fn fixed_value(&self, node: NodeId) -> Option<Bits> {
+        let width = self.width(node);
+        match &self.flat.nodes[node.index()].item.op {
+            Op::Constant(bits) => Some(bits.clone()),
+            Op::Wire(a) => self.fixed.get(a).cloned(),
+            Op::Concat(parts) => self.fixed_concat(width, parts),
+            // One bit repeated is recognised as a mask where it is used.
+            Op::Replicate(a) if self.width(*a) > 1 => {
+                let times = width.div_ceil(self.width(*a));
+                let whole = self.fixed_concat(times * self.width(*a), &vec![*a; times as usize]);
+                whole.map(|bits| bits.slice(0, width))
+            }
+            _ => None,
+        }
+    }
+
+    fn fixed_concat(&self, width: u32, parts: &[NodeId]) -> Option<Bits> {
+        let mut low = 0;
+        let mut value = Bits::zero(width).to_biguint();
+        for part in parts {
+            let bits = self.fixed.get(part)?;
+            value |= bits.to_biguint() << low;
+            low += bits.width();
+        }
+        Bits::from_biguint(width, &value)
     }
 
     fn add_constant(&mut self, bits: &Bits) {

@@ -31,9 +31,12 @@ impl Builder<'_> {
     pub fn lower(&mut self, node: NodeId) {
         let flat = self.flat;
         let width = self.width(node);
+        if let Some(bits) = self.fixed.get(&node) {
+            return self.set_slot(node, self.constant(bits));
+        }
         let slot = match &flat.nodes[node.index()].item.op {
             Op::Input(port) => self.input_slot(*port),
-            Op::Constant(bits) => self.constant(bits),
+            Op::Constant(_) => unreachable!("a constant is fixed"),
             Op::Wire(a) => self.slot(*a),
             Op::Register(id) => self.plan.registers[id.index()].q,
             Op::TableRead { table, port, field } => self.lower_read(*table, *port, *field),

@@ -63,6 +63,7 @@ impl Inst {
             | Inst::WideNonZero { d, .. }
             | Inst::WideAllOnes { d, .. }
             | Inst::WideParity { d, .. }
+            | Inst::PartSelect { d, .. }
             | Inst::FoldWords { d, .. }
             | Inst::WideFirstOne { d, .. }
             | Inst::WideLowestOne { d, .. }
@@ -150,6 +151,12 @@ impl Inst {
             Inst::LaneSelect { vector, index, .. } => all(&[vector, index]),
             Inst::OneHotSelect { select, vector, .. } => all(&[select, vector]),
             Inst::LaneMux { mask, then, otherwise, .. } => all(&[mask, then, otherwise]),
+            Inst::PartSelect { select, parts, count, .. } => {
+                visit((select, Need::Always));
+                for part in &plan.parts[parts as usize..(parts + count) as usize] {
+                    visit((part.a, Need::If(select)));
+                }
+            }
             Inst::Concat { parts, count, .. } => {
                 for part in &plan.parts[parts as usize..(parts + count) as usize] {
                     visit((part.a, Need::Always));
@@ -171,6 +178,7 @@ impl Inst {
             | Inst::WideXor { n, .. }
             | Inst::WideMux { n, .. }
             | Inst::Concat { n, .. }
+            | Inst::PartSelect { n, .. }
             | Inst::WideLowestOne { n, .. }
             | Inst::WideRead { n, .. } => n,
             Inst::WideNot { width, .. }

@@ -1,12 +1,13 @@
 //! Associative ports: a condition on every row at once, sixteen bytes at a time.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::super::kernels;
 use super::Emitter;
 use super::frame::Pointer;
 use super::scalar::element_type;
+use super::vectors::{CHUNK, Source, vector};
 use crate::ops::mask;
 use crate::plan::inst::{Column, ColumnInst, ColumnOp, array_words};
 
@@ -15,9 +16,6 @@ const COMPARED_IN_LINE: u32 = 1024;
 
 /// Most bytes of a column compared in line with a value; beyond, a native function with longer vectors is faster.
 const COMPARED_WITHOUT_CALL: u32 = 320;
-
-/// Bytes handled at a time.
-const CHUNK: u32 = 16;
 
 impl Emitter<'_, '_> {
     /// Emits an operation on columns, if it is not left to the interpreter's function.
@@ -93,9 +91,9 @@ impl Emitter<'_, '_> {
     }
 
     /// One bit a lane: whether two vectors' elements are equal.
-    pub fn equal_elements(&mut self, a: Pointer, b: Pointer, lanes: u32, bytes: u32) -> Vec<Value> {
-        self.row_bits(lanes, bytes, |emitter, chunk| {
-            let (a, b) = emitter.chunks(a, Other::Column(b), chunk, bytes);
+    pub fn equal_elements(&mut self, a: &Source, b: &Source, lanes: u32, bytes: u32) -> Vec<Value> {
+        self.row_bits(lanes, bytes, |emitter, byte| {
+            let [a, b] = [a, b].map(|source| emitter.chunk(source, byte, vector(bytes)));
             emitter.ins().icmp(IntCC::Equal, a, b)
         })
     }
@@ -188,14 +186,4 @@ enum Other {
     /// The same word for all rows.
     Shared(Value),
     Column(Pointer),
-}
-
-/// Sixteen bytes of elements.
-fn vector(bytes: u32) -> Type {
-    match bytes {
-        1 => types::I8X16,
-        2 => types::I16X8,
-        4 => types::I32X4,
-        _ => types::I64X2,
-    }
 }

@@ -38,6 +38,7 @@ impl Pointer {
 struct Known {
     words: BTreeMap<u32, Value>,
     pointers: BTreeMap<InstId, Pointer>,
+    vectors: BTreeMap<InstId, Vec<Value>>,
     /// Places whose word is in the arena.
     in_memory: BTreeMap<u32, ()>,
     /// Where the code goes on after this block.
@@ -243,6 +244,14 @@ impl<'f> Frame<'f> {
 
     pub fn know_pointer(&mut self, id: InstId, pointer: Pointer) {
         self.innermost().pointers.insert(id, pointer);
+    }
+
+    pub fn known_vectors(&self, id: InstId) -> Option<Vec<Value>> {
+        self.known.iter().rev().find_map(|known| known.vectors.get(&id).cloned())
+    }
+
+    pub fn know_vectors(&mut self, id: InstId, vectors: Vec<Value>) {
+        self.innermost().vectors.insert(id, vectors);
     }
 
     pub fn is_in_memory(&self, place: u32) -> bool {

@@ -1,22 +1,20 @@
 //! Operations on lanes of wide values: sixteen bytes at a time where lanes are bytes or more, else word by word.
 
-use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::Emitter;
 use super::frame::Pointer;
+use super::vectors::{CHUNK, vector};
 use crate::ops::mask;
-
-/// Bytes copied or added at a time.
-const CHUNK: u32 = 16;
 
 impl Emitter<'_, '_> {
     /// Adds lane by lane; lanes are of 8, 16, 32 or 64 bits. Above the last lane both operands are 0.
     pub fn add_lanes(&mut self, id: usize, a: u32, b: u32, n: u32, lane: u32) {
-        let operands = [self.pointer(a), self.pointer(b)];
+        let operands = [a, b].map(|place| self.source(place));
         let to = self.result_place(id);
         for chunk in (0..8 * n).step_by(CHUNK as usize) {
-            let kind = if 8 * n - chunk < CHUNK { types::I64 } else { vector(lane) };
-            let [a, b] = operands.map(|from| self.frame.load_as(kind, from.bytes(chunk)));
+            let kind = if 8 * n - chunk < CHUNK { types::I64 } else { vector(lane / 8) };
+            let [a, b] = [&operands[0], &operands[1]].map(|from| self.chunk(from, chunk, kind));
             let sum = match kind {
                 types::I64 => self.sum_in_word(a, b, lane),
                 _ => self.ins().iadd(a, b),
@@ -123,15 +121,5 @@ impl Emitter<'_, '_> {
 
     fn result_place(&self, id: usize) -> Pointer {
         self.frame.place(self.plan.program[id].result(self.plan))
-    }
-}
-
-/// Sixteen bytes of lanes.
-fn vector(lane: u32) -> Type {
-    match lane {
-        8 => types::I8X16,
-        16 => types::I16X8,
-        32 => types::I32X4,
-        _ => types::I64X2,
     }
 }

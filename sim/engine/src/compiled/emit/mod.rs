@@ -8,6 +8,7 @@ mod lanes;
 mod scalar;
 mod slots;
 mod values;
+mod vectors;
 mod wide;
 
 use std::sync::Arc;
@@ -63,6 +64,8 @@ struct Emitter<'a, 'f> {
     loaded: u32,
     /// By instruction, how many of these wait in registers for its result to be worked out.
     held: Vec<u32>,
+    /// By instruction, whether its result stays in vector registers.
+    in_vectors: Vec<bool>,
     /// Whether registers are carried from cycle to cycle.
     carries: bool,
 }
@@ -103,6 +106,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             edge_is_due,
             loaded: 0,
             held,
+            in_vectors: vectors::in_vectors(graph, segments),
             carries: false,
         }
     }
@@ -236,7 +240,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
     }
 
     fn emit_operation(&mut self, id: usize, inst: Inst) {
-        if self.emit_scalar(id, inst) || self.emit_wide(id, inst) {
+        if self.emit_in_vectors(id, inst) || self.emit_scalar(id, inst) || self.emit_wide(id, inst) {
             return;
         }
         self.interpret(id, inst);

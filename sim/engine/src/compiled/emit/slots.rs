@@ -50,6 +50,9 @@ impl Slots {
         match *inst {
             Inst::WideRead { .. } => true,
             Inst::WideMux { then, otherwise, .. } => is_state(then) || is_state(otherwise),
+            Inst::PartSelect { parts, count, .. } => {
+                graph.plan.parts[parts as usize..(parts + count) as usize].iter().any(|part| is_state(part.a))
+            }
             Inst::LaneSelect { vector, .. } => is_state(vector),
             _ => false,
         }
@@ -108,7 +111,7 @@ fn captured(graph: &Graph) -> BTreeSet<InstId> {
 /// Whether the result is a pointer to words that are already somewhere.
 pub fn is_pointer(inst: &Inst) -> bool {
     match inst {
-        Inst::WideRead { .. } | Inst::WideMux { .. } => true,
+        Inst::WideRead { .. } | Inst::WideMux { .. } | Inst::PartSelect { .. } => true,
         Inst::LaneSelect { lane, index_n: 1, .. } => *lane > 64 && lane.is_multiple_of(64),
         _ => false,
     }

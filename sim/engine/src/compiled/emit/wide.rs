@@ -7,6 +7,7 @@ use super::super::kernels::{self, Kernel};
 use super::Emitter;
 use super::frame::Pointer;
 use super::slots::is_pointer;
+use super::vectors::has_lanes;
 use crate::ops::mask;
 use crate::plan::inst::{FoldOp, Inst};
 
@@ -53,6 +54,7 @@ impl Emitter<'_, '_> {
                 let base = self.ins().select(condition, then, otherwise);
                 self.define_pointer(id, Pointer { base, offset: 0 });
             }
+            Inst::PartSelect { select, parts, count, .. } => self.select_part(id, select, parts, count),
             Inst::LaneSelect { vector, index, lanes, lane, .. } if is_pointer(&inst) => {
                 self.select_lane(id, vector, index, lanes, lane);
             }
@@ -84,7 +86,7 @@ impl Emitter<'_, '_> {
                 self.spread_lanes(id, a, lanes, lane);
             }
             Inst::LaneAdd { a, b, lanes, lane, .. }
-                if matches!(lane, 8 | 16 | 32 | 64) && (lanes * lane).div_ceil(64) <= IN_LINE =>
+                if has_lanes(lane) && (lanes * lane).div_ceil(64) <= IN_LINE =>
             {
                 self.add_lanes(id, a, b, (lanes * lane).div_ceil(64), lane);
             }
@@ -132,8 +134,8 @@ impl Emitter<'_, '_> {
                 self.define_in_memory(id);
             }
             Inst::LaneEq { a, b, lanes, lane, .. } if lanes <= 64 && matches!(lane, 8 | 16 | 32 | 64) => {
-                let [a, b] = [a, b].map(|place| self.pointer(place));
-                let equal = self.equal_elements(a, b, lanes, lane / 8);
+                let [a, b] = [a, b].map(|place| self.source(place));
+                let equal = self.equal_elements(&a, &b, lanes, lane / 8);
                 self.define(id, &equal);
             }
             Inst::OneHotSelect { d, select, vector, lanes, lane }
@@ -158,17 +160,17 @@ impl Emitter<'_, '_> {
 
     /// Puts words together, two at a time.
     fn fold_words(&mut self, a: u32, n: u32, op: FoldOp) -> Value {
-        let from = self.pointer(a);
+        let from = self.source(a);
         self.loaded += n;
-        let mut pairs = self.frame.load_as(types::I64X2, from);
+        let mut pairs = self.chunk(&from, 0, types::I64X2);
         for word in (2..n - 1).step_by(2) {
-            let next = self.frame.load_as(types::I64X2, from.words(word));
+            let next = self.chunk(&from, 8 * word, types::I64X2);
             pairs = self.fold(op, pairs, next);
         }
         let [low, high] = [0, 1].map(|lane| self.ins().extractlane(pairs, lane));
         let mut folded = self.fold(op, low, high);
         if n % 2 == 1 {
-            let last = self.frame.load(from.words(n - 1));
+            let last = self.word(a + n - 1);
             folded = self.fold(op, folded, last);
         }
         folded
@@ -224,6 +226,18 @@ impl Emitter<'_, '_> {
             self.frame.store(to.words(whole), word);
         }
         self.define_in_memory(id);
+    }
+
+    fn select_part(&mut self, id: usize, select: u32, parts: u32, count: u32) {
+        let zeros = self.frame.place(self.plan.zeros);
+        let mut base = self.frame.flatten(zeros);
+        for (bit, part) in (0..).zip(&self.plan.parts[parts as usize..(parts + count) as usize]) {
+            let at = self.pointer(part.a);
+            let at = self.frame.flatten(at);
+            let chosen = self.bits(select, bit, 1);
+            base = self.ins().select(chosen, at, base);
+        }
+        self.define_pointer(id, Pointer { base, offset: 0 });
     }
 
     fn select_lane(&mut self, id: usize, vector: u32, index: u32, lanes: u32, lane: u32) {
