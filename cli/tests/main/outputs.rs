@@ -50,6 +50,31 @@ fn a_listing_shows_registers_and_what_is_known_of_them() {
     let one = Place::new().succeeds("annotate backprop --entry layer_forward");
     assert!(both.contains(&one) && both.len() > one.len());
 }
+
+#[test]
+fn a_listing_of_regions_shows_what_they_need_and_where_lines_are_given_up() {
+    let listing = Place::new().succeeds("annotate vectoradd --pass regless");
+    for part in [
+        "registers a thread, 4 regions",
+        "region 0: live ",
+        "banks ",
+        "preload R",
+        "(invalidating)",
+        "^ ",
+        "! ",
+    ] {
+        assert!(listing.contains(part), "{part}: {listing}");
+    }
+}
+
+#[test]
+fn regions_that_cannot_fit_and_options_of_another_pass_are_errors() {
+    let error = Place::new().refused("annotate mri-q --pass regless --shard-lines 8");
+    assert!(error.contains("kernel `weigh`: region 1 ") && error.contains("at most 2"), "{error}");
+    let error = Place::new().refused("annotate mri-q --soft-defs paper");
+    assert!(error.contains("--pass regless"), "{error}");
+}
+
 #[test]
 fn nested_parameters_of_a_circuit_are_set_by_dotted_names() {
     let place = Place::new();

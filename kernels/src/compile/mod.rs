@@ -4,7 +4,8 @@
 //! The phases, each a folder or file: control flow ([`cfg`], [`dominators`]) and which branches may diverge
 //! ([`divergence`]); what needs no instruction ([`optimise`]); machine instructions over virtual registers
 //! ([`lower`]); registers ([`allocate`]), checked by [`check`]; annotations ([`annotate`]) from liveness
-//! ([`liveness`]) and suspension points ([`suspension`]) on an abstract [`function`]; text ([`listing`]).
+//! ([`liveness`]) and suspension points ([`suspension`]) on an abstract [`function`]; text ([`listing`]). [`regless`] is
+//! a pass of its own, on programs from anywhere.
 
 pub mod allocate;
 pub mod annotate;

@@ -256,7 +256,7 @@ fn ends(flow: &[Flow]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn warps_find_their_registers_staged_however_their_lanes_part(
