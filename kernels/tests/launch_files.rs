@@ -268,7 +268,7 @@ fn every_workload_has_a_launch_file_with_the_three_sizes_and_a_result() {
 #[test]
 fn an_unknown_workload_is_an_error_that_lists_near_names() {
     let message = workloads::by_name("hotspots").unwrap_err().to_string();
-    assert_eq!(message, "no workload `hotspots` (did you mean `hotspot`?)");
+    assert_eq!(message, "no workload `hotspots` (did you mean `hotspot`, `hotspot-registers`?)");
 }
 
 #[test]

@@ -10,8 +10,9 @@ pub const CATEGORIES: [&str; 4] = ["HPC", "simulation", "image processing", "oth
 pub fn category(workload: &str) -> &'static str {
     match workload {
         "vectoradd" | "scalarprod" | "sgemm" | "lud" | "gaussian" => CATEGORIES[0],
-        "hotspot" | "pathfinder" | "stencil" | "blackscholes" | "lavaMD" => CATEGORIES[1],
-        "srad" | "mri-q" => CATEGORIES[2],
+        "hotspot" | "pathfinder" | "stencil" | "blackscholes" | "lavaMD" | "myocyte"
+        | "hotspot-registers" => CATEGORIES[1],
+        "srad" | "mri-q" | "dwt2d" | "heartwall" => CATEGORIES[2],
         _other => CATEGORIES[3],
     }
 }
@@ -80,7 +81,17 @@ mod tests {
             .collect();
         assert_eq!(
             others,
-            ["backprop", "bfs", "nw", "nn", "kmeans", "streamcluster", "hybridsort", "particle_filter"]
+            [
+                "backprop",
+                "bfs",
+                "nw",
+                "nn",
+                "kmeans",
+                "streamcluster",
+                "hybridsort",
+                "particle_filter",
+                "b+tree"
+            ]
         );
     }
 }

@@ -64,7 +64,8 @@ pub struct Statistics {
     pub copies_coalesced: usize,
     /// 32-bit registers a thread needs.
     pub registers: u16,
-    /// Largest number of 32-bit values live at once: no allocation needs fewer registers.
+    /// Largest number of 32-bit values live at once, a value and its copy in one register counted once: no
+    /// allocation with these copies needs fewer registers.
     pub max_live: u16,
     /// One-bit predicates a thread needs.
     pub predicates: u16,

@@ -3,16 +3,20 @@
 //! The references are written from what the kernels are to compute, not from how they do it: sequential, and in
 //! double precision where the launch file allows a tolerance.
 
+mod b_tree;
 mod backprop;
 mod bfs;
 mod blackscholes;
+mod dwt2d;
 mod gaussian;
+mod heartwall;
 mod hotspot;
 mod hybridsort;
 mod kmeans;
 mod lavamd;
 mod lud;
 mod mri_q;
+mod myocyte;
 mod nn;
 mod nw;
 mod open;
@@ -59,7 +63,7 @@ macro_rules! workload {
     };
 }
 
-static WORKLOADS: [Workload; 20] = [
+static WORKLOADS: [Workload; 25] = [
     workload!("vectoradd", vectoradd::reference),
     workload!("scalarprod", scalarprod::reference),
     workload!("sgemm", sgemm::reference),
@@ -80,6 +84,11 @@ static WORKLOADS: [Workload; 20] = [
     workload!("streamcluster", streamcluster::reference),
     workload!("hybridsort", hybridsort::reference),
     workload!("particle_filter", particle_filter::reference),
+    workload!("b+tree", b_tree::reference),
+    workload!("dwt2d", dwt2d::reference),
+    workload!("heartwall", heartwall::reference),
+    workload!("myocyte", myocyte::reference),
+    workload!("hotspot-registers", hotspot::reference),
 ];
 
 /// All workloads, in the order of the documentation.

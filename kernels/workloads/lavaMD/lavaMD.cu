@@ -17,6 +17,7 @@ extern "C" __global__ void neighbours(int *neighbour, int *count, int width, int
     int found = 0;
     for (int nz = max(z - 1, 0); nz <= min(z + 1, depth - 1); nz++)
         for (int ny = max(y - 1, 0); ny <= min(y + 1, height - 1); ny++)
+#pragma unroll 1
             for (int nx = max(x - 1, 0); nx <= min(x + 1, width - 1); nx++)
                 neighbour[box * MOST_NEIGHBOURS + found++] = (nz * height + ny) * width + nx;
     count[box] = found;

@@ -1,11 +1,14 @@
 //! Which virtual registers hold different values that are needed at the same time.
 
+use std::collections::BTreeSet;
+
 use super::TooManyRegisters;
 use crate::compile::bitset::BitSet;
 use crate::compile::cfg::Block;
 use crate::compile::function::Function;
 use crate::compile::liveness::{Liveness, maybe_written, written_after_each};
 use crate::compile::lower::MachineCode;
+use crate::program::PhysReg;
 
 /// An undirected graph over virtual registers.
 #[derive(Clone, Debug)]
@@ -75,10 +78,24 @@ impl Interference {
         &self.neighbours[register as usize]
     }
 
-    /// Largest number of registers live at once.
+    /// Largest number of virtual registers live at once, copies included.
     pub fn max_live(&self) -> usize {
         self.max_live
     }
+}
+
+/// Largest number of registers of an allocation that hold live values at once.
+pub fn most_held(function: &Function, registers: &[Option<PhysReg>]) -> usize {
+    let threads = Liveness::per_thread(function);
+    let written = maybe_written(function);
+    let mut most = 0;
+    for block in function.cfg.block_ids() {
+        each_live(function, &threads, &written[block.index()], block, |_, live| {
+            let held: BTreeSet<PhysReg> = live.iter().filter_map(|register| registers[register]).collect();
+            most = most.max(held.len());
+        });
+    }
+    most
 }
 
 /// Visits each instruction of a block with what is live when it writes its results, those included.

@@ -23,7 +23,7 @@ pub struct Allocation {
     pub registers: Vec<Option<PhysReg>>,
     /// Highest register used, plus one.
     pub count: u16,
-    /// Largest number of values live at once.
+    /// Largest number of registers that hold values at once. A value and its copy that share a register are one.
     pub max_live: u16,
 }
 
@@ -50,11 +50,7 @@ pub fn allocate(code: &MachineCode, function: &Function) -> Result<Allocation, T
     groups.add_vectors(code, &interference);
     groups.coalesce_copies(code, function, &interference);
     let bases = colour::colour(&groups, &interference);
-    let mut allocation = Allocation {
-        registers: vec![None; code.registers as usize],
-        count: 0,
-        max_live: interference.max_live() as u16,
-    };
+    let mut allocation = Allocation { registers: vec![None; code.registers as usize], count: 0, max_live: 0 };
     for (register, slot) in allocation.registers.iter_mut().enumerate() {
         if let Some((group, offset)) = groups.place(VReg(register as u32)) {
             let number = bases[group] + offset;
@@ -65,5 +61,6 @@ pub fn allocate(code: &MachineCode, function: &Function) -> Result<Allocation, T
             allocation.count = allocation.count.max(number as u16 + 1);
         }
     }
+    allocation.max_live = interference::most_held(function, &allocation.registers) as u16;
     Ok(allocation)
 }

@@ -185,6 +185,7 @@ mod tests {
             generation: Generation::Third,
             line_info: false,
             sm: Some(80),
+            registers: None,
             complete_registers: false,
         };
         let mut line = Line::default();

@@ -32,6 +32,8 @@ pub(super) struct Header {
     pub line_info: bool,
     /// Compute capability times ten, if it is believable.
     pub sm: Option<u32>,
+    /// Registers a thread, if it is a believable number. Code that was not executed may use the highest of them.
+    pub registers: Option<u16>,
     /// Instructions list every register, so that none follows from the opcode.
     pub complete_registers: bool,
 }
@@ -46,6 +48,7 @@ struct Fields {
     version: Option<(String, Generation)>,
     line_info: bool,
     sm: Option<u32>,
+    registers: Option<u16>,
     complete_registers: bool,
 }
 
@@ -86,6 +89,7 @@ pub(super) fn read_header(
         generation,
         line_info: fields.line_info,
         sm: fields.sm,
+        registers: fields.registers,
         complete_registers: fields.complete_registers,
     })
 }
@@ -101,8 +105,8 @@ impl Fields {
             "grid dim" => self.grid = Some(triple(key, value)?),
             "block dim" => self.block = Some(triple(key, value)?),
             "shmem" => self.shared_bytes = shared_bytes(value, report),
-            "nregs" => match value.parse::<u32>() {
-                Ok(0..=255) => {}
+            "nregs" => match value.parse() {
+                Ok(registers @ 0..=255) => self.registers = Some(registers),
                 Ok(_) | Err(_) => report.warn(format!(
                     "header: nregs = {value} is not a register count; it is found from the instructions"
                 )),

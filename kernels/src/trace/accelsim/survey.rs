@@ -333,9 +333,12 @@ impl Observer {
             let sources = part.sources.iter().map(|source| source.register.0);
             sources.chain(part.results.iter().map(|result| result.register.0))
         });
+        let used = registers.max().map_or(0, |highest| highest + 1);
+        // Other tracers' counts contain registers that are reserved or fill up a unit of allocation.
+        let allocated = header.registers.filter(|_| header.complete_registers).unwrap_or(0);
         Program {
             name: header.name.clone(),
-            registers_per_thread: registers.max().map_or(0, |highest| highest + 1),
+            registers_per_thread: used.max(allocated),
             instructions,
             shared_bytes: header.launch.shared_bytes,
             control: None,
