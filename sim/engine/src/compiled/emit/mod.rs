@@ -7,6 +7,7 @@ mod frame;
 mod lanes;
 mod scalar;
 mod slots;
+mod small;
 mod values;
 mod vectors;
 mod wide;
