@@ -3,7 +3,12 @@
 //! Energies are per access to a 128-bit cluster entry. Clusters without an active lane are not accessed, in the
 //! baseline neither. Evictions and flushes are in the counts: a read of the cache and a write of the main
 //! register file. Wires carry the accessed bits over the distance of their level (RFC §4.3, Table 3).
+//!
+//! [`register_structures`] gives RegLess's structures and its baseline area, leakage and energy per access, from the
+//! arrays of [`grid`].
 
+pub mod grid;
+pub mod register_structures;
 mod technology;
 
 use serde::Serialize;
