@@ -237,8 +237,7 @@ impl<'c, 'm> Manager<'c, 'm> {
     /// Counts the annotations of each warp that have not been served, or whose line has not been filled. Gives the
     /// preloading warps that have none left.
     fn count_notes(&self, notes: &Notes<'m>) -> Signal<'m> {
-        let bits = count_bits(2 * self.g.banks * self.g.lines);
-        let unserved = Counters::new(self, "unserved", bits);
+        let unserved = Counters::new(self, "unserved", 2 * self.g.banks * self.g.lines);
         unserved.add(notes.sending, notes.warp, notes.count);
         for bank in &self.io.bank {
             unserved.subtract(bank.staged.done_i, bank.staged.warp_i);
@@ -251,7 +250,7 @@ impl<'c, 'm> Manager<'c, 'm> {
     /// Counts the accesses of each warp that have not been served. Gives the warps that have some.
     fn count_accesses(&self) -> Signal<'m> {
         let most = self.g.banks * self.circuit.queue + ISSUES * (SOURCES + RESULTS);
-        let unserved = Counters::new(self, "accesses", count_bits(most));
+        let unserved = Counters::new(self, "accesses", most);
         for issue in &self.io.issue {
             unserved.add(issue.taken_i, issue.warp_i, issue.accesses_i);
         }
@@ -264,7 +263,7 @@ impl<'c, 'm> Manager<'c, 'm> {
     /// Counts the writes of each warp that are to come (§5.1). Gives the warps that have some.
     fn count_writes(&self) -> Signal<'m> {
         let most = self.g.banks * self.g.lines + ISSUES * RESULTS;
-        let to_come = Counters::new(self, "writes", count_bits(most));
+        let to_come = Counters::new(self, "writes", most);
         for issue in &self.io.issue {
             to_come.add(issue.taken_i, issue.warp_i, issue.writes_i);
         }
@@ -324,7 +323,9 @@ struct Counters<'c, 'm> {
 }
 
 impl<'c, 'm> Counters<'c, 'm> {
-    fn new(manager: &'c Manager<'c, 'm>, name: &str, bits: usize) -> Counters<'c, 'm> {
+    /// Counts up to `most`. A count has whole bytes, of which software adds many at a time.
+    fn new(manager: &'c Manager<'c, 'm>, name: &str, most: usize) -> Counters<'c, 'm> {
+        let bits = count_bits(most).next_multiple_of(8);
         let counts = manager.m.register(name, manager.g.warps * bits).reset(0);
         Counters { manager, bits, counts, next: Cell::new(counts) }
     }

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::geometry::ShardGeometry;
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal};
 
+/// Bits of a warp's number of lines: more than 64 lines need, but whole bytes, of which software adds many at a time.
+const LANE_BITS: usize = 8;
+
 /// Line ledger: of one bank of the staging unit, how many lines each warp's region may hold, how many it holds, and
 /// how many are left for other regions.
 ///
@@ -87,13 +90,13 @@ impl Circuit for LineLedger {
 
     fn build<'m>(&self, m: &Module<'m>, io: &LineLedgerIo<'m>) {
         let g = &self.geometry;
-        let bits = g.line_count_bits();
+        let bits = LANE_BITS;
         // A lane a warp: lines it may hold, and lines it holds.
         let allowed = m.register("allowed", g.warps * bits).reset(0);
         let held = m.register("held", g.warps * bits).reset(0);
         // Warps whose region has made its last access.
         let settled = m.register("settled", g.warps).reset(0);
-        let left = m.register("left", bits).reset(g.lines);
+        let left = m.register("left", g.line_count_bits()).reset(g.lines);
 
         let warps = |event: &LedgerWarpIo<'m>| self.one_hot(event.valid_i, event.warp_i);
         let begins = self.one_hot(io.allow.valid_i, io.allow.warp_i);
@@ -101,22 +104,24 @@ impl Circuit for LineLedger {
         let written_less = warps(&io.written_less);
         let one_less = |warps: Signal<'m>| warps.spread(bits);
         let now_held = held
-            .lane_add(warps(&io.more).lane_mux(self.each(m, 1), self.each(m, 0)), bits)
+            .lane_add(warps(&io.more).spread(bits) & self.each(m, 1), bits)
             .lane_add(one_less(warps(&io.less)), bits)
             .lane_add(one_less(written_less), bits);
         held.set(now_held);
         let gives_back = (written_less & settled).any().named("gives_back");
         let fewer = allowed.lane_add(one_less(written_less & settled), bits);
-        let begun = begins.lane_mux(io.allow.lines_i.replicate(g.warps), fewer);
-        allowed.set(settles.lane_mux(now_held, begun));
+        let begun = begins.spread(bits) & io.allow.lines_i.zext(bits).replicate(g.warps);
+        let settled_at = settles.spread(bits) & now_held;
+        allowed.set(begun | settled_at | (fewer & !(begins | settles).spread(bits)));
         settled.set((settled & !begins) | settles);
 
         let surplus = settles.one_hot_select(allowed) - settles.one_hot_select(now_held);
         let taken = io.allow.valid_i.mux(io.allow.lines_i, 0);
-        left.set(left - taken + surplus + gives_back.zext(bits));
+        let given_back = surplus.low(left.width()) + gives_back.zext(left.width());
+        left.set(left - taken + given_back);
 
         io.left_o.set(left);
-        io.may_hold_o.set(!allowed.lane_eq(held, bits));
+        io.may_hold_o.set((allowed ^ held).group_or(bits));
         io.holds_o.set(held.group_or(bits));
         m.invariant("no_region_is_allowed_more_than_is_left", taken.le(left));
         let wide = |lines: Signal<'m>| lines.zext(bits + 8);
@@ -141,6 +146,6 @@ impl LineLedger {
 
     /// `value` for each warp.
     fn each<'m>(&self, m: &Module<'m>, value: usize) -> Signal<'m> {
-        m.lit(self.geometry.line_count_bits(), value).replicate(self.geometry.warps)
+        m.lit(LANE_BITS, value).replicate(self.geometry.warps)
     }
 }

@@ -174,13 +174,17 @@ impl Circuit for MetadataStore {
             note.kind_o.set(stored.get(&format!("kind{k}"))).valid_when(word.valid_o);
             note.register_o.set(stored.get(&format!("register{k}"))).valid_when(word.valid_o);
         }
-        let (more, less) = (of_warp(metadata.warp_i, comes), of_warp(word.warp_i, leaves));
-        let one = |warps: Signal<'m>, bits: usize| {
-            warps.lane_mux(m.lit(bits, 1).replicate(g.warps), m.lit(bits * g.warps, 0))
+        let (index, counted) = (index_bits(self.words), count_bits(self.words));
+        let one = |warp: Signal<'m>, happens: Signal<'m>, bits: usize| {
+            of_warp(warp, happens).spread(bits) & m.lit(bits, 1).replicate(g.warps)
         };
-        oldest.set(oldest.lane_add(one(less, index_bits(self.words)), index_bits(self.words)));
-        let counted = count.lane_add(one(more, count_bits(self.words)), count_bits(self.words));
-        count.set(counted.lane_add(less.spread(count_bits(self.words)), count_bits(self.words)));
+        m.when(leaves, || {
+            oldest.set(oldest.lane_add(one(word.warp_i, leaves, index), index));
+        });
+        m.when(comes | leaves, || {
+            let more = count.lane_add(one(metadata.warp_i, comes, counted), counted);
+            count.set(more.lane_add(of_warp(word.warp_i, leaves).spread(counted), counted));
+        });
         m.invariant("a_region_that_begins_was_waiting", !(begun & !waits).any());
     }
 }

@@ -288,7 +288,8 @@ impl RegisterReadUnit {
             }
             let lanes = entry.get("lanes") & entry.get("sources").bit(k).replicate(g.lanes);
             let value = values.read("operands", left_entry, left & lanes.any()).lanes(lanes);
-            source.set(value.get("value") & lanes.spread(LANE_BITS)).valid_when(left);
+            let operand = value.get("value") & lanes.spread(LANE_BITS);
+            source.set(left.mux(operand, 0)).valid_when(left);
         }
         for (k, result) in operands.result.iter().enumerate() {
             let lines = m.table(format!("result{k}"), self.entries).field("line", g.line_bits());
