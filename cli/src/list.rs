@@ -157,7 +157,7 @@ fn technologies() -> anyhow::Result<Vec<Entry>> {
 }
 
 fn figures() -> Vec<Entry> {
-    figures::list().iter().map(|figure| Entry::new(figure.id, figure.title, json!({}))).collect()
+    figures::list().map(|figure| Entry::new(figure.id, figure.title, json!({}))).collect()
 }
 
 fn parameters(preset_name: &str) -> anyhow::Result<Vec<Entry>> {

@@ -16,7 +16,7 @@ pub struct Chart {
 /// What a chart draws.
 #[derive(Clone, Debug)]
 pub enum Plot {
-    /// Lines with markers.
+    /// Lines with markers, and markers alone.
     Lines(Vec<Line>),
     /// Bars.
     Bars {
@@ -36,8 +36,19 @@ pub struct Line {
     pub name: String,
     /// Points, x increasing.
     pub points: Vec<(f64, f64)>,
-    /// Drawn thicker: the mean.
-    pub bold: bool,
+    /// How it is drawn.
+    pub style: LineStyle,
+}
+
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineStyle {
+    /// Thin, with small markers.
+    Thin,
+    /// Thicker: the mean.
+    Bold,
+    /// Large markers alone.
+    Marks,
 }
 
 /// Bars of one colour, one a group.
@@ -47,7 +58,7 @@ pub struct Bars {
     pub name: String,
     /// Heights; nothing is drawn where there is none.
     pub values: Vec<Option<f64>>,
-    /// Half lengths of error bars; none if empty.
+    /// Half lengths of error bars, cut off at the frame; none if empty.
     pub deviations: Vec<f64>,
 }
 

@@ -2,6 +2,7 @@
 
 mod chart;
 mod gebhart;
+mod regless;
 mod report;
 mod statistics;
 mod svg;
@@ -14,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Result, bail};
-use warpfile_kernels::workloads::{self, Workload};
+use anyhow::{Context, Result, bail};
+use warpfile_kernels::workloads::{self, OpenWorkload, Workload};
 use warpfile_sim::config::Config;
 use warpfile_sim::sm::{self, EngineName, RunOptions, RunReport};
 
@@ -23,6 +24,7 @@ use crate::files::{Output, OutputFolder};
 use crate::output::{json, print};
 use crate::parallel::parallel;
 use crate::progress::Meter;
+use regless::{WorkloadRegions, workload_regions};
 use report::{Content, Effort, FigureReport};
 use sweep::{Point, Results, Simulate};
 use values::{ValueUsage, value_usage};
@@ -35,15 +37,17 @@ pub struct Figure {
     pub title: &'static str,
     /// Paper, figure or table, section.
     source: &'static str,
-    /// Workloads that it is made of unless others are asked for.
+    /// Workloads that it is made of unless others are asked for; all if there are none here.
     workloads: &'static [&'static str],
     method: Method,
 }
 
 /// How the numbers of a figure are found.
 enum Method {
-    /// From the instruction streams, without timing.
+    /// From the values in the instruction streams, without timing.
     Streams(fn(&[&'static Workload], &[ValueUsage]) -> Content),
+    /// From the regions that RegLess's compiler makes, and how often they are run, without timing.
+    Regions(fn(&[&'static Workload], &[WorkloadRegions]) -> Content),
     /// From runs of every workload at these points.
     Runs { points: fn() -> Vec<Point>, show: fn(&Results) -> Result<Content> },
 }
@@ -67,8 +71,8 @@ pub struct Options {
 }
 
 /// All figures, in the order of the papers.
-pub fn list() -> &'static [Figure] {
-    gebhart::FIGURES
+pub fn list() -> impl Iterator<Item = &'static Figure> {
+    gebhart::FIGURES.iter().chain(regless::FIGURES)
 }
 
 /// Makes a figure and prints it.
@@ -101,8 +105,8 @@ fn publish(mut file: Output, text: &str) -> Result<()> {
 }
 
 fn by_id(id: &str) -> Result<&'static Figure> {
-    let Some(figure) = list().iter().find(|figure| figure.id == id) else {
-        let known: Vec<&str> = list().iter().map(|figure| figure.id).collect();
+    let Some(figure) = list().find(|figure| figure.id == id) else {
+        let known: Vec<&str> = list().map(|figure| figure.id).collect();
         bail!("no figure `{id}`; there are: {}", known.join(", "));
     };
     Ok(figure)
@@ -112,7 +116,7 @@ fn by_id(id: &str) -> Result<&'static Figure> {
 fn chosen(figure: &Figure, names: &[String]) -> Result<Vec<&'static Workload>> {
     let named = names.iter().map(|name| Ok(workloads::by_name(name)?.name)).collect::<Result<Vec<_>>>()?;
     let wanted = if named.is_empty() { figure.workloads } else { &named };
-    let is_wanted = |workload: &&Workload| wanted.contains(&workload.name);
+    let is_wanted = |workload: &&Workload| wanted.is_empty() || wanted.contains(&workload.name);
     Ok(workloads::list().iter().filter(is_wanted).collect())
 }
 
@@ -125,15 +129,14 @@ fn make(
 ) -> Result<FigureReport> {
     let (content, effort) = match figure.method {
         Method::Streams(show) => {
-            let count = Counter::new(figure.id, workloads.len());
-            let usages = parallel(options.threads, workloads.to_vec(), |workload| {
-                let usage = value_usage(&mut workload.open(&options.size)?)?;
-                count.one();
-                Ok(usage)
-            })?;
-            let warp_instructions = usages.iter().map(|usage| usage.warp_instructions).sum();
-            let runs = usages.len() as u64;
-            (show(workloads, &usages), Effort { runs, warp_instructions, ..Effort::default() })
+            let usages = of_each(figure, workloads, options, |opened| Ok(value_usage(opened)?))?;
+            let instructions = usages.iter().map(|usage| usage.warp_instructions).sum();
+            (show(workloads, &usages), Effort::without_timing(usages.len(), instructions))
+        }
+        Method::Regions(show) => {
+            let regions = of_each(figure, workloads, options, |opened| workload_regions(opened))?;
+            let instructions = regions.iter().map(|found| found.warp_instructions).sum();
+            (show(workloads, &regions), Effort::without_timing(regions.len(), instructions))
         }
         Method::Runs { points, show } => {
             let points = points();
@@ -151,6 +154,21 @@ fn make(
         workloads: workloads.iter().map(|workload| workload.name).collect(),
         effort,
         content,
+    })
+}
+
+/// What `look` finds in each workload, in their order.
+fn of_each<T: Send>(
+    figure: &Figure,
+    workloads: &[&'static Workload],
+    options: &Options,
+    look: impl Fn(&mut OpenWorkload) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let count = Counter::new(figure.id, workloads.len());
+    parallel(options.threads, workloads.to_vec(), |workload| {
+        let found = look(&mut workload.open(&options.size)?).with_context(|| workload.name)?;
+        count.one();
+        Ok(found)
     })
 }
 

@@ -73,6 +73,13 @@ pub struct Effort {
     pub operands_checked: u64,
 }
 
+impl Effort {
+    /// Runs of workloads whose timing does not matter.
+    pub fn without_timing(runs: usize, warp_instructions: u64) -> Effort {
+        Effort { runs: runs as u64, warp_instructions, ..Effort::default() }
+    }
+}
+
 /// A table; in JSON each row is an object from column keys to values.
 #[derive(Debug)]
 pub struct Table {

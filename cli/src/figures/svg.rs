@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::chart::{Bars, Chart, Line, Plot};
+use super::chart::{Bars, Chart, Line, LineStyle, Plot};
 
 /// Width of a figure, px.
 const WIDTH: f64 = 960.0;
@@ -19,6 +19,10 @@ const BOTTOM: f64 = 54.0;
 const NARROW_GROUPS: usize = 6;
 /// Bars of a half row beyond which a full one is used.
 const NARROW_BARS: usize = 18;
+/// Numbers of a horizontal axis that fit on half a row; of more, round ones are written.
+const NARROW_NUMBERS: usize = 20;
+/// Radius of a marker that stands alone, px.
+const MARK: f64 = 4.0;
 /// Estimated width of a legend's letter, px.
 const LETTER: f64 = 6.2;
 
@@ -70,7 +74,7 @@ fn lay_out(charts: &[Chart]) -> Vec<(&Chart, Frame)> {
 
 fn is_wide(chart: &Chart) -> bool {
     match &chart.plot {
-        Plot::Lines(_) => false,
+        Plot::Lines(lines) => numbers(lines).len() > NARROW_NUMBERS,
         Plot::Bars { groups, series, .. } => {
             groups.len() > NARROW_GROUPS || groups.len() * series.len() > NARROW_BARS
         }
@@ -152,32 +156,48 @@ fn draw_legend(out: &mut String, names: &[&str], (left, top): (f64, f64), width:
     }
 }
 
-fn draw_lines(out: &mut String, lines: &[Line], scale: &Scale) {
-    let axes = scale.axes;
+/// Where lines have points, in increasing order, each number once.
+fn numbers(lines: &[Line]) -> Vec<f64> {
     let mut numbers: Vec<f64> = lines.iter().flat_map(|line| &line.points).map(|point| point.0).collect();
     numbers.sort_by(f64::total_cmp);
     numbers.dedup();
+    numbers
+}
+
+fn draw_lines(out: &mut String, lines: &[Line], scale: &Scale) {
+    let axes = scale.axes;
+    let mut numbers = numbers(lines);
     let (Some(&low), Some(&high)) = (numbers.first(), numbers.last()) else {
         return;
     };
     let (inset, span) = (16.0, (high - low).max(1e-9));
     let x = |number: f64| axes.x + inset + (axes.width - 2.0 * inset) * (number - low) / span;
+    if numbers.len() > NARROW_NUMBERS {
+        numbers = ticks((low, high)).into_iter().filter(|number| (low..=high).contains(number)).collect();
+    }
     for &number in &numbers {
         text(out, (x(number), axes.y + axes.height + 16.0), "middle", "", &format!("{number}"));
     }
     for (index, series) in lines.iter().enumerate() {
         let colour = COLOURS[index % COLOURS.len()];
         let at: Vec<(f64, f64)> = series.points.iter().map(|&(px, py)| (x(px), scale.y(py))).collect();
-        let path: Vec<String> = at.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-        let stroke = if series.bold { 3.0 } else { 1.5 };
-        let path = path.join(" ");
-        let _ = writeln!(
-            out,
-            "<polyline points=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{stroke}\"/>"
-        );
+        let width = match series.style {
+            LineStyle::Thin => Some(1.5),
+            LineStyle::Bold => Some(3.0),
+            LineStyle::Marks => None,
+        };
+        if let Some(width) = width {
+            let path: Vec<String> = at.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+            let path = path.join(" ");
+            let _ = writeln!(
+                out,
+                "<polyline points=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>"
+            );
+        }
+        let radius = width.unwrap_or(MARK);
         for (x, y) in at {
             let _ =
-                writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{stroke:.1}\" fill=\"{colour}\"/>");
+                writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\" fill=\"{colour}\"/>");
         }
     }
 }
@@ -203,7 +223,7 @@ fn draw_bars(out: &mut String, groups: &[String], series: &[Bars], stacked: bool
             rectangle(out, bar, COLOURS[index % COLOURS.len()]);
             if let Some(&deviation) = bars.deviations.get(group) {
                 let middle = x + width / 2.0;
-                let (low, high) = (scale.y(value - deviation), scale.y(value + deviation));
+                let (low, high) = (scale.y((value - deviation).max(scale.low)), scale.y(value + deviation));
                 line(out, (middle, low), (middle, high), "stroke=\"#222\"");
                 for y in [low, high] {
                     line(out, (middle - 4.0, y), (middle + 4.0, y), "stroke=\"#222\"");

@@ -81,7 +81,7 @@ fn document(report: &FigureReport) -> Value {
 
 #[test]
 fn every_figure_has_claims_tables_charts_and_a_row_for_every_workload() {
-    for entry in list().iter().filter(|figure| is_simulated(figure)) {
+    for entry in list().filter(|figure| is_simulated(figure)) {
         let report = figure(entry.id, &[]);
         assert!(!report.content.claims.is_empty(), "{}", entry.id);
         assert!(!report.content.charts.is_empty(), "{}", entry.id);
@@ -96,7 +96,7 @@ fn every_figure_has_claims_tables_charts_and_a_row_for_every_workload() {
 
 #[test]
 fn the_json_of_every_figure_names_its_values_in_snake_case() {
-    for entry in list().iter().filter(|figure| is_simulated(figure)) {
+    for entry in list().filter(|figure| is_simulated(figure)) {
         let document = document(&figure(entry.id, &["hotspot", "bfs"]));
         for key in
             ["id", "title", "source", "command", "size", "workloads", "effort", "claims", "tables", "notes"]
@@ -118,7 +118,7 @@ fn the_json_of_every_figure_names_its_values_in_snake_case() {
 
 #[test]
 fn every_chart_is_well_formed_and_stays_inside_its_frame() {
-    for entry in list().iter().filter(|figure| is_simulated(figure)) {
+    for entry in list().filter(|figure| is_simulated(figure)) {
         let report = figure(entry.id, &[]);
         check_svg(&svg::draw("a < b & c", &report.content.charts));
     }
@@ -185,6 +185,25 @@ fn a_figure_as_it_is_printed() {
 }
 
 #[test]
+fn the_regions_of_real_kernels_as_they_are_printed() {
+    for (id, workloads) in [
+        ("regless-5", &["nn"] as &[&str]),
+        ("regless-19", &["vectoradd", "hotspot"]),
+        ("regless-table2", &["vectoradd", "hotspot", "bfs"]),
+    ] {
+        let report = figure(id, workloads);
+        insta::assert_snapshot!(id, report.to_markdown());
+        check_svg(&svg::draw(report.title, &report.content.charts));
+    }
+}
+
+#[test]
+fn a_figure_without_workloads_of_its_own_is_made_of_all() {
+    let all = chosen(by_id("regless-19").expect("known"), &[]).expect("known");
+    assert_eq!(all.len(), warpfile_kernels::workloads::list().len());
+}
+
+#[test]
 fn a_failing_run_names_workload_and_configuration() {
     let options = options(&["hotspot"]);
     let fails = |_: &'static Workload, _: &Config| anyhow::bail!("a wrong operand");
@@ -199,7 +218,9 @@ fn a_failing_run_names_workload_and_configuration() {
 fn unknown_figures_and_workloads_are_answered_with_those_that_exist() {
     let error = by_id("gebhart-8").map(|figure| figure.id).expect_err("not there").to_string();
     assert!(error.starts_with("no figure `gebhart-8`; there are: gebhart-2, gebhart-6"), "{error}");
-    let error = chosen(&list()[0], &["hotspt".to_owned()]).expect_err("not there").to_string();
+    let error = chosen(by_id("gebhart-2").expect("known"), &["hotspt".to_owned()])
+        .expect_err("not there")
+        .to_string();
     assert!(error.contains("hotspot"), "{error}");
 }
 

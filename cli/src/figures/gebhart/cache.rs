@@ -6,7 +6,7 @@ use super::{
     ENTRIES, Measure, SWEEP, WARPS, by_workload, catalogue_order, claim, mean_and_range, mrf_accesses,
     overall, percent, reads_avoided, writes_avoided,
 };
-use crate::figures::chart::{Bars, Chart, Line, Plot};
+use crate::figures::chart::{Bars, Chart, Line, LineStyle, Plot};
 use crate::figures::report::{Content, Table};
 use crate::figures::statistics::{groups, mean};
 use crate::figures::sweep::{Point, Results, Run};
@@ -186,7 +186,7 @@ fn lines(results: &Results, title: &str, value: impl Fn(u64, usize) -> Option<f6
                 Some((entries as f64, average))
             })
             .collect(),
-        bold: group.name == "all",
+        style: if group.name == "all" { LineStyle::Bold } else { LineStyle::Thin },
     };
     Chart {
         title: title.to_owned(),

@@ -6,7 +6,7 @@ use super::cache::by_entries;
 use super::{
     ACTIVE, ENTRIES, SWEEP, WARPS, claim, mrf_accesses, overall, percent, reads_avoided, writes_avoided,
 };
-use crate::figures::chart::{Chart, Line, Plot};
+use crate::figures::chart::{Chart, Line, LineStyle, Plot};
 use crate::figures::report::{Cell, Claim, Content, Table};
 use crate::figures::sweep::{Point, Results, Run};
 
@@ -81,7 +81,8 @@ pub fn figure_11(results: &Results) -> Result<Content> {
 
 fn line(active: u64, value: impl Fn(Point) -> Option<f64>) -> Line {
     let points = SWEEP.filter_map(|entries| Some((entries as f64, value(Point::rfc(entries, active))?)));
-    Line { name: format!("{active} active warps"), points: points.collect(), bold: active == ACTIVE }
+    let style = if active == ACTIVE { LineStyle::Bold } else { LineStyle::Thin };
+    Line { name: format!("{active} active warps"), points: points.collect(), style }
 }
 
 /// MRF accesses of the design point with flushing, relative to without, per cent more.

@@ -51,24 +51,27 @@ pub struct RegionStatistics {
 impl RegionStatistics {
     /// Of the regions as they stand in the program, each counted once.
     pub fn of_code(regions: &Regions) -> RegionStatistics {
-        RegionStatistics::weighted(regions, &vec![1; regions.regions.len()])
+        RegionStatistics::weighted(&[(regions, &vec![1; regions.regions.len()])])
     }
 
-    /// Of the regions as they were run: `runs` says for each how often.
-    pub fn weighted(regions: &Regions, runs: &[u64]) -> RegionStatistics {
-        let spread = |value: &dyn Fn(&Region) -> usize| {
-            Spread::of(regions.regions.iter().zip(runs).map(|(region, &runs)| (value(region) as f64, runs)))
+    /// Of the regions of kernels as they were run: beside each kernel's regions how often each of them was.
+    pub fn weighted(kernels: &[(&Regions, &[u64])]) -> RegionStatistics {
+        let spread = |value: &dyn Fn(&Regions, &Region) -> usize| {
+            Spread::of(kernels.iter().flat_map(|&(regions, runs)| {
+                let of_one = move |(region, &runs)| (value(regions, region) as f64, runs);
+                regions.regions.iter().zip(runs).map(of_one)
+            }))
         };
-        let metadata = |region: &Region| {
+        let metadata = |regions: &Regions, region: &Region| {
             let range = region.instructions.start as usize..region.instructions.end as usize;
             regions.marks[range].iter().map(|marks| usize::from(marks.metadata_before)).sum()
         };
         RegionStatistics {
-            regions: runs.iter().sum(),
-            instructions: spread(&|region| region.instructions.len()),
-            preloads: spread(&|region| region.preloads.len()),
-            live: spread(&|region| usize::from(region.live)),
-            invalidations: spread(&|region| region.cache_invalidations.len()),
+            regions: kernels.iter().flat_map(|(_, runs)| *runs).sum(),
+            instructions: spread(&|_, region| region.instructions.len()),
+            preloads: spread(&|_, region| region.preloads.len()),
+            live: spread(&|_, region| usize::from(region.live)),
+            invalidations: spread(&|_, region| region.cache_invalidations.len()),
             metadata: spread(&metadata),
         }
     }

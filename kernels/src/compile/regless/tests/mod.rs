@@ -218,9 +218,11 @@ fn statistics_of_regions_run_count_each_run() {
     assert_eq!(code.instructions.mean, program.instructions.len() as f64 / count as f64);
     let mut runs = vec![0; count];
     runs[0] = 5;
-    let first = statistics::RegionStatistics::weighted(&regions, &runs);
+    let first = statistics::RegionStatistics::weighted(&[(&regions, &runs)]);
     assert_eq!((first.regions, first.live.mean), (5, f64::from(regions.regions[0].live)));
     assert_eq!(first.live.deviation, 0.0);
+    let twice = statistics::RegionStatistics::weighted(&[(&regions, &runs), (&regions, &runs)]);
+    assert_eq!(twice, statistics::RegionStatistics { regions: 10, ..first });
 }
 
 #[test]

@@ -1,0 +1,305 @@
+//! Fig. 19 and Table 2: what regions hold, and how long they are.
+
+use warpfile_kernels::compile::regless::statistics::{RegionStatistics, Spread};
+use warpfile_kernels::workloads::Workload;
+
+use super::regions::WorkloadRegions;
+use crate::figures::chart::{Bars, Chart, Plot};
+use crate::figures::report::{Cell, Claim, Content, Table};
+use crate::figures::statistics::{mean, range};
+
+/// Concurrent live registers of the regions that the paper calls large (§6.6).
+const MANY_LIVE: u64 = 20;
+
+/// Table 2: the paper's name, ours, static instructions a region.
+const TABLE_2: [(&str, Option<&str>, f64); 21] = [
+    ("b+tree", Some("b+tree"), 3.7),
+    ("backprop", Some("backprop"), 6.7),
+    ("bfs", Some("bfs"), 3.3),
+    ("dwt2d", Some("dwt2d"), 9.5),
+    ("gaussian", Some("gaussian"), 8.1),
+    ("heartwall", Some("heartwall"), 4.6),
+    ("hotspot", Some("hotspot"), 6.4),
+    ("hybridsort", Some("hybridsort"), 6.5),
+    ("kmeans", Some("kmeans"), 3.9),
+    ("lavaMD", Some("lavaMD"), 7.5),
+    ("leukocyte", None, 7.7),
+    ("lud", Some("lud"), 16.0),
+    ("mummergpu", None, 6.4),
+    ("myocyte", Some("myocyte"), 9.3),
+    ("nn", Some("nn"), 6.3),
+    ("nw", Some("nw"), 10.8),
+    ("particle_filter", Some("particle_filter"), 10.0),
+    ("pathfinder", Some("pathfinder"), 4.9),
+    ("srad_v1", None, 9.1),
+    // Two kernels with halos in shared memory, as ours.
+    ("srad_v2", Some("srad"), 6.9),
+    ("streamcluster", Some("streamcluster"), 4.3),
+];
+
+/// Regions of a workload as they stand in the code, and as they were run.
+struct Sizes {
+    code: RegionStatistics,
+    runs: RegionStatistics,
+    most_live: u64,
+}
+
+fn sizes(regions: &[WorkloadRegions]) -> Vec<Sizes> {
+    let of_one = |found: &WorkloadRegions| Sizes {
+        code: found.of_code(),
+        runs: found.of_runs(),
+        most_live: found.most_live(),
+    };
+    regions.iter().map(of_one).collect()
+}
+
+/// Fig. 19.
+pub fn figure_19(workloads: &[&'static Workload], regions: &[WorkloadRegions]) -> Content {
+    let sizes = sizes(regions);
+    let series = |name: &str, spread: &dyn Fn(&Sizes) -> Spread| {
+        let mut spreads: Vec<Spread> = sizes.iter().map(spread).collect();
+        spreads.push(mean_spread(&spreads));
+        Bars {
+            name: name.to_owned(),
+            values: spreads.iter().map(|spread| Some(spread.mean)).collect(),
+            deviations: spreads.iter().map(|spread| spread.deviation).collect(),
+        }
+    };
+    Content {
+        claims: claims_19(workloads, &sizes),
+        tables: vec![
+            table_19("code", "(a) As regions stand in the code, each counted once", workloads, &sizes, |sizes| {
+                sizes.code
+            }),
+            table_19("runs", "(b) As warps run them, each run counted", workloads, &sizes, |sizes| sizes.runs),
+        ],
+        notes: vec![
+            "± is the standard deviation over the regions of a workload; the last row has means over workloads."
+                .to_owned(),
+        ],
+        charts: vec![Chart {
+            title: "registers a region, in the code, with standard deviations".to_owned(),
+            x_label: String::new(),
+            y_label: "registers".to_owned(),
+            plot: Plot::Bars {
+                groups: workloads.iter().map(|workload| workload.name).chain(["mean"]).map(str::to_owned).collect(),
+                series: vec![
+                    series("preloads", &|sizes| sizes.code.preloads),
+                    series("concurrent live registers", &|sizes| sizes.code.live),
+                ],
+                stacked: false,
+            },
+        }],
+    }
+}
+
+fn claims_19(workloads: &[&'static Workload], sizes: &[Sizes]) -> Vec<Claim> {
+    let more_live = sizes.iter().filter(|sizes| sizes.code.live.mean > sizes.code.preloads.mean).count();
+    let ratio = range(sizes.iter().map(|sizes| relative_deviation(sizes.code.live)));
+    let (low, high) = ratio.unwrap_or((0.0, 0.0));
+    let named = workloads.iter().zip(sizes);
+    let large: Vec<&str> = named
+        .clone()
+        .filter(|(_, sizes)| sizes.most_live >= MANY_LIVE)
+        .map(|(workload, _)| workload.name)
+        .collect();
+    let largest = named.max_by_key(|(_, sizes)| sizes.most_live);
+    let largest = largest.map_or_else(String::new, |(workload, sizes)| {
+        format!("most: {} in {}", sizes.most_live, workload.name)
+    });
+    vec![
+        Claim::new(
+            "§6.6",
+            "concurrent live registers are consistently more than input registers",
+            format!("in {more_live} of {} workloads", sizes.len()),
+        ),
+        Claim::new(
+            "§6.6",
+            "region size varies substantially within each benchmark",
+            format!("standard deviation {low:.2} to {high:.2} of the mean of live registers"),
+        ),
+        Claim::new(
+            "§6.6",
+            "several (dwt2d, hotspot, myocyte) have regions with 20 or more concurrent live registers",
+            match large.as_slice() {
+                [] => format!("none; {largest}"),
+                names => format!("{}; {largest}", names.join(", ")),
+            },
+        ),
+    ]
+}
+
+fn relative_deviation(spread: Spread) -> f64 {
+    if spread.mean > 0.0 { spread.deviation / spread.mean } else { 0.0 }
+}
+
+/// Means of means and of deviations.
+fn mean_spread(spreads: &[Spread]) -> Spread {
+    Spread {
+        mean: mean(spreads.iter().map(|spread| spread.mean)).unwrap_or(0.0),
+        deviation: mean(spreads.iter().map(|spread| spread.deviation)).unwrap_or(0.0),
+    }
+}
+
+fn table_19(
+    key: &'static str,
+    title: &str,
+    workloads: &[&'static Workload],
+    sizes: &[Sizes],
+    statistics: impl Fn(&Sizes) -> RegionStatistics,
+) -> Table {
+    let mut table = Table::new(key, title)
+        .column("workload", "workload")
+        .column("regions", "regions")
+        .real("preloads_mean", "preloads", 2)
+        .real("preloads_deviation", "±", 2)
+        .real("live_mean", "live registers", 2)
+        .real("live_deviation", "±", 2);
+    let cells = |name: &str, regions: Cell, preloads: Spread, live: Spread| {
+        let numbers = [preloads.mean, preloads.deviation, live.mean, live.deviation];
+        [name.into(), regions].into_iter().chain(numbers.map(Cell::from)).collect()
+    };
+    let found: Vec<RegionStatistics> = sizes.iter().map(statistics).collect();
+    for (workload, found) in workloads.iter().zip(&found) {
+        table.row(cells(workload.name, found.regions.into(), found.preloads, found.live));
+    }
+    let preloads: Vec<Spread> = found.iter().map(|found| found.preloads).collect();
+    let live: Vec<Spread> = found.iter().map(|found| found.live).collect();
+    table.row(cells("mean", Cell::Missing, mean_spread(&preloads), mean_spread(&live)));
+    table
+}
+
+/// A row of Table 2.
+struct Row {
+    name: &'static str,
+    paper: Option<f64>,
+    code: Spread,
+    runs: Spread,
+}
+
+/// Table 2, without its cycles, which are the design's.
+pub fn table_2(workloads: &[&'static Workload], regions: &[WorkloadRegions]) -> Content {
+    let of_one = |(workload, sizes): (&&'static Workload, Sizes)| Row {
+        name: workload.name,
+        paper: paper_instructions(workload.name),
+        code: sizes.code.instructions,
+        runs: sizes.runs.instructions,
+    };
+    let rows: Vec<Row> = workloads.iter().zip(sizes(regions)).map(of_one).collect();
+    let absent: Vec<&str> =
+        TABLE_2.iter().filter(|(_, ours, _)| ours.is_none()).map(|(theirs, ..)| *theirs).collect();
+    Content {
+        claims: claims_2(&rows),
+        tables: vec![instructions(&rows)],
+        notes: vec![format!(
+            "Metadata instructions are not counted. The last row has means over the workloads that are in the paper's \
+             table; of those there, {} have no counterpart here. Cycles a region, the table's other half, depend on \
+             the hardware and are not given by the compiler.",
+            absent.join(", ")
+        )],
+        charts: vec![chart_2(&rows)],
+    }
+}
+
+fn paper_instructions(workload: &str) -> Option<f64> {
+    TABLE_2.iter().find(|(_, ours, _)| *ours == Some(workload)).map(|(.., instructions)| *instructions)
+}
+
+/// Rows that the paper has too.
+fn shared(rows: &[Row]) -> impl Iterator<Item = (&Row, f64)> {
+    rows.iter().filter_map(|row| Some((row, row.paper?)))
+}
+
+fn claims_2(rows: &[Row]) -> Vec<Claim> {
+    let number =
+        |value: Option<f64>| value.map_or_else(|| "no value".to_owned(), |value| format!("{value:.1}"));
+    let mut by_size: Vec<&Row> = shared(rows).map(|(row, _)| row).collect();
+    by_size.sort_by(|one, other| other.code.mean.total_cmp(&one.code.mean));
+    let show = |rows: &[&Row]| {
+        let shown = rows.iter().map(|row| format!("{} {:.1}", row.name, row.code.mean));
+        shown.collect::<Vec<_>>().join(", ")
+    };
+    let count = by_size.len();
+    vec![
+        Claim::new(
+            "Table 2",
+            format!(
+                "{} instructions a region, mean of the workloads that are here too",
+                number(mean(shared(rows).map(|(_, paper)| paper)))
+            ),
+            format!(
+                "{} in the code, {} as run",
+                number(mean(shared(rows).map(|(row, _)| row.code.mean))),
+                number(mean(shared(rows).map(|(row, _)| row.runs.mean)))
+            ),
+        ),
+        Claim::new(
+            "§6.6",
+            "compute-intensive dwt2d, lud and nw have the largest regions",
+            format!("largest: {}", show(&by_size[..count.min(3)])),
+        ),
+        Claim::new(
+            "§6.6",
+            "memory-intensive benchmarks like bfs have smaller regions",
+            format!("smallest: {}", show(&by_size[count.saturating_sub(3)..])),
+        ),
+    ]
+}
+
+fn instructions(rows: &[Row]) -> Table {
+    let mut table = Table::new("instructions", "Static instructions a region")
+        .column("workload", "workload")
+        .real("paper", "paper", 1)
+        .real("code_mean", "here, in the code", 1)
+        .real("code_deviation", "±", 1)
+        .real("runs_mean", "here, as run", 1)
+        .real("runs_deviation", "±", 1);
+    for row in rows {
+        let numbers = [row.code.mean, row.code.deviation, row.runs.mean, row.runs.deviation];
+        let cells = [row.name.into(), row.paper.into()];
+        table.row(cells.into_iter().chain(numbers.map(Cell::from)).collect());
+    }
+    let average = |value: &dyn Fn(&Row) -> f64| Cell::from(mean(shared(rows).map(|(row, _)| value(row))));
+    table.row(vec![
+        "mean".into(),
+        mean(shared(rows).map(|(_, paper)| paper)).into(),
+        average(&|row| row.code.mean),
+        average(&|row| row.code.deviation),
+        average(&|row| row.runs.mean),
+        average(&|row| row.runs.deviation),
+    ]);
+    table
+}
+
+fn chart_2(rows: &[Row]) -> Chart {
+    Chart {
+        title: "static instructions a region".to_owned(),
+        x_label: String::new(),
+        y_label: "instructions".to_owned(),
+        plot: Plot::Bars {
+            groups: rows.iter().map(|row| row.name.to_owned()).collect(),
+            series: vec![
+                Bars::new("paper", rows.iter().map(|row| row.paper).collect()),
+                Bars::new("here, in the code", rows.iter().map(|row| Some(row.code.mean)).collect()),
+                Bars::new("here, as run", rows.iter().map(|row| Some(row.runs.mean)).collect()),
+            ],
+            stacked: false,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpfile_kernels::workloads;
+
+    use super::{TABLE_2, paper_instructions};
+
+    #[test]
+    fn every_counterpart_of_table_2_is_a_workload() {
+        for name in TABLE_2.iter().filter_map(|(_, ours, _)| *ours) {
+            assert!(workloads::by_name(name).is_ok(), "{name}");
+        }
+        assert_eq!(paper_instructions("srad"), Some(6.9));
+        assert_eq!(paper_instructions("vectoradd"), None);
+    }
+}
