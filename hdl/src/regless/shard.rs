@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::access_distributor::{AccessDistributor, AccessDistributorIo};
 use super::capacity_manager::CapacityManager;
+use super::compressor::{Compressor, CompressorIo};
 use super::geometry::ShardGeometry;
 use super::manager_ports::CapacityManagerIo;
-use super::memory_ports::RequestKind;
+use super::memory_ports::{RequestKind, RequestOutIo};
 use super::operand_staging_unit::OperandStagingUnit;
 use super::register_read_unit::{POSITION_BITS, RegisterReadUnit, RegisterReadUnitIo};
 use super::shard_ports::RegLessShardIo;
@@ -14,7 +15,7 @@ use super::unit_ports::OperandStagingUnitIo;
 use crate::rtl::{Circuit, Documented, Module, ParameterError, Signal, index_bits};
 
 /// RegLess shard: capacity manager, operand staging unit and a register read unit for each execution unit, in the
-/// place of a register file; without compressor.
+/// place of a register file; and, if it is wanted, a compressor between the staging unit and memory.
 ///
 /// Metadata of a warp's next region comes from decode. When the region is staged the warp is active and may issue, up
 /// to two instructions a cycle. Their operands go to their execution units, their results come back to the lines
@@ -40,6 +41,10 @@ pub struct RegLessShard {
     pub id_bits: usize,
     /// Ports for results, 1 to 8.
     pub writes: usize,
+    /// Compressed lines held, 1 to 64; 0 leaves the compressor out.
+    pub compressor_lines: usize,
+    /// Requests for compressed registers that can wait, 1 to 64.
+    pub compressor_queue: usize,
 }
 
 /// A shard's parts.
@@ -64,7 +69,12 @@ impl Circuit for RegLessShard {
         Self::check_range("entries", self.entries, 2..=16)?;
         Self::check(self.entries.is_power_of_two(), "entries", self.entries, "a power of two")?;
         Self::check_range("id_bits", self.id_bits, 1..=16)?;
-        Self::check_range("writes", self.writes, 1..=8)
+        Self::check_range("writes", self.writes, 1..=8)?;
+        Self::check_range("compressor_lines", self.compressor_lines, 0..=64)?;
+        Self::check_range("compressor_queue", self.compressor_queue, 1..=64)?;
+        let lanes = self.geometry.lanes;
+        let can_compress = self.compressor_lines == 0 || (lanes >= 4 && lanes.is_multiple_of(2));
+        Self::check(can_compress, "geometry.lanes", lanes, "an even number from 4 on, with a compressor")
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &RegLessShardIo<'m>) {
@@ -77,11 +87,27 @@ impl Circuit for RegLessShard {
             self.assemble(io, &parts, u, unit);
         }
         self.take_results(io, &parts);
-        self.reach_memory(io, &parts.staging);
+        let staging = &parts.staging;
+        staging.exit.valid_i.set(io.exit.valid_i);
+        staging.exit.warp_i.set(io.exit.warp_i);
+        io.exit.ready_o.set(staging.exit.ready_o);
+        parts.manager.fill.valid_i.set(staging.memory_fill.valid_i);
+        parts.manager.fill.warp_i.set(staging.memory_fill.warp_i);
+        match self.compressor() {
+            Some(compressor) => compress(io, staging, &m.instance("compressor", compressor)),
+            None => reach_memory(io, staging),
+        }
     }
 }
 
 impl RegLessShard {
+    /// The compressor, if there is one.
+    fn compressor(&self) -> Option<Compressor> {
+        let &RegLessShard { geometry, compressor_lines: lines, compressor_queue: queue, .. } = self;
+        let ShardGeometry { warps, register_bits, lines: osu_lines, lanes, .. } = geometry;
+        (lines > 0).then_some(Compressor { warps, register_bits, osu_lines, lanes, lines, queue })
+    }
+
     /// Which accesses go where.
     fn distributor(&self) -> AccessDistributor {
         let &RegLessShard { geometry, units, entries, writes, .. } = self;
@@ -261,39 +287,71 @@ impl RegLessShard {
             parts.manager.write[p].taken_i.set(write.valid_i & write.ready_o);
             parts.manager.write[p].warp_i.set(write.warp_i);
         }
-        let (fill, filled) = (&io.memory_fill, &parts.manager.fill);
-        filled.valid_i.set(fill.valid_i);
-        filled.warp_i.set(fill.warp_i);
     }
+}
 
-    /// Requests and fills pass to and from memory.
-    fn reach_memory<'m>(&self, io: &RegLessShardIo<'m>, staging: &OperandStagingUnitIo<'m>) {
-        staging.exit.valid_i.set(io.exit.valid_i);
-        staging.exit.warp_i.set(io.exit.warp_i);
-        io.exit.ready_o.set(staging.exit.ready_o);
-        let (outer, inner) = (&io.memory_request, &staging.memory_request);
-        inner.ready_i.set(outer.ready_i);
-        outer.valid_o.set(inner.valid_o);
-        let of_kind = |kind: RequestKind| inner.valid_o & inner.kind_o.eq(kind as usize);
-        let (fetches, writes) = (of_kind(RequestKind::Fetch), of_kind(RequestKind::Write));
-        let names_register = inner.valid_o & inner.kind_o.ne(RequestKind::Drop as usize);
-        for (outer, inner, meaningful) in [
-            (outer.kind_o, inner.kind_o, inner.valid_o),
-            (outer.compressed_o, inner.compressed_o, inner.valid_o),
-            (outer.warp_o, inner.warp_o, inner.valid_o),
-            (outer.register_o, inner.register_o, names_register),
-            (outer.line_o, inner.line_o, fetches),
-            (outer.invalidates_o, inner.invalidates_o, fetches),
-            (outer.value_o, inner.value_o, writes),
-        ] {
-            outer.set(inner).valid_when(meaningful);
-        }
-        let (outer, inner) = (&io.memory_fill, &staging.memory_fill);
-        inner.valid_i.set(outer.valid_i);
-        inner.compressed_i.set(outer.compressed_i);
-        inner.warp_i.set(outer.warp_i);
-        inner.register_i.set(outer.register_i);
-        inner.line_i.set(outer.line_i);
-        inner.value_i.set(outer.value_i);
+/// Requests and fills pass to and from memory.
+fn reach_memory<'m>(io: &RegLessShardIo<'m>, staging: &OperandStagingUnitIo<'m>) {
+    offer(&io.memory_request, &staging.memory_request);
+    let (outer, inner) = (&io.memory_fill, &staging.memory_fill);
+    inner.valid_i.set(outer.valid_i);
+    inner.compressed_i.set(outer.compressed_i);
+    inner.warp_i.set(outer.warp_i);
+    inner.register_i.set(outer.register_i);
+    inner.line_i.set(outer.line_i);
+    inner.value_i.set(outer.value_i);
+    io.compressor_hit_o.set(0);
+    io.compressor_miss_o.set(0);
+}
+
+/// Requests and fills pass through the compressor.
+fn compress<'m>(io: &RegLessShardIo<'m>, staging: &OperandStagingUnitIo<'m>, compressor: &CompressorIo<'m>) {
+    let (request, asked) = (&staging.memory_request, &compressor.osu_request);
+    request.ready_i.set(asked.ready_o);
+    request.compressed_o.ignore();
+    asked.valid_i.set(request.valid_o);
+    asked.kind_i.set(request.kind_o);
+    asked.warp_i.set(request.warp_o);
+    asked.register_i.set(request.register_o);
+    asked.line_i.set(request.line_o);
+    asked.invalidates_i.set(request.invalidates_o);
+    asked.value_i.set(request.value_o);
+    let (fill, answer) = (&staging.memory_fill, &compressor.osu_fill);
+    fill.valid_i.set(answer.valid_o);
+    fill.compressed_i.set(0);
+    fill.warp_i.set(answer.warp_o);
+    fill.register_i.set(answer.register_o);
+    fill.line_i.set(answer.line_o);
+    fill.value_i.set(answer.value_o);
+
+    offer(&io.memory_request, &compressor.memory_request);
+    let (outer, inner) = (&io.memory_fill, &compressor.memory_fill);
+    inner.valid_i.set(outer.valid_i);
+    inner.compressed_i.set(outer.compressed_i);
+    inner.warp_i.set(outer.warp_i);
+    inner.register_i.set(outer.register_i);
+    inner.line_i.set(outer.line_i);
+    inner.value_i.set(outer.value_i);
+    io.compressor_hit_o.set(compressor.hit_o);
+    io.compressor_miss_o.set(compressor.miss_o);
+}
+
+/// Offers memory what `inner` asks for.
+fn offer<'m>(outer: &RequestOutIo<'m>, inner: &RequestOutIo<'m>) {
+    inner.ready_i.set(outer.ready_i);
+    outer.valid_o.set(inner.valid_o);
+    let of_kind = |kind: RequestKind| inner.valid_o & inner.kind_o.eq(kind as usize);
+    let (fetches, writes) = (of_kind(RequestKind::Fetch), of_kind(RequestKind::Write));
+    let names_register = inner.valid_o & inner.kind_o.ne(RequestKind::Drop as usize);
+    for (outer, inner, meaningful) in [
+        (outer.kind_o, inner.kind_o, inner.valid_o),
+        (outer.compressed_o, inner.compressed_o, inner.valid_o),
+        (outer.warp_o, inner.warp_o, inner.valid_o),
+        (outer.register_o, inner.register_o, names_register),
+        (outer.line_o, inner.line_o, fetches),
+        (outer.invalidates_o, inner.invalidates_o, fetches),
+        (outer.value_o, inner.value_o, writes),
+    ] {
+        outer.set(inner).valid_when(meaningful);
     }
 }

@@ -51,6 +51,10 @@ pub struct RegLessShardIo<'m> {
     /// Banks that use their tags.
     #[bits(p.geometry.banks)]
     pub tag_access_o: Out<'m>,
+    /// The compressor reads a register whose line it holds.
+    pub compressor_hit_o: Out<'m>,
+    /// The compressor reads a register whose line it had to fetch.
+    pub compressor_miss_o: Out<'m>,
     /// To memory.
     #[with(p.geometry.memory_widths())]
     pub memory_request: RequestOutIo<'m>,

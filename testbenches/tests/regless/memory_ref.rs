@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use warpfile_hdl::regless::RequestKind;
 use warpfile_random::Random;
 
-/// A warp and its register.
-pub type Tag = (usize, usize);
+/// A warp and its register, and whether it is a compressed line that is named so.
+pub type Tag = (usize, usize, bool);
 
 /// A line on its way back.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub struct MemoryReference {
     fills: Vec<Fill>,
     /// Fetches, writes, invalidations and drops taken.
     pub taken: [u64; 4],
+    /// Those of compressed lines.
+    pub compressed: u64,
 }
 
 impl MemoryReference {
@@ -35,10 +37,12 @@ impl MemoryReference {
         random: &mut Random,
     ) {
         self.taken[kind as usize] += 1;
+        self.compressed += u64::from(tag.2);
         match kind {
             RequestKind::Fetch => {
                 let copy = self.lines.get(&tag).cloned();
-                let value = copy.unwrap_or_else(|| panic!("R{} of warp {} has no copy", tag.1, tag.0));
+                let value =
+                    copy.unwrap_or_else(|| panic!("R{} of warp {} has no copy: {tag:?}", tag.1, tag.0));
                 let due = cycle + 1 + u64::from(random.below(40));
                 self.fills.push(Fill { tag, line, value, due });
                 if invalidates {
@@ -52,7 +56,8 @@ impl MemoryReference {
                 let dropped = self.lines.remove(&tag);
                 assert!(dropped.is_some(), "R{} of warp {} is invalidated without a copy", tag.1, tag.0);
             }
-            RequestKind::Drop => self.lines.retain(|other, _| other.0 != tag.0),
+            // Compressed lines hold registers of several warps.
+            RequestKind::Drop => self.lines.retain(|other, _| other.0 != tag.0 || other.2),
         }
     }
 

@@ -4,12 +4,22 @@ use warpfile_hdl::regless::{RegLessShard, ShardGeometry};
 use warpfile_hdl::rtl::elaborate;
 use warpfile_testbenches::lint::lint;
 
-use super::shard_driver::Driver;
+use super::shard_driver::{Counts, Driver};
 
 fn small(lines: usize) -> RegLessShard {
     let geometry =
         ShardGeometry { warps: 4, banks: 4, lines, lanes: 4, lanes_per_slice: 2, register_bits: 4 };
-    RegLessShard { geometry, metadata_words: 2, queue: 2, units: 3, entries: 2, id_bits: 4, writes: 2 }
+    RegLessShard {
+        geometry,
+        metadata_words: 2,
+        queue: 2,
+        units: 3,
+        entries: 2,
+        id_bits: 4,
+        writes: 2,
+        compressor_lines: 0,
+        compressor_queue: 2,
+    }
 }
 
 fn shards() -> impl Strategy<Value = RegLessShard> {
@@ -25,8 +35,8 @@ fn shards() -> impl Strategy<Value = RegLessShard> {
         },
     );
     let powers = |most: u32| (1..=most).prop_map(|power| 1_usize << power);
-    (geometry, powers(3), 2..6_usize, 1..4_usize, powers(3), 1..4_usize).prop_map(
-        |(geometry, metadata_words, queue, units, entries, writes)| RegLessShard {
+    (geometry, powers(3), 2..6_usize, 1..4_usize, powers(3), 1..4_usize, 0..3_usize).prop_map(
+        |(geometry, metadata_words, queue, units, entries, writes, compressor_lines)| RegLessShard {
             geometry,
             metadata_words,
             queue,
@@ -34,6 +44,8 @@ fn shards() -> impl Strategy<Value = RegLessShard> {
             entries,
             id_bits: 5,
             writes,
+            compressor_lines,
+            compressor_queue: 2,
         },
     )
 }
@@ -61,6 +73,25 @@ fn a_scarce_shard_evicts_fetches_invalidates_and_drops() {
 }
 
 #[test]
+fn a_compressor_in_a_shard_keeps_registers_from_memory() {
+    let run = |compressor_lines| {
+        // With 16 lanes a compressed line has room for seven registers: seven lines for all that the warps use.
+        let geometry = ShardGeometry { lanes: 16, ..small(3).geometry };
+        let shard = RegLessShard { geometry, compressor_lines, ..small(3) };
+        let mut driver = Driver::new(&shard, true, 7);
+        driver.run(6000);
+        driver.counts
+    };
+    let (without, with) = (run(0), run(8));
+    let requests = |counts: &Counts| counts.requests[0] + counts.requests[1];
+    assert!(with.compressor_hits > 20, "{with:?}");
+    let few_lines = run(1);
+    assert!(few_lines.of_compressed_lines > 20, "{few_lines:?}");
+    let rate = |counts: &Counts| requests(counts) as f64 / counts.instructions as f64;
+    assert!(rate(&with) < rate(&without), "{with:?}, without: {without:?}");
+}
+
+#[test]
 fn a_shard_with_room_for_all_registers_evicts_nothing() {
     let mut driver = Driver::new(&small(12), true, 3);
     driver.run(4000);
@@ -71,7 +102,7 @@ fn a_shard_with_room_for_all_registers_evicts_nothing() {
 
 #[test]
 fn shards_are_clean_for_the_three_tools() {
-    for shard in [small(3), small(6)] {
+    for shard in [small(3), RegLessShard { compressor_lines: 2, ..small(6) }] {
         let warnings = lint(&emit(&elaborate(&shard).unwrap())).unwrap();
         assert!(warnings.is_empty(), "{shard:?}:\n{}", warnings.join("\n"));
     }

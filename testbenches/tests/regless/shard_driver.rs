@@ -71,6 +71,8 @@ pub struct Counts {
     pub cycles: u64,
     /// Fetches, writes, invalidations and drops.
     pub requests: [u64; 4],
+    pub of_compressed_lines: u64,
+    pub compressor_hits: u64,
 }
 
 pub struct Driver {
@@ -138,7 +140,7 @@ impl Driver {
             assert!(cycle - self.last_progress < STUCK, "stuck in cycle {cycle}: {:?}", self.counts);
         }
         self.counts.cycles += cycles;
-        self.counts.requests = self.memory.taken;
+        (self.counts.requests, self.counts.of_compressed_lines) = (self.memory.taken, self.memory.compressed);
     }
 
     fn cycle(&mut self, cycle: u64) {
@@ -168,6 +170,7 @@ impl Driver {
         self.follow_warps(cycle);
         self.counts.hits += u64::from(self.get("preload_hit_o").count_ones());
         self.counts.unwritten += u64::from(self.get("preload_unwritten_o").count_ones());
+        self.counts.compressor_hits += self.get("compressor_hit_o");
         self.counts.fetched += u64::from(self.get("preload_fetched_o").count_ones());
     }
 
@@ -285,7 +288,7 @@ impl Driver {
             warp.values[source.register] = vec![0; lanes];
         }
         let results = instruction.results.iter().map(|result| {
-            let value: Vec<u32> = (0..lanes).map(|_| self.random.number() as u32).collect();
+            let value = random_value(&mut self.random, lanes);
             for lane in (0..lanes).filter(|lane| instruction.lanes >> lane & 1 == 1) {
                 warp.values[result.register][lane] = value[lane];
             }
@@ -403,6 +406,7 @@ impl Driver {
         let Some(fill) = fill else { return };
         self.set("memory_fill_warp_i", fill.tag.0 as u64);
         self.set("memory_fill_register_i", fill.tag.1 as u64);
+        self.set("memory_fill_compressed_i", u64::from(fill.tag.2));
         self.set("memory_fill_line_i", fill.line);
         self.engine.set_big(self.inputs["memory_fill_value_i"], &BigUint::from_slice(&fill.value));
     }
@@ -413,8 +417,9 @@ impl Driver {
         }
         let kinds = [RequestKind::Fetch, RequestKind::Write, RequestKind::Invalidate, RequestKind::Drop];
         let kind = kinds[self.get("memory_request_kind_o") as usize];
-        let tag =
-            (self.get("memory_request_warp_o") as usize, self.get("memory_request_register_o") as usize);
+        let [warp, register, compressed] =
+            ["warp", "register", "compressed"].map(|field| self.get(&format!("memory_request_{field}_o")));
+        let tag = (warp as usize, register as usize, compressed == 1);
         let line = self.get("memory_request_line_o");
         let invalidates = self.get("memory_request_invalidates_o") == 1;
         let value = self.lanes("memory_request_value_o");
@@ -465,5 +470,15 @@ impl Driver {
 
     fn lanes(&self, port: &str) -> Vec<u32> {
         (0..self.shard.geometry.lanes).map(|lane| self.engine.lane(self.outputs[port], lane)).collect()
+    }
+}
+
+/// A value that often has a short form.
+fn random_value(random: &mut Random, lanes: usize) -> Vec<u32> {
+    let base = random.number() as u32;
+    let stride = random.below(3);
+    match random.chance(3) {
+        true => (0..lanes).map(|_| random.number() as u32).collect(),
+        false => (0..lanes as u32).map(|lane| base.wrapping_add(stride * lane)).collect(),
     }
 }

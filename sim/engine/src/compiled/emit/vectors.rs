@@ -28,7 +28,8 @@ pub fn in_vectors(graph: &Graph, segments: &Segments) -> Vec<bool> {
     let mut in_vectors: Vec<bool> = (plan.program.iter().enumerate())
         .map(|(id, inst)| makes_vectors(graph, inst) && !segments.kept[id] && !segments.exported[id])
         .collect();
-    for inst in plan.program.iter().filter(|inst| !takes_vectors(graph, inst)) {
+    let emitted = segments.order.iter().map(|&(id, _)| &plan.program[id]);
+    for inst in emitted.filter(|inst| !takes_vectors(graph, inst)) {
         inst.visit_operands(plan, &mut |(place, _)| {
             if let Some(operand) = graph.producer(place) {
                 in_vectors[operand] = false;
