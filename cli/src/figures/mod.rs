@@ -48,8 +48,17 @@ enum Method {
     Streams(fn(&[&'static Workload], &[ValueUsage]) -> Content),
     /// From the regions that RegLess's compiler makes, and how often they are run, without timing.
     Regions(fn(&[&'static Workload], &[WorkloadRegions]) -> Content),
+    /// From the sizes of the structures; there are no workloads.
+    Structures(fn() -> Result<Content>),
     /// From runs of every workload at these points.
     Runs { points: fn() -> Vec<Point>, show: fn(&Results) -> Result<Content> },
+}
+
+impl Figure {
+    /// Whether it is made of workloads.
+    fn has_workloads(&self) -> bool {
+        !matches!(self.method, Method::Structures(_))
+    }
 }
 
 /// How a figure is made.
@@ -114,6 +123,12 @@ fn by_id(id: &str) -> Result<&'static Figure> {
 
 /// Workloads by name, in the order of the catalogue; the figure's own if none is named.
 fn chosen(figure: &Figure, names: &[String]) -> Result<Vec<&'static Workload>> {
+    if !figure.has_workloads() {
+        if !names.is_empty() {
+            bail!("{} is made without workloads; leave out `--workloads {}`", figure.id, names.join(","));
+        }
+        return Ok(Vec::new());
+    }
     let named = names.iter().map(|name| Ok(workloads::by_name(name)?.name)).collect::<Result<Vec<_>>>()?;
     let wanted = if named.is_empty() { figure.workloads } else { &named };
     let is_wanted = |workload: &&Workload| wanted.is_empty() || wanted.contains(&workload.name);
@@ -138,6 +153,7 @@ fn make(
             let instructions = regions.iter().map(|found| found.warp_instructions).sum();
             (show(workloads, &regions), Effort::without_timing(regions.len(), instructions))
         }
+        Method::Structures(show) => (show()?, Effort::default()),
         Method::Runs { points, show } => {
             let points = points();
             let count = Counter::new(figure.id, points.len() * workloads.len());
@@ -149,8 +165,8 @@ fn make(
         id: figure.id,
         title: figure.title,
         source: figure.source,
-        command: command(figure.id, options),
-        size: options.size.clone(),
+        command: command(figure, options),
+        size: figure.has_workloads().then(|| options.size.clone()),
         workloads: workloads.iter().map(|workload| workload.name).collect(),
         effort,
         content,
@@ -173,8 +189,12 @@ fn of_each<T: Send>(
 }
 
 /// The command that makes a figure again.
-fn command(id: &str, options: &Options) -> String {
-    let mut command = format!("warpfile figure {id} --size {}", options.size);
+fn command(figure: &Figure, options: &Options) -> String {
+    let mut command = format!("warpfile figure {}", figure.id);
+    if !figure.has_workloads() {
+        return command;
+    }
+    command += &format!(" --size {}", options.size);
     if !options.workloads.is_empty() {
         command += &format!(" --workloads {}", options.workloads.join(","));
     }

@@ -17,8 +17,8 @@ pub struct FigureReport {
     pub source: &'static str,
     /// The command that makes it again.
     pub command: String,
-    /// Size of the workloads.
-    pub size: String,
+    /// Size of the workloads, if it is made of any.
+    pub size: Option<String>,
     /// Workloads, in the order of the tables.
     pub workloads: Vec<&'static str>,
     /// What it took.
@@ -258,12 +258,10 @@ impl FigureReport {
             out += &format!("{note}\n\n");
         }
         let Effort { runs, cycles, warp_instructions, operands_checked } = self.effort;
-        out += &format!(
-            "`{}`: {} runs, {} warp instructions",
-            self.command,
-            count(runs),
-            count(warp_instructions)
-        );
+        out += &format!("`{}`", self.command);
+        if self.size.is_some() {
+            out += &format!(": {} runs, {} warp instructions", count(runs), count(warp_instructions));
+        }
         if cycles > 0 {
             let (cycles, operands) = (count(cycles), count(operands_checked));
             out += &format!(", {cycles} cycles, {operands} operands checked and right");

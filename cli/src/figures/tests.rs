@@ -204,6 +204,25 @@ fn a_figure_without_workloads_of_its_own_is_made_of_all() {
 }
 
 #[test]
+fn the_structures_of_regless_as_they_are_printed() {
+    for id in ["regless-11", "regless-12"] {
+        let report = figure(id, &[]);
+        assert!(!report.content.claims.is_empty() && report.size.is_none() && report.workloads.is_empty());
+        insta::assert_snapshot!(id, report.to_markdown());
+        check_svg(&svg::draw(report.title, &report.content.charts));
+        let tables = document(&report)["tables"].clone();
+        assert!(tables.as_array().is_some_and(|tables| tables.len() >= 2), "{id}");
+    }
+}
+
+#[test]
+fn a_figure_made_without_workloads_refuses_some() {
+    let figure = by_id("regless-11").expect("known");
+    let error = chosen(figure, &["bfs".to_owned()]).expect_err("made without").to_string();
+    assert_eq!(error, "regless-11 is made without workloads; leave out `--workloads bfs`");
+}
+
+#[test]
 fn a_failing_run_names_workload_and_configuration() {
     let options = options(&["hotspot"]);
     let fails = |_: &'static Workload, _: &Config| anyhow::bail!("a wrong operand");

@@ -3,6 +3,7 @@
 mod live;
 mod regions;
 mod sizes;
+mod structures;
 
 use super::{Figure, Method};
 pub use regions::{WorkloadRegions, workload_regions};
@@ -15,6 +16,20 @@ pub const FIGURES: &[Figure] = &[
         source: "Kloosterman et al., Fig. 5, §4.1",
         workloads: &["particle_filter"],
         method: Method::Regions(live::figure_5),
+    },
+    Figure {
+        id: "regless-11",
+        title: "Area of RegLess's structures against their capacity",
+        source: "Kloosterman et al., Fig. 11, §6.2",
+        workloads: &[],
+        method: Method::Structures(structures::figure_11),
+    },
+    Figure {
+        id: "regless-12",
+        title: "Leakage and energy per access of RegLess's structures against their capacity",
+        source: "Kloosterman et al., Fig. 12, §6.2",
+        workloads: &[],
+        method: Method::Structures(structures::figure_12),
     },
     Figure {
         id: "regless-19",
