@@ -82,7 +82,14 @@ impl Run<'_> {
             cycles: window.cycles.clone(),
         });
         let Setting { seed, engine } = setting;
-        let options = RunOptions { progress: Some(&mut progress), waveform, seed, engine, sm: self.sm };
+        let options = RunOptions {
+            progress: Some(&mut progress),
+            waveform,
+            seed,
+            engine,
+            sm: self.sm,
+            working_set_window: None,
+        };
         let report = sm::run(self.config, &mut opened, options)?;
         let wall_time = meter.elapsed();
         let check = opened.check_results()?;

@@ -17,7 +17,6 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use warpfile_kernels::workloads::{self, OpenWorkload, Workload};
-use warpfile_sim::config::Config;
 use warpfile_sim::sm::{self, EngineName, RunOptions, RunReport};
 
 use crate::files::{Output, OutputFolder};
@@ -26,7 +25,7 @@ use crate::parallel::parallel;
 use crate::progress::Meter;
 use regless::{WorkloadRegions, workload_regions};
 use report::{Content, Effort, FigureReport};
-use sweep::{Point, Results, Simulate};
+use sweep::{Point, Results, Setup, Simulate};
 use values::{ValueUsage, value_usage};
 
 /// A figure that can be asked for.
@@ -92,7 +91,7 @@ pub fn run(id: &str, options: &Options) -> Result<()> {
     let figure = by_id(id)?;
     let workloads = chosen(figure, &options.workloads)?;
     let folder = options.out.as_deref().map(OutputFolder::create).transpose()?;
-    let simulate = |workload: &'static Workload, config: &Config| simulate(workload, config, options);
+    let simulate = |workload: &'static Workload, setup: &Setup| simulate(workload, setup, options);
     let report = make(figure, &workloads, options, &simulate)?;
     let svg = svg::draw(&format!("{} ({})", report.title, report.source), &report.content.charts);
     if let Some(folder) = folder {
@@ -205,10 +204,14 @@ fn command(figure: &Figure, options: &Options) -> String {
 }
 
 /// Runs a workload through a configuration's design; every operand is checked, and so are the results.
-fn simulate(workload: &'static Workload, config: &Config, options: &Options) -> Result<RunReport> {
+fn simulate(workload: &'static Workload, setup: &Setup, options: &Options) -> Result<RunReport> {
     let mut opened = workload.open(&options.size)?;
-    let run = RunOptions { engine: options.engine, ..RunOptions::default() };
-    let report = sm::run(config, &mut opened, run)?;
+    let run = RunOptions {
+        engine: options.engine,
+        working_set_window: setup.working_set_window,
+        ..RunOptions::default()
+    };
+    let report = sm::run(&setup.config, &mut opened, run)?;
     opened.check_results()?;
     Ok(report)
 }

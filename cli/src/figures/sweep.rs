@@ -1,6 +1,7 @@
 //! Runs of workloads under many configurations, each once.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use anyhow::{Context, Result};
 use warpfile_kernels::workloads::Workload;
@@ -10,44 +11,62 @@ use warpfile_sim::sm::RunReport;
 use super::report::Effort;
 use crate::parallel::parallel;
 
-/// The preset whose parameters the points override.
-const PRESET: &str = "gebhart2011";
+/// The preset of Gebhart et al.
+const GEBHART: &str = "gebhart2011";
+/// The preset of Kloosterman et al.
+const REGLESS: &str = "gtx980-regless";
 
-/// A configuration: what differs from the preset.
+/// A configuration: a preset, what differs from it, and what is measured beside the usual.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Point(BTreeMap<&'static str, String>);
+pub struct Point {
+    preset: &'static str,
+    parameters: BTreeMap<&'static str, String>,
+    working_set_window: Option<NonZeroU64>,
+}
 
 impl Point {
-    /// The preset with a design.
-    fn new(design: &str) -> Point {
-        Point(BTreeMap::new()).with("design", design)
+    /// A preset with a design.
+    fn new(preset: &'static str, design: &str) -> Point {
+        Point { preset, parameters: BTreeMap::new(), working_set_window: None }.with("design", design)
+    }
+
+    /// RegLess's GPU with another design.
+    pub fn gtx980(design: &str) -> Point {
+        Point::new(REGLESS, design)
     }
 
     /// No cache, all warps selectable.
     pub fn baseline() -> Point {
-        Point::new("baseline")
+        Point::new(GEBHART, "baseline")
     }
 
     /// No cache, two-level scheduler.
     pub fn two_level(active_warps: u64) -> Point {
-        Point::new("two-level").with("scheduler.active_warps", active_warps)
+        Point::new(GEBHART, "two-level").with("scheduler.active_warps", active_warps)
     }
 
     /// Register file cache and two-level scheduler.
     pub fn rfc(entries: u64, active_warps: u64) -> Point {
-        Point::new("rfc").with("rfc.entries", entries).with("scheduler.active_warps", active_warps)
+        Point::new(GEBHART, "rfc").with("rfc.entries", entries).with("scheduler.active_warps", active_warps)
     }
 
     /// The same with one more parameter set.
     pub fn with(mut self, parameter: &'static str, value: impl ToString) -> Point {
-        self.0.insert(parameter, value.to_string());
+        self.parameters.insert(parameter, value.to_string());
+        self
+    }
+
+    /// The same with the register working set counted in windows of cycles.
+    pub fn with_working_set(mut self, window: NonZeroU64) -> Point {
+        self.working_set_window = Some(window);
         self
     }
 
     /// The whole configuration.
     pub fn config(&self) -> Result<Config> {
-        let mut config = preset(PRESET)?;
-        let overrides: Vec<(&str, &str)> = self.0.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let mut config = preset(self.preset)?;
+        let parameters = self.parameters.iter();
+        let overrides: Vec<(&str, &str)> = parameters.map(|(key, value)| (*key, value.as_str())).collect();
         apply_overrides(&mut config, &overrides)?;
         config.validate()?;
         Ok(config)
@@ -56,7 +75,8 @@ impl Point {
 
 impl std::fmt::Display for Point {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let pairs: Vec<String> = self.0.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let pairs: Vec<String> =
+            self.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
         f.write_str(&pairs.join(" "))
     }
 }
@@ -70,8 +90,16 @@ pub struct Run {
     pub report: RunReport,
 }
 
+/// What a workload is run under.
+pub struct Setup {
+    /// The configuration.
+    pub config: Config,
+    /// Cycles of a window in which the register working set is counted, if it is.
+    pub working_set_window: Option<NonZeroU64>,
+}
+
 /// Runs a workload under a configuration.
-pub type Simulate<'a> = &'a (dyn Fn(&'static Workload, &Config) -> Result<RunReport> + Sync);
+pub type Simulate<'a> = &'a (dyn Fn(&'static Workload, &Setup) -> Result<RunReport> + Sync);
 
 /// All runs of a sweep.
 pub struct Results {
@@ -91,17 +119,19 @@ pub fn sweep(
     let mut distinct = points.to_vec();
     distinct.sort();
     distinct.dedup();
-    let configs = distinct.iter().map(Point::config).collect::<Result<Vec<_>>>()?;
+    let setup =
+        |point: &Point| Ok(Setup { config: point.config()?, working_set_window: point.working_set_window });
+    let setups = distinct.iter().map(setup).collect::<Result<Vec<_>>>()?;
     let jobs = (0..distinct.len()).flat_map(|point| workloads.iter().map(move |&workload| (point, workload)));
     let mut reports = parallel(threads, jobs.collect(), |(point, workload): (usize, &'static Workload)| {
-        let report = simulate(workload, &configs[point])
+        let report = simulate(workload, &setups[point])
             .with_context(|| format!("{} with {}", workload.name, distinct[point]))?;
         finished();
         Ok(report)
     })?
     .into_iter();
     let mut runs = BTreeMap::new();
-    for (point, config) in distinct.into_iter().zip(configs) {
+    for (point, Setup { config, .. }) in distinct.into_iter().zip(setups) {
         let of_point = reports.by_ref().take(workloads.len());
         runs.insert(point, of_point.map(|report| Run { config: config.clone(), report }).collect());
     }

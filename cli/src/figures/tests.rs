@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use serde_json::Value;
 use warpfile_kernels::workloads::Workload;
-use warpfile_sim::config::{Config, DesignName};
-use warpfile_sim::sm::{Accesses, EngineName, RegisterTraffic, Residency, RunReport};
+use warpfile_sim::config::DesignName;
+use warpfile_sim::sm::{Accesses, EngineName, RegisterTraffic, Residency, RunReport, WorkingSet};
 
 use super::report::FigureReport;
+use super::sweep::Setup;
 use super::{Figure, Options, by_id, chosen, list, make, svg};
 
 fn options(workloads: &[&str]) -> Options {
@@ -25,7 +26,8 @@ fn options(workloads: &[&str]) -> Options {
 
 /// A machine in which a cache of n entries avoids n of 20 accesses, a flush costs one more, liveness saves two
 /// writes, and IPC grows with the active warps.
-fn injected(workload: &'static Workload, config: &Config) -> Result<RunReport> {
+fn injected(workload: &'static Workload, setup: &Setup) -> Result<RunReport> {
+    let config = &setup.config;
     let salt = workload.name.len() as u64;
     let cached = config.design == DesignName::Rfc;
     let all_active =
@@ -59,6 +61,12 @@ fn injected(workload: &'static Workload, config: &Config) -> Result<RunReport> {
         operands_checked: 3000,
         registers,
         residency: vec![Residency { resident_warps: if salt > 3 { 32 } else { 8 }, ..Residency::default() }],
+        working_set: setup.working_set_window.map(|window| WorkingSet {
+            window_cycles: window.get(),
+            windows: 10,
+            registers: 100 * active + salt,
+            most_registers: 20 * active,
+        }),
         ..RunReport::default()
     })
 }
@@ -182,6 +190,7 @@ fn ipc_is_averaged_only_where_all_warps_are_resident() {
 #[test]
 fn a_figure_as_it_is_printed() {
     insta::assert_snapshot!(figure("gebhart-table5", &["hotspot", "bfs"]).to_markdown());
+    insta::assert_snapshot!("regless-2", figure("regless-2", &["hotspot", "bfs"]).to_markdown());
 }
 
 #[test]
@@ -225,7 +234,7 @@ fn a_figure_made_without_workloads_refuses_some() {
 #[test]
 fn a_failing_run_names_workload_and_configuration() {
     let options = options(&["hotspot"]);
-    let fails = |_: &'static Workload, _: &Config| anyhow::bail!("a wrong operand");
+    let fails = |_: &'static Workload, _: &Setup| anyhow::bail!("a wrong operand");
     let figure = by_id("gebhart-7").expect("known");
     let error = make(figure, &chosen(figure, &options.workloads).expect("known"), &options, &fails);
     let message = format!("{:#}", error.expect_err("fails"));

@@ -17,8 +17,10 @@ mod share;
 mod together;
 mod warp;
 mod waveform;
+mod working_set;
 
 use std::io::Write;
+use std::num::NonZeroU64;
 use std::ops::Range;
 
 use warpfile_kernels::program::Launches;
@@ -34,6 +36,7 @@ pub use report::{
     Residency, ResidencyLimit, RunReport, SchedulerStatistics, Stalls,
 };
 pub use scheduler::SingleLevel;
+pub use working_set::WorkingSet;
 
 /// What a run does beside simulating.
 #[derive(Default)]
@@ -48,6 +51,8 @@ pub struct RunOptions<'a> {
     pub engine: EngineName,
     /// Which of `chip.simulated_sms` SMs is run, from 0. [`RunReport::together`] sums up the reports of all.
     pub sm: u64,
+    /// Cycles of a window in which the register working set is counted, at least 1; it is not counted if `None`.
+    pub working_set_window: Option<NonZeroU64>,
 }
 
 /// How far a run is.

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::working_set::WorkingSet;
+
 /// Everything measured in a run. Launches of a run follow each other; all figures are sums over them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RunReport {
@@ -37,6 +39,9 @@ pub struct RunReport {
     pub memory: MemoryStatistics,
     /// Activity of every table port of the design's circuits.
     pub activity: Vec<PortActivity>,
+    /// Registers accessed in windows of cycles, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub working_set: Option<WorkingSet>,
 }
 
 /// Register reads and writes, once as the kernel asks for them and once by level.

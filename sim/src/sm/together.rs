@@ -36,6 +36,9 @@ impl RunReport {
         add_stalls(&mut self.stalls, &other.stalls);
         add_scheduler(&mut self.scheduler, &other.scheduler);
         add_memory(&mut self.memory, &other.memory);
+        if let (Some(sum), Some(other)) = (&mut self.working_set, &other.working_set) {
+            sum.add(other);
+        }
         for (port, other) in self.activity.iter_mut().zip(&other.activity) {
             port.cycles += other.cycles;
             port.arrays += other.arrays;

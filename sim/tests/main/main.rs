@@ -14,4 +14,5 @@ mod residency;
 mod schedulers;
 mod stand_ins;
 mod suspension;
+mod working_set;
 mod workloads;

@@ -4,12 +4,20 @@ mod live;
 mod regions;
 mod sizes;
 mod structures;
+mod working_set;
 
 use super::{Figure, Method};
 pub use regions::{WorkloadRegions, workload_regions};
 
 /// All figures and tables.
 pub const FIGURES: &[Figure] = &[
+    Figure {
+        id: "regless-2",
+        title: "Register working set in windows of 100 cycles, with the full register file",
+        source: "Kloosterman et al., Fig. 2, §2.1",
+        workloads: &[],
+        method: Method::Runs { points: working_set::points_2, show: working_set::figure_2 },
+    },
     Figure {
         id: "regless-5",
         title: "Live registers along a workload's kernels, and where regions begin",

@@ -6,6 +6,7 @@ use super::super::kernel::{Action, Kernel, MemoryKind};
 use super::super::memory::{Sent, constant_cycles, shared_cycles};
 use super::super::oracle::Mismatch;
 use super::super::warp::{Warp, Warps};
+use super::super::working_set::WorkingSetCounter;
 use super::super::{SimError, WrongOperand};
 use super::lines::LinePort;
 use super::partition::Partition;
@@ -104,6 +105,9 @@ impl Machine<'_, '_> {
                 left += 1;
             } else if let Some((id, result)) = at.results.remove(left) {
                 self.counts.scheduler.results_after_suspension += u64::from(late);
+                if let Some(counter) = &mut self.working_set {
+                    at.count_write(counter, partition, (id, result), kernel);
+                }
                 at.written(id, result, kernel);
                 self.last_progress = self.now;
             }
@@ -111,6 +115,9 @@ impl Machine<'_, '_> {
         if at.outputs.fill_taken
             && let Some((id, result)) = at.fills.pop_front()
         {
+            if let Some(counter) = &mut self.working_set {
+                at.count_write(counter, partition, (id, result), kernel);
+            }
             at.written(id, result, kernel);
             self.last_progress = self.now;
         }
@@ -153,8 +160,17 @@ impl Machine<'_, '_> {
     ) -> Result<(), SimError> {
         let at = &mut self.partitions[partition];
         let entry = at.in_flight.get_mut(id);
-        let sources = launch.kernel.instructions[entry.index()].sources.iter().flatten().count();
-        if let Err(mismatch) = self.oracle.check(&entry.instruction, sources, &at.outputs.operands[port]) {
+        let sources = launch.kernel.instructions[entry.index()].sources.iter().flatten();
+        if let Some(counter) = &mut self.working_set
+            && entry.instruction.active != 0
+        {
+            for source in sources.clone() {
+                counter.access(partition, entry.warp, source.row as usize);
+            }
+        }
+        if let Err(mismatch) =
+            self.oracle.check(&entry.instruction, sources.count(), &at.outputs.operands[port])
+        {
             return Err(self.wrong_operand(launch, partition, id, mismatch));
         }
         entry.delivered = true;
@@ -239,6 +255,19 @@ impl Machine<'_, '_> {
 }
 
 impl Partition<'_> {
+    /// Counts a register that is being written.
+    fn count_write(
+        &self,
+        counter: &mut WorkingSetCounter,
+        partition: usize,
+        (id, result): (u16, usize),
+        kernel: &Kernel,
+    ) {
+        let entry = self.in_flight.get(id);
+        let register = kernel.instructions[entry.index()].results[result].register;
+        counter.access(partition, entry.warp, usize::from(register));
+    }
+
     /// A register has been written.
     fn written(&mut self, id: u16, result: usize, kernel: &Kernel) {
         let entry = self.in_flight.get_mut(id);

@@ -25,6 +25,7 @@ use super::report::{
 use super::share::Share;
 use super::warp::{Scoreboard, State};
 use super::waveform::Recorder;
+use super::working_set::WorkingSetCounter;
 use super::{Accesses, PortActivity, Progress, RunOptions, SimError};
 use partition::Partition;
 
@@ -52,6 +53,8 @@ pub(super) struct Machine<'c, 'o> {
     /// Register lines come before data at the L1 in this cycle.
     lines_first: bool,
     oracle: Oracle,
+    /// `None` if it is not asked for.
+    working_set: Option<WorkingSetCounter>,
     counts: Counts,
 }
 
@@ -118,6 +121,10 @@ impl<'c, 'o> Machine<'c, 'o> {
             memory: MemoryUnit::new(config),
             lines_first: false,
             oracle: Oracle::default(),
+            working_set: options.working_set_window.map(|window| {
+                let (warps, partitions) = (config.sm.warps as usize, config.sm.schedulers as usize);
+                WorkingSetCounter::new(window.get(), partitions, warps / partitions)
+            }),
             counts: Counts::default(),
         })
     }
@@ -142,6 +149,9 @@ impl<'c, 'o> Machine<'c, 'o> {
             partition.design.storage.start_kernel(program)?;
             registers = partition.design.storage.registers_per_warp(program);
             partition.scoreboard = Scoreboard::new(partition.warps.count(), kernel.words);
+        }
+        if let Some(counter) = &mut self.working_set {
+            counter.start_kernel(program.registers_per_thread);
         }
         let blocks = self.share.count(stream.launch().blocks());
         let shape = BlockShape::new(self.config, program, stream.launch(), blocks, registers)?;
@@ -183,6 +193,9 @@ impl<'c, 'o> Machine<'c, 'o> {
 
         if let Some(recorder) = &mut self.recorder {
             recorder.record(self.partitions.iter().map(|partition| &partition.design))?;
+        }
+        if let Some(counter) = &mut self.working_set {
+            counter.end_cycle();
         }
         self.now += 1;
         if self.now.is_multiple_of(PROGRESS_INTERVAL) {
@@ -266,6 +279,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             scheduler: counts.scheduler,
             memory: self.memory.statistics(),
             activity: activity(&self.partitions),
+            working_set: self.working_set.as_ref().map(WorkingSetCounter::counted),
         }
     }
 }
