@@ -12,6 +12,9 @@ use crate::interpreter::execute;
 use crate::ops;
 use crate::plan::Plan;
 
+#[cfg(test)]
+mod tests;
+
 /// The address of a native function.
 pub type Kernel = *const u8;
 
@@ -357,11 +360,15 @@ pub unsafe extern "C" fn touched(mask: *const u64, lanes: u64, size: u64) -> u64
 
 /// Ends the program if an access lies outside the arena; called by the code of debug builds only.
 pub extern "C" fn check_access(arena: u64, bytes: u64, address: u64, length: u64) {
-    let is_inside = address >= arena && address + length <= arena + bytes;
-    if !is_inside {
+    if !is_inside(arena, bytes, address, length) {
         eprintln!(
             "compiled code accesses {length} bytes at {address:#x}, outside its arena: a bug of the engine"
         );
         std::process::abort();
     }
+}
+
+/// Whether `length` bytes at an address lie in the `bytes` bytes at another.
+fn is_inside(arena: u64, bytes: u64, address: u64, length: u64) -> bool {
+    address >= arena && address + length <= arena + bytes
 }
