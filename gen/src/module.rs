@@ -93,7 +93,8 @@ impl<'a> ModuleWriter<'a> {
         self.head(&mut ports);
         let mut body = Code::at_level(1);
         self.hardware_section(&mut body);
-        self.formal_section(&mut body);
+        let loop_variables = self.loop_variables();
+        self.formal_section(&mut body, &loop_variables);
         let unread = self.hardware.unread();
         self.unused(&mut body, "unused", &unread);
 
@@ -101,11 +102,7 @@ impl<'a> ModuleWriter<'a> {
         self.comment(&mut file);
         file.append(ports);
         let mut loops = Code::at_level(1);
-        for variable in ["lane", "row"] {
-            if let Some(name) = self.names.locals.get(variable) {
-                loops.line(&format!("genvar {name};"));
-            }
-        }
+        loop_variables.iter().for_each(|name| loops.line(&format!("genvar {name};")));
         loops.blank();
         file.append(loops);
         file.append(std::mem::take(&mut self.functions).into_code());
@@ -113,6 +110,11 @@ impl<'a> ModuleWriter<'a> {
         file.append(body);
         file.line("endmodule");
         file.into_text()
+    }
+
+    /// Variables of the loops printed so far.
+    fn loop_variables(&self) -> Vec<String> {
+        ["lane", "row"].iter().filter_map(|variable| self.names.locals.get(variable).cloned()).collect()
     }
 
     fn comment(&self, code: &mut Code) {
@@ -181,7 +183,8 @@ impl<'a> ModuleWriter<'a> {
         self.state(code);
     }
 
-    fn formal_section(&mut self, code: &mut Code) {
+    /// `declared` are the loop variables that need no declaration here.
+    fn formal_section(&mut self, code: &mut Code, declared: &[String]) {
         let module = self.module;
         if module.invariants.is_empty() {
             return;
@@ -192,6 +195,9 @@ impl<'a> ModuleWriter<'a> {
         self.state_declarations(&mut logic);
         self.nodes(&mut logic);
         self.state(&mut logic);
+        for name in self.loop_variables().iter().filter(|name| !declared.contains(name)) {
+            code.line(&format!("genvar {name};"));
+        }
         code.append(logic);
         let mut assertions = Vec::new();
         for invariant in &module.invariants {

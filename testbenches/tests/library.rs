@@ -3,11 +3,12 @@
 use std::sync::Mutex;
 use std::thread::{available_parallelism, scope};
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
-use warpfile_gen::emit;
+use warpfile_gen::{Files, Style, emit, emit_in};
 use warpfile_hdl::library::library;
-use warpfile_hdl::rtl::elaborate;
 use warpfile_hdl::rtl::netlist::Netlist;
+use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, elaborate};
 use warpfile_testbenches::lint::lint;
 use warpfile_testbenches::miniature::{OperandStagingBank, ReferenceCounters};
 
@@ -25,8 +26,10 @@ fn every_circuit_is_clean_for_the_three_tools() {
     scope(|threads| {
         let work = || {
             while let Some((entry, overrides)) = next() {
-                let warnings = lint(&emit(&entry.elaborate_with(overrides).unwrap())).unwrap();
-                assert!(warnings.is_empty(), "{} with {overrides}:\n{}", entry.name, warnings.join("\n"));
+                for (style, files) in printed(&entry.elaborate_with(overrides).unwrap()) {
+                    let (warnings, style) = (lint(&files).unwrap().join("\n"), style.name());
+                    assert!(warnings.is_empty(), "{} with {overrides}, {style}:\n{warnings}", entry.name);
+                }
             }
         };
         (0..workers).for_each(|_| drop(threads.spawn(work)));
@@ -52,8 +55,61 @@ fn the_miniatures_are_clean_for_the_three_tools() {
     }
 }
 
+/// Pairs: whether two vectors of 4-bit lanes differ.
+///
+/// Timing: combinational.
+#[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+struct Pairs {
+    /// Lanes.
+    lanes: usize,
+}
+
+#[derive(Ports)]
+#[params(Pairs)]
+struct PairsIo<'m> {
+    #[bits(4 * p.lanes)]
+    left_i: In<'m>,
+    #[bits(4 * p.lanes)]
+    right_i: In<'m>,
+    differ_o: Out<'m>,
+}
+
+impl Circuit for Pairs {
+    type Io<'m> = PairsIo<'m>;
+    const NAME: &'static str = "pairs";
+
+    fn build<'m>(&self, m: &Module<'m>, io: &PairsIo<'m>) {
+        let differ = io.left_i.ne(io.right_i);
+        io.differ_o.set(differ);
+        m.invariant("equal_lanes_do_not_differ", differ ^ io.left_i.lane_eq(io.right_i, 4).all());
+    }
+}
+
+#[test]
+fn a_loop_that_only_an_invariant_needs_is_declared_with_it() {
+    let netlist = elaborate(&Pairs { lanes: 5 }).unwrap();
+    clean(&netlist);
+    let text = &emit(&netlist).modules[0].text;
+    let (before, formal) = text.split_once("`ifdef FORMAL").unwrap();
+    assert!(!before.contains("genvar") && formal.contains("genvar lane;"), "{text}");
+}
+
+/// What is printed in each style, where it is not the same as in one before.
+fn printed(netlist: &Netlist) -> Vec<(Style, Files)> {
+    let mut printed: Vec<(Style, Files)> = Vec::new();
+    for style in Style::ALL {
+        let files = emit_in(netlist, style);
+        if printed.iter().all(|(_, others)| *others != files) {
+            printed.push((style, files));
+        }
+    }
+    printed
+}
+
 fn clean(netlist: &Netlist) {
-    let warnings = lint(&emit(netlist)).unwrap();
     let name = &netlist.modules[netlist.top.index()].name;
-    assert!(warnings.is_empty(), "{name}:\n{}", warnings.join("\n"));
+    for (style, files) in printed(netlist) {
+        let (warnings, style) = (lint(&files).unwrap().join("\n"), style.name());
+        assert!(warnings.is_empty(), "{name}, {style}:\n{warnings}");
+    }
 }
