@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use serde_json::{Map, Value};
-use warpfile_gen::{Files, emit, write};
+use warpfile_gen::{Files, Style, emit_in, write};
 use warpfile_hdl::library::{CircuitEntry, library};
 use warpfile_kernels::launch::suggest;
 use warpfile_sim::config::DesignName;
@@ -21,6 +21,7 @@ Examples:
   warpfile gen rfc -o verilog                          all circuits of a design, as the preset sizes them
   warpfile gen rfc --set rfc.entries=8 -o verilog
   warpfile gen fifo --set depth=5 --set width=1 -o fifo  one circuit with parameters of its own
+  warpfile gen rfc --style words -o verilog            the same circuits as Verilator runs them best
 
 Parameters of circuits: warpfile list circuits --json. Of designs: warpfile list parameters.")]
 pub struct Arguments {
@@ -29,6 +30,10 @@ pub struct Arguments {
     name: String,
     #[command(flatten)]
     configuration: ConfigurationArguments,
+    /// Style of the Verilog: `lanes`, what synthesis takes best (one array a lane of a field that is written lane by lane),
+    /// or `words`, what Verilator runs best (whole rows; masks in place of loops). They mean the same.
+    #[arg(long, value_name = "NAME", default_value = Style::default().name(), value_parser = style)]
+    style: Style,
     /// Folder for the Verilog, the file list and the manifest; made if missing.
     #[arg(short, long, value_name = "DIR")]
     out: PathBuf,
@@ -50,9 +55,16 @@ fn generate_design(arguments: &Arguments) -> anyhow::Result<()> {
     let config = arguments.configuration.configuration(Some(&arguments.name))?;
     let Circuits { register_file, scheduler } = circuits(&config)?;
     let named = [("register_file", Some(register_file)), ("scheduler", scheduler)];
-    let files: Vec<_> =
-        named.into_iter().filter_map(|(name, netlist)| Some((Path::new(name), emit(&netlist?)))).collect();
+    let files: Vec<_> = named
+        .into_iter()
+        .filter_map(|(name, netlist)| Some((Path::new(name), emit_in(&netlist?, arguments.style))))
+        .collect();
     write_files(&files, &arguments.out)
+}
+
+fn style(name: &str) -> Result<Style, String> {
+    let found = Style::ALL.into_iter().find(|style| style.name() == name);
+    found.ok_or_else(|| format!("accepted: {}", Style::ALL.map(Style::name).join(", ")))
 }
 
 fn unknown(name: &str, circuits: &[CircuitEntry]) -> String {
@@ -66,7 +78,7 @@ fn generate_circuit(circuit: &CircuitEntry, arguments: &Arguments) -> anyhow::Re
         bail!("{option} is for designs; `{}` is a circuit: set its parameters with --set", circuit.name);
     }
     let overrides = overrides(circuit, arguments.configuration.sets())?;
-    let files = emit(&circuit.elaborate_with(&overrides)?);
+    let files = emit_in(&circuit.elaborate_with(&overrides)?, arguments.style);
     write_files(&[(Path::new(""), files)], &arguments.out)
 }
 

@@ -13,6 +13,21 @@ fn a_circuit_is_written_as_verilog_with_file_list_and_manifest() {
 }
 
 #[test]
+fn verilog_is_printed_in_the_style_asked_for() {
+    let place = Place::new();
+    place.succeeds("gen register_bank -o default");
+    place.succeeds("gen register_bank --style lanes -o lanes");
+    place.succeeds("gen register_bank --style words -o words");
+    let folders = ["default", "lanes", "words"];
+    let all = place.files();
+    let module = all.iter().find(|file| file.starts_with("default/") && file.ends_with(".v")).unwrap();
+    let [default, lanes, words] = folders.map(|folder| place.read(&module.replace("default", folder)));
+    assert!(default == lanes && lanes != words);
+    let refused = place.refused("gen register_bank --style rows -o rows");
+    assert!(refused.contains("accepted: lanes, words"), "{refused}");
+}
+
+#[test]
 fn a_trace_of_a_trace_is_the_same_trace() {
     let place = Place::new();
     let summary = place.succeeds("trace vectoradd --size tiny -o a.wft");
