@@ -1,7 +1,7 @@
 //! Corner cases of operations by hand, where the documentation promises a value. The random netlists cover
 //! the rest.
 
-use warpfile_engine::{Engine, Interpreter, Options};
+use warpfile_engine::{Compiled, Engine, Interpreter, Options};
 use warpfile_hdl::rtl::bits::Bits;
 use warpfile_hdl::rtl::netlist::{NodeId, Op};
 
@@ -108,4 +108,29 @@ fn a_hash_is_a_parity_for_each_row_of_its_matrix() {
     let rows = [0b0011, 0b1111, 0b1000].map(|mask| Bits::new(4, mask).expect("fits"));
     assert_eq!(result([(4, 0b1101)], 3, |[value]| Op::XorHash { value, rows: rows.to_vec() }), 0b111);
     assert_eq!(result([(4, 0b0011)], 3, |[value]| Op::XorHash { value, rows: rows.to_vec() }), 0);
+}
+
+#[test]
+fn lanes_above_an_extended_value_are_0_when_compiled() {
+    for width in [128, 192, 256, 512] {
+        let mut sketch = Sketch::new("extended");
+        let narrow = sketch.input("narrow_i", 128);
+        let wide = sketch.input("wide_i", width);
+        let extended = match width {
+            128 => narrow,
+            _ => sketch.node(Op::ZeroExtend(narrow), width),
+        };
+        let lanes = width / 64;
+        let equal = sketch.node(Op::LaneEq(extended, wide), lanes);
+        sketch.output("equal_o", equal, None);
+        let netlist = sketch.netlist();
+        let options = Options::default();
+        let mut compiled = Compiled::new(&netlist, &options).expect("sound");
+        let port = compiled.input("narrow_i").expect("there");
+        compiled.set_words(port, &[1, 0]);
+        compiled.step();
+        let output = compiled.output("equal_o").expect("there");
+        let all = (1u64 << lanes) - 1;
+        assert_eq!(compiled.get(output), all & !1, "{width} bits: only lane 0 is not 0");
+    }
 }

@@ -145,6 +145,10 @@ impl Emitter<'_, '_> {
                     let bytes = (0..part.width / 8).step_by(CHUNK as usize);
                     vectors.extend(bytes.map(|byte| self.chunk(&from, byte, types::I64X2)));
                 }
+                // A value that is extended has zeros above its only part.
+                let zero = self.frame.constant(0);
+                let zeros = self.ins().splat(types::I64X2, zero);
+                vectors.resize((8 * n / CHUNK) as usize, zeros);
                 (vectors, 64 * n)
             }
             Inst::LaneAdd { a, b, lanes, lane, .. } => {
