@@ -3,7 +3,7 @@
 //! Last reads and idle values are properties of values, so they are found on classes of coalesced virtual
 //! registers where the compiler knows them; soft definitions and suspensions are properties of registers.
 
-use super::dominators::{Dominators, Postdominators};
+use super::dominators::Postdominators;
 use super::function::Function;
 use super::liveness::{Liveness, last_reads, maybe_written, soft_definitions, written_after_each};
 use super::suspension::{idle, suspends};
@@ -20,12 +20,8 @@ pub fn annotate(program: &mut Program, values: &Function, registers: &Function) 
     let last = last_reads(values, &threads);
     let holds_other = holds_another_value(values, registers, &threads);
     let idle = idle(values, &marks);
-    let soft = soft_definitions(
-        registers,
-        &Dominators::new(&registers.cfg),
-        &Postdominators::new(&registers.cfg),
-        &Liveness::per_thread(registers),
-    );
+    let soft =
+        soft_definitions(registers, &Postdominators::new(&registers.cfg), &Liveness::per_thread(registers));
     for (position, instruction) in program.instructions.iter_mut().enumerate() {
         instruction.suspends = marks[position];
         for (operand, source) in instruction.sources.iter_mut().enumerate() {

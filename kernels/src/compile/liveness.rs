@@ -7,7 +7,7 @@
 
 use super::bitset::BitSet;
 use super::cfg::Block;
-use super::dominators::{Dominators, Postdominators};
+use super::dominators::Postdominators;
 use super::function::{Access, Function};
 
 /// Registers live at the borders of each block.
@@ -156,11 +156,10 @@ pub fn last_reads(function: &Function, threads: &Liveness) -> Vec<Vec<bool>> {
 ///
 /// It is if it is guarded, or if a branch that may diverge reaches it before that branch's immediate
 /// postdominator, and the register is live at that postdominator (lanes wait there with their value, or come
-/// there later with one defined on the other side) or at a successor of the branch that does not dominate the
-/// definition (lanes wait there).
+/// there later with one defined on the other side) or at a successor of the branch other than the one through
+/// which it is reached (lanes wait there, also where that is the head of a loop around the branch).
 pub fn soft_definitions(
     function: &Function,
-    dominators: &Dominators,
     postdominators: &Postdominators,
     threads: &Liveness,
 ) -> Vec<Vec<bool>> {
@@ -176,23 +175,40 @@ pub fn soft_definitions(
             continue;
         }
         let meet = postdominators.immediate(branch);
-        let region = function.cfg.reachable_before(successors, meet);
-        for block in function.cfg.block_ids().filter(|block| region[block.index()]) {
-            let waiting: Vec<&BitSet> = successors
+        for (side, &successor) in successors.iter().enumerate() {
+            let others: Vec<Block> = successors
                 .iter()
-                .filter(|&&successor| !dominators.dominates(successor, block))
-                .chain(&meet)
-                .map(|&block| threads.live_in(block))
+                .enumerate()
+                .filter(|&(other, _)| other != side)
+                .map(|(_, &block)| block)
                 .collect();
-            for instruction in function.cfg.block(block).instructions.clone() {
-                let definitions = &function.instructions[instruction].definitions;
-                for (definition, soft) in definitions.iter().zip(&mut soft[instruction]) {
-                    *soft |= waiting.iter().any(|live| live.contains(definition.register as usize));
-                }
-            }
+            // Lanes wait at the successor while others execute, and at the meeting point.
+            mark_soft(function, &others, meet, threads.live_in(successor), &mut soft);
+        }
+        if let Some(block) = meet {
+            mark_soft(function, successors, meet, threads.live_in(block), &mut soft);
         }
     }
     soft
+}
+
+/// Marks definitions of `waiting` registers in blocks between `from` and where lanes meet.
+fn mark_soft(
+    function: &Function,
+    from: &[Block],
+    meet: Option<Block>,
+    waiting: &BitSet,
+    soft: &mut [Vec<bool>],
+) {
+    let region = function.cfg.reachable_before(from, meet);
+    for block in function.cfg.block_ids().filter(|block| region[block.index()]) {
+        for instruction in function.cfg.block(block).instructions.clone() {
+            let definitions = &function.instructions[instruction].definitions;
+            for (definition, soft) in definitions.iter().zip(&mut soft[instruction]) {
+                *soft |= waiting.contains(definition.register as usize);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -228,12 +244,7 @@ mod tests {
     }
 
     fn soft(function: &Function) -> Vec<Vec<bool>> {
-        soft_definitions(
-            function,
-            &Dominators::new(&function.cfg),
-            &Postdominators::new(&function.cfg),
-            &Liveness::per_thread(function),
-        )
+        soft_definitions(function, &Postdominators::new(&function.cfg), &Liveness::per_thread(function))
     }
 
     /// `if (p) r1 = …; else r1 = …; use r1`.

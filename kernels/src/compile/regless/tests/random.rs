@@ -108,7 +108,7 @@ impl Random {
     /// Control flow and soft definitions, as the front end for PTX finds them.
     fn annotate(&mut self, flow: Vec<Flow>) {
         use crate::compile::cfg::Cfg;
-        use crate::compile::dominators::{Dominators, Postdominators};
+        use crate::compile::dominators::Postdominators;
         use crate::compile::function::{Access, Definition, Function};
         use crate::compile::liveness::{Liveness, soft_definitions};
         use crate::compile::suspension::next_sides;
@@ -126,10 +126,8 @@ impl Random {
         let instructions: Vec<Access> = self.program.instructions.iter().enumerate().map(access).collect();
         let cfg = Cfg::new(&flow).expect("every target is a block");
         let function = Function { cfg, instructions, registers: usize::from(REGISTERS) };
-        let (dominators, postdominators) =
-            (Dominators::new(&function.cfg), Postdominators::new(&function.cfg));
-        let soft =
-            soft_definitions(&function, &dominators, &postdominators, &Liveness::per_thread(&function));
+        let postdominators = Postdominators::new(&function.cfg);
+        let soft = soft_definitions(&function, &postdominators, &Liveness::per_thread(&function));
         for (instruction, soft) in self.program.instructions.iter_mut().zip(soft) {
             instruction.results.iter_mut().zip(soft).for_each(|(result, soft)| result.soft = soft);
         }
