@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::parts::{Fifo, RoundRobinArbiter};
-use crate::regfile::{BankedRegisterFile, Geometry, MainRegisterFile, OperandCollectors, RegisterBank};
+use crate::regfile::{
+    BankedRegisterFile, DualIssueRegisterFile, Geometry, MainRegisterFile, OperandCollectors, RegisterBank,
+};
 use crate::regless::{Compressor, L1Port, PatternExpander, PatternMatcher};
 use crate::rfc::{
     CachedRegisterFile, InnerPolicy, RegisterFileCache, Replacement, SourceAllocator, TwoLevelScheduler,
@@ -33,13 +35,25 @@ pub fn library() -> Vec<CircuitEntry> {
             id_bits: 6,
             units: 6,
             writers: 2,
+            shares_banks: false,
         })
         .odd([
-            json!({"geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1, "writers": 1}),
-            json!({"geometry": uneven, "collectors": 5, "access_cycles": 4}),
+            json!({"geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1, "writers": 1, "shares_banks": true}),
+            json!({"geometry": uneven, "collectors": 5, "access_cycles": 4, "shares_banks": true}),
         ]),
         CircuitEntry::new(BankedRegisterFile {
             geometry: Geometry::GEBHART_2011,
+            collectors: 8,
+            access_cycles: 3,
+            id_bits: 6,
+            units: 6,
+        })
+        .odd([
+            json!({"geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1}),
+            json!({"geometry": uneven, "collectors": 5, "access_cycles": 4}),
+        ]),
+        CircuitEntry::new(DualIssueRegisterFile {
+            geometry: Geometry { banks: 8, rows: 64, ..Geometry::GEBHART_2011 },
             collectors: 8,
             access_cycles: 3,
             id_bits: 6,

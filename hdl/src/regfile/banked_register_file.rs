@@ -111,6 +111,7 @@ impl Circuit for BankedRegisterFile {
                 id_bits: self.id_bits,
                 units: self.units,
                 writers: writes.len(),
+                shares_banks: false,
             },
         );
         collectors.issue.valid_i.set(io.issue.valid_i);

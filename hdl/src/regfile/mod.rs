@@ -2,6 +2,7 @@
 
 mod bank;
 mod banked_register_file;
+mod dual_issue_register_file;
 mod geometry;
 mod main_register_file;
 mod operand_collectors;
@@ -9,6 +10,7 @@ mod ports;
 
 pub use bank::{BankReadIo, BankWriteIo, RegisterBank, RegisterBankIo};
 pub use banked_register_file::{BankedRegisterFile, BankedRegisterFileIo, IssueIo, SourceIo};
+pub use dual_issue_register_file::{DualIssueRegisterFile, DualIssueRegisterFileIo};
 pub use geometry::{Geometry, LANE_BITS, SOURCES};
 pub use main_register_file::{MainRegisterFile, MainRegisterFileIo, RowReadIo};
 pub use operand_collectors::{

@@ -34,6 +34,8 @@ pub struct OperandCollectors {
     pub units: usize,
     /// Writers that ask whether their register has still to be read, 1 to 8.
     pub writers: usize,
+    /// Whether banks may be busy with reads of others, which come first.
+    pub shares_banks: bool,
 }
 
 /// Ports of [`OperandCollectors`].
@@ -57,6 +59,9 @@ pub struct OperandCollectorsIo<'m> {
     /// The read port of each bank.
     #[repeat(p.geometry.banks)]
     pub read: Vec<CollectorReadIo<'m>>,
+    /// Banks that others read in this cycle; no ports unless banks are shared.
+    #[repeat(if p.shares_banks { p.geometry.banks } else { 0 })]
+    pub bank_busy_i: Vec<In<'m>>,
     /// Registers about to be written.
     #[repeat(p.writers)]
     pub write: Vec<PendingIo<'m>>,
@@ -288,6 +293,9 @@ impl OperandCollectors {
     ) -> Vec<Grant<'m>> {
         let (n, banks) = (self.collectors, self.geometry.banks);
         let mut taken = vec![m.lit(1, 0); banks];
+        for (taken, busy) in taken.iter_mut().zip(&io.bank_busy_i) {
+            *taken = *busy;
+        }
         let take = |taken: &mut [Signal<'m>], valid: Signal<'m>, register: Signal<'m>| {
             for (bank, taken) in taken.iter_mut().enumerate() {
                 *taken = *taken | (valid & self.is_in(m, register, bank));
@@ -342,7 +350,8 @@ impl OperandCollectors {
                 register = here.mux(grant.register, register);
                 lanes = here.mux(grant.lanes, lanes);
             }
-            port.valid_o.set(taken[bank]);
+            let busy_with_others = io.bank_busy_i.get(bank);
+            port.valid_o.set(busy_with_others.map_or(taken[bank], |&busy| taken[bank] & !busy));
             port.row_o.set(self.geometry.row(register)).valid_when(port.valid_o);
             port.lanes_o.set(lanes).valid_when(port.valid_o);
         }

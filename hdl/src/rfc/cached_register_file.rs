@@ -221,6 +221,7 @@ impl CachedRegisterFile {
             id_bits: self.id_bits,
             units: self.units,
             writers: WRITERS,
+            shares_banks: false,
         }
     }
 

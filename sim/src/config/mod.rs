@@ -52,18 +52,6 @@ pub enum ConfigError {
         /// What would be accepted.
         accepted: String,
     },
-    /// A parameter's value is meaningful but not modelled.
-    #[error("{origin}: {key} = {value} is not supported yet; accepted: {accepted}")]
-    Unsupported {
-        /// File or option.
-        origin: String,
-        /// Parameter.
-        key: String,
-        /// As given.
-        value: String,
-        /// What would be accepted.
-        accepted: String,
-    },
     /// A file is not TOML.
     #[error("{origin}: {message}")]
     Syntax {
@@ -123,6 +111,13 @@ impl Config {
         let Sm { warps, schedulers, .. } = self.sm;
         if !warps.is_multiple_of(schedulers) {
             return Err(conflict("sm.warps", warps, format!("a multiple of sm.schedulers = {schedulers}")));
+        }
+        if self.design == DesignName::Rfc && self.sm.issues_per_scheduler > 1 {
+            return Err(conflict(
+                "sm.issues_per_scheduler",
+                self.sm.issues_per_scheduler,
+                "1: the register file cache of design rfc takes one instruction a cycle".to_owned(),
+            ));
         }
         if self.scheduler.active_warps > warps / schedulers {
             let reason = match schedulers {

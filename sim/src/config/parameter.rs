@@ -25,8 +25,6 @@ pub enum Accepted {
         low: u64,
         /// Highest.
         high: u64,
-        /// Highest that is modelled today; values above it are rejected as not supported yet.
-        supported: u64,
     },
     /// A number in an inclusive range.
     Real {
@@ -46,12 +44,7 @@ pub enum Accepted {
 impl Accepted {
     /// A whole number from `low` to `high`.
     pub(super) const fn integer(low: u64, high: u64) -> Accepted {
-        Accepted::Integer { low, high, supported: high }
-    }
-
-    /// A whole number from `low` to `high`, of which only those up to `supported` are modelled today.
-    pub(super) const fn integer_up_to(low: u64, high: u64, supported: u64) -> Accepted {
-        Accepted::Integer { low, high, supported }
+        Accepted::Integer { low, high }
     }
 
     /// A number from `low` to `high`.
@@ -63,8 +56,8 @@ impl Accepted {
 impl fmt::Display for Accepted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Accepted::Integer { low, high, .. } if low == high => write!(f, "{low}"),
-            Accepted::Integer { low, high, .. } => write!(f, "a whole number from {low} to {high}"),
+            Accepted::Integer { low, high } if low == high => write!(f, "{low}"),
+            Accepted::Integer { low, high } => write!(f, "a whole number from {low} to {high}"),
             Accepted::Real { low, high } => write!(f, "a number from {low} to {high}"),
             Accepted::Flag => write!(f, "true or false"),
             Accepted::Word(words) => write!(f, "{}", words.join(", ")),

@@ -112,8 +112,8 @@ parameters! {
         shared_memory_bytes: u64 = Accepted::integer(0, 1 << 24),
         /// Warp schedulers.
         schedulers: u64 = Accepted::integer(1, 4),
-        /// Instructions a scheduler issues a cycle.
-        issues_per_scheduler: u64 = Accepted::integer_up_to(1, 2, 1),
+        /// Instructions of one warp that a scheduler issues a cycle at most.
+        issues_per_scheduler: u64 = Accepted::integer(1, 2),
         /// Cycles without any progress after which the run ends with an error.
         watchdog_cycles: u64 = Accepted::integer(1_000, 1_000_000_000),
     }
@@ -128,7 +128,8 @@ parameters! {
         rows: u64 = Accepted::integer(2, 1024),
         /// Warp-wide registers are given to a warp in multiples of this.
         allocation_granule: u64 = Accepted::integer(1, 64),
-        /// Operand collectors: instructions whose operands are fetched at the same time.
+        /// Operand collectors for each instruction issued a cycle: instructions whose operands are fetched at the same
+        /// time.
         collectors: u64 = Accepted::integer(2, 32),
     }
 }

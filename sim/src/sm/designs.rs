@@ -1,7 +1,7 @@
 //! The shipped designs: which circuits they are made of, and how these meet the pipeline.
 
 use warpfile_engine::{Compiled, Engine, EngineError, Interpreter, Observe, Options};
-use warpfile_hdl::regfile::{BankedRegisterFile, Geometry};
+use warpfile_hdl::regfile::{BankedRegisterFile, DualIssueRegisterFile, Geometry};
 use warpfile_hdl::rfc::{CachedRegisterFile, TwoLevelScheduler};
 use warpfile_hdl::rtl::netlist::Netlist;
 use warpfile_hdl::rtl::{Circuit, elaborate};
@@ -40,6 +40,9 @@ pub struct Circuits {
 pub fn circuits(config: &Config) -> Result<Circuits, SimError> {
     config.validate()?;
     let register_file = match config.design {
+        DesignName::Baseline | DesignName::TwoLevel if config.sm.issues_per_scheduler > 1 => {
+            build(config, &dual_issue_register_file(config))?
+        }
         DesignName::Baseline | DesignName::TwoLevel => build(config, &banked_register_file(config))?,
         DesignName::Rfc => build(config, &cached_register_file(config))?,
     };
@@ -106,6 +109,16 @@ fn geometry(config: &Config) -> Geometry {
 
 fn banked_register_file(config: &Config) -> BankedRegisterFile {
     BankedRegisterFile {
+        geometry: geometry(config),
+        collectors: config.register_file.collectors as usize,
+        access_cycles: ACCESS_CYCLES,
+        id_bits: ID_BITS,
+        units: Unit::COUNT,
+    }
+}
+
+fn dual_issue_register_file(config: &Config) -> DualIssueRegisterFile {
+    DualIssueRegisterFile {
         geometry: geometry(config),
         collectors: config.register_file.collectors as usize,
         access_cycles: ACCESS_CYCLES,

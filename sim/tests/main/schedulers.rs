@@ -1,7 +1,7 @@
 //! Several schedulers, each with a part of the SM to itself.
 
 use warpfile_kernels::program::Operation;
-use warpfile_sim::config::{Config, DesignName};
+use warpfile_sim::config::{Config, DesignName, preset};
 use warpfile_sim::sm::{ResidencyLimit, RunOptions, run};
 
 use crate::kernels::{Kernel, Sequence, shared};
@@ -138,4 +138,87 @@ fn every_design_delivers_every_operand_with_four_schedulers() {
         assert_eq!(report.registers.operands, reports[0].registers.operands);
         assert_eq!(report.operands_checked, reports[0].operands_checked);
     }
+}
+
+/// The preset with one scheduler that issues two instructions a cycle.
+fn two_issues() -> Config {
+    let mut config = gebhart();
+    config.sm.issues_per_scheduler = 2;
+    config
+}
+
+/// Cycles in which instructions were picked, and how many instructions were issued.
+fn picks_and_issues(config: &Config, kernel: Kernel) -> (usize, u64) {
+    let (report, events) = run_single_level(config, kernel).expect("runs");
+    (picks(&events).len(), report.warp_instructions)
+}
+
+#[test]
+fn two_independent_instructions_for_different_units_issue_together() {
+    let sfu = |kernel: Kernel, result, sources: &[u16]| kernel.op(Operation::Sfu, &[result], sources);
+    let picks = |kernel| picks_and_issues(&two_issues(), kernel);
+    assert_eq!(picks(sfu(Kernel::new().alu(1, &[]), 2, &[])), (1, 2));
+    assert_eq!(picks(Kernel::new().alu(1, &[]).alu(2, &[])), (2, 2), "one unit");
+    assert_eq!(picks(sfu(Kernel::new().alu(1, &[]), 2, &[1])), (2, 2), "the second reads the first's result");
+    assert_eq!(picks(sfu(Kernel::new().alu(1, &[]), 1, &[])), (2, 2), "both write one register");
+    assert_eq!(picks(Kernel::new().op(Operation::Branch, &[], &[]).alu(1, &[])), (2, 2), "behind a branch");
+    assert_eq!(picks(Kernel::new().op(Operation::Barrier, &[], &[]).alu(1, &[])), (2, 2), "behind a barrier");
+    assert_eq!(
+        picks(Kernel::new().alu(1, &[]).op(Operation::Branch, &[], &[])),
+        (1, 2),
+        "a branch as the second"
+    );
+    let one = Config { sm: gebhart().sm, ..two_issues() };
+    assert_eq!(picks_and_issues(&one, sfu(Kernel::new().alu(1, &[]), 2, &[])), (2, 2));
+}
+
+#[test]
+fn a_predicate_of_the_first_instruction_keeps_the_second_back() {
+    let kernel = |read: u16| {
+        let first = Kernel::new().op(Operation::Alu, &[], &[]).predicates(&[3], &[]);
+        first.op(Operation::Sfu, &[1], &[]).predicates(&[], &[read])
+    };
+    assert_eq!(picks_and_issues(&two_issues(), kernel(3)), (2, 2));
+    assert_eq!(picks_and_issues(&two_issues(), kernel(2)), (1, 2));
+}
+
+#[test]
+fn two_issues_a_cycle_are_delivered_by_the_circuits() {
+    let kernel = || {
+        let kernel = (0..6).fold(Kernel::new().warps(6, 8), |kernel, step| {
+            kernel
+                .alu(1, &[1, 2, 3])
+                .op(Operation::Sfu, &[4], &[3, 9, 11])
+                .load(2, 1)
+                .alu(5, &[4, 9, 1])
+                .lanes(0x1 << step | 0xf0)
+                .op(Operation::Load(shared(4)), &[6, 7], &[1])
+                .alu(3, &[1, 2])
+                .store(7, 6)
+                .op(Operation::Barrier, &[], &[])
+        });
+        Sequence::from(kernel.exit())
+    };
+    let run =
+        |config: &Config| run(config, &mut kernel(), RunOptions::default()).expect("every operand right");
+    let mut config = Config { design: DesignName::Baseline, ..gebhart() };
+    let one = run(&config);
+    config.sm.issues_per_scheduler = 2;
+    let two = run(&config);
+    assert_eq!(one.registers, two.registers);
+    assert_eq!(one.operands_checked, two.operands_checked);
+    assert!(two.cycles < one.cycles, "{} and {}", two.cycles, one.cycles);
+    let gtx980 = preset("gtx980-regless").expect("complete");
+    let whole = run(&gtx980);
+    assert_eq!(one.registers.operands, whole.registers.operands);
+    assert_eq!(one.operands_checked, whole.operands_checked);
+    let two_level = Config { design: DesignName::TwoLevel, ..gtx980 };
+    assert_eq!(one.operands_checked, run(&two_level).operands_checked);
+}
+
+#[test]
+fn a_register_file_cache_takes_one_instruction_a_cycle() {
+    let config = Config { design: DesignName::Rfc, ..two_issues() };
+    let error = config.validate().expect_err("two").to_string();
+    assert!(error.contains("sm.issues_per_scheduler = 2") && error.contains("design rfc"), "{error}");
 }

@@ -87,8 +87,18 @@ impl Collectors {
 
     /// One cycle.
     pub fn cycle(&mut self, offered: Option<&Arrival>, ready_units: u32) -> Step {
+        self.cycle_beside(offered, ready_units, &[])
+    }
+
+    /// One cycle in which some banks are read by others.
+    pub fn cycle_beside(
+        &mut self,
+        offered: Option<&Arrival>,
+        ready_units: u32,
+        busy_banks: &[usize],
+    ) -> Step {
         let entered = offered.filter(|_| self.is_ready()).map(|arrival| self.enter(arrival));
-        let reads = self.arbitrate();
+        let reads = self.arbitrate(busy_banks);
         self.held.iter_mut().for_each(|held| held.cycles += 1);
         let leaves = |held: &Held| {
             held.cycles >= self.access_cycles
@@ -115,7 +125,7 @@ impl Collectors {
 
     /// Every position reads one operand at most and every bank gives one row: first the operands of instructions
     /// that wait, in each position the oldest; then those of the instruction that just arrives.
-    fn arbitrate(&mut self) -> Vec<BankRead> {
+    fn arbitrate(&mut self, busy_banks: &[usize]) -> Vec<BankRead> {
         let mut reads: Vec<BankRead> = Vec::new();
         for arriving in [false, true] {
             for position in 0..SOURCES {
@@ -125,7 +135,8 @@ impl Collectors {
                 for held in self.held.iter_mut().filter(|held| (held.cycles == 0) == arriving) {
                     let Some(operand) = held.sources[position].as_mut() else { continue };
                     let bank = operand.register % self.banks;
-                    if operand.read || reads.iter().any(|read| read.bank == bank) {
+                    let busy = busy_banks.contains(&bank) || reads.iter().any(|read| read.bank == bank);
+                    if operand.read || busy {
                         continue;
                     }
                     operand.read = true;

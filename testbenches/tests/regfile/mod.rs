@@ -8,6 +8,8 @@ mod bank_ref;
 mod banked_register_file;
 mod banked_register_file_ref;
 mod collectors_ref;
+mod dual_issue_register_file;
+mod dual_issue_register_file_ref;
 mod main_register_file;
 mod main_register_file_ref;
 mod operand_collectors;

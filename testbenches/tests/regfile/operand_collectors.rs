@@ -14,14 +14,15 @@ use super::traffic::{geometries, masks, registers};
 const UNITS: usize = 3;
 
 fn circuits() -> impl Strategy<Value = OperandCollectors> {
-    (geometries(), 2..6_usize, 3..6_usize, 1..3_usize).prop_map(
-        |(geometry, collectors, access_cycles, writers)| OperandCollectors {
+    (geometries(), 2..6_usize, 3..6_usize, 1..3_usize, any::<bool>()).prop_map(
+        |(geometry, collectors, access_cycles, writers, shares_banks)| OperandCollectors {
             geometry,
             collectors,
             access_cycles,
             id_bits: 6,
             units: UNITS,
             writers,
+            shares_banks,
         },
     )
 }
@@ -41,8 +42,12 @@ fn traffic(cycles: usize) -> impl Strategy<Value = (OperandCollectors, Vec<Colle
             .prop_map(|(id, unit, sources)| Arrival { id, unit, sources });
         let rows = vec(vec(any::<u32>(), lanes), banks);
         let writes = vec(0..registers, circuit.writers);
-        let cycle = (option::weighted(0.8, arrival), ready_units(UNITS), rows, writes).prop_map(
-            |(offered, ready_units, rows, writes)| CollectorCycle { offered, ready_units, rows, writes },
+        let busy_banks = vec(option::weighted(0.3, 0..banks), if circuit.shares_banks { 2 } else { 0 });
+        let cycle = (option::weighted(0.8, arrival), ready_units(UNITS), rows, writes, busy_banks).prop_map(
+            |(offered, ready_units, rows, writes, busy_banks)| {
+                let busy_banks = busy_banks.into_iter().flatten().collect();
+                CollectorCycle { offered, ready_units, rows, writes, busy_banks }
+            },
         );
         (Just(circuit), vec(cycle, 1..cycles))
     })
@@ -72,8 +77,15 @@ proptest! {
 #[test]
 fn waveform_of_three_operands_of_one_bank_and_an_instruction_behind() {
     let geometry = Geometry { banks: 2, rows: 4, lanes: 1, lanes_per_cluster: 1 };
-    let circuit =
-        OperandCollectors { geometry, collectors: 3, access_cycles: 3, id_bits: 4, units: 1, writers: 1 };
+    let circuit = OperandCollectors {
+        geometry,
+        collectors: 3,
+        access_cycles: 3,
+        id_bits: 4,
+        units: 1,
+        writers: 1,
+        shares_banks: false,
+    };
     let mut engine = Interpreter::new(&elaborate(&circuit).unwrap(), &Options::checked()).unwrap();
     let ready = ("unit_ready_i", 1);
     let lanes = [("issue_source0_lanes_i", 1), ("issue_source1_lanes_i", 1), ("issue_source2_lanes_i", 1)];

@@ -25,6 +25,8 @@ pub struct CollectorCycle {
     pub ready_units: u32,
     pub rows: Vec<Vec<u32>>,
     pub writes: Vec<usize>,
+    /// Banks that others read.
+    pub busy_banks: Vec<usize>,
 }
 
 impl OperandCollectorsReference {
@@ -75,6 +77,9 @@ impl Reference for OperandCollectorsReference {
             }
         }
         inputs.set("unit_ready_i", cycle.ready_units);
+        for bank in &cycle.busy_banks {
+            inputs.set(&format!("bank_busy{bank}_i"), 1u8);
+        }
         for (b, row) in cycle.rows.iter().enumerate() {
             inputs.set(&format!("read{b}_value_i"), pack(row));
         }
@@ -93,7 +98,7 @@ impl Reference for OperandCollectorsReference {
         outputs.set("issue_ready_o", u8::from(self.collectors.is_ready()));
         outputs.set("issue_index_o", self.collectors.next());
 
-        let step = self.collectors.cycle(cycle.offered.as_ref(), cycle.ready_units);
+        let step = self.collectors.cycle_beside(cycle.offered.as_ref(), cycle.ready_units, &cycle.busy_banks);
         for b in 0..self.parameters.geometry.banks {
             let read = step.reads.iter().find(|read| read.bank == b);
             outputs.set(&format!("read{b}_valid_o"), u8::from(read.is_some()));

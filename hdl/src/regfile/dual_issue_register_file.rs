@@ -1,0 +1,215 @@
+//! The register file without a cache, for a scheduler that issues two instructions a cycle.
+
+use serde::{Deserialize, Serialize};
+
+use super::banked_register_file::{BankedRegisterFile, IssueIo, SourceIo};
+use super::geometry::Geometry;
+use super::main_register_file::{MainRegisterFile, MainRegisterFileIo};
+use super::operand_collectors::{OperandCollectors, OperandCollectorsIo};
+use super::ports::{DispatchIo, OperandsIo, RegisterWriteIo, Widths};
+use crate::rtl::{Circuit, Documented, In, Module, ParameterError, Ports, Signal};
+
+/// Instructions taken and dispatched a cycle at most.
+const WAYS: usize = 2;
+
+/// Dual-issue register file: one main register file behind two groups of operand collectors.
+///
+/// Instructions go to the groups in turn, so that both are used alike and neither can be passed by for long: when one
+/// group is full, nothing is taken that is for it or comes after. Of the banks' read ports the first group has its
+/// pick, the second reads from banks that are left over; likewise a unit takes an instruction of the second group
+/// only if the first has none for it in this cycle. An instruction on the second issue port is taken only together
+/// with the one on the first, which comes before it in program order.
+/// Three writers: two results of short operations, then one of a long-latency operation. A write is taken when its
+/// bank's write port is free and no earlier instruction has still to read the register.
+///
+/// Timing: as the banked register file, for each instruction.
+/// Source: the baseline of Kloosterman et al., "RegLess", MICRO 2017, §5.2 and §6.1 (banks, arbitration and operand
+/// collectors for two instructions a scheduler and cycle); the way from Gebhart et al., ISCA 2011, Fig. 3(a).
+#[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct DualIssueRegisterFile {
+    /// Banks, rows and lanes.
+    pub geometry: Geometry,
+    /// Operand collectors of each group, 2 to 32.
+    pub collectors: usize,
+    /// Register access cycles, 3 to 8.
+    pub access_cycles: usize,
+    /// Bits of an instruction's identifier, 1 to 16.
+    pub id_bits: usize,
+    /// Functional units, 1 to 16.
+    pub units: usize,
+}
+
+/// Ports of a [`DualIssueRegisterFile`].
+#[derive(Ports)]
+#[params(DualIssueRegisterFile)]
+pub struct DualIssueRegisterFileIo<'m> {
+    /// Instructions and their register operands, in program order.
+    #[repeat(WAYS)]
+    #[with(p.one_way())]
+    pub issue: Vec<IssueIo<'m>>,
+    /// Instructions whose last operand is read in this cycle, each for another unit.
+    #[repeat(WAYS)]
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub dispatch: Vec<DispatchIo<'m>>,
+    /// Units that can take an instruction.
+    #[bits(p.units)]
+    pub unit_ready_i: In<'m>,
+    /// Operands, one cycle after dispatch.
+    #[repeat(WAYS)]
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub operands: Vec<OperandsIo<'m>>,
+    /// Results of short operations.
+    #[repeat(WAYS)]
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub result: Vec<RegisterWriteIo<'m>>,
+    /// Result of a long-latency operation.
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub fill: RegisterWriteIo<'m>,
+}
+
+impl Circuit for DualIssueRegisterFile {
+    type Io<'m> = DualIssueRegisterFileIo<'m>;
+    const NAME: &'static str = "dual_issue_register_file";
+
+    fn validate(&self) -> Result<(), ParameterError> {
+        self.geometry.validate::<Self>()?;
+        Self::check_range("collectors", self.collectors, 2..=32)?;
+        Self::check_range("access_cycles", self.access_cycles, 3..=8)?;
+        Self::check_range("id_bits", self.id_bits, 1..=16)?;
+        Self::check_range("units", self.units, 1..=16)
+    }
+
+    fn build<'m>(&self, m: &Module<'m>, io: &DualIssueRegisterFileIo<'m>) {
+        let writers = io.result.len() + 1;
+        let mrf = m.instance("mrf", MainRegisterFile { geometry: self.geometry, writers });
+        let groups: Vec<_> = (0..WAYS)
+            .map(|group| {
+                let shares_banks = group > 0;
+                m.instance(format!("collectors{group}"), self.group(writers, shares_banks))
+            })
+            .collect();
+        deal(m, io, &groups);
+        self.share_units(io, &groups);
+        share_banks(&mrf, &groups);
+        for (group, (dispatch, operands)) in groups.iter().zip(io.dispatch.iter().zip(&io.operands)) {
+            deliver(group, dispatch, operands);
+        }
+        write(m, io, &mrf, &groups);
+    }
+}
+
+impl DualIssueRegisterFile {
+    /// The register file of the same shape that takes one instruction a cycle.
+    fn one_way(&self) -> BankedRegisterFile {
+        BankedRegisterFile {
+            geometry: self.geometry,
+            collectors: self.collectors,
+            access_cycles: self.access_cycles,
+            id_bits: self.id_bits,
+            units: self.units,
+        }
+    }
+
+    fn group(&self, writers: usize, shares_banks: bool) -> OperandCollectors {
+        OperandCollectors {
+            geometry: self.geometry,
+            collectors: self.collectors,
+            access_cycles: self.access_cycles,
+            id_bits: self.id_bits,
+            units: self.units,
+            writers,
+            shares_banks,
+        }
+    }
+
+    /// A unit that the first group dispatches to is not ready for the second.
+    fn share_units<'m>(&self, io: &DualIssueRegisterFileIo<'m>, groups: &[OperandCollectorsIo<'m>]) {
+        let mut ready = io.unit_ready_i;
+        for group in groups {
+            group.unit_ready_i.set(ready);
+            let dispatch = &group.dispatch;
+            let taken = dispatch.valid_o.replicate(self.units) & dispatch.unit_o.decode(self.units);
+            ready = ready & !taken;
+        }
+    }
+}
+
+/// Deals the instructions to the groups in turn.
+fn deal<'m>(m: &Module<'m>, io: &DualIssueRegisterFileIo<'m>, groups: &[OperandCollectorsIo<'m>]) {
+    // The group that the next instruction goes to.
+    let turn = m.register("turn", 1).reset(0);
+    let ready = [groups[0].issue.ready_o, groups[1].issue.ready_o];
+    let first_ready = turn.mux(ready[1], ready[0]);
+    let first = (io.issue[0].valid_i & first_ready).named("first_taken");
+    let second_ready = first & turn.mux(ready[0], ready[1]);
+    let second = (io.issue[1].valid_i & second_ready).named("second_taken");
+    io.issue[0].ready_o.set(first_ready);
+    io.issue[1].ready_o.set(second_ready);
+    turn.set(turn ^ first ^ second);
+
+    for (number, group) in groups.iter().enumerate() {
+        let takes_first = if number == 0 { !turn } else { turn };
+        let choose = |of: fn(&IssueIo<'m>) -> Signal<'m>| takes_first.mux(of(&io.issue[0]), of(&io.issue[1]));
+        group.issue.valid_i.set(takes_first.mux(first, second));
+        group.issue.id_i.set(choose(|issue| issue.id_i));
+        group.issue.unit_i.set(choose(|issue| issue.unit_i));
+        group.issue.index_o.ignore();
+        group.dispatch_index_o.ignore();
+        for (k, source) in group.issue.source.iter().enumerate() {
+            let choose_source = |of: fn(&SourceIo<'m>) -> Signal<'m>| {
+                takes_first.mux(of(&io.issue[0].source[k]), of(&io.issue[1].source[k]))
+            };
+            source.valid_i.set(choose_source(|source| source.valid_i));
+            source.register_i.set(choose_source(|source| source.register_i));
+            source.lanes_i.set(choose(|issue| issue.active_i));
+        }
+    }
+}
+
+/// The first group reads from any bank, the second from those that are left over.
+fn share_banks<'m>(mrf: &MainRegisterFileIo<'m>, groups: &[OperandCollectorsIo<'m>]) {
+    let (first, second) = (&groups[0], &groups[1]);
+    for (b, bank) in mrf.read.iter().enumerate() {
+        let (read, other) = (&first.read[b], &second.read[b]);
+        second.bank_busy_i[b].set(read.valid_o);
+        bank.valid_i.set(read.valid_o | other.valid_o);
+        bank.row_i.set(read.valid_o.mux(read.row_o, other.row_o));
+        bank.lanes_i.set(read.valid_o.mux(read.lanes_o, other.lanes_o));
+        read.value_i.set(bank.value_o);
+        other.value_i.set(bank.value_o);
+    }
+}
+
+fn deliver<'m>(group: &OperandCollectorsIo<'m>, dispatch: &DispatchIo<'m>, operands: &OperandsIo<'m>) {
+    dispatch.valid_o.set(group.dispatch.valid_o);
+    dispatch.id_o.set(group.dispatch.id_o).valid_when(dispatch.valid_o);
+    dispatch.unit_o.set(group.dispatch.unit_o).valid_when(dispatch.valid_o);
+    operands.valid_o.set(group.operands.valid_o);
+    operands.id_o.set(group.operands.id_o).valid_when(operands.valid_o);
+    for (operand, collected) in operands.source_o.iter().zip(&group.operands.source_o) {
+        operand.set(*collected).valid_when(operands.valid_o);
+    }
+}
+
+/// A register is written when neither group has still to read it.
+fn write<'m>(
+    m: &Module<'m>,
+    io: &DualIssueRegisterFileIo<'m>,
+    mrf: &MainRegisterFileIo<'m>,
+    groups: &[OperandCollectorsIo<'m>],
+) {
+    for (w, write) in io.result.iter().chain([&io.fill]).enumerate() {
+        let mut blocked = m.lit(1, 0);
+        for group in groups {
+            group.write[w].register_i.set(write.register_i);
+            blocked = blocked | group.write[w].blocked_o;
+        }
+        let port = &mrf.write[w];
+        port.valid_i.set(write.valid_i & !blocked);
+        port.register_i.set(write.register_i);
+        port.lanes_i.set(write.lanes_i);
+        port.value_i.set(write.value_i);
+        write.ready_o.set(port.ready_o & !blocked);
+    }
+}
