@@ -4,7 +4,9 @@ use serde::Serialize;
 use warpfile_kernels::trace::TraceReport;
 use warpfile_sim::config::{Config, DesignName};
 use warpfile_sim::energy::EnergyReport;
-use warpfile_sim::sm::{Accesses, MemoryStatistics, PortActivity, Residency, SchedulerStatistics, Stalls};
+use warpfile_sim::sm::{
+    Accesses, MemoryStatistics, PortActivity, PreloadStatistics, Residency, SchedulerStatistics, Stalls,
+};
 
 use crate::input::Input;
 use crate::simulate::{Outcome, Setting};
@@ -35,6 +37,7 @@ struct DesignReport<'a> {
     ipc: f64,
     warp_instructions: u64,
     thread_instructions: u64,
+    metadata_instructions: u64,
     launches: u64,
     blocks: u64,
     mrf_reads: u64,
@@ -55,6 +58,7 @@ struct DesignReport<'a> {
     stalls: &'a Stalls,
     residency: &'a [Residency],
     scheduler: &'a SchedulerStatistics,
+    preloads: &'a PreloadStatistics,
     memory: &'a MemoryStatistics,
     activity: &'a [PortActivity],
 }
@@ -194,6 +198,7 @@ impl<'a> DesignReport<'a> {
             ipc: report.ipc,
             warp_instructions: report.warp_instructions,
             thread_instructions: report.thread_instructions,
+            metadata_instructions: report.metadata_instructions,
             launches: report.launches,
             blocks: report.blocks,
             mrf_reads: registers.mrf.reads,
@@ -215,6 +220,7 @@ impl<'a> DesignReport<'a> {
             stalls: &report.stalls,
             residency: &report.residency,
             scheduler: &report.scheduler,
+            preloads: &report.preloads,
             memory: &report.memory,
             activity: &report.activity,
         }

@@ -8,16 +8,27 @@ mod parameter;
 mod presets;
 mod sections;
 
+use warpfile_kernels::regions::BANKS;
+
 pub use overrides::{apply_file, apply_overrides};
 pub use parameter::{Accepted, Parameter};
 pub use presets::{preset, preset_names};
 pub use sections::{
     CacheLevel, Chip, Config, DesignName, Dram, Energy, InnerPolicy, Latency, Memory, MemoryModel,
-    RegisterFile, Replacement, Rfc, Scheduler, SingleLevelPolicy, Sm, Throughput, WritePolicy,
+    RegisterFile, Regless, Replacement, Rfc, Scheduler, SingleLevelPolicy, Sm, SoftDefinitions, Throughput,
+    WritePolicy,
 };
 
 /// Sectors of a cache line at most.
 const MAX_SECTORS: u64 = 64;
+/// Warps of a scheduler that a shard of RegLess serves at most.
+const REGLESS_WARPS: u64 = 16;
+/// Lines that a bank of an operand staging unit may have.
+const REGLESS_BANK_LINES: std::ops::RangeInclusive<u64> = 2..=64;
+/// Lines that a compressor may hold.
+const COMPRESSOR_LINES: u64 = 64;
+/// Bytes of a warp-wide register.
+const REGISTER_LINE_BYTES: u64 = 4 * warpfile_kernels::program::LANES as u64;
 
 /// Why a configuration cannot be used. `origin` is the file's name, or how the value was given.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -104,7 +115,58 @@ impl Config {
                 format!("at most chip.sms = {}", self.chip.sms),
             ));
         }
-        self.check_schedulers()
+        self.check_schedulers()?;
+        if self.design == DesignName::Regless { self.check_regless() } else { Ok(()) }
+    }
+
+    /// What the circuits of a shard and the register lines in memory ask for.
+    fn check_regless(&self) -> Result<(), ConfigError> {
+        let Sm { warps, schedulers, .. } = self.sm;
+        let shard_warps = warps / schedulers;
+        if shard_warps > REGLESS_WARPS || !shard_warps.is_power_of_two() {
+            let reason =
+                format!("design regless: a power of two of at most {REGLESS_WARPS} for each scheduler");
+            return Err(conflict("sm.warps", warps, reason));
+        }
+        let banks = schedulers * BANKS as u64;
+        let lines = self.regless.lines;
+        if !lines.is_multiple_of(banks) || !REGLESS_BANK_LINES.contains(&(lines / banks)) {
+            let reason = format!("2 to 64 lines for each of {BANKS} banks of {schedulers} schedulers");
+            return Err(conflict("regless.lines", lines, reason));
+        }
+        let compressed = self.regless.compressor_lines;
+        if !compressed.is_multiple_of(schedulers) || compressed / schedulers > COMPRESSOR_LINES {
+            let reason = format!("0 to {COMPRESSOR_LINES} lines for each of {schedulers} schedulers");
+            return Err(conflict("regless.compressor_lines", compressed, reason));
+        }
+        for (key, value) in [
+            ("regless.metadata_words", self.regless.metadata_words),
+            ("regless.read_entries", self.regless.read_entries),
+        ] {
+            if !value.is_power_of_two() {
+                return Err(conflict(key, value, "a power of two is needed".to_owned()));
+            }
+        }
+        self.check_lines_in_memory()
+    }
+
+    fn check_lines_in_memory(&self) -> Result<(), ConfigError> {
+        if self.memory.model != MemoryModel::Caches {
+            return Err(ConfigError::Conflict {
+                key: "memory.model",
+                value: "fixed".to_owned(),
+                reason:
+                    "design regless keeps registers in caches; accepted: caches, as in preset gtx980-regless"
+                        .to_owned(),
+            });
+        }
+        for (key, value) in [("l1.line_bytes", self.l1.line_bytes), ("l2.line_bytes", self.l2.line_bytes)] {
+            if value != REGISTER_LINE_BYTES {
+                let reason = format!("design regless: a register is a line of {REGISTER_LINE_BYTES} bytes");
+                return Err(conflict(key, value, reason));
+            }
+        }
+        Ok(())
     }
 
     fn check_schedulers(&self) -> Result<(), ConfigError> {

@@ -14,12 +14,15 @@ pub enum DesignName {
     TwoLevel,
     /// Register file cache and two-level scheduler.
     Rfc,
+    /// Operand staging units in place of the register file, single-level scheduler.
+    Regless,
 }
 
 impl DesignName {
     /// Every design, in the order listings show them.
-    pub const ALL: [DesignName; 3] = [DesignName::Baseline, DesignName::TwoLevel, DesignName::Rfc];
-    pub(super) const WORDS: &'static [&'static str] = &["baseline", "two-level", "rfc"];
+    pub const ALL: [DesignName; 4] =
+        [DesignName::Baseline, DesignName::TwoLevel, DesignName::Rfc, DesignName::Regless];
+    pub(super) const WORDS: &'static [&'static str] = &["baseline", "two-level", "rfc", "regless"];
 
     /// As written on the command line.
     pub fn as_str(self) -> &'static str {
@@ -27,6 +30,7 @@ impl DesignName {
             DesignName::Baseline => "baseline",
             DesignName::TwoLevel => "two-level",
             DesignName::Rfc => "rfc",
+            DesignName::Regless => "regless",
         }
     }
 
@@ -36,6 +40,7 @@ impl DesignName {
             DesignName::Baseline => "banked main register file, single-level scheduler",
             DesignName::TwoLevel => "banked main register file, two-level scheduler (Gebhart et al. §3.2)",
             DesignName::Rfc => "register file cache and two-level scheduler (Gebhart et al. §3.3)",
+            DesignName::Regless => "operand staging units, registers in memory (Kloosterman et al. §5)",
         }
     }
 }
@@ -68,6 +73,16 @@ pub enum Replacement {
     Fifo,
     /// Least recently used.
     Lru,
+}
+
+/// Which definitions may leave lanes of a register as they were (RegLess §4.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SoftDefinitions {
+    /// Those after which lanes that did not execute may read the value they had.
+    Sound,
+    /// Algorithm 2 as printed, which loses values.
+    Paper,
 }
 
 /// What lies behind the SM's memory unit.
@@ -163,6 +178,30 @@ parameters! {
         bypass_idle: bool = Accepted::Flag,
         /// Evict values that are not read before the warp may be suspended first.
         evict_idle_first: bool = Accepted::Flag,
+    }
+}
+
+parameters! {
+    /// RegLess: operand staging units, and how its compiler divides programs.
+    pub struct Regless {
+        /// Lines of the operand staging units of an SM; a bank, of eight a scheduler, has 2 to 64.
+        lines: u64 = Accepted::integer(16, 2048),
+        /// Most lines that a region may hold, as a part of a scheduler's.
+        max_live_fraction: f64 = Accepted::real(0.01, 1.0),
+        /// Which definitions may leave lanes of a register as they were.
+        soft_defs: SoftDefinitions = Accepted::Word(&["sound", "paper"]),
+        /// Renumber registers so that those of a region lie in different banks.
+        spread_banks: bool = Accepted::Flag,
+        /// Words of metadata kept for a warp, a power of two.
+        metadata_words: u64 = Accepted::integer(2, 64),
+        /// Accesses that can wait at each bank.
+        queue: u64 = Accepted::integer(2, 16),
+        /// Instructions that the read unit of an execution unit holds, a power of two.
+        read_entries: u64 = Accepted::integer(2, 16),
+        /// Compressed lines that the compressors of an SM hold, equally many each; 0 leaves the compressors out.
+        compressor_lines: u64 = Accepted::integer(0, 256),
+        /// Requests for compressed registers that can wait at a compressor.
+        compressor_queue: u64 = Accepted::integer(1, 64),
     }
 }
 
@@ -287,6 +326,8 @@ pub struct Config {
     pub scheduler: Scheduler,
     /// Register file cache.
     pub rfc: Rfc,
+    /// Operand staging units.
+    pub regless: Regless,
     /// Latencies.
     pub latency: Latency,
     /// Throughput.
@@ -323,6 +364,7 @@ impl Config {
         RegisterFile::describe("register_file", &mut all);
         Scheduler::describe("scheduler", &mut all);
         Rfc::describe("rfc", &mut all);
+        Regless::describe("regless", &mut all);
         Latency::describe("latency", &mut all);
         Throughput::describe("throughput", &mut all);
         Memory::describe("memory", &mut all);

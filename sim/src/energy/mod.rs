@@ -64,6 +64,7 @@ pub fn evaluate(technology: &Technology, config: &Config, registers: &RegisterTr
                 None => Err(no_figure(technology, size)),
             }
         }
+        DesignName::Regless => Err(format!("{} has no energy for operand staging units", technology.name)),
     };
     let normalise = |of: fn(&Energy) -> f64| {
         let design = design.as_ref().ok()?;

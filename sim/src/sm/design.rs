@@ -5,10 +5,12 @@
 //! | point | method |
 //! |---|---|
 //! | dispatch | [`OperandStorage::start_kernel`], [`OperandStorage::registers_per_warp`], [`OperandStorage::start_warp`] |
+//! | decode | [`OperandStorage::decode`] |
 //! | schedule, suspend, resume | [`WarpScheduler::cycle`]; the storage sees a suspension as a [`Flush`] |
-//! | issue check | [`OperandStorage::held_warps`] |
+//! | issue check | [`OperandStorage::held_warps`], [`OperandStorage::pick`] |
 //! | rename, operand read, writeback | [`OperandStorage::cycle`], which gets registers by name and answers by instruction |
-//! | block end | [`OperandStorage::end_warp`] |
+//! | memory | [`OperandStorage::line_request`] |
+//! | block end | [`OperandStorage::end_warp`], [`OperandStorage::ending_warps`] |
 //!
 //! A shipped design's circuits are RTL behind resolved port handles; these traits carry one cycle's values
 //! to and from them. Source: `docs/sm-pipeline.md`.
@@ -19,10 +21,12 @@ use warpfile_kernels::program::{InstId, LANES, LaneMask, LaneValues, MAX_SOURCES
 pub use super::in_flight::ID_BITS;
 
 use super::SimError;
-use super::report::{Accesses, PortActivity};
+use super::report::{Accesses, PortActivity, PreloadStatistics};
 
 /// Instructions that a scheduler issues a cycle at most.
 pub const MAX_ISSUES: usize = 2;
+/// Instructions that an operand storage dispatches a cycle at most: one to each unit.
+pub const MAX_DISPATCHES: usize = Unit::COUNT;
 
 /// A design, in as many equal parts as the SM has schedulers.
 pub struct Design<'a> {
@@ -77,11 +81,20 @@ pub trait OperandStorage {
     /// Cycles from the scheduler's pick to the earliest dispatch of operands.
     fn operand_cycles(&self) -> u64;
 
+    /// Instructions it dispatches a cycle at most, on its first ports.
+    fn dispatches(&self) -> usize;
+
     /// A launch begins: static knowledge of the program is available from here on.
     fn start_kernel(&mut self, program: &Program) -> Result<(), SimError>;
 
     /// Warp-wide registers of the main register file that a warp of the kernel occupies.
     fn registers_per_warp(&self, program: &Program) -> u64;
+
+    /// The next instruction of a warp has been decoded: it can be picked from now on.
+    fn decode(&mut self, _warp: WarpSlot, _inst: InstId) {}
+
+    /// An instruction of a warp has been picked; it is offered from the next cycle on.
+    fn pick(&mut self, _warp: WarpSlot, _inst: InstId) {}
 
     /// A warp becomes resident in `warp`; register `r` is row `first_row + r`.
     fn start_warp(&mut self, warp: WarpSlot, first_row: u32);
@@ -89,12 +102,16 @@ pub trait OperandStorage {
     /// Warps that must not issue now, one bit a warp slot.
     fn held_warps(&self) -> u64;
 
-    /// One cycle: takes what is offered if it can, and dispatches at most as many instructions as are offered to it
-    /// at a time, each to another unit.
+    /// One cycle: takes what is offered if it can, and dispatches instructions, each to another unit.
     fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError>;
 
     /// A warp has ended and nothing of it is in flight.
     fn end_warp(&mut self, warp: WarpSlot);
+
+    /// Warps that have ended and whose slot cannot be given away yet, one bit each.
+    fn ending_warps(&self) -> u64 {
+        0
+    }
 
     /// Whether it keeps register lines in memory; if not, it is not asked for requests.
     fn keeps_lines_in_memory(&self) -> bool {
@@ -109,8 +126,13 @@ pub trait OperandStorage {
     /// Accesses to the main register file so far.
     fn mrf(&self) -> Accesses;
 
-    /// Accesses to a register file cache so far; zeros without one.
+    /// Accesses to a register file cache or an operand staging unit so far; zeros without one.
     fn rfc(&self) -> Accesses;
+
+    /// Where registers that regions need from before were found so far; zeros without regions.
+    fn preloads(&self) -> PreloadStatistics {
+        PreloadStatistics::default()
+    }
 
     /// Activity of every table port so far.
     fn activity(&self) -> Vec<PortActivity>;
@@ -123,10 +145,10 @@ pub trait OperandStorage {
 
 /// What the harness offers to the operand storage in one cycle. An offer that is not taken is repeated. Of several
 /// instructions or results there are at most `sm.issues_per_scheduler`, on the first ports.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct StorageInputs<'a> {
     /// Instructions picked in earlier cycles, in program order; one is taken only with all before it.
-    pub issue: [Option<Issue>; MAX_ISSUES],
+    pub issue: &'a [Option<Issue>; MAX_ISSUES],
     /// Results of short operations.
     pub result: [Option<Write<'a>>; MAX_ISSUES],
     /// Result of a long-latency operation.
@@ -174,6 +196,10 @@ pub struct SourceRead {
 /// A register to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<'a> {
+    /// The instruction's number, as in its [`Issue`].
+    pub id: u16,
+    /// Which of its results this is.
+    pub result: usize,
     /// The warp.
     pub warp: WarpSlot,
     /// Row of the register.
@@ -209,11 +235,11 @@ pub struct StorageOutputs {
     /// The offered fill has been taken.
     pub fill_taken: bool,
     /// Instructions whose last operand is read in this cycle; their units take them.
-    pub dispatch: [Option<u16>; MAX_ISSUES],
+    pub dispatch: [Option<u16>; MAX_DISPATCHES],
     /// Instructions whose operand values are there: those dispatched in the cycle before.
-    pub delivered: [Option<u16>; MAX_ISSUES],
+    pub delivered: [Option<u16>; MAX_DISPATCHES],
     /// Their operands.
-    pub operands: [[LaneValues; MAX_SOURCES]; MAX_ISSUES],
+    pub operands: [[LaneValues; MAX_SOURCES]; MAX_DISPATCHES],
     /// Slots that may not be given to another warp yet, one bit a slot.
     pub busy_slots: u64,
 }
@@ -224,9 +250,9 @@ impl Default for StorageOutputs {
             issue_taken: [false; MAX_ISSUES],
             result_taken: [false; MAX_ISSUES],
             fill_taken: false,
-            dispatch: [None; MAX_ISSUES],
-            delivered: [None; MAX_ISSUES],
-            operands: [[[0; LANES]; MAX_SOURCES]; MAX_ISSUES],
+            dispatch: [None; MAX_DISPATCHES],
+            delivered: [None; MAX_DISPATCHES],
+            operands: [[[0; LANES]; MAX_SOURCES]; MAX_DISPATCHES],
             busy_slots: 0,
         }
     }
@@ -256,7 +282,7 @@ pub enum LineRequest<'a> {
         /// The line.
         line: Line,
     },
-    /// Drops every line of a warp, which has ended.
+    /// Drops every line of a warp, which has ended; compressed lines, which warps share, stay.
     Drop {
         /// The warp.
         warp: usize,
@@ -270,7 +296,8 @@ pub struct Line {
     pub compressed: bool,
     /// The warp: of the partition in what a storage asks for, of the SM in memory.
     pub warp: usize,
-    /// Number of the register, below [`LINE_REGISTERS`]; of a compressed line its number among its warp's.
+    /// Number of the register, below [`LINE_REGISTERS`]; a compressed line has a number that is made of this and the
+    /// warp.
     pub register: usize,
 }
 

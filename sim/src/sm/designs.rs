@@ -2,14 +2,18 @@
 
 use warpfile_engine::{Compiled, Engine, EngineError, Interpreter, Observe, Options};
 use warpfile_hdl::regfile::{BankedRegisterFile, DualIssueRegisterFile, Geometry};
+use warpfile_hdl::regless::{RegLessShard, ShardGeometry};
 use warpfile_hdl::rfc::{CachedRegisterFile, TwoLevelScheduler};
 use warpfile_hdl::rtl::netlist::Netlist;
 use warpfile_hdl::rtl::{Circuit, elaborate};
 use warpfile_hdl::{regfile, rfc};
+use warpfile_kernels::compile::regless::{self, RegionError};
+use warpfile_kernels::program::Program;
+use warpfile_kernels::regions::BANKS;
 
-use crate::config::{Config, DesignName, InnerPolicy, Replacement};
+use crate::config::{Config, DesignName, InnerPolicy, Replacement, SoftDefinitions};
 
-use super::circuits::{RegisterFileCircuit, SchedulerCircuit, TableNames};
+use super::circuits::{REGLESS_WRITES, RegLessCircuit, RegisterFileCircuit, SchedulerCircuit, TableNames};
 use super::design::{Design, ID_BITS, OperandStorage, PartitionDesign, Unit, WarpScheduler};
 use super::{EngineName, RunOptions, SimError, SingleLevel};
 
@@ -45,9 +49,10 @@ pub fn circuits(config: &Config) -> Result<Circuits, SimError> {
         }
         DesignName::Baseline | DesignName::TwoLevel => build(config, &banked_register_file(config))?,
         DesignName::Rfc => build(config, &cached_register_file(config))?,
+        DesignName::Regless => build(config, &regless_shard(config))?,
     };
     let scheduler = match config.design {
-        DesignName::Baseline => None,
+        DesignName::Baseline | DesignName::Regless => None,
         DesignName::TwoLevel | DesignName::Rfc => Some(build(config, &two_level_scheduler(config))?),
     };
     Ok(Circuits { register_file, scheduler })
@@ -87,6 +92,7 @@ fn storage(config: &Config, engine: impl Engine + 'static) -> Result<Box<dyn Ope
     let (rfc, operand_cycles) = match config.design {
         DesignName::Baseline | DesignName::TwoLevel => (None, ACCESS_CYCLES),
         DesignName::Rfc => (Some(RFC_TABLE), TAG_CYCLES + ACCESS_CYCLES),
+        DesignName::Regless => return Ok(Box::new(RegLessCircuit::new(engine, bank_lines(config))?)),
     };
     let tables = TableNames { mrf: MRF_TABLE, rfc };
     let issues = config.sm.issues_per_scheduler as usize;
@@ -156,6 +162,49 @@ fn two_level_scheduler(config: &Config) -> TwoLevelScheduler {
             InnerPolicy::RoundRobin => rfc::InnerPolicy::RoundRobin,
         },
     }
+}
+
+/// The program as the design's compiler makes it; `None` if it runs as it is.
+pub(super) fn compile(config: &Config, program: &Program) -> Result<Option<Program>, RegionError> {
+    match config.design {
+        DesignName::Baseline | DesignName::TwoLevel | DesignName::Rfc => Ok(None),
+        DesignName::Regless => {
+            let shard_lines = config.regless.lines / config.sm.schedulers;
+            let parameters = regless::Parameters {
+                max_live_registers: (shard_lines as f64 * config.regless.max_live_fraction) as u16,
+                soft_defs: match config.regless.soft_defs {
+                    SoftDefinitions::Sound => regless::SoftDefs::Sound,
+                    SoftDefinitions::Paper => regless::SoftDefs::Paper,
+                },
+                spread_banks: config.regless.spread_banks,
+                ..regless::Parameters::for_shard(shard_lines as u16)
+            };
+            regless::compile(program, &parameters).map(Some)
+        }
+    }
+}
+
+fn regless_shard(config: &Config) -> RegLessShard {
+    RegLessShard {
+        geometry: ShardGeometry {
+            warps: warps(config) as usize,
+            lines: bank_lines(config),
+            ..ShardGeometry::GTX980
+        },
+        metadata_words: config.regless.metadata_words as usize,
+        queue: config.regless.queue as usize,
+        units: Unit::COUNT,
+        entries: config.regless.read_entries as usize,
+        id_bits: ID_BITS,
+        writes: REGLESS_WRITES,
+        compressor_lines: (config.regless.compressor_lines / config.sm.schedulers) as usize,
+        compressor_queue: config.regless.compressor_queue as usize,
+    }
+}
+
+/// Lines of a bank of an operand staging unit.
+fn bank_lines(config: &Config) -> usize {
+    (config.regless.lines / config.sm.schedulers) as usize / BANKS
 }
 
 /// Warps of a scheduler.

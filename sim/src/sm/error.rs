@@ -2,6 +2,7 @@
 
 use warpfile_engine::EngineError;
 use warpfile_engine::vcd::VcdError;
+use warpfile_kernels::compile::regless::RegionError;
 use warpfile_kernels::program::StreamError;
 
 use crate::config::ConfigError;
@@ -32,6 +33,9 @@ pub enum SimError {
         /// Parameter that says so.
         parameter: &'static str,
     },
+    /// A program cannot be divided into regions.
+    #[error(transparent)]
+    Regions(#[from] RegionError),
     /// A program breaks the contract of [`warpfile_kernels::program`].
     #[error("kernel {kernel}, instruction {pc:#x} ({text}): {problem}")]
     BadInstruction {

@@ -27,6 +27,8 @@ pub(super) struct Decoded {
     pub sources: [Option<SourceRead>; MAX_SOURCES],
     pub results: Vec<DecodedResult>,
     pub predicate_results: Vec<u16>,
+    /// Metadata instructions before it (RegLess §5.4).
+    pub metadata_before: u16,
 }
 
 /// A result register.
@@ -63,7 +65,8 @@ pub(super) enum MemoryKind {
 }
 
 impl Kernel {
-    pub fn new(program: &Program) -> Result<Kernel, SimError> {
+    /// `with_metadata`: the metadata instructions of the program's regions are part of it.
+    pub fn new(program: &Program, with_metadata: bool) -> Result<Kernel, SimError> {
         let registers = usize::from(program.registers_per_thread);
         let predicates = program
             .instructions
@@ -84,7 +87,10 @@ impl Kernel {
         for (index, instruction) in program.instructions.iter().enumerate() {
             check(program, instruction)?;
             kernel.mark(index, instruction);
-            kernel.instructions.push(Decoded::new(instruction));
+            let marks =
+                program.regions.as_ref().filter(|_| with_metadata).map(|regions| &regions.marks[index]);
+            let metadata_before = marks.map_or(0, |marks| marks.metadata_before);
+            kernel.instructions.push(Decoded { metadata_before, ..Decoded::new(instruction) });
         }
         Ok(kernel)
     }
@@ -141,6 +147,7 @@ impl Decoded {
                 .map(|r| DecodedResult { register: r.register.0, idle: r.idle_until_suspension })
                 .collect(),
             predicate_results: instruction.predicate_results.iter().map(|p| p.0).collect(),
+            metadata_before: 0,
         }
     }
 

@@ -32,8 +32,8 @@ use machine::Machine;
 pub use engine_name::EngineName;
 pub use error::{SimError, WrongOperand};
 pub use report::{
-    Accesses, CacheStatistics, MemoryStatistics, PortActivity, RegisterLineStatistics, RegisterTraffic,
-    Residency, ResidencyLimit, RunReport, SchedulerStatistics, Stalls,
+    Accesses, CacheStatistics, MemoryStatistics, PortActivity, PreloadStatistics, RegisterLineStatistics,
+    RegisterTraffic, Residency, ResidencyLimit, RunReport, SchedulerStatistics, Stalls,
 };
 pub use scheduler::SingleLevel;
 pub use working_set::WorkingSet;

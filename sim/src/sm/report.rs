@@ -21,6 +21,8 @@ pub struct RunReport {
     pub warp_instructions: u64,
     /// Thread instructions issued: lanes that executed, summed over warp instructions.
     pub thread_instructions: u64,
+    /// Metadata instructions, which only take issue slots (RegLess §5.4); not in the counts above.
+    pub metadata_instructions: u64,
     /// Warp instructions a cycle.
     pub ipc: f64,
     /// Register operands that were compared with the kernel's values, in warp operands.
@@ -35,6 +37,8 @@ pub struct RunReport {
     pub residency: Vec<Residency>,
     /// Scheduler events.
     pub scheduler: SchedulerStatistics,
+    /// Where registers that regions need from before were found; 0 in designs without regions.
+    pub preloads: PreloadStatistics,
     /// Memory traffic.
     pub memory: MemoryStatistics,
     /// Activity of every table port of the design's circuits.
@@ -51,7 +55,8 @@ pub struct RegisterTraffic {
     pub operands: Accesses,
     /// Accesses to the main register file.
     pub mrf: Accesses,
-    /// Accesses to the register file cache, evictions and flushes included; 0 in designs without one.
+    /// Accesses to the register file cache or the operand staging unit, evictions and flushes included; 0 in designs
+    /// without one.
     pub rfc: Accesses,
     /// Operand reads in which no active lane needed the main register file, per cent; `None` without reads.
     pub mrf_reads_avoided_percent: Option<f64>,
@@ -89,7 +94,7 @@ pub struct Stalls {
     pub branch: u64,
     /// Some warp waited at a barrier.
     pub barrier: u64,
-    /// The design held warps back.
+    /// Some warp could issue, but the design held it back: its region was not staged.
     pub design: u64,
     /// Warps only drained: everything had been issued.
     pub drained: u64,
@@ -165,6 +170,34 @@ pub struct MemoryStatistics {
     pub dram_bytes: u64,
     /// Traffic of register lines; 0 in designs that keep all registers in the SM.
     pub register_lines: RegisterLineStatistics,
+}
+
+/// Registers that regions need from before, by where they were (RegLess, Fig. 17). Those fetched that are not compressed
+/// are requests of memory: [`RegisterLineStatistics`] has their level, lines of compressed registers included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PreloadStatistics {
+    /// Still in the operand staging unit.
+    pub staged: u64,
+    /// Without a value: nothing is fetched.
+    pub unwritten: u64,
+    /// Not there: fetched.
+    pub fetched: u64,
+    /// Of those fetched, compressed ones whose line the compressor held.
+    pub compressor_hits: u64,
+    /// Of those fetched, compressed ones whose line the compressor had to fetch.
+    pub compressor_misses: u64,
+}
+
+impl PreloadStatistics {
+    /// Adds those of another part of the machine.
+    pub(super) fn add(&mut self, other: PreloadStatistics) {
+        let PreloadStatistics { staged, unwritten, fetched, compressor_hits, compressor_misses } = other;
+        self.staged += staged;
+        self.unwritten += unwritten;
+        self.fetched += fetched;
+        self.compressor_hits += compressor_hits;
+        self.compressor_misses += compressor_misses;
+    }
 }
 
 /// Requests for register lines, each one request of the L1, and where fetched lines were found.

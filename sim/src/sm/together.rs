@@ -30,6 +30,8 @@ impl RunReport {
         self.blocks += other.blocks;
         self.warp_instructions += other.warp_instructions;
         self.thread_instructions += other.thread_instructions;
+        self.metadata_instructions += other.metadata_instructions;
+        self.preloads.add(other.preloads);
         self.operands_checked += other.operands_checked;
         self.lane_operands_checked += other.lane_operands_checked;
         add_traffic(&mut self.registers, &other.registers);

@@ -41,6 +41,8 @@ pub(super) struct Head {
     pub id: u16,
     /// Position in the program: known here so that looking for ready warps touches no entry.
     pub index: usize,
+    /// Metadata instructions before it that have not been issued.
+    pub metadata: u16,
 }
 
 /// What a warp slot does.
@@ -163,6 +165,14 @@ impl Warps {
         warp.short_in_flight += 1;
         warp.memory_in_flight += u32::from(accesses_memory);
         warp.head = None;
+    }
+
+    /// Issues up to `slots` of the metadata instructions before the head. Gives how many.
+    pub fn issue_metadata(&mut self, warp: usize, slots: u16) -> u16 {
+        let Some(head) = &mut self.warps[warp].head else { return 0 };
+        let issued = head.metadata.min(slots);
+        head.metadata -= issued;
+        issued
     }
 
     /// A long-latency operation of the warp has been dispatched.

@@ -2,13 +2,14 @@
 
 use allocation_counter::measure;
 use warpfile_kernels::program::{
-    BlockIndex, InstId, LANES, Launch, Launches, Program, Stream, StreamError, WarpInstruction,
+    BlockIndex, ControlFlow, Flow, InstId, LANES, Launch, Launches, Program, Stream, StreamError,
+    WarpInstruction,
 };
-use warpfile_sim::config::{Config, DesignName};
+use warpfile_sim::config::{Config, DesignName, preset};
 use warpfile_sim::sm::{EngineName, RunOptions, RunReport, run};
 
 use crate::kernels::Kernel;
-use crate::stand_ins::gebhart;
+use crate::stand_ins::{WITH_REGISTER_FILE, gebhart};
 
 /// A program whose warps execute it several times over; a register holds its number in every lane.
 struct Repeated {
@@ -21,7 +22,7 @@ struct Repeated {
 
 impl Repeated {
     fn new(times: usize) -> Repeated {
-        let kernel = Kernel::new()
+        let mut kernel = Kernel::new()
             .load(1, 0)
             .alu(2, &[0, 3])
             .alu(3, &[1, 2])
@@ -29,8 +30,16 @@ impl Repeated {
             .alus(6, 4, &[3, 4])
             .store(4, 0)
             .warps(1, 16);
+        kernel.program.control = Some(one_loop(kernel.program.instructions.len()));
         Repeated { executed: vec![0; 16], kernel, times, launched: false }
     }
+}
+
+/// Instructions one after the other, again and again.
+fn one_loop(instructions: usize) -> ControlFlow {
+    let mut flow = vec![Flow::Next; instructions];
+    flow[instructions - 1] = Flow::To { targets: vec![0], exits: true };
+    ControlFlow { flow, may_diverge: vec![false; instructions], switches: Vec::new() }
 }
 
 impl Launches for Repeated {
@@ -96,14 +105,15 @@ fn allocations(config: &Config, engine: EngineName, times: usize) -> (RunReport,
 #[test]
 fn a_longer_run_allocates_no_more_often_than_a_short_one() {
     for engine in EngineName::ALL {
-        for design in DesignName::ALL {
-            let config = Config { design, ..gebhart() };
+        let with_register_file = WITH_REGISTER_FILE.map(|design| Config { design, ..gebhart() });
+        let regless = Config { design: DesignName::Regless, ..preset("gtx980-regless").expect("complete") };
+        for config in with_register_file.into_iter().chain([regless]) {
             // The first run of all fills what is made once for the process.
             allocations(&config, engine, 1);
             let (short, of_short) = allocations(&config, engine, 3);
             let (long, of_long) = allocations(&config, engine, 30);
             assert!(long.cycles > 5 * short.cycles && long.operands_checked > 5 * short.operands_checked);
-            assert_eq!(of_long, of_short, "{} on {}", design.as_str(), engine.as_str());
+            assert_eq!(of_long, of_short, "{} on {}", config.design.as_str(), engine.as_str());
         }
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use warpfile_engine::Engine;
 use warpfile_kernels::program::{LANES, Program};
-use warpfile_sim::config::{Config, preset};
+use warpfile_sim::config::{Config, DesignName, preset};
 use warpfile_sim::sm::design::{
     FilledLine, Line, LineRequest, OperandStorage, PartitionDesign, StorageInputs, StorageOutputs, WarpSlot,
 };
@@ -53,6 +53,10 @@ impl OperandStorage for Lines {
         self.inner.operand_cycles()
     }
 
+    fn dispatches(&self) -> usize {
+        self.inner.dispatches()
+    }
+
     fn start_kernel(&mut self, program: &Program) -> Result<(), SimError> {
         self.inner.start_kernel(program)
     }
@@ -91,7 +95,7 @@ impl OperandStorage for Lines {
 }
 
 fn gtx980() -> Config {
-    preset("gtx980-regless").expect("complete")
+    Config { design: DesignName::Baseline, ..preset("gtx980-regless").expect("complete") }
 }
 
 fn value(partition: u32, register: u32) -> [u32; LANES] {

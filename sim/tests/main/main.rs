@@ -10,6 +10,7 @@ mod latency;
 mod lines;
 mod memory;
 mod oracle;
+mod regless;
 mod residency;
 mod schedulers;
 mod stand_ins;

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use warpfile_kernels::program::{LANES, LaneValues, Launches, MAX_SOURCES, Program};
-use warpfile_sim::config::{Config, SingleLevelPolicy, preset};
+use warpfile_sim::config::{Config, DesignName, SingleLevelPolicy, preset};
 use warpfile_sim::sm::design::{
-    Design, MAX_ISSUES, OperandStorage, PartitionDesign, SchedulerInputs, SchedulerOutputs, StorageInputs,
-    StorageOutputs, WarpScheduler, WarpSlot,
+    Design, MAX_DISPATCHES, OperandStorage, PartitionDesign, SchedulerInputs, SchedulerOutputs,
+    StorageInputs, StorageOutputs, WarpScheduler, WarpSlot,
 };
 use warpfile_sim::sm::{Accesses, PortActivity, RunOptions, RunReport, SimError, SingleLevel, run_design};
 
@@ -51,6 +51,10 @@ impl OperandStorage for IdealStorage {
         self.operand_cycles
     }
 
+    fn dispatches(&self) -> usize {
+        self.issues
+    }
+
     fn start_kernel(&mut self, _program: &Program) -> Result<(), SimError> {
         Ok(())
     }
@@ -66,14 +70,14 @@ impl OperandStorage for IdealStorage {
     }
 
     fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError> {
-        outputs.delivered = [None; MAX_ISSUES];
+        outputs.delivered = [None; MAX_DISPATCHES];
         for (port, (id, operands)) in self.dispatched.drain(..).enumerate() {
             outputs.delivered[port] = Some(id);
             outputs.operands[port] = operands;
         }
         let room = self.waiting.len() < 8;
-        outputs.issue_taken = inputs.issue.map(|issue| issue.is_some() && room);
-        for issue in inputs.issue.into_iter().flatten().filter(|_| room) {
+        outputs.issue_taken = inputs.issue.each_ref().map(|issue| issue.is_some() && room);
+        for issue in inputs.issue.iter().flatten().filter(|_| room) {
             let mut operands = [[0; LANES]; MAX_SOURCES];
             for (operand, source) in operands.iter_mut().zip(issue.sources) {
                 if let Some(source) = source {
@@ -84,7 +88,7 @@ impl OperandStorage for IdealStorage {
             let ready_at = self.now + self.operand_cycles - 1;
             self.waiting.push_back((issue.id, issue.unit as u8, ready_at, operands));
         }
-        outputs.dispatch = [None; MAX_ISSUES];
+        outputs.dispatch = [None; MAX_DISPATCHES];
         let mut busy_units = !inputs.ready_units;
         for port in 0..self.issues {
             let ready = |(_, unit, at, _): &(u16, u8, u64, [LaneValues; MAX_SOURCES])| {
@@ -228,6 +232,9 @@ fn log_decisions(log: &Log, now: u64, outputs: &SchedulerOutputs) {
     ];
     log.extend(events.into_iter().flatten().map(|event| (now, event)));
 }
+
+/// Designs with a register file, which run under any preset.
+pub const WITH_REGISTER_FILE: [DesignName; 3] = [DesignName::Baseline, DesignName::TwoLevel, DesignName::Rfc];
 
 pub fn gebhart() -> Config {
     preset("gebhart2011").expect("complete")

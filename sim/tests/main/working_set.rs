@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use warpfile_sim::config::preset;
+use warpfile_sim::config::{Config, DesignName, preset};
 use warpfile_sim::sm::{RunOptions, RunReport, run};
 
 use crate::kernels::{Kernel, Sequence};
@@ -11,7 +11,9 @@ use crate::kernels::{Kernel, Sequence};
 fn report(working_set_window: Option<u64>) -> RunReport {
     let kernel =
         Kernel::new().alu(0, &[]).load(1, 0).alu(2, &[0]).alu(9, &[8]).lanes(0).alu(3, &[1, 2]).exit();
-    let config = preset("gtx980-regless").expect("complete");
+    let mut config = Config { design: DesignName::Baseline, ..preset("gtx980-regless").expect("complete") };
+    // With one instruction a cycle none of a scheduler's registers is accessed twice in a cycle.
+    config.sm.issues_per_scheduler = 1;
     let working_set_window = working_set_window.map(|cycles| NonZeroU64::new(cycles).expect("not 0"));
     let options = RunOptions { working_set_window, ..RunOptions::default() };
     run(&config, &mut Sequence::from(kernel.warps(1, 5)), options).expect("every operand right")

@@ -2,11 +2,18 @@
 //! `docs/sm-pipeline.md`, and drive the engine from then on.
 
 mod register_file;
+mod regless;
 mod scheduler;
 
+use warpfile_engine::activity::ActivityKind;
 use warpfile_engine::{Engine, EngineError, InPort, OutPort};
+use warpfile_kernels::program::{LANES, LaneValues};
+
+use super::{Accesses, PortActivity};
 
 pub use register_file::{RegisterFileCircuit, TableNames};
+pub use regless::RegLessCircuit;
+pub(in crate::sm) use regless::WRITES as REGLESS_WRITES;
 pub use scheduler::SchedulerCircuit;
 
 /// Resolves ports of one group: `valid_i` of group `issue` is port `issue_valid_i`.
@@ -26,5 +33,53 @@ impl<'e> Group<'e> {
 
     fn output(&self, port: &str) -> Result<OutPort, EngineError> {
         self.engine.output(&format!("{}_{port}", self.name))
+    }
+}
+
+/// Accesses to the tables whose path ends in `.name`, or is `name`.
+fn accesses(engine: &impl Engine, name: &str) -> Accesses {
+    let mut accesses = Accesses::default();
+    for port in engine.activity().ports {
+        if port.table.rsplit('.').next() != Some(name) {
+            continue;
+        }
+        match port.kind {
+            ActivityKind::Read | ActivityKind::ClockedRead => {
+                accesses.reads += port.cycles;
+                accesses.cluster_reads += port.arrays;
+            }
+            ActivityKind::Write => {
+                accesses.writes += port.cycles;
+                accesses.cluster_writes += port.arrays;
+            }
+            ActivityKind::Match
+            | ActivityKind::Add
+            | ActivityKind::ClearRow
+            | ActivityKind::ClearRows
+            | ActivityKind::SetRows => {}
+        }
+    }
+    accesses
+}
+
+/// Activity of every table port.
+fn activity(engine: &impl Engine) -> Vec<PortActivity> {
+    let ports = engine.activity().ports.into_iter();
+    ports.map(|port| PortActivity { port: port.path, cycles: port.cycles, arrays: port.arrays }).collect()
+}
+
+/// Lanes two a word, lane 0 lowest.
+fn words(lanes: &LaneValues) -> [u64; LANES / 2] {
+    let (pairs, _) = lanes.as_chunks();
+    std::array::from_fn(|index| {
+        let [low, high] = pairs[index];
+        u64::from(low) | u64::from(high) << 32
+    })
+}
+
+/// The other way round.
+fn copy_lanes(words: &[u64], into: &mut LaneValues) {
+    for (pair, &word) in into.as_chunks_mut().0.iter_mut().zip(words) {
+        *pair = [word as u32, (word >> 32) as u32];
     }
 }

@@ -1,14 +1,13 @@
 //! A register file circuit as operand storage.
 
-use warpfile_engine::activity::ActivityKind;
 use warpfile_engine::{Engine, EngineError, InPort, OutPort};
-use warpfile_kernels::program::{LANES, LaneValues, MAX_SOURCES, Program};
+use warpfile_kernels::program::{MAX_SOURCES, Program};
 
 use super::super::design::{
     Flush, Issue, MAX_ISSUES, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write,
 };
 use super::super::{Accesses, PortActivity, SimError};
-use super::Group;
+use super::{Group, accesses, activity, copy_lanes, words};
 
 /// A register file with the common ports, and those of a register file cache if it has one.
 pub struct RegisterFileCircuit<E> {
@@ -96,7 +95,7 @@ impl<E: Engine> RegisterFileCircuit<E> {
         })
     }
 
-    fn set_issue(&mut self, way: usize, issue: Option<Issue>) {
+    fn set_issue(&mut self, way: usize, issue: &Option<Issue>) {
         let (engine, ports) = (&mut self.engine, &self.common.ways[way]);
         engine.set(ports.issue_valid, u64::from(issue.is_some()));
         let Some(issue) = issue else { return };
@@ -163,37 +162,15 @@ impl<E: Engine> RegisterFileCircuit<E> {
         outputs.fill_taken = inputs.fill.is_some() && one(self.common.fill.ready);
         outputs.busy_slots = self.cache.as_ref().map_or(0, |cache| engine.get(cache.slot_busy));
     }
-
-    /// Accesses to the tables whose path ends in `.name`, or is `name`.
-    fn accesses(&self, name: &str) -> Accesses {
-        let mut accesses = Accesses::default();
-        for port in self.engine.activity().ports {
-            if port.table.rsplit('.').next() != Some(name) {
-                continue;
-            }
-            match port.kind {
-                ActivityKind::Read | ActivityKind::ClockedRead => {
-                    accesses.reads += port.cycles;
-                    accesses.cluster_reads += port.arrays;
-                }
-                ActivityKind::Write => {
-                    accesses.writes += port.cycles;
-                    accesses.cluster_writes += port.arrays;
-                }
-                ActivityKind::Match
-                | ActivityKind::Add
-                | ActivityKind::ClearRow
-                | ActivityKind::ClearRows
-                | ActivityKind::SetRows => {}
-            }
-        }
-        accesses
-    }
 }
 
 impl<E: Engine> OperandStorage for RegisterFileCircuit<E> {
     fn operand_cycles(&self) -> u64 {
         self.operand_cycles
+    }
+
+    fn dispatches(&self) -> usize {
+        self.common.ways.len()
     }
 
     fn start_kernel(&mut self, _program: &Program) -> Result<(), SimError> {
@@ -212,7 +189,7 @@ impl<E: Engine> OperandStorage for RegisterFileCircuit<E> {
 
     fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError> {
         for way in 0..self.common.ways.len() {
-            self.set_issue(way, inputs.issue[way]);
+            self.set_issue(way, &inputs.issue[way]);
         }
         self.set_writes(inputs);
         self.set_flush(inputs.flush);
@@ -225,16 +202,15 @@ impl<E: Engine> OperandStorage for RegisterFileCircuit<E> {
     fn end_warp(&mut self, _warp: WarpSlot) {}
 
     fn mrf(&self) -> Accesses {
-        self.accesses(self.tables.mrf)
+        accesses(&self.engine, self.tables.mrf)
     }
 
     fn rfc(&self) -> Accesses {
-        self.tables.rfc.map_or(Accesses::default(), |name| self.accesses(name))
+        self.tables.rfc.map_or(Accesses::default(), |name| accesses(&self.engine, name))
     }
 
     fn activity(&self) -> Vec<PortActivity> {
-        let ports = self.engine.activity().ports.into_iter();
-        ports.map(|port| PortActivity { port: port.path, cycles: port.cycles, arrays: port.arrays }).collect()
+        activity(&self.engine)
     }
 
     fn circuit(&self) -> Option<&dyn Engine> {
@@ -324,21 +300,5 @@ fn set_write(engine: &mut impl Engine, ports: &WritePorts, write: &Option<Write<
         engine.set(ports.register, u64::from(write.row));
         engine.set(ports.lanes, u64::from(write.lanes));
         engine.set_words(ports.value, &words(write.values));
-    }
-}
-
-/// Lanes two a word, lane 0 lowest.
-fn words(lanes: &LaneValues) -> [u64; LANES / 2] {
-    let (pairs, _) = lanes.as_chunks();
-    std::array::from_fn(|index| {
-        let [low, high] = pairs[index];
-        u64::from(low) | u64::from(high) << 32
-    })
-}
-
-/// The other way round.
-fn copy_lanes(words: &[u64], into: &mut LaneValues) {
-    for (pair, &word) in into.as_chunks_mut().0.iter_mut().zip(words) {
-        *pair = [word as u32, (word >> 32) as u32];
     }
 }

@@ -62,13 +62,13 @@ impl Machine<'_, '_> {
         at.flush_offered = flush.map(|flush| flush.slot);
         let kernel = &launch.kernel;
         let issues = self.config.sm.issues_per_scheduler as usize;
-        let result = |port: usize| {
-            let queued = at.results.get(port).filter(|_| port < issues)?;
-            Some(offer(*queued, &at.in_flight, &at.warps, kernel))
-        };
+        let mut result = [None; MAX_ISSUES];
+        for (port, &queued) in result.iter_mut().take(issues).zip(&at.results) {
+            *port = Some(offer(queued, &at.in_flight, &at.warps, kernel));
+        }
         let inputs = StorageInputs {
             issue: at.issue_queue.offered(),
-            result: std::array::from_fn(result),
+            result,
             fill: at.fills.front().map(|&queued| offer(queued, &at.in_flight, &at.warps, kernel)),
             flush,
             ready_units,
@@ -76,19 +76,20 @@ impl Machine<'_, '_> {
             line: line.as_ref(),
         };
         at.design.storage.cycle(&inputs, &mut at.outputs)?;
-        let late = inputs.result.map(|result| result.is_some_and(|write| !write.cached));
+        let late = inputs.result.each_ref().map(|result| result.as_ref().is_some_and(|write| !write.cached));
         let taken = at.outputs.issue_taken.iter().filter(|taken| **taken).count();
         if taken > 0 {
             at.issue_queue.remove_first(taken);
         }
-        for port in 0..MAX_ISSUES {
+        let ports = at.dispatches;
+        for port in 0..ports {
             if let Some(id) = self.partitions[partition].outputs.delivered[port] {
                 self.check_operands(launch, partition, id, port)?;
             }
         }
         self.follow_writes(&launch.kernel, partition, late);
         self.partitions[partition].follow_flushes();
-        for port in 0..MAX_ISSUES {
+        for port in 0..ports {
             if let Some(id) = self.partitions[partition].outputs.dispatch[port] {
                 self.execute(launch, partition, id)?;
             }
@@ -237,7 +238,7 @@ impl Machine<'_, '_> {
         let at = &self.partitions[partition];
         let entry = at.in_flight.get(id);
         let &Warp { block, number, .. } = at.warps.get(entry.warp);
-        let program = launch.stream.program();
+        let program = launch.program();
         let instruction = &program.instructions[entry.index()];
         SimError::WrongOperand(Box::new(WrongOperand {
             cycle: self.now,
@@ -311,6 +312,8 @@ fn offer<'f>(
     let warp = warps.get(entry.warp);
     let decoded = &kernel.instructions[entry.index()].results[result];
     Write {
+        id,
+        result,
         warp: entry.warp,
         row: warp.first_row + u32::from(decoded.register),
         lanes: entry.instruction.active,

@@ -1,5 +1,7 @@
 //! Block dispatch, fetch, barriers, the end of warps and blocks.
 
+use warpfile_kernels::program::InstId;
+
 use super::super::SimError;
 use super::super::blocks::Block;
 use super::super::warp::{Head, State, Warp, each, first};
@@ -104,7 +106,7 @@ impl Machine<'_, '_> {
         let index = entry.index();
         if index >= count {
             return Err(SimError::NoSuchInstruction {
-                kernel: launch.stream.program().name.clone(),
+                kernel: launch.program().name.clone(),
                 block: block_index,
                 warp: number,
                 index: entry.instruction.inst.0,
@@ -112,8 +114,9 @@ impl Machine<'_, '_> {
             });
         }
         entry.warp = warp;
-        let marked = launch.kernel.instructions[index].suspends;
-        at.warps.set_head(warp, Head { id, index }, marked);
+        let decoded = &launch.kernel.instructions[index];
+        at.warps.set_head(warp, Head { id, index, metadata: decoded.metadata_before }, decoded.suspends);
+        at.design.storage.decode(warp, InstId(index as u32));
         Ok(())
     }
 
@@ -155,8 +158,15 @@ impl Machine<'_, '_> {
             if at.warps.get(warp).in_flight() > 0 {
                 continue;
             }
+            if at.ending >> warp & 1 == 0 {
+                at.ending |= 1 << warp;
+                at.design.storage.end_warp(warp);
+            }
+            if at.design.storage.ending_warps() >> warp & 1 == 1 {
+                continue;
+            }
+            at.ending &= !(1 << warp);
             let block = at.warps.get(warp).block;
-            at.design.storage.end_warp(warp);
             at.warps.set_state(warp, State::Empty);
             self.blocks[block].warps -= 1;
             self.end_block_without_warps(launch, block);

@@ -7,8 +7,10 @@
 use super::super::design::{FilledLine, Line, LineRequest};
 use super::Machine;
 
+/// Lines on their way to a partition that there is room for from the start.
+const FETCHES: usize = 256;
+
 /// A partition's side of the L1.
-#[derive(Default)]
 pub(super) struct LinePort {
     /// The L1 has taken the request that the storage offers.
     granted: bool,
@@ -17,6 +19,10 @@ pub(super) struct LinePort {
 }
 
 impl LinePort {
+    pub fn new() -> LinePort {
+        LinePort { granted: false, fetched: Vec::with_capacity(FETCHES) }
+    }
+
     /// Whether the request offered is taken in this cycle.
     pub fn take_grant(&mut self) -> bool {
         std::mem::take(&mut self.granted)

@@ -10,7 +10,7 @@ mod lines;
 mod partition;
 mod schedule;
 
-use warpfile_kernels::program::{Launches, Stream};
+use warpfile_kernels::program::{Launches, Program, Stream};
 
 use crate::config::Config;
 
@@ -26,7 +26,7 @@ use super::share::Share;
 use super::warp::{Scoreboard, State};
 use super::waveform::Recorder;
 use super::working_set::WorkingSetCounter;
-use super::{Accesses, PortActivity, Progress, RunOptions, SimError};
+use super::{Accesses, PortActivity, PreloadStatistics, Progress, RunOptions, SimError, designs};
 use partition::Partition;
 
 /// Cycles between calls of the progress callback; a power of two.
@@ -67,6 +67,7 @@ struct Counts {
     blocks_ended: u64,
     warp_instructions: u64,
     thread_instructions: u64,
+    metadata_instructions: u64,
     operands: Accesses,
     stalls: Stalls,
     scheduler: SchedulerStatistics,
@@ -76,6 +77,8 @@ struct Counts {
 /// The launch that is running.
 struct Running<'s> {
     stream: &'s mut dyn Stream,
+    /// The program as compiled for the design; `None` if it is the stream's own.
+    compiled: Option<Program>,
     kernel: Kernel,
     shape: BlockShape,
     /// The next block of the grid, whichever SM runs it.
@@ -83,6 +86,13 @@ struct Running<'s> {
     /// Blocks that the SM has still to start.
     blocks_left: u64,
     resident_blocks: usize,
+}
+
+impl Running<'_> {
+    /// The program that runs.
+    fn program(&self) -> &Program {
+        self.compiled.as_ref().unwrap_or(self.stream.program())
+    }
 }
 
 impl<'c, 'o> Machine<'c, 'o> {
@@ -142,8 +152,9 @@ impl<'c, 'o> Machine<'c, 'o> {
     }
 
     fn run_launch(&mut self, stream: &mut dyn Stream) -> Result<(), SimError> {
-        let program = stream.program();
-        let kernel = Kernel::new(program)?;
+        let compiled = designs::compile(self.config, stream.program())?;
+        let program = compiled.as_ref().unwrap_or(stream.program());
+        let kernel = Kernel::new(program, compiled.is_some())?;
         let mut registers = 0;
         for partition in &mut self.partitions {
             partition.design.storage.start_kernel(program)?;
@@ -160,8 +171,15 @@ impl<'c, 'o> Machine<'c, 'o> {
         if !self.counts.residency.contains(&shape.residency) {
             self.counts.residency.push(shape.residency.clone());
         }
-        let mut launch =
-            Running { stream, kernel, shape, next_block: 0, blocks_left: blocks, resident_blocks: 0 };
+        let mut launch = Running {
+            stream,
+            compiled,
+            kernel,
+            shape,
+            next_block: 0,
+            blocks_left: blocks,
+            resident_blocks: 0,
+        };
         while launch.blocks_left > 0 || launch.resident_blocks > 0 {
             self.cycle(&mut launch)?;
         }
@@ -238,9 +256,9 @@ impl<'c, 'o> Machine<'c, 'o> {
             if warp.state() == State::Empty || waiting.len() == WARPS_LISTED {
                 continue;
             }
-            let head = warp.head().map_or("nothing fetched", |head| {
-                launch.stream.program().instructions[head.index].text.as_str()
-            });
+            let head = warp
+                .head()
+                .map_or("nothing fetched", |head| launch.program().instructions[head.index].text.as_str());
             waiting.push(format!(
                 "warp slot {slot} ({:?}, next: {head}, {} in flight)",
                 warp.state(),
@@ -257,9 +275,11 @@ impl<'c, 'o> Machine<'c, 'o> {
     fn report(self) -> RunReport {
         let counts = self.counts;
         let mut registers = RegisterTraffic { operands: counts.operands, ..RegisterTraffic::default() };
+        let mut preloads = PreloadStatistics::default();
         for partition in &self.partitions {
             registers.mrf.add(partition.design.storage.mrf());
             registers.rfc.add(partition.design.storage.rfc());
+            preloads.add(partition.design.storage.preloads());
         }
         registers.finish();
         RunReport {
@@ -270,6 +290,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             launch_cycles: counts.launch_cycles,
             warp_instructions: counts.warp_instructions,
             thread_instructions: counts.thread_instructions,
+            metadata_instructions: counts.metadata_instructions,
             ipc: instructions_per_cycle(counts.warp_instructions, self.now),
             operands_checked: self.oracle.operands,
             lane_operands_checked: self.oracle.lanes,
@@ -277,6 +298,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             stalls: counts.stalls,
             residency: counts.residency,
             scheduler: counts.scheduler,
+            preloads,
             memory: self.memory.statistics(),
             activity: activity(&self.partitions),
             working_set: self.working_set.as_ref().map(WorkingSetCounter::counted),

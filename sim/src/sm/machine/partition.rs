@@ -17,6 +17,8 @@ pub(super) struct Partition<'c> {
     pub in_flight: InFlight,
     /// Picked, not yet taken by the operand storage; in program order of their warps.
     pub issue_queue: IssueQueue,
+    /// Ended warps that the storage has been told of, one bit each.
+    pub ending: u64,
     pub outputs: StorageOutputs,
     /// When a unit of the partition's own takes the next instruction.
     pub unit_free_at: [u64; Unit::COUNT],
@@ -28,6 +30,8 @@ pub(super) struct Partition<'c> {
     /// Slot whose flush is offered in this cycle.
     pub flush_offered: Option<usize>,
     pub operand_cycles: u64,
+    /// Ports of the storage that instructions are dispatched on.
+    pub dispatches: usize,
     /// `None` in designs that keep all registers in the SM.
     pub line_port: Option<LinePort>,
 }
@@ -40,6 +44,7 @@ impl<'c> Partition<'c> {
             scoreboard: Scoreboard::new(warps, 1),
             in_flight: InFlight::new(),
             issue_queue: IssueQueue::new(config.sm.issues_per_scheduler as usize),
+            ending: 0,
             outputs: StorageOutputs::default(),
             unit_free_at: [0; Unit::COUNT],
             completions: Completions::new(),
@@ -48,7 +53,8 @@ impl<'c> Partition<'c> {
             flushes: VecDeque::with_capacity(warps),
             flush_offered: None,
             operand_cycles: design.storage.operand_cycles(),
-            line_port: design.storage.keeps_lines_in_memory().then(LinePort::default),
+            dispatches: design.storage.dispatches(),
+            line_port: design.storage.keeps_lines_in_memory().then(LinePort::new),
             design,
         }
     }
@@ -84,13 +90,13 @@ impl IssueQueue {
     }
 
     /// The instructions as they are offered.
-    pub fn offered(&self) -> [Option<Issue>; MAX_ISSUES] {
-        self.registers
+    pub fn offered(&self) -> &[Option<Issue>; MAX_ISSUES] {
+        &self.registers
     }
 
     /// The first `count` instructions have been taken.
     pub fn remove_first(&mut self, count: usize) {
-        self.registers.rotate_left(count);
+        self.registers.copy_within(count.., 0);
         self.registers[MAX_ISSUES - count..].fill(None);
     }
 

@@ -32,26 +32,34 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// Issues a warp's next instruction, and those after it that may issue with it.
+    /// Issues a warp's next instruction, and the one after it if it may issue with it. Metadata instructions before
+    /// the next instruction take issue slots of their own.
     fn pick(
         &mut self,
         launch: &mut Running<'_>,
         partition: usize,
         (warp, slot): (WarpSlot, usize),
     ) -> Result<(), SimError> {
-        let mut head =
-            self.partitions[partition].warps.get(warp).head().ok_or_else(|| SimError::Circuit {
-                design: self.config.design.as_str(),
-                problem: format!("the scheduler picked warp slot {warp}, which has no instruction"),
-            })?;
-        loop {
-            let first = head;
-            self.issue(launch, partition, (warp, slot), first)?;
-            let suspend_when_ready = self.config.scheduler.suspend_when_ready;
-            match self.partitions[partition].companion(launch, warp, first, suspend_when_ready) {
-                Some(companion) => head = companion,
-                None => return Ok(()),
-            }
+        let slots = self.config.sm.issues_per_scheduler as u16;
+        let suspend_when_ready = self.config.scheduler.suspend_when_ready;
+        let at = &mut self.partitions[partition];
+        let head = at.warps.get(warp).head().ok_or_else(|| SimError::Circuit {
+            design: self.config.design.as_str(),
+            problem: format!("the scheduler picked warp slot {warp}, which has no instruction"),
+        })?;
+        let metadata = at.warps.issue_metadata(warp, slots);
+        self.counts.metadata_instructions += u64::from(metadata);
+        self.last_progress = self.now;
+        if metadata == slots {
+            return Ok(());
+        }
+        self.issue(launch, partition, (warp, slot), head)?;
+        if metadata + 1 == slots {
+            return Ok(());
+        }
+        match self.partitions[partition].companion(launch, warp, head, suspend_when_ready) {
+            Some(companion) => self.issue(launch, partition, (warp, slot), companion),
+            None => Ok(()),
         }
     }
 
@@ -81,7 +89,7 @@ impl Machine<'_, '_> {
         launch: &mut Running<'_>,
         partition: usize,
         (warp, slot): (WarpSlot, usize),
-        Head { id, index }: Head,
+        Head { id, index, .. }: Head,
     ) -> Result<(), SimError> {
         let at = &mut self.partitions[partition];
         let decoded = &launch.kernel.instructions[index];
@@ -111,6 +119,7 @@ impl Machine<'_, '_> {
         self.counts.operands.writes += writes;
         self.counts.operands.cluster_reads += reads * clusters(active);
         self.counts.operands.cluster_writes += writes * clusters(active);
+        at.design.storage.pick(warp, inst);
         at.issue_queue.push(Issue { id, warp, slot, inst, unit: decoded.unit, active, sources });
         self.last_progress = self.now;
 
@@ -143,12 +152,12 @@ impl Machine<'_, '_> {
             &mut stalls.branch
         } else if waiting.long != 0 {
             &mut stalls.long_latency
+        } else if inputs.eligible & held != 0 {
+            &mut stalls.design
         } else if inputs.eligible != 0 {
             &mut stalls.ready_warp_inactive
         } else if waiting.barrier != 0 {
             &mut stalls.barrier
-        } else if held != 0 {
-            &mut stalls.design
         } else {
             &mut stalls.drained
         };
@@ -252,6 +261,7 @@ impl Partition<'_> {
         let unit = |head: Head| launch.kernel.instructions[head.index].unit;
         let held = self.design.storage.held_warps() | self.to_suspend(suspend_when_ready);
         let may_issue = unit(next) != unit(first)
+            && next.metadata == 0
             && held >> warp & 1 == 0
             && self.head_hazard(launch, warp) == Hazard::None;
         may_issue.then_some(next)

@@ -56,11 +56,8 @@ impl LineMemory for CacheHierarchy {
             }
             LineRequest::Drop { warp } => {
                 self.line_statistics.drops += 1;
-                for (compressed, register) in [false, true]
-                    .into_iter()
-                    .flat_map(|space| (0..LINE_REGISTERS).map(move |register| (space, register)))
-                {
-                    self.drop_line(self.address(Line { compressed, warp, register }));
+                for register in 0..LINE_REGISTERS {
+                    self.drop_line(self.address(Line { compressed: false, warp, register }));
                 }
                 None
             }

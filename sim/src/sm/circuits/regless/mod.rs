@@ -1,0 +1,350 @@
+//! A shard of RegLess as operand storage.
+
+mod code;
+mod ports;
+
+use std::collections::VecDeque;
+
+use warpfile_engine::{Engine, EngineError};
+use warpfile_hdl::regless::RequestKind;
+use warpfile_kernels::program::{InstId, LANES, LaneValues, MAX_RESULTS, Program};
+
+use super::super::design::{
+    Issue, Line, LineRequest, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write,
+};
+use super::super::in_flight::CAPACITY;
+use super::super::report::PreloadStatistics;
+use super::super::{Accesses, PortActivity, SimError};
+use super::{accesses, activity, copy_lanes, words};
+use code::{Code, RegisterAccess};
+use ports::{AccessPorts, ShardPorts};
+
+pub(in crate::sm) use ports::WRITES;
+
+/// Cycles from the scheduler's pick to the earliest dispatch (`docs/regless-pipeline.md`).
+const OPERAND_CYCLES: u64 = 3;
+/// Kinds of requests by their number, which has two bits.
+const KINDS: [RequestKind; 4] =
+    [RequestKind::Fetch, RequestKind::Write, RequestKind::Invalidate, RequestKind::Drop];
+/// Name of the table that holds values in a bank of the operand staging unit.
+const VALUES_TABLE: &str = "values";
+
+/// A shard with its ports: what decode, the scheduler, the units and the L1 see of it.
+pub struct RegLessCircuit<E> {
+    engine: E,
+    ports: ShardPorts,
+    /// Bits of a number of lines of a bank.
+    count_bits: usize,
+    code: Code,
+    /// What the shard has to be told of instructions in flight when their results come.
+    in_flight: Vec<InFlight>,
+    /// Words of metadata that have been decoded: warp, region, number of the word.
+    metadata: VecDeque<(WarpSlot, usize, usize)>,
+    /// Warps whose region is staged.
+    active: u64,
+    /// Warps of which the last instruction of a region has been picked and that are still seen as active.
+    leaving: u64,
+    /// Warps that hold nothing.
+    inactive: u64,
+    /// Warps that have ended and whose registers have still to be dropped.
+    ended: u64,
+    request: Option<Request>,
+    preloads: PreloadStatistics,
+}
+
+/// An instruction in flight.
+#[derive(Clone, Copy)]
+struct InFlight {
+    inst: InstId,
+    /// Lines reserved for its results.
+    lines: [u16; MAX_RESULTS],
+}
+
+/// A request to memory that is offered.
+struct Request {
+    kind: RequestKind,
+    line: Line,
+    tag: u16,
+    invalidates: bool,
+    values: LaneValues,
+}
+
+impl<E: Engine> RegLessCircuit<E> {
+    /// A shard whose banks have `bank_lines` lines. Errors name a port that is not there.
+    pub fn new(engine: E, bank_lines: usize) -> Result<RegLessCircuit<E>, EngineError> {
+        Ok(RegLessCircuit {
+            ports: ShardPorts::resolve(&engine)?,
+            engine,
+            count_bits: (bank_lines.ilog2() + 1) as usize,
+            code: Code::default(),
+            in_flight: vec![InFlight { inst: InstId(0), lines: [0; MAX_RESULTS] }; CAPACITY],
+            metadata: VecDeque::with_capacity(u64::BITS as usize),
+            active: 0,
+            leaving: 0,
+            inactive: u64::MAX,
+            ended: 0,
+            request: None,
+            preloads: PreloadStatistics::default(),
+        })
+    }
+
+    /// Every instruction names its registers, also one that no lane executes: their fates have to take effect.
+    fn set_issue(&mut self, number: usize, issue: &Option<Issue>) {
+        let (engine, ports) = (&mut self.engine, &self.ports.issue[number]);
+        engine.set(ports.valid, u64::from(issue.is_some()));
+        let Some(issue) = issue else { return };
+        let instruction = self.code.instruction(issue.inst);
+        engine.set(ports.id, u64::from(issue.id));
+        engine.set(ports.unit, issue.unit as u64);
+        engine.set(ports.warp, issue.warp as u64);
+        engine.set(ports.last, u64::from(instruction.last));
+        engine.set(ports.lanes, u64::from(issue.active));
+        for (ports, source) in ports.sources.iter().zip(&instruction.sources) {
+            set_access(engine, ports, source);
+        }
+        for (ports, result) in ports.results.iter().zip(&instruction.results) {
+            set_access(engine, ports, result);
+        }
+        for &written in &ports.result_written {
+            engine.set(written, u64::from(issue.active != 0));
+        }
+        self.in_flight[usize::from(issue.id)].inst = issue.inst;
+    }
+
+    fn set_write(&mut self, number: usize, write: &Option<Write<'_>>) {
+        let (engine, ports) = (&mut self.engine, &self.ports.write[number]);
+        engine.set(ports.valid, u64::from(write.is_some()));
+        let Some(write) = write else { return };
+        let InFlight { inst, lines } = self.in_flight[usize::from(write.id)];
+        engine.set(ports.warp, write.warp as u64);
+        engine.set(ports.line, u64::from(lines[write.result]));
+        if let Some(RegisterAccess { register, fate }) = self.code.instruction(inst).results[write.result] {
+            engine.set(ports.register, register);
+            engine.set(ports.fate, fate);
+        }
+        engine.set(ports.lanes, u64::from(write.lanes));
+        engine.set_words(ports.value, &words(write.values));
+    }
+
+    fn set_metadata(&mut self) {
+        let (engine, ports) = (&mut self.engine, &self.ports.metadata);
+        let next = self.metadata.front();
+        engine.set(ports.valid, u64::from(next.is_some()));
+        let Some(&(warp, region, number)) = next else { return };
+        let word = &self.code.words(region)[number];
+        engine.set(ports.warp, warp as u64);
+        engine.set(ports.first, u64::from(word.first));
+        engine.set(ports.last, u64::from(word.last));
+        engine.set(ports.usage, word.usage);
+        for (index, note) in word.notes.iter().enumerate() {
+            engine.set(ports.note_valid[index], u64::from(note.is_some()));
+            if let Some((kind, register)) = *note {
+                engine.set(ports.note_kind[index], kind);
+                engine.set(ports.note_register[index], register);
+            }
+        }
+    }
+
+    /// Offers the exit of a warp that has ended and has let go of everything. Gives the warp.
+    fn set_exit(&mut self) -> Option<WarpSlot> {
+        let ready = self.ended & self.inactive;
+        let warp = (ready != 0).then_some(ready.trailing_zeros() as usize);
+        self.engine.set(self.ports.exit_valid, u64::from(warp.is_some()));
+        self.engine.set(self.ports.exit_warp, warp.unwrap_or_default() as u64);
+        warp
+    }
+
+    fn set_memory(&mut self, inputs: &StorageInputs<'_>) {
+        let (engine, ports) = (&mut self.engine, &self.ports);
+        engine.set(ports.request.ready, u64::from(inputs.line_request_taken));
+        engine.set(ports.fill.valid, u64::from(inputs.line.is_some()));
+        let Some(filled) = inputs.line else { return };
+        engine.set(ports.fill.compressed, u64::from(filled.line.compressed));
+        engine.set(ports.fill.warp, filled.line.warp as u64);
+        engine.set(ports.fill.register, filled.line.register as u64);
+        engine.set(ports.fill.line, u64::from(filled.tag));
+        engine.set_words(ports.fill.value, &words(&filled.values));
+    }
+
+    fn get(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) {
+        let (engine, ports) = (&self.engine, &self.ports);
+        let one = |port| engine.get(port) == 1;
+        for (index, issue) in ports.issue.iter().enumerate() {
+            outputs.issue_taken[index] = inputs.issue[index].is_some() && one(issue.ready);
+            outputs.result_taken[index] = inputs.result[index].is_some() && one(ports.write[index].ready);
+        }
+        outputs.fill_taken = inputs.fill.is_some() && one(ports.write[WRITES - 1].ready);
+        for (index, unit) in ports.unit.iter().enumerate() {
+            outputs.dispatch[index] = one(unit.dispatch_valid).then(|| engine.get(unit.dispatch_id) as u16);
+            let delivered = one(unit.operands_valid).then(|| engine.get(unit.operands_id) as u16);
+            outputs.delivered[index] = delivered;
+            let Some(id) = delivered else { continue };
+            for (operand, &port) in outputs.operands[index].iter_mut().zip(&unit.sources) {
+                copy_lanes(engine.get_words(port), operand);
+            }
+            let lines = &mut self.in_flight[usize::from(id)].lines;
+            for (line, &port) in lines.iter_mut().zip(&unit.result_lines) {
+                *line = engine.get(port) as u16;
+            }
+        }
+        outputs.busy_slots = 0;
+    }
+
+    fn follow_states(&mut self, exit: Option<WarpSlot>) {
+        let (engine, ports) = (&self.engine, &self.ports);
+        self.active = engine.get(ports.active);
+        self.inactive = engine.get(ports.inactive);
+        self.leaving &= self.active;
+        if let Some(warp) = exit.filter(|_| engine.get(ports.exit_ready) == 1) {
+            self.ended &= !(1 << warp);
+        }
+        if engine.get(ports.metadata.ready) == 1
+            && let Some((warp, region, number)) = self.metadata.pop_front()
+            && number + 1 < self.code.words(region).len()
+        {
+            self.metadata.push_front((warp, region, number + 1));
+        }
+        let count = |port| u64::from(engine.get(port).count_ones());
+        self.preloads.staged += count(ports.preload_hit);
+        self.preloads.unwritten += count(ports.preload_unwritten);
+        self.preloads.fetched += count(ports.preload_fetched);
+        self.preloads.compressor_hits += count(ports.compressor_hit);
+        self.preloads.compressor_misses += count(ports.compressor_miss);
+    }
+
+    /// The request that is offered, unless it has just been taken.
+    fn follow_request(&mut self, taken: bool) {
+        let (engine, ports) = (&self.engine, &self.ports.request);
+        self.request = None;
+        if taken || engine.get(ports.valid) == 0 {
+            return;
+        }
+        let kind = KINDS[engine.get(ports.kind) as usize];
+        let mut values = [0; LANES];
+        if kind == RequestKind::Write {
+            copy_lanes(engine.get_words(ports.value), &mut values);
+        }
+        self.request = Some(Request {
+            kind,
+            line: Line {
+                compressed: engine.get(ports.compressed) == 1,
+                warp: engine.get(ports.warp) as usize,
+                register: engine.get(ports.register) as usize,
+            },
+            tag: engine.get(ports.line) as u16,
+            invalidates: engine.get(ports.invalidates) == 1,
+            values,
+        });
+    }
+}
+
+impl<E: Engine> OperandStorage for RegLessCircuit<E> {
+    fn operand_cycles(&self) -> u64 {
+        OPERAND_CYCLES
+    }
+
+    fn dispatches(&self) -> usize {
+        self.ports.unit.len()
+    }
+
+    fn start_kernel(&mut self, program: &Program) -> Result<(), SimError> {
+        self.code = match &program.regions {
+            Some(regions) => Code::new(program, regions, self.count_bits),
+            None => Code::default(),
+        };
+        Ok(())
+    }
+
+    fn registers_per_warp(&self, program: &Program) -> u64 {
+        u64::from(program.registers_per_thread)
+    }
+
+    fn start_warp(&mut self, _warp: WarpSlot, _first_row: u32) {}
+
+    fn decode(&mut self, warp: WarpSlot, inst: InstId) {
+        let instruction = self.code.instruction(inst);
+        if instruction.first {
+            self.metadata.push_back((warp, instruction.region, 0));
+        }
+    }
+
+    fn pick(&mut self, warp: WarpSlot, inst: InstId) {
+        if self.code.instruction(inst).last {
+            self.leaving |= 1 << warp;
+        }
+    }
+
+    fn held_warps(&self) -> u64 {
+        !self.active | self.leaving
+    }
+
+    fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError> {
+        for (number, issue) in inputs.issue.iter().enumerate() {
+            self.set_issue(number, issue);
+        }
+        for (number, write) in inputs.result.iter().chain([&inputs.fill]).enumerate() {
+            self.set_write(number, write);
+        }
+        for (unit, ports) in self.ports.unit.iter().enumerate() {
+            self.engine.set(ports.ready, u64::from(inputs.ready_units >> unit & 1));
+        }
+        self.set_metadata();
+        let exit = self.set_exit();
+        self.set_memory(inputs);
+        self.engine.step();
+        self.get(inputs, outputs);
+        self.follow_states(exit);
+        self.follow_request(inputs.line_request_taken);
+        Ok(())
+    }
+
+    fn end_warp(&mut self, warp: WarpSlot) {
+        self.ended |= 1 << warp;
+    }
+
+    fn ending_warps(&self) -> u64 {
+        self.ended
+    }
+
+    fn keeps_lines_in_memory(&self) -> bool {
+        true
+    }
+
+    fn line_request(&self) -> Option<LineRequest<'_>> {
+        let &Request { kind, line, tag, invalidates, ref values } = self.request.as_ref()?;
+        Some(match kind {
+            RequestKind::Fetch => LineRequest::Fetch { line, invalidates, tag },
+            RequestKind::Write => LineRequest::Write { line, values },
+            RequestKind::Invalidate => LineRequest::Invalidate { line },
+            RequestKind::Drop => LineRequest::Drop { warp: line.warp },
+        })
+    }
+
+    fn preloads(&self) -> PreloadStatistics {
+        self.preloads
+    }
+
+    fn mrf(&self) -> Accesses {
+        Accesses::default()
+    }
+
+    fn rfc(&self) -> Accesses {
+        accesses(&self.engine, VALUES_TABLE)
+    }
+
+    fn activity(&self) -> Vec<PortActivity> {
+        activity(&self.engine)
+    }
+
+    fn circuit(&self) -> Option<&dyn Engine> {
+        Some(&self.engine)
+    }
+}
+
+fn set_access(engine: &mut impl Engine, ports: &AccessPorts, access: &Option<RegisterAccess>) {
+    engine.set(ports.valid, u64::from(access.is_some()));
+    if let Some(RegisterAccess { register, fate }) = *access {
+        engine.set(ports.register, register);
+        engine.set(ports.fate, fate);
+    }
+}

@@ -1,0 +1,106 @@
+//! Design `regless`: operand staging units in place of the register file, registers in memory.
+
+use warpfile_kernels::workloads;
+use warpfile_sim::config::{Config, DesignName, preset};
+use warpfile_sim::sm::{EngineName, RunOptions, RunReport, run};
+
+fn regless(lines: u64) -> Config {
+    let mut config = preset("gtx980-regless").expect("complete");
+    config.regless.lines = lines;
+    config
+}
+
+/// Runs a workload at its test size and checks what it computed.
+fn run_tiny(config: &Config, name: &str, options: RunOptions<'_>) -> RunReport {
+    let workload = workloads::list().iter().find(|workload| workload.name == name).expect("known");
+    let mut open = workload.open("tiny").unwrap_or_else(|error| panic!("{name}: {error}"));
+    let report = run(config, &mut open, options).unwrap_or_else(|error| panic!("{name}: {error}"));
+    open.check_results().unwrap_or_else(|error| panic!("{name}: {error}"));
+    report
+}
+
+/// Short ones: loads and stores, barriers, shared memory, lanes that part.
+const WORKLOADS: [&str; 4] = ["vectoradd", "scalarprod", "hotspot", "pathfinder"];
+
+#[test]
+fn workloads_run_without_a_register_file() {
+    for name in WORKLOADS {
+        let staged = run_tiny(&regless(512), name, RunOptions::default());
+        let baseline = Config { design: DesignName::Baseline, ..regless(512) };
+        let baseline = run_tiny(&baseline, name, RunOptions::default());
+        assert_eq!(staged.operands_checked, baseline.operands_checked, "{name}");
+        assert_eq!(staged.warp_instructions, baseline.warp_instructions, "{name}");
+        assert_eq!(staged.registers.mrf.reads, 0);
+        assert!(staged.registers.rfc.reads >= staged.registers.operands.reads, "{name}");
+        assert!(staged.metadata_instructions > 0, "{name}");
+    }
+}
+
+#[test]
+fn a_small_staging_unit_moves_registers_to_memory_and_back() {
+    let run = |lines| {
+        let mut config = regless(lines);
+        config.regless.compressor_lines = 0;
+        run_tiny(&config, "hotspot", RunOptions::default())
+    };
+    let (small, large) = (run(128), run(2048));
+    assert!(small.preloads.fetched > large.preloads.fetched, "{:?} {:?}", small.preloads, large.preloads);
+    let lines = &small.memory.register_lines;
+    let fetched = lines.fetched_from_l1 + lines.fetched_from_l2 + lines.fetched_from_dram;
+    assert_eq!(fetched, small.preloads.fetched, "every preload that is not staged is one fetch");
+    assert!(lines.writes > 0);
+    assert!(small.cycles > large.cycles, "{} and {}", small.cycles, large.cycles);
+    // The launches of hotspot have blocks of one size; every warp that ends drops its registers once.
+    let warps = large.blocks * large.residency[0].warps_per_block;
+    assert_eq!((lines.drops, large.memory.register_lines.drops), (warps, warps));
+}
+
+#[test]
+fn a_compressor_keeps_registers_from_memory() {
+    let run = |compressor_lines| {
+        let mut config = regless(128);
+        config.regless.compressor_lines = compressor_lines;
+        run_tiny(&config, "hotspot", RunOptions::default())
+    };
+    let (without, with) = (run(0), run(48));
+    assert!(with.preloads.compressor_hits > 0, "{:?}", with.preloads);
+    assert_eq!(without.preloads.compressor_hits + without.preloads.compressor_misses, 0);
+    let requests = |report: &RunReport| report.memory.register_lines.l1_requests();
+    assert!(requests(&with) < requests(&without), "{} and {}", requests(&with), requests(&without));
+}
+
+#[test]
+fn neither_seed_nor_engine_changes_a_figure() {
+    let run = |seed, engine| {
+        let options = RunOptions { seed, engine, ..RunOptions::default() };
+        run_tiny(&regless(256), "vectoradd", options)
+    };
+    let first = run(0, EngineName::Compiled);
+    assert_eq!(run(7, EngineName::Compiled), first);
+    assert_eq!(run(0, EngineName::Interpreter), first);
+}
+
+#[test]
+fn a_region_that_cannot_fit_is_named_with_the_limit() {
+    let mut config = regless(64);
+    config.regless.max_live_fraction = 0.1;
+    let workload = workloads::list().iter().find(|workload| workload.name == "sgemm").expect("known");
+    let mut open = workload.open("tiny").expect("opens");
+    let error = run(&config, &mut open, RunOptions::default()).expect_err("one line a region").to_string();
+    assert!(error.contains("region") && error.contains("at most 1"), "{error}");
+}
+
+#[test]
+fn what_the_circuits_cannot_do_is_refused() {
+    let error = |change: fn(&mut Config)| {
+        let mut config = regless(512);
+        change(&mut config);
+        config.validate().expect_err("refused").to_string()
+    };
+    assert!(error(|config| config.regless.lines = 100).contains("regless.lines = 100"));
+    assert!(error(|config| config.regless.compressor_lines = 50).contains("regless.compressor_lines = 50"));
+    assert!(error(|config| config.sm.schedulers = 2).contains("sm.warps = 64"));
+    assert!(error(|config| config.l1.line_bytes = 64).contains("l1.line_bytes = 64"));
+    let fixed = error(|config| config.memory.model = warpfile_sim::config::MemoryModel::Fixed);
+    assert!(fixed.contains("memory.model = fixed") && fixed.contains("gtx980-regless"), "{fixed}");
+}
