@@ -1,7 +1,7 @@
 //! Operand access, the oracle, functional units, completion and writeback.
 
 use super::super::design::{MAX_ISSUES, StorageInputs, Unit, Write};
-use super::super::in_flight::InFlight;
+use super::super::in_flight::{InFlight, ResultQueue};
 use super::super::kernel::{Action, Kernel, MemoryKind};
 use super::super::memory::{Sent, constant_cycles, shared_cycles};
 use super::super::oracle::Mismatch;
@@ -62,14 +62,12 @@ impl Machine<'_, '_> {
         at.flush_offered = flush.map(|flush| flush.slot);
         let kernel = &launch.kernel;
         let issues = self.config.sm.issues_per_scheduler as usize;
-        let mut result = [None; MAX_ISSUES];
-        for (port, &queued) in result.iter_mut().take(issues).zip(&at.results) {
-            *port = Some(offer(queued, &at.in_flight, &at.warps, kernel));
-        }
+        let offered = |queued: Option<&(u16, usize)>| offer(queued, &at.in_flight, &at.warps, kernel);
+        let second = at.results.get(1).filter(|_| issues > 1);
         let inputs = StorageInputs {
             issue: at.issue_queue.offered(),
-            result,
-            fill: at.fills.front().map(|&queued| offer(queued, &at.in_flight, &at.warps, kernel)),
+            result: [offered(at.results.front()), offered(second)],
+            fill: offered(at.fills.front()),
             flush,
             ready_units,
             line_request_taken: at.line_port.as_mut().is_some_and(LinePort::take_grant),
@@ -104,7 +102,7 @@ impl Machine<'_, '_> {
         for (taken, late) in at.outputs.result_taken.into_iter().zip(late) {
             if !taken {
                 left += 1;
-            } else if let Some((id, result)) = at.results.remove(left) {
+            } else if let Some((id, result)) = remove(&mut at.results, left) {
                 self.counts.scheduler.results_after_suspension += u64::from(late);
                 if let Some(counter) = &mut self.working_set {
                     at.count_write(counter, partition, (id, result), kernel);
@@ -303,15 +301,16 @@ impl Partition<'_> {
 
 /// A register in a queue, as it is offered to the operand storage.
 fn offer<'f>(
-    (id, result): (u16, usize),
+    queued: Option<&(u16, usize)>,
     in_flight: &'f InFlight,
     warps: &Warps,
     kernel: &Kernel,
-) -> Write<'f> {
+) -> Option<Write<'f>> {
+    let &(id, result) = queued?;
     let entry = in_flight.get(id);
     let warp = warps.get(entry.warp);
     let decoded = &kernel.instructions[entry.index()].results[result];
-    Write {
+    Some(Write {
         id,
         result,
         warp: entry.warp,
@@ -321,5 +320,10 @@ fn offer<'f>(
         slot: warp.slot_or_flushing(),
         cached: warp.slot().is_some() && warp.activation == entry.activation,
         idle: decoded.idle,
-    }
+    })
+}
+
+/// Takes a register out of a queue, nearly always the first.
+fn remove(queue: &mut ResultQueue, index: usize) -> Option<(u16, usize)> {
+    if index == 0 { queue.pop_front() } else { queue.remove(index) }
 }

@@ -83,10 +83,9 @@ impl IssueQueue {
         self.registers[self.capacity - 1].is_none()
     }
 
-    pub fn push(&mut self, issue: Issue) {
-        if let Some(free) = self.registers[..self.capacity].iter_mut().find(|register| register.is_none()) {
-            *free = Some(issue);
-        }
+    /// The register that the next instruction picked waits in.
+    pub fn free_register(&mut self) -> Option<&mut Option<Issue>> {
+        self.registers[..self.capacity].iter_mut().find(|register| register.is_none())
     }
 
     /// The instructions as they are offered.
@@ -96,8 +95,10 @@ impl IssueQueue {
 
     /// The first `count` instructions have been taken.
     pub fn remove_first(&mut self, count: usize) {
-        self.registers.copy_within(count.., 0);
-        self.registers[MAX_ISSUES - count..].fill(None);
+        if count < self.capacity {
+            self.registers.copy_within(count.., 0);
+        }
+        self.registers[self.capacity - count..].fill(None);
     }
 
     /// Warps with an instruction here, one bit each.

@@ -120,7 +120,9 @@ impl Machine<'_, '_> {
         self.counts.operands.cluster_reads += reads * clusters(active);
         self.counts.operands.cluster_writes += writes * clusters(active);
         at.design.storage.pick(warp, inst);
-        at.issue_queue.push(Issue { id, warp, slot, inst, unit: decoded.unit, active, sources });
+        if let Some(register) = at.issue_queue.free_register() {
+            *register = Some(Issue { id, warp, slot, inst, unit: decoded.unit, active, sources });
+        }
         self.last_progress = self.now;
 
         match decoded.action {
@@ -166,6 +168,7 @@ impl Machine<'_, '_> {
 }
 
 impl Partition<'_> {
+    #[inline]
     fn scheduler_inputs(
         &mut self,
         launch: &Running<'_>,
