@@ -36,6 +36,7 @@ pub fn list() -> Vec<Entry> {
         // An instruction for a unit that does not exist would wait for ever.
         from_library("operand_collectors", &[("unit_i", Low(2)), ("source_valid_i", Often)]),
         from_library("banked_register_file", &[("unit_i", Low(2)), ("source_valid_i", Often)]),
+        from_library("dual_issue_register_file", &[("unit_i", Low(2)), ("source_valid_i", Often)]),
         // Eight registers a slot, so that the six entries have hits and misses.
         from_library(
             "register_file_cache",

@@ -75,7 +75,7 @@ fn the_interpreter_and_the_compiled_engine_have_the_same_signature() {
 }
 
 /// Part of the cycles in which a table port or register of a circuit is used, at least, when it is busy.
-const USED_WHEN_BUSY: [(&str, &str, f64); 32] = [
+const USED_WHEN_BUSY: [(&str, &str, f64); 36] = [
     ("round_robin_arbiter", "behind_last", 0.7),
     ("fifo", "words.head", 0.8),
     ("fifo", "words.tail", 0.8),
@@ -88,6 +88,10 @@ const USED_WHEN_BUSY: [(&str, &str, f64); 32] = [
     ("banked_register_file", "collectors.entries.issue", 0.6),
     ("banked_register_file", "mrf.bank3.registers.operand", 0.4),
     ("banked_register_file", "mrf.bank3.registers.result", 0.2),
+    ("dual_issue_register_file", "collectors0.entries.issue", 0.7),
+    ("dual_issue_register_file", "collectors1.entries.issue", 0.7),
+    ("dual_issue_register_file", "mrf.bank7.registers.operand", 0.4),
+    ("dual_issue_register_file", "mrf.bank7.registers.result", 0.2),
     ("register_file_cache", "values.operand0", 0.2),
     ("register_file_cache", "values.result", 0.6),
     ("register_file_cache", "way5.clean", 0.01),

@@ -1,6 +1,6 @@
 //! Loop of the banked register file.
 
-use super::collectors::{Arrival, BANKS, COLLECTORS, Collectors, REGISTERS, SOURCES, Step};
+use super::collectors::{ALL_FREE, Arrival, BANKS, COLLECTORS, Collectors, REGISTERS, SOURCES, Step};
 use super::noise::{Circuit, Event, field, lanes, signature};
 use super::row::Row;
 use crate::bench::Activity;
@@ -40,7 +40,7 @@ impl Circuit<2> for BankedRegisterFile {
 
         let arrival = (self.active.happens(a, 0) && ready).then(|| arrival(a, b));
         let unit_ready = if Event::OFTEN.happens(b, 10) { 0b11_1111 } else { field(b, 58, 6) };
-        let step = self.collectors.cycle(arrival, unit_ready);
+        let step = self.collectors.cycle(arrival, unit_ready, ALL_FREE);
         if let Some(leaving) = &step.leaving {
             outputs ^= 1 << 1 | u64::from(leaving.id) << 2 | u64::from(leaving.unit) << 8;
         }

@@ -4,7 +4,7 @@
 //! of both: what a collector keeps of an operand is its sum.
 
 use super::cache::{Cache, Invalidate, Lookup, Offered, Pending, Source, Spill};
-use super::collectors::{Arrival, BANKS, COLLECTORS, Collectors, Grant, REGISTERS, SOURCES, Step};
+use super::collectors::{ALL_FREE, Arrival, BANKS, COLLECTORS, Collectors, Grant, REGISTERS, SOURCES, Step};
 use super::noise::{Circuit, Event, field, lanes, signature};
 use super::row::Row;
 use crate::bench::Activity;
@@ -178,7 +178,7 @@ impl Circuit<3> for RegisterFile {
         let free = [result.register, fill.register].map(|register| !collectors.is_blocked(register));
 
         let collector = collectors.next();
-        let step = collectors.cycle(self.checked.take_if(|_| collects), inputs.units);
+        let step = collectors.cycle(self.checked.take_if(|_| collects), inputs.units, ALL_FREE);
         let leaving = step.leaving.as_ref();
         let reading = leaving.map(|leaving| cache.collected(leaving.collector)).unwrap_or_default();
         let writes = Writes::new(&inputs, spill.filter(|_| reading.leaves_a_port()), free);

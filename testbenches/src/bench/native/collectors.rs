@@ -1,16 +1,16 @@
-//! Operand collectors without the values: 8 collectors, 3 operands each, 4 banks.
+//! Operand collectors without the values: 8 collectors, 3 operands each, 4 banks unless said otherwise.
 
 /// Operands of an instruction.
 pub(super) const SOURCES: usize = 3;
-/// Banks; register `r` lies in bank `r mod 4`.
+/// Banks of the register file; register `r` lies in bank `r mod BANKS`.
 pub(super) const BANKS: usize = 4;
 /// Collectors.
 pub(super) const COLLECTORS: usize = 8;
 /// Registers of the register file.
 pub(super) const REGISTERS: usize = 1024;
 
-/// Instructions that wait for operands.
-pub(super) struct Collectors {
+/// Instructions that wait for operands from so many registers in so many banks, 8 at most.
+pub(super) struct Collectors<const IN_BANKS: usize = BANKS, const OF_REGISTERS: usize = REGISTERS> {
     /// One bit a collector.
     occupied: u8,
     /// Those taken in the cycle before, one bit a collector.
@@ -20,11 +20,11 @@ pub(super) struct Collectors {
     id: [u8; COLLECTORS],
     unit: [u8; COLLECTORS],
     /// For each operand position the collectors that still have to read: a byte a bank, a bit a collector.
-    waiting: [u32; SOURCES],
+    waiting: [u64; SOURCES],
     register: [[u16; COLLECTORS]; SOURCES],
     lanes: [[u32; COLLECTORS]; SOURCES],
     /// How many operands have still to be read of each register.
-    to_read: [u8; REGISTERS],
+    to_read: [u8; OF_REGISTERS],
 }
 
 /// An instruction that arrives.
@@ -64,8 +64,11 @@ impl Grant {
     pub const NONE: Grant = Grant { collector: COLLECTORS, register: 0, lanes: 0 };
 }
 
-impl Collectors {
-    pub fn new() -> Collectors {
+/// No bank is busy with reads of others.
+pub(super) const ALL_FREE: u64 = u64::MAX;
+
+impl<const IN_BANKS: usize, const OF_REGISTERS: usize> Collectors<IN_BANKS, OF_REGISTERS> {
+    pub fn new() -> Self {
         Collectors {
             occupied: 0,
             entered: 0,
@@ -75,7 +78,7 @@ impl Collectors {
             waiting: [0; SOURCES],
             register: [[0; COLLECTORS]; SOURCES],
             lanes: [[0; COLLECTORS]; SOURCES],
-            to_read: [0; REGISTERS],
+            to_read: [0; OF_REGISTERS],
         }
     }
 
@@ -97,15 +100,14 @@ impl Collectors {
         self.to_read[register] != 0
     }
 
-    /// One cycle. Only to be called with an instruction if one [can arrive](Self::is_ready).
+    /// One cycle. Only to be called with an instruction if one [can arrive](Self::is_ready). `free` is all ones in the
+    /// byte of each bank that nobody else reads from.
     #[inline(always)]
-    pub fn cycle(&mut self, arrival: Option<Arrival>, unit_ready: usize) -> Step {
+    pub fn cycle(&mut self, arrival: Option<Arrival>, unit_ready: usize, mut free: u64) -> Step {
         if self.occupied == 0 && arrival.is_none() {
             self.entered = 0;
             return Step { grants: [None; SOURCES], leaving: None };
         }
-        // All ones in the byte of each bank that nothing is read from.
-        let mut free = u32::MAX;
         let mut grants = [None; SOURCES];
         for (k, grant) in grants.iter_mut().enumerate() {
             *grant = self.read_oldest(k, &mut free);
@@ -120,14 +122,14 @@ impl Collectors {
 
     /// Operand position `k` reads for the oldest instruction whose bank is free.
     #[inline(always)]
-    fn read_oldest(&mut self, k: usize, free: &mut u32) -> Option<Grant> {
-        let waiting = any_bank(self.waiting[k] & *free);
+    fn read_oldest(&mut self, k: usize, free: &mut u64) -> Option<Grant> {
+        let waiting = any_bank::<IN_BANKS>(self.waiting[k] & *free);
         if waiting == 0 {
             return None;
         }
         let collector = self.oldest(waiting);
         let register = usize::from(self.register[k][collector]);
-        let bank = 8 * (register % BANKS);
+        let bank = 8 * (register % IN_BANKS);
         self.waiting[k] &= !(1 << (bank + collector));
         *free &= !(0xff << bank);
         self.to_read[register] -= 1;
@@ -138,7 +140,7 @@ impl Collectors {
     #[inline(always)]
     fn leave(&mut self, unit_ready: usize) -> Option<Leaving> {
         let [a, b, c] = self.waiting;
-        let mut complete = self.occupied & !self.entered & !any_bank(a | b | c);
+        let mut complete = self.occupied & !self.entered & !any_bank::<IN_BANKS>(a | b | c);
         while complete != 0 {
             let collector = self.oldest(complete);
             let unit = self.unit[collector];
@@ -154,7 +156,7 @@ impl Collectors {
 
     /// An instruction arrives; it reads with the positions and banks that are left over.
     #[inline(always)]
-    fn enter(&mut self, arrival: &Arrival, grants: &mut [Option<Grant>; SOURCES], mut free: u32) {
+    fn enter(&mut self, arrival: &Arrival, grants: &mut [Option<Grant>; SOURCES], mut free: u64) {
         let collector = self.tail;
         self.occupied |= 1 << collector;
         self.entered = 1 << collector;
@@ -164,14 +166,14 @@ impl Collectors {
         for (k, grant) in grants.iter_mut().enumerate() {
             // Which operands there are and which are read at once is hard to foretell: no branches.
             let (register, lanes) = arrival.sources[k].unwrap_or((0, 0));
-            let bank = 8 * (register % BANKS);
+            let bank = 8 * (register % IN_BANKS);
             let at_once = grant.is_none() & (free >> bank & 1 == 1) & arrival.sources[k].is_some();
             let waits = !at_once & arrival.sources[k].is_some();
-            free &= !((u32::from(at_once) * 0xff) << bank);
+            free &= !((u64::from(at_once) * 0xff) << bank);
             *grant = if at_once { Some(Grant { collector, register, lanes }) } else { *grant };
             self.lanes[k][collector] = lanes;
             self.register[k][collector] = register as u16;
-            self.waiting[k] |= u32::from(waits) << (bank + collector);
+            self.waiting[k] |= u64::from(waits) << (bank + collector);
             self.to_read[register] += u8::from(waits);
         }
     }
@@ -186,7 +188,8 @@ impl Collectors {
 
 /// From a byte a bank to what is in any of them.
 #[inline(always)]
-fn any_bank(banks: u32) -> u8 {
-    let pairs = banks | banks >> 16;
+fn any_bank<const IN_BANKS: usize>(banks: u64) -> u8 {
+    let four = if IN_BANKS > 4 { banks | banks >> 32 } else { banks };
+    let pairs = four | four >> 16;
     (pairs | pairs >> 8) as u8
 }

@@ -13,6 +13,7 @@ mod cache;
 mod cached_register_file;
 mod collectors;
 mod compressor;
+mod dual_issue_register_file;
 mod fifo;
 mod l1_port;
 mod main_register_file;
@@ -48,6 +49,7 @@ const LOOPS: &[(&str, usize, NativeLoop)] = &[
     ("main_register_file", 1, main_register_file::run),
     ("operand_collectors", 1, operand_collectors::run),
     ("banked_register_file", 1, banked_register_file::run),
+    ("dual_issue_register_file", 1, dual_issue_register_file::run),
     ("register_file_cache", 1, register_file_cache::run),
     ("source_allocator", 1, source_allocator::run),
     ("cached_register_file", 1, cached_register_file::run),

@@ -1,6 +1,6 @@
 //! Loop of the operand collectors.
 
-use super::collectors::{Arrival, BANKS, COLLECTORS, Collectors, Grant, Leaving, SOURCES};
+use super::collectors::{ALL_FREE, Arrival, BANKS, COLLECTORS, Collectors, Grant, Leaving, SOURCES};
 use super::noise::{Circuit, Event, field, lanes, signature};
 use super::row::Row;
 use crate::bench::Activity;
@@ -38,7 +38,7 @@ impl Circuit<2> for OperandCollectors {
         let arrives = self.active.happens(a, 0) && self.collectors.is_ready();
         let arrival = arrives.then(|| arrival(a, b));
         let unit_ready = if Event::OFTEN.happens(b, 12) { 0b11_1111 } else { field(b, 58, 6) };
-        let step = self.collectors.cycle(arrival, unit_ready);
+        let step = self.collectors.cycle(arrival, unit_ready, ALL_FREE);
         outputs ^= reads(&step.grants);
         if let Some(leaving) = &step.leaving {
             let Leaving { collector, id, unit, .. } = *leaving;
