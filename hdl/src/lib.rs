@@ -9,4 +9,5 @@ pub mod parts;
 pub mod regfile;
 pub mod regless;
 pub mod rfc;
+pub mod rfv;
 pub mod rtl;

@@ -9,5 +9,6 @@ pub mod launch;
 pub mod program;
 pub mod ptx;
 pub mod regions;
+pub mod releases;
 pub mod trace;
 pub mod workloads;

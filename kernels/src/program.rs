@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::regions::Regions;
+use crate::releases::Releases;
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;
@@ -49,6 +50,9 @@ pub struct Program {
     /// What RegLess's compiler made of it; `None` if it was not asked to.
     #[serde(default)]
     pub regions: Option<Regions>,
+    /// Where registers die, for a register file that renames them; `None` if it was not asked for.
+    #[serde(default)]
+    pub releases: Option<Releases>,
 }
 
 /// Where control may go in a [`Program`], for one lane and for the warp as a whole.

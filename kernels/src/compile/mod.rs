@@ -23,6 +23,7 @@ pub mod machine;
 pub mod optimise;
 mod place;
 pub mod regless;
+pub mod release;
 pub mod suspension;
 
 use crate::program::Program;

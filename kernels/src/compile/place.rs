@@ -133,6 +133,7 @@ impl Placement {
             shared_bytes: kernel.shared_bytes,
             control: Some(control_flow(machine_flow(kernel, &kept), &registers)),
             regions: None,
+            releases: None,
         };
         annotate(&mut program, &values, &registers);
         let lowering = lowering(kernel, &kept);

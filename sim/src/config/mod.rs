@@ -15,8 +15,8 @@ pub use parameter::{Accepted, Parameter};
 pub use presets::{preset, preset_names};
 pub use sections::{
     CacheLevel, Chip, Config, DesignName, Dram, Energy, InnerPolicy, Latency, Memory, MemoryModel,
-    RegisterFile, Regless, Replacement, Rfc, Scheduler, SingleLevelPolicy, Sm, SoftDefinitions, Throughput,
-    WritePolicy,
+    RegisterFile, Regless, Replacement, Rfc, Rfv, Scheduler, SingleLevelPolicy, Sm, SoftDefinitions,
+    Throughput, WritePolicy,
 };
 
 /// Sectors of a cache line at most.
@@ -25,6 +25,10 @@ const MAX_SECTORS: u64 = 64;
 const REGLESS_WARPS: u64 = 16;
 /// Lines that a bank of an operand staging unit may have.
 const REGLESS_BANK_LINES: std::ops::RangeInclusive<u64> = 2..=64;
+/// Rows that a bank of a renamed register file may have.
+const RFV_ROWS: std::ops::RangeInclusive<u64> = 2..=1024;
+/// Registers that a rename table has names for.
+const RFV_NAMES: u64 = 4096;
 /// Lines that a compressor may hold.
 const COMPRESSOR_LINES: u64 = 64;
 /// Bytes of a warp-wide register.
@@ -116,7 +120,30 @@ impl Config {
             ));
         }
         self.check_schedulers()?;
-        if self.design == DesignName::Regless { self.check_regless() } else { Ok(()) }
+        match self.design {
+            DesignName::Baseline | DesignName::TwoLevel | DesignName::Rfc => Ok(()),
+            DesignName::Regless => self.check_regless(),
+            DesignName::Rfv => self.check_rfv(),
+        }
+    }
+
+    /// What the circuits of a renamed register file ask for.
+    fn check_rfv(&self) -> Result<(), ConfigError> {
+        let banks = self.sm.schedulers * self.register_file.bank_groups;
+        let registers = self.rfv.registers;
+        if !registers.is_multiple_of(banks) || !RFV_ROWS.contains(&(registers / banks)) {
+            let reason = format!("2 to 1024 registers for each of {banks} bank groups of the SM");
+            return Err(conflict("rfv.registers", registers, reason));
+        }
+        let names = self.register_file.bank_groups * self.register_file.rows;
+        if names > RFV_NAMES {
+            let reason = format!(
+                "design rfv: at most {RFV_NAMES} registers for each scheduler, there are {} bank groups",
+                self.register_file.bank_groups
+            );
+            return Err(conflict("register_file.rows", self.register_file.rows, reason));
+        }
+        Ok(())
     }
 
     /// What the circuits of a shard and the register lines in memory ask for.

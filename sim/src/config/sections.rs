@@ -16,13 +16,15 @@ pub enum DesignName {
     Rfc,
     /// Operand staging units in place of the register file, single-level scheduler.
     Regless,
+    /// Half-size register file with renaming, two-level scheduler.
+    Rfv,
 }
 
 impl DesignName {
     /// Every design, in the order listings show them.
-    pub const ALL: [DesignName; 4] =
-        [DesignName::Baseline, DesignName::TwoLevel, DesignName::Rfc, DesignName::Regless];
-    pub(super) const WORDS: &'static [&'static str] = &["baseline", "two-level", "rfc", "regless"];
+    pub const ALL: [DesignName; 5] =
+        [DesignName::Baseline, DesignName::TwoLevel, DesignName::Rfc, DesignName::Regless, DesignName::Rfv];
+    pub(super) const WORDS: &'static [&'static str] = &["baseline", "two-level", "rfc", "regless", "rfv"];
 
     /// As written on the command line.
     pub fn as_str(self) -> &'static str {
@@ -31,6 +33,7 @@ impl DesignName {
             DesignName::TwoLevel => "two-level",
             DesignName::Rfc => "rfc",
             DesignName::Regless => "regless",
+            DesignName::Rfv => "rfv",
         }
     }
 
@@ -41,6 +44,7 @@ impl DesignName {
             DesignName::TwoLevel => "banked main register file, two-level scheduler (Gebhart et al. §3.2)",
             DesignName::Rfc => "register file cache and two-level scheduler (Gebhart et al. §3.3)",
             DesignName::Regless => "operand staging units, registers in memory (Kloosterman et al. §5)",
+            DesignName::Rfv => "smaller register file with renaming, two-level scheduler (Jeon et al.)",
         }
     }
 }
@@ -206,6 +210,15 @@ parameters! {
 }
 
 parameters! {
+    /// The renamed register file of design rfv.
+    pub struct Rfv {
+        /// Physical warp-wide registers of an SM, equally many in each bank group of each scheduler. Warps are resident
+        /// as with the registers of `register_file`.
+        registers: u64 = Accepted::integer(8, 16_384),
+    }
+}
+
+parameters! {
     /// Latencies in cycles, from the scheduler's pick to the earliest pick of a dependent instruction. One that
     /// is shorter than operand access (3 cycles, 4 with a register file cache) plus one counts as that.
     pub struct Latency {
@@ -328,6 +341,8 @@ pub struct Config {
     pub rfc: Rfc,
     /// Operand staging units.
     pub regless: Regless,
+    /// Renamed register file.
+    pub rfv: Rfv,
     /// Latencies.
     pub latency: Latency,
     /// Throughput.
@@ -365,6 +380,7 @@ impl Config {
         Scheduler::describe("scheduler", &mut all);
         Rfc::describe("rfc", &mut all);
         Regless::describe("regless", &mut all);
+        Rfv::describe("rfv", &mut all);
         Latency::describe("latency", &mut all);
         Throughput::describe("throughput", &mut all);
         Memory::describe("memory", &mut all);

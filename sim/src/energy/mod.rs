@@ -64,6 +64,9 @@ pub fn evaluate(technology: &Technology, config: &Config, registers: &RegisterTr
                 None => Err(no_figure(technology, size)),
             }
         }
+        DesignName::Rfv => {
+            Err(format!("{} has no energy for a register file of another size", technology.name))
+        }
         DesignName::Regless => Err(format!("{} has no energy for operand staging units", technology.name)),
     };
     let normalise = |of: fn(&Energy) -> f64| {

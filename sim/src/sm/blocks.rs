@@ -139,6 +139,7 @@ mod tests {
             shared_bytes,
             control: None,
             regions: None,
+            releases: None,
         };
         let launch = Launch { grid: [1000, 1, 1], block: [threads, 1, 1], shared_bytes };
         let config = preset("gebhart2011").expect("complete");

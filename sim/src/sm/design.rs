@@ -16,12 +16,12 @@
 //! to and from them. Source: `docs/sm-pipeline.md`.
 
 use warpfile_engine::Engine;
-use warpfile_kernels::program::{InstId, LANES, LaneMask, LaneValues, MAX_SOURCES, Program};
+use warpfile_kernels::program::{BlockIndex, InstId, LANES, LaneMask, LaneValues, MAX_SOURCES, Program};
 
 pub use super::in_flight::ID_BITS;
 
 use super::SimError;
-use super::report::{Accesses, PortActivity, PreloadStatistics};
+use super::report::{Accesses, PortActivity, PreloadStatistics, RenamingStatistics};
 
 /// Instructions that a scheduler issues a cycle at most.
 pub const MAX_ISSUES: usize = 2;
@@ -96,8 +96,9 @@ pub trait OperandStorage {
     /// An instruction of a warp has been picked; it is offered from the next cycle on.
     fn pick(&mut self, _warp: WarpSlot, _inst: InstId) {}
 
-    /// A warp becomes resident in `warp`; register `r` is row `first_row + r`.
-    fn start_warp(&mut self, warp: WarpSlot, first_row: u32);
+    /// A warp of `block`, numbered in grid order, becomes resident in `warp`; register `r` is row `first_row + r`.
+    /// The warps of a block are started one after the other.
+    fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex);
 
     /// Warps that must not issue now, one bit a warp slot.
     fn held_warps(&self) -> u64;
@@ -134,6 +135,11 @@ pub trait OperandStorage {
         PreloadStatistics::default()
     }
 
+    /// What renaming did so far; zeros without it.
+    fn renaming(&self) -> RenamingStatistics {
+        RenamingStatistics::default()
+    }
+
     /// Activity of every table port so far.
     fn activity(&self) -> Vec<PortActivity>;
 
@@ -157,6 +163,8 @@ pub struct StorageInputs<'a> {
     pub flush: Option<Flush>,
     /// Units that can take an instruction, bit [`Unit`] each.
     pub ready_units: u8,
+    /// Warps that wait at a barrier or have ended, one bit each: all they have issued has been taken.
+    pub parked: u64,
     /// The request for a register line that the storage has offered is taken in this cycle.
     pub line_request_taken: bool,
     /// A line that it has asked for; always taken.

@@ -4,16 +4,20 @@ use warpfile_engine::{Compiled, Engine, EngineError, Interpreter, Observe, Optio
 use warpfile_hdl::regfile::{BankedRegisterFile, DualIssueRegisterFile, Geometry};
 use warpfile_hdl::regless::{RegLessShard, ShardGeometry};
 use warpfile_hdl::rfc::{CachedRegisterFile, TwoLevelScheduler};
+use warpfile_hdl::rfv::VirtualRegisterFile;
 use warpfile_hdl::rtl::netlist::Netlist;
 use warpfile_hdl::rtl::{Circuit, elaborate};
 use warpfile_hdl::{regfile, rfc};
 use warpfile_kernels::compile::regless::{self, RegionError};
+use warpfile_kernels::compile::release;
 use warpfile_kernels::program::Program;
 use warpfile_kernels::regions::BANKS;
 
 use crate::config::{Config, DesignName, InnerPolicy, Replacement, SoftDefinitions};
 
-use super::circuits::{REGLESS_WRITES, RegLessCircuit, RegisterFileCircuit, SchedulerCircuit, TableNames};
+use super::circuits::{
+    REGLESS_WRITES, RegLessCircuit, RegisterFileCircuit, RenamedRegisterFile, SchedulerCircuit, TableNames,
+};
 use super::design::{Design, ID_BITS, OperandStorage, PartitionDesign, Unit, WarpScheduler};
 use super::{EngineName, RunOptions, SimError, SingleLevel};
 
@@ -50,10 +54,13 @@ pub fn circuits(config: &Config) -> Result<Circuits, SimError> {
         DesignName::Baseline | DesignName::TwoLevel => build(config, &banked_register_file(config))?,
         DesignName::Rfc => build(config, &cached_register_file(config))?,
         DesignName::Regless => build(config, &regless_shard(config))?,
+        DesignName::Rfv => build(config, &virtual_register_file(config))?,
     };
     let scheduler = match config.design {
         DesignName::Baseline | DesignName::Regless => None,
-        DesignName::TwoLevel | DesignName::Rfc => Some(build(config, &two_level_scheduler(config))?),
+        DesignName::TwoLevel | DesignName::Rfc | DesignName::Rfv => {
+            Some(build(config, &two_level_scheduler(config))?)
+        }
     };
     Ok(Circuits { register_file, scheduler })
 }
@@ -93,10 +100,19 @@ fn storage(config: &Config, engine: impl Engine + 'static) -> Result<Box<dyn Ope
         DesignName::Baseline | DesignName::TwoLevel => (None, ACCESS_CYCLES),
         DesignName::Rfc => (Some(RFC_TABLE), TAG_CYCLES + ACCESS_CYCLES),
         DesignName::Regless => return Ok(Box::new(RegLessCircuit::new(engine, bank_lines(config))?)),
+        DesignName::Rfv => return renamed(config, engine),
     };
     let tables = TableNames { mrf: MRF_TABLE, rfc };
     let issues = config.sm.issues_per_scheduler as usize;
     Ok(Box::new(RegisterFileCircuit::new(engine, tables, issues, operand_cycles as u64)?))
+}
+
+fn renamed(config: &Config, engine: impl Engine + 'static) -> Result<Box<dyn OperandStorage>, EngineError> {
+    let circuit = virtual_register_file(config);
+    let tables = TableNames { mrf: MRF_TABLE, rfc: None };
+    let registers = circuit.table().registers() as u64;
+    let (names, cycles) = (circuit.names, ACCESS_CYCLES as u64);
+    Ok(Box::new(RenamedRegisterFile::new(engine, tables, cycles, names, registers)?))
 }
 
 fn scheduler(config: &Config, engine: impl Engine + 'static) -> Result<Box<dyn WarpScheduler>, EngineError> {
@@ -126,6 +142,21 @@ fn banked_register_file(config: &Config) -> BankedRegisterFile {
 fn dual_issue_register_file(config: &Config) -> DualIssueRegisterFile {
     DualIssueRegisterFile {
         geometry: geometry(config),
+        collectors: config.register_file.collectors as usize,
+        access_cycles: ACCESS_CYCLES,
+        id_bits: ID_BITS,
+        units: Unit::COUNT,
+    }
+}
+
+/// Names are the registers of the full register file.
+fn virtual_register_file(config: &Config) -> VirtualRegisterFile {
+    let full = geometry(config);
+    let rows = config.rfv.registers / config.sm.schedulers / config.register_file.bank_groups;
+    VirtualRegisterFile {
+        names: full.banks * full.rows,
+        warps: warps(config) as usize,
+        geometry: Geometry { rows: rows as usize, ..full },
         collectors: config.register_file.collectors as usize,
         access_cycles: ACCESS_CYCLES,
         id_bits: ID_BITS,
@@ -168,6 +199,7 @@ fn two_level_scheduler(config: &Config) -> TwoLevelScheduler {
 pub(super) fn compile(config: &Config, program: &Program) -> Result<Option<Program>, RegionError> {
     match config.design {
         DesignName::Baseline | DesignName::TwoLevel | DesignName::Rfc => Ok(None),
+        DesignName::Rfv => release::compile(program).map(Some),
         DesignName::Regless => {
             let shard_lines = config.regless.lines / config.sm.schedulers;
             let parameters = regless::Parameters {

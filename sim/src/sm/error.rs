@@ -33,9 +33,29 @@ pub enum SimError {
         /// Parameter that says so.
         parameter: &'static str,
     },
-    /// A program cannot be divided into regions.
+    /// A program cannot be divided into regions, or where its registers die is not known.
     #[error(transparent)]
     Regions(#[from] RegionError),
+    /// The warps of a block may need more physical registers than there are.
+    #[error(
+        "kernel {kernel}: the warps of a block that share a scheduler may need {needed} physical registers at once \
+         ({most_held} for one of them, {most_held_at_barrier} for each of {} others that wait at a barrier), there are \
+         {available}; use a smaller block or raise rfv.registers", warps - 1
+    )]
+    TooFewRegisters {
+        /// Kernel.
+        kernel: String,
+        /// Physical registers needed.
+        needed: u64,
+        /// Most registers that a warp has at once.
+        most_held: u64,
+        /// Warps of the block that share a scheduler.
+        warps: u64,
+        /// Most registers that a warp has while it waits at a barrier.
+        most_held_at_barrier: u64,
+        /// Physical registers of a scheduler.
+        available: u64,
+    },
     /// A program breaks the contract of [`warpfile_kernels::program`].
     #[error("kernel {kernel}, instruction {pc:#x} ({text}): {problem}")]
     BadInstruction {

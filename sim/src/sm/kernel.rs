@@ -2,6 +2,8 @@
 
 use warpfile_kernels::program::{Instruction, LANES, MAX_RESULTS, MAX_SOURCES, Operation, Program, Space};
 
+use warpfile_kernels::releases::Release;
+
 use super::SimError;
 use super::design::{SourceRead, Unit};
 
@@ -87,6 +89,9 @@ impl Kernel {
         for (index, instruction) in program.instructions.iter().enumerate() {
             check(program, instruction)?;
             kernel.mark(index, instruction);
+            if let Some(releases) = &program.releases {
+                kernel.mark_release(index, &releases.instructions[index]);
+            }
             let marks =
                 program.regions.as_ref().filter(|_| with_metadata).map(|regions| &regions.marks[index]);
             let metadata_before = marks.map_or(0, |marks| marks.metadata_before);
@@ -122,6 +127,14 @@ impl Kernel {
             self.writes[row + bit / 64] |= 1 << (bit % 64);
         }
         for bit in reads {
+            self.hazards[row + bit / 64] |= 1 << (bit % 64);
+        }
+    }
+
+    /// A register that is released must have been written.
+    fn mark_release(&mut self, index: usize, release: &Release) {
+        let row = index * self.words;
+        for bit in release.registers.iter().map(|register| usize::from(register.0)) {
             self.hazards[row + bit / 64] |= 1 << (bit % 64);
         }
     }

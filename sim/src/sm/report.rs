@@ -39,6 +39,8 @@ pub struct RunReport {
     pub scheduler: SchedulerStatistics,
     /// Where registers that regions need from before were found; 0 in designs without regions.
     pub preloads: PreloadStatistics,
+    /// What renaming of registers did; 0 in designs without it.
+    pub renaming: RenamingStatistics,
     /// Memory traffic.
     pub memory: MemoryStatistics,
     /// Activity of every table port of the design's circuits.
@@ -94,7 +96,7 @@ pub struct Stalls {
     pub branch: u64,
     /// Some warp waited at a barrier.
     pub barrier: u64,
-    /// Some warp could issue, but the design held it back: its region was not staged.
+    /// Some warp could issue, but the design held it back: its region was not staged, or it had to wait for a register.
     pub design: u64,
     /// Warps only drained: everything had been issued.
     pub drained: u64,
@@ -147,6 +149,9 @@ pub struct SchedulerStatistics {
     pub barrier_suspensions: u64,
     /// Results of short operations that landed after their warp's suspension.
     pub results_after_suspension: u64,
+    /// Cycles of warps that could have issued, but that the design held back: their region was not staged, or they had
+    /// to wait for a register.
+    pub held_warp_cycles: u64,
 }
 
 /// Memory traffic of the SM.
@@ -197,6 +202,31 @@ impl PreloadStatistics {
         self.fetched += fetched;
         self.compressor_hits += compressor_hits;
         self.compressor_misses += compressor_misses;
+    }
+}
+
+/// Renaming of registers onto fewer physical ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RenamingStatistics {
+    /// Physical registers given to a register.
+    pub allocations: u64,
+    /// Most physical registers in use at once, summed over schedulers.
+    pub most_in_use: u64,
+    /// Physical registers in use, summed over cycles.
+    pub register_cycles: u64,
+    /// Cycles in which a picked instruction waited because no physical register was free for it, summed over
+    /// schedulers.
+    pub allocation_waits: u64,
+}
+
+impl RenamingStatistics {
+    /// Adds those of another part of the machine.
+    pub(super) fn add(&mut self, other: RenamingStatistics) {
+        let RenamingStatistics { allocations, most_in_use, register_cycles, allocation_waits } = other;
+        self.allocations += allocations;
+        self.most_in_use += most_in_use;
+        self.register_cycles += register_cycles;
+        self.allocation_waits += allocation_waits;
     }
 }
 

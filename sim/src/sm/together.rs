@@ -32,6 +32,7 @@ impl RunReport {
         self.thread_instructions += other.thread_instructions;
         self.metadata_instructions += other.metadata_instructions;
         self.preloads.add(other.preloads);
+        self.renaming.add(other.renaming);
         self.operands_checked += other.operands_checked;
         self.lane_operands_checked += other.lane_operands_checked;
         add_traffic(&mut self.registers, &other.registers);
@@ -76,8 +77,14 @@ fn add_stalls(sum: &mut Stalls, other: &Stalls) {
 }
 
 fn add_scheduler(sum: &mut SchedulerStatistics, other: &SchedulerStatistics) {
-    let SchedulerStatistics { activations, suspensions, barrier_suspensions, results_after_suspension } =
-        other;
+    let SchedulerStatistics {
+        activations,
+        suspensions,
+        barrier_suspensions,
+        results_after_suspension,
+        held_warp_cycles,
+    } = other;
+    sum.held_warp_cycles += held_warp_cycles;
     sum.activations += activations;
     sum.suspensions += suspensions;
     sum.barrier_suspensions += barrier_suspensions;

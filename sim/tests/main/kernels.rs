@@ -32,6 +32,7 @@ impl Kernel {
             shared_bytes: 0,
             control: None,
             regions: None,
+            releases: None,
         };
         Kernel {
             program,

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use warpfile_engine::Engine;
-use warpfile_kernels::program::{LANES, Program};
+use warpfile_kernels::program::{BlockIndex, LANES, Program};
 use warpfile_sim::config::{Config, DesignName, preset};
 use warpfile_sim::sm::design::{
     FilledLine, Line, LineRequest, OperandStorage, PartitionDesign, StorageInputs, StorageOutputs, WarpSlot,
@@ -65,8 +65,8 @@ impl OperandStorage for Lines {
         self.inner.registers_per_warp(program)
     }
 
-    fn start_warp(&mut self, warp: WarpSlot, first_row: u32) {
-        self.inner.start_warp(warp, first_row);
+    fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
+        self.inner.start_warp(warp, first_row, block);
     }
 
     fn held_warps(&self) -> u64 {

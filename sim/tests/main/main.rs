@@ -12,6 +12,7 @@ mod memory;
 mod oracle;
 mod regless;
 mod residency;
+mod rfv;
 mod schedulers;
 mod stand_ins;
 mod suspension;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use warpfile_kernels::program::{LANES, LaneValues, Launches, MAX_SOURCES, Program};
+use warpfile_kernels::program::{BlockIndex, LANES, LaneValues, Launches, MAX_SOURCES, Program};
 use warpfile_sim::config::{Config, DesignName, SingleLevelPolicy, preset};
 use warpfile_sim::sm::design::{
     Design, MAX_DISPATCHES, OperandStorage, PartitionDesign, SchedulerInputs, SchedulerOutputs,
@@ -63,7 +63,7 @@ impl OperandStorage for IdealStorage {
         u64::from(program.registers_per_thread)
     }
 
-    fn start_warp(&mut self, _warp: WarpSlot, _first_row: u32) {}
+    fn start_warp(&mut self, _warp: WarpSlot, _first_row: u32, _block: BlockIndex) {}
 
     fn held_warps(&self) -> u64 {
         0

@@ -343,6 +343,7 @@ impl Observer {
             shared_bytes: header.launch.shared_bytes,
             control: None,
             regions: None,
+            releases: None,
         }
     }
 

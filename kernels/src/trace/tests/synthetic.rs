@@ -155,6 +155,7 @@ fn program(random: &mut Random, instructions: u64) -> Program {
         shared_bytes: 0,
         control: None,
         regions: None,
+        releases: None,
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod register_file;
 mod regless;
+mod renaming;
 mod scheduler;
 
 use warpfile_engine::activity::ActivityKind;
@@ -14,6 +15,7 @@ use super::{Accesses, PortActivity};
 pub use register_file::{RegisterFileCircuit, TableNames};
 pub use regless::RegLessCircuit;
 pub(in crate::sm) use regless::WRITES as REGLESS_WRITES;
+pub use renaming::RenamedRegisterFile;
 pub use scheduler::SchedulerCircuit;
 
 /// Resolves ports of one group: `valid_i` of group `issue` is port `issue_valid_i`.

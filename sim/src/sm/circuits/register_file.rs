@@ -1,7 +1,7 @@
 //! A register file circuit as operand storage.
 
 use warpfile_engine::{Engine, EngineError, InPort, OutPort};
-use warpfile_kernels::program::{MAX_SOURCES, Program};
+use warpfile_kernels::program::{BlockIndex, MAX_SOURCES, Program};
 
 use super::super::design::{
     Flush, Issue, MAX_ISSUES, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write,
@@ -11,7 +11,7 @@ use super::{Group, accesses, activity, copy_lanes, words};
 
 /// A register file with the common ports, and those of a register file cache if it has one.
 pub struct RegisterFileCircuit<E> {
-    engine: E,
+    pub(super) engine: E,
     tables: TableNames,
     operand_cycles: u64,
     common: CommonPorts,
@@ -181,7 +181,7 @@ impl<E: Engine> OperandStorage for RegisterFileCircuit<E> {
         u64::from(program.registers_per_thread)
     }
 
-    fn start_warp(&mut self, _warp: WarpSlot, _first_row: u32) {}
+    fn start_warp(&mut self, _warp: WarpSlot, _first_row: u32, _block: BlockIndex) {}
 
     fn held_warps(&self) -> u64 {
         0

@@ -70,6 +70,7 @@ impl Machine<'_, '_> {
             fill: offered(at.fills.front()),
             flush,
             ready_units,
+            parked: at.warps.sets().arrived | at.warps.sets().ended,
             line_request_taken: at.line_port.as_mut().is_some_and(LinePort::take_grant),
             line: line.as_ref(),
         };

@@ -59,9 +59,10 @@ impl Machine<'_, '_> {
         number: usize,
     ) -> Result<(), SimError> {
         let first_row = warp as u32 * launch.shape.rows_per_warp;
+        let index = self.blocks[block].index.unwrap_or_default();
         let at = &mut self.partitions[partition];
         at.warps.start(warp, block, number, first_row);
-        at.design.storage.start_warp(warp, first_row);
+        at.design.storage.start_warp(warp, first_row, index);
         self.fetch(launch, partition, warp)
     }
 

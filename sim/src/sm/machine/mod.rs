@@ -26,7 +26,9 @@ use super::share::Share;
 use super::warp::{Scoreboard, State};
 use super::waveform::Recorder;
 use super::working_set::WorkingSetCounter;
-use super::{Accesses, PortActivity, PreloadStatistics, Progress, RunOptions, SimError, designs};
+use super::{
+    Accesses, PortActivity, PreloadStatistics, Progress, RenamingStatistics, RunOptions, SimError, designs,
+};
 use partition::Partition;
 
 /// Cycles between calls of the progress callback; a power of two.
@@ -276,10 +278,12 @@ impl<'c, 'o> Machine<'c, 'o> {
         let counts = self.counts;
         let mut registers = RegisterTraffic { operands: counts.operands, ..RegisterTraffic::default() };
         let mut preloads = PreloadStatistics::default();
+        let mut renaming = RenamingStatistics::default();
         for partition in &self.partitions {
             registers.mrf.add(partition.design.storage.mrf());
             registers.rfc.add(partition.design.storage.rfc());
             preloads.add(partition.design.storage.preloads());
+            renaming.add(partition.design.storage.renaming());
         }
         registers.finish();
         RunReport {
@@ -299,6 +303,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             residency: counts.residency,
             scheduler: counts.scheduler,
             preloads,
+            renaming,
             memory: self.memory.statistics(),
             activity: activity(&self.partitions),
             working_set: self.working_set.as_ref().map(WorkingSetCounter::counted),

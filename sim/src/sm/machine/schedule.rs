@@ -14,6 +14,8 @@ struct Waiting {
     long: u64,
     branch: u64,
     barrier: u64,
+    /// They could issue before long, but the design holds them back.
+    held: u64,
 }
 
 impl Machine<'_, '_> {
@@ -21,12 +23,14 @@ impl Machine<'_, '_> {
     pub(super) fn schedule(&mut self, launch: &mut Running<'_>, partition: usize) -> Result<(), SimError> {
         let at = &mut self.partitions[partition];
         let (inputs, waiting) = at.scheduler_inputs(launch, self.config.scheduler.suspend_when_ready);
+        let held = waiting.held & !waiting.short;
+        self.counts.scheduler.held_warp_cycles += u64::from(held.count_ones());
         let outputs = at.design.scheduler.cycle(inputs);
         self.follow_slots(partition, &outputs);
         match outputs.issue {
             Some(picked) => self.pick(launch, partition, picked),
             None => {
-                self.count_stall(partition, &inputs, &waiting);
+                self.count_stall(&inputs, &waiting);
                 Ok(())
             }
         }
@@ -141,8 +145,7 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    fn count_stall(&mut self, partition: usize, inputs: &SchedulerInputs, waiting: &Waiting) {
-        let held = self.partitions[partition].design.storage.held_warps() & inputs.resident;
+    fn count_stall(&mut self, inputs: &SchedulerInputs, waiting: &Waiting) {
         let stalls = &mut self.counts.stalls;
         let reason = if !inputs.issue_enable {
             &mut stalls.issue_blocked
@@ -154,7 +157,7 @@ impl Machine<'_, '_> {
             &mut stalls.branch
         } else if waiting.long != 0 {
             &mut stalls.long_latency
-        } else if inputs.eligible & held != 0 {
+        } else if waiting.held != 0 {
             &mut stalls.design
         } else if inputs.eligible != 0 {
             &mut stalls.ready_warp_inactive
@@ -178,11 +181,13 @@ impl Partition<'_> {
         let sets = self.warps.sets();
         let suspend = self.to_suspend(suspend_when_ready);
         let suspends = if self.design.scheduler.suspends() { u64::MAX } else { 0 };
+        let held = self.design.storage.held_warps() & sets.ready & !sets.long_hazard;
         let waiting = Waiting {
             short: sets.ready & sets.short_hazard,
             long: sets.ready & sets.long_hazard,
             branch: sets.branching,
             barrier: sets.at_barrier,
+            held,
         };
         let unhindered = sets.ready & !sets.short_hazard & !sets.long_hazard;
         let alive = sets.ready | sets.fetching | sets.branching | sets.at_barrier;
@@ -190,9 +195,10 @@ impl Partition<'_> {
         let in_issue = self.issue_queue.warps();
         let inputs = SchedulerInputs {
             resident: alive | (sets.ended & sets.short_in_flight),
-            ready: unhindered & !suspend & !self.design.storage.held_warps(),
-            suspend: (suspend | (sets.arrived & suspends)) & sets.holding & !in_issue,
-            eligible: sets.ready & !sets.long_hazard,
+            ready: unhindered & !suspend & !held,
+            // A warp that is held back makes room in the active set for one that can go on.
+            suspend: (suspend | ((sets.arrived | held) & suspends)) & sets.holding & !in_issue,
+            eligible: sets.ready & !sets.long_hazard & !held,
             busy_slots: self.busy_slots(),
             issue_enable: self.issue_queue.has_room(),
         };

@@ -76,6 +76,7 @@ fn random_program(blocks: &[Block]) -> Random {
             shared_bytes: 0,
             control: None,
             regions: None,
+            releases: None,
         },
         guarded,
     };

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use warpfile_engine::{Engine, EngineError};
 use warpfile_hdl::regless::RequestKind;
-use warpfile_kernels::program::{InstId, LANES, LaneValues, MAX_RESULTS, Program};
+use warpfile_kernels::program::{BlockIndex, InstId, LANES, LaneValues, MAX_RESULTS, Program};
 
 use super::super::design::{
     Issue, Line, LineRequest, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write,
@@ -259,7 +259,7 @@ impl<E: Engine> OperandStorage for RegLessCircuit<E> {
         u64::from(program.registers_per_thread)
     }
 
-    fn start_warp(&mut self, _warp: WarpSlot, _first_row: u32) {}
+    fn start_warp(&mut self, _warp: WarpSlot, _first_row: u32, _block: BlockIndex) {}
 
     fn decode(&mut self, warp: WarpSlot, inst: InstId) {
         let instruction = self.code.instruction(inst);

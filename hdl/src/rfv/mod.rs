@@ -1,0 +1,25 @@
+//! A register file of fewer registers than the warps have names for.
+//!
+//! Source: Jeon, Ravi, Kim and Annavaram, "GPU Register File Virtualization", MICRO 2015, as Kloosterman et al.,
+//! "RegLess", MICRO 2017, §6.1 compare with it.
+
+mod allocation_limiter;
+mod rename_table;
+mod virtual_register_file;
+
+pub use allocation_limiter::{
+    ALLOWANCE_BITS, AllocationIo, AllocationLimiter, AllocationLimiterIo, LimitsIo, MAX_ALLOWANCE,
+};
+pub use rename_table::{
+    FreedIo, NameIo, RESULTS, RenameIssueIo, RenameSourceIo, RenameTable, RenameTableIo, RenameWriteIo,
+};
+pub use virtual_register_file::{
+    VirtualIssueIo, VirtualRegisterFile, VirtualRegisterFileIo, VirtualSourceIo,
+};
+
+/// Instructions taken a cycle at most.
+const WAYS: usize = 2;
+/// Writers: two of results of short operations, then one of long-latency operations.
+const WRITERS: usize = WAYS + 1;
+/// Registers that are freed a cycle at most.
+const FREED: usize = 2;
