@@ -39,6 +39,12 @@ impl Engine for Interpreter {
         settle(plan, arena);
         self.state.end_cycle();
     }
+
+    fn foresee(&mut self) {
+        self.state.begin_cycle();
+        let (plan, arena) = self.state.settling();
+        settle(plan, arena);
+    }
 }
 
 /// Words below a result, and those of a result of `width` bits.

@@ -46,6 +46,8 @@ pub struct Options {
     pub count_activity: bool,
     /// Whether bits that change are counted per register too.
     pub count_toggles: bool,
+    /// Outputs of the outermost circuit that are asked for before a cycle is run; see [`Engine::foresee`].
+    pub foreseen: Vec<String>,
 }
 
 impl Default for Options {
@@ -58,6 +60,7 @@ impl Default for Options {
             check_invariants: false,
             count_activity: true,
             count_toggles: false,
+            foreseen: Vec::new(),
         }
     }
 }
@@ -93,6 +96,12 @@ pub trait Engine {
     /// Runs one cycle: settles the circuit under the current inputs. All values can then be read as they
     /// are before the clock edge that ends the cycle; the edge takes effect when the next cycle begins.
     fn step(&mut self);
+
+    /// Makes the outputs in [`Options::foreseen`] those of the cycle that comes, under the current inputs, for an input
+    /// that depends on them: a grant that answers a request in the same cycle. The edge of the cycle before takes effect;
+    /// the cycle itself is run by the next [`step`](Engine::step), under the inputs of then. Until then only these
+    /// outputs, registers and tables mean anything. Nothing is counted or checked.
+    fn foresee(&mut self);
 
     /// Runs `cycles` cycles under the current inputs.
     fn run(&mut self, cycles: u64) {

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use warpfile_engine::Options;
+use warpfile_hdl::rtl::netlist::Direction;
 use warpfile_random::{Beside, Case, Cycle, Unequal, cases, config, option_sets};
 
 use crate::lockstep::{NAMED, NARROW, Outcome, WIDE};
@@ -57,6 +58,32 @@ fn equal_after_restoring(case: &Case, mut engines: Beside, mut others: Beside) -
     step_through(&mut others, second)
 }
 
+/// In every other cycle inputs stay as they were when outputs were foreseen; in the others they change.
+fn equal_with_foresight(case: &Case, mut engines: Beside, outputs: &[String]) -> Result<(), Unequal> {
+    for (index, cycle) in case.cycles.iter().enumerate() {
+        let keeps_inputs = index % 2 == 0;
+        engines.apply(if keeps_inputs { cycle } else { &case.cycles[index / 2] });
+        let foreseen = engines.foresee(outputs)?;
+        engines.apply(cycle);
+        engines.step();
+        engines.compare()?;
+        if keeps_inputs {
+            for (name, foreseen) in outputs.iter().zip(foreseen) {
+                assert_eq!(foreseen, engines.output(name), "{name} of cycle {index}, foreseen and run");
+            }
+        }
+    }
+    engines.compare_activity()
+}
+
+/// Outputs of the outermost module: all of them, or one.
+fn some_outputs(case: &Case) -> Vec<String> {
+    let ports = &case.netlist.modules[case.netlist.top.index()].ports;
+    let outputs = ports.iter().filter(|port| port.direction == Direction::Output);
+    let count = if case.seed.is_multiple_of(2) { usize::MAX } else { 1 };
+    outputs.map(|port| port.name.clone()).take(count).collect()
+}
+
 proptest! {
     #![proptest_config(config(250))]
 
@@ -72,6 +99,24 @@ proptest! {
     #[test]
     fn wide_values_are_equal_when_compiled(case in cases(WIDE, NAMED, 10)) {
         under_all_options(&case, equal_in_every_cycle)?;
+    }
+
+    #[test]
+    fn outputs_are_foreseen_and_change_nothing(case in cases(NARROW, NAMED, 10)) {
+        let foreseen = some_outputs(&case);
+        for options in option_sets(case.seed) {
+            let options = Options { foreseen: foreseen.clone(), ..options };
+            equal_with_foresight(&case, beside(&case, &options), &foreseen)
+                .map_err(|error| TestCaseError::fail(format!("{error}\n{options:?}")))?;
+        }
+    }
+
+    #[test]
+    fn wide_outputs_are_foreseen(case in cases(WIDE, NAMED, 8)) {
+        let foreseen = some_outputs(&case);
+        let options = Options { seed: case.seed, foreseen: foreseen.clone(), ..Options::default() };
+        equal_with_foresight(&case, beside(&case, &options), &foreseen)
+            .map_err(|error| TestCaseError::fail(error.to_string()))?;
     }
 
     #[test]

@@ -187,6 +187,14 @@ impl Config {
                         .to_owned(),
             });
         }
+        if !self.memory.single_l1_port {
+            return Err(ConfigError::Conflict {
+                key: "memory.single_l1_port",
+                value: "false".to_owned(),
+                reason: "design regless has an L1 port that takes one request a cycle; accepted: true"
+                    .to_owned(),
+            });
+        }
         for (key, value) in [("l1.line_bytes", self.l1.line_bytes), ("l2.line_bytes", self.l2.line_bytes)] {
             if value != REGISTER_LINE_BYTES {
                 let reason = format!("design regless: a register is a line of {REGISTER_LINE_BYTES} bytes");

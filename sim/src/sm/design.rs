@@ -119,8 +119,9 @@ pub trait OperandStorage {
         false
     }
 
-    /// The request that was offered in the last cycle and not taken in it; it stays until it is taken.
-    fn line_request(&self) -> Option<LineRequest<'_>> {
+    /// The request that it offers in the cycle that comes, known before anything else of it. It stays until it is
+    /// taken.
+    fn line_request(&mut self) -> Option<LineRequest<'_>> {
         None
     }
 

@@ -2,7 +2,7 @@
 
 use warpfile_engine::{Compiled, Engine, EngineError, Interpreter, Observe, Options};
 use warpfile_hdl::regfile::{BankedRegisterFile, DualIssueRegisterFile, Geometry};
-use warpfile_hdl::regless::{RegLessShard, ShardGeometry};
+use warpfile_hdl::regless::{L1Port, RegLessShard, ShardGeometry};
 use warpfile_hdl::rfc::{CachedRegisterFile, TwoLevelScheduler};
 use warpfile_hdl::rfv::VirtualRegisterFile;
 use warpfile_hdl::rtl::netlist::Netlist;
@@ -16,7 +16,8 @@ use warpfile_kernels::regions::BANKS;
 use crate::config::{Config, DesignName, InnerPolicy, Replacement, SoftDefinitions};
 
 use super::circuits::{
-    REGLESS_WRITES, RegLessCircuit, RegisterFileCircuit, RenamedRegisterFile, SchedulerCircuit, TableNames,
+    L1_PORT_FORESEEN, L1PortCircuit, REGLESS_FORESEEN, REGLESS_WRITES, RegLessCircuit, RegisterFileCircuit,
+    RenamedRegisterFile, SchedulerCircuit, TableNames,
 };
 use super::design::{Design, ID_BITS, OperandStorage, PartitionDesign, Unit, WarpScheduler};
 use super::{EngineName, RunOptions, SimError, SingleLevel};
@@ -68,31 +69,61 @@ pub fn circuits(config: &Config) -> Result<Circuits, SimError> {
 /// The design that `config` names, on the engine that `run` names; state without a reset starts from its seed.
 /// Every named signal can be looked at if it wants a waveform, else only ports, registers and tables.
 pub(super) fn design(config: &Config, run: &RunOptions<'_>) -> Result<Design<'static>, SimError> {
-    let observe = if run.waveform.is_some() { Observe::All } else { Observe::State };
-    let options = Options { seed: run.seed, observe, ..Options::default() };
     match run.engine {
-        EngineName::Interpreter => design_on(config, |netlist| Interpreter::new(netlist, &options)),
-        EngineName::Compiled => design_on(config, |netlist| Compiled::new(netlist, &options)),
+        EngineName::Interpreter => design_on(config, run, Interpreter::new),
+        EngineName::Compiled => design_on(config, run, Compiled::new),
     }
 }
 
-fn design_on<E: Engine + 'static>(
+fn design_on<E: Engine + Clone + 'static>(
     config: &Config,
-    engine: impl Fn(&Netlist) -> Result<E, EngineError>,
+    run: &RunOptions<'_>,
+    engine: fn(&Netlist, &Options) -> Result<E, EngineError>,
 ) -> Result<Design<'static>, SimError> {
     let circuits = circuits(config)?;
+    let foreseen: &[&str] = match config.design {
+        DesignName::Regless => &REGLESS_FORESEEN,
+        DesignName::Baseline | DesignName::TwoLevel | DesignName::Rfc | DesignName::Rfv => &[],
+    };
+    // All partitions have the same circuits: they are prepared once.
+    let problem = |error| engine_problem(config, &error);
+    let storages = engine(&circuits.register_file, &engine_options(run, foreseen)).map_err(problem)?;
+    let schedulers = circuits.scheduler.map(|netlist| engine(&netlist, &engine_options(run, &[])));
+    let schedulers = schedulers.transpose().map_err(problem)?;
     let partition = |_| {
-        let storage = engine(&circuits.register_file).and_then(|engine| storage(config, engine));
-        let scheduler = match &circuits.scheduler {
-            Some(netlist) => engine(netlist).and_then(|engine| scheduler(config, engine)),
-            None => Ok(Box::new(SingleLevel::new(config.scheduler.single_level)) as Box<dyn WarpScheduler>),
+        let scheduler = match &schedulers {
+            Some(engine) => scheduler(config, engine.clone()).map_err(problem)?,
+            None => Box::new(SingleLevel::new(config.scheduler.single_level)),
         };
-        Ok(PartitionDesign {
-            storage: storage.map_err(|error| engine_problem(config, &error))?,
-            scheduler: scheduler.map_err(|error| engine_problem(config, &error))?,
-        })
+        Ok(PartitionDesign { storage: storage(config, storages.clone()).map_err(problem)?, scheduler })
     };
     Ok(Design { partitions: (0..config.sm.schedulers).map(partition).collect::<Result<_, SimError>>()? })
+}
+
+/// The port through which operand storages that keep registers in memory, and data, reach the L1.
+pub(super) fn l1_port(config: &Config, run: &RunOptions<'_>) -> Result<L1PortCircuit, SimError> {
+    let shape = l1_port_shape(config);
+    let netlist = build(config, &shape)?;
+    let options = engine_options(run, &L1_PORT_FORESEEN);
+    let engine = match run.engine {
+        EngineName::Interpreter => Interpreter::new(&netlist, &options).map(boxed),
+        EngineName::Compiled => Compiled::new(&netlist, &options).map(boxed),
+    };
+    let port = engine.and_then(|engine| L1PortCircuit::new(engine, &shape));
+    port.map_err(|error| engine_problem(config, &error))
+}
+
+fn boxed(engine: impl Engine + 'static) -> Box<dyn Engine> {
+    Box::new(engine)
+}
+
+fn engine_options(run: &RunOptions<'_>, foreseen: &[&str]) -> Options {
+    Options {
+        seed: run.seed,
+        observe: if run.waveform.is_some() { Observe::All } else { Observe::State },
+        foreseen: foreseen.iter().map(|&name| name.to_owned()).collect(),
+        ..Options::default()
+    }
 }
 
 fn storage(config: &Config, engine: impl Engine + 'static) -> Result<Box<dyn OperandStorage>, EngineError> {
@@ -231,6 +262,16 @@ fn regless_shard(config: &Config) -> RegLessShard {
         writes: REGLESS_WRITES,
         compressor_lines: (config.regless.compressor_lines / config.sm.schedulers) as usize,
         compressor_queue: config.regless.compressor_queue as usize,
+    }
+}
+
+fn l1_port_shape(config: &Config) -> L1Port {
+    L1Port {
+        shards: config.sm.schedulers as usize,
+        warps: warps(config) as usize,
+        register_bits: ShardGeometry::GTX980.register_bits,
+        osu_lines: bank_lines(config),
+        lanes: ShardGeometry::GTX980.lanes,
     }
 }
 

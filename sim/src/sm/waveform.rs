@@ -7,6 +7,7 @@ use warpfile_engine::vcd::{VcdError, VcdOptions, VcdRecorder};
 
 use crate::config::Config;
 
+use super::circuits::L1PortCircuit;
 use super::design::{Design, PartitionDesign};
 use super::{SimError, Waveform};
 
@@ -19,6 +20,7 @@ impl<'a> Recorder<'a> {
     pub fn new(
         config: &Config,
         design: &Design<'_>,
+        l1_port: Option<&L1PortCircuit>,
         waveform: Waveform<'a>,
     ) -> Result<Recorder<'a>, SimError> {
         let options = VcdOptions {
@@ -30,7 +32,8 @@ impl<'a> Recorder<'a> {
             let prefix = if several { format!("partition{index}_") } else { String::new() };
             circuits(partition).map(move |(name, circuit)| (format!("{prefix}{name}"), circuit))
         });
-        let named: Vec<(String, &dyn Engine)> = named.collect();
+        let l1_port = l1_port.map(|port| ("l1_port".to_owned(), port.circuit()));
+        let named: Vec<(String, &dyn Engine)> = named.chain(l1_port).collect();
         let circuits: Vec<_> = named.iter().map(|(name, circuit)| (name.as_str(), *circuit)).collect();
         let vcd = VcdRecorder::together(config.design.as_str(), &circuits, &options, waveform.writer)?;
         Ok(Recorder { vcd })
@@ -40,8 +43,10 @@ impl<'a> Recorder<'a> {
     pub fn record<'d>(
         &mut self,
         partitions: impl Iterator<Item = &'d PartitionDesign<'d>>,
+        l1_port: Option<&'d L1PortCircuit>,
     ) -> Result<(), SimError> {
-        let circuits: Vec<&dyn Engine> = partitions.flat_map(circuits).map(|(_, circuit)| circuit).collect();
+        let circuits = partitions.flat_map(circuits).map(|(_, circuit)| circuit);
+        let circuits: Vec<&dyn Engine> = circuits.chain(l1_port.map(L1PortCircuit::circuit)).collect();
         Ok(self.vcd.record_together(&circuits).map_err(VcdError::from)?)
     }
 

@@ -20,7 +20,17 @@ struct Lines {
     partition: u32,
     values: Vec<[u32; LANES]>,
     requested: usize,
-    filled: Rc<RefCell<Vec<(u32, FilledLine)>>>,
+    /// Cycles so far.
+    now: u64,
+    seen: Rc<RefCell<Seen>>,
+}
+
+/// What the storages have seen, each by the number of its partition.
+#[derive(Default)]
+struct Seen {
+    filled: Vec<(u32, FilledLine)>,
+    /// Cycles in which a request was taken.
+    taken: Vec<u64>,
 }
 
 const LINES: usize = 3;
@@ -30,22 +40,26 @@ impl OperandStorage for Lines {
         true
     }
 
-    fn line_request(&self) -> Option<LineRequest<'_>> {
+    fn line_request(&mut self) -> Option<LineRequest<'_>> {
         let line = Line { compressed: false, warp: 1, register: self.requested % LINES };
         if self.requested < LINES {
             Some(LineRequest::Write { line, values: &self.values[line.register] })
         } else if self.requested < 2 * LINES {
-            Some(LineRequest::Fetch { line, invalidates: false, tag: 100 + line.register as u16 })
+            Some(LineRequest::Fetch { line, invalidates: false, tag: 10 + line.register as u16 })
         } else {
             None
         }
     }
 
     fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError> {
-        self.requested += usize::from(inputs.line_request_taken);
-        if let Some(line) = inputs.line {
-            self.filled.borrow_mut().push((self.partition, *line));
+        if inputs.line_request_taken {
+            self.requested += 1;
+            self.seen.borrow_mut().taken.push(self.now);
         }
+        if let Some(line) = inputs.line {
+            self.seen.borrow_mut().filled.push((self.partition, *line));
+        }
+        self.now += 1;
         self.inner.cycle(inputs, outputs)
     }
 
@@ -102,9 +116,9 @@ fn value(partition: u32, register: u32) -> [u32; LANES] {
     std::array::from_fn(|lane| partition << 16 | register << 8 | lane as u32)
 }
 
-/// Runs a kernel of loads beside the lines; gives what came back, by partition.
-fn run(config: &Config) -> (RunReport, Vec<(u32, FilledLine)>) {
-    let filled = Rc::new(RefCell::new(Vec::new()));
+/// Runs a kernel of as many loads a warp beside the lines.
+fn run(config: &Config, loads: u16) -> (RunReport, Seen) {
+    let seen = Rc::new(RefCell::new(Seen::default()));
     let next = RefCell::new(0..);
     let design = design(config, || {
         let partition = next.borrow_mut().next().expect("without end");
@@ -113,28 +127,28 @@ fn run(config: &Config) -> (RunReport, Vec<(u32, FilledLine)>) {
             partition,
             values: (0..LINES as u32).map(|register| value(partition, register)).collect(),
             requested: 0,
-            filled: Rc::clone(&filled),
+            now: 0,
+            seen: Rc::clone(&seen),
         };
         let scheduler = SingleLevel::new(config.scheduler.single_level);
         PartitionDesign { storage: Box::new(storage), scheduler: Box::new(scheduler) }
     });
-    let kernel = (0..8).fold(Kernel::new().warps(1, 8), |kernel, step| kernel.load(1 + step, 0));
-    let mut kernel = Sequence::from(kernel.alu(9, &[8]));
+    let kernel = (0..loads).fold(Kernel::new().warps(1, 8), |kernel, step| kernel.load(1 + step, 0));
+    let mut kernel = Sequence::from(kernel.alus(20, 9, &[9]));
     let report = run_design(config, design, &mut kernel, RunOptions::default()).expect("runs");
-    let filled = filled.borrow().clone();
-    (report, filled)
+    (report, seen.take())
 }
 
 #[test]
 fn what_a_partition_writes_comes_back_to_it_and_to_no_other() {
-    let (report, mut filled) = run(&gtx980());
+    let (report, Seen { mut filled, .. }) = run(&gtx980(), 8);
     filled.sort_by_key(|(partition, line)| (*partition, line.tag));
     let expected: Vec<_> = (0..4)
         .flat_map(|partition| (0..LINES).map(move |register| (partition, register)))
         .map(|(partition, register)| {
             let line = Line { compressed: false, warp: 1, register };
             let values = value(partition, register as u32);
-            (partition, FilledLine { line, tag: 100 + register as u16, values })
+            (partition, FilledLine { line, tag: 10 + register as u16, values })
         })
         .collect();
     assert_eq!(filled, expected);
@@ -145,17 +159,22 @@ fn what_a_partition_writes_comes_back_to_it_and_to_no_other() {
 
 #[test]
 fn lines_and_loads_take_turns_at_the_one_port() {
-    let (report, _) = run(&gtx980());
+    let (report, Seen { mut taken, .. }) = run(&gtx980(), 8);
     // 64 loads of one block of 128 bytes each, beside 24 requests for lines.
     assert_eq!(report.memory.transactions, 64);
     assert!(report.cycles > 64 + 24, "{}", report.cycles);
+    taken.sort_unstable();
+    assert!(taken.windows(2).all(|two| two[0] < two[1]), "one a cycle: {taken:?}");
 }
 
 #[test]
-fn several_partitions_use_the_port_every_cycle() {
-    let mut config = gtx980();
-    config.memory.single_l1_port = false;
-    let (unlimited, _) = run(&config);
-    let (limited, _) = run(&gtx980());
-    assert!(limited.cycles <= unlimited.cycles + 24, "{} and {}", limited.cycles, unlimited.cycles);
+fn the_port_is_used_in_every_cycle_by_one_partition_or_by_four() {
+    for schedulers in [1, 4] {
+        let mut config = gtx980();
+        config.sm.schedulers = schedulers;
+        let (_, Seen { mut taken, .. }) = run(&config, 0);
+        taken.sort_unstable();
+        let expected: Vec<u64> = (0..schedulers * 2 * LINES as u64).collect();
+        assert_eq!(taken, expected);
+    }
 }

@@ -101,6 +101,7 @@ fn what_the_circuits_cannot_do_is_refused() {
     assert!(error(|config| config.regless.compressor_lines = 50).contains("regless.compressor_lines = 50"));
     assert!(error(|config| config.sm.schedulers = 2).contains("sm.warps = 64"));
     assert!(error(|config| config.l1.line_bytes = 64).contains("l1.line_bytes = 64"));
+    assert!(error(|config| config.memory.single_l1_port = false).contains("memory.single_l1_port = false"));
     let fixed = error(|config| config.memory.model = warpfile_sim::config::MemoryModel::Fixed);
     assert!(fixed.contains("memory.model = fixed") && fixed.contains("gtx980-regless"), "{fixed}");
 }

@@ -3,6 +3,7 @@
 //! What an engine shows depends on its options: with everything observed, every signal; in production, ports
 //! and state. What it shows is compared wherever it means something.
 
+use num_bigint::BigUint;
 use thiserror::Error;
 use warpfile_engine::{
     Compiled, Engine, EngineError, InPort, Interpreter, Observe, Options, OutPort, RowPort, Snapshot,
@@ -59,6 +60,25 @@ impl Beside {
     pub fn step(&mut self) {
         self.interpreter.step();
         self.compiled.step();
+    }
+
+    /// Has both foresee the outputs that the options name, and compares them. Gives them, those without a meaning as
+    /// `None`.
+    pub fn foresee(&mut self, outputs: &[String]) -> Result<Vec<Option<BigUint>>, Unequal> {
+        self.interpreter.foresee();
+        self.compiled.foresee();
+        outputs.iter().map(|name| self.foreseen(name)).collect()
+    }
+
+    fn foreseen(&self, name: &str) -> Result<Option<BigUint>, Unequal> {
+        let expected = self.output(name);
+        self.equal(&format!("{name}, foreseen,"), &output(&self.compiled, name), &expected)?;
+        Ok(expected)
+    }
+
+    /// An output, if it means something.
+    pub fn output(&self, name: &str) -> Option<BigUint> {
+        output(&self.interpreter, name)
     }
 
     /// Runs cycles: the interpreter one by one, the compiled engine all at a call.
@@ -162,6 +182,11 @@ pub fn option_sets(seed: u64) -> [Options; 5] {
         Options { check_invariants: true, ..base.clone() },
         Options { observe: Observe::Scopes(vec!["child0".to_owned()]), count_toggles: true, ..base },
     ]
+}
+
+fn output(engine: &dyn Engine, name: &str) -> Option<BigUint> {
+    let port = engine.output(name).expect("an output of the circuit");
+    engine.is_meaningful(port).then(|| engine.get_big(port))
 }
 
 /// What can be set and read of an engine.

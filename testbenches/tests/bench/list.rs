@@ -13,6 +13,7 @@ pub const RACE: Options = Options {
     check_invariants: false,
     count_activity: false,
     count_toggles: false,
+    foreseen: Vec::new(),
 };
 
 fn inputs(netlist: &Netlist) -> Vec<Port> {

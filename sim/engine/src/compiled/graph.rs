@@ -1,14 +1,24 @@
 //! Who computes what: from places in the arena back to the instructions of the plan.
 
 use crate::plan::operands::{Need, Operand};
-use crate::plan::{ONE, Plan, UpdateEdge};
+use crate::plan::{ONE, OutPort, Plan, RegisterEdge, UpdateEdge};
 
 /// Index into [`Plan::program`].
 pub type InstId = usize;
 
+/// What is read once the circuit has settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// All that a cycle is run for.
+    OfCycle,
+    /// Who asks for [`Plan::foreseen`], before the cycle is run.
+    OfForeseen,
+}
+
 /// The producers of all computed places.
 pub struct Graph<'p> {
     pub plan: &'p Plan,
+    readers: Readers,
     /// First computed place: everything below is a constant, an input or state.
     first: u32,
     /// Producer of each computed place.
@@ -16,14 +26,14 @@ pub struct Graph<'p> {
 }
 
 impl<'p> Graph<'p> {
-    pub fn new(plan: &'p Plan) -> Graph<'p> {
+    pub fn new(plan: &'p Plan, readers: Readers) -> Graph<'p> {
         let first = plan.program.first().map_or(plan.arena_words, |inst| inst.result(plan));
         let mut producers = vec![0; (plan.arena_words - first) as usize];
         for (id, inst) in (0..).zip(&plan.program) {
             let start = (inst.result(plan) - first) as usize;
             producers[start..start + inst.result_words(plan) as usize].fill(id);
         }
-        Graph { plan, first, producers }
+        Graph { plan, readers, first, producers }
     }
 
     /// The instruction whose result covers `place`; `None` for constants, inputs and state.
@@ -32,12 +42,28 @@ impl<'p> Graph<'p> {
         Some(self.producers[index as usize] as InstId)
     }
 
+    /// Captured rows of clocked reads that are read after the circuit has settled.
+    pub fn captures(&self) -> &'p [RegisterEdge] {
+        match self.readers {
+            Readers::OfCycle => &self.plan.captures,
+            Readers::OfForeseen => &[],
+        }
+    }
+
     /// Calls `visit` with everything that is read after the circuit has settled: by the clock edge, by whoever
-    /// reads outputs and probes, by counters and checks.
+    /// reads outputs and probes, by counters and checks; or by whoever asks for outputs before the cycle is run.
     pub fn visit_roots(&self, visit: &mut dyn FnMut(Operand)) {
-        self.visit_observed(visit);
+        match self.readers {
+            Readers::OfCycle => self.visit_cycle(visit),
+            Readers::OfForeseen => self.plan.foreseen.iter().for_each(|port| self.visit_output(*port, visit)),
+        }
+    }
+
+    fn visit_cycle(&self, visit: &mut dyn FnMut(Operand)) {
         let plan = self.plan;
-        for edge in plan.registers.iter().chain(&plan.captures) {
+        plan.signals.iter().for_each(|signal| self.visit_output(signal.value, visit));
+        plan.invariants.iter().for_each(|invariant| visit((invariant.condition, Need::Always)));
+        for edge in plan.registers.iter().chain(self.captures()) {
             visit((edge.enable, Need::Always));
             visit((edge.next, if edge.enable == ONE { Need::Always } else { Need::If(edge.enable) }));
         }
@@ -48,20 +74,15 @@ impl<'p> Graph<'p> {
         }
     }
 
-    /// Values that can be read from outside. Under [`Plan::qualified_outputs`] an output is read only where
-    /// its qualifier holds.
-    fn visit_observed(&self, visit: &mut dyn FnMut(Operand)) {
-        let plan = self.plan;
-        for signal in &plan.signals {
-            let value = signal.value;
-            let need = match plan.qualified_outputs && value.is_qualified() {
-                true => Need::If(value.valid),
-                false => Need::Always,
-            };
-            visit((value.valid, Need::Always));
-            visit((value.offset, need));
-        }
-        plan.invariants.iter().for_each(|invariant| visit((invariant.condition, Need::Always)));
+    /// A value that can be read from outside. Under [`Plan::qualified_outputs`] an output is read only where its
+    /// qualifier holds.
+    fn visit_output(&self, value: OutPort, visit: &mut dyn FnMut(Operand)) {
+        let need = match self.plan.qualified_outputs && value.is_qualified() {
+            true => Need::If(value.valid),
+            false => Need::Always,
+        };
+        visit((value.valid, Need::Always));
+        visit((value.offset, need));
     }
 
     /// Calls `visit` with everything that changes of tables read.

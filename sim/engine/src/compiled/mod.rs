@@ -3,7 +3,8 @@
 //! [`simplify`] rewrites what has a cheaper form, [`graph`] finds who computes what, [`guards`] under which
 //! conditions it is needed, [`schedule`] puts instructions with one guard together, [`segments`] cuts the schedule into
 //! stretches that run under a condition, and [`emit`] turns these into one function: clock edge, inputs, settling,
-//! counting, as often as cycles are asked for. Narrow values live in machine registers. Wide ones are pointers: to their
+//! counting, as often as cycles are asked for. If outputs are to be foreseen, a second function does the edge, and no
+//! more than they need. Narrow values live in machine registers. Wide ones are pointers: to their
 //! place in the arena, to a row, or to whichever of two a multiplexer selects; what the function leaves behind for the
 //! edge and for readers is in the arena, where the interpreter has it too.
 
@@ -28,7 +29,7 @@ use crate::{Engine, EngineError, Options, State};
 pub(crate) use code::Call;
 use code::Code;
 use emit::Slots;
-use graph::Graph;
+use graph::{Graph, Readers};
 use segments::Segments;
 
 /// Runs a circuit as machine code.
@@ -36,6 +37,8 @@ use segments::Segments;
 pub struct Compiled {
     state: State,
     code: Arc<Code>,
+    /// What works out the foreseen outputs; `None` if there are none.
+    foresight: Option<Arc<Code>>,
 }
 
 impl Compiled {
@@ -43,20 +46,18 @@ impl Compiled {
     pub fn new(netlist: &Netlist, options: &Options) -> Result<Compiled, EngineError> {
         let mut plan = Plan::new(netlist, options)?;
         simplify::simplify(&mut plan);
-        let (segments, slots) = {
-            let graph = Graph::new(&plan);
-            let guards = guards::guards(&graph);
-            let segments = Segments::new(&graph, &schedule::schedule(&graph, &guards));
-            let slots = Slots::new(&graph, &segments);
-            (segments, slots)
-        };
+        let cycle = Body::new(&mut plan, Readers::OfCycle);
+        let foresight = (!plan.foreseen.is_empty()).then(|| Body::new(&mut plan, Readers::OfForeseen));
         // A vector loaded at the end of a column may reach beyond it.
-        plan.arena_words += slots.count() + 2;
+        plan.arena_words += 2;
         let plan = Arc::new(plan);
-        let code = emit::compile(&plan, &segments, &slots)?;
+        let code = emit::compile_cycles(&plan, &cycle)?;
+        let foresee = foresight.as_ref().map(|foresight| emit::compile_foresight(&plan, foresight, &cycle));
         let mut state = State::new(plan, options);
-        slots.initialise(state.settling().1);
-        Ok(Compiled { state, code: Arc::new(code) })
+        for body in foresight.iter().chain([&cycle]) {
+            body.slots.initialise(state.settling().1);
+        }
+        Ok(Compiled { state, code: Arc::new(code), foresight: foresee.transpose()?.map(Arc::new) })
     }
 
     /// Runs cycles, none or all of them under reset.
@@ -85,6 +86,25 @@ impl Compiled {
     }
 }
 
+/// What a function works out, in which order and under which conditions, and where pointers are kept in between.
+struct Body {
+    readers: Readers,
+    segments: Segments,
+    slots: Slots,
+}
+
+impl Body {
+    /// Schedules what `readers` need; makes room for the slots in the plan's arena.
+    fn new(plan: &mut Plan, readers: Readers) -> Body {
+        let graph = Graph::new(plan, readers);
+        let guards = guards::guards(&graph);
+        let segments = Segments::new(&graph, &schedule::schedule(&graph, &guards));
+        let slots = Slots::new(&graph, &segments);
+        plan.arena_words += slots.count();
+        Body { readers, segments, slots }
+    }
+}
+
 impl Engine for Compiled {
     #[inline]
     fn state(&self) -> &State {
@@ -99,6 +119,16 @@ impl Engine for Compiled {
     #[inline]
     fn step(&mut self) {
         self.run(1);
+    }
+
+    #[expect(unsafe_code, reason = "machine code is called here")]
+    fn foresee(&mut self) {
+        self.state.apply_reset_edge();
+        let Some(foresight) = &self.foresight else { return };
+        let call = self.state.call(1);
+        // SAFETY: as for a cycle.
+        unsafe { foresight.run(call) };
+        self.state.foreseen();
     }
 
     #[inline]

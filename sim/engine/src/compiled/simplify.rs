@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::graph::{Graph, InstId};
+use super::graph::{Graph, InstId, Readers};
 use crate::plan::inst::{FoldOp, Inst, Part};
 use crate::plan::operands::Operand;
 use crate::plan::{Plan, ZERO};
 
 /// Rewrites the program. Every place that is still read keeps its value.
 pub fn simplify(plan: &mut Plan) {
-    let graph = Graph::new(plan);
+    let graph = Graph::new(plan, Readers::OfCycle);
     let program = plan.program.iter().map(|inst| simplified(&graph, *inst)).collect();
     plan.program = program;
-    let graph = Graph::new(plan);
+    let graph = Graph::new(plan, Readers::OfCycle);
     let readers = readers(&graph);
     let mut is_done = vec![false; plan.program.len()];
     let mut changes = Vec::new();

@@ -134,6 +134,8 @@ pub struct Plan {
     pub tables: Vec<TableLayout>,
     /// Invariants that are checked.
     pub invariants: Vec<CheckedInvariant>,
+    /// Outputs that are asked for before a cycle is run.
+    pub foreseen: Vec<OutPort>,
     /// Activity of table ports.
     pub port_meters: Vec<PortMeter>,
     /// Activity of registers, in the order of `registers`.
@@ -323,6 +325,9 @@ impl Plan {
         }
         builder.lower_edges();
         builder.name_things(options);
-        builder.finish()
+        let mut plan = builder.finish()?;
+        let foreseen = options.foreseen.iter().map(|name| plan.output(name));
+        plan.foreseen = foreseen.collect::<Result<_, EngineError>>()?;
+        Ok(plan)
     }
 }

@@ -101,6 +101,7 @@ impl State {
     pub fn begin_cycle(&mut self) {
         if self.held.edge_due {
             self.apply_edge();
+            self.held.edge_due = false;
         }
         let (plan, held) = (&*self.plan, &mut self.held);
         held.reset = held.next_reset;
@@ -149,7 +150,7 @@ impl State {
 
     /// Applies the edge of a cycle under reset, which compiled code does not know.
     pub(crate) fn apply_reset_edge(&mut self) {
-        if self.held.reset {
+        if self.held.reset && self.held.edge_due {
             self.apply_edge();
             self.held.edge_due = false;
         }
@@ -178,6 +179,12 @@ impl State {
         }
         held.edge_due = true;
         held.cycle += cycles;
+    }
+
+    /// Notes that compiled code has applied an edge and run no cycle.
+    #[inline]
+    pub(crate) fn foreseen(&mut self) {
+        self.held.edge_due = false;
     }
 
     pub(crate) fn set_reset(&mut self, reset: bool) {

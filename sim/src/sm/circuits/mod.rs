@@ -14,7 +14,9 @@ use super::{Accesses, PortActivity};
 
 pub use register_file::{RegisterFileCircuit, TableNames};
 pub use regless::RegLessCircuit;
-pub(in crate::sm) use regless::WRITES as REGLESS_WRITES;
+pub(in crate::sm) use regless::{
+    FORESEEN as REGLESS_FORESEEN, L1_PORT_FORESEEN, L1PortCircuit, Offer, WRITES as REGLESS_WRITES,
+};
 pub use renaming::RenamedRegisterFile;
 pub use scheduler::SchedulerCircuit;
 

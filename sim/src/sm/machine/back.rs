@@ -3,12 +3,11 @@
 use super::super::design::{MAX_ISSUES, StorageInputs, Unit, Write};
 use super::super::in_flight::{InFlight, ResultQueue};
 use super::super::kernel::{Action, Kernel, MemoryKind};
-use super::super::memory::{Sent, constant_cycles, shared_cycles};
+use super::super::memory::{Sent, Step, constant_cycles, shared_cycles};
 use super::super::oracle::Mismatch;
 use super::super::warp::{Warp, Warps};
 use super::super::working_set::WorkingSetCounter;
 use super::super::{SimError, WrongOperand};
-use super::lines::LinePort;
 use super::partition::Partition;
 use super::{Machine, Running};
 
@@ -58,7 +57,10 @@ impl Machine<'_, '_> {
         let ready_units = self.ready_units(partition);
         let at = &mut self.partitions[partition];
         let flush = at.flushes.pop_front();
-        let line = at.line_port.as_mut().and_then(|port| port.take_due(self.now));
+        let (line_request_taken, line) = match &self.l1_port {
+            Some(port) => (port.passes(partition), port.filled(partition)),
+            None => (false, None),
+        };
         at.flush_offered = flush.map(|flush| flush.slot);
         let kernel = &launch.kernel;
         let issues = self.config.sm.issues_per_scheduler as usize;
@@ -71,7 +73,7 @@ impl Machine<'_, '_> {
             flush,
             ready_units,
             parked: at.warps.sets().arrived | at.warps.sets().ended,
-            line_request_taken: at.line_port.as_mut().is_some_and(LinePort::take_grant),
+            line_request_taken,
             line: line.as_ref(),
         };
         at.design.storage.cycle(&inputs, &mut at.outputs)?;
@@ -123,18 +125,20 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// Sends the memory unit's transactions; a load's data comes back later, a store is done once sent.
-    pub(super) fn send_transactions(&mut self) {
-        let Some(Sent { partition, id, kind, back }) = self.memory.cycle(self.now) else {
-            return;
-        };
-        let at = &mut self.partitions[partition];
-        let done = match kind {
-            MemoryKind::Load | MemoryKind::Atomic => back.saturating_sub(at.operand_cycles),
-            MemoryKind::Store => self.now,
-        };
-        at.completions.push(done.max(self.now + 1), id);
-        self.last_progress = self.now;
+    /// Sends the memory unit's transactions, `after` cycles after they could have been sent first; a load's data comes
+    /// back later, a store is done once sent. Gives whether one has been sent.
+    pub(super) fn send_transactions(&mut self, after: u64) -> bool {
+        let Step { has_sent, done } = self.memory.cycle(self.now);
+        if let Some(Sent { partition, id, kind, back }) = done {
+            let at = &mut self.partitions[partition];
+            let done = match kind {
+                MemoryKind::Load | MemoryKind::Atomic => back.saturating_sub(at.operand_cycles + after),
+                MemoryKind::Store => self.now,
+            };
+            at.completions.push(done.max(self.now + 1), id);
+            self.last_progress = self.now;
+        }
+        has_sent
     }
 
     /// Units that can take an instruction of the partition in this cycle.

@@ -1,82 +1,57 @@
-//! Register lines on their way between the partitions' operand storage and the L1.
+//! The L1 in a design that keeps registers in memory: one request a cycle, of a partition's storage or of the loads and
+//! stores.
 //!
-//! A storage offers one request at a time. The L1 takes it in the cycle in which it is offered or later; the storage
-//! learns of it in the cycle after, so that one storage has a request taken every other cycle at most. If the L1 takes
-//! one request a cycle, storages and data take turns.
+//! What a storage offers, which of the offers passes and what L1 says to it are all of one cycle, so this comes before
+//! the storages' cycle. An instruction dispatched in that cycle asks for the port from the next one on, when its
+//! operands are there; how long a load takes is the same as in a design without register lines.
 
-use super::super::design::{FilledLine, Line, LineRequest};
+use super::super::circuits::{L1PortCircuit, Offer};
+use super::super::design::{FilledLine, LineRequest};
 use super::Machine;
 
-/// Lines on their way to a partition that there is room for from the start.
-const FETCHES: usize = 256;
-
-/// A partition's side of the L1.
-pub(super) struct LinePort {
-    /// The L1 has taken the request that the storage offers.
-    granted: bool,
-    /// Lines on their way to the storage, and the cycles in which they are there.
-    fetched: Vec<(u64, FilledLine)>,
-}
-
-impl LinePort {
-    pub fn new() -> LinePort {
-        LinePort { granted: false, fetched: Vec::with_capacity(FETCHES) }
-    }
-
-    /// Whether the request offered is taken in this cycle.
-    pub fn take_grant(&mut self) -> bool {
-        std::mem::take(&mut self.granted)
-    }
-
-    /// A line that is there by cycle `now`: of several the one that was there first.
-    pub fn take_due(&mut self, now: u64) -> Option<FilledLine> {
-        let due = self.fetched.iter().enumerate().filter(|(_, (at, _))| *at <= now);
-        let (first, _) = due.min_by_key(|(_, (at, _))| *at)?;
-        Some(self.fetched.remove(first).1)
-    }
-}
+/// Lines on their way that there is room for from the start.
+pub(super) const ON_THEIR_WAY: usize = 1024;
+/// Cycles from an instruction's dispatch to the first in which it asks for the port.
+const AFTER_DISPATCH: u64 = 1;
 
 impl Machine<'_, '_> {
-    /// One cycle of the L1: data and register lines, each first in its turn.
+    /// One cycle of the port, and of the L1 behind it. An instruction without transactions does not ask for the port.
     pub(super) fn access_l1(&mut self) {
-        if self.partitions[0].line_port.is_none() {
-            self.send_transactions();
-        } else if self.lines_first {
-            self.request_lines();
-            self.send_transactions();
-            self.lines_first = false;
-        } else {
-            self.send_transactions();
-            self.request_lines();
-            self.lines_first = true;
+        if !self.memory.has_transaction() {
+            self.send_transactions(AFTER_DISPATCH);
         }
+        let due = self.take_due();
+        let Some(mut port) = self.l1_port.take() else { return };
+        for (shard, partition) in self.partitions.iter_mut().enumerate() {
+            port.set_request(shard, partition.design.storage.line_request().as_ref());
+        }
+        port.set_data(self.memory.has_transaction());
+        port.set_fill(due.as_ref());
+        let taken = self.serve(&mut port);
+        port.end_cycle(taken);
+        self.l1_port = Some(port);
     }
 
-    /// Performs the requests that the partitions offer, as many as the L1 takes.
-    fn request_lines(&mut self) {
-        let count = self.partitions.len();
-        for index in self.in_turn() {
-            let partition = &mut self.partitions[index];
-            let Some(port) = &mut partition.line_port else { continue };
-            let Some(offered) = partition.design.storage.line_request().filter(|_| !port.granted) else {
-                continue;
-            };
-            let of_sm = |line: Line| Line { warp: line.warp * count + index, ..line };
-            let request = match offered {
-                LineRequest::Fetch { line, invalidates, tag } => {
-                    LineRequest::Fetch { line: of_sm(line), invalidates, tag }
-                }
-                LineRequest::Write { line, values } => LineRequest::Write { line: of_sm(line), values },
-                LineRequest::Invalidate { line } => LineRequest::Invalidate { line: of_sm(line) },
-                LineRequest::Drop { warp } => LineRequest::Drop { warp: warp * count + index },
-            };
-            let Some(taken) = self.memory.request_line(self.now, &request) else { continue };
-            port.granted = true;
-            if let (Some(fetched), LineRequest::Fetch { line, tag, .. }) = (taken, offered) {
-                let filled = FilledLine { line, tag, values: fetched.values };
-                port.fetched.push((fetched.at.max(self.now + 1), filled));
-            }
-            self.last_progress = self.now;
+    /// Has the L1 perform what it is offered; gives whether it takes it.
+    fn serve(&mut self, port: &mut L1PortCircuit) -> bool {
+        let request = match port.offer() {
+            Some(Offer::Line(request)) => request,
+            Some(Offer::Data) => return self.send_transactions(AFTER_DISPATCH),
+            None => return false,
+        };
+        let Some(fetched) = self.memory.request_line(self.now, &request) else { return false };
+        if let (Some(fetched), LineRequest::Fetch { line, tag, .. }) = (fetched, request) {
+            let filled = FilledLine { line, tag, values: fetched.values };
+            self.lines.push((fetched.at.max(self.now + 1), filled));
         }
+        self.last_progress = self.now;
+        true
+    }
+
+    /// A line that is there: of several the one that was there first.
+    fn take_due(&mut self) -> Option<FilledLine> {
+        let due = self.lines.iter().enumerate().filter(|(_, (at, _))| *at <= self.now);
+        let (first, _) = due.min_by_key(|(_, (at, _))| *at)?;
+        Some(self.lines.remove(first).1)
     }
 }

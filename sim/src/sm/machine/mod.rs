@@ -15,7 +15,8 @@ use warpfile_kernels::program::{Launches, Program, Stream};
 use crate::config::Config;
 
 use super::blocks::{Block, BlockShape};
-use super::design::{Design, Unit};
+use super::circuits::L1PortCircuit;
+use super::design::{Design, FilledLine, PartitionDesign, Unit};
 use super::kernel::Kernel;
 use super::memory::MemoryUnit;
 use super::oracle::Oracle;
@@ -52,8 +53,10 @@ pub(super) struct Machine<'c, 'o> {
     /// When a unit that the partitions share takes the next instruction.
     shared_unit_free_at: [u64; Unit::COUNT],
     memory: MemoryUnit,
-    /// Register lines come before data at the L1 in this cycle.
-    lines_first: bool,
+    /// `None` in designs that keep all registers in the SM: data has the L1 for itself.
+    l1_port: Option<L1PortCircuit>,
+    /// Register lines on their way to the partitions, and the cycles in which they are there.
+    lines: Vec<(u64, FilledLine)>,
     oracle: Oracle,
     /// `None` if it is not asked for.
     working_set: Option<WorkingSetCounter>,
@@ -117,8 +120,13 @@ impl<'c, 'o> Machine<'c, 'o> {
                 ),
             });
         }
-        let recorder =
-            options.waveform.map(|waveform| Recorder::new(config, &design, waveform)).transpose()?;
+        let keeps_lines = |design: &PartitionDesign<'_>| design.storage.keeps_lines_in_memory();
+        let l1_port = match design.partitions.iter().any(keeps_lines) {
+            true => Some(designs::l1_port(config, &options)?),
+            false => None,
+        };
+        let circuits = |waveform| Recorder::new(config, &design, l1_port.as_ref(), waveform);
+        let recorder = options.waveform.map(circuits).transpose()?;
         let partitions = design.partitions.into_iter().map(|design| Partition::new(config, design));
         Ok(Machine {
             config,
@@ -131,7 +139,8 @@ impl<'c, 'o> Machine<'c, 'o> {
             blocks: vec![Block::default(); config.sm.blocks as usize],
             shared_unit_free_at: [0; Unit::COUNT],
             memory: MemoryUnit::new(config),
-            lines_first: false,
+            l1_port,
+            lines: Vec::with_capacity(lines::ON_THEIR_WAY),
             oracle: Oracle::default(),
             working_set: options.working_set_window.map(|window| {
                 let (warps, partitions) = (config.sm.warps as usize, config.sm.schedulers as usize);
@@ -202,17 +211,23 @@ impl<'c, 'o> Machine<'c, 'o> {
         for partition in 0..self.partitions.len() {
             self.complete(launch, partition)?;
         }
+        if self.l1_port.is_some() {
+            self.access_l1();
+        }
         for partition in self.in_turn() {
             self.access_operands(launch, partition)?;
         }
-        self.access_l1();
+        if self.l1_port.is_none() {
+            self.send_transactions(0);
+        }
 
         for partition in 0..self.partitions.len() {
             self.schedule(launch, partition)?;
         }
 
         if let Some(recorder) = &mut self.recorder {
-            recorder.record(self.partitions.iter().map(|partition| &partition.design))?;
+            let partitions = self.partitions.iter().map(|partition| &partition.design);
+            recorder.record(partitions, self.l1_port.as_ref())?;
         }
         if let Some(counter) = &mut self.working_set {
             counter.end_cycle();

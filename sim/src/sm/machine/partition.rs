@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use super::super::design::{Flush, Issue, MAX_ISSUES, PartitionDesign, StorageOutputs, Unit};
 use super::super::in_flight::{CAPACITY, Completions, InFlight, ResultQueue};
 use super::super::warp::{Scoreboard, Warps};
-use super::lines::LinePort;
 use crate::config::Config;
 
 /// A partition. Warps are numbered within it: warp slot s of the SM is warp s / partitions of partition
@@ -32,8 +31,6 @@ pub(super) struct Partition<'c> {
     pub operand_cycles: u64,
     /// Ports of the storage that instructions are dispatched on.
     pub dispatches: usize,
-    /// `None` in designs that keep all registers in the SM.
-    pub line_port: Option<LinePort>,
 }
 
 impl<'c> Partition<'c> {
@@ -54,7 +51,6 @@ impl<'c> Partition<'c> {
             flush_offered: None,
             operand_cycles: design.storage.operand_cycles(),
             dispatches: design.storage.dispatches(),
-            line_port: design.storage.keeps_lines_in_memory().then(LinePort::new),
             design,
         }
     }

@@ -78,6 +78,15 @@ pub(super) struct Sent {
     pub back: u64,
 }
 
+/// What the memory unit has done in a cycle.
+#[derive(Default)]
+pub(super) struct Step {
+    /// The memory system has taken a transaction.
+    pub has_sent: bool,
+    /// An instruction all of whose transactions have been sent.
+    pub done: Option<Sent>,
+}
+
 /// A warp instruction whose transactions are being sent.
 struct Queued {
     partition: usize,
@@ -152,25 +161,32 @@ impl MemoryUnit {
         self.queue.push_back(place);
     }
 
-    /// One cycle: sends what the memory system takes. Gives an instruction whose transactions have all been
-    /// sent; the memory system is asked no further then.
-    pub fn cycle(&mut self, now: u64) -> Option<Sent> {
-        let place = *self.queue.front()?;
+    /// Whether there is a transaction to send.
+    pub fn has_transaction(&self) -> bool {
+        self.queue.front().is_some_and(|&place| self.places[place].sent < self.places[place].count)
+    }
+
+    /// One cycle: sends what the memory system takes. If an instruction's transactions have all been sent, the memory
+    /// system is asked no further.
+    pub fn cycle(&mut self, now: u64) -> Step {
+        let mut step = Step::default();
+        let Some(&place) = self.queue.front() else { return step };
         let front = &mut self.places[place];
         while front.sent < front.count {
             let transaction = front.transactions[front.sent];
             let bytes = u64::from(transaction.sectors.count_ones()) * self.sector_bytes;
             let access = Access { address: transaction.address, bytes, kind: front.kind };
-            let back = self.system.access(now, access)?;
+            let Some(back) = self.system.access(now, access) else { return step };
+            step.has_sent = true;
             front.back = front.back.max(back);
             front.sent += 1;
             self.statistics.transactions += 1;
             self.statistics.bytes += bytes;
         }
         let Queued { partition, id, kind, back, .. } = *front;
-        let sent = Sent { partition, id, kind, back: back.max(now) };
+        step.done = Some(Sent { partition, id, kind, back: back.max(now) });
         self.free.extend(self.queue.pop_front());
-        Some(sent)
+        step
     }
 
     /// Performs a request for a register line in cycle `now`: `None` if it cannot be taken in this cycle, the line

@@ -1,4 +1,4 @@
-//! From scheduled instructions to one function.
+//! From scheduled instructions to a function.
 
 mod columns;
 mod counters;
@@ -17,6 +17,7 @@ use std::sync::Arc;
 use cranelift_codegen::ir::{AbiParam, Block, BlockArg, InstBuilder, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
+use super::Body;
 use super::code::{Code, PARAMETERS, Target};
 use super::graph::Graph;
 use super::kernels::{self, Kernel};
@@ -28,8 +29,18 @@ use crate::plan::inst::Inst;
 use frame::Frame;
 pub use slots::Slots;
 
-/// Compiles a plan.
-pub fn compile(plan: &Arc<Plan>, segments: &Segments, slots: &Slots) -> Result<Code, EngineError> {
+/// Compiles what runs cycles.
+pub fn compile_cycles(plan: &Arc<Plan>, cycle: &Body) -> Result<Code, EngineError> {
+    compile(plan, cycle, None)
+}
+
+/// Compiles what applies the edge that ends a `cycle` and works out the foreseen outputs.
+pub fn compile_foresight(plan: &Arc<Plan>, foresight: &Body, cycle: &Body) -> Result<Code, EngineError> {
+    compile(plan, foresight, Some(&cycle.slots))
+}
+
+/// Compiles a body, which runs cycles or, if it is given their slots, comes before one.
+fn compile(plan: &Arc<Plan>, body: &Body, before: Option<&Slots>) -> Result<Code, EngineError> {
     let mut target = Target::new(&plan.circuit)?;
     let mut signature = target.signature();
     signature.params = vec![AbiParam::new(types::I64); PARAMETERS];
@@ -38,9 +49,12 @@ pub fn compile(plan: &Arc<Plan>, segments: &Segments, slots: &Slots) -> Result<C
     let mut context = FunctionBuilderContext::new();
     {
         let builder = FunctionBuilder::new(target.function(), &mut context);
-        let graph = Graph::new(plan);
-        let mut emitter = Emitter::new(builder, &graph, segments, slots);
-        emitter.emit();
+        let graph = Graph::new(plan, body.readers);
+        let mut emitter = Emitter::new(builder, &graph, &body.segments, &body.slots);
+        match before {
+            None => emitter.emit_cycles(),
+            Some(slots_of_cycle) => emitter.emit_foresight(slots_of_cycle),
+        }
         emitter.frame.builder.seal_all_blocks();
         emitter.frame.builder.finalize(frontend);
     }
@@ -115,7 +129,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
     /// The loop over cycles: settling, counting, edge. The edge of the last cycle is left to the next call, as
     /// everything is to be read as it was in the cycle; what it needs goes to the arena. The edge is therefore
     /// emitted twice: from the arena, and from what the cycle has in registers.
-    fn emit(&mut self) {
+    fn emit_cycles(&mut self) {
         let b = &mut self.frame.builder;
         let [first_edge, input, settle, edge, end] = [(); 5].map(|()| b.create_block());
         let [to_settle, left] = [settle, edge].map(|block| b.append_block_param(block, types::I64));
@@ -156,6 +170,30 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.jump(settle, left, &next);
 
         self.frame.builder.switch_to_block(end);
+        self.frame.enter();
+        self.keep_pending();
+        self.frame.leave();
+        self.ins().return_(&[]);
+    }
+
+    /// Edge, inputs, and no more than the foreseen outputs need. The edge finds pointers where a cycle has kept them.
+    fn emit_foresight(&mut self, slots_of_cycle: &'a Slots) {
+        let b = &mut self.frame.builder;
+        let [edge, input] = [(); 2].map(|()| b.create_block());
+        b.ins().brif(self.edge_is_due, edge, &[], input, &[]);
+
+        b.switch_to_block(edge);
+        self.frame.enter();
+        let slots = std::mem::replace(&mut self.slots, slots_of_cycle);
+        self.emit_edge();
+        self.slots = slots;
+        self.frame.leave();
+        self.ins().jump(input, &[]);
+
+        self.frame.builder.switch_to_block(input);
+        self.take_inputs();
+        self.frame.begin_settling();
+        self.settle();
         self.frame.enter();
         self.keep_pending();
         self.frame.leave();

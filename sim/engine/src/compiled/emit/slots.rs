@@ -100,7 +100,7 @@ fn captured(graph: &Graph) -> BTreeSet<InstId> {
             *readers.entry(id).or_default() += 1;
         }
     });
-    let early = graph.plan.captures.iter().filter(|capture| is_early(graph, capture));
+    let early = graph.captures().iter().filter(|capture| is_early(graph, capture));
     for id in early.filter_map(|capture| graph.producer(capture.next)) {
         *readers.entry(id).or_default() -= 1;
     }

@@ -1,6 +1,7 @@
 //! A shard of RegLess as operand storage.
 
 mod code;
+mod l1_port;
 mod ports;
 
 use std::collections::VecDeque;
@@ -19,7 +20,8 @@ use super::{accesses, activity, copy_lanes, words};
 use code::{Code, RegisterAccess};
 use ports::{AccessPorts, ShardPorts};
 
-pub(in crate::sm) use ports::WRITES;
+pub(in crate::sm) use l1_port::{FORESEEN as L1_PORT_FORESEEN, L1PortCircuit, Offer};
+pub(in crate::sm) use ports::{FORESEEN, WRITES};
 
 /// Cycles from the scheduler's pick to the earliest dispatch (`docs/regless-pipeline.md`).
 const OPERAND_CYCLES: u64 = 3;
@@ -48,7 +50,10 @@ pub struct RegLessCircuit<E> {
     inactive: u64,
     /// Warps that have ended and whose registers have still to be dropped.
     ended: u64,
-    request: Option<Request>,
+    /// The one of them whose exit is offered.
+    exit: Option<WarpSlot>,
+    /// Lanes of the register that is written to memory.
+    written: LaneValues,
     preloads: PreloadStatistics,
 }
 
@@ -58,15 +63,6 @@ struct InFlight {
     inst: InstId,
     /// Lines reserved for its results.
     lines: [u16; MAX_RESULTS],
-}
-
-/// A request to memory that is offered.
-struct Request {
-    kind: RequestKind,
-    line: Line,
-    tag: u16,
-    invalidates: bool,
-    values: LaneValues,
 }
 
 impl<E: Engine> RegLessCircuit<E> {
@@ -83,7 +79,8 @@ impl<E: Engine> RegLessCircuit<E> {
             leaving: 0,
             inactive: u64::MAX,
             ended: 0,
-            request: None,
+            exit: None,
+            written: [0; LANES],
             preloads: PreloadStatistics::default(),
         })
     }
@@ -145,13 +142,12 @@ impl<E: Engine> RegLessCircuit<E> {
         }
     }
 
-    /// Offers the exit of a warp that has ended and has let go of everything. Gives the warp.
-    fn set_exit(&mut self) -> Option<WarpSlot> {
+    /// Offers the exit of a warp that has ended and has let go of everything.
+    fn set_exit(&mut self) {
         let ready = self.ended & self.inactive;
-        let warp = (ready != 0).then_some(ready.trailing_zeros() as usize);
-        self.engine.set(self.ports.exit_valid, u64::from(warp.is_some()));
-        self.engine.set(self.ports.exit_warp, warp.unwrap_or_default() as u64);
-        warp
+        self.exit = (ready != 0).then_some(ready.trailing_zeros() as usize);
+        self.engine.set(self.ports.exit_valid, u64::from(self.exit.is_some()));
+        self.engine.set(self.ports.exit_warp, self.exit.unwrap_or_default() as u64);
     }
 
     fn set_memory(&mut self, inputs: &StorageInputs<'_>) {
@@ -190,12 +186,12 @@ impl<E: Engine> RegLessCircuit<E> {
         outputs.busy_slots = 0;
     }
 
-    fn follow_states(&mut self, exit: Option<WarpSlot>) {
+    fn follow_states(&mut self) {
         let (engine, ports) = (&self.engine, &self.ports);
         self.active = engine.get(ports.active);
         self.inactive = engine.get(ports.inactive);
         self.leaving &= self.active;
-        if let Some(warp) = exit.filter(|_| engine.get(ports.exit_ready) == 1) {
+        if let Some(warp) = self.exit.filter(|_| engine.get(ports.exit_ready) == 1) {
             self.ended &= !(1 << warp);
         }
         if engine.get(ports.metadata.ready) == 1
@@ -210,31 +206,6 @@ impl<E: Engine> RegLessCircuit<E> {
         self.preloads.fetched += count(ports.preload_fetched);
         self.preloads.compressor_hits += count(ports.compressor_hit);
         self.preloads.compressor_misses += count(ports.compressor_miss);
-    }
-
-    /// The request that is offered, unless it has just been taken.
-    fn follow_request(&mut self, taken: bool) {
-        let (engine, ports) = (&self.engine, &self.ports.request);
-        self.request = None;
-        if taken || engine.get(ports.valid) == 0 {
-            return;
-        }
-        let kind = KINDS[engine.get(ports.kind) as usize];
-        let mut values = [0; LANES];
-        if kind == RequestKind::Write {
-            copy_lanes(engine.get_words(ports.value), &mut values);
-        }
-        self.request = Some(Request {
-            kind,
-            line: Line {
-                compressed: engine.get(ports.compressed) == 1,
-                warp: engine.get(ports.warp) as usize,
-                register: engine.get(ports.register) as usize,
-            },
-            tag: engine.get(ports.line) as u16,
-            invalidates: engine.get(ports.invalidates) == 1,
-            values,
-        });
     }
 }
 
@@ -289,12 +260,10 @@ impl<E: Engine> OperandStorage for RegLessCircuit<E> {
             self.engine.set(ports.ready, u64::from(inputs.ready_units >> unit & 1));
         }
         self.set_metadata();
-        let exit = self.set_exit();
         self.set_memory(inputs);
         self.engine.step();
         self.get(inputs, outputs);
-        self.follow_states(exit);
-        self.follow_request(inputs.line_request_taken);
+        self.follow_states();
         Ok(())
     }
 
@@ -310,11 +279,28 @@ impl<E: Engine> OperandStorage for RegLessCircuit<E> {
         true
     }
 
-    fn line_request(&self) -> Option<LineRequest<'_>> {
-        let &Request { kind, line, tag, invalidates, ref values } = self.request.as_ref()?;
-        Some(match kind {
-            RequestKind::Fetch => LineRequest::Fetch { line, invalidates, tag },
-            RequestKind::Write => LineRequest::Write { line, values },
+    fn line_request(&mut self) -> Option<LineRequest<'_>> {
+        self.set_exit();
+        self.engine.foresee();
+        let (engine, ports) = (&self.engine, &self.ports.request);
+        if engine.get(ports.valid) == 0 {
+            return None;
+        }
+        let line = Line {
+            compressed: engine.get(ports.compressed) == 1,
+            warp: engine.get(ports.warp) as usize,
+            register: engine.get(ports.register) as usize,
+        };
+        Some(match KINDS[engine.get(ports.kind) as usize] {
+            RequestKind::Fetch => LineRequest::Fetch {
+                line,
+                invalidates: engine.get(ports.invalidates) == 1,
+                tag: engine.get(ports.line) as u16,
+            },
+            RequestKind::Write => {
+                copy_lanes(engine.get_words(ports.value), &mut self.written);
+                LineRequest::Write { line, values: &self.written }
+            }
             RequestKind::Invalidate => LineRequest::Invalidate { line },
             RequestKind::Drop => LineRequest::Drop { warp: line.warp },
         })

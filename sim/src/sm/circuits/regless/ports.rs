@@ -10,6 +10,18 @@ use crate::sm::design::{MAX_ISSUES, Unit};
 /// Results written a cycle: of short operations as many as are issued, and one of long latency.
 pub(in crate::sm) const WRITES: usize = MAX_ISSUES + 1;
 
+/// Outputs that are asked for before a cycle is run: whether memory takes a request depends on those of all shards.
+pub(in crate::sm) const FORESEEN: [&str; 8] = [
+    "memory_request_valid_o",
+    "memory_request_kind_o",
+    "memory_request_compressed_o",
+    "memory_request_warp_o",
+    "memory_request_register_o",
+    "memory_request_line_o",
+    "memory_request_invalidates_o",
+    "memory_request_value_o",
+];
+
 /// All ports of a shard.
 pub(super) struct ShardPorts {
     pub metadata: MetadataPorts,
