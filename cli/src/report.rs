@@ -5,7 +5,8 @@ use warpfile_kernels::trace::TraceReport;
 use warpfile_sim::config::{Config, DesignName};
 use warpfile_sim::energy::EnergyReport;
 use warpfile_sim::sm::{
-    Accesses, MemoryStatistics, PortActivity, PreloadStatistics, Residency, SchedulerStatistics, Stalls,
+    Accesses, MemoryStatistics, PortActivity, PreloadStatistics, Residency, SchedulerStatistics,
+    StagingStatistics, Stalls,
 };
 
 use crate::input::Input;
@@ -59,6 +60,7 @@ struct DesignReport<'a> {
     residency: &'a [Residency],
     scheduler: &'a SchedulerStatistics,
     preloads: &'a PreloadStatistics,
+    staging: &'a StagingStatistics,
     memory: &'a MemoryStatistics,
     activity: &'a [PortActivity],
 }
@@ -221,6 +223,7 @@ impl<'a> DesignReport<'a> {
             residency: &report.residency,
             scheduler: &report.scheduler,
             preloads: &report.preloads,
+            staging: &report.staging,
             memory: &report.memory,
             activity: &report.activity,
         }

@@ -47,6 +47,8 @@ enum Method {
     Streams(fn(&[&'static Workload], &[ValueUsage]) -> Content),
     /// From the regions that RegLess's compiler makes, and how often they are run, without timing.
     Regions(fn(&[&'static Workload], &[WorkloadRegions]) -> Content),
+    /// From the regions and from runs of every workload at these points.
+    RegionsAndRuns { points: fn() -> Vec<Point>, show: fn(&[WorkloadRegions], &Results) -> Result<Content> },
     /// From the sizes of the structures; there are no workloads.
     Structures(fn() -> Result<Content>),
     /// From runs of every workload at these points.
@@ -152,11 +154,14 @@ fn make(
             let instructions = regions.iter().map(|found| found.warp_instructions).sum();
             (show(workloads, &regions), Effort::without_timing(regions.len(), instructions))
         }
+        Method::RegionsAndRuns { points, show } => {
+            let regions = of_each(figure, workloads, options, |opened| workload_regions(opened))?;
+            let results = runs(figure, workloads, &points(), options, simulate)?;
+            (show(&regions, &results)?, results.effort())
+        }
         Method::Structures(show) => (show()?, Effort::default()),
         Method::Runs { points, show } => {
-            let points = points();
-            let count = Counter::new(figure.id, points.len() * workloads.len());
-            let results = sweep::sweep(workloads, &points, options.threads, simulate, &|| count.one())?;
+            let results = runs(figure, workloads, &points(), options, simulate)?;
             (show(&results)?, results.effort())
         }
     };
@@ -170,6 +175,18 @@ fn make(
         effort,
         content,
     })
+}
+
+/// Runs every workload at every point.
+fn runs(
+    figure: &Figure,
+    workloads: &[&'static Workload],
+    points: &[Point],
+    options: &Options,
+    simulate: Simulate<'_>,
+) -> Result<Results> {
+    let count = Counter::new(figure.id, points.len() * workloads.len());
+    sweep::sweep(workloads, points, options.threads, simulate, &|| count.one())
 }
 
 /// What `look` finds in each workload, in their order.

@@ -44,6 +44,11 @@ pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// Geometric mean of positive values; `None` of nothing.
+pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    mean(values.into_iter().map(f64::ln)).map(f64::exp)
+}
+
 /// Standard deviation of the whole population; `None` of nothing.
 pub fn deviation(values: &[f64]) -> Option<f64> {
     let mean = self::mean(values.iter().copied())?;
@@ -60,7 +65,7 @@ pub fn range(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{category, deviation, mean, range};
+    use super::{category, deviation, geometric_mean, mean, range};
     use warpfile_kernels::workloads;
 
     #[test]
@@ -70,6 +75,8 @@ mod tests {
         assert_eq!(deviation(&values), Some(2.0));
         assert_eq!(range(values), Some((2.0, 9.0)));
         assert_eq!((mean([]), deviation(&[]), range([])), (None, None, None));
+        assert!(geometric_mean([0.5, 4.0, 4.0]).is_some_and(|mean| (mean - 2.0).abs() < 1e-12));
+        assert_eq!(geometric_mean([]), None);
     }
 
     #[test]

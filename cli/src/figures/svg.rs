@@ -128,10 +128,15 @@ fn ticks((low, high): (f64, f64)) -> Vec<f64> {
     (first..=last).map(|tick| tick as f64 * step).collect()
 }
 
+/// Decimals that tell numbers apart that are a step apart.
+fn decimals_of(step: f64) -> usize {
+    (-step.log10().floor()).max(0.0) as usize
+}
+
 fn draw_y_axis(out: &mut String, ticks: &[f64], scale: &Scale) {
     let axes = scale.axes;
     let step = ticks[1] - ticks[0];
-    let decimals = (-step.log10().floor()).max(0.0) as usize;
+    let decimals = decimals_of(step);
     for &tick in ticks {
         let y = scale.y(tick);
         let colour = if tick == 0.0 { "#222" } else { "#ddd" };
@@ -172,11 +177,15 @@ fn draw_lines(out: &mut String, lines: &[Line], scale: &Scale) {
     };
     let (inset, span) = (16.0, (high - low).max(1e-9));
     let x = |number: f64| axes.x + inset + (axes.width - 2.0 * inset) * (number - low) / span;
-    if numbers.len() > NARROW_NUMBERS {
-        numbers = ticks((low, high)).into_iter().filter(|number| (low..=high).contains(number)).collect();
+    let mut decimals = None;
+    if numbers.len() > NARROW_NUMBERS || numbers.iter().any(|number| number.fract() != 0.0) {
+        let ticks = ticks((low, high));
+        decimals = Some(decimals_of(ticks[1] - ticks[0]));
+        numbers = ticks.into_iter().filter(|number| (low..=high).contains(number)).collect();
     }
     for &number in &numbers {
-        text(out, (x(number), axes.y + axes.height + 16.0), "middle", "", &format!("{number}"));
+        let label = decimals.map_or_else(|| number.to_string(), |decimals| format!("{number:.decimals$}"));
+        text(out, (x(number), axes.y + axes.height + 16.0), "middle", "", &label);
     }
     for (index, series) in lines.iter().enumerate() {
         let colour = COLOURS[index % COLOURS.len()];

@@ -5,10 +5,12 @@
 //! register file. Wires carry the accessed bits over the distance of their level (RFC §4.3, Table 3).
 //!
 //! [`register_structures`] gives RegLess's structures and its baseline area, leakage and energy per access, from the
-//! arrays of [`grid`].
+//! arrays of [`grid`]; [`gpu`] what a run's accesses cost with them, and the GPU around.
 
+pub mod gpu;
 pub mod grid;
 pub mod register_structures;
+mod surroundings;
 mod technology;
 
 use serde::Serialize;
@@ -16,6 +18,7 @@ use serde::Serialize;
 use crate::config::{Config, DesignName};
 use crate::sm::{Accesses, RegisterTraffic};
 
+pub use surroundings::Surroundings;
 pub use technology::{Figure, MrfEnergy, RfcEnergy, Technology, TechnologyError, technology_names};
 
 /// Register file energy of a run.

@@ -32,10 +32,44 @@ pub struct RegisterStructure {
     pub write_pj: f64,
 }
 
+/// What an array of a register structure holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// Values of registers.
+    Registers,
+    /// Which warp's which register a line holds.
+    Tags,
+    /// Registers that memory has a copy of.
+    Copies,
+    /// Compressed registers.
+    CompressedLines,
+    /// Numbers of the lines of compressed registers.
+    CompressedTags,
+    /// Which registers are compressed.
+    CompressedRegisters,
+}
+
+impl PartKind {
+    /// As it is printed.
+    fn as_str(self) -> &'static str {
+        match self {
+            PartKind::Registers => "registers",
+            PartKind::Tags => "tags",
+            PartKind::Copies => "copies in memory",
+            PartKind::CompressedLines => "compressed lines",
+            PartKind::CompressedTags => "tags of compressed lines",
+            PartKind::CompressedRegisters => "compressed registers",
+        }
+    }
+}
+
 /// Arrays of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
     /// What it holds.
+    #[serde(skip)]
+    pub kind: PartKind,
+    /// The same as it is printed.
     pub name: &'static str,
     /// Arrays of an SM, each of `slices` slices.
     pub arrays: u32,
@@ -148,20 +182,20 @@ fn data(grid: &Grid, lines: u32, ports: Ports) -> Result<Part, StructureError> {
     }
     let slices = REGISTER_BITS / SLICE_BITS;
     let shape = Shape { arrays: banks, entries: lines / banks, slices, bits: SLICE_BITS };
-    Ok(shape.array("registers", grid, ports)?)
+    Ok(shape.array(PartKind::Registers, grid, ports)?)
 }
 
 /// Which warp's which register is in a line of the staging unit: searched, so a CAM (Fig. 10).
 fn tags(grid: &Grid, geometry: ShardGeometry, entries: u32) -> Result<Part, GridError> {
     let bits = (geometry.warp_bits() + geometry.register_bits) as u32;
-    Shape { arrays: banks(), entries, slices: 1, bits }.cam("tags", grid)
+    Shape { arrays: banks(), entries, slices: 1, bits }.cam(PartKind::Tags, grid)
 }
 
 /// For each register of a bank, whether memory has a copy: a row a warp, so that its exit clears a row (decision 24).
 fn copies(grid: &Grid, geometry: ShardGeometry) -> Result<Part, GridError> {
     let bits = (1 << geometry.register_bits) / geometry.banks as u32;
     let shape = Shape { arrays: banks(), entries: geometry.warps as u32, slices: 1, bits };
-    shape.array("copies in memory", grid, Ports::DUAL)
+    shape.array(PartKind::Copies, grid, Ports::DUAL)
 }
 
 /// The compressor's lines, their tags, and one bit a register: it is compressed (§5.3). Each shard has one.
@@ -178,9 +212,9 @@ fn compressor(grid: &Grid, geometry: ShardGeometry, lines: u32) -> Result<[Part;
     let presence = of_shard(geometry.warps as u32, presence, SLICE_BITS);
     Ok([
         // One read or write a cycle (Table 1).
-        values.array("compressed lines", grid, Ports::SINGLE)?,
-        tags.cam("tags of compressed lines", grid)?,
-        presence.array("compressed registers", grid, Ports::DUAL)?,
+        values.array(PartKind::CompressedLines, grid, Ports::SINGLE)?,
+        tags.cam(PartKind::CompressedTags, grid)?,
+        presence.array(PartKind::CompressedRegisters, grid, Ports::DUAL)?,
     ])
 }
 
@@ -193,13 +227,14 @@ struct Shape {
 }
 
 impl Shape {
-    fn array(self, name: &'static str, grid: &Grid, ports: Ports) -> Result<Part, GridError> {
+    fn array(self, kind: PartKind, grid: &Grid, ports: Ports) -> Result<Part, GridError> {
         let Array { read_pj, write_pj, leakage_mw, area_um2, origin } =
             grid.array(self.entries, self.bits, ports)?;
         let slices = f64::from(self.slices);
         let all = f64::from(self.arrays) * slices;
         Ok(Part {
-            name,
+            kind,
+            name: kind.as_str(),
             arrays: self.arrays,
             entries: self.entries,
             slices: self.slices,
@@ -214,11 +249,12 @@ impl Shape {
         })
     }
 
-    fn cam(self, name: &'static str, grid: &Grid) -> Result<Part, GridError> {
+    fn cam(self, kind: PartKind, grid: &Grid) -> Result<Part, GridError> {
         let Cam { search_pj, read_pj, write_pj, leakage_mw, area_um2 } = grid.cam(self.entries, self.bits)?;
         let all = f64::from(self.arrays);
         Ok(Part {
-            name,
+            kind,
+            name: kind.as_str(),
             arrays: self.arrays,
             entries: self.entries,
             slices: self.slices,

@@ -21,7 +21,7 @@ use warpfile_kernels::program::{BlockIndex, InstId, LANES, LaneMask, LaneValues,
 pub use super::in_flight::ID_BITS;
 
 use super::SimError;
-use super::report::{Accesses, PortActivity, PreloadStatistics, RenamingStatistics};
+use super::report::{Accesses, PortActivity, PreloadStatistics, RenamingStatistics, StagingStatistics};
 
 /// Instructions that a scheduler issues a cycle at most.
 pub const MAX_ISSUES: usize = 2;
@@ -139,6 +139,11 @@ pub trait OperandStorage {
     /// What renaming did so far; zeros without it.
     fn renaming(&self) -> RenamingStatistics {
         RenamingStatistics::default()
+    }
+
+    /// Regions run so far, and accesses to what there is beside values; zeros without staging units.
+    fn staging(&self) -> StagingStatistics {
+        StagingStatistics::default()
     }
 
     /// Activity of every table port so far.

@@ -33,7 +33,8 @@ pub use engine_name::EngineName;
 pub use error::{SimError, WrongOperand};
 pub use report::{
     Accesses, CacheStatistics, MemoryStatistics, PortActivity, PreloadStatistics, RegisterLineStatistics,
-    RegisterTraffic, RenamingStatistics, Residency, ResidencyLimit, RunReport, SchedulerStatistics, Stalls,
+    RegisterTraffic, RenamingStatistics, Residency, ResidencyLimit, RunReport, SchedulerStatistics,
+    StagingStatistics, Stalls, TableAccesses,
 };
 pub use scheduler::SingleLevel;
 pub use working_set::WorkingSet;

@@ -41,6 +41,8 @@ pub struct RunReport {
     pub preloads: PreloadStatistics,
     /// What renaming of registers did; 0 in designs without it.
     pub renaming: RenamingStatistics,
+    /// Regions run, and accesses to what operand staging units consist of beside their values; 0 in designs without.
+    pub staging: StagingStatistics,
     /// Memory traffic.
     pub memory: MemoryStatistics,
     /// Activity of every table port of the design's circuits.
@@ -230,6 +232,65 @@ impl RenamingStatistics {
     }
 }
 
+/// What shards of RegLess did. Values are counted as [`RegisterTraffic::rfc`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StagingStatistics {
+    /// Regions that warps have become active with.
+    pub regions: u64,
+    /// Cycles that regions were active, from the cycle in which their warp may issue to that in which its last
+    /// instruction has issued; summed over regions (Table 2).
+    pub active_cycles: u64,
+    /// Accesses to the tags of the banks.
+    pub tags: TableAccesses,
+    /// Accesses to the lines of compressors.
+    pub compressed_lines: TableAccesses,
+    /// Accesses to the tags of these lines.
+    pub compressed_tags: TableAccesses,
+    /// Accesses to the bits that say which registers are compressed.
+    pub compressed_registers: TableAccesses,
+}
+
+/// Cycles in which the ports of a table were used, summed over tables of the same kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TableAccesses {
+    /// Reads of a row.
+    pub reads: u64,
+    /// Writes of a row, whole or in part.
+    pub writes: u64,
+    /// Searches in all rows.
+    pub searches: u64,
+}
+
+impl StagingStatistics {
+    /// Adds those of another part of the machine.
+    pub(super) fn add(&mut self, other: StagingStatistics) {
+        let StagingStatistics {
+            regions,
+            active_cycles,
+            tags,
+            compressed_lines,
+            compressed_tags,
+            compressed_registers,
+        } = other;
+        self.regions += regions;
+        self.active_cycles += active_cycles;
+        self.tags.add(tags);
+        self.compressed_lines.add(compressed_lines);
+        self.compressed_tags.add(compressed_tags);
+        self.compressed_registers.add(compressed_registers);
+    }
+}
+
+impl TableAccesses {
+    /// Adds those of another table.
+    pub(super) fn add(&mut self, other: TableAccesses) {
+        let TableAccesses { reads, writes, searches } = other;
+        self.reads += reads;
+        self.writes += writes;
+        self.searches += searches;
+    }
+}
+
 /// Requests for register lines, each one request of the L1, and where fetched lines were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RegisterLineStatistics {
@@ -239,8 +300,20 @@ pub struct RegisterLineStatistics {
     pub fetched_from_l2: u64,
     /// Lines fetched that were in DRAM.
     pub fetched_from_dram: u64,
+    /// Of the lines fetched from the L1, those that hold compressed registers.
+    pub compressed_from_l1: u64,
+    /// Of the lines fetched from the L2, those that hold compressed registers.
+    pub compressed_from_l2: u64,
+    /// Of the lines fetched from DRAM, those that hold compressed registers.
+    pub compressed_from_dram: u64,
     /// Lines written.
     pub writes: u64,
+    /// Of the lines written, those that hold compressed registers.
+    pub compressed_writes: u64,
+    /// Lines written back from the L1 to the L2.
+    pub written_to_l2: u64,
+    /// Lines written back to DRAM.
+    pub written_to_dram: u64,
     /// Lines dropped.
     pub invalidations: u64,
     /// Warps all of whose lines were dropped.
@@ -250,15 +323,12 @@ pub struct RegisterLineStatistics {
 impl RegisterLineStatistics {
     /// Requests of the L1.
     pub fn l1_requests(&self) -> u64 {
-        let RegisterLineStatistics {
-            fetched_from_l1,
-            fetched_from_l2,
-            fetched_from_dram,
-            writes,
-            invalidations,
-            drops,
-        } = self;
-        fetched_from_l1 + fetched_from_l2 + fetched_from_dram + writes + invalidations + drops
+        self.fetches() + self.writes + self.invalidations + self.drops
+    }
+
+    /// Lines fetched.
+    pub fn fetches(&self) -> u64 {
+        self.fetched_from_l1 + self.fetched_from_l2 + self.fetched_from_dram
     }
 
     /// Adds those of another SM.
@@ -267,14 +337,26 @@ impl RegisterLineStatistics {
             fetched_from_l1,
             fetched_from_l2,
             fetched_from_dram,
+            compressed_from_l1,
+            compressed_from_l2,
+            compressed_from_dram,
             writes,
+            compressed_writes,
+            written_to_l2,
+            written_to_dram,
             invalidations,
             drops,
         } = other;
         self.fetched_from_l1 += fetched_from_l1;
         self.fetched_from_l2 += fetched_from_l2;
         self.fetched_from_dram += fetched_from_dram;
+        self.compressed_from_l1 += compressed_from_l1;
+        self.compressed_from_l2 += compressed_from_l2;
+        self.compressed_from_dram += compressed_from_dram;
         self.writes += writes;
+        self.compressed_writes += compressed_writes;
+        self.written_to_l2 += written_to_l2;
+        self.written_to_dram += written_to_dram;
         self.invalidations += invalidations;
         self.drops += drops;
     }

@@ -33,6 +33,7 @@ impl RunReport {
         self.metadata_instructions += other.metadata_instructions;
         self.preloads.add(other.preloads);
         self.renaming.add(other.renaming);
+        self.staging.add(other.staging);
         self.operands_checked += other.operands_checked;
         self.lane_operands_checked += other.lane_operands_checked;
         add_traffic(&mut self.registers, &other.registers);

@@ -1,40 +1,43 @@
 //! Fig. 19 and Table 2: what regions hold, and how long they are.
 
+use anyhow::Result;
 use warpfile_kernels::compile::regless::statistics::{RegionStatistics, Spread};
 use warpfile_kernels::workloads::Workload;
 
 use super::regions::WorkloadRegions;
+use super::rodinia::{ratio, regless};
 use crate::figures::chart::{Bars, Chart, Plot};
 use crate::figures::report::{Cell, Claim, Content, Table};
 use crate::figures::statistics::{mean, range};
+use crate::figures::sweep::{Point, Results, Run};
 
 /// Concurrent live registers of the regions that the paper calls large (§6.6).
 const MANY_LIVE: u64 = 20;
 
-/// Table 2: the paper's name, ours, static instructions a region.
-const TABLE_2: [(&str, Option<&str>, f64); 21] = [
-    ("b+tree", Some("b+tree"), 3.7),
-    ("backprop", Some("backprop"), 6.7),
-    ("bfs", Some("bfs"), 3.3),
-    ("dwt2d", Some("dwt2d"), 9.5),
-    ("gaussian", Some("gaussian"), 8.1),
-    ("heartwall", Some("heartwall"), 4.6),
-    ("hotspot", Some("hotspot"), 6.4),
-    ("hybridsort", Some("hybridsort"), 6.5),
-    ("kmeans", Some("kmeans"), 3.9),
-    ("lavaMD", Some("lavaMD"), 7.5),
-    ("leukocyte", None, 7.7),
-    ("lud", Some("lud"), 16.0),
-    ("mummergpu", None, 6.4),
-    ("myocyte", Some("myocyte"), 9.3),
-    ("nn", Some("nn"), 6.3),
-    ("nw", Some("nw"), 10.8),
-    ("particle_filter", Some("particle_filter"), 10.0),
-    ("pathfinder", Some("pathfinder"), 4.9),
-    ("srad_v1", None, 9.1),
+/// Table 2: the paper's name, ours, static instructions a region, cycles a region.
+const TABLE_2: [(&str, Option<&str>, f64, f64); 21] = [
+    ("b+tree", Some("b+tree"), 3.7, 150.0),
+    ("backprop", Some("backprop"), 6.7, 323.0),
+    ("bfs", Some("bfs"), 3.3, 60.0),
+    ("dwt2d", Some("dwt2d"), 9.5, 457.0),
+    ("gaussian", Some("gaussian"), 8.1, 1207.0),
+    ("heartwall", Some("heartwall"), 4.6, 32.0),
+    ("hotspot", Some("hotspot"), 6.4, 75.0),
+    ("hybridsort", Some("hybridsort"), 6.5, 379.0),
+    ("kmeans", Some("kmeans"), 3.9, 993.0),
+    ("lavaMD", Some("lavaMD"), 7.5, 1601.0),
+    ("leukocyte", None, 7.7, 297.0),
+    ("lud", Some("lud"), 16.0, 816.0),
+    ("mummergpu", None, 6.4, 240.0),
+    ("myocyte", Some("myocyte"), 9.3, 120.0),
+    ("nn", Some("nn"), 6.3, 940.0),
+    ("nw", Some("nw"), 10.8, 78.0),
+    ("particle_filter", Some("particle_filter"), 10.0, 20.0),
+    ("pathfinder", Some("pathfinder"), 4.9, 72.0),
+    ("srad_v1", None, 9.1, 350.0),
     // Two kernels with halos in shared memory, as ours.
-    ("srad_v2", Some("srad"), 6.9),
-    ("streamcluster", Some("streamcluster"), 4.3),
+    ("srad_v2", Some("srad"), 6.9, 323.0),
+    ("streamcluster", Some("streamcluster"), 4.3, 16.0),
 ];
 
 /// Regions of a workload as they stand in the code, and as they were run.
@@ -175,34 +178,51 @@ struct Row {
     paper: Option<f64>,
     code: Spread,
     runs: Spread,
+    paper_cycles: Option<f64>,
+    /// Mean cycles that a region was active.
+    cycles: Option<f64>,
 }
 
-/// Table 2, without its cycles, which are the design's.
-pub fn table_2(workloads: &[&'static Workload], regions: &[WorkloadRegions]) -> Content {
-    let of_one = |(workload, sizes): (&&'static Workload, Sizes)| Row {
-        name: workload.name,
-        paper: paper_instructions(workload.name),
-        code: sizes.code.instructions,
-        runs: sizes.runs.instructions,
+/// RegLess, for the cycles.
+pub fn points_table_2() -> Vec<Point> {
+    vec![regless()]
+}
+
+/// Table 2.
+pub fn table_2(regions: &[WorkloadRegions], results: &Results) -> Result<Content> {
+    let of_one = |((workload, run), sizes): ((&&'static Workload, &Run), Sizes)| {
+        let paper = in_paper(workload.name);
+        let staging = &run.report.staging;
+        Row {
+            name: workload.name,
+            paper: paper.map(|(instructions, _)| instructions),
+            code: sizes.code.instructions,
+            runs: sizes.runs.instructions,
+            paper_cycles: paper.map(|(_, cycles)| cycles),
+            cycles: ratio(staging.active_cycles as f64, staging.regions as f64),
+        }
     };
-    let rows: Vec<Row> = workloads.iter().zip(sizes(regions)).map(of_one).collect();
+    let runs = results.workloads.iter().zip(results.of(&regless()));
+    let rows: Vec<Row> = runs.zip(sizes(regions)).map(of_one).collect();
     let absent: Vec<&str> =
-        TABLE_2.iter().filter(|(_, ours, _)| ours.is_none()).map(|(theirs, ..)| *theirs).collect();
-    Content {
+        TABLE_2.iter().filter(|(_, ours, ..)| ours.is_none()).map(|(theirs, ..)| *theirs).collect();
+    Ok(Content {
         claims: claims_2(&rows),
         tables: vec![instructions(&rows)],
         notes: vec![format!(
-            "Metadata instructions are not counted. The last row has means over the workloads that are in the paper's \
-             table; of those there, {} have no counterpart here. Cycles a region, the table's other half, depend on \
-             the hardware and are not given by the compiler.",
+            "Metadata instructions are not counted. A region is active from the cycle in which its warp may issue to \
+             that in which its last instruction has issued; preloading and draining are not in it. The last row has \
+             means over the workloads that are in the paper's table; of those there, {} have no counterpart here.",
             absent.join(", ")
         )],
-        charts: vec![chart_2(&rows)],
-    }
+        charts: vec![chart_2(&rows), chart_cycles(&rows)],
+    })
 }
 
-fn paper_instructions(workload: &str) -> Option<f64> {
-    TABLE_2.iter().find(|(_, ours, _)| *ours == Some(workload)).map(|(.., instructions)| *instructions)
+/// Instructions and cycles of a workload in the paper's table.
+fn in_paper(workload: &str) -> Option<(f64, f64)> {
+    let row = TABLE_2.iter().find(|(_, ours, ..)| *ours == Some(workload));
+    row.map(|(.., instructions, cycles)| (*instructions, *cycles))
 }
 
 /// Rows that the paper has too.
@@ -243,21 +263,36 @@ fn claims_2(rows: &[Row]) -> Vec<Claim> {
             "memory-intensive benchmarks like bfs have smaller regions",
             format!("smallest: {}", show(&by_size[count.saturating_sub(3)..])),
         ),
+        Claim::new(
+            "Table 2",
+            format!(
+                "{} cycles a region, mean of the workloads that are here too",
+                number(mean(shared(rows).filter_map(|(row, _)| row.paper_cycles)))
+            ),
+            number(mean(shared(rows).filter_map(|(row, _)| row.cycles))),
+        ),
+        Claim::new("§6.6", "bfs has a smaller time per region (60), lavaMD a longer one (1601)", {
+            let of = |name: &str| number(rows.iter().find(|row| row.name == name).and_then(|row| row.cycles));
+            format!("bfs {}, lavaMD {}", of("bfs"), of("lavaMD"))
+        }),
     ]
 }
 
 fn instructions(rows: &[Row]) -> Table {
-    let mut table = Table::new("instructions", "Static instructions a region")
+    let mut table = Table::new("instructions", "Static instructions and cycles a region")
         .column("workload", "workload")
         .real("paper", "paper", 1)
         .real("code_mean", "here, in the code", 1)
         .real("code_deviation", "±", 1)
         .real("runs_mean", "here, as run", 1)
-        .real("runs_deviation", "±", 1);
+        .real("runs_deviation", "±", 1)
+        .real("paper_cycles", "cycles, paper", 0)
+        .real("cycles", "cycles, here", 0);
     for row in rows {
         let numbers = [row.code.mean, row.code.deviation, row.runs.mean, row.runs.deviation];
         let cells = [row.name.into(), row.paper.into()];
-        table.row(cells.into_iter().chain(numbers.map(Cell::from)).collect());
+        let cycles = [row.paper_cycles.into(), row.cycles.into()];
+        table.row(cells.into_iter().chain(numbers.map(Cell::from)).chain(cycles).collect());
     }
     let average = |value: &dyn Fn(&Row) -> f64| Cell::from(mean(shared(rows).map(|(row, _)| value(row))));
     table.row(vec![
@@ -267,6 +302,8 @@ fn instructions(rows: &[Row]) -> Table {
         average(&|row| row.code.deviation),
         average(&|row| row.runs.mean),
         average(&|row| row.runs.deviation),
+        mean(shared(rows).filter_map(|(row, _)| row.paper_cycles)).into(),
+        mean(shared(rows).filter_map(|(row, _)| row.cycles)).into(),
     ]);
     table
 }
@@ -288,18 +325,34 @@ fn chart_2(rows: &[Row]) -> Chart {
     }
 }
 
+fn chart_cycles(rows: &[Row]) -> Chart {
+    Chart {
+        title: "cycles a region".to_owned(),
+        x_label: String::new(),
+        y_label: "cycles".to_owned(),
+        plot: Plot::Bars {
+            groups: rows.iter().map(|row| row.name.to_owned()).collect(),
+            series: vec![
+                Bars::new("paper", rows.iter().map(|row| row.paper_cycles).collect()),
+                Bars::new("here", rows.iter().map(|row| row.cycles).collect()),
+            ],
+            stacked: false,
+        },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use warpfile_kernels::workloads;
 
-    use super::{TABLE_2, paper_instructions};
+    use super::{TABLE_2, in_paper};
 
     #[test]
     fn every_counterpart_of_table_2_is_a_workload() {
-        for name in TABLE_2.iter().filter_map(|(_, ours, _)| *ours) {
+        for name in TABLE_2.iter().filter_map(|(_, ours, ..)| *ours) {
             assert!(workloads::by_name(name).is_ok(), "{name}");
         }
-        assert_eq!(paper_instructions("srad"), Some(6.9));
-        assert_eq!(paper_instructions("vectoradd"), None);
+        assert_eq!(in_paper("srad"), Some((6.9, 323.0)));
+        assert_eq!(in_paper("vectoradd"), None);
     }
 }

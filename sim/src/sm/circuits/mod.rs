@@ -10,7 +10,7 @@ use warpfile_engine::activity::ActivityKind;
 use warpfile_engine::{Engine, EngineError, InPort, OutPort};
 use warpfile_kernels::program::{LANES, LaneValues};
 
-use super::{Accesses, PortActivity};
+use super::{Accesses, PortActivity, TableAccesses};
 
 pub use register_file::{RegisterFileCircuit, TableNames};
 pub use regless::RegLessCircuit;
@@ -61,6 +61,20 @@ fn accesses(engine: &impl Engine, name: &str) -> Accesses {
             | ActivityKind::ClearRow
             | ActivityKind::ClearRows
             | ActivityKind::SetRows => {}
+        }
+    }
+    accesses
+}
+
+/// Cycles in which ports of the tables were used whose path `belongs`.
+fn table_accesses(engine: &impl Engine, belongs: impl Fn(&str) -> bool) -> TableAccesses {
+    let mut accesses = TableAccesses::default();
+    for port in engine.activity().ports.into_iter().filter(|port| belongs(&port.table)) {
+        match port.kind {
+            ActivityKind::Read | ActivityKind::ClockedRead => accesses.reads += port.cycles,
+            ActivityKind::Write => accesses.writes += port.cycles,
+            ActivityKind::Match => accesses.searches += port.cycles,
+            ActivityKind::Add | ActivityKind::ClearRow | ActivityKind::ClearRows | ActivityKind::SetRows => {}
         }
     }
     accesses

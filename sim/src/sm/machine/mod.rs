@@ -28,7 +28,8 @@ use super::warp::{Scoreboard, State};
 use super::waveform::Recorder;
 use super::working_set::WorkingSetCounter;
 use super::{
-    Accesses, PortActivity, PreloadStatistics, Progress, RenamingStatistics, RunOptions, SimError, designs,
+    Accesses, PortActivity, PreloadStatistics, Progress, RenamingStatistics, RunOptions, SimError,
+    StagingStatistics, designs,
 };
 use partition::Partition;
 
@@ -294,11 +295,13 @@ impl<'c, 'o> Machine<'c, 'o> {
         let mut registers = RegisterTraffic { operands: counts.operands, ..RegisterTraffic::default() };
         let mut preloads = PreloadStatistics::default();
         let mut renaming = RenamingStatistics::default();
+        let mut staging = StagingStatistics::default();
         for partition in &self.partitions {
             registers.mrf.add(partition.design.storage.mrf());
             registers.rfc.add(partition.design.storage.rfc());
             preloads.add(partition.design.storage.preloads());
             renaming.add(partition.design.storage.renaming());
+            staging.add(partition.design.storage.staging());
         }
         registers.finish();
         RunReport {
@@ -319,6 +322,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             scheduler: counts.scheduler,
             preloads,
             renaming,
+            staging,
             memory: self.memory.statistics(),
             activity: activity(&self.partitions),
             working_set: self.working_set.as_ref().map(WorkingSetCounter::counted),

@@ -38,6 +38,9 @@ struct Beyond {
     dram_bytes: u64,
     /// Register lines in DRAM, by number.
     dram_lines: Vec<LaneValues>,
+    /// Register lines written to the L2 so far, and to DRAM.
+    lines_to_l2: u64,
+    lines_to_dram: u64,
 }
 
 impl CacheHierarchy {
@@ -56,6 +59,8 @@ impl CacheHierarchy {
                 dram_latency: config.dram.latency,
                 dram_bytes: 0,
                 dram_lines: vec![[0; LANES]; line_count(config.sm.warps)],
+                lines_to_l2: 0,
+                lines_to_dram: 0,
             },
             transaction_bytes,
             line_statistics: RegisterLineStatistics::default(),
@@ -85,7 +90,11 @@ impl MemorySystem for CacheHierarchy {
             into.l2 = l2.statistics;
         }
         into.dram_bytes += self.beyond.dram_bytes;
-        into.register_lines = self.line_statistics;
+        into.register_lines = RegisterLineStatistics {
+            written_to_l2: self.beyond.lines_to_l2,
+            written_to_dram: self.beyond.lines_to_dram,
+            ..self.line_statistics
+        };
     }
 
     fn lines(&mut self) -> Option<&mut dyn LineMemory> {

@@ -14,9 +14,9 @@ use super::super::design::{
     Issue, Line, LineRequest, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write,
 };
 use super::super::in_flight::CAPACITY;
-use super::super::report::PreloadStatistics;
+use super::super::report::{PreloadStatistics, StagingStatistics};
 use super::super::{Accesses, PortActivity, SimError};
-use super::{accesses, activity, copy_lanes, words};
+use super::{accesses, activity, copy_lanes, table_accesses, words};
 use code::{Code, RegisterAccess};
 use ports::{AccessPorts, ShardPorts};
 
@@ -55,6 +55,10 @@ pub struct RegLessCircuit<E> {
     /// Lanes of the register that is written to memory.
     written: LaneValues,
     preloads: PreloadStatistics,
+    /// Regions that warps have become active with.
+    regions: u64,
+    /// Cycles that regions were active, summed over regions.
+    active_cycles: u64,
 }
 
 /// An instruction in flight.
@@ -82,6 +86,8 @@ impl<E: Engine> RegLessCircuit<E> {
             exit: None,
             written: [0; LANES],
             preloads: PreloadStatistics::default(),
+            regions: 0,
+            active_cycles: 0,
         })
     }
 
@@ -188,7 +194,10 @@ impl<E: Engine> RegLessCircuit<E> {
 
     fn follow_states(&mut self) {
         let (engine, ports) = (&self.engine, &self.ports);
-        self.active = engine.get(ports.active);
+        let active = engine.get(ports.active);
+        self.regions += u64::from((active & !self.active).count_ones());
+        self.active_cycles += u64::from(active.count_ones());
+        self.active = active;
         self.inactive = engine.get(ports.inactive);
         self.leaving &= self.active;
         if let Some(warp) = self.exit.filter(|_| engine.get(ports.exit_ready) == 1) {
@@ -308,6 +317,20 @@ impl<E: Engine> OperandStorage for RegLessCircuit<E> {
 
     fn preloads(&self) -> PreloadStatistics {
         self.preloads
+    }
+
+    fn staging(&self) -> StagingStatistics {
+        let of_compressor = |name| table_accesses(&self.engine, |table| table == name);
+        StagingStatistics {
+            regions: self.regions,
+            active_cycles: self.active_cycles,
+            tags: table_accesses(&self.engine, |table| {
+                table.starts_with("staging.") && table.ends_with(".tags")
+            }),
+            compressed_lines: of_compressor("compressor.lines"),
+            compressed_tags: of_compressor("compressor.tags"),
+            compressed_registers: of_compressor("compressor.presence"),
+        }
     }
 
     fn mrf(&self) -> Accesses {

@@ -38,7 +38,8 @@ impl LineMemory for CacheHierarchy {
         let fetched = match *request {
             LineRequest::Fetch { line, invalidates, tag: _ } => {
                 let address = self.address(line);
-                let fetched = self.fetch(now, address, !invalidates)?;
+                let (fetched, level) = self.fetch(now, address, !invalidates)?;
+                self.count_fetch(level, line.compressed);
                 if invalidates {
                     self.drop_line(address);
                 }
@@ -46,6 +47,7 @@ impl LineMemory for CacheHierarchy {
             }
             LineRequest::Write { line, values } => {
                 self.line_statistics.writes += 1;
+                self.line_statistics.compressed_writes += u64::from(line.compressed);
                 self.write(now, self.address(line), values);
                 None
             }
@@ -78,17 +80,14 @@ impl CacheHierarchy {
     }
 
     /// Reads a line, into the L1 if it is to be kept there; not if a miss finds no status register.
-    fn fetch(&mut self, now: u64, address: u64, keep: bool) -> Option<FetchedLine> {
+    fn fetch(&mut self, now: u64, address: u64, keep: bool) -> Option<(FetchedLine, Level)> {
         let Some(l1) = &mut self.l1 else {
-            let (fetched, level) = self.beyond.fetch(now, address, keep)?;
-            self.count_fetch(level);
-            return Some(fetched);
+            return self.beyond.fetch(now, address, keep);
         };
         if let Some((place, there)) = l1.find(address) {
             l1.channel.transfer(now, LINE_BYTES);
             let fetched = FetchedLine { at: there.max(now + l1.latency), values: *l1.contents(place) };
-            self.count_fetch(Level::L1);
-            return Some(fetched);
+            return Some((fetched, Level::L1));
         }
         if !l1.can_miss(now) {
             return None;
@@ -101,8 +100,7 @@ impl CacheHierarchy {
             self.beyond.take_evicted(now + l1.latency, l1, placed);
             l1.set_contents(placed.place, &fetched.values, false);
         }
-        self.count_fetch(level);
-        Some(fetched)
+        Some((fetched, level))
     }
 
     /// Writes a whole line into the L1.
@@ -129,13 +127,15 @@ impl CacheHierarchy {
         }
     }
 
-    fn count_fetch(&mut self, level: Level) {
+    fn count_fetch(&mut self, level: Level, compressed: bool) {
         let statistics = &mut self.line_statistics;
-        match level {
-            Level::L1 => statistics.fetched_from_l1 += 1,
-            Level::L2 => statistics.fetched_from_l2 += 1,
-            Level::Dram => statistics.fetched_from_dram += 1,
-        }
+        let (all, of_compressed) = match level {
+            Level::L1 => (&mut statistics.fetched_from_l1, &mut statistics.compressed_from_l1),
+            Level::L2 => (&mut statistics.fetched_from_l2, &mut statistics.compressed_from_l2),
+            Level::Dram => (&mut statistics.fetched_from_dram, &mut statistics.compressed_from_dram),
+        };
+        *all += 1;
+        *of_compressed += u64::from(compressed);
     }
 }
 
@@ -180,9 +180,11 @@ impl Beyond {
     fn write(&mut self, now: u64, address: u64, values: &LaneValues) {
         let Some(l2) = &mut self.l2 else {
             self.access_dram(now, LINE_BYTES);
+            self.lines_to_dram += 1;
             self.dram_lines[number(address)] = *values;
             return;
         };
+        self.lines_to_l2 += 1;
         let start = l2.channel.transfer(now, LINE_BYTES);
         let place = match l2.find(address) {
             Some((place, _)) => place,
@@ -201,6 +203,7 @@ impl Beyond {
         let bytes = l2.line_bytes();
         if address >= FIRST_LINE {
             self.dram_lines[number(address)] = *l2.contents(placed.place);
+            self.lines_to_dram += 1;
         }
         self.access_dram(now, bytes);
     }

@@ -1,0 +1,191 @@
+//! What the figures of §6 have in common: the benchmarks, the designs, tables and charts with a row for each benchmark.
+
+use crate::figures::chart::{Bars, Chart, Plot};
+use crate::figures::report::{Cell, Table};
+use crate::figures::statistics::{geometric_mean, mean};
+use crate::figures::sweep::{Point, Results, Run};
+
+/// Workloads that stand for benchmarks of Rodinia in the paper, and `hotspot` once more with many registers.
+pub const RODINIA: &[&str] = &[
+    "b+tree",
+    "backprop",
+    "bfs",
+    "dwt2d",
+    "gaussian",
+    "heartwall",
+    "hotspot",
+    "hotspot-registers",
+    "hybridsort",
+    "kmeans",
+    "lavaMD",
+    "lud",
+    "myocyte",
+    "nn",
+    "nw",
+    "particle_filter",
+    "pathfinder",
+    "srad",
+    "streamcluster",
+];
+
+/// The full register file under GTO, which everything is relative to.
+pub fn baseline() -> Point {
+    Point::gtx980("baseline")
+}
+
+/// RegLess at its design point of 512 lines (§6.2).
+pub fn regless() -> Point {
+    Point::gtx980("regless")
+}
+
+/// The same without compressor (§6.4).
+pub fn regless_without_compressor() -> Point {
+    regless().with("regless.compressor_lines", 0)
+}
+
+/// The full register file under the two-level scheduler of the comparators (§6.4).
+pub fn two_level() -> Point {
+    Point::gtx980("two-level")
+}
+
+/// Half a register file with renaming under the same scheduler (§6.1).
+pub fn rfv() -> Point {
+    Point::gtx980("rfv")
+}
+
+/// A quantity with a value for each workload.
+pub struct Series {
+    key: String,
+    heading: String,
+    decimals: usize,
+    /// In the order of the workloads; none where there is none.
+    pub values: Vec<Option<f64>>,
+}
+
+impl Series {
+    /// Of the runs of a point.
+    pub fn of_runs(
+        key: impl Into<String>,
+        heading: impl Into<String>,
+        decimals: usize,
+        runs: &[Run],
+        value: impl Fn(&Run) -> Option<f64>,
+    ) -> Series {
+        Series::new(key, heading, decimals, runs.iter().map(value).collect())
+    }
+
+    /// Of values in the order of the workloads.
+    pub fn new(
+        key: impl Into<String>,
+        heading: impl Into<String>,
+        decimals: usize,
+        values: Vec<Option<f64>>,
+    ) -> Series {
+        Series { key: key.into(), heading: heading.into(), decimals, values }
+    }
+
+    /// As it is printed.
+    pub fn heading(&self) -> &str {
+        &self.heading
+    }
+
+    /// Its average over the workloads that have a value.
+    pub fn average(&self, average: Average) -> Option<f64> {
+        let values = self.values.iter().flatten().copied();
+        match average {
+            Average::Arithmetic => mean(values),
+            Average::Geometric => geometric_mean(values),
+        }
+    }
+}
+
+/// How values of workloads become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Average {
+    /// Sum by number.
+    Arithmetic,
+    /// Of values relative to the baseline's.
+    Geometric,
+}
+
+impl Average {
+    fn name(self) -> &'static str {
+        match self {
+            Average::Arithmetic => "mean",
+            Average::Geometric => "geomean",
+        }
+    }
+}
+
+/// A row for each workload and one for the average, a column for each series.
+pub fn table(
+    key: &'static str,
+    title: impl Into<String>,
+    results: &Results,
+    series: &[Series],
+    average: Average,
+) -> Table {
+    let mut table = Table::new(key, title).column("workload", "workload");
+    for one in series {
+        table = table.real(&one.key, &one.heading, one.decimals);
+    }
+    let row = |name: &str, value: &dyn Fn(&Series) -> Option<f64>| -> Vec<Cell> {
+        std::iter::once(Cell::from(name)).chain(series.iter().map(|one| Cell::from(value(one)))).collect()
+    };
+    for (position, workload) in results.workloads.iter().enumerate() {
+        table.row(row(workload.name, &|one| one.values[position]));
+    }
+    table.row(row(average.name(), &|one| one.average(average)));
+    table
+}
+
+/// Bars for each workload and for the average.
+pub fn chart(
+    title: impl Into<String>,
+    y_label: impl Into<String>,
+    results: &Results,
+    series: &[Series],
+    average: Average,
+    stacked: bool,
+) -> Chart {
+    let groups = results.workloads.iter().map(|workload| workload.name).chain([average.name()]);
+    let bars = |one: &Series| {
+        let values = one.values.iter().copied().chain([one.average(average)]);
+        Bars::new(&one.heading, values.collect())
+    };
+    Chart {
+        title: title.into(),
+        x_label: String::new(),
+        y_label: y_label.into(),
+        plot: Plot::Bars {
+            groups: groups.map(str::to_owned).collect(),
+            series: series.iter().map(bars).collect(),
+            stacked,
+        },
+    }
+}
+
+/// Names of the workloads whose value is as wanted, each with what is shown of the value behind it.
+pub fn named(
+    results: &Results,
+    series: &Series,
+    wanted: impl Fn(f64) -> bool,
+    show: impl Fn(f64) -> String,
+) -> String {
+    let with_values = results.workloads.iter().zip(&series.values);
+    let names: Vec<String> = with_values
+        .filter_map(|(workload, value)| Some((workload, value.filter(|&value| wanted(value))?)))
+        .map(|(workload, value)| format!("{}{}", workload.name, show(value)))
+        .collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// `part` of `whole`; none of nothing.
+pub fn ratio(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}
+
+/// A change as it is printed: `+1.2 %`; what is 1 has not changed.
+pub fn change(relative: Option<f64>) -> String {
+    relative.map_or_else(|| "no value".to_owned(), |relative| format!("{:+.1} %", 100.0 * (relative - 1.0)))
+}

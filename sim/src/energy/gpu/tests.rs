@@ -1,0 +1,160 @@
+//! Energies against what is computed by hand from cacti_sram.csv, 28 nm.
+
+use super::*;
+use crate::config::preset;
+use crate::sm::{PreloadStatistics, RegisterLineStatistics, RegisterTraffic, StagingStatistics};
+
+/// 64 entries of 128 bits, 1rw: read, write, pJ, and leakage, mW.
+const BANK: (f64, f64, f64) = (1.1087, 1.6941, 0.330263);
+/// 256 slices of the register file's 32 banks, mW.
+const FILE_LEAKAGE: f64 = 256.0 * BANK.2;
+
+fn model() -> GpuModel {
+    GpuModel::gtx980(Ports::SINGLE).expect("complete")
+}
+
+fn config(design: DesignName) -> Config {
+    Config { design, ..preset("gtx980-regless").expect("complete") }
+}
+
+/// A run whose register file, or staging unit, has these accesses to slices of four lanes.
+fn report(cycles: u64, mrf: (u64, u64), rfc: (u64, u64)) -> RunReport {
+    let accesses =
+        |(cluster_reads, cluster_writes)| Accesses { cluster_reads, cluster_writes, ..Accesses::default() };
+    let registers = RegisterTraffic { mrf: accesses(mrf), rfc: accesses(rfc), ..RegisterTraffic::default() };
+    RunReport { cycles, registers, ..RunReport::default() }
+}
+
+fn assert_near(value: f64, expected: f64) {
+    assert!((value / expected - 1.0).abs() < 1e-9, "{value} instead of {expected}");
+}
+
+#[test]
+fn a_register_file_spends_its_accesses_and_its_leakage() {
+    let (config, report) = (config(DesignName::Baseline), report(100, (10, 5), (0, 0)));
+    let energy = model().registers(MeasuredRun { config: &config, report: &report }).expect("there");
+    assert_near(energy.access_pj, 10.0 * BANK.0 + 5.0 * BANK.1);
+    assert_near(energy.leakage_pj, 100.0 * FILE_LEAKAGE);
+    assert_near(energy.total_pj(), energy.access_pj + energy.leakage_pj);
+}
+
+#[test]
+fn a_renamed_register_file_is_charged_for_its_registers_alone() {
+    let (config, report) = (config(DesignName::Rfv), report(100, (10, 5), (0, 0)));
+    let model = model();
+    let structure = model.structure(&config).expect("even banks");
+    assert_eq!((structure.lines, structure.parts.len()), (1024, 1));
+    let energy = model.registers(MeasuredRun { config: &config, report: &report }).expect("there");
+    let slice = |pj: f64| pj / 8.0;
+    assert_near(energy.access_pj, 10.0 * slice(structure.read_pj) + 5.0 * slice(structure.write_pj));
+    assert_near(energy.leakage_pj, 100.0 * structure.leakage_mw());
+}
+
+#[test]
+fn a_staging_unit_spends_what_each_of_its_parts_does() {
+    let config = config(DesignName::Regless);
+    let table = |reads, writes, searches| TableAccesses { reads, writes, searches };
+    let mut report = report(100, (0, 0), (16, 8));
+    report.staging = StagingStatistics {
+        tags: table(0, 3, 7),
+        compressed_lines: table(2, 1, 0),
+        compressed_tags: table(0, 1, 5),
+        compressed_registers: table(4, 1, 0),
+        ..StagingStatistics::default()
+    };
+    report.preloads =
+        PreloadStatistics { staged: 6, unwritten: 1, fetched: 2, ..PreloadStatistics::default() };
+    report.memory.register_lines =
+        RegisterLineStatistics { writes: 3, compressed_writes: 1, invalidations: 2, ..Default::default() };
+    let model = model();
+    let structure = model.structure(&config).expect("even banks");
+    let [registers, tags, copies, lines, line_tags, compressed] = structure.parts.as_slice() else {
+        panic!("six parts: {structure:?}");
+    };
+    let search = |part: &Part| part.search_pj.expect("searched");
+    let expected = 2.0 * registers.read_pj
+        + registers.write_pj
+        + 7.0 * search(tags)
+        + 3.0 * tags.write_pj
+        + 9.0 * copies.read_pj
+        // Two registers and one compressed one have gone to memory, two are dropped there.
+        + 5.0 * copies.write_pj
+        + 2.0 * lines.read_pj
+        + lines.write_pj
+        + 5.0 * search(line_tags)
+        + line_tags.write_pj
+        + 4.0 * compressed.read_pj
+        + compressed.write_pj;
+    let energy = model.registers(MeasuredRun { config: &config, report: &report }).expect("there");
+    assert_near(energy.access_pj, expected);
+    assert_near(energy.leakage_pj, 100.0 * structure.leakage_mw());
+}
+
+#[test]
+fn the_baselines_registers_have_the_share_of_the_papers_bound() {
+    let (config, report) = (config(DesignName::Baseline), report(1000, (4000, 1000), (0, 0)));
+    let run = MeasuredRun { config: &config, report: &report };
+    let energy = model().gpu(run, run).expect("there");
+    assert_near(energy.registers_pj / energy.total_pj(), 0.167);
+    assert_eq!((energy.lines_pj, energy.metadata_pj), (0.0, 0.0));
+    assert_near(model().rest_of_baseline_pj(run).expect("there") / energy.total_pj(), 1.0 - 0.167);
+}
+
+#[test]
+fn half_of_the_rest_grows_with_the_run_time() {
+    let (config, base) = (config(DesignName::Baseline), report(1000, (4000, 1000), (0, 0)));
+    let slow = report(1200, (4000, 1000), (0, 0));
+    let run = |report| MeasuredRun { config: &config, report };
+    let rest = |model: GpuModel, report| model.gpu(run(&base), run(report)).expect("there").rest_pj;
+    assert_near(rest(model(), &slow) / rest(model(), &base), 1.1);
+    assert_near(rest(model().with_rest_by_time(1.0), &slow) / rest(model(), &base), 1.2);
+}
+
+/// An L1 of 256 lines and 4 ways: 64 sets, tags of 128 bits a set; lines of eight 256 × 128. The L2's arrays have 1024
+/// rows: 64 sets of 16 ways, four slices of tags. Tags of 32 bits: 0.367819 pJ a write. 102.4 pJ a millimetre.
+#[test]
+fn register_lines_cost_what_they_touch_in_each_level() {
+    let mut config = config(DesignName::Regless);
+    (config.l1.bytes, config.l1.ways) = (32768, 4);
+    let cost = |lines| {
+        let mut report = report(0, (0, 0), (0, 0));
+        report.memory.register_lines = lines;
+        model().lines_pj(MeasuredRun { config: &config, report: &report }).expect("there")
+    };
+    let none = RegisterLineStatistics::default();
+    let l1 = |data: f64| BANK.0 + 8.0 * data;
+    let (l1_read, l1_write) = (l1(1.57635), l1(4.10246) + 0.367819);
+    let l2 = |data: f64| 4.0 * BANK.0 + 8.0 * data + 1024.0;
+    assert_eq!(cost(none), 0.0);
+    assert_near(cost(RegisterLineStatistics { fetched_from_l1: 3, ..none }), 3.0 * l1_read);
+    assert_near(cost(RegisterLineStatistics { writes: 2, ..none }), 2.0 * l1_write);
+    assert_near(
+        cost(RegisterLineStatistics { invalidations: 1, drops: 1, ..none }),
+        2.0 * (BANK.0 + 0.367819),
+    );
+    assert_near(cost(RegisterLineStatistics { fetched_from_l2: 1, ..none }), l1_write + l2(4.12206));
+    let l2_write = l2(8.04254) + 0.367819;
+    assert_near(cost(RegisterLineStatistics { fetched_from_dram: 1, ..none }), l1_write + l2_write + 16000.0);
+    let written_back = RegisterLineStatistics { writes: 1, written_to_l2: 1, written_to_dram: 1, ..none };
+    assert_near(cost(written_back), l1_write + l1_read + l2_write + 4.0 * BANK.0 + 8.0 * 4.12206 + 16000.0);
+}
+
+/// A read of 1024 words of 64 bits; a write and a read of a store of 16 warps of 16 words, one of which leaks
+/// 0.662972 mW.
+#[test]
+fn metadata_is_fetched_stored_and_read_and_its_stores_leak() {
+    let config = config(DesignName::Regless);
+    let cost = |cycles, metadata_instructions| {
+        let report = RunReport { metadata_instructions, ..report(cycles, (0, 0), (0, 0)) };
+        model().metadata_pj(MeasuredRun { config: &config, report: &report }).expect("there")
+    };
+    assert_near(cost(0, 10), 10.0 * (2.29709 + 2.46705 + 0.861069));
+    assert_near(cost(100, 0), 100.0 * 4.0 * 0.662972);
+}
+
+#[test]
+fn a_design_without_figures_is_named() {
+    let (config, report) = (config(DesignName::Rfc), report(1, (0, 0), (0, 0)));
+    let error = model().registers(MeasuredRun { config: &config, report: &report }).expect_err("no figures");
+    assert!(error.to_string().starts_with("design rfc has no energy at 28 nm"), "{error}");
+}
