@@ -134,3 +134,51 @@ fn lanes_above_an_extended_value_are_0_when_compiled() {
         assert_eq!(compiled.get(output), all & !1, "{width} bits: only lane 0 is not 0");
     }
 }
+
+#[test]
+fn wide_lanes_that_are_selected_together_are_ored_when_compiled() {
+    for computed in [false, true] {
+        let mut sketch = Sketch::new("selected");
+        let inputs = ["a_i", "b_i", "c_i"].map(|name| sketch.input(name, 128));
+        let select = sketch.input("select_i", 3);
+        let lanes = inputs.map(|input| if computed { sketch.node(Op::Not(input), 128) } else { input });
+        let vector = sketch.node(Op::Concat(lanes.to_vec()), 384);
+        let selected = sketch.node(Op::OneHotSelect { select, vector }, 128);
+        sketch.output("selected_o", selected, None);
+        let mut compiled = Compiled::new(&sketch.netlist(), &Options::default()).expect("sound");
+        let values = [[0b0011, 0b1000], [0b0101, 0], [0b1001, 0b0100]];
+        for (name, value) in ["a_i", "b_i", "c_i"].iter().zip(&values) {
+            let port = compiled.input(name).expect("there");
+            let value = if computed { value.map(|word: u64| !word) } else { *value };
+            compiled.set_words(port, &value);
+        }
+        let (select, output) =
+            (compiled.input("select_i").expect("there"), compiled.output("selected_o").expect("there"));
+        for bits in 0..8 {
+            compiled.set(select, bits);
+            compiled.step();
+            let mut expected = [0, 0];
+            for (_, value) in (0..3).zip(&values).filter(|(bit, _)| bits >> bit & 1 == 1) {
+                expected = [expected[0] | value[0], expected[1] | value[1]];
+            }
+            assert_eq!(compiled.get_words(output), expected, "select {bits:#b}, computed: {computed}");
+        }
+    }
+}
+
+#[test]
+fn a_sum_of_lanes_that_is_cut_and_joined_is_the_sum_when_compiled() {
+    let mut sketch = Sketch::new("cut");
+    let input = sketch.input("lanes_i", 256);
+    let sum = sketch.node(Op::LaneAdd { a: input, b: input, lanes: 32 }, 256);
+    let cut = sketch.node(Op::Slice { value: sum, low: 0 }, 255);
+    let one = sketch.constant(1, 1);
+    let joined = sketch.node(Op::Concat(vec![one, cut]), 256);
+    sketch.output("joined_o", joined, None);
+    let mut compiled = Compiled::new(&sketch.netlist(), &Options::default()).expect("sound");
+    let port = compiled.input("lanes_i").expect("there");
+    compiled.set_words(port, &[0x0101_0101_0101_0101; 4]);
+    compiled.step();
+    let output = compiled.output("joined_o").expect("there");
+    assert_eq!(compiled.get_words(output)[0], 0x0404_0404_0404_0405);
+}

@@ -98,6 +98,8 @@ impl<T: ValueTree<Value = Ingredients>> CaseTree<T> {
         loop {
             if left == 0 {
                 if !helped {
+                    // The last trial did not fail: what is printed is the smallest that did.
+                    self.leaving_out = Some(LeavingOut { trial: smallest.clone(), left, helped });
                     return false;
                 }
                 (left, helped) = (smallest.things(), false);

@@ -1,5 +1,6 @@
 //! Ports and updates of tables.
 
+use warpfile_hdl::rtl::bits::Bits;
 use warpfile_hdl::rtl::netlist::*;
 
 use super::{Maker, SOURCE};
@@ -109,6 +110,11 @@ impl Maker<'_> {
         let field = if random.chance(3) { RowExpr::Not(Box::new(field)) } else { field };
         let (field, wanted) = (Box::new(field), Box::new(wanted));
         let field = match random.below(4) {
+            0 if random.chance(2) => {
+                let zero = self.add(Op::Constant(Bits::zero(width)), width);
+                let chosen = Box::new(RowExpr::And(field, wanted));
+                return RowExpr::Eq(chosen, Box::new(RowExpr::Outer(zero)));
+            }
             0 => Box::new(RowExpr::And(field, wanted.clone())),
             1 => Box::new(RowExpr::Or(field, wanted.clone())),
             _ => field,

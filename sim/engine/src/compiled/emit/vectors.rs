@@ -28,9 +28,12 @@ pub fn in_vectors(graph: &Graph, segments: &Segments) -> Vec<bool> {
     let mut in_vectors: Vec<bool> = (plan.program.iter().enumerate())
         .map(|(id, inst)| makes_vectors(graph, inst) && !segments.kept[id] && !segments.exported[id])
         .collect();
-    let emitted = segments.order.iter().map(|&(id, _)| &plan.program[id]);
-    for inst in emitted.filter(|inst| !takes_vectors(graph, inst)) {
-        inst.visit_operands(plan, &mut |(place, _)| {
+    // Users before operands: what takes vectors to make others may have been found not to.
+    for &(id, _) in segments.order.iter().rev() {
+        if in_vectors[id] || reads_vectors(&plan.program[id]) {
+            continue;
+        }
+        plan.program[id].visit_operands(plan, &mut |(place, _)| {
             if let Some(operand) = graph.producer(place) {
                 in_vectors[operand] = false;
             }
@@ -54,9 +57,9 @@ fn makes_vectors(graph: &Graph, inst: &Inst) -> bool {
     is_made && WORDS.contains(&n) && n.is_multiple_of(2)
 }
 
-fn takes_vectors(graph: &Graph, inst: &Inst) -> bool {
+/// Whether an instruction takes vectors to make words.
+fn reads_vectors(inst: &Inst) -> bool {
     match *inst {
-        Inst::WideSlice { .. } | Inst::LaneAdd { .. } | Inst::Concat { .. } => makes_vectors(graph, inst),
         Inst::LaneEq { lanes, lane, .. } => has_lanes(lane) && lanes <= 64,
         Inst::FoldWords { n, .. } => n % 2 == 0,
         _ => false,
