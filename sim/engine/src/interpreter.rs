@@ -198,8 +198,11 @@ pub(crate) fn execute(inst: &Inst, plan: &Plan, arena: &mut [u64]) {
             let bits = word!(select);
             let (source, result) = split(arena, d, n * 64);
             result.fill(0);
-            let chosen = plan.parts[range(parts, count)].get(bits.trailing_zeros() as usize);
-            chosen.into_iter().for_each(|part| result.copy_from_slice(source.words(part.a, n)));
+            for (bit, part) in plan.parts[range(parts, count)].iter().enumerate() {
+                if bits >> bit & 1 == 1 {
+                    result.iter_mut().zip(source.words(part.a, n)).for_each(|(all, word)| *all |= word);
+                }
+            }
         }
         Inst::FoldWords { d, a, n, op } => {
             let words = arena[range(a, n)].iter().copied();
@@ -319,6 +322,9 @@ fn settle_narrow_column(inst: &ColumnInst, arena: &mut [u64]) {
         ColumnOp::EqSlice { low, width } => row_bits(inst, arena, |source, row| {
             source.row_word(a, row) >> low & ops::mask(width) == source.row_word(b, row)
         }),
+        ColumnOp::Disjoint => {
+            row_bits(inst, arena, |source, row| source.row_word(a, row) & source.row_word(b, row) == 0)
+        }
         ColumnOp::Pack => row_bits(inst, arena, |source, row| source.row_word(a, row) != 0),
         ColumnOp::Not => row_words(inst, arena, a.width, |source, row| !source.row_word(a, row)),
         ColumnOp::And => {
@@ -341,7 +347,9 @@ fn settle_wide_column(inst: &ColumnInst, arena: &mut [u64]) {
         ColumnOp::Lt => {
             row_bits(inst, arena, |source, row| ops::less(source.row(a, row), source.row(b, row)))
         }
-        ColumnOp::EqSlice { .. } => unreachable!("slices are compared in place in narrow columns only"),
+        ColumnOp::EqSlice { .. } | ColumnOp::Disjoint => {
+            unreachable!("parts are compared in place in narrow columns only")
+        }
         ColumnOp::Pack => {
             row_bits(inst, arena, |source, row| source.row(a, row).iter().any(|&word| word != 0))
         }

@@ -65,7 +65,11 @@ fn operation_cost(graph: &Graph, inst: &Inst) -> u32 {
             let column = plan.columns[*column as usize];
             let lines = array_words(column.a.width, column.depth);
             match column.op {
-                ColumnOp::Eq | ColumnOp::EqSlice { .. } | ColumnOp::Lt | ColumnOp::Pack => 6 + 2 * lines,
+                ColumnOp::Eq
+                | ColumnOp::EqSlice { .. }
+                | ColumnOp::Disjoint
+                | ColumnOp::Lt
+                | ColumnOp::Pack => 6 + 2 * lines,
                 ColumnOp::Not | ColumnOp::And | ColumnOp::Or | ColumnOp::Slice { .. } => 4 + lines,
             }
         }

@@ -40,8 +40,8 @@ pub unsafe extern "C" fn update(plan: *const Plan, index: u64, arena: *mut u64) 
 
 /// Copies `n` words.
 pub unsafe extern "C" fn copy(to: *mut u64, from: *const u64, n: u64) {
-    // SAFETY: both have `n` words and do not overlap.
-    unsafe { std::ptr::copy_nonoverlapping(from, to, n as usize) };
+    // SAFETY: both have `n` words.
+    unsafe { std::ptr::copy(from, to, n as usize) };
 }
 
 /// The function that overwrites the lanes of a target whose bit in a mask is 1: takes target, source, mask (up

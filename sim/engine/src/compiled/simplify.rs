@@ -160,7 +160,7 @@ fn simplified(graph: &Graph, inst: Inst) -> Inst {
             first_of_words(graph, vector, lanes, lane).map_or(inst, read)
         }
         Inst::OneHotSelect { d, select, vector, lanes, lane }
-            if lanes <= 64 && lane > 64 && lane.is_multiple_of(64) && has_one_bit_at_most(graph, select) =>
+            if lanes <= 64 && lane > 64 && lane.is_multiple_of(64) =>
         {
             let of_parts = |parts| Inst::PartSelect { d, select, parts, count: lanes, n: lane / 64 };
             parts_of_width(graph, vector, lanes, lane).map_or(inst, of_parts)
@@ -170,7 +170,7 @@ fn simplified(graph: &Graph, inst: Inst) -> Inst {
 }
 
 /// Whether the word at a place never has two bits.
-fn has_one_bit_at_most(graph: &Graph, place: u32) -> bool {
+pub fn has_one_bit_at_most(graph: &Graph, place: u32) -> bool {
     let Some(id) = graph.producer(place) else { return false };
     match graph.plan.program[id] {
         Inst::LowestOne { .. } | Inst::Decode { .. } => true,

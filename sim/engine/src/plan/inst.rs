@@ -233,7 +233,7 @@ pub enum Inst {
         a: u32,
         width: u32,
     },
-    /// The part of `n` whole words whose bit of `select` is 1, of which at most one is; else 0.
+    /// The or of the parts of `n` whole words whose bits of `select` are 1: nearly always of one part.
     PartSelect {
         d: u32,
         select: u32,
@@ -436,6 +436,8 @@ pub enum ColumnOp {
         /// Bits.
         width: u32,
     },
+    /// Bit vector: the first and the second, which is the same for all rows, have no bit in common.
+    Disjoint,
     /// Bit vector: less than.
     Lt,
     /// Bit vector of a one-bit column.

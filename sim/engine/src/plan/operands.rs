@@ -240,7 +240,7 @@ impl ColumnInst {
     /// Words of the result.
     pub fn result_words(&self) -> u32 {
         match self.op {
-            ColumnOp::Eq | ColumnOp::EqSlice { .. } | ColumnOp::Lt | ColumnOp::Pack => {
+            ColumnOp::Eq | ColumnOp::EqSlice { .. } | ColumnOp::Disjoint | ColumnOp::Lt | ColumnOp::Pack => {
                 self.depth.div_ceil(64)
             }
             ColumnOp::Not | ColumnOp::And | ColumnOp::Or => array_words(self.a.width, self.depth),

@@ -92,10 +92,30 @@ impl Builder<'_> {
         is_narrow.then(|| Rows::Bits(self.emit_row_bits(table, op, a, b)))
     }
 
+    /// Whether bits of a column that others choose, the same for all rows, are all 0 needs no column of these bits.
+    fn lower_disjoint(&mut self, table: TableId, chosen: &RowExpr, zero: &RowExpr) -> Option<Rows> {
+        let (RowExpr::And(value, bits), RowExpr::Outer(_)) = (chosen, zero) else { return None };
+        let (RowExpr::Outer(_), Rows::Column(zero)) = (&**bits, self.lower_rows(table, zero)) else {
+            return None;
+        };
+        if self.plan.constants.get(zero.base as usize) != Some(&0) {
+            return None;
+        }
+        let Rows::Column(b) = self.lower_rows(table, bits) else { return None };
+        let Rows::Column(a) = self.lower_rows(table, value) else { return None };
+        let is_narrow = a.bytes > 0 && a.width <= 64;
+        is_narrow.then(|| Rows::Bits(self.emit_row_bits(table, ColumnOp::Disjoint, a, b)))
+    }
+
+    /// An equality that takes one look at a column where the general way makes another column first.
+    fn lower_part_equal(&mut self, table: TableId, a: &RowExpr, b: &RowExpr) -> Option<Rows> {
+        self.lower_slice_equal(table, a, b).or_else(|| self.lower_disjoint(table, a, b))
+    }
+
     fn row_compare(&mut self, table: TableId, a: &RowExpr, b: &RowExpr, op: ColumnOp) -> Rows {
         if op == ColumnOp::Eq {
-            let found = self.lower_slice_equal(table, a, b);
-            if let Some(found) = found.or_else(|| self.lower_slice_equal(table, b, a)) {
+            let found = self.lower_part_equal(table, a, b);
+            if let Some(found) = found.or_else(|| self.lower_part_equal(table, b, a)) {
                 return found;
             }
         }

@@ -61,6 +61,19 @@ impl Emitter<'_, '_> {
                 });
                 self.define(id, &bits);
             }
+            ColumnOp::Disjoint if is_short && b.bytes == 0 => {
+                let from = self.frame.place(a.base);
+                let value = self.word(b.base);
+                let value = self.splat(value, bytes);
+                let none = self.frame.constant(0);
+                let none = self.splat(none, bytes);
+                let bits = self.row_bits(depth, bytes, |emitter, chunk| {
+                    let row = emitter.frame.load_as(vector(bytes), from.bytes(chunk));
+                    let row = emitter.ins().band(row, value);
+                    emitter.ins().icmp(IntCC::Equal, row, none)
+                });
+                self.define(id, &bits);
+            }
             ColumnOp::Pack if is_short && bytes == 1 => {
                 let from = self.frame.place(a.base);
                 let bits = self.row_bits(depth, bytes, |emitter, chunk| {
@@ -80,6 +93,7 @@ impl Emitter<'_, '_> {
             }
             ColumnOp::Eq
             | ColumnOp::EqSlice { .. }
+            | ColumnOp::Disjoint
             | ColumnOp::Lt
             | ColumnOp::Pack
             | ColumnOp::Not

@@ -21,7 +21,9 @@ impl Emitter<'_, '_> {
         let (early, late): (Vec<_>, Vec<_>) = self.plan.captures.iter().partition(is_early);
         early.into_iter().for_each(|capture| self.emit_register(capture));
         for (index, update) in self.plan.updates.iter().enumerate() {
-            self.when(update.enable(), |emitter| emitter.emit_update(index, update));
+            if !self.update_without_asking(update) {
+                self.when(update.enable(), |emitter| emitter.emit_update(index, update));
+            }
         }
         let mut together: BTreeMap<u32, Vec<&RegisterEdge>> = BTreeMap::new();
         for edge in self.plan.registers.iter().chain(late) {
@@ -80,33 +82,71 @@ impl Emitter<'_, '_> {
         self.frame.know_word(edge.q, value);
     }
 
+    /// Emits an update of a few words with its enable as a mask, so that nothing depends on what it is; says whether it
+    /// is one. Where it is 0 the operands may be those of an earlier cycle, which name a row as well.
+    fn update_without_asking(&mut self, update: &UpdateEdge) -> bool {
+        match *update {
+            UpdateEdge::ClearRow { enable, address, depth, valid }
+                if depth <= 64 && self.is_below(address, depth) =>
+            {
+                let (enable, row) = (self.word_at_edge(enable), self.word_at_edge(address));
+                let bit = self.ins().ishl(enable, row);
+                let valid = self.frame.place(valid);
+                let word = self.frame.load(valid);
+                let word = self.ins().band_not(word, bit);
+                self.frame.store(valid, word);
+            }
+            UpdateEdge::ClearRows { enable, rows, valid, n: 1 } => {
+                let rows = self.masked_rows(enable, rows);
+                let valid = self.frame.place(valid);
+                let word = self.frame.load(valid);
+                let word = self.ins().band_not(word, rows);
+                self.frame.store(valid, word);
+            }
+            UpdateEdge::SetRows { enable, rows, valid, n: 1 } => {
+                let rows = self.masked_rows(enable, rows);
+                let valid = self.frame.place(valid);
+                let word = self.frame.load(valid);
+                let word = self.ins().bor(word, rows);
+                self.frame.store(valid, word);
+            }
+            UpdateEdge::Write { .. }
+            | UpdateEdge::Add { .. }
+            | UpdateEdge::ClearRow { .. }
+            | UpdateEdge::ClearRows { .. }
+            | UpdateEdge::SetRows { .. } => return false,
+        }
+        true
+    }
+
+    /// The rows at a place, or none where the enable is 0.
+    fn masked_rows(&mut self, enable: u32, rows: u32) -> Value {
+        let (enable, rows) = (self.word_at_edge(enable), self.word_at_edge(rows));
+        let all = self.ins().ineg(enable);
+        self.ins().band(rows, all)
+    }
+
     fn emit_update(&mut self, index: usize, update: &UpdateEdge) {
         match *update {
             UpdateEdge::Write { address, depth, stores, count, valid, .. } => {
-                let row = self.word_at_edge(address);
-                let exists =
-                    self.frame.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, row, i64::from(depth));
-                self.frame.open(exists, true);
-                for index in stores..stores + count {
-                    let store = self.plan.stores[index as usize];
-                    self.emit_store(row, &store);
-                }
-                if let Some(valid) = valid {
-                    self.change_valid(row, valid, depth, |emitter, word, bit| {
-                        emitter.frame.builder.ins().bor(word, bit)
-                    });
-                }
-                self.frame.close();
+                self.with_row(address, depth, |emitter, row| {
+                    for index in stores..stores + count {
+                        let store = emitter.plan.stores[index as usize];
+                        emitter.emit_store(row, &store);
+                    }
+                    if let Some(valid) = valid {
+                        emitter.change_valid(row, valid, depth, |emitter, word, bit| {
+                            emitter.frame.builder.ins().bor(word, bit)
+                        });
+                    }
+                });
             }
             UpdateEdge::ClearRow { address, depth, valid, .. } => {
-                let row = self.word_at_edge(address);
-                let exists =
-                    self.frame.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, row, i64::from(depth));
-                self.frame.open(exists, true);
-                self.change_valid(row, valid, depth, |emitter, word, bit| {
-                    emitter.frame.builder.ins().band_not(word, bit)
+                self.with_row(address, depth, |emitter, row| {
+                    emitter.change_valid(row, valid, depth, |emitter, word, bit| {
+                        emitter.frame.builder.ins().band_not(word, bit)
+                    });
                 });
-                self.frame.close();
             }
             UpdateEdge::ClearRows { rows, valid, n, .. } => {
                 let (valid, rows) = (self.frame.place(valid), self.pointer_at_edge(rows));
@@ -128,6 +168,18 @@ impl Emitter<'_, '_> {
                 self.frame.call_kernel(kernels::update as Kernel, &[plan, index, arena]);
             }
         }
+    }
+
+    /// Emits what happens to the row at an address, if there is such a row.
+    fn with_row(&mut self, address: u32, depth: u32, body: impl FnOnce(&mut Self, Value)) {
+        let row = self.word_at_edge(address);
+        if self.is_below(address, depth) {
+            return body(self, row);
+        }
+        let exists = self.ins().icmp_imm_u(IntCC::UnsignedLessThan, row, i64::from(depth));
+        self.frame.open(exists, true);
+        body(self, row);
+        self.frame.close();
     }
 
     /// Where a field of an existing row is, at `bytes` bytes a row.

@@ -95,6 +95,19 @@ impl<'f> Frame<'f> {
         self.builder.ins().load(kind, flags(), from.base, from.offset)
     }
 
+    /// Loads so many bytes, at most 8, as a word. As one instruction: an extension by itself would be done again
+    /// wherever the word is used.
+    pub fn load_bytes(&mut self, from: Pointer, bytes: u32) -> Value {
+        self.check(from, bytes);
+        let Pointer { base, offset } = from;
+        match bytes {
+            1 => self.builder.ins().uload8(types::I64, flags(), base, offset),
+            2 => self.builder.ins().uload16(types::I64, flags(), base, offset),
+            4 => self.builder.ins().uload32(flags(), base, offset),
+            _ => self.builder.ins().load(types::I64, flags(), base, offset),
+        }
+    }
+
     pub fn store(&mut self, to: Pointer, value: Value) {
         let bytes = self.builder.func.dfg.value_type(value).bytes();
         self.check(to, bytes);
@@ -119,7 +132,7 @@ impl<'f> Frame<'f> {
         self.call_kernel(check, &[arena, limit, address, bytes]);
     }
 
-    /// Copies words that do not overlap.
+    /// Copies words; if they overlap, they are the same.
     pub fn copy(&mut self, to: Pointer, from: Pointer, n: u32) {
         if n > COPIED_IN_LINE {
             let [to, from] = [to, from].map(|pointer| self.flatten(pointer));

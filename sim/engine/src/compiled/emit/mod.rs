@@ -93,6 +93,9 @@ const MOST_CARRIED: usize = 12;
 /// all of them until then.
 const LOADS_HELD: u32 = 12;
 
+/// Instructions of a plan that make long code.
+const LONG: usize = 1000;
+
 impl<'a, 'f> Emitter<'a, 'f> {
     fn new(
         mut builder: FunctionBuilder<'f>,
@@ -256,7 +259,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
     fn open(&mut self, segment: SegmentId) {
         debug_assert_ne!(segment, ROOT);
         let Some(condition) = self.segments.list[segment].condition else { return };
-        let word = self.word(condition.place);
+        let word = self.condition(condition.place);
         self.frame.open(word, condition.holds);
     }
 
@@ -271,11 +274,22 @@ impl<'a, 'f> Emitter<'a, 'f> {
         inst.visit_operands(self.plan, &mut |(place, _)| {
             held += self.graph.producer(place).map_or(0, |operand| self.held[operand]);
         });
-        if held <= LOADS_HELD || self.frame.is_conditional() {
+        if self.frame.is_conditional() || held <= LOADS_HELD && !self.waits_in_memory(id) {
             self.held[id] = held;
         } else {
             self.set_aside(id);
         }
+    }
+
+    /// Whether a result is put into the arena until the edge asks for it. In long code it would wait in memory in any
+    /// case, and be fetched from there once more wherever the way through the code forks.
+    fn waits_in_memory(&self, id: usize) -> bool {
+        self.segments.kept[id] && self.is_long()
+    }
+
+    /// Whether the code will hardly fit into the processor's cache: then its length is its speed.
+    pub fn is_long(&self) -> bool {
+        self.plan.program.len() >= LONG
     }
 
     fn emit_operation(&mut self, id: usize, inst: Inst) {

@@ -282,13 +282,26 @@ impl Emitter<'_, '_> {
     }
 
     fn mux(&mut self, condition: u32, then: u32, otherwise: u32) -> Value {
+        if let Some(index) = self.gated_index(condition, then, otherwise) {
+            let (bit, index) = (self.word(condition), self.word(index));
+            return self.ins().ishl(bit, index);
+        }
         let (bit, then) = (self.word(condition), self.word(then));
         if otherwise == ZERO && self.plan.width(condition) == 1 {
             let all = self.ins().ineg(bit);
             return self.ins().band(then, all);
         }
-        let otherwise = self.word(otherwise);
-        self.ins().select(bit, then, otherwise)
+        let (otherwise, condition) = (self.word(otherwise), self.condition(condition));
+        self.ins().select(condition, then, otherwise)
+    }
+
+    /// The index that a multiplexer decodes where its condition is 1: then it moves that bit up by so much.
+    fn gated_index(&self, condition: u32, then: u32, otherwise: u32) -> Option<u32> {
+        let Inst::Decode { a, width, .. } = self.plan.program[self.graph.producer(then)?] else {
+            return None;
+        };
+        let is_bit = otherwise == ZERO && self.plan.width(condition) == 1;
+        (is_bit && self.is_below(a, width) && self.is_near(a)).then_some(a)
     }
 
     /// Where the row at the address at `address` is, at `bytes` bytes a row; a row that is not there reads as
@@ -309,13 +322,7 @@ impl Emitter<'_, '_> {
 
     /// Loads a value of an array.
     pub fn element(&mut self, at: Pointer, bytes: u32) -> Value {
-        match element_type(bytes) {
-            types::I64 => self.frame.load(at),
-            narrow => {
-                let value = self.frame.load_as(narrow, at);
-                self.ins().uextend(types::I64, value)
-            }
-        }
+        self.frame.load_bytes(at, bytes)
     }
 
     /// Stores a value into an array.

@@ -1,6 +1,6 @@
 //! Where values are: in registers, behind pointers, at their place in the arena.
 
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{InstBuilder, Opcode, Value, types};
 use cranelift_frontend::FuncInstBuilder;
 
 use super::super::segments::ROOT;
@@ -31,6 +31,26 @@ impl<'f> Emitter<'_, 'f> {
         };
         self.frame.know_word(place, value);
         value
+    }
+
+    /// Whether the word at a place is not 0, for a branch or a selection. The code generator compares a word with 0 by
+    /// naming it twice, and loads one that waits in memory twice; in long code a single bit is asked for by itself.
+    pub fn condition(&mut self, place: u32) -> Value {
+        let word = self.word(place);
+        if !self.is_long() || self.largest(place) != 1 || self.is_asked_again(word) {
+            return word;
+        }
+        let byte = self.ins().ireduce(types::I8, word);
+        self.ins().band_imm_u(byte, 1)
+    }
+
+    /// Whether the code generator works a value out again, as part of the branch or selection that asks.
+    fn is_asked_again(&self, value: Value) -> bool {
+        let function = &self.frame.builder.func.dfg;
+        let defined = function.value_def(value).inst();
+        defined.is_some_and(|inst| {
+            matches!(function.insts[inst].opcode(), Opcode::Icmp | Opcode::Uextend | Opcode::Band)
+        })
     }
 
     /// Bits `low .. low + width`, at most 64, of the value at a place.

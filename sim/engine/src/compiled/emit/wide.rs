@@ -1,15 +1,16 @@
 //! Values of several words: a few in registers, more in the arena, or pointers to where they are.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
 
 use super::super::kernels::{self, Kernel};
+use super::super::simplify::has_one_bit_at_most;
 use super::Emitter;
 use super::frame::Pointer;
 use super::slots::is_pointer;
 use super::vectors::has_lanes;
 use crate::ops::mask;
-use crate::plan::inst::{FoldOp, Inst};
+use crate::plan::inst::{FoldOp, Inst, Part};
 
 /// Most words handled in line, one or two at a time; more are left to a native function.
 pub const IN_LINE: u32 = 40;
@@ -46,7 +47,7 @@ impl Emitter<'_, '_> {
                 self.define_pointer(id, at);
             }
             Inst::WideMux { condition, then, otherwise, .. } => {
-                let condition = self.word(condition);
+                let condition = self.condition(condition);
                 let [then, otherwise] = [then, otherwise].map(|place| {
                     let pointer = self.pointer(place);
                     self.frame.flatten(pointer)
@@ -228,7 +229,56 @@ impl Emitter<'_, '_> {
         self.define_in_memory(id);
     }
 
+    /// A pointer to the part whose bit is 1; where several are, the interpreter puts them together.
     fn select_part(&mut self, id: usize, select: u32, parts: u32, count: u32) {
+        let base = match self.distance_of_parts(parts, count) {
+            Some(words) => self.part_at_distance(select, self.plan.parts[parts as usize].a, words),
+            None => self.part_by_bit(select, parts, count),
+        };
+        if has_one_bit_at_most(self.graph, select) {
+            return self.define_pointer(id, Pointer { base, offset: 0 });
+        }
+        let word = self.word(select);
+        let others = self.ins().iadd_imm_s(word, -1);
+        let several = self.ins().band(word, others);
+        let [put_together, join] = [(); 2].map(|()| self.frame.builder.create_block());
+        let pointer = self.frame.builder.append_block_param(join, types::I64);
+        self.ins().brif(several, put_together, &[], join, &[BlockArg::Value(base)]);
+        self.frame.builder.switch_to_block(put_together);
+        self.frame.enter();
+        self.interpret(id, self.plan.program[id]);
+        let whole = self.frame.place(self.plan.program[id].result(self.plan));
+        let whole = self.frame.flatten(whole);
+        self.frame.leave();
+        self.ins().jump(join, &[BlockArg::Value(whole)]);
+        self.frame.builder.switch_to_block(join);
+        self.define_pointer(id, Pointer { base: pointer, offset: 0 });
+    }
+
+    /// Words from one part to the next, if all are as far apart and lie where they were before this cycle.
+    fn distance_of_parts(&self, parts: u32, count: u32) -> Option<u32> {
+        let parts = &self.plan.parts[parts as usize..(parts + count) as usize];
+        let distance = parts.get(1)?.a.checked_sub(parts[0].a)?;
+        let is_apart = |pair: &[Part]| pair[1].a.checked_sub(pair[0].a) == Some(distance);
+        let is_there = parts.iter().all(|part| self.graph.producer(part.a).is_none());
+        (is_there && parts.windows(2).all(is_apart)).then_some(distance)
+    }
+
+    /// The address of the part that the lowest bit chooses, of parts so many words apart; of zeros if no bit is 1.
+    fn part_at_distance(&mut self, select: u32, first: u32, words: u32) -> Value {
+        let word = self.word(select);
+        let number = self.ins().ctz(word);
+        let distance = self.ins().imul_imm_u(number, i64::from(8 * words));
+        let [first, zeros] = [first, self.plan.zeros].map(|place| {
+            let at = self.frame.place(place);
+            self.frame.flatten(at)
+        });
+        let part = self.ins().iadd(first, distance);
+        self.ins().select(word, part, zeros)
+    }
+
+    /// The address of the part that the highest bit chooses; of zeros if no bit is 1.
+    fn part_by_bit(&mut self, select: u32, parts: u32, count: u32) -> Value {
         let zeros = self.frame.place(self.plan.zeros);
         let mut base = self.frame.flatten(zeros);
         for (bit, part) in (0..).zip(&self.plan.parts[parts as usize..(parts + count) as usize]) {
@@ -237,7 +287,7 @@ impl Emitter<'_, '_> {
             let chosen = self.bits(select, bit, 1);
             base = self.ins().select(chosen, at, base);
         }
-        self.define_pointer(id, Pointer { base, offset: 0 });
+        base
     }
 
     fn select_lane(&mut self, id: usize, vector: u32, index: u32, lanes: u32, lane: u32) {
