@@ -3,6 +3,7 @@
 mod arbiter;
 mod fifo;
 pub(crate) mod recency;
+pub(crate) mod turn;
 
 pub use arbiter::{ArbiterIo, RoundRobinArbiter};
 pub use fifo::{Fifo, FifoIo};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rtl::{Circuit, ParameterError, Signal, index_bits};
+use crate::rtl::{Circuit, Module, ParameterError, Signal, index_bits};
 
 /// Bits of a lane of a register.
 pub const LANE_BITS: usize = 32;
@@ -68,6 +68,14 @@ impl Geometry {
     /// Whether `register` lies in bank `bank`; `None` stands for "always", with a single bank.
     pub(crate) fn in_bank<'m>(&self, register: Signal<'m>, bank: usize) -> Option<Signal<'m>> {
         (self.banks > 1).then(|| register.low(self.bank_bits()).eq(bank))
+    }
+
+    /// The bank of `register`, one bit a bank.
+    pub(crate) fn bank<'m>(&self, m: &Module<'m>, register: Signal<'m>) -> Signal<'m> {
+        match self.bank_bits() {
+            0 => m.lit(1, 1),
+            bits => register.low(bits).decode(self.banks),
+        }
     }
 
     /// The row of `register` in its bank.

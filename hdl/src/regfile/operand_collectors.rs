@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::geometry::{Geometry, SOURCES};
 use super::ports::{DispatchIo, OperandsIo, Widths};
+use crate::parts::turn;
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, Table, index_bits};
 
 /// Operand collectors: hold an instruction while its register operands are read from the banks.
@@ -137,8 +138,7 @@ struct Held<'m> {
     valid: Signal<'m>,
     /// The collector it reads for.
     oldest: Signal<'m>,
-    register: Signal<'m>,
-    lanes: Signal<'m>,
+    read: Signal<'m>,
 }
 
 /// What one operand position reads in a cycle.
@@ -149,8 +149,8 @@ struct Grant<'m> {
     held: Signal<'m>,
     /// The collector it reads for.
     collector: Signal<'m>,
-    register: Signal<'m>,
-    lanes: Signal<'m>,
+    /// Place and, above it, lanes.
+    read: Signal<'m>,
 }
 
 impl Circuit for OperandCollectors {
@@ -170,11 +170,10 @@ impl Circuit for OperandCollectors {
         let n = self.collectors;
         let occupied = m.register("occupied", n).reset(0);
         let tail = m.register("tail", index_bits(n)).reset(0);
-        let entries =
-            m.table("entries", n).field("id", self.id_bits).field("unit", index_bits(self.units)).ports(1, 1);
+        let entries = m.table("entries", n).field("id", self.id_bits).field("unit", self.units).ports(1, 1);
         let operands = [0, 1, 2].map(|k| {
             m.table(format!("operand{k}"), n)
-                .field("register", self.geometry.register_bits())
+                .field("place", self.place_bits())
                 .field("lanes", self.geometry.lanes)
                 .valid_bits()
         });
@@ -184,7 +183,8 @@ impl Circuit for OperandCollectors {
         let enter = (io.issue.valid_i & io.issue.ready_o).named("enter");
         let entering = enter.replicate(n) & tail.decode(n);
         m.when(enter, || {
-            entries.write("issue", tail, [("id", io.issue.id_i), ("unit", io.issue.unit_i)]);
+            let unit = io.issue.unit_i.decode(self.units);
+            entries.write("issue", tail, [("id", io.issue.id_i), ("unit", unit)]);
             tail.set(self.after(m, tail));
         });
 
@@ -192,13 +192,14 @@ impl Circuit for OperandCollectors {
         let waited = occupied & !self.entered_recently(m, entering);
         let missing = operands.iter().zip(&grants).map(|(table, grant)| table.valid_rows() & !grant.held);
         let complete = !missing.fold(m.lit(n, 0), |a, b| a | b);
-        let ready = waited & complete & self.unit_is_ready(m, io, entries);
+        let unit_is_ready = entries.matching("unit", 1, |row| (row.get("unit") & io.unit_ready_i).ne(0));
+        let ready = waited & complete & unit_is_ready;
         let leave = ready.any().named("leave");
-        let leaving = self.oldest(m, ready, tail);
+        let leaving = turn::first(ready, turn::from(tail, n));
         let entry = entries.read("dispatch", leaving, leave);
         io.dispatch.valid_o.set(leave);
         io.dispatch.id_o.set(entry.get("id")).valid_when(leave);
-        io.dispatch.unit_o.set(entry.get("unit")).valid_when(leave);
+        io.dispatch.unit_o.set(entry.get("unit").priority_encode()).valid_when(leave);
         io.dispatch_index_o.set(leaving).valid_when(leave);
         occupied.set((occupied | entering) & !(leave.replicate(n) & leaving.decode(n)));
 
@@ -222,10 +223,10 @@ impl Circuit for OperandCollectors {
         }
 
         for (w, write) in io.write.iter().enumerate() {
+            let place = self.place(m, write.register_i);
             let waiting = operands.map(|table| {
-                let same = table.matching(format!("write{w}"), 1, |row| {
-                    row.valid() & row.get("register").eq(write.register_i)
-                });
+                let same =
+                    table.matching(format!("write{w}"), 1, |row| row.valid() & row.get("place").eq(place));
                 same.any()
             });
             write.blocked_o.set(waiting[0] | waiting[1] | waiting[2]);
@@ -246,15 +247,6 @@ impl OperandCollectors {
         index.eq(self.collectors - 1).mux(m.lit(index_bits(self.collectors), 0), index + 1)
     }
 
-    /// The oldest of `candidates`, one bit a collector; any collector if there is none.
-    fn oldest<'m>(&self, m: &Module<'m>, candidates: Signal<'m>, tail: Signal<'m>) -> Signal<'m> {
-        let n = self.collectors;
-        let bits = index_bits(n) + 1;
-        let from_tail = (candidates.concat(candidates) >> tail).low(n).priority_encode();
-        let sum = from_tail.zext(bits) + tail.zext(bits);
-        sum.ge(n).mux(sum - m.lit(bits, n), sum).low(index_bits(n))
-    }
-
     /// Collectors whose instruction arrived too recently to leave.
     fn entered_recently<'m>(&self, m: &Module<'m>, entering: Signal<'m>) -> Signal<'m> {
         let mut recent = m.lit(self.collectors, 0);
@@ -268,19 +260,6 @@ impl OperandCollectors {
         recent
     }
 
-    /// Collectors whose instruction's unit is ready.
-    fn unit_is_ready<'m>(
-        &self,
-        m: &Module<'m>,
-        io: &OperandCollectorsIo<'m>,
-        entries: Table<'m>,
-    ) -> Signal<'m> {
-        (0..self.units).fold(m.lit(self.collectors, 0), |ready, unit| {
-            let for_unit = entries.matching(format!("unit{unit}"), 1, |row| row.get("unit").eq(unit));
-            ready | (for_unit & io.unit_ready_i.bit(unit).replicate(self.collectors))
-        })
-    }
-
     /// Arbitrates the banks' read ports: each operand position reads the oldest operand whose bank no earlier
     /// position has taken. Positions and banks left over read for the instruction that just arrives.
     fn read_banks<'m>(
@@ -292,91 +271,68 @@ impl OperandCollectors {
         enter: Signal<'m>,
     ) -> Vec<Grant<'m>> {
         let (n, banks) = (self.collectors, self.geometry.banks);
-        let mut taken = vec![m.lit(1, 0); banks];
-        for (taken, busy) in taken.iter_mut().zip(&io.bank_busy_i) {
-            *taken = *busy;
-        }
-        let take = |taken: &mut [Signal<'m>], valid: Signal<'m>, register: Signal<'m>| {
-            for (bank, taken) in taken.iter_mut().enumerate() {
-                *taken = *taken | (valid & self.is_in(m, register, bank));
-            }
-        };
+        let busy = if self.shares_banks { m.cat(io.bank_busy_i.iter().copied()) } else { m.lit(banks, 0) };
+        let mut taken = busy;
         let held: Vec<Held<'m>> = (operands.iter().enumerate())
             .map(|(k, &table)| {
-                let waiting = (0..banks).fold(m.lit(n, 0), |waiting, bank| {
-                    waiting | (self.waiting_for(table, bank) & (!taken[bank]).replicate(n))
-                });
+                let waiting = self.waiting_for(table, !taken);
                 let valid = waiting.any().named(format!("grants_held{k}"));
-                let oldest = self.oldest(m, waiting, tail);
+                let oldest = turn::first(waiting, turn::from(tail, n));
                 let row = table.read("grant", oldest, valid);
                 m.when(valid, || table.clear_row(oldest));
-                let (register, lanes) = (row.get("register"), row.get("lanes"));
-                take(&mut taken, valid, register);
-                Held { valid, oldest, register, lanes }
+                let place = row.get("place");
+                taken = taken | (valid.replicate(banks) & place.low(banks));
+                Held { valid, oldest, read: place.concat(row.get("lanes")) }
             })
             .collect();
         let mut grants: Vec<Grant<'m>> = Vec::new();
         for (k, ((held, &table), source)) in held.iter().zip(operands).zip(&io.issue.source).enumerate() {
-            let busy = self.at_bank(m, source.register_i, &taken);
+            let place = self.place(m, source.register_i);
+            let bank = place.low(banks);
             let arriving = enter & source.valid_i;
-            let at_once = (arriving & !held.valid & !busy).named(format!("grants_arriving{k}"));
+            let at_once =
+                (arriving & !held.valid & (bank & !taken).any()).named(format!("grants_arriving{k}"));
             m.when(enter, || {
-                table
-                    .write(
-                        "issue",
-                        tail,
-                        [
-                            ("register", source.register_i),
-                            ("lanes", source.valid_i.replicate(self.geometry.lanes) & source.lanes_i),
-                        ],
-                    )
-                    .keep_valid();
+                let lanes = source.valid_i.replicate(self.geometry.lanes) & source.lanes_i;
+                table.write("issue", tail, [("place", place), ("lanes", lanes)]).keep_valid();
             });
             m.when(arriving & !at_once, || table.set_rows(tail.decode(n)));
-            take(&mut taken, at_once, source.register_i);
+            taken = taken | (at_once.replicate(banks) & bank);
             grants.push(Grant {
                 valid: held.valid | at_once,
                 held: held.valid.replicate(n) & held.oldest.decode(n),
                 collector: held.valid.mux(held.oldest, tail),
-                register: held.valid.mux(held.register, source.register_i),
-                lanes: held.valid.mux(held.lanes, source.lanes_i),
+                read: held.valid.mux(held.read, place.concat(source.lanes_i)),
             });
         }
+        let read_here = (taken & !busy).named("read_here");
         for (bank, port) in io.read.iter().enumerate() {
-            let mut lanes = m.lit(self.geometry.lanes, 0);
-            let mut register = m.lit(self.geometry.register_bits(), 0);
-            for grant in grants.iter().rev() {
-                let here = grant.valid & self.is_in(m, grant.register, bank);
-                register = here.mux(grant.register, register);
-                lanes = here.mux(grant.lanes, lanes);
-            }
-            let busy_with_others = io.bank_busy_i.get(bank);
-            port.valid_o.set(busy_with_others.map_or(taken[bank], |&busy| taken[bank] & !busy));
-            port.row_o.set(self.geometry.row(register)).valid_when(port.valid_o);
-            port.lanes_o.set(lanes).valid_when(port.valid_o);
+            let read = grants.iter().rev().fold(m.lit(grants[0].read.width(), 0), |read, grant| {
+                let here = grant.valid & grant.read.bit(bank);
+                here.mux(grant.read, read)
+            });
+            port.valid_o.set(read_here.bit(bank));
+            port.row_o.set(read.slice(banks, self.geometry.row_bits())).valid_when(port.valid_o);
+            port.lanes_o.set(read.high(self.geometry.lanes)).valid_when(port.valid_o);
         }
         grants
     }
 
-    /// Collectors that wait for an operand in `bank`.
-    fn waiting_for<'m>(&self, table: Table<'m>, bank: usize) -> Signal<'m> {
-        let bits = self.geometry.bank_bits();
-        if bits == 0 {
-            return table.valid_rows();
-        }
-        table.matching(format!("bank{bank}"), 1, |row| {
-            row.valid() & row.get("register").slice(0, bits).eq(bank)
-        })
+    /// Where a register lies: its bank, one bit a bank, and above it the row. That a bank is free is then one look at
+    /// each entry, not one for each bank.
+    fn place<'m>(&self, m: &Module<'m>, register: Signal<'m>) -> Signal<'m> {
+        self.geometry.bank(m, register).concat(self.geometry.row(register))
     }
 
-    /// The bit of `banks` that belongs to the bank of `register`.
-    fn at_bank<'m>(&self, m: &Module<'m>, register: Signal<'m>, banks: &[Signal<'m>]) -> Signal<'m> {
-        let here = |(bank, &bit): (usize, &Signal<'m>)| bit & self.is_in(m, register, bank);
-        banks.iter().enumerate().map(here).fold(m.lit(1, 0), |a, b| a | b)
+    /// Bits of a [place](Self::place).
+    fn place_bits(&self) -> usize {
+        self.geometry.banks + self.geometry.row_bits()
     }
 
-    fn is_in<'m>(&self, m: &Module<'m>, register: Signal<'m>, bank: usize) -> Signal<'m> {
-        self.geometry.in_bank(register, bank).unwrap_or_else(|| m.lit(1, 1))
+    /// Collectors that wait for an operand in one of `banks`, one bit a bank.
+    fn waiting_for<'m>(&self, table: Table<'m>, banks: Signal<'m>) -> Signal<'m> {
+        let wanted = banks.zext(self.place_bits());
+        table.matching("free", 1, |row| row.valid() & (row.get("place") & wanted).ne(0))
     }
 
     /// Keeps what position `k` has read, and gives the operand of the instruction that has left: straight from
@@ -391,19 +347,13 @@ impl OperandCollectors {
     ) -> Signal<'m> {
         let read = m.register(format!("read{k}"), 1).reset(0);
         let collector = m.register(format!("read_collector{k}"), index_bits(self.collectors)).no_reset();
-        let register = m.register(format!("read_register{k}"), self.geometry.register_bits()).no_reset();
+        let bank = m.register(format!("read_bank{k}"), self.geometry.banks).no_reset();
         read.set(grant.valid);
         m.when(grant.valid, || {
             collector.set(grant.collector);
-            register.set(grant.register);
+            bank.set(grant.read.low(self.geometry.banks));
         });
-        let first = io.read[0].value_i;
-        let value = io
-            .read
-            .iter()
-            .enumerate()
-            .skip(1)
-            .fold(first, |value, (bank, port)| self.is_in(m, register, bank).mux(port.value_i, value));
+        let value = bank.one_hot_select(m.cat(io.read.iter().map(|port| port.value_i)));
         let collected = m
             .table(format!("collected{k}"), self.collectors)
             .laned_field("value", self.geometry.value_bits(), self.geometry.lanes)

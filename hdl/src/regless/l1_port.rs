@@ -158,22 +158,25 @@ impl L1Port {
 
     /// Offers the request of the shard that is granted.
     fn ask_l1<'m>(&self, m: &Module<'m>, io: &L1PortIo<'m>, granted: Signal<'m>) {
-        let select = |field: fn(&RequestInIo<'m>) -> Signal<'m>| {
-            granted.one_hot_select(m.cat(io.shard.iter().map(|shard| field(&shard.request))))
+        let shards = || io.shard.iter().map(|shard| &shard.request);
+        let short = |r: &RequestInIo<'m>| {
+            m.cat([r.warp_i, r.register_i, r.compressed_i, r.line_i, r.kind_i, r.invalidates_i])
         };
+        let chosen = granted.one_hot_select(m.cat(shards().map(short)));
+        let mut low = 0;
+        let mut next = |bits| {
+            low += bits;
+            chosen.slice(low - bits, bits)
+        };
+        let line_of_shard = next(self.address_bits() - index_bits(self.shards));
         let request = &io.request;
         request.valid_o.set(granted.any());
-        request.kind_o.set(select(|r| r.kind_i)).valid_when(request.valid_o);
-        let parts = [
-            granted.priority_encode(),
-            select(|r| r.warp_i),
-            select(|r| r.register_i),
-            select(|r| r.compressed_i),
-        ];
-        request.address_o.set(m.cat(parts)).valid_when(request.valid_o);
-        request.line_o.set(select(|r| r.line_i)).valid_when(request.valid_o);
-        request.invalidates_o.set(select(|r| r.invalidates_i)).valid_when(request.valid_o);
-        request.value_o.set(select(|r| r.value_i)).valid_when(request.valid_o);
+        request.address_o.set(granted.priority_encode().concat(line_of_shard)).valid_when(request.valid_o);
+        request.line_o.set(next(index_bits(self.osu_lines))).valid_when(request.valid_o);
+        request.kind_o.set(next(KIND_BITS)).valid_when(request.valid_o);
+        request.invalidates_o.set(next(1)).valid_when(request.valid_o);
+        let value = granted.one_hot_select(m.cat(shards().map(|r| r.value_i)));
+        request.value_o.set(value).valid_when(request.valid_o);
     }
 
     /// Gives a line that comes to the shard that its address names.

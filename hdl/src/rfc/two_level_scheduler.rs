@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::parts::turn;
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, index_bits};
 
 /// Which ready warp of the active set issues (§3.2, "Scheduling").
@@ -120,7 +121,7 @@ impl TwoLevelScheduler {
     fn issue<'m>(&self, m: &Module<'m>, io: &TwoLevelSchedulerIo<'m>, set: &ActiveSet<'m>) {
         let ready = self.of_slots(m, set, io.ready_i & !io.suspend_i & io.resident_i);
         let last = m.register("last_issued", index_bits(self.slots)).reset(0);
-        let next = rotate(m, ready, last, 1);
+        let next = turn::first(ready, turn::behind(last, self.slots));
         let slot = match self.policy {
             InnerPolicy::Greedy => ready.lane_select(last, 1).mux(last, next),
             InnerPolicy::RoundRobin => next,
@@ -147,7 +148,7 @@ impl TwoLevelScheduler {
         let settled = !self.warps_of(m, set, set.occupied | io.slot_busy_i);
         let waiting = io.resident_i & io.eligible_i & settled;
         let last = m.register("last_entered", index_bits(self.warps)).reset(0);
-        let warp = rotate(m, waiting, last, 1);
+        let warp = turn::first(waiting, turn::behind(last, self.warps));
         let free = !set.occupied & !io.slot_busy_i;
         let slot = free.priority_encode();
         let valid = waiting.any() & free.any();
@@ -191,16 +192,4 @@ impl TwoLevelScheduler {
         decision.warp_o.set(warp).valid_when(valid);
         decision.slot_o.set(slot).valid_when(valid);
     }
-}
-
-/// The first of `candidates` at or after `last + offset`, in rotating order; any index if there is none.
-fn rotate<'m>(m: &Module<'m>, candidates: Signal<'m>, last: Signal<'m>, offset: usize) -> Signal<'m> {
-    let n = candidates.width();
-    let bits = index_bits(n);
-    let from = last.zext(bits + 2) + m.lit(bits + 2, offset);
-    let distance = (candidates.concat(candidates) >> from).low(n).priority_encode();
-    let sum = from + distance.zext(bits + 2);
-    let n_more = m.lit(bits + 2, n);
-    let once = sum.ge(n).mux(sum - n_more, sum);
-    once.ge(n).mux(once - n_more, once).low(bits)
 }
