@@ -12,10 +12,12 @@ use crate::parallel::ThreadArguments;
 Examples:
   warpfile list figures
   warpfile figure gebhart-6
-  warpfile figure gebhart-6 --size default --out results")]
+  warpfile figure gebhart-6 --size default --out results
+  warpfile figure regless-14 regless-15 regless-16 --out results")]
 pub struct Arguments {
-    /// Which figure: see `warpfile list figures`.
-    id: String,
+    /// Which figures: see `warpfile list figures`. What several have in common is run once.
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
     /// Size of the workloads: tiny, default or large.
     #[arg(long, default_value = "tiny")]
     size: String,
@@ -26,20 +28,20 @@ pub struct Arguments {
     engine: EngineArguments,
     #[command(flatten)]
     threads: ThreadArguments,
-    /// Print one JSON document instead of tables.
+    /// Print JSON instead of tables, one document for each figure.
     #[arg(long)]
     json: bool,
     /// Keep the tables, the JSON and an SVG chart in this folder.
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write the SVG chart to this file.
+    /// Write the SVG chart to this file; of one figure.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }
 
-/// Makes a figure and prints it.
+/// Makes figures and prints them.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let Arguments { id, size, workloads, engine, threads, json, out, svg } = arguments;
+    let Arguments { ids, size, workloads, engine, threads, json, out, svg } = arguments;
     let (engine, threads) = (engine.name(), threads.number());
-    figures::run(&id, &figures::Options { size, workloads, engine, threads, json, out, svg })
+    figures::run(&ids, &figures::Options { size, workloads, engine, threads, json, out, svg })
 }

@@ -85,28 +85,71 @@ pub fn list() -> impl Iterator<Item = &'static Figure> {
     gebhart::FIGURES.iter().chain(regless::FIGURES)
 }
 
-/// Makes a figure and prints it.
+/// Makes figures and prints them. A run that several are made of is made once.
 ///
 /// # Errors
-/// No figure has this id, there is no such workload or size, or a run of it fails.
-pub fn run(id: &str, options: &Options) -> Result<()> {
-    let figure = by_id(id)?;
-    let workloads = chosen(figure, &options.workloads)?;
-    let folder = options.out.as_deref().map(OutputFolder::create).transpose()?;
-    let simulate = |workload: &'static Workload, setup: &Setup| simulate(workload, setup, options);
-    let report = make(figure, &workloads, options, &simulate)?;
+/// No figure has such an id, there is no such workload or size, a run fails, or one SVG file is asked for several figures.
+pub fn run(ids: &[String], options: &Options) -> Result<()> {
+    let figures = ids.iter().map(|id| by_id(id)).collect::<Result<Vec<_>>>()?;
+    if let Some(path) = options.svg.as_ref().filter(|_| figures.len() > 1) {
+        let count = figures.len();
+        bail!(
+            "--svg {} takes one figure, there are {count}; --out keeps the charts of several",
+            path.display()
+        );
+    }
+    let chosen =
+        figures.iter().map(|figure| chosen(figure, &options.workloads)).collect::<Result<Vec<_>>>()?;
+    let runs = KeptRuns::default();
+    let simulate = |workload: &'static Workload, setup: &Setup| {
+        runs.get(workload, setup, || simulate(workload, setup, options))
+    };
+    for (figure, workloads) in figures.iter().zip(&chosen) {
+        let report = make(figure, workloads, options, &simulate)?;
+        keep(&report, options)?;
+    }
+    Ok(())
+}
+
+/// Prints a figure, and keeps it where it is asked for.
+fn keep(report: &FigureReport, options: &Options) -> Result<()> {
     let svg = svg::draw(&format!("{} ({})", report.title, report.source), &report.content.charts);
-    if let Some(folder) = folder {
-        let files = [("md", report.to_markdown()), ("json", json(&report)?), ("svg", svg.clone())];
+    if let Some(path) = &options.out {
+        let folder = OutputFolder::create(path)?;
+        let files = [("md", report.to_markdown()), ("json", json(report)?), ("svg", svg.clone())];
         for (extension, text) in files {
-            publish(folder.output(&format!("{id}.{extension}"))?, &text)?;
+            publish(folder.output(&format!("{}.{extension}", report.id))?, &text)?;
         }
         folder.keep();
     }
     if let Some(path) = &options.svg {
         publish(Output::create(Path::new(path))?, &svg)?;
     }
-    print(&if options.json { json(&report)? } else { report.to_markdown() })
+    print(&if options.json { json(report)? } else { report.to_markdown() })
+}
+
+/// Runs that have been made, for the figures that come later.
+#[derive(Default)]
+struct KeptRuns(Mutex<Vec<(&'static str, Setup, RunReport)>>);
+
+impl KeptRuns {
+    /// The run of a workload under a configuration, made now if it has not been.
+    fn get(
+        &self,
+        workload: &'static Workload,
+        setup: &Setup,
+        simulate: impl FnOnce() -> Result<RunReport>,
+    ) -> Result<RunReport> {
+        let runs = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it =
+            |(name, kept, _): &&(&'static str, Setup, RunReport)| *name == workload.name && kept == setup;
+        if let Some((.., report)) = runs().iter().find(is_it) {
+            return Ok(report.clone());
+        }
+        let report = simulate()?;
+        runs().push((workload.name, setup.clone(), report.clone()));
+        Ok(report)
+    }
 }
 
 fn publish(mut file: Output, text: &str) -> Result<()> {

@@ -91,6 +91,7 @@ pub struct Run {
 }
 
 /// What a workload is run under.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
     /// The configuration.
     pub config: Config,

@@ -1,6 +1,7 @@
 //! Figures made from injected results: structure, not simulation.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
 use serde_json::Value;
@@ -9,8 +10,8 @@ use warpfile_sim::config::DesignName;
 use warpfile_sim::sm::{Accesses, EngineName, RegisterTraffic, Residency, RunReport, WorkingSet};
 
 use super::report::FigureReport;
-use super::sweep::Setup;
-use super::{Figure, Options, by_id, chosen, list, make, svg};
+use super::sweep::{Point, Setup};
+use super::{Figure, KeptRuns, Options, by_id, chosen, list, make, run, svg};
 
 fn options(workloads: &[&str]) -> Options {
     Options {
@@ -240,6 +241,33 @@ fn a_failing_run_names_workload_and_configuration() {
     let message = format!("{:#}", error.expect_err("fails"));
     assert!(message.starts_with("hotspot with design=rfc rfc.entries=6"), "{message}");
     assert!(message.ends_with("a wrong operand"), "{message}");
+}
+
+#[test]
+fn a_run_that_several_figures_are_made_of_is_made_once() {
+    let runs = KeptRuns::default();
+    let made = AtomicUsize::new(0);
+    let workload = &warpfile_kernels::workloads::list()[0];
+    let get = |design| {
+        let setup =
+            Setup { config: Point::gtx980(design).config().expect("valid"), working_set_window: None };
+        let simulate = || {
+            made.fetch_add(1, Ordering::Relaxed);
+            injected(workload, &setup)
+        };
+        runs.get(workload, &setup, simulate).expect("runs")
+    };
+    let (first, other, again) = (get("baseline"), get("two-level"), get("baseline"));
+    assert_eq!((first.design.as_str(), other.design.as_str()), ("baseline", "two-level"));
+    assert_eq!((first, made.into_inner()), (again, 2));
+}
+
+#[test]
+fn one_svg_file_is_not_for_several_figures() {
+    let options = Options { svg: Some("charts.svg".into()), ..options(&[]) };
+    let ids = ["regless-11", "regless-12"].map(str::to_owned);
+    let error = run(&ids, &options).expect_err("two figures").to_string();
+    assert_eq!(error, "--svg charts.svg takes one figure, there are 2; --out keeps the charts of several");
 }
 
 #[test]

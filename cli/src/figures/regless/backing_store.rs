@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::rodinia::{Average, Series, baseline, chart, ratio, regless, table};
+use super::rodinia::{AVERAGES, Average, Series, baseline, chart, ratio, regless, table};
 use crate::figures::report::{Claim, Content};
 use crate::figures::sweep::{Point, Results, Run};
 
@@ -48,6 +48,7 @@ pub fn figure_3(results: &Results) -> Result<Content> {
             "Means over whole runs, where the paper shows hotspot's steady state. Accesses are of warp-wide registers; \
              RegLess has 8 lines a warp (512 for 64 warps), and its L1 requests are those of Fig. 18."
                 .to_owned(),
+            AVERAGES.to_owned(),
         ],
         charts: vec![chart(
             "accesses to the backing store in 100 cycles",
@@ -67,7 +68,7 @@ fn claims(results: &Results, columns: &[Series]) -> Vec<Claim> {
     };
     let hotspot = results.workloads.iter().position(|workload| workload.name == "hotspot");
     let of_hotspot = |series: &Series| hotspot.and_then(|position| series.values[position]);
-    let mean = |series: &Series| series.average(Average::Arithmetic);
+    let mean = |series: &Series| series.average(results, Average::Arithmetic);
     vec![
         Claim::new(
             "Fig. 3",

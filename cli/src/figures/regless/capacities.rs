@@ -5,7 +5,7 @@ use warpfile_sim::energy::gpu::GpuModel;
 use warpfile_sim::energy::grid::Ports;
 
 use super::energy::{gpu_relative, registers_relative};
-use super::rodinia::{Average, Series, baseline, change, regless, table};
+use super::rodinia::{AVERAGES, Average, Series, baseline, change, regless, table};
 use super::run_time::relative_times;
 use crate::figures::chart::{Bars, Chart, Line, LineStyle, Plot};
 use crate::figures::report::{Claim, Content, Table};
@@ -49,10 +49,10 @@ pub fn figure_13(results: &Results) -> Result<Content> {
         let registers = named(lines, registers_relative(&model, results, &point)?);
         costs.push(Cost {
             lines,
-            time: time.average(Average::Geometric),
+            time: time.average(results, Average::Geometric),
             slowest: range(time.values.iter().flatten().copied()).map(|(_, slowest)| slowest),
-            registers: registers.average(Average::Geometric),
-            gpu: gpu.average(Average::Geometric),
+            registers: registers.average(results, Average::Geometric),
+            gpu: gpu.average(results, Average::Geometric),
         });
         times.push(time);
         energies.push(gpu);
@@ -68,6 +68,7 @@ pub fn figure_13(results: &Results) -> Result<Content> {
             "A capacity is on the frontier if no other is both as fast and as frugal. A region may hold a quarter of a \
              shard, so the code is compiled for each capacity."
                 .to_owned(),
+            AVERAGES.to_owned(),
         ],
         charts: vec![frontier_chart(&costs), bars(&costs)],
     })

@@ -5,7 +5,8 @@ use warpfile_sim::energy::gpu::{GpuEnergy, GpuModel, MeasuredRun, RegisterEnergy
 use warpfile_sim::energy::grid::Ports;
 
 use super::rodinia::{
-    Average, Series, baseline, chart, ratio, regless, regless_without_compressor, rfv, table, two_level,
+    AVERAGES, Average, Series, baseline, chart, ratio, regless, regless_without_compressor, rfv, table,
+    two_level,
 };
 use crate::figures::report::{Claim, Content, Table};
 use crate::figures::sweep::{Point, Results, Run};
@@ -75,9 +76,10 @@ fn saving(relative: Option<f64>) -> String {
 }
 
 /// What the paper says of each design, and what comes out here.
-fn savings(series: &[Series], what: &str, paper: fn((f64, f64)) -> f64) -> Claim {
-    let here =
-        series.iter().map(|one| format!("{} {}", one.heading(), saving(one.average(Average::Geometric))));
+fn savings(results: &Results, series: &[Series], what: &str, paper: fn((f64, f64)) -> f64) -> Claim {
+    let here = series
+        .iter()
+        .map(|one| format!("{} {}", one.heading(), saving(one.average(results, Average::Geometric))));
     let theirs =
         DESIGNS.iter().filter_map(|design| Some(format!("{} {} %", design.heading, paper(design.paper?))));
     let join = |parts: Vec<String>| parts.join(", ");
@@ -92,7 +94,7 @@ pub fn figure_14(results: &Results) -> Result<Content> {
         Ok(Series::new(design.key, design.heading, 3, values))
     };
     let mut series: Vec<Series> = DESIGNS.iter().map(relative).collect::<Result<_>>()?;
-    let claim = savings(&series, "energy of the register structures", |(registers, _)| registers);
+    let claim = savings(results, &series, "energy of the register structures", |(registers, _)| registers);
     let drawn = chart(
         "energy of the registers",
         "relative to the baseline",
@@ -108,7 +110,7 @@ pub fn figure_14(results: &Results) -> Result<Content> {
         3,
         registers_relative(&dual, results, &regless())?,
     ));
-    let beside_dual = saving(series.last().context("just pushed")?.average(Average::Geometric));
+    let beside_dual = saving(series.last().context("just pushed")?.average(results, Average::Geometric));
     Ok(Content {
         claims: vec![
             claim,
@@ -126,6 +128,7 @@ pub fn figure_14(results: &Results) -> Result<Content> {
             "Arrays of CACTI runs at 28 nm and 1 GHz (decisions 33 and 38): accesses as counted in the runs, and leakage \
              over their cycles. Banks have one port, those of the register file too unless it says 1r1w."
                 .to_owned(),
+            AVERAGES.to_owned(),
         ],
         charts: vec![drawn],
     })
@@ -173,17 +176,21 @@ pub fn figure_15(results: &Results) -> Result<Content> {
         Ok(Series::new(design.key, design.heading, 3, values))
     };
     let mut series: Vec<Series> = DESIGNS.iter().map(relative).collect::<Result<_>>()?;
-    let claim = savings(&series, "energy of the GPU", |(_, gpu)| gpu);
+    let claim = savings(results, &series, "energy of the GPU", |(_, gpu)| gpu);
     series.push(Series::new("no_register_file", "no register file", 3, bound(&model, results)?));
     let drawn =
         chart("energy of the GPU", "relative to the baseline", results, &series, Average::Geometric, false);
-    let bound = series.last().and_then(|series| series.average(Average::Geometric));
-    let staged = series[0].average(Average::Geometric);
+    let bound = series.last().and_then(|series| series.average(results, Average::Geometric));
+    let staged = series[0].average(results, Average::Geometric);
     let reached = staged.zip(bound).and_then(|(staged, bound)| ratio(100.0 * (1.0 - staged), 1.0 - bound));
     let with_share = |share: f64| -> Result<String> {
         let model = model.clone().with_rest_by_time(share);
         let values = Series::new("regless", "RegLess", 3, gpu_relative(&model, results, &regless())?);
-        Ok(format!("{} if {:.0} % of the rest is", saving(values.average(Average::Geometric)), 100.0 * share))
+        Ok(format!(
+            "{} if {:.0} % of the rest is",
+            saving(values.average(results, Average::Geometric)),
+            100.0 * share
+        ))
     };
     let others = OTHER_SHARES.map(with_share).into_iter().collect::<Result<Vec<_>>>()?.join(", ");
     Ok(Content {
@@ -211,6 +218,7 @@ pub fn figure_15(results: &Results) -> Result<Content> {
             "Register lines in L1, L2 and DRAM are at published energies that are high beside CACTI's registers, so what \
              they add is an upper bound."
                 .to_owned(),
+            AVERAGES.to_owned(),
         ],
         charts: vec![drawn],
     })

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use warpfile_sim::sm::RunReport;
 
-use super::rodinia::{Average, Series, baseline, chart, named, ratio, regless, table};
+use super::rodinia::{AVERAGES, Average, Series, baseline, chart, named, ratio, regless, table};
 use crate::figures::report::{Claim, Content};
 use crate::figures::sweep::{Point, Results};
 
@@ -77,6 +77,7 @@ pub fn figure_17(results: &Results) -> Result<Content> {
             "The last column: register lines that went to or came from the L2, per hundred requests of the baseline's \
              data to it."
                 .to_owned(),
+            AVERAGES.to_owned(),
         ],
         charts: vec![
             chart(
@@ -113,7 +114,7 @@ fn added_l2(results: &Results) -> Series {
 fn claims_17(results: &Results, columns: &[Series]) -> Vec<Claim> {
     let [_, staged, unwritten, compressor, l1, beyond, added] = columns else { return Vec::new() };
     let mean = |series: &Series, decimals: usize| {
-        let mean = series.average(Average::Arithmetic);
+        let mean = series.average(results, Average::Arithmetic);
         mean.map_or_else(|| "no value".to_owned(), |mean| format!("{mean:.decimals$} %"))
     };
     let one = |value: f64| format!(" {value:.1} %");
@@ -194,6 +195,7 @@ pub fn figure_18(results: &Results) -> Result<Content> {
             "A request fetches, writes or drops one line. Preloads include lines of compressed registers that an \
              eviction needs. A warp that ends asks once, whatever it has in memory."
                 .to_owned(),
+            AVERAGES.to_owned(),
         ],
         charts: vec![chart(
             "RegLess's requests of the L1",
@@ -209,9 +211,10 @@ pub fn figure_18(results: &Results) -> Result<Content> {
 fn claims_18(results: &Results, columns: &[Series]) -> Vec<Claim> {
     let [fetches, stores, invalidations, drops, all, _, _] = columns else { return Vec::new() };
     let mean = |series: &Series| {
-        series.average(Average::Arithmetic).map_or_else(|| "no value".to_owned(), |mean| format!("{mean:.4}"))
+        series
+            .average(results, Average::Arithmetic)
+            .map_or_else(|| "no value".to_owned(), |mean| format!("{mean:.4}"))
     };
-    let show = |value: f64| format!(" {value:.4}");
     let moved = fetches.values.iter().zip(&stores.values).zip(&invalidations.values);
     let moved =
         moved.map(|((fetches, stores), invalidations)| Some((*fetches)? + (*stores)? + (*invalidations)?));
@@ -230,7 +233,7 @@ fn claims_18(results: &Results, columns: &[Series]) -> Vec<Claim> {
             "benchmarks without misses in the staging unit use no L1 bandwidth",
             format!(
                 "below 0.0001, warps' ends aside: {}",
-                named(results, &moved, |value| value < 0.0001, show)
+                named(results, &moved, |value| value < 0.0001, |_| String::new())
             ),
         ),
         Claim::new(
@@ -238,7 +241,7 @@ fn claims_18(results: &Results, columns: &[Series]) -> Vec<Claim> {
             "hybridsort and srad_v2 store more than they load",
             format!(
                 "stores a load, where above 1: {}",
-                named(results, &more, |value| value > 1.0, |value| format!("{value:.1}"))
+                named(results, &more, |value| value > 1.0, |value| format!(" {value:.2}"))
             ),
         ),
     ]

@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::rodinia::{
-    Average, Series, baseline, change, chart, named, ratio, regless, regless_without_compressor, rfv, table,
-    two_level,
+    AVERAGES, Average, Series, baseline, change, chart, named, ratio, regless, regless_without_compressor,
+    rfv, table, two_level,
 };
 use crate::figures::report::{Claim, Content, Table};
 use crate::figures::sweep::{Point, Results, Run};
@@ -44,6 +44,7 @@ pub fn figure_16(results: &Results) -> Result<Content> {
              those without an issue count by the first reason that applies: waiting for memory, for a short \
              operation, for a region to be staged (RegLess only)."
                 .to_owned(),
+            AVERAGES.to_owned(),
         ],
         charts: vec![chart(
             "run time (lower is better)",
@@ -64,7 +65,7 @@ pub fn relative_times(results: &Results, point: &Point) -> Vec<Option<f64>> {
 
 fn claims(results: &Results, times: &[Series]) -> Vec<Claim> {
     let [regless, no_compressor, others @ ..] = times else { return Vec::new() };
-    let geomean = |series: &Series| series.average(Average::Geometric);
+    let geomean = |series: &Series| series.average(results, Average::Geometric);
     let percent = |value: f64| format!(" {:+.1} %", 100.0 * (value - 1.0));
     let without = geomean(no_compressor).zip(geomean(regless)).and_then(|(one, other)| ratio(one, other));
     let slower: Vec<String> =
