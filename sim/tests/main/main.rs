@@ -4,6 +4,7 @@
 
 mod allocations;
 mod branches_and_barriers;
+mod capacities;
 mod circuits;
 mod kernels;
 mod latency;
