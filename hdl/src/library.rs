@@ -6,7 +6,10 @@ use crate::parts::{Fifo, RoundRobinArbiter};
 use crate::regfile::{
     BankedRegisterFile, DualIssueRegisterFile, Geometry, MainRegisterFile, OperandCollectors, RegisterBank,
 };
-use crate::regless::{Compressor, L1Port, PatternExpander, PatternMatcher};
+use crate::regless::{
+    AccessDistributor, AccessQueue, CapacityManager, Compressor, L1Port, MetadataStore, OperandStagingUnit,
+    PatternExpander, PatternMatcher, RegisterReadUnit, ShardGeometry, StagingBank, WarpStack,
+};
 use crate::rfc::{
     CachedRegisterFile, InnerPolicy, RegisterFileCache, Replacement, SourceAllocator, TwoLevelScheduler,
 };
@@ -17,6 +20,13 @@ use crate::rtl::{Circuit, ElaborationErrors, elaborate};
 pub fn library() -> Vec<CircuitEntry> {
     let one_lane = json!({"banks": 1, "rows": 5, "lanes": 1, "lanes_per_cluster": 1});
     let uneven = json!({"banks": 2, "rows": 7, "lanes": 6, "lanes_per_cluster": 3});
+    // Shards: the smallest, and two whose lines are no power of two.
+    let smallest =
+        json!({"warps": 1, "banks": 1, "lines": 2, "lanes": 1, "lanes_per_slice": 1, "register_bits": 4});
+    let six_lines =
+        json!({"warps": 4, "banks": 2, "lines": 6, "lanes": 6, "lanes_per_slice": 3, "register_bits": 5});
+    let twelve_lines =
+        json!({"warps": 2, "banks": 4, "lines": 12, "lanes": 4, "lanes_per_slice": 2, "register_bits": 6});
     vec![
         CircuitEntry::new(RoundRobinArbiter { requests: 4 })
             .odd([json!({"requests": 1}), json!({"requests": 5})]),
@@ -122,6 +132,62 @@ pub fn library() -> Vec<CircuitEntry> {
         CircuitEntry::new(L1Port { shards: 4, warps: 16, register_bits: 8, osu_lines: 16, lanes: 32 }).odd([
             json!({"shards": 1, "warps": 1, "register_bits": 1, "osu_lines": 1, "lanes": 1}),
             json!({"shards": 3, "warps": 11, "register_bits": 5, "osu_lines": 6, "lanes": 6}),
+        ]),
+        CircuitEntry::new(AccessQueue {
+            geometry: ShardGeometry::GTX980,
+            depth: 4,
+            place_bits: 8,
+            writers: 3,
+        })
+        .odd([
+            json!({"geometry": smallest, "depth": 2, "place_bits": 1, "writers": 1}),
+            json!({"geometry": six_lines, "depth": 3, "place_bits": 5}),
+        ]),
+        CircuitEntry::new(StagingBank { geometry: ShardGeometry::GTX980 }).odd([
+            json!({"geometry": smallest}),
+            json!({"geometry": six_lines}),
+            json!({"geometry": twelve_lines}),
+        ]),
+        CircuitEntry::new(OperandStagingUnit {
+            geometry: ShardGeometry::GTX980,
+            queue: 4,
+            place_bits: 8,
+            writes: 3,
+        })
+        .odd([
+            json!({"geometry": smallest, "queue": 2, "place_bits": 1, "writes": 1}),
+            json!({"geometry": six_lines, "queue": 3, "place_bits": 5, "writes": 2}),
+            json!({"geometry": twelve_lines, "writes": 1}),
+        ]),
+        CircuitEntry::new(MetadataStore { geometry: ShardGeometry::GTX980, words: 16 }).odd([
+            json!({"geometry": smallest, "words": 2}),
+            json!({"geometry": six_lines, "words": 8}),
+        ]),
+        CircuitEntry::new(WarpStack { warps: 16 }).odd([json!({"warps": 1}), json!({"warps": 11})]),
+        CircuitEntry::new(CapacityManager {
+            geometry: ShardGeometry::GTX980,
+            metadata_words: 16,
+            queue: 4,
+            writes: 3,
+        })
+        .odd([
+            json!({"geometry": smallest, "metadata_words": 2, "queue": 2, "writes": 1}),
+            json!({"geometry": six_lines, "metadata_words": 8, "queue": 3}),
+            json!({"geometry": twelve_lines, "writes": 2}),
+        ]),
+        CircuitEntry::new(AccessDistributor {
+            geometry: ShardGeometry::GTX980,
+            units: 6,
+            entries: 4,
+            writes: 3,
+        })
+        .odd([
+            json!({"geometry": smallest, "units": 1, "entries": 2, "writes": 1}),
+            json!({"geometry": six_lines, "units": 3, "entries": 8}),
+        ]),
+        CircuitEntry::new(RegisterReadUnit { geometry: ShardGeometry::GTX980, entries: 4, id_bits: 9 }).odd([
+            json!({"geometry": smallest, "entries": 2, "id_bits": 1}),
+            json!({"geometry": six_lines, "entries": 8}),
         ]),
     ]
 }

@@ -18,7 +18,8 @@ use crate::rtl::{Circuit, Documented, Module, ParameterError, Signal, count_bits
 /// as many lines left as the region uses there, and the annotations of the region before have gone to the banks.
 /// Its annotations follow, up to one a bank in a cycle. When all are served and all fetched lines are filled, the
 /// warp is active. When its region's last instruction has been taken, it drains: lines without a write to come are
-/// given back when all accesses have been served; when the last write has been taken the warp is inactive again.
+/// given back when all accesses have been served; when the last write has been taken the warp is inactive again. In a
+/// cycle one warp is pushed at most, and one gives lines back: of several the lowest-numbered.
 ///
 /// Timing: a region that waits is begun in the second cycle after at the earliest; a state is seen from the cycle
 /// after it is entered.

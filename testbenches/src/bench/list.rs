@@ -2,14 +2,16 @@
 
 use serde_json::json;
 use warpfile_hdl::library::library;
+use warpfile_hdl::regless::CapacityManager;
 use warpfile_hdl::rtl::netlist::{Netlist, Port};
 use warpfile_hdl::rtl::{Circuit, elaborate, index_bits};
 
 use super::drive::{Activity, Drive};
+use super::managed_warps::ManagedWarps;
 use super::staging_shard::StagingShard;
 use super::top::{Benchmark, Part};
 use super::wide_table::WideTable;
-use Drive::{Below, Low, Often, Rarely};
+use Drive::{Below, Low, Often, Rarely, Shared};
 
 /// A circuit of the list.
 pub struct Entry {
@@ -94,9 +96,62 @@ pub fn list() -> Vec<Entry> {
             ],
         ),
         from_library("l1_port", &[]),
+        from_library("access_queue", &access_drives()),
+        // What comes leaves room on the value port for reads.
+        from_library(
+            "operand_staging_bank",
+            &[
+                &[("write_valid_i", Shared(4)), ("fill_valid_i", Shared(8)), ("write_fate_i", Rarely)],
+                &[("drop_valid_i", Rarely), ("may_hold_i", Often)][..],
+                &access_drives(),
+            ]
+            .concat(),
+        ),
+        from_library(
+            "operand_staging_unit",
+            &[
+                &[("blocked_i", Rarely), ("exit_valid_i", Rarely), ("compressed_i", Rarely)],
+                &[("may_hold_i", Often)][..],
+                &access_drives(),
+            ]
+            .concat(),
+        ),
+        from_library(
+            "metadata_store",
+            &[("first_i", Often), ("last_i", Often), ("note_valid_i", Often), ("begins_i", Drive::Active)],
+        ),
+        // Warps come more rarely than they go, so that there is room on the stack.
+        from_library("warp_stack", &[("push_valid_i", Shared(4))]),
+        capacity_manager(),
+        from_library(
+            "access_distributor",
+            &[
+                ("unit_i", Low(2)),
+                ("source_valid_i", Drive::Index),
+                ("result_valid_i", Shared(4)),
+                ("fate_i", Low(1)),
+                ("written_i", Often),
+                ("room_i", Often),
+                ("two_i", Often),
+            ],
+        ),
+        // Accesses are served at random: an instruction waits for some time until all of its own are.
+        from_library("register_read_unit", &[("enter_valid_i", Shared(16))]),
     ];
     let own = SIZES.map(staging_shard).into_iter().chain(SIZES.map(wide_table));
     library.into_iter().chain(own).collect()
+}
+
+/// Accesses and annotations of 32 registers, so that half of them find their line among 16; a region ends with half of
+/// the accesses.
+fn access_drives() -> Vec<(&'static str, Drive)> {
+    vec![
+        ("warp_i", Low(1)),
+        ("register_i", Low(4)),
+        ("fate_i", Low(1)),
+        ("kind_i", Low(1)),
+        ("written_i", Often),
+    ]
 }
 
 /// Every point of the race: each entry of the list at each activity level.
@@ -116,6 +171,28 @@ fn from_library(name: &'static str, drives: &[(&'static str, Drive)]) -> Entry {
         entry.elaborate_with(&json!({})).map_err(|error| error.to_string())
     };
     Entry { name, size: 1, drives: drives.to_vec(), elaborate: Box::new(elaborate) }
+}
+
+/// The capacity manager of the library, with warps that run regions: under inputs that know nothing of each other its counts
+/// would say nothing.
+fn capacity_manager() -> Entry {
+    let elaborate = move || {
+        let entry = library().into_iter().find(|entry| entry.name == CapacityManager::NAME);
+        let defaults = entry.ok_or("the library has no capacity manager")?.defaults;
+        let manager = serde_json::from_value(defaults).map_err(|error| error.to_string())?;
+        elaborate(&ManagedWarps { manager }).map_err(|errors| errors.to_string())
+    };
+    Entry {
+        name: CapacityManager::NAME,
+        size: 1,
+        drives: vec![
+            ("metadata_last_i", Often),
+            ("note_valid_i", Often),
+            ("kind_i", Low(1)),
+            ("waiting_i", Rarely),
+        ],
+        elaborate: Box::new(elaborate),
+    }
 }
 
 /// Eight banks of 64 lines and more. A line holds register `line` of one of two warps, so that half the lookups hit

@@ -50,6 +50,7 @@
 
 mod drive;
 mod list;
+mod managed_warps;
 mod native;
 mod signature;
 mod staging_shard;
@@ -59,6 +60,7 @@ mod wide_table;
 
 pub use drive::{Activity, Drive};
 pub use list::{Entry, benchmarks, list};
+pub use managed_warps::ManagedWarps;
 pub use native::{NativeLoop, native};
 pub use staging_shard::StagingShard;
 pub use top::{Benchmark, BenchmarkIo, Part};

@@ -118,6 +118,7 @@ impl Draws<'_> {
         let rate = match drive {
             Drive::Often => OFTEN,
             Drive::Rarely => RARELY,
+            Drive::Shared(sharers) => self.activity.rate() / sharers,
             Drive::Active
             | Drive::Index
             | Drive::Low(_)
@@ -128,6 +129,7 @@ impl Draws<'_> {
         };
         let value = match drive {
             Drive::Active | Drive::Often | Drive::Rarely if port.width == 1 => Value::Event(self.event(rate)),
+            Drive::Shared(_) => Value::Event(self.event(rate)),
             Drive::Often => Value::Unless(self.event(rate), self.data()),
             Drive::Active | Drive::Rarely => Value::Where(self.event(rate), self.data()),
             Drive::Index => Value::Field(self.field(port.width.min(WORD))),

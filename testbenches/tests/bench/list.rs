@@ -76,7 +76,7 @@ fn the_interpreter_and_the_compiled_engine_have_the_same_signature() {
 }
 
 /// Part of the cycles in which a table port or register of a circuit is used, at least, when it is busy.
-const USED_WHEN_BUSY: [(&str, &str, f64); 36] = [
+const USED_WHEN_BUSY: [(&str, &str, f64); 52] = [
     ("round_robin_arbiter", "behind_last", 0.7),
     ("fifo", "words.head", 0.8),
     ("fifo", "words.tail", 0.8),
@@ -109,6 +109,22 @@ const USED_WHEN_BUSY: [(&str, &str, f64); 36] = [
     ("compressor", "presence.note", 0.05),
     ("compressor", "held_value", 0.3),
     ("l1_port", "arbiter.behind_last", 0.8),
+    ("access_queue", "waiting.push", 0.7),
+    ("access_queue", "waiting.pop", 0.7),
+    ("operand_staging_bank", "tags.allocate", 0.05),
+    ("operand_staging_bank", "values.read", 0.2),
+    ("operand_staging_unit", "bank3.values.read", 0.1),
+    ("operand_staging_unit", "bank3.values.write", 0.2),
+    ("operand_staging_unit", "bank3.tags.allocate", 0.05),
+    ("metadata_store", "words.decode", 0.2),
+    ("metadata_store", "words.word", 0.2),
+    ("warp_stack", "stack.top", 0.15),
+    ("capacity_manager", "manager.store.words.word", 0.05),
+    ("capacity_manager", "manager.stack.stack.top", 0.05),
+    ("access_distributor", "warp1", 0.1),
+    ("access_distributor", "register0_4", 0.1),
+    ("register_read_unit", "held.dispatch", 0.05),
+    ("register_read_unit", "source1.operands", 0.02),
     ("staging_shard", "bank7.lines.hit_line", 0.35),
     ("staging_shard", "bank7.lines.write", 0.8),
     ("wide_table", "rows.hit_row", 0.4),

@@ -22,6 +22,7 @@ mod operand_collectors;
 mod patterns;
 mod register_bank;
 mod register_file_cache;
+mod regless;
 mod round_robin_arbiter;
 mod row;
 mod source_allocator;
@@ -58,6 +59,14 @@ const LOOPS: &[(&str, usize, NativeLoop)] = &[
     ("pattern_expander", 1, patterns::run_expander),
     ("compressor", 1, compressor::run),
     ("l1_port", 1, l1_port::run),
+    ("access_queue", 1, regless::access_queue::run),
+    ("operand_staging_bank", 1, regless::staging_bank::run),
+    ("operand_staging_unit", 1, regless::staging_unit::run),
+    ("metadata_store", 1, regless::metadata_store::run),
+    ("warp_stack", 1, regless::warp_stack::run),
+    ("capacity_manager", 1, regless::capacity_manager::run),
+    ("access_distributor", 1, regless::access_distributor::run),
+    ("register_read_unit", 1, regless::read_unit::run),
     ("staging_shard", 1, staging_shard::run::<6, 4>),
     ("staging_shard", 2, staging_shard::run::<7, 5>),
     ("staging_shard", 4, staging_shard::run::<8, 5>),

@@ -102,6 +102,11 @@ impl Event {
         Event::at(activity.rate())
     }
 
+    /// At one of so many ports that share what is as active as `activity` says.
+    pub fn shared(activity: Activity, sharers: u64) -> Event {
+        Event::at(activity.rate() / sharers)
+    }
+
     /// `rate` in 1/256 a cycle.
     const fn at(rate: u64) -> Event {
         Event { least: (256 - rate) as u8 }

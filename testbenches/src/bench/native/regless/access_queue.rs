@@ -1,0 +1,114 @@
+//! Loop of a bank's queue of accesses: 4 of them.
+
+use super::super::noise::{Circuit, Event, field, lanes, signature};
+use super::PLACE_BITS;
+use super::bank::Access;
+use crate::bench::Activity;
+
+const DEPTH: usize = 4;
+
+/// The oldest access is the one at `popped`.
+pub(super) struct Queue {
+    accesses: [Access; DEPTH],
+    places: [u8; DEPTH],
+    /// Accesses that have come, and that have left, since the start.
+    pushed: usize,
+    popped: usize,
+}
+
+impl Queue {
+    pub const NEW: Queue = Queue {
+        accesses: [Access {
+            valid: false,
+            reserves: false,
+            warp: 0,
+            register: 0,
+            fate: 0,
+            lanes: 0,
+            written: false,
+            may_hold: false,
+        }; DEPTH],
+        places: [0; DEPTH],
+        pushed: 0,
+        popped: 0,
+    };
+
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.pushed - self.popped != DEPTH
+    }
+
+    /// The oldest access and its place, if there is one.
+    #[inline(always)]
+    pub fn oldest(&self) -> Option<(&Access, u8)> {
+        let row = self.popped % DEPTH;
+        (self.pushed != self.popped).then(|| (&self.accesses[row], self.places[row]))
+    }
+
+    /// A read of the register waits.
+    #[inline(always)]
+    pub fn reads(&self, warp: u8, register: u8) -> bool {
+        (self.popped..self.pushed).any(|access| {
+            let access = &self.accesses[access % DEPTH];
+            !access.reserves && (access.warp, access.register) == (warp, register)
+        })
+    }
+
+    #[inline(always)]
+    pub fn push(&mut self, access: Access, place: u8) {
+        let row = self.pushed % DEPTH;
+        (self.accesses[row], self.places[row]) = (access, place);
+        self.pushed += 1;
+    }
+
+    #[inline(always)]
+    pub fn pop(&mut self) {
+        self.popped += 1;
+    }
+}
+
+struct Alone {
+    active: Event,
+    queue: Queue,
+}
+
+pub(in super::super) fn run(activity: Activity, cycles: u64) -> u64 {
+    signature(Alone { active: Event::active(activity), queue: Queue::NEW }, cycles)
+}
+
+impl Circuit<1> for Alone {
+    #[inline(always)]
+    fn cycle(&mut self, &[a]: &[u64; 1]) -> u64 {
+        let queue = &mut self.queue;
+        let room = queue.has_room();
+        let mut outputs = u64::from(room);
+        let leaves = Event::OFTEN.happens(a, 33);
+        for (w, (warp, register)) in [(41, 42), (46, 47), (51, 52)].into_iter().enumerate() {
+            let blocked = queue.reads(field(a, warp, 1) as u8, field(a, register, 4) as u8);
+            outputs |= u64::from(blocked) << (58 + w);
+        }
+        if let Some((access, place)) = queue.oldest() {
+            outputs |= 1 << 1 | u64::from(access.reserves) << 2 | u64::from(access.warp) << 3;
+            outputs |= u64::from(access.register) << 7 | u64::from(access.fate) << 15;
+            outputs |= u64::from(access.lanes) << 17 | u64::from(access.written) << 49;
+            outputs |= u64::from(place) << 50;
+            if leaves {
+                queue.pop();
+            }
+        }
+        if self.active.happens(a, 0) && room {
+            let access = Access {
+                valid: true,
+                reserves: field(a, 8, 1) == 1,
+                warp: field(a, 9, 1) as u8,
+                register: field(a, 10, 4) as u8,
+                fate: field(a, 14, 1) as u8,
+                lanes: lanes(a, 15, a),
+                written: Event::OFTEN.happens(a, 17),
+                may_hold: false,
+            };
+            queue.push(access, field(a, 25, PLACE_BITS) as u8);
+        }
+        outputs
+    }
+}

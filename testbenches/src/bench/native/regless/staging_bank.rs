@@ -1,0 +1,78 @@
+//! Loop of a bank of the operand staging unit.
+
+use super::super::noise::{Circuit, Event, field, lanes, signature};
+use super::super::row::Row;
+use super::KEEP;
+use super::bank::{Access, Bank, Inputs, Preload, Result};
+use crate::bench::Activity;
+
+struct Alone {
+    active: Event,
+    writes: Event,
+    fills: Event,
+    bank: Bank,
+}
+
+pub(in super::super) fn run(activity: Activity, cycles: u64) -> u64 {
+    let alone = Alone {
+        active: Event::active(activity),
+        writes: Event::shared(activity, 4),
+        fills: Event::shared(activity, 8),
+        bank: Bank::NEW,
+    };
+    signature(alone, cycles)
+}
+
+impl Circuit<2> for Alone {
+    #[inline(always)]
+    fn cycle(&mut self, &[a, b]: &[u64; 2]) -> u64 {
+        let access = Access {
+            valid: self.active.happens(a, 0),
+            reserves: field(a, 8, 1) == 1,
+            warp: field(a, 9, 1) as u8,
+            register: field(a, 10, 4) as u8,
+            fate: field(a, 14, 1) as u8,
+            lanes: lanes(a, 15, a),
+            written: Event::OFTEN.happens(a, 17),
+            may_hold: Event::OFTEN.happens(a, 25),
+        };
+        let preload = Preload {
+            valid: self.active.happens(a, 33),
+            kind: field(a, 41, 1) as u8,
+            warp: field(a, 42, 1) as u8,
+            register: field(a, 43, 4) as u8,
+        };
+        let (result, filled) = (Row::repeated(b), Row::repeated(a));
+        let fate = if Event::RARELY.happens(b, 0) { (b >> 62) as u8 } else { KEEP };
+        let result = Result { line: field(a, 60, 4), fate, lanes: lanes(b, 8, a), value: &result };
+        let fill = self.fills.happens(b, 10).then_some((field(b, 18, 4), &filled));
+        let inputs = Inputs {
+            access,
+            preload,
+            result: self.writes.happens(a, 47).then_some(result),
+            fill,
+            drops: Event::RARELY.happens(b, 22).then(|| field(b, 30, 1) as u8),
+            request_is_taken: Event::OFTEN.happens(b, 31),
+        };
+        let write_ready = inputs.fill.is_none();
+        let bank = &mut self.bank;
+        let request = &bank.request;
+        let mut outputs = u64::from(request.line) << 26 | u64::from(request.invalidates) << 30;
+        outputs |= u64::from(write_ready) << 9;
+        if request.valid {
+            outputs |= 1 << 10 | u64::from(request.kind) << 12 | u64::from(request.register) << 18;
+        }
+        if bank.is_busy() {
+            outputs |= 1 << 11 | u64::from(request.warp) << 14;
+        }
+        let values = bank.value_sum() ^ request.sum.rotate_left(7);
+        let done = bank.cycle(&inputs);
+        outputs |= u64::from(done.access) | u64::from(done.line) << 1;
+        outputs |= u64::from(done.preload) << 5 | u64::from(done.hit) << 6;
+        outputs |= u64::from(done.unwritten) << 7 | u64::from(done.fetched) << 8;
+        outputs |= u64::from(done.more) << 31 | u64::from(done.less) << 32 | u64::from(done.warp) << 33;
+        outputs |= u64::from(done.written_less) << 37 | u64::from(done.listed) << 38;
+        outputs |= u64::from(done.tags_used) << 43;
+        outputs ^ values
+    }
+}
