@@ -1,7 +1,8 @@
 use proptest::prelude::*;
-use warpfile_gen::emit;
+use warpfile_gen::{Style, emit, emit_in};
 use warpfile_hdl::regless::{RegLessShard, ShardGeometry};
 use warpfile_hdl::rtl::elaborate;
+use warpfile_random::{Beside, option_sets, random_cycles};
 use warpfile_testbenches::lint::lint;
 
 use super::shard_driver::{Counts, Driver};
@@ -105,5 +106,42 @@ fn shards_are_clean_for_the_three_tools() {
     for shard in [small(3), RegLessShard { compressor_lines: 2, ..small(6) }] {
         let warnings = lint(&emit(&elaborate(&shard).unwrap())).unwrap();
         assert!(warnings.is_empty(), "{shard:?}:\n{}", warnings.join("\n"));
+    }
+}
+
+/// A shard of the GTX 980: Table 1 and the preset.
+const GTX980: RegLessShard = RegLessShard {
+    geometry: ShardGeometry::GTX980,
+    metadata_words: 16,
+    queue: 4,
+    units: 6,
+    entries: 4,
+    id_bits: 9,
+    writes: 3,
+    compressor_lines: 12,
+    compressor_queue: 4,
+};
+
+#[test]
+fn a_shard_of_the_gtx_980_is_clean_in_every_style() {
+    let netlist = elaborate(&GTX980).unwrap();
+    for style in Style::ALL {
+        let warnings = lint(&emit_in(&netlist, style)).unwrap();
+        assert!(warnings.is_empty(), "{}:\n{}", style.name(), warnings.join("\n"));
+    }
+}
+
+#[test]
+fn shards_are_equal_when_compiled() {
+    for (seed, shard) in [(1, small(2)), (2, RegLessShard { compressor_lines: 2, ..small(6) })] {
+        let netlist = elaborate(&shard).unwrap();
+        for options in option_sets(seed) {
+            let mut engines = Beside::new(&netlist, &options).unwrap();
+            for cycle in random_cycles(&netlist, seed, 200) {
+                engines.apply(&cycle);
+                engines.step();
+                engines.compare().unwrap_or_else(|unequal| panic!("{shard:?}: {unequal}"));
+            }
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::staging_bank_ref::{Access, Cycle, StagingBankReference};
 const LANES: usize = 4;
 
 /// One bank of few lines, so that lines are scarce.
-fn geometry(lines: usize, warps: usize) -> ShardGeometry {
+pub fn geometry(lines: usize, warps: usize) -> ShardGeometry {
     ShardGeometry { warps, banks: 1, lines, lanes: LANES, lanes_per_slice: 2, register_bits: 4 }
 }
 
@@ -30,7 +30,7 @@ fn accesses() -> impl Strategy<Value = Access> {
         .prop_map(|(reserves, pick, fate, lanes, written)| Access { reserves, pick, fate, lanes, written })
 }
 
-fn cycles() -> impl Strategy<Value = Cycle> {
+pub fn cycles() -> impl Strategy<Value = Cycle> {
     let write = option::weighted(0.5, (0..64_usize, prop_oneof![Just(0b1111_u32), 1..16_u32], any::<u32>()));
     (
         option::weighted(0.7, accesses()),
