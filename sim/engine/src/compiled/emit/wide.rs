@@ -8,7 +8,7 @@ use super::super::simplify::has_one_bit_at_most;
 use super::Emitter;
 use super::frame::Pointer;
 use super::slots::is_pointer;
-use super::vectors::has_lanes;
+use super::vectors::{CHUNK, has_lanes};
 use crate::ops::mask;
 use crate::plan::inst::{FoldOp, Inst, Part};
 
@@ -77,6 +77,11 @@ impl Emitter<'_, '_> {
                 let word = self.repeated(a, from, 64);
                 self.fill(d, word, width);
                 self.define_in_memory(id);
+                if width.is_multiple_of(8 * CHUNK) {
+                    // Whoever takes vectors need not wait for what has just been stored.
+                    let pair = self.ins().splat(types::I64X2, word);
+                    self.frame.know_vectors(id, vec![pair; (width / (8 * CHUNK)) as usize]);
+                }
             }
             Inst::Replicate { a, from, width, .. } if from <= 64 && width.div_ceil(64) <= IN_REGISTERS => {
                 self.repeat(id, a, from, width);
