@@ -220,7 +220,8 @@ fn masked(graph: &Graph, d: u32, mask: u32, value: u32, n: u32) -> Option<Inst> 
         Inst::Replicate { d: made, a, from: 1, .. } if made == mask => {
             Some(Inst::WideMux { d, condition: a, then: value, otherwise: zeros, n })
         }
-        Inst::SpreadLanes { d: made, a, lanes, lane } if made == mask => {
+        // Lanes of other widths are no faster taken one by one than masked word by word.
+        Inst::SpreadLanes { d: made, a, lanes, lane } if made == mask && (lane == 32 || lane % 64 == 0) => {
             Some(Inst::LaneMux { d, mask: a, then: value, otherwise: zeros, lanes, lane })
         }
         _ => None,
