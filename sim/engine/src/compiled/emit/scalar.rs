@@ -74,7 +74,7 @@ impl Emitter<'_, '_> {
             Inst::Mux { condition, then, otherwise, .. } => self.mux(condition, then, otherwise),
             Inst::Slice { a, low, width, .. } => self.bits(a, low, width),
             Inst::Join { a, b, shift, .. } => {
-                let (a, b) = (self.word(a), self.word(b));
+                let (a, b) = (self.word(a), self.uncut(b, 64 - shift));
                 let high = self.ins().ishl_imm_u(b, i64::from(shift));
                 self.ins().bor(a, high)
             }
@@ -227,6 +227,21 @@ impl Emitter<'_, '_> {
                 let spread: Vec<Value> = spread.collect();
                 self.join(&spread)
             }
+        }
+    }
+
+    /// The lowest `bits` bits of the word at a place, where what is above them falls off: what it has been cut from, if
+    /// it has them all.
+    fn uncut(&mut self, place: u32, bits: u32) -> Value {
+        let producer = self.graph.producer(place).map(|id| self.plan.program[id]);
+        match producer {
+            Some(Inst::Slice { a, low, width, .. })
+                if width >= bits && low + width <= 64 && self.is_near(a) =>
+            {
+                let word = self.word(a);
+                if low == 0 { word } else { self.ins().ushr_imm_u(word, i64::from(low)) }
+            }
+            Some(_) | None => self.word(place),
         }
     }
 
