@@ -14,7 +14,7 @@ use crate::program::{MAX_RESULTS, PhysReg};
 pub struct Releases {
     /// For each instruction what it releases.
     pub instructions: Vec<Release>,
-    /// Most registers that a warp has at once. The sources and results of one instruction count together.
+    /// Most registers that a warp has at once. The results of an instruction count beside what it releases.
     pub most_held: u16,
     /// Most registers that a warp has while it waits at a barrier.
     pub most_held_at_barrier: u16,

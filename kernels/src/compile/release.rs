@@ -32,9 +32,10 @@ fn releases(program: &Program) -> Result<Releases, RegionError> {
     let lifetimes = Lifetimes::new(&function, &as_marked(program));
     for (position, instruction) in program.instructions.iter().enumerate() {
         releases.instructions.push(release(&function, &lifetimes, position));
-        let held = held(&function, &lifetimes, position);
+        let held = held_at_issue(&function, &lifetimes, position);
         releases.most_held = releases.most_held.max(held);
         if instruction.operation == Operation::Barrier {
+            let held = held_behind(&lifetimes, position);
             releases.most_held_at_barrier = releases.most_held_at_barrier.max(held);
         }
     }
@@ -75,12 +76,33 @@ fn dead_on_entry(function: &Function, lifetimes: &Lifetimes, position: usize) ->
     dead
 }
 
-/// Registers that are held while an instruction is issued.
-fn held(function: &Function, lifetimes: &Lifetimes, position: usize) -> u16 {
-    let mut held = lifetimes.live_before(position).clone();
-    held.intersect_with(lifetimes.written_before(position));
-    for definition in &function.instructions[position].definitions {
-        held.insert(definition.register as usize);
+/// Most registers that are held while an instruction is issued: those held before, what it releases among them, and its
+/// results.
+fn held_at_issue(function: &Function, lifetimes: &Lifetimes, position: usize) -> u16 {
+    let block = function.cfg.block(function.cfg.block_of(position));
+    let with_results = |alive: &BitSet| {
+        let mut held = alive.clone();
+        held.intersect_with(lifetimes.written_before(position));
+        for definition in &function.instructions[position].definitions {
+            held.insert(definition.register as usize);
+        }
+        held.len() as u16
+    };
+    let here = with_results(lifetimes.live_before(position));
+    if block.instructions.start != position {
+        return here;
     }
+    // What was alive behind the block before it is released by this instruction only.
+    let before = block.predecessors.iter().map(|&before| function.cfg.last_instruction(before));
+    before.map(|before| with_results(lifetimes.live_after(before))).fold(here, u16::max)
+}
+
+/// Registers that are held once an instruction without results has been issued.
+fn held_behind(lifetimes: &Lifetimes, position: usize) -> u16 {
+    let mut held = lifetimes.live_after(position).clone();
+    held.intersect_with(lifetimes.written_before(position));
     held.len() as u16
 }
+
+#[cfg(test)]
+mod tests;

@@ -165,4 +165,4 @@ pub fn regions(program: &Program, parameters: &Parameters) -> Result<Regions, Re
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -1,7 +1,7 @@
 //! Regions of whole programs, checked on what their kernels execute.
 
 mod broken;
-mod programs;
+pub(in crate::compile) mod programs;
 mod random;
 mod traces;
 
