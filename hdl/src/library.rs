@@ -13,6 +13,7 @@ use crate::regless::{
 use crate::rfc::{
     CachedRegisterFile, InnerPolicy, RegisterFileCache, Replacement, SourceAllocator, TwoLevelScheduler,
 };
+use crate::rfv::RenameTable;
 use crate::rtl::netlist::Netlist;
 use crate::rtl::{Circuit, ElaborationErrors, elaborate};
 
@@ -113,6 +114,10 @@ pub fn library() -> Vec<CircuitEntry> {
         CircuitEntry::new(TwoLevelScheduler { warps: 32, slots: 8, policy: InnerPolicy::Greedy }).odd([
             json!({"warps": 1, "slots": 1}),
             json!({"warps": 11, "slots": 3, "policy": "round-robin"}),
+        ]),
+        CircuitEntry::new(RenameTable { names: 512, banks: 8, rows: 32, warps: 16 }).odd([
+            json!({"names": 2, "banks": 1, "rows": 2, "warps": 1}),
+            json!({"names": 21, "banks": 4, "rows": 3, "warps": 5}),
         ]),
         CircuitEntry::new(PatternMatcher { lanes: 32 }).odd([json!({"lanes": 4}), json!({"lanes": 14})]),
         CircuitEntry::new(PatternExpander { lanes: 32 }).odd([json!({"lanes": 4}), json!({"lanes": 14})]),

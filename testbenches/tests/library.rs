@@ -106,7 +106,7 @@ fn printed(netlist: &Netlist) -> Vec<(Style, Files)> {
     printed
 }
 
-fn clean(netlist: &Netlist) {
+pub fn clean(netlist: &Netlist) {
     let name = &netlist.modules[netlist.top.index()].name;
     for (style, files) in printed(netlist) {
         let (warnings, style) = (lint(&files).unwrap().join("\n"), style.name());

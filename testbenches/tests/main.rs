@@ -10,4 +10,5 @@ mod random;
 mod regfile;
 mod regless;
 mod rfc;
+mod rfv;
 mod sm;

@@ -82,6 +82,11 @@ pub fn list() -> Vec<Entry> {
                 ("ready_i", Drive::Active),
             ],
         ),
+        // Half of the names die at once now and then, so that most rows are used and some come back.
+        from_library(
+            "rename_table",
+            &[("release_i", Rarely), ("retire_i", Rarely), ("dies_i", Rarely), ("taken_i", Often)],
+        ),
         // A quarter of the values are constants.
         from_library("pattern_matcher", &[("value_i", Drive::FewValues)]),
         from_library("pattern_expander", &[("bases_i", Drive::Data)]),

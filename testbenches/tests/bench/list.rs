@@ -76,7 +76,7 @@ fn the_interpreter_and_the_compiled_engine_have_the_same_signature() {
 }
 
 /// Part of the cycles in which a table port or register of a circuit is used, at least, when it is busy.
-const USED_WHEN_BUSY: [(&str, &str, f64); 52] = [
+const USED_WHEN_BUSY: [(&str, &str, f64); 54] = [
     ("round_robin_arbiter", "behind_last", 0.7),
     ("fifo", "words.head", 0.8),
     ("fifo", "words.tail", 0.8),
@@ -104,6 +104,8 @@ const USED_WHEN_BUSY: [(&str, &str, f64); 52] = [
     ("cached_register_file", "mrf.bank3.registers.result", 0.2),
     ("two_level_scheduler", "last_issued", 0.7),
     ("two_level_scheduler", "last_entered", 0.1),
+    ("rename_table", "names.allocate0_0", 0.3),
+    ("rename_table", "names.free0", 0.7),
     ("compressor", "lines.line", 0.05),
     ("compressor", "lines.slots", 0.05),
     ("compressor", "presence.note", 0.05),

@@ -23,6 +23,7 @@ mod patterns;
 mod register_bank;
 mod register_file_cache;
 mod regless;
+mod rename_table;
 mod round_robin_arbiter;
 mod row;
 mod source_allocator;
@@ -55,6 +56,7 @@ const LOOPS: &[(&str, usize, NativeLoop)] = &[
     ("source_allocator", 1, source_allocator::run),
     ("cached_register_file", 1, cached_register_file::run),
     ("two_level_scheduler", 1, two_level_scheduler::run),
+    ("rename_table", 1, rename_table::run),
     ("pattern_matcher", 1, patterns::run_matcher),
     ("pattern_expander", 1, patterns::run_expander),
     ("compressor", 1, compressor::run),

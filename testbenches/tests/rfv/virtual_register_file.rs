@@ -1,0 +1,369 @@
+//! The virtual register file under the traffic of warps that read, write and release registers.
+
+use std::collections::BTreeMap;
+
+use num_bigint::BigUint;
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use warpfile_engine::{Engine, Interpreter, Options};
+use warpfile_hdl::regfile::Geometry;
+use warpfile_hdl::rfv::VirtualRegisterFile;
+use warpfile_hdl::rtl::elaborate;
+
+use crate::library::clean;
+
+const LANES: usize = 3;
+const UNITS: usize = 3;
+/// Names of each warp.
+const NAMES: usize = 6;
+const WARPS: usize = 3;
+/// Cycles in which nothing is taken after which a test gives up.
+const PATIENCE: usize = 60;
+
+/// A register of a warp, lane by lane; `None` where nobody has written it.
+type Value = [Option<u32>; LANES];
+
+/// An instruction of a warp: registers read, written, and dead after it; lanes.
+#[derive(Clone, Debug)]
+struct Instruction {
+    sources: [Option<usize>; 3],
+    result: Option<usize>,
+    releases: Vec<usize>,
+    result_dies: bool,
+    lanes: u32,
+    unit: usize,
+    long: bool,
+    /// Cycles from its operands to its result.
+    latency: usize,
+    value: u32,
+}
+
+fn instruction() -> impl Strategy<Value = Instruction> {
+    let source = || option::weighted(0.6, 0..NAMES);
+    let operands = ([source(), source(), source()], option::weighted(0.8, 0..NAMES), vec(0..NAMES, 0..3));
+    let rest = (any::<bool>(), 1..1_u32 << LANES, 0..UNITS, any::<bool>(), 0..9_usize, any::<u32>());
+    (operands, rest).prop_map(|((sources, result, releases), (dies, lanes, unit, long, latency, value))| {
+        let releases = releases.into_iter().filter(|name| Some(*name) != result).collect();
+        Instruction { sources, result, releases, result_dies: dies, lanes, unit, long, latency, value }
+    })
+}
+
+/// An instruction in flight: what its operands have to be.
+struct InFlight {
+    warp: usize,
+    instruction: Instruction,
+    operands: [Value; 3],
+    /// Cycle in which its result is offered, once its operands are there.
+    due: Option<usize>,
+}
+
+/// Warps that run one random instruction after the other, in order, as their scoreboards let them.
+struct Warps {
+    /// What each register of each warp holds, if it is alive.
+    registers: BTreeMap<(usize, usize), Value>,
+    /// Registers that a result is under way to.
+    pending: Vec<(usize, usize)>,
+    programs: Vec<Vec<Instruction>>,
+    /// Of each warp the instruction that comes next.
+    next: [usize; WARPS],
+    in_flight: BTreeMap<u64, InFlight>,
+    /// The instructions offered, by number, in order.
+    offered: Vec<(u64, usize)>,
+    numbers: u64,
+}
+
+impl Warps {
+    fn new(programs: Vec<Vec<Instruction>>) -> Warps {
+        Warps {
+            registers: BTreeMap::new(),
+            pending: Vec::new(),
+            programs,
+            next: [0; WARPS],
+            in_flight: BTreeMap::new(),
+            offered: Vec::new(),
+            numbers: 0,
+        }
+    }
+
+    fn done(&self) -> bool {
+        (0..WARPS).all(|warp| self.next[warp] == self.programs[warp].len()) && self.in_flight.is_empty()
+    }
+
+    fn has_ended(&self, warp: usize) -> bool {
+        self.next[warp] == self.programs[warp].len()
+            && self.in_flight.values().all(|flight| flight.warp != warp)
+    }
+
+    /// A warp's next instruction, if no result is under way to a register that it reads, writes or releases.
+    fn can_issue(&self, warp: usize) -> Option<Instruction> {
+        let instruction = self.programs[warp].get(self.next[warp])?;
+        let touched = (instruction.sources.iter().copied().flatten())
+            .chain(instruction.result)
+            .chain(instruction.releases.iter().copied());
+        let free = touched.into_iter().all(|name| !self.pending.contains(&(warp, name)));
+        free.then(|| instruction.clone())
+    }
+
+    fn offer(&mut self, warp: usize) {
+        let Some(instruction) = self.can_issue(warp) else { return };
+        self.next[warp] += 1;
+        self.pending.extend(instruction.result.map(|name| (warp, name)));
+        let read = |name: Option<usize>| {
+            let value = match name {
+                Some(name) => self.registers.get(&(warp, name)).copied().unwrap_or_default(),
+                None => [Some(0); LANES],
+            };
+            // Lanes that do not execute are 0.
+            std::array::from_fn(|lane| if instruction.lanes >> lane & 1 == 1 { value[lane] } else { Some(0) })
+        };
+        let operands = instruction.sources.map(read);
+        for &name in &instruction.releases {
+            self.registers.remove(&(warp, name));
+        }
+        // Few numbers, used again only when they are free.
+        let number = (0..64).map(|k| (self.numbers + k) % 64).find(|n| !self.in_flight.contains_key(n));
+        let number = number.expect("fewer instructions in flight than numbers");
+        self.numbers = number + 1;
+        self.in_flight.insert(number, InFlight { warp, instruction, operands, due: None });
+        self.offered.push((number, warp));
+    }
+}
+
+struct Bench {
+    engine: Interpreter,
+    registers: usize,
+    warps: Warps,
+    /// Warps that have ended, one bit each.
+    retired: u64,
+    cycle: usize,
+    /// Cycles since something last happened.
+    idle: usize,
+}
+
+impl Bench {
+    fn new(circuit: &VirtualRegisterFile, programs: Vec<Vec<Instruction>>) -> Bench {
+        let engine = Interpreter::new(&elaborate(circuit).unwrap(), &Options::checked()).unwrap();
+        let registers = circuit.table().registers();
+        let mut bench =
+            Bench { engine, registers, warps: Warps::new(programs), retired: 0, cycle: 0, idle: 0 };
+        bench.set("unit_ready_i", (1 << UNITS) - 1);
+        bench
+    }
+
+    fn set(&mut self, port: &str, value: u64) {
+        self.engine.set(self.engine.input(port).unwrap(), value);
+    }
+
+    fn get(&self, port: &str) -> u64 {
+        self.engine.get(self.engine.output(port).unwrap())
+    }
+
+    fn set_issues(&mut self) {
+        for way in 0..2 {
+            let offer = self.warps.offered.get(way).copied();
+            self.set(&format!("issue{way}_valid_i"), u64::from(offer.is_some()));
+            let Some((number, warp)) = offer else { continue };
+            let instruction = self.warps.in_flight[&number].instruction.clone();
+            let name = |register: usize| (warp * NAMES + register) as u64;
+            for (port, value) in [
+                ("id", number),
+                ("unit", instruction.unit as u64),
+                ("active", u64::from(instruction.lanes)),
+                ("warp", warp as u64),
+            ] {
+                self.set(&format!("issue{way}_{port}_i"), value);
+            }
+            for (k, source) in instruction.sources.into_iter().enumerate() {
+                self.set(&format!("issue{way}_source{k}_valid_i"), u64::from(source.is_some()));
+                self.set(&format!("issue{way}_source{k}_register_i"), source.map_or(0, name));
+            }
+            self.set(&format!("issue{way}_result0_valid_i"), u64::from(instruction.result.is_some()));
+            self.set(&format!("issue{way}_result0_register_i"), instruction.result.map_or(0, name));
+            let released = instruction.releases.iter().fold(0, |set, &register| set | 1 << name(register));
+            self.set(&format!("issue{way}_release_i"), released);
+        }
+    }
+
+    /// Offers the results that are due, each port the oldest of its kind.
+    fn set_writes(&mut self) -> [Option<u64>; 3] {
+        let due = |long: bool| {
+            let cycle = self.cycle;
+            let of_kind = self.warps.in_flight.iter().filter(move |(_, flight)| {
+                flight.instruction.long == long && flight.due.is_some_and(|due| due <= cycle)
+            });
+            of_kind.map(|(&number, _)| number)
+        };
+        let mut short = due(false);
+        let offered = [short.next(), short.next(), due(true).next()];
+        for (port, number) in ["result0", "result1", "fill"].into_iter().zip(offered) {
+            self.set(&format!("{port}_valid_i"), u64::from(number.is_some()));
+            let Some(number) = number else { continue };
+            let flight = &self.warps.in_flight[&number];
+            let (warp, instruction) = (flight.warp, flight.instruction.clone());
+            let register = instruction.result.expect("only what writes has a result that is due");
+            self.set(&format!("{port}_register_i"), (warp * NAMES + register) as u64);
+            self.set(&format!("{port}_lanes_i"), u64::from(instruction.lanes));
+            let value = BigUint::from_slice(&[instruction.value; LANES]);
+            self.engine.set_big(self.engine.input(&format!("{port}_value_i")).unwrap(), &value);
+            let dead = match port {
+                "result0" => "result_dead0_i",
+                "result1" => "result_dead1_i",
+                _fill => "fill_dead_i",
+            };
+            self.set(dead, u64::from(instruction.result_dies));
+        }
+        offered
+    }
+
+    /// Picks an instruction of a warp that may take the register it needs, and the next of the same warp.
+    fn pick(&mut self, preferred: usize) {
+        let allowances = self.get("limits_allowance_o");
+        let candidates = (0..WARPS).map(|k| (preferred + k) % WARPS);
+        let may = |bench: &Bench, warp: usize| {
+            let offered =
+                bench.warps.offered.iter().map(|(number, _)| &bench.warps.in_flight[number].instruction);
+            let asked = offered.filter(|instruction| instruction.result.is_some()).count() as u64;
+            bench.warps.can_issue(warp).is_some_and(|instruction| {
+                let demand = u64::from(instruction.result.is_some());
+                demand == 0 || demand + asked <= allowances >> (4 * warp) & 15
+            })
+        };
+        let picked = candidates.into_iter().find(|&warp| may(self, warp));
+        let Some(warp) = picked.filter(|_| self.warps.offered.len() < 2) else { return };
+        self.warps.offer(warp);
+        if self.warps.offered.len() < 2 && may(self, warp) {
+            self.warps.offer(warp);
+        }
+    }
+
+    /// The first warp that has not ended goes first; each is a block of its own, and there are no barriers.
+    fn set_limits(&mut self) {
+        let ended =
+            (0..WARPS).filter(|&warp| self.warps.has_ended(warp)).fold(0, |all, warp| all | 1 << warp);
+        let newly: u64 = ended & !self.retired;
+        self.retired = ended;
+        let names = (0..WARPS * NAMES).filter(|name| newly >> (name / NAMES) & 1 == 1);
+        self.set("retire_i", names.fold(0, |all, name| all | 1 << name));
+        let left = !ended & ((1 << WARPS) - 1);
+        let first = left & left.wrapping_neg();
+        self.set("limits_oldest_i", first);
+        self.set("limits_first_i", first);
+        self.set("limits_quota_i", 0);
+        self.set("limits_slack_i", (self.registers - NAMES) as u64);
+    }
+
+    fn step(&mut self, preferred: usize) {
+        self.set_limits();
+        self.set_issues();
+        let writes = self.set_writes();
+        let before = self.warps.in_flight.len();
+        self.engine.step();
+        assert_eq!(self.engine.violation(), None);
+        let taken =
+            [0, 1].map(|way| way < self.warps.offered.len() && self.get(&format!("issue{way}_ready_o")) == 1);
+        let count = usize::from(taken[0]) + usize::from(taken[0] && taken[1]);
+        self.warps.offered.drain(..count);
+        for way in 0..2 {
+            self.check_operands(way);
+        }
+        for (port, number) in ["result0", "result1", "fill"].into_iter().zip(writes) {
+            if let Some(number) = number.filter(|_| self.get(&format!("{port}_ready_o")) == 1) {
+                self.written(number);
+            }
+        }
+        let moves = count > 0 || before != self.warps.in_flight.len();
+        self.idle = if moves { 0 } else { self.idle + 1 };
+        self.cycle += 1;
+        self.pick(preferred);
+    }
+
+    fn check_operands(&mut self, way: usize) {
+        if self.get(&format!("operands{way}_valid_o")) == 0 {
+            return;
+        }
+        let number = self.get(&format!("operands{way}_id_o"));
+        let flight = self.warps.in_flight.get_mut(&number).expect("it was taken");
+        for (k, operand) in flight.operands.iter().enumerate() {
+            let port = self.engine.output(&format!("operands{way}_source{k}_o")).unwrap();
+            let found = self.engine.get_big(port);
+            for (lane, expected) in operand.iter().enumerate() {
+                let Some(expected) = *expected else { continue };
+                let found = (&found >> (32 * lane)) & BigUint::from(u32::MAX);
+                assert_eq!(found, BigUint::from(expected), "operand {k}, lane {lane}");
+            }
+        }
+        if flight.instruction.result.is_some() {
+            flight.due = Some(self.cycle + flight.instruction.latency);
+        } else {
+            self.warps.in_flight.remove(&number);
+        }
+    }
+
+    fn written(&mut self, number: u64) {
+        let flight = self.warps.in_flight.remove(&number).expect("it was offered");
+        let InFlight { warp, instruction, .. } = flight;
+        let register = instruction.result.expect("it writes");
+        self.warps.pending.retain(|pending| *pending != (warp, register));
+        if instruction.result_dies {
+            self.warps.registers.remove(&(warp, register));
+        } else {
+            let value = self.warps.registers.entry((warp, register)).or_default();
+            for (lane, value) in value.iter_mut().enumerate() {
+                if instruction.lanes >> lane & 1 == 1 {
+                    *value = Some(instruction.value);
+                }
+            }
+        }
+    }
+}
+
+fn geometries() -> impl Strategy<Value = Geometry> {
+    let sizes = (0..3_u32, 2..9_usize).prop_map(|(banks, rows)| (1 << banks, rows));
+    let enough = sizes.prop_filter("a warp fits", |(banks, rows)| banks * rows >= NAMES);
+    enough.prop_map(|(banks, rows)| Geometry { banks, rows, lanes: LANES, lanes_per_cluster: 1 })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+    /// However few registers there are, every warp comes to its end, and every operand is what its register held.
+    #[test]
+    fn operands_are_what_the_warps_registers_hold(
+        geometry in geometries(),
+        collectors in 2..5_usize,
+        programs in vec(vec(instruction(), 0..40), WARPS),
+        preferred in vec(0..WARPS, 16),
+    ) {
+        let circuit = VirtualRegisterFile {
+            names: WARPS * NAMES,
+            warps: WARPS,
+            geometry,
+            collectors,
+            access_cycles: 3,
+            id_bits: 6,
+            units: UNITS,
+        };
+        let mut bench = Bench::new(&circuit, programs);
+        while !bench.warps.done() {
+            bench.step(preferred[bench.cycle % preferred.len()]);
+            prop_assert!(bench.idle < PATIENCE, "nothing moves: {:?}", bench.warps.offered);
+        }
+        // What is left of the registers comes back.
+        for _ in 0..WARPS * NAMES {
+            bench.step(0);
+        }
+        prop_assert_eq!(bench.get("held_o"), 0);
+    }
+}
+
+#[test]
+fn it_is_clean_for_the_three_tools() {
+    let one_lane = Geometry { banks: 1, rows: 5, lanes: 1, lanes_per_cluster: 1 };
+    let uneven = Geometry { banks: 2, rows: 7, lanes: 6, lanes_per_cluster: 3 };
+    for (geometry, names, warps, collectors) in [(one_lane, 7, 1, 2), (uneven, 33, 5, 3)] {
+        let (access_cycles, id_bits, units) = (3, 4, UNITS);
+        let circuit =
+            VirtualRegisterFile { names, warps, geometry, collectors, access_cycles, id_bits, units };
+        clean(&elaborate(&circuit).unwrap());
+    }
+}
