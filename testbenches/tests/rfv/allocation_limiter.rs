@@ -81,7 +81,7 @@ proptest! {
         let registers = (most + (BLOCK - 1) * at_barrier + spare).max(2);
         let netlist = elaborate(&AllocationLimiter { warps: WARPS, registers }).unwrap();
         let mut engine = Interpreter::new(&netlist, &Options::checked()).unwrap();
-        let mut set = |engine: &mut Interpreter, port: &str, value: usize| {
+        let set = |engine: &mut Interpreter, port: &str, value: usize| {
             engine.set(engine.input(port).unwrap(), value as u64);
         };
         let slack = registers - most - (BLOCK - 1) * at_barrier;

@@ -91,8 +91,8 @@ impl RenameReference {
     fn give(&self, offers: &[Option<Instruction>; 2], room: usize) -> Given {
         let mut given = Given { ready: [true; 2], taken: [false; 2], new: [vec![], vec![]] };
         let mut busy = BTreeSet::new();
-        for way in 0..2 {
-            let Some(offer) = &offers[way] else { continue };
+        for (way, offer) in offers.iter().enumerate() {
+            let Some(offer) = offer else { continue };
             for name in offer.results.into_iter().flatten() {
                 let has_one = self.mapped.contains_key(&name)
                     || given.new.iter().flatten().any(|(other, _)| *other == name);
@@ -161,9 +161,9 @@ impl Reference for RenameReference {
             let known = if asked { u32::MAX } else { 0 };
             outputs.set_known(&format!("{port}_register_o"), register, known);
         };
-        for way in 0..2 {
-            let offered = u8::from(offers[way].is_some());
-            let sources = offers[way].as_ref().map_or([None; 3], |offer| offer.sources);
+        for (way, offer) in offers.iter().enumerate() {
+            let offered = u8::from(offer.is_some());
+            let sources = offer.as_ref().map_or([None; 3], |offer| offer.sources);
             for (k, source) in sources.iter().enumerate() {
                 let (name, asked) = (source.unwrap_or(0), source.is_some());
                 lookup(outputs, format!("issue{way}_source{k}"), name, asked);
