@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use warpfile_kernels::compile::listing::listing;
-use warpfile_kernels::compile::{CompileOptions, compile, regless};
+use warpfile_kernels::compile::{CompileOptions, compile, regless, rfh};
+use warpfile_kernels::placement::MAX_ORF_ENTRIES;
 use warpfile_kernels::ptx;
 use warpfile_kernels::ptx::ir::Module;
 use warpfile_kernels::workloads;
@@ -23,7 +24,8 @@ const MAX_PTX_BYTES: u64 = 64 << 20;
 Examples:
   warpfile annotate hotspot --pass liveness
   warpfile annotate mine.ptx --pass liveness --entry my_kernel
-  warpfile annotate hotspot --pass regless --shard-lines 32 --soft-defs paper")]
+  warpfile annotate hotspot --pass regless --shard-lines 32 --soft-defs paper
+  warpfile annotate hotspot --pass rfh --orf-entries 5")]
 pub struct Arguments {
     /// Workload (see `warpfile list kernels`) or .ptx file.
     #[arg(value_name = "KERNEL")]
@@ -40,14 +42,19 @@ pub struct Arguments {
     /// Which definitions leave lanes as they were, for regions [default: sound].
     #[arg(long, value_name = "RULE")]
     soft_defs: Option<SoftDefinitions>,
+    /// Entries of the operand register file for a warp, for places [default: 3].
+    #[arg(long, value_name = "ENTRIES", value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_ORF_ENTRIES)))]
+    orf_entries: Option<u8>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Pass {
     /// Last reads, soft definitions, suspension marks, values that are idle until a suspension.
     Liveness,
     /// RegLess: regions with preloads, invalidations and bank usage; where lines are evicted and erased.
     Regless,
+    /// Register file hierarchy: strands, and the level in which each operand is read and each result written.
+    Rfh,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -72,14 +79,22 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
 }
 
 impl Arguments {
-    /// Options for regions say nothing to another pass.
+    /// Options for one pass say nothing to another.
     fn check_options(&self) -> anyhow::Result<()> {
-        let option = match (self.pass, self.shard_lines, self.soft_defs) {
-            (Pass::Regless, _, _) | (Pass::Liveness, None, None) => return Ok(()),
-            (Pass::Liveness, Some(_), _) => "--shard-lines",
-            (Pass::Liveness, None, Some(_)) => "--soft-defs",
-        };
-        Err(anyhow!("{option} belongs to --pass regless; give that, or leave the option out"))
+        let given = [
+            ("--shard-lines", Pass::Regless, self.shard_lines.is_some()),
+            ("--soft-defs", Pass::Regless, self.soft_defs.is_some()),
+            ("--orf-entries", Pass::Rfh, self.orf_entries.is_some()),
+        ];
+        for (option, pass, _) in given.into_iter().filter(|(_, pass, given)| *given && *pass != self.pass) {
+            let pass = match pass {
+                Pass::Liveness => "liveness",
+                Pass::Regless => "regless",
+                Pass::Rfh => "rfh",
+            };
+            return Err(anyhow!("{option} belongs to --pass {pass}; give that, or leave the option out"));
+        }
+        Ok(())
     }
 
     fn parameters(&self) -> regless::Parameters {
@@ -100,6 +115,11 @@ fn annotated(module: &Module, entry: &str, arguments: &Arguments) -> anyhow::Res
             let program = regless::compile(&compiled.program, &arguments.parameters())?;
             let regions = regless::regions(&program, &arguments.parameters())?;
             Ok(regless::listing::listing(&program, &regions, &compiled.cfg))
+        }
+        Pass::Rfh => {
+            let orf_entries = arguments.orf_entries.unwrap_or(rfh::DEFAULT_ORF_ENTRIES);
+            let placement = rfh::placement(&compiled.program, &rfh::Parameters { orf_entries })?;
+            Ok(rfh::listing::listing(&compiled.program, &placement, &compiled.cfg))
         }
     }
 }

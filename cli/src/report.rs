@@ -5,8 +5,8 @@ use warpfile_kernels::trace::TraceReport;
 use warpfile_sim::config::{Config, DesignName};
 use warpfile_sim::energy::EnergyReport;
 use warpfile_sim::sm::{
-    Accesses, MemoryStatistics, PortActivity, PreloadStatistics, Residency, SchedulerStatistics,
-    StagingStatistics, Stalls,
+    Accesses, HierarchyAccesses, MemoryStatistics, PortActivity, PreloadStatistics, Residency,
+    SchedulerStatistics, StagingStatistics, Stalls,
 };
 
 use crate::input::Input;
@@ -78,6 +78,7 @@ struct Traffic {
     operands: Accesses,
     mrf: Accesses,
     rfc: Accesses,
+    hierarchy: HierarchyAccesses,
 }
 
 impl<'a> Report<'a> {
@@ -218,7 +219,12 @@ impl<'a> DesignReport<'a> {
             wall_time_s: seconds,
             warp_instructions_per_second: report.warp_instructions as f64 / seconds.max(f64::MIN_POSITIVE),
             energy,
-            traffic: Traffic { operands: registers.operands, mrf: registers.mrf, rfc: registers.rfc },
+            traffic: Traffic {
+                operands: registers.operands,
+                mrf: registers.mrf,
+                rfc: registers.rfc,
+                hierarchy: registers.hierarchy,
+            },
             stalls: &report.stalls,
             residency: &report.residency,
             scheduler: &report.scheduler,

@@ -9,5 +9,6 @@ pub mod parts;
 pub mod regfile;
 pub mod regless;
 pub mod rfc;
+pub mod rfh;
 pub mod rfv;
 pub mod rtl;

@@ -47,10 +47,11 @@ pub fn library() -> Vec<CircuitEntry> {
             units: 6,
             writers: 2,
             shares_banks: false,
+            holds: false,
         })
         .odd([
             json!({"geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1, "writers": 1, "shares_banks": true}),
-            json!({"geometry": uneven, "collectors": 5, "access_cycles": 4, "shares_banks": true}),
+            json!({"geometry": uneven, "collectors": 5, "access_cycles": 4, "shares_banks": true, "holds": true}),
         ]),
         CircuitEntry::new(BankedRegisterFile {
             geometry: Geometry::GEBHART_2011,

@@ -6,6 +6,7 @@
 pub mod compile;
 pub mod exec;
 pub mod launch;
+pub mod placement;
 pub mod program;
 pub mod ptx;
 pub mod regions;

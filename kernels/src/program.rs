@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::placement::Placement;
 use crate::regions::Regions;
 use crate::releases::Releases;
 
@@ -53,6 +54,9 @@ pub struct Program {
     /// Where registers die, for a register file that renames them; `None` if it was not asked for.
     #[serde(default)]
     pub releases: Option<Releases>,
+    /// Where the compiler of a register file hierarchy placed values; `None` if it was not asked to.
+    #[serde(default)]
+    pub placement: Option<Placement>,
 }
 
 /// Where control may go in a [`Program`], for one lane and for the warp as a whole.

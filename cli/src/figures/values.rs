@@ -196,6 +196,7 @@ mod tests {
                 control: None,
                 regions: None,
                 releases: None,
+                placement: None,
             };
             let launch = Launch { grid: [1; 3], block: [32, 1, 1], shared_bytes: 0 };
             Straight { program, launch, active: code.iter().map(|(active, ..)| *active).collect(), at: 0 }

@@ -112,6 +112,7 @@ impl Circuit for BankedRegisterFile {
                 units: self.units,
                 writers: writes.len(),
                 shares_banks: false,
+                holds: false,
             },
         );
         collectors.issue.valid_i.set(io.issue.valid_i);

@@ -2,15 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::banked_register_file::{BankedRegisterFile, IssueIo, SourceIo};
+use super::banked_register_file::{BankedRegisterFile, IssueIo};
+use super::collector_groups::{WAYS, blocked, deal, share_banks, share_units};
 use super::geometry::Geometry;
 use super::main_register_file::{MainRegisterFile, MainRegisterFileIo};
 use super::operand_collectors::{OperandCollectors, OperandCollectorsIo};
 use super::ports::{DispatchIo, OperandsIo, RegisterWriteIo, Widths};
-use crate::rtl::{Circuit, Documented, In, Module, ParameterError, Ports, Signal};
-
-/// Instructions taken and dispatched a cycle at most.
-const WAYS: usize = 2;
+use crate::rtl::{Circuit, Documented, In, Module, ParameterError, Ports};
 
 /// Dual-issue register file: one main register file behind two groups of operand collectors.
 ///
@@ -89,10 +87,15 @@ impl Circuit for DualIssueRegisterFile {
                 m.instance(format!("collectors{group}"), self.group(writers, shares_banks))
             })
             .collect();
-        deal(m, io, &groups);
-        self.share_units(io, &groups);
+        let dealt = deal(m, &io.issue, &groups);
+        for (issue, ready) in io.issue.iter().zip(dealt.ready) {
+            issue.ready_o.set(ready);
+        }
+        share_units(io.unit_ready_i, &groups);
         share_banks(&mrf, &groups);
         for (group, (dispatch, operands)) in groups.iter().zip(io.dispatch.iter().zip(&io.operands)) {
+            group.issue.index_o.ignore();
+            group.dispatch_index_o.ignore();
             deliver(group, dispatch, operands);
         }
         write(m, io, &mrf, &groups);
@@ -120,64 +123,8 @@ impl DualIssueRegisterFile {
             units: self.units,
             writers,
             shares_banks,
+            holds: false,
         }
-    }
-
-    /// A unit that the first group dispatches to is not ready for the second.
-    fn share_units<'m>(&self, io: &DualIssueRegisterFileIo<'m>, groups: &[OperandCollectorsIo<'m>]) {
-        let mut ready = io.unit_ready_i;
-        for group in groups {
-            group.unit_ready_i.set(ready);
-            let dispatch = &group.dispatch;
-            let taken = dispatch.valid_o.replicate(self.units) & dispatch.unit_o.decode(self.units);
-            ready = ready & !taken;
-        }
-    }
-}
-
-/// Deals the instructions to the groups in turn.
-fn deal<'m>(m: &Module<'m>, io: &DualIssueRegisterFileIo<'m>, groups: &[OperandCollectorsIo<'m>]) {
-    // The group that the next instruction goes to.
-    let turn = m.register("turn", 1).reset(0);
-    let ready = [groups[0].issue.ready_o, groups[1].issue.ready_o];
-    let first_ready = turn.mux(ready[1], ready[0]);
-    let first = (io.issue[0].valid_i & first_ready).named("first_taken");
-    let second_ready = first & turn.mux(ready[0], ready[1]);
-    let second = (io.issue[1].valid_i & second_ready).named("second_taken");
-    io.issue[0].ready_o.set(first_ready);
-    io.issue[1].ready_o.set(second_ready);
-    turn.set(turn ^ first ^ second);
-
-    for (number, group) in groups.iter().enumerate() {
-        let takes_first = if number == 0 { !turn } else { turn };
-        let choose = |of: fn(&IssueIo<'m>) -> Signal<'m>| takes_first.mux(of(&io.issue[0]), of(&io.issue[1]));
-        group.issue.valid_i.set(takes_first.mux(first, second));
-        group.issue.id_i.set(choose(|issue| issue.id_i));
-        group.issue.unit_i.set(choose(|issue| issue.unit_i));
-        group.issue.index_o.ignore();
-        group.dispatch_index_o.ignore();
-        for (k, source) in group.issue.source.iter().enumerate() {
-            let choose_source = |of: fn(&SourceIo<'m>) -> Signal<'m>| {
-                takes_first.mux(of(&io.issue[0].source[k]), of(&io.issue[1].source[k]))
-            };
-            source.valid_i.set(choose_source(|source| source.valid_i));
-            source.register_i.set(choose_source(|source| source.register_i));
-            source.lanes_i.set(choose(|issue| issue.active_i));
-        }
-    }
-}
-
-/// The first group reads from any bank, the second from those that are left over.
-fn share_banks<'m>(mrf: &MainRegisterFileIo<'m>, groups: &[OperandCollectorsIo<'m>]) {
-    let (first, second) = (&groups[0], &groups[1]);
-    for (b, bank) in mrf.read.iter().enumerate() {
-        let (read, other) = (&first.read[b], &second.read[b]);
-        second.bank_busy_i[b].set(read.valid_o);
-        bank.valid_i.set(read.valid_o | other.valid_o);
-        bank.row_i.set(read.valid_o.mux(read.row_o, other.row_o));
-        bank.lanes_i.set(read.valid_o.mux(read.lanes_o, other.lanes_o));
-        read.value_i.set(bank.value_o);
-        other.value_i.set(bank.value_o);
     }
 }
 
@@ -200,11 +147,7 @@ fn write<'m>(
     groups: &[OperandCollectorsIo<'m>],
 ) {
     for (w, write) in io.result.iter().chain([&io.fill]).enumerate() {
-        let mut blocked = m.lit(1, 0);
-        for group in groups {
-            group.write[w].register_i.set(write.register_i);
-            blocked = blocked | group.write[w].blocked_o;
-        }
+        let blocked = blocked(m, groups, w, write.register_i);
         let port = &mrf.write[w];
         port.valid_i.set(write.valid_i & !blocked);
         port.register_i.set(write.register_i);

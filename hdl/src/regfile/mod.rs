@@ -2,6 +2,7 @@
 
 mod bank;
 mod banked_register_file;
+pub(crate) mod collector_groups;
 mod dual_issue_register_file;
 mod geometry;
 mod main_register_file;

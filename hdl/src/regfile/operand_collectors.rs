@@ -37,6 +37,8 @@ pub struct OperandCollectors {
     pub writers: usize,
     /// Whether banks may be busy with reads of others, which come first.
     pub shares_banks: bool,
+    /// Whether instructions may be held back although they have their operands.
+    pub holds: bool,
 }
 
 /// Ports of [`OperandCollectors`].
@@ -63,6 +65,10 @@ pub struct OperandCollectorsIo<'m> {
     /// Banks that others read in this cycle; no ports unless banks are shared.
     #[repeat(if p.shares_banks { p.geometry.banks } else { 0 })]
     pub bank_busy_i: Vec<In<'m>>,
+    /// Collectors whose instruction must not leave yet; no port unless instructions may be held back.
+    #[repeat(usize::from(p.holds))]
+    #[bits(p.collectors)]
+    pub hold_i: Vec<In<'m>>,
     /// Registers about to be written.
     #[repeat(p.writers)]
     pub write: Vec<PendingIo<'m>>,
@@ -193,7 +199,8 @@ impl Circuit for OperandCollectors {
         let missing = operands.iter().zip(&grants).map(|(table, grant)| table.valid_rows() & !grant.held);
         let complete = !missing.fold(m.lit(n, 0), |a, b| a | b);
         let unit_is_ready = entries.matching("unit", 1, |row| (row.get("unit") & io.unit_ready_i).ne(0));
-        let ready = waited & complete & unit_is_ready;
+        let may_leave = waited & complete & unit_is_ready;
+        let ready = io.hold_i.iter().fold(may_leave, |ready, &hold| ready & !hold);
         let leave = ready.any().named("leave");
         let leaving = turn::first(ready, turn::from(tail, n));
         let entry = entries.read("dispatch", leaving, leave);

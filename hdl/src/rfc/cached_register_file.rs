@@ -222,6 +222,7 @@ impl CachedRegisterFile {
             units: self.units,
             writers: WRITERS,
             shares_banks: false,
+            holds: false,
         }
     }
 

@@ -4,8 +4,8 @@
 //! The phases, each a folder or file: control flow ([`cfg`], [`dominators`]) and which branches may diverge
 //! ([`divergence`]); what needs no instruction ([`optimise`]); machine instructions over virtual registers
 //! ([`lower`]); registers ([`allocate`]), checked by [`check`]; annotations ([`annotate`]) from liveness
-//! ([`liveness`]) and suspension points ([`suspension`]) on an abstract [`function`]; text ([`listing`]). [`regless`] is
-//! a pass of its own, on programs from anywhere.
+//! ([`liveness`]) and suspension points ([`suspension`]) on an abstract [`function`]; text ([`listing`]). [`regless`] and
+//! [`rfh`] are passes of their own, on programs from anywhere.
 
 pub mod allocate;
 pub mod annotate;
@@ -24,6 +24,7 @@ pub mod optimise;
 mod place;
 pub mod regless;
 pub mod release;
+pub mod rfh;
 pub mod suspension;
 
 use crate::program::Program;

@@ -134,6 +134,7 @@ impl Placement {
             control: Some(control_flow(machine_flow(kernel, &kept), &registers)),
             regions: None,
             releases: None,
+            placement: None,
         };
         annotate(&mut program, &values, &registers);
         let lowering = lowering(kernel, &kept);

@@ -15,7 +15,7 @@ pub use parameter::{Accepted, Parameter};
 pub use presets::{preset, preset_names};
 pub use sections::{
     CacheLevel, Chip, Config, DesignName, Dram, Energy, InnerPolicy, Latency, Memory, MemoryModel,
-    RegisterFile, Regless, Replacement, Rfc, Rfv, Scheduler, SingleLevelPolicy, Sm, SoftDefinitions,
+    RegisterFile, Regless, Replacement, Rfc, Rfh, Rfv, Scheduler, SingleLevelPolicy, Sm, SoftDefinitions,
     Throughput, WritePolicy,
 };
 
@@ -124,7 +124,18 @@ impl Config {
             DesignName::Baseline | DesignName::TwoLevel | DesignName::Rfc => Ok(()),
             DesignName::Regless => self.check_regless(),
             DesignName::Rfv => self.check_rfv(),
+            DesignName::Rfh => self.check_rfh(),
         }
+    }
+
+    /// What the circuit of a register file hierarchy asks for.
+    fn check_rfh(&self) -> Result<(), ConfigError> {
+        let issues = self.sm.issues_per_scheduler;
+        if issues != 2 {
+            let reason = "design rfh: 2, as in preset gtx980-regless; its register file takes two instructions a cycle";
+            return Err(conflict("sm.issues_per_scheduler", issues, reason.to_owned()));
+        }
+        Ok(())
     }
 
     /// What the circuits of a renamed register file ask for.

@@ -1,6 +1,7 @@
 //! The parameters themselves, section by section.
 
 use serde::{Deserialize, Serialize};
+use warpfile_kernels::placement::MAX_ORF_ENTRIES;
 
 use super::parameter::{Accepted, Parameter, parameters};
 
@@ -18,13 +19,22 @@ pub enum DesignName {
     Regless,
     /// Half-size register file with renaming, two-level scheduler.
     Rfv,
+    /// Register file hierarchy managed by the compiler, two-level scheduler.
+    Rfh,
 }
 
 impl DesignName {
     /// Every design, in the order listings show them.
-    pub const ALL: [DesignName; 5] =
-        [DesignName::Baseline, DesignName::TwoLevel, DesignName::Rfc, DesignName::Regless, DesignName::Rfv];
-    pub(super) const WORDS: &'static [&'static str] = &["baseline", "two-level", "rfc", "regless", "rfv"];
+    pub const ALL: [DesignName; 6] = [
+        DesignName::Baseline,
+        DesignName::TwoLevel,
+        DesignName::Rfc,
+        DesignName::Regless,
+        DesignName::Rfv,
+        DesignName::Rfh,
+    ];
+    pub(super) const WORDS: &'static [&'static str] =
+        &["baseline", "two-level", "rfc", "regless", "rfv", "rfh"];
 
     /// As written on the command line.
     pub fn as_str(self) -> &'static str {
@@ -34,6 +44,7 @@ impl DesignName {
             DesignName::Rfc => "rfc",
             DesignName::Regless => "regless",
             DesignName::Rfv => "rfv",
+            DesignName::Rfh => "rfh",
         }
     }
 
@@ -45,6 +56,9 @@ impl DesignName {
             DesignName::Rfc => "register file cache and two-level scheduler (Gebhart et al. §3.3)",
             DesignName::Regless => "operand staging units, registers in memory (Kloosterman et al. §5)",
             DesignName::Rfv => "smaller register file with renaming, two-level scheduler (Jeon et al.)",
+            DesignName::Rfh => {
+                "register file hierarchy managed by the compiler, two-level scheduler (Gebhart et al., MICRO 2011)"
+            }
         }
     }
 }
@@ -219,6 +233,14 @@ parameters! {
 }
 
 parameters! {
+    /// Register file hierarchy: a last result file and an operand register file before the main register file.
+    pub struct Rfh {
+        /// Entries of the operand register file for a warp; the last result file has one.
+        orf_entries: u64 = Accepted::integer(1, MAX_ORF_ENTRIES as u64),
+    }
+}
+
+parameters! {
     /// Latencies in cycles, from the scheduler's pick to the earliest pick of a dependent instruction. One that
     /// is shorter than operand access (3 cycles, 4 with a register file cache) plus one counts as that.
     pub struct Latency {
@@ -343,6 +365,8 @@ pub struct Config {
     pub regless: Regless,
     /// Renamed register file.
     pub rfv: Rfv,
+    /// Register file hierarchy.
+    pub rfh: Rfh,
     /// Latencies.
     pub latency: Latency,
     /// Throughput.
@@ -381,6 +405,7 @@ impl Config {
         Rfc::describe("rfc", &mut all);
         Regless::describe("regless", &mut all);
         Rfv::describe("rfv", &mut all);
+        Rfh::describe("rfh", &mut all);
         Latency::describe("latency", &mut all);
         Throughput::describe("throughput", &mut all);
         Memory::describe("memory", &mut all);

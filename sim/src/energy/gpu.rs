@@ -126,7 +126,9 @@ impl GpuModel {
                 let compressor_lines = config.regless.compressor_lines as u32 / SHARDS;
                 Ok(staging_unit(&self.grid, config.regless.lines as u32, compressor_lines)?)
             }
-            DesignName::Rfc => Err(GpuEnergyError::Design { design: config.design.as_str() }),
+            DesignName::Rfc | DesignName::Rfh => {
+                Err(GpuEnergyError::Design { design: config.design.as_str() })
+            }
         }
     }
 

@@ -70,6 +70,7 @@ pub fn evaluate(technology: &Technology, config: &Config, registers: &RegisterTr
         DesignName::Rfv => {
             Err(format!("{} has no energy for a register file of another size", technology.name))
         }
+        DesignName::Rfh => Err(format!("{} has no energy for a register file hierarchy", technology.name)),
         DesignName::Regless => Err(format!("{} has no energy for operand staging units", technology.name)),
     };
     let normalise = |of: fn(&Energy) -> f64| {

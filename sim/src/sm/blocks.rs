@@ -140,6 +140,7 @@ mod tests {
             control: None,
             regions: None,
             releases: None,
+            placement: None,
         };
         let launch = Launch { grid: [1000, 1, 1], block: [threads, 1, 1], shared_bytes };
         let config = preset("gebhart2011").expect("complete");

@@ -16,12 +16,15 @@
 //! to and from them. Source: `docs/sm-pipeline.md`.
 
 use warpfile_engine::Engine;
+use warpfile_kernels::placement::{ResultPlace, SourcePlace};
 use warpfile_kernels::program::{BlockIndex, InstId, LANES, LaneMask, LaneValues, MAX_SOURCES, Program};
 
 pub use super::in_flight::ID_BITS;
 
 use super::SimError;
-use super::report::{Accesses, PortActivity, PreloadStatistics, RenamingStatistics, StagingStatistics};
+use super::report::{
+    Accesses, HierarchyAccesses, PortActivity, PreloadStatistics, RenamingStatistics, StagingStatistics,
+};
 
 /// Instructions that a scheduler issues a cycle at most.
 pub const MAX_ISSUES: usize = 2;
@@ -131,6 +134,11 @@ pub trait OperandStorage {
     /// Accesses to a register file cache or an operand staging unit so far; zeros without one.
     fn rfc(&self) -> Accesses;
 
+    /// Accesses to a last result file and an operand register file so far; zeros without them.
+    fn hierarchy(&self) -> HierarchyAccesses {
+        HierarchyAccesses::default()
+    }
+
     /// Where registers that regions need from before were found so far; zeros without regions.
     fn preloads(&self) -> PreloadStatistics {
         PreloadStatistics::default()
@@ -205,6 +213,8 @@ pub struct SourceRead {
     pub last_read: bool,
     /// Not read again before the warp may next be suspended.
     pub idle: bool,
+    /// The level that it is read in, in a register file hierarchy.
+    pub place: SourcePlace,
 }
 
 /// A register to be written.
@@ -228,6 +238,8 @@ pub struct Write<'a> {
     pub cached: bool,
     /// Not read before the warp may next be suspended.
     pub idle: bool,
+    /// The levels that it is written to, in a register file hierarchy.
+    pub place: ResultPlace,
 }
 
 /// A slot whose warp has been suspended or has ended.

@@ -4,20 +4,22 @@ use warpfile_engine::{Compiled, Engine, EngineError, Interpreter, Observe, Optio
 use warpfile_hdl::regfile::{BankedRegisterFile, DualIssueRegisterFile, Geometry};
 use warpfile_hdl::regless::{L1Port, RegLessShard, ShardGeometry};
 use warpfile_hdl::rfc::{CachedRegisterFile, TwoLevelScheduler};
+use warpfile_hdl::rfh::RegisterFileHierarchy;
 use warpfile_hdl::rfv::VirtualRegisterFile;
 use warpfile_hdl::rtl::netlist::Netlist;
 use warpfile_hdl::rtl::{Circuit, elaborate};
 use warpfile_hdl::{regfile, rfc};
 use warpfile_kernels::compile::regless::{self, RegionError};
 use warpfile_kernels::compile::release;
+use warpfile_kernels::compile::rfh;
 use warpfile_kernels::program::Program;
 use warpfile_kernels::regions::BANKS;
 
 use crate::config::{Config, DesignName, InnerPolicy, Replacement, SoftDefinitions};
 
 use super::circuits::{
-    L1_PORT_FORESEEN, L1PortCircuit, REGLESS_FORESEEN, REGLESS_WRITES, RegLessCircuit, RegisterFileCircuit,
-    RenamedRegisterFile, SchedulerCircuit, TableNames,
+    HierarchyCircuit, L1_PORT_FORESEEN, L1PortCircuit, REGLESS_FORESEEN, REGLESS_WRITES, RegLessCircuit,
+    RegisterFileCircuit, RenamedRegisterFile, SchedulerCircuit, TableNames,
 };
 use super::design::{Design, ID_BITS, OperandStorage, PartitionDesign, Unit, WarpScheduler};
 use super::{EngineName, RunOptions, SimError, SingleLevel};
@@ -56,10 +58,11 @@ pub fn circuits(config: &Config) -> Result<Circuits, SimError> {
         DesignName::Rfc => build(config, &cached_register_file(config))?,
         DesignName::Regless => build(config, &regless_shard(config))?,
         DesignName::Rfv => build(config, &virtual_register_file(config))?,
+        DesignName::Rfh => build(config, &register_file_hierarchy(config))?,
     };
     let scheduler = match config.design {
         DesignName::Baseline | DesignName::Regless => None,
-        DesignName::TwoLevel | DesignName::Rfc | DesignName::Rfv => {
+        DesignName::TwoLevel | DesignName::Rfc | DesignName::Rfv | DesignName::Rfh => {
             Some(build(config, &two_level_scheduler(config))?)
         }
     };
@@ -83,7 +86,9 @@ fn design_on<E: Engine + Clone + 'static>(
     let circuits = circuits(config)?;
     let foreseen: &[&str] = match config.design {
         DesignName::Regless => &REGLESS_FORESEEN,
-        DesignName::Baseline | DesignName::TwoLevel | DesignName::Rfc | DesignName::Rfv => &[],
+        DesignName::Baseline | DesignName::TwoLevel | DesignName::Rfc | DesignName::Rfv | DesignName::Rfh => {
+            &[]
+        }
     };
     // All partitions have the same circuits: they are prepared once.
     let problem = |error| engine_problem(config, &error);
@@ -132,6 +137,10 @@ fn storage(config: &Config, engine: impl Engine + 'static) -> Result<Box<dyn Ope
         DesignName::Rfc => (Some(RFC_TABLE), TAG_CYCLES + ACCESS_CYCLES),
         DesignName::Regless => return Ok(Box::new(RegLessCircuit::new(engine, bank_lines(config))?)),
         DesignName::Rfv => return renamed(config, engine),
+        DesignName::Rfh => {
+            let (cycles, entries) = (ACCESS_CYCLES as u64, config.rfh.orf_entries as u8);
+            return Ok(Box::new(HierarchyCircuit::new(engine, MRF_TABLE, cycles, entries)?));
+        }
     };
     let tables = TableNames { mrf: MRF_TABLE, rfc };
     let issues = config.sm.issues_per_scheduler as usize;
@@ -195,6 +204,18 @@ fn virtual_register_file(config: &Config) -> VirtualRegisterFile {
     }
 }
 
+fn register_file_hierarchy(config: &Config) -> RegisterFileHierarchy {
+    RegisterFileHierarchy {
+        geometry: geometry(config),
+        collectors: config.register_file.collectors as usize,
+        access_cycles: ACCESS_CYCLES,
+        id_bits: ID_BITS,
+        units: Unit::COUNT,
+        slots: slots(config),
+        orf_entries: config.rfh.orf_entries as usize,
+    }
+}
+
 fn cached_register_file(config: &Config) -> CachedRegisterFile {
     CachedRegisterFile {
         geometry: geometry(config),
@@ -243,6 +264,10 @@ pub(super) fn compile(config: &Config, program: &Program) -> Result<Option<Progr
                 ..regless::Parameters::for_shard(shard_lines as u16)
             };
             regless::compile(program, &parameters).map(Some)
+        }
+        DesignName::Rfh => {
+            let parameters = rfh::Parameters { orf_entries: config.rfh.orf_entries as u8 };
+            rfh::compile(program, &parameters).map(Some)
         }
     }
 }

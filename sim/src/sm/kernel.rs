@@ -1,5 +1,6 @@
 //! A launch's static side, decoded for the cycle loop.
 
+use warpfile_kernels::placement::{Places, ResultPlace};
 use warpfile_kernels::program::{Instruction, LANES, MAX_RESULTS, MAX_SOURCES, Operation, Program, Space};
 
 use warpfile_kernels::releases::Release;
@@ -38,6 +39,7 @@ pub(super) struct Decoded {
 pub(super) struct DecodedResult {
     pub register: u16,
     pub idle: bool,
+    pub place: ResultPlace,
 }
 
 /// What happens at dispatch.
@@ -67,8 +69,9 @@ pub(super) enum MemoryKind {
 }
 
 impl Kernel {
-    /// `with_metadata`: the metadata instructions of the program's regions are part of it.
-    pub fn new(program: &Program, with_metadata: bool) -> Result<Kernel, SimError> {
+    /// `compiled` for the design: the metadata instructions of its regions are part of the program, and its operands are
+    /// where they are placed.
+    pub fn new(program: &Program, compiled: bool) -> Result<Kernel, SimError> {
         let registers = usize::from(program.registers_per_thread);
         let predicates = program
             .instructions
@@ -92,10 +95,11 @@ impl Kernel {
             if let Some(releases) = &program.releases {
                 kernel.mark_release(index, &releases.instructions[index]);
             }
-            let marks =
-                program.regions.as_ref().filter(|_| with_metadata).map(|regions| &regions.marks[index]);
+            let marks = program.regions.as_ref().filter(|_| compiled).map(|regions| &regions.marks[index]);
             let metadata_before = marks.map_or(0, |marks| marks.metadata_before);
-            kernel.instructions.push(Decoded { metadata_before, ..Decoded::new(instruction) });
+            let placement = program.placement.as_ref().filter(|_| compiled);
+            let places = placement.map_or(Places::default(), |placement| placement.places[index]);
+            kernel.instructions.push(Decoded { metadata_before, ..Decoded::new(instruction, &places) });
         }
         Ok(kernel)
     }
@@ -141,14 +145,15 @@ impl Kernel {
 }
 
 impl Decoded {
-    fn new(instruction: &Instruction) -> Decoded {
+    fn new(instruction: &Instruction, places: &Places) -> Decoded {
         let action = action(instruction.operation);
         let mut sources = [None; MAX_SOURCES];
-        for (slot, source) in sources.iter_mut().zip(&instruction.sources) {
+        for ((slot, source), place) in sources.iter_mut().zip(&instruction.sources).zip(places.sources) {
             *slot = Some(SourceRead {
                 row: u32::from(source.register.0),
                 last_read: source.last_read,
                 idle: source.idle_until_suspension,
+                place,
             });
         }
         Decoded {
@@ -156,8 +161,12 @@ impl Decoded {
             unit: action.unit(),
             suspends: instruction.suspends,
             sources,
-            results: (instruction.results.iter())
-                .map(|r| DecodedResult { register: r.register.0, idle: r.idle_until_suspension })
+            results: (instruction.results.iter().zip(places.results))
+                .map(|(r, place)| DecodedResult {
+                    register: r.register.0,
+                    idle: r.idle_until_suspension,
+                    place,
+                })
                 .collect(),
             predicate_results: instruction.predicate_results.iter().map(|p| p.0).collect(),
             metadata_before: 0,

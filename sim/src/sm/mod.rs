@@ -32,9 +32,9 @@ use machine::Machine;
 pub use engine_name::EngineName;
 pub use error::{SimError, WrongOperand};
 pub use report::{
-    Accesses, CacheStatistics, MemoryStatistics, PortActivity, PreloadStatistics, RegisterLineStatistics,
-    RegisterTraffic, RenamingStatistics, Residency, ResidencyLimit, RunReport, SchedulerStatistics,
-    StagingStatistics, Stalls, TableAccesses,
+    Accesses, CacheStatistics, HierarchyAccesses, MemoryStatistics, PortActivity, PreloadStatistics,
+    RegisterLineStatistics, RegisterTraffic, RenamingStatistics, Residency, ResidencyLimit, RunReport,
+    SchedulerStatistics, StagingStatistics, Stalls, TableAccesses,
 };
 pub use scheduler::SingleLevel;
 pub use working_set::WorkingSet;

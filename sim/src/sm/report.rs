@@ -62,6 +62,8 @@ pub struct RegisterTraffic {
     /// Accesses to the register file cache or the operand staging unit, evictions and flushes included; 0 in designs
     /// without one.
     pub rfc: Accesses,
+    /// Accesses to the levels above the main register file; 0 in designs without a register file hierarchy.
+    pub hierarchy: HierarchyAccesses,
     /// Operand reads in which no active lane needed the main register file, per cent; `None` without reads.
     pub mrf_reads_avoided_percent: Option<f64>,
     /// Result writes less main register file writes, per cent of result writes; negative if a design writes
@@ -80,6 +82,15 @@ pub struct Accesses {
     pub cluster_reads: u64,
     /// Writes of a 128-bit cluster entry, at least one lane active.
     pub cluster_writes: u64,
+}
+
+/// Reads and writes of the levels above the main register file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HierarchyAccesses {
+    /// The last result file.
+    pub lrf: Accesses,
+    /// The operand register file, copies of operands included.
+    pub orf: Accesses,
 }
 
 /// Cycles in which a scheduler picked nothing, by the first reason that applies to the warps it had then; summed
@@ -394,6 +405,15 @@ impl Accesses {
         self.writes += writes;
         self.cluster_reads += cluster_reads;
         self.cluster_writes += cluster_writes;
+    }
+}
+
+impl HierarchyAccesses {
+    /// Adds the accesses of another part of the machine.
+    pub(super) fn add(&mut self, other: HierarchyAccesses) {
+        let HierarchyAccesses { lrf, orf } = other;
+        self.lrf.add(lrf);
+        self.orf.add(orf);
     }
 }
 

@@ -33,6 +33,7 @@ impl Kernel {
             control: None,
             regions: None,
             releases: None,
+            placement: None,
         };
         Kernel {
             program,

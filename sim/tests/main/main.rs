@@ -13,6 +13,7 @@ mod memory;
 mod oracle;
 mod regless;
 mod residency;
+mod rfh;
 mod rfv;
 mod schedulers;
 mod stand_ins;

@@ -23,6 +23,7 @@ fn circuits() -> impl Strategy<Value = OperandCollectors> {
             units: UNITS,
             writers,
             shares_banks,
+            holds: false,
         },
     )
 }
@@ -85,6 +86,7 @@ fn waveform_of_three_operands_of_one_bank_and_an_instruction_behind() {
         units: 1,
         writers: 1,
         shares_banks: false,
+        holds: false,
     };
     let mut engine = Interpreter::new(&elaborate(&circuit).unwrap(), &Options::checked()).unwrap();
     let ready = ("unit_ready_i", 1);

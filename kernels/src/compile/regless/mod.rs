@@ -165,4 +165,4 @@ pub fn regions(program: &Program, parameters: &Parameters) -> Result<Regions, Re
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

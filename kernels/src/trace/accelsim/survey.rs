@@ -344,6 +344,7 @@ impl Observer {
             control: None,
             regions: None,
             releases: None,
+            placement: None,
         }
     }
 

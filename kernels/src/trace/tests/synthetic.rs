@@ -156,6 +156,7 @@ fn program(random: &mut Random, instructions: u64) -> Program {
         control: None,
         regions: None,
         releases: None,
+        placement: None,
     }
 }
 

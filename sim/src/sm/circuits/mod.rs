@@ -12,7 +12,7 @@ use warpfile_kernels::program::{LANES, LaneValues};
 
 use super::{Accesses, PortActivity, TableAccesses};
 
-pub use register_file::{RegisterFileCircuit, TableNames};
+pub use register_file::{HierarchyCircuit, RegisterFileCircuit, TableNames};
 pub use regless::RegLessCircuit;
 pub(in crate::sm) use regless::{
     FORESEEN as REGLESS_FORESEEN, L1_PORT_FORESEEN, L1PortCircuit, Offer, WRITES as REGLESS_WRITES,

@@ -1,5 +1,7 @@
 //! A register file circuit as operand storage.
 
+mod hierarchy;
+
 use warpfile_engine::{Engine, EngineError, InPort, OutPort};
 use warpfile_kernels::program::{BlockIndex, MAX_SOURCES, Program};
 
@@ -8,6 +10,8 @@ use super::super::design::{
 };
 use super::super::{Accesses, PortActivity, SimError};
 use super::{Group, accesses, activity, copy_lanes, words};
+
+pub use hierarchy::HierarchyCircuit;
 
 /// A register file with the common ports, and those of a register file cache if it has one.
 pub struct RegisterFileCircuit<E> {

@@ -325,6 +325,7 @@ fn offer<'f>(
         slot: warp.slot_or_flushing(),
         cached: warp.slot().is_some() && warp.activation == entry.activation,
         idle: decoded.idle,
+        place: decoded.place,
     })
 }
 

@@ -299,6 +299,7 @@ impl<'c, 'o> Machine<'c, 'o> {
         for partition in &self.partitions {
             registers.mrf.add(partition.design.storage.mrf());
             registers.rfc.add(partition.design.storage.rfc());
+            registers.hierarchy.add(partition.design.storage.hierarchy());
             preloads.add(partition.design.storage.preloads());
             renaming.add(partition.design.storage.renaming());
             staging.add(partition.design.storage.staging());

@@ -1,8 +1,8 @@
 //! Regions of whole programs, checked on what their kernels execute.
 
 mod broken;
-pub(in crate::compile) mod programs;
-mod random;
+pub(crate) mod programs;
+pub(crate) mod random;
 mod traces;
 
 use super::check::{Broken, CheckError, check_recorded};

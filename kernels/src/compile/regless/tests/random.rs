@@ -6,8 +6,8 @@ use super::*;
 use crate::compile::regless::check::Warp;
 use crate::compile::regless::check_static::check_static;
 use crate::program::{
-    ControlFlow, Flow, InstId, Instruction, LaneMask, MemoryAccess, Operation, PhysReg, ResultRegister,
-    Source, Space,
+    ControlFlow, Flow, InstId, Instruction, LaneMask, MemoryAccess, Operation, PhysReg, Predicate,
+    ResultRegister, Source, Space,
 };
 
 /// Registers of a random program.
@@ -17,26 +17,26 @@ const ALL: LaneMask = 0b1111;
 const STEPS: usize = 400;
 
 /// A random instruction: registers read, register written, kind, whether a guard switches lanes off.
-type Line = (Vec<u16>, Option<u16>, u8, bool);
+pub(crate) type Line = (Vec<u16>, Option<u16>, u8, bool);
 /// A block: its instructions, and how it ends with the target of its branch.
-type Block = (Vec<Line>, u8, usize);
+pub(crate) type Block = (Vec<Line>, u8, usize);
 
-fn blocks() -> impl Strategy<Value = Vec<Block>> {
+pub(crate) fn blocks() -> impl Strategy<Value = Vec<Block>> {
     let line =
         (prop::collection::vec(0..REGISTERS, 0..3), prop::option::of(0..REGISTERS), 0..8_u8, any::<bool>());
     let block = (prop::collection::vec(line, 0..6), 0..5_u8, any::<usize>());
     prop::collection::vec(block, 1..7)
 }
 
-struct Random {
-    program: Program,
+pub(crate) struct Random {
+    pub(crate) program: Program,
     guarded: Vec<bool>,
     /// For each instruction where lanes that part at it meet again.
     meets: Vec<Option<usize>>,
 }
 
 /// The program of some blocks; its soft definitions and ways of the warp are those of the passes for PTX.
-fn random_program(blocks: &[Block]) -> Random {
+pub(crate) fn random_program(blocks: &[Block]) -> Random {
     let starts: Vec<usize> = (blocks.iter())
         .scan(0, |next, (lines, ..)| Some(std::mem::replace(next, *next + lines.len() + 1)))
         .collect();
@@ -50,7 +50,9 @@ fn random_program(blocks: &[Block]) -> Random {
             };
             let (reads, written) =
                 if operation == Operation::Barrier { (&[][..], &None) } else { (&reads[..], written) };
-            instructions.push(instruction(reads, *written, operation));
+            let mut instruction = instruction(reads, *written, operation);
+            instruction.predicate_sources.extend(guard.then_some(Predicate(0)));
+            instructions.push(instruction);
             flow.push(Flow::Next);
             guarded.push(*guard);
         }
@@ -77,6 +79,7 @@ fn random_program(blocks: &[Block]) -> Random {
             control: None,
             regions: None,
             releases: None,
+            placement: None,
         },
         guarded,
     };
@@ -106,13 +109,13 @@ fn instruction(reads: &[u16], written: Option<u16>, operation: Operation) -> Ins
 }
 
 impl Random {
-    /// Control flow and soft definitions, as the front end for PTX finds them.
+    /// Control flow, soft definitions and suspensions, as the front end for PTX finds them.
     fn annotate(&mut self, flow: Vec<Flow>) {
         use crate::compile::cfg::Cfg;
         use crate::compile::dominators::Postdominators;
         use crate::compile::function::{Access, Definition, Function};
         use crate::compile::liveness::{Liveness, soft_definitions};
-        use crate::compile::suspension::next_sides;
+        use crate::compile::suspension::{next_sides, suspends};
         let access = |(position, instruction): (usize, &Instruction)| Access {
             uses: instruction.sources.iter().map(|source| u32::from(source.register.0)).collect(),
             definitions: (instruction.results.iter())
@@ -122,7 +125,8 @@ impl Random {
                 })
                 .collect(),
             may_diverge: matches!(&flow[position], Flow::To { targets, .. } if targets.len() > 1),
-            ..Access::default()
+            long_latency: instruction.operation.has_long_latency(),
+            barrier: instruction.operation == Operation::Barrier,
         };
         let instructions: Vec<Access> = self.program.instructions.iter().enumerate().map(access).collect();
         let cfg = Cfg::new(&flow).expect("every target is a block");
@@ -131,6 +135,9 @@ impl Random {
         let soft = soft_definitions(&function, &postdominators, &Liveness::per_thread(&function));
         for (instruction, soft) in self.program.instructions.iter_mut().zip(soft) {
             instruction.results.iter_mut().zip(soft).for_each(|(result, soft)| result.soft = soft);
+        }
+        for (instruction, suspends) in self.program.instructions.iter_mut().zip(suspends(&function)) {
+            instruction.suspends = suspends;
         }
         let mut switches = Vec::new();
         for (block, sides) in function.cfg.block_ids().zip(next_sides(&function)) {
@@ -145,12 +152,16 @@ impl Random {
     }
 
     /// Walks four lanes through the program; `choices` say which lanes go where and which a guard switches off.
-    fn walk(&self, program: &Program, choices: &[u8]) -> Result<(), String> {
-        let regions = program.regions.as_ref().expect("compiled");
+    /// `step` is asked of each instruction, with the lanes that execute it and those known of its sources.
+    pub(crate) fn walk(
+        &self,
+        program: &Program,
+        choices: &[u8],
+        mut step: impl FnMut(usize, LaneMask, &[LaneMask]) -> Result<(), String>,
+    ) -> Result<(), String> {
         let control = program.control.as_ref().expect("known");
         let mut choices = choices.iter().copied().cycle().map(LaneMask::from);
         let mut choose = || choices.next().unwrap_or(0);
-        let mut warp = Warp::new(program);
         let mut written = vec![0; usize::from(program.registers_per_thread)];
         // Next instruction, where the path ends, lanes.
         let mut paths: Vec<(usize, Option<usize>, LaneMask)> = vec![(0, None, ALL)];
@@ -163,7 +174,7 @@ impl Random {
             let active = if self.guarded[position] { lanes & choose() } else { lanes };
             let known: Vec<LaneMask> =
                 instruction.sources.iter().map(|source| written[usize::from(source.register.0)]).collect();
-            (warp.step(program, regions, position, active, &known)).map_err(|broken| broken.to_string())?;
+            step(position, active, &known)?;
             for result in &instruction.results {
                 written[usize::from(result.register.0)] |= active;
             }
@@ -241,7 +252,7 @@ fn meets(flow: &[Flow]) -> Vec<Option<usize>> {
 }
 
 /// Whether the end can be reached from everywhere: lanes in a loop without end meet nowhere.
-fn ends(flow: &[Flow]) -> bool {
+pub(crate) fn ends(flow: &[Flow]) -> bool {
     let mut reaches = vec![false; flow.len()];
     for _ in 0..flow.len() {
         for position in (0..flow.len()).rev() {
@@ -273,6 +284,10 @@ proptest! {
             listing::listing(&program, regions, &cfg)
         };
         check_static(&program, regions).map_err(|error| TestCaseError::fail(format!("{error}\n{}", listing())))?;
-        random.walk(&program, &choices).map_err(|error| TestCaseError::fail(format!("{error}\n{}", listing())))?;
+        let mut warp = Warp::new(&program);
+        let walked = random.walk(&program, &choices, |position, active, known| {
+            warp.step(&program, regions, position, active, known).map_err(|broken| broken.to_string())
+        });
+        walked.map_err(|error| TestCaseError::fail(format!("{error}\n{}", listing())))?;
     }
 }

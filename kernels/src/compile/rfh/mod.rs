@@ -1,0 +1,71 @@
+//! The compiler of a register file hierarchy: places values in the last result file and the operand register file.
+//!
+//! It runs on a [`Program`] alone. Phases: strands ([`strands`]); what is written and read of each register in a strand
+//! ([`values`]); entries, by the energy that they save ([`allocate`]); text ([`listing`]). Whether the outcome is right
+//! is for [`check`] and [`check_static`] to say, which know nothing of this.
+//!
+//! Source: Gebhart et al., "A Compile-Time Managed Multi-Level Register File Hierarchy", MICRO 2011, §4. What differs is
+//! in `docs/decisions/0036-values-in-a-register-file-hierarchy.md`.
+
+pub mod allocate;
+pub mod check;
+pub mod check_static;
+pub mod energy;
+pub mod listing;
+pub mod strands;
+pub mod values;
+
+use serde::{Deserialize, Serialize};
+
+use super::regless::RegionError;
+use super::regless::graph::Graphs;
+use crate::placement::{Placement, Places};
+use crate::program::Program;
+
+/// How values are placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// Entries of the operand register file for a warp, 1 to [`crate::placement::MAX_ORF_ENTRIES`].
+    pub orf_entries: u8,
+}
+
+/// Entries that the paper settles on for a warp.
+pub const DEFAULT_ORF_ENTRIES: u8 = 3;
+
+impl Default for Parameters {
+    fn default() -> Parameters {
+        Parameters { orf_entries: DEFAULT_ORF_ENTRIES }
+    }
+}
+
+/// The program with its values placed.
+///
+/// # Errors
+/// The program's control flow is not known, or leaves it.
+pub fn compile(program: &Program, parameters: &Parameters) -> Result<Program, RegionError> {
+    Ok(Program { placement: Some(placement(program, parameters)?), ..program.clone() })
+}
+
+/// Where the operands of a program are.
+///
+/// # Errors
+/// As [`compile`].
+pub fn placement(program: &Program, parameters: &Parameters) -> Result<Placement, RegionError> {
+    let mut placement =
+        Placement { strands: Vec::new(), places: vec![Places::default(); program.instructions.len()] };
+    if program.instructions.is_empty() {
+        return Ok(placement);
+    }
+    let graphs = Graphs::of(program)?;
+    let strands = strands::strands(program, &graphs);
+    let lives = values::Lives::new(program, graphs.lanes);
+    for strand in strands {
+        let values = values::values(program, &lives, &strand);
+        allocate::allocate(&values, parameters.orf_entries, &mut placement.places);
+        placement.strands.push(strand.start as u32..strand.end as u32);
+    }
+    Ok(placement)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! Design `rfh`: a register file hierarchy managed by the compiler.
+
+use warpfile_kernels::workloads;
+use warpfile_sim::config::{Config, DesignName, preset};
+use warpfile_sim::sm::{EngineName, RunOptions, RunReport, run};
+
+fn rfh(orf_entries: u64) -> Config {
+    let mut config = Config { design: DesignName::Rfh, ..preset("gtx980-regless").expect("complete") };
+    config.rfh.orf_entries = orf_entries;
+    config
+}
+
+/// Runs a workload at its test size and checks what it computed.
+fn run_tiny(config: &Config, name: &str, options: RunOptions<'_>) -> RunReport {
+    let workload = workloads::list().iter().find(|workload| workload.name == name).expect("known");
+    let mut open = workload.open("tiny").unwrap_or_else(|error| panic!("{name}: {error}"));
+    let report = run(config, &mut open, options).unwrap_or_else(|error| panic!("{name}: {error}"));
+    open.check_results().unwrap_or_else(|error| panic!("{name}: {error}"));
+    report
+}
+
+/// Loads and stores, barriers, shared memory, lanes that part, long straight code.
+const WORKLOADS: [&str; 7] = ["vectoradd", "hotspot", "bfs", "pathfinder", "hybridsort", "dwt2d", "lud"];
+
+#[test]
+fn every_operand_is_where_the_compiler_says() {
+    for name in WORKLOADS {
+        let report = run_tiny(&rfh(3), name, RunOptions::default());
+        let two_level = Config { design: DesignName::TwoLevel, ..rfh(3) };
+        let two_level = run_tiny(&two_level, name, RunOptions::default());
+        assert_eq!(report.operands_checked, two_level.operands_checked, "{name}");
+        assert_eq!(report.warp_instructions, two_level.warp_instructions, "{name}");
+        let registers = &report.registers;
+        let (lrf, orf) = (registers.hierarchy.lrf, registers.hierarchy.orf);
+        assert_eq!(lrf.reads + orf.reads + registers.mrf.reads, registers.operands.reads, "{name}");
+        assert!(lrf.writes + orf.writes + registers.mrf.writes >= registers.operands.writes, "{name}");
+        assert!(registers.mrf.writes < registers.operands.writes, "{name}");
+        assert_eq!(two_level.registers.hierarchy.orf.reads, 0);
+        assert!(report.scheduler.suspensions > 0, "{name}");
+    }
+}
+
+#[test]
+fn neither_seed_nor_engine_changes_a_figure() {
+    for name in ["vectoradd", "pathfinder"] {
+        let run = |seed, engine| {
+            let options = RunOptions { seed, engine, ..RunOptions::default() };
+            run_tiny(&rfh(3), name, options)
+        };
+        let first = run(0, EngineName::Compiled);
+        assert_eq!(run(7, EngineName::Compiled), first);
+        assert_eq!(run(0, EngineName::Interpreter), first);
+    }
+}
+
+#[test]
+fn more_entries_leave_fewer_reads_to_the_main_register_file() {
+    let reads = |entries| run_tiny(&rfh(entries), "hotspot", RunOptions::default()).registers.mrf.reads;
+    let (few, many) = (reads(1), reads(8));
+    assert!(many < few, "{many} and {few}");
+}
+
+#[test]
+fn a_scheduler_that_issues_one_instruction_is_refused() {
+    let config = Config { design: DesignName::Rfh, ..preset("gebhart2011").expect("complete") };
+    let error = config.validate().expect_err("one a cycle").to_string();
+    assert!(error.contains("sm.issues_per_scheduler = 1") && error.contains("gtx980-regless"), "{error}");
+}
