@@ -86,7 +86,8 @@ impl Arguments {
             ("--soft-defs", Pass::Regless, self.soft_defs.is_some()),
             ("--orf-entries", Pass::Rfh, self.orf_entries.is_some()),
         ];
-        for (option, pass, _) in given.into_iter().filter(|(_, pass, given)| *given && *pass != self.pass) {
+        let stray = given.into_iter().find(|(_, pass, is_given)| *is_given && *pass != self.pass);
+        if let Some((option, pass, _)) = stray {
             let pass = match pass {
                 Pass::Liveness => "liveness",
                 Pass::Regless => "regless",

@@ -13,6 +13,7 @@ use crate::regless::{
 use crate::rfc::{
     CachedRegisterFile, InnerPolicy, RegisterFileCache, Replacement, SourceAllocator, TwoLevelScheduler,
 };
+use crate::rfh::RegisterFileHierarchy;
 use crate::rfv::RenameTable;
 use crate::rtl::netlist::Netlist;
 use crate::rtl::{Circuit, ElaborationErrors, elaborate};
@@ -119,6 +120,19 @@ pub fn library() -> Vec<CircuitEntry> {
         CircuitEntry::new(RenameTable { names: 512, banks: 8, rows: 32, warps: 16 }).odd([
             json!({"names": 2, "banks": 1, "rows": 2, "warps": 1}),
             json!({"names": 21, "banks": 4, "rows": 3, "warps": 5}),
+        ]),
+        CircuitEntry::new(RegisterFileHierarchy {
+            geometry: Geometry { banks: 8, rows: 64, ..Geometry::GEBHART_2011 },
+            collectors: 8,
+            access_cycles: 3,
+            id_bits: 6,
+            units: 6,
+            slots: 8,
+            orf_entries: 3,
+        })
+        .odd([
+            json!({"geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1, "slots": 1, "orf_entries": 1}),
+            json!({"geometry": uneven, "collectors": 5, "access_cycles": 4, "slots": 5, "orf_entries": 4}),
         ]),
         CircuitEntry::new(PatternMatcher { lanes: 32 }).odd([json!({"lanes": 4}), json!({"lanes": 14})]),
         CircuitEntry::new(PatternExpander { lanes: 32 }).odd([json!({"lanes": 4}), json!({"lanes": 14})]),

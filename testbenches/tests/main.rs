@@ -10,5 +10,6 @@ mod random;
 mod regfile;
 mod regless;
 mod rfc;
+mod rfh;
 mod rfv;
 mod sm;

@@ -102,8 +102,8 @@ impl Circuit for UpperRegisterFiles {
             self.enter(m, io, &state, &arrivals, &copies, group);
         }
         self.follow_copies(m, &state, &arrivals, &copies);
-        for way in 0..WAYS {
-            self.write(m, &state, way, &copies[way], &io.result[way]);
+        for (way, (copy, result)) in copies.iter().zip(&io.result).enumerate() {
+            self.write(m, &state, way, copy, result);
         }
         let [first, second] = [&io.result[0], &io.result[1]];
         let same =

@@ -87,6 +87,16 @@ pub fn list() -> Vec<Entry> {
             "rename_table",
             &[("release_i", Rarely), ("retire_i", Rarely), ("dies_i", Rarely), ("taken_i", Often)],
         ),
+        // Half the operands and results are in entries, and half the instructions copy one.
+        from_library(
+            "register_file_hierarchy",
+            &[
+                ("unit_i", Low(2)),
+                ("source_valid_i", Often),
+                ("entry_valid_i", Drive::Index),
+                ("copy_valid_i", Drive::Index),
+            ],
+        ),
         // A quarter of the values are constants.
         from_library("pattern_matcher", &[("value_i", Drive::FewValues)]),
         from_library("pattern_expander", &[("bases_i", Drive::Data)]),

@@ -76,7 +76,7 @@ fn the_interpreter_and_the_compiled_engine_have_the_same_signature() {
 }
 
 /// Part of the cycles in which a table port or register of a circuit is used, at least, when it is busy.
-const USED_WHEN_BUSY: [(&str, &str, f64); 54] = [
+const USED_WHEN_BUSY: [(&str, &str, f64); 58] = [
     ("round_robin_arbiter", "behind_last", 0.7),
     ("fifo", "words.head", 0.8),
     ("fifo", "words.tail", 0.8),
@@ -102,6 +102,10 @@ const USED_WHEN_BUSY: [(&str, &str, f64); 54] = [
     ("cached_register_file", "cache.values.result", 0.6),
     ("cached_register_file", "mrf.bank3.registers.operand", 0.2),
     ("cached_register_file", "mrf.bank3.registers.result", 0.2),
+    ("register_file_hierarchy", "collectors1.entries.issue", 0.3),
+    ("register_file_hierarchy", "mrf.bank7.registers.operand", 0.1),
+    ("register_file_hierarchy", "upper.orf.write0", 0.2),
+    ("register_file_hierarchy", "upper.lrf.operand0_0", 0.02),
     ("two_level_scheduler", "last_issued", 0.7),
     ("two_level_scheduler", "last_entered", 0.1),
     ("rename_table", "names.allocate0_0", 0.3),

@@ -97,6 +97,17 @@ impl Collectors {
         ready_units: u32,
         busy_banks: &[usize],
     ) -> Step {
+        self.cycle_held(offered, ready_units, busy_banks, &[])
+    }
+
+    /// One cycle in which the instructions of some collectors are held back, too.
+    pub fn cycle_held(
+        &mut self,
+        offered: Option<&Arrival>,
+        ready_units: u32,
+        busy_banks: &[usize],
+        held_back: &[usize],
+    ) -> Step {
         let entered = offered.filter(|_| self.is_ready()).map(|arrival| self.enter(arrival));
         let reads = self.arbitrate(busy_banks);
         self.held.iter_mut().for_each(|held| held.cycles += 1);
@@ -104,6 +115,7 @@ impl Collectors {
             held.cycles >= self.access_cycles
                 && held.sources.iter().flatten().all(|operand| operand.read)
                 && ready_units >> held.unit & 1 == 1
+                && !held_back.contains(&held.collector)
         };
         let dispatched = self.held.iter().position(leaves).and_then(|oldest| self.held.remove(oldest));
         Step { entered, reads, dispatched }

@@ -27,6 +27,15 @@ impl WarpRegister {
         }
     }
 
+    /// Replaces the lanes of `mask` by those of another.
+    pub fn copy(&mut self, mask: u32, from: &WarpRegister) {
+        for (lane, (old, new)) in self.0.iter_mut().zip(&from.0).enumerate() {
+            if mask >> lane & 1 == 1 {
+                *old = *new;
+            }
+        }
+    }
+
     /// What is known in the lanes of `mask`, and `otherwise` in the others.
     pub fn in_lanes(&self, mask: u32, otherwise: Option<u32>) -> WarpRegister {
         let lane =

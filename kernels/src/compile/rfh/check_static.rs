@@ -102,7 +102,7 @@ fn check_strands(
         return Err(Misplaced::Coverage(next));
     }
     for (position, ways) in successors.iter().enumerate() {
-        for &to in ways.iter().filter(|&&to| to != position + 1 && !is_first[to]) {
+        if let Some(&to) = ways.iter().find(|&&to| to != position + 1 && !is_first[to]) {
             return Err(Misplaced::EnteredInTheMiddle(to));
         }
     }

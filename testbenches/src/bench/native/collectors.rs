@@ -15,6 +15,8 @@ pub(super) struct Collectors<const IN_BANKS: usize = BANKS, const OF_REGISTERS: 
     occupied: u8,
     /// Those taken in the cycle before, one bit a collector.
     entered: u8,
+    /// Those that must not leave in this cycle, one bit a collector.
+    held_back: u8,
     /// The collector that the next instruction gets; from it on they are in the order of age.
     tail: usize,
     id: [u8; COLLECTORS],
@@ -72,6 +74,7 @@ impl<const IN_BANKS: usize, const OF_REGISTERS: usize> Collectors<IN_BANKS, OF_R
         Collectors {
             occupied: 0,
             entered: 0,
+            held_back: 0,
             tail: 0,
             id: [0; COLLECTORS],
             unit: [0; COLLECTORS],
@@ -92,6 +95,12 @@ impl<const IN_BANKS: usize, const OF_REGISTERS: usize> Collectors<IN_BANKS, OF_R
     #[inline(always)]
     pub fn next(&self) -> usize {
         self.tail
+    }
+
+    /// Holds instructions back in the next cycle, one bit a collector.
+    #[inline(always)]
+    pub fn hold_back(&mut self, collectors: u8) {
+        self.held_back = collectors;
     }
 
     /// Whether an operand of this register has still to be read.
@@ -140,7 +149,7 @@ impl<const IN_BANKS: usize, const OF_REGISTERS: usize> Collectors<IN_BANKS, OF_R
     #[inline(always)]
     fn leave(&mut self, unit_ready: usize) -> Option<Leaving> {
         let [a, b, c] = self.waiting;
-        let mut complete = self.occupied & !self.entered & !any_bank::<IN_BANKS>(a | b | c);
+        let mut complete = self.occupied & !self.entered & !self.held_back & !any_bank::<IN_BANKS>(a | b | c);
         while complete != 0 {
             let collector = self.oldest(complete);
             let unit = self.unit[collector];

@@ -22,6 +22,7 @@ mod operand_collectors;
 mod patterns;
 mod register_bank;
 mod register_file_cache;
+mod register_file_hierarchy;
 mod regless;
 mod rename_table;
 mod round_robin_arbiter;
@@ -57,6 +58,7 @@ const LOOPS: &[(&str, usize, NativeLoop)] = &[
     ("cached_register_file", 1, cached_register_file::run),
     ("two_level_scheduler", 1, two_level_scheduler::run),
     ("rename_table", 1, rename_table::run),
+    ("register_file_hierarchy", 1, register_file_hierarchy::run),
     ("pattern_matcher", 1, patterns::run_matcher),
     ("pattern_expander", 1, patterns::run_expander),
     ("compressor", 1, compressor::run),

@@ -1,0 +1,4 @@
+//! Register file hierarchy.
+
+mod register_file_hierarchy;
+mod register_file_hierarchy_ref;

@@ -1,0 +1,99 @@
+use proptest::option;
+use proptest::prelude::*;
+use warpfile_hdl::regfile::Geometry;
+use warpfile_hdl::rfh::RegisterFileHierarchy;
+use warpfile_hdl::rtl::elaborate;
+use warpfile_testbenches::lockstep::Lockstep;
+
+use super::register_file_hierarchy_ref::{
+    Instruction, Intent, Operand, RegisterFileHierarchyReference, Write,
+};
+use crate::regfile::operand_collectors::ready_units;
+use crate::regfile::traffic::{self, geometries, masks, registers};
+
+const UNITS: usize = 3;
+
+fn circuits() -> impl Strategy<Value = RegisterFileHierarchy> {
+    (geometries(), 2..6_usize, 3..6_usize, 1..4_usize, 1..5_usize).prop_map(
+        |(geometry, collectors, access_cycles, slots, orf_entries)| RegisterFileHierarchy {
+            geometry,
+            collectors,
+            access_cycles,
+            id_bits: 6,
+            units: UNITS,
+            slots,
+            orf_entries,
+        },
+    )
+}
+
+fn traffic(cycles: usize) -> impl Strategy<Value = (RegisterFileHierarchy, Vec<Intent>)> {
+    circuits().prop_flat_map(move |circuit| {
+        let RegisterFileHierarchy { slots, orf_entries, geometry, .. } = circuit;
+        let Geometry { lanes, .. } = geometry;
+        let registers = registers(geometry);
+        let source = || {
+            let operand = (0..registers, option::of(0..=orf_entries))
+                .prop_map(|(register, entry)| Operand { register, entry });
+            option::weighted(0.8, operand)
+        };
+        let instruction = || {
+            let copy = option::weighted(0.4, (0..3_usize, 0..orf_entries));
+            let sources = [source(), source(), source()];
+            let instruction = (0..64_usize, 0..UNITS, masks(lanes), 0..slots, sources, copy).prop_map(
+                |(id, unit, active, slot, sources, copy)| Instruction {
+                    id,
+                    unit,
+                    active,
+                    slot,
+                    sources,
+                    copy,
+                },
+            );
+            option::weighted(0.7, instruction)
+        };
+        let write = || {
+            let place = option::weighted(0.6, (0..slots, 0..=orf_entries));
+            let write = (traffic::writes(registers, lanes), any::<bool>(), place).prop_map(
+                |(traffic::Write { register, lanes, values }, main, place)| Write {
+                    register,
+                    lanes,
+                    values,
+                    main,
+                    place,
+                },
+            );
+            option::weighted(0.4, write)
+        };
+        let fill = write().prop_map(|fill| fill.map(|fill| Write { main: true, place: None, ..fill }));
+        let intent = ([instruction(), instruction()], write(), write(), fill, ready_units(UNITS)).prop_map(
+            |(issues, first, second, fill, ready_units)| Intent {
+                issues,
+                writes: [first, second, fill],
+                ready_units,
+            },
+        );
+        (Just(circuit), prop::collection::vec(intent, 1..cycles))
+    })
+}
+
+fn check(circuit: &RegisterFileHierarchy, how: Lockstep, cycles: &[Intent]) -> Result<(), TestCaseError> {
+    how.run(&elaborate(circuit).unwrap(), &RegisterFileHierarchyReference::new(circuit), cycles)
+        .map_err(|difference| TestCaseError::fail(difference.to_string()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+    #[test]
+    fn operands_are_what_their_level_held_when_the_instruction_was_taken((circuit, cycles) in traffic(80)) {
+        check(&circuit, Lockstep::default(), &cycles)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 30, ..ProptestConfig::with_cases(4) })]
+    #[test]
+    fn the_verilog_does_the_same((circuit, cycles) in traffic(60)) {
+        check(&circuit, Lockstep::with_verilog(), &cycles)?;
+    }
+}
