@@ -96,6 +96,10 @@ impl Emitter<'_, '_> {
             {
                 self.add_lanes(id, a, b, (lanes * lane).div_ceil(64), lane);
             }
+            Inst::LaneAdd { a, b, lanes, lane, .. } if (lanes * lane).div_ceil(64) <= IN_REGISTERS => {
+                let words = self.add_lanes_of_any_width(a, b, lanes, lane);
+                self.define(id, &words);
+            }
             Inst::WideLowestOne { a, n, .. } if n <= IN_REGISTERS => {
                 let mut words = Vec::new();
                 let mut none_below = None;
@@ -189,6 +193,41 @@ impl Emitter<'_, '_> {
             FoldOp::Or => self.ins().bor(a, b),
             FoldOp::Xor => self.ins().bxor(a, b),
         }
+    }
+
+    /// Sums of lanes, all at once: without the highest bit of each lane no carry leaves it, and that bit is the
+    /// exclusive or of three. A carry from word to word stays within a lane, too.
+    fn add_lanes_of_any_width(&mut self, a: u32, b: u32, lanes: u32, lane: u32) -> Vec<Value> {
+        let highest: Vec<u32> = (1..=lanes).map(|next| next * lane - 1).collect();
+        let mut carry = None;
+        let words = (0..(lanes * lane).div_ceil(64)).map(|i| {
+            let tops =
+                highest.iter().filter(|&&bit| bit / 64 == i).fold(0, |tops, bit| tops | 1 << (bit % 64));
+            let tops = self.frame.constant(tops);
+            let (a, b) = (self.word(a + i), self.word(b + i));
+            let [below, other] = [a, b].map(|word| self.ins().band_not(word, tops));
+            let mut sum = self.ins().iadd(below, other);
+            if let Some(carry) = carry {
+                sum = self.ins().iadd(sum, carry);
+            }
+            if highest.contains(&(64 * i + 63)) {
+                carry = None;
+            } else {
+                carry = Some(self.carry_of(below, other, sum));
+            }
+            let different = self.ins().bxor(a, b);
+            let different = self.ins().band(different, tops);
+            self.ins().bxor(sum, different)
+        });
+        words.collect()
+    }
+
+    /// What a sum of two words, and perhaps of a carry, carries to the next word.
+    fn carry_of(&mut self, a: Value, b: Value, sum: Value) -> Value {
+        let (both, either) = (self.ins().band(a, b), self.ins().bor(a, b));
+        let lost = self.ins().band_not(either, sum);
+        let carries = self.ins().bor(both, lost);
+        self.ins().ushr_imm_u(carries, 63)
     }
 
     fn bitwise(&mut self, id: usize, a: u32, b: u32, n: u32, op: Bitwise) {
