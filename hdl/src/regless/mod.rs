@@ -19,6 +19,7 @@ mod operand_staging_unit;
 mod patterns;
 mod ports;
 mod register_read_unit;
+mod regless_sm;
 mod shard;
 mod shard_ports;
 mod staging_bank;
@@ -56,9 +57,10 @@ pub use register_read_unit::{
     AssembledIo, DispatchedIo, EnterIo, LineIo, RegisterReadUnit, RegisterReadUnitIo, ServedHereIo,
     ValueHereIo,
 };
+pub use regless_sm::{RegLessSm, RegLessSmIo};
 pub use shard::RegLessShard;
 pub use shard_ports::{
-    RegLessShardIo, ShardDispatchIo, ShardIssueIo, ShardOperandsIo, ShardUnitIo, ShardWriteIo,
+    RegLessShardIo, ShardDispatchIo, ShardIssueIo, ShardOperandsIo, ShardSmIo, ShardUnitIo, ShardWriteIo,
 };
 pub use staging_bank::StagingBank;
 pub use unit_ports::{

@@ -10,7 +10,7 @@ use super::manager_ports::CapacityManagerIo;
 use super::memory_ports::{RequestKind, RequestOutIo};
 use super::operand_staging_unit::OperandStagingUnit;
 use super::register_read_unit::{POSITION_BITS, RegisterReadUnit, RegisterReadUnitIo};
-use super::shard_ports::RegLessShardIo;
+use super::shard_ports::{RegLessShardIo, ShardSmIo};
 use super::unit_ports::OperandStagingUnitIo;
 use crate::rtl::{Circuit, Documented, Module, ParameterError, Signal, index_bits};
 
@@ -79,18 +79,19 @@ impl Circuit for RegLessShard {
 
     fn build<'m>(&self, m: &Module<'m>, io: &RegLessShardIo<'m>) {
         let parts = self.parts(m);
-        self.manage(io, &parts);
-        self.issue(m, io, &parts);
+        let sm = &io.sm;
+        self.manage(sm, &parts);
+        self.issue(m, sm, &parts);
         self.distribute(&parts);
-        self.count(m, &parts, io);
+        self.count(m, &parts, sm);
         for (u, unit) in parts.units.iter().enumerate() {
-            self.assemble(io, &parts, u, unit);
+            self.assemble(sm, &parts, u, unit);
         }
-        self.take_results(io, &parts);
+        self.take_results(sm, &parts);
         let staging = &parts.staging;
-        staging.exit.valid_i.set(io.exit.valid_i);
-        staging.exit.warp_i.set(io.exit.warp_i);
-        io.exit.ready_o.set(staging.exit.ready_o);
+        staging.exit.valid_i.set(sm.exit.valid_i);
+        staging.exit.warp_i.set(sm.exit.warp_i);
+        sm.exit.ready_o.set(staging.exit.ready_o);
         parts.manager.fill.valid_i.set(staging.memory_fill.valid_i);
         parts.manager.fill.warp_i.set(staging.memory_fill.warp_i);
         match self.compressor() {
@@ -127,7 +128,7 @@ impl RegLessShard {
     }
 
     /// Decode and the scheduler meet the capacity manager.
-    fn manage<'m>(&self, io: &RegLessShardIo<'m>, parts: &Parts<'m>) {
+    fn manage<'m>(&self, io: &ShardSmIo<'m>, parts: &Parts<'m>) {
         let (inner, outer) = (&parts.manager.metadata, &io.metadata);
         outer.ready_o.set(inner.ready_o);
         inner.valid_i.set(outer.valid_i);
@@ -146,7 +147,7 @@ impl RegLessShard {
     }
 
     /// Instructions go to the distributor and to the read units.
-    fn issue<'m>(&self, m: &Module<'m>, io: &RegLessShardIo<'m>, parts: &Parts<'m>) {
+    fn issue<'m>(&self, m: &Module<'m>, io: &ShardSmIo<'m>, parts: &Parts<'m>) {
         let (distributor, units) = (&parts.distributor, &parts.units);
         distributor.room_i.set(m.cat(units.iter().map(|unit| unit.room_o)));
         distributor.room_for_two_i.set(m.cat(units.iter().map(|unit| unit.room_for_two_o)));
@@ -205,7 +206,7 @@ impl RegLessShard {
     }
 
     /// The banks tell the capacity manager what they do, and the world what is counted.
-    fn count<'m>(&self, m: &Module<'m>, parts: &Parts<'m>, io: &RegLessShardIo<'m>) {
+    fn count<'m>(&self, m: &Module<'m>, parts: &Parts<'m>, io: &ShardSmIo<'m>) {
         for (bank, managed) in parts.staging.bank.iter().zip(&parts.manager.bank) {
             bank.note.valid_i.set(managed.note.valid_o);
             bank.note.kind_i.set(managed.note.kind_o);
@@ -232,13 +233,7 @@ impl RegLessShard {
     }
 
     /// Lines and values go from the banks to the read unit `u`, and from there to its execution unit.
-    fn assemble<'m>(
-        &self,
-        io: &RegLessShardIo<'m>,
-        parts: &Parts<'m>,
-        u: usize,
-        unit: &RegisterReadUnitIo<'m>,
-    ) {
+    fn assemble<'m>(&self, io: &ShardSmIo<'m>, parts: &Parts<'m>, u: usize, unit: &RegisterReadUnitIo<'m>) {
         let entry_bits = index_bits(self.entries);
         let entry = |place: Signal<'m>| place.slice(POSITION_BITS, entry_bits);
         let is_here = |place: Signal<'m>| place.high(index_bits(self.units)).eq(u);
@@ -270,7 +265,7 @@ impl RegLessShard {
     }
 
     /// Results go to the banks.
-    fn take_results<'m>(&self, io: &RegLessShardIo<'m>, parts: &Parts<'m>) {
+    fn take_results<'m>(&self, io: &ShardSmIo<'m>, parts: &Parts<'m>) {
         for (p, write) in io.write.iter().enumerate() {
             let (inner, older) = (&parts.staging.write[p], &parts.distributor.write[p]);
             older.warp_i.set(write.warp_i);
@@ -300,8 +295,8 @@ fn reach_memory<'m>(io: &RegLessShardIo<'m>, staging: &OperandStagingUnitIo<'m>)
     inner.register_i.set(outer.register_i);
     inner.line_i.set(outer.line_i);
     inner.value_i.set(outer.value_i);
-    io.compressor_hit_o.set(0);
-    io.compressor_miss_o.set(0);
+    io.sm.compressor_hit_o.set(0);
+    io.sm.compressor_miss_o.set(0);
 }
 
 /// Requests and fills pass through the compressor.
@@ -332,8 +327,8 @@ fn compress<'m>(io: &RegLessShardIo<'m>, staging: &OperandStagingUnitIo<'m>, com
     inner.register_i.set(outer.register_i);
     inner.line_i.set(outer.line_i);
     inner.value_i.set(outer.value_i);
-    io.compressor_hit_o.set(compressor.hit_o);
-    io.compressor_miss_o.set(compressor.miss_o);
+    io.sm.compressor_hit_o.set(compressor.hit_o);
+    io.sm.compressor_miss_o.set(compressor.miss_o);
 }
 
 /// Offers memory what `inner` asks for.

@@ -16,6 +16,7 @@ mod patterns;
 mod patterns_ref;
 mod random_region;
 mod register_read_unit;
+mod regless_sm;
 mod shard;
 mod shard_driver;
 mod staging_bank;

@@ -7,7 +7,7 @@ use warpfile_testbenches::lint::lint;
 
 use super::shard_driver::{Counts, Driver};
 
-fn small(lines: usize) -> RegLessShard {
+pub fn small(lines: usize) -> RegLessShard {
     let geometry =
         ShardGeometry { warps: 4, banks: 4, lines, lanes: 4, lanes_per_slice: 2, register_bits: 4 };
     RegLessShard {

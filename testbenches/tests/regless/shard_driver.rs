@@ -8,7 +8,7 @@ use warpfile_hdl::regless::{Fate, ISSUES, NOTES, Note, RESULTS, RegLessShard, Re
 use warpfile_hdl::rtl::elaborate;
 use warpfile_random::Random;
 
-use super::memory_ref::MemoryReference;
+use super::memory_ref::{Fill, MemoryReference};
 use super::random_region::{Instruction, REGISTERS, Region, Style, Value, region, words};
 
 /// Cycles without anything taken or dispatched after which the shard is stuck.
@@ -78,11 +78,11 @@ pub struct Counts {
 pub struct Driver {
     shard: RegLessShard,
     style: Style,
-    engine: Interpreter,
+    pub engine: Interpreter,
     inputs: BTreeMap<String, InPort>,
     outputs: BTreeMap<String, OutPort>,
     random: Random,
-    memory: MemoryReference,
+    pub memory: MemoryReference,
     warps: Vec<Warp>,
     flights: BTreeMap<u64, Flight>,
     /// Instructions offered, by identifier.
@@ -91,6 +91,8 @@ pub struct Driver {
     writes: Vec<Write>,
     ports: Vec<Option<Write>>,
     exiting: Option<usize>,
+    /// The warp of which a word of metadata is offered.
+    sender: Option<usize>,
     last_progress: u64,
     pub counts: Counts,
 }
@@ -129,6 +131,7 @@ impl Driver {
             writes: Vec::new(),
             ports: (0..shard.writes).map(|_| None).collect(),
             exiting: None,
+            sender: None,
             last_progress: 0,
             counts: Counts::default(),
         }
@@ -136,31 +139,37 @@ impl Driver {
 
     pub fn run(&mut self, cycles: u64) {
         for cycle in 0..cycles {
-            self.cycle(cycle);
-            assert!(cycle - self.last_progress < STUCK, "stuck in cycle {cycle}: {:?}", self.counts);
+            self.offer(cycle);
+            let fill = self.memory.fill(cycle);
+            self.offer_fill(fill.as_ref());
+            let takes_request = !self.random.chance(3);
+            self.step(cycle, takes_request);
         }
         self.counts.cycles += cycles;
         (self.counts.requests, self.counts.of_compressed_lines) = (self.memory.taken, self.memory.compressed);
     }
 
-    fn cycle(&mut self, cycle: u64) {
+    /// What the SM offers in a cycle; memory is not asked yet.
+    pub fn offer(&mut self, cycle: u64) {
         let active = self.get("active_o");
-        let metadata = self.offer_metadata();
+        self.sender = self.offer_metadata();
         self.offer_waiting(cycle);
         self.offer_exit();
         self.offer_instructions(active);
         self.offer_writes(cycle);
-        self.offer_fill(cycle);
         for unit in 0..self.shard.units {
             let ready = u64::from(!self.random.chance(4));
             self.set(&format!("unit{unit}_ready_i"), ready);
         }
-        let takes_request = !self.random.chance(3);
+    }
+
+    /// Runs the cycle and takes what the shard gives.
+    pub fn step(&mut self, cycle: u64, takes_request: bool) {
         self.set("memory_request_ready_i", u64::from(takes_request));
         self.engine.step();
         assert!(self.engine.violation().is_none(), "{:?} in cycle {cycle}", self.engine.violation());
 
-        if let Some(warp) = metadata.filter(|_| self.get("metadata_ready_o") == 1) {
+        if let Some(warp) = self.sender.filter(|_| self.get("metadata_ready_o") == 1) {
             self.warps[warp].words.pop_front();
         }
         self.take_instructions(cycle);
@@ -172,6 +181,7 @@ impl Driver {
         self.counts.unwritten += u64::from(self.get("preload_unwritten_o").count_ones());
         self.counts.compressor_hits += self.get("compressor_hit_o");
         self.counts.fetched += u64::from(self.get("preload_fetched_o").count_ones());
+        assert!(cycle - self.last_progress < STUCK, "stuck in cycle {cycle}: {:?}", self.counts);
     }
 
     /// Offers the next word of some warp; makes regions when a warp needs one, sometimes while one runs.
@@ -400,8 +410,7 @@ impl Driver {
         }
     }
 
-    fn offer_fill(&mut self, cycle: u64) {
-        let fill = self.memory.fill(cycle);
+    pub fn offer_fill(&mut self, fill: Option<&Fill>) {
         self.set("memory_fill_valid_i", u64::from(fill.is_some()));
         let Some(fill) = fill else { return };
         self.set("memory_fill_warp_i", fill.tag.0 as u64);
