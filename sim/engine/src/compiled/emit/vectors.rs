@@ -13,7 +13,7 @@ use crate::plan::inst::Inst;
 pub const CHUNK: u32 = 16;
 
 /// Fewest and most words of a value in vector registers.
-const WORDS: std::ops::RangeInclusive<u32> = 4..=16;
+const WORDS: std::ops::RangeInclusive<u32> = 2..=16;
 
 /// Where a wide value's bytes are, for whoever takes sixteen at a time.
 pub enum Source {
@@ -86,10 +86,30 @@ impl Emitter<'_, '_> {
     pub fn source(&mut self, place: u32) -> Source {
         let known = self.graph.producer(place).and_then(|id| {
             let start = self.plan.program[id].result(self.plan);
-            let vectors = self.frame.known_vectors(id)?;
+            let vectors = self.frame.known_vectors(id).or_else(|| self.vectors_of_words(id))?;
             Some(Source::Vectors(vectors, 8 * (place - start)))
         });
         known.unwrap_or_else(|| Source::Memory(self.pointer(place)))
+    }
+
+    /// Vectors of a result whose words are in registers alone: stored as words and loaded as vectors it would have to
+    /// arrive in memory in between.
+    fn vectors_of_words(&mut self, id: InstId) -> Option<Vec<Value>> {
+        let inst = self.plan.program[id];
+        let (start, n) = (inst.result(self.plan), inst.result_words(self.plan));
+        if n < 2 || self.frame.is_in_memory(start) {
+            return None;
+        }
+        let words: Vec<Value> =
+            (start..start + n).map(|place| self.frame.known_word(place)).collect::<Option<_>>()?;
+        let vectors = words.chunks(2).map(|pair| {
+            let zero = self.frame.constant(0);
+            let low = self.ins().splat(types::I64X2, pair[0]);
+            self.ins().insertlane(low, pair.get(1).copied().unwrap_or(zero), 1)
+        });
+        let vectors: Vec<Value> = vectors.collect();
+        self.frame.know_vectors(id, vectors.clone());
+        Some(vectors)
     }
 
     /// Sixteen bytes, from the given one on.
