@@ -97,28 +97,33 @@ impl Emitter<'_, '_> {
     fn vectors_of_words(&mut self, id: InstId) -> Option<Vec<Value>> {
         let inst = self.plan.program[id];
         let (start, n) = (inst.result(self.plan), inst.result_words(self.plan));
-        if n < 2 || self.frame.is_in_memory(start) {
+        if n < 2 || n % 2 == 1 || self.frame.is_in_memory(start) {
             return None;
         }
         let words: Vec<Value> =
             (start..start + n).map(|place| self.frame.known_word(place)).collect::<Option<_>>()?;
-        let vectors = words.chunks(2).map(|pair| {
-            let zero = self.frame.constant(0);
-            let low = self.ins().splat(types::I64X2, pair[0]);
-            self.ins().insertlane(low, pair.get(1).copied().unwrap_or(zero), 1)
-        });
-        let vectors: Vec<Value> = vectors.collect();
+        let pairs = words.as_chunks::<2>().0.iter();
+        let vectors: Vec<Value> = pairs
+            .map(|&[low, high]| {
+                let low = self.ins().splat(types::I64X2, low);
+                self.ins().insertlane(low, high, 1)
+            })
+            .collect();
         self.frame.know_vectors(id, vectors.clone());
         Some(vectors)
     }
 
-    /// Sixteen bytes, from the given one on.
+    /// Sixteen bytes, from the given one on; eight for a `kind` of 64 bits, which is the last word of an odd number.
     pub fn chunk(&mut self, source: &Source, byte: u32, kind: Type) -> Value {
         match source {
             Source::Memory(from) => self.frame.load_as(kind, from.bytes(byte)),
             Source::Vectors(vectors, start) => {
                 let at = start + byte;
                 let first = vectors[(at / CHUNK) as usize];
+                if kind == types::I64 {
+                    let pair = self.as_vector(types::I64X2, first);
+                    return self.ins().extractlane(pair, (at % CHUNK / 8) as u8);
+                }
                 if at.is_multiple_of(CHUNK) {
                     return self.as_vector(kind, first);
                 }
