@@ -15,7 +15,8 @@ use crate::sm::{Accesses, RunReport, TableAccesses};
 
 use super::grid::{Array, Grid, Ports};
 use super::register_structures::{
-    Part, PartKind, RegisterStructure, SHARDS, StructureError, register_file, staging_unit,
+    Hierarchy, Part, PartKind, RegisterStructure, SHARDS, StructureError, register_file,
+    register_file_hierarchy, staging_unit,
 };
 use super::{Surroundings, TechnologyError};
 
@@ -28,6 +29,10 @@ const LINE_BITS: f64 = 1024.0;
 /// Bits of a metadata instruction (§5.4).
 const METADATA_BITS: u32 = 64;
 
+/// Ports of the levels of a register file hierarchy: of three operands and of a result for each of two instructions a
+/// cycle (decision 37).
+const HIERARCHY_PORTS: Ports = Ports { read: 6, write: 2, read_write: 0 };
+
 /// Why there is no energy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GpuEnergyError {
@@ -38,7 +43,9 @@ pub enum GpuEnergyError {
     #[error(transparent)]
     Structure(#[from] StructureError),
     /// A design without figures.
-    #[error("design {design} has no energy at 28 nm; there is one for baseline, two-level, regless and rfv")]
+    #[error(
+        "design {design} has no energy at 28 nm; there is one for baseline, two-level, regless, rfv and rfh"
+    )]
     Design {
         /// Its name.
         design: &'static str,
@@ -97,6 +104,8 @@ pub struct GpuModel {
     surroundings: Surroundings,
     /// Ports of a register file's banks.
     ports: Ports,
+    /// Ports of the levels before it in a register file hierarchy.
+    hierarchy_ports: Ports,
 }
 
 impl GpuModel {
@@ -104,7 +113,7 @@ impl GpuModel {
     pub fn gtx980(ports: Ports) -> Result<GpuModel, GpuEnergyError> {
         let surroundings = Surroundings::gtx980()?;
         let grid = Grid::at(surroundings.node_nm).map_err(StructureError::from)?;
-        Ok(GpuModel { grid, surroundings, ports })
+        Ok(GpuModel { grid, surroundings, ports, hierarchy_ports: HIERARCHY_PORTS })
     }
 
     /// The same with another share of the rest that is spent by time.
@@ -113,12 +122,17 @@ impl GpuModel {
         self
     }
 
+    /// The same with other ports at the levels of a register file hierarchy.
+    pub fn with_hierarchy_ports(mut self, ports: Ports) -> GpuModel {
+        self.hierarchy_ports = ports;
+        self
+    }
+
     /// What holds the registers of `config`'s design.
     pub fn structure(&self, config: &Config) -> Result<RegisterStructure, GpuEnergyError> {
         match config.design {
             DesignName::Baseline | DesignName::TwoLevel => {
-                let banks = config.sm.schedulers * config.register_file.bank_groups;
-                Ok(register_file(&self.grid, (banks * config.register_file.rows) as u32, self.ports)?)
+                Ok(register_file(&self.grid, register_file_lines(config), self.ports)?)
             }
             // The rename table and the lists of free registers cost nothing (§6.1).
             DesignName::Rfv => Ok(register_file(&self.grid, config.rfv.registers as u32, self.ports)?),
@@ -126,9 +140,16 @@ impl GpuModel {
                 let compressor_lines = config.regless.compressor_lines as u32 / SHARDS;
                 Ok(staging_unit(&self.grid, config.regless.lines as u32, compressor_lines)?)
             }
-            DesignName::Rfc | DesignName::Rfh => {
-                Err(GpuEnergyError::Design { design: config.design.as_str() })
+            DesignName::Rfh => {
+                let hierarchy = Hierarchy {
+                    schedulers: config.sm.schedulers as u32,
+                    slots: config.scheduler.active_warps as u32,
+                    orf_entries: config.rfh.orf_entries as u32,
+                    ports: self.hierarchy_ports,
+                };
+                Ok(register_file_hierarchy(&self.grid, register_file_lines(config), self.ports, hierarchy)?)
             }
+            DesignName::Rfc => Err(GpuEnergyError::Design { design: config.design.as_str() }),
         }
     }
 
@@ -244,19 +265,28 @@ struct LineCache {
 /// What a run's accesses to a part cost, pJ. Values are accessed in slices of four lanes, those that are needed;
 /// of a compressed line and of the bits that say what is compressed, always the whole row.
 fn part_access_pj(part: &Part, report: &RunReport) -> f64 {
-    let staging = &report.staging;
+    let (staging, hierarchy) = (&report.staging, &report.registers.hierarchy);
     match part.kind {
-        PartKind::Registers => {
-            let Accesses { cluster_reads, cluster_writes, .. } = values(report);
-            let slices = f64::from(part.slices);
-            (cluster_reads as f64 * part.read_pj + cluster_writes as f64 * part.write_pj) / slices
-        }
+        PartKind::Registers => slices_pj(part, values(report)),
+        PartKind::LastResults => slices_pj(part, hierarchy.lrf),
+        PartKind::Operands => slices_pj(part, hierarchy.orf),
         PartKind::Tags => table_pj(part, staging.tags),
         PartKind::Copies => table_pj(part, copies(report)),
         PartKind::CompressedLines => table_pj(part, staging.compressed_lines),
         PartKind::CompressedTags => table_pj(part, staging.compressed_tags),
         PartKind::CompressedRegisters => table_pj(part, staging.compressed_registers),
     }
+}
+
+/// Accesses to the slices of lines.
+fn slices_pj(part: &Part, accesses: Accesses) -> f64 {
+    let Accesses { cluster_reads, cluster_writes, .. } = accesses;
+    (cluster_reads as f64 * part.read_pj + cluster_writes as f64 * part.write_pj) / f64::from(part.slices)
+}
+
+/// Registers of a design with a full register file.
+fn register_file_lines(config: &Config) -> u32 {
+    (config.sm.schedulers * config.register_file.bank_groups * config.register_file.rows) as u32
 }
 
 /// Accesses to the values of all registers: a design has either a register file or a staging unit.

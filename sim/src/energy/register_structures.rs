@@ -1,5 +1,5 @@
-//! Area, leakage and energy per access of what holds an SM's registers: a register file, or RegLess's staging unit with
-//! its tags and its compressor.
+//! Area, leakage and energy per access of what holds an SM's registers: a register file, one with a hierarchy before it,
+//! or RegLess's staging unit with its tags and its compressor.
 //!
 //! Every part is an array of the CACTI grid; words of 1024 bits are eight slices of 128 bits side by side. What is
 //! an array and what is not modelled (logic, flip-flops, wires): decision 33. Sections and tables are those of
@@ -47,6 +47,10 @@ pub enum PartKind {
     CompressedTags,
     /// Which registers are compressed.
     CompressedRegisters,
+    /// Values in the last result files of a register file hierarchy.
+    LastResults,
+    /// Values in its operand register files.
+    Operands,
 }
 
 impl PartKind {
@@ -59,6 +63,8 @@ impl PartKind {
             PartKind::CompressedLines => "compressed lines",
             PartKind::CompressedTags => "tags of compressed lines",
             PartKind::CompressedRegisters => "compressed registers",
+            PartKind::LastResults => "last result files",
+            PartKind::Operands => "operand register files",
         }
     }
 }
@@ -127,6 +133,38 @@ pub fn register_file(grid: &Grid, lines: u32, ports: Ports) -> Result<RegisterSt
     let data = data(grid, lines, ports)?;
     let (read_pj, write_pj) = (data.read_pj, data.write_pj);
     Ok(RegisterStructure { lines, parts: vec![data], read_pj, write_pj })
+}
+
+/// The levels before a register file that a compiler fills: a last result file and an operand register file a scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hierarchy {
+    /// Schedulers of an SM.
+    pub schedulers: u32,
+    /// Warps of a scheduler that have entries.
+    pub slots: u32,
+    /// Entries of a warp in the operand register file; in the last result file it has one.
+    pub orf_entries: u32,
+    /// Ports of both.
+    pub ports: Ports,
+}
+
+/// A register file of `lines` registers whose banks have `ports`, behind `hierarchy`. A source and a result are those of
+/// the register file.
+pub fn register_file_hierarchy(
+    grid: &Grid,
+    lines: u32,
+    ports: Ports,
+    hierarchy: Hierarchy,
+) -> Result<RegisterStructure, StructureError> {
+    let mut structure = register_file(grid, lines, ports)?;
+    let level = |kind, entries| {
+        let slices = REGISTER_BITS / SLICE_BITS;
+        let shape = Shape { arrays: hierarchy.schedulers, entries, slices, bits: SLICE_BITS };
+        shape.array(kind, grid, hierarchy.ports)
+    };
+    structure.parts.push(level(PartKind::LastResults, hierarchy.slots)?);
+    structure.parts.push(level(PartKind::Operands, hierarchy.slots * hierarchy.orf_entries)?);
+    Ok(structure)
 }
 
 /// RegLess's structures with `lines` lines of operands and `compressor_lines` compressed lines a shard; without

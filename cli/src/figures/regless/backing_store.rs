@@ -2,16 +2,16 @@
 
 use anyhow::Result;
 
-use super::rodinia::{AVERAGES, Average, Series, baseline, chart, ratio, regless, table};
+use super::rodinia::{AVERAGES, Average, Series, baseline, chart, ratio, regless, rfh, table};
 use crate::figures::report::{Claim, Content};
 use crate::figures::sweep::{Point, Results, Run};
 
 /// Cycles that accesses are counted for.
 const CYCLES: f64 = 100.0;
 
-/// The baseline and RegLess.
+/// The baseline, RegLess and the register file hierarchy.
 pub fn points_3() -> Vec<Point> {
-    vec![baseline(), regless()]
+    vec![baseline(), regless(), rfh()]
 }
 
 /// Accesses to the main register file.
@@ -33,6 +33,7 @@ pub fn figure_3(results: &Results) -> Result<Content> {
     let columns = [
         Series::of_runs("baseline", "baseline: register file", 1, base, per_cycles(register_file)),
         Series::of_runs("regless", "RegLess: L1", 2, staged, per_cycles(l1)),
+        Series::of_runs("rfh", "RFH: register file", 1, results.of(&rfh()), per_cycles(register_file)),
         Series::new("l1_percent", "L1 requests, % of register file accesses", 2, through.collect()),
     ];
     Ok(Content {
@@ -54,7 +55,7 @@ pub fn figure_3(results: &Results) -> Result<Content> {
             "accesses to the backing store in 100 cycles",
             "accesses",
             results,
-            &columns[..2],
+            &columns[..3],
             Average::Arithmetic,
             false,
         )],
@@ -62,7 +63,7 @@ pub fn figure_3(results: &Results) -> Result<Content> {
 }
 
 fn claims(results: &Results, columns: &[Series]) -> Vec<Claim> {
-    let [base, staged, through] = columns else { return Vec::new() };
+    let [base, staged, hierarchy, through] = columns else { return Vec::new() };
     let number = |value: Option<f64>, decimals: usize| {
         value.map_or_else(|| "no value".to_owned(), |value| format!("{value:.decimals$}"))
     };
@@ -74,9 +75,10 @@ fn claims(results: &Results, columns: &[Series]) -> Vec<Claim> {
             "Fig. 3",
             "in hotspot far fewer requests of the backing store than in the baseline",
             format!(
-                "{} register file accesses, {} of the L1",
+                "{} register file accesses, {} of the L1; RFH: {} register file accesses",
                 number(of_hotspot(base), 1),
-                number(of_hotspot(staged), 2)
+                number(of_hotspot(staged), 2),
+                number(of_hotspot(hierarchy), 1)
             ),
         ),
         Claim::new(

@@ -59,6 +59,11 @@ pub fn rfv() -> Point {
     Point::gtx980("rfv")
 }
 
+/// The full register file behind a hierarchy that the compiler fills, under the same scheduler (§6.1).
+pub fn rfh() -> Point {
+    Point::gtx980("rfh")
+}
+
 /// A quantity with a value for each workload.
 pub struct Series {
     key: String,

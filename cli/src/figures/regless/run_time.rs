@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::rodinia::{
     AVERAGES, Average, Series, baseline, change, chart, named, ratio, regless, regless_without_compressor,
-    rfv, table, two_level,
+    rfh, rfv, table, two_level,
 };
 use crate::figures::report::{Claim, Content, Table};
 use crate::figures::sweep::{Point, Results, Run};
@@ -18,6 +18,7 @@ fn designs() -> Vec<(&'static str, &'static str, Point)> {
         ("regless", "RegLess", regless()),
         ("no_compressor", "without compressor", regless_without_compressor()),
         ("rfv", "RFV", rfv()),
+        ("rfh", "RFH", rfh()),
         ("two_level", "register file, two-level", two_level()),
     ]
 }

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::config::preset;
-use crate::sm::{PreloadStatistics, RegisterLineStatistics, RegisterTraffic, StagingStatistics};
+use crate::sm::{
+    HierarchyAccesses, PreloadStatistics, RegisterLineStatistics, RegisterTraffic, StagingStatistics,
+};
 
 /// 64 entries of 128 bits, 1rw: read, write, pJ, and leakage, mW.
 const BANK: (f64, f64, f64) = (1.1087, 1.6941, 0.330263);
@@ -48,6 +50,27 @@ fn a_renamed_register_file_is_charged_for_its_registers_alone() {
     let slice = |pj: f64| pj / 8.0;
     assert_near(energy.access_pj, 10.0 * slice(structure.read_pj) + 5.0 * slice(structure.write_pj));
     assert_near(energy.leakage_pj, 100.0 * structure.leakage_mw());
+}
+
+/// 8 slots a scheduler: last result files of 8 rows, cacti_sram_extrapolated.csv, 6r2w: 2.745 and 2.943 pJ, 0.3395 mW.
+/// Operand register files of 24 rows, log2(24 / 16) of the way from the 16 rows there (2.796 and 3.222 pJ, 0.4377 mW) to
+/// the 32 of cacti_sram.csv (2.89875 and 3.78083 pJ, 0.633946 mW).
+#[test]
+fn a_register_file_hierarchy_spends_what_each_of_its_levels_does() {
+    let (config, mut report) = (config(DesignName::Rfh), report(100, (10, 5), (0, 0)));
+    let accesses =
+        |cluster_reads, cluster_writes| Accesses { cluster_reads, cluster_writes, ..Accesses::default() };
+    report.registers.hierarchy = HierarchyAccesses { lrf: accesses(7, 3), orf: accesses(20, 9) };
+    let energy = model().registers(MeasuredRun { config: &config, report: &report }).expect("there");
+    let orf = |few: f64, many: f64| few * (many / few).powf(1.5_f64.log2());
+    let lrf_pj = 7.0 * 2.745 + 3.0 * 2.943;
+    let orf_pj = 20.0 * orf(2.796, 2.89875) + 9.0 * orf(3.222, 3.78083);
+    assert_near(energy.access_pj, 10.0 * BANK.0 + 5.0 * BANK.1 + lrf_pj + orf_pj);
+    let slices = 4.0 * 8.0;
+    assert_near(energy.leakage_pj, 100.0 * (FILE_LEAKAGE + slices * (0.3395 + orf(0.4377, 0.633946))));
+    let single = model().with_hierarchy_ports(Ports::SINGLE);
+    let energy = single.registers(MeasuredRun { config: &config, report: &report }).expect("there");
+    assert_near(energy.leakage_pj, 100.0 * (FILE_LEAKAGE + slices * (0.0562 + orf(0.09535, 0.173653))));
 }
 
 #[test]
