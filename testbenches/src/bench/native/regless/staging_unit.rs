@@ -233,9 +233,10 @@ struct Asked {
 }
 
 impl Unit {
-    /// Lets one request through.
+    /// Lets one request through. One that drops a warp and was offered before stays when the exit goes away, and names
+    /// the warp `exit_warp` at the port all the same.
     #[inline(always)]
-    fn ask(&mut self, exits: Option<u8>, ready: bool) -> Asked {
+    fn ask(&mut self, exits: Option<u8>, exit_warp: u8, ready: bool) -> Asked {
         let mut asking = 0;
         let mut under_way = false;
         for (b, BankWithQueues { bank, .. }) in self.banks.iter().enumerate() {
@@ -255,7 +256,7 @@ impl Unit {
         let mut outputs = u64::from(is_dropped) << REST[WRITES];
         if granted == DROPS {
             outputs ^= 1 << REST[WRITES + 1] ^ u64::from(DROP) << REST[WRITES + 2];
-            outputs ^= u64::from(exits.unwrap_or(0)) << REST[WRITES + 4];
+            outputs ^= u64::from(exit_warp) << REST[WRITES + 4];
         } else if granted != 0 {
             let request = &self.banks[granted.trailing_zeros() as usize].bank.request;
             outputs ^= 1 << REST[WRITES + 1] ^ u64::from(request.kind) << REST[WRITES + 2];
@@ -374,9 +375,10 @@ impl Circuit<WORDS> for Unit {
         let happens = |event: Event, at: Field| event.happens(noise[at.word], at.low);
         let RestFields { exit, exit_warp, request_ready, fill, fill_warp, fill_register, fill_line } =
             FIELDS.rest;
-        let exits = happens(Event::RARELY, exit).then(|| exit_warp.of(noise) as u8);
+        let exit_warp = exit_warp.of(noise) as u8;
+        let exits = happens(Event::RARELY, exit).then_some(exit_warp);
         let ready = happens(Event::OFTEN, request_ready);
-        let Asked { granted, mut outputs } = self.ask(exits, ready);
+        let Asked { granted, mut outputs } = self.ask(exits, exit_warp, ready);
 
         // For each bank the result that it is offered: that of the lowest port.
         let offered: [Offered; WRITES] = std::array::from_fn(|write| Offered::new(noise, write));
