@@ -241,4 +241,11 @@ impl Launches for Opened {
             Opened::Trace(trace) => trace.next_launch(),
         }
     }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        match self {
+            Opened::Kernel(workload) => workload.has_values(),
+            Opened::Trace(trace) => trace.has_values(),
+        }
+    }
 }

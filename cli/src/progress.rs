@@ -92,6 +92,10 @@ impl Launches for Watched<'_> {
         let (meter, number) = (&mut self.meter, self.opened);
         Ok(stream.map(|stream| -> Box<dyn Stream + '_> { Box::new(WatchedStream { stream, meter, number }) }))
     }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        self.launches.has_values()
+    }
 }
 
 struct WatchedStream<'a> {

@@ -171,6 +171,13 @@ impl<'a> Report<'a> {
             self.designs.last().and_then(|design| design.results).map(|results| self.results(results)),
         );
         notes.extend(self.trace.iter().flat_map(|trace| trace_notes(trace)));
+        let is_staged = |design: &DesignReport| design.name == DesignName::Regless.as_str();
+        let has_values = self.trace.is_none_or(|trace| trace.instructions_with_values > 0);
+        if !has_values && self.designs.iter().any(is_staged) {
+            notes.push(
+                "No compressor in regless: it finds patterns in a kernel's own values only.".to_owned(),
+            );
+        }
         notes
     }
 

@@ -316,6 +316,10 @@ pub trait Stream {
 pub trait Launches {
     /// The next launch; earlier ones have been consumed or are dropped. `None` after the last.
     fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError>;
+
+    /// Whether values are those that the kernel computes. To be asked before the first launch. If not, every write has
+    /// a value of its own, which shows a stale operand but is like none that a kernel computes.
+    fn has_values(&mut self) -> Result<bool, StreamError>;
 }
 
 /// Why a stream cannot go on. The message names file, line or kernel, what was found and what is accepted.

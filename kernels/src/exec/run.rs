@@ -216,4 +216,8 @@ impl Launches for PtxRun {
             Box::new(PtxStream::new(compiled, execution, memory))
         }))
     }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        Ok(true)
+    }
 }

@@ -105,6 +105,13 @@ impl Launches for OpenTrace {
             Kind::Container(trace) => trace.next_launch(),
         }
     }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        match &mut self.kind {
+            Kind::AccelSim(trace) => trace.has_values(),
+            Kind::Container(trace) => trace.has_values(),
+        }
+    }
 }
 
 /// Checks that blocks and warps can be counted.

@@ -108,4 +108,8 @@ impl Launches for OpenWorkload {
     fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
         self.run.next_launch()
     }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        self.run.has_values()
+    }
 }

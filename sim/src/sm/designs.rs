@@ -69,6 +69,15 @@ pub fn circuits(config: &Config) -> Result<Circuits, SimError> {
     Ok(Circuits { register_file, scheduler })
 }
 
+/// The configuration for values that are those of a kernel, or else without what depends on them.
+pub(super) fn for_values(config: &Config, are_of_kernel: bool) -> Config {
+    let mut config = config.clone();
+    if !are_of_kernel {
+        config.regless.compressor_lines = 0;
+    }
+    config
+}
+
 /// The design that `config` names, on the engine that `run` names; state without a reset starts from its seed.
 /// Every named signal can be looked at if it wants a waveform, else only ports, registers and tables.
 pub(super) fn design(config: &Config, run: &RunOptions<'_>) -> Result<Design<'static>, SimError> {

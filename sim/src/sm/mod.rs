@@ -85,11 +85,14 @@ pub struct Waveform<'a> {
 /// Of n simulated SMs, SM k runs the blocks k, k + n, k + 2n, … of every grid. The others are executed only
 /// functionally, in their turn: every SM sees the memory that all blocks before its own have left, whether or not
 /// the other SMs are run, and in which order.
+///
+/// RegLess has no compressor if the values are not those of the kernel: it would find patterns in none of them.
 pub fn run(
     config: &Config,
     launches: &mut dyn Launches,
     options: RunOptions<'_>,
 ) -> Result<RunReport, SimError> {
+    let config = &designs::for_values(config, launches.has_values()?);
     let design = designs::design(config, &options)?;
     run_design(config, design, launches, options)
 }

@@ -50,6 +50,10 @@ impl Launches for Repeated {
         self.launched = true;
         Ok(Some(Box::new(RepeatedStream(self))))
     }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        Ok(true)
+    }
 }
 
 struct RepeatedStream<'r>(&'r mut Repeated);

@@ -150,6 +150,10 @@ impl Launches for Sequence {
         self.left -= 1;
         Ok(Some(Box::new(Script { kernel: &self.kernel, warps: BTreeMap::new(), next_block: 0 })))
     }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        Ok(true)
+    }
 }
 
 /// Executes a kernel: a result is a value that no other warp, step or lane produces.

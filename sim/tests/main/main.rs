@@ -18,5 +18,6 @@ mod rfv;
 mod schedulers;
 mod stand_ins;
 mod suspension;
+mod tiny;
 mod working_set;
 mod workloads;

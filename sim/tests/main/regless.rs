@@ -1,22 +1,16 @@
 //! Design `regless`: operand staging units in place of the register file, registers in memory.
 
-use warpfile_kernels::workloads;
+use warpfile_kernels::program::{Launches, Stream, StreamError};
+use warpfile_kernels::workloads::OpenWorkload;
 use warpfile_sim::config::{Config, DesignName, preset};
 use warpfile_sim::sm::{EngineName, RunOptions, RunReport, run};
+
+use crate::tiny::{open, run_tiny};
 
 fn regless(lines: u64) -> Config {
     let mut config = preset("gtx980-regless").expect("complete");
     config.regless.lines = lines;
     config
-}
-
-/// Runs a workload at its test size and checks what it computed.
-fn run_tiny(config: &Config, name: &str, options: RunOptions<'_>) -> RunReport {
-    let workload = workloads::list().iter().find(|workload| workload.name == name).expect("known");
-    let mut open = workload.open("tiny").unwrap_or_else(|error| panic!("{name}: {error}"));
-    let report = run(config, &mut open, options).unwrap_or_else(|error| panic!("{name}: {error}"));
-    open.check_results().unwrap_or_else(|error| panic!("{name}: {error}"));
-    report
 }
 
 /// Short ones: loads and stores, barriers, shared memory, lanes that part.
@@ -69,6 +63,28 @@ fn a_compressor_keeps_registers_from_memory() {
     assert!(requests(&with) < requests(&without), "{} and {}", requests(&with), requests(&without));
 }
 
+/// A workload that says that its values are not its own, as a trace without values does.
+struct WithoutValues(OpenWorkload);
+
+impl Launches for WithoutValues {
+    fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
+        self.0.next_launch()
+    }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        Ok(false)
+    }
+}
+
+#[test]
+fn there_is_no_compressor_where_values_are_not_the_kernels() {
+    let mut config = regless(128);
+    let mut launches = WithoutValues(open("hotspot"));
+    let report = run(&config, &mut launches, RunOptions::default()).expect("runs");
+    config.regless.compressor_lines = 0;
+    assert_eq!(report, run_tiny(&config, "hotspot", RunOptions::default()));
+}
+
 #[test]
 fn neither_seed_nor_engine_changes_a_figure() {
     let run = |seed, engine| {
@@ -84,9 +100,8 @@ fn neither_seed_nor_engine_changes_a_figure() {
 fn a_region_that_cannot_fit_is_named_with_the_limit() {
     let mut config = regless(64);
     config.regless.max_live_fraction = 0.1;
-    let workload = workloads::list().iter().find(|workload| workload.name == "sgemm").expect("known");
-    let mut open = workload.open("tiny").expect("opens");
-    let error = run(&config, &mut open, RunOptions::default()).expect_err("one line a region").to_string();
+    let error =
+        run(&config, &mut open("sgemm"), RunOptions::default()).expect_err("one line a region").to_string();
     assert!(error.contains("region") && error.contains("at most 1"), "{error}");
 }
 

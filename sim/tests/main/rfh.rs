@@ -1,22 +1,14 @@
 //! Design `rfh`: a register file hierarchy managed by the compiler.
 
-use warpfile_kernels::workloads;
 use warpfile_sim::config::{Config, DesignName, preset};
-use warpfile_sim::sm::{EngineName, RunOptions, RunReport, run};
+use warpfile_sim::sm::{EngineName, RunOptions};
+
+use crate::tiny::run_tiny;
 
 fn rfh(orf_entries: u64) -> Config {
     let mut config = Config { design: DesignName::Rfh, ..preset("gtx980-regless").expect("complete") };
     config.rfh.orf_entries = orf_entries;
     config
-}
-
-/// Runs a workload at its test size and checks what it computed.
-fn run_tiny(config: &Config, name: &str, options: RunOptions<'_>) -> RunReport {
-    let workload = workloads::list().iter().find(|workload| workload.name == name).expect("known");
-    let mut open = workload.open("tiny").unwrap_or_else(|error| panic!("{name}: {error}"));
-    let report = run(config, &mut open, options).unwrap_or_else(|error| panic!("{name}: {error}"));
-    open.check_results().unwrap_or_else(|error| panic!("{name}: {error}"));
-    report
 }
 
 /// Loads and stores, barriers, shared memory, lanes that part, long straight code.

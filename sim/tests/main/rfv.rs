@@ -1,23 +1,15 @@
 //! Design `rfv`: registers renamed onto half as many physical ones.
 
-use warpfile_kernels::workloads;
 use warpfile_sim::config::{Config, DesignName, preset};
-use warpfile_sim::sm::{EngineName, RunOptions, RunReport, run};
+use warpfile_sim::sm::{EngineName, RunOptions, run};
+
+use crate::tiny::{open, run_tiny};
 
 fn rfv(registers: u64) -> Config {
     let mut config = preset("gtx980-regless").expect("complete");
     config.design = DesignName::Rfv;
     config.rfv.registers = registers;
     config
-}
-
-/// Runs a workload at its test size and checks what it computed.
-fn run_tiny(config: &Config, name: &str, options: RunOptions<'_>) -> RunReport {
-    let workload = workloads::list().iter().find(|workload| workload.name == name).expect("known");
-    let mut open = workload.open("tiny").unwrap_or_else(|error| panic!("{name}: {error}"));
-    let report = run(config, &mut open, options).unwrap_or_else(|error| panic!("{name}: {error}"));
-    open.check_results().unwrap_or_else(|error| panic!("{name}: {error}"));
-    report
 }
 
 /// Short ones: loads and stores, barriers, shared memory, lanes that part.
@@ -84,9 +76,8 @@ fn one_instruction_a_cycle_is_renamed_too() {
 
 #[test]
 fn a_block_that_may_need_more_registers_than_there_are_is_refused() {
-    let workload = workloads::list().iter().find(|workload| workload.name == "hotspot").expect("known");
-    let mut open = workload.open("tiny").expect("opens");
-    let error = run(&rfv(96), &mut open, RunOptions::default()).expect_err("24 a scheduler").to_string();
+    let error =
+        run(&rfv(96), &mut open("hotspot"), RunOptions::default()).expect_err("24 a scheduler").to_string();
     assert!(error.contains("kernel hotspot") && error.contains("may need 32 physical registers"), "{error}");
     assert!(error.contains("there are 24") && error.contains("rfv.registers"), "{error}");
 }

@@ -6,20 +6,11 @@ use warpfile_sim::sm::{RunOptions, RunReport, SimError};
 
 use crate::circuits::run_circuit;
 use crate::stand_ins::{gebhart, run_two_level};
+use crate::tiny::run_checked;
 
 /// Runs every workload at its test size and checks what it computed.
 fn run_all(mut run: impl FnMut(&mut dyn Launches) -> Result<RunReport, SimError>) -> Vec<RunReport> {
-    workloads::list()
-        .iter()
-        .map(|workload| {
-            let name = workload.name;
-            let mut open = workload.open("tiny").unwrap_or_else(|error| panic!("{name}: {error}"));
-            let report = run(&mut open).unwrap_or_else(|error| panic!("{name}: {error}"));
-            open.check_results().unwrap_or_else(|error| panic!("{name}: {error}"));
-            assert!(report.operands_checked > report.warp_instructions / 2, "{name}");
-            report
-        })
-        .collect()
+    workloads::list().iter().map(|workload| run_checked(workload.name, &mut run)).collect()
 }
 
 #[test]

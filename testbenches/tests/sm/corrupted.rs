@@ -101,6 +101,10 @@ impl<L: Launches> Launches for Corrupted<L> {
         let Some(stream) = self.launches.next_launch()? else { return Ok(None) };
         Ok(Some(Box::new(CorruptedStream { stream, countdown: &mut self.countdown })))
     }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        self.launches.has_values()
+    }
 }
 
 impl Stream for CorruptedStream<'_> {

@@ -26,7 +26,9 @@ pub use writer::write_accelsim;
 
 use super::{TraceError, TraceFormat, TraceReport};
 use crate::program::{Launches, Stream, StreamError};
-use header::read_header;
+use body::{BodyScanner, Event};
+use header::{Generation, Header, read_header};
+use line::Line;
 use lzma_rust2::XzReader;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
@@ -94,11 +96,53 @@ impl AccelSimTrace {
         self.report.launches += 1;
         Ok(Some(AccelSimStream::new(file, &cursor, header, survey, &mut self.report)))
     }
+
+    /// Whether any line of the next kernel comes with values; what is noticed on the way is left to its launch.
+    fn first_kernel_has_values(&mut self) -> Result<bool, TraceError> {
+        let path = match &mut self.kernels {
+            Kernels::One(path) => path.clone(),
+            Kernels::List { directory, list, cursor } => {
+                next_kernel(list, &mut cursor.fork(STEP), directory)?
+            }
+        };
+        let Some(path) = path else { return Ok(false) };
+        let mut file = TextFile::new(&path, open_text(&path)?);
+        let mut cursor = LineCursor::new(STEP);
+        let header = read_header(&mut file, &mut cursor, &mut TraceReport::new(TraceFormat::AccelSim))?;
+        if header.generation < Generation::Sixth {
+            return Ok(false);
+        }
+        any_line_has_values(&mut file, &cursor, &header)
+    }
 }
 
 impl Launches for AccelSimTrace {
     fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
         Ok(self.next_stream()?.map(|stream| Box::new(stream) as Box<dyn Stream + '_>))
+    }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        Ok(self.first_kernel_has_values()?)
+    }
+}
+
+fn any_line_has_values(file: &mut TextFile, start: &LineCursor, header: &Header) -> Result<bool, TraceError> {
+    let mut scanner = BodyScanner::new(start.fork(STEP), &header.launch);
+    let mut line = Line::default();
+    loop {
+        match scanner.next(file)? {
+            Event::Block(_) | Event::BlockEnd => {}
+            Event::Warp { .. } => {
+                while let Some(text) = scanner.instruction(file)? {
+                    let parsed = line.parse(text, header);
+                    parsed.map_err(|problem| file.error(scanner.cursor.line(), problem))?;
+                    if line.has_values {
+                        return Ok(true);
+                    }
+                }
+            }
+            Event::End => return Ok(false),
+        }
     }
 }
 

@@ -79,6 +79,10 @@ impl Launches for ContainerTrace {
     fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
         Ok(self.next_stream()?.map(|stream| Box::new(stream) as Box<dyn Stream + '_>))
     }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        Ok(true)
+    }
 }
 
 fn check_header(file: &mut RecordFile) -> Result<(), TraceError> {

@@ -1,6 +1,7 @@
 //! Accel-Sim text.
 
 use super::synthetic::{RecordedLaunch, Shape, Synthetic, record};
+use crate::program::Launches;
 use crate::program::{Instruction, Operation, PhysReg, Stream, WarpInstruction};
 use crate::trace::accelsim::AccelSimTrace;
 use crate::trace::{TraceReport, open, write_accelsim};
@@ -208,6 +209,18 @@ fn recorded_values_are_used_and_contradicted_ones_are_not_compared() {
     assert_eq!(warp[4].sources[0][3], 0x77);
     assert_eq!(report.contradicting_lanes, 2 * (32 + 8));
     assert!(!report.carries_values());
+}
+
+#[test]
+fn a_trace_says_before_it_is_read_whether_it_has_values() {
+    for (name, has_values) in
+        [("v6-values.traceg", true), ("v5-cluster.traceg", false), ("v4-packed.traceg.xz", false)]
+    {
+        let mut trace = AccelSimTrace::open(&data(name)).unwrap();
+        assert_eq!(trace.has_values().unwrap(), has_values, "{name}");
+        let first = trace.next_launch().unwrap();
+        assert!(first.is_some(), "{name}: to ask takes nothing away");
+    }
 }
 
 #[test]

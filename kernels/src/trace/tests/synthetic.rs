@@ -46,6 +46,10 @@ impl Launches for Synthetic {
             warps: BTreeMap::new(),
         })))
     }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        Ok(true)
+    }
 }
 
 struct SyntheticStream {

@@ -1,0 +1,29 @@
+//! Workloads at their test size.
+
+use warpfile_kernels::program::Launches;
+use warpfile_kernels::workloads::{self, OpenWorkload};
+use warpfile_sim::config::Config;
+use warpfile_sim::sm::{RunOptions, RunReport, SimError, run};
+
+/// A workload, ready to run.
+pub fn open(name: &str) -> OpenWorkload {
+    let workload = workloads::list().iter().find(|workload| workload.name == name).expect("known");
+    workload.open("tiny").unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Runs a workload on a design and checks what it computed.
+pub fn run_tiny(config: &Config, name: &str, options: RunOptions<'_>) -> RunReport {
+    run_checked(name, |launches| run(config, launches, options))
+}
+
+/// Runs a workload and checks what it computed, and that its operands were looked at.
+pub fn run_checked(
+    name: &str,
+    run: impl FnOnce(&mut dyn Launches) -> Result<RunReport, SimError>,
+) -> RunReport {
+    let mut open = open(name);
+    let report = run(&mut open).unwrap_or_else(|error| panic!("{name}: {error}"));
+    open.check_results().unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(report.operands_checked > report.warp_instructions / 2, "{name}");
+    report
+}
