@@ -1,7 +1,7 @@
 //! Warps that run regions under a capacity manager.
 
 use serde::{Deserialize, Serialize};
-use warpfile_hdl::regless::{CapacityManager, CapacityManagerIo, NOTES, Note, ShardGeometry};
+use warpfile_hdl::regless::{CapacityManager, CapacityManagerIo, MetadataNoteIo, NOTES, Note, ShardGeometry};
 use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal};
 
 /// Instructions that are offered in a cycle.
@@ -74,21 +74,7 @@ pub struct WordIo<'m> {
     pub usage_i: In<'m>,
     /// Annotations.
     #[repeat(NOTES)]
-    pub note: Vec<AnnotationIo<'m>>,
-}
-
-/// An annotation.
-#[derive(Ports)]
-#[params(ShardGeometry)]
-pub struct AnnotationIo<'m> {
-    /// There is one.
-    pub valid_i: In<'m>,
-    /// Its kind.
-    #[bits(Note::BITS)]
-    pub kind_i: In<'m>,
-    /// Its register.
-    #[bits(p.register_bits)]
-    pub register_i: In<'m>,
+    pub note: Vec<MetadataNoteIo<'m>>,
 }
 
 /// An instruction, which is left out if its warp is not active.
