@@ -149,15 +149,24 @@ pub struct DistributedIo<'m> {
     pub place_o: Out<'m>,
 }
 
-/// An access that has to go to its bank, arriving or left over.
-struct Access<'m> {
+/// Accesses an instruction makes at most: sources, then results.
+const ACCESSES: usize = SOURCES + RESULTS;
+
+/// Accesses that arrive or are left over: of each value a lane an access, the oldest lowest.
+struct Accesses<'m> {
+    /// One bit each: it has to go to its bank.
     pending: Signal<'m>,
-    reserves: bool,
-    warp: Signal<'m>,
-    register: Signal<'m>,
-    fate: Signal<'m>,
-    lanes: Signal<'m>,
+    registers: Signal<'m>,
+    fates: Signal<'m>,
     written: Signal<'m>,
+    /// What the accesses of an instruction have in common.
+    instructions: Vec<Instruction<'m>>,
+}
+
+struct Instruction<'m> {
+    warp: Signal<'m>,
+    lanes: Signal<'m>,
+    /// Entry and unit that its accesses are for.
     place: Signal<'m>,
 }
 
@@ -182,13 +191,15 @@ impl Circuit for AccessDistributor {
 
     fn build<'m>(&self, m: &Module<'m>, io: &AccessDistributorIo<'m>) {
         // A bit for each access of the instructions taken last: it has not gone to its bank yet.
-        let left_over = m.register("left_over", ISSUES * (SOURCES + RESULTS)).reset(0);
+        let left_over = m.register("left_over", ISSUES * ACCESSES).reset(0);
         let idle = (!left_over.any()).named("idle");
         let entries = self.take(m, io, idle);
         let accesses = self.accesses(m, io, left_over, idle, &entries);
-        let mut pending = m.cat(accesses.iter().map(|access| access.pending)).named("pending");
+        let banks = self.banks(m, &accesses).named("banks");
+        let mut pending = accesses.pending;
         for (b, push) in io.push.iter().enumerate() {
-            pending = pending & !self.send(m, push, b, &accesses);
+            let here = accesses.pending & banks.lane_eq(self.each(m, b), self.geometry.register_bits);
+            pending = pending & !self.send(m, push, here.named(format!("here{b}")), &accesses);
         }
         left_over.set(pending);
         self.block_writes(m, io, left_over, &accesses);
@@ -216,7 +227,6 @@ impl AccessDistributor {
         vec![next(first.unit_i), next(second.unit_i) + shared.zext(entry_bits)]
     }
 
-    /// All accesses, the oldest first.
     fn accesses<'m>(
         &self,
         m: &Module<'m>,
@@ -224,79 +234,87 @@ impl AccessDistributor {
         left_over: Signal<'m>,
         idle: Signal<'m>,
         entries: &[Signal<'m>],
-    ) -> Vec<Access<'m>> {
-        let g = &self.geometry;
-        let mut accesses = Vec::new();
+    ) -> Accesses<'m> {
+        let (mut arriving, mut instructions) = (Vec::new(), Vec::new());
+        let (mut registers, mut fates, mut written) = (Vec::new(), Vec::new(), Vec::new());
         for (i, (issue, &entry)) in io.issue.iter().zip(entries).enumerate() {
             let taken = (issue.valid_i & issue.ready_o).named(format!("taken{i}"));
             // What arrives in an idle cycle, and is remembered for the accesses left over.
-            let kept = |name: String, arriving: Signal<'m>| {
-                let kept = m.register(name, arriving.width()).no_reset();
+            let kept = |name: &str, arriving: Signal<'m>| {
+                let kept = m.register(format!("{name}{i}"), arriving.width()).no_reset();
                 m.when(taken, || {
                     kept.set(arriving);
                 });
                 idle.mux(arriving, kept)
             };
-            let warp = kept(format!("warp{i}"), issue.warp_i);
-            let lanes = kept(format!("lanes{i}"), issue.lanes_i);
-            let place = kept(format!("place{i}"), entry.concat(issue.unit_i));
-            for k in 0..SOURCES + RESULTS {
-                let (reserves, position) = match k.checked_sub(SOURCES) {
-                    None => (false, k),
-                    Some(result) => (true, FIRST_RESULT + result),
-                };
-                let (valid, register, fate, written) = match k.checked_sub(SOURCES) {
-                    None => {
-                        let source = &issue.source[k];
-                        (source.valid_i, source.register_i, source.fate_i, m.lit(1, 0))
-                    }
-                    Some(k) => {
-                        let result = &issue.result[k];
-                        (result.valid_i, result.register_i, result.fate_i, result.written_i)
-                    }
-                };
-                let written = if reserves { kept(format!("written{i}_{k}"), written) } else { written };
-                accesses.push(Access {
-                    pending: left_over.bit(accesses.len()) | (taken & valid),
-                    reserves,
-                    warp,
-                    register: kept(format!("register{i}_{k}"), register),
-                    fate: kept(format!("fate{i}_{k}"), fate),
-                    lanes: if reserves { m.lit(g.lanes, 0) } else { lanes },
-                    written,
-                    place: m.lit(POSITION_BITS, position).concat(place),
-                });
-            }
+            let each = |source: fn(&OperandIo<'m>) -> Signal<'m>,
+                        result: fn(&DestinationIo<'m>) -> Signal<'m>| {
+                m.cat(issue.source.iter().map(source).chain(issue.result.iter().map(result)))
+            };
+            let valid = each(|source| source.valid_i, |result| result.valid_i);
+            arriving.push(valid & taken.replicate(ACCESSES));
+            registers.push(kept("registers", each(|source| source.register_i, |result| result.register_i)));
+            fates.push(kept("fates", each(|source| source.fate_i, |result| result.fate_i)));
+            written.push(m.lit(SOURCES, 0));
+            written.push(kept("written", m.cat(issue.result.iter().map(|result| result.written_i))));
+            instructions.push(Instruction {
+                warp: kept("warp", issue.warp_i),
+                lanes: kept("lanes", issue.lanes_i),
+                place: kept("place", entry.concat(issue.unit_i)),
+            });
         }
-        accesses
+        Accesses {
+            pending: (left_over | m.cat(arriving)).named("pending"),
+            registers: m.cat(registers),
+            fates: m.cat(fates),
+            written: m.cat(written),
+            instructions,
+        }
     }
 
-    /// Offers bank `b` its oldest access. Gives the access that goes, one bit or none.
+    /// The bank of each access, in a lane as wide as a register's number.
+    fn banks<'m>(&self, m: &Module<'m>, accesses: &Accesses<'m>) -> Signal<'m> {
+        let bits = self.geometry.register_bits;
+        let warps =
+            accesses.instructions.iter().map(|instruction| instruction.warp.zext(bits).replicate(ACCESSES));
+        accesses.registers.lane_add(m.cat(warps), bits) & self.each(m, self.geometry.banks - 1)
+    }
+
+    /// `value` for each access, in a lane as wide as a register's number.
+    fn each<'m>(&self, m: &Module<'m>, value: usize) -> Signal<'m> {
+        m.lit(self.geometry.register_bits, value).replicate(ISSUES * ACCESSES)
+    }
+
+    /// Offers a bank the oldest of the accesses that wait for it, `here`. Gives the access that goes, one bit or none.
     fn send<'m>(
         &self,
         m: &Module<'m>,
         push: &DistributedIo<'m>,
-        b: usize,
-        accesses: &[Access<'m>],
+        here: Signal<'m>,
+        accesses: &Accesses<'m>,
     ) -> Signal<'m> {
-        let here = accesses
-            .iter()
-            .map(|access| access.pending & self.geometry.in_bank(m, access.warp, access.register, b));
-        let oldest = m.cat(here).lowest_one().named(format!("oldest{b}"));
-        let select = |field: &dyn Fn(&Access<'m>) -> Signal<'m>| {
-            oldest.one_hot_select(m.cat(accesses.iter().map(field)))
+        let (oldest, number) = (here.lowest_one(), here.priority_encode());
+        let second = !here.low(ACCESSES).any();
+        let of_instruction = |field: fn(&Instruction<'m>) -> Signal<'m>| {
+            second.mux(field(&accesses.instructions[1]), field(&accesses.instructions[0]))
         };
-        push.valid_o.set(oldest.any());
-        push.reserves_o
-            .set(select(&|access| m.lit(1, usize::from(access.reserves))))
-            .valid_when(push.valid_o);
-        push.warp_o.set(select(&|access| access.warp)).valid_when(push.valid_o);
-        push.register_o.set(select(&|access| access.register)).valid_when(push.valid_o);
-        push.fate_o.set(select(&|access| access.fate)).valid_when(push.valid_o);
-        push.lanes_o.set(select(&|access| access.lanes)).valid_when(push.valid_o);
-        push.written_o.set(select(&|access| access.written)).valid_when(push.valid_o);
-        push.place_o.set(select(&|access| access.place)).valid_when(push.valid_o);
-        oldest & push.ready_i.replicate(accesses.len())
+        let position = |k| if k < SOURCES { k } else { FIRST_RESULT + k - SOURCES };
+        let positions = m.cat((0..ACCESSES).map(|k| m.lit(POSITION_BITS, position(k)))).replicate(ISSUES);
+        let results = m.lit(SOURCES, 0).concat(m.ones(RESULTS)).replicate(ISSUES);
+        let register_bits = self.geometry.register_bits;
+
+        push.valid_o.set(here.any());
+        push.reserves_o.set((oldest & results).any()).valid_when(push.valid_o);
+        push.warp_o.set(of_instruction(|instruction| instruction.warp)).valid_when(push.valid_o);
+        push.register_o.set(accesses.registers.lane_select(number, register_bits)).valid_when(push.valid_o);
+        push.fate_o.set(accesses.fates.lane_select(number, Fate::BITS)).valid_when(push.valid_o);
+        let lanes = of_instruction(|instruction| instruction.lanes);
+        push.lanes_o.set((!push.reserves_o).mux(lanes, 0)).valid_when(push.valid_o);
+        push.written_o.set(accesses.written.lane_select(number, 1)).valid_when(push.valid_o);
+        let place = of_instruction(|instruction| instruction.place);
+        let position = positions.lane_select(number, POSITION_BITS);
+        push.place_o.set(position.concat(place)).valid_when(push.valid_o);
+        oldest & push.ready_i.replicate(ISSUES * ACCESSES)
     }
 
     /// A result waits while a read of its register is left over.
@@ -305,14 +323,17 @@ impl AccessDistributor {
         m: &Module<'m>,
         io: &AccessDistributorIo<'m>,
         left_over: Signal<'m>,
-        accesses: &[Access<'m>],
+        accesses: &Accesses<'m>,
     ) {
+        let sources = m.ones(SOURCES).zext(ACCESSES);
         for write in &io.write {
-            let reads =
-                accesses.iter().enumerate().filter(|(_, access)| !access.reserves).map(|(j, access)| {
-                    left_over.bit(j) & access.warp.eq(write.warp_i) & access.register.eq(write.register_i)
-                });
-            write.blocked_o.set(m.cat(reads).any());
+            let of_warp = accesses
+                .instructions
+                .iter()
+                .map(|instruction| sources & instruction.warp.eq(write.warp_i).replicate(ACCESSES));
+            let registers = write.register_i.replicate(ISSUES * ACCESSES);
+            let same = accesses.registers.lane_eq(registers, self.geometry.register_bits);
+            write.blocked_o.set((left_over & m.cat(of_warp) & same).any());
         }
     }
 }

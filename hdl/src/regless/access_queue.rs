@@ -129,8 +129,7 @@ impl Circuit for AccessQueue {
         let waiting = m
             .table("waiting", self.depth)
             .field("reserves", 1)
-            .field("warp", g.warp_bits())
-            .field("register", g.register_bits)
+            .field("tag", g.warp_bits() + g.register_bits)
             .field("fate", Fate::BITS)
             .field("lanes", g.lanes)
             .field("written", 1)
@@ -148,8 +147,6 @@ impl Circuit for AccessQueue {
         let oldest = waiting.read("pop", head, leaves);
         for (field, output) in [
             ("reserves", pop.reserves_o),
-            ("warp", pop.warp_o),
-            ("register", pop.register_o),
             ("fate", pop.fate_o),
             ("lanes", pop.lanes_o),
             ("written", pop.written_o),
@@ -157,6 +154,9 @@ impl Circuit for AccessQueue {
         ] {
             output.set(oldest.get(field)).valid_when(pop.valid_o);
         }
+        let tag = oldest.get("tag");
+        pop.warp_o.set(tag.low(g.warp_bits())).valid_when(pop.valid_o);
+        pop.register_o.set(tag.high(g.register_bits)).valid_when(pop.valid_o);
         m.when(leaves, || {
             waiting.clear_row(head);
             head.set(self.after(m, head));
@@ -164,8 +164,7 @@ impl Circuit for AccessQueue {
         m.when(push.valid_i & push.ready_o, || {
             let fields = [
                 ("reserves", push.reserves_i),
-                ("warp", push.warp_i),
-                ("register", push.register_i),
+                ("tag", push.warp_i.concat(push.register_i)),
                 ("fate", push.fate_i),
                 ("lanes", push.lanes_i),
                 ("written", push.written_i),
@@ -176,10 +175,8 @@ impl Circuit for AccessQueue {
         });
         for (w, write) in io.write.iter().enumerate() {
             let reads = waiting.matching(format!("write{w}"), 1, |row| {
-                row.valid()
-                    & !row.get("reserves")
-                    & row.get("warp").eq(write.warp_i)
-                    & row.get("register").eq(write.register_i)
+                let same = row.get("tag").eq(write.warp_i.concat(write.register_i));
+                row.valid() & !row.get("reserves") & same
             });
             write.blocked_o.set(reads.any());
         }

@@ -115,9 +115,10 @@ impl Circuit for LineLedger {
         allowed.set(begun | settled_at | (fewer & !(begins | settles).spread(bits)));
         settled.set((settled & !begins) | settles);
 
-        let surplus = settles.one_hot_select(allowed) - settles.one_hot_select(now_held);
+        let of_settling = |lanes: Signal<'m>| lanes.lane_select(io.settle.warp_i, bits).low(left.width());
+        let surplus = io.settle.valid_i.mux(of_settling(allowed) - of_settling(now_held), 0);
         let taken = io.allow.valid_i.mux(io.allow.lines_i, 0);
-        let given_back = surplus.low(left.width()) + gives_back.zext(left.width());
+        let given_back = surplus + gives_back.zext(left.width());
         left.set(left - taken + given_back);
 
         io.left_o.set(left);

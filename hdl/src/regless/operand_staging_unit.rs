@@ -178,17 +178,19 @@ impl OperandStagingUnit {
     /// Each bank takes the result of the lowest-numbered port that has one for it and need not wait.
     fn take_results<'m>(&self, m: &Module<'m>, io: &OperandStagingUnitIo<'m>, banks: &[Bank<'m>]) {
         let g = &self.geometry;
-        let mut taken = vec![m.lit(1, 0); self.writes];
+        let all = |field: fn(&ResultIo<'m>) -> Signal<'m>| m.cat(io.write.iter().map(field));
+        let may_go = all(|result| result.valid_i) & !all(|result| result.blocked_i);
+        let mut taken = m.lit(self.writes, 0);
         for (b, Bank { bank, blocked, .. }) in banks.iter().enumerate() {
-            let offered = io.write.iter().zip(blocked).map(|(write, &blocked)| {
-                write.valid_i & g.in_bank(m, write.warp_i, write.register_i, b) & !blocked & !write.blocked_i
-            });
-            let chosen = m.cat(offered).lowest_one().named(format!("result{b}"));
+            let here = m.cat(io.write.iter().map(|write| g.in_bank(m, write.warp_i, write.register_i, b)));
+            let offered = may_go & here & !m.cat(blocked.iter().copied());
+            let number = offered.priority_encode().named(format!("result{b}"));
             let select = |field: fn(&ResultIo<'m>) -> Signal<'m>| {
-                chosen.one_hot_select(m.cat(io.write.iter().map(field)))
+                let fields = all(field);
+                fields.lane_select(number, fields.width() / self.writes)
             };
             let write = &bank.write;
-            write.valid_i.set(chosen.any());
+            write.valid_i.set(offered.any());
             write.warp_i.set(select(|result| result.warp_i));
             write.register_i.set(select(|result| result.register_i));
             write.line_i.set(select(|result| result.line_i));
@@ -197,12 +199,10 @@ impl OperandStagingUnit {
             write.value_i.set(select(|result| result.value_i));
             let written = &io.bank[b].held;
             written.written_warp_o.set(select(|result| result.warp_i)).valid_when(written.written_less_o);
-            for (p, taken) in taken.iter_mut().enumerate() {
-                *taken = *taken | (chosen.bit(p) & write.ready_o);
-            }
+            taken = taken | (offered.lowest_one() & write.ready_o.replicate(self.writes));
         }
-        for (write, taken) in io.write.iter().zip(taken) {
-            write.ready_o.set(taken);
+        for (p, write) in io.write.iter().enumerate() {
+            write.ready_o.set(taken.bit(p));
         }
     }
 

@@ -320,10 +320,13 @@ impl<'c, 'm> Bank<'c, 'm> {
         let dropped = g.index_in_bank(lookup.warp, lookup.register);
         let none = m.lit(g.registers_of_bank(), 0);
         let gained = evicts.mux(written_back.decode(g.registers_of_bank()), none);
-        let lost = (changes.asks & !keeps_copy).mux(dropped.decode(g.registers_of_bank()), none);
+        let loses = (changes.asks & !keeps_copy).named("loses_copy");
+        let lost = loses.mux(dropped.decode(g.registers_of_bank()), none);
         let of_warp = self.io.drop.warp_i.decode(g.warps).spread(g.registers_of_bank() / g.warps);
         let lost = lost | self.io.drop.valid_i.mux(of_warp, none);
-        self.backed.set((self.backed | gained) & !lost);
+        m.when(evicts | loses | self.io.drop.valid_i, || {
+            self.backed.set((self.backed | gained) & !lost);
+        });
 
         m.invariant("no_preload_overtakes_an_eviction", (changes.asks | evicts).implies(request.free));
     }

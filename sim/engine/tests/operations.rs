@@ -104,6 +104,70 @@ fn lanes_are_spread_grouped_and_repeated_from_the_lowest() {
 }
 
 #[test]
+fn lanes_that_fill_vectors_are_spread_combined_and_grouped_when_compiled() {
+    for lane in [8, 16, 32, 64] {
+        for lanes in [128, 256, 512].map(|width| width / lane).into_iter().filter(|&lanes| lanes > 1) {
+            let mut sketch = Sketch::new("lanes");
+            let (bits, other) = (sketch.input("bits_i", lanes), sketch.input("other_i", lanes * lane));
+            let width = lanes * lane;
+            let spread = sketch.node(Op::SpreadLanes(bits), width);
+            let less = sketch.node(Op::LaneAdd { a: other, b: spread, lanes }, width);
+            let inverse = sketch.node(Op::Not(spread), width);
+            let [counted, kept] =
+                [(less, spread), (other, inverse)].map(|(a, b)| sketch.node(Op::And(a, b), width));
+            let either = sketch.node(Op::Or(counted, kept), width);
+            let different = sketch.node(Op::Xor(either, other), width);
+            let changed = sketch.node(Op::GroupOr(different), lanes);
+            sketch.output("changed_o", changed, None);
+            sketch.output("either_o", either, None);
+            let mut compiled = Compiled::new(&sketch.netlist(), &Options::default()).expect("sound");
+            let [bits, other] = ["bits_i", "other_i"].map(|name| compiled.input(name).expect("there"));
+            let changed = compiled.output("changed_o").expect("there");
+            // No lane is 0, so that none borrows from the next.
+            let words = vec![0x0123_4567_89ab_cdef; width as usize / 64];
+            compiled.set_words(other, &words);
+            for pattern in [0, 1, 0x8000_0000_0000_0001, 0x5a5a_5a5a_a5a5_a5a5, u64::MAX] {
+                let pattern = pattern & (u64::MAX >> (64 - lanes));
+                compiled.set(bits, pattern);
+                compiled.step();
+                assert_eq!(compiled.get(changed), pattern, "{lanes} lanes of {lane} bits");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_value_beside_a_constant_that_changes_nothing_is_the_value() {
+    let unchanged: [fn(NodeId, NodeId, NodeId) -> Op; 7] = [
+        |a, _, ones| Op::And(ones, a),
+        |a, zero, _| Op::Or(a, zero),
+        |a, zero, _| Op::Xor(zero, a),
+        |a, zero, _| Op::Add(a, zero),
+        |a, zero, _| Op::Sub(a, zero),
+        |a, zero, _| Op::LaneAdd { a, b: zero, lanes: 2 },
+        |a, zero, _| Op::Mux { condition: zero, then: zero, otherwise: a },
+    ];
+    for op in unchanged {
+        let mut sketch = Sketch::new("unchanged");
+        let a = sketch.input("a_i", 12);
+        let zero = sketch.node(Op::Constant(Bits::zero(12)), 12);
+        let bit = sketch.node(Op::Constant(Bits::zero(1)), 1);
+        let ones = sketch.node(Op::Not(zero), 12);
+        let op = match op(a, zero, ones) {
+            Op::Mux { then, otherwise, .. } => Op::Mux { condition: bit, then, otherwise },
+            other => other,
+        };
+        let value = sketch.node(op, 12);
+        sketch.output("value_o", value, None);
+        let mut compiled = Compiled::new(&sketch.netlist(), &Options::default()).expect("sound");
+        let (a, value) = (compiled.input("a_i").expect("there"), compiled.output("value_o").expect("there"));
+        compiled.set(a, 0xa5c);
+        compiled.step();
+        assert_eq!(compiled.get(value), 0xa5c);
+    }
+}
+
+#[test]
 fn a_hash_is_a_parity_for_each_row_of_its_matrix() {
     let rows = [0b0011, 0b1111, 0b1000].map(|mask| Bits::new(4, mask).expect("fits"));
     assert_eq!(result([(4, 0b1101)], 3, |[value]| Op::XorHash { value, rows: rows.to_vec() }), 0b111);

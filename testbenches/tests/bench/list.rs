@@ -128,7 +128,7 @@ const USED_WHEN_BUSY: [(&str, &str, f64); 58] = [
     ("capacity_manager", "manager.store.words.word", 0.05),
     ("capacity_manager", "manager.stack.stack.top", 0.05),
     ("access_distributor", "warp1", 0.1),
-    ("access_distributor", "register0_4", 0.1),
+    ("access_distributor", "registers0", 0.1),
     ("register_read_unit", "held.dispatch", 0.05),
     ("register_read_unit", "source1.operands", 0.02),
     ("staging_shard", "bank7.lines.hit_line", 0.35),

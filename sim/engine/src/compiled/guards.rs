@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use super::emit::{has_lanes, is_in_vectors};
 use super::graph::{Graph, InstId};
 use crate::plan::inst::{ColumnOp, Inst, array_words};
 use crate::plan::operands::Need;
@@ -78,6 +79,8 @@ fn operation_cost(graph: &Graph, inst: &Inst) -> u32 {
         Inst::WideEq { n, .. } | Inst::WideLt { n, .. } | Inst::WideNonZero { n, .. } => 1 + n,
         Inst::LaneEq { lanes, lane, .. } => 4 + lanes * lane / 64,
         Inst::XorHash { n, rows, .. } => 8 + n * rows,
+        Inst::LaneAdd { lane, .. } | Inst::SpreadLanes { lane, .. } if has_lanes(*lane) => 2 + words,
+        Inst::GroupOr { groups, size, .. } if is_in_vectors(*groups, *size) => 2 + groups * size / 64,
         Inst::LaneAdd { .. }
         | Inst::LaneMux { .. }
         | Inst::SpreadLanes { .. }

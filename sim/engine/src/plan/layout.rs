@@ -132,18 +132,52 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The value of a constant, or of what is put together from constants.
+    /// The value of a constant, of what is put together from constants, or of what is 0 as a part of it is.
     fn fixed_value(&self, node: NodeId) -> Option<Bits> {
         let width = self.width(node);
         match &self.flat.nodes[node.index()].item.op {
             Op::Constant(bits) => Some(bits.clone()),
             Op::Wire(a) => self.fixed.get(a).cloned(),
+            Op::And(a, b) if self.is_zero(a) || self.is_zero(b) => Some(Bits::zero(width)),
+            Op::Replicate(a) | Op::SpreadLanes(a) | Op::ZeroExtend(a) | Op::ReduceOr(a)
+                if self.is_zero(a) =>
+            {
+                Some(Bits::zero(width))
+            }
+            Op::Not(a) => self.fixed.get(a).map(Bits::complement),
+            Op::Slice { value, low } => self.fixed.get(value).map(|bits| bits.slice(*low, width)),
             Op::Concat(parts) => self.fixed_concat(width, parts),
             // One bit repeated is recognised as a mask where it is used.
             Op::Replicate(a) if self.width(*a) > 1 => {
                 let times = width.div_ceil(self.width(*a));
                 let whole = self.fixed_concat(times * self.width(*a), &vec![*a; times as usize]);
                 whole.map(|bits| bits.slice(0, width))
+            }
+            _ => None,
+        }
+    }
+
+    fn is_zero(&self, node: &NodeId) -> bool {
+        self.fixed.get(node).is_some_and(Bits::is_zero)
+    }
+
+    /// The operand that the value of a node always equals, as a constant beside it changes nothing.
+    pub fn unchanged(&self, node: NodeId) -> Option<NodeId> {
+        let of_two = |a: &NodeId, b: &NodeId, is_neutral: &dyn Fn(&NodeId) -> bool| match () {
+            () if is_neutral(b) => Some(*a),
+            () if is_neutral(a) => Some(*b),
+            () => None,
+        };
+        let is_ones = |node: &NodeId| self.fixed.get(node).is_some_and(Bits::is_ones);
+        match &self.flat.nodes[node.index()].item.op {
+            Op::And(a, b) => of_two(a, b, &is_ones),
+            Op::Or(a, b) | Op::Xor(a, b) | Op::Add(a, b) | Op::LaneAdd { a, b, .. } => {
+                of_two(a, b, &|node| self.is_zero(node))
+            }
+            Op::Sub(a, b) if self.is_zero(b) => Some(*a),
+            Op::Mux { condition, then, otherwise } => {
+                let condition = self.fixed.get(condition)?;
+                Some(if condition.is_zero() { *otherwise } else { *then })
             }
             _ => None,
         }

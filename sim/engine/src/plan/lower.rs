@@ -34,6 +34,9 @@ impl Builder<'_> {
         if let Some(bits) = self.fixed.get(&node) {
             return self.set_slot(node, self.constant(bits));
         }
+        if let Some(operand) = self.unchanged(node) {
+            return self.set_slot(node, self.slot(operand));
+        }
         let slot = match &flat.nodes[node.index()].item.op {
             Op::Input(port) => self.input_slot(*port),
             Op::Constant(_) => unreachable!("a constant is fixed"),

@@ -28,6 +28,8 @@ use crate::plan::Plan;
 use crate::plan::inst::Inst;
 use frame::Frame;
 pub use slots::Slots;
+use vectors::Vectors;
+pub use vectors::{has_lanes, is_in_vectors};
 
 /// Compiles what runs cycles.
 pub fn compile_cycles(plan: &Arc<Plan>, cycle: &Body) -> Result<Code, EngineError> {
@@ -79,8 +81,7 @@ struct Emitter<'a, 'f> {
     loaded: u32,
     /// By instruction, how many of these wait in registers for its result to be worked out.
     held: Vec<u32>,
-    /// By instruction, whether its result stays in vector registers.
-    in_vectors: Vec<bool>,
+    vectors: Vectors,
     /// Whether registers are carried from cycle to cycle.
     carries: bool,
 }
@@ -124,7 +125,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             edge_is_due,
             loaded: 0,
             held,
-            in_vectors: vectors::in_vectors(graph, segments),
+            vectors: Vectors::new(graph, segments),
             carries: false,
         }
     }

@@ -5,6 +5,7 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::Emitter;
 use super::frame::Pointer;
+use super::vectors::is_in_vectors;
 use crate::plan::inst::Inst;
 
 impl Emitter<'_, '_> {
@@ -43,6 +44,9 @@ impl Emitter<'_, '_> {
                 let counts: Vec<Value> = counts.collect();
                 self.join(&counts)
             }
+            Inst::GroupOr { a, groups, size, .. } if is_in_vectors(groups, size) => {
+                self.any_of_lanes(a, groups, size)
+            }
             Inst::GroupOr { a, groups, size, .. } if groups <= 16 && size <= 64 => {
                 let bits = (0..groups).map(|group| {
                     let bits = self.bits(a, group * size, size);
@@ -67,6 +71,18 @@ impl Emitter<'_, '_> {
                 let low = self.times(number, lane);
                 let value = self.ins().ushr(vector, low);
                 let value = self.masked(value, lane);
+                self.if_below(index, lanes, value)
+            }
+            Inst::LaneSelect { vector, index, index_n: 1, lanes, lane, .. }
+                if matches!(lane, 8 | 16 | 32) =>
+            {
+                let number = self.word(index);
+                let vector = self.pointer(vector);
+                let last = self.frame.constant(u64::from(lanes) - 1);
+                let number = if self.is_below(index, lanes) { number } else { self.ins().umin(number, last) };
+                let distance = self.times(number, lane / 8);
+                let base = self.ins().iadd(vector.base, distance);
+                let value = self.element(Pointer { base, offset: vector.offset }, lane / 8);
                 self.if_below(index, lanes, value)
             }
             Inst::LaneSelect { vector, index, index_n: 1, lanes, lane, .. }
