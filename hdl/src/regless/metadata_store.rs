@@ -4,9 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::geometry::{NOTES, ShardGeometry};
 use super::ports::Note;
-use crate::rtl::{
-    Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, Table, count_bits, index_bits,
-};
+use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, Table, index_bits};
 
 /// Metadata store: for each warp a queue of words of metadata, as decoded.
 ///
@@ -139,19 +137,21 @@ impl Circuit for MetadataStore {
         let g = &self.geometry;
         let (words, usage) = self.tables(m);
         let waits = m.register("waits", g.warps).reset(0);
-        // A lane a warp: its oldest word, and how many it has.
-        let oldest = m.register("oldest", g.warps * index_bits(self.words)).reset(0);
-        let count = m.register("count", g.warps * count_bits(self.words)).reset(0);
+        // A lane a warp: its oldest word, and where its next one goes; whether it has any.
+        let index = index_bits(self.words);
+        let oldest = m.register("oldest", g.warps * index).reset(0);
+        let next = m.register("next", g.warps * index).reset(0);
+        let some = m.register("some", g.warps).reset(0);
         let of_warp =
             |warp: Signal<'m>, happens: Signal<'m>| warp.decode(g.warps) & happens.replicate(g.warps);
 
         let metadata = &io.metadata;
-        let held = count.lane_select(metadata.warp_i, count_bits(self.words));
+        let tail = next.lane_select(metadata.warp_i, index);
+        let is_full =
+            some.lane_select(metadata.warp_i, 1) & oldest.lane_select(metadata.warp_i, index).eq(tail);
         let another_waits = metadata.first_i & waits.lane_select(metadata.warp_i, 1);
-        metadata.ready_o.set(held.ne(self.words) & !another_waits);
+        metadata.ready_o.set(!is_full & !another_waits);
         let comes = (metadata.valid_i & metadata.ready_o).named("comes");
-        let first = oldest.lane_select(metadata.warp_i, index_bits(self.words));
-        let tail = first + held.low(index_bits(self.words));
         m.when(comes, || keep(metadata, words, self.row(tail, metadata.warp_i)));
         m.when(comes & metadata.first_i, || {
             usage.write("first", metadata.warp_i, [("usage", metadata.usage_i)]);
@@ -164,9 +164,9 @@ impl Circuit for MetadataStore {
         io.waits_o.set(waits);
 
         let word = &io.word;
-        word.valid_o.set(count.lane_select(word.warp_i, count_bits(self.words)).ne(0));
+        word.valid_o.set(some.lane_select(word.warp_i, 1));
         let leaves = (word.valid_o & word.ready_i).named("leaves");
-        let head = oldest.lane_select(word.warp_i, index_bits(self.words));
+        let head = oldest.lane_select(word.warp_i, index);
         let stored = words.read("word", self.row(head, word.warp_i), leaves);
         word.last_o.set(stored.get("last")).valid_when(word.valid_o);
         for (k, note) in word.note.iter().enumerate() {
@@ -174,17 +174,19 @@ impl Circuit for MetadataStore {
             note.kind_o.set(stored.get(&format!("kind{k}"))).valid_when(word.valid_o);
             note.register_o.set(stored.get(&format!("register{k}"))).valid_when(word.valid_o);
         }
-        let (index, counted) = (index_bits(self.words), count_bits(self.words));
-        let one = |warp: Signal<'m>, happens: Signal<'m>, bits: usize| {
-            of_warp(warp, happens).spread(bits) & m.lit(bits, 1).replicate(g.warps)
+        let step = |pointers: Signal<'m>, warps: Signal<'m>| {
+            let one = m.lit(index, 1).replicate(g.warps);
+            pointers.lane_add(warps.spread(index) & one, index)
         };
+        let (arrived, left) = (of_warp(metadata.warp_i, comes), of_warp(word.warp_i, leaves));
+        m.when(comes, || {
+            next.set(step(next, arrived));
+        });
         m.when(leaves, || {
-            oldest.set(oldest.lane_add(one(word.warp_i, leaves, index), index));
+            oldest.set(step(oldest, left));
         });
-        m.when(comes | leaves, || {
-            let more = count.lane_add(one(metadata.warp_i, comes, counted), counted);
-            count.set(more.lane_add(of_warp(word.warp_i, leaves).spread(counted), counted));
-        });
+        let was_last = (head + 1).eq(next.lane_select(word.warp_i, index));
+        some.set((some & !(left & was_last.replicate(g.warps))) | arrived);
         m.invariant("a_region_that_begins_was_waiting", !(begun & !waits).any());
     }
 }

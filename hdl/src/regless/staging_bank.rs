@@ -351,18 +351,22 @@ impl<'c, 'm> Bank<'c, 'm> {
         let loses_copy = *asks & io.preload.kind_i.ne(Note::Preload as usize);
         let changed = lines.changed | written;
 
-        lines.free.set((lines.free & !*allocated) | emptied);
-        lines.clean.set((lines.clean & !*allocated & !*staged & !emptied) | (*released & !changed));
         let dirty = (lines.dirty & !*staged & !emptied) | (*released & changed) | written_last;
-        lines.dirty.set(dirty);
-        lines.held.set((lines.held & !emptied & !listed) | *allocated | *staged);
-        let gone = lines.dirty & !dirty & !(*staged | *evicted | *invalidated | dropped);
-        m.invariant("a_dirty_line_is_dropped_only_by_erasure_invalidation_or_exit", !gone.any());
         let begins = *allocated | *staged;
         let begins_changed = (*staged & lines.dirty) | only(loses_copy, begins);
-        lines.changed.set((changed & !begins) | begins_changed);
         let fetched = only(io.preload.fetched_o, *allocated);
-        lines.unwritten.set((lines.unwritten | *allocated) & !fetched & !written & !filled);
+        // In any other cycle every line stays where it is.
+        let moves = lookup.access | lookup.preload | io.write.valid_i | io.fill.valid_i | io.drop.valid_i;
+        m.when(moves.named("lines_may_move"), || {
+            lines.free.set((lines.free & !*allocated) | emptied);
+            lines.clean.set((lines.clean & !*allocated & !*staged & !emptied) | (*released & !changed));
+            lines.dirty.set(dirty);
+            lines.held.set((lines.held & !emptied & !listed) | begins);
+            lines.changed.set((changed & !begins) | begins_changed);
+            lines.unwritten.set((lines.unwritten | *allocated) & !fetched & !written & !filled);
+        });
+        let gone = lines.dirty & !dirty & !(*staged | *evicted | *invalidated | dropped);
+        m.invariant("a_dirty_line_is_dropped_only_by_erasure_invalidation_or_exit", !gone.any());
         m.when((*allocated).any(), || {
             let tag = [("warp", lookup.warp), ("register", lookup.register)];
             self.tags.write("allocate", allocated.priority_encode(), tag);

@@ -137,6 +137,34 @@ fn lanes_that_fill_vectors_are_spread_combined_and_grouped_when_compiled() {
 }
 
 #[test]
+fn a_decoded_index_is_spread_to_its_lane_when_compiled() {
+    for (lanes, index_bits) in [(16, 4), (12, 4), (16, 5)] {
+        let mut sketch = Sketch::new("spread");
+        let (index, valid) = (sketch.input("index_i", index_bits), sketch.input("valid_i", 1));
+        let decoded = sketch.node(Op::Decode(index), lanes);
+        let mask = sketch.node(Op::Replicate(valid), lanes);
+        let gated = sketch.node(Op::And(decoded, mask), lanes);
+        for (name, bits) in [("always_o", decoded), ("gated_o", gated)] {
+            let spread = sketch.node(Op::SpreadLanes(bits), 4 * lanes);
+            sketch.output(name, spread, None);
+        }
+        let mut compiled = Compiled::new(&sketch.netlist(), &Options::default()).expect("sound");
+        let [index, valid] = ["index_i", "valid_i"].map(|name| compiled.input(name).expect("there"));
+        let [always, gated] = ["always_o", "gated_o"].map(|name| compiled.output(name).expect("there"));
+        for number in 0..1 << index_bits {
+            for holds in [0, 1] {
+                compiled.set(index, number);
+                compiled.set(valid, holds);
+                compiled.step();
+                let lane = if number < u64::from(lanes) { 0xf << (4 * number) } else { 0 };
+                assert_eq!(compiled.get(always), lane, "lane {number} of {lanes}");
+                assert_eq!(compiled.get(gated), lane * holds, "lane {number} of {lanes}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_value_beside_a_constant_that_changes_nothing_is_the_value() {
     let unchanged: [fn(NodeId, NodeId, NodeId) -> Op; 7] = [
         |a, _, ones| Op::And(ones, a),

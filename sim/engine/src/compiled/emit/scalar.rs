@@ -212,6 +212,38 @@ impl Emitter<'_, '_> {
         self.masked(value, width)
     }
 
+    /// Each of the `lanes` bits at a place widened to `lane` equal bits, at most 64 together. Of an index that has been
+    /// decoded, one lane is moved up.
+    pub fn spread_word(&mut self, place: u32, lanes: u32, lane: u32) -> Value {
+        let producer = |place| self.graph.producer(place).map(|id| self.plan.program[id]);
+        let (bit, index) = match producer(place) {
+            Some(Inst::Mux { condition, then, otherwise, .. }) => {
+                (Some(condition), self.gated_index(condition, then, otherwise))
+            }
+            Some(Inst::Decode { a, width, .. }) if self.is_below(a, width) && self.is_near(a) => {
+                (None, Some(a))
+            }
+            Some(_) | None => (None, None),
+        };
+        match (bit, index) {
+            (Some(bit), Some(index)) if lane < 64 && self.is_near(bit) => {
+                let (bit, index) = (self.word(bit), self.word(index));
+                let ones = self.repeated(bit, 1, lane);
+                let low = self.times(index, lane);
+                self.ins().ishl(ones, low)
+            }
+            (None, Some(index)) if lane < 64 => {
+                let (ones, index) = (self.frame.constant(mask(lane)), self.word(index));
+                let low = self.times(index, lane);
+                self.ins().ishl(ones, low)
+            }
+            _ => {
+                let bits = self.word(place);
+                self.spread(bits, lanes, lane)
+            }
+        }
+    }
+
     /// Each of `lanes` bits widened to `lane` equal bits, at most 64 together.
     pub fn spread(&mut self, a: Value, lanes: u32, lane: u32) -> Value {
         match (lanes, lane) {

@@ -17,8 +17,7 @@ impl Emitter<'_, '_> {
                 self.repeated(a, from, width)
             }
             Inst::SpreadLanes { a, lanes, lane, .. } if lanes * lane <= 64 => {
-                let a = self.word(a);
-                self.spread(a, lanes, lane)
+                self.spread_word(a, lanes, lane)
             }
             Inst::LaneMux { mask, then, otherwise, lanes, lane, .. } if lanes * lane <= 64 => {
                 let (bits, then, otherwise) = (self.word(mask), self.word(then), self.word(otherwise));
