@@ -28,6 +28,52 @@ pub fn simplify(plan: &mut Plan) {
     }
     changes.into_iter().for_each(|(id, inst)| plan.program[id] = inst);
     fold_once(plan);
+    join_at_once(plan);
+}
+
+/// Has words put together at once that are put together step by step, as far as nothing else reads what is in between.
+fn join_at_once(plan: &mut Plan) {
+    let graph = Graph::new(plan, Readers::OfCycle);
+    let readers = readers(&graph);
+    let mut flat: BTreeMap<InstId, Vec<Part>> = BTreeMap::new();
+    for id in 0..plan.program.len() {
+        let Some(parts) = parts_of_word(&graph, id) else { continue };
+        let mut all = Vec::new();
+        for part in parts {
+            let inner = graph.producer(part.a).filter(|&inner| readers[inner] == 1);
+            match inner.and_then(|inner| flat.get(&inner)) {
+                Some(inner) => all.extend(inner.iter().filter_map(|inner| inside(part, *inner))),
+                None => all.push(part),
+            }
+        }
+        flat.insert(id, all);
+    }
+    for (id, all) in flat {
+        let (d, parts) = (plan.program[id].result(plan), plan.parts.len() as u32);
+        plan.program[id] = Inst::Concat { d, n: 1, parts, count: all.len() as u32 };
+        plan.parts.extend(all);
+    }
+}
+
+/// What of `inner`, a part of the value at `part`, is in that part.
+fn inside(part: Part, inner: Part) -> Option<Part> {
+    let width = part.width.min(inner.low + inner.width).checked_sub(inner.low).filter(|&width| width > 0)?;
+    Some(Part { a: inner.a, low: part.low + inner.low, width })
+}
+
+/// What an instruction puts together, if the result is one word.
+fn parts_of_word(graph: &Graph, id: InstId) -> Option<Vec<Part>> {
+    let plan = graph.plan;
+    match plan.program[id] {
+        Inst::Join { a, b, shift, .. } => {
+            let high = Part { a: b, low: shift, width: plan.width(b).min(64 - shift) };
+            Some(vec![Part { a, low: 0, width: shift }, high])
+        }
+        Inst::Concat { n: 1, parts, count, .. } => {
+            Some(plan.parts[parts as usize..(parts + count) as usize].to_vec())
+        }
+        _ => None,
+    }
 }
 
 /// Has words that are folded several times folded once.

@@ -4,6 +4,7 @@ mod columns;
 mod counters;
 mod edge;
 mod frame;
+mod joins;
 mod lanes;
 mod scalar;
 mod slots;

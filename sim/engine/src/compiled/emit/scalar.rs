@@ -7,7 +7,7 @@ use super::Emitter;
 use super::frame::Pointer;
 use crate::ops::mask;
 use crate::plan::ZERO;
-use crate::plan::inst::Inst;
+use crate::plan::inst::{Inst, Part};
 
 impl Emitter<'_, '_> {
     /// Emits an instruction on single words; says whether it is one.
@@ -73,11 +73,13 @@ impl Emitter<'_, '_> {
             }
             Inst::Mux { condition, then, otherwise, .. } => self.mux(condition, then, otherwise),
             Inst::Slice { a, low, width, .. } => self.bits(a, low, width),
-            Inst::Join { a, b, shift, .. } => {
-                let (a, b) = (self.word(a), self.uncut(b, 64 - shift));
-                let high = self.ins().ishl_imm_u(b, i64::from(shift));
-                self.ins().bor(a, high)
-            }
+            Inst::Join { a, b, shift, .. } => self.word_of_parts(
+                &[
+                    Part { a, low: 0, width: shift },
+                    Part { a: b, low: shift, width: self.plan.width(b).min(64 - shift) },
+                ],
+                0,
+            ),
             Inst::NonZero { a, .. } => {
                 let a = self.word(a);
                 let any = self.ins().icmp_imm_u(IntCC::NotEqual, a, 0);
@@ -259,21 +261,6 @@ impl Emitter<'_, '_> {
                 let spread: Vec<Value> = spread.collect();
                 self.join(&spread)
             }
-        }
-    }
-
-    /// The lowest `bits` bits of the word at a place, where what is above them falls off: what it has been cut from, if
-    /// it has them all.
-    fn uncut(&mut self, place: u32, bits: u32) -> Value {
-        let producer = self.graph.producer(place).map(|id| self.plan.program[id]);
-        match producer {
-            Some(Inst::Slice { a, low, width, .. })
-                if width >= bits && low + width <= 64 && self.is_near(a) =>
-            {
-                let word = self.word(a);
-                if low == 0 { word } else { self.ins().ushr_imm_u(word, i64::from(low)) }
-            }
-            Some(_) | None => self.word(place),
         }
     }
 

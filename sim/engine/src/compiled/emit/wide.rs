@@ -356,18 +356,7 @@ impl Emitter<'_, '_> {
     /// Words of a concatenation: each the or of the parts that reach into it.
     fn concatenate(&mut self, id: usize, n: u32, parts: u32, count: u32) {
         let parts = &self.plan.parts[parts as usize..(parts + count) as usize];
-        let words = (0..n).map(|word| {
-            let (start, end) = (64 * word, 64 * word + 64);
-            let reach = parts.iter().filter(|part| part.low < end && start < part.low + part.width);
-            let pieces = reach.map(|part| {
-                let (low, high) = (part.low.max(start), (part.low + part.width).min(end));
-                let bits = self.bits(part.a, low - part.low, high - low);
-                (bits, low - start)
-            });
-            let pieces = pieces.collect();
-            self.gather(pieces)
-        });
-        let words: Vec<Value> = words.collect();
+        let words: Vec<Value> = (0..n).map(|word| self.word_of_parts(parts, word)).collect();
         self.define(id, &words);
     }
 
