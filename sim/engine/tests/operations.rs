@@ -274,3 +274,40 @@ fn a_sum_of_lanes_that_is_cut_and_joined_is_the_sum_when_compiled() {
     let output = compiled.output("joined_o").expect("there");
     assert_eq!(compiled.get_words(output)[0], 0x0404_0404_0404_0405);
 }
+
+#[test]
+fn fields_of_a_record_behind_one_bit_are_joined_when_compiled() {
+    let mut sketch = Sketch::new("record");
+    let (record, valid) = (sketch.input("record_i", 64), sketch.input("valid_i", 1));
+    let field = |sketch: &mut Sketch, low, width| sketch.node(Op::Slice { value: record, low }, width);
+    let bit = field(&mut sketch, 5, 1);
+    let bit = sketch.node(Op::And(bit, valid), 1);
+    // Neighbours, one apart, and one that ends with the word.
+    let mut word = bit;
+    let mut width = 1;
+    for (low, bits) in [(6, 10), (16, 8), (40, 7), (2, 38)] {
+        let field = field(&mut sketch, low, bits);
+        let zero = sketch.constant(bits, 0);
+        let gated = sketch.node(Op::Mux { condition: valid, then: field, otherwise: zero }, bits);
+        width += bits;
+        word = sketch.node(Op::Concat(vec![word, gated]), width);
+    }
+    let low = sketch.node(Op::Slice { value: word, low: 1 }, 18);
+    sketch.output("word_o", word, None);
+    sketch.output("low_o", low, None);
+    let mut compiled = Compiled::new(&sketch.netlist(), &Options::default()).expect("sound");
+    let [record, valid] = ["record_i", "valid_i"].map(|name| compiled.input(name).expect("there"));
+    let [word, low] = ["word_o", "low_o"].map(|name| compiled.output(name).expect("there"));
+    for value in [u64::MAX, 0x0123_4567_89ab_cdef, 1 << 63, 1 << 39] {
+        for bit in 0..=1 {
+            compiled.set(record, value);
+            compiled.set(valid, bit);
+            compiled.step();
+            let cut = |low: u32, bits: u32| value >> low & ((1 << bits) - 1);
+            let joined = cut(5, 19) | cut(40, 7) << 19 | cut(2, 38) << 26;
+            let expected = if bit == 1 { joined } else { 0 };
+            assert_eq!(compiled.get(word), expected, "{value:#x} behind {bit}");
+            assert_eq!(compiled.get(low), expected >> 1 & 0x3_ffff, "{value:#x} behind {bit}");
+        }
+    }
+}
