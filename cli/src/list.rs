@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use warpfile_hdl::library;
 use warpfile_kernels::workloads;
 use warpfile_sim::config::{Config, DesignName, preset, preset_names};
-use warpfile_sim::energy::{Technology, technology_names};
+use warpfile_sim::energy::{EnergyModel, Surroundings, technology_names};
 
 use crate::configuration::DEFAULT_PRESET;
 use crate::figures;
@@ -144,14 +144,26 @@ fn presets() -> anyhow::Result<Vec<Entry>> {
 
 fn technologies() -> anyhow::Result<Vec<Entry>> {
     let entry = |name| {
-        let technology = Technology::named(name)?;
-        let summary = format!(
-            "{} sizes of register file cache, {} bits an access; {}",
-            technology.rfc.len(),
-            technology.access_bits,
-            technology.mrf.read_pj.source
-        );
-        Ok(Entry::new(name, &summary, json!({ "figures": technology })))
+        let (summary, figures) = match EnergyModel::named(name)? {
+            EnergyModel::Accesses(technology) => {
+                let summary = format!(
+                    "{} sizes of register file cache, {} bits an access; {}",
+                    technology.rfc.len(),
+                    technology.access_bits,
+                    technology.mrf.read_pj.source
+                );
+                (summary, serde_json::to_value(technology)?)
+            }
+            EnergyModel::Arrays(model) => {
+                let Surroundings { node_nm, clock_ghz, .. } = model.surroundings();
+                let summary = format!(
+                    "CACTI arrays at {node_nm} nm and {} GHz; registers with leakage, and the GPU around them",
+                    clock_ghz.value
+                );
+                (summary, serde_json::to_value(model.surroundings())?)
+            }
+        };
+        Ok(Entry::new(name, &summary, json!({ "figures": figures })))
     };
     technology_names().map(entry).collect()
 }

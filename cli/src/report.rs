@@ -4,6 +4,7 @@ use serde::Serialize;
 use warpfile_kernels::trace::TraceReport;
 use warpfile_sim::config::{Config, DesignName};
 use warpfile_sim::energy::EnergyReport;
+use warpfile_sim::energy::gpu::GpuEnergyReport;
 use warpfile_sim::sm::{
     Accesses, HierarchyAccesses, MemoryStatistics, PortActivity, PreloadStatistics, Residency,
     SchedulerStatistics, StagingStatistics, Stalls,
@@ -49,6 +50,8 @@ struct DesignReport<'a> {
     mrf_writes_avoided_percent: Option<f64>,
     energy_normalised_access: Option<f64>,
     energy_normalised_with_wires: Option<f64>,
+    energy_normalised_registers: Option<f64>,
+    energy_normalised_gpu: Option<f64>,
     operands_checked: u64,
     lane_operands_checked: u64,
     results: Option<Results>,
@@ -105,6 +108,7 @@ impl<'a> Report<'a> {
         let mut rows = vec![self.row("", |design| design.name.to_owned())];
         rows.extend(self.timing());
         rows.extend(self.registers());
+        rows.extend(self.energy());
         rows.extend(self.measurement());
         let table = lines(&rows, &[Align::Left, Align::Right]);
         let notes: String = self.notes().into_iter().map(|note| format!("{note}\n")).collect();
@@ -129,7 +133,6 @@ impl<'a> Report<'a> {
 
     fn registers(&self) -> Vec<Vec<String>> {
         let percent = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| format!("{value:.1} %"));
-        let ratio = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| format!("{value:.3}"));
         vec![
             self.row("MRF reads", |design| count(design.mrf_reads)),
             self.row("MRF writes", |design| count(design.mrf_writes)),
@@ -137,9 +140,24 @@ impl<'a> Report<'a> {
             self.row("RFC writes", |design| count(design.rfc_writes)),
             self.row("MRF reads avoided", |design| percent(design.mrf_reads_avoided_percent)),
             self.row("MRF writes avoided", |design| percent(design.mrf_writes_avoided_percent)),
-            self.row("energy, access only", |design| ratio(design.energy_normalised_access)),
-            self.row("energy, with wires", |design| ratio(design.energy_normalised_with_wires)),
         ]
+    }
+
+    /// Energy relative to the baseline's, as the technology gives it; it is the same for all designs.
+    fn energy(&self) -> Vec<Vec<String>> {
+        let ratio = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| format!("{value:.3}"));
+        match self.designs.last().map(|design| design.energy) {
+            Some(EnergyReport::Accesses(_)) => vec![
+                self.row("energy, access only", |design| ratio(design.energy_normalised_access)),
+                self.row("energy, with wires", |design| ratio(design.energy_normalised_with_wires)),
+            ],
+            Some(EnergyReport::Gpu(_)) => vec![
+                self.row("energy of registers, nJ", |design| nanojoules(design.energy)),
+                self.row("energy, registers", |design| ratio(design.energy_normalised_registers)),
+                self.row("energy, GPU", |design| ratio(design.energy_normalised_gpu)),
+            ],
+            None => Vec::new(),
+        }
     }
 
     fn measurement(&self) -> Vec<Vec<String>> {
@@ -155,14 +173,9 @@ impl<'a> Report<'a> {
     /// Where energies come from or why there are none, which results were compared, what a trace left open.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if let Some(design) = self.designs.last() {
-            notes.push(format!(
-                "Energy of the register file relative to the baseline's; technology {}.",
-                design.energy.technology
-            ));
-        }
+        notes.extend(self.designs.last().into_iter().flat_map(|design| energy_notes(design.energy)));
         for design in &self.designs {
-            if let Some(reason) = &design.energy.unavailable {
+            if let Some(reason) = design.energy.unavailable() {
                 notes.push(format!("No energy for {}: {reason}.", design.name));
             }
         }
@@ -200,6 +213,12 @@ impl<'a> Report<'a> {
 impl<'a> DesignReport<'a> {
     fn new(name: DesignName, outcome: &'a Outcome) -> DesignReport<'a> {
         let Outcome { report, energy, check, trace: _, wall_time } = outcome;
+        let (access, with_wires, of_registers, gpu) = match energy {
+            EnergyReport::Accesses(energy) => {
+                (energy.normalised_access, energy.normalised_with_wires, None, None)
+            }
+            EnergyReport::Gpu(energy) => (None, None, energy.normalised_registers, energy.normalised_gpu),
+        };
         let registers = &report.registers;
         let seconds = wall_time.as_secs_f64();
         DesignReport {
@@ -217,8 +236,10 @@ impl<'a> DesignReport<'a> {
             rfc_writes: registers.rfc.writes,
             mrf_reads_avoided_percent: registers.mrf_reads_avoided_percent,
             mrf_writes_avoided_percent: registers.mrf_writes_avoided_percent,
-            energy_normalised_access: energy.normalised_access,
-            energy_normalised_with_wires: energy.normalised_with_wires,
+            energy_normalised_access: access,
+            energy_normalised_with_wires: with_wires,
+            energy_normalised_registers: of_registers,
+            energy_normalised_gpu: gpu,
             operands_checked: report.operands_checked,
             lane_operands_checked: report.lane_operands_checked,
             results: check
@@ -239,6 +260,36 @@ impl<'a> DesignReport<'a> {
             staging: &report.staging,
             memory: &report.memory,
             activity: &report.activity,
+        }
+    }
+}
+
+/// The design's registers, accesses and leakage.
+fn nanojoules(energy: &EnergyReport) -> String {
+    let design = match energy {
+        EnergyReport::Accesses(_) => None,
+        EnergyReport::Gpu(energy) => energy.design,
+    };
+    design.map_or(NONE.to_owned(), |design| count((design.registers.total_pj() / 1e3).round() as u64))
+}
+
+/// Which technology the energies are of, and what they are made of.
+fn energy_notes(energy: &EnergyReport) -> Vec<String> {
+    match energy {
+        EnergyReport::Accesses(energy) => vec![format!(
+            "Energy of the register file relative to the baseline's; technology {}.",
+            energy.technology
+        )],
+        EnergyReport::Gpu(energy) => {
+            let GpuEnergyReport { technology, node_nm, clock_ghz, modelled, not_modelled, .. } = energy;
+            vec![
+                format!(
+                    "Energy relative to the baseline's in its own run; technology {technology} ({node_nm} nm, \
+                     {clock_ghz} GHz).",
+                ),
+                format!("Modelled: {modelled}."),
+                format!("Not modelled: {not_modelled}."),
+            ]
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use warpfile_sim::config::{Config, DesignName};
-use warpfile_sim::energy::Technology;
+use warpfile_sim::energy::EnergyModel;
 
 use crate::configuration::ConfigurationArguments;
 use crate::engine::EngineArguments;
@@ -25,6 +25,7 @@ use crate::simulate::{Outcome, Run, Setting, SmOutcome, Window};
 Examples:
   warpfile run hotspot --design rfc
   warpfile run hotspot bfs --design two-level,rfc --threads 2
+  warpfile run hotspot --preset gtx980-regless --design regless,rfv,rfh
   warpfile run sgemm --size tiny --set rfc.entries=8 --set scheduler.active_warps=4 --json
   warpfile run mine.ptx --launch mine.toml --out results
   warpfile run traces/kernelslist.g --design rfc
@@ -152,7 +153,7 @@ fn simulate(
     threads: usize,
 ) -> anyhow::Result<(Vec<Outcomes>, Option<Output>)> {
     for config in configs {
-        Technology::named(&config.energy.technology)?;
+        EnergyModel::named(&config.energy.technology)?;
     }
     let mut jobs: Vec<(Run<'_>, Option<Waveform>)> = Vec::new();
     for input in inputs {
@@ -176,12 +177,14 @@ fn simulate(
     });
     let mut all = Vec::with_capacity(inputs.len());
     for _ in inputs {
-        let mut of_input = Vec::with_capacity(configs.len());
-        for config in configs {
-            let of_sms: Vec<SmOutcome> = outcomes.by_ref().take(sms(config)).collect();
-            of_input.push((config.design, Outcome::together(config, &of_sms)?));
-        }
-        all.push(of_input);
+        let of_sms: Vec<(&Config, Vec<SmOutcome>)> =
+            configs.iter().map(|config| (config, outcomes.by_ref().take(sms(config)).collect())).collect();
+        let beside = |(config, sms): &(&Config, Vec<SmOutcome>)| {
+            // The baseline is the first (`Arguments::configurations`).
+            let baseline = (of_sms[0].0, of_sms[0].1.as_slice());
+            Ok((config.design, Outcome::together(baseline, (config, sms))?))
+        };
+        all.push(of_sms.iter().map(beside).collect::<anyhow::Result<_>>()?);
     }
     drop(outcomes);
     Ok((all, written))

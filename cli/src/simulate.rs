@@ -7,7 +7,8 @@ use std::time::Duration;
 use warpfile_kernels::launch::CheckReport;
 use warpfile_kernels::trace::TraceReport;
 use warpfile_sim::config::Config;
-use warpfile_sim::energy::{EnergyReport, Technology, evaluate};
+use warpfile_sim::energy::gpu::MeasuredRun;
+use warpfile_sim::energy::{EnergyModel, EnergyReport, evaluate};
 use warpfile_sim::sm::{self, EngineName, Progress, RunOptions, RunReport};
 
 use crate::input::Input;
@@ -18,7 +19,7 @@ use crate::table::count;
 pub struct Outcome {
     /// What was measured.
     pub report: RunReport,
-    /// Register file energy.
+    /// Energy of the registers, and of the GPU if the technology gives it.
     pub energy: EnergyReport,
     /// Results compared with what is expected of them; `None` for a trace.
     pub check: Option<CheckReport>,
@@ -109,13 +110,24 @@ impl Run<'_> {
 }
 
 impl Outcome {
-    /// What the SMs of a configuration give together, from all of them in order of their numbers.
-    pub fn together(config: &Config, sms: &[SmOutcome]) -> anyhow::Result<Outcome> {
-        let technology = Technology::named(&config.energy.technology)?;
+    /// What the SMs of a configuration give together, from all of them in order of their numbers, beside the baseline
+    /// and its SMs.
+    pub fn together(
+        baseline: (&Config, &[SmOutcome]),
+        (config, sms): (&Config, &[SmOutcome]),
+    ) -> anyhow::Result<Outcome> {
         let reports: Vec<RunReport> = sms.iter().map(|sm| sm.report.clone()).collect();
         let report = RunReport::together(&reports);
+        let energy = match EnergyModel::named(&config.energy.technology)? {
+            EnergyModel::Accesses(technology) => {
+                EnergyReport::Accesses(evaluate(&technology, config, &report.registers))
+            }
+            EnergyModel::Arrays(model) => {
+                EnergyReport::Gpu(model.report(&measured(baseline), &measured((config, sms))))
+            }
+        };
         Ok(Outcome {
-            energy: evaluate(&technology, config, &report.registers),
+            energy,
             report,
             // Every SM executes all blocks, so each has compared all results and read the whole trace.
             check: sms.first().and_then(|sm| sm.check),
@@ -123,6 +135,10 @@ impl Outcome {
             wall_time: sms.iter().map(|sm| sm.wall_time).sum(),
         })
     }
+}
+
+fn measured<'a>((config, sms): (&'a Config, &'a [SmOutcome])) -> Vec<MeasuredRun<'a>> {
+    sms.iter().map(|sm| MeasuredRun { config, report: &sm.report }).collect()
 }
 
 fn state(progress: Progress) -> String {

@@ -14,7 +14,7 @@ use crate::rfc::{
     CachedRegisterFile, InnerPolicy, RegisterFileCache, Replacement, SourceAllocator, TwoLevelScheduler,
 };
 use crate::rfh::RegisterFileHierarchy;
-use crate::rfv::RenameTable;
+use crate::rfv::{RenameTable, VirtualRegisterFile};
 use crate::rtl::netlist::Netlist;
 use crate::rtl::{Circuit, ElaborationErrors, elaborate};
 
@@ -120,6 +120,19 @@ pub fn library() -> Vec<CircuitEntry> {
         CircuitEntry::new(RenameTable { names: 512, banks: 8, rows: 32, warps: 16 }).odd([
             json!({"names": 2, "banks": 1, "rows": 2, "warps": 1}),
             json!({"names": 21, "banks": 4, "rows": 3, "warps": 5}),
+        ]),
+        CircuitEntry::new(VirtualRegisterFile {
+            names: 512,
+            warps: 16,
+            geometry: Geometry { banks: 8, rows: 32, ..Geometry::GEBHART_2011 },
+            collectors: 8,
+            access_cycles: 3,
+            id_bits: 6,
+            units: 6,
+        })
+        .odd([
+            json!({"names": 7, "warps": 1, "geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1}),
+            json!({"names": 33, "warps": 5, "geometry": uneven, "collectors": 3, "access_cycles": 4}),
         ]),
         CircuitEntry::new(RegisterFileHierarchy {
             geometry: Geometry { banks: 8, rows: 64, ..Geometry::GEBHART_2011 },

@@ -7,6 +7,7 @@ mod library;
 mod miniature;
 mod parts;
 mod random;
+mod recorded;
 mod regfile;
 mod regless;
 mod rfc;

@@ -85,6 +85,47 @@ fn a_size_without_energies_gives_the_reason_and_no_number() {
 }
 
 #[test]
+fn designs_of_the_gtx980_have_an_energy_of_their_registers_and_of_the_gpu() {
+    let place = Place::new();
+    let command = "run vectoradd --size tiny --preset gtx980-regless --design regless,rfv,rfh,two-level";
+    let report = place.json(&format!("{command} --json"));
+    let designs = designs(&report);
+    assert_eq!(designs.len(), 5);
+    for design in &designs {
+        let of = |key: &str| design[key].as_f64().unwrap_or_else(|| panic!("{key} of {design}"));
+        let energy = &design["energy"];
+        assert_eq!(energy["technology"], "gtx980-28nm");
+        let registers = |of: &str| {
+            let energy = &energy[of]["registers"];
+            energy["access_pj"].as_f64().expect("a number") + energy["leakage_pj"].as_f64().expect("a number")
+        };
+        let relative = registers("design") / registers("baseline");
+        assert!((of("energy_normalised_registers") - relative).abs() < 1e-9, "{design}");
+        assert!(of("energy_normalised_gpu") > 0.5, "{design}");
+        assert!(design["energy_normalised_access"].is_null() && energy["unavailable"].is_null());
+    }
+    let of = |design: usize, key: &str| designs[design][key].as_f64().expect("a number");
+    assert_eq!((of(0, "energy_normalised_registers"), of(0, "energy_normalised_gpu")), (1.0, 1.0));
+    assert!(of(1, "energy_normalised_registers") < 0.6, "RegLess has a quarter of the lines");
+    let table = place.succeeds(command);
+    for row in ["energy of registers, nJ", "energy, registers", "energy, GPU"] {
+        assert!(table.lines().any(|line| line.starts_with(&format!("{row}  "))), "{row}: {table}");
+    }
+    assert!(!table.contains("energy, with wires") && !table.contains("No energy for"), "{table}");
+    assert!(table.contains("technology gtx980-28nm (28 nm, 1 GHz).\nModelled: registers: "), "{table}");
+    assert!(table.contains("\nNot modelled: logic, flip-flops and clocks"), "{table}");
+}
+
+#[test]
+fn a_technology_without_a_figure_for_a_design_says_which_has_one() {
+    let table = Place::new().succeeds("run vectoradd --size tiny --design rfv");
+    let reason = "gebhart2011-40nm has no energy for a register file of another size; gtx980-28nm has one, with preset";
+    assert!(table.contains(&format!("No energy for rfv: {reason} gtx980-regless.")), "{table}");
+    let table = Place::new().succeeds("run vectoradd --size tiny --set energy.technology=gtx980-28nm");
+    assert!(table.contains("8 banks of registers each (preset gtx980-regless); this one has"), "{table}");
+}
+
+#[test]
 fn what_is_kept_reproduces_the_run() {
     let place = Place::new();
     let printed = place.json("run vectoradd --size tiny --set rfc.entries=4 --seed 3 --out kept --json");

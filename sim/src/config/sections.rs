@@ -332,9 +332,9 @@ parameters! {
 }
 
 parameters! {
-    /// Which technology the energy report uses, and the distances its wires span.
+    /// Which technology the energy report uses, and the distances that wires span in one with energies per access.
     pub struct Energy {
-        /// Technology file.
+        /// Technology; see `warpfile list technologies`.
         technology: String = Accepted::Text,
         /// Millimetres from the main register file to the ALUs.
         mrf_to_alu_mm: f64 = Accepted::real(0.0, 100.0),

@@ -5,10 +5,12 @@
 //! that comes what only RegLess does: register lines in L1, L2 and DRAM, and metadata. How and why: decision 38.
 //! Sections are those of Kloosterman et al., "RegLess", MICRO 2017.
 
+mod report;
 #[cfg(test)]
 mod tests;
 
 use serde::Serialize;
+use warpfile_hdl::regless::ShardGeometry;
 
 use crate::config::{CacheLevel, Config, DesignName};
 use crate::sm::{Accesses, RunReport, TableAccesses};
@@ -19,6 +21,7 @@ use super::register_structures::{
     register_file_hierarchy, staging_unit,
 };
 use super::{Surroundings, TechnologyError};
+pub use report::{GpuEnergyReport, SmEnergy};
 
 /// Bits of a slice of a wide word.
 const SLICE_BITS: u32 = 128;
@@ -49,6 +52,19 @@ pub enum GpuEnergyError {
     Design {
         /// Its name.
         design: &'static str,
+    },
+    /// An SM that is divided in another way.
+    #[error(
+        "energies at 28 nm are of an SM of 4 schedulers with 16 warps and 8 banks of registers each (preset \
+         gtx980-regless); this one has {schedulers} with {warps} and {banks}"
+    )]
+    Division {
+        /// Schedulers.
+        schedulers: u64,
+        /// Warps of each.
+        warps: u64,
+        /// Banks of the registers of each.
+        banks: u64,
     },
 }
 
@@ -116,6 +132,11 @@ impl GpuModel {
         Ok(GpuModel { grid, surroundings, ports, hierarchy_ports: HIERARCHY_PORTS })
     }
 
+    /// What surrounds the registers.
+    pub fn surroundings(&self) -> &Surroundings {
+        &self.surroundings
+    }
+
     /// The same with another share of the rest that is spent by time.
     pub fn with_rest_by_time(mut self, share: f64) -> GpuModel {
         self.surroundings.rest_by_time_share.value = share;
@@ -130,6 +151,7 @@ impl GpuModel {
 
     /// What holds the registers of `config`'s design.
     pub fn structure(&self, config: &Config) -> Result<RegisterStructure, GpuEnergyError> {
+        divided_as_a_gtx980(config)?;
         match config.design {
             DesignName::Baseline | DesignName::TwoLevel => {
                 Ok(register_file(&self.grid, register_file_lines(config), self.ports)?)
@@ -282,6 +304,18 @@ fn part_access_pj(part: &Part, report: &RunReport) -> f64 {
 fn slices_pj(part: &Part, accesses: Accesses) -> f64 {
     let Accesses { cluster_reads, cluster_writes, .. } = accesses;
     (cluster_reads as f64 * part.read_pj + cluster_writes as f64 * part.write_pj) / f64::from(part.slices)
+}
+
+/// The arrays are those of as many shards, warps and banks as a GTX 980 has.
+fn divided_as_a_gtx980(config: &Config) -> Result<(), GpuEnergyError> {
+    let schedulers = config.sm.schedulers;
+    let (warps, banks) = (config.sm.warps / schedulers, config.register_file.bank_groups);
+    let gtx980 = (u64::from(SHARDS), ShardGeometry::GTX980.warps as u64, ShardGeometry::GTX980.banks as u64);
+    if (schedulers, warps, banks) == gtx980 {
+        Ok(())
+    } else {
+        Err(GpuEnergyError::Division { schedulers, warps, banks })
+    }
 }
 
 /// Registers of a design with a full register file.

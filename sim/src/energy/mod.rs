@@ -1,5 +1,9 @@
 //! Activity of a run and a technology to energy.
 //!
+//! A technology ([`EnergyModel`]) has either energies per access to the register file of Gebhart et al. and its cache, or
+//! arrays of a node, from which the energy of an SM's registers and of the GPU around them follows ([`gpu`]). The rest of
+//! this page is about the former.
+//!
 //! Energies are per access to a 128-bit cluster entry. Clusters without an active lane are not accessed, in the
 //! baseline neither. Evictions and flushes are in the counts: a read of the cache and a write of the main
 //! register file. Wires carry the accessed bits over the distance of their level (RFC §4.3, Table 3).
@@ -13,6 +17,8 @@ pub mod register_structures;
 mod surroundings;
 mod technology;
 
+use gpu::{GpuEnergyError, GpuEnergyReport, GpuModel};
+use grid::Ports;
 use serde::Serialize;
 
 use crate::config::{Config, DesignName};
@@ -21,9 +27,50 @@ use crate::sm::{Accesses, RegisterTraffic};
 pub use surroundings::Surroundings;
 pub use technology::{Figure, MrfEnergy, RfcEnergy, Technology, TechnologyError, technology_names};
 
-/// Register file energy of a run.
+/// What `energy.technology` names.
+#[derive(Clone, Debug)]
+pub enum EnergyModel {
+    /// Energies per access.
+    Accesses(Technology),
+    /// Arrays, and a GPU around them.
+    Arrays(Box<GpuModel>),
+}
+
+impl EnergyModel {
+    /// A technology that comes with the program.
+    pub fn named(name: &str) -> Result<EnergyModel, GpuEnergyError> {
+        if name == Surroundings::GTX980 {
+            // The banks have one port in every design (decision 38).
+            Ok(EnergyModel::Arrays(Box::new(GpuModel::gtx980(Ports::SINGLE)?)))
+        } else {
+            Ok(EnergyModel::Accesses(Technology::named(name)?))
+        }
+    }
+}
+
+/// Energy of a run, as far as the technology gives it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct EnergyReport {
+#[serde(untagged)]
+pub enum EnergyReport {
+    /// Of accesses to the register file and its cache.
+    Accesses(AccessEnergyReport),
+    /// Of an SM's registers, and of the GPU around them.
+    Gpu(GpuEnergyReport),
+}
+
+impl EnergyReport {
+    /// Why there is no figure for the design.
+    pub fn unavailable(&self) -> Option<&str> {
+        match self {
+            EnergyReport::Accesses(report) => report.unavailable.as_deref(),
+            EnergyReport::Gpu(report) => report.unavailable.as_deref(),
+        }
+    }
+}
+
+/// Energy of a run's accesses to the register file and its cache.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AccessEnergyReport {
     /// Technology that the figures come from.
     pub technology: String,
     /// What the baseline would have spent on the same instructions.
@@ -48,7 +95,7 @@ pub struct Energy {
 }
 
 /// Energy of a run's register traffic under a configuration.
-pub fn evaluate(technology: &Technology, config: &Config, registers: &RegisterTraffic) -> EnergyReport {
+pub fn evaluate(technology: &Technology, config: &Config, registers: &RegisterTraffic) -> AccessEnergyReport {
     let mrf = |accesses: Accesses| {
         let (read, write) = (technology.mrf.read_pj.value, technology.mrf.write_pj.value);
         level(technology, accesses, read, write, config.energy.mrf_to_alu_mm)
@@ -67,17 +114,15 @@ pub fn evaluate(technology: &Technology, config: &Config, registers: &RegisterTr
                 None => Err(no_figure(technology, size)),
             }
         }
-        DesignName::Rfv => {
-            Err(format!("{} has no energy for a register file of another size", technology.name))
-        }
-        DesignName::Rfh => Err(format!("{} has no energy for a register file hierarchy", technology.name)),
-        DesignName::Regless => Err(format!("{} has no energy for operand staging units", technology.name)),
+        DesignName::Rfv => Err(elsewhere(technology, "a register file of another size")),
+        DesignName::Rfh => Err(elsewhere(technology, "a register file hierarchy")),
+        DesignName::Regless => Err(elsewhere(technology, "operand staging units")),
     };
     let normalise = |of: fn(&Energy) -> f64| {
         let design = design.as_ref().ok()?;
         (of(&baseline) > 0.0).then(|| of(design) / of(&baseline))
     };
-    EnergyReport {
+    AccessEnergyReport {
         technology: technology.name.clone(),
         normalised_access: normalise(|energy| energy.access_pj),
         normalised_with_wires: normalise(|energy| energy.with_wires_pj),
@@ -94,6 +139,12 @@ fn level(technology: &Technology, accesses: Accesses, read: f64, write: f64, mm:
     let access_pj = reads * read + writes * write;
     let wires_pj = (reads + writes) * words * technology.wire_pj_per_mm_per_32_bits.value * mm;
     Energy { access_pj, with_wires_pj: access_pj + wires_pj }
+}
+
+/// Where there is an energy for what this technology has none for.
+fn elsewhere(technology: &Technology, what: &str) -> String {
+    let (name, other) = (&technology.name, Surroundings::GTX980);
+    format!("{name} has no energy for {what}; {other} has one, with preset gtx980-regless")
 }
 
 fn no_figure(technology: &Technology, (entries, active_warps): (u64, u64)) -> String {
@@ -226,6 +277,22 @@ mod tests {
     #[test]
     fn an_unknown_technology_lists_those_that_exist() {
         let error = Technology::named("7nm").expect_err("not there").to_string();
-        assert_eq!(error, "unknown technology \"7nm\" (energy.technology); there are: gebhart2011-40nm");
+        let known = "gebhart2011-40nm, gtx980-28nm";
+        assert_eq!(error, format!("unknown technology \"7nm\" (energy.technology); there are: {known}"));
+    }
+
+    #[test]
+    fn every_technology_that_is_listed_can_be_used() {
+        for name in technology_names() {
+            let model = EnergyModel::named(name).expect("complete");
+            let (is_arrays, node) = (matches!(model, EnergyModel::Arrays(_)), &name[name.len() - 4..]);
+            assert_eq!((is_arrays, node), if is_arrays { (true, "28nm") } else { (false, "40nm") });
+        }
+    }
+
+    #[test]
+    fn arrays_have_no_energies_per_access() {
+        let error = Technology::named("gtx980-28nm").expect_err("arrays").to_string();
+        assert!(error.ends_with("no energies per access; gebhart2011-40nm has"), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! What surrounds the registers of a GPU, as data: figures that the arrays of the grid do not give, each with its
 //! source.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Figure, TechnologyError};
 
@@ -9,7 +9,7 @@ use super::{Figure, TechnologyError};
 const OURS: (&str, &str) = ("gtx980-28nm.toml", include_str!("../../technologies/gtx980-28nm.toml"));
 
 /// A GPU around its registers.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Surroundings {
     /// Name.
@@ -37,6 +37,9 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
+    /// Name of the technology of a GTX 980, 28 nm.
+    pub const GTX980: &'static str = "gtx980-28nm";
+
     /// A GTX 980, 28 nm.
     pub fn gtx980() -> Result<Surroundings, TechnologyError> {
         let (origin, text) = OURS;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Surroundings;
+
 /// A figure and where it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -68,6 +70,14 @@ pub enum TechnologyError {
         /// Technologies that exist.
         known: String,
     },
+    /// It is one of arrays.
+    #[error("technology \"{name}\" (energy.technology) has no energies per access; {known} has")]
+    Arrays {
+        /// As given.
+        name: String,
+        /// Technologies that have.
+        known: String,
+    },
     /// The file is not a technology.
     #[error("{origin}: {message}")]
     Malformed {
@@ -78,24 +88,32 @@ pub enum TechnologyError {
     },
 }
 
-/// Name and text of every technology that comes with the program.
+/// Name and text of every technology with energies per access that comes with the program.
 const TECHNOLOGIES: &[(&str, &str)] =
     &[("gebhart2011-40nm", include_str!("../../technologies/gebhart2011-40nm.toml"))];
 
-/// Names of the technologies.
+/// Names of the technologies: those with energies per access, then the one of arrays.
 pub fn technology_names() -> impl Iterator<Item = &'static str> {
+    with_accesses().chain([Surroundings::GTX980])
+}
+
+fn with_accesses() -> impl Iterator<Item = &'static str> {
     TECHNOLOGIES.iter().map(|(name, _)| *name)
 }
 
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
 impl Technology {
-    /// A technology that comes with the program.
+    /// A technology with energies per access that comes with the program.
     pub fn named(name: &str) -> Result<Technology, TechnologyError> {
         match TECHNOLOGIES.iter().find(|(known, _)| *known == name) {
             Some((name, text)) => Technology::from_toml(&format!("{name}.toml"), text),
-            None => Err(TechnologyError::Unknown {
-                name: name.to_owned(),
-                known: technology_names().collect::<Vec<_>>().join(", "),
-            }),
+            None if name == Surroundings::GTX980 => {
+                Err(TechnologyError::Arrays { name: name.to_owned(), known: list(with_accesses()) })
+            }
+            None => Err(TechnologyError::Unknown { name: name.to_owned(), known: list(technology_names()) }),
         }
     }
 

@@ -91,7 +91,7 @@ fn the_others_run_at_the_smallest_capacity() {
 }
 
 #[test]
-#[ignore = "an hour or so"]
+#[ignore = "ten minutes of processor time, with --release"]
 fn every_workload_runs_at_every_capacity_with_every_compressor() {
     for lines in CAPACITIES {
         for compressor_lines in COMPRESSORS {
@@ -104,7 +104,7 @@ fn every_workload_runs_at_every_capacity_with_every_compressor() {
 }
 
 #[test]
-#[ignore = "an hour or so"]
+#[ignore = "twenty minutes of processor time, with --release"]
 fn neither_engine_nor_seed_changes_a_figure_of_any_workload_at_any_capacity() {
     for (place, lines) in CAPACITIES.into_iter().enumerate() {
         for (index, workload) in workloads::list().iter().enumerate() {

@@ -87,6 +87,22 @@ pub fn list() -> Vec<Entry> {
             "rename_table",
             &[("release_i", Rarely), ("retire_i", Rarely), ("dies_i", Rarely), ("taken_i", Often)],
         ),
+        from_library(
+            "virtual_register_file",
+            &[
+                ("unit_i", Low(2)),
+                ("source_valid_i", Often),
+                ("release_i", Rarely),
+                // Names die with instructions and results: if half of them did now and then, a tenth of the activity
+                // would have nothing to write to.
+                ("retire_i", Low(1)),
+                ("dead_i", Rarely),
+                // Counts of registers as they come: a few at barriers, a good part of all of them beyond.
+                ("first_i", Rarely),
+                ("quota_i", Low(4)),
+                ("slack_i", Low(8)),
+            ],
+        ),
         // Half the operands and results are in entries, and half the instructions copy one.
         from_library(
             "register_file_hierarchy",

@@ -76,7 +76,7 @@ fn the_interpreter_and_the_compiled_engine_have_the_same_signature() {
 }
 
 /// Part of the cycles in which a table port or register of a circuit is used, at least, when it is busy.
-const USED_WHEN_BUSY: [(&str, &str, f64); 58] = [
+const USED_WHEN_BUSY: [(&str, &str, f64); 63] = [
     ("round_robin_arbiter", "behind_last", 0.7),
     ("fifo", "words.head", 0.8),
     ("fifo", "words.tail", 0.8),
@@ -110,6 +110,11 @@ const USED_WHEN_BUSY: [(&str, &str, f64); 58] = [
     ("two_level_scheduler", "last_entered", 0.1),
     ("rename_table", "names.allocate0_0", 0.3),
     ("rename_table", "names.free0", 0.7),
+    ("virtual_register_file", "renaming.names.allocate0_0", 0.05),
+    ("virtual_register_file", "renaming.names.free0", 0.05),
+    ("virtual_register_file", "register_file.collectors1.entries.issue", 0.05),
+    ("virtual_register_file", "register_file.mrf.bank7.registers.operand", 0.02),
+    ("virtual_register_file", "register_file.mrf.bank7.registers.result", 0.02),
     ("compressor", "lines.line", 0.05),
     ("compressor", "lines.slots", 0.05),
     ("compressor", "presence.note", 0.05),

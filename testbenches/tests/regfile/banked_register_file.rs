@@ -6,7 +6,8 @@ use warpfile_hdl::regfile::{BankedRegisterFile, Geometry};
 use warpfile_hdl::rtl::elaborate;
 use warpfile_testbenches::lockstep::Lockstep;
 
-use super::banked_register_file_ref::{BankedRegisterFileReference, Instruction, Intent};
+use super::banked_register_file_ref::{BankedRegisterFileReference, Intent};
+use super::offers_ref::Instruction;
 use super::operand_collectors::ready_units;
 use super::traffic::{geometries, masks, registers, writes};
 

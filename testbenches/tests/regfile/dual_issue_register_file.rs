@@ -6,8 +6,8 @@ use warpfile_hdl::regfile::{DualIssueRegisterFile, Geometry};
 use warpfile_hdl::rtl::elaborate;
 use warpfile_testbenches::lockstep::Lockstep;
 
-use super::banked_register_file_ref::Instruction;
 use super::dual_issue_register_file_ref::{DualIntent, DualIssueRegisterFileReference};
+use super::offers_ref::Instruction;
 use super::operand_collectors::ready_units;
 use super::traffic::{geometries, masks, registers, writes};
 

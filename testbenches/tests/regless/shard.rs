@@ -131,6 +131,18 @@ fn a_shard_of_the_gtx_980_is_clean_in_every_style() {
     }
 }
 
+/// With traffic of warps that run regions: requests, fills and results as the shard asks for them.
+#[test]
+fn the_verilog_of_a_shard_does_the_same() {
+    for shard in [small(3), RegLessShard { compressor_lines: 2, ..small(6) }] {
+        let seed = 11;
+        let mut driver = Driver::new(&shard, true, seed);
+        driver.run(400);
+        assert!(driver.counts.instructions > 20, "{:?}", driver.counts);
+        driver.recorded.replay_on_verilog(&elaborate(&shard).unwrap(), seed);
+    }
+}
+
 #[test]
 fn shards_are_equal_when_compiled() {
     for (seed, shard) in [(1, small(2)), (2, RegLessShard { compressor_lines: 2, ..small(6) })] {

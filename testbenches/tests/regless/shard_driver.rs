@@ -8,6 +8,8 @@ use warpfile_hdl::regless::{Fate, ISSUES, NOTES, Note, RESULTS, RegLessShard, Re
 use warpfile_hdl::rtl::elaborate;
 use warpfile_random::Random;
 
+use crate::recorded::Recorded;
+
 use super::memory_ref::{Fill, MemoryReference};
 use super::random_region::{Instruction, REGISTERS, Region, Style, Value, region, words};
 
@@ -79,6 +81,8 @@ pub struct Driver {
     shard: RegLessShard,
     style: Style,
     pub engine: Interpreter,
+    /// What the shard was given.
+    pub recorded: Recorded,
     inputs: BTreeMap<String, InPort>,
     outputs: BTreeMap<String, OutPort>,
     random: Random,
@@ -122,6 +126,7 @@ impl Driver {
             style: Style { geometry: shard.geometry, units: shard.units, counts_results_to_the_end },
             inputs: top.ports.iter().filter_map(|p| Some((name(p), engine.input(&p.name).ok()?))).collect(),
             outputs: top.ports.iter().filter_map(|p| Some((name(p), engine.output(&p.name).ok()?))).collect(),
+            recorded: Recorded::new(&engine, &netlist),
             engine,
             random,
             memory: MemoryReference::default(),
@@ -167,6 +172,7 @@ impl Driver {
     pub fn step(&mut self, cycle: u64, takes_request: bool) {
         self.set("memory_request_ready_i", u64::from(takes_request));
         self.engine.step();
+        self.recorded.take(&self.engine);
         assert!(self.engine.violation().is_none(), "{:?} in cycle {cycle}", self.engine.violation());
 
         if let Some(warp) = self.sender.filter(|_| self.get("metadata_ready_o") == 1) {

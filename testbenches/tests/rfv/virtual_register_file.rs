@@ -11,7 +11,7 @@ use warpfile_hdl::regfile::Geometry;
 use warpfile_hdl::rfv::VirtualRegisterFile;
 use warpfile_hdl::rtl::elaborate;
 
-use crate::library::clean;
+use crate::recorded::Recorded;
 
 const LANES: usize = 3;
 const UNITS: usize = 3;
@@ -132,6 +132,7 @@ impl Warps {
 
 struct Bench {
     engine: Interpreter,
+    recorded: Recorded,
     registers: usize,
     warps: Warps,
     /// Warps that have ended, one bit each.
@@ -143,10 +144,12 @@ struct Bench {
 
 impl Bench {
     fn new(circuit: &VirtualRegisterFile, programs: Vec<Vec<Instruction>>) -> Bench {
-        let engine = Interpreter::new(&elaborate(circuit).unwrap(), &Options::checked()).unwrap();
+        let netlist = elaborate(circuit).unwrap();
+        let engine = Interpreter::new(&netlist, &Options::checked()).unwrap();
+        let recorded = Recorded::new(&engine, &netlist);
         let registers = circuit.table().registers();
         let mut bench =
-            Bench { engine, registers, warps: Warps::new(programs), retired: 0, cycle: 0, idle: 0 };
+            Bench { engine, recorded, registers, warps: Warps::new(programs), retired: 0, cycle: 0, idle: 0 };
         bench.set("unit_ready_i", (1 << UNITS) - 1);
         bench
     }
@@ -259,6 +262,7 @@ impl Bench {
         let writes = self.set_writes();
         let before = self.warps.in_flight.len();
         self.engine.step();
+        self.recorded.take(&self.engine);
         assert_eq!(self.engine.violation(), None);
         let taken =
             [0, 1].map(|way| way < self.warps.offered.len() && self.get(&format!("issue{way}_ready_o")) == 1);
@@ -324,6 +328,18 @@ fn geometries() -> impl Strategy<Value = Geometry> {
     enough.prop_map(|(banks, rows)| Geometry { banks, rows, lanes: LANES, lanes_per_cluster: 1 })
 }
 
+fn circuit(geometry: Geometry, collectors: usize) -> VirtualRegisterFile {
+    VirtualRegisterFile {
+        names: WARPS * NAMES,
+        warps: WARPS,
+        geometry,
+        collectors,
+        access_cycles: 3,
+        id_bits: 6,
+        units: UNITS,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     /// However few registers there are, every warp comes to its end, and every operand is what its register held.
@@ -334,15 +350,7 @@ proptest! {
         programs in vec(vec(instruction(), 0..40), WARPS),
         preferred in vec(0..WARPS, 16),
     ) {
-        let circuit = VirtualRegisterFile {
-            names: WARPS * NAMES,
-            warps: WARPS,
-            geometry,
-            collectors,
-            access_cycles: 3,
-            id_bits: 6,
-            units: UNITS,
-        };
+        let circuit = circuit(geometry, collectors);
         let mut bench = Bench::new(&circuit, programs);
         while !bench.warps.done() {
             bench.step(preferred[bench.cycle % preferred.len()]);
@@ -356,14 +364,19 @@ proptest! {
     }
 }
 
-#[test]
-fn it_is_clean_for_the_three_tools() {
-    let one_lane = Geometry { banks: 1, rows: 5, lanes: 1, lanes_per_cluster: 1 };
-    let uneven = Geometry { banks: 2, rows: 7, lanes: 6, lanes_per_cluster: 3 };
-    for (geometry, names, warps, collectors) in [(one_lane, 7, 1, 2), (uneven, 33, 5, 3)] {
-        let (access_cycles, id_bits, units) = (3, 4, UNITS);
-        let circuit =
-            VirtualRegisterFile { names, warps, geometry, collectors, access_cycles, id_bits, units };
-        clean(&elaborate(&circuit).unwrap());
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 10, ..ProptestConfig::with_cases(2) })]
+    #[test]
+    fn the_verilog_does_the_same(
+        geometry in geometries(),
+        programs in vec(vec(instruction(), 10..20), WARPS),
+    ) {
+        let circuit = circuit(geometry, 2);
+        let mut bench = Bench::new(&circuit, programs);
+        while !bench.warps.done() {
+            bench.step(bench.cycle % WARPS);
+            prop_assert!(bench.idle < PATIENCE, "nothing moves: {:?}", bench.warps.offered);
+        }
+        bench.recorded.replay_on_verilog(&elaborate(&circuit).unwrap(), Options::checked().seed);
     }
 }

@@ -181,3 +181,45 @@ fn a_design_without_figures_is_named() {
     let error = model().registers(MeasuredRun { config: &config, report: &report }).expect_err("no figures");
     assert!(error.to_string().starts_with("design rfc has no energy at 28 nm"), "{error}");
 }
+
+#[test]
+fn an_sm_that_is_divided_in_another_way_has_no_figures() {
+    let report = report(1, (0, 0), (0, 0));
+    let mut config = config(DesignName::Baseline);
+    config.sm.schedulers = 2;
+    let error = model().registers(MeasuredRun { config: &config, report: &report }).expect_err("no figures");
+    assert!(error.to_string().ends_with("this one has 2 with 32 and 8"), "{error}");
+}
+
+#[test]
+fn a_report_sets_the_energies_of_all_sms_beside_the_baselines() {
+    let (base_config, config) = (config(DesignName::Baseline), config(DesignName::Rfv));
+    let base = [report(1000, (4000, 1000), (0, 0)), report(500, (2000, 100), (0, 0))];
+    let design = [report(1100, (4000, 1000), (0, 0)), report(600, (2000, 100), (0, 0))];
+    let base = base.each_ref().map(|report| MeasuredRun { config: &base_config, report });
+    let design = design.each_ref().map(|report| MeasuredRun { config: &config, report });
+    let model = model();
+    let made = model.report(&base, &design);
+    let registers = |runs: &[MeasuredRun<'_>]| -> f64 {
+        runs.iter().map(|run| model.registers(*run).expect("there").total_pj()).sum()
+    };
+    let gpu: f64 =
+        base.iter().zip(&design).map(|(base, run)| model.gpu(*base, *run).expect("there").total_pj()).sum();
+    let baseline_gpu: f64 = base.iter().map(|run| model.gpu(*run, *run).expect("there").total_pj()).sum();
+    assert_near(made.normalised_registers.expect("there"), registers(&design) / registers(&base));
+    assert_near(made.normalised_gpu.expect("there"), gpu / baseline_gpu);
+    assert_near(made.design.expect("there").registers.total_pj(), registers(&design));
+    let itself = model.report(&base, &base);
+    assert_eq!((itself.normalised_registers, itself.normalised_gpu), (Some(1.0), Some(1.0)));
+}
+
+#[test]
+fn a_report_without_figures_says_why() {
+    let (base_config, config) = (config(DesignName::Baseline), config(DesignName::Rfc));
+    let counted = report(1000, (4000, 1000), (0, 0));
+    let base = MeasuredRun { config: &base_config, report: &counted };
+    let made = model().report(&[base], &[MeasuredRun { config: &config, report: &counted }]);
+    assert!(made.baseline.is_some());
+    assert_eq!((made.design, made.normalised_registers, made.normalised_gpu), (None, None, None));
+    assert!(made.unavailable.expect("a reason").contains("rfc"));
+}

@@ -13,6 +13,7 @@ mod cache;
 mod cached_register_file;
 mod collectors;
 mod compressor;
+mod dual_issue;
 mod dual_issue_register_file;
 mod fifo;
 mod l1_port;
@@ -23,14 +24,17 @@ mod patterns;
 mod register_bank;
 mod register_file_cache;
 mod register_file_hierarchy;
+mod register_file_hierarchy_inputs;
 mod regless;
 mod rename_table;
+mod renaming;
 mod round_robin_arbiter;
 mod row;
 mod source_allocator;
 mod staging_shard;
 mod tags;
 mod two_level_scheduler;
+mod virtual_register_file;
 mod wide_table;
 
 use crate::bench::Activity;
@@ -58,6 +62,7 @@ const LOOPS: &[(&str, usize, NativeLoop)] = &[
     ("cached_register_file", 1, cached_register_file::run),
     ("two_level_scheduler", 1, two_level_scheduler::run),
     ("rename_table", 1, rename_table::run),
+    ("virtual_register_file", 1, virtual_register_file::run),
     ("register_file_hierarchy", 1, register_file_hierarchy::run),
     ("pattern_matcher", 1, patterns::run_matcher),
     ("pattern_expander", 1, patterns::run_expander),

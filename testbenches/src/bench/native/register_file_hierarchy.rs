@@ -1,12 +1,12 @@
 //! Loop of the register file hierarchy: 8 banks of 64 rows, 8 slots of 3 entries and a last result.
 
 use super::collectors::{ALL_FREE, Arrival, COLLECTORS, Collectors, SOURCES, Step};
-use super::noise::{Circuit, Event, Field, Fields, lanes, signature};
+use super::dual_issue::WAYS;
+use super::noise::{Circuit, Event, Field, lanes, signature};
+use super::register_file_hierarchy_inputs::{IssueFields, LAYOUT, SourceFields, WORDS, WriteFields};
 use super::row::Row;
 use crate::bench::Activity;
 
-/// Groups of collectors, and instructions taken a cycle at most.
-const WAYS: usize = 2;
 /// Banks; register `r` lies in bank `r mod 8`.
 const BANKS: usize = 8;
 /// Registers.
@@ -89,73 +89,6 @@ struct Write {
     main: bool,
     place: Option<usize>,
 }
-
-/// Where the noise of an instruction lies.
-struct IssueFields {
-    valid: Field,
-    id: Field,
-    unit: Field,
-    active: Field,
-    slot: Field,
-    sources: [SourceFields; SOURCES],
-    copy: [Field; 3],
-}
-
-/// Where the noise of an operand lies: whether there is one, its register, whether it is in an entry, and which.
-type SourceFields = [Field; 4];
-
-/// Where the noise of a write lies: whether there is one, its register, its lanes.
-type WriteFields = [Field; 3];
-
-/// Where the noise lies, in the order of the inputs.
-struct Layout {
-    issues: [IssueFields; WAYS],
-    unit_ready: Field,
-    /// With whether it goes to the main register file, to an entry, the slot, and the entry.
-    results: [(WriteFields, [Field; 4]); WAYS],
-    fill: WriteFields,
-}
-
-impl Layout {
-    const fn new() -> Layout {
-        let mut fields = Fields::NONE;
-        let issues = [IssueFields::new(&mut fields), IssueFields::new(&mut fields)];
-        let unit_ready = fields.next(8);
-        let results = [result_fields(&mut fields), result_fields(&mut fields)];
-        let fill = write_fields(&mut fields);
-        Layout { issues, unit_ready, results, fill }
-    }
-}
-
-impl IssueFields {
-    const fn new(fields: &mut Fields) -> IssueFields {
-        IssueFields {
-            valid: fields.next(8),
-            id: fields.next(6),
-            unit: fields.next(2),
-            active: fields.next(2),
-            slot: fields.next(3),
-            sources: [source_fields(fields), source_fields(fields), source_fields(fields)],
-            copy: [fields.next(1), fields.next(2), fields.next(2)],
-        }
-    }
-}
-
-const fn source_fields(fields: &mut Fields) -> SourceFields {
-    [fields.next(8), fields.next(9), fields.next(1), fields.next(2)]
-}
-
-const fn write_fields(fields: &mut Fields) -> WriteFields {
-    [fields.next(8), fields.next(9), fields.next(2)]
-}
-
-const fn result_fields(fields: &mut Fields) -> (WriteFields, [Field; 4]) {
-    (write_fields(fields), [fields.next(1), fields.next(1), fields.next(3), fields.next(2)])
-}
-
-const LAYOUT: Layout = Layout::new();
-/// Words of noise.
-const WORDS: usize = LAYOUT.fill[2].word + 1;
 
 pub(super) fn run(activity: Activity, cycles: u64) -> u64 {
     let group = || Group {

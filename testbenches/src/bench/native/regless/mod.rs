@@ -9,6 +9,7 @@ pub(super) mod metadata_store;
 pub(super) mod read_unit;
 pub(super) mod staging_bank;
 pub(super) mod staging_unit;
+mod staging_unit_inputs;
 pub(super) mod warp_stack;
 
 /// Warps of a shard.

@@ -1,10 +1,11 @@
 //! Loop of the operand staging unit: 8 banks, each with a queue of accesses and one of annotations.
 
-use super::super::noise::{Circuit, Event, Field, Fields, lanes, signature};
+use super::super::noise::{Circuit, Event, Field, lanes, signature};
 use super::super::row::Row;
 use super::access_queue::Queue;
 use super::bank::{Access, Bank, Done, Inputs, Preload, Result};
-use super::{BANKS, DROP, LINES, PLACE_BITS, REGISTER_DRAWN, WARP_DRAWN, WRITES, above, choose, places};
+use super::staging_unit_inputs::{FIELDS, FILL_DATA, RestFields, WORDS, bank_data, write_data};
+use super::{BANKS, DROP, LINES, WRITES, above, choose, places};
 use crate::bench::Activity;
 
 /// The bit of the request that drops a warp, above those of the banks.
@@ -34,140 +35,6 @@ struct Preloads {
     pushed: usize,
     popped: usize,
 }
-
-/// What drives the inputs of a bank.
-#[derive(Clone, Copy)]
-struct BankFields {
-    access: Field,
-    reserves: Field,
-    warp: Field,
-    register: Field,
-    fate: Field,
-    lanes: Field,
-    written: Field,
-    place: Field,
-    may_hold: Field,
-    note: Field,
-    kind: Field,
-    note_warp: Field,
-    note_register: Field,
-}
-
-#[derive(Clone, Copy)]
-struct WriteFields {
-    valid: Field,
-    blocked: Field,
-    warp: Field,
-    register: Field,
-    line: Field,
-    fate: Field,
-    lanes: Field,
-}
-
-struct RestFields {
-    exit: Field,
-    exit_warp: Field,
-    request_ready: Field,
-    fill: Field,
-    fill_warp: Field,
-    fill_register: Field,
-    fill_line: Field,
-}
-
-/// What drives the unit, in the order of its inputs.
-struct UnitFields {
-    banks: [BankFields; BANKS],
-    writes: [WriteFields; WRITES],
-    rest: RestFields,
-    words: usize,
-}
-
-const FIELDS: UnitFields = UnitFields::new();
-const WORDS: usize = FIELDS.words;
-
-impl UnitFields {
-    const fn new() -> UnitFields {
-        let mut fields = Fields::NONE;
-        let mut banks = [BankFields::next(&mut fields); BANKS];
-        let mut bank = 1;
-        while bank < BANKS {
-            banks[bank] = BankFields::next(&mut fields);
-            bank += 1;
-        }
-        let mut writes = [WriteFields::next(&mut fields); WRITES];
-        let mut write = 1;
-        while write < WRITES {
-            writes[write] = WriteFields::next(&mut fields);
-            write += 1;
-        }
-        let rest = RestFields::next(&mut fields);
-        let words = rest.fill_line.word + 1;
-        UnitFields { banks, writes, rest, words }
-    }
-}
-
-impl BankFields {
-    const fn next(fields: &mut Fields) -> BankFields {
-        BankFields {
-            access: fields.next(8),
-            reserves: fields.next(1),
-            warp: fields.next(WARP_DRAWN),
-            register: fields.next(REGISTER_DRAWN),
-            fate: fields.next(1),
-            lanes: fields.next(2),
-            written: fields.next(8),
-            place: fields.next(PLACE_BITS),
-            may_hold: fields.next(8),
-            note: fields.next(8),
-            kind: fields.next(1),
-            note_warp: fields.next(WARP_DRAWN),
-            note_register: fields.next(REGISTER_DRAWN),
-        }
-    }
-}
-
-impl WriteFields {
-    const fn next(fields: &mut Fields) -> WriteFields {
-        WriteFields {
-            valid: fields.next(8),
-            blocked: fields.next(8),
-            warp: fields.next(WARP_DRAWN),
-            register: fields.next(REGISTER_DRAWN),
-            line: fields.next(4),
-            fate: fields.next(1),
-            lanes: fields.next(2),
-        }
-    }
-}
-
-impl RestFields {
-    const fn next(fields: &mut Fields) -> RestFields {
-        let (exit, exit_warp, request_ready) = (fields.next(8), fields.next(WARP_DRAWN), fields.next(8));
-        let fill = fields.next(8);
-        let _compressed = fields.next(8);
-        RestFields {
-            exit,
-            exit_warp,
-            request_ready,
-            fill,
-            fill_warp: fields.next(WARP_DRAWN),
-            fill_register: fields.next(REGISTER_DRAWN),
-            fill_line: fields.next(4),
-        }
-    }
-}
-
-/// Words that inputs take their data from: of a bank its lanes and what the warps may hold, of a result its lanes and
-/// value, of a fill its value.
-const fn bank_data(bank: usize) -> [usize; 2] {
-    [2 * bank % WORDS, (2 * bank + 1) % WORDS]
-}
-
-const fn write_data(write: usize) -> [usize; 2] {
-    [(2 * BANKS + 2 * write) % WORDS, (2 * BANKS + 2 * write + 1) % WORDS]
-}
-
-const FILL_DATA: usize = (2 * BANKS + 2 * WRITES) % WORDS;
 
 /// Where the outputs of a bank are in the words of the signature, in the order of the ports; and those of the rest.
 const BANK_WIDTHS: [u32; 20] = [1, 1, 4, 8, 4, 1, 8, 1, 1, 4, 1, 1, 1, 1, 1, 4, 1, 4, 5, 1];

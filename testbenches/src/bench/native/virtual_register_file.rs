@@ -1,0 +1,270 @@
+//! Loop of the virtual register file: 512 names of 16 warps for 256 registers.
+
+use super::collectors::Arrival;
+use super::dual_issue::{DualIssue, Write};
+use super::noise::{Circuit, Event, Field, Fields, lanes, signature};
+use super::renaming::{Given, NAME_BITS, REGISTERS, RESULTS, Renaming, SOURCES, WARP_BITS, WAYS, WRITERS};
+use crate::bench::Activity;
+
+/// Warps.
+const WARPS: usize = 1 << WARP_BITS;
+/// The highest allowance.
+const MAX_ALLOWANCE: u16 = 15;
+
+/// Where the inputs of an instruction lie in the noise.
+#[derive(Clone, Copy)]
+struct Issue {
+    valid: Field,
+    id: Field,
+    unit: Field,
+    /// The field, and the word of the data.
+    active: (Field, usize),
+    warp: Field,
+    sources: [Name; SOURCES],
+    results: [Name; RESULTS],
+    /// The event, and the word of the names.
+    release: (Field, usize),
+}
+
+/// A name that there may be.
+#[derive(Clone, Copy)]
+struct Name {
+    valid: Field,
+    name: Field,
+}
+
+/// Where the inputs of a write lie.
+#[derive(Clone, Copy)]
+struct WriteInputs {
+    name: Name,
+    /// The field, and the word of the data.
+    lanes: (Field, usize),
+    /// The word that the value repeats.
+    value: usize,
+    dead: Field,
+}
+
+/// Where all inputs lie.
+struct Inputs {
+    issues: [Issue; WAYS],
+    /// The event, all units ready where it happens, and the word of the data.
+    unit_ready: (Field, usize),
+    writes: [WriteInputs; WRITERS],
+    /// Whether the first name dies.
+    retire: Field,
+    oldest: Field,
+    /// The event, and the word of the warps.
+    first: (Field, usize),
+    quota: Field,
+    slack: Field,
+    /// Words of noise.
+    words: usize,
+}
+
+const INPUTS: Inputs = inputs();
+const WORDS: usize = INPUTS.words;
+
+/// Fields, and draws of data, in the order of the ports.
+const fn inputs() -> Inputs {
+    let mut fields = Fields::NONE;
+    let issues = [issue(&mut fields, 0), issue(&mut fields, 2)];
+    let unit_ready = (fields.next(8), 4);
+    let (result0, result1) = (write(&mut fields, 5), write(&mut fields, 7));
+    let (dead0, dead1) = (fields.next(8), fields.next(8));
+    let fill = write(&mut fields, 9);
+    let writes = [
+        WriteInputs { dead: dead0, ..result0 },
+        WriteInputs { dead: dead1, ..result1 },
+        WriteInputs { dead: fields.next(8), ..fill },
+    ];
+    let retire = fields.next(1);
+    let oldest = fields.next(WARPS as u32);
+    let first = (fields.next(8), 11);
+    let (quota, slack) = (fields.next(4), fields.next(8));
+    Inputs { issues, unit_ready, writes, retire, oldest, first, quota, slack, words: fields.words() }
+}
+
+const fn issue(fields: &mut Fields, data: usize) -> Issue {
+    Issue {
+        valid: fields.next(8),
+        id: fields.next(6),
+        unit: fields.next(2),
+        active: (fields.next(2), data),
+        warp: fields.next(WARP_BITS),
+        sources: [name(fields), name(fields), name(fields)],
+        results: [name(fields), name(fields), name(fields), name(fields)],
+        release: (fields.next(8), data + 1),
+    }
+}
+
+const fn name(fields: &mut Fields) -> Name {
+    Name { valid: fields.next(8), name: fields.next(NAME_BITS) }
+}
+
+/// Whether the result is dead comes later.
+const fn write(fields: &mut Fields, data: usize) -> WriteInputs {
+    let (name, lanes) = (name(fields), fields.next(2));
+    WriteInputs { name, lanes: (lanes, data), value: data + 1, dead: name.valid }
+}
+
+struct VirtualRegisterFile {
+    active: Event,
+    names: Renaming,
+    file: DualIssue<REGISTERS>,
+    /// Registers of each warp.
+    held: [u16; WARPS],
+}
+
+pub(super) fn run(activity: Activity, cycles: u64) -> u64 {
+    let circuit = VirtualRegisterFile {
+        active: Event::active(activity),
+        names: Renaming::EMPTY,
+        file: DualIssue::new(),
+        held: [0; WARPS],
+    };
+    signature(circuit, cycles)
+}
+
+impl Circuit<WORDS> for VirtualRegisterFile {
+    #[inline(always)]
+    fn cycle(&mut self, noise: &[u64; WORDS]) -> u64 {
+        let writes = INPUTS.writes.map(|inputs| self.write(&inputs, noise));
+        // A name without a register is nothing to write to.
+        let offered =
+            writes.each_ref().map(|(write, mapped)| Write { valid: write.valid & mapped, ..*write });
+        let writable = self.file.writable(&offered);
+        let ready: [bool; WRITERS] = std::array::from_fn(|w| writable[w] & writes[w].1);
+        let mut outputs = self.file.operands;
+        // Names that die: of results that nobody reads, and the first when its warp ends.
+        let mut dying = [None; WRITERS + 1];
+        dying[WRITERS] = (INPUTS.retire.of(noise) == 1).then_some(0);
+        for (w, inputs) in INPUTS.writes.iter().enumerate() {
+            outputs ^= u64::from(ready[w]) << (36 + w);
+            let dies = offered[w].valid & ready[w] && rarely(inputs.dead, noise);
+            dying[w] = dies.then(|| inputs.name.name.of(noise));
+        }
+        let issued = self.issue(noise);
+        outputs ^= issued.outputs;
+        let (event, data) = INPUTS.unit_ready;
+        let all_ready = Event::OFTEN.happens(noise[event.word], event.low);
+        let unit_ready = if all_ready { 0b11_1111 } else { (noise[data % WORDS] >> 58) as usize };
+        outputs ^= self.file.cycle(issued.arrivals, unit_ready, &offered, writable);
+
+        let freed = self.names.freed(&issued.given);
+        for name in freed.into_iter().flatten() {
+            self.held[self.names.warp(name)] -= 1;
+        }
+        outputs ^= self.names.count ^ self.allowances(noise);
+        self.names.update(issued.dead, dying, freed, &issued.given);
+        outputs
+    }
+}
+
+/// What becomes of the instructions of a cycle.
+struct Issued {
+    arrivals: [Option<Arrival>; WAYS],
+    given: Given,
+    /// Names that die with them, the same in each word.
+    dead: u64,
+    /// What the signature takes in.
+    outputs: u64,
+}
+
+impl VirtualRegisterFile {
+    #[inline(always)]
+    fn happens(&self, field: Field, noise: &[u64; WORDS]) -> bool {
+        self.active.happens(noise[field.word], field.low)
+    }
+
+    /// A write to the register of its name, and whether it has one.
+    #[inline(always)]
+    fn write(&self, inputs: &WriteInputs, noise: &[u64; WORDS]) -> (Write, bool) {
+        let register = self.names.look_up(inputs.name.name.of(noise));
+        let write = Write {
+            valid: self.happens(inputs.name.valid, noise),
+            register: usize::from(register.unwrap_or(0)),
+            lanes: lanes_of(inputs.lanes, noise),
+            value: noise[inputs.value % WORDS],
+        };
+        (write, register.is_some())
+    }
+
+    /// Renames the instructions; those are taken that have their registers and whose collectors have room.
+    #[inline(always)]
+    fn issue(&mut self, noise: &[u64; WORDS]) -> Issued {
+        let mut issued = Issued { arrivals: [None, None], given: Given::NONE, dead: 0, outputs: 0 };
+        let mut may = true;
+        let room = self.file.room();
+        for (way, (inputs, room)) in INPUTS.issues.iter().zip(room).enumerate() {
+            let valid = self.happens(inputs.valid, noise);
+            let warp = inputs.warp.of(noise);
+            let before = issued.given.count;
+            let results = inputs.results.iter().filter(|result| self.happens(result.valid, noise));
+            let results = results.map(|result| result.name.of(noise));
+            let renamed = !valid || self.names.allocate(results, warp, may, &mut issued.given);
+            self.held[warp] += (issued.given.count - before) as u16;
+            // The second comes only with the first.
+            let ready = renamed & room & may;
+            issued.outputs ^= u64::from(ready) << way;
+            if way == 0 {
+                issued.outputs ^= u64::from(!renamed) << 9;
+            }
+            may = valid & ready;
+            if may {
+                issued.dead |= names_where(inputs.release, noise);
+                issued.arrivals[way] = Some(self.arrival(inputs, noise));
+            }
+        }
+        issued
+    }
+
+    #[inline(always)]
+    fn arrival(&self, inputs: &Issue, noise: &[u64; WORDS]) -> Arrival {
+        let lanes = lanes_of(inputs.active, noise);
+        let sources = inputs.sources.map(|source| {
+            let is_there = Event::OFTEN.happens(noise[source.valid.word], source.valid.low);
+            let register = self.names.look_up(source.name.of(noise)).filter(|_| is_there)?;
+            Some((usize::from(register), lanes))
+        });
+        Arrival { id: inputs.id.of(noise), unit: inputs.unit.of(noise), sources }
+    }
+
+    /// How many registers each warp may take, four bits each.
+    #[inline(always)]
+    fn allowances(&self, noise: &[u64; WORDS]) -> u64 {
+        let oldest = INPUTS.oldest.of(noise);
+        let (event, data) = INPUTS.first;
+        let first = if rarely(event, noise) { (noise[data % WORDS] >> 48) as usize } else { 0 };
+        let (quota, slack) = (INPUTS.quota.of(noise) as u16, INPUTS.slack.of(noise) as u16);
+        let quotas: [u16; WARPS] = std::array::from_fn(|warp| quota * (oldest >> warp & 1) as u16);
+        let mut beyond = 0;
+        for (warp, (held, quota)) in self.held.iter().zip(quotas).enumerate() {
+            let counts = (first >> warp & 1 == 0) as u16;
+            beyond += held.saturating_sub(quota) * counts;
+        }
+        let room = slack.saturating_sub(beyond);
+        let mut allowances = 0;
+        for (warp, (held, quota)) in self.held.iter().zip(quotas).enumerate() {
+            let unlimited = (first >> warp & 1) as u16 * MAX_ALLOWANCE;
+            let allowance = (room + quota.saturating_sub(*held)).max(unlimited).min(MAX_ALLOWANCE);
+            allowances |= u64::from(allowance) << (4 * warp);
+        }
+        allowances
+    }
+}
+
+#[inline(always)]
+fn rarely(field: Field, noise: &[u64; WORDS]) -> bool {
+    Event::RARELY.happens(noise[field.word], field.low)
+}
+
+/// A word of names where the event happens; data repeats in all words.
+#[inline(always)]
+fn names_where((event, data): (Field, usize), noise: &[u64; WORDS]) -> u64 {
+    if rarely(event, noise) { noise[data % WORDS] } else { 0 }
+}
+
+#[inline(always)]
+fn lanes_of((field, data): (Field, usize), noise: &[u64; WORDS]) -> u32 {
+    lanes(noise[field.word], field.low, noise[data % WORDS])
+}
