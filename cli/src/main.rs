@@ -8,6 +8,7 @@ mod figure;
 mod figures;
 mod files;
 mod generate;
+mod gtkw;
 mod input;
 mod list;
 mod output;

@@ -12,6 +12,7 @@ use crate::configuration::ConfigurationArguments;
 use crate::engine::EngineArguments;
 use crate::errors::is_wrong_operand;
 use crate::files::{Output, OutputFolder};
+use crate::gtkw::Save;
 use crate::input::{Input, InputsArguments};
 use crate::output::{json, print};
 use crate::parallel::{ThreadArguments, parallel};
@@ -30,6 +31,7 @@ Examples:
   warpfile run mine.ptx --launch mine.toml --out results
   warpfile run traces/kernelslist.g --design rfc
   warpfile run hotspot --size tiny --vcd w.vcd --vcd-scope register_file --vcd-cycles 0..2000
+  warpfile run hotspot --size tiny --vcd w.vcd --gtkw w.gtkw && gtkwave w.vcd w.gtkw
   warpfile run hotspot --size tiny --config results/config.toml
 
 Designs: warpfile list designs. Parameters: warpfile list parameters.")]
@@ -63,6 +65,9 @@ pub struct Arguments {
     /// Only these cycles of the waveform, the last one excluded.
     #[arg(long, value_name = "A..B", requires = "vcd", value_parser = cycles)]
     vcd_cycles: Option<Range<u64>>,
+    /// Write a GTKWave save file that shows what matters of the design first.
+    #[arg(long, value_name = "FILE", requires = "vcd")]
+    gtkw: Option<PathBuf>,
 }
 
 /// Runs every kernel through the designs and the baseline, and prints them side by side.
@@ -71,6 +76,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let inputs = arguments.inputs.resolve()?;
     let kept = arguments.out.as_deref().map(Kept::create).transpose()?;
     let vcd = arguments.waveform(&inputs, &configs)?;
+    let save = arguments.gtkw.as_deref().map(Save::create).transpose()?;
 
     let setting = Setting { seed: arguments.seed, engine: arguments.engine.name() };
     let (outcomes, vcd) = simulate(&inputs, &configs, setting, vcd, arguments.threads.number())?;
@@ -80,6 +86,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         .map(|(input, outcomes)| Report::new(&configs[0], setting, input, outcomes))
         .collect();
     vcd.map(Output::publish).transpose()?;
+    if let (Some(save), Some(vcd), Some(config)) = (save, &arguments.vcd, configs.last()) {
+        save.publish(vcd, config.design)?;
+    }
     if let Some(kept) = kept {
         kept.publish(&arguments.reproduction(&inputs), &configs, &reports)?;
     }

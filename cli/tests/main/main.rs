@@ -5,3 +5,4 @@ mod lists;
 mod malformed;
 mod outputs;
 mod runs;
+mod waveforms;

@@ -1,0 +1,165 @@
+//! GTKWave save files: which signals of a waveform are shown, in which order, and how.
+//!
+//! The signals of [`selection`] that the waveform has, by group. Numbers of warps, slots and registers are decimal,
+//! masks and values hexadecimal; enumerations are words, through a translation file beside the save file.
+
+mod selection;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use vcd::{Command, Parser, ScopeItem};
+use warpfile_sim::config::DesignName;
+
+use crate::files::Output;
+use selection::{ENUMERATIONS, Enumeration, Group, groups};
+
+/// Numbers of GTKWave's save files for how a signal is shown, aligned at the right.
+const COMMENT: &str = "@200";
+const HEXADECIMAL: &str = "@22";
+const DECIMAL: &str = "@24";
+const BINARY: &str = "@28";
+const TRANSLATED: &str = "@2022";
+
+/// Logarithm of pixels a nanosecond, about: some thirty cycles in a window.
+const ZOOM: &str = "-6.000000";
+
+/// What ends the names of numbers that are counted rather than masked.
+const COUNTED: [&str; 7] = ["_warp", "_slot", "_register", "_id", "_unit", "_line", "_row"];
+
+/// Files of a save: the save file and its translations.
+pub struct Save {
+    path: PathBuf,
+    file: Output,
+}
+
+impl Save {
+    /// Starts a save file that will be called `path`.
+    pub fn create(path: &Path) -> anyhow::Result<Save> {
+        Ok(Save { path: path.into(), file: Output::create(path)? })
+    }
+
+    /// Writes the save file of the waveform `vcd` of a design, and gives it its name.
+    pub fn publish(mut self, vcd: &Path, design: DesignName) -> anyhow::Result<()> {
+        let waveform = Waveform::read(vcd)?;
+        let mut shown = String::new();
+        for group in groups(design) {
+            shown += &self.group(&waveform, &group)?;
+        }
+        if shown.is_empty() {
+            bail!(
+                "--gtkw {}: {} has none of the signals that are shown of design {}; accepted: a waveform with the \
+                 scopes register_file or scheduler",
+                self.path.display(),
+                vcd.display(),
+                design.as_str()
+            );
+        }
+        for enumeration in &ENUMERATIONS {
+            let path = self.translation(enumeration)?;
+            if shown.contains(&format!("^1 {}\n", path.display())) {
+                let mut file = Output::create(&path)?;
+                file.write(&enumeration.translation())?;
+                file.publish()?;
+            }
+        }
+        let head = format!(
+            "[dumpfile] \"{}\"\n[timestart] {}\n[size] 1500 950\n*{ZOOM} -1\n[sst_width] 240\n\
+             [signals_width] 330\n[sst_expanded] 1\n[treeopen] {design}.\n{BINARY}\n{design}.clk_i\n",
+            absolute(vcd)?.display(),
+            waveform.begins,
+            design = design.as_str(),
+        );
+        self.file.write(&(head + &shown))?;
+        self.file.publish()
+    }
+
+    /// A title and the signals of a group that the waveform has; nothing if it has none.
+    fn group(&self, waveform: &Waveform, group: &Group) -> anyhow::Result<String> {
+        let mut lines = String::new();
+        for (name, width) in group.signals.iter().filter_map(|signal| waveform.find(group.scope, signal)) {
+            let format = match ENUMERATIONS.iter().find(|known| known.is_of(name)) {
+                Some(known) => format!("{TRANSLATED}\n^1 {}", self.translation(known)?.display()),
+                None => format(name, width).to_string(),
+            };
+            let range = if width == 1 { String::new() } else { format!("[{}:0]", width - 1) };
+            lines += &format!("{format}\n{name}{range}\n");
+        }
+        Ok(if lines.is_empty() { lines } else { format!("{COMMENT}\n-{}\n{lines}", group.title) })
+    }
+
+    /// The translation file of an enumeration: GTKWave looks for it from where it is started.
+    fn translation(&self, enumeration: &Enumeration) -> anyhow::Result<PathBuf> {
+        let path = absolute(&self.path)?;
+        Ok(path.with_extension(format!("{}.txt", enumeration.name)))
+    }
+}
+
+/// Where a file is or will be, from the root.
+fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = fs::canonicalize(folder).with_context(|| format!("{}: no such folder", folder.display()))?;
+    Ok(folder.join(path.file_name().unwrap_or_default()))
+}
+
+/// What a save file needs to know of a waveform.
+struct Waveform {
+    /// Bits of the signals, by path.
+    widths: BTreeMap<String, u32>,
+    /// The first time in it, ns.
+    begins: u64,
+}
+
+impl Waveform {
+    fn read(vcd: &Path) -> anyhow::Result<Waveform> {
+        let context = || format!("{}: cannot be read", vcd.display());
+        let file = File::open(vcd).with_context(context)?;
+        let mut parser = Parser::new(BufReader::new(file));
+        let header = parser.parse_header().with_context(context)?;
+        let first = parser.find_map(|command| match command {
+            Ok(Command::Timestamp(time)) => Some(time),
+            Ok(_) | Err(_) => None,
+        });
+        let mut widths = BTreeMap::new();
+        collect(&header.items, "", &mut widths);
+        Ok(Waveform { widths, begins: first.unwrap_or_default() })
+    }
+
+    /// A signal of a circuit, of the first part of the SM if it has several.
+    fn find(&self, scope: &str, signal: &str) -> Option<(&str, u32)> {
+        let found = self.widths.iter().find(|(path, _)| below(path, scope) == Some(signal));
+        found.map(|(path, width)| (path.as_str(), *width))
+    }
+}
+
+/// What follows `scope` in the path of one of its signals, or of a circuit in it.
+fn below<'a>(path: &'a str, scope: &str) -> Option<&'a str> {
+    let (_design, path) = path.split_once('.')?;
+    path.strip_prefix("partition0_").unwrap_or(path).strip_prefix(scope)?.strip_prefix('.')
+}
+
+fn collect(items: &[ScopeItem], path: &str, widths: &mut BTreeMap<String, u32>) {
+    for item in items {
+        match item {
+            ScopeItem::Scope(scope) => collect(&scope.items, &format!("{path}{}.", scope.identifier), widths),
+            ScopeItem::Var(signal) => {
+                widths.insert(format!("{path}{}", signal.reference), signal.size);
+            }
+            // Comments, and what later versions of the format may have.
+            _ => {}
+        }
+    }
+}
+
+/// How a signal is shown.
+fn format(name: &str, width: u32) -> &'static str {
+    let plain = name.trim_end_matches("_i").trim_end_matches("_o");
+    match width {
+        1 => BINARY,
+        _ if COUNTED.iter().any(|end| plain.ends_with(end)) => DECIMAL,
+        _ => HEXADECIMAL,
+    }
+}
