@@ -11,6 +11,7 @@ pub mod icarus;
 pub mod lint;
 pub mod lockstep;
 pub mod miniature;
+pub mod mutation;
 pub mod race;
 pub mod testbench;
 mod tools;

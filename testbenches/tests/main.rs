@@ -5,6 +5,7 @@ mod compiled;
 mod cross_check;
 mod library;
 mod miniature;
+mod mutation;
 mod parts;
 mod random;
 mod recorded;

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::parts::RoundRobinArbiter;
-use warpfile_hdl::rtl::elaborate;
+use warpfile_testbenches::mutation::elaborate;
 
 /// The request granted: the first one behind the one granted last.
 fn reference(requests: u64, n: usize, last: Option<usize>) -> Option<usize> {

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 use warpfile_gen::emit;
 use warpfile_hdl::parts::Fifo;
-use warpfile_hdl::rtl::elaborate;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
+use warpfile_testbenches::mutation::elaborate;
 
 #[derive(Clone)]
 struct Queue {

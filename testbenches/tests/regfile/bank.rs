@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_gen::emit;
 use warpfile_hdl::regfile::RegisterBank;
-use warpfile_hdl::rtl::elaborate;
 use warpfile_testbenches::lockstep::Lockstep;
+use warpfile_testbenches::mutation::elaborate;
 
 use super::bank_ref::{Bank, BankCycle, RegisterBankReference};
 use super::traffic::{all_lanes, masks, writes};

@@ -3,8 +3,8 @@ use proptest::option;
 use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::regfile::{DualIssueRegisterFile, Geometry};
-use warpfile_hdl::rtl::elaborate;
 use warpfile_testbenches::lockstep::Lockstep;
+use warpfile_testbenches::mutation::elaborate;
 
 use super::dual_issue_register_file_ref::{DualIntent, DualIssueRegisterFileReference};
 use super::offers_ref::Instruction;

@@ -3,8 +3,8 @@ use proptest::option;
 use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::regfile::{Geometry, MainRegisterFile};
-use warpfile_hdl::rtl::elaborate;
 use warpfile_testbenches::lockstep::Lockstep;
+use warpfile_testbenches::mutation::elaborate;
 
 use super::main_register_file_ref::{FileCycle, MainRegisterFileReference};
 use super::traffic::{geometries, masks, registers, writes};

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use warpfile_engine::waves::waves;
 use warpfile_engine::{Interpreter, Options};
 use warpfile_hdl::regfile::{Geometry, OperandCollectors};
-use warpfile_hdl::rtl::elaborate;
 use warpfile_testbenches::lockstep::Lockstep;
+use warpfile_testbenches::mutation::elaborate;
 
 use super::collectors_ref::Arrival;
 use super::operand_collectors_ref::{CollectorCycle, OperandCollectorsReference};

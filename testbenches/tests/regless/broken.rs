@@ -8,10 +8,10 @@ use proptest::test_runner::TestRunner;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::regless::StagingBank;
 use warpfile_hdl::rtl::bits::Bits;
-use warpfile_hdl::rtl::elaborate;
 use warpfile_hdl::rtl::netlist::{Direction, Module, Netlist, NodeId, Op, RowExpr, Update};
 use warpfile_random::Random;
 use warpfile_testbenches::lockstep::{Pins, Reference};
+use warpfile_testbenches::mutation::elaborate;
 
 use super::capacity_manager::{Surrounded, manager};
 use super::staging_bank::{cycles, geometry};

@@ -7,10 +7,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use warpfile_gen::emit;
 use warpfile_hdl::regless::{CapacityManager, ISSUES, NOTES, Note, RESULTS, ShardGeometry};
-use warpfile_hdl::rtl::elaborate;
 use warpfile_random::Random;
 use warpfile_testbenches::lint::lint;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
+use warpfile_testbenches::mutation::elaborate;
 
 use super::capacity_manager_ref::{Around, BankAround, CapacityManagerReference, State, Word};
 

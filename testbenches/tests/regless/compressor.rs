@@ -6,7 +6,7 @@ use warpfile_engine::waves::waves;
 use warpfile_engine::{Interpreter, Options};
 use warpfile_gen::{Style, emit};
 use warpfile_hdl::regless::{Compressor, Pattern, RequestKind};
-use warpfile_hdl::rtl::elaborate;
+use warpfile_testbenches::mutation::elaborate;
 use warpfile_testbenches::witness::verilog_equals_engines;
 
 use super::compressor_bench::{Bench, Counts, Outputs};

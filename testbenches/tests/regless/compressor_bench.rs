@@ -3,9 +3,9 @@
 use num_bigint::BigUint;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::regless::{Compressor, RequestKind};
-use warpfile_hdl::rtl::elaborate;
 use warpfile_hdl::rtl::netlist::{Direction, Netlist};
 use warpfile_testbenches::lockstep::Pins;
+use warpfile_testbenches::mutation::elaborate;
 use warpfile_testbenches::testbench::Stimulus;
 
 use super::compressor_ref::CompressorReference;

@@ -3,8 +3,9 @@
 use num_bigint::BigUint;
 use proptest::prelude::*;
 use warpfile_hdl::regless::L1Port;
-use warpfile_hdl::rtl::{elaborate, index_bits};
+use warpfile_hdl::rtl::index_bits;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
+use warpfile_testbenches::mutation::elaborate;
 
 const PORT: L1Port = L1Port { shards: 3, warps: 4, register_bits: 3, osu_lines: 6, lanes: 2 };
 

@@ -9,8 +9,9 @@ use warpfile_hdl::regless::{
     Compressor, L1FillIo, L1Port, L1RequestIo, MemoryWidths, OsuFillIo, OsuRequestIo, RequestKind,
 };
 use warpfile_hdl::rtl::netlist::{Direction, Netlist};
-use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, elaborate, index_bits};
+use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, index_bits};
 use warpfile_testbenches::lockstep::Pins;
+use warpfile_testbenches::mutation::elaborate;
 use warpfile_testbenches::testbench::Stimulus;
 use warpfile_testbenches::witness::verilog_equals_engines;
 

@@ -7,9 +7,9 @@ use num_bigint::BigUint;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use warpfile_hdl::regless::{MetadataStore, NOTES, ShardGeometry};
-use warpfile_hdl::rtl::elaborate;
 use warpfile_random::Random;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
+use warpfile_testbenches::mutation::elaborate;
 
 /// Kind and register of each annotation that a word has.
 type Notes = Vec<Option<(usize, usize)>>;

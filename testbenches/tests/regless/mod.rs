@@ -24,3 +24,4 @@ mod staging_bank_ref;
 mod staging_unit;
 mod staging_unit_driver;
 mod staging_unit_ref;
+mod warp_stack;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_gen::emit;
 use warpfile_hdl::regless::{Pattern, PatternExpander, PatternMatcher};
-use warpfile_hdl::rtl::elaborate;
+use warpfile_testbenches::mutation::elaborate;
 
 use super::patterns_ref::{joined, matched, value};
 

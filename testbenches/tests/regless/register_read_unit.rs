@@ -7,9 +7,9 @@ use num_bigint::BigUint;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use warpfile_hdl::regless::{ISSUES, RESULTS, RegisterReadUnit, SOURCES, ShardGeometry};
-use warpfile_hdl::rtl::elaborate;
 use warpfile_random::Random;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
+use warpfile_testbenches::mutation::elaborate;
 
 /// Position of the first result of an instruction: sources come before, and one that is nobody's.
 const FIRST_RESULT: usize = 4;

@@ -3,10 +3,10 @@
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_gen::emit;
 use warpfile_hdl::regless::{L1Port, RegLessShard, RegLessSm};
-use warpfile_hdl::rtl::elaborate;
 use warpfile_hdl::rtl::netlist::{Direction, Netlist};
 use warpfile_random::Random;
 use warpfile_testbenches::lint::lint;
+use warpfile_testbenches::mutation::elaborate;
 
 use super::memory_ref::Fill;
 use super::shard::small;

@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 use warpfile_gen::{Style, emit, emit_in};
 use warpfile_hdl::regless::{RegLessShard, ShardGeometry};
-use warpfile_hdl::rtl::elaborate;
 use warpfile_random::{Beside, option_sets, random_cycles};
 use warpfile_testbenches::lint::lint;
+use warpfile_testbenches::mutation::elaborate;
 
 use super::shard_driver::{Counts, Driver};
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use num_bigint::BigUint;
 use warpfile_engine::{Engine, InPort, Interpreter, Options, OutPort};
 use warpfile_hdl::regless::{Fate, ISSUES, NOTES, Note, RESULTS, RegLessShard, RequestKind, SOURCES};
-use warpfile_hdl::rtl::elaborate;
 use warpfile_random::Random;
+use warpfile_testbenches::mutation::elaborate;
 
 use crate::recorded::Recorded;
 

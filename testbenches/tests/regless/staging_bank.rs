@@ -3,9 +3,9 @@ use proptest::option;
 use proptest::prelude::*;
 use warpfile_gen::emit;
 use warpfile_hdl::regless::{Fate, Note, ShardGeometry, StagingBank};
-use warpfile_hdl::rtl::elaborate;
 use warpfile_testbenches::lint::lint;
 use warpfile_testbenches::lockstep::Lockstep;
+use warpfile_testbenches::mutation::elaborate;
 
 use super::staging_bank_ref::{Access, Cycle, StagingBankReference};
 

@@ -333,6 +333,13 @@ impl StagingBankReference {
     }
 }
 
+impl StagingBankReference {
+    /// A mask of them.
+    fn all_lanes(&self) -> u64 {
+        (1 << self.geometry.lanes) - 1
+    }
+}
+
 impl Reference for StagingBankReference {
     type Operation = Cycle;
 
@@ -347,6 +354,9 @@ impl Reference for StagingBankReference {
             inputs.set("access_fate_i", access.fate as u8);
             inputs.set("access_lanes_i", access.lanes);
             inputs.set("access_written_i", u8::from(access.written));
+        } else {
+            inputs.set("access_reserves_i", 1u8);
+            inputs.set("access_lanes_i", self.all_lanes());
         }
         inputs.set("access_may_hold_i", u8::from(cycle.may_hold && self.some_line_is_left()));
         if let Some((note, (warp, register))) = allowed.preload {
@@ -364,6 +374,10 @@ impl Reference for StagingBankReference {
             inputs.set("write_fate_i", *fate as u8);
             inputs.set("write_lanes_i", *lanes);
             inputs.set("write_value_i", number(value));
+        } else {
+            // What is not valid is anything: here, what would be noticed.
+            inputs.set("write_lanes_i", self.all_lanes());
+            inputs.set("write_fate_i", Fate::Erase as u8);
         }
         if let Some((line, value)) = &allowed.fill {
             inputs.set("fill_valid_i", 1u8);

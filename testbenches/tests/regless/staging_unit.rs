@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use warpfile_hdl::regless::{OperandStagingUnit, ShardGeometry};
-use warpfile_hdl::rtl::elaborate;
+use warpfile_testbenches::mutation::elaborate;
 
 use super::staging_unit_driver::Driver;
 

@@ -3,9 +3,9 @@
 use num_bigint::BigUint;
 use warpfile_engine::{Engine, Interpreter, Options, OutPort};
 use warpfile_hdl::rfc::CachedRegisterFile;
-use warpfile_hdl::rtl::elaborate;
 use warpfile_hdl::rtl::netlist::{Direction, Netlist};
 use warpfile_testbenches::lockstep::Pins;
+use warpfile_testbenches::mutation::elaborate;
 use warpfile_testbenches::testbench::Stimulus;
 
 use super::cached_register_file_ref::{Inputs, Outputs, RegisterFileReference, Write, has};

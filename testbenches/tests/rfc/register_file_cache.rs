@@ -4,7 +4,7 @@ use warpfile_engine::waves::waves;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::regfile::Geometry;
 use warpfile_hdl::rfc::{CachedRegisterFile, RegisterFileCache, Replacement};
-use warpfile_hdl::rtl::elaborate;
+use warpfile_testbenches::mutation::elaborate;
 
 use super::bench::Bench;
 use super::cached_register_file_ref::{Flush, Inputs, Instruction, Outputs, Write};

@@ -5,8 +5,8 @@ use warpfile_engine::waves::waves;
 use warpfile_engine::{Engine, InPort, Interpreter, Options, OutPort};
 use warpfile_gen::emit;
 use warpfile_hdl::rfc::{InnerPolicy, TwoLevelScheduler};
-use warpfile_hdl::rtl::elaborate;
 use warpfile_testbenches::lockstep::Lockstep;
+use warpfile_testbenches::mutation::elaborate;
 
 use super::two_level_scheduler_ref::{Cycle, Decision, SchedulerReference};
 

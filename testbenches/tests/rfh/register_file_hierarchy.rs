@@ -2,8 +2,8 @@ use proptest::option;
 use proptest::prelude::*;
 use warpfile_hdl::regfile::Geometry;
 use warpfile_hdl::rfh::RegisterFileHierarchy;
-use warpfile_hdl::rtl::elaborate;
 use warpfile_testbenches::lockstep::Lockstep;
+use warpfile_testbenches::mutation::elaborate;
 
 use super::register_file_hierarchy_ref::{
     Instruction, Intent, Operand, RegisterFileHierarchyReference, Write,

@@ -5,8 +5,8 @@ use proptest::option;
 use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::rfv::AllocationLimiter;
-use warpfile_hdl::rtl::elaborate;
 use warpfile_testbenches::lockstep::Lockstep;
+use warpfile_testbenches::mutation::elaborate;
 
 use super::allocation_limiter_ref::{Intent, LimiterReference};
 

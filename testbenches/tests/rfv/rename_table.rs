@@ -5,8 +5,8 @@ use proptest::option;
 use proptest::prelude::*;
 use warpfile_gen::emit;
 use warpfile_hdl::rfv::RenameTable;
-use warpfile_hdl::rtl::elaborate;
 use warpfile_testbenches::lockstep::Lockstep;
+use warpfile_testbenches::mutation::elaborate;
 
 use super::rename_table_ref::{Instruction, Intent, RenameReference};
 

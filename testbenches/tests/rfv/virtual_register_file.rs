@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::regfile::Geometry;
 use warpfile_hdl::rfv::VirtualRegisterFile;
-use warpfile_hdl::rtl::elaborate;
+use warpfile_testbenches::mutation::elaborate;
 
 use crate::recorded::Recorded;
 

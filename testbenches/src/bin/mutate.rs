@@ -1,0 +1,153 @@
+//! Runs the testbenches on mutants of their circuits and says how many they notice.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
+
+use clap::Parser;
+use warpfile_testbenches::mutation::circuits::{CIRCUITS, Tested};
+use warpfile_testbenches::mutation::report::{Reasons, explain, line, page};
+use warpfile_testbenches::mutation::run::{Outcome, Score, Settings, Testbenches};
+
+/// Mutants between two lines about progress.
+const PROGRESS: usize = 50;
+
+/// Change circuits in one place and count how many changes their testbenches notice
+#[derive(Parser)]
+#[command(
+    name = "mutate",
+    after_help = "Examples:
+  scripts/mutate fifo
+  scripts/mutate --sample 20 --floor 95
+  scripts/mutate --keep
+
+Without --sample every mutant is run, which takes hours for all circuits. A mutant that no test notices and that
+Yosys cannot prove equal is explained in testbenches/mutation/reasons.json, or a test is missing."
+)]
+struct Arguments {
+    /// Circuits; without them, all that have a testbench
+    circuits: Vec<String>,
+    /// Run only this many mutants of each circuit
+    #[arg(long, value_name = "N")]
+    sample: Option<usize>,
+    /// Chooses the mutants and the traffic
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Mutants that run at a time; 0 takes as many as there are cores
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    jobs: usize,
+    /// Fail if a testbench notices less than this per cent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
+    floor: f64,
+    /// Keep the scores in testbenches/mutation/scores.json and docs/mutation.md
+    #[arg(long)]
+    keep: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("mutate: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether every score is at the floor or above.
+fn run(arguments: &Arguments) -> Result<bool, String> {
+    let chosen = chosen(&arguments.circuits)?;
+    let jobs = match arguments.jobs {
+        0 => available_parallelism().map_or(1, usize::from),
+        jobs => jobs,
+    };
+    let settings = Settings { sample: arguments.sample, seed: arguments.seed, jobs };
+    let reasons = reasons()?;
+    let testbenches = Testbenches::build().map_err(|error| error.to_string())?;
+    let mut is_high_enough = true;
+    for tested in chosen {
+        let done = AtomicUsize::new(0);
+        let progress = |name: &str, outcome: &Outcome| {
+            let done = 1 + done.fetch_add(1, Ordering::Relaxed);
+            if done.is_multiple_of(PROGRESS) {
+                eprintln!("{}: {done} mutants", tested.circuit);
+            }
+            if *outcome == Outcome::Survived
+                && reasons.get(tested.circuit).is_none_or(|all| !all.contains_key(name))
+            {
+                eprintln!("{}: no test notices: {name}", tested.circuit);
+            }
+        };
+        let mut score = testbenches.score(tested, &settings, &progress).map_err(|error| error.to_string())?;
+        if let Some(name) = explain(&mut score, &reasons) {
+            let file = reasons_file();
+            return Err(format!("{}: a test notices `{name}` of {}", file.display(), tested.circuit));
+        }
+        println!("{}", line(&score));
+        is_high_enough &= score.per_cent() >= arguments.floor;
+        if arguments.keep {
+            keep(score, &settings)?;
+        }
+    }
+    if !is_high_enough {
+        eprintln!("mutate: a score is below {} %", arguments.floor);
+    }
+    Ok(is_high_enough)
+}
+
+fn chosen(names: &[String]) -> Result<Vec<Tested>, String> {
+    if names.is_empty() {
+        return Ok(CIRCUITS.to_vec());
+    }
+    let find = |name: &String| {
+        let known = || CIRCUITS.map(|tested| tested.circuit).join(", ");
+        let found = CIRCUITS.iter().find(|tested| tested.circuit == name).copied();
+        found.ok_or_else(|| format!("no circuit `{name}`; there are: {}", known()))
+    };
+    names.iter().map(find).collect()
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("mutation")
+}
+
+fn reasons_file() -> PathBuf {
+    folder().join("reasons.json")
+}
+
+fn reasons() -> Result<Reasons, String> {
+    let file = reasons_file();
+    let text =
+        fs::read_to_string(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// Puts the score beside those of the other circuits, and writes the page anew.
+fn keep(score: Score, settings: &Settings) -> Result<(), String> {
+    let file = folder().join("scores.json");
+    let mut scores: BTreeMap<String, Score> = match fs::read_to_string(&file) {
+        Ok(text) => serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?,
+        Err(_) => BTreeMap::new(),
+    };
+    scores.insert(score.circuit.clone(), score);
+    let text = serde_json::to_string(&scores).map_err(|error| error.to_string())?;
+    replace(&file, &text)?;
+    let in_order: Vec<Score> =
+        CIRCUITS.iter().filter_map(|tested| scores.get(tested.circuit).cloned()).collect();
+    replace(&folder().join("../../docs/mutation.md"), &page(&in_order, settings))
+}
+
+/// Writes a file under another name first.
+fn replace(file: &Path, text: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("cannot write {}: {error}", file.display());
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let mut new = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    new.write_all(text.as_bytes()).map_err(failed)?;
+    new.persist(file).map_err(|error| failed(error.error))?;
+    Ok(())
+}

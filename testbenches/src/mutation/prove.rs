@@ -1,0 +1,133 @@
+//! Asks Yosys whether a mutant is the same function as its circuit.
+//!
+//! Registers and table rows of both become inputs and outputs, so that what is left is combinational. If from every
+//! state in which the circuit's invariants hold, under every input, all outputs and all next states are the same, both
+//! do the same from then on: the invariants hold in every state that the circuit reaches.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use warpfile_hdl::rtl::bits::Bits;
+use warpfile_hdl::rtl::netlist::{
+    Direction, InstanceId, Module, ModuleId, Netlist, Node, NodeId, Op, Port, PortId, SourceLine,
+};
+
+use crate::ToolError;
+use crate::tools::{printed, run};
+
+/// Sizes of a circuit that are proven, the smallest ones.
+const SIZES: usize = 3;
+/// Seconds that a proof may take.
+const SECONDS: u32 = 20;
+/// Seconds that it may take with all that comes before: rows become flip-flops, which are many in a large table.
+const PATIENCE: u32 = 60;
+/// What `timeout` says when there is no Yosys.
+const NOT_FOUND: i32 = 127;
+const INVARIANTS: &str = "invariants_o";
+
+/// What came of a proof.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// The same function; how this is known.
+    Same(String),
+    /// Another function, or it is not known in time.
+    Unknown,
+}
+
+/// Whether in each folder of `folder` `mutant` is the same function as `original`, for the smallest of them.
+pub(super) fn all_same(folder: &Path) -> Result<Proof, ToolError> {
+    let failed = |source: io::Error| ToolError::File { path: folder.into(), source };
+    let mut sizes = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let bytes = files(&path.join("original")).map_err(failed)?;
+        let bytes: u64 = bytes.iter().filter_map(|file| Some(file.metadata().ok()?.len())).sum();
+        sizes.push((bytes, path));
+    }
+    sizes.sort();
+    for (_, path) in sizes.iter().take(SIZES) {
+        if !is_same(path)? {
+            return Ok(Proof::Unknown);
+        }
+    }
+    Ok(match sizes.len().min(SIZES) {
+        0 => Proof::Unknown,
+        1 => Proof::Same("proven".into()),
+        proven => Proof::Same(format!("proven at {proven} of {} sizes", sizes.len())),
+    })
+}
+
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "v") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn is_same(folder: &Path) -> Result<bool, ToolError> {
+    let read = |name: &str, kept: &str| {
+        format!(
+            "read_verilog {name}/*.v; hierarchy -top top; proc; flatten; memory -nordff -nomap; memory_map; \
+             opt_clean; expose -dff -evert-dff top; rename top {kept}; design -stash {kept}; "
+        )
+    };
+    let script = format!(
+        "{}{}design -copy-from gold -as gold gold; design -copy-from gate -as gate gate; \
+         miter -equiv -flatten -make_outputs gold gate miter; hierarchy -top miter; \
+         sat -timeout {SECONDS} -set gold_{INVARIANTS} 1 -prove trigger 0 miter",
+        read("original", "gold"),
+        read("mutant", "gate")
+    );
+    let patience = PATIENCE.to_string();
+    let output = run("timeout", "coreutils", &[&patience, "yosys", "-p", &script], folder)?;
+    if output.status.code() == Some(NOT_FOUND) {
+        return Err(ToolError::Missing { tool: "yosys".into(), package: "yosys" });
+    }
+    Ok(printed(&output).contains("SAT proof finished - no model found: SUCCESS!"))
+}
+
+/// The netlist as it is proven: whether an output means something is an output, and so is whether all invariants hold,
+/// here and below.
+pub(super) fn observable(netlist: &Netlist) -> Netlist {
+    let mut netlist = netlist.clone();
+    let mut ports: Vec<PortId> = Vec::new();
+    for module in &mut netlist.modules {
+        ports.push(PortId(module.ports.len() as u32));
+        let holds = invariants(module, &ports);
+        let output = |name: String, driver| {
+            let direction = Direction::Output;
+            Port { name, direction, width: 1, driver: Some(driver), valid_when: None }
+        };
+        let qualified = module.ports.iter().filter_map(|port| Some((&port.name, port.valid_when?)));
+        let meaningful: Vec<Port> =
+            qualified.map(|(name, driver)| output(format!("{name}_is_meaningful_o"), driver)).collect();
+        module.ports.push(output(INVARIANTS.into(), holds));
+        module.ports.extend(meaningful);
+        module.ports.iter_mut().for_each(|port| port.valid_when = None);
+        module.invariants.clear();
+    }
+    netlist
+}
+
+/// A node that is 1 if all invariants of the module and of what is below it hold; `ports` are the outputs that say so
+/// of the modules before.
+fn invariants(module: &mut Module, ports: &[PortId]) -> NodeId {
+    let mut conditions: Vec<NodeId> = module.invariants.iter().map(|invariant| invariant.condition).collect();
+    let below: Vec<ModuleId> = module.instances.iter().map(|instance| instance.module).collect();
+    for (instance, below) in (0..).map(InstanceId).zip(below) {
+        conditions.push(push(module, Op::InstanceOutput { instance, port: ports[below.index()] }));
+    }
+    let always = push(module, Op::Constant(Bits::ones(1)));
+    conditions.into_iter().fold(always, |all, condition| push(module, Op::And(all, condition)))
+}
+
+fn push(module: &mut Module, op: Op) -> NodeId {
+    module.nodes.push(Node { op, width: 1, name: None, source: SourceLine { file: file!(), line: line!() } });
+    NodeId(module.nodes.len() as u32 - 1)
+}

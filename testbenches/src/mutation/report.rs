@@ -1,0 +1,92 @@
+//! Scores on a page, with every mutant that no test notices.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::run::{Outcome, Score, Settings};
+
+/// Why mutants that no test notices are the same function, by circuit and name.
+pub type Reasons = BTreeMap<String, BTreeMap<String, String>>;
+
+/// Sets the outcome of mutants that there is a reason for. The first reason for a mutant that a test notices, if there
+/// is one, is given back: it is wrong.
+pub fn explain(score: &mut Score, reasons: &Reasons) -> Option<String> {
+    let reasons = reasons.get(&score.circuit)?;
+    let mut wrong = None;
+    for (name, outcome) in &mut score.run {
+        match (reasons.get(name), &outcome) {
+            (Some(reason), Outcome::Survived) => *outcome = Outcome::Equivalent(reason.clone()),
+            (Some(_), Outcome::Killed(_) | Outcome::Endless(_) | Outcome::NoCircuit) if wrong.is_none() => {
+                wrong = Some(name.clone());
+            }
+            (Some(_) | None, _) => {}
+        }
+    }
+    wrong
+}
+
+/// One line about a circuit.
+pub fn line(score: &Score) -> String {
+    format!(
+        "{}: {:.1} %, {} of {} killed, {} equivalent, {} not a circuit ({} of {} mutants run)",
+        score.circuit,
+        score.per_cent(),
+        score.killed(),
+        score.worth(),
+        score.count(|outcome| matches!(outcome, Outcome::Equivalent(_))),
+        score.count(|outcome| *outcome == Outcome::NoCircuit),
+        score.run.len(),
+        score.mutants,
+    )
+}
+
+/// The page of all scores.
+pub fn page(scores: &[Score], settings: &Settings) -> String {
+    let mut text = String::from(
+        "# Mutation score\n\n\
+         How many changes of a circuit its testbench notices. A mutant differs from its circuit in one place: an operator\n\
+         swapped, a constant off by one, an enable stuck, ports swapped, a write mask inverted, an address off by one, a\n\
+         priority reversed. It is killed if a test fails or does not end. [Decision\n\
+         48](decisions/0048-mutants-of-netlists.md) says what is mutated, what counts as equivalent and how that is\n\
+         proven. Written by `scripts/mutate --keep`; ",
+    );
+    let sample = match settings.sample {
+        Some(sample) => format!("at most {sample} mutants a circuit, chosen by seed {}", settings.seed),
+        None => format!("all mutants, traffic of seed {}", settings.seed),
+    };
+    let _ = writeln!(text, "{sample}.\n");
+    text.push_str("| circuit | mutants | run | killed | equivalent | not a circuit | survived | score |\n");
+    text.push_str("|---|--:|--:|--:|--:|--:|--:|--:|\n");
+    for score in scores {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} | {} | {:.1} % |",
+            score.circuit,
+            score.mutants,
+            score.run.len(),
+            score.killed(),
+            score.count(|outcome| matches!(outcome, Outcome::Equivalent(_))),
+            score.count(|outcome| *outcome == Outcome::NoCircuit),
+            score.count(|outcome| *outcome == Outcome::Survived),
+            score.per_cent(),
+        );
+    }
+    text.push_str("\n## Mutants that no test notices\n\n");
+    text.push_str("*Proven*: Yosys finds the same outputs and next states in every state in which the invariants hold.\n");
+    for score in scores {
+        let unnoticed: Vec<String> =
+            score.run.iter().filter_map(|(name, outcome)| unnoticed(name, outcome)).collect();
+        if !unnoticed.is_empty() {
+            let _ = writeln!(text, "\n### {}\n\n{}", score.circuit, unnoticed.join("\n"));
+        }
+    }
+    text
+}
+
+fn unnoticed(name: &str, outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Killed(_) | Outcome::Endless(_) | Outcome::NoCircuit => None,
+        Outcome::Equivalent(how) => Some(format!("- {name}: {how}")),
+        Outcome::Survived => Some(format!("- {name}: **not noticed**")),
+    }
+}

@@ -1,0 +1,315 @@
+//! Runs the testbench of a circuit on its mutants, each in a process of its own.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::hash::Hasher;
+use std::io::{self, Read as _};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use twox_hash::XxHash64;
+
+use super::circuits::{SKIPPED, Tested};
+use super::prove::{self, Proof};
+use super::{CIRCUIT, EXPORT, MUTANT, NO_CIRCUIT, SITES};
+use crate::ToolError;
+use crate::tools::scratch;
+
+/// A mutant's process may take this many times what the circuit itself takes, and the seconds below.
+const PATIENCE: u32 = 20;
+const PATIENCE_AT_LEAST: Duration = Duration::from_secs(30);
+/// Between looks at a process.
+const LOOK: Duration = Duration::from_millis(3);
+
+/// How mutants are chosen and run.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Mutants of a circuit that are run; `None` runs all.
+    pub sample: Option<usize>,
+    /// Chooses the mutants and the traffic of the testbenches.
+    pub seed: u64,
+    /// Processes at a time.
+    pub jobs: usize,
+}
+
+/// What came of a mutant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// A test noticed.
+    Killed(String),
+    /// A test did not end in time.
+    Endless(String),
+    /// It has a combinational loop: not a circuit.
+    NoCircuit,
+    /// No test noticed, and it is the same function; how this is known.
+    Equivalent(String),
+    /// No test noticed.
+    Survived,
+}
+
+/// Mutants of a circuit with what came of them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Score {
+    /// The circuit.
+    pub circuit: String,
+    /// Mutants there are.
+    pub mutants: usize,
+    /// Those that were run, by name.
+    pub run: Vec<(String, Outcome)>,
+}
+
+impl Score {
+    /// How many have an outcome.
+    pub fn count(&self, is: impl Fn(&Outcome) -> bool) -> usize {
+        self.run.iter().filter(|(_, outcome)| is(outcome)).count()
+    }
+
+    /// Mutants that were noticed.
+    pub fn killed(&self) -> usize {
+        self.count(|outcome| matches!(outcome, Outcome::Killed(_) | Outcome::Endless(_)))
+    }
+
+    /// Mutants that could have been noticed: circuits that are another function, as far as is known.
+    pub fn worth(&self) -> usize {
+        self.killed() + self.count(|outcome| *outcome == Outcome::Survived)
+    }
+
+    /// Per cent of them that were noticed; all of none.
+    pub fn per_cent(&self) -> f64 {
+        if self.worth() == 0 { 100.0 } else { 100.0 * self.killed() as f64 / self.worth() as f64 }
+    }
+}
+
+/// Why mutants could not be run.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// Cargo does not build the tests.
+    #[error("the testbenches do not build:\n{0}")]
+    Build(String),
+    /// The testbench fails on the circuit itself.
+    #[error(
+        "the testbench of {circuit} fails without a mutant, in `{test}`; run: cargo test -p warpfile-testbenches"
+    )]
+    Unsound {
+        /// The circuit.
+        circuit: &'static str,
+        /// The test.
+        test: String,
+    },
+    /// Its testbench never elaborates the circuit.
+    #[error("the tests {tests} never elaborate {circuit}")]
+    Absent {
+        /// The circuit.
+        circuit: &'static str,
+        /// Its tests.
+        tests: String,
+    },
+    /// A process or file of a run.
+    #[error("cannot run the testbenches: {0}")]
+    Io(#[from] io::Error),
+    /// Yosys, or a folder for it.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+}
+
+/// The binary with all testbenches.
+#[derive(Clone, Debug)]
+pub struct Testbenches {
+    binary: PathBuf,
+    folder: PathBuf,
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum End {
+    Passed,
+    Failed(String),
+    Endless(String),
+    NoCircuit,
+}
+
+impl Testbenches {
+    /// Builds them, as `cargo test --workspace` does: for one package alone Cargo would build all it needs once more.
+    ///
+    /// # Errors
+    /// If they do not build.
+    pub fn build() -> Result<Testbenches, RunError> {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+        let arguments = ["test", "--workspace", "--test", "testbenches", "--no-run"];
+        let output = Command::new(cargo)
+            .args(arguments)
+            .arg("--message-format=json-render-diagnostics")
+            .current_dir(&folder)
+            .stderr(Stdio::inherit())
+            .output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let messages = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+        let tests = |message: &serde_json::Value| message["target"]["name"] == "testbenches";
+        let binary =
+            messages.filter(tests).find_map(|message| message["executable"].as_str().map(PathBuf::from));
+        match binary {
+            Some(binary) if output.status.success() => Ok(Testbenches { binary, folder }),
+            _ => Err(RunError::Build("see above".into())),
+        }
+    }
+
+    fn command(&self, tested: Tested, settings: &Settings) -> Command {
+        let mut command = Command::new(&self.binary);
+        command
+            .args(tested.tests)
+            .args(SKIPPED.iter().flat_map(|name| ["--skip", *name]))
+            .args(["--test-threads", "1"])
+            .current_dir(&self.folder)
+            .env(CIRCUIT, tested.circuit)
+            .env("PROPTEST_RNG_SEED", settings.seed.to_string())
+            .env("PROPTEST_MAX_SHRINK_ITERS", "0")
+            .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1")
+            .env("INSTA_UPDATE", "no")
+            // Or it asks Cargo, for every mutant.
+            .env("INSTA_WORKSPACE_ROOT", self.folder.join(".."))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        for name in [MUTANT, SITES, EXPORT] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Runs the testbench on the circuit and on its mutants; `progress` is told of each.
+    ///
+    /// # Errors
+    /// If the testbench fails on the circuit itself, or something cannot be run.
+    pub fn score(
+        &self,
+        tested: Tested,
+        settings: &Settings,
+        progress: &(dyn Fn(&str, &Outcome) + Sync),
+    ) -> Result<Score, RunError> {
+        let folder = scratch()?;
+        let sites = folder.path().join("sites");
+        let begun = Instant::now();
+        let mut command = self.command(tested, settings);
+        match finish(command.env(SITES, &sites).spawn()?, None)? {
+            End::Passed => {}
+            End::Failed(test) | End::Endless(test) => {
+                return Err(RunError::Unsound { circuit: tested.circuit, test });
+            }
+            End::NoCircuit => return Err(RunError::Unsound { circuit: tested.circuit, test: String::new() }),
+        }
+        let patience = (begun.elapsed() * PATIENCE).max(PATIENCE_AT_LEAST);
+        if !sites.exists() {
+            let tests = tested.tests.join(", ");
+            return Err(RunError::Absent { circuit: tested.circuit, tests });
+        }
+        let names: BTreeSet<String> = fs::read_to_string(&sites)?.lines().map(String::from).collect();
+        let chosen = chosen(&names, settings);
+
+        let next = Mutex::new(chosen.iter());
+        let outcomes = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for _ in 0..settings.jobs.max(1) {
+                scope.spawn(|| {
+                    loop {
+                        let Some(name) = next.lock().ok().and_then(|mut names| names.next()) else { return };
+                        let outcome = self.outcome(tested, settings, name, patience);
+                        if let Ok(outcome) = &outcome {
+                            progress(name, outcome);
+                        }
+                        if let Ok(mut outcomes) = outcomes.lock() {
+                            outcomes.push((name.to_string(), outcome));
+                        }
+                    }
+                });
+            }
+        });
+        let outcomes = outcomes.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let outcomes = outcomes.into_iter().map(|(name, outcome)| Ok((name, outcome?)));
+        let mut run = outcomes.collect::<Result<Vec<_>, RunError>>()?;
+        run.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(Score { circuit: tested.circuit.into(), mutants: names.len(), run })
+    }
+
+    fn outcome(
+        &self,
+        tested: Tested,
+        settings: &Settings,
+        name: &str,
+        patience: Duration,
+    ) -> Result<Outcome, RunError> {
+        let child = self.command(tested, settings).env(MUTANT, name).spawn()?;
+        Ok(match finish(child, Some(patience))? {
+            End::Failed(test) => Outcome::Killed(test),
+            End::Endless(test) => Outcome::Endless(test),
+            End::NoCircuit => Outcome::NoCircuit,
+            End::Passed => match self.prove(tested, settings, name)? {
+                Proof::Same(how) => Outcome::Equivalent(how),
+                Proof::Unknown => Outcome::Survived,
+            },
+        })
+    }
+
+    /// Whether the mutant is the same function in every size that the testbench elaborates.
+    fn prove(&self, tested: Tested, settings: &Settings, name: &str) -> Result<Proof, RunError> {
+        let folder = scratch()?;
+        let child = self.command(tested, settings).env(MUTANT, name).env(EXPORT, folder.path()).spawn()?;
+        finish(child, None)?;
+        Ok(prove::all_same(folder.path())?)
+    }
+}
+
+/// The mutants that are run: those whose hash with the seed is lowest.
+fn chosen(names: &BTreeSet<String>, settings: &Settings) -> Vec<String> {
+    let hash = |name: &String| {
+        let mut hasher = XxHash64::with_seed(settings.seed);
+        hasher.write(name.as_bytes());
+        hasher.finish()
+    };
+    let mut names: Vec<String> = names.iter().cloned().collect();
+    names.sort_by_key(hash);
+    names.truncate(settings.sample.unwrap_or(usize::MAX));
+    names
+}
+
+/// Waits for a process, or ends it when patience does.
+fn finish(mut child: Child, patience: Option<Duration>) -> Result<End, RunError> {
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break Some(status),
+            None if patience.is_some_and(|patience| begun.elapsed() > patience) => {
+                child.kill()?;
+                child.wait()?;
+                break None;
+            }
+            None => thread::sleep(LOOK),
+        }
+    };
+    let mut text = String::new();
+    if let Some(mut stdout) = child.stdout.take() {
+        stdout.read_to_string(&mut text)?;
+    }
+    Ok(match status {
+        None => End::Endless(unfinished(&text)),
+        Some(status) if status.success() => End::Passed,
+        Some(status) if status.code() == Some(NO_CIRCUIT) => End::NoCircuit,
+        Some(_) => End::Failed(unfinished(&text)),
+    })
+}
+
+/// The test that did not pass, in what the tests print: `test parts::fifo::verilog ... ok`.
+fn unfinished(text: &str) -> String {
+    let tests = text.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ..."));
+    tests
+        .filter(|(_, result)| result.trim() != "ok")
+        .map(|(name, _)| name.to_string())
+        .next()
+        .unwrap_or_default()
+}

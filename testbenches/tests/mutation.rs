@@ -1,0 +1,96 @@
+//! The tool that mutates circuits.
+
+use std::collections::BTreeSet;
+
+use warpfile_hdl::library::library;
+use warpfile_hdl::parts::Fifo;
+use warpfile_hdl::rtl::elaborate;
+use warpfile_testbenches::mutation::circuits::CIRCUITS;
+use warpfile_testbenches::mutation::mutants;
+use warpfile_testbenches::mutation::report::{Reasons, explain, page};
+use warpfile_testbenches::mutation::run::{Outcome, Score, Settings};
+
+#[test]
+fn each_mutant_changes_its_circuit_and_has_a_name_of_its_own() {
+    for entry in library() {
+        let netlist = entry.elaborate_with(&entry.odd[0]).unwrap();
+        let module = &netlist.modules[netlist.top.index()];
+        let mutants = mutants(&netlist, netlist.top.index());
+        let names: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.name.as_str()).collect();
+        assert_eq!(names.len(), mutants.len(), "{}", entry.name);
+        for mutant in &mutants {
+            let mut changed = module.clone();
+            mutant.change.apply(&mut changed);
+            assert!(changed != *module, "{}: {}", entry.name, mutant.name);
+        }
+    }
+}
+
+#[test]
+fn a_queue_is_mutated_in_every_way_there_is_for_it() {
+    let netlist = elaborate(&Fifo { depth: 3, width: 4 }).unwrap();
+    let names: Vec<String> = mutants(&netlist, 0).into_iter().map(|mutant| mutant.name).collect();
+    for way in [
+        "Add becomes Sub",
+        "And becomes Or",
+        "Eq becomes Ne",
+        "Mux swaps its values",
+        "constant off by one",
+        "register `count`: enable stuck at 0",
+        "register `count`: enable stuck at 1",
+        "register `head`: reset value off by one",
+        "read `head`: address off by one",
+        "write `tail`: enable stuck at 1",
+    ] {
+        assert!(names.iter().any(|name| name.ends_with(way)), "{way}: {names:#?}");
+    }
+}
+
+#[test]
+fn every_circuit_of_the_library_has_a_testbench_that_is_scored() {
+    for entry in library() {
+        assert!(CIRCUITS.iter().any(|tested| tested.circuit == entry.name), "{}", entry.name);
+    }
+}
+
+fn score() -> Score {
+    let outcomes = [
+        ("a", Outcome::Killed("tests::one".into())),
+        ("b", Outcome::Endless("tests::two".into())),
+        ("c", Outcome::NoCircuit),
+        ("d", Outcome::Equivalent("proven".into())),
+        ("e", Outcome::Survived),
+        ("f", Outcome::Survived),
+    ];
+    let run = outcomes.map(|(name, outcome)| (name.to_string(), outcome));
+    Score { circuit: "fifo".into(), mutants: 9, run: run.to_vec() }
+}
+
+fn reasons(name: &str) -> Reasons {
+    [("fifo".to_string(), [(name.to_string(), "no one asks".to_string())].into())].into()
+}
+
+#[test]
+fn what_is_killed_counts_and_what_is_equivalent_does_not() {
+    let mut score = score();
+    assert_eq!((score.killed(), score.worth(), score.per_cent()), (2, 4, 50.0));
+    assert_eq!(explain(&mut score, &reasons("e")), None);
+    assert_eq!((score.killed(), score.worth()), (2, 3));
+}
+
+#[test]
+fn a_reason_for_a_mutant_that_a_test_notices_is_wrong() {
+    assert_eq!(explain(&mut score(), &reasons("a")), Some("a".into()));
+}
+
+#[test]
+fn the_page_lists_every_mutant_that_no_test_notices_and_why() {
+    let mut score = score();
+    explain(&mut score, &reasons("f"));
+    let page = page(&[score], &Settings { sample: Some(6), seed: 1, jobs: 1 });
+    assert!(page.contains("| fifo | 9 | 6 | 2 | 2 | 1 | 1 | 66.7 % |"), "{page}");
+    for line in ["- d: proven\n", "- e: **not noticed**\n", "- f: no one asks\n"] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
+    assert!(!page.contains("- a:") && !page.contains("- b:") && !page.contains("- c:"), "{page}");
+}
