@@ -6,6 +6,7 @@ use anyhow::{anyhow, bail};
 use serde_json::{Map, Value};
 use warpfile_gen::{Files, Style, emit_in, write};
 use warpfile_hdl::library::{CircuitEntry, library};
+use warpfile_hdl::rtl::netlist::Netlist;
 use warpfile_kernels::launch::suggest;
 use warpfile_sim::config::DesignName;
 use warpfile_sim::sm::designs::{Circuits, circuits};
@@ -67,18 +68,32 @@ fn style(name: &str) -> Result<Style, String> {
     found.ok_or_else(|| format!("accepted: {}", Style::ALL.map(Style::name).join(", ")))
 }
 
-fn unknown(name: &str, circuits: &[CircuitEntry]) -> String {
+/// Says that there is neither a circuit nor a design of that name.
+pub fn unknown(name: &str, circuits: &[CircuitEntry]) -> String {
     let names = circuits.iter().map(|circuit| circuit.name);
     let designs = DesignName::ALL.map(DesignName::as_str);
     format!("no circuit or design `{name}`{}", suggest(name, names.chain(designs)))
 }
 
-fn generate_circuit(circuit: &CircuitEntry, arguments: &Arguments) -> anyhow::Result<()> {
-    if let Some(option) = arguments.configuration.preset_or_file() {
+/// Says that there is no circuit of that name.
+pub fn unknown_circuit(name: &str, circuits: &[CircuitEntry]) -> String {
+    let names = circuits.iter().map(|circuit| circuit.name);
+    format!("no circuit `{name}`{}", suggest(name, names))
+}
+
+/// A circuit with the parameters that are set on the command line.
+pub fn circuit_named(
+    circuit: &CircuitEntry,
+    configuration: &ConfigurationArguments,
+) -> anyhow::Result<Netlist> {
+    if let Some(option) = configuration.preset_or_file() {
         bail!("{option} is for designs; `{}` is a circuit: set its parameters with --set", circuit.name);
     }
-    let overrides = overrides(circuit, arguments.configuration.sets())?;
-    let files = emit_in(&circuit.elaborate_with(&overrides)?, arguments.style);
+    Ok(circuit.elaborate_with(&overrides(circuit, configuration.sets())?)?)
+}
+
+fn generate_circuit(circuit: &CircuitEntry, arguments: &Arguments) -> anyhow::Result<()> {
+    let files = emit_in(&circuit_named(circuit, &arguments.configuration)?, arguments.style);
     write_files(&[(Path::new(""), files)], &arguments.out)
 }
 

@@ -1,6 +1,7 @@
 //! The `warpfile` command.
 
 mod annotate;
+mod area;
 mod configuration;
 mod engine;
 mod errors;
@@ -13,6 +14,7 @@ mod input;
 mod list;
 mod output;
 mod parallel;
+mod power;
 mod progress;
 mod report;
 mod run;
@@ -50,6 +52,10 @@ enum Command {
     Figure(figure::Arguments),
     /// Write the Verilog of a circuit, or of all circuits of a design.
     Gen(generate::Arguments),
+    /// Map a circuit, or all circuits of a design, onto standard cells and say what they take.
+    Area(area::Arguments),
+    /// Say what a circuit takes on standard cells while its inputs change.
+    Power(power::Arguments),
     /// Run a kernel functionally and write what every warp does to a trace.
     Trace(trace::Arguments),
     /// Print a kernel's machine instructions with what the compiler knows of them.
@@ -73,6 +79,8 @@ fn dispatch(command: Command) -> anyhow::Result<()> {
         Command::Run(arguments) => run::run(&arguments),
         Command::Figure(arguments) => figure::run(arguments),
         Command::Gen(arguments) => generate::run(&arguments),
+        Command::Area(arguments) => area::run(&arguments),
+        Command::Power(arguments) => power::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Annotate(arguments) => annotate::run(&arguments),
         Command::List(arguments) => list::run(&arguments),

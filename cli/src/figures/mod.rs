@@ -1,11 +1,11 @@
 //! Figures and tables of the papers, each printed beside what the model gives.
 
-mod chart;
+pub mod chart;
 mod gebhart;
 mod regless;
 mod report;
 mod statistics;
-mod svg;
+pub mod svg;
 mod sweep;
 #[cfg(test)]
 mod tests;

@@ -142,6 +142,25 @@ fn names() {
 }
 
 #[test]
+fn area_and_power() {
+    let place = Place::new();
+    place.write("text.lib", "hello");
+    place.write("empty.lib", "library (empty) { }");
+    let commands = [
+        "area fifoo",
+        "area fifo --set depth=0",
+        "area fifo --preset gebhart2011",
+        "area fifo --liberty missing.lib",
+        "area fifo --liberty text.lib",
+        "area fifo --liberty empty.lib",
+        "power rfc --random 5",
+        "power fifo --random 0",
+        "power fifo --random 5 --clock 0",
+    ];
+    assert_snapshot!(told(&place, &commands));
+}
+
+#[test]
 fn parameters() {
     let place = Place::new();
     place.write("key.toml", "[rfc]\nentires = 6\n");

@@ -117,3 +117,30 @@ fn a_design_is_written_circuit_by_circuit_as_its_parameters_say() {
         "{register_file}"
     );
 }
+
+#[test]
+fn area_is_kept_as_table_json_and_chart() {
+    let place = Place::new();
+    let printed = place.succeeds("area fifo --set depth=2 --set width=3 --out area --cache mapped");
+    assert!(printed.starts_with("fifo_2x3, library osu018_stdcells\n"), "{printed}");
+    assert_eq!(place.read("area/area.txt"), printed);
+    assert!(place.read("area/area.json").contains("\"circuit\": \"fifo_2x3\""));
+    assert!(place.read("area/area.svg").starts_with("<svg"));
+    // What is mapped already is not mapped again.
+    let document = place.succeeds("area fifo --set depth=2 --set width=3 --json --cache mapped");
+    assert_eq!(document, place.read("area/area.json"));
+}
+
+#[test]
+fn power_is_kept_with_saif_and_the_mapped_verilog() {
+    let place = Place::new();
+    let printed =
+        place.succeeds("power fifo --set depth=2 --set width=3 --random 50 --clock 200 --out power");
+    assert!(
+        printed.starts_with("fifo_2x3, library osu018_stdcells, 200 MHz, random inputs, 50 cycles\n"),
+        "{printed}"
+    );
+    assert_eq!(place.read("power/power.txt"), printed);
+    assert!(place.read("power/fifo_2x3.saif").contains("(DURATION 250000)"));
+    assert!(place.read("power/fifo_2x3.v").contains("module fifo_2x3("));
+}

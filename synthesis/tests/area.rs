@@ -1,0 +1,82 @@
+//! Areas of circuits of the library.
+
+use serde_json::json;
+use warpfile_hdl::library::library;
+use warpfile_sim::energy::grid::Grid;
+use warpfile_synthesis::area::{AreaReport, area};
+use warpfile_synthesis::page::{self, PageRow};
+use warpfile_synthesis::sram::NODE_NM;
+
+use crate::tools::{circuit, mapped, osu018};
+
+fn report(name: &str, overrides: serde_json::Value) -> AreaReport {
+    let (outlined, mapped) = mapped(&circuit(name, overrides));
+    let grid = Grid::at(NODE_NM).expect("the project's runs");
+    area(&mapped, &outlined, &osu018(), &grid).expect("every cell is known")
+}
+
+/// `stat -liberty` of Yosys itself, on the same file list and script.
+#[test]
+fn cells_and_area_of_a_fifo_are_those_that_yosys_counts() {
+    let fifo = report("fifo", json!({}));
+    assert_eq!((fifo.total.cells, fifo.total.storage_cells), (1199, 269));
+    assert_eq!(fifo.total.area_um2, 51134.0);
+    assert!((fifo.total.nand2 - 51134.0 / 24.0).abs() < 1e-9);
+    assert!(fifo.memories.is_empty());
+}
+
+#[test]
+fn a_circuit_takes_what_its_modules_take() {
+    let file = report(
+        "main_register_file",
+        json!({"geometry": {"banks": 2, "rows": 40, "lanes": 4, "lanes_per_cluster": 2}}),
+    );
+    let [top, rest @ ..] = &file.modules[..] else { panic!("modules") };
+    assert_eq!((top.module.as_str(), top.figures), (file.circuit.as_str(), file.total));
+    let inner: f64 = rest.iter().map(|module| module.instances as f64 * module.own_area_um2).sum();
+    assert_eq!(top.own_area_um2 + inner, file.total.area_um2);
+    // Two banks of two arrays each.
+    assert_eq!((file.total.memories, file.total.memory_bits), (4, 4 * 40 * 64));
+    assert_eq!(file.memories[0].instances, 4);
+    assert!((file.total.memory_area_um2 - 4.0 * file.memories[0].area_um2).abs() < 1e-6);
+}
+
+#[test]
+fn a_round_robin_arbiter_is_as_deep_as_its_longest_way() {
+    let arbiter = report("round_robin_arbiter", json!({}));
+    assert!(arbiter.total.depth > 2 && arbiter.total.depth <= arbiter.total.cells as u32);
+}
+
+/// Every row of the page, mapped again.
+#[test]
+fn no_circuit_has_grown_beyond_the_page_of_areas() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/area.md"))
+        .expect("scripts/area writes it");
+    let rows = page::read(&text).expect("the page is as it was written");
+    let (cells, grid) = (osu018(), Grid::at(NODE_NM).expect("the project's runs"));
+    let library = library();
+    let circuits = page::circuits(&library);
+    assert_eq!(rows.len(), circuits.len(), "scripts/area writes the page again");
+    let mut grown = Vec::new();
+    for (entry, overrides) in circuits {
+        let netlist = entry.elaborate_with(&overrides).expect("the library's own parameters");
+        let (outlined, mapped) = mapped(&netlist);
+        let report = area(&mapped, &outlined, &cells, &grid).expect("every cell is known");
+        grown.extend(PageRow::new(entry.name, &overrides, &report).compare(&rows));
+    }
+    let grown: Vec<String> = grown.iter().map(ToString::to_string).collect();
+    assert!(
+        grown.is_empty(),
+        "if that is meant, `scripts/area` writes the page again:\n{}",
+        grown.join("\n")
+    );
+}
+
+#[test]
+fn every_circuit_of_the_library_is_on_the_page() {
+    let library = library();
+    let circuits = page::circuits(&library);
+    for entry in &library {
+        assert!(circuits.iter().any(|(on_page, _)| on_page.name == entry.name), "{}", entry.name);
+    }
+}

@@ -1,0 +1,66 @@
+//! Memories taken out of netlists.
+
+use serde_json::json;
+use warpfile_engine::{Engine, Interpreter, Options};
+use warpfile_hdl::rtl::netlist::{Direction, Netlist};
+use warpfile_synthesis::sram::outline;
+
+use crate::tools::{Random, circuit};
+
+/// Both circuits under the same inputs: every output in every cycle.
+fn assert_same(netlist: &Netlist, other: &Netlist, cycles: u64) {
+    let options = Options { zeroed: true, ..Options::checked() };
+    let mut engines = [netlist, other].map(|n| Interpreter::new(n, &options).expect("it runs"));
+    let top = &netlist.modules[netlist.top.index()];
+    let mut random = Random::default();
+    for cycle in 0..cycles {
+        for port in top.ports.iter().filter(|port| port.direction == Direction::Input) {
+            let words = random.words(port.width);
+            for engine in &mut engines {
+                let input = engine.input(&port.name).expect("the ports are the same");
+                engine.set_words(input, &words);
+            }
+        }
+        engines.iter_mut().for_each(|engine| engine.step());
+        for port in top.ports.iter().filter(|port| port.direction == Direction::Output) {
+            let [ours, theirs] = [0, 1].map(|i| engines[i].peek(&port.name).expect("the ports are the same"));
+            assert_eq!(ours, theirs, "cycle {cycle}: {}", port.name);
+        }
+    }
+}
+
+#[test]
+fn a_bank_is_one_memory_a_physical_array_and_means_the_same() {
+    let bank =
+        circuit("register_bank", json!({"rows": 100, "lanes": 6, "lanes_per_cluster": 3, "writers": 3}));
+    let outlined = outline(&bank);
+    let [memory] = &outlined.memories[..] else { panic!("one kind of memory: {:?}", outlined.memories) };
+    assert_eq!((memory.rows, memory.bits, memory.lanes), (100, 96, 3));
+    assert_eq!((&memory.reads[..], &memory.writes[..]), (&[true][..], &[true][..]));
+    let top = &outlined.netlist.modules[outlined.netlist.top.index()];
+    assert_eq!(top.instances.len(), 2);
+    assert_eq!(outlined.flip_flops(), 0);
+    assert_same(&bank, &outlined.netlist, 2_000);
+}
+
+#[test]
+fn memories_of_the_staging_bank_and_of_the_hierarchy_mean_the_same() {
+    for (name, overrides) in [("operand_staging_bank", json!({})), ("register_file_hierarchy", json!({}))] {
+        let netlist = circuit(name, overrides);
+        let outlined = outline(&netlist);
+        assert!(!outlined.memories.is_empty(), "{name} has memories");
+        assert_same(&netlist, &outlined.netlist, 100);
+    }
+}
+
+#[test]
+fn small_tables_and_tables_that_are_read_in_the_same_cycle_stay() {
+    let small = circuit("register_bank", json!({"rows": 7, "lanes": 6, "lanes_per_cluster": 3}));
+    let combinational = circuit("fifo", json!({"depth": 64, "width": 64}));
+    for netlist in [small, combinational] {
+        let outlined = outline(&netlist);
+        assert!(outlined.memories.is_empty());
+        assert_eq!(outlined.netlist.modules, netlist.modules);
+        assert!(outlined.flip_flops() >= 7 * 6 * 32);
+    }
+}
