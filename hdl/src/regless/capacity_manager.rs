@@ -16,13 +16,14 @@ use crate::rtl::{Circuit, Documented, Module, ParameterError, Signal, count_bits
 /// A warp is inactive, preloading, active or draining. An inactive warp with a region that waits is pushed on the
 /// warp stack, unless it is told to wait (at a barrier). The region of the warp on top is begun when every bank has
 /// as many lines left as the region uses there, and the annotations of the region before have gone to the banks.
-/// Its annotations follow, up to one a bank in a cycle. When all are served and all fetched lines are filled, the
+/// Its annotations go, up to one a bank in a cycle. When all are served and all fetched lines are filled, the
 /// warp is active. When its region's last instruction has been taken, it drains: lines without a write to come are
 /// given back when all accesses have been served; when the last write has been taken the warp is inactive again. In a
 /// cycle one warp is pushed at most, and one gives lines back: of several the lowest-numbered.
 ///
-/// Timing: a region that waits is begun in the second cycle after at the earliest; a state is seen from the cycle
-/// after it is entered.
+/// Timing: a warp is pushed, its region begun and the first annotations sent in one cycle, the one after the region
+/// came at the earliest. A cycle's last annotation, access or write counts in that cycle; the state that follows is seen
+/// from the next.
 /// Source: Kloosterman et al., "RegLess", MICRO 2017, §5.1 and Fig. 9.
 #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
@@ -47,6 +48,15 @@ struct Manager<'c, 'm> {
     stack: WarpStackIo<'m>,
     ledgers: Vec<LineLedgerIo<'m>>,
     states: States<'m>,
+    sender: Sender<'m>,
+}
+
+/// Whose annotations are on their way to the banks.
+struct Sender<'m> {
+    /// Some are left from the cycle before.
+    sending: Signal<'m>,
+    /// Their warp.
+    warp: Signal<'m>,
 }
 
 /// One bit a warp.
@@ -60,16 +70,22 @@ struct States<'m> {
     settled: Signal<'m>,
 }
 
-/// Annotations on their way to the banks.
+/// Annotations that go to the banks.
 struct Notes<'m> {
-    /// There are some, or there may be.
-    sending: Signal<'m>,
     /// Their warp.
     warp: Signal<'m>,
-    /// The region's last one goes.
-    end: Signal<'m>,
     /// How many go in this cycle.
     count: Signal<'m>,
+    /// Some are left, or there may be some.
+    left: Signal<'m>,
+}
+
+/// A region that begins.
+struct Begun<'m> {
+    /// There is one.
+    begins: Signal<'m>,
+    /// Its warp.
+    warp: Signal<'m>,
 }
 
 /// Warps whose state changes, one bit a warp.
@@ -103,12 +119,13 @@ impl Circuit for CapacityManager {
     fn build<'m>(&self, m: &Module<'m>, io: &CapacityManagerIo<'m>) {
         let manager = Manager::new(self, m, io);
         manager.take_metadata();
-        let notes = manager.send_notes();
         let pushed = manager.push_warp();
-        let begun = manager.begin_region(&notes);
-        let ready = manager.count_notes(&notes);
+        let region = manager.begin_region();
+        let notes = manager.send_notes(&region);
+        let begun = manager.one_hot(region.begins, region.warp);
+        let ready = (manager.states.preloading | begun) & !manager.count_notes(&notes);
         let settled = manager.settle(manager.count_accesses());
-        let drained = manager.states.settled & !manager.count_writes();
+        let drained = (manager.states.settled | settled) & !manager.count_writes();
         let none = m.lit(self.geometry.warps, 0);
         let last = io
             .issue
@@ -137,7 +154,11 @@ impl<'c, 'm> Manager<'c, 'm> {
             draining: warps("draining"),
             settled: warps("settled"),
         };
-        Manager { circuit, g, m, io, store, stack, ledgers, states }
+        let sender = Sender {
+            sending: m.register("sending", 1).reset(0),
+            warp: m.register("sending_warp", g.warp_bits()).no_reset(),
+        };
+        Manager { circuit, g, m, io, store, stack, ledgers, states, sender }
     }
 
     /// The bit of `warp`, if `valid`.
@@ -172,16 +193,15 @@ impl<'c, 'm> Manager<'c, 'm> {
         can_go_on.lowest_one()
     }
 
-    /// Begins the region of the warp on top if it fits. Gives its warp, one bit or none.
-    fn begin_region(&self, notes: &Notes<'m>) -> Signal<'m> {
+    /// Begins the region of the warp on top if it fits, and nothing is left to send of the one before.
+    fn begin_region(&self) -> Begun<'m> {
         let (m, warp) = (self.m, self.stack.top_warp_o);
         let region = &self.store.region;
         region.warp_i.set(warp);
         let usage = |bank| self.g.usage_of_bank(m, region.usage_o, warp, bank);
         let fits = (self.ledgers.iter().enumerate()).map(|(b, ledger)| usage(b).le(ledger.left_o));
         let fits = m.cat(fits).all().named("fits");
-        let queues_are_free = !notes.sending | notes.end;
-        let begins = (self.stack.top_valid_o & fits & queues_are_free).named("begins");
+        let begins = (self.stack.top_valid_o & fits & !self.sender.sending).named("begins");
         region.begins_i.set(begins);
         self.stack.pop_i.set(begins);
         for (b, ledger) in self.ledgers.iter().enumerate() {
@@ -189,29 +209,29 @@ impl<'c, 'm> Manager<'c, 'm> {
             ledger.allow.warp_i.set(warp);
             ledger.allow.lines_i.set(usage(b));
         }
-        m.when(begins, || {
-            notes.warp.set(warp);
-        });
-        notes.sending.set(begins | (notes.sending & !notes.end));
 
         let fits_alone = m.cat((0..self.g.banks).map(|b| usage(b).le(self.g.lines))).all();
-        let nothing_runs = self.inactive().all() & self.stack.top_valid_o & !notes.sending;
+        let nothing_runs = self.inactive().all() & self.stack.top_valid_o & !self.sender.sending;
         m.invariant(
             "a_region_that_fits_begins_when_nothing_runs",
             (nothing_runs & fits_alone).implies(begins),
         );
-        self.one_hot(begins, warp)
+        Begun { begins, warp }
     }
 
-    /// Sends annotations of the region that began last to the queues of their banks, one a bank.
-    fn send_notes(&self) -> Notes<'m> {
+    /// Sends annotations of the region that begins, or of the one that began last, to the queues of their banks, one a
+    /// bank.
+    fn send_notes(&self, region: &Begun<'m>) -> Notes<'m> {
         let (m, g, word) = (self.m, &self.g, &self.store.word);
-        let sending = m.register("sending", 1).reset(0);
-        let warp = m.register("sending_warp", g.warp_bits()).no_reset();
+        let sends = region.begins | self.sender.sending;
+        let warp = region.begins.mux(region.warp, self.sender.warp).named("sender");
+        m.when(region.begins, || {
+            self.sender.warp.set(region.warp);
+        });
         // Annotations of the word that have gone to their banks.
         let sent = m.register("sent", NOTES).reset(0);
         word.warp_i.set(warp);
-        let here = (sending & word.valid_o).named("word_here");
+        let here = (sends & word.valid_o).named("word_here");
         let wanted = m.cat(word.note.iter().map(|note| note.valid_o)) & here.replicate(NOTES);
         let mut unsent = (wanted & !sent).named("unsent");
         let before = unsent;
@@ -231,21 +251,21 @@ impl<'c, 'm> Manager<'c, 'm> {
         let word_ends = (here & !unsent.any()).named("word_ends");
         word.ready_i.set(word_ends);
         sent.set((wanted & !unsent) & !word_ends.replicate(NOTES));
-        let end = (word_ends & word.last_o).named("notes_end");
-        Notes { sending, warp, end, count: (before & !unsent).popcount() }
+        let left = (sends & !(word_ends & word.last_o)).named("notes_left");
+        self.sender.sending.set(left);
+        Notes { warp, count: (before & !unsent).popcount(), left }
     }
 
     /// Counts the annotations of each warp that have not been served, or whose line has not been filled. Gives the
-    /// preloading warps that have none left.
+    /// warps that have some, or that have some to send.
     fn count_notes(&self, notes: &Notes<'m>) -> Signal<'m> {
         let unserved = Counters::new(self, "unserved", 2 * self.g.banks * self.g.lines);
-        unserved.add(notes.sending, notes.warp, notes.count);
+        unserved.add(notes.count.any(), notes.warp, notes.count);
         for bank in &self.io.bank {
             unserved.subtract(bank.staged.done_i, bank.staged.warp_i);
         }
         unserved.subtract(self.io.fill.valid_i, self.io.fill.warp_i);
-        let some = unserved.finish();
-        self.states.preloading & !some & !self.one_hot(notes.sending, notes.warp)
+        unserved.finish() | self.one_hot(notes.left, notes.warp)
     }
 
     /// Counts the accesses of each warp that have not been served. Gives the warps that have some.
@@ -344,9 +364,10 @@ impl<'c, 'm> Counters<'c, 'm> {
         self.next.set(self.next.get().lane_add(minus_one, self.bits));
     }
 
-    /// Gives the warps whose count is not 0.
+    /// Gives the warps whose count is not 0 at the end of the cycle.
     fn finish(self) -> Signal<'m> {
-        self.counts.set(self.next.get());
-        self.counts.group_or(self.bits)
+        let next = self.next.get();
+        self.counts.set(next);
+        next.group_or(self.bits)
     }
 }

@@ -6,8 +6,7 @@ use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, co
 
 /// Warp stack: inactive warps, the one that ran last on top, whose registers are most likely to be staged still.
 ///
-/// Timing: the top is that of the beginning of the cycle. If a warp is pushed in the cycle in which the top is
-/// popped, it takes its place.
+/// Timing: a warp that is pushed is the top in the same cycle, and is not kept if it is popped at once.
 /// Source: Kloosterman et al., "RegLess", MICRO 2017, §5.1 and Fig. 9.
 #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
@@ -48,20 +47,21 @@ impl Circuit for WarpStack {
         let height = m.register("height", count_bits(self.warps)).reset(0);
         let row = |height: crate::rtl::Signal<'m>| height.zext(bits + 1).low(bits);
 
-        let top = (height - 1).named("top");
-        io.top_valid_o.set(height.ne(0));
+        let below = (height - 1).named("below");
+        io.top_valid_o.set(io.push_valid_i | height.ne(0));
         let pops = (io.pop_i & io.top_valid_o).named("pops");
-        io.top_warp_o.set(stack.read("top", row(top), pops).get("warp")).valid_when(io.top_valid_o);
-        m.when(io.push_valid_i, || {
-            stack.write("push", row(pops.mux(top, height)), [("warp", io.push_warp_i)]);
-        });
-        m.when(io.push_valid_i & !pops, || {
+        let stays = (io.push_valid_i & !pops).named("stays");
+        let leaves = (pops & !io.push_valid_i).named("leaves");
+        let stored = stack.read("top", row(below), leaves).get("warp");
+        io.top_warp_o.set(io.push_valid_i.mux(io.push_warp_i, stored)).valid_when(io.top_valid_o);
+        m.when(stays, || {
+            stack.write("push", row(height), [("warp", io.push_warp_i)]);
             height.set(height + 1);
         })
-        .else_when(pops & !io.push_valid_i, || {
-            height.set(top);
+        .else_when(leaves, || {
+            height.set(below);
         });
         m.invariant("a_stack_never_holds_more_than_all_warps", height.le(self.warps));
-        m.invariant("a_full_stack_takes_no_warp", (io.push_valid_i & !pops).implies(height.ne(self.warps)));
+        m.invariant("a_full_stack_takes_no_warp", stays.implies(height.ne(self.warps)));
     }
 }

@@ -90,6 +90,8 @@ pub(super) struct WarpSets {
     pub short_in_flight: WarpSet,
     /// The compiler marked the head: it suspends its warp.
     pub marked: WarpSet,
+    /// There are metadata instructions before the head that have not been issued.
+    pub metadata: WarpSet,
     /// The head waits for results of short operations only, as of the last [`Warps::set_hazard`].
     pub short_hazard: WarpSet,
     /// The head waits for a result of a long-latency operation, perhaps among others.
@@ -150,6 +152,8 @@ impl Warps {
         self.warps[warp].head = Some(head);
         self.sets.resumed &= !bit;
         self.sets.marked = if marked { self.sets.marked | bit } else { self.sets.marked & !bit };
+        self.sets.metadata =
+            if head.metadata > 0 { self.sets.metadata | bit } else { self.sets.metadata & !bit };
         self.sets.stale_hazard |= bit;
         self.set_state(warp, State::Ready);
     }
@@ -172,6 +176,9 @@ impl Warps {
         let Some(head) = &mut self.warps[warp].head else { return 0 };
         let issued = head.metadata.min(slots);
         head.metadata -= issued;
+        if head.metadata == 0 {
+            self.sets.metadata &= !(1 << warp);
+        }
         issued
     }
 

@@ -63,6 +63,20 @@ fn a_compressor_keeps_registers_from_memory() {
     assert!(requests(&with) < requests(&without), "{} and {}", requests(&with), requests(&without));
 }
 
+#[test]
+fn every_metadata_instruction_is_issued_once_whatever_its_warp_waits_for() {
+    // The same code, staged at different times.
+    let run = |compressor_lines| {
+        let mut config = regless(128);
+        config.regless.compressor_lines = compressor_lines;
+        run_tiny(&config, "pathfinder", RunOptions::default())
+    };
+    let (without, with) = (run(0), run(48));
+    assert_ne!(without.cycles, with.cycles);
+    assert!(with.metadata_instructions > 0);
+    assert_eq!(without.metadata_instructions, with.metadata_instructions);
+}
+
 /// A workload that says that its values are not its own, as a trace without values does.
 struct WithoutValues(OpenWorkload);
 

@@ -151,8 +151,8 @@ pub fn list() -> Vec<Entry> {
             "metadata_store",
             &[("first_i", Often), ("last_i", Often), ("note_valid_i", Often), ("begins_i", Drive::Active)],
         ),
-        // Warps come more rarely than they go, so that there is room on the stack.
-        from_library("warp_stack", &[("push_valid_i", Shared(4))]),
+        // Warps come more rarely than they go, so that there is room on the stack; half of them go at once.
+        from_library("warp_stack", &[("push_valid_i", Shared(2))]),
         capacity_manager(),
         from_library(
             "access_distributor",

@@ -131,10 +131,13 @@ impl CapacityManagerReference {
 
     /// What the manager says.
     pub fn say(&self, around: &Around) -> Said {
+        let mut begun = self.clone();
+        begun.push_warp(around);
+        begun.begin_region();
         let mut notes = vec![None; self.banks()];
-        if let Some(warp) = self.sending {
-            let word = self.warps[warp].words.front();
-            let unsent = word.into_iter().flat_map(|word| word.notes.iter().zip(&self.sent));
+        if let Some(warp) = begun.sending {
+            let word = begun.warps[warp].words.front();
+            let unsent = word.into_iter().flat_map(|word| word.notes.iter().zip(&begun.sent));
             for (&(note, register), _) in unsent.filter(|(_, sent)| !**sent) {
                 let bank = (warp + register) % self.banks();
                 notes[bank].get_or_insert((note, warp, register));
@@ -149,9 +152,9 @@ impl CapacityManagerReference {
     pub fn step(&mut self, around: &Around) {
         let before = self.clone();
         let said = self.say(around);
-        self.push_warp(&before, around);
-        let notes_end = self.send_notes(&said, around);
-        self.begin_region(&before, notes_end);
+        self.push_warp(around);
+        self.begin_region();
+        self.send_notes(&said, around);
         self.count(around);
         self.change_states(&before, around);
         if let Some((warp, word)) = around.metadata.clone().filter(|_| said.metadata_ready) {
@@ -166,9 +169,9 @@ impl CapacityManagerReference {
     }
 
     /// One warp a cycle is pushed: the lowest of the inactive ones with a region that waits.
-    fn push_warp(&mut self, before: &CapacityManagerReference, around: &Around) {
+    fn push_warp(&mut self, around: &Around) {
         let can_go_on = |w: &usize| {
-            let warp = &before.warps[*w];
+            let warp = &self.warps[*w];
             warp.state == State::Inactive && !warp.stacked && warp.next.is_some() && !around.waiting[*w]
         };
         let pushed = (0..self.warps.len()).find(can_go_on);
@@ -178,11 +181,11 @@ impl CapacityManagerReference {
         }
     }
 
-    /// Annotations go to the banks that take one. Gives whether the region's last one has gone.
-    fn send_notes(&mut self, said: &Said, around: &Around) -> bool {
-        let Some(w) = self.sending else { return true };
+    /// Annotations go to the banks that take one.
+    fn send_notes(&mut self, said: &Said, around: &Around) {
+        let Some(w) = self.sending else { return };
         let banks = self.banks();
-        let Some(word) = self.warps[w].words.front().cloned() else { return false };
+        let Some(word) = self.warps[w].words.front().cloned() else { return };
         let mut taken: Vec<bool> = around.banks.iter().map(|bank| bank.takes_note).collect();
         for (k, (_, register)) in word.notes.iter().enumerate() {
             let bank = (w + register) % banks;
@@ -196,25 +199,22 @@ impl CapacityManagerReference {
         if self.sent.iter().all(|sent| *sent) {
             self.warps[w].words.pop_front();
             self.sent = self.warps[w].words.front().map_or(Vec::new(), |word| vec![false; word.notes.len()]);
-            return word.last;
+            if word.last {
+                self.sending = None;
+            }
         }
-        false
     }
 
     /// The region of the warp on top begins if it fits, and the annotations of the one before have gone.
-    fn begin_region(&mut self, before: &CapacityManagerReference, notes_end: bool) {
-        if notes_end {
-            self.sending = None;
-        }
-        let Some(&w) = before.stack.last() else { return };
-        let usage = before.warps[w].next.as_ref().expect("a warp on the stack has a region");
+    fn begin_region(&mut self) {
+        let Some(&w) = self.stack.last() else { return };
+        let usage = self.warps[w].next.clone().expect("a warp on the stack has a region");
         let banks = self.banks();
         let of_bank = |bank: usize| usage[(bank + banks - w % banks) % banks];
-        if !notes_end || (0..banks).any(|bank| of_bank(bank) > before.left[bank]) {
+        if self.sending.is_some() || (0..banks).any(|bank| of_bank(bank) > self.left[bank]) {
             return;
         }
-        let place = self.stack.iter().position(|other| *other == w).expect("it is on the stack");
-        self.stack.remove(place);
+        self.stack.pop();
         for bank in 0..banks {
             self.left[bank] -= of_bank(bank);
             self.warps[w].allowed[bank] = of_bank(bank);
@@ -265,15 +265,15 @@ impl CapacityManagerReference {
         // One draining warp a cycle gives back what it does not hold.
         let can_settle = |w: &usize| {
             let warp = &before.warps[*w];
-            warp.state == State::Draining && !warp.settled && warp.accesses == 0
+            warp.state == State::Draining && !warp.settled && self.warps[*w].accesses == 0
         };
         let settles = (0..self.warps.len()).find(can_settle);
         for w in 0..self.warps.len() {
             let (was, warp) = (&before.warps[w], &mut self.warps[w]);
             match was.state {
-                State::Inactive => {}
-                State::Preloading => {
-                    if was.notes == 0 && before.sending != Some(w) {
+                State::Inactive | State::Preloading => {
+                    // A region that begins and has no annotation is active at once.
+                    if warp.state == State::Preloading && warp.notes == 0 && self.sending != Some(w) {
                         warp.state = State::Active;
                     }
                 }
@@ -290,7 +290,7 @@ impl CapacityManagerReference {
                             warp.allowed[bank] = warp.held[bank];
                         }
                     }
-                    if was.settled && was.results == 0 {
+                    if warp.settled && warp.results == 0 {
                         (warp.state, warp.settled) = (State::Inactive, false);
                     }
                 }

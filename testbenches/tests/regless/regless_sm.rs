@@ -166,7 +166,7 @@ fn set(engine: &mut Interpreter, name: &str, value: u64) {
 fn the_shards_of_an_sm_are_as_shards_and_port_apart() {
     for shard in [small(3), RegLessShard { compressor_lines: 2, ..small(4) }] {
         let mut bench = Bench::new(&shard, 11);
-        (0..1200).for_each(|cycle| bench.cycle(cycle));
+        (0..2000).for_each(|cycle| bench.cycle(cycle));
         assert!(bench.passed.iter().all(|&passed| passed > 50), "{:?}", bench.passed);
         assert!(bench.fills > 50, "{}", bench.fills);
     }

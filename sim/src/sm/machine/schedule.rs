@@ -3,7 +3,7 @@
 use super::super::SimError;
 use super::super::design::{Flush, Issue, SchedulerInputs, SchedulerOutputs, WarpSlot};
 use super::super::kernel::{Action, clusters};
-use super::super::warp::{Hazard, Head, State, each};
+use super::super::warp::{Hazard, Head, State, each, first};
 use super::partition::Partition;
 use super::{Machine, Running};
 
@@ -30,7 +30,9 @@ impl Machine<'_, '_> {
         match outputs.issue {
             Some(picked) => self.pick(launch, partition, picked),
             None => {
-                self.count_stall(&inputs, &waiting);
+                if !self.issue_metadata_ahead(partition) {
+                    self.count_stall(&inputs, &waiting);
+                }
                 Ok(())
             }
         }
@@ -65,6 +67,21 @@ impl Machine<'_, '_> {
             Some(companion) => self.issue(launch, partition, (warp, slot), companion),
             None => Ok(()),
         }
+    }
+
+    /// Gives slots that would stay empty to the metadata instructions of a warp whose next instruction cannot issue: they
+    /// wait for no register, and the storage has been told what they say. Gives whether there are some.
+    fn issue_metadata_ahead(&mut self, partition: usize) -> bool {
+        let slots = self.config.sm.issues_per_scheduler as u16;
+        let at = &mut self.partitions[partition];
+        let sets = at.warps.sets();
+        let in_active_set = if at.design.scheduler.suspends() { sets.holding } else { u64::MAX };
+        let Some(warp) = first(sets.ready & sets.metadata & in_active_set) else {
+            return false;
+        };
+        self.counts.metadata_instructions += u64::from(at.warps.issue_metadata(warp, slots));
+        self.last_progress = self.now;
+        true
     }
 
     fn follow_slots(&mut self, partition: usize, outputs: &SchedulerOutputs) {

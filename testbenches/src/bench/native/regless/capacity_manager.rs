@@ -194,9 +194,9 @@ impl Manager {
         (sent, end)
     }
 
-    /// Begins the region of the warp on top, if it fits. Gives its warp.
+    /// Begins the region of the warp on top, if it fits and nothing is left to send. Gives its warp.
     #[inline(always)]
-    fn begin(&mut self, top: Option<u8>, notes_end: bool) -> Option<usize> {
+    fn begin(&mut self, top: Option<u8>) -> Option<usize> {
         let warp = usize::from(top?);
         let usage = self.store.usage(warp);
         let of_bank = |bank: usize| {
@@ -204,7 +204,7 @@ impl Manager {
                 as u8
         };
         let fits = self.ledgers.iter().enumerate().all(|(b, ledger)| of_bank(b) <= ledger.left);
-        if !fits || (self.sending.is_some() && !notes_end) {
+        if !fits || self.sending.is_some() {
             return None;
         }
         for (b, ledger) in self.ledgers.iter_mut().enumerate() {
@@ -289,14 +289,6 @@ impl Circuit<WORDS> for Warps {
             outputs ^= u64::from(ledger.holders()) << place[4];
         }
 
-        // What was there before this cycle.
-        let (unserved, accesses, results) =
-            (some(&manager.notes), some(&manager.accesses), some(&manager.results));
-        let sending = manager.sending.map_or(0, |warp| 1 << warp);
-        let ready = manager.preloading & !unserved & !sending;
-        let can_settle = manager.draining & !manager.settled & !accesses;
-        let settles = can_settle & can_settle.wrapping_neg();
-        let drained = manager.settled & !results;
         let waiting =
             if happens(Event::RARELY, FIELDS.waiting) { (noise[WAITING_DATA] >> 48) as u16 } else { 0 };
         let can_go_on = inactive & !manager.stacked & manager.store.waits & !waiting;
@@ -304,11 +296,15 @@ impl Circuit<WORDS> for Warps {
 
         let note_ready =
             if happens(Event::OFTEN, FIELDS.note_ready) { u8::MAX } else { (noise[READY_DATA] >> 56) as u8 };
+        let pushed_warp = (pushed != 0).then(|| pushed.trailing_zeros() as u8);
+        let begun = manager.begin(pushed_warp.or(manager.stack.top()));
+        manager.stack.change(begun.is_some(), pushed_warp);
+        manager.sending = manager.sending.or(begun);
         let note_warp = manager.sending;
         let (sent, notes_end) = manager.send(note_ready);
-        let top = manager.stack.top();
-        let begun = manager.begin(top, notes_end);
-        manager.stack.change(begun.is_some(), (pushed != 0).then(|| pushed.trailing_zeros() as u8));
+        if notes_end {
+            manager.sending = None;
+        }
         for (b, note) in sent.iter().enumerate() {
             if let Some(staged) = self.staged[b].take() {
                 manager.notes[usize::from(staged)] -= 1;
@@ -322,16 +318,21 @@ impl Circuit<WORDS> for Warps {
                 self.staged[b] = (note_ready >> b & 1 == 1).then_some(warp as u8);
             }
         }
-        if begun.is_some() || notes_end {
-            manager.sending = begun;
-        }
         let last = self.issue(noise);
         let manager = &mut self.manager;
+        // What is left at the end of the cycle.
+        let (unserved, accesses, results) =
+            (some(&manager.notes), some(&manager.accesses), some(&manager.results));
+        let unsent = manager.sending.map_or(0, |warp| 1 << warp);
+        let begun = begun.map_or(0, |warp| 1 << warp);
+        let ready = (manager.preloading | begun) & !unserved & !unsent;
+        let can_settle = manager.draining & !manager.settled & !accesses;
+        let settles = can_settle & can_settle.wrapping_neg();
+        let drained = (manager.settled | settles) & !results;
         if settles != 0 {
             let warp = settles.trailing_zeros() as usize;
             manager.ledgers.iter_mut().for_each(|ledger| ledger.settle(warp));
         }
-        let begun = begun.map_or(0, |warp| 1 << warp);
         manager.stacked = (manager.stacked | pushed) & !begun;
         manager.preloading = (manager.preloading | begun) & !ready;
         manager.active = (manager.active | ready) & !last;
