@@ -36,16 +36,16 @@ impl Reference for Stack {
     }
 
     fn cycle(&mut self, cycle: &Cycle, outputs: &mut Pins) {
-        let pushes = self.pushes(cycle);
+        // A warp that is pushed is the top at once.
+        if self.pushes(cycle) {
+            self.stacked.push(cycle.warp % self.warps);
+        }
         outputs.set("top_valid_o", u8::from(!self.stacked.is_empty()));
         if let Some(&top) = self.stacked.last() {
             outputs.set("top_warp_o", top);
         }
         if cycle.pop {
             self.stacked.pop();
-        }
-        if pushes {
-            self.stacked.push(cycle.warp % self.warps);
         }
     }
 }
