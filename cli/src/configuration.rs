@@ -86,7 +86,8 @@ pub fn design_named(name: &str) -> anyhow::Result<DesignName> {
     })
 }
 
-fn name_and_value(text: &str) -> Result<(String, String), String> {
+/// `NAME=VALUE`.
+pub fn name_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.trim().to_owned()))

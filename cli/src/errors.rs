@@ -2,6 +2,8 @@
 
 use warpfile_kernels::launch::CheckError;
 use warpfile_sim::sm::SimError;
+use warpfile_verify::formal::Counterexample;
+use warpfile_verify::lockstep::Difference;
 
 /// The model computed something wrong.
 const WRONG_RESULT: u8 = 1;
@@ -27,7 +29,8 @@ pub fn message(error: &anyhow::Error) -> String {
 /// 1 if the model is at fault, 2 if the input is.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     let wrong_result = matches!(error.downcast_ref(), Some(CheckError::Mismatch { .. }));
-    if is_wrong_operand(error) || wrong_result { WRONG_RESULT } else { BAD_INPUT }
+    let differs = error.is::<Difference>() || error.is::<Counterexample>();
+    if is_wrong_operand(error) || wrong_result || differs { WRONG_RESULT } else { BAD_INPUT }
 }
 
 /// Whether the design delivered an operand that differs from the kernel's value.

@@ -63,7 +63,8 @@ fn generate_design(arguments: &Arguments) -> anyhow::Result<()> {
     write_files(&files, &arguments.out)
 }
 
-fn style(name: &str) -> Result<Style, String> {
+/// A style by its name.
+pub fn style(name: &str) -> Result<Style, String> {
     let found = Style::ALL.into_iter().find(|style| style.name() == name);
     found.ok_or_else(|| format!("accepted: {}", Style::ALL.map(Style::name).join(", ")))
 }
@@ -110,7 +111,7 @@ fn write_files(circuits: &[(&Path, Files)], out: &Path) -> anyhow::Result<()> {
 }
 
 /// The parameters that `sets` changes, whole, with the values set in them.
-fn overrides(circuit: &CircuitEntry, sets: &[(String, String)]) -> anyhow::Result<Value> {
+pub fn overrides(circuit: &CircuitEntry, sets: &[(String, String)]) -> anyhow::Result<Value> {
     let mut changed = Map::new();
     let mut parameters = circuit.defaults.clone();
     for (name, text) in sets {

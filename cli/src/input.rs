@@ -101,6 +101,13 @@ impl InputsArguments {
 }
 
 impl InputArguments {
+    /// A kernel with the launch file beside it; a workload at its smallest size, unless another is given.
+    pub fn of(kernel: &str, size: Option<&str>) -> InputArguments {
+        let smallest = workloads::by_name(kernel).is_ok().then_some("tiny");
+        let size = size.or(smallest).map(str::to_owned);
+        InputArguments { input: kernel.to_owned(), launch: None, size }
+    }
+
     /// Finds out what the input is. Files are not opened yet.
     pub fn resolve(&self) -> anyhow::Result<Input> {
         let input = self.kind()?;

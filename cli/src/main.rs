@@ -16,11 +16,13 @@ mod output;
 mod parallel;
 mod power;
 mod progress;
+mod prove;
 mod report;
 mod run;
 mod simulate;
 mod table;
 mod trace;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -35,9 +37,11 @@ Examples:
   warpfile run hotspot --design rfc             a kernel through a register file cache, beside the baseline
   warpfile run hotspot --size tiny --vcd w.vcd  a waveform of a small run
   warpfile gen rfc -o verilog                   the Verilog of the design's circuits
+  warpfile verify fifo                          a circuit beside its Verilog in Verilator and Icarus
   warpfile list designs                         what there is to choose from
 
-Exit codes: 0; 2 for input that cannot be used; 1 for a result or an operand that is wrong."
+Exit codes: 0; 2 for input that cannot be used or a tool that is missing; 1 for a result, an operand or an output that
+is wrong."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -60,6 +64,10 @@ enum Command {
     Trace(trace::Arguments),
     /// Print a kernel's machine instructions with what the compiler knows of them.
     Annotate(annotate::Arguments),
+    /// Compare a circuit with its exported Verilog, every output in every cycle.
+    Verify(verify::Arguments),
+    /// Prove the invariants of circuits, or find inputs that break them.
+    Prove(prove::Arguments),
     /// List what can be named on the command line.
     List(list::Arguments),
 }
@@ -83,6 +91,8 @@ fn dispatch(command: Command) -> anyhow::Result<()> {
         Command::Power(arguments) => power::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Annotate(arguments) => annotate::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Prove(arguments) => prove::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
     }
 }

@@ -18,7 +18,7 @@ use crate::output::{json, print};
 use crate::parallel::{ThreadArguments, parallel};
 use crate::progress::Meters;
 use crate::report::Report;
-use crate::simulate::{Outcome, Run, Setting, SmOutcome, Window};
+use crate::simulate::{Observers, Outcome, Run, Setting, SmOutcome, Traffic, Window};
 
 /// What is run, and what is kept of it.
 #[derive(clap::Args)]
@@ -32,6 +32,7 @@ Examples:
   warpfile run traces/kernelslist.g --design rfc
   warpfile run hotspot --size tiny --vcd w.vcd --vcd-scope register_file --vcd-cycles 0..2000
   warpfile run hotspot --size tiny --vcd w.vcd --gtkw w.gtkw && gtkwave w.vcd w.gtkw
+  warpfile run hotspot --size tiny --record cache.wfr --record-circuit register_file.cache
   warpfile run hotspot --size tiny --config results/config.toml
 
 Designs: warpfile list designs. Parameters: warpfile list parameters.")]
@@ -68,6 +69,16 @@ pub struct Arguments {
     /// Write a GTKWave save file that shows what matters of the design first.
     #[arg(long, value_name = "FILE", requires = "vcd")]
     gtkw: Option<PathBuf>,
+    /// Record what passes the ports of one of the design's circuits, to drive it again with the same traffic; of the
+    /// first SM if several are simulated.
+    #[arg(long, value_name = "FILE", requires = "record_circuit")]
+    record: Option<PathBuf>,
+    /// The circuit to record: register_file, scheduler, or a path below, as register_file.cache.
+    #[arg(long, value_name = "PATH", requires = "record")]
+    record_circuit: Option<String>,
+    /// Record the first N cycles only.
+    #[arg(long, value_name = "N", requires = "record")]
+    record_cycles: Option<u64>,
 }
 
 /// Runs every kernel through the designs and the baseline, and prints them side by side.
@@ -75,17 +86,17 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let configs = arguments.configurations()?;
     let inputs = arguments.inputs.resolve()?;
     let kept = arguments.out.as_deref().map(Kept::create).transpose()?;
-    let vcd = arguments.waveform(&inputs, &configs)?;
+    let observed = arguments.observed(&inputs, &configs)?;
     let save = arguments.gtkw.as_deref().map(Save::create).transpose()?;
 
     let setting = Setting { seed: arguments.seed, engine: arguments.engine.name() };
-    let (outcomes, vcd) = simulate(&inputs, &configs, setting, vcd, arguments.threads.number())?;
+    let (outcomes, files) = simulate(&inputs, &configs, setting, observed, arguments.threads.number())?;
     let reports: Vec<Report<'_>> = inputs
         .iter()
         .zip(&outcomes)
         .map(|(input, outcomes)| Report::new(&configs[0], setting, input, outcomes))
         .collect();
-    vcd.map(Output::publish).transpose()?;
+    files.into_iter().try_for_each(Output::publish)?;
     if let (Some(save), Some(vcd), Some(config)) = (save, &arguments.vcd, configs.last()) {
         save.publish(vcd, config.design)?;
     }
@@ -113,19 +124,25 @@ impl Arguments {
         Ok(configs)
     }
 
-    /// The waveform, if one is asked for: of one kernel and one design.
-    fn waveform(&self, inputs: &[Input], configs: &[Config]) -> anyhow::Result<Option<Waveform>> {
-        let Some(path) = &self.vcd else { return Ok(None) };
+    /// What is to be observed: of one kernel and one design.
+    fn observed(&self, inputs: &[Input], configs: &[Config]) -> anyhow::Result<Observed> {
         let designs = configs.len().saturating_sub(1).max(1);
-        let (kernels, path_given) = (inputs.len(), path.display());
-        if kernels > 1 || designs > 1 {
+        let kernels = inputs.len();
+        for (option, path) in [("--vcd", &self.vcd), ("--record", &self.record)] {
+            let Some(path) = path.as_ref().filter(|_| kernels > 1 || designs > 1) else { continue };
             bail!(
-                "--vcd {path_given}: accepted: one kernel and one design beside the baseline; \
-                 given: {kernels} and {designs}"
+                "{option} {}: accepted: one kernel and one design beside the baseline; given: {kernels} and {designs}",
+                path.display()
             );
         }
         let window = Window { scope: self.vcd_scope.clone(), cycles: self.vcd_cycles.clone() };
-        Ok(Some(Waveform { file: Output::create(path)?, window }))
+        let circuit = self.record_circuit.clone().unwrap_or_default();
+        let traffic = Traffic { circuit, cycles: self.record_cycles };
+        let create = |path: &Option<PathBuf>| path.as_deref().map(Output::create).transpose();
+        Ok(Observed {
+            waveform: create(&self.vcd)?.map(|file| (file, window)),
+            traffic: create(&self.record)?.map(|file| (file, traffic)),
+        })
     }
 
     /// The command that repeats the run, but for where the configuration is.
@@ -144,44 +161,47 @@ impl Arguments {
     }
 }
 
-/// A waveform that is being written.
-struct Waveform {
-    file: Output,
-    window: Window,
+/// What is observed of a run, with the files it is written to.
+#[derive(Default)]
+struct Observed {
+    waveform: Option<(Output, Window)>,
+    traffic: Option<(Output, Traffic)>,
 }
 
 /// Outcomes of one input by design.
 type Outcomes = Vec<(DesignName, Outcome)>;
 
-/// Runs every SM of every design on every input. A waveform is of the last design's first SM, and is not published.
+/// Runs every SM of every design on every input. What is observed is the last design's first SM; its files are not
+/// published.
 fn simulate(
     inputs: &[Input],
     configs: &[Config],
     setting: Setting,
-    vcd: Option<Waveform>,
+    mut observed: Observed,
     threads: usize,
-) -> anyhow::Result<(Vec<Outcomes>, Option<Output>)> {
+) -> anyhow::Result<(Vec<Outcomes>, Vec<Output>)> {
     for config in configs {
         EnergyModel::named(&config.energy.technology)?;
     }
-    let mut jobs: Vec<(Run<'_>, Option<Waveform>)> = Vec::new();
+    let mut jobs: Vec<(Run<'_>, Observed)> = Vec::new();
     for input in inputs {
         for config in configs {
-            jobs.extend((0..config.chip.simulated_sms).map(|sm| (Run { input, config, sm }, None)));
+            let runs = (0..config.chip.simulated_sms).map(|sm| Run { input, config, sm });
+            jobs.extend(runs.map(|run| (run, Observed::default())));
         }
     }
     let sms = |config: &Config| config.chip.simulated_sms as usize;
-    let observed = jobs.len() - configs.last().map_or(0, sms);
-    jobs[observed].1 = vcd;
+    let last_design = jobs.len() - configs.last().map_or(0, sms);
+    std::mem::swap(&mut jobs[last_design].1, &mut observed);
 
     let meters = Meters::new();
-    let outcomes = parallel(threads, jobs, |(run, vcd)| {
-        let outcome = observe(run, setting, &meters, vcd);
+    let outcomes = parallel(threads, jobs, |(run, observed)| {
+        let outcome = observe(run, setting, &meters, observed);
         if inputs.len() > 1 { outcome.with_context(|| run.input.title()) } else { outcome }
     })?;
-    let mut written = None;
-    let mut outcomes = outcomes.into_iter().map(|(outcome, vcd)| {
-        written = written.take().or(vcd);
+    let mut written = Vec::new();
+    let mut outcomes = outcomes.into_iter().map(|(outcome, files)| {
+        written.extend(files);
         outcome
     });
     let mut all = Vec::with_capacity(inputs.len());
@@ -199,31 +219,40 @@ fn simulate(
     Ok((all, written))
 }
 
-/// Runs with a waveform. When an operand is wrong the waveform up to there is kept: it shows why.
+/// Runs, and writes what is observed. When an operand is wrong the waveform up to there is kept: it shows why.
 fn observe(
     run: Run<'_>,
     setting: Setting,
     meters: &Meters,
-    vcd: Option<Waveform>,
-) -> anyhow::Result<(SmOutcome, Option<Output>)> {
-    let Some(Waveform { mut file, window }) = vcd else {
-        return Ok((run.simulate(setting, meters, None)?, None));
+    mut observed: Observed,
+) -> anyhow::Result<(SmOutcome, Vec<Output>)> {
+    let mut waveform =
+        observed.waveform.as_mut().map(|(file, window)| (BufWriter::new(file.file()), &*window));
+    let mut traffic =
+        observed.traffic.as_mut().map(|(file, traffic)| (BufWriter::new(file.file()), &*traffic));
+    let observers = Observers {
+        waveform: waveform.as_mut().map(|(writer, window)| (writer as &mut dyn Write, *window)),
+        traffic: traffic.as_mut().map(|(writer, traffic)| (writer as &mut dyn Write, *traffic)),
     };
-    let mut writer = BufWriter::new(file.file());
-    let result = run.simulate(setting, meters, Some((&mut writer, &window)));
-    let flushed = writer.flush();
-    drop(writer);
-    match result {
-        Ok(outcome) => {
-            flushed.with_context(|| format!("cannot write {}", file.path().display()))?;
-            Ok((outcome, Some(file)))
+    let result = run.simulate(setting, meters, observers);
+    let writers = [waveform.map(|(writer, _)| writer), traffic.map(|(writer, _)| writer)];
+    let flushed = writers.into_iter().flatten().try_for_each(|mut writer| writer.flush());
+    let waveform = observed.waveform.map(|(file, _)| file);
+    match (result, waveform) {
+        (Ok(outcome), waveform) => {
+            let files: Vec<Output> =
+                waveform.into_iter().chain(observed.traffic.map(|(file, _)| file)).collect();
+            let names =
+                || files.iter().map(|file| file.path().display().to_string()).collect::<Vec<_>>().join(", ");
+            flushed.with_context(|| format!("cannot write {}", names()))?;
+            Ok((outcome, files))
         }
-        Err(error) if is_wrong_operand(&error) => {
-            let path = file.path().display().to_string();
-            file.publish()?;
+        (Err(error), Some(waveform)) if is_wrong_operand(&error) => {
+            let path = waveform.path().display().to_string();
+            waveform.publish()?;
             Err(error.context(format!("{path} holds the waveform up to the failure")))
         }
-        Err(error) => Err(error),
+        (Err(error), _) => Err(error),
     }
 }
 

@@ -38,6 +38,24 @@ pub struct Window {
     pub cycles: Option<Range<u64>>,
 }
 
+/// What of the traffic at a circuit's ports is recorded.
+#[derive(Clone)]
+pub struct Traffic {
+    /// Path of the circuit.
+    pub circuit: String,
+    /// Cycles at most; all if `None`.
+    pub cycles: Option<u64>,
+}
+
+/// What is observed of a run, and where it goes.
+#[derive(Default)]
+pub struct Observers<'a> {
+    /// The waveform.
+    pub waveform: Option<(&'a mut dyn Write, &'a Window)>,
+    /// The traffic at a circuit's ports.
+    pub traffic: Option<(&'a mut dyn Write, &'a Traffic)>,
+}
+
 /// What is the same for all runs of a command.
 #[derive(Clone, Copy)]
 pub struct Setting {
@@ -72,20 +90,26 @@ impl Run<'_> {
         self,
         setting: Setting,
         meters: &Meters,
-        waveform: Option<(&mut dyn Write, &Window)>,
+        observers: Observers<'_>,
     ) -> anyhow::Result<SmOutcome> {
         let mut opened = self.input.open()?;
         let mut meter = meters.meter(&self.label());
         let mut progress = |progress: Progress| meter.update(|| state(progress));
-        let waveform = waveform.map(|(writer, window)| sm::Waveform {
+        let waveform = observers.waveform.map(|(writer, window)| sm::Waveform {
             writer,
             scope: window.scope.clone(),
             cycles: window.cycles.clone(),
+        });
+        let port_traffic = observers.traffic.map(|(writer, traffic)| sm::PortTraffic {
+            writer,
+            circuit: traffic.circuit.clone(),
+            cycles: traffic.cycles,
         });
         let Setting { seed, engine } = setting;
         let options = RunOptions {
             progress: Some(&mut progress),
             waveform,
+            port_traffic,
             seed,
             engine,
             sm: self.sm,

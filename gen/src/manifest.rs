@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use warpfile_hdl::rtl::netlist::{Direction, Module, Netlist, Op, Table, Update};
+use warpfile_hdl::rtl::netlist::{Direction, KeptBy, Module, Netlist, Op, Table, Update};
 
 #[derive(Serialize)]
 struct Manifest<'a> {
@@ -23,6 +23,8 @@ struct ModuleEntry<'a> {
     tables: Vec<TableEntry<'a>>,
     instances: Vec<InstanceEntry<'a>>,
     invariants: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    assumptions: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -118,8 +120,15 @@ fn module_entry<'a>(netlist: &'a Netlist, module: &'a Module, sequential: bool) 
             .iter()
             .map(|i| InstanceEntry { name: &i.name, module: &netlist.modules[i.module.index()].name })
             .collect(),
-        invariants: module.invariants.iter().map(|i| i.name.as_str()).collect(),
+        invariants: properties(module, KeptBy::Circuit),
+        assumptions: properties(module, KeptBy::Environment),
     }
+}
+
+/// Names of the properties that someone keeps.
+fn properties(module: &Module, kept_by: KeptBy) -> Vec<&str> {
+    let kept = module.invariants.iter().filter(|invariant| invariant.kept_by == kept_by);
+    kept.map(|invariant| invariant.name.as_str()).collect()
 }
 
 /// The output or input that a node is, if it is one; else its name, if it has one.

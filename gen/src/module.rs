@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpfile_hdl::rtl::netlist::{
-    Direction, InstanceId, Module, ModuleId, Netlist, NodeId, Op, Port, RegisterId, TableId,
+    Direction, InstanceId, KeptBy, Module, ModuleId, Netlist, NodeId, Op, Port, RegisterId, TableId,
 };
 
 use crate::Style;
@@ -199,11 +199,17 @@ impl<'a> ModuleWriter<'a> {
             code.line(&format!("genvar {name};"));
         }
         code.append(logic);
-        let mut assertions = Vec::new();
+        let is_top = self.netlist.top == self.id;
+        let mut properties = Vec::new();
         for invariant in &module.invariants {
             let label = self.names.scope.fresh(&invariant.name);
             let condition = self.value(invariant.condition).whole();
-            assertions.push(format!("{label}: assert ({condition});"));
+            // What a circuit inside another takes for granted, the other has to keep.
+            let statement = match invariant.kept_by {
+                KeptBy::Environment if is_top => "assume",
+                KeptBy::Environment | KeptBy::Circuit => "assert",
+            };
+            properties.push(format!("{label}: {statement} ({condition});"));
         }
         if self.is_sequential() {
             code.line("initial assume (rst_i);");
@@ -216,7 +222,7 @@ impl<'a> ModuleWriter<'a> {
             code.line("begin");
         }
         code.indent();
-        assertions.iter().for_each(|a| code.line(a));
+        properties.iter().for_each(|property| code.line(property));
         code.dedent();
         code.line("end");
         code.dedent();

@@ -37,7 +37,12 @@ fn counter() -> Netlist {
     let low = b.node(Op::Slice { value: more, low: 0 }, 2);
     b.output("low_o", low);
     let quiet = b.node(Op::Not(wrap), 1);
-    b.module.invariants.push(Invariant { name: "never_wraps".into(), condition: quiet, source: HERE });
+    b.module.invariants.push(Invariant {
+        name: "never_wraps".into(),
+        condition: quiet,
+        kept_by: KeptBy::Circuit,
+        source: HERE,
+    });
     b.netlist()
 }
 

@@ -1,21 +1,17 @@
 //! Testbenches of the circuits.
 //!
-//! [`lint`] runs Verilator, Icarus and Yosys over an exported circuit; [`icarus`] simulates one, [`verilator`]
-//! many at a time; [`witness`] compares both engines with them. [`lockstep`] drives a circuit, its reference
+//! [`lint`] runs Verilator, Icarus and Yosys over an exported circuit; [`witness`] compares both engines with what
+//! Icarus and Verilator make of it (`warpfile-verify` runs them). [`lockstep`] drives a circuit, its reference
 //! model and, when asked, its Verilog with the same operations. [`bench`] holds the circuits that are raced
 //! against other simulators. [`miniature`] holds circuits that show what the construction core must express. The
 //! testbenches themselves are in `tests/`, which mirrors `hdl/`.
 
 pub mod bench;
-pub mod icarus;
 pub mod lint;
 pub mod lockstep;
 pub mod miniature;
 pub mod mutation;
 pub mod race;
-pub mod testbench;
-mod tools;
-pub mod verilator;
 pub mod witness;
 
-pub use tools::ToolError;
+pub use warpfile_verify::{ToolError, testbench};

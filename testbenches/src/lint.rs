@@ -5,8 +5,8 @@ use std::path::Path;
 
 use warpfile_gen::{Files, write};
 
-use crate::ToolError;
-use crate::tools::{printed, run, scratch};
+use warpfile_verify::ToolError;
+use warpfile_verify::tools::{printed, run, scratch};
 
 /// What each tool complains about in a circuit, as `tool: line`; empty if the circuit is clean.
 ///

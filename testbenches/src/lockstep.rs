@@ -8,9 +8,9 @@ use warpfile_engine::{Engine, EngineError, InPort, Interpreter, Options, OutPort
 use warpfile_gen::Style;
 use warpfile_hdl::rtl::netlist::{Direction, Module, Netlist};
 
-use crate::ToolError;
-use crate::icarus::simulate;
-use crate::testbench::{InitialState, Stimulus};
+use warpfile_verify::ToolError;
+use warpfile_verify::icarus::simulate;
+use warpfile_verify::testbench::{InitialState, Stimulus};
 
 /// Values of ports by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,11 +5,12 @@ use warpfile_engine::{Compiled, Engine, EngineError, Interpreter, Options, OutPo
 use warpfile_gen::Style;
 use warpfile_hdl::rtl::netlist::{Direction, Netlist};
 
-use crate::ToolError;
-use crate::icarus;
+use warpfile_verify::ToolError;
+use warpfile_verify::icarus;
+use warpfile_verify::testbench::{InitialState, Outputs, Stimulus};
+use warpfile_verify::verilator::{Simulation, simulate_all};
+
 use crate::lockstep::Difference;
-use crate::testbench::{InitialState, Outputs, Stimulus};
-use crate::verilator::{Simulation, simulate_all};
 
 /// A circuit with what both engines make of it.
 pub struct Witnessed<'a> {
@@ -40,7 +41,7 @@ pub fn simulate_with_verilator(circuits: &[Witnessed]) -> Result<Vec<Outputs>, T
         .iter()
         .map(|Witnessed { netlist, state, cycles, .. }| Simulation { netlist, state, cycles })
         .collect();
-    simulate_all(&simulations)
+    simulate_all(&simulations, None)
 }
 
 impl<'a> Witnessed<'a> {

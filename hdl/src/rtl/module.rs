@@ -8,7 +8,7 @@ use super::builder::{ModuleBuilder, POISON, caller};
 use super::circuit::Circuit;
 use super::elaborate::{InstancePort, add_instance, add_netlist};
 use super::error::Problem;
-use super::netlist::{self, Invariant, Netlist, NodeId, Op, RegisterId, SourceLine};
+use super::netlist::{self, Invariant, KeptBy, Netlist, NodeId, Op, RegisterId, SourceLine};
 use super::operand::Literal;
 use super::signal::{Signal, clamp};
 use super::table::Table;
@@ -106,11 +106,27 @@ impl<'m> Module<'m> {
     /// A property that holds in every cycle outside reset, named as a sentence.
     #[track_caller]
     pub fn invariant(&self, name: impl Into<String>, condition: Signal<'m>) {
-        let (source, name) = (caller(), name.into());
-        let condition = condition.one_bit("an invariant");
+        self.property(name.into(), condition, KeptBy::Circuit, caller());
+    }
+
+    /// What the circuit relies on at its inputs, in every cycle outside reset, named as a sentence. Random stimulus is
+    /// drawn so that it holds, a proof of the circuit takes it for granted, and a proof of a circuit around this one has
+    /// to show it. It must be possible to keep it: whatever the state is, some inputs do.
+    #[track_caller]
+    pub fn assumption(&self, name: impl Into<String>, condition: Signal<'m>) {
+        self.property(name.into(), condition, KeptBy::Environment, caller());
+    }
+
+    #[track_caller]
+    fn property(&self, name: String, condition: Signal<'m>, kept_by: KeptBy, source: SourceLine) {
+        let (kind, place) = match kept_by {
+            KeptBy::Circuit => ("invariant", "an invariant"),
+            KeptBy::Environment => ("assumption", "an assumption"),
+        };
+        let condition = condition.one_bit(place);
         let mut b = self.arena.borrow_mut();
-        b.take_name(&name, "invariant", source);
-        b.module.invariants.push(Invariant { name, condition: condition.id, source });
+        b.take_name(&name, kind, source);
+        b.module.invariants.push(Invariant { name, condition: condition.id, kept_by, source });
     }
 
     pub(super) fn make(&self, f: impl FnOnce(&mut ModuleBuilder) -> NodeId) -> Signal<'m> {

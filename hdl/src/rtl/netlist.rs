@@ -54,6 +54,58 @@ pub struct Netlist {
     pub top: ModuleId,
 }
 
+impl Netlist {
+    /// The outermost circuit.
+    pub fn top(&self) -> &Module {
+        &self.modules[self.top.index()]
+    }
+
+    /// The circuit at a path of instances (`cache.tags`; empty for the outermost) by itself; `None` if there is none.
+    pub fn circuit_at(&self, path: &str) -> Option<Netlist> {
+        let names = path.split('.').filter(|name| !name.is_empty());
+        let top = names.fold(Some(self.top), |module, name| {
+            let instances = &self.modules[module?.index()].instances;
+            instances.iter().find(|instance| instance.name == name).map(|instance| instance.module)
+        })?;
+        Some(self.with_top(top))
+    }
+
+    /// Path and module of every circuit, each before the circuits in it; the first is the outermost, with an empty path.
+    pub fn circuits(&self) -> Vec<(String, ModuleId)> {
+        let mut found = vec![(String::new(), self.top)];
+        let mut next = 0;
+        while let Some((path, module)) = found.get(next).cloned() {
+            for instance in &self.modules[module.index()].instances {
+                let dot = if path.is_empty() { "" } else { "." };
+                found.push((format!("{path}{dot}{}", instance.name), instance.module));
+            }
+            next += 1;
+        }
+        found
+    }
+
+    /// One of the modules as the outermost, with those that it needs.
+    fn with_top(&self, top: ModuleId) -> Netlist {
+        let mut needed = vec![false; self.modules.len()];
+        needed[top.index()] = true;
+        // Children come before parents.
+        for index in (0..=top.index()).rev() {
+            if needed[index] {
+                self.modules[index].instances.iter().for_each(|child| needed[child.module.index()] = true);
+            }
+        }
+        let mut ids = vec![ModuleId(0); self.modules.len()];
+        let mut modules = Vec::new();
+        for (index, module) in self.modules.iter().enumerate().filter(|&(index, _)| needed[index]) {
+            ids[index] = ModuleId(modules.len() as u32);
+            let mut module = module.clone();
+            module.instances.iter_mut().for_each(|child| child.module = ids[child.module.index()]);
+            modules.push(module);
+        }
+        Netlist { modules, top: ids[top.index()] }
+    }
+}
+
 /// One distinct circuit: same description, same parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Module {
@@ -73,7 +125,7 @@ pub struct Module {
     pub tables: Vec<Table>,
     /// Sub-circuits.
     pub instances: Vec<Instance>,
-    /// Properties that hold in every cycle outside reset.
+    /// Properties that hold in every cycle outside reset, those that the environment keeps among them.
     pub invariants: Vec<Invariant>,
 }
 
@@ -471,6 +523,17 @@ pub struct Invariant {
     pub name: String,
     /// One bit.
     pub condition: NodeId,
+    /// Who sees to it that it holds.
+    pub kept_by: KeptBy,
     /// Line of the description.
     pub source: SourceLine,
+}
+
+/// Who sees to it that a property holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptBy {
+    /// The circuit, whatever its inputs are.
+    Circuit,
+    /// Whoever drives the inputs: an assumption of the circuit. Inside another circuit it is for that one to prove.
+    Environment,
 }

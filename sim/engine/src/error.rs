@@ -79,7 +79,7 @@ pub struct Violation {
 
 impl EngineError {
     /// The error for `name`, which is none of `existing`.
-    pub(crate) fn unknown<'a>(
+    pub fn unknown<'a>(
         kind: &'static str,
         name: &str,
         circuit: &str,

@@ -3,7 +3,7 @@
 //! Inputs and outputs of sub-circuits become wires; names stay what they were, under their circuit's path.
 
 use warpfile_hdl::rtl::netlist::{
-    Direction, Module, ModuleId, Netlist, Node, NodeId, Op, PortId, Register, Table,
+    Direction, Module, ModuleId, Netlist, Node, NodeId, Op, Port, PortId, Register, Table,
 };
 
 use crate::EngineError;
@@ -37,6 +37,32 @@ pub struct FlatScope {
     pub path: String,
     /// The circuit around it.
     pub parent: Option<usize>,
+    /// Name of its module.
+    pub module: String,
+    /// Its ports in order.
+    pub ports: Vec<ScopePort>,
+}
+
+/// A port of a circuit of the hierarchy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScopePort {
+    /// Name.
+    pub name: String,
+    /// Direction seen from inside its circuit.
+    pub direction: Direction,
+    /// Bits.
+    pub width: u32,
+}
+
+impl FlatScope {
+    fn new(name: &str, path: String, parent: Option<usize>, module: &Module) -> FlatScope {
+        let port = |port: &Port| {
+            let (name, direction, width) = (port.name.clone(), port.direction, port.width);
+            ScopePort { name, direction, width }
+        };
+        let ports = module.ports.iter().map(port).collect();
+        FlatScope { name: name.to_owned(), path, parent, module: module.name.clone(), ports }
+    }
 }
 
 /// Something of one circuit of the hierarchy.
@@ -77,7 +103,7 @@ impl Flat {
     pub fn new(netlist: &Netlist) -> Result<Flat, EngineError> {
         let top = &netlist.modules[netlist.top.index()];
         let mut flat = Flat::default();
-        flat.scopes.push(FlatScope { name: top.name.clone(), path: String::new(), parent: None });
+        flat.scopes.push(FlatScope::new(&top.name, String::new(), None, top));
         flat.inputs = (0..)
             .zip(&top.ports)
             .filter(|(_, port)| port.direction == Direction::Input)
@@ -113,7 +139,7 @@ impl Flat {
 
         let mut children = Vec::with_capacity(module.instances.len());
         for instance in &module.instances {
-            let child = self.enter(scope, &instance.name);
+            let child = self.enter(scope, &instance.name, &netlist.modules[instance.module.index()]);
             let mut inputs = vec![None; netlist.modules[instance.module.index()].ports.len()];
             for &(port, node) in &instance.inputs {
                 inputs[port.index()] = Some(node);
@@ -141,9 +167,9 @@ impl Flat {
         Ok(base)
     }
 
-    fn enter(&mut self, parent: usize, name: &str) -> usize {
+    fn enter(&mut self, parent: usize, name: &str, module: &Module) -> usize {
         let path = self.path(parent, name);
-        self.scopes.push(FlatScope { name: name.to_owned(), path, parent: Some(parent) });
+        self.scopes.push(FlatScope::new(name, path, Some(parent), module));
         self.scopes.len() - 1
     }
 

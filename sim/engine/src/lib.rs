@@ -14,6 +14,7 @@ pub mod flatten;
 mod interpreter;
 pub mod ops;
 pub mod plan;
+pub mod recording;
 mod state;
 pub mod vcd;
 pub mod vectors;

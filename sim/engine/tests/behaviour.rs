@@ -83,6 +83,7 @@ pub(crate) fn counter() -> Netlist {
     sketch.0.invariants.push(Invariant {
         name: "stays_below_3".to_owned(),
         condition: below,
+        kept_by: KeptBy::Circuit,
         source: SOURCE,
     });
     let noise = sketch.register("noise", 100, None);
@@ -190,7 +191,12 @@ fn invariants_are_not_checked_under_reset_or_when_not_asked_for() {
 
     let mut sketch = Sketch::new("never");
     let zero = sketch.constant(1, 0);
-    sketch.0.invariants.push(Invariant { name: "never_holds".to_owned(), condition: zero, source: SOURCE });
+    sketch.0.invariants.push(Invariant {
+        name: "never_holds".to_owned(),
+        condition: zero,
+        kept_by: KeptBy::Circuit,
+        source: SOURCE,
+    });
     let mut checked = engine(&sketch.netlist());
     checked.set_reset(true);
     checked.step();

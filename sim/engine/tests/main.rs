@@ -5,4 +5,5 @@ mod equality;
 mod lockstep;
 mod naive;
 mod operations;
+mod recording;
 mod waveforms;

@@ -78,6 +78,22 @@ pub(super) fn for_values(config: &Config, are_of_kernel: bool) -> Config {
     config
 }
 
+/// The circuits of a design by the names that they have in waveforms and recordings: those of one partition, and the
+/// port to the L1 if there is one.
+///
+/// # Errors
+/// As [`circuits`].
+pub fn named_circuits(config: &Config) -> Result<Vec<(String, Netlist)>, SimError> {
+    let Circuits { register_file, scheduler } = circuits(config)?;
+    let prefix = if config.sm.schedulers > 1 { "partition0_" } else { "" };
+    let mut named = vec![(format!("{prefix}register_file"), register_file)];
+    named.extend(scheduler.map(|scheduler| (format!("{prefix}scheduler"), scheduler)));
+    if config.design == DesignName::Regless {
+        named.push(("l1_port".to_owned(), build(config, &l1_port_shape(config))?));
+    }
+    Ok(named)
+}
+
 /// The design that `config` names, on the engine that `run` names; state without a reset starts from its seed.
 /// Every named signal can be looked at if it wants a waveform, else only ports, registers and tables.
 pub(super) fn design(config: &Config, run: &RunOptions<'_>) -> Result<Design<'static>, SimError> {
@@ -134,9 +150,19 @@ fn boxed(engine: impl Engine + 'static) -> Box<dyn Engine> {
 fn engine_options(run: &RunOptions<'_>, foreseen: &[&str]) -> Options {
     Options {
         seed: run.seed,
-        observe: if run.waveform.is_some() { Observe::All } else { Observe::State },
+        observe: observed(run),
         foreseen: foreseen.iter().map(|&name| name.to_owned()).collect(),
         ..Options::default()
+    }
+}
+
+/// Everything for a waveform; for a recording the circuit recorded, if it is within another: its path there.
+fn observed(run: &RunOptions<'_>) -> Observe {
+    let recorded = run.port_traffic.as_ref().and_then(|traffic| traffic.circuit.split_once('.'));
+    match (&run.waveform, recorded) {
+        (Some(_), _) => Observe::All,
+        (None, Some((_, inner))) => Observe::Scopes(vec![inner.to_owned()]),
+        (None, None) => Observe::State,
     }
 }
 

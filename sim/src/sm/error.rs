@@ -1,6 +1,7 @@
 //! Why a run ends early.
 
 use warpfile_engine::EngineError;
+use warpfile_engine::recording::RecordingError;
 use warpfile_engine::vcd::VcdError;
 use warpfile_kernels::compile::regless::RegionError;
 use warpfile_kernels::program::StreamError;
@@ -114,6 +115,9 @@ pub enum SimError {
     /// The waveform could not be written.
     #[error("waveform: {0}")]
     Waveform(#[from] VcdError),
+    /// The traffic at a circuit's ports could not be recorded.
+    #[error("recording: {0}")]
+    Recording(#[from] RecordingError),
     /// A circuit does not have a port that the harness drives.
     #[error("design {design}: {source}")]
     Port {

@@ -46,6 +46,8 @@ pub struct RunOptions<'a> {
     pub progress: Option<&'a mut dyn FnMut(Progress)>,
     /// Waveform of the design's circuits.
     pub waveform: Option<Waveform<'a>>,
+    /// What passes the ports of one of the design's circuits.
+    pub port_traffic: Option<PortTraffic<'a>>,
     /// What state without a reset starts from; no figure may depend on it. A design of the caller's has its own.
     pub seed: u64,
     /// What runs the circuits; no figure may depend on it. A design of the caller's has its own.
@@ -78,6 +80,17 @@ pub struct Waveform<'a> {
     pub scope: Option<String>,
     /// Cycles it covers; all if `None`.
     pub cycles: Option<Range<u64>>,
+}
+
+/// The traffic at a circuit's ports, to be recorded; see [`warpfile_engine::recording`].
+pub struct PortTraffic<'a> {
+    /// Where the recording goes.
+    pub writer: &'a mut dyn Write,
+    /// Which circuit: `register_file`, `scheduler`, `l1_port`, or a path below (`register_file.cache`), after
+    /// `partition0_` … if there are several schedulers.
+    pub circuit: String,
+    /// Cycles that are recorded at most, from the first; all if `None`.
+    pub cycles: Option<u64>,
 }
 
 /// Runs an SM's blocks of every launch, launch after launch, and reports.

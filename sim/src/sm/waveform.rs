@@ -1,32 +1,36 @@
-//! The waveform of a design's circuits.
+//! What is kept of a design's circuits while they run: their waveform, the traffic at the ports of one of them.
 
 use std::io::Write;
 
-use warpfile_engine::Engine;
+use warpfile_engine::recording::{PortRecorder, RecordingError};
 use warpfile_engine::vcd::{VcdError, VcdOptions, VcdRecorder};
+use warpfile_engine::{Engine, EngineError};
 
 use crate::config::Config;
 
 use super::circuits::L1PortCircuit;
 use super::design::{Design, PartitionDesign};
-use super::{SimError, Waveform};
+use super::{PortTraffic, RunOptions, SimError, Waveform};
 
 /// Records the circuits of a design.
 pub(super) struct Recorder<'a> {
-    vcd: VcdRecorder<&'a mut dyn Write>,
+    vcd: Option<VcdRecorder<&'a mut dyn Write>>,
+    /// With the index of the engine that the circuit is in.
+    ports: Option<(usize, PortRecorder<&'a mut dyn Write>)>,
 }
 
 impl<'a> Recorder<'a> {
+    /// What the options ask for, taken out of them; `None` if they ask for nothing.
     pub fn new(
         config: &Config,
         design: &Design<'_>,
         l1_port: Option<&L1PortCircuit>,
-        waveform: Waveform<'a>,
-    ) -> Result<Recorder<'a>, SimError> {
-        let options = VcdOptions {
-            scope: waveform.scope.unwrap_or_default(),
-            cycles: waveform.cycles.unwrap_or(0..u64::MAX),
-        };
+        options: &mut RunOptions<'a>,
+    ) -> Result<Option<Recorder<'a>>, SimError> {
+        let (waveform, traffic) = (options.waveform.take(), options.port_traffic.take());
+        if waveform.is_none() && traffic.is_none() {
+            return Ok(None);
+        }
         let several = design.partitions.len() > 1;
         let named = design.partitions.iter().enumerate().flat_map(|(index, partition)| {
             let prefix = if several { format!("partition{index}_") } else { String::new() };
@@ -35,8 +39,9 @@ impl<'a> Recorder<'a> {
         let l1_port = l1_port.map(|port| ("l1_port".to_owned(), port.circuit()));
         let named: Vec<(String, &dyn Engine)> = named.chain(l1_port).collect();
         let circuits: Vec<_> = named.iter().map(|(name, circuit)| (name.as_str(), *circuit)).collect();
-        let vcd = VcdRecorder::together(config.design.as_str(), &circuits, &options, waveform.writer)?;
-        Ok(Recorder { vcd })
+        let vcd = waveform.map(|waveform| vcd(config, &circuits, waveform)).transpose()?;
+        let ports = traffic.map(|traffic| ports(config, &circuits, traffic)).transpose()?;
+        Ok(Some(Recorder { vcd, ports }))
     }
 
     /// The cycle just run.
@@ -45,14 +50,58 @@ impl<'a> Recorder<'a> {
         partitions: impl Iterator<Item = &'d PartitionDesign<'d>>,
         l1_port: Option<&'d L1PortCircuit>,
     ) -> Result<(), SimError> {
-        let circuits = partitions.flat_map(circuits).map(|(_, circuit)| circuit);
-        let circuits: Vec<&dyn Engine> = circuits.chain(l1_port.map(L1PortCircuit::circuit)).collect();
-        Ok(self.vcd.record_together(&circuits).map_err(VcdError::from)?)
+        let mut circuits = partitions
+            .flat_map(circuits)
+            .map(|(_, circuit)| circuit)
+            .chain(l1_port.map(L1PortCircuit::circuit));
+        let Some(vcd) = &mut self.vcd else {
+            let recorded = self.ports.as_mut();
+            let recorded = recorded.and_then(|(index, ports)| Some((circuits.nth(*index)?, ports)));
+            return recorded.map_or(Ok(()), |(circuit, ports)| {
+                Ok(ports.record(circuit).map_err(RecordingError::from)?)
+            });
+        };
+        let circuits: Vec<&dyn Engine> = circuits.collect();
+        if let Some((index, ports)) = &mut self.ports {
+            ports.record(circuits[*index]).map_err(RecordingError::from)?;
+        }
+        Ok(vcd.record_together(&circuits).map_err(VcdError::from)?)
     }
 
     pub fn finish(self) -> Result<(), SimError> {
-        Ok(self.vcd.finish().map_err(VcdError::from)?)
+        if let Some((_, ports)) = self.ports {
+            ports.finish().map_err(RecordingError::from)?;
+        }
+        Ok(self.vcd.map_or(Ok(()), VcdRecorder::finish).map_err(VcdError::from)?)
     }
+}
+
+fn vcd<'a>(
+    config: &Config,
+    circuits: &[(&str, &dyn Engine)],
+    waveform: Waveform<'a>,
+) -> Result<VcdRecorder<&'a mut dyn Write>, SimError> {
+    let options = VcdOptions {
+        scope: waveform.scope.unwrap_or_default(),
+        cycles: waveform.cycles.unwrap_or(0..u64::MAX),
+    };
+    Ok(VcdRecorder::together(config.design.as_str(), circuits, &options, waveform.writer)?)
+}
+
+fn ports<'a>(
+    config: &Config,
+    circuits: &[(&str, &dyn Engine)],
+    traffic: PortTraffic<'a>,
+) -> Result<(usize, PortRecorder<&'a mut dyn Write>), SimError> {
+    let PortTraffic { writer, circuit: path, cycles } = traffic;
+    let (outermost, inner) = path.split_once('.').unwrap_or((&path, ""));
+    let Some(index) = circuits.iter().position(|(name, _)| *name == outermost) else {
+        let names = circuits.iter().map(|(name, _)| *name);
+        let unknown = EngineError::unknown("circuit", outermost, config.design.as_str(), names);
+        return Err(RecordingError::from(unknown).into());
+    };
+    let (cycles, engine) = (cycles.unwrap_or(u64::MAX), circuits[index].1);
+    Ok((index, PortRecorder::new(engine, inner, &path, cycles, writer)?))
 }
 
 /// The circuits of a partition by name.

@@ -105,7 +105,7 @@ impl<'c, 'o> Machine<'c, 'o> {
     pub fn new(
         config: &'c Config,
         design: Design<'c>,
-        options: RunOptions<'o>,
+        mut options: RunOptions<'o>,
     ) -> Result<Machine<'c, 'o>, SimError> {
         let share = Share { sm: options.sm, sms: config.chip.simulated_sms };
         if share.sm >= share.sms {
@@ -126,8 +126,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             true => Some(designs::l1_port(config, &options)?),
             false => None,
         };
-        let circuits = |waveform| Recorder::new(config, &design, l1_port.as_ref(), waveform);
-        let recorder = options.waveform.map(circuits).transpose()?;
+        let recorder = Recorder::new(config, &design, l1_port.as_ref(), &mut options)?;
         let partitions = design.partitions.into_iter().map(|design| Partition::new(config, design));
         Ok(Machine {
             config,

@@ -66,7 +66,12 @@ impl<'a> Maker<'a> {
         }
         for (index, choice) in recipe.invariants.iter().enumerate() {
             let (name, condition) = (format!("invariant{index}"), self.one_bit(choice[0]));
-            self.module.invariants.push(Invariant { name, condition, source: SOURCE });
+            self.module.invariants.push(Invariant {
+                name,
+                condition,
+                kept_by: KeptBy::Circuit,
+                source: SOURCE,
+            });
         }
         recipe.outputs.iter().for_each(|choice| self.output(*choice));
         if self.style.unused_to_outputs {

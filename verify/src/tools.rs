@@ -50,8 +50,15 @@ pub enum ToolError {
     },
 }
 
+impl ToolError {
+    /// A tool that ended with an error on a circuit.
+    pub fn failed(tool: &str, circuit: &str, output: String) -> ToolError {
+        ToolError::Failed { tool: tool.into(), circuit: circuit.into(), output }
+    }
+}
+
 /// Runs `tool` (of Debian's `package`) in `folder`.
-pub(crate) fn run(
+pub fn run(
     tool: &str,
     package: &'static str,
     arguments: &[&str],
@@ -64,17 +71,17 @@ pub(crate) fn run(
 }
 
 /// Everything a tool printed.
-pub(crate) fn printed(output: &Output) -> String {
+pub fn printed(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
 /// An empty folder that goes away by itself.
-pub(crate) fn scratch() -> Result<tempfile::TempDir, ToolError> {
+pub fn scratch() -> Result<tempfile::TempDir, ToolError> {
     tempfile::tempdir().map_err(|source| ToolError::Start { tool: "a temporary folder".into(), source })
 }
 
 /// Writes a file of a simulation.
-pub(crate) fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), ToolError> {
+pub fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), ToolError> {
     let path = folder.join(name);
     fs::write(&path, text).map_err(|source| ToolError::File { path, source })
 }

@@ -1,0 +1,223 @@
+//! `warpfile prove`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{anyhow, bail};
+use serde::Serialize;
+use serde_json::{Value, json};
+use warpfile_hdl::library::{CircuitEntry, library};
+use warpfile_hdl::rtl::netlist::Netlist;
+use warpfile_kernels::launch::suggest;
+use warpfile_verify::formal::{Counterexample, Effort, Proof, Verdict, prove};
+
+use crate::configuration::name_and_value;
+use crate::files::{Output, check_output, read_text};
+use crate::generate::overrides;
+use crate::output::{json, print};
+use crate::progress::Meters;
+
+/// Lines between which `--write` puts the table.
+const BEGIN: &str = "<!-- warpfile prove --write: begin -->";
+const END: &str = "<!-- warpfile prove --write: end -->";
+/// Most bytes of a page.
+const MAX_PAGE_BYTES: u64 = 4 << 20;
+
+/// What is proven, and how hard it is tried.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  warpfile prove fifo --set depth=5 --set width=1
+  warpfile prove round_robin_arbiter --depth 30 --solver cvc5 --vcd counterexample.vcd
+  warpfile prove                                       every circuit at small parameters
+  warpfile prove --write docs/verification.md          the table in the documentation
+
+Needs yosys and a solver (apt-get install yosys z3). Exit codes: 0; 1 if an invariant is refuted; 2 for input that
+cannot be used or a tool that is missing.")]
+pub struct Arguments {
+    /// Circuits: see `warpfile list circuits` [default: all].
+    #[arg(value_name = "CIRCUIT")]
+    circuits: Vec<String>,
+    /// Set a parameter of the circuit, if one is named: `depth=5` [default: the first small set of the library].
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    sets: Vec<(String, String)>,
+    /// Cycles, from the first under reset, in which every invariant has to hold whatever the inputs are.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    depth: u32,
+    /// Cycles in a row that induction assumes.
+    #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
+    induction: u32,
+    /// Solver: z3 or cvc5.
+    #[arg(long, value_name = "NAME", default_value = "z3", value_parser = ["z3", "cvc5"])]
+    solver: String,
+    /// Seconds that one attempt may take.
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86400))]
+    seconds: u64,
+    /// Waveform of the first counterexample, if one circuit is named and there is one.
+    #[arg(long, value_name = "FILE")]
+    vcd: Option<PathBuf>,
+    /// Print one JSON document instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Replace the table in this page.
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    write: Option<PathBuf>,
+}
+
+/// A line of the table.
+#[derive(Serialize)]
+struct Line {
+    circuit: &'static str,
+    parameters: String,
+    /// Path and name.
+    invariant: String,
+    verdict: String,
+    /// Time that the whole circuit took.
+    seconds: f64,
+}
+
+/// Proves, and prints what is known; a refuted invariant is an error.
+pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let library = library();
+    let entries = arguments.entries(&library)?;
+    if entries.len() != 1 && (!arguments.sets.is_empty() || arguments.vcd.is_some()) {
+        bail!("--set and --vcd are for one circuit; {} are to be proven", entries.len());
+    }
+    let page = arguments.write.as_deref().map(Page::read).transpose()?;
+    arguments.vcd.as_deref().map(check_output).transpose()?;
+    let meters = Meters::new();
+    let mut meter = meters.meter("prove");
+    let (mut lines, mut refuted) = (Vec::new(), None);
+    for entry in entries {
+        meter.update(|| entry.name.to_owned());
+        let changed = match arguments.sets.as_slice() {
+            [] => entry.odd.first().cloned().unwrap_or_else(|| json!({})),
+            sets => overrides(entry, sets)?,
+        };
+        let netlist = entry.elaborate_with(&changed)?;
+        let found = arguments.lines(entry, &netlist, &changed, &mut refuted)?;
+        lines.extend(found);
+    }
+    match page {
+        Some(page) => page.write(&arguments.table(&lines))?,
+        None if arguments.json => print(&json(&lines)?)?,
+        None => print(&text(&lines))?,
+    }
+    refuted.map_or(Ok(()), |counterexample| Err(counterexample.into()))
+}
+
+impl Arguments {
+    fn entries<'l>(&self, library: &'l [CircuitEntry]) -> anyhow::Result<Vec<&'l CircuitEntry>> {
+        if self.circuits.is_empty() {
+            return Ok(library.iter().collect());
+        }
+        let find = |name: &String| {
+            let near = || suggest(name, library.iter().map(|entry| entry.name));
+            let found = library.iter().find(|entry| entry.name == name);
+            found.ok_or_else(|| anyhow!("no circuit `{name}`{}", near()))
+        };
+        self.circuits.iter().map(find).collect()
+    }
+
+    fn effort(&self) -> Effort {
+        Effort {
+            depth: self.depth,
+            induction: self.induction,
+            solver: self.solver.clone(),
+            patience: Duration::from_secs(self.seconds),
+        }
+    }
+
+    /// What is known of a circuit; the first refuted invariant of all goes to `refuted`.
+    fn lines(
+        &self,
+        entry: &CircuitEntry,
+        netlist: &Netlist,
+        parameters: &Value,
+        refuted: &mut Option<Counterexample>,
+    ) -> anyhow::Result<Vec<Line>> {
+        let proofs = prove(netlist, &self.effort(), self.vcd.as_deref())?;
+        let line = |proof: &Proof| {
+            let dot = if proof.path.is_empty() { "" } else { "." };
+            let invariant = format!("{}{dot}{}", proof.path, proof.invariant);
+            if let Verdict::Refuted(cycle) = proof.verdict {
+                let circuit = netlist.top().name.clone();
+                refuted.get_or_insert(Counterexample { circuit, invariant: invariant.clone(), cycle });
+            }
+            Line {
+                circuit: entry.name,
+                parameters: parameters.to_string(),
+                invariant,
+                verdict: verdict(proof.verdict),
+                seconds: proofs.time.as_secs_f64(),
+            }
+        };
+        Ok(proofs.proofs.iter().map(line).collect())
+    }
+
+    /// The table of a page.
+    fn table(&self, lines: &[Line]) -> String {
+        let mut text = format!(
+            "By `warpfile prove --depth {} --induction {} --solver {} --seconds {}`; seconds are of the whole circuit.\n\n\
+             | circuit | parameters | invariant | | s |\n|---|---|---|---|--:|\n",
+            self.depth, self.induction, self.solver, self.seconds
+        );
+        let mut last = None;
+        for Line { circuit, parameters, invariant, verdict, seconds } in lines {
+            let is_first = last.replace(circuit) != Some(circuit);
+            let (circuit, parameters, seconds) = match is_first {
+                true => (*circuit, format!("`{parameters}`"), format!("{seconds:.1}")),
+                false => ("", String::new(), String::new()),
+            };
+            let _ = writeln!(text, "| {circuit} | {parameters} | {invariant} | {verdict} | {seconds} |");
+        }
+        text
+    }
+}
+
+fn verdict(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Proven(cycles) => format!("proven (k = {cycles})"),
+        Verdict::Bounded(cycles) => format!("bounded to {cycles} cycles"),
+        Verdict::Refuted(cycle) => format!("refuted in cycle {cycle}"),
+        Verdict::Open => "open".to_owned(),
+    }
+}
+
+fn text(lines: &[Line]) -> String {
+    let width = lines.iter().map(|line| line.invariant.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    let mut last = None;
+    for line in lines {
+        if last.replace(line.circuit) != Some(line.circuit) {
+            let _ = writeln!(text, "{} {} ({:.1} s)", line.circuit, line.parameters, line.seconds);
+        }
+        let _ = writeln!(text, "    {:width$}  {}", line.invariant, line.verdict);
+    }
+    text
+}
+
+/// A page with the two lines between which the table is.
+struct Page<'a> {
+    path: &'a Path,
+    before: String,
+    after: String,
+}
+
+impl<'a> Page<'a> {
+    fn read(path: &'a Path) -> anyhow::Result<Page<'a>> {
+        let text = read_text(path, MAX_PAGE_BYTES)?;
+        let parts = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+        let Some((before, after)) = parts else {
+            bail!("{}: accepted: a page with the lines `{BEGIN}` and `{END}`", path.display());
+        };
+        Ok(Page { path, before: before.to_owned(), after: after.to_owned() })
+    }
+
+    fn write(self, table: &str) -> anyhow::Result<()> {
+        let mut file = Output::create(self.path)?;
+        file.write(&format!("{}{BEGIN}\n\n{table}\n{END}{}", self.before, self.after))?;
+        file.publish()
+    }
+}

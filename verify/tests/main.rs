@@ -1,0 +1,5 @@
+//! Lockstep with Verilog and proofs: that they find what is wrong, and nothing where all is well.
+
+mod formal;
+mod library;
+mod lockstep;
