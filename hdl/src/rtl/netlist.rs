@@ -62,9 +62,9 @@ impl Netlist {
 
     /// The circuit at a path of instances (`cache.tags`; empty for the outermost) by itself; `None` if there is none.
     pub fn circuit_at(&self, path: &str) -> Option<Netlist> {
-        let names = path.split('.').filter(|name| !name.is_empty());
-        let top = names.fold(Some(self.top), |module, name| {
-            let instances = &self.modules[module?.index()].instances;
+        let mut names = path.split('.').filter(|name| !name.is_empty());
+        let top = names.try_fold(self.top, |module, name| {
+            let instances = &self.modules[module.index()].instances;
             instances.iter().find(|instance| instance.name == name).map(|instance| instance.module)
         })?;
         Some(self.with_top(top))

@@ -13,8 +13,8 @@ use warpfile_hdl::rtl::netlist::{
     Direction, InstanceId, Module, ModuleId, Netlist, Node, NodeId, Op, Port, PortId, SourceLine,
 };
 
-use crate::ToolError;
-use crate::tools::{printed, run};
+use warpfile_verify::ToolError;
+use warpfile_verify::tools::{printed, run};
 
 /// Sizes of a circuit that are proven, the smallest ones.
 const SIZES: usize = 3;

@@ -17,8 +17,8 @@ use twox_hash::XxHash64;
 use super::circuits::{SKIPPED, Tested};
 use super::prove::{self, Proof};
 use super::{CIRCUIT, EXPORT, MUTANT, NO_CIRCUIT, SITES};
-use crate::ToolError;
-use crate::tools::scratch;
+use warpfile_verify::ToolError;
+use warpfile_verify::tools::scratch;
 
 /// A mutant's process may take this many times what the circuit itself takes, and the seconds below.
 const PATIENCE: u32 = 20;
