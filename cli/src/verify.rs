@@ -174,9 +174,22 @@ impl Arguments {
             Some(design) => vec![design],
             None => DesignName::ALL.iter().map(|design| design.as_str()).collect(),
         };
+        let mut refused = None;
         for design in &designs {
-            let config = self.configuration.configuration(Some(design))?;
-            for (name, outermost) in named_circuits(&config)? {
+            let circuits = self.configuration.configuration(Some(design)).and_then(|config| {
+                let circuits = named_circuits(&config)?;
+                Ok((config, circuits))
+            });
+            let (config, circuits) = match circuits {
+                Ok(circuits) => circuits,
+                // Where no design is asked for, one that this configuration cannot have is passed over.
+                Err(error) if designs.len() > 1 => {
+                    refused = Some(error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            for (name, outermost) in circuits {
                 let found = outermost.circuits().into_iter();
                 let mut found = found.filter(|(_, id)| is_of(entry, &outermost.modules[id.index()]));
                 let Some((path, _)) = found.next() else { continue };
@@ -185,7 +198,12 @@ impl Arguments {
                 return Ok((config, format!("{name}{dot}{path}"), netlist));
             }
         }
-        bail!("{} is not part of {}; without --kernel it is driven at random", entry.name, designs.join(", "))
+        let error = anyhow!(
+            "{} is not part of {}; without --kernel it is driven at random",
+            entry.name,
+            designs.join(", ")
+        );
+        Err(refused.map_or(error, |refused| refused.context(format!("{} is in no other design", entry.name))))
     }
 
     /// Runs the kernel through the design and keeps the first cycles of the traffic.

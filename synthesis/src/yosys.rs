@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::hash::Hasher;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -142,9 +142,13 @@ impl Cache {
         fs::create_dir_all(folder).map_err(|source| file("cannot make folder", folder, source))?;
         for (extension, text) in [("json", json), ("v", verilog)] {
             let path = folder.join(format!("{name}.{extension}"));
-            let partial = folder.join(format!(".{name}.{extension}.{}", std::process::id()));
-            fs::write(&partial, text).map_err(|source| file("cannot write", &partial, source))?;
-            fs::rename(&partial, &path).map_err(|source| file("cannot write", &path, source))?;
+            // Another thread or process may be keeping the same circuit.
+            let partial = tempfile::Builder::new().prefix(".mapped-").tempfile_in(folder);
+            let kept = partial.and_then(|mut partial| {
+                partial.write_all(text.as_bytes())?;
+                partial.persist(&path).map_err(|error| error.error)
+            });
+            kept.map_err(|source| file("cannot write", &path, source))?;
         }
         Ok(())
     }
