@@ -131,8 +131,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             if comparison.difference.is_some() {
                 return Err(arguments.report(&comparison)?);
             }
-            cycles += stimuli.len();
         }
+        cycles += stimuli.len();
     }
     let simulators: Vec<&str> = arguments.simulator.simulators().iter().map(|s| s.name()).collect();
     print(&format!(
@@ -183,7 +183,7 @@ impl Arguments {
             let (config, circuits) = match circuits {
                 Ok(circuits) => circuits,
                 // Where no design is asked for, one that this configuration cannot have is passed over.
-                Err(error) if designs.len() > 1 => {
+                Err(error) if self.design.is_none() => {
                     refused = Some(error);
                     continue;
                 }

@@ -10,6 +10,7 @@ use warpfile_hdl::rtl::netlist::{Direction, Module, Netlist};
 
 use warpfile_verify::ToolError;
 use warpfile_verify::icarus::simulate;
+use warpfile_verify::lockstep::{self, EngineOutput, Simulator, first_difference};
 use warpfile_verify::testbench::{InitialState, Stimulus};
 
 /// Values of ports by name.
@@ -159,29 +160,14 @@ pub enum Difference {
         violation: Violation,
     },
     /// The Verilog computes something else.
-    #[error("cycle {cycle}, seed {seed}: {output} is {engine:#x} in the engine, {} in the Verilog", hex(.verilog))]
-    Verilog {
-        /// Cycle, from 0.
-        cycle: usize,
-        /// Seed of unreset state.
-        seed: u64,
-        /// The output.
-        output: String,
-        /// What the engine computed.
-        engine: BigUint,
-        /// What Icarus computed; `None` if it has unknown bits.
-        verilog: Option<BigUint>,
-    },
+    #[error(transparent)]
+    Verilog(#[from] lockstep::Difference),
     /// The engine does not run the circuit.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// A Verilog tool does not do its work.
     #[error(transparent)]
     Tool(#[from] ToolError),
-}
-
-fn hex(value: &Option<BigUint>) -> String {
-    value.as_ref().map_or("unknown".into(), |value| format!("{value:#x}"))
 }
 
 /// The engine with its ports, in the order of the module.
@@ -234,29 +220,25 @@ impl Circuit {
 #[derive(Default)]
 struct Trace {
     cycles: Vec<Stimulus>,
-    outputs: Vec<Vec<BigUint>>,
+    outputs: Vec<Vec<EngineOutput>>,
 }
 
 impl Trace {
     fn push(&mut self, circuit: &mut Circuit, stimulus: Stimulus) {
         circuit.step(&stimulus);
-        self.outputs.push(circuit.outputs.iter().map(|(_, port)| circuit.engine.get_big(*port)).collect());
+        let output = |(_, port): &(String, OutPort)| EngineOutput {
+            value: circuit.engine.get_big(*port),
+            is_meaningful: circuit.engine.is_meaningful(*port),
+        };
+        self.outputs.push(circuit.outputs.iter().map(output).collect());
         self.cycles.push(stimulus);
     }
 
     fn compare_verilog(&self, netlist: &Netlist, seed: u64, state: &InitialState) -> Result<(), Difference> {
-        let module = &netlist.modules[netlist.top.index()];
-        let names: Vec<&str> = ports(module, Direction::Output).collect();
         let simulated = simulate(netlist, state, &self.cycles)?;
-        for (cycle, (ours, theirs)) in self.outputs.iter().zip(simulated).enumerate() {
-            for ((name, engine), verilog) in names.iter().zip(ours).zip(theirs) {
-                if verilog.as_ref() != Some(engine) {
-                    let (output, engine) = (name.to_string(), engine.clone());
-                    return Err(Difference::Verilog { cycle, seed, output, engine, verilog });
-                }
-            }
-        }
-        Ok(())
+        let difference =
+            first_difference(netlist, &self.outputs, &simulated, |_| true, seed, Simulator::Icarus);
+        difference.map_or(Ok(()), |difference| Err(difference.into()))
     }
 }
 

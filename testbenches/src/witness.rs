@@ -1,12 +1,13 @@
 //! Both engines beside what other simulators make of the exported Verilog, from the same state with the same
 //! inputs.
 
-use warpfile_engine::{Compiled, Engine, EngineError, Interpreter, Options, OutPort};
+use warpfile_engine::{Compiled, EngineError, Interpreter, Options};
 use warpfile_gen::Style;
-use warpfile_hdl::rtl::netlist::{Direction, Netlist};
+use warpfile_hdl::rtl::netlist::Netlist;
 
 use warpfile_verify::ToolError;
 use warpfile_verify::icarus;
+use warpfile_verify::lockstep::{EngineOutput, Simulator, engine_outputs, first_difference};
 use warpfile_verify::testbench::{InitialState, Outputs, Stimulus};
 use warpfile_verify::verilator::{Simulation, simulate_all};
 
@@ -18,8 +19,8 @@ pub struct Witnessed<'a> {
     cycles: &'a [Stimulus],
     seed: u64,
     state: InitialState,
-    interpreted: Outputs,
-    compiled: Outputs,
+    interpreted: Vec<Vec<EngineOutput>>,
+    compiled: Vec<Vec<EngineOutput>>,
 }
 
 /// Runs both engines, and the Verilog in a style under Icarus; every output must be the same in every cycle, the
@@ -32,7 +33,7 @@ pub fn verilog_equals_engines(
 ) -> Result<(), Difference> {
     let witnessed = Witnessed::new(netlist, style, seed, cycles)?;
     let simulated = icarus::simulate(netlist, &witnessed.state, cycles)?;
-    witnessed.compare(&simulated)
+    witnessed.compare(&simulated, Simulator::Icarus)
 }
 
 /// What Verilator makes of circuits, all in one build.
@@ -56,49 +57,18 @@ impl<'a> Witnessed<'a> {
         let mut interpreter = Interpreter::new(netlist, &Options { seed, ..Options::checked() })?;
         let mut compiled = Compiled::new(netlist, &Options { seed, ..Options::default() })?;
         let state = InitialState::of(netlist, style, &interpreter)?;
-        let interpreted = outputs(netlist, &mut interpreter, cycles, |_, _| true)?;
-        let compiled = outputs(netlist, &mut compiled, cycles, |engine, port| engine.is_meaningful(port))?;
+        let interpreted = engine_outputs(netlist, &mut interpreter, cycles)?;
+        let compiled = engine_outputs(netlist, &mut compiled, cycles)?;
         Ok(Witnessed { netlist, cycles, seed, state, interpreted, compiled })
     }
 
     /// Compares the engines with what a simulator made of the Verilog.
-    pub fn compare(&self, simulated: &Outputs) -> Result<(), Difference> {
-        for engine in [&self.interpreted, &self.compiled] {
-            for (cycle, (ours, theirs)) in engine.iter().zip(simulated).enumerate() {
-                for ((output, ours), theirs) in output_names(self.netlist).zip(ours).zip(theirs) {
-                    let Some(engine) = ours.clone().filter(|_| ours != theirs) else { continue };
-                    let (seed, output, verilog) = (self.seed, output.to_owned(), theirs.clone());
-                    return Err(Difference::Verilog { cycle, seed, output, engine, verilog });
-                }
-            }
-        }
-        Ok(())
+    pub fn compare(&self, simulated: &Outputs, simulator: Simulator) -> Result<(), Difference> {
+        let first = |engine, is_compared: fn(&EngineOutput) -> bool| {
+            first_difference(self.netlist, engine, simulated, is_compared, self.seed, simulator)
+        };
+        let difference = first(&self.interpreted, |_| true)
+            .or_else(|| first(&self.compiled, |output| output.is_meaningful));
+        difference.map_or(Ok(()), |difference| Err(difference.into()))
     }
-}
-
-fn output_names(netlist: &Netlist) -> impl Iterator<Item = &str> {
-    let ports = netlist.modules[netlist.top.index()].ports.iter();
-    ports.filter(|port| port.direction == Direction::Output).map(|port| port.name.as_str())
-}
-
-/// The outputs of an engine in every cycle, `None` for those not asked for.
-fn outputs<E: Engine>(
-    netlist: &Netlist,
-    engine: &mut E,
-    cycles: &[Stimulus],
-    asked_for: impl Fn(&E, OutPort) -> bool,
-) -> Result<Outputs, EngineError> {
-    let inputs = netlist.modules[netlist.top.index()].ports.iter();
-    let inputs = inputs.filter(|port| port.direction == Direction::Input);
-    let inputs: Vec<_> = inputs.map(|port| engine.input(&port.name)).collect::<Result<_, _>>()?;
-    let shown: Vec<_> = output_names(netlist).map(|name| engine.output(name)).collect::<Result<_, _>>()?;
-    let mut run = |cycle: &Stimulus| {
-        engine.set_reset(cycle.reset);
-        for (port, value) in inputs.iter().zip(&cycle.inputs) {
-            engine.set_big(*port, value);
-        }
-        engine.step();
-        shown.iter().map(|&port| asked_for(engine, port).then(|| engine.get_big(port))).collect()
-    };
-    Ok(cycles.iter().map(&mut run).collect())
 }

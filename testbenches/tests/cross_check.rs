@@ -9,6 +9,7 @@ use warpfile_testbenches::lint::lint;
 use warpfile_testbenches::lockstep::Difference;
 use warpfile_testbenches::testbench::Stimulus;
 use warpfile_testbenches::witness::{Witnessed, simulate_with_verilator, verilog_equals_engines};
+use warpfile_verify::lockstep::Simulator;
 
 /// All that is computed can be seen from outside.
 const SEEN: Style = Style {
@@ -74,7 +75,7 @@ fn first_difference(cases: &[Case]) -> Result<(), (usize, Difference)> {
         .collect();
     let simulated = simulate_with_verilator(&circuits).unwrap();
     for (index, (circuit, simulated)) in circuits.iter().zip(&simulated).enumerate() {
-        circuit.compare(simulated).map_err(|difference| (index, difference))?;
+        circuit.compare(simulated, Simulator::Verilator).map_err(|difference| (index, difference))?;
     }
     Ok(())
 }

@@ -146,24 +146,30 @@ impl<'a> Comparison<'a> {
         engine: Vec<Vec<EngineOutput>>,
         verilog: Outputs,
     ) -> Comparison<'a> {
-        let mut comparison =
-            Comparison { netlist, cycles, seed, simulator, engine, verilog, difference: None };
-        comparison.difference = comparison.first_difference();
-        comparison
+        let is_meaningful = |output: &EngineOutput| output.is_meaningful;
+        let difference = first_difference(netlist, &engine, &verilog, is_meaningful, seed, simulator);
+        Comparison { netlist, cycles, seed, simulator, engine, verilog, difference }
     }
+}
 
-    fn first_difference(&self) -> Option<Difference> {
-        for (cycle, (ours, theirs)) in self.engine.iter().zip(&self.verilog).enumerate() {
-            for ((port, ours), theirs) in output_ports(self.netlist).zip(ours).zip(theirs) {
-                if ours.is_meaningful && theirs.as_ref() != Some(&ours.value) {
-                    let (output, engine, verilog) = (port.name.clone(), ours.value.clone(), theirs.clone());
-                    let (seed, simulator) = (self.seed, self.simulator);
-                    return Some(Difference { cycle, output, engine, verilog, seed, simulator });
-                }
-            }
-        }
-        None
-    }
+/// The first output that a simulator made otherwise of the Verilog than an engine, both from the state of `seed`, of those
+/// that `is_compared` chooses.
+pub fn first_difference(
+    netlist: &Netlist,
+    engine: &[Vec<EngineOutput>],
+    verilog: &Outputs,
+    is_compared: impl Fn(&EngineOutput) -> bool,
+    seed: u64,
+    simulator: Simulator,
+) -> Option<Difference> {
+    engine.iter().zip(verilog).enumerate().find_map(|(cycle, (ours, theirs))| {
+        let mut outputs = output_ports(netlist).zip(ours).zip(theirs);
+        outputs.find_map(|((port, ours), theirs)| {
+            let (output, engine, verilog) = (port.name.clone(), ours.value.clone(), theirs.clone());
+            let differ = is_compared(ours) && verilog.as_ref() != Some(&engine);
+            differ.then_some(Difference { cycle, output, engine, verilog, seed, simulator })
+        })
+    })
 }
 
 /// Outputs of a circuit in order.
@@ -176,9 +182,10 @@ pub(crate) fn input_ports(netlist: &Netlist) -> impl Iterator<Item = &Port> {
     netlist.top().ports.iter().filter(|port| port.direction == Direction::Input)
 }
 
-fn engine_outputs(
+/// Runs an engine; its outputs in every cycle.
+pub fn engine_outputs<E: Engine>(
     netlist: &Netlist,
-    engine: &mut Interpreter,
+    engine: &mut E,
     cycles: &[Stimulus],
 ) -> Result<Vec<Vec<EngineOutput>>, EngineError> {
     let inputs = input_ports(netlist).map(|port| engine.input(&port.name));

@@ -5,6 +5,7 @@ use warpfile_gen::Style;
 use warpfile_testbenches::bench::{Activity, benchmarks};
 use warpfile_testbenches::testbench::Stimulus;
 use warpfile_testbenches::witness::{Witnessed, simulate_with_verilator};
+use warpfile_verify::lockstep::Simulator;
 
 use super::list::RACE;
 
@@ -22,7 +23,9 @@ fn verilator_and_both_engines_have_the_same_signature_in_every_cycle() {
         netlists.iter().map(|netlist| Witnessed::new(netlist, Style::Words, 1, &cycles).unwrap()).collect();
     let simulated = simulate_with_verilator(&circuits).unwrap();
     for ((benchmark, circuit), simulated) in chosen.iter().zip(&circuits).zip(&simulated) {
-        circuit.compare(simulated).unwrap_or_else(|difference| panic!("{}: {difference}", benchmark.name()));
+        circuit
+            .compare(simulated, Simulator::Verilator)
+            .unwrap_or_else(|difference| panic!("{}: {difference}", benchmark.name()));
     }
 }
 
