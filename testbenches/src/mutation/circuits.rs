@@ -22,7 +22,7 @@ pub const CIRCUITS: [Tested; 30] = [
     tested("banked_register_file", &["regfile::banked_register_file::"]),
     tested("dual_issue_register_file", &["regfile::dual_issue_register_file::"]),
     tested("register_file_cache", &["rfc::register_file_cache::", "rfc::cached_register_file::"]),
-    tested("source_allocator", &["rfc::cached_register_file::"]),
+    tested("source_allocator", &["rfc::source_allocator::"]),
     tested("cached_register_file", &["rfc::register_file_cache::", "rfc::cached_register_file::"]),
     tested("two_level_scheduler", &["rfc::two_level_scheduler::"]),
     tested("rename_table", &["rfv::rename_table::"]),

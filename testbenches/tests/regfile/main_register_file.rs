@@ -25,7 +25,7 @@ fn check(file: &MainRegisterFile, how: Lockstep, cycles: &[FileCycle]) -> Result
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
     #[test]
     fn banks_work_side_by_side_and_take_one_write_each((file, cycles) in traffic(60)) {
         check(&file, Lockstep::default(), &cycles)?;

@@ -18,6 +18,8 @@ pub struct Bench {
     pub reference: RegisterFileReference,
     /// What the circuit was given.
     pub stimuli: Vec<Stimulus>,
+    /// What was offered last at each port: it stays there when nothing is offered any more.
+    last: Inputs,
 }
 
 fn lanes_of(lanes: &[u32]) -> BigUint {
@@ -29,12 +31,14 @@ impl Bench {
         let netlist = elaborate(parameters).unwrap();
         let engine = Interpreter::new(&netlist, &Options { seed, ..Options::checked() }).unwrap();
         let reference = RegisterFileReference::new(parameters);
-        Bench { parameters: parameters.clone(), netlist, engine, reference, stimuli: Vec::new() }
+        let (parameters, last) = (parameters.clone(), Inputs::default());
+        Bench { parameters, netlist, engine, reference, stimuli: Vec::new(), last }
     }
 
     /// A cycle, compared with the reference.
     pub fn step(&mut self, inputs: &Inputs) -> Outputs {
-        let pins = pins(inputs);
+        self.last = inputs.clone().or(&self.last);
+        let pins = pins(inputs, &self.last);
         let module = &self.netlist.modules[self.netlist.top.index()];
         let ports = module.ports.iter().filter(|port| port.direction == Direction::Input);
         let values: Vec<BigUint> = ports
@@ -151,11 +155,12 @@ impl Bench {
     }
 }
 
-fn pins(inputs: &Inputs) -> Pins {
+/// The inputs; what is not offered stands at its port without `valid`.
+fn pins(inputs: &Inputs, payload: &Inputs) -> Pins {
     let mut pins = Pins::default();
     pins.set("unit_ready_i", inputs.units_ready);
-    if let Some(issue) = &inputs.issue {
-        pins.set("issue_valid_i", 1u8);
+    if let Some(issue) = &payload.issue {
+        pins.set("issue_valid_i", u8::from(inputs.issue.is_some()));
         pins.set("issue_id_i", issue.id);
         pins.set("issue_unit_i", issue.unit);
         pins.set("issue_slot_i", issue.slot);
@@ -169,26 +174,26 @@ fn pins(inputs: &Inputs) -> Pins {
             }
         }
     }
-    let mut write = |group: &str, write: &Write| {
-        pins.set(&format!("{group}_valid_i"), 1u8);
+    let mut write = |group: &str, valid: bool, write: &Write| {
+        pins.set(&format!("{group}_valid_i"), u8::from(valid));
         pins.set(&format!("{group}_register_i"), write.register);
         pins.set(&format!("{group}_lanes_i"), write.lanes);
         pins.set(&format!("{group}_value_i"), lanes_of(&write.value));
         pins.set(&format!("{group}_slot_i"), write.slot);
     };
-    if let Some(result) = &inputs.result {
-        write("result", result);
+    if let Some(result) = &payload.result {
+        write("result", inputs.result.is_some(), result);
     }
-    if let Some(fill) = &inputs.fill {
-        write("fill", fill);
+    if let Some(fill) = &payload.fill {
+        write("fill", inputs.fill.is_some(), fill);
         pins.set("fill_slot_valid_i", u8::from(fill.in_slot));
     }
-    if let Some(result) = &inputs.result {
+    if let Some(result) = &payload.result {
         pins.set("result_cached_i", u8::from(result.in_slot));
         pins.set("result_idle_i", u8::from(result.idle));
     }
-    if let Some(flush) = inputs.flush {
-        pins.set("flush_valid_i", 1u8);
+    if let Some(flush) = payload.flush {
+        pins.set("flush_valid_i", u8::from(inputs.flush.is_some()));
         pins.set("flush_slot_i", flush.slot);
         pins.set("flush_discard_i", u8::from(flush.discard));
     }

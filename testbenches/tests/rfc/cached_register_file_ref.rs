@@ -46,6 +46,19 @@ pub struct Inputs {
     pub units_ready: u64,
 }
 
+impl Inputs {
+    /// What is offered here, else what is offered in `other`.
+    pub fn or(self, other: &Inputs) -> Inputs {
+        Inputs {
+            issue: self.issue.or_else(|| other.issue.clone()),
+            result: self.result.or_else(|| other.result.clone()),
+            fill: self.fill.or_else(|| other.fill.clone()),
+            flush: self.flush.or(other.flush),
+            units_ready: self.units_ready,
+        }
+    }
+}
+
 /// What came out, and what the cache was seen to do.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
@@ -83,8 +96,8 @@ pub struct Seen {
     /// Registers written back by a flush.
     pub flushed: usize,
     pub discards: usize,
-    /// Operands offered to the cache and taken.
-    pub allocated: usize,
+    /// Operands offered to the cache and taken, by position.
+    pub allocated: [usize; 3],
     /// Offers that were not taken.
     pub waits: [usize; 3],
 }
@@ -92,6 +105,7 @@ pub struct Seen {
 pub struct RegisterFileReference {
     pub seen: Seen,
     bypass_idle: bool,
+    liveness: bool,
     access_cycles: u64,
     lanes: usize,
     pub cache: CacheReference,
@@ -99,8 +113,19 @@ pub struct RegisterFileReference {
     pub registers: Vec<Vec<u32>>,
     under_way: BTreeMap<u64, UnderWay>,
     flushing: Vec<bool>,
+    /// Operands that may get an entry in the cache.
+    worth_an_entry: Vec<Candidate>,
     delivers: Option<u64>,
     cycle: u64,
+}
+
+/// An operand of which no lane was found in the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Candidate {
+    position: usize,
+    slot: usize,
+    lanes: Lanes,
+    idle: bool,
 }
 
 pub fn has(lanes: u32, lane: usize) -> bool {
@@ -114,12 +139,14 @@ impl RegisterFileReference {
         RegisterFileReference {
             seen: Seen::default(),
             bypass_idle: parameters.bypass_idle,
+            liveness,
             access_cycles: parameters.access_cycles as u64,
             lanes: geometry.lanes,
             cache: CacheReference::new(rules, parameters.slots, parameters.entries),
             registers: vec![vec![0; geometry.lanes]; geometry.banks * geometry.rows],
             under_way: BTreeMap::new(),
             flushing: vec![false; parameters.slots],
+            worth_an_entry: Vec::new(),
             delivers: None,
             cycle: 0,
         }
@@ -180,6 +207,7 @@ impl RegisterFileReference {
         if let Some((operand, way)) = allocated {
             self.allocate(operand, way);
         }
+        self.forget_stale(inputs);
         if let Some(flush) = inputs.flush {
             assert!(busy(flush.slot), "cycle {}: flushed and not busy", self.cycle);
             if flush.discard {
@@ -201,8 +229,25 @@ impl RegisterFileReference {
             let expected = self.registers[register][lane];
             assert_eq!(value[lane], expected, "cycle {cycle}: allocated register {register}, lane {lane}");
         }
+        let is_it = |candidate: &Candidate| {
+            (candidate.slot, candidate.lanes, candidate.idle) == (slot, operand.written(), idle)
+        };
+        let Some(found) = self.worth_an_entry.iter().position(is_it) else {
+            panic!("cycle {cycle}: {operand:x?} is allocated, of {:x?}", self.worth_an_entry)
+        };
+        let position = self.worth_an_entry.remove(found).position;
         self.cache.allocate(slot, way, operand.written(), idle);
-        self.seen.allocated += 1;
+        self.seen.allocated[position] += 1;
+    }
+
+    /// What a write or a flush of this cycle makes stale gets no entry any more.
+    fn forget_stale(&mut self, inputs: &Inputs) {
+        let written: Vec<usize> =
+            [&inputs.result, &inputs.fill].into_iter().flatten().map(|w| w.register).collect();
+        self.worth_an_entry.retain(|operand| {
+            !written.contains(&operand.lanes.register)
+                && inputs.flush.is_none_or(|flush| flush.slot != operand.slot)
+        });
     }
 
     /// Operands come in the cycle after the dispatch, and are what the registers held at issue.
@@ -263,6 +308,13 @@ impl RegisterFileReference {
         for lanes in found.into_iter().filter(|&lanes| lanes != 0) {
             self.seen.hits += usize::from(lanes == *active);
             self.seen.partial_hits += usize::from(lanes != *active);
+        }
+        for (position, source) in sources.iter().enumerate() {
+            let Some(source) = source.filter(|source| !(self.liveness && source.last_read)) else { continue };
+            if found[position] == 0 {
+                let lanes = Lanes { register: source.register, lanes: *active };
+                self.worth_an_entry.push(Candidate { position, slot: *slot, lanes, idle: source.idle });
+            }
         }
         let operands = sources.map(|source| {
             let value = |lane| source.map_or(0, |source| self.registers[source.register][lane]);

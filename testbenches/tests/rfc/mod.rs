@@ -5,6 +5,8 @@ mod cached_register_file;
 mod cached_register_file_ref;
 mod register_file_cache;
 mod register_file_cache_ref;
+mod source_allocator;
+mod source_allocator_ref;
 mod traffic;
 mod two_level_scheduler;
 mod two_level_scheduler_ref;

@@ -362,12 +362,12 @@ fn waveform_of_allocation_hit_and_eviction() {
     insta::assert_snapshot!(waves(&mut engine, &names, &cycles).unwrap());
 }
 
-#[test]
-fn instructions_follow_cycle_by_cycle_and_a_row_that_has_still_to_be_read_is_not_written() {
-    let mut parameters = parameters(2, Replacement::Fifo);
+/// Registers that lie in one bank and are read one a cycle, register 8 last.
+fn bench_with_reads_under_way(entries: usize) -> Bench {
+    let mut parameters = parameters(entries, Replacement::Fifo);
     parameters.geometry = Geometry { banks: 1, rows: 16, ..parameters.geometry };
     let mut bench = bench(&parameters);
-    for register in 0..9 {
+    for register in (0..9).rev() {
         bench.fill(register, ALL);
     }
     for (id, registers) in [(0, [0, 1, 2]), (1, [3, 4, 5]), (2, [6, 7, 8])] {
@@ -375,13 +375,94 @@ fn instructions_follow_cycle_by_cycle_and_a_row_that_has_still_to_be_read_is_not
         let issue = Some(Instruction { id, ..instruction(ALL, sources) });
         assert!(bench.step(&Inputs { issue, units_ready: 0b11, ..Inputs::default() }).issue_taken);
     }
-    for _ in 3..7 {
-        bench.step(&Inputs { units_ready: 0b11, ..Inputs::default() });
-    }
-    let fill = Some(Write { value: value(8, 1), ..write(8, ALL) });
-    let next = Inputs { fill, units_ready: 0b11, ..Inputs::default() };
-    let cycles: Vec<_> = (0..8).map(|_| bench.step(&next)).collect();
-    assert!(!cycles[0].fill_taken && cycles[7].fill_taken);
+    bench.step(&Inputs { units_ready: 0b11, ..Inputs::default() });
+    bench
+}
+
+/// Offers this until the third instruction is delivered; the cycles, with what it read of register 8.
+fn until_register_8_is_read(bench: &mut Bench, offered: &Inputs) -> (Vec<Outputs>, Vec<u32>) {
+    let offered = Inputs { units_ready: 0b11, ..offered.clone() };
+    let cycles: Vec<_> = (0..12).map(|_| bench.step(&offered)).collect();
     let last = cycles.iter().filter_map(|o| o.operands.as_ref()).find(|(id, _)| *id == 2).unwrap();
-    assert_eq!(last.1[2], value(8, 0));
+    let read = last.1[2].clone();
+    (cycles, read)
+}
+
+#[test]
+fn instructions_follow_cycle_by_cycle_and_a_row_that_has_still_to_be_read_is_not_written() {
+    let next = Write { value: value(8, 1), ..write(8, ALL) };
+    let fill = Inputs { fill: Some(next.clone()), ..Inputs::default() };
+    let past_the_cache = Write { in_slot: false, ..next };
+    let result = Inputs { result: Some(past_the_cache), ..Inputs::default() };
+    for (offered, taken) in [(fill, (|o| o.fill_taken) as fn(&Outputs) -> bool), (result, |o| o.result_taken)]
+    {
+        let mut bench = bench_with_reads_under_way(2);
+        let (cycles, read) = until_register_8_is_read(&mut bench, &offered);
+        assert!(!taken(&cycles[0]) && taken(&cycles[11]));
+        assert_eq!(read, value(8, 0));
+    }
+}
+
+#[test]
+fn a_register_that_has_still_to_be_read_is_not_spilled() {
+    let mut bench = bench_with_reads_under_way(1);
+    bench.write_as(Write { value: value(8, 1), ..write(8, ALL) });
+    let evicts = Inputs { result: Some(write(9, ALL)), ..Inputs::default() };
+    let (cycles, read) = until_register_8_is_read(&mut bench, &evicts);
+    assert!(cycles[0].spill.is_none() && cycles.iter().any(|o| o.spill.is_some()));
+    assert_eq!(read, value(8, 0));
+    assert_eq!(bench.main_register(8), value(8, 1));
+}
+
+#[test]
+fn an_operand_whose_instruction_waits_for_a_collector_is_allocated_too() {
+    for position in 0..3 {
+        let mut bench =
+            bench(&CachedRegisterFile { allocate_sources: true, ..parameters(2, Replacement::Fifo) });
+        bench.fill(4, ALL);
+        let mut sources = [None; 3];
+        for id in 0..4 {
+            if id == 3 {
+                sources[position] = Some(plain(4));
+            }
+            let issue = Some(Instruction { id, ..instruction(ALL, sources) });
+            assert!(bench.step(&Inputs { issue, ..Inputs::default() }).issue_taken);
+        }
+        (0..3).for_each(|_| drop(bench.step(&Inputs::default())));
+        let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
+        let allocated = (0..PATIENCE).filter_map(|_| bench.step(&ready).allocated);
+        assert_eq!(allocated.map(|operand| operand.register).collect::<Vec<_>>(), [4], "position {position}");
+    }
+}
+
+#[test]
+fn a_register_leaves_through_an_operand_port_that_is_left_over() {
+    for ports in 0..8 {
+        let mut bench = fifo(2);
+        bench.write(5, ALL);
+        bench.write(4, ALL);
+        let sources = [0, 1, 2].map(|k| (ports >> k & 1 == 1).then(|| plain(4)));
+        let issue = Some(instruction(ALL, sources));
+        bench.until(&Inputs { issue, ..Inputs::default() }, |o| o.issue_taken);
+        (0..4).for_each(|_| drop(bench.step(&Inputs::default())));
+        let evicts = Inputs { result: Some(write(6, ALL)), units_ready: 0b11, ..Inputs::default() };
+        let outputs = bench.step(&evicts);
+        let leaves = outputs.spill.map(|(lanes, _)| lanes) == lanes(5, ALL);
+        assert_eq!((outputs.dispatch.is_some(), leaves), (true, ports != 0b111), "operands {ports:b}");
+    }
+}
+
+#[test]
+fn a_result_that_replaces_a_register_is_kept_when_a_fill_ends_the_copy_in_the_same_cycle() {
+    let mut bench = bench(&CachedRegisterFile { allocate_sources: true, ..parameters(1, Replacement::Fifo) });
+    bench.fill(4, ALL);
+    bench.read(ALL, plain(4));
+    bench.step(&Inputs::default());
+    assert_eq!(bench.read(ALL, plain(4)).0, ALL, "register 4 has an entry");
+    let fill = Some(Write { value: value(4, 1), ..write(4, ALL) });
+    let both = Inputs { fill, result: Some(write(5, ALL)), ..Inputs::default() };
+    let outputs = bench.step(&both);
+    assert!(outputs.fill_taken && outputs.result_taken);
+    assert_eq!(bench.read(ALL, plain(5)), (ALL, value(5, 0)));
+    assert_eq!(bench.read(ALL, plain(4)), (0, value(4, 1)));
 }

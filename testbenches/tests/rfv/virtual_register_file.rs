@@ -1,6 +1,6 @@
 //! The virtual register file under the traffic of warps that read, write and release registers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use num_bigint::BigUint;
 use proptest::collection::vec;
@@ -62,6 +62,8 @@ struct InFlight {
 struct Warps {
     /// What each register of each warp holds, if it is alive.
     registers: BTreeMap<(usize, usize), Value>,
+    /// Registers that have been the result of an instruction offered. The others read 0.
+    named: BTreeSet<(usize, usize)>,
     /// Registers that a result is under way to.
     pending: Vec<(usize, usize)>,
     programs: Vec<Vec<Instruction>>,
@@ -77,6 +79,7 @@ impl Warps {
     fn new(programs: Vec<Vec<Instruction>>) -> Warps {
         Warps {
             registers: BTreeMap::new(),
+            named: BTreeSet::new(),
             pending: Vec::new(),
             programs,
             next: [0; WARPS],
@@ -109,8 +112,10 @@ impl Warps {
         let Some(instruction) = self.can_issue(warp) else { return };
         self.next[warp] += 1;
         self.pending.extend(instruction.result.map(|name| (warp, name)));
+        self.named.extend(instruction.result.map(|name| (warp, name)));
         let read = |name: Option<usize>| {
             let value = match name {
+                Some(name) if !self.named.contains(&(warp, name)) => [Some(0); LANES],
                 Some(name) => self.registers.get(&(warp, name)).copied().unwrap_or_default(),
                 None => [Some(0); LANES],
             };
@@ -138,6 +143,8 @@ struct Bench {
     /// Warps that have ended, one bit each.
     retired: u64,
     cycle: usize,
+    /// The instructions dispatched in the cycle before.
+    dispatched: [Option<u64>; 2],
     /// Cycles since something last happened.
     idle: usize,
 }
@@ -148,8 +155,16 @@ impl Bench {
         let engine = Interpreter::new(&netlist, &Options::checked()).unwrap();
         let recorded = Recorded::new(&engine, &netlist);
         let registers = circuit.table().registers();
-        let mut bench =
-            Bench { engine, recorded, registers, warps: Warps::new(programs), retired: 0, cycle: 0, idle: 0 };
+        let mut bench = Bench {
+            engine,
+            recorded,
+            registers,
+            warps: Warps::new(programs),
+            retired: 0,
+            cycle: 0,
+            dispatched: [None; 2],
+            idle: 0,
+        };
         bench.set("unit_ready_i", (1 << UNITS) - 1);
         bench
     }
@@ -267,9 +282,12 @@ impl Bench {
         let taken =
             [0, 1].map(|way| way < self.warps.offered.len() && self.get(&format!("issue{way}_ready_o")) == 1);
         let count = usize::from(taken[0]) + usize::from(taken[0] && taken[1]);
+        let waits = self.get("register_wait_o") == 1;
+        assert!(!waits || (!self.warps.offered.is_empty() && count == 0), "who is taken does not wait");
         self.warps.offered.drain(..count);
         for way in 0..2 {
             self.check_operands(way);
+            self.check_dispatch(way);
         }
         for (port, number) in ["result0", "result1", "fill"].into_iter().zip(writes) {
             if let Some(number) = number.filter(|_| self.get(&format!("{port}_ready_o")) == 1) {
@@ -282,8 +300,23 @@ impl Bench {
         self.pick(preferred);
     }
 
+    /// What is dispatched goes to its unit.
+    fn check_dispatch(&mut self, way: usize) {
+        let is_dispatched = self.get(&format!("dispatch{way}_valid_o")) == 1;
+        let number = is_dispatched.then(|| self.get(&format!("dispatch{way}_id_o")));
+        if let Some(number) = number {
+            let unit = self.warps.in_flight[&number].instruction.unit;
+            assert_eq!(self.get(&format!("dispatch{way}_unit_o")), unit as u64);
+        }
+        self.dispatched[way] = number;
+    }
+
+    /// Operands come a cycle after the dispatch, and are what the registers held.
     fn check_operands(&mut self, way: usize) {
-        if self.get(&format!("operands{way}_valid_o")) == 0 {
+        let is_out = self.get(&format!("operands{way}_valid_o")) == 1;
+        let number = is_out.then(|| self.get(&format!("operands{way}_id_o")));
+        assert_eq!(number, self.dispatched[way]);
+        if !is_out {
             return;
         }
         let number = self.get(&format!("operands{way}_id_o"));
@@ -379,4 +412,18 @@ proptest! {
         }
         bench.recorded.replay_on_verilog(&elaborate(&circuit).unwrap(), Options::checked().seed);
     }
+}
+
+#[test]
+fn who_may_take_registers_is_what_the_limits_say() {
+    let geometry = Geometry { banks: 2, rows: 8, lanes: LANES, lanes_per_cluster: 1 };
+    let mut bench = Bench::new(&circuit(geometry, 2), vec![Vec::new(); WARPS]);
+    let limits = [("oldest", 0b011), ("first", 0b001), ("quota", 2), ("slack", 5)];
+    for (name, value) in limits {
+        bench.set(&format!("limits_{name}_i"), value);
+    }
+    bench.engine.step();
+    let allowances = bench.get("limits_allowance_o");
+    let of_warp = |warp: usize| allowances >> (4 * warp) & 15;
+    assert_eq!([0, 1, 2].map(of_warp), [15, 5 + 2, 5], "no warp holds a register");
 }
