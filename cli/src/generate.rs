@@ -76,10 +76,12 @@ pub fn unknown(name: &str, circuits: &[CircuitEntry]) -> String {
     format!("no circuit or design `{name}`{}", suggest(name, names.chain(designs)))
 }
 
-/// Says that there is no circuit of that name.
-pub fn unknown_circuit(name: &str, circuits: &[CircuitEntry]) -> String {
-    let names = circuits.iter().map(|circuit| circuit.name);
-    format!("no circuit `{name}`{}", suggest(name, names))
+/// The circuit of the library that has a name.
+pub fn library_circuit<'l>(name: &str, library: &'l [CircuitEntry]) -> anyhow::Result<&'l CircuitEntry> {
+    library.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let near = suggest(name, library.iter().map(|entry| entry.name));
+        anyhow!("no circuit `{name}`{near}")
+    })
 }
 
 /// A circuit with the parameters that are set on the command line.

@@ -22,6 +22,7 @@ mod run;
 mod simulate;
 mod table;
 mod trace;
+mod traffic;
 mod verify;
 
 use std::process::ExitCode;

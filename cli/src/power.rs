@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context;
 use serde::Serialize;
-use warpfile_engine::{Engine, Interpreter, Options};
-use warpfile_hdl::library::library;
+use warpfile_engine::{Engine, InPort, Interpreter, Options};
 use warpfile_hdl::rtl::netlist::{Direction, Netlist};
 use warpfile_sim::energy::grid::Grid;
 use warpfile_synthesis::activity::GateSimulator;
@@ -16,17 +14,20 @@ use warpfile_synthesis::sram::{NODE_NM, outline};
 use warpfile_synthesis::yosys::map;
 
 use crate::area::CellArguments;
-use crate::configuration::ConfigurationArguments;
 use crate::files::OutputFolder;
-use crate::generate::{circuit_named, unknown_circuit};
 use crate::output::{json, print};
 use crate::progress::Meter;
 use crate::table::{Align, count, lines};
+use crate::traffic::{Driven, RecordingFile, STIMULUS, TrafficArguments};
+
+/// Of state without a reset in the design that a kernel runs through.
+const SEED: u64 = 0;
 
 /// What is mapped, onto what, and what drives it.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(group = clap::ArgGroup::new(STIMULUS).required(true), after_help = "\
 Examples:
+  warpfile power register_file_cache --kernel hotspot   with what a kernel does at its ports
   warpfile power fifo --random 2000               random inputs
   warpfile power fifo --random 2000 --clock 500 --out fifo  SAIF and the mapped Verilog for other tools
 
@@ -36,12 +37,15 @@ pub struct Arguments {
     #[arg(value_name = "CIRCUIT")]
     name: String,
     #[command(flatten)]
-    configuration: ConfigurationArguments,
+    traffic: TrafficArguments,
+    /// Drive every input with random values for so many cycles.
+    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(1..), group = STIMULUS)]
+    random: Option<u64>,
+    /// Cycles of the traffic at most.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "random")]
+    cycles: u64,
     #[command(flatten)]
     cells: CellArguments,
-    /// Drive every input with random values for so many cycles.
-    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(1..))]
-    random: u64,
     /// Clock, MHz.
     #[arg(long, value_name = "MHZ", default_value_t = 100.0, value_parser = frequency)]
     clock: f64,
@@ -70,10 +74,12 @@ struct Document<'a> {
 
 /// Maps, runs the gates beside the engine, adds up and prints.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let library = library();
-    let entry = library.iter().find(|circuit| circuit.name == arguments.name);
-    let entry = entry.with_context(|| unknown_circuit(&arguments.name, &library))?;
-    let netlist = circuit_named(entry, &arguments.configuration)?;
+    let Driven { netlist, recording, source } =
+        arguments.traffic.circuit(&arguments.name, arguments.cycles, SEED)?;
+    let mut inputs = match (recording, arguments.random) {
+        (Some(recording), _) => Inputs::Recorded(Box::new(recording), arguments.cycles),
+        (None, cycles) => Inputs::Random(Random(0x9e37_79b9_7f4a_7c15), cycles.unwrap_or_default()),
+    };
     let cells = arguments.cells.library()?;
 
     let mut meter = Meter::new("power");
@@ -83,19 +89,21 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let gates = Gates::flatten(&mapped, &mapped.top, &outlined.memories, &cells)?;
     let mut engine = Interpreter::new(&netlist, &Options { zeroed: true, ..Options::default() })?;
     let mut simulator = GateSimulator::new(&gates, &outlined.memories, &engine)?;
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    for cycle in 0..arguments.random {
-        random.drive(&netlist, &mut engine)?;
+    let ports = engine_inputs(&netlist, &engine)?;
+    let mut cycle = 0;
+    while inputs.drive(&ports, &mut engine)? {
         engine.step();
         simulator.cycle(&engine)?;
-        meter.update(|| format!("cycle {} of {}", count(cycle + 1), count(arguments.random)));
+        cycle += 1;
+        meter.update(|| format!("cycle {}", count(cycle)));
     }
     drop(meter);
 
     let activity = simulator.activity();
     let report =
         power(&gates, &outlined.memories, &activity, (&cells, &Grid::at(NODE_NM)?), arguments.clock)?;
-    let stimulus = format!("random inputs, {} cycles", count(activity.cycles));
+    let stimulus =
+        format!("{}, {} cycles", source.as_deref().unwrap_or("random inputs"), count(activity.cycles));
     let text = text(&mapped.top, &stimulus, &report);
     let document = json(&Document { circuit: &mapped.top, stimulus, sram_node_nm: NODE_NM, power: &report })?;
     if let Some(folder) = &arguments.out {
@@ -118,21 +126,57 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     print(if arguments.json { &document } else { &text })
 }
 
+/// The circuit's inputs with their widths, in the order of its ports.
+fn engine_inputs(netlist: &Netlist, engine: &dyn Engine) -> anyhow::Result<Vec<(InPort, u32)>> {
+    let inputs = netlist.top().ports.iter().filter(|port| port.direction == Direction::Input);
+    inputs.map(|port| Ok((engine.input(&port.name)?, port.width))).collect()
+}
+
+/// What drives the circuit, cycle by cycle.
+enum Inputs {
+    /// Random values for so many more cycles.
+    Random(Random, u64),
+    /// So many more cycles of a recording, if it has them.
+    Recorded(Box<RecordingFile>, u64),
+}
+
+impl Inputs {
+    /// Gives the inputs their values of the next cycle; false where there is none.
+    fn drive(&mut self, ports: &[(InPort, u32)], engine: &mut dyn Engine) -> anyhow::Result<bool> {
+        match self {
+            Inputs::Random(_, 0) | Inputs::Recorded(_, 0) => return Ok(false),
+            Inputs::Random(random, left) => {
+                *left -= 1;
+                random.drive(ports, engine);
+            }
+            Inputs::Recorded(recording, left) => {
+                *left -= 1;
+                if !recording.next_cycle()? {
+                    return Ok(false);
+                }
+                engine.set_reset(recording.is_reset());
+                let recorded = recording.header().inputs().map(|(index, _)| index);
+                for (&(port, _), index) in ports.iter().zip(recorded) {
+                    engine.set_words(port, recording.words(index));
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
 /// Numbers that are the same in every run (xorshift).
 struct Random(u64);
 
 impl Random {
     /// Gives every input of the circuit a new value.
-    fn drive(&mut self, netlist: &Netlist, engine: &mut dyn Engine) -> anyhow::Result<()> {
-        let ports = &netlist.modules[netlist.top.index()].ports;
-        for port in ports.iter().filter(|port| port.direction == Direction::Input) {
-            let words: Vec<u64> = (0..port.width.div_ceil(64))
-                .map(|word| self.next() >> (64 - (port.width - 64 * word).min(64)))
+    fn drive(&mut self, ports: &[(InPort, u32)], engine: &mut dyn Engine) {
+        for &(port, width) in ports {
+            let words: Vec<u64> = (0..width.div_ceil(64))
+                .map(|word| self.next() >> (64 - (width - 64 * word).min(64)))
                 .collect();
-            let input = engine.input(&port.name)?;
-            engine.set_words(input, &words);
+            engine.set_words(port, &words);
         }
-        Ok(())
     }
 
     fn next(&mut self) -> u64 {

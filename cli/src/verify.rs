@@ -1,30 +1,18 @@
 //! `warpfile verify`.
 
 use std::env;
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail};
-use warpfile_engine::recording::Recording;
+use anyhow::{Context, bail};
 use warpfile_gen::{File as VerilogFile, Files, Style, emit_in};
-use warpfile_hdl::library::{CircuitEntry, library};
-use warpfile_hdl::rtl::netlist::{Module, Netlist};
-use warpfile_kernels::launch::suggest;
-use warpfile_sim::config::{Config, DesignName};
-use warpfile_sim::sm::EngineName;
-use warpfile_sim::sm::designs::named_circuits;
 use warpfile_verify::lockstep::{Comparison, Sides, Simulator};
 use warpfile_verify::stimulus;
-use warpfile_verify::testbench::Stimulus;
 
-use crate::configuration::ConfigurationArguments;
 use crate::files::{Output, read_text};
-use crate::generate::{overrides, style};
-use crate::input::InputArguments;
+use crate::generate::style;
 use crate::output::print;
-use crate::progress::Meters;
-use crate::simulate::{Observers, Run, Setting, Traffic};
+use crate::traffic::TrafficArguments;
 
 /// Most bytes of a file of Verilog.
 const MAX_VERILOG_BYTES: u64 = 64 << 20;
@@ -45,21 +33,8 @@ pub struct Arguments {
     /// Circuit: see `warpfile list circuits`.
     #[arg(value_name = "CIRCUIT")]
     circuit: String,
-    /// With --kernel, --set is of the design that the circuit is part of, else of the circuit.
     #[command(flatten)]
-    configuration: ConfigurationArguments,
-    /// Drive it with what passes its ports while this kernel runs: a workload, .ptx file, launch file or trace.
-    #[arg(long, value_name = "KERNEL", conflicts_with = "recording")]
-    kernel: Option<String>,
-    /// Size of the kernel's problem [default: tiny for a workload].
-    #[arg(long, requires = "kernel")]
-    size: Option<String>,
-    /// Design that the kernel runs through [default: the first that the circuit is part of].
-    #[arg(long, value_name = "DESIGN", requires = "kernel")]
-    design: Option<String>,
-    /// Drive it with a recording made by `warpfile run --record`.
-    #[arg(long, value_name = "FILE")]
-    recording: Option<PathBuf>,
+    traffic: TrafficArguments,
     /// Cycles that are compared at most.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     cycles: u64,
@@ -105,12 +80,11 @@ impl Choice {
 
 /// Compares, and says so; a difference is an error.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let library = library();
-    let entry = library.iter().find(|entry| entry.name == arguments.circuit).ok_or_else(|| {
-        let near = suggest(&arguments.circuit, library.iter().map(|entry| entry.name));
-        anyhow!("no circuit `{}`{near}", arguments.circuit)
-    })?;
-    let (netlist, traffic) = arguments.circuit(entry)?;
+    let driven = arguments.traffic.circuit(&arguments.circuit, arguments.cycles, arguments.seed)?;
+    let netlist = driven.netlist;
+    let recorded = |recording| stimulus::recorded(recording, arguments.cycles as usize);
+    let traffic =
+        driven.recording.map(recorded).transpose().with_context(|| driven.source.unwrap_or_default())?;
     let files = match &arguments.verilog {
         Some(folder) => read_files(folder, &netlist.top().name)?,
         None => emit_in(&netlist, arguments.style),
@@ -145,82 +119,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
 }
 
 impl Arguments {
-    /// The circuit, and what drives it if that is recorded traffic.
-    fn circuit(&self, entry: &CircuitEntry) -> anyhow::Result<(Netlist, Option<Vec<Stimulus>>)> {
-        if let Some(kernel) = &self.kernel {
-            let (config, path, netlist) = self.in_design(entry)?;
-            let stimuli = self.record(kernel, &config, &path)?;
-            return Ok((netlist, Some(stimuli)));
-        }
-        if let Some(option) = self.configuration.preset_or_file() {
-            bail!("{option} is for designs; without --kernel set the circuit's parameters with --set");
-        }
-        let netlist = entry.elaborate_with(&overrides(entry, self.configuration.sets())?)?;
-        let Some(path) = &self.recording else { return Ok((netlist, None)) };
-        let named = || path.display().to_string();
-        let file = File::open(path).with_context(|| format!("cannot read {}", named()))?;
-        let recording = Recording::new(BufReader::new(file)).with_context(named)?;
-        let (recorded, asked) = (&recording.header().circuit, &netlist.top().name);
-        if recorded != asked {
-            bail!("{}: it is of `{recorded}`; accepted: one of `{asked}`, as --set says", named());
-        }
-        let stimuli = stimulus::recorded(recording, self.cycles as usize).with_context(named)?;
-        Ok((netlist, Some(stimuli)))
-    }
-
-    /// The circuit as a part of a design: the design's configuration, the path of the circuit in it, and the circuit.
-    fn in_design(&self, entry: &CircuitEntry) -> anyhow::Result<(Config, String, Netlist)> {
-        let designs: Vec<&str> = match &self.design {
-            Some(design) => vec![design],
-            None => DesignName::ALL.iter().map(|design| design.as_str()).collect(),
-        };
-        let mut refused = None;
-        for design in &designs {
-            let circuits = self.configuration.configuration(Some(design)).and_then(|config| {
-                let circuits = named_circuits(&config)?;
-                Ok((config, circuits))
-            });
-            let (config, circuits) = match circuits {
-                Ok(circuits) => circuits,
-                // Where no design is asked for, one that this configuration cannot have is passed over.
-                Err(error) if self.design.is_none() => {
-                    refused = Some(error);
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            for (name, outermost) in circuits {
-                let found = outermost.circuits().into_iter();
-                let mut found = found.filter(|(_, id)| is_of(entry, &outermost.modules[id.index()]));
-                let Some((path, _)) = found.next() else { continue };
-                let Some(netlist) = outermost.circuit_at(&path) else { continue };
-                let dot = if path.is_empty() { "" } else { "." };
-                return Ok((config, format!("{name}{dot}{path}"), netlist));
-            }
-        }
-        let error = anyhow!(
-            "{} is not part of {}; without --kernel it is driven at random",
-            entry.name,
-            designs.join(", ")
-        );
-        Err(refused.map_or(error, |refused| refused.context(format!("{} is in no other design", entry.name))))
-    }
-
-    /// Runs the kernel through the design and keeps the first cycles of the traffic.
-    fn record(&self, kernel: &str, config: &Config, path: &str) -> anyhow::Result<Vec<Stimulus>> {
-        let input = &InputArguments::of(kernel, self.size.as_deref()).resolve()?;
-        let mut file = tempfile::tempfile().context("cannot keep the recording")?;
-        let traffic = Traffic { circuit: path.to_owned(), cycles: Some(self.cycles) };
-        let setting = Setting { seed: self.seed, engine: EngineName::default() };
-        let mut writer = BufWriter::new(&mut file);
-        let observers = Observers { waveform: None, traffic: Some((&mut writer, &traffic)) };
-        Run { input, config, sm: 0 }.simulate(setting, &Meters::new(), observers)?;
-        writer.flush().context("cannot keep the recording")?;
-        drop(writer);
-        std::io::Seek::rewind(&mut file).context("cannot keep the recording")?;
-        Ok(stimulus::recorded(Recording::new(BufReader::new(file))?, self.cycles as usize)?)
-    }
-
     /// The difference as an error; writes the waveform.
     fn report(&self, comparison: &Comparison<'_>) -> anyhow::Result<anyhow::Error> {
         let Some(difference) = &comparison.difference else { bail!("there is no difference to report") };
@@ -234,14 +132,6 @@ impl Arguments {
         let circuit = &comparison.netlist.top().name;
         Ok(anyhow::Error::new(difference.clone()).context(format!("{circuit}; {path} shows both sides")))
     }
-}
-
-/// Whether a module is a circuit of the library, with whatever parameters.
-fn is_of(entry: &CircuitEntry, module: &Module) -> bool {
-    let rest = module.name.strip_prefix(entry.name);
-    let parameters = module.parameters.iter().map(|(name, _)| name.as_str());
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-        && parameters.eq(entry.parameters.iter().map(|(name, _)| *name))
 }
 
 /// Verilog as `warpfile gen` writes it: the file list, and the files in it.

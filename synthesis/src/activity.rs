@@ -137,8 +137,11 @@ impl<'g> GateSimulator<'g> {
         self.memories.iter_mut().for_each(MemoryState::forget_uses);
     }
 
-    /// Goes through the cycle that the engine has just run, under the same inputs, and compares the outputs.
+    /// Goes through the cycle that the engine has just run, under the same inputs and reset, and compares the outputs.
     pub fn cycle(&mut self, engine: &dyn Engine) -> Result<(), ActivityError> {
+        if let Some(reset) = self.reset {
+            self.set(reset, engine.state().is_reset());
+        }
         for index in 0..self.inputs.len() {
             let (port, nets) = self.inputs[index];
             let words = engine.get_words(port);

@@ -7,8 +7,9 @@
 //! - **Leakage** of the cells, whatever the state.
 //! - **Memories**: energy of each read and write and leakage, by the CACTI runs.
 //!
-//! Transition times are worked out from gate to gate. Not modelled: wires, glitches, the clock's tree, nets that the
-//! surroundings drive (they belong to whoever drives them).
+//! Transition times are worked out from gate to gate. What drives more or changes slower than the library was
+//! characterised for, a layout would buffer: it counts as at the end of the tables. Not modelled: such buffers, wires,
+//! glitches, the clock's tree, nets that the surroundings drive (they belong to whoever drives them).
 
 use std::collections::BTreeMap;
 

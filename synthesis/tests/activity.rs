@@ -6,7 +6,7 @@ use warpfile_hdl::rtl::netlist::{Direction, Netlist};
 use warpfile_sim::energy::grid::Grid;
 use warpfile_synthesis::activity::{Activity, GateSimulator};
 use warpfile_synthesis::gates::Gates;
-use warpfile_synthesis::liberty::Library;
+use warpfile_synthesis::liberty::{Library, Table};
 use warpfile_synthesis::mapped::Design;
 use warpfile_synthesis::power::{PowerReport, power};
 use warpfile_synthesis::saif;
@@ -188,4 +188,40 @@ fn power_of_two_gates_is_what_the_tables_say() {
     assert!((report.internal_mw - expected * 200.0 * 1e-3).abs() < 1e-12, "{report:?}");
     assert_eq!(report.leakage_mw, cell("AND2X1").leakage_mw + cell("INVX1").leakage_mw);
     assert_eq!(report.clock_pins_mw, 0.0);
+}
+
+#[test]
+fn a_net_of_a_thousand_loads_changes_as_slowly_as_the_largest_load_that_its_cell_was_characterised_for() {
+    const LOADS: usize = 1000;
+    let inverters: Vec<String> = (0..LOADS)
+        .map(|n| format!(r#""load{n}": {{"type": "INVX1", "connections": {{"A": [3], "Y": [{}]}}}}"#, 4 + n))
+        .collect();
+    let json = format!(
+        r#"{{"modules": {{"wide": {{"ports": {{"a_i": {{"direction": "input", "bits": [2]}}}},
+            "cells": {{"first": {{"type": "INVX1", "connections": {{"A": [2], "Y": [3]}}}}, {}}},
+            "netnames": {{"a_i": {{"bits": [2]}}}}}}}}}}"#,
+        inverters.join(", ")
+    );
+    let design: Design = serde_json::from_str(&json).expect("as Yosys writes it");
+    let mapped = Mapped { top: "wide".to_owned(), design, verilog: String::new() };
+    let library = osu018();
+    let gates = Gates::flatten(&mapped, "wide", &[], &library).expect("cells are known");
+    // Only the loads' outputs change, once a cycle.
+    let mut toggles = vec![0; gates.nets];
+    gates.gates.iter().filter(|gate| gate.level == 2).for_each(|gate| toggles[gate.output as usize] = 100);
+    let activity = Activity { cycles: 100, ones: vec![0; gates.nets], toggles, memories: vec![] };
+    let grid = Grid::at(NODE_NM).expect("the project's runs");
+    let report = power(&gates, &[], &activity, (&library, &grid), 200.0).expect("no memory");
+
+    let output = &library.cells["INVX1"].pins["Y"];
+    let of_two = |tables: [&Option<Table>; 2], figure: &dyn Fn(&Table) -> f64| {
+        tables.iter().map(|table| figure(table.as_ref().expect("a table"))).sum::<f64>() / 2.0
+    };
+    let (transition, internal) = (&output.transitions[0], &output.internal[0]);
+    let slow = of_two([&transition.rise, &transition.fall], &|table| {
+        table.at(*table.loads_pf.last().expect("a point"), 0.06)
+    });
+    let one = of_two([&internal.rise, &internal.fall], &|table| table.at(0.0, slow));
+    let expected = LOADS as f64 * one * 200.0 * 1e-3;
+    assert!((report.internal_mw - expected).abs() < 1e-9 * expected, "{report:?} {expected}");
 }

@@ -5,4 +5,5 @@ mod lists;
 mod malformed;
 mod outputs;
 mod runs;
+mod verification;
 mod waveforms;

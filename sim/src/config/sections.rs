@@ -212,6 +212,9 @@ parameters! {
         spread_banks: bool = Accepted::Flag,
         /// Words of metadata kept for a warp, a power of two.
         metadata_words: u64 = Accepted::integer(2, 64),
+        /// Metadata instructions take issue slots (§5.4); without it they cost energy alone, which tells what the slots
+        /// cost.
+        metadata_slots: bool = Accepted::Flag,
         /// Accesses that can wait at each bank.
         queue: u64 = Accepted::integer(2, 16),
         /// Instructions that the read unit of an execution unit holds, a power of two.

@@ -77,6 +77,18 @@ fn every_metadata_instruction_is_issued_once_whatever_its_warp_waits_for() {
     assert_eq!(without.metadata_instructions, with.metadata_instructions);
 }
 
+#[test]
+fn metadata_without_slots_is_counted_and_takes_no_time() {
+    let run = |metadata_slots| {
+        let mut config = regless(512);
+        config.regless.metadata_slots = metadata_slots;
+        run_tiny(&config, "pathfinder", RunOptions::default())
+    };
+    let (with, without) = (run(true), run(false));
+    assert!(without.cycles < with.cycles, "{} and {}", without.cycles, with.cycles);
+    assert_eq!(without.metadata_instructions, with.metadata_instructions);
+}
+
 /// A workload that says that its values are not its own, as a trace without values does.
 struct WithoutValues(OpenWorkload);
 

@@ -116,7 +116,12 @@ impl Machine<'_, '_> {
         }
         entry.warp = warp;
         let decoded = &launch.kernel.instructions[index];
-        at.warps.set_head(warp, Head { id, index, metadata: decoded.metadata_before }, decoded.suspends);
+        let mut metadata = decoded.metadata_before;
+        if !self.config.regless.metadata_slots {
+            self.counts.metadata_instructions += u64::from(metadata);
+            metadata = 0;
+        }
+        at.warps.set_head(warp, Head { id, index, metadata }, decoded.suspends);
         at.design.storage.decode(warp, InstId(index as u32));
         Ok(())
     }
