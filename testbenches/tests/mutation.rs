@@ -7,7 +7,7 @@ use warpfile_hdl::parts::Fifo;
 use warpfile_hdl::rtl::elaborate;
 use warpfile_testbenches::mutation::circuits::CIRCUITS;
 use warpfile_testbenches::mutation::mutants;
-use warpfile_testbenches::mutation::report::{Reasons, explain, page};
+use warpfile_testbenches::mutation::report::{Reasons, explain, page, reason};
 use warpfile_testbenches::mutation::run::{Outcome, Score, Settings};
 
 #[test]
@@ -81,6 +81,16 @@ fn what_is_killed_counts_and_what_is_equivalent_does_not() {
 #[test]
 fn a_reason_for_a_mutant_that_a_test_notices_is_wrong() {
     assert_eq!(explain(&mut score(), &reasons("a")), Some("a".into()));
+}
+
+#[test]
+fn a_reason_holds_for_all_mutants_that_differ_in_a_number() {
+    let reasons = reasons("table `result*`, write `bank*`: stuck");
+    let holds = |name: &str| reason(&reasons, "fifo", name).is_some();
+    assert!(holds("table `result0`, write `bank12`: stuck"));
+    assert!(!holds("table `result`, write `bank12`: stuck"), "no number");
+    assert!(!holds("table `result0`, write `bank12`: stuck (2)"), "more after it");
+    assert_eq!(reason(&reasons, "l1_port", "table `result0`, write `bank12`: stuck"), None);
 }
 
 #[test]

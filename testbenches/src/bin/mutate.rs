@@ -10,7 +10,7 @@ use std::thread::available_parallelism;
 
 use clap::Parser;
 use warpfile_testbenches::mutation::circuits::{CIRCUITS, Tested};
-use warpfile_testbenches::mutation::report::{Reasons, explain, line, page};
+use warpfile_testbenches::mutation::report::{Reasons, explain, line, page, reason};
 use warpfile_testbenches::mutation::run::{Outcome, Score, Settings, Testbenches};
 
 /// Mutants between two lines about progress.
@@ -77,9 +77,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
             if done.is_multiple_of(PROGRESS) {
                 eprintln!("{}: {done} mutants", tested.circuit);
             }
-            if *outcome == Outcome::Survived
-                && reasons.get(tested.circuit).is_none_or(|all| !all.contains_key(name))
-            {
+            if *outcome == Outcome::Survived && reason(&reasons, tested.circuit, name).is_none() {
                 eprintln!("{}: no test notices: {name}", tested.circuit);
             }
         };

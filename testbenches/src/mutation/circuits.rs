@@ -42,7 +42,7 @@ pub const CIRCUITS: [Tested; 30] = [
     tested("line_ledger", &["regless::capacity_manager::"]),
     tested("capacity_manager", &["regless::capacity_manager::"]),
     tested("register_read_unit", &["regless::register_read_unit::"]),
-    tested("access_distributor", &["regless::shard::"]),
+    tested("access_distributor", &["regless::access_distributor::"]),
     tested("regless_shard", &["regless::shard::"]),
 ];
 

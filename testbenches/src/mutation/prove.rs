@@ -20,9 +20,9 @@ use warpfile_verify::tools::{printed, run};
 /// Sizes of a circuit that are proven, the smallest ones.
 const SIZES: usize = 3;
 /// Seconds that a proof may take.
-const SECONDS: u32 = 20;
+const SECONDS: u32 = 60;
 /// Seconds that it may take with all that comes before: rows become flip-flops, which are many in a large table.
-const PATIENCE: u32 = 60;
+const PATIENCE: u32 = 180;
 /// What `timeout` says when there is no Yosys.
 const NOT_FOUND: i32 = 127;
 const INVARIANTS: &str = "invariants_o";

@@ -5,17 +5,33 @@ use std::fmt::Write as _;
 
 use super::run::{Outcome, Score, Settings};
 
-/// Why mutants that no test notices are the same function, by circuit and name.
+/// Why mutants that no test notices are the same function, by circuit and name. A `*` in a name stands for a number.
 pub type Reasons = BTreeMap<String, BTreeMap<String, String>>;
+
+/// Why a mutant of a circuit is the same function, if there is a reason.
+pub fn reason<'a>(reasons: &'a Reasons, circuit: &str, mutant: &str) -> Option<&'a str> {
+    let reason = reasons.get(circuit)?.iter().find(|(pattern, _)| matches(pattern, mutant));
+    reason.map(|(_, reason)| reason.as_str())
+}
+
+/// Whether a name is that of a pattern in which `*` stands for a number.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((before, after)) => name.strip_prefix(before).is_some_and(|rest| {
+            let number = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+            number.len() < rest.len() && matches(after, number)
+        }),
+    }
+}
 
 /// Sets the outcome of mutants that there is a reason for. The first reason for a mutant that a test notices, if there
 /// is one, is given back: it is wrong.
 pub fn explain(score: &mut Score, reasons: &Reasons) -> Option<String> {
-    let reasons = reasons.get(&score.circuit)?;
     let mut wrong = None;
     for (name, outcome) in &mut score.run {
-        match (reasons.get(name), &outcome) {
-            (Some(reason), Outcome::Survived) => *outcome = Outcome::Equivalent(reason.clone()),
+        match (reason(reasons, &score.circuit, name), &outcome) {
+            (Some(reason), Outcome::Survived) => *outcome = Outcome::Equivalent(reason.into()),
             (Some(_), Outcome::Killed(_) | Outcome::Endless(_) | Outcome::NoCircuit) if wrong.is_none() => {
                 wrong = Some(name.clone());
             }

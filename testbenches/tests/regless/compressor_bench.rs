@@ -86,6 +86,8 @@ impl Bench {
             pins.set("osu_request_value_i", request.value.clone());
         }
         pins.set("memory_request_ready_i", u8::from(ready));
+        // A kind without a line says nothing.
+        pins.set("memory_fill_compressed_i", 1u8);
         if let Some(Fill { place: (compressed, register, warp), line, value }) = fill {
             pins.set("memory_fill_valid_i", 1u8);
             pins.set("memory_fill_compressed_i", u8::from(*compressed));

@@ -1,5 +1,6 @@
 //! RegLess: the shard and its parts, the compressor, the way to L1.
 
+mod access_distributor;
 mod broken;
 mod capacity_manager;
 mod capacity_manager_ref;

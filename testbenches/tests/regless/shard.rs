@@ -74,6 +74,17 @@ fn a_scarce_shard_evicts_fetches_invalidates_and_drops() {
 }
 
 #[test]
+fn shards_with_few_warps_and_two_lines_a_bank_run() {
+    for (warps, banks, lines) in [(1, 8, 2), (2, 4, 3), (2, 8, 2), (4, 4, 2)] {
+        let geometry = ShardGeometry { warps, banks, lines, ..small(2).geometry };
+        let mut driver = Driver::new(&RegLessShard { geometry, ..small(2) }, true, 7);
+        driver.run(1500);
+        let counts = &driver.counts;
+        assert!(counts.instructions > 50 && counts.unwritten + counts.fetched > 10, "{counts:?}");
+    }
+}
+
+#[test]
 fn a_compressor_in_a_shard_keeps_registers_from_memory() {
     let run = |compressor_lines| {
         // With 16 lanes a compressed line has room for seven registers: seven lines for all that the warps use.

@@ -85,6 +85,8 @@ pub struct Driver {
     pub recorded: Recorded,
     inputs: BTreeMap<String, InPort>,
     outputs: BTreeMap<String, OutPort>,
+    /// What is counted, and which output of each bank says that it happens.
+    events: Vec<(&'static str, Vec<OutPort>)>,
     random: Random,
     pub memory: MemoryReference,
     warps: Vec<Warp>,
@@ -121,7 +123,18 @@ impl Driver {
             })
             .collect();
         let name = |port: &warpfile_hdl::rtl::netlist::Port| port.name.clone();
+        let of_banks = |event: &str| {
+            let path = |bank: usize| format!("staging.bank{bank}_{event}_o");
+            (0..shard.geometry.banks).map(|bank| engine.probe(&path(bank)).unwrap()).collect::<Vec<_>>()
+        };
+        let events = [
+            ("preload_hit_o", "staged_hit"),
+            ("preload_unwritten_o", "staged_unwritten"),
+            ("preload_fetched_o", "staged_fetched"),
+            ("tag_access_o", "tags_used"),
+        ];
         Driver {
+            events: events.map(|(event, of_bank)| (event, of_banks(of_bank))).into(),
             shard: shard.clone(),
             style: Style { geometry: shard.geometry, units: shard.units, counts_results_to_the_end },
             inputs: top.ports.iter().filter_map(|p| Some((name(p), engine.input(&p.name).ok()?))).collect(),
@@ -183,11 +196,21 @@ impl Driver {
         self.take_operands(cycle);
         self.take_request(cycle, takes_request);
         self.follow_warps(cycle);
+        self.check_events();
         self.counts.hits += u64::from(self.get("preload_hit_o").count_ones());
         self.counts.unwritten += u64::from(self.get("preload_unwritten_o").count_ones());
         self.counts.compressor_hits += self.get("compressor_hit_o");
         self.counts.fetched += u64::from(self.get("preload_fetched_o").count_ones());
         assert!(cycle - self.last_progress < STUCK, "stuck in cycle {cycle}: {:?}", self.counts);
+    }
+
+    /// What the shard says that its banks do is what each of them does.
+    fn check_events(&self) {
+        for (event, of_bank) in &self.events {
+            let said = self.get(event);
+            let done = of_bank.iter().enumerate().map(|(b, port)| self.engine.get(*port) << b).sum::<u64>();
+            assert_eq!(said, done, "{event}");
+        }
     }
 
     /// Offers the next word of some warp; makes regions when a warp needs one, sometimes while one runs.
@@ -384,13 +407,17 @@ impl Driver {
     /// Compares the operands of what was dispatched, and sends results on their way.
     fn take_operands(&mut self, cycle: u64) {
         for unit in 0..self.shard.units {
+            let reserves = |k: usize| self.get(&format!("unit{unit}_operands_result{k}_reserved_o"));
+            let reserved: u64 = (0..RESULTS).map(reserves).sum();
             if self.get(&format!("unit{unit}_operands_valid_o")) == 0 {
+                assert_eq!(reserved, 0, "lines for no instruction in cycle {cycle}");
                 continue;
             }
             self.last_progress = cycle;
             let id = self.get(&format!("unit{unit}_operands_id_o"));
             let flight = self.flights.remove(&id).unwrap_or_else(|| panic!("{id} is not under way"));
             assert!(!self.offered.contains(&id), "{id} is dispatched before it is taken");
+            assert_eq!(reserved, flight.results.len() as u64, "lines of {id} in cycle {cycle}");
             for (k, expected) in flight.sources.iter().enumerate() {
                 let found = self.lanes(&format!("unit{unit}_operands_source{k}_o"));
                 let register = flight.instruction.sources[k].register;

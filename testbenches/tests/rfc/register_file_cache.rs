@@ -454,15 +454,20 @@ fn a_register_leaves_through_an_operand_port_that_is_left_over() {
 
 #[test]
 fn a_result_that_replaces_a_register_is_kept_when_a_fill_ends_the_copy_in_the_same_cycle() {
-    let mut bench = bench(&CachedRegisterFile { allocate_sources: true, ..parameters(1, Replacement::Fifo) });
-    bench.fill(4, ALL);
-    bench.read(ALL, plain(4));
-    bench.step(&Inputs::default());
-    assert_eq!(bench.read(ALL, plain(4)).0, ALL, "register 4 has an entry");
-    let fill = Some(Write { value: value(4, 1), ..write(4, ALL) });
-    let both = Inputs { fill, result: Some(write(5, ALL)), ..Inputs::default() };
-    let outputs = bench.step(&both);
-    assert!(outputs.fill_taken && outputs.result_taken);
-    assert_eq!(bench.read(ALL, plain(5)), (ALL, value(5, 0)));
-    assert_eq!(bench.read(ALL, plain(4)), (0, value(4, 1)));
+    for way in 0..4 {
+        let parameters = parameters(4, Replacement::Fifo);
+        let mut bench =
+            bench(&CachedRegisterFile { allocate_sources: true, evict_idle_first: true, ..parameters });
+        bench.fill(4, ALL);
+        (0..way).for_each(|other| assert_eq!(bench.write(8 + other, ALL), None));
+        bench.read(ALL, Source { idle: true, ..plain(4) });
+        bench.step(&Inputs::default());
+        (way + 1..4).for_each(|other| assert_eq!(bench.write(8 + other, ALL), None));
+        let fill = Some(Write { value: value(4, 1), ..write(4, ALL) });
+        let both = Inputs { fill, result: Some(write(5, ALL)), ..Inputs::default() };
+        let outputs = bench.step(&both);
+        assert!(outputs.fill_taken && outputs.result_taken && outputs.spill.is_none(), "way {way}");
+        assert_eq!(bench.read(ALL, plain(5)), (ALL, value(5, 0)));
+        assert_eq!(bench.read(ALL, plain(4)), (0, value(4, 1)));
+    }
 }
