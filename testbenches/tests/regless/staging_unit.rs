@@ -31,8 +31,8 @@ proptest! {
 
 #[test]
 fn a_staging_unit_with_few_lines_stages_in_every_way_and_asks_memory_for_everything() {
-    for (banks, lines, seed) in [(4, 2, 5), (4, 3, 6), (8, 2, 7)] {
-        let unit = unit(4, banks, lines);
+    for (banks, lines, writes, seed) in [(4, 2, 2, 5), (4, 3, 2, 6), (8, 2, 3, 7)] {
+        let unit = OperandStagingUnit { writes, ..unit(4, banks, lines) };
         let mut driver = Driver::new(&elaborate(&unit).unwrap(), &unit, seed);
         driver.run(6000).unwrap();
         let counts = &driver.counts;

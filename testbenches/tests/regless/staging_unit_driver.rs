@@ -82,6 +82,8 @@ pub struct Driver {
     /// For each bank: an access came in this cycle, and whether there was room for accesses and for annotations.
     pushed: Vec<bool>,
     room: Vec<[bool; 2]>,
+    /// For each bank the warps that may hold a line more in this cycle, one bit each.
+    may_hold: Vec<u64>,
     /// Memory takes a request in this cycle.
     takes: bool,
     /// A warp that begins nothing more, and then ends.
@@ -117,6 +119,7 @@ impl Driver {
             filled: None,
             pushed: vec![false; unit.geometry.banks],
             room: vec![[false; 2]; unit.geometry.banks],
+            may_hold: vec![0; unit.geometry.banks],
             takes: false,
             leaving: None,
             exiting: None,
@@ -150,6 +153,7 @@ impl Driver {
             self.annotate(bank, note);
             let may_hold = if self.random.chance(6) { self.random.number() } else { u64::MAX };
             let warps = (1 << self.unit.geometry.warps) - 1;
+            self.may_hold[bank] = may_hold & warps;
             self.set(&format!("bank{bank}_may_hold_i"), may_hold & warps);
         }
         self.takes = !self.random.chance(3);
@@ -243,6 +247,8 @@ impl Driver {
         let (mut more, mut less, mut warp) = (false, false, None);
         if served {
             let (tag, begins, ends) = self.serve_access(bank, cycle);
+            let may_hold = self.may_hold[bank] >> tag.0 & 1 == 1;
+            assert!(may_hold || !begins, "{tag:?} is held in bank {bank} in cycle {cycle}");
             (more, less, warp) = (begins, ends, Some(tag.0));
         }
         let staged = self.serve_note(bank);

@@ -79,7 +79,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn so_it_is_with_as_many_warps_as_there_may_be(
         slots in prop_oneof![Just(64), 1usize..=64],

@@ -415,6 +415,36 @@ proptest! {
 }
 
 #[test]
+fn a_result_waits_until_earlier_instructions_have_read_its_register() {
+    let geometry = Geometry { banks: 1, rows: 8, lanes: LANES, lanes_per_cluster: 1 };
+    let plain = Instruction {
+        sources: [None; 3],
+        result: None,
+        releases: Vec::new(),
+        result_dies: false,
+        lanes: 0b111,
+        unit: 0,
+        long: false,
+        latency: 0,
+        value: 0,
+    };
+    let writes = |register: usize, value: u32| Instruction { result: Some(register), value, ..plain.clone() };
+    let reads = |registers: [usize; 3]| Instruction { sources: registers.map(Some), ..plain.clone() };
+    let mut program: Vec<Instruction> = (0..6).map(|register| writes(register, register as u32)).collect();
+    program.extend([[0, 1, 2], [3, 4, 5], [0, 1, 2], [3, 4, 5]].map(reads));
+    program.extend([writes(5, 9), reads([5, 5, 5])]);
+    let mut bench = Bench::new(&circuit(geometry, 4), vec![program, Vec::new(), Vec::new()]);
+    let mut offered = 0;
+    while !bench.warps.done() {
+        let is_due = |flight: &InFlight| flight.due.is_some_and(|due| due <= bench.cycle);
+        offered += bench.warps.in_flight.values().filter(|flight| is_due(flight)).count();
+        bench.step(0);
+        assert!(bench.idle < PATIENCE, "nothing moves: {:?}", bench.warps.offered);
+    }
+    assert!(offered > 7, "the last of seven results is offered more than once");
+}
+
+#[test]
 fn who_may_take_registers_is_what_the_limits_say() {
     let geometry = Geometry { banks: 2, rows: 8, lanes: LANES, lanes_per_cluster: 1 };
     let mut bench = Bench::new(&circuit(geometry, 2), vec![Vec::new(); WARPS]);
