@@ -1,6 +1,6 @@
 //! Waveforms and the GTKWave save files beside them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::command::Place;
 
@@ -57,4 +57,72 @@ fn a_save_file_without_a_waveform_or_with_nothing_to_show_is_an_error() {
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.contains("accepted: a waveform with the scopes register_file or scheduler"), "{error}");
     assert_eq!(place.files(), ["w.vcd"]);
+}
+
+/// Changes of every signal: time and bits, leading zeros left out.
+type Changes = BTreeMap<String, Vec<(u64, String)>>;
+
+fn digits(bits: &str) -> String {
+    bits.trim_start_matches('0').to_owned()
+}
+
+/// As the crate `vcd` reads them, line by line.
+fn changes_in_the_file(text: &[u8]) -> Changes {
+    fn name_all(items: &[vcd::ScopeItem], path: &str, names: &mut BTreeMap<vcd::IdCode, String>) {
+        for item in items {
+            match item {
+                vcd::ScopeItem::Scope(scope) => {
+                    name_all(&scope.items, &format!("{path}{}.", scope.identifier), names)
+                }
+                vcd::ScopeItem::Var(var) => drop(names.insert(var.code, format!("{path}{}", var.reference))),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    let mut parser = vcd::Parser::new(text);
+    let header = parser.parse_header().expect("a header");
+    let mut names = BTreeMap::new();
+    name_all(&header.items, "", &mut names);
+    let mut changes: Changes = names.values().map(|name| (name.clone(), Vec::new())).collect();
+    let mut now = 0;
+    for command in parser {
+        let (code, bits) = match command.expect("a command") {
+            vcd::Command::Timestamp(time) => {
+                now = time;
+                continue;
+            }
+            vcd::Command::ChangeScalar(code, value) => (code, value.to_string()),
+            vcd::Command::ChangeVector(code, value) => (code, value.to_string()),
+            _ => continue,
+        };
+        changes.get_mut(&names[&code]).expect("declared").push((now, digits(&bits)));
+    }
+    changes
+}
+
+#[test]
+fn the_reader_of_surfer_sees_every_change_of_every_signal() {
+    let place = Place::new();
+    place.succeeds("run vectoradd --size tiny --design two-level --vcd-cycles 5..40 --vcd w.vcd");
+    let written = changes_in_the_file(&place.bytes("w.vcd"));
+    let mut waves = wellen::simple::read(place.path("w.vcd")).expect("a waveform");
+    let hierarchy = waves.hierarchy();
+    let signals: Vec<_> = hierarchy
+        .all_vars()
+        .map(|var| (hierarchy[var].full_name(hierarchy), hierarchy[var].signal_ref()))
+        .collect();
+    waves.load_signals(&signals.iter().map(|(_, signal)| *signal).collect::<Vec<_>>());
+    let times = waves.time_table();
+    let read: Changes = signals
+        .iter()
+        .map(|(name, signal)| {
+            let changes = waves.get_signal(*signal).expect("loaded").iter_changes();
+            let of = |(time, value): (u32, wellen::SignalValueRef<'_>)| {
+                (times[time as usize], digits(&value.to_string()))
+            };
+            (name.clone(), changes.map(of).collect())
+        })
+        .collect();
+    assert!(written.values().map(Vec::len).sum::<usize>() > 1000);
+    assert_eq!(read, written);
 }

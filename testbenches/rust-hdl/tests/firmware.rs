@@ -216,6 +216,15 @@ fn no_tool_complains_about_our_modules_in_an_export() {
     assert!(about_us.is_empty(), "{}", about_us.join("\n"));
 }
 
+#[test]
+fn yosys_takes_an_export() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("firmware.v"), exported()).unwrap();
+    let script = "read_verilog firmware.v; hierarchy -check -top top; proc; check -assert; stat";
+    let printed = run("yosys", &["-p", script], folder.path());
+    assert!(printed.contains("$paramod") || printed.contains("register_file_cache"), "{printed}");
+}
+
 /// Two blocks of the same circuit.
 #[derive(LogicBlock)]
 struct Twins {
