@@ -389,6 +389,16 @@ fn until_register_8_is_read(bench: &mut Bench, offered: &Inputs) -> (Vec<Outputs
 }
 
 #[test]
+fn no_lane_of_an_operand_is_out_before_one_is_read() {
+    let mut bench = fifo(2);
+    bench.step(&Inputs::default());
+    for k in 0..3 {
+        let lanes = bench.engine.probe(&format!("cache.operand{k}_lanes_o")).unwrap();
+        assert_eq!(bench.engine.get(lanes), 0, "operand {k}");
+    }
+}
+
+#[test]
 fn instructions_follow_cycle_by_cycle_and_a_row_that_has_still_to_be_read_is_not_written() {
     let next = Write { value: value(8, 1), ..write(8, ALL) };
     let fill = Inputs { fill: Some(next.clone()), ..Inputs::default() };

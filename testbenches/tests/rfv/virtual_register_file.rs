@@ -18,6 +18,8 @@ const UNITS: usize = 3;
 /// Names of each warp.
 const NAMES: usize = 6;
 const WARPS: usize = 3;
+/// A name that never has a register: ports show it when nothing is offered.
+const NOBODYS: usize = WARPS * NAMES;
 /// Cycles in which nothing is taken after which a test gives up.
 const PATIENCE: usize = 60;
 
@@ -216,7 +218,10 @@ impl Bench {
         let offered = [short.next(), short.next(), due(true).next()];
         for (port, number) in ["result0", "result1", "fill"].into_iter().zip(offered) {
             self.set(&format!("{port}_valid_i"), u64::from(number.is_some()));
-            let Some(number) = number else { continue };
+            let Some(number) = number else {
+                self.set(&format!("{port}_register_i"), NOBODYS as u64);
+                continue;
+            };
             let flight = &self.warps.in_flight[&number];
             let (warp, instruction) = (flight.warp, flight.instruction.clone());
             let register = instruction.result.expect("only what writes has a result that is due");
@@ -363,7 +368,7 @@ fn geometries() -> impl Strategy<Value = Geometry> {
 
 fn circuit(geometry: Geometry, collectors: usize) -> VirtualRegisterFile {
     VirtualRegisterFile {
-        names: WARPS * NAMES,
+        names: NOBODYS + 1,
         warps: WARPS,
         geometry,
         collectors,
