@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use warpfile_hdl::library::{CircuitEntry, library};
 use warpfile_hdl::rtl::netlist::Netlist;
 use warpfile_kernels::launch::suggest;
-use warpfile_verify::formal::{Counterexample, Effort, Proof, Verdict, prove};
+use warpfile_verify::formal::{Counterexample, Effort, Proof, Prover, Reached, Verdict, prove};
 
 use crate::configuration::name_and_value;
 use crate::files::{Output, check_output, read_text};
@@ -30,16 +30,19 @@ const MAX_PAGE_BYTES: u64 = 4 << 20;
 Examples:
   warpfile prove fifo --set depth=5 --set width=1
   warpfile prove round_robin_arbiter --depth 30 --solver cvc5 --vcd counterexample.vcd
-  warpfile prove                                       every circuit at small parameters
+  warpfile prove --prover abc                          every circuit at small parameters, in minutes
   warpfile prove --write docs/verification.md          the table in the documentation
 
-Needs yosys and a solver (apt-get install yosys z3). Exit codes: 0; 1 if an invariant is refuted; 2 for input that
-cannot be used or a tool that is missing.")]
+ABC proves by property directed reachability, yosys-smtbmc by k-induction; neither knows of the other. Where an
+invariant says \"if this, then that\", ABC also looks for a cycle in which \"this\" is so.
+
+Needs yosys, ABC and a solver (apt-get install yosys berkeley-abc z3). Exit codes: 0; 1 if an invariant is refuted; 2
+for input that cannot be used or a tool that is missing.")]
 pub struct Arguments {
     /// Circuits: see `warpfile list circuits` [default: all].
     #[arg(value_name = "CIRCUIT")]
     circuits: Vec<String>,
-    /// Set a parameter of the circuit, if one is named: `depth=5` [default: the first small set of the library].
+    /// Set a parameter of the circuit, if one is named: `depth=5` [default: a small set of the library].
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = name_and_value)]
     sets: Vec<(String, String)>,
     /// Cycles, from the first under reset, in which every invariant has to hold whatever the inputs are.
@@ -48,7 +51,10 @@ pub struct Arguments {
     /// Cycles in a row that induction assumes.
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
     induction: u32,
-    /// Solver: z3 or cvc5.
+    /// What proves.
+    #[arg(long, value_enum, default_value_t = Choice::Both)]
+    prover: Choice,
+    /// Solver of yosys-smtbmc: z3 or cvc5.
     #[arg(long, value_name = "NAME", default_value = "z3", value_parser = ["z3", "cvc5"])]
     solver: String,
     /// Seconds that one attempt may take.
@@ -65,6 +71,35 @@ pub struct Arguments {
     write: Option<PathBuf>,
 }
 
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Choice {
+    /// The command `berkeley-abc`.
+    Abc,
+    /// The command `yosys-smtbmc`.
+    Smtbmc,
+    /// ABC, then yosys-smtbmc with what ABC does not refute.
+    Both,
+}
+
+impl Choice {
+    fn provers(self) -> Vec<Prover> {
+        match self {
+            Choice::Abc => vec![Prover::Abc],
+            Choice::Smtbmc => vec![Prover::Smtbmc],
+            Choice::Both => vec![Prover::Abc, Prover::Smtbmc],
+        }
+    }
+
+    /// As the option's value.
+    fn name(self) -> &'static str {
+        match self {
+            Choice::Abc => "abc",
+            Choice::Smtbmc => "smtbmc",
+            Choice::Both => "both",
+        }
+    }
+}
+
 /// A line of the table.
 #[derive(Serialize)]
 struct Line {
@@ -73,6 +108,11 @@ struct Line {
     /// Path and name.
     invariant: String,
     verdict: String,
+    /// What each tool says; empty if it was not asked.
+    abc: String,
+    smtbmc: String,
+    /// When the premise of an "if this, then that" first holds.
+    premise: String,
     /// Time that the whole circuit took.
     seconds: f64,
 }
@@ -92,7 +132,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     for entry in entries {
         meter.update(|| entry.name.to_owned());
         let changed = match arguments.sets.as_slice() {
-            [] => entry.odd.first().cloned().unwrap_or_else(|| json!({})),
+            [] => entry.proven_at.clone(),
             sets => overrides(entry, sets)?,
         };
         let netlist = entry.elaborate_with(&changed)?;
@@ -122,6 +162,7 @@ impl Arguments {
 
     fn effort(&self) -> Effort {
         Effort {
+            provers: self.prover.provers(),
             depth: self.depth,
             induction: self.induction,
             solver: self.solver.clone(),
@@ -139,49 +180,88 @@ impl Arguments {
     ) -> anyhow::Result<Vec<Line>> {
         let proofs = prove(netlist, &self.effort(), self.vcd.as_deref())?;
         let line = |proof: &Proof| {
-            let dot = if proof.path.is_empty() { "" } else { "." };
-            let invariant = format!("{}{dot}{}", proof.path, proof.invariant);
-            if let Verdict::Refuted(cycle) = proof.verdict {
+            let invariant = proof.property.full_name();
+            if let Verdict::Refuted(cycle) = proof.verdict() {
                 let circuit = netlist.top().name.clone();
                 refuted.get_or_insert(Counterexample { circuit, invariant: invariant.clone(), cycle });
             }
+            let of_tool = |verdict: Option<Verdict>| verdict.map(text_of).unwrap_or_default();
             Line {
                 circuit: entry.name,
                 parameters: parameters.to_string(),
                 invariant,
-                verdict: verdict(proof.verdict),
+                verdict: text_of(proof.verdict()),
+                abc: of_tool(proof.abc),
+                smtbmc: match of_tool(proof.smtbmc) {
+                    proven if proof.smtbmc == Some(Verdict::Proven) => {
+                        format!("{proven}, k = {}", self.induction)
+                    }
+                    other => other,
+                },
+                premise: match proof.reached {
+                    Some(Reached::In(cycle)) => format!("cycle {cycle}"),
+                    Some(Reached::NotIn(cycles)) => format!("not in {cycles}"),
+                    None => String::new(),
+                },
                 seconds: proofs.time.as_secs_f64(),
             }
         };
-        Ok(proofs.proofs.iter().map(line).collect())
+        let mut lines: Vec<Line> = proofs.proofs.iter().map(line).collect();
+        if lines.is_empty() {
+            let (invariant, none) = ("none is named".to_owned(), String::new);
+            let (verdict, abc, smtbmc, premise) = (none(), none(), none(), none());
+            let parameters = parameters.to_string();
+            lines.push(Line {
+                circuit: entry.name,
+                parameters,
+                invariant,
+                verdict,
+                abc,
+                smtbmc,
+                premise,
+                seconds: 0.0,
+            });
+        }
+        Ok(lines)
     }
 
     /// The table of a page.
     fn table(&self, lines: &[Line]) -> String {
         let mut text = format!(
-            "By `warpfile prove --depth {} --induction {} --solver {} --seconds {}`; seconds are of the whole circuit.\n\n\
-             | circuit | parameters | invariant | | s |\n|---|---|---|---|--:|\n",
-            self.depth, self.induction, self.solver, self.seconds
+            "By `warpfile prove --depth {} --induction {} --prover {} --solver {} --seconds {}`; seconds are of the whole \
+             circuit.\n\n\
+             | circuit | parameters | invariant | | ABC | yosys-smtbmc | \"if\" first holds | s |\n\
+             |---|---|---|---|---|---|---|--:|\n",
+            self.depth,
+            self.induction,
+            self.prover.name(),
+            self.solver,
+            self.seconds
         );
         let mut last = None;
-        for Line { circuit, parameters, invariant, verdict, seconds } in lines {
-            let is_first = last.replace(circuit) != Some(circuit);
+        for line in lines {
+            let is_first = last.replace(line.circuit) != Some(line.circuit);
             let (circuit, parameters, seconds) = match is_first {
-                true => (*circuit, format!("`{parameters}`"), format!("{seconds:.1}")),
+                true => (line.circuit, format!("`{}`", line.parameters), format!("{:.1}", line.seconds)),
                 false => ("", String::new(), String::new()),
             };
-            let _ = writeln!(text, "| {circuit} | {parameters} | {invariant} | {verdict} | {seconds} |");
+            let Line { invariant, verdict, abc, smtbmc, premise, .. } = line;
+            let _ = writeln!(
+                text,
+                "| {circuit} | {parameters} | {invariant} | {verdict} | {abc} | {smtbmc} | {premise} | {seconds} |"
+            );
         }
         text
     }
 }
 
-fn verdict(verdict: Verdict) -> String {
+fn text_of(verdict: Verdict) -> String {
     match verdict {
-        Verdict::Proven(cycles) => format!("proven (k = {cycles})"),
-        Verdict::Bounded(cycles) => format!("bounded to {cycles} cycles"),
+        Verdict::Proven => "proven".to_owned(),
+        Verdict::Bounded(cycles) => format!("bounded to {cycles}"),
         Verdict::Refuted(cycle) => format!("refuted in cycle {cycle}"),
         Verdict::Open => "open".to_owned(),
+        Verdict::Assumed => "assumed".to_owned(),
     }
 }
 
@@ -193,7 +273,14 @@ fn text(lines: &[Line]) -> String {
         if last.replace(line.circuit) != Some(line.circuit) {
             let _ = writeln!(text, "{} {} ({:.1} s)", line.circuit, line.parameters, line.seconds);
         }
-        let _ = writeln!(text, "    {:width$}  {}", line.invariant, line.verdict);
+        let Line { invariant, verdict, abc, smtbmc, premise, .. } = line;
+        let _ = write!(text, "    {invariant:width$}  {verdict:18}");
+        for (what, found) in [("abc: ", abc), ("yosys-smtbmc: ", smtbmc), ("if: ", premise)] {
+            if !found.is_empty() {
+                let _ = write!(text, "  {what}{found}");
+            }
+        }
+        text.push('\n');
     }
     text
 }

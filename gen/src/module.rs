@@ -207,6 +207,7 @@ impl<'a> ModuleWriter<'a> {
             // What a circuit inside another takes for granted, the other has to keep.
             let statement = match invariant.kept_by {
                 KeptBy::Environment if is_top => "assume",
+                KeptBy::Surroundings => "assume",
                 KeptBy::Environment | KeptBy::Circuit => "assert",
             };
             properties.push(format!("{label}: {statement} ({condition});"));

@@ -22,6 +22,7 @@ use crate::rtl::{Circuit, ElaborationErrors, elaborate};
 pub fn library() -> Vec<CircuitEntry> {
     let one_lane = json!({"banks": 1, "rows": 5, "lanes": 1, "lanes_per_cluster": 1});
     let uneven = json!({"banks": 2, "rows": 7, "lanes": 6, "lanes_per_cluster": 3});
+    let two_rows = json!({"banks": 1, "rows": 2, "lanes": 1, "lanes_per_cluster": 1});
     // Shards: the smallest, and two whose lines are no power of two.
     let smallest =
         json!({"warps": 1, "banks": 1, "lines": 2, "lanes": 1, "lanes_per_slice": 1, "register_bits": 4});
@@ -31,7 +32,8 @@ pub fn library() -> Vec<CircuitEntry> {
         json!({"warps": 2, "banks": 4, "lines": 12, "lanes": 4, "lanes_per_slice": 2, "register_bits": 6});
     vec![
         CircuitEntry::new(RoundRobinArbiter { requests: 4 })
-            .odd([json!({"requests": 1}), json!({"requests": 5})]),
+            .odd([json!({"requests": 1}), json!({"requests": 5})])
+            .proven_at(json!({"requests": 5})),
         CircuitEntry::new(Fifo { depth: 8, width: 32 })
             .odd([json!({"depth": 5, "width": 1}), json!({"depth": 1, "width": 65})]),
         CircuitEntry::new(RegisterBank { rows: 256, lanes: 32, lanes_per_cluster: 4, writers: 2 }).odd([
@@ -90,7 +92,8 @@ pub fn library() -> Vec<CircuitEntry> {
         .odd([
             json!({"slots": 1, "entries": 1, "lanes": 1, "lanes_per_cluster": 1, "register_bits": 1}),
             json!({"slots": 5, "entries": 3, "replacement": "lru", "evict_idle_first": true, "liveness": false}),
-        ]),
+        ])
+        .proven_at(json!({"slots": 2, "entries": 2, "lanes": 2, "lanes_per_cluster": 1, "register_bits": 2, "collectors": 2})),
         CircuitEntry::new(SourceAllocator { slots: 8, lanes: 32, register_bits: 10, collectors: 8 }).odd([
             json!({"slots": 1, "lanes": 1, "register_bits": 1, "collectors": 2}),
             json!({"slots": 5, "lanes": 6, "collectors": 5}),
@@ -116,7 +119,8 @@ pub fn library() -> Vec<CircuitEntry> {
         CircuitEntry::new(TwoLevelScheduler { warps: 32, slots: 8, policy: InnerPolicy::Greedy }).odd([
             json!({"warps": 1, "slots": 1}),
             json!({"warps": 11, "slots": 3, "policy": "round-robin"}),
-        ]),
+        ])
+        .proven_at(json!({"warps": 5, "slots": 2, "policy": "round-robin"})),
         CircuitEntry::new(RenameTable { names: 512, banks: 8, rows: 32, warps: 16 }).odd([
             json!({"names": 2, "banks": 1, "rows": 2, "warps": 1}),
             json!({"names": 21, "banks": 4, "rows": 3, "warps": 5}),
@@ -133,7 +137,8 @@ pub fn library() -> Vec<CircuitEntry> {
         .odd([
             json!({"names": 7, "warps": 1, "geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1}),
             json!({"names": 33, "warps": 5, "geometry": uneven, "collectors": 3, "access_cycles": 4}),
-        ]),
+        ])
+        .proven_at(json!({"names": 2, "warps": 1, "geometry": two_rows, "collectors": 2, "units": 1, "id_bits": 1})),
         CircuitEntry::new(RegisterFileHierarchy {
             geometry: Geometry { banks: 8, rows: 64, ..Geometry::GEBHART_2011 },
             collectors: 8,
@@ -146,7 +151,8 @@ pub fn library() -> Vec<CircuitEntry> {
         .odd([
             json!({"geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1, "slots": 1, "orf_entries": 1}),
             json!({"geometry": uneven, "collectors": 5, "access_cycles": 4, "slots": 5, "orf_entries": 4}),
-        ]),
+        ])
+        .proven_at(json!({"geometry": two_rows, "collectors": 2, "units": 2, "id_bits": 1, "slots": 2, "orf_entries": 1})),
         CircuitEntry::new(PatternMatcher { lanes: 32 }).odd([json!({"lanes": 4}), json!({"lanes": 14})]),
         CircuitEntry::new(PatternExpander { lanes: 32 }).odd([json!({"lanes": 4}), json!({"lanes": 14})]),
         CircuitEntry::new(Compressor {
@@ -161,11 +167,13 @@ pub fn library() -> Vec<CircuitEntry> {
             json!({"lines": 4}),
             json!({"warps": 1, "register_bits": 1, "osu_lines": 1, "lanes": 4, "lines": 1, "queue": 1}),
             json!({"warps": 11, "register_bits": 5, "osu_lines": 6, "lanes": 14, "lines": 3, "queue": 3}),
-        ]),
+        ])
+        .proven_at(json!({"warps": 1, "register_bits": 1, "osu_lines": 1, "lanes": 4, "lines": 1, "queue": 1})),
         CircuitEntry::new(L1Port { shards: 4, warps: 16, register_bits: 8, osu_lines: 16, lanes: 32 }).odd([
             json!({"shards": 1, "warps": 1, "register_bits": 1, "osu_lines": 1, "lanes": 1}),
             json!({"shards": 3, "warps": 11, "register_bits": 5, "osu_lines": 6, "lanes": 6}),
-        ]),
+        ])
+        .proven_at(json!({"shards": 3, "warps": 2, "register_bits": 1, "osu_lines": 1, "lanes": 1})),
         CircuitEntry::new(AccessQueue {
             geometry: ShardGeometry::GTX980,
             depth: 4,
@@ -196,7 +204,8 @@ pub fn library() -> Vec<CircuitEntry> {
             json!({"geometry": smallest, "words": 2}),
             json!({"geometry": six_lines, "words": 8}),
         ]),
-        CircuitEntry::new(WarpStack { warps: 16 }).odd([json!({"warps": 1}), json!({"warps": 11})]),
+        CircuitEntry::new(WarpStack { warps: 16 }).odd([json!({"warps": 1}), json!({"warps": 11})])
+            .proven_at(json!({"warps": 3})),
         CircuitEntry::new(CapacityManager {
             geometry: ShardGeometry::GTX980,
             metadata_words: 16,
@@ -238,6 +247,8 @@ pub struct CircuitEntry {
     /// Overrides at the corners (one row, a depth that is no power of two, one bit), at least two: every
     /// circuit's Verilog is checked at its defaults and at these.
     pub odd: Vec<Value>,
+    /// Overrides at which invariants are proven: small enough for a solver, and large enough to tell something.
+    pub proven_at: Value,
     elaborate: fn(Value) -> Result<Result<Netlist, ElaborationErrors>, serde_json::Error>,
 }
 
@@ -289,13 +300,20 @@ impl CircuitEntry {
             // A parameter struct serialises; were it not to, every use of the entry says so.
             defaults: serde_json::to_value(circuit).unwrap_or_default(),
             odd: Vec::new(),
+            proven_at: json!({}),
             elaborate: elaborate_value::<C>,
         }
     }
 
-    /// The entry with overrides at the corners.
+    /// The entry with overrides at the corners. At the first its invariants are proven.
     pub fn odd(self, odd: impl Into<Vec<Value>>) -> CircuitEntry {
-        CircuitEntry { odd: odd.into(), ..self }
+        let odd = odd.into();
+        CircuitEntry { proven_at: odd.first().cloned().unwrap_or_else(|| json!({})), odd, ..self }
+    }
+
+    /// The entry whose invariants are proven at other parameters than the first odd ones.
+    pub fn proven_at(self, proven_at: Value) -> CircuitEntry {
+        CircuitEntry { proven_at, ..self }
     }
 
     /// The circuit with its defaults, except for the parameters that the object `overrides` gives.

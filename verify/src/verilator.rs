@@ -1,7 +1,8 @@
 //! Simulates exported circuits with Verilator, many in one build: a build takes seconds, whatever is in it.
 //!
 //! What is built depends on the Verilog and on Verilator only, and is kept in a folder under a hash of both: the same
-//! circuit is built once, whatever drives it.
+//! circuit is built once, whatever drives it. Verilator's own runtime, which is most of the work for a small circuit, is
+//! compiled once and kept there as well.
 
 use std::env;
 use std::fs;
@@ -26,8 +27,10 @@ pub struct Simulation<'a> {
 }
 
 /// Nothing is optimised: what is compared is the meaning of the Verilog, and a build is most of the time.
-const ARGUMENTS: [&str; 13] = [
-    "--binary",
+const ARGUMENTS: [&str; 15] = [
+    "--cc",
+    "--exe",
+    "--main",
     "--timing",
     "-O0",
     "-CFLAGS",
@@ -41,8 +44,12 @@ const ARGUMENTS: [&str; 13] = [
     "batch",
     "batch.v",
 ];
-/// What is built.
-const PROGRAM: &str = "obj_dir/Vbatch";
+/// What makes a program of Verilator's C++.
+const MAKE: [&str; 5] = ["-C", OBJECTS, "-f", "Vbatch.mk", "Vbatch"];
+/// Where that is done.
+const OBJECTS: &str = "obj_dir";
+/// What is built there.
+const PROGRAM: &str = "Vbatch";
 
 /// The outputs of every circuit in every cycle. The environment variable `VERILATOR` names another Verilator
 /// than the one in the path. What is built is kept in `cache`, if it is given.
@@ -115,22 +122,61 @@ fn build(
     cache: Option<&Path>,
 ) -> Result<PathBuf, ToolError> {
     let version = printed(&run(tool, "verilator", &["--version"], folder)?);
-    let all = [text, &version, &ARGUMENTS.join(" ")].join("\0");
-    let kept =
-        cache.map(|cache| cache.join(format!("verilated-{:016x}", XxHash64::oneshot(0, all.as_bytes()))));
+    let tools = [tool, &version, &ARGUMENTS.join(" ")].join("\0");
+    let in_cache = |kind: &str, parts: &[&str]| {
+        let hash = XxHash64::oneshot(0, parts.join("\0").as_bytes());
+        cache.map(|cache| cache.join(format!("{kind}-{hash:016x}")))
+    };
+    let kept = in_cache("verilated", &[text, &tools]);
     if let Some(kept) = kept.as_ref().filter(|kept| kept.is_file()) {
         return Ok(kept.clone());
     }
     write_file(folder, "batch.v", text)?;
-    let built = run(tool, "verilator", &ARGUMENTS, folder)?;
-    let program = folder.join(PROGRAM);
-    if !built.status.success() {
-        return Err(ToolError::failed(tool, top, printed(&built)));
+    let translated = run(tool, "verilator", &ARGUMENTS, folder)?;
+    if !translated.status.success() {
+        return Err(ToolError::failed(tool, top, printed(&translated)));
     }
-    if let (Some(kept), Some(cache)) = (kept, cache) {
-        keep(&program, &kept, cache).map_err(|source| ToolError::File { path: kept, source })?;
+    let objects = folder.join(OBJECTS);
+    let runtime = in_cache("runtime", &[&tools]);
+    let in_file = |path: PathBuf| |source| ToolError::File { path, source };
+    if let Some(runtime) = runtime.as_ref().filter(|runtime| runtime.is_dir()) {
+        copy_runtime(runtime, &objects).map_err(in_file(objects.clone()))?;
+    }
+    let built = run("make", "make", &MAKE, folder)?;
+    if !built.status.success() {
+        return Err(ToolError::failed("make", top, printed(&built)));
+    }
+    let program = objects.join(PROGRAM);
+    if let (Some(kept), Some(runtime), Some(cache)) = (kept, runtime, cache) {
+        keep(&program, &kept, cache).map_err(in_file(kept))?;
+        keep_runtime(&objects, &runtime, cache).map_err(in_file(runtime))?;
     }
     Ok(program)
+}
+
+/// Copies the objects that are the same for all circuits. What make finds it does not make again.
+fn copy_runtime(from: &Path, to: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let name = entry?.file_name();
+        let is_runtime = |name: &str| name.starts_with("verilated") && name.ends_with(".o");
+        if name.to_str().is_some_and(is_runtime) {
+            fs::copy(from.join(&name), to.join(&name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Keeps those objects; another process may be doing the same, and the first one stays.
+fn keep_runtime(objects: &Path, runtime: &Path, cache: &Path) -> std::io::Result<()> {
+    if runtime.is_dir() {
+        return Ok(());
+    }
+    let partial = tempfile::Builder::new().prefix(".runtime-").tempdir_in(cache)?;
+    copy_runtime(objects, partial.path())?;
+    match fs::rename(partial.path(), runtime) {
+        Err(_) if runtime.is_dir() => Ok(()),
+        renamed => renamed,
+    }
 }
 
 /// Copies the program into the cache; another process may be doing the same.

@@ -1,9 +1,11 @@
 //! Proofs of invariants, and counterexamples to those of broken circuits.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use warpfile_hdl::library::library;
 use warpfile_hdl::rtl::netlist::{Netlist, Op};
-use warpfile_verify::formal::{Effort, Verdict, prove};
+use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, elaborate};
+use warpfile_verify::formal::{Effort, Prover, Reached, Verdict, prove};
 
 fn circuit(name: &str, overrides: &Value) -> Netlist {
     let library = library();
@@ -11,30 +13,37 @@ fn circuit(name: &str, overrides: &Value) -> Netlist {
     entry.elaborate_with(overrides).expect("sound")
 }
 
-fn effort() -> Effort {
-    Effort { depth: 8, induction: 2, ..Effort::default() }
+fn effort(prover: Prover) -> Effort {
+    Effort { provers: vec![prover], depth: 8, induction: 2, ..Effort::default() }
 }
 
-/// A counterexample is found, and written as a waveform.
+/// A counterexample is found by each tool, and written as a waveform.
 fn is_refuted(netlist: &Netlist, invariant: &str) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let waveform = folder.path().join("counterexample.vcd");
-    let proofs = prove(netlist, &effort(), Some(&waveform)).expect("the tools run").proofs;
-    let proof = proofs.iter().find(|proof| proof.invariant == invariant).expect("an invariant");
-    assert!(matches!(proof.verdict, Verdict::Refuted(_)), "{proof:?}");
-    let text = std::fs::read_to_string(waveform).expect("written");
-    assert!(text.contains("$enddefinitions") && text.contains("clk_i"), "{text}");
+    for prover in [Prover::Abc, Prover::Smtbmc] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let waveform = folder.path().join("counterexample.vcd");
+        let proofs = prove(netlist, &effort(prover), Some(&waveform)).expect("the tools run").proofs;
+        let proof = proofs.iter().find(|proof| proof.property.invariant == invariant).expect("an invariant");
+        assert!(matches!(proof.verdict(), Verdict::Refuted(_)), "{prover:?}: {proof:?}");
+        let text = std::fs::read_to_string(waveform).expect("written");
+        assert!(text.contains("$enddefinitions") && text.contains("clk_i"), "{prover:?}: {text}");
+    }
+}
+
+fn verdicts(netlist: &Netlist, prover: Prover) -> Vec<(String, Verdict)> {
+    let proofs = prove(netlist, &effort(prover), None).expect("the tools run").proofs;
+    proofs.iter().map(|proof| (proof.property.full_name(), proof.verdict())).collect()
 }
 
 #[test]
 fn an_invariant_is_proven_by_induction_or_bounded_where_that_does_not_close() {
     let netlist = circuit("fifo", &json!({"depth": 5, "width": 1}));
-    let proofs = prove(&netlist, &effort(), None).expect("the tools run").proofs;
-    let verdicts: Vec<_> = proofs.iter().map(|proof| (proof.invariant.as_str(), proof.verdict)).collect();
-    let never_exceeds = ("count_never_exceeds_depth", Verdict::Proven(2));
+    let never_exceeds = ("count_never_exceeds_depth".to_owned(), Verdict::Proven);
     // It holds of rows that there are, and nothing says that head and tail are such.
-    let distance = ("count_is_the_distance_of_tail_and_head", Verdict::Bounded(8));
-    assert_eq!(verdicts, [never_exceeds, distance]);
+    let distance = |verdict| ("count_is_the_distance_of_tail_and_head".to_owned(), verdict);
+    assert_eq!(verdicts(&netlist, Prover::Smtbmc), [never_exceeds.clone(), distance(Verdict::Bounded(8))]);
+    // Reachability finds by itself what there is to say of them.
+    assert_eq!(verdicts(&netlist, Prover::Abc), [never_exceeds, distance(Verdict::Proven)]);
 }
 
 #[test]
@@ -55,4 +64,61 @@ fn an_arbiter_that_grants_all_requests_is_refuted() {
     let Op::LowestOne(requests) = lowest.op else { unreachable!("just found") };
     lowest.op = Op::Wire(requests);
     is_refuted(&netlist, "one_request_at_most_is_granted");
+}
+
+/// A register without a reset.
+///
+/// Timing: none.
+#[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+struct Unreset {
+    /// Bits.
+    width: usize,
+}
+
+#[derive(Ports)]
+#[params(Unreset)]
+struct UnresetIo<'m> {
+    set_i: In<'m>,
+    #[bits(p.width)]
+    value_o: Out<'m>,
+}
+
+impl Circuit for Unreset {
+    type Io<'m> = UnresetIo<'m>;
+    const NAME: &'static str = "unreset";
+
+    fn build<'m>(&self, m: &Module<'m>, io: &UnresetIo<'m>) {
+        let value = m.register("value", self.width).no_reset();
+        let seen = m.register("seen", 1).reset(0);
+        m.when(io.set_i, || {
+            value.set(m.lit(self.width, 1));
+            seen.set(m.lit(1, 1));
+        });
+        io.value_o.set(value);
+        m.invariant("it_is_not_3", value.ne(3));
+        m.invariant("once_set_it_is_1", seen.implies(value.eq(1)));
+        m.invariant("when_it_was_set_and_is_2_anything_goes", (seen & value.eq(2)).implies(value.eq(7)));
+    }
+}
+
+#[test]
+fn state_without_a_reset_starts_as_anything() {
+    let netlist = elaborate(&Unreset { width: 3 }).expect("sound");
+    for prover in [Prover::Abc, Prover::Smtbmc] {
+        let verdicts: Vec<Verdict> =
+            verdicts(&netlist, prover).into_iter().map(|(_, verdict)| verdict).collect();
+        assert!(
+            matches!(verdicts[..], [Verdict::Refuted(_), Verdict::Proven, Verdict::Proven]),
+            "{verdicts:?}"
+        );
+    }
+}
+
+#[test]
+fn an_invariant_whose_premise_never_holds_is_noticed() {
+    let netlist = elaborate(&Unreset { width: 3 }).expect("sound");
+    let proofs = prove(&netlist, &effort(Prover::Abc), None).expect("the tools run").proofs;
+    let reached: Vec<Option<Reached>> = proofs.iter().map(|proof| proof.reached).collect();
+    // Under reset in cycle 0, set in cycle 1.
+    assert_eq!(reached, [None, Some(Reached::In(2)), Some(Reached::NotIn(8))]);
 }

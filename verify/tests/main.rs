@@ -3,3 +3,4 @@
 mod formal;
 mod library;
 mod lockstep;
+mod proofs;

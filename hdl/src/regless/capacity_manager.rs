@@ -328,7 +328,7 @@ impl<'c, 'm> Manager<'c, 'm> {
         let twice = (*preloading & (*active | *draining)) | (*active & *draining);
         m.invariant("a_warp_is_in_one_state", !twice.any());
         m.invariant("a_warp_on_the_stack_is_inactive", !(*stacked & !self.inactive()).any());
-        m.invariant("only_an_active_warp_issues", !(last & !*active).any());
+        m.assumption("only_an_active_warp_issues", !(last & !*active).any());
         let none = m.lit(self.g.warps, 0);
         let holders = self.ledgers.iter().fold(none, |holders, ledger| holders | ledger.holds_o);
         m.invariant("an_inactive_warp_holds_no_line", !(holders & self.inactive()).any());

@@ -271,7 +271,7 @@ impl<'m> CompressedLines<'m> {
         let waits = self.writes_back | self.filling;
         m.invariant("one_read_or_write_a_cycle", !(reads & writes));
         m.invariant("a_dirty_line_is_here", (self.dirty & !self.tags.valid_rows()).any().eq(0));
-        m.invariant("a_line_comes_when_asked_for", (fill.valid_i & fill.compressed_i).implies(asked_for));
+        m.assumption("a_line_comes_when_asked_for", (fill.valid_i & fill.compressed_i).implies(asked_for));
         m.invariant(
             "a_line_read_is_here_or_in_memory",
             (found.missing & !head.writes).implies(found.is_backed),

@@ -152,7 +152,7 @@ impl L1Port {
         arbiter.valid_o.ignore();
         arbiter.index_o.ignore();
         kept.set(arbiter.grant_o & !taken.replicate(requests));
-        m.invariant("a_request_is_offered_until_it_is_taken", (kept & !asking).any().eq(0));
+        m.assumption("a_request_is_offered_until_it_is_taken", (kept & !asking).any().eq(0));
         arbiter
     }
 
@@ -194,6 +194,6 @@ impl L1Port {
             fill.line_o.set(io.fill.line_i).valid_when(fill.valid_o);
             fill.value_o.set(io.fill.value_i).valid_when(fill.valid_o);
         }
-        m.invariant("a_line_comes_for_a_shard", io.fill.valid_i.implies(to.any()));
+        m.assumption("a_line_comes_for_a_shard", io.fill.valid_i.implies(to.any()));
     }
 }

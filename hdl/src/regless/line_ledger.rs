@@ -130,10 +130,11 @@ impl Circuit for LineLedger {
             (0..g.warps).fold(m.lit(bits + 8, 0), |sum, w| sum + wide(lanes.lane(w, bits)))
         };
         let not_taken = sum(allowed) - sum(held);
-        m.invariant(
+        m.assumption(
             "lines_left_are_those_on_lists_but_for_those_allowed",
             (wide(left) + not_taken).eq(wide(io.listed_i)),
         );
+        self.assume(m, io, held, begins);
         let over = m.cat((0..g.warps).map(|warp| held.lane(warp, bits).gt(allowed.lane(warp, bits))));
         m.invariant("no_region_holds_more_than_it_may", !over.any());
     }
@@ -146,6 +147,21 @@ impl LineLedger {
     }
 
     /// `value` for each warp.
+    /// What whoever holds lines keeps to.
+    fn assume<'m>(&self, m: &Module<'m>, io: &LineLedgerIo<'m>, held: Signal<'m>, begins: Signal<'m>) {
+        let bits = LANE_BITS;
+        let warps = |event: &LedgerWarpIo<'m>| self.one_hot(event.valid_i, event.warp_i);
+        let more = warps(&io.more);
+        m.assumption("a_line_more_is_held_by_who_may", !(more & !io.may_hold_o).any());
+        let (less, written_less) = (warps(&io.less), warps(&io.written_less));
+        let less_than_none = m.cat((0..self.geometry.warps).map(|warp| {
+            let fewer = less.bit(warp).zext(bits) + written_less.bit(warp).zext(bits);
+            held.lane(warp, bits).lt(fewer)
+        }));
+        m.assumption("a_line_less_is_held_by_who_holds_one", !less_than_none.any());
+        m.assumption("a_region_begins_without_a_line", !(begins & (io.holds_o | more)).any());
+    }
+
     fn each<'m>(&self, m: &Module<'m>, value: usize) -> Signal<'m> {
         m.lit(LANE_BITS, value).replicate(self.geometry.warps)
     }

@@ -187,7 +187,7 @@ impl Circuit for MetadataStore {
         });
         let was_last = (head + 1).eq(next.lane_select(word.warp_i, index));
         some.set((some & !(left & was_last.replicate(g.warps))) | arrived);
-        m.invariant("a_region_that_begins_was_waiting", !(begun & !waits).any());
+        m.assumption("a_region_that_begins_was_waiting", !(begun & !waits).any());
     }
 }
 

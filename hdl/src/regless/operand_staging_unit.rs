@@ -215,7 +215,7 @@ impl OperandStagingUnit {
             bank.fill.line_i.set(fill.line_i);
             bank.fill.value_i.set(fill.value_i);
         }
-        m.invariant("no_compressed_line_reaches_the_banks", fill.valid_i.implies(!fill.compressed_i));
+        m.assumption("no_compressed_line_reaches_the_banks", fill.valid_i.implies(!fill.compressed_i));
     }
 
     /// Drops the lines of a warp that has ended. Gives whether memory can be asked to drop its copies: the banks
@@ -223,6 +223,10 @@ impl OperandStagingUnit {
     fn drop_warp<'m>(&self, m: &Module<'m>, io: &OperandStagingUnitIo<'m>, banks: &[Bank<'m>]) -> Signal<'m> {
         let dropped = m.register("dropped", 1).reset(0);
         dropped.set(io.exit.valid_i & !io.exit.ready_o);
+        let last = m.register("last_exit_warp", self.geometry.warp_bits()).no_reset();
+        last.set(io.exit.warp_i);
+        let goes_on = io.exit.valid_i & io.exit.warp_i.eq(last);
+        m.assumption("a_warp_exits_until_that_is_done", dropped.implies(goes_on));
         let mut under_way = m.lit(1, 0);
         for Bank { bank, .. } in banks {
             bank.drop.valid_i.set(io.exit.valid_i);

@@ -227,7 +227,7 @@ impl RegisterReadUnit {
             entry = entry + enter.valid_i.zext(index_bits(self.entries));
         }
         tail.set(entry);
-        m.invariant("an_instruction_enters_a_free_entry", !(waits.group_or(POSITIONS) & occupied).any());
+        m.assumption("an_instruction_enters_a_free_entry", !(waits.group_or(POSITIONS) & occupied).any());
         waits
     }
 

@@ -213,12 +213,12 @@ impl<'c, 'm> Bank<'c, 'm> {
         m.when((begins & !lookup.hit) | evicts, || {
             lines.behind_last.set(chosen.prefix_or() & !chosen);
         });
-        m.invariant("a_line_is_left_for_who_wants_one", wants_line.implies(chosen.any()));
-        m.invariant(
+        m.assumption("a_line_is_left_for_who_wants_one", wants_line.implies(chosen.any()));
+        m.assumption(
             "an_active_warps_inputs_are_present",
             (lookup.access & !access.reserves_i).implies(held_hit),
         );
-        m.invariant("a_preload_finds_no_held_line", lookup.preload.implies(!held_hit));
+        m.assumption("a_preload_finds_no_held_line", lookup.preload.implies(!held_hit));
         let only = |condition: Signal<'m>, of: Signal<'m>| of & condition.replicate(self.g.lines);
         Changes {
             allocated: only(begins & !lookup.hit, chosen).named("allocated"),
@@ -376,9 +376,14 @@ impl<'c, 'm> Bank<'c, 'm> {
         let twice = (*free & (*clean | *dirty | *held)) | (*clean & (*dirty | *held)) | (*dirty & *held);
         m.invariant("a_line_is_on_one_list_at_most", !twice.any());
         m.invariant("a_line_is_on_a_list_or_held", (*free | *clean | *dirty | *held).all());
-        m.invariant("a_dropped_warp_holds_no_line", !(dropped & *held).any());
-        m.invariant("a_result_is_written_to_a_held_line", !(written & !*held).any());
-        m.invariant("a_fill_comes_for_a_held_line", !(filled & !*held).any());
+        m.assumption("a_dropped_warp_holds_no_line", !(dropped & *held).any());
+        m.assumption("a_result_is_written_to_a_held_line", !(written & !*held).any());
+        m.assumption("a_fill_comes_for_a_held_line", !(filled & !*held).any());
+        let accessed = *staged | *invalidated | *released | *erased;
+        let written_at_last = only(io.write.fate_i.ne(Fate::Keep as usize), written);
+        m.assumption("a_line_written_for_the_last_time_is_not_accessed", !(written_at_last & accessed).any());
+        let asks_for_dropped = (lookup.access | lookup.preload) & lookup.warp.eq(io.drop.warp_i);
+        m.assumption("a_dropped_warp_asks_for_nothing", io.drop.valid_i.implies(!asks_for_dropped));
     }
 
     /// Tells who keeps count of what regions hold.

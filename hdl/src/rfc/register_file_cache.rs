@@ -476,7 +476,7 @@ impl RegisterFileCache {
                 );
             });
         });
-        m.invariant(
+        m.assumption(
             "a_result_does_not_enter_a_slot_that_is_flushed",
             taken.implies(!state.flushing.lane_select(io.result_slot_i, 1)),
         );

@@ -204,6 +204,7 @@ impl Circuit for RenameTable {
             used.set((*used | taken) & !returned.slice(bank * self.rows, self.rows));
         }
 
+        m.assumption("a_name_is_one_of_those_there_are", self.names_exist(m, io));
         let mapped = names.valid_rows();
         m.invariant(
             "as_many_rows_are_used_as_names_have_one",
@@ -225,6 +226,16 @@ struct Freed<'m> {
 }
 
 impl RenameTable {
+    /// Whether every register that is written, or is to be, has a name that there is.
+    fn names_exist<'m>(&self, m: &Module<'m>, io: &RenameTableIo<'m>) -> Signal<'m> {
+        let results = io.issue.iter().flat_map(|issue| {
+            issue.result.iter().map(|result| (issue.valid_i & result.valid_i, result.name_i))
+        });
+        let writes = io.write.iter().map(|write| (write.valid_i, write.name_i));
+        let exists = |(valid, name): (Signal<'m>, Signal<'m>)| valid.implies(name.zext(16).lt(self.names));
+        results.chain(writes).map(exists).fold(m.lit(1, 1), |all, exists| all & exists)
+    }
+
     /// Rows of all banks.
     pub fn registers(&self) -> usize {
         self.banks * self.rows

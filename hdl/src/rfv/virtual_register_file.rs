@@ -156,11 +156,29 @@ impl Circuit for VirtualRegisterFile {
         limit(io, &table, &limiter);
         io.held_o.set(limiter.held_o);
         io.register_wait_o.set(io.issue[0].valid_i & !table.issue[0].ready_o);
+        m.assumption("a_warp_is_one_of_those_there_are", self.warps_exist(m, io));
+        m.assumption("a_name_is_one_of_those_there_are", self.names_exist(m, io));
         m.invariant("the_limiter_counts_what_the_table_gives", limiter.held_o.eq(table.used_o));
     }
 }
 
 impl VirtualRegisterFile {
+    /// Whether every instruction is of a warp that there is.
+    fn warps_exist<'m>(&self, m: &Module<'m>, io: &VirtualRegisterFileIo<'m>) -> Signal<'m> {
+        let exists = |issue: &VirtualIssueIo<'m>| issue.valid_i.implies(issue.warp_i.zext(16).lt(self.warps));
+        io.issue.iter().map(exists).fold(m.lit(1, 1), |all, exists| all & exists)
+    }
+
+    /// Whether every register that is written, or is to be, has a name that there is.
+    fn names_exist<'m>(&self, m: &Module<'m>, io: &VirtualRegisterFileIo<'m>) -> Signal<'m> {
+        let results = io.issue.iter().flat_map(|issue| {
+            issue.result.iter().map(|result| (issue.valid_i & result.valid_i, result.register_i))
+        });
+        let writes = io.result.iter().chain([&io.fill]).map(|write| (write.valid_i, write.register_i));
+        let exists = |(valid, name): (Signal<'m>, Signal<'m>)| valid.implies(name.zext(16).lt(self.names));
+        results.chain(writes).map(exists).fold(m.lit(1, 1), |all, exists| all & exists)
+    }
+
     /// The rename table.
     pub fn table(&self) -> RenameTable {
         RenameTable {

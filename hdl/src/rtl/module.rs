@@ -121,7 +121,7 @@ impl<'m> Module<'m> {
     fn property(&self, name: String, condition: Signal<'m>, kept_by: KeptBy, source: SourceLine) {
         let (kind, place) = match kept_by {
             KeptBy::Circuit => ("invariant", "an invariant"),
-            KeptBy::Environment => ("assumption", "an assumption"),
+            KeptBy::Environment | KeptBy::Surroundings => ("assumption", "an assumption"),
         };
         let condition = condition.one_bit(place);
         let mut b = self.arena.borrow_mut();

@@ -536,4 +536,7 @@ pub enum KeptBy {
     Circuit,
     /// Whoever drives the inputs: an assumption of the circuit. Inside another circuit it is for that one to prove.
     Environment,
+    /// Whoever drives the inputs of the outermost circuit: an assumption that the circuits around it can only pass on.
+    /// Proofs make it of [`Environment`](KeptBy::Environment), in their copy of a netlist.
+    Surroundings,
 }

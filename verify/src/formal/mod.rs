@@ -1,15 +1,18 @@
-//! Proofs of a circuit's invariants, with `yosys-smtbmc` over the exported Verilog.
+//! Proofs of a circuit's invariants over the exported Verilog, with two tools: ABC and `yosys-smtbmc`.
 //!
-//! Three things can come out of it for an invariant. *Proven*: it holds in every state that k cycles in a row without a
-//! violation can lead to, and in the first cycles (k-induction). *Bounded*: it holds in the first cycles after reset,
-//! whatever the inputs are. *Refuted*: there are inputs that break it, and a waveform of them. What the circuit assumes
+//! Three things can come out of it for an invariant. *Proven*: it holds in every cycle, whatever the inputs are, by
+//! property directed reachability (ABC) or by k-induction (`yosys-smtbmc`). *Bounded*: it holds in the first cycles
+//! after reset. *Refuted*: there are inputs that break it, and a waveform of them. What the circuit assumes
 //! of its inputs ([`Module::assumption`](warpfile_hdl::rtl::Module::assumption)) is taken for granted; what the circuits
-//! in it assume is proven like their invariants.
+//! in it assume is proven like their invariants, or, if the outermost cannot keep it alone, left to whoever drives that.
 //!
-//! Invariants are proven together: those that fail are taken out, one attempt after the other, until those left hold,
-//! each with the help of the others only. A circuit is what its Verilog says, in two-state logic, from any state that its
-//! first cycle, under reset, leads to.
+//! An invariant that says "if this, then that" says nothing if "this" never is: ABC looks for a way there.
+//!
+//! In `yosys-smtbmc` invariants are proven together: those that fail are taken out, one attempt after the other, until
+//! those left hold, each with the help of the others only. A circuit is what its Verilog says, in two-state logic, from
+//! any state that its first cycle, under reset, leads to.
 
+mod abc;
 mod smtbmc;
 
 use std::collections::BTreeSet;
@@ -22,14 +25,25 @@ use warpfile_hdl::rtl::netlist::{KeptBy, Netlist};
 use crate::ToolError;
 use smtbmc::{Answer, Model};
 
+/// A tool that proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prover {
+    /// ABC: bounded model checking, then property directed reachability.
+    Abc,
+    /// `yosys-smtbmc`: bounded model checking, then k-induction.
+    Smtbmc,
+}
+
 /// How much is tried.
 #[derive(Clone, Debug)]
 pub struct Effort {
+    /// Tools that are asked, in turn.
+    pub provers: Vec<Prover>,
     /// Cycles from the first, under reset, in which every invariant is to hold.
     pub depth: u32,
-    /// Cycles in a row that induction assumes.
+    /// Cycles in a row that k-induction assumes.
     pub induction: u32,
-    /// Solver, by the name of its command.
+    /// Solver of `yosys-smtbmc`, by the name of its command.
     pub solver: String,
     /// How long one attempt may take.
     pub patience: Duration,
@@ -37,34 +51,77 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { depth: 20, induction: 4, solver: "z3".to_owned(), patience: Duration::from_secs(60) }
+        Effort {
+            provers: vec![Prover::Abc, Prover::Smtbmc],
+            depth: 20,
+            induction: 4,
+            solver: "z3".to_owned(),
+            patience: Duration::from_secs(60),
+        }
     }
 }
 
-/// What is known of an invariant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is known of an invariant, the weaker first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// By induction over so many cycles.
-    Proven(u32),
-    /// In so many cycles.
-    Bounded(u32),
-    /// Broken in this cycle.
-    Refuted(u32),
-    /// Nothing: the solver did not finish the first cycles.
+    /// Nothing: a circuit within assumes it and the outermost cannot keep it alone; everything else is proven assuming it.
+    Assumed,
+    /// Nothing: the tool did not finish the first cycles.
     Open,
+    /// It holds in so many cycles.
+    Bounded(u32),
+    /// It holds in every cycle.
+    Proven,
+    /// It is broken in this cycle.
+    Refuted(u32),
 }
 
-/// An invariant of a circuit, or of one in it, and what is known of it.
+/// Whether what an invariant is about comes to pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reached {
+    /// In this cycle for the first time.
+    In(u32),
+    /// Not in so many cycles.
+    NotIn(u32),
+}
+
+/// An invariant of a circuit, or of one in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proof {
+pub struct Property {
     /// Path of the circuit that it belongs to; empty for the outermost.
     pub path: String,
     /// Its name.
     pub invariant: String,
-    /// Whether it is what a circuit in this one assumes.
-    pub is_assumption: bool,
-    /// What is known.
-    pub verdict: Verdict,
+    /// Who is to keep it: the circuit that it belongs to, the circuits around that, or those around the outermost.
+    pub kept_by: KeptBy,
+}
+
+impl Property {
+    /// Path and name.
+    pub fn full_name(&self) -> String {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        format!("{}{dot}{}", self.path, self.invariant)
+    }
+}
+
+/// What is known of an invariant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// The invariant.
+    pub property: Property,
+    /// What ABC says, if it was asked.
+    pub abc: Option<Verdict>,
+    /// What `yosys-smtbmc` says, if it was asked.
+    pub smtbmc: Option<Verdict>,
+    /// Whether the premise of an "if this, then that" comes to pass; `None` for other invariants, and without ABC.
+    pub reached: Option<Reached>,
+}
+
+impl Proof {
+    /// The strongest of what the tools say; a counterexample beats all.
+    pub fn verdict(&self) -> Verdict {
+        self.abc.max(self.smtbmc).unwrap_or(Verdict::Open)
+    }
 }
 
 /// An invariant that inputs break.
@@ -94,56 +151,144 @@ pub struct Proofs {
 /// A tool is not there or does not take the Verilog.
 pub fn prove(netlist: &Netlist, effort: &Effort, waveform: Option<&Path>) -> Result<Proofs, ToolError> {
     let begin = Instant::now();
-    let mut proofs = properties(netlist);
-    let mut candidates: BTreeSet<(String, String)> =
-        proofs.iter().map(|proof| (proof.path.clone(), proof.invariant.clone())).collect();
-    let reached = bounded(netlist, effort, waveform, &mut candidates, &mut proofs)?;
-    let unbroken = candidates.clone();
-    let is_proven = reached >= effort.induction && by_induction(netlist, effort, &mut candidates)?;
-    for proof in &mut proofs {
-        let name = (proof.path.clone(), proof.invariant.clone());
-        if is_proven && candidates.contains(&name) {
-            proof.verdict = Verdict::Proven(effort.induction);
-        } else if unbroken.contains(&name) {
-            proof.verdict = if reached == 0 { Verdict::Open } else { Verdict::Bounded(reached) };
+    let unknown = |property| Proof { property, abc: None, smtbmc: None, reached: None };
+    let netlist = &pass_on(netlist, effort)?;
+    let mut proofs: Vec<Proof> = properties(netlist).into_iter().map(unknown).collect();
+    let provers = if proofs.is_empty() { &[] } else { effort.provers.as_slice() };
+    let mut waveform = waveform;
+    for prover in provers {
+        match prover {
+            Prover::Abc => with_abc(netlist, effort, &mut waveform, &mut proofs)?,
+            Prover::Smtbmc => with_smtbmc(netlist, effort, &mut waveform, &mut proofs)?,
         }
     }
     Ok(Proofs { proofs, time: begin.elapsed() })
 }
 
-/// Everything that is to be proven.
-fn properties(netlist: &Netlist) -> Vec<Proof> {
-    let mut proofs = Vec::new();
+/// Everything that is to be proven of a circuit: its invariants, and the invariants and assumptions of those in it.
+pub fn properties(netlist: &Netlist) -> Vec<Property> {
+    let mut properties = Vec::new();
     for (path, module) in netlist.circuits() {
         for invariant in &netlist.modules[module.index()].invariants {
-            let is_assumption = invariant.kept_by == KeptBy::Environment;
-            if !(is_assumption && path.is_empty()) {
+            let kept_by = invariant.kept_by;
+            if !(kept_by == KeptBy::Environment && path.is_empty()) {
                 let invariant = invariant.name.clone();
-                proofs.push(Proof { path: path.clone(), invariant, is_assumption, verdict: Verdict::Open });
+                properties.push(Property { path: path.clone(), invariant, kept_by });
             }
         }
     }
-    proofs
+    properties
+}
+
+/// The netlist in which what circuits within assume and the first cycles break is left to the surroundings: the one that
+/// is broken first, then, with that assumed, the next. A module that is there several times has all its places alike.
+fn pass_on(netlist: &Netlist, effort: &Effort) -> Result<Netlist, ToolError> {
+    let mut netlist = netlist.clone();
+    loop {
+        let mut properties = properties(&netlist);
+        properties.retain(|property| property.kept_by == KeptBy::Environment);
+        if properties.is_empty() {
+            return Ok(netlist);
+        }
+        let model = abc::Model::new(&netlist)?;
+        let mut first: Option<(u32, Property)> = None;
+        for property in properties {
+            if let Verdict::Refuted(cycle) = model.first_cycles(&property, effort)?
+                && first.as_ref().is_none_or(|(before, _)| cycle < *before)
+            {
+                first = Some((cycle, property));
+            }
+        }
+        let Some((_, broken)) = first else { return Ok(netlist) };
+        let circuits = netlist.circuits();
+        let modules = circuits.iter().filter(|(path, _)| *path == broken.path).map(|(_, module)| *module);
+        for module in modules {
+            let module = &mut netlist.modules[module.index()];
+            let invariant = module.invariants.iter_mut().find(|invariant| invariant.name == broken.invariant);
+            invariant.into_iter().for_each(|invariant| invariant.kept_by = KeptBy::Surroundings);
+        }
+    }
+}
+
+/// Path and name.
+type Name = (String, String);
+
+fn name(property: &Property) -> Name {
+    (property.path.clone(), property.invariant.clone())
+}
+
+fn with_abc(
+    netlist: &Netlist,
+    effort: &Effort,
+    waveform: &mut Option<&Path>,
+    proofs: &mut [Proof],
+) -> Result<(), ToolError> {
+    let model = abc::Model::new(netlist)?;
+    for proof in proofs {
+        if proof.property.kept_by == KeptBy::Surroundings {
+            proof.abc = Some(Verdict::Assumed);
+            continue;
+        }
+        let verdict = model.verdict(&proof.property, effort)?;
+        proof.abc = Some(verdict);
+        proof.reached = model.reached(&proof.property, effort)?;
+        if let (Verdict::Refuted(cycle), Some(path)) = (verdict, *waveform) {
+            // That there is a counterexample is known; the other tool writes it down.
+            let effort = Effort { depth: cycle + 1, ..effort.clone() };
+            let candidate = BTreeSet::from([name(&proof.property)]);
+            smtbmc::Model::new(netlist, &candidate)?.first_cycles(&effort, Some(path))?;
+            *waveform = None;
+        }
+    }
+    Ok(())
+}
+
+/// Of what is not refuted yet.
+fn with_smtbmc(
+    netlist: &Netlist,
+    effort: &Effort,
+    waveform: &mut Option<&Path>,
+    proofs: &mut [Proof],
+) -> Result<(), ToolError> {
+    let is_refuted = |proof: &&Proof| matches!(proof.verdict(), Verdict::Refuted(_));
+    let asked =
+        proofs.iter().filter(|proof| !is_refuted(proof) && proof.property.kept_by != KeptBy::Surroundings);
+    let mut candidates: BTreeSet<Name> = asked.map(|proof| name(&proof.property)).collect();
+    let reached = bounded(netlist, effort, waveform, &mut candidates, proofs)?;
+    let unbroken = candidates.clone();
+    let is_proven = reached >= effort.induction && by_induction(netlist, effort, &mut candidates)?;
+    for proof in proofs {
+        let name = name(&proof.property);
+        if is_proven && candidates.contains(&name) {
+            proof.smtbmc = Some(Verdict::Proven);
+        } else if proof.property.kept_by == KeptBy::Surroundings {
+            proof.smtbmc = Some(Verdict::Assumed);
+        } else if unbroken.contains(&name) {
+            proof.smtbmc = Some(if reached == 0 { Verdict::Open } else { Verdict::Bounded(reached) });
+        }
+    }
+    Ok(())
 }
 
 /// Takes those out of the candidates that are broken in the first cycles; in how many the others hold.
 fn bounded(
     netlist: &Netlist,
     effort: &Effort,
-    mut waveform: Option<&Path>,
-    candidates: &mut BTreeSet<(String, String)>,
+    waveform: &mut Option<&Path>,
+    candidates: &mut BTreeSet<Name>,
     proofs: &mut [Proof],
 ) -> Result<u32, ToolError> {
     while !candidates.is_empty() {
         let model = Model::new(netlist, candidates)?;
-        match model.first_cycles(effort, waveform.take())? {
+        match model.first_cycles(effort, *waveform)? {
             Answer::Holds => return Ok(effort.depth),
             Answer::Unfinished { cycles } => return Ok(cycles),
             Answer::Broken { cycle, names } => {
-                for name in names.iter().filter(|name| candidates.remove(name)) {
-                    let of_name = |proof: &&mut Proof| (&proof.path, &proof.invariant) == (&name.0, &name.1);
-                    let broken = proofs.iter_mut().find(of_name);
-                    broken.into_iter().for_each(|proof| proof.verdict = Verdict::Refuted(cycle));
+                *waveform = None;
+                for broken in names.iter().filter(|name| candidates.remove(name)) {
+                    let of_name = |proof: &&mut Proof| name(&proof.property) == *broken;
+                    let proof = proofs.iter_mut().find(of_name);
+                    proof.into_iter().for_each(|proof| proof.smtbmc = Some(Verdict::Refuted(cycle)));
                 }
             }
         }
@@ -155,7 +300,7 @@ fn bounded(
 fn by_induction(
     netlist: &Netlist,
     effort: &Effort,
-    candidates: &mut BTreeSet<(String, String)>,
+    candidates: &mut BTreeSet<Name>,
 ) -> Result<bool, ToolError> {
     while !candidates.is_empty() {
         match Model::new(netlist, candidates)?.induction(effort)? {

@@ -53,7 +53,11 @@ impl Model {
         }
         let top = netlist.top.index();
         for (index, (module, wanted)) in netlist.modules.iter_mut().zip(&wanted).enumerate() {
-            let is_assumed = |kept_by| kept_by == KeptBy::Environment && index == top;
+            let is_assumed = |kept_by| match kept_by {
+                KeptBy::Environment => index == top,
+                KeptBy::Surroundings => true,
+                KeptBy::Circuit => false,
+            };
             module.invariants.retain(|i| is_assumed(i.kept_by) || wanted.contains(i.name.as_str()));
         }
         let files = emit(&netlist);

@@ -1,0 +1,120 @@
+//! The table of `docs/verification.md`: that it is complete, and that what it says is proven still is.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::thread::{available_parallelism, scope};
+use std::time::Duration;
+
+use warpfile_hdl::library::{CircuitEntry, library};
+use warpfile_hdl::rtl::netlist::Netlist;
+use warpfile_verify::formal::{Effort, Prover, Reached, Verdict, properties, prove};
+
+const PAGE: &str = include_str!("../../docs/verification.md");
+/// Where the table begins.
+const BEGIN: &str = "<!-- warpfile prove --write: begin -->";
+/// In the place of an invariant where there is none.
+const NONE: &str = "none is named";
+
+/// What the page says of an invariant.
+struct Row {
+    invariant: String,
+    verdict: String,
+    /// When that which it is about first comes to pass: `cycle 3`, `not in 12`, or nothing.
+    premise: String,
+}
+
+/// What the page says of each circuit, in order.
+fn page() -> BTreeMap<String, Vec<Row>> {
+    let (_, table) = PAGE.split_once(BEGIN).expect("the page has a table");
+    let mut page: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+    let mut circuit = "";
+    for row in table.lines().filter_map(|line| line.strip_prefix("| ")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        if matches!(cells[0], "circuit" | "---") {
+            continue;
+        }
+        circuit = if cells[0].is_empty() { circuit } else { cells[0] };
+        let [invariant, verdict, premise] = [cells[2], cells[3], cells[6]].map(str::to_owned);
+        page.entry(circuit.to_owned()).or_default().push(Row { invariant, verdict, premise });
+    }
+    page
+}
+
+fn netlist(entry: &CircuitEntry) -> Netlist {
+    entry.elaborate_with(&entry.proven_at).expect("sound")
+}
+
+#[test]
+fn the_page_names_every_invariant_of_every_circuit() {
+    let page = page();
+    for entry in library() {
+        let mut invariants: Vec<String> =
+            properties(&netlist(&entry)).iter().map(|property| property.full_name()).collect();
+        if invariants.is_empty() {
+            invariants.push(NONE.to_owned());
+        }
+        let rows = page.get(entry.name).map(Vec::as_slice).unwrap_or_default();
+        let named: Vec<&String> = rows.iter().map(|row| &row.invariant).collect();
+        let how = "run: warpfile prove --write docs/verification.md";
+        assert_eq!(named, invariants.iter().collect::<Vec<_>>(), "{}: {how}", entry.name);
+    }
+}
+
+#[test]
+fn what_the_page_says_is_proven_still_is() {
+    let page = page();
+    let library = library();
+    let entries = Mutex::new(library.iter().rev());
+    let next = || entries.lock().expect("no one panics with it").next();
+    let workers = available_parallelism().map_or(1, usize::from);
+    scope(|threads| {
+        let work = || {
+            while let Some(entry) = next() {
+                check(entry, &page[entry.name]);
+            }
+        };
+        (0..workers).for_each(|_| drop(threads.spawn(work)));
+    });
+}
+
+/// Cycles that are looked at.
+const DEPTH: u32 = 6;
+
+/// ABC alone, which closes within seconds what it closes at all.
+fn check(entry: &CircuitEntry, page: &[Row]) {
+    // What is not proven on the page is not waited for.
+    let seconds = if page.iter().all(|row| row.verdict == "proven") { 120 } else { 10 };
+    let patience = Duration::from_secs(seconds);
+    let effort = Effort { provers: vec![Prover::Abc], depth: DEPTH, patience, ..Effort::default() };
+    let proofs = prove(&netlist(entry), &effort, None).expect("the tools run").proofs;
+    for (proof, row) in proofs.iter().zip(page) {
+        let name = proof.property.full_name();
+        assert_eq!(name, row.invariant, "{}", entry.name);
+        let verdict = proof.verdict();
+        let agrees = match row.verdict.as_str() {
+            "proven" => verdict == Verdict::Proven,
+            "assumed" => verdict == Verdict::Assumed,
+            refuted if refuted.starts_with("refuted") => true,
+            _ => !matches!(verdict, Verdict::Refuted(_)),
+        };
+        assert!(agrees, "{}: {name}: the page says {}, now it is {verdict:?}", entry.name, row.verdict);
+        // An invariant says nothing if what it is about never comes to pass.
+        if let Some(cycle) = row.premise.strip_prefix("cycle ").and_then(|cycle| cycle.parse().ok())
+            && cycle < DEPTH
+        {
+            assert_eq!(proof.reached, Some(Reached::In(cycle)), "{}: {name}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn what_proven_invariants_are_about_comes_to_pass() {
+    for (circuit, rows) in page() {
+        for Row { invariant, premise, .. } in rows.iter().filter(|row| row.verdict == "proven") {
+            assert!(
+                !premise.starts_with("not in"),
+                "{circuit}: {invariant} is about what is {premise} cycles"
+            );
+        }
+    }
+}
