@@ -1,5 +1,6 @@
 //! Lockstep with Verilog and proofs: that they find what is wrong, and nothing where all is well.
 
+mod assumptions;
 mod formal;
 mod library;
 mod lockstep;
