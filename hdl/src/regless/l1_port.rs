@@ -160,7 +160,7 @@ impl L1Port {
     fn ask_l1<'m>(&self, m: &Module<'m>, io: &L1PortIo<'m>, granted: Signal<'m>) {
         let shards = || io.shard.iter().map(|shard| &shard.request);
         let short = |r: &RequestInIo<'m>| {
-            m.cat([r.warp_i, r.register_i, r.compressed_i, r.line_i, r.kind_i, r.invalidates_i])
+            m.cat([r.kind_i, r.compressed_i, r.warp_i, r.register_i, r.line_i, r.invalidates_i])
         };
         let chosen = granted.one_hot_select(m.cat(shards().map(short)));
         let mut low = 0;
@@ -168,13 +168,16 @@ impl L1Port {
             low += bits;
             chosen.slice(low - bits, bits)
         };
-        let line_of_shard = next(self.address_bits() - index_bits(self.shards));
+        let (kind, compressed) = (next(KIND_BITS), next(1));
+        let of_register = next(index_bits(self.warps) + self.register_bits);
+        let (line, invalidates) = (next(index_bits(self.osu_lines)), next(1));
+        let address = m.cat([granted.priority_encode(), of_register, compressed]);
         let request = &io.request;
         request.valid_o.set(granted.any());
-        request.address_o.set(granted.priority_encode().concat(line_of_shard)).valid_when(request.valid_o);
-        request.line_o.set(next(index_bits(self.osu_lines))).valid_when(request.valid_o);
-        request.kind_o.set(next(KIND_BITS)).valid_when(request.valid_o);
-        request.invalidates_o.set(next(1)).valid_when(request.valid_o);
+        request.address_o.set(address).valid_when(request.valid_o);
+        request.line_o.set(line).valid_when(request.valid_o);
+        request.kind_o.set(kind).valid_when(request.valid_o);
+        request.invalidates_o.set(invalidates).valid_when(request.valid_o);
         let value = granted.one_hot_select(m.cat(shards().map(|r| r.value_i)));
         request.value_o.set(value).valid_when(request.valid_o);
     }

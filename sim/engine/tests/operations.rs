@@ -311,3 +311,24 @@ fn fields_of_a_record_behind_one_bit_are_joined_when_compiled() {
         }
     }
 }
+
+#[test]
+fn the_sum_of_a_repeated_word_is_that_many_times_the_word_when_compiled() {
+    for times in [8, 12, 16] {
+        let mut sketch = Sketch::new("repeated");
+        let word = sketch.input("word_i", 64);
+        let repeated = sketch.node(Op::Replicate(word), 64 * times);
+        let words = (0..times).map(|k| sketch.node(Op::Slice { value: repeated, low: 64 * k }, 64));
+        let words: Vec<_> = words.collect();
+        let sum = words[1..].iter().fold(words[0], |sum, &word| sketch.node(Op::Add(sum, word), 64));
+        sketch.output("sum_o", sum, None);
+        let mut compiled = Compiled::new(&sketch.netlist(), &Options::default()).expect("sound");
+        let (word, sum) =
+            (compiled.input("word_i").expect("there"), compiled.output("sum_o").expect("there"));
+        for value in [0, 1, u64::MAX, 0x0123_4567_89ab_cdef] {
+            compiled.set(word, value);
+            compiled.step();
+            assert_eq!(compiled.get(sum), value.wrapping_mul(times.into()), "{times} times {value:#x}");
+        }
+    }
+}

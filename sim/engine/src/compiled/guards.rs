@@ -174,10 +174,9 @@ impl Finder<'_, '_> {
         let Some(id) = self.graph.producer(place) else { return };
         let literal = match need {
             Need::Always => None,
-            Need::If(place) => Some(Literal { place, holds: true }),
-            Need::Unless(place) => Some(Literal { place, holds: false }),
+            Need::If(place) => self.canonical(Literal { place, holds: true }),
+            Need::Unless(place) => self.canonical(Literal { place, holds: false }),
         };
-        let literal = literal.filter(|literal| literal.place != ONE && literal.place != ZERO);
         let mut new = guard.to_vec();
         if let Some(literal) = literal
             && let Err(at) = new.binary_search(&literal)
@@ -188,6 +187,19 @@ impl Finder<'_, '_> {
             Some(old) => old.retain(|literal| new.binary_search(literal).is_ok()),
             none => *none = Some(new),
         }
+    }
+
+    /// A literal by the place where it is worked out first, so that one condition has one name; `None` if it holds
+    /// always, or never.
+    fn canonical(&self, mut literal: Literal) -> Option<Literal> {
+        while let Some(id) = self.graph.producer(literal.place) {
+            literal = match self.graph.plan.program[id] {
+                Inst::NonZero { a, .. } | Inst::Copy { a, .. } => Literal { place: a, ..literal },
+                Inst::Not { a, width: 1, .. } => Literal { place: a, holds: !literal.holds },
+                _ => break,
+            };
+        }
+        (literal.place != ONE && literal.place != ZERO).then_some(literal)
     }
 }
 

@@ -98,7 +98,9 @@ impl Body {
     fn new(plan: &mut Plan, readers: Readers) -> Body {
         let graph = Graph::new(plan, readers);
         let guards = guards::guards(&graph);
-        let segments = Segments::new(&graph, &schedule::schedule(&graph, &guards));
+        let order = schedule::schedule(&graph, &guards);
+        assert_eq!(order.len(), guards.iter().flatten().count(), "instructions that wait for each other");
+        let segments = Segments::new(&graph, &order);
         let slots = Slots::new(&graph, &segments);
         plan.arena_words += slots.count();
         Body { readers, segments, slots }

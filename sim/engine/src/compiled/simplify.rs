@@ -28,7 +28,33 @@ pub fn simplify(plan: &mut Plan) {
     }
     changes.into_iter().for_each(|(id, inst)| plan.program[id] = inst);
     fold_once(plan);
+    fold_repeated_words(plan);
     join_at_once(plan);
+}
+
+/// Has the sum of a repeated word moved up where there are 2, 4, 8 … of it.
+fn fold_repeated_words(plan: &mut Plan) {
+    let graph = Graph::new(plan, Readers::OfCycle);
+    let repeated = |id: InstId| match graph.plan.program[id] {
+        Inst::FoldWords { d, a, n, op: FoldOp::Add } if n.is_power_of_two() => {
+            let word = repeated_word(&graph, a, n)?;
+            Some((id, d, Part { a: word, low: n.ilog2(), width: 64 - n.ilog2() }))
+        }
+        _ => None,
+    };
+    let found: Vec<(InstId, u32, Part)> = (0..plan.program.len()).filter_map(repeated).collect();
+    for (id, d, part) in found {
+        plan.program[id] = Inst::Concat { d, n: 1, parts: plan.parts.len() as u32, count: 1 };
+        plan.parts.push(part);
+    }
+}
+
+/// The word that is repeated in the `n` words at a place.
+fn repeated_word(graph: &Graph, place: u32, n: u32) -> Option<u32> {
+    match graph.plan.program[graph.producer(place)?] {
+        Inst::Replicate { a, from: 64, width, .. } if width == 64 * n => Some(a),
+        _ => None,
+    }
 }
 
 /// Has words put together at once that are put together step by step, as far as nothing else reads what is in between.
