@@ -78,7 +78,9 @@ impl Surrounded {
     /// Words of a random region that fits.
     fn region(&self, random: &mut Random) -> VecDeque<Word> {
         let (banks, lines) = (self.manager.geometry.banks, self.manager.geometry.lines);
-        let mut usage: Vec<usize> = (0..banks).map(|_| random.below(lines as u32 / 2 + 1) as usize).collect();
+        // Small regions run beside many others, large ones beside one.
+        let most = lines as u32 >> (1 + random.below(3));
+        let mut usage: Vec<usize> = (0..banks).map(|_| random.below(most + 1) as usize).collect();
         let mut preloads = vec![0; banks];
         let mut notes = Vec::new();
         for register in 0..REGISTERS {
@@ -311,7 +313,8 @@ impl Reference for Surrounded {
         let before: Vec<State> = self.reference.warps.iter().map(|warp| warp.state).collect();
         self.reference.step(&around);
         for (w, before) in before.into_iter().enumerate() {
-            if before == State::Preloading && self.reference.warps[w].state == State::Active {
+            // A region without annotations is active in the cycle in which it begins.
+            if before != State::Active && self.reference.warps[w].state == State::Active {
                 self.ended[w] = false;
             }
         }
