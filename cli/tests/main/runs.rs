@@ -287,3 +287,56 @@ fn sms_share_the_blocks_and_the_time() {
     assert!(of(&two, "cycles") < of(&one, "cycles"));
     assert!(of(&two, "ipc") > of(&one, "ipc"));
 }
+
+/// Lanes part and define `r2` at different times, with work in between, so that its line leaves the staging unit.
+const SOFT_DEFINITIONS: [(&str, &str); 3] = [
+    (
+        "diamond",
+        "setp.lt.u32 %p1, %r9, 7; @%p1 bra A;\n\
+         mov.u32 %r2, %tid.x; add.u32 %r2, %r2, 5; bra M;\n\
+         A: mov.u32 %r2, %tid.x; add.u32 %r2, %r2, 9;\n\
+         M: add.u32 %r2, %r2, %r1;",
+    ),
+    (
+        "rotated",
+        "mov.u32 %r3, 0; mov.u32 %r2, 0;\n\
+         L: ld.global.u32 %r5, [%rd2]; add.u32 %r3, %r3, 1; add.u32 %r3, %r3, %r5; xor.b32 %r2, %r3, 21;\n\
+         setp.lt.u32 %p1, %r3, %r9; @%p1 bra L;\n\
+         ld.global.u32 %r7, [%rd2]; add.u32 %r2, %r2, %r7;",
+    ),
+    (
+        "guard",
+        "add.u32 %r2, %r1, 3; setp.lt.u32 %p1, %r9, 7; bar.sync 0;\n\
+         @%p1 add.u32 %r2, %r1, 40; bar.sync 0;\n\
+         ld.global.u32 %r7, [%rd2]; add.u32 %r2, %r2, %r7;",
+    ),
+];
+
+#[test]
+fn where_lines_are_scarce_the_papers_soft_definitions_lose_lanes_and_the_sound_ones_do_not() {
+    let place = Place::new();
+    for (name, body) in SOFT_DEFINITIONS {
+        let ptx = format!(
+            ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k(.param .u64 out) {{\n\
+             .reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>;\n\
+             ld.param.u64 %rd1, [out]; cvta.to.global.u64 %rd1, %rd1; mov.u32 %r1, %tid.x;\n\
+             mul.wide.u32 %rd3, %r1, 4; add.s64 %rd2, %rd1, %rd3; and.b32 %r9, %r1, 31;\n\
+             {body}\nst.global.u32 [%rd2], %r2; ret; }}\n"
+        );
+        place.write(&format!("{name}.ptx"), ptx);
+        let launch = "[buffers]\nout = { type = \"u32\", length = 512, fill = \"zeros\" }\n\
+                      [[steps]]\nentry = \"k\"\ngrid = 4\nblock = 512\narguments = [\"out\"]\n";
+        place.write(&format!("{name}.toml"), launch);
+        let run = |soft_defs: &str| {
+            place.run(&format!(
+                "run {name}.toml --preset gtx980-regless --design regless --set regless.lines=64 \
+                 --set regless.max_live_fraction=0.5 --set regless.compressor_lines=0 --set regless.soft_defs={soft_defs}"
+            ))
+        };
+        let (sound, paper) = (run("sound"), run("paper"));
+        assert!(sound.status.success(), "{name}: {}", String::from_utf8_lossy(&sound.stderr));
+        let told = String::from_utf8_lossy(&paper.stderr);
+        assert_eq!(paper.status.code(), Some(1), "{name}: {told}");
+        assert!(told.contains("wrong operand") && told.contains("found 0x00000000"), "{name}: {told}");
+    }
+}
