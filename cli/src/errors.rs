@@ -1,5 +1,6 @@
 //! What the person at the terminal reads when a command fails, and the exit code.
 
+use warpfile_engine::Violation;
 use warpfile_kernels::launch::CheckError;
 use warpfile_sim::sm::SimError;
 use warpfile_verify::formal::Counterexample;
@@ -29,7 +30,7 @@ pub fn message(error: &anyhow::Error) -> String {
 /// 1 if the model is at fault, 2 if the input is.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     let wrong_result = matches!(error.downcast_ref(), Some(CheckError::Mismatch { .. }));
-    let differs = error.is::<Difference>() || error.is::<Counterexample>();
+    let differs = error.is::<Difference>() || error.is::<Counterexample>() || error.is::<Violation>();
     if is_wrong_operand(error) || wrong_result || differs { WRONG_RESULT } else { BAD_INPUT }
 }
 

@@ -4,17 +4,16 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use serde::Serialize;
 use serde_json::Value;
 use warpfile_hdl::library::{CircuitEntry, library};
 use warpfile_hdl::rtl::netlist::Netlist;
-use warpfile_kernels::launch::suggest;
 use warpfile_verify::formal::{Counterexample, Effort, Proof, Prover, Reached, Verdict, prove};
 
 use crate::configuration::name_and_value;
 use crate::files::{Output, check_output, read_text};
-use crate::generate::overrides;
+use crate::generate::{library_circuit, overrides};
 use crate::output::{json, print};
 use crate::progress::Meters;
 
@@ -152,12 +151,7 @@ impl Arguments {
         if self.circuits.is_empty() {
             return Ok(library.iter().collect());
         }
-        let find = |name: &String| {
-            let near = || suggest(name, library.iter().map(|entry| entry.name));
-            let found = library.iter().find(|entry| entry.name == name);
-            found.ok_or_else(|| anyhow!("no circuit `{name}`{}", near()))
-        };
-        self.circuits.iter().map(find).collect()
+        self.circuits.iter().map(|name| library_circuit(name, library)).collect()
     }
 
     fn effort(&self) -> Effort {

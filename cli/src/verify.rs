@@ -27,8 +27,9 @@ Examples:
   warpfile verify fifo --verilog mine                        Verilog of `gen` that was changed by hand
 
 Both start from the same state; what has no reset is filled from several seeds. Without --kernel or --recording the
-inputs are random within what the circuit assumes. Exit codes: 0 equal; 1 different: the first difference is named, and
-a waveform of both sides around it is written; 2 for input that cannot be used or a tool that is missing.")]
+inputs are random within what the circuit assumes; with them what it assumes and its invariants are checked. Exit codes:
+0 equal; 1 different: the first difference is named, and a waveform of both sides around it is written; 1 also if
+something that is assumed or invariant does not hold; 2 for input that cannot be used or a tool that is missing.")]
 pub struct Arguments {
     /// Circuit: see `warpfile list circuits`.
     #[arg(value_name = "CIRCUIT")]
@@ -83,8 +84,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let driven = arguments.traffic.circuit(&arguments.circuit, arguments.cycles, arguments.seed)?;
     let netlist = driven.netlist;
     let recorded = |recording| stimulus::recorded(recording, arguments.cycles as usize);
-    let traffic =
-        driven.recording.map(recorded).transpose().with_context(|| driven.source.unwrap_or_default())?;
+    let source = driven.source.unwrap_or_default();
+    let traffic = driven.recording.map(recorded).transpose().with_context(|| source.clone())?;
     let files = match &arguments.verilog {
         Some(folder) => read_files(folder, &netlist.top().name)?,
         None => emit_in(&netlist, arguments.style),
@@ -104,6 +105,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             let comparison = sides.compare(stimuli, seed, simulator)?;
             if comparison.difference.is_some() {
                 return Err(arguments.report(&comparison)?);
+            }
+            // Under random inputs invariants may not hold that rest on more than one cycle of them.
+            if let (Some(violation), true) = (comparison.violation, traffic.is_some()) {
+                return Err(
+                    anyhow::Error::new(violation).context(format!("{} under {source}", netlist.top().name))
+                );
             }
         }
         cycles += stimuli.len();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use num_bigint::BigUint;
 use thiserror::Error;
-use warpfile_engine::{Engine, EngineError, Interpreter, Options};
+use warpfile_engine::{Engine, EngineError, Interpreter, Options, Violation};
 use warpfile_gen::{Files, Style};
 use warpfile_hdl::rtl::netlist::{Direction, Netlist, Port};
 
@@ -67,6 +67,8 @@ pub struct Comparison<'a> {
     pub verilog: Outputs,
     /// Where they first differ.
     pub difference: Option<Difference>,
+    /// The first invariant or assumption that does not hold in the engine.
+    pub violation: Option<Violation>,
 }
 
 /// An output in one cycle.
@@ -133,7 +135,8 @@ impl<'a> Sides<'a> {
                 verilator::simulate_files(&simulation, self.files, self.cache.as_deref())?
             }
         };
-        Ok(Comparison::new(netlist, cycles, seed, simulator, ours, verilog))
+        let violation = engine.violation();
+        Ok(Comparison { violation, ..Comparison::new(netlist, cycles, seed, simulator, ours, verilog) })
     }
 }
 
@@ -148,7 +151,7 @@ impl<'a> Comparison<'a> {
     ) -> Comparison<'a> {
         let is_meaningful = |output: &EngineOutput| output.is_meaningful;
         let difference = first_difference(netlist, &engine, &verilog, is_meaningful, seed, simulator);
-        Comparison { netlist, cycles, seed, simulator, engine, verilog, difference }
+        Comparison { netlist, cycles, seed, simulator, engine, verilog, difference, violation: None }
     }
 }
 

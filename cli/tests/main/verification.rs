@@ -41,6 +41,22 @@ fn a_recording_of_a_run_drives_the_circuit_again() {
 }
 
 #[test]
+fn traffic_that_breaks_what_a_circuit_assumes_is_an_error() {
+    let place = Place::new();
+    let ports = "input 1 rst_i\ninput 1 push_valid_i\ninput 1 push_warp_i\ninput 1 pop_i\n\
+                 output 1 top_valid_o\noutput 1 top_warp_o\n";
+    // Warp 0 is pushed in every cycle: of the ports only the second changes, once, and stays for three cycles.
+    let cycles = [1, 1, 1, 0, 3, 0, 0];
+    let header = format!("warpfile recording 1\ncircuit warp_stack_1\npath stack\n{ports}cycles\n");
+    place.write("pushes.wfr", [header.as_bytes(), &cycles].concat());
+    let output =
+        place.run("verify warp_stack --set warps=1 --recording pushes.wfr --seeds 1 --simulator icarus");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("pushes.wfr") && told.contains("`a_full_stack_takes_no_warp`"), "{told}");
+}
+
+#[test]
 fn power_under_a_kernel_names_the_design_it_runs_through() {
     let place = Place::new();
     let printed =

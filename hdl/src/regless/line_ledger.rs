@@ -146,7 +146,6 @@ impl LineLedger {
         warp.decode(self.geometry.warps) & valid.replicate(self.geometry.warps)
     }
 
-    /// `value` for each warp.
     /// What whoever holds lines keeps to.
     fn assume<'m>(&self, m: &Module<'m>, io: &LineLedgerIo<'m>, held: Signal<'m>, begins: Signal<'m>) {
         let bits = LANE_BITS;
@@ -162,6 +161,7 @@ impl LineLedger {
         m.assumption("a_region_begins_without_a_line", !(begins & (io.holds_o | more)).any());
     }
 
+    /// `value` for each warp.
     fn each<'m>(&self, m: &Module<'m>, value: usize) -> Signal<'m> {
         m.lit(LANE_BITS, value).replicate(self.geometry.warps)
     }

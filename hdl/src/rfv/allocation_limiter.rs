@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FREED, WAYS};
+use super::{FREED, WAYS, all_below};
 use crate::rtl::{
     Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, count_bits, index_bits,
 };
@@ -127,9 +127,7 @@ impl Circuit for AllocationLimiter {
 
         let taken = io.allocated.iter().map(|taken| (taken.count_i.ne(0), taken.warp_i));
         let freed = io.freed.iter().map(|freed| (freed.valid_i, freed.warp_i));
-        let exists = |(valid, warp): (Signal<'m>, Signal<'m>)| valid.implies(warp.zext(16).lt(self.warps));
-        let all_exist = taken.chain(freed).map(exists).fold(m.lit(1, 1), |all, exists| all & exists);
-        m.assumption("a_warp_is_one_of_those_there_are", all_exist);
+        m.assumption("a_warp_is_one_of_those_there_are", all_below(m, taken.chain(freed), self.warps));
         // Sums of counts of all warps fit in twice the bits.
         let sum = (0..self.warps)
             .map(|warp| held.lane(warp, bits).zext(2 * bits))

@@ -7,6 +7,8 @@ mod allocation_limiter;
 mod rename_table;
 mod virtual_register_file;
 
+use crate::rtl::{Module, Signal, count_bits};
+
 pub use allocation_limiter::{
     ALLOWANCE_BITS, AllocationIo, AllocationLimiter, AllocationLimiterIo, LimitsIo, MAX_ALLOWANCE,
 };
@@ -23,3 +25,15 @@ const WAYS: usize = 2;
 const WRITERS: usize = WAYS + 1;
 /// Registers that are freed a cycle at most.
 const FREED: usize = 2;
+
+/// Whether every value that is valid is below `limit`, of (valid, value) pairs.
+fn all_below<'m>(
+    m: &Module<'m>,
+    values: impl Iterator<Item = (Signal<'m>, Signal<'m>)>,
+    limit: usize,
+) -> Signal<'m> {
+    let is_below = |(valid, value): (Signal<'m>, Signal<'m>)| {
+        valid.implies(value.zext(value.width().max(count_bits(limit))).lt(limit))
+    };
+    values.map(is_below).fold(m.lit(1, 1), |all, is_below| all & is_below)
+}

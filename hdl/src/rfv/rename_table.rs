@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FREED, WAYS, WRITERS};
+use super::{FREED, WAYS, WRITERS, all_below};
 use crate::regfile::SOURCES;
 use crate::rtl::{
     Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, Table, count_bits, index_bits,
@@ -232,8 +232,7 @@ impl RenameTable {
             issue.result.iter().map(|result| (issue.valid_i & result.valid_i, result.name_i))
         });
         let writes = io.write.iter().map(|write| (write.valid_i, write.name_i));
-        let exists = |(valid, name): (Signal<'m>, Signal<'m>)| valid.implies(name.zext(16).lt(self.names));
-        results.chain(writes).map(exists).fold(m.lit(1, 1), |all, exists| all & exists)
+        all_below(m, results.chain(writes), self.names)
     }
 
     /// Rows of all banks.

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::WAYS;
 use super::allocation_limiter::{AllocationLimiter, AllocationLimiterIo, LimitsIo};
 use super::rename_table::{RESULTS, RenameTable, RenameTableIo};
+use super::{WAYS, all_below};
 use crate::regfile::{
     DispatchIo, DualIssueRegisterFile, DualIssueRegisterFileIo, Geometry, OperandsIo, RegisterWriteIo,
     SOURCES, Widths,
@@ -165,8 +165,7 @@ impl Circuit for VirtualRegisterFile {
 impl VirtualRegisterFile {
     /// Whether every instruction is of a warp that there is.
     fn warps_exist<'m>(&self, m: &Module<'m>, io: &VirtualRegisterFileIo<'m>) -> Signal<'m> {
-        let exists = |issue: &VirtualIssueIo<'m>| issue.valid_i.implies(issue.warp_i.zext(16).lt(self.warps));
-        io.issue.iter().map(exists).fold(m.lit(1, 1), |all, exists| all & exists)
+        all_below(m, io.issue.iter().map(|issue| (issue.valid_i, issue.warp_i)), self.warps)
     }
 
     /// Whether every register that is written, or is to be, has a name that there is.
@@ -175,8 +174,7 @@ impl VirtualRegisterFile {
             issue.result.iter().map(|result| (issue.valid_i & result.valid_i, result.register_i))
         });
         let writes = io.result.iter().chain([&io.fill]).map(|write| (write.valid_i, write.register_i));
-        let exists = |(valid, name): (Signal<'m>, Signal<'m>)| valid.implies(name.zext(16).lt(self.names));
-        results.chain(writes).map(exists).fold(m.lit(1, 1), |all, exists| all & exists)
+        all_below(m, results.chain(writes), self.names)
     }
 
     /// The rename table.

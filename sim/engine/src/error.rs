@@ -67,11 +67,11 @@ pub enum EngineError {
     },
 }
 
-/// An invariant that did not hold.
+/// An invariant or an assumption that did not hold.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("invariant `{path}` does not hold in cycle {cycle}")]
 pub struct Violation {
-    /// Path of the invariant: that of its circuit, and its name.
+    /// Path of the invariant or assumption: that of its circuit, and its name.
     pub path: String,
     /// Cycle in which it was first seen, counted from 0.
     pub cycle: u64,
