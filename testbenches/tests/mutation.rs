@@ -1,14 +1,14 @@
 //! The tool that mutates circuits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpfile_hdl::library::library;
 use warpfile_hdl::parts::Fifo;
 use warpfile_hdl::rtl::elaborate;
 use warpfile_testbenches::mutation::circuits::CIRCUITS;
 use warpfile_testbenches::mutation::mutants;
-use warpfile_testbenches::mutation::report::{Reasons, explain, page, reason};
-use warpfile_testbenches::mutation::run::{Outcome, Score, Settings};
+use warpfile_testbenches::mutation::report::{Reasons, explain, json, page, reason};
+use warpfile_testbenches::mutation::run::{Outcome, Score};
 
 #[test]
 fn each_mutant_changes_its_circuit_and_has_a_name_of_its_own() {
@@ -94,10 +94,30 @@ fn a_reason_holds_for_all_mutants_that_differ_in_a_number() {
 }
 
 #[test]
+fn the_page_says_of_which_circuits_a_sample_was_run() {
+    let all = Score { mutants: score().run.len(), ..score() };
+    let full = page(std::slice::from_ref(&all));
+    assert!(full.contains("All mutants of all circuits were run."), "{full}");
+    let other = Score { circuit: "l1_port".into(), ..score() };
+    let page = page(&[all, other]);
+    assert!(page.contains("of 1 of the 2 circuits. A sample by\nhash was run of: l1_port."), "{page}");
+}
+
+#[test]
+fn kept_scores_have_a_mutant_a_line_and_are_read_again() {
+    let scores: BTreeMap<String, Score> = [("fifo".to_string(), score())].into();
+    let text = json(&scores).unwrap();
+    assert!(text.contains("\n      [\"a\",{\"killed\":\"tests::one\"}],\n"), "{text}");
+    let read: BTreeMap<String, Score> = serde_json::from_str(&text).unwrap();
+    assert_eq!(read["fifo"].run, score().run);
+    assert_eq!((&read["fifo"].circuit, read["fifo"].mutants), (&"fifo".to_string(), 9));
+}
+
+#[test]
 fn the_page_lists_every_mutant_that_no_test_notices_and_why() {
     let mut score = score();
     explain(&mut score, &reasons("f"));
-    let page = page(&[score], &Settings { sample: Some(6), seed: 1, jobs: 1 });
+    let page = page(&[score]);
     assert!(page.contains("| fifo | 9 | 6 | 2 | 2 | 1 | 1 | 66.7 % |"), "{page}");
     for line in ["- d: proven\n", "- e: **not noticed**\n", "- f: no one asks\n"] {
         assert!(page.contains(line), "{line}: {page}");

@@ -25,6 +25,8 @@ const SECONDS: u32 = 60;
 const PATIENCE: u32 = 180;
 /// What `timeout` says when there is no Yosys.
 const NOT_FOUND: i32 = 127;
+/// How an outcome begins that was proven.
+pub(super) const PROVEN: &str = "proven";
 const INVARIANTS: &str = "invariants_o";
 
 /// What came of a proof.
@@ -54,8 +56,8 @@ pub(super) fn all_same(folder: &Path) -> Result<Proof, ToolError> {
     }
     Ok(match sizes.len().min(SIZES) {
         0 => Proof::Unknown,
-        1 => Proof::Same("proven".into()),
-        proven => Proof::Same(format!("proven at {proven} of {} sizes", sizes.len())),
+        1 => Proof::Same(PROVEN.into()),
+        proven => Proof::Same(format!("{PROVEN} at {proven} of {} sizes", sizes.len())),
     })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::run::{Outcome, Score, Settings};
+use super::run::{Outcome, Score};
 
 /// Why mutants that no test notices are the same function, by circuit and name. A `*` in a name stands for a number.
 pub type Reasons = BTreeMap<String, BTreeMap<String, String>>;
@@ -57,20 +57,16 @@ pub fn line(score: &Score) -> String {
 }
 
 /// The page of all scores.
-pub fn page(scores: &[Score], settings: &Settings) -> String {
+pub fn page(scores: &[Score]) -> String {
     let mut text = String::from(
         "# Mutation score\n\n\
          How many changes of a circuit its testbench notices. A mutant differs from its circuit in one place: an operator\n\
          swapped, a constant off by one, an enable stuck, ports swapped, a write mask inverted, an address off by one, a\n\
          priority reversed. It is killed if a test fails or does not end. [Decision\n\
          48](decisions/0048-mutants-of-netlists.md) says what is mutated, what counts as equivalent and how that is\n\
-         proven. Written by `scripts/mutate --keep`; ",
+         proven. Written by `scripts/mutate --keep`. ",
     );
-    let sample = match settings.sample {
-        Some(sample) => format!("at most {sample} mutants a circuit, chosen by seed {}", settings.seed),
-        None => format!("all mutants, traffic of seed {}", settings.seed),
-    };
-    let _ = writeln!(text, "{sample}.\n");
+    let _ = writeln!(text, "{}\n", extent(scores));
     text.push_str("| circuit | mutants | run | killed | equivalent | not a circuit | survived | score |\n");
     text.push_str("|---|--:|--:|--:|--:|--:|--:|--:|\n");
     for score in scores {
@@ -97,6 +93,42 @@ pub fn page(scores: &[Score], settings: &Settings) -> String {
         }
     }
     text
+}
+
+/// Of which circuits all mutants were run.
+fn extent(scores: &[Score]) -> String {
+    let sampled: Vec<&str> = scores
+        .iter()
+        .filter(|score| score.run.len() < score.mutants)
+        .map(|score| score.circuit.as_str())
+        .collect();
+    match sampled.as_slice() {
+        [] => "All mutants of all circuits were run.".into(),
+        sampled => format!(
+            "All mutants were run of {} of the {} circuits. A sample by\nhash was run of: {}.",
+            scores.len() - sampled.len(),
+            scores.len(),
+            sampled.join(", ")
+        ),
+    }
+}
+
+/// The scores as JSON, a mutant a line so that a difference can be read.
+///
+/// # Errors
+/// None that are known: strings are written.
+pub fn json(scores: &BTreeMap<String, Score>) -> serde_json::Result<String> {
+    let mut circuits = Vec::new();
+    for (circuit, Score { circuit: name, mutants, run }) in scores {
+        let outcomes = run.iter().map(|outcome| Ok(format!("      {}", serde_json::to_string(outcome)?)));
+        let outcomes = outcomes.collect::<serde_json::Result<Vec<_>>>()?.join(",\n");
+        let [circuit, name] = [circuit, name].map(serde_json::to_string);
+        circuits.push(format!(
+            "  {}: {{\n    \"circuit\": {},\n    \"mutants\": {mutants},\n    \"run\": [\n{outcomes}\n    ]\n  }}",
+            circuit?, name?
+        ));
+    }
+    Ok(format!("{{\n{}\n}}\n", circuits.join(",\n")))
 }
 
 fn unnoticed(name: &str, outcome: &Outcome) -> Option<String> {

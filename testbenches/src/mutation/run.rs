@@ -1,6 +1,6 @@
 //! Runs the testbench of a circuit on its mutants, each in a process of its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::Hasher;
 use std::io::{self, Read as _};
@@ -31,6 +31,8 @@ const LOOK: Duration = Duration::from_millis(3);
 pub struct Settings {
     /// Mutants of a circuit that are run; `None` runs all.
     pub sample: Option<usize>,
+    /// Leave out mutants of which the score kept before says that they were noticed or proven equal.
+    pub rest: bool,
     /// Chooses the mutants and the traffic of the testbenches.
     pub seed: u64,
     /// Processes at a time.
@@ -51,6 +53,17 @@ pub enum Outcome {
     Equivalent(String),
     /// No test noticed.
     Survived,
+}
+
+impl Outcome {
+    /// Whether a better testbench and other reasons would leave it as it is.
+    fn is_certain(&self) -> bool {
+        match self {
+            Outcome::Killed(_) | Outcome::Endless(_) | Outcome::NoCircuit => true,
+            Outcome::Equivalent(how) => how.starts_with(prove::PROVEN),
+            Outcome::Survived => false,
+        }
+    }
 }
 
 /// Mutants of a circuit with what came of them.
@@ -78,6 +91,12 @@ impl Score {
     /// Mutants that could have been noticed: circuits that are another function, as far as is known.
     pub fn worth(&self) -> usize {
         self.killed() + self.count(|outcome| *outcome == Outcome::Survived)
+    }
+
+    /// Mutants among `names` that need not be run again: a test noticed them, or they are proven.
+    fn known(&self, names: &BTreeSet<String>) -> BTreeMap<String, Outcome> {
+        let is_known = |(name, outcome): &&(String, Outcome)| names.contains(name) && outcome.is_certain();
+        self.run.iter().filter(is_known).cloned().collect()
     }
 
     /// Per cent of them that were noticed; all of none.
@@ -183,7 +202,8 @@ impl Testbenches {
         command
     }
 
-    /// Runs the testbench on the circuit and on its mutants; `progress` is told of each.
+    /// Runs the testbench on the circuit and on its mutants; `progress` is told of each. `kept` is the score that was
+    /// kept before, if there is one.
     ///
     /// # Errors
     /// If the testbench fails on the circuit itself, or something cannot be run.
@@ -191,6 +211,7 @@ impl Testbenches {
         &self,
         tested: Tested,
         settings: &Settings,
+        kept: Option<&Score>,
         progress: &(dyn Fn(&str, &Outcome) + Sync),
     ) -> Result<Score, RunError> {
         let folder = scratch()?;
@@ -210,7 +231,12 @@ impl Testbenches {
             return Err(RunError::Absent { circuit: tested.circuit, tests });
         }
         let names: BTreeSet<String> = fs::read_to_string(&sites)?.lines().map(String::from).collect();
-        let chosen = chosen(&names, settings);
+        let known = match kept {
+            Some(kept) if settings.rest => kept.known(&names),
+            Some(_) | None => BTreeMap::new(),
+        };
+        let unknown = names.iter().filter(|name| !known.contains_key(*name)).cloned().collect();
+        let chosen = chosen(unknown, settings);
 
         let next = Mutex::new(chosen.iter());
         let outcomes = Mutex::new(Vec::new());
@@ -233,6 +259,7 @@ impl Testbenches {
         let outcomes = outcomes.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         let outcomes = outcomes.into_iter().map(|(name, outcome)| Ok((name, outcome?)));
         let mut run = outcomes.collect::<Result<Vec<_>, RunError>>()?;
+        run.extend(known);
         run.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(Score { circuit: tested.circuit.into(), mutants: names.len(), run })
     }
@@ -266,13 +293,12 @@ impl Testbenches {
 }
 
 /// The mutants that are run: those whose hash with the seed is lowest.
-fn chosen(names: &BTreeSet<String>, settings: &Settings) -> Vec<String> {
+fn chosen(mut names: Vec<String>, settings: &Settings) -> Vec<String> {
     let hash = |name: &String| {
         let mut hasher = XxHash64::with_seed(settings.seed);
         hasher.write(name.as_bytes());
         hasher.finish()
     };
-    let mut names: Vec<String> = names.iter().cloned().collect();
     names.sort_by_key(hash);
     names.truncate(settings.sample.unwrap_or(usize::MAX));
     names

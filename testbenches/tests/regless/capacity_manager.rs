@@ -33,10 +33,21 @@ enum Effect {
 /// An instruction: its warp, whether it is the last of its region, and bank and effect of each access.
 type Issued = (usize, bool, Vec<(usize, Effect)>);
 
+/// What regions a manager is given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Regions {
+    /// Any that fit.
+    Random,
+    /// Such as stage no line and have one instruction, which accesses nothing. They end as many in a cycle as
+    /// instructions are issued in one.
+    EndTogether,
+}
+
 /// A manager with its surroundings: decode, a scheduler, banks and memory.
 #[derive(Clone)]
 pub struct Surrounded {
     manager: CapacityManager,
+    regions: Regions,
     reference: CapacityManagerReference,
     /// Words on their way to the manager, of each warp.
     words: Vec<VecDeque<Word>>,
@@ -62,6 +73,7 @@ impl Surrounded {
         let (warps, banks) = (manager.geometry.warps, manager.geometry.banks);
         Surrounded {
             reference: CapacityManagerReference::new(manager),
+            regions: Regions::Random,
             words: vec![VecDeque::new(); warps],
             ended: vec![true; warps],
             notes: vec![VecDeque::new(); banks],
@@ -84,8 +96,11 @@ impl Surrounded {
         let mut preloads = vec![0; banks];
         let mut notes = Vec::new();
         for register in 0..REGISTERS {
-            let kind =
-                [Note::Preload, Note::InvalidatingPreload, Note::Invalidation][random.below(3) as usize];
+            let kinds = match self.regions {
+                Regions::Random => [Note::Preload, Note::InvalidatingPreload, Note::Invalidation],
+                Regions::EndTogether => [Note::Invalidation; 3],
+            };
+            let kind = kinds[random.below(3) as usize];
             let bank = register % banks;
             let stages = kind != Note::Invalidation;
             if random.chance(4) && (!stages || preloads[bank] < lines) {
@@ -118,7 +133,10 @@ impl Surrounded {
         let writes = self.write(&mut random);
         let fill = (!self.fetching.is_empty() && random.chance(3))
             .then(|| self.fetching.swap_remove(random.below(self.fetching.len() as u32) as usize));
-        let issued: Vec<_> = (0..ISSUES).map(|_| self.issue(&mut random)).collect();
+        let issued: Vec<_> = match self.regions {
+            Regions::Random => (0..ISSUES).map(|_| self.issue(&mut random)).collect(),
+            Regions::EndTogether => self.issue_last_ones(),
+        };
         let banks = (0..self.notes.len()).map(|bank| self.serve(bank, &mut random)).collect();
         // What is issued can be served from the next cycle on.
         let issues = issued.into_iter().map(|issue| {
@@ -179,6 +197,17 @@ impl Surrounded {
             }
         }
         around
+    }
+
+    /// The only instructions of regions, once as many are active as are issued in a cycle.
+    fn issue_last_ones(&mut self) -> Vec<Option<Issued>> {
+        let is_active = |w: &usize| self.reference.warps[*w].state == State::Active && !self.ended[*w];
+        let active: Vec<usize> = (0..self.ended.len()).filter(is_active).take(ISSUES).collect();
+        if active.len() < ISSUES {
+            return vec![None; ISSUES];
+        }
+        active.iter().for_each(|&w| self.ended[w] = true);
+        active.into_iter().map(|w| Some((w, true, Vec::new()))).collect()
     }
 
     /// An instruction of an active warp. The last one of a region leaves nothing that is not released.
@@ -351,6 +380,22 @@ proptest! {
         (manager, numbers) in (managers(), vec(any::<Number>(), 100..500)),
     ) {
         check(&manager, &Lockstep::default(), &numbers)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 60, ..ProptestConfig::with_cases(4) })]
+    #[test]
+    fn of_warps_whose_regions_end_in_one_cycle_the_lowest_gives_lines_back_first(
+        power in 1..5_u32,
+        numbers in vec(any::<Number>(), 200),
+    ) {
+        let manager = manager(1 << power, 2, 12);
+        let netlist = elaborate(&manager).unwrap();
+        let surrounded = Surrounded { regions: Regions::EndTogether, ..Surrounded::new(&manager) };
+        Lockstep::default()
+            .run(&netlist, &surrounded, &numbers)
+            .map_err(|difference| TestCaseError::fail(difference.to_string()))?;
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use num_bigint::BigUint;
 use warpfile_engine::{Engine, InPort, Interpreter, Options, OutPort};
 use warpfile_hdl::regless::{Fate, ISSUES, NOTES, Note, RESULTS, RegLessShard, RequestKind, SOURCES};
+use warpfile_hdl::rtl::netlist::Direction;
 use warpfile_random::Random;
 use warpfile_testbenches::mutation::elaborate;
 
@@ -122,7 +123,7 @@ impl Driver {
                 waits_until: 0,
             })
             .collect();
-        let name = |port: &warpfile_hdl::rtl::netlist::Port| port.name.clone();
+        let named = |direction| top.ports.iter().filter(move |p| p.direction == direction).map(|p| &p.name);
         let of_banks = |event: &str| {
             let path = |bank: usize| format!("staging.bank{bank}_{event}_o");
             (0..shard.geometry.banks).map(|bank| engine.probe(&path(bank)).unwrap()).collect::<Vec<_>>()
@@ -137,8 +138,8 @@ impl Driver {
             events: events.map(|(event, of_bank)| (event, of_banks(of_bank))).into(),
             shard: shard.clone(),
             style: Style { geometry: shard.geometry, units: shard.units, counts_results_to_the_end },
-            inputs: top.ports.iter().filter_map(|p| Some((name(p), engine.input(&p.name).ok()?))).collect(),
-            outputs: top.ports.iter().filter_map(|p| Some((name(p), engine.output(&p.name).ok()?))).collect(),
+            inputs: named(Direction::Input).map(|p| (p.clone(), engine.input(p).unwrap())).collect(),
+            outputs: named(Direction::Output).map(|p| (p.clone(), engine.output(p).unwrap())).collect(),
             recorded: Recorded::new(&engine, &netlist),
             engine,
             random,

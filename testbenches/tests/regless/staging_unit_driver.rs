@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use num_bigint::BigUint;
 use warpfile_engine::{Engine, InPort, Interpreter, Options, OutPort};
 use warpfile_hdl::regless::{Fate, OperandStagingUnit, RequestKind};
-use warpfile_hdl::rtl::netlist::Netlist;
+use warpfile_hdl::rtl::netlist::{Direction, Netlist};
 use warpfile_random::Random;
 
 use super::staging_unit_ref::{Request, Reserved, Staged, StagingUnitReference, Tag};
@@ -97,17 +97,11 @@ impl Driver {
     pub fn new(netlist: &Netlist, unit: &OperandStagingUnit, seed: u64) -> Driver {
         let engine = Interpreter::new(netlist, &Options { seed, ..Options::checked() }).unwrap();
         let ports = &netlist.modules[netlist.top.index()].ports;
-        let named = |name: &String| name.clone();
+        let named = |direction| ports.iter().filter(move |p| p.direction == direction).map(|p| &p.name);
         let reference = StagingUnitReference::new(unit, REGISTERS);
         Driver {
-            inputs: ports
-                .iter()
-                .filter_map(|p| Some((named(&p.name), engine.input(&p.name).ok()?)))
-                .collect(),
-            outputs: ports
-                .iter()
-                .filter_map(|p| Some((named(&p.name), engine.output(&p.name).ok()?)))
-                .collect(),
+            inputs: named(Direction::Input).map(|p| (p.clone(), engine.input(p).unwrap())).collect(),
+            outputs: named(Direction::Output).map(|p| (p.clone(), engine.output(p).unwrap())).collect(),
             engine,
             random: Random(seed),
             uses: reference.registers.keys().map(|tag| (*tag, Use::default())).collect(),

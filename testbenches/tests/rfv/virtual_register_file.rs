@@ -18,7 +18,7 @@ const UNITS: usize = 3;
 /// Names of each warp.
 const NAMES: usize = 6;
 const WARPS: usize = 3;
-/// A name that never has a register: ports show it when nothing is offered.
+/// A name that never has a register.
 const NOBODYS: usize = WARPS * NAMES;
 /// Cycles in which nothing is taken after which a test gives up.
 const PATIENCE: usize = 60;
@@ -219,7 +219,8 @@ impl Bench {
         for (port, number) in ["result0", "result1", "fill"].into_iter().zip(offered) {
             self.set(&format!("{port}_valid_i"), u64::from(number.is_some()));
             let Some(number) = number else {
-                self.set(&format!("{port}_register_i"), NOBODYS as u64);
+                // Names with and without a register: nobody looks at them.
+                self.set(&format!("{port}_register_i"), (self.cycle % (NOBODYS + 1)) as u64);
                 continue;
             };
             let flight = &self.warps.in_flight[&number];
@@ -419,10 +420,9 @@ proptest! {
     }
 }
 
-#[test]
-fn a_result_waits_until_earlier_instructions_have_read_its_register() {
-    let geometry = Geometry { banks: 1, rows: 8, lanes: LANES, lanes_per_cluster: 1 };
-    let plain = Instruction {
+/// An instruction of all lanes that reads and writes nothing.
+fn plain() -> Instruction {
+    Instruction {
         sources: [None; 3],
         result: None,
         releases: Vec::new(),
@@ -432,9 +432,30 @@ fn a_result_waits_until_earlier_instructions_have_read_its_register() {
         long: false,
         latency: 0,
         value: 0,
-    };
-    let writes = |register: usize, value: u32| Instruction { result: Some(register), value, ..plain.clone() };
-    let reads = |registers: [usize; 3]| Instruction { sources: registers.map(Some), ..plain.clone() };
+    }
+}
+
+#[test]
+fn results_of_different_banks_are_taken_in_one_cycle() {
+    let geometry = Geometry { banks: 2, rows: 8, lanes: LANES, lanes_per_cluster: 1 };
+    let writes = |register: usize| Instruction { result: Some(register), unit: register, ..plain() };
+    let mut bench =
+        Bench::new(&circuit(geometry, 4), vec![vec![writes(0), writes(1)], Vec::new(), Vec::new()]);
+    let mut taken = Vec::new();
+    while !bench.warps.done() {
+        let before = bench.warps.in_flight.len();
+        bench.step(0);
+        taken.push(before.saturating_sub(bench.warps.in_flight.len()));
+        assert!(bench.idle < PATIENCE, "nothing moves: {:?}", bench.warps.offered);
+    }
+    assert!(taken.contains(&2), "{taken:?}");
+}
+
+#[test]
+fn a_result_waits_until_earlier_instructions_have_read_its_register() {
+    let geometry = Geometry { banks: 1, rows: 8, lanes: LANES, lanes_per_cluster: 1 };
+    let writes = |register: usize, value: u32| Instruction { result: Some(register), value, ..plain() };
+    let reads = |registers: [usize; 3]| Instruction { sources: registers.map(Some), ..plain() };
     let mut program: Vec<Instruction> = (0..6).map(|register| writes(register, register as u32)).collect();
     program.extend([[0, 1, 2], [3, 4, 5], [0, 1, 2], [3, 4, 5]].map(reads));
     program.extend([writes(5, 9), reads([5, 5, 5])]);
