@@ -1,6 +1,6 @@
 //! A circuit beside its reference model, cycle by cycle, and beside its Verilog when asked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use num_bigint::BigUint;
 use thiserror::Error;
@@ -19,6 +19,8 @@ pub struct Pins {
     values: BTreeMap<String, BigUint>,
     /// Bits that have a value, of ports of which not all have.
     known: BTreeMap<String, BigUint>,
+    /// Outputs whose qualifier has to hold.
+    meaningful: BTreeSet<String>,
 }
 
 impl Pins {
@@ -34,6 +36,12 @@ impl Pins {
         let known = known.into();
         self.values.insert(port.to_string(), value.into() & &known);
         self.known.insert(port.to_string(), known);
+    }
+
+    /// Gives an output its value, and says that it has to be meaningful in this cycle.
+    pub fn set_meaningful(&mut self, port: &str, value: impl Into<BigUint>) {
+        self.set(port, value);
+        self.meaningful.insert(port.to_string());
     }
 
     /// The value of a port, if it has one.
@@ -97,7 +105,8 @@ impl Lockstep {
         for &seed in &self.seeds {
             let mut model = reference.clone();
             let mut circuit = Circuit::new(netlist, seed)?;
-            let state = InitialState::of(netlist, Style::default(), &circuit.engine)?;
+            let state = || InitialState::of(netlist, Style::default(), &circuit.engine);
+            let state = self.verilog.then(state).transpose()?;
             let mut trace = Trace::default();
             for (cycle, operation) in operations.iter().enumerate() {
                 let (mut inputs, mut expected) = (Pins::default(), Pins::default());
@@ -105,10 +114,14 @@ impl Lockstep {
                 model.cycle(operation, &mut expected);
                 known_ports(module, &inputs, Direction::Input)?;
                 known_ports(module, &expected, Direction::Output)?;
-                trace.push(&mut circuit, Stimulus { reset: false, inputs: in_order(module, &inputs) });
+                let stimulus = Stimulus { reset: false, inputs: in_order(module, &inputs) };
+                circuit.step(&stimulus);
+                if self.verilog {
+                    trace.push(&circuit, stimulus);
+                }
                 circuit.compare(cycle, seed, &expected)?;
             }
-            if self.verilog {
+            if let Some(state) = state {
                 trace.compare_verilog(netlist, seed, &state)?;
             }
         }
@@ -138,6 +151,16 @@ pub enum Difference {
     Unsaid {
         /// Cycle, from 0.
         cycle: usize,
+        /// The output.
+        output: String,
+    },
+    /// The circuit says that an output means nothing in a cycle in which it has to.
+    #[error("cycle {cycle}, seed {seed}: {output} means nothing and has to")]
+    Meaningless {
+        /// Cycle, from 0.
+        cycle: usize,
+        /// Seed of unreset state.
+        seed: u64,
         /// The output.
         output: String,
     },
@@ -198,6 +221,12 @@ impl Circuit {
     }
 
     fn compare(&self, cycle: usize, seed: u64, expected: &Pins) -> Result<(), Difference> {
+        let silent = |(output, port): &&(String, OutPort)| {
+            expected.meaningful.contains(output) && !self.engine.is_meaningful(*port)
+        };
+        if let Some((output, _)) = self.outputs.iter().find(silent) {
+            return Err(Difference::Meaningless { cycle, seed, output: output.clone() });
+        }
         for (output, port) in self.outputs.iter().filter(|(_, port)| self.engine.is_meaningful(*port)) {
             let found = expected.known_bits(output, self.engine.get_big(*port));
             match expected.get(output) {
@@ -224,8 +253,7 @@ struct Trace {
 }
 
 impl Trace {
-    fn push(&mut self, circuit: &mut Circuit, stimulus: Stimulus) {
-        circuit.step(&stimulus);
+    fn push(&mut self, circuit: &Circuit, stimulus: Stimulus) {
         let output = |(_, port): &(String, OutPort)| EngineOutput {
             value: circuit.engine.get_big(*port),
             is_meaningful: circuit.engine.is_meaningful(*port),

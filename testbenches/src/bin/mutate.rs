@@ -34,8 +34,8 @@ struct Arguments {
     /// Run only this many mutants of each circuit
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
-    /// Leave out mutants that were noticed or proven when the scores were kept last; what is kept holds for them. For
-    /// new tests, new reasons and what a sample left out, not for changed circuits
+    /// Leave out mutants that were noticed or proven when the scores were kept last, and do not try again to prove the
+    /// others. For new tests, new reasons and what a sample left out, not for changed circuits
     #[arg(long, conflicts_with = "sample")]
     rest: bool,
     /// Chooses the mutants and the traffic
@@ -70,7 +70,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         0 => available_parallelism().map_or(1, usize::from),
         jobs => jobs,
     };
-    let settings = Settings { sample: arguments.sample, rest: arguments.rest, seed: arguments.seed, jobs };
+    let settings = Settings { sample: arguments.sample, seed: arguments.seed, jobs };
     let reasons = reasons()?;
     let mut scores = scores()?;
     let testbenches = Testbenches::build().map_err(|error| error.to_string())?;
@@ -86,7 +86,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
                 eprintln!("{}: no test notices: {name}", tested.circuit);
             }
         };
-        let kept = scores.get(tested.circuit);
+        let kept = scores.get(tested.circuit).filter(|_| arguments.rest);
         let score = testbenches.score(tested, &settings, kept, &progress);
         let mut score = score.map_err(|error| error.to_string())?;
         let wrong = explain(&mut score, &reasons);

@@ -121,9 +121,15 @@ fn export(original: &Netlist, mutated: &Netlist, folder: &Path) {
         if before != after && is_new(before) {
             let path: PathBuf = folder.join(&before.name);
             for (name, netlist) in [("original", original), ("mutant", mutated)] {
-                let top = Netlist { top: ModuleId(index as u32), ..netlist.clone() };
-                write(&emit(&prove::observable(&with_below(&top))), &path.join(name))
-                    .expect("room for an exported mutant");
+                let top = with_below(&Netlist { top: ModuleId(index as u32), ..netlist.clone() });
+                let export = |netlist: &Netlist, folder: &Path| {
+                    write(&emit(&prove::observable(netlist)), &folder.join(name))
+                        .expect("room for an exported mutant");
+                };
+                export(&top, &path);
+                if let Some(alone) = prove::alone(&top) {
+                    export(&alone, &path.join(prove::ALONE));
+                }
             }
         }
     }

@@ -22,7 +22,7 @@ use warpfile_verify::tools::scratch;
 
 /// A mutant's process may take this many times what the circuit itself takes, and the seconds below.
 const PATIENCE: u32 = 20;
-const PATIENCE_AT_LEAST: Duration = Duration::from_secs(30);
+const PATIENCE_AT_LEAST: Duration = Duration::from_secs(10);
 /// Between looks at a process.
 const LOOK: Duration = Duration::from_millis(3);
 
@@ -31,8 +31,6 @@ const LOOK: Duration = Duration::from_millis(3);
 pub struct Settings {
     /// Mutants of a circuit that are run; `None` runs all.
     pub sample: Option<usize>,
-    /// Leave out mutants of which the score kept before says that they were noticed or proven equal.
-    pub rest: bool,
     /// Chooses the mutants and the traffic of the testbenches.
     pub seed: u64,
     /// Processes at a time.
@@ -91,6 +89,10 @@ impl Score {
     /// Mutants that could have been noticed: circuits that are another function, as far as is known.
     pub fn worth(&self) -> usize {
         self.killed() + self.count(|outcome| *outcome == Outcome::Survived)
+    }
+
+    fn has_run(&self, name: &str) -> bool {
+        self.run.iter().any(|(run, _)| run == name)
     }
 
     /// Mutants among `names` that need not be run again: a test noticed them, or they are proven.
@@ -202,8 +204,8 @@ impl Testbenches {
         command
     }
 
-    /// Runs the testbench on the circuit and on its mutants; `progress` is told of each. `kept` is the score that was
-    /// kept before, if there is one.
+    /// Runs the testbench on the circuit and on its mutants; `progress` is told of each. Those that were noticed or
+    /// proven in `kept` are left out, and its others are not proven again.
     ///
     /// # Errors
     /// If the testbench fails on the circuit itself, or something cannot be run.
@@ -231,10 +233,7 @@ impl Testbenches {
             return Err(RunError::Absent { circuit: tested.circuit, tests });
         }
         let names: BTreeSet<String> = fs::read_to_string(&sites)?.lines().map(String::from).collect();
-        let known = match kept {
-            Some(kept) if settings.rest => kept.known(&names),
-            Some(_) | None => BTreeMap::new(),
-        };
+        let known = kept.map_or(BTreeMap::new(), |kept| kept.known(&names));
         let unknown = names.iter().filter(|name| !known.contains_key(*name)).cloned().collect();
         let chosen = chosen(unknown, settings);
 
@@ -245,7 +244,12 @@ impl Testbenches {
                 scope.spawn(|| {
                     loop {
                         let Some(name) = next.lock().ok().and_then(|mut names| names.next()) else { return };
-                        let outcome = self.outcome(tested, settings, name, patience);
+                        let outcome = match self.outcome(tested, settings, name, patience) {
+                            Ok(Outcome::Survived) if !kept.is_some_and(|kept| kept.has_run(name)) => {
+                                self.prove(tested, settings, name)
+                            }
+                            outcome => outcome,
+                        };
                         if let Ok(outcome) = &outcome {
                             progress(name, outcome);
                         }
@@ -264,6 +268,7 @@ impl Testbenches {
         Ok(Score { circuit: tested.circuit.into(), mutants: names.len(), run })
     }
 
+    /// What the tests make of a mutant.
     fn outcome(
         &self,
         tested: Tested,
@@ -276,19 +281,19 @@ impl Testbenches {
             End::Failed(test) => Outcome::Killed(test),
             End::Endless(test) => Outcome::Endless(test),
             End::NoCircuit => Outcome::NoCircuit,
-            End::Passed => match self.prove(tested, settings, name)? {
-                Proof::Same(how) => Outcome::Equivalent(how),
-                Proof::Unknown => Outcome::Survived,
-            },
+            End::Passed => Outcome::Survived,
         })
     }
 
-    /// Whether the mutant is the same function in every size that the testbench elaborates.
-    fn prove(&self, tested: Tested, settings: &Settings, name: &str) -> Result<Proof, RunError> {
+    /// Whether a mutant that no test noticed is the same function in the sizes that the testbench elaborates.
+    fn prove(&self, tested: Tested, settings: &Settings, name: &str) -> Result<Outcome, RunError> {
         let folder = scratch()?;
         let child = self.command(tested, settings).env(MUTANT, name).env(EXPORT, folder.path()).spawn()?;
         finish(child, None)?;
-        Ok(prove::all_same(folder.path())?)
+        Ok(match prove::all_same(folder.path())? {
+            Proof::Same(how) => Outcome::Equivalent(how),
+            Proof::Unknown => Outcome::Survived,
+        })
     }
 }
 

@@ -31,6 +31,7 @@ fn parameters() -> impl Strategy<Value = Compressor> {
         Just(SMALL),
         Just(Compressor { lines: 1, queue: 1, ..SMALL }),
         Just(Compressor { warps: 5, register_bits: 3, osu_lines: 1, lanes: 4, lines: 3, queue: 2 }),
+        Just(Compressor { warps: 5, register_bits: 3, osu_lines: 8, lanes: 4, lines: 3, queue: 2 }),
     ]
 }
 

@@ -434,7 +434,7 @@ impl Reference for StagingBankReference {
         flag(outputs, "access_ready_o", done.access_ready);
         outputs.set("access_line_o", done.line);
         if let Some(value) = value {
-            outputs.set("access_value_o", BigUint::from_slice(&value));
+            outputs.set_meaningful("access_value_o", BigUint::from_slice(&value));
         }
         flag(outputs, "preload_ready_o", done.preload_ready);
         flag(outputs, "preload_hit_o", done.hit);
