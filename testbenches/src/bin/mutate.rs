@@ -72,7 +72,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     };
     let settings = Settings { sample: arguments.sample, seed: arguments.seed, jobs };
     let reasons = reasons()?;
-    let mut scores = scores()?;
+    let kept = scores()?;
     let testbenches = Testbenches::build().map_err(|error| error.to_string())?;
     let mut is_high_enough = true;
     for tested in chosen {
@@ -86,15 +86,14 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
                 eprintln!("{}: no test notices: {name}", tested.circuit);
             }
         };
-        let kept = scores.get(tested.circuit).filter(|_| arguments.rest);
+        let kept = kept.get(tested.circuit).filter(|_| arguments.rest);
         let score = testbenches.score(tested, &settings, kept, &progress);
         let mut score = score.map_err(|error| error.to_string())?;
         let wrong = explain(&mut score, &reasons);
         println!("{}", line(&score));
         is_high_enough &= score.per_cent() >= arguments.floor;
         if arguments.keep {
-            scores.insert(score.circuit.clone(), score);
-            keep(&scores)?;
+            keep(score)?;
         }
         if let Some(name) = wrong {
             let file = reasons_file();
@@ -147,9 +146,11 @@ fn scores() -> Result<BTreeMap<String, Score>, String> {
     }
 }
 
-/// Keeps the scores, and writes the page anew.
-fn keep(scores: &BTreeMap<String, Score>) -> Result<(), String> {
-    replace(&scores_file(), &json(scores).map_err(|error| error.to_string())?)?;
+/// Puts the score beside those of the other circuits, and writes the page anew.
+fn keep(score: Score) -> Result<(), String> {
+    let mut scores = scores()?;
+    scores.insert(score.circuit.clone(), score);
+    replace(&scores_file(), &json(&scores).map_err(|error| error.to_string())?)?;
     let in_order: Vec<Score> =
         CIRCUITS.iter().filter_map(|tested| scores.get(tested.circuit).cloned()).collect();
     replace(&folder().join("../../docs/mutation.md"), &page(&in_order))

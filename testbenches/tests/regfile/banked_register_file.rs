@@ -192,16 +192,13 @@ fn a_write_waits_until_an_earlier_instruction_has_read_the_register() {
     bench.step();
     bench.issue(1, 0, &[0, 4, 8]);
     bench.step();
-    let mut waited = 0;
-    loop {
+    let is_written = (0..3).map(|_| {
         bench.write(8, 500);
         bench.step();
-        if bench.get("result_ready_o") == 1 {
-            break;
-        }
-        waited += 1;
-    }
-    assert_eq!(waited, 2, "register 8 is the third to be read from its bank");
+        bench.get("result_ready_o")
+    });
+    let is_written: Vec<u64> = is_written.collect();
+    assert_eq!(is_written, [0, 0, 1], "register 8 is the third to be read from its bank");
     assert_eq!(bench.get("operands_valid_o"), 1);
     assert_eq!(bench.operand(2)[31], 131, "the old value");
     bench.issue(2, 0, &[8]);

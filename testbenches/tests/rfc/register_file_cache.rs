@@ -363,20 +363,26 @@ fn waveform_of_allocation_hit_and_eviction() {
 }
 
 /// Registers that lie in one bank and are read one a cycle, register 8 last.
-fn bench_with_reads_under_way(entries: usize) -> Bench {
+fn bench_with_reads_under_way(entries: usize, lanes: usize) -> Bench {
     let mut parameters = parameters(entries, Replacement::Fifo);
-    parameters.geometry = Geometry { banks: 1, rows: 16, ..parameters.geometry };
+    parameters.geometry = Geometry { banks: 1, rows: 16, lanes, lanes_per_cluster: 1 };
     let mut bench = bench(&parameters);
     for register in (0..9).rev() {
-        bench.fill(register, ALL);
+        let fill = Some(of_lanes(write(register, ALL), lanes));
+        bench.until(&Inputs { fill, ..Inputs::default() }, |o| o.fill_taken);
     }
     for (id, registers) in [(0, [0, 1, 2]), (1, [3, 4, 5]), (2, [6, 7, 8])] {
         let sources = registers.map(|register| Some(plain(register)));
-        let issue = Some(Instruction { id, ..instruction(ALL, sources) });
+        let issue = Some(Instruction { id, ..instruction(ALL >> (4 - lanes), sources) });
         assert!(bench.step(&Inputs { issue, units_ready: 0b11, ..Inputs::default() }).issue_taken);
     }
     bench.step(&Inputs { units_ready: 0b11, ..Inputs::default() });
     bench
+}
+
+/// The lowest lanes of what is written.
+fn of_lanes(write: Write, lanes: usize) -> Write {
+    Write { lanes: write.lanes & (ALL >> (4 - lanes)), value: write.value[..lanes].to_vec(), ..write }
 }
 
 /// Offers this until the third instruction is delivered; the cycles, with what it read of register 8.
@@ -406,7 +412,7 @@ fn instructions_follow_cycle_by_cycle_and_a_row_that_has_still_to_be_read_is_not
     let result = Inputs { result: Some(past_the_cache), ..Inputs::default() };
     for (offered, taken) in [(fill, (|o| o.fill_taken) as fn(&Outputs) -> bool), (result, |o| o.result_taken)]
     {
-        let mut bench = bench_with_reads_under_way(2);
+        let mut bench = bench_with_reads_under_way(2, 4);
         let (cycles, read) = until_register_8_is_read(&mut bench, &offered);
         assert!(!taken(&cycles[0]) && taken(&cycles[11]));
         assert_eq!(read, value(8, 0));
@@ -415,13 +421,15 @@ fn instructions_follow_cycle_by_cycle_and_a_row_that_has_still_to_be_read_is_not
 
 #[test]
 fn a_register_that_has_still_to_be_read_is_not_spilled() {
-    let mut bench = bench_with_reads_under_way(1);
-    bench.write_as(Write { value: value(8, 1), ..write(8, ALL) });
-    let evicts = Inputs { result: Some(write(9, ALL)), ..Inputs::default() };
-    let (cycles, read) = until_register_8_is_read(&mut bench, &evicts);
-    assert!(cycles[0].spill.is_none() && cycles.iter().any(|o| o.spill.is_some()));
-    assert_eq!(read, value(8, 0));
-    assert_eq!(bench.main_register(8), value(8, 1));
+    for lanes in [1, 4] {
+        let mut bench = bench_with_reads_under_way(1, lanes);
+        bench.write_as(of_lanes(Write { value: value(8, 1), ..write(8, ALL) }, lanes));
+        let evicts = Inputs { result: Some(of_lanes(write(9, ALL), lanes)), ..Inputs::default() };
+        let (cycles, read) = until_register_8_is_read(&mut bench, &evicts);
+        assert!(cycles[0].spill.is_none() && cycles.iter().any(|o| o.spill.is_some()));
+        assert_eq!(read, value(8, 0)[..lanes]);
+        assert_eq!(bench.main_register(8), value(8, 1)[..lanes]);
+    }
 }
 
 #[test]
@@ -443,6 +451,34 @@ fn an_operand_whose_instruction_waits_for_a_collector_is_allocated_too() {
         let allocated = (0..PATIENCE).filter_map(|_| bench.step(&ready).allocated);
         assert_eq!(allocated.map(|operand| operand.register).collect::<Vec<_>>(), [4], "position {position}");
     }
+}
+
+#[test]
+fn an_operand_is_allocated_although_another_slot_is_flushed_while_its_instruction_waits() {
+    let mut bench = bench(&CachedRegisterFile { allocate_sources: true, ..parameters(2, Replacement::Fifo) });
+    bench.fill(4, ALL);
+    for id in 0..4 {
+        let sources = [(id == 3).then(|| plain(4)), None, None];
+        let issue = Some(Instruction { id, ..instruction(ALL, sources) });
+        assert!(bench.step(&Inputs { issue, ..Inputs::default() }).issue_taken);
+    }
+    let flush = Some(Flush { slot: SLOT + 1, discard: false });
+    bench.step(&Inputs { flush, ..Inputs::default() });
+    let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
+    let allocated = (0..PATIENCE).filter_map(|_| bench.step(&ready).allocated);
+    assert_eq!(allocated.map(|operand| operand.register).collect::<Vec<_>>(), [4]);
+}
+
+#[test]
+fn an_operand_is_allocated_after_a_result_that_comes_in_the_same_cycle() {
+    let parameters = parameters(3, Replacement::Fifo);
+    let mut bench = bench(&CachedRegisterFile { allocate_sources: true, collectors: 2, ..parameters });
+    bench.fill(4, ALL);
+    bench.read(ALL, plain(4));
+    let first = bench.step(&Inputs { result: Some(write(5, ALL)), ..Inputs::default() });
+    assert!(first.result_taken && first.allocated.is_none());
+    let second = bench.step(&Inputs::default());
+    assert_eq!(second.allocated.map(|operand| operand.register), Some(4));
 }
 
 #[test]

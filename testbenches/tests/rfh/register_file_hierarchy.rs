@@ -12,9 +12,10 @@ use crate::regfile::operand_collectors::ready_units;
 use crate::regfile::traffic::{self, geometries, masks, registers};
 
 const UNITS: usize = 3;
+const TWO_ROWS: Geometry = Geometry { banks: 8, rows: 2, lanes: 4, lanes_per_cluster: 2 };
 
-fn circuits() -> impl Strategy<Value = RegisterFileHierarchy> {
-    (geometries(), 2..6_usize, 3..6_usize, 1..4_usize, 1..5_usize).prop_map(
+fn circuits(geometries: impl Strategy<Value = Geometry>) -> impl Strategy<Value = RegisterFileHierarchy> {
+    (geometries, 2..6_usize, 3..6_usize, 1..4_usize, 1..5_usize).prop_map(
         |(geometry, collectors, access_cycles, slots, orf_entries)| RegisterFileHierarchy {
             geometry,
             collectors,
@@ -27,8 +28,11 @@ fn circuits() -> impl Strategy<Value = RegisterFileHierarchy> {
     )
 }
 
-fn traffic(cycles: usize) -> impl Strategy<Value = (RegisterFileHierarchy, Vec<Intent>)> {
-    circuits().prop_flat_map(move |circuit| {
+fn traffic(
+    geometries: impl Strategy<Value = Geometry>,
+    cycles: usize,
+) -> impl Strategy<Value = (RegisterFileHierarchy, Vec<Intent>)> {
+    circuits(geometries).prop_flat_map(move |circuit| {
         let RegisterFileHierarchy { slots, orf_entries, geometry, .. } = circuit;
         let Geometry { lanes, .. } = geometry;
         let registers = registers(geometry);
@@ -85,7 +89,16 @@ fn check(circuit: &RegisterFileHierarchy, how: Lockstep, cycles: &[Intent]) -> R
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
-    fn operands_are_what_their_level_held_when_the_instruction_was_taken((circuit, cycles) in traffic(80)) {
+    fn operands_are_what_their_level_held_when_the_instruction_was_taken((circuit, cycles) in traffic(geometries(), 80)) {
+        check(&circuit, Lockstep::default(), &cycles)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+    /// A row's number is one bit, as are `valid` and `ready`.
+    #[test]
+    fn so_it_is_with_eight_banks_of_two_rows((circuit, cycles) in traffic(Just(TWO_ROWS), 80)) {
         check(&circuit, Lockstep::default(), &cycles)?;
     }
 }
@@ -93,7 +106,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 30, ..ProptestConfig::with_cases(4) })]
     #[test]
-    fn the_verilog_does_the_same((circuit, cycles) in traffic(60)) {
+    fn the_verilog_does_the_same((circuit, cycles) in traffic(geometries(), 60)) {
         check(&circuit, Lockstep::with_verilog(), &cycles)?;
     }
 }
