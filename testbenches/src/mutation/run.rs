@@ -8,8 +8,12 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use twox_hash::XxHash64;
@@ -20,7 +24,7 @@ use super::{CIRCUIT, EXPORT, MUTANT, NO_CIRCUIT, SITES};
 use warpfile_verify::ToolError;
 use warpfile_verify::tools::scratch;
 
-/// A mutant's process may take this many times what the circuit itself takes, and the seconds below.
+/// A mutant's process may take this many times the processor time that the circuit itself takes, and these seconds.
 const PATIENCE: u32 = 20;
 const PATIENCE_AT_LEAST: Duration = Duration::from_secs(10);
 /// Between looks at a process.
@@ -181,11 +185,23 @@ impl Testbenches {
         }
     }
 
+    /// All tests of a circuit.
     fn command(&self, tested: Tested, settings: &Settings) -> Command {
+        let mut command = self.process(tested, settings);
+        command.args(tested.tests).args(SKIPPED.iter().flat_map(|name| ["--skip", *name]));
+        command
+    }
+
+    /// One test of a circuit.
+    fn one_test(&self, tested: Tested, settings: &Settings, test: &str) -> Command {
+        let mut command = self.process(tested, settings);
+        command.args(["--exact", test]);
+        command
+    }
+
+    fn process(&self, tested: Tested, settings: &Settings) -> Command {
         let mut command = Command::new(&self.binary);
         command
-            .args(tested.tests)
-            .args(SKIPPED.iter().flat_map(|name| ["--skip", *name]))
             .args(["--test-threads", "1"])
             .current_dir(&self.folder)
             .env(CIRCUIT, tested.circuit)
@@ -218,7 +234,7 @@ impl Testbenches {
     ) -> Result<Score, RunError> {
         let folder = scratch()?;
         let sites = folder.path().join("sites");
-        let begun = Instant::now();
+        let before = time_of_children()?;
         let mut command = self.command(tested, settings);
         match finish(command.env(SITES, &sites).spawn()?, None)? {
             End::Passed => {}
@@ -227,7 +243,8 @@ impl Testbenches {
             }
             End::NoCircuit => return Err(RunError::Unsound { circuit: tested.circuit, test: String::new() }),
         }
-        let patience = (begun.elapsed() * PATIENCE).max(PATIENCE_AT_LEAST);
+        let taken = time_of_children()?.saturating_sub(before);
+        let patience = (taken * PATIENCE).max(PATIENCE_AT_LEAST);
         if !sites.exists() {
             let tests = tested.tests.join(", ");
             return Err(RunError::Absent { circuit: tested.circuit, tests });
@@ -237,19 +254,18 @@ impl Testbenches {
         let unknown = names.iter().filter(|name| !known.contains_key(*name)).cloned().collect();
         let chosen = chosen(unknown, settings);
 
-        let next = Mutex::new(chosen.iter());
+        let queue = Queue { next: Mutex::new(chosen.iter()), noticed: Mutex::new(BTreeMap::new()) };
         let outcomes = Mutex::new(Vec::new());
         thread::scope(|scope| {
             for _ in 0..settings.jobs.max(1) {
                 scope.spawn(|| {
-                    loop {
-                        let Some(name) = next.lock().ok().and_then(|mut names| names.next()) else { return };
-                        let outcome = match self.outcome(tested, settings, name, patience) {
-                            Ok(Outcome::Survived) if !kept.is_some_and(|kept| kept.has_run(name)) => {
-                                self.prove(tested, settings, name)
-                            }
-                            outcome => outcome,
-                        };
+                    while let Some(name) = queue.next() {
+                        let mut outcome = self.outcome(tested, settings, name, patience, queue.likely());
+                        queue.note(&outcome);
+                        let is_new = !kept.is_some_and(|kept| kept.has_run(name));
+                        if matches!(outcome, Ok(Outcome::Survived)) && is_new {
+                            outcome = self.prove(tested, settings, name);
+                        }
                         if let Ok(outcome) = &outcome {
                             progress(name, outcome);
                         }
@@ -268,21 +284,25 @@ impl Testbenches {
         Ok(Score { circuit: tested.circuit.into(), mutants: names.len(), run })
     }
 
-    /// What the tests make of a mutant.
+    /// What the tests make of a mutant; `first` is run before the others.
     fn outcome(
         &self,
         tested: Tested,
         settings: &Settings,
         name: &str,
         patience: Duration,
+        first: Option<String>,
     ) -> Result<Outcome, RunError> {
-        let child = self.command(tested, settings).env(MUTANT, name).spawn()?;
-        Ok(match finish(child, Some(patience))? {
-            End::Failed(test) => Outcome::Killed(test),
-            End::Endless(test) => Outcome::Endless(test),
-            End::NoCircuit => Outcome::NoCircuit,
-            End::Passed => Outcome::Survived,
-        })
+        let first = first.map(|test| self.one_test(tested, settings, &test));
+        for mut command in first.into_iter().chain([self.command(tested, settings)]) {
+            match finish(command.env(MUTANT, name).spawn()?, Some(patience))? {
+                End::Failed(test) => return Ok(Outcome::Killed(test)),
+                End::Endless(test) => return Ok(Outcome::Endless(test)),
+                End::NoCircuit => return Ok(Outcome::NoCircuit),
+                End::Passed => {}
+            }
+        }
+        Ok(Outcome::Survived)
     }
 
     /// Whether a mutant that no test noticed is the same function in the sizes that the testbench elaborates.
@@ -294,6 +314,30 @@ impl Testbenches {
             Proof::Same(how) => Outcome::Equivalent(how),
             Proof::Unknown => Outcome::Survived,
         })
+    }
+}
+
+/// Mutants that wait to be run.
+struct Queue<'a> {
+    next: Mutex<std::slice::Iter<'a, String>>,
+    /// How many each test has noticed: the one with most is likely to notice the next one too.
+    noticed: Mutex<BTreeMap<String, usize>>,
+}
+
+impl<'a> Queue<'a> {
+    fn next(&self) -> Option<&'a String> {
+        self.next.lock().ok().and_then(|mut names| names.next())
+    }
+
+    fn likely(&self) -> Option<String> {
+        let noticed = self.noticed.lock().ok()?;
+        noticed.iter().max_by_key(|(_, count)| **count).map(|(test, _)| test.clone())
+    }
+
+    fn note(&self, outcome: &Result<Outcome, RunError>) {
+        if let (Ok(Outcome::Killed(test)), Ok(mut noticed)) = (outcome, self.noticed.lock()) {
+            *noticed.entry(test.clone()).or_default() += 1;
+        }
     }
 }
 
@@ -309,18 +353,30 @@ fn chosen(mut names: Vec<String>, settings: &Settings) -> Vec<String> {
     names
 }
 
-/// Waits for a process, or ends it when patience does.
+/// Processor time of the processes that have ended.
+fn time_of_children() -> io::Result<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    Ok(Duration::from_micros((usage.user_time() + usage.system_time()).num_microseconds() as u64))
+}
+
+/// Processor time of a process that runs.
+fn time_of(child: &Child) -> io::Result<Duration> {
+    Ok(clock_gettime(clock_getcpuclockid(Pid::from_raw(child.id() as i32))?)?.into())
+}
+
+/// Waits for a process, or ends it when it has taken more processor time than `patience`.
 fn finish(mut child: Child, patience: Option<Duration>) -> Result<End, RunError> {
-    let begun = Instant::now();
     let status = loop {
         match child.try_wait()? {
             Some(status) => break Some(status),
-            None if patience.is_some_and(|patience| begun.elapsed() > patience) => {
-                child.kill()?;
-                child.wait()?;
-                break None;
-            }
-            None => thread::sleep(LOOK),
+            None => match patience {
+                Some(patience) if time_of(&child)? > patience => {
+                    child.kill()?;
+                    child.wait()?;
+                    break None;
+                }
+                Some(_) | None => thread::sleep(LOOK),
+            },
         }
     };
     let mut text = String::new();

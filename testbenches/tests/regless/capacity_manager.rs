@@ -15,7 +15,7 @@ use warpfile_testbenches::mutation::elaborate;
 use super::capacity_manager_ref::{Around, BankAround, CapacityManagerReference, State, Word};
 
 /// Registers that annotations name.
-const REGISTERS: usize = 12;
+const REGISTERS: usize = 16;
 /// Accesses of an instruction at most.
 const ACCESSES: usize = 7;
 
