@@ -25,8 +25,8 @@ const PROGRESS: usize = 50;
   scripts/mutate --sample 20 --floor 95
   scripts/mutate --keep
 
-Without --sample every mutant is run, which takes hours for all circuits. A mutant that no test notices and that
-Yosys cannot prove equal is explained in testbenches/mutation/reasons.json, or a test is missing."
+Without --sample every mutant is run, which takes about an hour of processor time for all circuits. A mutant that no
+test notices and that Yosys cannot prove equal is explained in testbenches/mutation/reasons.json, or a test is missing."
 )]
 struct Arguments {
     /// Circuits; without them, all that have a testbench
@@ -35,8 +35,9 @@ struct Arguments {
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
     /// Leave out mutants that were noticed or proven when the scores were kept last, and do not try again to prove the
-    /// others. For new tests, new reasons and what a sample left out, not for changed circuits
-    #[arg(long, conflicts_with = "sample")]
+    /// others. For new tests, new reasons and what a sample left out (with --sample, so many of it), not for changed
+    /// circuits
+    #[arg(long)]
     rest: bool,
     /// Chooses the mutants and the traffic
     #[arg(long, value_name = "N", default_value_t = 1)]

@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(3);
 /// How mutants are chosen and run.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Mutants of a circuit that are run; `None` runs all.
+    /// Mutants of a circuit that are run at most; `None` runs all.
     pub sample: Option<usize>,
     /// Chooses the mutants and the traffic of the testbenches.
     pub seed: u64,
@@ -99,10 +99,9 @@ impl Score {
         self.run.iter().any(|(run, _)| run == name)
     }
 
-    /// Mutants among `names` that need not be run again: a test noticed them, or they are proven.
-    fn known(&self, names: &BTreeSet<String>) -> BTreeMap<String, Outcome> {
-        let is_known = |(name, outcome): &&(String, Outcome)| names.contains(name) && outcome.is_certain();
-        self.run.iter().filter(is_known).cloned().collect()
+    /// Whether a mutant need not be run again: a test noticed it, or it is proven.
+    fn is_certain(&self, name: &str) -> bool {
+        self.run.iter().any(|(run, outcome)| run == name && outcome.is_certain())
     }
 
     /// Per cent of them that were noticed; all of none.
@@ -250,9 +249,8 @@ impl Testbenches {
             return Err(RunError::Absent { circuit: tested.circuit, tests });
         }
         let names: BTreeSet<String> = fs::read_to_string(&sites)?.lines().map(String::from).collect();
-        let known = kept.map_or(BTreeMap::new(), |kept| kept.known(&names));
-        let unknown = names.iter().filter(|name| !known.contains_key(*name)).cloned().collect();
-        let chosen = chosen(unknown, settings);
+        let is_open = |name: &&String| !kept.is_some_and(|kept| kept.is_certain(name));
+        let chosen = chosen(names.iter().filter(is_open).cloned().collect(), settings);
 
         let queue = Queue { next: Mutex::new(chosen.iter()), noticed: Mutex::new(BTreeMap::new()) };
         let outcomes = Mutex::new(Vec::new());
@@ -279,7 +277,8 @@ impl Testbenches {
         let outcomes = outcomes.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         let outcomes = outcomes.into_iter().map(|(name, outcome)| Ok((name, outcome?)));
         let mut run = outcomes.collect::<Result<Vec<_>, RunError>>()?;
-        run.extend(known);
+        let is_left = |(name, _): &&(String, Outcome)| names.contains(name) && !chosen.contains(name);
+        run.extend(kept.iter().flat_map(|kept| kept.run.iter().filter(is_left).cloned()));
         run.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(Score { circuit: tested.circuit.into(), mutants: names.len(), run })
     }

@@ -88,6 +88,10 @@ pub struct Driver {
     outputs: BTreeMap<String, OutPort>,
     /// What is counted, and which output of each bank says that it happens.
     events: Vec<(&'static str, Vec<OutPort>)>,
+    /// The same of the compressor; without one nothing happens there.
+    compressor_events: Vec<(&'static str, Option<OutPort>)>,
+    /// The instruction that each unit has dispatched in the cycle before.
+    dispatched: Vec<Option<u64>>,
     random: Random,
     pub memory: MemoryReference,
     warps: Vec<Warp>,
@@ -134,7 +138,14 @@ impl Driver {
             ("preload_fetched_o", "staged_fetched"),
             ("tag_access_o", "tags_used"),
         ];
+        let compressor_events = [("compressor_hit_o", "hit_o"), ("compressor_miss_o", "miss_o")];
+        let of_compressor = |output: &str| {
+            let path = format!("compressor.{output}");
+            (shard.compressor_lines > 0).then(|| engine.probe(&path).unwrap())
+        };
         Driver {
+            compressor_events: compressor_events.map(|(event, output)| (event, of_compressor(output))).into(),
+            dispatched: vec![None; shard.units],
             events: events.map(|(event, of_bank)| (event, of_banks(of_bank))).into(),
             shard: shard.clone(),
             style: Style { geometry: shard.geometry, units: shard.units, counts_results_to_the_end },
@@ -205,12 +216,16 @@ impl Driver {
         assert!(cycle - self.last_progress < STUCK, "stuck in cycle {cycle}: {:?}", self.counts);
     }
 
-    /// What the shard says that its banks do is what each of them does.
+    /// What the shard says that its banks and its compressor do is what each of them does.
     fn check_events(&self) {
         for (event, of_bank) in &self.events {
             let said = self.get(event);
             let done = of_bank.iter().enumerate().map(|(b, port)| self.engine.get(*port) << b).sum::<u64>();
             assert_eq!(said, done, "{event}");
+        }
+        for (event, of_compressor) in &self.compressor_events {
+            let done = of_compressor.map_or(0, |port| self.engine.get(port));
+            assert_eq!(self.get(event), done, "{event}");
         }
     }
 
@@ -410,6 +425,13 @@ impl Driver {
         for unit in 0..self.shard.units {
             let reserves = |k: usize| self.get(&format!("unit{unit}_operands_result{k}_reserved_o"));
             let reserved: u64 = (0..RESULTS).map(reserves).sum();
+            let number = |port: &str| {
+                let is_there = self.get(&format!("unit{unit}_{port}_valid_o")) == 1;
+                is_there.then(|| self.get(&format!("unit{unit}_{port}_id_o")))
+            };
+            let (dispatched, out) = (number("dispatch"), number("operands"));
+            assert_eq!(out, self.dispatched[unit], "operands come a cycle after the dispatch, cycle {cycle}");
+            self.dispatched[unit] = dispatched;
             if self.get(&format!("unit{unit}_operands_valid_o")) == 0 {
                 assert_eq!(reserved, 0, "lines for no instruction in cycle {cycle}");
                 continue;

@@ -482,6 +482,22 @@ fn an_operand_is_allocated_after_a_result_that_comes_in_the_same_cycle() {
 }
 
 #[test]
+fn a_result_is_written_at_once_when_its_register_has_been_read() {
+    for position in 0..3 {
+        let mut bench = fifo(2);
+        bench.write(4, ALL);
+        let mut sources = [None; 3];
+        sources[position] = Some(plain(4));
+        let issue = Some(instruction(ALL, sources));
+        bench.until(&Inputs { issue, ..Inputs::default() }, |o| o.issue_taken);
+        let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
+        bench.until(&ready, |o| o.operands.is_some());
+        let result = Some(Write { value: value(4, 1), ..write(4, ALL) });
+        assert!(bench.step(&Inputs { result, ..Inputs::default() }).result_taken, "position {position}");
+    }
+}
+
+#[test]
 fn a_register_leaves_through_an_operand_port_that_is_left_over() {
     for ports in 0..8 {
         let mut bench = fifo(2);
