@@ -49,6 +49,8 @@ pub struct Options {
     pub count_toggles: bool,
     /// Outputs of the outermost circuit that are asked for before a cycle is run; see [`Engine::foresee`].
     pub foreseen: Vec<String>,
+    /// Whether equal sub-circuits run the same machine code wherever there are any, not only where that saves much.
+    pub share_code: bool,
 }
 
 impl Default for Options {
@@ -62,6 +64,7 @@ impl Default for Options {
             count_activity: true,
             count_toggles: false,
             foreseen: Vec::new(),
+            share_code: false,
         }
     }
 }

@@ -172,15 +172,18 @@ impl Beside {
     }
 }
 
-/// Options from everything observed to as little as possible.
+/// Options from everything observed to as little as possible, in turn with code that equal sub-circuits share wherever
+/// there are any.
 pub fn option_sets(seed: u64) -> [Options; 5] {
     let base = Options { seed, zeroed: seed % 5 == 4, ..Options::default() };
+    let shared = Options { share_code: true, ..base.clone() };
+    let (odd, even) = if seed % 2 == 1 { (shared, base) } else { (base, shared) };
     [
-        Options { observe: Observe::All, check_invariants: true, count_toggles: true, ..base.clone() },
-        base.clone(),
-        Options { count_activity: false, ..base.clone() },
-        Options { check_invariants: true, ..base.clone() },
-        Options { observe: Observe::Scopes(vec!["child0".to_owned()]), count_toggles: true, ..base },
+        Options { observe: Observe::All, check_invariants: true, count_toggles: true, ..odd.clone() },
+        even.clone(),
+        Options { count_activity: false, ..odd.clone() },
+        Options { check_invariants: true, ..even },
+        Options { observe: Observe::Scopes(vec!["child0".to_owned()]), count_toggles: true, ..odd },
     ]
 }
 

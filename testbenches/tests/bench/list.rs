@@ -14,6 +14,7 @@ pub const RACE: Options = Options {
     count_activity: false,
     count_toggles: false,
     foreseen: Vec::new(),
+    share_code: false,
 };
 
 fn inputs(netlist: &Netlist) -> Vec<Port> {

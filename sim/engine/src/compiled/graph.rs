@@ -15,6 +15,9 @@ pub enum Readers {
     OfForeseen,
 }
 
+/// Producer of a place between results.
+const NOBODY: u32 = u32::MAX;
+
 /// The producers of all computed places.
 pub struct Graph<'p> {
     pub plan: &'p Plan,
@@ -27,8 +30,8 @@ pub struct Graph<'p> {
 
 impl<'p> Graph<'p> {
     pub fn new(plan: &'p Plan, readers: Readers) -> Graph<'p> {
-        let first = plan.program.first().map_or(plan.arena_words, |inst| inst.result(plan));
-        let mut producers = vec![0; (plan.arena_words - first) as usize];
+        let first = plan.program.iter().map(|inst| inst.result(plan)).min().unwrap_or(plan.arena_words);
+        let mut producers = vec![NOBODY; (plan.arena_words - first) as usize];
         for (id, inst) in (0..).zip(&plan.program) {
             let start = (inst.result(plan) - first) as usize;
             producers[start..start + inst.result_words(plan) as usize].fill(id);
@@ -39,7 +42,8 @@ impl<'p> Graph<'p> {
     /// The instruction whose result covers `place`; `None` for constants, inputs and state.
     pub fn producer(&self, place: u32) -> Option<InstId> {
         let index = place.checked_sub(self.first)?;
-        Some(self.producers[index as usize] as InstId)
+        let producer = self.producers[index as usize];
+        (producer != NOBODY).then_some(producer as InstId)
     }
 
     /// Captured rows of clocked reads that are read after the circuit has settled.

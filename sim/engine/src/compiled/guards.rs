@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use super::emit::{has_lanes, is_in_vectors};
 use super::graph::{Graph, InstId};
+use super::instances::Instances;
 use crate::plan::inst::{ColumnOp, Inst, array_words};
 use crate::plan::operands::Need;
 use crate::plan::{ONE, ZERO};
@@ -36,12 +37,15 @@ const COST_CAP: u32 = 1 << 20;
 /// Longest guard kept; deeper nesting saves nothing measurable.
 const DEEPEST: usize = 12;
 
-/// The guard of each instruction; `None` for one that nothing reads.
-pub fn guards(graph: &Graph) -> Vec<Option<Guard>> {
+/// The guard of each instruction; `None` for one that nothing reads, or that has no code of its own.
+pub fn guards(graph: &Graph, instances: Option<&Instances>) -> Vec<Option<Guard>> {
     let costs: Vec<u32> = graph.plan.program.iter().map(|inst| cost(graph, inst)).collect();
     let mut found = Finder { graph, cones: cones(graph, &costs), guards: vec![None; costs.len()] };
     found.find();
     let mut guards = found.guards;
+    if let Some(instances) = instances {
+        instances.share_guards(graph, &mut guards);
+    }
     order_literals(graph, &mut guards);
     drop_cheap(&mut guards, &costs);
     guards

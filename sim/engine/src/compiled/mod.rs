@@ -3,7 +3,8 @@
 //! [`simplify`] rewrites what has a cheaper form, [`graph`] finds who computes what, [`guards`] under which
 //! conditions it is needed, [`schedule`] puts instructions with one guard together, [`segments`] cuts the schedule into
 //! stretches that run under a condition, and [`emit`] turns these into one function: clock edge, inputs, settling,
-//! counting, as often as cycles are asked for. If outputs are to be foreseen, a second function does the edge, and no
+//! counting, as often as cycles are asked for. Where a circuit has many equal parts, [`instances`] has their code made
+//! once. If outputs are to be foreseen, a second function does the edge, and no
 //! more than they need. Narrow values live in machine registers. Wide ones are pointers: to their
 //! place in the arena, to a row, or to whichever of two a multiplexer selects; what the function leaves behind for the
 //! edge and for readers is in the arena, where the interpreter has it too.
@@ -13,6 +14,7 @@ mod code;
 mod emit;
 mod graph;
 mod guards;
+mod instances;
 #[expect(unsafe_code, reason = "called by machine code with addresses")]
 mod kernels;
 mod ranges;
@@ -30,6 +32,7 @@ pub(crate) use code::Call;
 use code::Code;
 use emit::Slots;
 use graph::{Graph, Readers};
+use instances::Instances;
 use segments::Segments;
 
 /// Runs a circuit as machine code.
@@ -46,13 +49,16 @@ impl Compiled {
     pub fn new(netlist: &Netlist, options: &Options) -> Result<Compiled, EngineError> {
         let mut plan = Plan::new(netlist, options)?;
         simplify::simplify(&mut plan);
-        let cycle = Body::new(&mut plan, Readers::OfCycle);
-        let foresight = (!plan.foreseen.is_empty()).then(|| Body::new(&mut plan, Readers::OfForeseen));
+        let instances = Instances::arrange(&mut plan, options.share_code);
+        let cycle = Body::new(&mut plan, Readers::OfCycle, instances.as_ref());
+        let foresight = (!plan.foreseen.is_empty()).then(|| Body::new(&mut plan, Readers::OfForeseen, None));
         // A vector loaded at the end of a column may reach beyond it.
         plan.arena_words += 2;
         let plan = Arc::new(plan);
-        let code = emit::compile_cycles(&plan, &cycle)?;
-        let foresee = foresight.as_ref().map(|foresight| emit::compile_foresight(&plan, foresight, &cycle));
+        let code = emit::compile_cycles(&plan, &cycle, instances.as_ref())?;
+        let foresee = foresight
+            .as_ref()
+            .map(|foresight| emit::compile_foresight(&plan, foresight, &cycle, instances.as_ref()));
         let mut state = State::new(plan, options);
         for body in foresight.iter().chain([&cycle]) {
             body.slots.initialise(state.settling().1);
@@ -94,15 +100,16 @@ struct Body {
 }
 
 impl Body {
-    /// Schedules what `readers` need; makes room for the slots in the plan's arena.
-    fn new(plan: &mut Plan, readers: Readers) -> Body {
+    /// Schedules what `readers` need, with one code for all instances if there are any; makes room for the slots in the
+    /// plan's arena.
+    fn new(plan: &mut Plan, readers: Readers, instances: Option<&Instances>) -> Body {
         let graph = Graph::new(plan, readers);
-        let guards = guards::guards(&graph);
-        let order = schedule::schedule(&graph, &guards);
+        let guards = guards::guards(&graph, instances);
+        let order = schedule::schedule(&graph, &guards, instances);
         assert_eq!(order.len(), guards.iter().flatten().count(), "instructions that wait for each other");
-        let segments = Segments::new(&graph, &order);
-        let slots = Slots::new(&graph, &segments);
-        plan.arena_words += slots.count();
+        let segments = Segments::new(&graph, &order, instances);
+        let slots = Slots::new(&graph, &segments, instances);
+        plan.arena_words = slots.end();
         Body { readers, segments, slots }
     }
 }

@@ -39,6 +39,7 @@ impl Ranges {
         let largest = |place| self.largest(graph, place);
         let by_width = mask(graph.plan.width(inst.result(graph.plan)));
         match *inst {
+            // What other instances are given may be larger: `Given` is bounded by its width.
             Inst::Copy { a, .. } => largest(a),
             Inst::And { a, b, .. } => largest(a).min(largest(b)),
             Inst::Or { a, b, .. } | Inst::Xor { a, b, .. } => filled(largest(a) | largest(b)),

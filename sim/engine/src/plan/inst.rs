@@ -4,7 +4,7 @@
 //! its operands. Widths are in bits, `n` counts words.
 
 /// One instruction. The first group works on values of one word each.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "operands are those of the operation of the same name")]
 pub enum Inst {
     Copy {
@@ -356,6 +356,13 @@ pub enum Inst {
     Column {
         column: u32,
     },
+    /// What one of several equal parts of the circuit is given from outside, where that part finds it. Nothing looks
+    /// behind it: what another of them is given may be of another kind.
+    Given {
+        d: u32,
+        a: u32,
+        n: u32,
+    },
 }
 
 /// How words are put together.
@@ -387,7 +394,7 @@ pub fn array_words(width: u32, rows: u32) -> u32 {
 }
 
 /// A part of a concatenation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part {
     /// Where its value is.
     pub a: u32,
@@ -398,7 +405,7 @@ pub struct Part {
 }
 
 /// A value for every row of a table: that of row `r` begins `r * bytes` bytes behind `base`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Column {
     /// First row's value.
     pub base: u32,
@@ -410,7 +417,7 @@ pub struct Column {
 
 /// An operation on whole columns, for associative ports. Multi-bit results are columns at `d` with
 /// [`element_bytes`] a row; one-bit results are bit vectors at `d`, bit `r` for row `r`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ColumnInst {
     /// What is done.
     pub op: ColumnOp,
@@ -425,7 +432,7 @@ pub struct ColumnInst {
 }
 
 /// What a [`ColumnInst`] does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColumnOp {
     /// Bit vector: equal.
     Eq,

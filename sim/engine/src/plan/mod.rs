@@ -11,6 +11,7 @@ mod lower;
 mod names;
 pub mod operands;
 mod order;
+mod relocate;
 mod rows;
 
 use std::collections::BTreeMap;

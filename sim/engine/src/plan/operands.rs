@@ -14,6 +14,17 @@ pub enum Need {
     Unless(u32),
 }
 
+/// What a place is to an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// First word of the result.
+    Result,
+    /// A value that is read.
+    Operand,
+    /// Where the rows begin that an address counts from.
+    Rows,
+}
+
 /// The place of an operand and when it matters.
 pub type Operand = (u32, Need);
 
@@ -80,7 +91,8 @@ impl Inst {
             | Inst::PrefixOr { d, .. }
             | Inst::PrefixCount { d, .. }
             | Inst::XorHash { d, .. }
-            | Inst::WideRead { d, .. } => d,
+            | Inst::WideRead { d, .. }
+            | Inst::Given { d, .. } => d,
             Inst::Column { column } => plan.columns[column as usize].d,
         }
     }
@@ -115,7 +127,8 @@ impl Inst {
             | Inst::GroupOr { a, .. }
             | Inst::PrefixOr { a, .. }
             | Inst::PrefixCount { a, .. }
-            | Inst::XorHash { a, .. } => all(&[a]),
+            | Inst::XorHash { a, .. }
+            | Inst::Given { a, .. } => all(&[a]),
             Inst::And { a, b, .. }
             | Inst::Or { a, b, .. }
             | Inst::Xor { a, b, .. }
@@ -169,6 +182,83 @@ impl Inst {
         }
     }
 
+    /// Calls `visit` with every place that the instruction itself names; those of parts and columns are named in the plan.
+    pub fn visit_places_mut(&mut self, visit: &mut dyn FnMut(Role, &mut u32)) {
+        let mut all = |result: &mut u32, operands: &mut [&mut u32]| {
+            visit(Role::Result, result);
+            operands.iter_mut().for_each(|place| visit(Role::Operand, place));
+        };
+        match self {
+            Inst::Copy { d, a, .. }
+            | Inst::Not { d, a, .. }
+            | Inst::Slice { d, a, .. }
+            | Inst::NonZero { d, a, .. }
+            | Inst::AllOnes { d, a, .. }
+            | Inst::Parity { d, a, .. }
+            | Inst::FirstOne { d, a, .. }
+            | Inst::LowestOne { d, a, .. }
+            | Inst::Decode { d, a, .. }
+            | Inst::PopCount { d, a, .. }
+            | Inst::WideCopy { d, a, .. }
+            | Inst::WideNot { d, a, .. }
+            | Inst::WideSlice { d, a, .. }
+            | Inst::WideNonZero { d, a, .. }
+            | Inst::WideAllOnes { d, a, .. }
+            | Inst::WideParity { d, a, .. }
+            | Inst::FoldWords { d, a, .. }
+            | Inst::WideFirstOne { d, a, .. }
+            | Inst::WideLowestOne { d, a, .. }
+            | Inst::WideDecode { d, a, .. }
+            | Inst::WidePopCount { d, a, .. }
+            | Inst::Replicate { d, a, .. }
+            | Inst::SpreadLanes { d, a, .. }
+            | Inst::GroupOr { d, a, .. }
+            | Inst::PrefixOr { d, a, .. }
+            | Inst::PrefixCount { d, a, .. }
+            | Inst::XorHash { d, a, .. }
+            | Inst::Given { d, a, .. } => all(d, &mut [a]),
+            Inst::And { d, a, b, .. }
+            | Inst::Or { d, a, b, .. }
+            | Inst::Xor { d, a, b, .. }
+            | Inst::Add { d, a, b, .. }
+            | Inst::Sub { d, a, b, .. }
+            | Inst::Mul { d, a, b, .. }
+            | Inst::Eq { d, a, b, .. }
+            | Inst::Lt { d, a, b, .. }
+            | Inst::ShiftLeft { d, a, b, .. }
+            | Inst::ShiftRight { d, a, b, .. }
+            | Inst::Join { d, a, b, .. }
+            | Inst::WideAnd { d, a, b, .. }
+            | Inst::WideOr { d, a, b, .. }
+            | Inst::WideXor { d, a, b, .. }
+            | Inst::WideAdd { d, a, b, .. }
+            | Inst::WideSub { d, a, b, .. }
+            | Inst::WideMul { d, a, b, .. }
+            | Inst::WideEq { d, a, b, .. }
+            | Inst::WideLt { d, a, b, .. }
+            | Inst::WideShiftLeft { d, a, b, .. }
+            | Inst::WideShiftRight { d, a, b, .. }
+            | Inst::LaneEq { d, a, b, .. }
+            | Inst::LaneAdd { d, a, b, .. } => all(d, &mut [a, b]),
+            Inst::Read { d, address, base, .. }
+            | Inst::ReadBit { d, address, base, .. }
+            | Inst::WideRead { d, address, base, .. } => {
+                all(d, &mut [address]);
+                visit(Role::Rows, base);
+            }
+            Inst::Mux { d, condition, then, otherwise, .. }
+            | Inst::WideMux { d, condition, then, otherwise, .. } => {
+                all(d, &mut [condition, then, otherwise]);
+            }
+            Inst::LaneSelect { d, vector, index, .. } => all(d, &mut [vector, index]),
+            Inst::OneHotSelect { d, select, vector, .. } => all(d, &mut [select, vector]),
+            Inst::LaneMux { d, mask, then, otherwise, .. } => all(d, &mut [mask, then, otherwise]),
+            Inst::PartSelect { d, select, .. } => all(d, &mut [select]),
+            Inst::Concat { d, .. } => all(d, &mut []),
+            Inst::Column { .. } => {}
+        }
+    }
+
     /// Words of the result.
     pub fn result_words(&self, plan: &Plan) -> u32 {
         match *self {
@@ -180,7 +270,8 @@ impl Inst {
             | Inst::Concat { n, .. }
             | Inst::PartSelect { n, .. }
             | Inst::WideLowestOne { n, .. }
-            | Inst::WideRead { n, .. } => n,
+            | Inst::WideRead { n, .. }
+            | Inst::Given { n, .. } => n,
             Inst::WideNot { width, .. }
             | Inst::WideAdd { width, .. }
             | Inst::WideSub { width, .. }
@@ -237,6 +328,15 @@ impl Inst {
 }
 
 impl ColumnInst {
+    /// Calls `visit` with every place that is named: a column of its own for each row is one of rows.
+    pub fn visit_places_mut(&mut self, visit: &mut dyn FnMut(Role, &mut u32)) {
+        visit(Role::Result, &mut self.d);
+        for column in [&mut self.a, &mut self.b] {
+            let role = if column.bytes == 0 { Role::Operand } else { Role::Rows };
+            visit(role, &mut column.base);
+        }
+    }
+
     /// Words of the result.
     pub fn result_words(&self) -> u32 {
         match self.op {

@@ -326,7 +326,11 @@ fn apply_reset(plan: &Plan, arena: &mut [u64]) {
             None => apply_registers(std::slice::from_ref(edge), arena),
         }
     }
-    arena[plan.valids.start as usize..plan.valids.end as usize].fill(0);
+    for table in &plan.tables {
+        if let Some(valid) = table.valid {
+            arena[valid as usize..(valid + table.depth.div_ceil(64)) as usize].fill(0);
+        }
+    }
 }
 
 fn reset_register(arena: &mut [u64], edge: &RegisterEdge) {

@@ -1,10 +1,12 @@
 //! The clock edge: tables, registers, captured reads, from what the cycle before left in the arena.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 
+use super::super::instances::Instances;
 use super::super::kernels::{self, Kernel};
 use super::Emitter;
 use super::frame::Pointer;
@@ -14,19 +16,80 @@ use crate::plan::{ONE, RegisterEdge, Store, UpdateEdge, ZERO};
 /// Registers with one enable from which it pays to ask once.
 const WORTH_A_BRANCH: usize = 3;
 
-impl Emitter<'_, '_> {
-    /// Emits the edge.
+/// What changes at the edge, outside of instances or in one.
+struct Edges<'a> {
+    /// Captured rows that are taken before tables change.
+    early: Vec<&'a RegisterEdge>,
+    /// Indices of updates.
+    updates: Range<usize>,
+    /// Registers, and captured rows that are taken with them.
+    registers: Vec<&'a RegisterEdge>,
+}
+
+impl<'a> Emitter<'a, '_> {
+    /// Emits the edge: tables, then registers, as tables may be given what a register holds. Instances come in between.
     pub fn emit_edge(&mut self) {
-        let is_early = |capture: &&RegisterEdge| is_early(self.graph, capture);
-        let (early, late): (Vec<_>, Vec<_>) = self.plan.captures.iter().partition(is_early);
-        early.into_iter().for_each(|capture| self.emit_register(capture));
-        for (index, update) in self.plan.updates.iter().enumerate() {
+        let (outside, inside) = (self.edges_outside(), self.edges_inside());
+        self.take_early(&outside);
+        self.change_tables(&outside);
+        if let Some(inside) = inside {
+            let instances = self.begin_instances();
+            self.take_early(&inside);
+            self.change_tables(&inside);
+            self.change_registers(&inside);
+            self.end_instances(instances);
+        }
+        self.change_registers(&outside);
+    }
+
+    fn edges_outside(&self) -> Edges<'a> {
+        let (plan, instances) = (self.plan, self.instances);
+        let is_outside = |is_inside: fn(&Instances, usize) -> bool, index: usize| {
+            !instances.is_some_and(|instances| is_inside(instances, index))
+        };
+        let registers =
+            (0..plan.registers.len()).filter(|&index| is_outside(Instances::is_register_inside, index));
+        let captures =
+            (0..plan.captures.len()).filter(|&index| is_outside(Instances::is_capture_inside, index));
+        let updates = 0..instances.map_or(plan.updates.len(), |instances| instances.updates.start);
+        self.edges(registers, captures, updates)
+    }
+
+    /// The edges of the first instance.
+    fn edges_inside(&self) -> Option<Edges<'a>> {
+        let Instances { registers, captures, updates, .. } = self.instances?;
+        Some(self.edges(registers.iter().copied(), captures.iter().copied(), updates.clone()))
+    }
+
+    fn edges(
+        &self,
+        registers: impl Iterator<Item = usize>,
+        captures: impl Iterator<Item = usize>,
+        updates: Range<usize>,
+    ) -> Edges<'a> {
+        let plan = self.plan;
+        let captures = captures.map(|index| &plan.captures[index]);
+        let (early, late): (Vec<_>, Vec<_>) = captures.partition(|capture| is_early(self.graph, capture));
+        let registers = registers.map(|index| &plan.registers[index]).chain(late).collect();
+        Edges { early, updates, registers }
+    }
+
+    fn take_early(&mut self, edges: &Edges) {
+        edges.early.iter().for_each(|capture| self.emit_register(capture));
+    }
+
+    fn change_tables(&mut self, edges: &Edges) {
+        for index in edges.updates.clone() {
+            let update = &self.plan.updates[index];
             if !self.update_without_asking(update) {
                 self.when(update.enable(), |emitter| emitter.emit_update(index, update));
             }
         }
+    }
+
+    fn change_registers(&mut self, edges: &Edges) {
         let mut together: BTreeMap<u32, Vec<&RegisterEdge>> = BTreeMap::new();
-        for edge in self.plan.registers.iter().chain(late) {
+        for &edge in &edges.registers {
             together.entry(edge.enable).or_default().push(edge);
         }
         for (enable, edges) in together {
@@ -164,7 +227,8 @@ impl Emitter<'_, '_> {
                     self.materialise_at_edge(operand);
                 }
                 let plan = self.frame.address(self.plan);
-                let (index, arena) = (self.frame.constant(index as u64), self.frame.arena);
+                let each = self.instances.map_or(0, |instances| instances.updates.len());
+                let (index, arena) = (self.number_in_instance(index, each), self.frame.arena);
                 self.frame.call_kernel(kernels::update as Kernel, &[plan, index, arena]);
             }
         }
@@ -185,8 +249,8 @@ impl Emitter<'_, '_> {
     /// Where a field of an existing row is, at `bytes` bytes a row.
     fn field(&mut self, row: Value, base: u32, bytes: u32) -> Pointer {
         let distance = self.frame.builder.ins().imul_imm_u(row, i64::from(bytes));
-        let arena = self.frame.arena;
-        Pointer { base: self.frame.builder.ins().iadd(arena, distance), offset: 0 }.words(base)
+        let first = self.frame.place(base);
+        Pointer { base: self.frame.builder.ins().iadd(first.base, distance), ..first }
     }
 
     fn emit_store(&mut self, row: Value, store: &Store) {

@@ -15,12 +15,14 @@ mod wide;
 
 use std::sync::Arc;
 
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, Block, BlockArg, InstBuilder, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
 use super::Body;
 use super::code::{Code, PARAMETERS, Target};
 use super::graph::Graph;
+use super::instances::Instances;
 use super::kernels::{self, Kernel};
 use super::ranges::Ranges;
 use super::segments::{ROOT, SegmentId, Segments};
@@ -28,22 +30,36 @@ use crate::EngineError;
 use crate::plan::Plan;
 use crate::plan::inst::Inst;
 use frame::Frame;
-pub use slots::Slots;
+pub use slots::{Slots, is_pointer};
 use vectors::Vectors;
 pub use vectors::{has_lanes, is_in_vectors};
 
 /// Compiles what runs cycles.
-pub fn compile_cycles(plan: &Arc<Plan>, cycle: &Body) -> Result<Code, EngineError> {
-    compile(plan, cycle, None)
+pub fn compile_cycles(
+    plan: &Arc<Plan>,
+    cycle: &Body,
+    instances: Option<&Instances>,
+) -> Result<Code, EngineError> {
+    compile(plan, cycle, None, instances)
 }
 
 /// Compiles what applies the edge that ends a `cycle` and works out the foreseen outputs.
-pub fn compile_foresight(plan: &Arc<Plan>, foresight: &Body, cycle: &Body) -> Result<Code, EngineError> {
-    compile(plan, foresight, Some(&cycle.slots))
+pub fn compile_foresight(
+    plan: &Arc<Plan>,
+    foresight: &Body,
+    cycle: &Body,
+    instances: Option<&Instances>,
+) -> Result<Code, EngineError> {
+    compile(plan, foresight, Some(&cycle.slots), instances)
 }
 
 /// Compiles a body, which runs cycles or, if it is given their slots, comes before one.
-fn compile(plan: &Arc<Plan>, body: &Body, before: Option<&Slots>) -> Result<Code, EngineError> {
+fn compile(
+    plan: &Arc<Plan>,
+    body: &Body,
+    before: Option<&Slots>,
+    instances: Option<&Instances>,
+) -> Result<Code, EngineError> {
     let mut target = Target::new(&plan.circuit)?;
     let mut signature = target.signature();
     signature.params = vec![AbiParam::new(types::I64); PARAMETERS];
@@ -53,7 +69,7 @@ fn compile(plan: &Arc<Plan>, body: &Body, before: Option<&Slots>) -> Result<Code
     {
         let builder = FunctionBuilder::new(target.function(), &mut context);
         let graph = Graph::new(plan, body.readers);
-        let mut emitter = Emitter::new(builder, &graph, &body.segments, &body.slots);
+        let mut emitter = Emitter::new(builder, &graph, body, instances);
         match before {
             None => emitter.emit_cycles(),
             Some(slots_of_cycle) => emitter.emit_foresight(slots_of_cycle),
@@ -70,6 +86,7 @@ struct Emitter<'a, 'f> {
     plan: &'a Plan,
     segments: &'a Segments,
     slots: &'a Slots,
+    instances: Option<&'a Instances>,
     ranges: Ranges,
     frame: Frame<'f>,
     /// What a call passes besides the arena.
@@ -87,6 +104,13 @@ struct Emitter<'a, 'f> {
     carries: bool,
 }
 
+/// What is run for each instance, from a base on, and where the code goes on then.
+struct Loop {
+    run: Block,
+    base: Value,
+    done: Block,
+}
+
 /// Most registers carried from cycle to cycle.
 const MOST_CARRIED: usize = 12;
 
@@ -102,21 +126,23 @@ impl<'a, 'f> Emitter<'a, 'f> {
     fn new(
         mut builder: FunctionBuilder<'f>,
         graph: &'a Graph<'a>,
-        segments: &'a Segments,
-        slots: &'a Slots,
+        body: &'a Body,
+        instances: Option<&'a Instances>,
     ) -> Emitter<'a, 'f> {
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
         let parameters: [Value; PARAMETERS] = std::array::from_fn(|index| builder.block_params(entry)[index]);
         let [arena, inputs, ports, registers, cycles, edge_is_due] = parameters;
-        let frame = Frame::new(builder, graph.plan, arena, vec![inputs, ports, registers]);
+        let places = instances.map(|instances| instances.places.clone());
+        let frame = Frame::new(builder, graph.plan, places, arena, vec![inputs, ports, registers]);
         let held = vec![0; graph.plan.program.len()];
         Emitter {
             graph,
             plan: graph.plan,
-            segments,
-            slots,
+            segments: &body.segments,
+            slots: &body.slots,
+            instances,
             ranges: Ranges::new(graph),
             frame,
             inputs,
@@ -126,7 +152,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             edge_is_due,
             loaded: 0,
             held,
-            vectors: Vectors::new(graph, segments),
+            vectors: Vectors::new(graph, &body.segments),
             carries: false,
         }
     }
@@ -239,30 +265,68 @@ impl<'a, 'f> Emitter<'a, 'f> {
 
     /// Emits all instructions, opening and closing segments on the way.
     fn settle(&mut self) {
-        let mut open: Vec<SegmentId> = Vec::new();
+        let mut open: Vec<(SegmentId, Option<Loop>)> = Vec::new();
         for &(id, segment) in &self.segments.order {
             let path = self.segments.path(segment);
-            let common = open.iter().zip(&path).take_while(|(open, segment)| open == segment).count();
-            while open.len() > common {
-                open.pop();
-                self.frame.close();
-            }
+            let common = open.iter().zip(&path).take_while(|((open, _), segment)| open == *segment).count();
+            open.drain(common..).rev().for_each(|(_, instances)| self.close(instances));
             for &segment in &path[common..] {
-                self.open(segment);
-                open.push(segment);
+                open.push((segment, self.open(segment)));
             }
             self.emit_inst(id);
         }
-        for _ in open {
-            self.frame.close();
+        open.drain(..).rev().for_each(|(_, instances)| self.close(instances));
+    }
+
+    /// Begins a segment: what runs under a condition, or once for each instance.
+    fn open(&mut self, segment: SegmentId) -> Option<Loop> {
+        debug_assert_ne!(segment, ROOT);
+        let Some(condition) = self.segments.list[segment].condition else {
+            return Some(self.begin_instances());
+        };
+        let word = self.condition(condition.place);
+        self.frame.open(word, condition.holds);
+        None
+    }
+
+    fn close(&mut self, instances: Option<Loop>) {
+        match instances {
+            Some(instances) => self.end_instances(instances),
+            None => self.frame.close(),
         }
     }
 
-    fn open(&mut self, segment: SegmentId) {
-        debug_assert_ne!(segment, ROOT);
-        let Some(condition) = self.segments.list[segment].condition else { return };
-        let word = self.condition(condition.place);
-        self.frame.open(word, condition.holds);
+    /// Begins what is run for each instance.
+    fn begin_instances(&mut self) -> Loop {
+        let b = &mut self.frame.builder;
+        let [run, done] = [(); 2].map(|()| b.create_block());
+        let base = b.append_block_param(run, types::I64);
+        b.ins().jump(run, &[BlockArg::Value(self.frame.arena)]);
+        b.switch_to_block(run);
+        self.frame.enter_instance(base);
+        Loop { run, base, done }
+    }
+
+    fn end_instances(&mut self, Loop { run, base, done }: Loop) {
+        self.frame.leave_instance();
+        let (stride, count) = self.instances.map_or((0, 0), |instances| (instances.stride, instances.count));
+        let next = self.ins().iadd_imm_s(base, i64::from(stride) * 8);
+        let arena = self.frame.arena;
+        let end = self.ins().iadd_imm_s(arena, i64::from(stride) * i64::from(count) * 8);
+        let is_one = self.ins().icmp(IntCC::UnsignedLessThan, next, end);
+        self.ins().brif(is_one, run, &[BlockArg::Value(next)], done, &[]);
+        self.frame.builder.switch_to_block(done);
+    }
+
+    /// The number of what is the first instance's, or of what corresponds to it in the instance that is run: `each` of
+    /// one instance follow those of the one before.
+    pub fn number_in_instance(&mut self, number: usize, each: usize) -> Value {
+        let number = self.frame.constant(number as u64);
+        let stride = self.instances.map_or(1, |instances| i64::from(instances.stride) * 8);
+        let Some(distance) = self.frame.distance_of_instance() else { return number };
+        let instance = self.ins().udiv_imm_u(distance, stride);
+        let before = self.ins().imul_imm_u(instance, each as i64);
+        self.ins().iadd(number, before)
     }
 
     fn emit_inst(&mut self, id: usize) {
@@ -307,7 +371,8 @@ impl<'a, 'f> Emitter<'a, 'f> {
         inst.visit_operands(self.plan, &mut |(place, _)| operands.push(place));
         operands.into_iter().for_each(|place| self.materialise(place));
         let plan = self.frame.address(self.plan);
-        let number = self.frame.constant(id as u64);
+        let each = self.instances.map_or(0, |instances| instances.first().len());
+        let number = self.number_in_instance(id, each);
         let arena = self.frame.arena;
         self.frame.call_kernel(kernels::interpret as Kernel, &[plan, number, arena]);
         self.define_in_memory(id);

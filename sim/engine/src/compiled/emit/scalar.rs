@@ -13,7 +13,7 @@ impl Emitter<'_, '_> {
     /// Emits an instruction on single words; says whether it is one.
     pub fn emit_scalar(&mut self, id: usize, inst: Inst) -> bool {
         let value = match inst {
-            Inst::Copy { a, .. } => self.word(a),
+            Inst::Copy { a, .. } | Inst::Given { a, n: 1, .. } => self.word(a),
             Inst::Not { a, width: 1, .. } => self.inverse(a),
             Inst::Not { a, width, .. } => {
                 let a = self.word(a);
@@ -129,9 +129,9 @@ impl Emitter<'_, '_> {
                         let last = self.frame.constant(u64::from(depth - 1) / 64);
                         let index = self.ins().umin(index, last);
                         let distance = self.ins().ishl_imm_u(index, 3);
-                        let arena = self.frame.arena;
-                        let base_of_row = self.ins().iadd(arena, distance);
-                        self.frame.load(Pointer { base: base_of_row, offset: 0 }.words(base))
+                        let first = self.frame.place(base);
+                        let base_of_row = self.ins().iadd(first.base, distance);
+                        self.frame.load(Pointer { base: base_of_row, ..first })
                     }
                 };
                 let bit = self.ins().ushr(word, row);
@@ -343,15 +343,21 @@ impl Emitter<'_, '_> {
     pub fn row(&mut self, address: u32, base: u32, depth: u32, bytes: u32) -> Pointer {
         let row = self.word(address);
         let distance = self.times(row, bytes);
-        let arena = self.frame.arena;
+        let first = self.frame.place(base);
         if self.is_below(address, depth) {
-            return Pointer { base: self.ins().iadd(arena, distance), offset: 0 }.words(base);
+            return Pointer { base: self.ins().iadd(first.base, distance), ..first };
         }
-        let distance = self.ins().iadd_imm_u(distance, i64::from(base) * 8);
         let is_row = self.ins().icmp_imm_u(IntCC::UnsignedLessThan, row, i64::from(depth));
-        let zeros = self.frame.constant(u64::from(self.plan.zeros) * 8);
-        let distance = self.ins().select(is_row, distance, zeros);
-        Pointer { base: self.ins().iadd(arena, distance), offset: 0 }
+        let zeros = self.frame.place(self.plan.zeros);
+        if first.base == zeros.base {
+            let distance = self.ins().iadd_imm_u(distance, i64::from(first.offset));
+            let zeros = self.frame.constant(zeros.offset as u64);
+            let distance = self.ins().select(is_row, distance, zeros);
+            return Pointer { base: self.ins().iadd(first.base, distance), offset: 0 };
+        }
+        let [first, zeros] = [first, zeros].map(|at| self.frame.flatten(at));
+        let at = self.ins().iadd(first, distance);
+        Pointer { base: self.ins().select(is_row, at, zeros), offset: 0 }
     }
 
     /// Loads a value of an array.

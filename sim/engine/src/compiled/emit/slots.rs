@@ -6,13 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::graph::{Graph, InstId};
+use super::super::instances::{Instances, Phase};
 use super::super::segments::Segments;
 use crate::plan::RegisterEdge;
 use crate::plan::inst::Inst;
 
 /// Slots by instruction.
 pub struct Slots {
-    first: u32,
+    /// First word behind the arena and these slots.
+    end: u32,
     /// Slot, and the place of the instruction's result.
     slots: BTreeMap<InstId, (u32, u32)>,
     /// Pointer instructions whose result may be a row or a register.
@@ -22,24 +24,41 @@ pub struct Slots {
 }
 
 impl Slots {
-    pub fn new(graph: &Graph, segments: &Segments) -> Slots {
+    pub fn new(graph: &Graph, segments: &Segments, instances: Option<&Instances>) -> Slots {
         let plan = graph.plan;
         let mut slots = Slots {
-            first: plan.arena_words,
+            end: plan.arena_words,
             slots: BTreeMap::new(),
             of_state: BTreeSet::new(),
             captured: captured(graph),
         };
+        if let Some(instances) = instances {
+            slots.captured = of_all(instances, &slots.captured);
+        }
+        let mut spare = instances.map_or(0..0, |instances| instances.spare.clone());
         for (id, inst) in plan.program.iter().enumerate() {
             if is_pointer(inst) && slots.may_be_state(graph, inst) {
                 slots.of_state.insert(id);
             }
+            let inside = instances.filter(|instances| instances.phase(id) == Phase::First);
             if is_pointer(inst) && segments.exported[id] && !segments.kept[id] {
-                let slot = slots.first + slots.count();
+                let slot = match inside.and_then(|_| spare.next()) {
+                    Some(slot) => slot,
+                    None => slots.take(),
+                };
                 slots.slots.insert(id, (slot, inst.result(plan)));
+                for (distance, id) in inside.into_iter().flat_map(|instances| instances.others(id)) {
+                    slots.slots.insert(id, (slot + distance, inst.result(plan) + distance));
+                }
             }
         }
         slots
+    }
+
+    /// A word behind the arena.
+    fn take(&mut self) -> u32 {
+        self.end += 1;
+        self.end - 1
     }
 
     fn may_be_state(&self, graph: &Graph, inst: &Inst) -> bool {
@@ -68,8 +87,8 @@ impl Slots {
         self.captured.contains(&id)
     }
 
-    pub fn count(&self) -> u32 {
-        self.slots.len() as u32
+    pub fn end(&self) -> u32 {
+        self.end
     }
 
     pub fn get(&self, id: InstId) -> Option<u32> {
@@ -115,4 +134,13 @@ pub fn is_pointer(inst: &Inst) -> bool {
         Inst::LaneSelect { lane, index_n: 1, .. } => *lane > 64 && lane.is_multiple_of(64),
         _ => false,
     }
+}
+
+/// The instructions among these that are so in every instance.
+fn of_all(instances: &Instances, ids: &BTreeSet<InstId>) -> BTreeSet<InstId> {
+    let is_in_all = |id: &InstId| match instances.phase(*id) {
+        Phase::Before | Phase::After => true,
+        Phase::First | Phase::Others => instances.all(instances.of_first(*id)).all(|id| ids.contains(&id)),
+    };
+    ids.iter().copied().filter(is_in_all).collect()
 }

@@ -1,0 +1,388 @@
+//! Moves what belongs to instances in the arena and in the program, so that all of it is at equal distances.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::alike::{Alike, Gift, Places};
+use super::form::{operand_words, operands};
+use super::{InstancePlaces, Instances};
+use crate::compiled::emit::is_pointer;
+use crate::compiled::graph::{Graph, InstId, Readers};
+use crate::plan::inst::{Inst, array_words};
+use crate::plan::operands::Role;
+use crate::plan::{Plan, UpdateEdge};
+
+/// Words of a cache line.
+const LINE: u32 = 8;
+
+/// Arranges a plan; `None`, and an unchanged plan, if what an instruction reads as a row would not be one any more.
+pub fn arrange(plan: &mut Plan, alike: &Alike) -> Option<Instances> {
+    let mut arranged = plan.clone();
+    let mut arranger = Arranger::new(&mut arranged, alike);
+    arranger.give();
+    let instances = arranger.move_all()?;
+    *plan = arranged;
+    Some(instances)
+}
+
+struct Arranger<'a> {
+    plan: &'a mut Plan,
+    alike: &'a Alike,
+    /// Instructions outside of the instances that they need.
+    before: Vec<InstId>,
+    after: Vec<InstId>,
+    /// Where each gift goes, one place an instance, behind all places there were.
+    gifts: BTreeMap<Gift, Places>,
+    late_gifts: BTreeMap<Gift, Places>,
+    end: u32,
+}
+
+impl<'a> Arranger<'a> {
+    fn new(plan: &'a mut Plan, alike: &'a Alike) -> Arranger<'a> {
+        let inside: BTreeSet<InstId> = alike.instructions.iter().flatten().copied().collect();
+        let is_needed = needed(plan, alike, &inside);
+        let outside = (0..plan.program.len()).filter(|id| !inside.contains(id));
+        let (before, after) = outside.partition(|&id| is_needed[id]);
+        let end = plan.arena_words;
+        let mut arranger =
+            Arranger { plan, alike, before, after, gifts: BTreeMap::new(), late_gifts: BTreeMap::new(), end };
+        arranger.gifts = arranger.places_of(&alike.gifts);
+        arranger.late_gifts = arranger.places_of(&alike.late_gifts);
+        arranger
+    }
+
+    /// New places for gifts, with the widths of what is given.
+    fn places_of(&mut self, gifts: &BTreeSet<Gift>) -> BTreeMap<Gift, Places> {
+        let mut places = BTreeMap::new();
+        for gift @ (from, words) in gifts {
+            let width = from.iter().map(|place| self.plan.width(place + words - 1)).max().unwrap_or(64);
+            let to: Places = from.iter().map(|_| self.allocate(*words)).collect();
+            to.iter().for_each(|place| {
+                self.plan.widths.insert(place + words - 1, width);
+            });
+            places.insert(gift.clone(), to);
+        }
+        places
+    }
+
+    fn allocate(&mut self, words: u32) -> u32 {
+        let place = self.end;
+        self.end += words;
+        place
+    }
+
+    /// Has instances read what they are given.
+    fn give(&mut self) {
+        for ids in &self.alike.instructions {
+            let all: Vec<Vec<(Role, u32)>> = ids.iter().map(|&id| operands(self.plan, id)).collect();
+            let words = operand_words(self.plan, ids[0]).into_iter().enumerate();
+            let given: Vec<Option<&Places>> = words
+                .map(|(at, words)| self.gifts.get(&(all.iter().map(|one| one[at].1).collect(), words)))
+                .collect();
+            let of_instance = |instance: usize| given.iter().map(|to| to.map(|to| to[instance])).collect();
+            let new: Vec<Vec<Option<u32>>> = (0..ids.len()).map(of_instance).collect();
+            ids.iter().zip(&new).for_each(|(&id, new)| replace_operands(self.plan, id, new));
+        }
+        self.give_edges();
+    }
+
+    fn give_edges(&mut self) {
+        let (plan, gifts, late) = (&mut *self.plan, &self.gifts, &self.late_gifts);
+        let given = |places: Places, words: u32| {
+            let gift = (places, words);
+            gifts.get(&gift).or_else(|| late.get(&gift))
+        };
+        for (all, edges) in
+            [(&self.alike.registers, &mut plan.registers), (&self.alike.captures, &mut plan.captures)]
+        {
+            for indices in all {
+                let n = edges[indices[0]].n;
+                if let Some(to) = given(indices.iter().map(|&index| edges[index].next).collect(), n) {
+                    indices.iter().zip(to).for_each(|(&index, &to)| edges[index].next = to);
+                }
+                if let Some(to) = given(indices.iter().map(|&index| edges[index].enable).collect(), 1) {
+                    indices.iter().zip(to).for_each(|(&index, &to)| edges[index].enable = to);
+                }
+            }
+        }
+        for indices in &self.alike.updates {
+            let all: Vec<Vec<(u32, u32)>> =
+                indices.iter().map(|&index| plan.updates[index].operands(plan)).collect();
+            for (instance, &index) in indices.iter().enumerate() {
+                let new: Vec<u32> = (0..all[instance].len())
+                    .map(|at| {
+                        let places = all.iter().map(|one| one[at].0).collect();
+                        given(places, all[instance][at].1).map_or(all[instance][at].0, |to| to[instance])
+                    })
+                    .collect();
+                replace_update_operands(plan, index, &new);
+            }
+        }
+    }
+
+    /// Moves program and places.
+    fn move_all(&mut self) -> Option<Instances> {
+        let count = self.alike.count;
+        let first_result = self.plan.program.iter().map(|inst| inst.result(self.plan)).min()?;
+        let mut new = vec![u32::MAX; self.end as usize];
+        let mut next = 0;
+        let mut moved = |from: u32, words: u32, to: u32| {
+            for word in 0..words {
+                new[(from + word) as usize] = to + word;
+            }
+        };
+
+        // Constants, inputs and state outside, in order.
+        let inside: BTreeMap<u32, u32> = self
+            .alike
+            .state
+            .iter()
+            .flat_map(|state| state.places.iter().map(|&place| (place, state.words)))
+            .collect();
+        let mut place = 0;
+        while place < first_result {
+            if let Some(&words) = inside.get(&place) {
+                place += words;
+                continue;
+            }
+            moved(place, 1, next);
+            (place, next) = (place + 1, next + 1);
+        }
+
+        // State of the first instance in order, that of the others behind it.
+        let mut states: Vec<(&Places, u32)> =
+            self.alike.state.iter().map(|state| (&state.places, state.words)).collect();
+        states.sort_unstable();
+        let results: Vec<(Places, u32)> = self.results_inside();
+        let spare = self.pointers_inside();
+        let total = |all: &[(&Places, u32)]| all.iter().map(|(_, words)| words).sum::<u32>();
+        let state_words = total(&states);
+        let result_words = results.iter().map(|(_, words)| words).sum::<u32>() + spare;
+        let stride = odd_lines(state_words.max(result_words));
+        let mut place_inside = |start: u32, all: &mut dyn Iterator<Item = (&Places, u32)>| {
+            let mut at = start;
+            for (places, words) in all {
+                for (instance, &place) in (0..).zip(places) {
+                    moved(place, words, at + instance * stride);
+                }
+                at += words;
+            }
+            at
+        };
+        let state = next..next + state_words;
+        place_inside(state.start, &mut states.into_iter());
+        next += stride * count as u32;
+
+        let before: Vec<(u32, u32)> = self.results_of(&self.before);
+        let before_words: u32 = before.iter().map(|(_, words)| words).sum();
+        let inside_at = next + before_words;
+        let results_end =
+            place_inside(inside_at, &mut results.iter().map(|(places, words)| (places, *words)));
+        for (place, words) in before {
+            moved(place, words, next);
+            next += words;
+        }
+        let results = inside_at..results_end + spare;
+        next += stride * count as u32;
+        let late = self.late_gifts.iter();
+        debug_assert!(late.clone().all(|((from, _), to)| from.len() == to.len()));
+        for (place, words) in self.results_of(&self.after) {
+            moved(place, words, next);
+            next += words;
+        }
+        let new = new;
+        if !rows_stay(self.plan, &new) {
+            return None;
+        }
+
+        let first = self.order_program();
+        let updates = self.order_updates();
+        self.plan.relocate(&|place| new[place as usize]);
+        self.plan.arena_words = next;
+        let flags = |all: &[Vec<usize>], len: usize| {
+            let mut flags = vec![false; len];
+            all.iter().flatten().for_each(|&index| flags[index] = true);
+            flags
+        };
+        Some(Instances {
+            count: count as u32,
+            stride,
+            spare: results.end - spare..results.end,
+            places: InstancePlaces { state, results },
+            first,
+            registers: self.alike.registers.iter().map(|indices| indices[0]).collect(),
+            captures: self.alike.captures.iter().map(|indices| indices[0]).collect(),
+            is_register_inside: flags(&self.alike.registers, self.plan.registers.len()),
+            is_capture_inside: flags(&self.alike.captures, self.plan.captures.len()),
+            updates,
+        })
+    }
+
+    /// What lies among the results of instances: what they are given, then what they work out, then what the edge is
+    /// given.
+    fn results_inside(&self) -> Vec<(Places, u32)> {
+        let gifts = |gifts: &BTreeMap<Gift, Places>| {
+            gifts.iter().map(|((_, words), to)| (to.clone(), *words)).collect::<Vec<_>>()
+        };
+        let result = |ids: &Vec<InstId>| {
+            let places = ids.iter().map(|&id| self.plan.program[id].result(self.plan)).collect();
+            (places, self.plan.program[ids[0]].result_words(self.plan))
+        };
+        let mut results = gifts(&self.gifts);
+        results.extend(self.alike.instructions.iter().map(result));
+        results.extend(gifts(&self.late_gifts));
+        results
+    }
+
+    /// Instructions of an instance whose results may be pointers.
+    fn pointers_inside(&self) -> u32 {
+        let first = self.alike.instructions.iter().map(|ids| &self.plan.program[ids[0]]);
+        first.filter(|inst| is_pointer(inst)).count() as u32
+    }
+
+    fn results_of(&self, ids: &[InstId]) -> Vec<(u32, u32)> {
+        let result = |&id: &InstId| {
+            let inst = &self.plan.program[id];
+            (inst.result(self.plan), inst.result_words(self.plan))
+        };
+        ids.iter().map(result).collect()
+    }
+
+    /// Puts the program in order: what instances need, what they are given, they themselves one after the other, the
+    /// rest. Gives where the first instance is.
+    fn order_program(&mut self) -> Range<InstId> {
+        let (plan, alike) = (&mut *self.plan, self.alike);
+        let gifts = |gifts: &BTreeMap<Gift, Places>, instance: usize| {
+            let give =
+                |((from, n), to): (&Gift, &Places)| Inst::Given { d: to[instance], a: from[instance], n: *n };
+            gifts.iter().map(give).collect::<Vec<Inst>>()
+        };
+        let mut program: Vec<Inst> = self.before.iter().map(|&id| plan.program[id]).collect();
+        for instance in 0..alike.count {
+            program.extend(gifts(&self.gifts, instance));
+        }
+        let first = program.len();
+        for instance in 0..alike.count {
+            program.extend(alike.instructions.iter().map(|ids| plan.program[ids[instance]]));
+        }
+        program.extend(self.after.iter().map(|&id| plan.program[id]));
+        for instance in 0..alike.count {
+            program.extend(gifts(&self.late_gifts, instance));
+        }
+        plan.program = program;
+        first..first + alike.instructions.len()
+    }
+
+    /// Puts updates of instances behind the others, one instance after the other; gives those of the first.
+    fn order_updates(&mut self) -> Range<usize> {
+        let (plan, alike) = (&mut *self.plan, self.alike);
+        let inside: BTreeSet<usize> = alike.updates.iter().flatten().copied().collect();
+        let outside = (0..plan.updates.len()).filter(|index| !inside.contains(index));
+        let mut updates: Vec<UpdateEdge> = outside.map(|index| plan.updates[index]).collect();
+        let first = updates.len();
+        for instance in 0..alike.count {
+            updates.extend(alike.updates.iter().map(|indices| plan.updates[indices[instance]]));
+        }
+        plan.updates = updates;
+        first..first + alike.updates.len()
+    }
+}
+
+/// By instruction: whether it is outside of the instances and they need it.
+fn needed(plan: &Plan, alike: &Alike, inside: &BTreeSet<InstId>) -> Vec<bool> {
+    let graph = Graph::new(plan, Readers::OfCycle);
+    let mut is_needed = vec![false; plan.program.len()];
+    let need = |place: u32, is_needed: &mut Vec<bool>| {
+        if let Some(id) = graph.producer(place).filter(|id| !inside.contains(id)) {
+            is_needed[id] = true;
+        }
+    };
+    for &id in inside {
+        plan.program[id].visit_operands(plan, &mut |(place, _)| need(place, &mut is_needed));
+    }
+    alike.gifts.iter().flat_map(|(places, _)| places).for_each(|&place| need(place, &mut is_needed));
+    for id in (0..plan.program.len()).rev().filter(|id| !inside.contains(id)) {
+        if is_needed[id] {
+            plan.program[id].visit_operands(plan, &mut |(place, _)| need(place, &mut is_needed));
+        }
+    }
+    is_needed
+}
+
+/// At least so many words, an odd number of cache lines: instances do not compete for the same lines of a cache.
+fn odd_lines(words: u32) -> u32 {
+    let lines = words.div_ceil(LINE);
+    LINE * (lines + 1 - lines % 2)
+}
+
+/// Gives an instruction other operands, in the order of [`operands`].
+fn replace_operands(plan: &mut Plan, id: InstId, new: &[Option<u32>]) {
+    if new.iter().all(Option::is_none) {
+        return;
+    }
+    let mut inst = plan.program[id];
+    let mut new = new.iter();
+    let mut replace = |role: Role, place: &mut u32| {
+        if role != Role::Result
+            && let Some(Some(other)) = new.next()
+        {
+            *place = *other;
+        }
+    };
+    inst.visit_places_mut(&mut replace);
+    match &mut inst {
+        Inst::Concat { parts, count, .. } | Inst::PartSelect { parts, count, .. } => {
+            // Another instruction may have the same parts.
+            let range = *parts as usize..(*parts + *count) as usize;
+            *parts = plan.parts.len() as u32;
+            plan.parts.extend_from_within(range);
+            plan.parts[*parts as usize..].iter_mut().for_each(|part| replace(Role::Operand, &mut part.a));
+        }
+        Inst::Column { column } => plan.columns[*column as usize].visit_places_mut(&mut replace),
+        _ => {}
+    }
+    plan.program[id] = inst;
+}
+
+/// Gives an update other operands, in the order of [`UpdateEdge::operands`].
+fn replace_update_operands(plan: &mut Plan, index: usize, new: &[u32]) {
+    let mut new = new.iter().copied();
+    let mut replace = |place: &mut u32| *place = new.next().unwrap_or(*place);
+    match &mut plan.updates[index] {
+        UpdateEdge::Write { enable, address, stores, count, .. } => {
+            [enable, address].into_iter().for_each(&mut replace);
+            for store in &mut plan.stores[*stores as usize..(*stores + *count) as usize] {
+                replace(&mut store.value);
+                store.lanes.iter_mut().for_each(&mut replace);
+            }
+        }
+        UpdateEdge::Add { enable, address, amount, .. } => {
+            [enable, address, amount].into_iter().for_each(replace);
+        }
+        UpdateEdge::ClearRow { enable, address, .. } => [enable, address].into_iter().for_each(replace),
+        UpdateEdge::ClearRows { enable, rows, .. } | UpdateEdge::SetRows { enable, rows, .. } => {
+            [enable, rows].into_iter().for_each(replace);
+        }
+    }
+}
+
+/// Whether what is read as one row of words still is one: registers that were neighbours may not be any more.
+fn rows_stay(plan: &Plan, new: &[u32]) -> bool {
+    let stays = |place: u32, words: u32| {
+        (0..words).all(|word| new[(place + word) as usize] == new[place as usize].wrapping_add(word))
+    };
+    plan.program.iter().all(|inst| match *inst {
+        Inst::Read { base, depth, bytes, .. } => stays(base, (depth * bytes).div_ceil(8)),
+        Inst::ReadBit { base, depth, .. } => stays(base, depth.div_ceil(64)),
+        Inst::WideRead { base, depth, n, .. } => stays(base, depth * n),
+        Inst::FoldWords { a, n, .. } => stays(a, n),
+        Inst::Column { column } => {
+            let inst = plan.columns[column as usize];
+            [inst.a, inst.b].into_iter().all(|column| {
+                let rows = if column.bytes == 0 { 0 } else { inst.depth };
+                stays(column.base, array_words(column.width, rows))
+            })
+        }
+        _ => true,
+    })
+}
