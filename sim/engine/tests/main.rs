@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod equality;
+mod instances;
 mod lockstep;
 mod naive;
 mod operations;

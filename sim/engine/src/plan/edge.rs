@@ -128,12 +128,12 @@ impl Builder<'_> {
     /// An operand of a table's update: tables change first, so only valid bits need a copy.
     fn operand(&mut self, node: NodeId) -> u32 {
         let place = self.slot(node);
-        if self.plan.valids.contains(&place) { self.copy(place, words(self.width(node))) } else { place }
+        if self.valids.contains(&place) { self.copy(place, words(self.width(node))) } else { place }
     }
 
     /// An operand of a register: a copy of anything that changes at the edge.
     fn stable(&mut self, place: u32, n: u32) -> u32 {
-        let changes = self.plan.valids.contains(&place) || self.plan.registered.contains(&place);
+        let changes = self.valids.contains(&place) || self.registered.contains(&place);
         if changes { self.copy(place, n) } else { place }
     }
 

@@ -1,6 +1,7 @@
 //! Gives every piece of state its place, and holds what the other phases of planning share.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use warpfile_hdl::rtl::bits::{Bits, words_for};
 use warpfile_hdl::rtl::netlist::{NodeId, Op, TableId};
@@ -23,6 +24,10 @@ pub(super) struct Builder<'a> {
     pub copies: BTreeMap<(u32, u32), u32>,
     next: u64,
     constants: BTreeMap<(u32, Vec<u64>), u32>,
+    /// Places that change at the clock edge besides valid bits: registers, then captured reads.
+    pub registered: Range<u32>,
+    /// Places of valid bits.
+    pub valids: Range<u32>,
     /// Nodes whose value never changes.
     pub fixed: BTreeMap<NodeId, Bits>,
 }
@@ -54,6 +59,8 @@ impl<'a> Builder<'a> {
             copies: BTreeMap::new(),
             next: 0,
             constants: BTreeMap::new(),
+            registered: 0..0,
+            valids: 0..0,
             fixed: BTreeMap::new(),
         };
         builder.place_constants(order);
@@ -225,7 +232,7 @@ impl<'a> Builder<'a> {
             let n = words(register.item.width);
             self.plan.registers.push(super::RegisterEdge { q, next: q, enable: ZERO, n, reset });
         }
-        self.plan.registered = start..self.next as u32;
+        self.registered = start..self.next as u32;
     }
 
     fn place_captures(&mut self) {
@@ -249,7 +256,7 @@ impl<'a> Builder<'a> {
             }
             self.captures.push(captures);
         }
-        self.plan.registered.end = self.next as u32;
+        self.registered.end = self.next as u32;
     }
 
     fn place_valids(&mut self) {
@@ -263,7 +270,7 @@ impl<'a> Builder<'a> {
                 valid,
             });
         }
-        self.plan.valids = start..self.next as u32;
+        self.valids = start..self.next as u32;
     }
 
     fn place_rows(&mut self) {

@@ -2,7 +2,8 @@
 //!
 //! The arena is one vector of 64-bit words: constants, inputs, registers, captured reads, valid bits, rows,
 //! then one place per computed value in the order of computation. Everything an instruction reads lies
-//! below what it writes. Wires, zero extensions and aligned slices have no place of their own.
+//! below what it writes. Wires, zero extensions and aligned slices have no place of their own. The compiled engine may
+//! [relocate](Plan::relocate) all but constants and inputs.
 
 mod edge;
 pub mod inst;
@@ -107,10 +108,6 @@ pub struct Plan {
     pub zeros: u32,
     /// Places of the inputs.
     pub inputs: Range<u32>,
-    /// Places that change at the clock edge besides valid bits: registers, then captured reads.
-    pub registered: Range<u32>,
-    /// Places of valid bits.
-    pub valids: Range<u32>,
     /// State filled from the seed.
     pub fills: Vec<Fill>,
     /// Bits that the words at some places have at most; others have 64.
@@ -127,7 +124,7 @@ pub struct Plan {
     pub registers: Vec<RegisterEdge>,
     /// Captured rows of clocked reads.
     pub captures: Vec<RegisterEdge>,
-    /// Updates of tables, in program order table by table.
+    /// Updates of tables, those of one table in program order.
     pub updates: Vec<UpdateEdge>,
     /// Fields of the writes in `updates`.
     pub stores: Vec<Store>,

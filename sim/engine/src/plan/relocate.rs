@@ -6,7 +6,7 @@ use super::{OutPort, Plan, RegisterEdge, UpdateEdge};
 
 impl Plan {
     /// Moves every word of the arena to where `new` says. Constants and inputs stay where they are, and words of one
-    /// value beside each other. Ranges of state are those of the builder, and not looked at any more.
+    /// value beside each other.
     pub fn relocate(&mut self, new: &dyn Fn(u32) -> u32) {
         let there = |place: &mut u32| *place = new(*place);
         for inst in &mut self.program {

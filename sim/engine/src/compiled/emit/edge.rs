@@ -29,11 +29,12 @@ struct Edges<'a> {
 impl<'a> Emitter<'a, '_> {
     /// Emits the edge: tables, then registers, as tables may be given what a register holds. Instances come in between.
     pub fn emit_edge(&mut self) {
-        let (outside, inside) = (self.edges_outside(), self.edges_inside());
+        let outside = self.edges_outside();
         self.take_early(&outside);
         self.change_tables(&outside);
-        if let Some(inside) = inside {
-            let instances = self.begin_instances();
+        if let Some(instances) = self.instances {
+            let inside = self.edges_of_first(instances);
+            let instances = self.begin_instances(instances);
             self.take_early(&inside);
             self.change_tables(&inside);
             self.change_registers(&inside);
@@ -55,10 +56,9 @@ impl<'a> Emitter<'a, '_> {
         self.edges(registers, captures, updates)
     }
 
-    /// The edges of the first instance.
-    fn edges_inside(&self) -> Option<Edges<'a>> {
-        let Instances { registers, captures, updates, .. } = self.instances?;
-        Some(self.edges(registers.iter().copied(), captures.iter().copied(), updates.clone()))
+    fn edges_of_first(&self, instances: &Instances) -> Edges<'a> {
+        let Instances { registers, captures, updates, .. } = instances;
+        self.edges(registers.iter().copied(), captures.iter().copied(), updates.clone())
     }
 
     fn edges(
@@ -227,8 +227,8 @@ impl<'a> Emitter<'a, '_> {
                     self.materialise_at_edge(operand);
                 }
                 let plan = self.frame.address(self.plan);
-                let each = self.instances.map_or(0, |instances| instances.updates.len());
-                let (index, arena) = (self.number_in_instance(index, each), self.frame.arena);
+                let index = self.number_in_instance(index, |instances| instances.updates.len());
+                let arena = self.frame.arena;
                 self.frame.call_kernel(kernels::update as Kernel, &[plan, index, arena]);
             }
         }

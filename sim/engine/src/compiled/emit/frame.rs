@@ -8,7 +8,6 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
 
-use super::super::graph::InstId;
 use super::super::instances::InstancePlaces;
 use super::super::kernels::{self, Kernel};
 use crate::plan::Plan;
@@ -38,8 +37,9 @@ impl Pointer {
 #[derive(Default)]
 struct Known {
     words: BTreeMap<u32, Value>,
-    pointers: BTreeMap<InstId, Pointer>,
-    vectors: BTreeMap<InstId, Vec<Value>>,
+    /// By place of the result.
+    pointers: BTreeMap<u32, Pointer>,
+    vectors: BTreeMap<u32, Vec<Value>>,
     /// Places whose word is in the arena.
     in_memory: BTreeMap<u32, ()>,
     /// Where the code goes on after this block.
@@ -307,20 +307,21 @@ impl<'f> Frame<'f> {
         self.innermost().words.remove(&place);
     }
 
-    pub fn known_pointer(&self, id: InstId) -> Option<Pointer> {
-        self.known.iter().rev().find_map(|known| known.pointers.get(&id).copied())
+    /// Where the result is that has the place.
+    pub fn known_pointer(&self, place: u32) -> Option<Pointer> {
+        self.blocks_of(place).find_map(|known| known.pointers.get(&place).copied())
     }
 
-    pub fn know_pointer(&mut self, id: InstId, pointer: Pointer) {
-        self.innermost().pointers.insert(id, pointer);
+    pub fn know_pointer(&mut self, place: u32, pointer: Pointer) {
+        self.innermost().pointers.insert(place, pointer);
     }
 
-    pub fn known_vectors(&self, id: InstId) -> Option<Vec<Value>> {
-        self.known.iter().rev().find_map(|known| known.vectors.get(&id).cloned())
+    pub fn known_vectors(&self, place: u32) -> Option<Vec<Value>> {
+        self.blocks_of(place).find_map(|known| known.vectors.get(&place).cloned())
     }
 
-    pub fn know_vectors(&mut self, id: InstId, vectors: Vec<Value>) {
-        self.innermost().vectors.insert(id, vectors);
+    pub fn know_vectors(&mut self, place: u32, vectors: Vec<Value>) {
+        self.innermost().vectors.insert(place, vectors);
     }
 
     pub fn is_in_memory(&self, place: u32) -> bool {

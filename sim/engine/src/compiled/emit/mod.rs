@@ -109,6 +109,9 @@ struct Loop {
     run: Block,
     base: Value,
     done: Block,
+    /// Bytes from one instance to the next, and how many there are.
+    stride: i64,
+    count: i64,
 }
 
 /// Most registers carried from cycle to cycle.
@@ -282,7 +285,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
     fn open(&mut self, segment: SegmentId) -> Option<Loop> {
         debug_assert_ne!(segment, ROOT);
         let Some(condition) = self.segments.list[segment].condition else {
-            return Some(self.begin_instances());
+            return self.instances.map(|instances| self.begin_instances(instances));
         };
         let word = self.condition(condition.place);
         self.frame.open(word, condition.holds);
@@ -297,22 +300,22 @@ impl<'a, 'f> Emitter<'a, 'f> {
     }
 
     /// Begins what is run for each instance.
-    fn begin_instances(&mut self) -> Loop {
+    fn begin_instances(&mut self, instances: &Instances) -> Loop {
         let b = &mut self.frame.builder;
         let [run, done] = [(); 2].map(|()| b.create_block());
         let base = b.append_block_param(run, types::I64);
         b.ins().jump(run, &[BlockArg::Value(self.frame.arena)]);
         b.switch_to_block(run);
         self.frame.enter_instance(base);
-        Loop { run, base, done }
+        let (stride, count) = (8 * i64::from(instances.stride), i64::from(instances.count));
+        Loop { run, base, done, stride, count }
     }
 
-    fn end_instances(&mut self, Loop { run, base, done }: Loop) {
+    fn end_instances(&mut self, Loop { run, base, done, stride, count }: Loop) {
         self.frame.leave_instance();
-        let (stride, count) = self.instances.map_or((0, 0), |instances| (instances.stride, instances.count));
-        let next = self.ins().iadd_imm_s(base, i64::from(stride) * 8);
+        let next = self.ins().iadd_imm_s(base, stride);
         let arena = self.frame.arena;
-        let end = self.ins().iadd_imm_s(arena, i64::from(stride) * i64::from(count) * 8);
+        let end = self.ins().iadd_imm_s(arena, stride * count);
         let is_one = self.ins().icmp(IntCC::UnsignedLessThan, next, end);
         self.ins().brif(is_one, run, &[BlockArg::Value(next)], done, &[]);
         self.frame.builder.switch_to_block(done);
@@ -320,12 +323,13 @@ impl<'a, 'f> Emitter<'a, 'f> {
 
     /// The number of what is the first instance's, or of what corresponds to it in the instance that is run: `each` of
     /// one instance follow those of the one before.
-    pub fn number_in_instance(&mut self, number: usize, each: usize) -> Value {
+    pub fn number_in_instance(&mut self, number: usize, each: fn(&Instances) -> usize) -> Value {
         let number = self.frame.constant(number as u64);
-        let stride = self.instances.map_or(1, |instances| i64::from(instances.stride) * 8);
-        let Some(distance) = self.frame.distance_of_instance() else { return number };
-        let instance = self.ins().udiv_imm_u(distance, stride);
-        let before = self.ins().imul_imm_u(instance, each as i64);
+        let (Some(instances), Some(distance)) = (self.instances, self.frame.distance_of_instance()) else {
+            return number;
+        };
+        let instance = self.ins().udiv_imm_u(distance, 8 * i64::from(instances.stride));
+        let before = self.ins().imul_imm_u(instance, each(instances) as i64);
         self.ins().iadd(number, before)
     }
 
@@ -371,8 +375,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         inst.visit_operands(self.plan, &mut |(place, _)| operands.push(place));
         operands.into_iter().for_each(|place| self.materialise(place));
         let plan = self.frame.address(self.plan);
-        let each = self.instances.map_or(0, |instances| instances.first().len());
-        let number = self.number_in_instance(id, each);
+        let number = self.number_in_instance(id, |instances| instances.first().len());
         let arena = self.frame.arena;
         self.frame.call_kernel(kernels::interpret as Kernel, &[plan, number, arena]);
         self.define_in_memory(id);

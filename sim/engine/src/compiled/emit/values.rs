@@ -94,7 +94,7 @@ impl<'f> Emitter<'_, 'f> {
         let Some(id) = self.graph.producer(place) else { return true };
         let start = self.plan.program[id].result(self.plan);
         self.frame.known_word(place).is_some()
-            || self.frame.known_pointer(id).is_some()
+            || self.frame.known_pointer(start).is_some()
             || self.frame.is_in_memory(start)
     }
 
@@ -127,10 +127,10 @@ impl<'f> Emitter<'_, 'f> {
 
     /// Where the result of a pointer instruction is.
     fn pointer_of(&mut self, id: usize) -> Pointer {
-        if let Some(pointer) = self.frame.known_pointer(id) {
+        let result = self.plan.program[id].result(self.plan);
+        if let Some(pointer) = self.frame.known_pointer(result) {
             return pointer;
         }
-        let result = self.plan.program[id].result(self.plan);
         let pointer = match self.slots.get(id) {
             Some(slot) => {
                 let at = self.frame.place(slot);
@@ -140,7 +140,7 @@ impl<'f> Emitter<'_, 'f> {
             }
             None => self.frame.place(result),
         };
-        self.frame.know_pointer(id, pointer);
+        self.frame.know_pointer(result, pointer);
         pointer
     }
 
@@ -166,7 +166,7 @@ impl<'f> Emitter<'_, 'f> {
             if self.frame.is_in_memory(start) {
                 continue;
             }
-            match self.frame.known_pointer(id) {
+            match self.frame.known_pointer(start) {
                 Some(pointer) => self.copy_to_place(id, pointer),
                 None => self.keep(id),
             }
@@ -246,7 +246,7 @@ impl<'f> Emitter<'_, 'f> {
 
     /// Notes where an instruction's result is; copies it to its place if it is read after settling.
     pub fn define_pointer(&mut self, id: usize, pointer: Pointer) {
-        self.frame.know_pointer(id, pointer);
+        self.frame.know_pointer(self.plan.program[id].result(self.plan), pointer);
         let is_safe = self.slots.is_captured_only(id) || !self.slots.refers_to_state(id);
         let can_wait = is_safe && !self.frame.is_conditional();
         if self.segments.kept[id] && !can_wait {

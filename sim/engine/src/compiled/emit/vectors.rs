@@ -134,7 +134,7 @@ impl<'f> Emitter<'_, 'f> {
     pub fn source(&mut self, place: u32) -> Source {
         let known = self.graph.producer(place).and_then(|id| {
             let start = self.plan.program[id].result(self.plan);
-            let vectors = self.frame.known_vectors(id).or_else(|| self.vectors_of_words(id))?;
+            let vectors = self.frame.known_vectors(start).or_else(|| self.vectors_of_words(id))?;
             Some(Source::Vectors(vectors, 8 * (place - start)))
         });
         known.unwrap_or_else(|| Source::Memory(self.pointer(place)))
@@ -157,7 +157,7 @@ impl<'f> Emitter<'_, 'f> {
                 self.ins().insertlane(low, high, 1)
             })
             .collect();
-        self.frame.know_vectors(id, vectors.clone());
+        self.frame.know_vectors(start, vectors.clone());
         Some(vectors)
     }
 
@@ -210,7 +210,7 @@ impl<'f> Emitter<'_, 'f> {
             }
             self.define_in_memory(id);
         }
-        self.frame.know_vectors(id, vectors);
+        self.frame.know_vectors(inst.result(self.plan), vectors);
         true
     }
 

@@ -80,7 +80,7 @@ impl Emitter<'_, '_> {
                 if width.is_multiple_of(8 * CHUNK) {
                     // Whoever takes vectors need not wait for what has just been stored.
                     let pair = self.ins().splat(types::I64X2, word);
-                    self.frame.know_vectors(id, vec![pair; (width / (8 * CHUNK)) as usize]);
+                    self.frame.know_vectors(d, vec![pair; (width / (8 * CHUNK)) as usize]);
                 }
             }
             Inst::Replicate { a, from, width, .. } if from <= 64 && width.div_ceil(64) <= IN_REGISTERS => {

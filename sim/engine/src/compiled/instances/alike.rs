@@ -10,7 +10,7 @@ use super::form::{Form, operand_words, operands};
 use crate::compiled::graph::{Graph, InstId};
 use crate::plan::inst::array_words;
 use crate::plan::operands::Role;
-use crate::plan::{Plan, RegisterEdge, UpdateEdge};
+use crate::plan::{Plan, RegisterEdge, TableLayout, UpdateEdge};
 
 /// Places that correspond, one of each instance.
 pub type Places = Vec<u32>;
@@ -135,13 +135,6 @@ impl<'g, 'p> Finder<'g, 'p> {
         let tables = tables(plan);
         let changed = |update: &UpdateEdge| tables.get(&update.changed(plan)?).copied();
         self.alike.updates = self.pair(plan.updates.iter().map(changed));
-        let is_same = |indices: &Vec<usize>| {
-            indices.iter().all(|&index| plan.updates[index].has_form_of(&plan.updates[indices[0]], plan))
-        };
-        // Updates of a table are applied in order: all of them in turn, or none.
-        if !self.alike.updates.iter().all(is_same) {
-            self.alike.updates.clear();
-        }
     }
 
     /// Indices of what changes state that corresponds; several that change one state correspond in order.
@@ -154,7 +147,9 @@ impl<'g, 'p> Finder<'g, 'p> {
             }
         }
         let mut paired: Vec<Vec<usize>> = Vec::new();
-        for all in by_state.into_values().filter(|all| all.iter().all(|one| one.len() == all[0].len())) {
+        for all in by_state.into_values() {
+            // One module says what changes its state.
+            debug_assert!(all.iter().all(|one| one.len() == all[0].len()), "instances of one module differ");
             paired.extend((0..all[0].len()).map(|at| all.iter().map(|one| one[at]).collect()));
         }
         paired.sort_unstable();
@@ -335,14 +330,18 @@ impl<'g, 'p> Finder<'g, 'p> {
     }
 }
 
-/// State of a circuit: first words, and how many. What a table has in one place comes in its order.
+/// State of a circuit: first words, and how many. Registers and captured rows are those that have a name; what has not,
+/// as another signal has it, is left outside. Tables are all there.
 fn state_of(plan: &Plan, scope: usize) -> Vec<(u32, u32)> {
-    let named = plan.signals.iter().filter(|signal| signal.scope == scope && signal.is_state);
-    let mut state: Vec<(u32, u32)> =
-        named.map(|signal| (signal.value.offset, signal.value.width.div_ceil(64))).collect();
     let path = &plan.scopes[scope].path;
-    let tables = plan.tables.iter().filter(|table| table.path.rsplit_once('.').map(|at| at.0) == Some(path));
+    let is_here = |table: &&TableLayout| table.path.rsplit_once('.').map(|at| at.0) == Some(path);
+    let tables: Vec<&TableLayout> = plan.tables.iter().filter(is_here).collect();
+    let is_valid = |place: u32| tables.iter().any(|table| table.valid == Some(place));
+    let named = plan.signals.iter().filter(|signal| signal.scope == scope && signal.is_state);
+    let named = named.map(|signal| (signal.value.offset, signal.value.width.div_ceil(64)));
+    let mut state: Vec<(u32, u32)> = named.filter(|&(place, _)| !is_valid(place)).collect();
     for table in tables {
+        state.extend(table.valid.map(|place| (place, table.depth.div_ceil(64))));
         state.extend(table.fields.iter().map(|field| (field.base, array_words(field.width, table.depth))));
     }
     state

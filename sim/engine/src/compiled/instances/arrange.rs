@@ -37,6 +37,51 @@ struct Arranger<'a> {
     end: u32,
 }
 
+/// Where everything goes.
+struct Layout {
+    /// By old place.
+    new: Vec<u32>,
+    end: u32,
+    stride: u32,
+    /// Words behind the results of an instance.
+    spare: u32,
+    places: InstancePlaces,
+}
+
+/// What has been given a new place so far.
+struct Moved {
+    /// By old place.
+    new: Vec<u32>,
+    end: u32,
+}
+
+impl Moved {
+    fn put(&mut self, from: u32, words: u32, to: u32) {
+        for word in 0..words {
+            self.new[(from + word) as usize] = to + word;
+        }
+    }
+
+    fn append(&mut self, from: u32, words: u32) {
+        self.put(from, words, self.end);
+        self.end += words;
+    }
+
+    /// Puts what instances have at equal distances; gives the places of the first, with spare words behind them.
+    fn append_instances(&mut self, all: &[(Places, u32)], stride: u32, spare: u32) -> Range<u32> {
+        let start = self.end;
+        let mut at = start;
+        for (places, words) in all {
+            for (instance, &place) in (0..).zip(places) {
+                self.put(place, *words, at + instance * stride);
+            }
+            at += words;
+        }
+        self.end = start + stride * all.first().map_or(0, |(places, _)| places.len() as u32);
+        start..at + spare
+    }
+}
+
 impl<'a> Arranger<'a> {
     fn new(plan: &'a mut Plan, alike: &'a Alike) -> Arranger<'a> {
         let inside: BTreeSet<InstId> = alike.instructions.iter().flatten().copied().collect();
@@ -122,100 +167,91 @@ impl<'a> Arranger<'a> {
 
     /// Moves program and places.
     fn move_all(&mut self) -> Option<Instances> {
-        let count = self.alike.count;
-        let first_result = self.plan.program.iter().map(|inst| inst.result(self.plan)).min()?;
-        let mut new = vec![u32::MAX; self.end as usize];
-        let mut next = 0;
-        let mut moved = |from: u32, words: u32, to: u32| {
-            for word in 0..words {
-                new[(from + word) as usize] = to + word;
-            }
-        };
-
-        // Constants, inputs and state outside, in order.
-        let inside: BTreeMap<u32, u32> = self
-            .alike
-            .state
-            .iter()
-            .flat_map(|state| state.places.iter().map(|&place| (place, state.words)))
-            .collect();
-        let mut place = 0;
-        while place < first_result {
-            if let Some(&words) = inside.get(&place) {
-                place += words;
-                continue;
-            }
-            moved(place, 1, next);
-            (place, next) = (place + 1, next + 1);
-        }
-
-        // State of the first instance in order, that of the others behind it.
-        let mut states: Vec<(&Places, u32)> =
-            self.alike.state.iter().map(|state| (&state.places, state.words)).collect();
-        states.sort_unstable();
-        let results: Vec<(Places, u32)> = self.results_inside();
-        let spare = self.pointers_inside();
-        let total = |all: &[(&Places, u32)]| all.iter().map(|(_, words)| words).sum::<u32>();
-        let state_words = total(&states);
-        let result_words = results.iter().map(|(_, words)| words).sum::<u32>() + spare;
-        let stride = odd_lines(state_words.max(result_words));
-        let mut place_inside = |start: u32, all: &mut dyn Iterator<Item = (&Places, u32)>| {
-            let mut at = start;
-            for (places, words) in all {
-                for (instance, &place) in (0..).zip(places) {
-                    moved(place, words, at + instance * stride);
-                }
-                at += words;
-            }
-            at
-        };
-        let state = next..next + state_words;
-        place_inside(state.start, &mut states.into_iter());
-        next += stride * count as u32;
-
-        let before: Vec<(u32, u32)> = self.results_of(&self.before);
-        let before_words: u32 = before.iter().map(|(_, words)| words).sum();
-        let inside_at = next + before_words;
-        let results_end =
-            place_inside(inside_at, &mut results.iter().map(|(places, words)| (places, *words)));
-        for (place, words) in before {
-            moved(place, words, next);
-            next += words;
-        }
-        let results = inside_at..results_end + spare;
-        next += stride * count as u32;
-        let late = self.late_gifts.iter();
-        debug_assert!(late.clone().all(|((from, _), to)| from.len() == to.len()));
-        for (place, words) in self.results_of(&self.after) {
-            moved(place, words, next);
-            next += words;
-        }
-        let new = new;
-        if !rows_stay(self.plan, &new) {
-            return None;
-        }
-
+        let layout = self.lay_out()?;
+        self.share_widths(&layout);
         let first = self.order_program();
         let updates = self.order_updates();
-        self.plan.relocate(&|place| new[place as usize]);
-        self.plan.arena_words = next;
+        self.plan.relocate(&|place| layout.new[place as usize]);
+        self.plan.arena_words = layout.end;
+        let Alike { count, registers, captures, .. } = self.alike;
         let flags = |all: &[Vec<usize>], len: usize| {
             let mut flags = vec![false; len];
             all.iter().flatten().for_each(|&index| flags[index] = true);
             flags
         };
+        let of_first = |all: &[Vec<usize>]| all.iter().map(|indices| indices[0]).collect();
         Some(Instances {
-            count: count as u32,
-            stride,
-            spare: results.end - spare..results.end,
-            places: InstancePlaces { state, results },
+            count: *count as u32,
+            stride: layout.stride,
+            spare: layout.places.results.end - layout.spare..layout.places.results.end,
+            places: layout.places,
             first,
-            registers: self.alike.registers.iter().map(|indices| indices[0]).collect(),
-            captures: self.alike.captures.iter().map(|indices| indices[0]).collect(),
-            is_register_inside: flags(&self.alike.registers, self.plan.registers.len()),
-            is_capture_inside: flags(&self.alike.captures, self.plan.captures.len()),
+            registers: of_first(registers),
+            captures: of_first(captures),
+            is_register_inside: flags(registers, self.plan.registers.len()),
+            is_capture_inside: flags(captures, self.plan.captures.len()),
             updates,
         })
+    }
+
+    /// Where everything goes: constants, inputs and state outside of instances, state of instances, results before them,
+    /// theirs, the other results. `None` if addresses would not fit, or what an instruction reads as a row of words
+    /// would not be one any more.
+    fn lay_out(&self) -> Option<Layout> {
+        let first_result = self.plan.program.iter().map(|inst| inst.result(self.plan)).min()?;
+        let states = self.states();
+        let results = self.results_inside();
+        let spare = self.pointers_inside();
+        let total = |all: &[(Places, u32)]| all.iter().map(|(_, words)| words).sum::<u32>();
+        let stride = odd_lines(total(&states).max(total(&results) + spare));
+        let all = u64::from(stride) * 2 * self.alike.count as u64 + u64::from(self.end);
+        if 8 * all > i32::MAX as u64 {
+            return None;
+        }
+
+        let mut moved = Moved { new: vec![u32::MAX; self.end as usize], end: 0 };
+        let inside: BTreeMap<u32, u32> =
+            states.iter().flat_map(|(places, words)| places.iter().map(|&place| (place, *words))).collect();
+        let mut place = 0;
+        while place < first_result {
+            match inside.get(&place) {
+                Some(&words) => place += words,
+                None => {
+                    moved.append(place, 1);
+                    place += 1;
+                }
+            }
+        }
+        let state = moved.append_instances(&states, stride, 0);
+        self.results_of(&self.before).into_iter().for_each(|(place, words)| moved.append(place, words));
+        let results = moved.append_instances(&results, stride, spare);
+        self.results_of(&self.after).into_iter().for_each(|(place, words)| moved.append(place, words));
+        let Moved { new, end } = moved;
+        let gifts = self.gifts.keys().chain(self.late_gifts.keys());
+        let stay = |(from, words): &Gift| from.iter().all(|&place| stays(&new, place, *words));
+        let all_stay = rows_stay(self.plan, &new) && gifts.into_iter().all(stay);
+        all_stay.then_some(Layout { new, end, stride, spare, places: InstancePlaces { state, results } })
+    }
+
+    /// Has corresponding words the width of the widest: the code of the first instance is that of all.
+    fn share_widths(&mut self, layout: &Layout) {
+        debug_assert_eq!(layout.new.len(), self.end as usize);
+        for (places, words) in self.states().into_iter().chain(self.results_inside()) {
+            for word in 0..words {
+                let width = places.iter().map(|place| self.plan.width(place + word)).max().unwrap_or(64);
+                for place in &places {
+                    self.plan.widths.insert(place + word, width);
+                }
+            }
+        }
+    }
+
+    /// State of instances, in the order of the first.
+    fn states(&self) -> Vec<(Places, u32)> {
+        let mut states: Vec<(Places, u32)> =
+            self.alike.state.iter().map(|state| (state.places.clone(), state.words)).collect();
+        states.sort_unstable();
+        states
     }
 
     /// What lies among the results of instances: what they are given, then what they work out, then what the edge is
@@ -366,23 +402,26 @@ fn replace_update_operands(plan: &mut Plan, index: usize, new: &[u32]) {
     }
 }
 
+/// Whether words are still neighbours.
+fn stays(new: &[u32], place: u32, words: u32) -> bool {
+    (0..words).all(|word| new[(place + word) as usize] == new[place as usize].wrapping_add(word))
+}
+
 /// Whether what is read as one row of words still is one: registers that were neighbours may not be any more.
 fn rows_stay(plan: &Plan, new: &[u32]) -> bool {
-    let stays = |place: u32, words: u32| {
-        (0..words).all(|word| new[(place + word) as usize] == new[place as usize].wrapping_add(word))
-    };
     plan.program.iter().all(|inst| match *inst {
-        Inst::Read { base, depth, bytes, .. } => stays(base, (depth * bytes).div_ceil(8)),
-        Inst::ReadBit { base, depth, .. } => stays(base, depth.div_ceil(64)),
-        Inst::WideRead { base, depth, n, .. } => stays(base, depth * n),
-        Inst::FoldWords { a, n, .. } => stays(a, n),
+        Inst::Read { base, depth, bytes, .. } => stays(new, base, (depth * bytes).div_ceil(8)),
+        Inst::ReadBit { base, depth, .. } => stays(new, base, depth.div_ceil(64)),
+        Inst::WideRead { base, depth, n, .. } => stays(new, base, depth * n),
+        Inst::FoldWords { a, n, .. } => stays(new, a, n),
         Inst::Column { column } => {
             let inst = plan.columns[column as usize];
             [inst.a, inst.b].into_iter().all(|column| {
                 let rows = if column.bytes == 0 { 0 } else { inst.depth };
-                stays(column.base, array_words(column.width, rows))
+                stays(new, column.base, array_words(column.width, rows))
             })
         }
+        // Operands of all others are values, and move as a whole.
         _ => true,
     })
 }

@@ -171,39 +171,4 @@ impl UpdateEdge {
             }
         }
     }
-
-    /// Whether updates differ in their operands alone.
-    pub fn has_form_of(&self, other: &UpdateEdge, plan: &Plan) -> bool {
-        let stores = |stores: u32, count: u32| {
-            let stores = &plan.stores[stores as usize..(stores + count) as usize];
-            let form = stores.iter().map(|store| {
-                (store.bytes, store.n, store.lanes.is_some(), store.lane_count, store.lane_width)
-            });
-            form.collect::<Vec<_>>()
-        };
-        match (*self, *other) {
-            (
-                UpdateEdge::Write { depth, stores: a, count: a_count, valid, .. },
-                UpdateEdge::Write { depth: other, stores: b, count: b_count, valid: other_valid, .. },
-            ) => {
-                depth == other
-                    && valid.is_some() == other_valid.is_some()
-                    && stores(a, a_count) == stores(b, b_count)
-            }
-            (UpdateEdge::Add { depth, width, .. }, UpdateEdge::Add { depth: d, width: w, .. }) => {
-                (depth, width) == (d, w)
-            }
-            (UpdateEdge::ClearRow { depth, .. }, UpdateEdge::ClearRow { depth: other, .. }) => depth == other,
-            (UpdateEdge::ClearRows { n, .. }, UpdateEdge::ClearRows { n: other, .. })
-            | (UpdateEdge::SetRows { n, .. }, UpdateEdge::SetRows { n: other, .. }) => n == other,
-            (
-                UpdateEdge::Write { .. }
-                | UpdateEdge::Add { .. }
-                | UpdateEdge::ClearRow { .. }
-                | UpdateEdge::ClearRows { .. }
-                | UpdateEdge::SetRows { .. },
-                _,
-            ) => false,
-        }
-    }
 }
