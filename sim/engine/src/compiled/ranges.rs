@@ -39,7 +39,6 @@ impl Ranges {
         let largest = |place| self.largest(graph, place);
         let by_width = mask(graph.plan.width(inst.result(graph.plan)));
         match *inst {
-            // What other instances are given may be larger: `Given` is bounded by its width.
             Inst::Copy { a, .. } => largest(a),
             Inst::And { a, b, .. } => largest(a).min(largest(b)),
             Inst::Or { a, b, .. } | Inst::Xor { a, b, .. } => filled(largest(a) | largest(b)),
@@ -53,6 +52,7 @@ impl Ranges {
             Inst::FirstOne { a, .. } => u64::from(bits(largest(a)).saturating_sub(1)),
             Inst::PopCount { a, .. } => u64::from(bits(largest(a))),
             Inst::Decode { a, .. } => 1u64.checked_shl(largest(a).min(64) as u32).unwrap_or(u64::MAX),
+            // `Given` as well: what other instances are given may be larger.
             _ => by_width,
         }
     }

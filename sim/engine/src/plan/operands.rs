@@ -19,10 +19,10 @@ pub enum Need {
 pub enum Role {
     /// First word of the result.
     Result,
-    /// A value that is read.
-    Operand,
-    /// Where the rows begin that an address counts from.
-    Rows,
+    /// First of so many words that are read.
+    Operand(u32),
+    /// First of so many words of rows that an address counts from, or that all are looked at.
+    Rows(u32),
 }
 
 /// The place of an operand and when it matters.
@@ -99,71 +99,13 @@ impl Inst {
 
     /// Calls `visit` with every place that is read. Rows of tables are state, not operands.
     pub fn visit_operands(&self, plan: &Plan, visit: &mut dyn FnMut(Operand)) {
-        let mut all = |places: &[u32]| places.iter().for_each(|&place| visit((place, Need::Always)));
         match *self {
-            Inst::Copy { a, .. }
-            | Inst::Not { a, .. }
-            | Inst::Slice { a, .. }
-            | Inst::NonZero { a, .. }
-            | Inst::AllOnes { a, .. }
-            | Inst::Parity { a, .. }
-            | Inst::FirstOne { a, .. }
-            | Inst::LowestOne { a, .. }
-            | Inst::Decode { a, .. }
-            | Inst::PopCount { a, .. }
-            | Inst::WideCopy { a, .. }
-            | Inst::WideNot { a, .. }
-            | Inst::WideSlice { a, .. }
-            | Inst::WideNonZero { a, .. }
-            | Inst::WideAllOnes { a, .. }
-            | Inst::WideParity { a, .. }
-            | Inst::FoldWords { a, .. }
-            | Inst::WideFirstOne { a, .. }
-            | Inst::WideLowestOne { a, .. }
-            | Inst::WideDecode { a, .. }
-            | Inst::WidePopCount { a, .. }
-            | Inst::Replicate { a, .. }
-            | Inst::SpreadLanes { a, .. }
-            | Inst::GroupOr { a, .. }
-            | Inst::PrefixOr { a, .. }
-            | Inst::PrefixCount { a, .. }
-            | Inst::XorHash { a, .. }
-            | Inst::Given { a, .. } => all(&[a]),
-            Inst::And { a, b, .. }
-            | Inst::Or { a, b, .. }
-            | Inst::Xor { a, b, .. }
-            | Inst::Add { a, b, .. }
-            | Inst::Sub { a, b, .. }
-            | Inst::Mul { a, b, .. }
-            | Inst::Eq { a, b, .. }
-            | Inst::Lt { a, b, .. }
-            | Inst::ShiftLeft { a, b, .. }
-            | Inst::ShiftRight { a, b, .. }
-            | Inst::Join { a, b, .. }
-            | Inst::WideAnd { a, b, .. }
-            | Inst::WideOr { a, b, .. }
-            | Inst::WideXor { a, b, .. }
-            | Inst::WideAdd { a, b, .. }
-            | Inst::WideSub { a, b, .. }
-            | Inst::WideMul { a, b, .. }
-            | Inst::WideEq { a, b, .. }
-            | Inst::WideLt { a, b, .. }
-            | Inst::WideShiftLeft { a, b, .. }
-            | Inst::WideShiftRight { a, b, .. }
-            | Inst::LaneEq { a, b, .. }
-            | Inst::LaneAdd { a, b, .. } => all(&[a, b]),
-            Inst::Read { address, .. } | Inst::ReadBit { address, .. } | Inst::WideRead { address, .. } => {
-                all(&[address]);
-            }
             Inst::Mux { condition, then, otherwise, .. }
             | Inst::WideMux { condition, then, otherwise, .. } => {
                 visit((condition, Need::Always));
                 visit((then, Need::If(condition)));
                 visit((otherwise, Need::Unless(condition)));
             }
-            Inst::LaneSelect { vector, index, .. } => all(&[vector, index]),
-            Inst::OneHotSelect { select, vector, .. } => all(&[select, vector]),
-            Inst::LaneMux { mask, then, otherwise, .. } => all(&[mask, then, otherwise]),
             Inst::PartSelect { select, parts, count, .. } => {
                 visit((select, Need::Always));
                 for part in &plan.parts[parts as usize..(parts + count) as usize] {
@@ -177,83 +119,108 @@ impl Inst {
             }
             Inst::Column { column } => {
                 let ColumnInst { a, b, .. } = plan.columns[column as usize];
-                all(&[a.base, b.base]);
+                [a.base, b.base].into_iter().for_each(|place| visit((place, Need::Always)));
             }
+            mut other => other.visit_places_mut(&mut |role, place| {
+                if let Role::Operand(_) = role {
+                    visit((*place, Need::Always));
+                }
+            }),
         }
     }
 
     /// Calls `visit` with every place that the instruction itself names; those of parts and columns are named in the plan.
     pub fn visit_places_mut(&mut self, visit: &mut dyn FnMut(Role, &mut u32)) {
-        let mut all = |result: &mut u32, operands: &mut [&mut u32]| {
+        let words = |bits: u32| bits.div_ceil(64);
+        let mut all = |result: &mut u32, operands: &mut [(&mut u32, u32)]| {
             visit(Role::Result, result);
-            operands.iter_mut().for_each(|place| visit(Role::Operand, place));
+            operands.iter_mut().for_each(|(place, words)| visit(Role::Operand(*words), place));
         };
         match self {
-            Inst::Copy { d, a, .. }
+            Inst::Copy { d, a }
             | Inst::Not { d, a, .. }
             | Inst::Slice { d, a, .. }
-            | Inst::NonZero { d, a, .. }
+            | Inst::NonZero { d, a }
             | Inst::AllOnes { d, a, .. }
-            | Inst::Parity { d, a, .. }
-            | Inst::FirstOne { d, a, .. }
-            | Inst::LowestOne { d, a, .. }
+            | Inst::Parity { d, a }
+            | Inst::FirstOne { d, a }
+            | Inst::LowestOne { d, a }
             | Inst::Decode { d, a, .. }
-            | Inst::PopCount { d, a, .. }
-            | Inst::WideCopy { d, a, .. }
-            | Inst::WideNot { d, a, .. }
-            | Inst::WideSlice { d, a, .. }
-            | Inst::WideNonZero { d, a, .. }
-            | Inst::WideAllOnes { d, a, .. }
-            | Inst::WideParity { d, a, .. }
-            | Inst::FoldWords { d, a, .. }
-            | Inst::WideFirstOne { d, a, .. }
-            | Inst::WideLowestOne { d, a, .. }
-            | Inst::WideDecode { d, a, .. }
-            | Inst::WidePopCount { d, a, .. }
-            | Inst::Replicate { d, a, .. }
-            | Inst::SpreadLanes { d, a, .. }
-            | Inst::GroupOr { d, a, .. }
-            | Inst::PrefixOr { d, a, .. }
-            | Inst::PrefixCount { d, a, .. }
-            | Inst::XorHash { d, a, .. }
-            | Inst::Given { d, a, .. } => all(d, &mut [a]),
-            Inst::And { d, a, b, .. }
-            | Inst::Or { d, a, b, .. }
-            | Inst::Xor { d, a, b, .. }
+            | Inst::PopCount { d, a } => all(d, &mut [(a, 1)]),
+            Inst::And { d, a, b }
+            | Inst::Or { d, a, b }
+            | Inst::Xor { d, a, b }
             | Inst::Add { d, a, b, .. }
             | Inst::Sub { d, a, b, .. }
             | Inst::Mul { d, a, b, .. }
-            | Inst::Eq { d, a, b, .. }
-            | Inst::Lt { d, a, b, .. }
+            | Inst::Eq { d, a, b }
+            | Inst::Lt { d, a, b }
             | Inst::ShiftLeft { d, a, b, .. }
-            | Inst::ShiftRight { d, a, b, .. }
-            | Inst::Join { d, a, b, .. }
-            | Inst::WideAnd { d, a, b, .. }
-            | Inst::WideOr { d, a, b, .. }
-            | Inst::WideXor { d, a, b, .. }
-            | Inst::WideAdd { d, a, b, .. }
-            | Inst::WideSub { d, a, b, .. }
-            | Inst::WideMul { d, a, b, .. }
-            | Inst::WideEq { d, a, b, .. }
-            | Inst::WideLt { d, a, b, .. }
-            | Inst::WideShiftLeft { d, a, b, .. }
-            | Inst::WideShiftRight { d, a, b, .. }
-            | Inst::LaneEq { d, a, b, .. }
-            | Inst::LaneAdd { d, a, b, .. } => all(d, &mut [a, b]),
-            Inst::Read { d, address, base, .. }
-            | Inst::ReadBit { d, address, base, .. }
-            | Inst::WideRead { d, address, base, .. } => {
-                all(d, &mut [address]);
-                visit(Role::Rows, base);
+            | Inst::ShiftRight { d, a, b }
+            | Inst::Join { d, a, b, .. } => all(d, &mut [(a, 1), (b, 1)]),
+            Inst::Mux { d, condition, then, otherwise } => {
+                all(d, &mut [(condition, 1), (then, 1), (otherwise, 1)]);
             }
-            Inst::Mux { d, condition, then, otherwise, .. }
-            | Inst::WideMux { d, condition, then, otherwise, .. } => {
-                all(d, &mut [condition, then, otherwise]);
+            Inst::Read { d, address, base, depth, bytes } => {
+                all(d, &mut [(address, 1)]);
+                visit(Role::Rows((*depth * *bytes).div_ceil(8)), base);
             }
-            Inst::LaneSelect { d, vector, index, .. } => all(d, &mut [vector, index]),
-            Inst::OneHotSelect { d, select, vector, .. } => all(d, &mut [select, vector]),
-            Inst::LaneMux { d, mask, then, otherwise, .. } => all(d, &mut [mask, then, otherwise]),
-            Inst::PartSelect { d, select, .. } => all(d, &mut [select]),
+            Inst::ReadBit { d, address, base, depth } => {
+                all(d, &mut [(address, 1)]);
+                visit(Role::Rows(words(*depth)), base);
+            }
+            Inst::WideRead { d, address, base, depth, n } => {
+                all(d, &mut [(address, 1)]);
+                visit(Role::Rows(*depth * *n), base);
+            }
+            Inst::WideCopy { d, a, n }
+            | Inst::WideNonZero { d, a, n }
+            | Inst::FoldWords { d, a, n, .. }
+            | Inst::WideParity { d, a, n }
+            | Inst::WideFirstOne { d, a, n }
+            | Inst::WideLowestOne { d, a, n }
+            | Inst::WidePopCount { d, a, n }
+            | Inst::XorHash { d, a, n, .. }
+            | Inst::Given { d, a, n } => all(d, &mut [(a, *n)]),
+            Inst::WideNot { d, a, width }
+            | Inst::WideAllOnes { d, a, width }
+            | Inst::PrefixOr { d, a, width } => all(d, &mut [(a, words(*width))]),
+            Inst::WideAnd { d, a, b, n }
+            | Inst::WideOr { d, a, b, n }
+            | Inst::WideXor { d, a, b, n }
+            | Inst::WideEq { d, a, b, n }
+            | Inst::WideLt { d, a, b, n } => all(d, &mut [(a, *n), (b, *n)]),
+            Inst::WideAdd { d, a, b, width }
+            | Inst::WideSub { d, a, b, width }
+            | Inst::WideMul { d, a, b, width } => all(d, &mut [(a, words(*width)), (b, words(*width))]),
+            Inst::WideShiftLeft { d, a, b, b_n, width } | Inst::WideShiftRight { d, a, b, b_n, width } => {
+                all(d, &mut [(a, words(*width)), (b, *b_n)]);
+            }
+            Inst::WideMux { d, condition, then, otherwise, n } => {
+                all(d, &mut [(condition, 1), (then, *n), (otherwise, *n)]);
+            }
+            Inst::WideSlice { d, a, low, width } => all(d, &mut [(a, words(*low + *width))]),
+            Inst::WideDecode { d, a, a_n, .. } => all(d, &mut [(a, *a_n)]),
+            Inst::LaneSelect { d, vector, index, index_n, lanes, lane } => {
+                all(d, &mut [(vector, words(*lanes * *lane)), (index, *index_n)]);
+            }
+            Inst::OneHotSelect { d, select, vector, lanes, lane } => {
+                all(d, &mut [(select, words(*lanes)), (vector, words(*lanes * *lane))]);
+            }
+            Inst::LaneMux { d, mask, then, otherwise, lanes, lane } => {
+                let n = words(*lanes * *lane);
+                all(d, &mut [(mask, words(*lanes)), (then, n), (otherwise, n)]);
+            }
+            Inst::LaneEq { d, a, b, lanes, lane } | Inst::LaneAdd { d, a, b, lanes, lane } => {
+                let n = words(*lanes * *lane);
+                all(d, &mut [(a, n), (b, n)]);
+            }
+            Inst::Replicate { d, a, from, .. } => all(d, &mut [(a, words(*from))]),
+            Inst::SpreadLanes { d, a, lanes, .. } | Inst::PrefixCount { d, a, lanes, .. } => {
+                all(d, &mut [(a, words(*lanes))]);
+            }
+            Inst::GroupOr { d, a, groups, size } => all(d, &mut [(a, words(*groups * *size))]),
+            Inst::PartSelect { d, select, count, .. } => all(d, &mut [(select, words(*count))]),
             Inst::Concat { d, .. } => all(d, &mut []),
             Inst::Column { .. } => {}
         }
@@ -332,7 +299,10 @@ impl ColumnInst {
     pub fn visit_places_mut(&mut self, visit: &mut dyn FnMut(Role, &mut u32)) {
         visit(Role::Result, &mut self.d);
         for column in [&mut self.a, &mut self.b] {
-            let role = if column.bytes == 0 { Role::Operand } else { Role::Rows };
+            let role = match column.bytes {
+                0 => Role::Operand(column.width.div_ceil(64)),
+                _ => Role::Rows(array_words(column.width, self.depth)),
+            };
             visit(role, &mut column.base);
         }
     }

@@ -6,7 +6,6 @@ use std::ops::Range;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 
-use super::super::instances::Instances;
 use super::super::kernels::{self, Kernel};
 use super::Emitter;
 use super::frame::Pointer;
@@ -29,48 +28,29 @@ struct Edges<'a> {
 impl<'a> Emitter<'a, '_> {
     /// Emits the edge: tables, then registers, as tables may be given what a register holds. Instances come in between.
     pub fn emit_edge(&mut self) {
-        let outside = self.edges_outside();
+        let updates = 0..self.instances.map_or(self.plan.updates.len(), |instances| instances.updates.start);
+        let outside = self.edges(None, updates);
         self.take_early(&outside);
         self.change_tables(&outside);
         if let Some(instances) = self.instances {
-            let inside = self.edges_of_first(instances);
+            let first = self.edges(Some(0), instances.updates.clone());
             let instances = self.begin_instances(instances);
-            self.take_early(&inside);
-            self.change_tables(&inside);
-            self.change_registers(&inside);
+            self.take_early(&first);
+            self.change_tables(&first);
+            self.change_registers(&first);
             self.end_instances(instances);
         }
         self.change_registers(&outside);
     }
 
-    fn edges_outside(&self) -> Edges<'a> {
-        let (plan, instances) = (self.plan, self.instances);
-        let is_outside = |is_inside: fn(&Instances, usize) -> bool, index: usize| {
-            !instances.is_some_and(|instances| is_inside(instances, index))
+    /// What changes in an instance, or outside of all.
+    fn edges(&self, instance: Option<u32>, updates: Range<usize>) -> Edges<'a> {
+        let is_there = |edge: &&RegisterEdge| {
+            self.instances.and_then(|instances| instances.instance_at(edge.q)) == instance
         };
-        let registers =
-            (0..plan.registers.len()).filter(|&index| is_outside(Instances::is_register_inside, index));
-        let captures =
-            (0..plan.captures.len()).filter(|&index| is_outside(Instances::is_capture_inside, index));
-        let updates = 0..instances.map_or(plan.updates.len(), |instances| instances.updates.start);
-        self.edges(registers, captures, updates)
-    }
-
-    fn edges_of_first(&self, instances: &Instances) -> Edges<'a> {
-        let Instances { registers, captures, updates, .. } = instances;
-        self.edges(registers.iter().copied(), captures.iter().copied(), updates.clone())
-    }
-
-    fn edges(
-        &self,
-        registers: impl Iterator<Item = usize>,
-        captures: impl Iterator<Item = usize>,
-        updates: Range<usize>,
-    ) -> Edges<'a> {
-        let plan = self.plan;
-        let captures = captures.map(|index| &plan.captures[index]);
+        let captures = self.plan.captures.iter().filter(is_there);
         let (early, late): (Vec<_>, Vec<_>) = captures.partition(|capture| is_early(self.graph, capture));
-        let registers = registers.map(|index| &plan.registers[index]).chain(late).collect();
+        let registers = self.plan.registers.iter().filter(is_there).chain(late).collect();
         Edges { early, updates, registers }
     }
 

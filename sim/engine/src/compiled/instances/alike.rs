@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::form::{Form, operand_words, operands};
+use super::whole::Whole;
 use crate::compiled::graph::{Graph, InstId};
 use crate::plan::inst::array_words;
 use crate::plan::operands::Role;
@@ -209,7 +209,7 @@ impl<'g, 'p> Finder<'g, 'p> {
                 self.class_of[id] = Some((class, instance));
             }
             let operands = self.operands(&ids);
-            open.extend(operands.into_iter().map(|(_, (places, _))| places));
+            open.extend(operands.into_iter().map(|(_, places)| places));
             self.classes.push(Some(ids));
         }
     }
@@ -223,17 +223,12 @@ impl<'g, 'p> Finder<'g, 'p> {
         words.all(|word| Some(word) == first)
             && ids.iter().all(|&id| self.class_of[id].is_none())
             && ids.iter().collect::<BTreeSet<_>>().len() == ids.len()
-            && ids.iter().all(|&id| Form::of(plan, id) == Form::of(plan, ids[0]))
+            && ids.iter().all(|&id| Whole::of(plan, id).form() == Whole::of(plan, ids[0]).form())
     }
 
     /// The operands of instructions that correspond.
-    fn operands(&self, ids: &[InstId]) -> Vec<(Role, Gift)> {
-        let plan = self.graph.plan;
-        let all: Vec<Vec<(Role, u32)>> = ids.iter().map(|&id| operands(plan, id)).collect();
-        let words = operand_words(plan, ids[0]);
-        let at =
-            |(at, words): (usize, u32)| (all[0][at].0, (all.iter().map(|one| one[at].1).collect(), words));
-        words.into_iter().enumerate().map(at).collect()
+    fn operands(&self, ids: &[InstId]) -> Vec<(Role, Places)> {
+        operands(self.graph.plan, ids)
     }
 
     fn relation(&self, places: &[u32]) -> Relation {
@@ -283,12 +278,11 @@ impl<'g, 'p> Finder<'g, 'p> {
         let mut evicted = Vec::new();
         for (class, ids) in self.classes.iter().enumerate() {
             let Some(ids) = ids else { continue };
-            let is_known = |(role, (places, _)): &(Role, Gift)| match self.relation(places) {
+            let are_before = |places: &Places| places.iter().all(|&place| self.is_before(place, &after));
+            let is_known = |(role, places): &(Role, Places)| match self.relation(places) {
                 Relation::Corresponding => true,
-                Relation::Shared => places.iter().all(|&place| self.is_before(place, &after)),
-                Relation::Different => {
-                    *role == Role::Operand && places.iter().all(|&place| self.is_before(place, &after))
-                }
+                Relation::Shared => are_before(places),
+                Relation::Different => matches!(role, Role::Operand(_)) && are_before(places),
             };
             if !self.operands(ids).iter().all(is_known) {
                 evicted.push(class);
@@ -325,8 +319,23 @@ impl<'g, 'p> Finder<'g, 'p> {
 
     fn gifts(&self) -> BTreeSet<Gift> {
         let read = self.classes.iter().flatten().flat_map(|ids| self.operands(ids));
-        let given = read.filter(|(_, (places, _))| matches!(self.relation(places), Relation::Different));
-        given.map(|(_, gift)| gift).collect()
+        let given = read.filter(|(_, places)| matches!(self.relation(places), Relation::Different));
+        given.filter_map(|(role, places)| gift(role, places)).collect()
+    }
+}
+
+/// What instructions that correspond read.
+pub fn operands(plan: &Plan, ids: &[InstId]) -> Vec<(Role, Places)> {
+    let all: Vec<Vec<(Role, u32)>> = ids.iter().map(|&id| Whole::of(plan, id).operands()).collect();
+    let at = |at: usize| (all[0][at].0, all.iter().map(|one| one[at].1).collect());
+    (0..all[0].len()).map(at).collect()
+}
+
+/// What is given to be read; rows never are.
+pub fn gift(role: Role, places: Places) -> Option<Gift> {
+    match role {
+        Role::Operand(words) => Some((places, words)),
+        Role::Result | Role::Rows(_) => None,
     }
 }
 

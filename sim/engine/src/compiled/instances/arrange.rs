@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::alike::{Alike, Gift, Places};
-use super::form::{operand_words, operands};
+use super::alike::{Alike, Gift, Places, gift, operands};
+use super::whole::Whole;
 use super::{InstancePlaces, Instances};
 use crate::compiled::emit::is_pointer;
 use crate::compiled::graph::{Graph, InstId, Readers};
-use crate::plan::inst::{Inst, array_words};
+use crate::plan::inst::Inst;
 use crate::plan::operands::Role;
 use crate::plan::{Plan, UpdateEdge};
 
@@ -119,14 +119,21 @@ impl<'a> Arranger<'a> {
     /// Has instances read what they are given.
     fn give(&mut self) {
         for ids in &self.alike.instructions {
-            let all: Vec<Vec<(Role, u32)>> = ids.iter().map(|&id| operands(self.plan, id)).collect();
-            let words = operand_words(self.plan, ids[0]).into_iter().enumerate();
-            let given: Vec<Option<&Places>> = words
-                .map(|(at, words)| self.gifts.get(&(all.iter().map(|one| one[at].1).collect(), words)))
-                .collect();
-            let of_instance = |instance: usize| given.iter().map(|to| to.map(|to| to[instance])).collect();
-            let new: Vec<Vec<Option<u32>>> = (0..ids.len()).map(of_instance).collect();
-            ids.iter().zip(&new).for_each(|(&id, new)| replace_operands(self.plan, id, new));
+            let read = operands(self.plan, ids);
+            let given: Vec<Option<&Places>> =
+                read.into_iter().map(|(role, places)| self.gifts.get(&gift(role, places)?)).collect();
+            for (instance, &id) in ids.iter().enumerate().filter(|_| given.iter().any(Option::is_some)) {
+                let mut given = given.iter();
+                let mut whole = Whole::of(self.plan, id);
+                whole.visit_places_mut(&mut |role, place| {
+                    if role != Role::Result
+                        && let Some(Some(to)) = given.next()
+                    {
+                        *place = to[instance];
+                    }
+                });
+                whole.put(self.plan, id);
+            }
         }
         self.give_edges();
     }
@@ -173,23 +180,12 @@ impl<'a> Arranger<'a> {
         let updates = self.order_updates();
         self.plan.relocate(&|place| layout.new[place as usize]);
         self.plan.arena_words = layout.end;
-        let Alike { count, registers, captures, .. } = self.alike;
-        let flags = |all: &[Vec<usize>], len: usize| {
-            let mut flags = vec![false; len];
-            all.iter().flatten().for_each(|&index| flags[index] = true);
-            flags
-        };
-        let of_first = |all: &[Vec<usize>]| all.iter().map(|indices| indices[0]).collect();
         Some(Instances {
-            count: *count as u32,
+            count: self.alike.count as u32,
             stride: layout.stride,
             spare: layout.places.results.end - layout.spare..layout.places.results.end,
             places: layout.places,
             first,
-            registers: of_first(registers),
-            captures: of_first(captures),
-            is_register_inside: flags(registers, self.plan.registers.len()),
-            is_capture_inside: flags(captures, self.plan.captures.len()),
             updates,
         })
     }
@@ -229,7 +225,7 @@ impl<'a> Arranger<'a> {
         let Moved { new, end } = moved;
         let gifts = self.gifts.keys().chain(self.late_gifts.keys());
         let stay = |(from, words): &Gift| from.iter().all(|&place| stays(&new, place, *words));
-        let all_stay = rows_stay(self.plan, &new) && gifts.into_iter().all(stay);
+        let all_stay = operands_stay(self.plan, &new) && gifts.into_iter().all(stay);
         all_stay.then_some(Layout { new, end, stride, spare, places: InstancePlaces { state, results } })
     }
 
@@ -351,35 +347,6 @@ fn odd_lines(words: u32) -> u32 {
     LINE * (lines + 1 - lines % 2)
 }
 
-/// Gives an instruction other operands, in the order of [`operands`].
-fn replace_operands(plan: &mut Plan, id: InstId, new: &[Option<u32>]) {
-    if new.iter().all(Option::is_none) {
-        return;
-    }
-    let mut inst = plan.program[id];
-    let mut new = new.iter();
-    let mut replace = |role: Role, place: &mut u32| {
-        if role != Role::Result
-            && let Some(Some(other)) = new.next()
-        {
-            *place = *other;
-        }
-    };
-    inst.visit_places_mut(&mut replace);
-    match &mut inst {
-        Inst::Concat { parts, count, .. } | Inst::PartSelect { parts, count, .. } => {
-            // Another instruction may have the same parts.
-            let range = *parts as usize..(*parts + *count) as usize;
-            *parts = plan.parts.len() as u32;
-            plan.parts.extend_from_within(range);
-            plan.parts[*parts as usize..].iter_mut().for_each(|part| replace(Role::Operand, &mut part.a));
-        }
-        Inst::Column { column } => plan.columns[*column as usize].visit_places_mut(&mut replace),
-        _ => {}
-    }
-    plan.program[id] = inst;
-}
-
 /// Gives an update other operands, in the order of [`UpdateEdge::operands`].
 fn replace_update_operands(plan: &mut Plan, index: usize, new: &[u32]) {
     let mut new = new.iter().copied();
@@ -404,24 +371,16 @@ fn replace_update_operands(plan: &mut Plan, index: usize, new: &[u32]) {
 
 /// Whether words are still neighbours.
 fn stays(new: &[u32], place: u32, words: u32) -> bool {
-    (0..words).all(|word| new[(place + word) as usize] == new[place as usize].wrapping_add(word))
+    let words = &new[place as usize..(place + words) as usize];
+    words.windows(2).all(|pair| pair[0].wrapping_add(1) == pair[1])
 }
 
-/// Whether what is read as one row of words still is one: registers that were neighbours may not be any more.
-fn rows_stay(plan: &Plan, new: &[u32]) -> bool {
-    plan.program.iter().all(|inst| match *inst {
-        Inst::Read { base, depth, bytes, .. } => stays(new, base, (depth * bytes).div_ceil(8)),
-        Inst::ReadBit { base, depth, .. } => stays(new, base, depth.div_ceil(64)),
-        Inst::WideRead { base, depth, n, .. } => stays(new, base, depth * n),
-        Inst::FoldWords { a, n, .. } => stays(new, a, n),
-        Inst::Column { column } => {
-            let inst = plan.columns[column as usize];
-            [inst.a, inst.b].into_iter().all(|column| {
-                let rows = if column.bytes == 0 { 0 } else { inst.depth };
-                stays(new, column.base, array_words(column.width, rows))
-            })
-        }
-        // Operands of all others are values, and move as a whole.
-        _ => true,
+/// Whether what is read as one value or row still is one: registers that were neighbours may not be any more.
+fn operands_stay(plan: &Plan, new: &[u32]) -> bool {
+    (0..plan.program.len()).all(|id| {
+        Whole::of(plan, id).operands().into_iter().all(|(role, place)| match role {
+            Role::Result => true,
+            Role::Operand(words) | Role::Rows(words) => stays(new, place, words),
+        })
     })
 }

@@ -7,9 +7,9 @@
 
 mod alike;
 mod arrange;
-mod form;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use std::ops::Range;
 
@@ -35,12 +35,6 @@ pub struct Instances {
     pub spare: Range<u32>,
     /// Instructions of the first; those of the others follow.
     first: Range<InstId>,
-    /// Indices of the registers and captures of the first.
-    pub registers: Vec<usize>,
-    pub captures: Vec<usize>,
-    /// By index: whether it belongs to an instance.
-    is_register_inside: Vec<bool>,
-    is_capture_inside: Vec<bool>,
     /// Indices of the updates of the first; those of the others follow.
     pub updates: Range<usize>,
 }
@@ -83,7 +77,7 @@ impl Instances {
     }
 
     /// The instance that a place belongs to.
-    fn instance_at(&self, place: u32) -> Option<u32> {
+    pub fn instance_at(&self, place: u32) -> Option<u32> {
         [&self.places.state, &self.places.results].into_iter().find_map(|first| {
             let distance = place.checked_sub(first.start)?;
             let instance = distance / self.stride;
@@ -125,14 +119,6 @@ impl Instances {
     /// Instructions of the first instance.
     pub fn first(&self) -> Range<InstId> {
         self.first.clone()
-    }
-
-    pub fn is_register_inside(&self, index: usize) -> bool {
-        self.is_register_inside[index]
-    }
-
-    pub fn is_capture_inside(&self, index: usize) -> bool {
-        self.is_capture_inside[index]
     }
 
     /// Has each instruction wait for conditions that are known by then, and those of the first instance for what all of

@@ -33,8 +33,8 @@ fn banks_of_a_staging_unit_run_one_code() {
     let inside = 8 * instances.first().len();
     assert!(2 * inside > before, "{inside} of {before} instructions");
     let in_banks = |path: &str| ["bank", "queue", "preloads"].iter().any(|name| path.starts_with(name));
-    for (index, meter) in plan.register_meters.iter().enumerate() {
-        assert_eq!(instances.is_register_inside(index), in_banks(&meter.path), "{}", meter.path);
+    for (meter, edge) in plan.register_meters.iter().zip(&plan.registers) {
+        assert_eq!(instances.instance_at(edge.q).is_some(), in_banks(&meter.path), "{}", meter.path);
     }
 }
 
