@@ -228,6 +228,36 @@ fn lanes_above_an_extended_value_are_0_when_compiled() {
 }
 
 #[test]
+fn nothing_is_left_above_an_extended_mask_when_compiled() {
+    // One bit repeated, and bits of lanes widened; both end in the word that the value ends in.
+    let masks: [(u32, u32, u32); 4] = [(1, 5, 8), (1, 65, 68), (1, 100, 128), (3, 96, 128)];
+    for (bits, mask_width, width) in masks {
+        let mut sketch = Sketch::new("masked");
+        let (condition, value) = (sketch.input("condition_i", bits), sketch.input("value_i", width));
+        let mask = match bits {
+            1 => sketch.node(Op::Replicate(condition), mask_width),
+            _ => sketch.node(Op::SpreadLanes(condition), mask_width),
+        };
+        let extended = sketch.node(Op::ZeroExtend(mask), width);
+        for (name, op) in [("left_o", Op::And(extended, value)), ("right_o", Op::And(value, extended))] {
+            let masked = sketch.node(op, width);
+            sketch.output(name, masked, None);
+        }
+        let mut compiled = Compiled::new(&sketch.netlist(), &Options::default()).expect("sound");
+        let [condition, value] = ["condition_i", "value_i"].map(|name| compiled.input(name).expect("there"));
+        compiled.set_big(value, &Bits::ones(width).to_biguint());
+        for (pattern, expected) in [(0, Bits::zero(width)), ((1 << bits) - 1, Bits::ones(mask_width))] {
+            compiled.set(condition, pattern);
+            compiled.step();
+            for name in ["left_o", "right_o"] {
+                let masked = compiled.peek(name).expect("there");
+                assert_eq!(masked, expected.to_biguint(), "{name}: {mask_width} of {width} bits");
+            }
+        }
+    }
+}
+
+#[test]
 fn wide_lanes_that_are_selected_together_are_ored_when_compiled() {
     for computed in [false, true] {
         let mut sketch = Sketch::new("selected");

@@ -284,16 +284,20 @@ fn gated(graph: &Graph, d: u32, mask: u32, value: u32) -> Option<Inst> {
     }
 }
 
-/// `value` and the mask at `mask`, if that is one bit repeated or the bits of lanes widened.
+/// `value` and the mask at `mask`, if that is one bit repeated or the bits of lanes widened, over all of the value: zeros
+/// that a mask is extended by may lie in its own last word.
 fn masked(graph: &Graph, d: u32, mask: u32, value: u32, n: u32) -> Option<Inst> {
     let zeros = graph.plan.zeros;
     let producer = graph.plan.program[graph.producer(mask)?];
+    let covers_value = |width: u32| width >= 64 * (n - 1) + graph.plan.width(value + n - 1);
     match producer {
-        Inst::Replicate { d: made, a, from: 1, .. } if made == mask => {
+        Inst::Replicate { d: made, a, from: 1, width } if made == mask && covers_value(width) => {
             Some(Inst::WideMux { d, condition: a, then: value, otherwise: zeros, n })
         }
         // Lanes of other widths are no faster taken one by one than masked word by word.
-        Inst::SpreadLanes { d: made, a, lanes, lane } if made == mask && (lane == 32 || lane % 64 == 0) => {
+        Inst::SpreadLanes { d: made, a, lanes, lane }
+            if made == mask && (lane == 32 || lane % 64 == 0) && covers_value(lanes * lane) =>
+        {
             Some(Inst::LaneMux { d, mask: a, then: value, otherwise: zeros, lanes, lane })
         }
         _ => None,
