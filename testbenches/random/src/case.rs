@@ -6,6 +6,7 @@ use std::fmt;
 use num_bigint::BigUint;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::{RngSeed, TestRunner};
 use warpfile_hdl::rtl::netlist::{Direction, Netlist};
 
 use crate::numbers::Random;
@@ -51,22 +52,36 @@ pub fn cases(size: Size, style: Style, cycles: usize) -> impl Strategy<Value = C
     Cases { ingredients, style }
 }
 
+/// Milliseconds that a failing case is made smaller for: with a Verilog tool in each trial it may not take hours.
+const LONGEST_SHRINKING: u32 = 120_000;
+
 /// Configuration of a property test of `cases` random netlists. The environment variable `RANDOM_TIMES`
 /// multiplies their number, for long runs.
 ///
+/// The seed that all of them follow from is printed, and a test that fails shows what it printed: with
+/// `PROPTEST_RNG_SEED` set to it the test runs the same cases again. Nothing else of a failure is kept.
+///
 /// # Panics
 ///
-/// If the variable is no number.
+/// If `RANDOM_TIMES` is no number.
 pub fn config(cases: u32) -> ProptestConfig {
     let times = match env::var("RANDOM_TIMES") {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("RANDOM_TIMES is `{text}`; accepted: a number")),
         Err(_) => 1,
     };
+    let from_environment = ProptestConfig::default();
+    let seed = match from_environment.rng_seed {
+        RngSeed::Fixed(seed) => seed,
+        RngSeed::Random => TestRunner::new(from_environment.clone()).rng().next_u64(),
+    };
+    println!("PROPTEST_RNG_SEED={seed} makes the same cases");
     ProptestConfig {
         cases: cases * times,
         failure_persistence: None,
         max_shrink_iters: 50_000,
-        ..ProptestConfig::default()
+        max_shrink_time: LONGEST_SHRINKING,
+        rng_seed: RngSeed::Fixed(seed),
+        ..from_environment
     }
 }
 
@@ -112,5 +127,46 @@ impl fmt::Debug for Case {
             writeln!(f)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recipe::{Constants, Names};
+
+    const SIZE: Size = Size { nodes: 20, widest: 70, deepest: 5, modules: 2 };
+
+    const STYLE: Style = Style {
+        constants: Constants::Extreme,
+        names: Names::Few,
+        unused_to_outputs: true,
+        all_fields_written: false,
+    };
+
+    /// What a test of so many cases sees of them.
+    fn seen(config: ProptestConfig) -> Vec<String> {
+        let seen = std::cell::RefCell::new(Vec::new());
+        let note = |case: Case| {
+            seen.borrow_mut().push(format!("{case:?}"));
+            Ok(())
+        };
+        TestRunner::new(config).run(&cases(SIZE, STYLE, 4), note).expect("nothing is asked of them");
+        seen.into_inner()
+    }
+
+    #[test]
+    fn the_printed_seed_makes_the_same_cases_and_another_makes_others() {
+        let config = config(5);
+        let RngSeed::Fixed(seed) = config.rng_seed else { panic!("a seed that nobody knows") };
+        let with_seed = |seed| ProptestConfig { rng_seed: RngSeed::Fixed(seed), ..config.clone() };
+        assert_eq!(seen(with_seed(seed)), seen(config.clone()));
+        assert_ne!(seen(with_seed(seed.wrapping_add(1))), seen(config.clone()));
+    }
+
+    #[test]
+    fn cases_are_fresh_unless_a_seed_is_given() {
+        let is_given = ProptestConfig::default().rng_seed != RngSeed::Random;
+        assert_eq!(config(1).rng_seed == config(1).rng_seed, is_given);
     }
 }
