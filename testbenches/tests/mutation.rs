@@ -2,11 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use warpfile_engine::{Engine, Interpreter, Observe, Options};
 use warpfile_hdl::library::library;
 use warpfile_hdl::parts::Fifo;
 use warpfile_hdl::rtl::elaborate;
+use warpfile_hdl::rtl::netlist::{Direction, Netlist};
+use warpfile_random::{inputs_of, random_cycles};
 use warpfile_testbenches::mutation::circuits::CIRCUITS;
 use warpfile_testbenches::mutation::mutants;
+use warpfile_testbenches::mutation::prove::alone;
 use warpfile_testbenches::mutation::report::{Reasons, explain, json, page, reason};
 use warpfile_testbenches::mutation::run::{Outcome, Score};
 
@@ -50,6 +54,62 @@ fn a_queue_is_mutated_in_every_way_there_is_for_it() {
 fn every_circuit_of_the_library_has_a_testbench_that_is_scored() {
     for entry in library() {
         assert!(CIRCUITS.iter().any(|tested| tested.circuit == entry.name), "{}", entry.name);
+    }
+}
+
+/// Ports of the sub-circuits of the outermost module, of one direction: the name in the module that is cut from them,
+/// and the path in the whole circuit.
+fn ports_below(netlist: &Netlist, direction: Direction) -> Vec<(String, String)> {
+    let ports = netlist.top().instances.iter().flat_map(|instance| {
+        let of_instance = netlist.modules[instance.module.index()].ports.iter();
+        let name =
+            |port: &str| (format!("below_{}_{port}", instance.name), format!("{}.{port}", instance.name));
+        of_instance.filter(move |port| port.direction == direction).map(move |port| name(&port.name))
+    });
+    ports.collect()
+}
+
+fn outputs_of(netlist: &Netlist) -> Vec<(String, String)> {
+    let outputs = netlist.top().ports.iter().filter(|port| port.direction == Direction::Output);
+    outputs.map(|port| (port.name.clone(), port.name.clone())).collect()
+}
+
+#[test]
+fn a_circuit_that_is_cut_from_its_sub_circuits_does_the_same_with_what_they_give() {
+    let options = Options { zeroed: true, observe: Observe::All, ..Options::default() };
+    for entry in library() {
+        let netlist = entry.elaborate_with(&entry.odd[0]).unwrap();
+        let Some(cut) = alone(&netlist) else {
+            assert!(netlist.top().instances.is_empty(), "{}", entry.name);
+            continue;
+        };
+        let (given, taken) =
+            (ports_below(&netlist, Direction::Output), ports_below(&netlist, Direction::Input));
+        let compared: Vec<_> = outputs_of(&netlist).into_iter().chain(taken).collect();
+        assert_eq!((cut.modules.len(), cut.top().instances.len()), (1, 0), "{}", entry.name);
+        assert_eq!(inputs_of(&cut).count(), inputs_of(&netlist).count() + given.len(), "{}", entry.name);
+        assert_eq!(outputs_of(&cut).len(), compared.len(), "{}", entry.name);
+
+        let mut whole = Interpreter::new(&netlist, &options).unwrap();
+        let mut part = Interpreter::new(&cut, &options).unwrap();
+        for (number, cycle) in random_cycles(&netlist, 1, 60).iter().enumerate() {
+            whole.set_reset(cycle.reset);
+            part.set_reset(cycle.reset);
+            for ((name, _), value) in inputs_of(&netlist).zip(&cycle.inputs) {
+                whole.set_big(whole.input(name).unwrap(), value);
+                part.set_big(part.input(name).unwrap(), value);
+            }
+            whole.step();
+            for (input, path) in &given {
+                part.set_big(part.input(input).unwrap(), &whole.get_big(whole.probe(path).unwrap()));
+            }
+            part.step();
+            for (output, path) in &compared {
+                let found = part.get_big(part.output(output).unwrap());
+                let expected = whole.get_big(whole.probe(path).unwrap());
+                assert_eq!(found, expected, "{}: {output} in cycle {number}", entry.name);
+            }
+        }
     }
 }
 

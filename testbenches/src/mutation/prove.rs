@@ -126,9 +126,9 @@ pub(super) fn observable(netlist: &Netlist) -> Netlist {
     netlist
 }
 
-/// The outermost module without its sub-circuits: what they give is an input, and what they take an output. `None` if it
-/// has none.
-pub(super) fn alone(netlist: &Netlist) -> Option<Netlist> {
+/// The outermost module without its sub-circuits: what they give is an input, and what they take an output, named
+/// `below_<instance>_<port>`. `None` if it has none.
+pub fn alone(netlist: &Netlist) -> Option<Netlist> {
     let mut module = netlist.top().clone();
     let instances = std::mem::take(&mut module.instances);
     for (id, instance) in (0..).map(InstanceId).zip(&instances) {

@@ -47,6 +47,8 @@ pub struct Style {
     pub units: usize,
     /// Results count as held until the region's end, not only for their instruction.
     pub counts_results_to_the_end: bool,
+    /// All registers of a region lie in one bank.
+    pub is_narrow: bool,
 }
 
 /// One access of a register: in which instruction, and whether it is a result.
@@ -74,6 +76,7 @@ pub fn region(style: &Style, random: &mut Random, values: &mut [Value; REGISTERS
 
 fn attempt(style: &Style, random: &mut Random, values: &mut [Value; REGISTERS], most: u32) -> Region {
     let all_lanes = u32::MAX >> (32 - style.geometry.lanes);
+    let registers = registers(style, random);
     let mut instructions: Vec<Instruction> = Vec::new();
     let mut written = *values;
     for _ in 0..1 + random.below(most) {
@@ -83,9 +86,10 @@ fn attempt(style: &Style, random: &mut Random, values: &mut [Value; REGISTERS], 
             _ => all_lanes,
         };
         let few = if most > 2 { [0, 1, 1, 2, 2, 3] } else { [0, 0, 0, 1, 1, 1] };
-        let sources = distinct(random, few, SOURCES, |r| written[r] != Value::Dead);
+        let sources = distinct(random, &registers, few, SOURCES, |r| written[r] != Value::Dead);
         let few = if most > 2 { [0, 1, 1, 1, 2, 4] } else { [0, 0, 1, 1, 1, 1] };
-        let results = distinct(random, few, RESULTS, |r| lanes == all_lanes || written[r] != Value::Dead);
+        let results =
+            distinct(random, &registers, few, RESULTS, |r| lanes == all_lanes || written[r] != Value::Dead);
         results.iter().filter(|_| lanes != 0).for_each(|result| written[result.register] = Value::Live);
         let unit = random.below(style.units as u32) as usize;
         instructions.push(Instruction { unit, lanes, sources, results });
@@ -125,8 +129,18 @@ fn attempt(style: &Style, random: &mut Random, values: &mut [Value; REGISTERS], 
     Region { instructions, notes, usage }
 }
 
+/// Registers that a region uses.
+fn registers(style: &Style, random: &mut Random) -> Vec<usize> {
+    let (step, first) = match style.is_narrow {
+        true => (style.geometry.banks, random.below(style.geometry.banks as u32) as usize),
+        false => (1, 0),
+    };
+    (first..REGISTERS).step_by(step).collect()
+}
+
 fn distinct(
     random: &mut Random,
+    registers: &[usize],
     counts: [usize; 6],
     most: usize,
     may: impl Fn(usize) -> bool,
@@ -134,7 +148,7 @@ fn distinct(
     let wanted = counts[random.below(6) as usize].min(most);
     let mut operands: Vec<Operand> = Vec::new();
     for _ in 0..wanted {
-        let register = random.below(REGISTERS as u32) as usize;
+        let register = registers[random.below(registers.len() as u32) as usize];
         if may(register) && operands.iter().all(|other| other.register != register) {
             operands.push(Operand { register, fate: Fate::Keep });
         }

@@ -113,6 +113,28 @@ fn a_shard_with_room_for_all_registers_evicts_nothing() {
 }
 
 #[test]
+fn a_read_unit_takes_as_many_instructions_as_it_has_entries() {
+    for entries in [2, 4] {
+        let mut driver = Driver::new(&RegLessShard { entries, ..small(12) }, true, 5);
+        driver.halts = true;
+        driver.run(2000);
+        let counts = &driver.counts;
+        assert!(counts.unit_full.iter().all(|&count| count > 1), "{counts:?}");
+    }
+}
+
+#[test]
+fn no_access_is_lost_when_the_queues_of_the_banks_are_full() {
+    let geometry = ShardGeometry { warps: 8, banks: 8, ..small(6).geometry };
+    let mut driver = Driver::new(&RegLessShard { geometry, writes: 3, ..small(6) }, true, 9);
+    driver.style.is_narrow = true;
+    driver.run(3000);
+    let counts = &driver.counts;
+    let all = counts.queue_full.iter().chain(&counts.result_waits[1..]);
+    assert!(all.copied().all(|count| count > 0), "{counts:?}");
+}
+
+#[test]
 fn shards_are_clean_for_the_three_tools() {
     for shard in [small(3), RegLessShard { compressor_lines: 2, ..small(6) }] {
         let warnings = lint(&emit(&elaborate(&shard).unwrap())).unwrap();

@@ -1,5 +1,7 @@
 //! Warps that run random regions on a shard, with every operand compared: what an SM does, without its details.
 
+mod checks;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use num_bigint::BigUint;
@@ -16,6 +18,8 @@ use super::random_region::{Instruction, REGISTERS, Region, Style, Value, region,
 
 /// Cycles without anything taken or dispatched after which the shard is stuck.
 const STUCK: u64 = 1000;
+/// Cycles in which units take nothing, and then take what they get, if they halt.
+const HALT: u64 = 30;
 
 /// A word of metadata on its way to the shard.
 struct Word {
@@ -76,11 +80,19 @@ pub struct Counts {
     pub requests: [u64; 4],
     pub of_compressed_lines: u64,
     pub compressor_hits: u64,
+    /// For each bank: cycles in which an access does not get into its queue.
+    pub queue_full: Vec<u64>,
+    /// For each unit that halts: how often an instruction waits since its read unit is full.
+    pub unit_full: Vec<u64>,
+    /// For each port: cycles in which a result waits.
+    pub result_waits: Vec<u64>,
 }
 
 pub struct Driver {
     shard: RegLessShard,
-    style: Style,
+    pub style: Style,
+    /// All units halt again and again.
+    pub halts: bool,
     pub engine: Interpreter,
     /// What the shard was given.
     pub recorded: Recorded,
@@ -90,6 +102,8 @@ pub struct Driver {
     events: Vec<(&'static str, Vec<OutPort>)>,
     /// The same of the compressor; without one nothing happens there.
     compressor_events: Vec<(&'static str, Option<OutPort>)>,
+    /// For each bank: an access is offered to its queue, and there is room.
+    pushes: Vec<[OutPort; 2]>,
     /// The instruction that each unit has dispatched in the cycle before.
     dispatched: Vec<Option<u64>>,
     random: Random,
@@ -104,6 +118,10 @@ pub struct Driver {
     exiting: Option<usize>,
     /// The warp of which a word of metadata is offered.
     sender: Option<usize>,
+    /// The warp and the register of the line that comes in this cycle.
+    filled: Option<(usize, usize)>,
+    /// The warp and the register that was read last.
+    read_last: Option<(usize, usize)>,
     last_progress: u64,
     pub counts: Counts,
 }
@@ -143,12 +161,30 @@ impl Driver {
             let path = format!("compressor.{output}");
             (shard.compressor_lines > 0).then(|| engine.probe(&path).unwrap())
         };
+        let push = |bank: usize| {
+            let paths =
+                [format!("distributor.push{bank}_valid_o"), format!("staging.bank{bank}_push_ready_o")];
+            paths.map(|path| engine.probe(&path).unwrap())
+        };
+        let counts = Counts {
+            queue_full: vec![0; shard.geometry.banks],
+            unit_full: vec![0; shard.units],
+            result_waits: vec![0; shard.writes],
+            ..Counts::default()
+        };
         Driver {
+            pushes: (0..shard.geometry.banks).map(push).collect(),
             compressor_events: compressor_events.map(|(event, output)| (event, of_compressor(output))).into(),
             dispatched: vec![None; shard.units],
             events: events.map(|(event, of_bank)| (event, of_banks(of_bank))).into(),
             shard: shard.clone(),
-            style: Style { geometry: shard.geometry, units: shard.units, counts_results_to_the_end },
+            halts: false,
+            style: Style {
+                geometry: shard.geometry,
+                units: shard.units,
+                counts_results_to_the_end,
+                is_narrow: false,
+            },
             inputs: named(Direction::Input).map(|p| (p.clone(), engine.input(p).unwrap())).collect(),
             outputs: named(Direction::Output).map(|p| (p.clone(), engine.output(p).unwrap())).collect(),
             recorded: Recorded::new(&engine, &netlist),
@@ -162,8 +198,10 @@ impl Driver {
             ports: (0..shard.writes).map(|_| None).collect(),
             exiting: None,
             sender: None,
+            filled: None,
+            read_last: None,
             last_progress: 0,
-            counts: Counts::default(),
+            counts,
         }
     }
 
@@ -187,9 +225,10 @@ impl Driver {
         self.offer_exit();
         self.offer_instructions(active);
         self.offer_writes(cycle);
+        let halts = self.halts && cycle / HALT % 2 == 1;
         for unit in 0..self.shard.units {
-            let ready = u64::from(!self.random.chance(4));
-            self.set(&format!("unit{unit}_ready_i"), ready);
+            let is_busy = self.random.chance(4) || halts;
+            self.set(&format!("unit{unit}_ready_i"), u64::from(!is_busy));
         }
     }
 
@@ -204,29 +243,20 @@ impl Driver {
             self.warps[warp].words.pop_front();
         }
         self.take_instructions(cycle);
-        self.take_writes();
+        if self.halts && (cycle + 1).is_multiple_of(2 * HALT) {
+            self.check_room(cycle);
+        }
+        self.take_writes(cycle);
         self.take_operands(cycle);
         self.take_request(cycle, takes_request);
         self.follow_warps(cycle);
         self.check_events();
+        self.count_full_queues();
         self.counts.hits += u64::from(self.get("preload_hit_o").count_ones());
         self.counts.unwritten += u64::from(self.get("preload_unwritten_o").count_ones());
         self.counts.compressor_hits += self.get("compressor_hit_o");
         self.counts.fetched += u64::from(self.get("preload_fetched_o").count_ones());
         assert!(cycle - self.last_progress < STUCK, "stuck in cycle {cycle}: {:?}", self.counts);
-    }
-
-    /// What the shard says that its banks and its compressor do is what each of them does.
-    fn check_events(&self) {
-        for (event, of_bank) in &self.events {
-            let said = self.get(event);
-            let done = of_bank.iter().enumerate().map(|(b, port)| self.engine.get(*port) << b).sum::<u64>();
-            assert_eq!(said, done, "{event}");
-        }
-        for (event, of_compressor) in &self.compressor_events {
-            let done = of_compressor.map_or(0, |port| self.engine.get(port));
-            assert_eq!(self.get(event), done, "{event}");
-        }
     }
 
     /// Offers the next word of some warp; makes regions when a warp needs one, sometimes while one runs.
@@ -384,7 +414,11 @@ impl Driver {
             (0..self.offered.len()).map(|i| self.get(&format!("issue{i}_ready_o")) == 1).collect();
         let count = taken.iter().filter(|&&taken| taken).count();
         assert!(taken.first() != Some(&false) || count == 0, "the second was taken before the first");
-        self.offered.drain(..count);
+        for id in self.offered.drain(..count) {
+            let Flight { warp, instruction, .. } = &self.flights[&id];
+            let last = instruction.sources.last().map(|source| (*warp, source.register));
+            self.read_last = last.or(self.read_last);
+        }
         self.counts.instructions += count as u64;
         self.counts.dual_issues += u64::from(count == 2);
         if count > 0 {
@@ -399,7 +433,13 @@ impl Driver {
                 self.ports[p] = due.map(|due| self.writes.remove(due));
             }
             self.set(&format!("write{p}_valid_i"), u64::from(self.ports[p].is_some()));
-            let Some(write) = &self.ports[p] else { continue };
+            let Some(write) = &self.ports[p] else {
+                // A read of the register that is not offered here keeps no other port waiting.
+                let (warp, register) = self.read_last.unwrap_or_default();
+                self.set(&format!("write{p}_warp_i"), warp as u64);
+                self.set(&format!("write{p}_register_i"), register as u64);
+                continue;
+            };
             let &Write { warp, register, line, fate, lanes, .. } = write;
             let value = BigUint::from_slice(&write.value);
             self.set(&format!("write{p}_warp_i"), warp as u64);
@@ -411,9 +451,15 @@ impl Driver {
         }
     }
 
-    fn take_writes(&mut self) {
-        for p in 0..self.ports.len() {
+    fn take_writes(&mut self, cycle: u64) {
+        let expected: Vec<bool> = (0..self.ports.len()).map(|p| self.is_taken(p)).collect();
+        for (p, expected) in expected.into_iter().enumerate() {
             let taken = self.get(&format!("write{p}_ready_o")) == 1;
+            // Which lines the compressor gives is not known here.
+            if self.shard.compressor_lines == 0 {
+                assert_eq!(taken, expected, "write{p}_ready_o in cycle {cycle}");
+            }
+            self.counts.result_waits[p] += u64::from(self.ports[p].is_some() && !taken);
             if let Some(write) = self.ports[p].take_if(|_| taken) {
                 self.warps[write.warp].pending[write.register] = false;
             }
@@ -468,6 +514,7 @@ impl Driver {
 
     pub fn offer_fill(&mut self, fill: Option<&Fill>) {
         self.set("memory_fill_valid_i", u64::from(fill.is_some()));
+        self.filled = fill.map(|fill| (fill.tag.0, fill.tag.1));
         let Some(fill) = fill else { return };
         self.set("memory_fill_warp_i", fill.tag.0 as u64);
         self.set("memory_fill_register_i", fill.tag.1 as u64);
@@ -487,6 +534,9 @@ impl Driver {
         let tag = (warp as usize, register as usize, compressed == 1);
         let line = self.get("memory_request_line_o");
         let invalidates = self.get("memory_request_invalidates_o") == 1;
+        if kind == RequestKind::Fetch {
+            assert_eq!(invalidates, self.invalidates(tag), "fetch of {tag:?} in cycle {cycle}");
+        }
         let value = self.lanes("memory_request_value_o");
         self.memory.take((kind, tag, line, invalidates), value, cycle, &mut self.random);
     }

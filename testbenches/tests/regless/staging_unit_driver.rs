@@ -16,6 +16,9 @@ use super::staging_unit_ref::{Request, Reserved, Staged, StagingUnitReference, T
 const REGISTERS: usize = 8;
 /// Cycles without anything served after which the unit is stuck.
 const STUCK: usize = 400;
+/// Cycles without a request while a warp ends: the one in which its lines are dropped, and one more if the value of one
+/// of them is being read, to be written. After that its requests go and then the one that drops its copies.
+const IDLE_AT_EXIT: usize = 2;
 
 /// What of a register is under way.
 #[derive(Clone, Copy, Default)]
@@ -89,6 +92,8 @@ pub struct Driver {
     /// A warp that begins nothing more, and then ends.
     leaving: Option<usize>,
     exiting: Option<usize>,
+    /// Cycles without a request since its end was offered.
+    idle_at_exit: usize,
     last_progress: usize,
     pub counts: Counts,
 }
@@ -117,6 +122,7 @@ impl Driver {
             takes: false,
             leaving: None,
             exiting: None,
+            idle_at_exit: 0,
             last_progress: 0,
             counts: Counts::default(),
             unit: unit.clone(),
@@ -346,6 +352,8 @@ impl Driver {
         let exits = self.get("exit_ready_o") == 1;
         if self.get("memory_request_valid_o") == 0 {
             assert!(!exits, "a warp ends without a request");
+            self.idle_at_exit += usize::from(self.exiting.is_some());
+            assert!(self.idle_at_exit <= IDLE_AT_EXIT, "a warp waits for nothing in cycle {cycle}");
             return;
         }
         let get = |name: &str| self.get(&format!("memory_request_{name}_o"));
@@ -378,7 +386,7 @@ impl Driver {
         if exits {
             let of_warp = self.uses.iter_mut().filter(|(tag, _)| Some(tag.0) == self.exiting);
             of_warp.for_each(|(_, one)| *one = Use::default());
-            (self.leaving, self.exiting) = (None, None);
+            (self.leaving, self.exiting, self.idle_at_exit) = (None, None, 0);
         }
     }
 

@@ -1,0 +1,56 @@
+//! What a shard has to do besides giving the right operands, as §5 and `docs/regless-pipeline.md` say.
+
+use warpfile_engine::Engine;
+use warpfile_hdl::regless::Note;
+
+use super::super::random_region::Region;
+use super::{Driver, Flight};
+
+impl Driver {
+    /// What the shard says that its banks and its compressor do is what each of them does.
+    pub(super) fn check_events(&self) {
+        for (event, of_bank) in &self.events {
+            let said = self.get(event);
+            let done = of_bank.iter().enumerate().map(|(b, port)| self.engine.get(*port) << b).sum::<u64>();
+            assert_eq!(said, done, "{event}");
+        }
+        for (event, of_compressor) in &self.compressor_events {
+            let done = of_compressor.map_or(0, |port| self.engine.get(port));
+            assert_eq!(self.get(event), done, "{event}");
+        }
+    }
+
+    pub(super) fn count_full_queues(&mut self) {
+        for (bank, [offered, room]) in self.pushes.iter().enumerate() {
+            let waits = self.engine.get(*offered) == 1 && self.engine.get(*room) == 0;
+            self.counts.queue_full[bank] += u64::from(waits);
+        }
+    }
+
+    /// All units have halted for long: an instruction still waits only if its read unit is full.
+    pub(super) fn check_room(&mut self, cycle: u64) {
+        let Some(first) = self.offered.first() else { return };
+        let unit = self.flights[first].instruction.unit;
+        let is_held =
+            |(id, flight): &(&u64, &Flight)| flight.instruction.unit == unit && !self.offered.contains(id);
+        let held = self.flights.iter().filter(is_held).count();
+        assert_eq!(held, self.shard.entries, "an instruction waits for unit {unit} in cycle {cycle}");
+        self.counts.unit_full[unit] += 1;
+    }
+
+    /// Whether the result at port `p` has to be taken: it is the first of its bank, and no line comes to that. No older
+    /// read waits: the line of a result is reserved behind the reads of its register.
+    pub(super) fn is_taken(&self, p: usize) -> bool {
+        let banks = self.shard.geometry.banks;
+        let bank = |p: usize| self.ports[p].as_ref().map(|write| (write.warp + write.register) % banks);
+        let filled = self.filled.map(|(warp, register)| (warp + register) % banks);
+        bank(p).is_some() && bank(p) != filled && (0..p).all(|other| bank(other) != bank(p))
+    }
+
+    /// Whether a fetch has to drop the copy in memory: the annotation says so of a register that the next region stages.
+    /// A compressed line has other registers too.
+    pub(super) fn invalidates(&self, (warp, register, is_compressed): (usize, usize, bool)) -> bool {
+        let is_said = |region: &Region| region.notes.contains(&(Note::InvalidatingPreload, register));
+        !is_compressed && self.warps[warp].next.as_ref().is_some_and(is_said)
+    }
+}
