@@ -91,7 +91,7 @@ impl<'a> Source<'a> {
 }
 
 /// Runs the program once.
-fn settle(plan: &Plan, arena: &mut [u64]) {
+pub(crate) fn settle(plan: &Plan, arena: &mut [u64]) {
     for inst in &plan.program {
         execute(inst, plan, arena);
     }

@@ -51,6 +51,9 @@ pub struct Options {
     pub foreseen: Vec<String>,
     /// Whether equal sub-circuits run the same machine code wherever there are any, not only where that saves much.
     pub share_code: bool,
+    /// Cycles after which the compiled engine compiles again, knowing by then how often conditions hold: some of these
+    /// cycles are interpreted. [`u64::MAX`]: never.
+    pub recompile_after: u64,
 }
 
 impl Default for Options {
@@ -65,6 +68,8 @@ impl Default for Options {
             count_toggles: false,
             foreseen: Vec::new(),
             share_code: false,
+            // By then a circuit of any size has run for about as long as it takes to compile it.
+            recompile_after: 1 << 16,
         }
     }
 }

@@ -5,11 +5,12 @@
 //! an instruction's guard is what all its readers have in common. An instruction may run when its guard does
 //! not hold (its result is then not looked at), so guards that save little are dropped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::emit::{has_lanes, is_in_vectors};
 use super::graph::{Graph, InstId};
 use super::instances::Instances;
+use super::profile::Profile;
 use crate::plan::inst::{ColumnOp, Inst, array_words};
 use crate::plan::operands::Need;
 use crate::plan::{ONE, ZERO};
@@ -24,9 +25,12 @@ pub struct Literal {
 /// Conditions that hold wherever a value matters, outermost first.
 pub type Guard = Vec<Literal>;
 
-/// Cost below which a branch does not pay, in instructions of the simplest kind: a branch that is not
-/// foreseen costs about as much.
+/// Cost below which a branch does not pay where nothing is known of its condition, in instructions of the simplest kind.
 const WORTH_A_BRANCH: u32 = 24;
+
+/// What it costs to ask for a condition, and to foresee the answer wrongly.
+const ASKING: u32 = 6;
+const SURPRISE: u32 = 100;
 
 /// Cost from which an operand is left out where the other side of an `and` is 0, if its group is worth a branch.
 const WORTH_A_CONDITION: u32 = 6;
@@ -38,16 +42,29 @@ const COST_CAP: u32 = 1 << 20;
 const DEEPEST: usize = 12;
 
 /// The guard of each instruction; `None` for one that nothing reads, or that has no code of its own.
-pub fn guards(graph: &Graph, instances: Option<&Instances>) -> Vec<Option<Guard>> {
+pub fn guards(graph: &Graph, instances: Option<&Instances>, profile: Option<&Profile>) -> Vec<Option<Guard>> {
     let costs: Vec<u32> = graph.plan.program.iter().map(|inst| cost(graph, inst)).collect();
-    let mut found = Finder { graph, cones: cones(graph, &costs), guards: vec![None; costs.len()] };
+    let mut guards = all_guards(graph, instances, &costs);
+    drop_cheap(&mut guards, &costs, profile);
+    guards
+}
+
+/// Places of all conditions that code could ask for.
+pub fn conditions(graph: &Graph, instances: Option<&Instances>) -> BTreeSet<u32> {
+    let costs: Vec<u32> = graph.plan.program.iter().map(|inst| cost(graph, inst)).collect();
+    let guards = all_guards(graph, instances, &costs);
+    guards.iter().flatten().flatten().map(|literal| literal.place).collect()
+}
+
+/// Guards with all conditions, whatever they save.
+fn all_guards(graph: &Graph, instances: Option<&Instances>, costs: &[u32]) -> Vec<Option<Guard>> {
+    let mut found = Finder { graph, cones: cones(graph, costs), guards: vec![None; costs.len()] };
     found.find();
     let mut guards = found.guards;
     if let Some(instances) = instances {
         instances.share_guards(graph, &mut guards);
     }
     order_literals(graph, &mut guards);
-    drop_cheap(&mut guards, &costs);
     guards
 }
 
@@ -218,20 +235,30 @@ fn order_literals(graph: &Graph, guards: &mut [Option<Guard>]) {
 }
 
 /// Takes conditions away under which too little is done.
-fn drop_cheap(guards: &mut [Option<Guard>], costs: &[u32]) {
+fn drop_cheap(guards: &mut [Option<Guard>], costs: &[u32], profile: Option<&Profile>) {
+    let mut thresholds: BTreeMap<Guard, u32> = BTreeMap::new();
     loop {
-        let mut saved: BTreeMap<Guard, u32> = BTreeMap::new();
+        let mut saved: BTreeMap<&[Literal], u32> = BTreeMap::new();
         for (guard, &cost) in guards.iter().zip(costs) {
-            for length in 1..=guard.as_ref().map_or(0, Vec::len) {
-                let prefix = guard.as_ref().map_or(&[][..], |guard| &guard[..length]);
-                let entry = saved.entry(prefix.to_vec()).or_default();
+            let guard = guard.as_deref().unwrap_or_default();
+            for length in 1..=guard.len() {
+                let entry = saved.entry(&guard[..length]).or_default();
                 *entry = (*entry + cost).min(COST_CAP);
+            }
+        }
+        let mut cheap: BTreeSet<Guard> = BTreeSet::new();
+        for (guard, cost) in saved {
+            let threshold = *thresholds
+                .entry(guard.to_vec())
+                .or_insert_with_key(|guard| cost_worth_a_branch(guard, profile));
+            if cost < threshold {
+                cheap.insert(guard.to_vec());
             }
         }
         let mut changed = false;
         for guard in guards.iter_mut().flatten() {
-            let cheap = (1..=guard.len()).find(|&length| saved[&guard[..length]] < WORTH_A_BRANCH);
-            if let Some(length) = cheap {
+            let first = (1..=guard.len()).find(|&length| cheap.contains(&guard[..length]));
+            if let Some(length) = first {
                 guard.remove(length - 1);
                 changed = true;
             }
@@ -239,5 +266,18 @@ fn drop_cheap(guards: &mut [Option<Guard>], costs: &[u32]) {
         if !changed {
             return;
         }
+    }
+}
+
+/// Cost from which it pays to ask for the last condition of a guard where the others hold.
+pub fn cost_worth_a_branch(guard: &[Literal], profile: Option<&Profile>) -> u32 {
+    let odds = guard
+        .split_last()
+        .and_then(|(condition, around)| profile.and_then(|profile| profile.odds(around, *condition)));
+    let Some(odds) = odds else { return WORTH_A_BRANCH };
+    let price = odds.asked * ASKING + odds.surprises() * SURPRISE;
+    match odds.asked - odds.held {
+        0 => u32::MAX,
+        spared => price.div_ceil(spared),
     }
 }

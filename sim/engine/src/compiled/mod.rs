@@ -4,10 +4,11 @@
 //! conditions it is needed, [`schedule`] puts instructions with one guard together, [`segments`] cuts the schedule into
 //! stretches that run under a condition, and [`emit`] turns these into one function: clock edge, inputs, settling,
 //! counting, as often as cycles are asked for. Where a circuit has many equal parts, [`instances`] has their code made
-//! once. If outputs are to be foreseen, a second function does the edge, and no
-//! more than they need. Narrow values live in machine registers. Wide ones are pointers: to their
-//! place in the arena, to a row, or to whichever of two a multiplexer selects; what the function leaves behind for the
-//! edge and for readers is in the arena, where the interpreter has it too.
+//! once. If outputs are to be foreseen, a second function does the edge, and no more than they need. Narrow values live in
+//! machine registers. Wide ones are pointers: to their place in the arena, to a row, or to whichever of two a multiplexer
+//! selects; what the function leaves behind for the edge and for readers is in the arena, where the interpreter has it too.
+//!
+//! All of it is done again when some cycles have been run, with what [`profile`] has seen of conditions by then.
 
 #[expect(unsafe_code, reason = "machine code is made and freed here")]
 mod code;
@@ -17,53 +18,130 @@ mod guards;
 mod instances;
 #[expect(unsafe_code, reason = "called by machine code with addresses")]
 mod kernels;
+mod profile;
 mod ranges;
 mod schedule;
 mod segments;
 mod simplify;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use warpfile_hdl::rtl::netlist::Netlist;
 
 use crate::plan::Plan;
-use crate::{Engine, EngineError, Options, State};
+use crate::{Engine, EngineError, Options, State, interpreter};
 pub(crate) use code::Call;
 use code::Code;
-use emit::Slots;
+use emit::{Reserved, Slots};
 use graph::{Graph, Readers};
 use instances::Instances;
+use profile::{Looker, Next, Profile};
 use segments::Segments;
 
 /// Runs a circuit as machine code.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     state: State,
-    code: Arc<Code>,
+    machine: Arc<Machine>,
+    /// Cycles that can be run before one is looked at.
+    unseen: u64,
+    /// What looks at cycles, as long as there is something to learn.
+    learning: Option<Box<Learning>>,
+}
+
+/// What the circuit is compiled again for.
+#[derive(Clone, Debug)]
+struct Learning {
+    blueprint: Blueprint,
+    looker: Looker,
+}
+
+/// What the code of a plan is made from, besides the plan.
+#[derive(Clone, Debug)]
+struct Blueprint {
+    instances: Option<Instances>,
+    reserved: Reserved,
+}
+
+/// The code of a plan.
+#[derive(Debug)]
+struct Machine {
+    cycle: Code,
     /// What works out the foreseen outputs; `None` if there are none.
-    foresight: Option<Arc<Code>>,
+    foresight: Option<Code>,
+}
+
+impl Blueprint {
+    /// Rewrites and arranges a plan so that code can be made for it.
+    fn new(plan: &mut Plan, options: &Options) -> Blueprint {
+        simplify::simplify(plan);
+        let instances = Instances::arrange(plan, options.share_code);
+        let reserved = Reserved::new(plan, instances.as_ref());
+        // A vector loaded at the end of a column may reach beyond it.
+        plan.arena_words += 2;
+        Blueprint { instances, reserved }
+    }
+
+    /// Makes code, with what is known of conditions.
+    fn compile(&self, plan: &Arc<Plan>, profile: Option<&Profile>) -> Result<Machine, EngineError> {
+        let instances = self.instances.as_ref();
+        let cycle = self.body(plan, Readers::OfCycle, instances, profile);
+        let code = emit::compile_cycles(plan, &cycle, instances, profile)?;
+        let foresight = (!plan.foreseen.is_empty()).then(|| {
+            let foresight = self.body(plan, Readers::OfForeseen, None, profile);
+            emit::compile_foresight(plan, &foresight, &cycle, instances, profile)
+        });
+        Ok(Machine { cycle: code, foresight: foresight.transpose()? })
+    }
+
+    /// Schedules what `readers` need, with one code for all instances if there are any.
+    fn body(
+        &self,
+        plan: &Plan,
+        readers: Readers,
+        instances: Option<&Instances>,
+        profile: Option<&Profile>,
+    ) -> Body {
+        let graph = Graph::new(plan, readers);
+        let guards = guards::guards(&graph, instances, profile);
+        let order = schedule::schedule(&graph, &guards, instances);
+        assert_eq!(order.len(), guards.iter().flatten().count(), "instructions that wait for each other");
+        let segments = Segments::new(&graph, &order, instances);
+        let slots = Slots::new(&graph, &segments, &self.reserved, instances);
+        Body { readers, segments, slots }
+    }
+
+    /// Places of all conditions that code could ask for.
+    fn conditions(&self, plan: &Plan) -> BTreeSet<u32> {
+        let of_cycle = Graph::new(plan, Readers::OfCycle);
+        let of_foreseen = Graph::new(plan, Readers::OfForeseen);
+        let mut places = guards::conditions(&of_cycle, self.instances.as_ref());
+        places.extend(guards::conditions(&of_foreseen, None));
+        places
+    }
+}
+
+/// What a function works out, in which order and under which conditions, and where pointers are kept in between.
+struct Body {
+    readers: Readers,
+    segments: Segments,
+    slots: Slots,
 }
 
 impl Compiled {
     /// Compiles a netlist, in its initial state.
     pub fn new(netlist: &Netlist, options: &Options) -> Result<Compiled, EngineError> {
         let mut plan = Plan::new(netlist, options)?;
-        simplify::simplify(&mut plan);
-        let instances = Instances::arrange(&mut plan, options.share_code);
-        let cycle = Body::new(&mut plan, Readers::OfCycle, instances.as_ref());
-        let foresight = (!plan.foreseen.is_empty()).then(|| Body::new(&mut plan, Readers::OfForeseen, None));
-        // A vector loaded at the end of a column may reach beyond it.
-        plan.arena_words += 2;
+        let blueprint = Blueprint::new(&mut plan, options);
         let plan = Arc::new(plan);
-        let code = emit::compile_cycles(&plan, &cycle, instances.as_ref())?;
-        let foresee = foresight
-            .as_ref()
-            .map(|foresight| emit::compile_foresight(&plan, foresight, &cycle, instances.as_ref()));
+        let machine = Arc::new(blueprint.compile(&plan, None)?);
         let mut state = State::new(plan, options);
-        for body in foresight.iter().chain([&cycle]) {
-            body.slots.initialise(state.settling().1);
-        }
-        Ok(Compiled { state, code: Arc::new(code), foresight: foresee.transpose()?.map(Arc::new) })
+        blueprint.reserved.initialise(state.settling().1);
+        let looker = Looker::new(options.recompile_after);
+        let unseen = looker.as_ref().map_or(u64::MAX, Looker::apart);
+        let learning = looker.map(|looker| Box::new(Learning { blueprint, looker }));
+        Ok(Compiled { state, machine, unseen, learning })
     }
 
     /// Runs cycles, none or all of them under reset.
@@ -73,7 +151,7 @@ impl Compiled {
         let call = self.state.call(cycles);
         // SAFETY: the code was compiled for this state's plan, and `call` points to its arena, inputs and
         // counters, which nothing else uses meanwhile.
-        unsafe { self.code.run(call) };
+        unsafe { self.machine.cycle.run(call) };
         self.state.called(cycles);
     }
 
@@ -87,30 +165,47 @@ impl Compiled {
             left -= 1;
         }
         if left > 0 {
-            self.call(left);
+            self.run(left);
         }
     }
-}
 
-/// What a function works out, in which order and under which conditions, and where pointers are kept in between.
-struct Body {
-    readers: Readers,
-    segments: Segments,
-    slots: Slots,
-}
+    /// Runs cycles of which some are looked at.
+    #[cold]
+    fn run_and_look(&mut self, cycles: u64) {
+        let mut left = cycles;
+        while left > 0 {
+            let unseen = left.min(self.unseen);
+            if unseen > 0 {
+                self.call(unseen);
+                self.unseen -= unseen;
+                left -= unseen;
+            } else {
+                self.look();
+                left -= 1;
+            }
+        }
+    }
 
-impl Body {
-    /// Schedules what `readers` need, with one code for all instances if there are any; makes room for the slots in the
-    /// plan's arena.
-    fn new(plan: &mut Plan, readers: Readers, instances: Option<&Instances>) -> Body {
-        let graph = Graph::new(plan, readers);
-        let guards = guards::guards(&graph, instances);
-        let order = schedule::schedule(&graph, &guards, instances);
-        assert_eq!(order.len(), guards.iter().flatten().count(), "instructions that wait for each other");
-        let segments = Segments::new(&graph, &order, instances);
-        let slots = Slots::new(&graph, &segments, instances);
-        plan.arena_words = slots.end();
-        Body { readers, segments, slots }
+    /// Interprets a cycle and looks at its conditions; compiles again when enough have been seen. What compiled code
+    /// finds in the arena then is what it would have left there.
+    fn look(&mut self) {
+        self.unseen = u64::MAX;
+        let Some(learning) = &mut self.learning else { return };
+        self.state.begin_cycle();
+        let (plan, arena) = self.state.settling();
+        interpreter::settle(plan, arena);
+        let next = learning.looker.look(arena, || learning.blueprint.conditions(plan));
+        self.state.end_cycle();
+        match next {
+            Next::Run(cycles) => self.unseen = cycles,
+            Next::Done(profile) => {
+                // Code that could be made once can be made again; if not, the first goes on.
+                if let Ok(machine) = learning.blueprint.compile(self.state.shared_plan(), Some(&profile)) {
+                    self.machine = Arc::new(machine);
+                }
+                self.learning = None;
+            }
+        }
     }
 }
 
@@ -133,7 +228,7 @@ impl Engine for Compiled {
     #[expect(unsafe_code, reason = "machine code is called here")]
     fn foresee(&mut self) {
         self.state.apply_reset_edge();
-        let Some(foresight) = &self.foresight else { return };
+        let Some(foresight) = &self.machine.foresight else { return };
         let call = self.state.call(1);
         // SAFETY: as for a cycle.
         unsafe { foresight.run(call) };
@@ -144,7 +239,10 @@ impl Engine for Compiled {
     fn run(&mut self, cycles: u64) {
         if self.state.needs_care() {
             self.run_with_care(cycles);
+        } else if cycles > self.unseen {
+            self.run_and_look(cycles);
         } else if cycles > 0 {
+            self.unseen -= cycles;
             self.call(cycles);
         }
     }

@@ -92,6 +92,11 @@ impl State {
         &self.plan
     }
 
+    /// The plan, for what outlives a borrow of the state.
+    pub(crate) fn shared_plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
     /// Seed of the state without reset.
     pub fn seed(&self) -> u64 {
         self.seed

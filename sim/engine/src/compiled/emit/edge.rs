@@ -6,14 +6,15 @@ use std::ops::Range;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 
+use super::super::guards::{Literal, cost_worth_a_branch};
 use super::super::kernels::{self, Kernel};
 use super::Emitter;
 use super::frame::Pointer;
 use super::slots::is_early;
 use crate::plan::{ONE, RegisterEdge, Store, UpdateEdge, ZERO};
 
-/// Registers with one enable from which it pays to ask once.
-const WORTH_A_BRANCH: usize = 3;
+/// What it costs to give a register its next value, in the unit of guards.
+const TAKING: u32 = 8;
 
 /// What changes at the edge, outside of instances or in one.
 struct Edges<'a> {
@@ -73,7 +74,9 @@ impl<'a> Emitter<'a, '_> {
             together.entry(edge.enable).or_default().push(edge);
         }
         for (enable, edges) in together {
-            if enable != ONE && edges.len() >= WORTH_A_BRANCH && !self.carries {
+            let asked = [Literal { place: enable, holds: true }];
+            let worth_asking = cost_worth_a_branch(&asked, self.profile);
+            if enable != ONE && edges.len() as u32 * TAKING >= worth_asking && !self.carries {
                 self.when(enable, |emitter| edges.iter().for_each(|edge| emitter.take_next(edge)));
             } else {
                 edges.into_iter().for_each(|edge| self.emit_register(edge));

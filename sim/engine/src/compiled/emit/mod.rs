@@ -24,13 +24,14 @@ use super::code::{Code, PARAMETERS, Target};
 use super::graph::Graph;
 use super::instances::Instances;
 use super::kernels::{self, Kernel};
+use super::profile::Profile;
 use super::ranges::Ranges;
 use super::segments::{ROOT, SegmentId, Segments};
 use crate::EngineError;
 use crate::plan::Plan;
 use crate::plan::inst::Inst;
 use frame::Frame;
-pub use slots::{Slots, is_pointer};
+pub use slots::{Reserved, Slots, is_pointer};
 use vectors::Vectors;
 pub use vectors::{has_lanes, is_in_vectors};
 
@@ -39,8 +40,9 @@ pub fn compile_cycles(
     plan: &Arc<Plan>,
     cycle: &Body,
     instances: Option<&Instances>,
+    profile: Option<&Profile>,
 ) -> Result<Code, EngineError> {
-    compile(plan, cycle, None, instances)
+    compile(plan, cycle, None, instances, profile)
 }
 
 /// Compiles what applies the edge that ends a `cycle` and works out the foreseen outputs.
@@ -49,8 +51,9 @@ pub fn compile_foresight(
     foresight: &Body,
     cycle: &Body,
     instances: Option<&Instances>,
+    profile: Option<&Profile>,
 ) -> Result<Code, EngineError> {
-    compile(plan, foresight, Some(&cycle.slots), instances)
+    compile(plan, foresight, Some(&cycle.slots), instances, profile)
 }
 
 /// Compiles a body, which runs cycles or, if it is given their slots, comes before one.
@@ -59,6 +62,7 @@ fn compile(
     body: &Body,
     before: Option<&Slots>,
     instances: Option<&Instances>,
+    profile: Option<&Profile>,
 ) -> Result<Code, EngineError> {
     let mut target = Target::new(&plan.circuit)?;
     let mut signature = target.signature();
@@ -69,7 +73,7 @@ fn compile(
     {
         let builder = FunctionBuilder::new(target.function(), &mut context);
         let graph = Graph::new(plan, body.readers);
-        let mut emitter = Emitter::new(builder, &graph, body, instances);
+        let mut emitter = Emitter::new(builder, &graph, body, instances, profile);
         match before {
             None => emitter.emit_cycles(),
             Some(slots_of_cycle) => emitter.emit_foresight(slots_of_cycle),
@@ -87,6 +91,7 @@ struct Emitter<'a, 'f> {
     segments: &'a Segments,
     slots: &'a Slots,
     instances: Option<&'a Instances>,
+    profile: Option<&'a Profile>,
     ranges: Ranges,
     frame: Frame<'f>,
     /// What a call passes besides the arena.
@@ -97,6 +102,8 @@ struct Emitter<'a, 'f> {
     edge_is_due: Value,
     /// Loads so far, those of wide values counted twice.
     loaded: u32,
+    /// Whether several columns are compared: what one has loaded would then wait while others load.
+    has_columns: bool,
     /// By instruction, how many of these wait in registers for its result to be worked out.
     held: Vec<u32>,
     vectors: Vectors,
@@ -131,6 +138,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         graph: &'a Graph<'a>,
         body: &'a Body,
         instances: Option<&'a Instances>,
+        profile: Option<&'a Profile>,
     ) -> Emitter<'a, 'f> {
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
@@ -140,12 +148,15 @@ impl<'a, 'f> Emitter<'a, 'f> {
         let places = instances.map(|instances| instances.places.clone());
         let frame = Frame::new(builder, graph.plan, places, arena, vec![inputs, ports, registers]);
         let held = vec![0; graph.plan.program.len()];
+        let columns = graph.plan.program.iter().filter(|inst| matches!(inst, Inst::Column { .. }));
+        let has_columns = columns.count() > 1;
         Emitter {
             graph,
             plan: graph.plan,
             segments: &body.segments,
             slots: &body.slots,
             instances,
+            profile,
             ranges: Ranges::new(graph),
             frame,
             inputs,
@@ -154,6 +165,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             cycles,
             edge_is_due,
             loaded: 0,
+            has_columns,
             held,
             vectors: Vectors::new(graph, &body.segments),
             carries: false,

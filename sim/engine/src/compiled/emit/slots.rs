@@ -8,15 +8,55 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::graph::{Graph, InstId};
 use super::super::instances::{Instances, Phase};
 use super::super::segments::Segments;
-use crate::plan::RegisterEdge;
 use crate::plan::inst::Inst;
+use crate::plan::{Plan, RegisterEdge};
+
+/// A word for each pointer that code may have to keep: the same for all code of a plan, so that one function can go on
+/// where another has stopped.
+#[derive(Clone, Debug)]
+pub struct Reserved {
+    /// Slot, and the place of the instruction's result.
+    slots: BTreeMap<InstId, (u32, u32)>,
+}
+
+impl Reserved {
+    /// Makes room in the plan's arena; those of instances lie in them.
+    pub fn new(plan: &mut Plan, instances: Option<&Instances>) -> Reserved {
+        let mut slots = BTreeMap::new();
+        let mut spare = instances.map_or(0..0, |instances| instances.spare.clone());
+        for (id, inst) in plan.program.iter().enumerate().filter(|(_, inst)| is_pointer(inst)) {
+            let result = inst.result(plan);
+            let phase = instances.map_or(Phase::After, |instances| instances.phase(id));
+            match (instances, phase) {
+                (Some(instances), Phase::First) => {
+                    let Some(slot) = spare.next() else { continue };
+                    slots.insert(id, (slot, result));
+                    for (distance, id) in instances.others(id) {
+                        slots.insert(id, (slot + distance, result + distance));
+                    }
+                }
+                (Some(_), Phase::Others) => {}
+                (_, Phase::Before | Phase::After) | (None, _) => {
+                    slots.insert(id, (plan.arena_words, result));
+                    plan.arena_words += 1;
+                }
+            }
+        }
+        Reserved { slots }
+    }
+
+    /// Sets every slot to where its value would be.
+    pub fn initialise(&self, arena: &mut [u64]) {
+        for &(slot, place) in self.slots.values() {
+            arena[slot as usize] = u64::from(place) * 8;
+        }
+    }
+}
 
 /// Slots by instruction.
 pub struct Slots {
-    /// First word behind the arena and these slots.
-    end: u32,
-    /// Slot, and the place of the instruction's result.
-    slots: BTreeMap<InstId, (u32, u32)>,
+    /// Slots of pointers that leave their segment.
+    slots: BTreeMap<InstId, u32>,
     /// Pointer instructions whose result may be a row or a register.
     of_state: BTreeSet<InstId>,
     /// Rows that are read after settling by captures alone, which take them before any row changes.
@@ -24,41 +64,29 @@ pub struct Slots {
 }
 
 impl Slots {
-    pub fn new(graph: &Graph, segments: &Segments, instances: Option<&Instances>) -> Slots {
-        let plan = graph.plan;
-        let mut slots = Slots {
-            end: plan.arena_words,
-            slots: BTreeMap::new(),
-            of_state: BTreeSet::new(),
-            captured: captured(graph),
-        };
+    pub fn new(
+        graph: &Graph,
+        segments: &Segments,
+        reserved: &Reserved,
+        instances: Option<&Instances>,
+    ) -> Slots {
+        let mut slots =
+            Slots { slots: BTreeMap::new(), of_state: BTreeSet::new(), captured: captured(graph) };
         if let Some(instances) = instances {
             slots.captured = of_all(instances, &slots.captured);
         }
-        let mut spare = instances.map_or(0..0, |instances| instances.spare.clone());
-        for (id, inst) in plan.program.iter().enumerate() {
+        for (id, inst) in graph.plan.program.iter().enumerate() {
             if is_pointer(inst) && slots.may_be_state(graph, inst) {
                 slots.of_state.insert(id);
             }
-            let inside = instances.filter(|instances| instances.phase(id) == Phase::First);
-            if is_pointer(inst) && segments.exported[id] && !segments.kept[id] {
-                let slot = match inside.and_then(|_| spare.next()) {
-                    Some(slot) => slot,
-                    None => slots.take(),
-                };
-                slots.slots.insert(id, (slot, inst.result(plan)));
-                for (distance, id) in inside.into_iter().flat_map(|instances| instances.others(id)) {
-                    slots.slots.insert(id, (slot + distance, inst.result(plan) + distance));
-                }
-            }
         }
+        let leaves = |id: InstId| {
+            let of_first = instances.map_or(id, |instances| instances.of_first(id));
+            segments.exported[of_first] && !segments.kept[of_first]
+        };
+        let leaving = reserved.slots.iter().filter(|(id, _)| leaves(**id));
+        slots.slots = leaving.map(|(&id, &(slot, _))| (id, slot)).collect();
         slots
-    }
-
-    /// A word behind the arena.
-    fn take(&mut self) -> u32 {
-        self.end += 1;
-        self.end - 1
     }
 
     fn may_be_state(&self, graph: &Graph, inst: &Inst) -> bool {
@@ -87,19 +115,8 @@ impl Slots {
         self.captured.contains(&id)
     }
 
-    pub fn end(&self) -> u32 {
-        self.end
-    }
-
     pub fn get(&self, id: InstId) -> Option<u32> {
-        self.slots.get(&id).map(|(slot, _)| *slot)
-    }
-
-    /// Sets every slot to where its value would be.
-    pub fn initialise(&self, arena: &mut [u64]) {
-        for &(slot, place) in self.slots.values() {
-            arena[slot as usize] = u64::from(place) * 8;
-        }
+        self.slots.get(&id).copied()
     }
 }
 
