@@ -132,6 +132,9 @@ const LOADS_HELD: u32 = 12;
 /// Instructions of a plan that make long code.
 const LONG: usize = 1000;
 
+/// Most instructions of a plan that make short code.
+const SHORT: usize = 100;
+
 impl<'a, 'f> Emitter<'a, 'f> {
     fn new(
         mut builder: FunctionBuilder<'f>,
@@ -372,6 +375,11 @@ impl<'a, 'f> Emitter<'a, 'f> {
     /// Whether the code will hardly fit into the processor's cache: then its length is its speed.
     pub fn is_long(&self) -> bool {
         self.plan.program.len() >= LONG
+    }
+
+    /// Whether cycles are so short that the next has begun before one is done.
+    pub fn is_short(&self) -> bool {
+        self.plan.program.len() <= SHORT
     }
 
     fn emit_operation(&mut self, id: usize, inst: Inst) {

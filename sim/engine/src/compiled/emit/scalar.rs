@@ -9,6 +9,35 @@ use crate::ops::mask;
 use crate::plan::ZERO;
 use crate::plan::inst::{Inst, Part};
 
+/// How two words compare, as numbers without a sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    NotLess,
+}
+
+impl Comparison {
+    fn opposite(self) -> Comparison {
+        match self {
+            Comparison::Equal => Comparison::Unequal,
+            Comparison::Unequal => Comparison::Equal,
+            Comparison::Less => Comparison::NotLess,
+            Comparison::NotLess => Comparison::Less,
+        }
+    }
+
+    fn condition(self) -> IntCC {
+        match self {
+            Comparison::Equal => IntCC::Equal,
+            Comparison::Unequal => IntCC::NotEqual,
+            Comparison::Less => IntCC::UnsignedLessThan,
+            Comparison::NotLess => IntCC::UnsignedGreaterThanOrEqual,
+        }
+    }
+}
+
 impl Emitter<'_, '_> {
     /// Emits an instruction on single words; says whether it is one.
     pub fn emit_scalar(&mut self, id: usize, inst: Inst) -> bool {
@@ -49,17 +78,9 @@ impl Emitter<'_, '_> {
                 let product = self.ins().imul(a, b);
                 self.masked(product, width)
             }
-            Inst::Eq { a, b, .. } => {
-                let (a, b) = (self.word(a), self.word(b));
-                let equal = self.ins().icmp(IntCC::Equal, a, b);
-                self.flag(equal)
-            }
+            Inst::Eq { a, b, .. } => self.compare(Comparison::Equal, a, b),
             Inst::Lt { a, b, .. } if self.is_always_less(a, b) => self.frame.constant(1),
-            Inst::Lt { a, b, .. } => {
-                let (a, b) = (self.word(a), self.word(b));
-                let less = self.ins().icmp(IntCC::UnsignedLessThan, a, b);
-                self.flag(less)
-            }
+            Inst::Lt { a, b, .. } => self.compare(Comparison::Less, a, b),
             Inst::ShiftLeft { a, b, width, .. } => {
                 let (a, b_value) = (self.word(a), self.word(b));
                 let shifted = self.ins().ishl(a, b_value);
@@ -80,11 +101,7 @@ impl Emitter<'_, '_> {
                 ],
                 0,
             ),
-            Inst::NonZero { a, .. } => {
-                let a = self.word(a);
-                let any = self.ins().icmp_imm_u(IntCC::NotEqual, a, 0);
-                self.flag(any)
-            }
+            Inst::NonZero { a, .. } => self.compare(Comparison::Unequal, a, ZERO),
             Inst::AllOnes { a, width, .. } => {
                 let a = self.word(a);
                 let ones = self.frame.constant(mask(width));
@@ -296,23 +313,64 @@ impl Emitter<'_, '_> {
         self.ins().select(below, value, zero)
     }
 
-    /// The complement of one bit; of a comparison, the opposite one.
-    fn inverse(&mut self, place: u32) -> Value {
-        let producer = self.graph.producer(place).map(|id| self.plan.program[id]);
-        let (condition, a, b) = match producer {
-            Some(Inst::Eq { a, b, .. }) if self.is_near(a) && self.is_near(b) => (IntCC::NotEqual, a, b),
-            Some(Inst::Lt { a, b, .. }) if self.is_near(a) && self.is_near(b) => {
-                (IntCC::UnsignedGreaterThanOrEqual, a, b)
+    /// One bit: how two words compare.
+    ///
+    /// In short code as the sign of a difference. An instruction that takes a bit from the processor's flags leaves the
+    /// rest of its register as it was, and so waits for what was there before: in a small circuit for the cycle before.
+    fn compare(&mut self, comparison: Comparison, a: u32, b: u32) -> Value {
+        let has_sign = self.largest(a).max(self.largest(b)) < 1 << 63;
+        let (a, b) = (self.word(a), self.word(b));
+        if !has_sign || !self.is_short() {
+            let flag = self.ins().icmp(comparison.condition(), a, b);
+            return self.flag(flag);
+        }
+        let below_zero = match comparison {
+            Comparison::Equal => {
+                let difference = self.ins().bxor(a, b);
+                self.ins().iadd_imm_s(difference, -1)
             }
-            Some(Inst::NonZero { a, .. }) if self.is_near(a) => (IntCC::Equal, a, ZERO),
-            Some(_) | None => {
-                let value = self.word(place);
-                return self.ins().bxor_imm_u(value, 1);
+            Comparison::Unequal => {
+                let difference = self.ins().bxor(a, b);
+                self.ins().ineg(difference)
+            }
+            Comparison::Less => self.ins().isub(a, b),
+            Comparison::NotLess => {
+                let difference = self.ins().isub(a, b);
+                self.ins().bnot(difference)
             }
         };
+        self.ins().ushr_imm_u(below_zero, 63)
+    }
+
+    /// The comparison whose result is at a place, and of what, if that can be had in this block.
+    fn comparison_at(&self, place: u32) -> Option<(Comparison, u32, u32)> {
+        let (comparison, a, b) = match self.plan.program[self.graph.producer(place)?] {
+            Inst::Eq { a, b, .. } => (Comparison::Equal, a, b),
+            Inst::Lt { a, b, .. } => (Comparison::Less, a, b),
+            Inst::NonZero { a, .. } => (Comparison::Unequal, a, ZERO),
+            Inst::Not { a, width: 1, .. } => {
+                let (comparison, a, b) = self.comparison_at(a)?;
+                (comparison.opposite(), a, b)
+            }
+            _ => return None,
+        };
+        (self.is_near(a) && self.is_near(b)).then_some((comparison, a, b))
+    }
+
+    /// What decides a branch or a selection in place of the bit at a place that a comparison has given: the flags.
+    pub fn flags_at(&mut self, place: u32) -> Option<Value> {
+        let (comparison, a, b) = self.comparison_at(place)?;
         let (a, b) = (self.word(a), self.word(b));
-        let inverse = self.ins().icmp(condition, a, b);
-        self.flag(inverse)
+        Some(self.ins().icmp(comparison.condition(), a, b))
+    }
+
+    /// The complement of one bit; of a comparison, the opposite one.
+    fn inverse(&mut self, place: u32) -> Value {
+        if let Some((comparison, a, b)) = self.comparison_at(place) {
+            return self.compare(comparison.opposite(), a, b);
+        }
+        let value = self.word(place);
+        self.ins().bxor_imm_u(value, 1)
     }
 
     fn mux(&mut self, condition: u32, then: u32, otherwise: u32) -> Value {
