@@ -69,7 +69,7 @@ impl Default for Options {
             foreseen: Vec::new(),
             share_code: false,
             // By then a circuit of any size has run for about as long as it takes to compile it.
-            recompile_after: 1 << 16,
+            recompile_after: 1 << 18,
         }
     }
 }

@@ -15,7 +15,7 @@ pub const RACE: Options = Options {
     count_toggles: false,
     foreseen: Vec::new(),
     share_code: false,
-    recompile_after: 1 << 16,
+    recompile_after: u64::MAX,
 };
 
 fn inputs(netlist: &Netlist) -> Vec<Port> {

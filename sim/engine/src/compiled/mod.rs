@@ -25,7 +25,7 @@ mod segments;
 mod simplify;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use warpfile_hdl::rtl::netlist::Netlist;
 
@@ -55,6 +55,8 @@ pub struct Compiled {
 struct Learning {
     blueprint: Blueprint,
     looker: Looker,
+    /// The code that is made then, once for all engines that have been cloned from one.
+    learnt: Arc<OnceLock<Arc<Machine>>>,
 }
 
 /// What the code of a plan is made from, besides the plan.
@@ -140,7 +142,8 @@ impl Compiled {
         blueprint.reserved.initialise(state.settling().1);
         let looker = Looker::new(options.recompile_after);
         let unseen = looker.as_ref().map_or(u64::MAX, Looker::apart);
-        let learning = looker.map(|looker| Box::new(Learning { blueprint, looker }));
+        let learnt = Arc::default();
+        let learning = looker.map(|looker| Box::new(Learning { blueprint, looker, learnt }));
         Ok(Compiled { state, machine, unseen, learning })
     }
 
@@ -190,22 +193,26 @@ impl Compiled {
     /// finds in the arena then is what it would have left there.
     fn look(&mut self) {
         self.unseen = u64::MAX;
-        let Some(learning) = &mut self.learning else { return };
+        let Some(learning) = &mut self.learning else { return self.call(1) };
         self.state.begin_cycle();
         let (plan, arena) = self.state.settling();
         interpreter::settle(plan, arena);
         let next = learning.looker.look(arena, || learning.blueprint.conditions(plan));
         self.state.end_cycle();
-        match next {
-            Next::Run(cycles) => self.unseen = cycles,
-            Next::Done(profile) => {
-                // Code that could be made once can be made again; if not, the first goes on.
-                if let Ok(machine) = learning.blueprint.compile(self.state.shared_plan(), Some(&profile)) {
-                    self.machine = Arc::new(machine);
-                }
-                self.learning = None;
+        let learnt = match (learning.learnt.get(), next) {
+            (Some(machine), _) => Some(machine.clone()),
+            (None, Next::Run(cycles)) => {
+                self.unseen = cycles;
+                return;
             }
-        }
+            // Code that could be made once can be made again; if not, the first goes on.
+            (None, Next::Done(profile)) => {
+                let machine = learning.blueprint.compile(self.state.shared_plan(), Some(&profile)).ok();
+                machine.map(|machine| learning.learnt.get_or_init(|| Arc::new(machine)).clone())
+            }
+        };
+        self.machine = learnt.unwrap_or_else(|| self.machine.clone());
+        self.learning = None;
     }
 }
 

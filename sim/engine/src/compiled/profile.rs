@@ -199,10 +199,10 @@ mod tests {
 
     #[test]
     fn a_few_cycles_now_and_then_are_looked_at() {
-        let (cycles, profile) = looked_at(1 << 16);
+        let (cycles, profile) = looked_at(1 << 18);
         assert_eq!(cycles.len(), 1024);
         for (number, &cycle) in (0..).zip(&cycles) {
-            assert_eq!(cycle, (number / 64 + 1) * 4096 + number, "the {number}th");
+            assert_eq!(cycle, (number / 64 + 1) * 16_384 + number, "the {number}th");
         }
         assert_eq!(profile.odds(&[], literal(0, true)), Some(Odds { asked: 1024, held: 1024, changed: 0 }));
     }
