@@ -254,3 +254,48 @@ impl Engine for Compiled {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpfile_hdl::library::library;
+
+    /// A FIFO that is compiled again after so many cycles.
+    fn fifo(recompile_after: u64) -> Compiled {
+        let entry =
+            library().into_iter().find(|entry| entry.name == "fifo").expect("a circuit of the library");
+        let netlist = entry.elaborate_with(&entry.odd[0]).expect("sound parameters");
+        Compiled::new(&netlist, &Options { recompile_after, ..Options::default() }).expect("a sound netlist")
+    }
+
+    #[test]
+    fn code_is_made_again_once_and_never_if_nobody_asks() {
+        for (recompile_after, by) in [(0, 1), (8, 12), (100, 144)] {
+            let mut engine = fifo(recompile_after);
+            let first = engine.machine.clone();
+            engine.run(by - 1);
+            assert!(Arc::ptr_eq(&first, &engine.machine), "{recompile_after}: too early");
+            engine.step();
+            let second = engine.machine.clone();
+            assert!(!Arc::ptr_eq(&first, &second), "{recompile_after}: not by cycle {by}");
+            engine.run(1000);
+            assert!(Arc::ptr_eq(&second, &engine.machine) && engine.learning.is_none());
+        }
+        let mut engine = fifo(u64::MAX);
+        let first = engine.machine.clone();
+        engine.run(1000);
+        assert!(Arc::ptr_eq(&first, &engine.machine));
+    }
+
+    #[test]
+    fn engines_cloned_from_one_take_the_code_that_the_first_of_them_makes() {
+        let mut engine = fifo(8);
+        let mut clone = engine.clone();
+        engine.run(100);
+        // It comes to its first cycle that is looked at.
+        clone.run(3);
+        assert!(Arc::ptr_eq(&engine.machine, &clone.machine) && clone.learning.is_none());
+        clone.run(97);
+        assert_eq!(clone.cycle(), engine.cycle());
+    }
+}

@@ -156,7 +156,7 @@ impl Emitter<'_, '_> {
                 .map(|group| {
                     let left = (count - group).min(16);
                     let chunks = (left * bytes).div_ceil(CHUNK);
-                    self.loaded += if self.has_columns { 2 * chunks } else { 0 };
+                    self.loaded += if self.has_several_columns { 2 * chunks } else { 0 };
                     let start = (first + group) * bytes;
                     let signs: Vec<Value> =
                         (0..chunks).map(|chunk| holds(self, start + chunk * CHUNK)).collect();

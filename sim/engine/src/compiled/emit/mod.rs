@@ -103,7 +103,7 @@ struct Emitter<'a, 'f> {
     /// Loads so far, those of wide values counted twice.
     loaded: u32,
     /// Whether several columns are compared: what one has loaded would then wait while others load.
-    has_columns: bool,
+    has_several_columns: bool,
     /// By instruction, how many of these wait in registers for its result to be worked out.
     held: Vec<u32>,
     vectors: Vectors,
@@ -152,7 +152,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         let frame = Frame::new(builder, graph.plan, places, arena, vec![inputs, ports, registers]);
         let held = vec![0; graph.plan.program.len()];
         let columns = graph.plan.program.iter().filter(|inst| matches!(inst, Inst::Column { .. }));
-        let has_columns = columns.count() > 1;
+        let has_several_columns = columns.count() > 1;
         Emitter {
             graph,
             plan: graph.plan,
@@ -168,7 +168,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             cycles,
             edge_is_due,
             loaded: 0,
-            has_columns,
+            has_several_columns,
             held,
             vectors: Vectors::new(graph, &body.segments),
             carries: false,
