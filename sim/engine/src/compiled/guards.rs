@@ -22,6 +22,21 @@ pub struct Literal {
     pub holds: bool,
 }
 
+impl Literal {
+    /// The condition by the place where it is worked out first, so that one condition has one name; `None` if it holds
+    /// always, or never.
+    pub fn canonical(mut self, graph: &Graph) -> Option<Literal> {
+        while let Some(id) = graph.producer(self.place) {
+            self = match graph.plan.program[id] {
+                Inst::NonZero { a, .. } | Inst::Copy { a, .. } => Literal { place: a, ..self },
+                Inst::Not { a, width: 1, .. } => Literal { place: a, holds: !self.holds },
+                _ => break,
+            };
+        }
+        (self.place != ONE && self.place != ZERO).then_some(self)
+    }
+}
+
 /// Conditions that hold wherever a value matters, outermost first.
 pub type Guard = Vec<Literal>;
 
@@ -195,8 +210,8 @@ impl Finder<'_, '_> {
         let Some(id) = self.graph.producer(place) else { return };
         let literal = match need {
             Need::Always => None,
-            Need::If(place) => self.canonical(Literal { place, holds: true }),
-            Need::Unless(place) => self.canonical(Literal { place, holds: false }),
+            Need::If(place) => Literal { place, holds: true }.canonical(self.graph),
+            Need::Unless(place) => Literal { place, holds: false }.canonical(self.graph),
         };
         let mut new = guard.to_vec();
         if let Some(literal) = literal
@@ -208,19 +223,6 @@ impl Finder<'_, '_> {
             Some(old) => old.retain(|literal| new.binary_search(literal).is_ok()),
             none => *none = Some(new),
         }
-    }
-
-    /// A literal by the place where it is worked out first, so that one condition has one name; `None` if it holds
-    /// always, or never.
-    fn canonical(&self, mut literal: Literal) -> Option<Literal> {
-        while let Some(id) = self.graph.producer(literal.place) {
-            literal = match self.graph.plan.program[id] {
-                Inst::NonZero { a, .. } | Inst::Copy { a, .. } => Literal { place: a, ..literal },
-                Inst::Not { a, width: 1, .. } => Literal { place: a, holds: !literal.holds },
-                _ => break,
-            };
-        }
-        (literal.place != ONE && literal.place != ZERO).then_some(literal)
     }
 }
 

@@ -74,8 +74,8 @@ impl<'a> Emitter<'a, '_> {
             together.entry(edge.enable).or_default().push(edge);
         }
         for (enable, edges) in together {
-            let asked = [Literal { place: enable, holds: true }];
-            let worth_asking = cost_worth_a_branch(&asked, self.profile);
+            let asked = Literal { place: enable, holds: true }.canonical(self.graph);
+            let worth_asking = cost_worth_a_branch(asked.as_slice(), self.profile);
             if enable != ONE && edges.len() as u32 * TAKING >= worth_asking && !self.carries {
                 self.when(enable, |emitter| edges.iter().for_each(|edge| emitter.take_next(edge)));
             } else {
