@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{Function, Signature};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{Context, isa};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{Linkage, Module, default_libcall_names};
+use cranelift_module::{FuncId, Linkage, Module, ModuleError, ModuleReloc, default_libcall_names};
 
 use crate::EngineError;
 use crate::plan::Plan;
@@ -33,19 +33,25 @@ pub type Entry = unsafe extern "C" fn(*mut u64, *const u64, *mut u64, *mut u64, 
 /// Parameters of an [`Entry`].
 pub const PARAMETERS: usize = 6;
 
-/// A compiled circuit. Owns the memory its code lies in.
+/// A compiled circuit. Clones share the memory that its code lies in.
+#[derive(Clone)]
 pub struct Code {
-    module: Option<JITModule>,
     entry: Entry,
+    _memory: Arc<Memory>,
+}
+
+/// Memory with code in it.
+struct Memory {
+    module: Option<JITModule>,
     /// Code refers to the plan by its address.
     _plan: Arc<Plan>,
 }
 
 // SAFETY: once made, the module is neither changed nor read, only freed when the last owner goes; code is
 // immutable and works on what its caller passes.
-unsafe impl Send for Code {}
+unsafe impl Send for Memory {}
 // SAFETY: as above.
-unsafe impl Sync for Code {}
+unsafe impl Sync for Memory {}
 
 impl Code {
     /// Runs cycles.
@@ -62,16 +68,24 @@ impl Code {
     }
 }
 
+#[cfg(test)]
+impl Code {
+    /// Where it lies.
+    pub fn address(&self) -> usize {
+        self.entry as usize
+    }
+}
+
 impl std::fmt::Debug for Code {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Code").finish_non_exhaustive()
     }
 }
 
-impl Drop for Code {
+impl Drop for Memory {
     fn drop(&mut self) {
         if let Some(module) = self.module.take() {
-            // SAFETY: `entry` is reachable through this struct only, so nothing can call it any more.
+            // SAFETY: every `Code` with an address in this memory owns it, so nothing can call it any more.
             unsafe { module.free_memory() };
         }
     }
@@ -118,20 +132,46 @@ impl Target {
         self.module.target_config()
     }
 
-    /// Compiles the function, which has the signature of [`Entry`].
-    pub fn finish(mut self, plan: &Arc<Plan>) -> Result<Code, EngineError> {
-        let problem = |error: String| EngineError::Compile { circuit: plan.circuit.clone(), problem: error };
+    /// Compiles the function, which has the signature of [`Entry`], and puts it into memory so many times.
+    pub fn finish(mut self, plan: &Arc<Plan>, copies: usize) -> Result<Vec<Code>, EngineError> {
+        let addresses = self.define(copies).map_err(|problem| EngineError::Compile {
+            circuit: plan.circuit.clone(),
+            problem: format!("{problem:?}"),
+        })?;
+        let memory = Arc::new(Memory { module: Some(self.module), _plan: plan.clone() });
+        let code = |address| {
+            // SAFETY: `address` is the start of a function just compiled for this machine and its C calling
+            // convention with the signature of `Entry`; its memory lives as long as the `Code` that holds it.
+            let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
+            Code { entry, _memory: memory.clone() }
+        };
+        Ok(addresses.into_iter().map(code).collect())
+    }
+
+    /// Defines the function and copies of it; where they start.
+    fn define(&mut self, copies: usize) -> Result<Vec<*const u8>, Box<ModuleError>> {
         let signature = self.context.func.signature.clone();
-        let id = self
-            .module
-            .declare_function("run", Linkage::Export, &signature)
-            .map_err(|error| problem(error.to_string()))?;
-        self.module.define_function(id, &mut self.context).map_err(|error| problem(format!("{error:?}")))?;
-        self.module.finalize_definitions().map_err(|error| problem(error.to_string()))?;
-        let address = self.module.get_finalized_function(id);
-        // SAFETY: `address` is the start of a function just compiled for this machine and its C calling
-        // convention with the signature of `Entry`; its memory lives as long as the `Code` that holds it.
-        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
-        Ok(Code { module: Some(self.module), entry, _plan: plan.clone() })
+        let mut functions: Vec<FuncId> = Vec::with_capacity(copies);
+        for copy in 0..copies {
+            let function =
+                self.module.declare_function(&format!("run{copy}"), Linkage::Export, &signature)?;
+            if copy == 0 {
+                self.module.define_function(function, &mut self.context)?;
+            } else {
+                self.copy(function)?;
+            }
+            functions.push(function);
+        }
+        self.module.finalize_definitions()?;
+        Ok(functions.into_iter().map(|function| self.module.get_finalized_function(function)).collect())
+    }
+
+    /// Defines a function with the code of the one that was compiled.
+    fn copy(&mut self, function: FuncId) -> Result<(), Box<ModuleError>> {
+        let code = self.context.compiled_code().expect("a function that was compiled before");
+        let relocation = |place| ModuleReloc::from_mach_reloc(place, &self.context.func, function);
+        let relocations: Vec<ModuleReloc> = code.buffer.relocs().iter().map(relocation).collect();
+        let alignment = u64::from(code.buffer.alignment);
+        Ok(self.module.define_function_bytes(function, alignment, code.code_buffer(), &relocations)?)
     }
 }

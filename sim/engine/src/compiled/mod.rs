@@ -8,7 +8,8 @@
 //! machine registers. Wide ones are pointers: to their place in the arena, to a row, or to whichever of two a multiplexer
 //! selects; what the function leaves behind for the edge and for readers is in the arena, where the interpreter has it too.
 //!
-//! All of it is done again when some cycles have been run, with what [`profile`] has seen of conditions by then.
+//! All of it is done again when some cycles have been run, with what [`profile`] has seen of conditions by then, and
+//! [`trial`] finds out which code is the fastest, and where.
 
 #[expect(unsafe_code, reason = "machine code is made and freed here")]
 mod code;
@@ -23,9 +24,11 @@ mod ranges;
 mod schedule;
 mod segments;
 mod simplify;
+mod trial;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use warpfile_hdl::rtl::netlist::Netlist;
 
@@ -38,16 +41,29 @@ use graph::{Graph, Readers};
 use instances::Instances;
 use profile::{Looker, Next, Profile};
 use segments::Segments;
+use trial::Trial;
+
+/// Places at which code is laid that is made again.
+const PLACES: usize = 8;
 
 /// Runs a circuit as machine code.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     state: State,
-    machine: Arc<Machine>,
-    /// Cycles that can be run before one is looked at.
+    machine: Machine,
+    /// Cycles that can be run before something is to be found out in one.
     unseen: u64,
-    /// What looks at cycles, as long as there is something to learn.
-    learning: Option<Box<Learning>>,
+    search: Search,
+}
+
+/// What is to be found out while a circuit runs.
+#[derive(Clone, Debug)]
+enum Search {
+    /// How often conditions hold.
+    Conditions(Box<Learning>),
+    /// Which code is the fastest.
+    Fastest(Box<Trial>, Arc<Learnt>),
+    Over,
 }
 
 /// What the circuit is compiled again for.
@@ -55,8 +71,17 @@ pub struct Compiled {
 struct Learning {
     blueprint: Blueprint,
     looker: Looker,
+    recompile_after: u64,
     /// The code that is made then, once for all engines that have been cloned from one.
-    learnt: Arc<OnceLock<Arc<Machine>>>,
+    learnt: Arc<OnceLock<Arc<Learnt>>>,
+}
+
+/// The first code and what was made again, one of which is the fastest.
+#[derive(Debug)]
+struct Learnt {
+    machines: Vec<Machine>,
+    /// Which that is, once one engine has found out.
+    fastest: OnceLock<usize>,
 }
 
 /// What the code of a plan is made from, besides the plan.
@@ -66,8 +91,8 @@ struct Blueprint {
     reserved: Reserved,
 }
 
-/// The code of a plan.
-#[derive(Debug)]
+/// The code of a plan. Clones share it.
+#[derive(Clone, Debug)]
 struct Machine {
     cycle: Code,
     /// What works out the foreseen outputs; `None` if there are none.
@@ -85,16 +110,22 @@ impl Blueprint {
         Blueprint { instances, reserved }
     }
 
-    /// Makes code, with what is known of conditions.
-    fn compile(&self, plan: &Arc<Plan>, profile: Option<&Profile>) -> Result<Machine, EngineError> {
+    /// Makes code, with what is known of conditions, and lays what runs cycles at so many places.
+    fn compile(
+        &self,
+        plan: &Arc<Plan>,
+        profile: Option<&Profile>,
+        places: usize,
+    ) -> Result<Vec<Machine>, EngineError> {
         let instances = self.instances.as_ref();
         let cycle = self.body(plan, Readers::OfCycle, instances, profile);
-        let code = emit::compile_cycles(plan, &cycle, instances, profile)?;
+        let code = emit::compile_cycles(plan, &cycle, instances, profile, places)?;
         let foresight = (!plan.foreseen.is_empty()).then(|| {
             let foresight = self.body(plan, Readers::OfForeseen, None, profile);
             emit::compile_foresight(plan, &foresight, &cycle, instances, profile)
         });
-        Ok(Machine { cycle: code, foresight: foresight.transpose()? })
+        let foresight = foresight.transpose()?;
+        Ok(code.into_iter().map(|cycle| Machine { cycle, foresight: foresight.clone() }).collect())
     }
 
     /// Schedules what `readers` need, with one code for all instances if there are any.
@@ -137,14 +168,15 @@ impl Compiled {
         let mut plan = Plan::new(netlist, options)?;
         let blueprint = Blueprint::new(&mut plan, options);
         let plan = Arc::new(plan);
-        let machine = Arc::new(blueprint.compile(&plan, None)?);
+        let machine = blueprint.compile(&plan, None, 1)?.remove(0);
         let mut state = State::new(plan, options);
         blueprint.reserved.initialise(state.settling().1);
-        let looker = Looker::new(options.recompile_after);
+        let recompile_after = options.recompile_after;
+        let looker = Looker::new(recompile_after);
         let unseen = looker.as_ref().map_or(u64::MAX, Looker::apart);
-        let learnt = Arc::default();
-        let learning = looker.map(|looker| Box::new(Learning { blueprint, looker, learnt }));
-        Ok(Compiled { state, machine, unseen, learning })
+        let learning = looker
+            .map(|looker| Box::new(Learning { blueprint, looker, recompile_after, learnt: Arc::default() }));
+        Ok(Compiled { state, machine, unseen, search: learning.map_or(Search::Over, Search::Conditions) })
     }
 
     /// Runs cycles, none or all of them under reset.
@@ -172,9 +204,9 @@ impl Compiled {
         }
     }
 
-    /// Runs cycles of which some are looked at.
+    /// Runs cycles, in some of which something is to be found out.
     #[cold]
-    fn run_and_look(&mut self, cycles: u64) {
+    fn run_and_search(&mut self, cycles: u64) {
         let mut left = cycles;
         while left > 0 {
             let unseen = left.min(self.unseen);
@@ -182,37 +214,80 @@ impl Compiled {
                 self.call(unseen);
                 self.unseen -= unseen;
                 left -= unseen;
-            } else {
-                self.look();
-                left -= 1;
+                continue;
             }
+            // What comes next is put back unless it is over.
+            self.unseen = u64::MAX;
+            left -= match std::mem::replace(&mut self.search, Search::Over) {
+                Search::Conditions(learning) => self.look(learning),
+                Search::Fastest(trial, learnt) => self.try_out(trial, learnt, left),
+                Search::Over => 0,
+            };
         }
     }
 
-    /// Interprets a cycle and looks at its conditions; compiles again when enough have been seen. What compiled code
-    /// finds in the arena then is what it would have left there.
-    fn look(&mut self) {
-        self.unseen = u64::MAX;
-        let Some(learning) = &mut self.learning else { return self.call(1) };
+    /// Interprets a cycle. What compiled code finds in the arena then is what it would have left there.
+    fn interpret(&mut self) {
         self.state.begin_cycle();
         let (plan, arena) = self.state.settling();
         interpreter::settle(plan, arena);
-        let next = learning.looker.look(arena, || learning.blueprint.conditions(plan));
         self.state.end_cycle();
+    }
+
+    /// Interprets a cycle and looks at its conditions; compiles again when enough have been seen. Returns 1 cycle.
+    fn look(&mut self, mut learning: Box<Learning>) -> u64 {
+        self.interpret();
+        let (plan, arena) = self.state.settling();
+        let next = learning.looker.look(arena, || learning.blueprint.conditions(plan));
         let learnt = match (learning.learnt.get(), next) {
-            (Some(machine), _) => Some(machine.clone()),
+            (Some(learnt), _) => Some(learnt.clone()),
             (None, Next::Run(cycles)) => {
                 self.unseen = cycles;
-                return;
+                self.search = Search::Conditions(learning);
+                return 1;
             }
             // Code that could be made once can be made again; if not, the first goes on.
             (None, Next::Done(profile)) => {
-                let machine = learning.blueprint.compile(self.state.shared_plan(), Some(&profile)).ok();
-                machine.map(|machine| learning.learnt.get_or_init(|| Arc::new(machine)).clone())
+                let plan = self.state.shared_plan();
+                let again = learning.blueprint.compile(plan, Some(&profile), PLACES).ok();
+                again.map(|again| {
+                    let machines = [self.machine.clone()].into_iter().chain(again).collect();
+                    let learnt = Learnt { machines, fastest: OnceLock::new() };
+                    learning.learnt.get_or_init(|| Arc::new(learnt)).clone()
+                })
             }
         };
-        self.machine = learnt.unwrap_or_else(|| self.machine.clone());
-        self.learning = None;
+        if let Some(learnt) = learnt {
+            let trial = Trial::new(learnt.machines.len(), learning.recompile_after);
+            self.unseen = 0;
+            self.search = Search::Fastest(Box::new(trial), learnt);
+        }
+        1
+    }
+
+    /// Runs so many cycles or fewer of a trial, and goes on with the fastest code when that is known. Returns how many.
+    fn try_out(&mut self, mut trial: Box<Trial>, learnt: Arc<Learnt>, cycles: u64) -> u64 {
+        if let Some(&fastest) = learnt.fastest.get() {
+            self.machine = learnt.machines[fastest].clone();
+            self.interpret();
+            return 1;
+        }
+        let begins = trial.begins();
+        let cycles = if begins.is_some() { 1 } else { cycles.min(trial.cycles()) };
+        let start = Instant::now();
+        match begins {
+            Some(code) => {
+                self.machine = learnt.machines[code].clone();
+                self.interpret();
+            }
+            None => self.call(cycles),
+        }
+        if let Some(fastest) = trial.ran(cycles, start.elapsed()) {
+            learnt.fastest.get_or_init(|| fastest);
+        }
+        self.unseen = 0;
+        self.search = Search::Fastest(trial, learnt);
+        cycles
     }
 }
 
@@ -247,7 +322,7 @@ impl Engine for Compiled {
         if self.state.needs_care() {
             self.run_with_care(cycles);
         } else if cycles > self.unseen {
-            self.run_and_look(cycles);
+            self.run_and_search(cycles);
         } else if cycles > 0 {
             self.unseen -= cycles;
             self.call(cycles);
@@ -268,34 +343,57 @@ mod tests {
         Compiled::new(&netlist, &Options { recompile_after, ..Options::default() }).expect("a sound netlist")
     }
 
+    /// Where the code lies that an engine runs.
+    fn place(engine: &Compiled) -> usize {
+        engine.machine.cycle.address()
+    }
+
     #[test]
     fn code_is_made_again_once_and_never_if_nobody_asks() {
         for (recompile_after, by) in [(0, 1), (8, 12), (100, 144)] {
             let mut engine = fifo(recompile_after);
-            let first = engine.machine.clone();
             engine.run(by - 1);
-            assert!(Arc::ptr_eq(&first, &engine.machine), "{recompile_after}: too early");
+            assert!(matches!(engine.search, Search::Conditions(_)), "{recompile_after}: too early");
             engine.step();
-            let second = engine.machine.clone();
-            assert!(!Arc::ptr_eq(&first, &second), "{recompile_after}: not by cycle {by}");
+            let Search::Fastest(_, learnt) = &engine.search else {
+                panic!("{recompile_after}: not by cycle {by}")
+            };
+            let learnt = learnt.clone();
             engine.run(1000);
-            assert!(Arc::ptr_eq(&second, &engine.machine) && engine.learning.is_none());
+            assert!(matches!(engine.search, Search::Over), "{recompile_after}: still on trial");
+            let fastest = *learnt.fastest.get().expect("what was found out");
+            assert_eq!(place(&engine), learnt.machines[fastest].cycle.address());
+            engine.run(1000);
+            assert_eq!(place(&engine), learnt.machines[fastest].cycle.address());
         }
         let mut engine = fifo(u64::MAX);
-        let first = engine.machine.clone();
+        let first = place(&engine);
         engine.run(1000);
-        assert!(Arc::ptr_eq(&first, &engine.machine));
+        assert_eq!(place(&engine), first);
+    }
+
+    #[test]
+    fn all_places_of_code_are_tried_with_the_first_code_among_them() {
+        let mut engine = fifo(8);
+        let mut tried = std::collections::BTreeSet::from([place(&engine)]);
+        engine.run(12);
+        for _ in 0..30 {
+            engine.step();
+            tried.insert(place(&engine));
+        }
+        assert_eq!(tried.len(), 1 + PLACES);
     }
 
     #[test]
     fn engines_cloned_from_one_take_the_code_that_the_first_of_them_makes() {
         let mut engine = fifo(8);
         let mut clone = engine.clone();
-        engine.run(100);
-        // It comes to its first cycle that is looked at.
-        clone.run(3);
-        assert!(Arc::ptr_eq(&engine.machine, &clone.machine) && clone.learning.is_none());
-        clone.run(97);
+        engine.run(1000);
+        // It comes to its first cycle that is looked at, and then takes what is known to be the fastest.
+        clone.run(4);
+        assert_eq!(place(&engine), place(&clone));
+        assert!(matches!(clone.search, Search::Over));
+        clone.run(996);
         assert_eq!(clone.cycle(), engine.cycle());
     }
 }

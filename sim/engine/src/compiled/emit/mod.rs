@@ -35,14 +35,15 @@ pub use slots::{Reserved, Slots, is_pointer};
 use vectors::Vectors;
 pub use vectors::{has_lanes, is_in_vectors};
 
-/// Compiles what runs cycles.
+/// Compiles what runs cycles, and puts it at so many places.
 pub fn compile_cycles(
     plan: &Arc<Plan>,
     cycle: &Body,
     instances: Option<&Instances>,
     profile: Option<&Profile>,
-) -> Result<Code, EngineError> {
-    compile(plan, cycle, None, instances, profile)
+    places: usize,
+) -> Result<Vec<Code>, EngineError> {
+    compile(plan, cycle, None, instances, profile)?.finish(plan, places)
 }
 
 /// Compiles what applies the edge that ends a `cycle` and works out the foreseen outputs.
@@ -53,7 +54,8 @@ pub fn compile_foresight(
     instances: Option<&Instances>,
     profile: Option<&Profile>,
 ) -> Result<Code, EngineError> {
-    compile(plan, foresight, Some(&cycle.slots), instances, profile)
+    let mut code = compile(plan, foresight, Some(&cycle.slots), instances, profile)?.finish(plan, 1)?;
+    Ok(code.remove(0))
 }
 
 /// Compiles a body, which runs cycles or, if it is given their slots, comes before one.
@@ -63,7 +65,7 @@ fn compile(
     before: Option<&Slots>,
     instances: Option<&Instances>,
     profile: Option<&Profile>,
-) -> Result<Code, EngineError> {
+) -> Result<Target, EngineError> {
     let mut target = Target::new(&plan.circuit)?;
     let mut signature = target.signature();
     signature.params = vec![AbiParam::new(types::I64); PARAMETERS];
@@ -81,7 +83,7 @@ fn compile(
         emitter.frame.builder.seal_all_blocks();
         emitter.frame.builder.finalize(frontend);
     }
-    target.finish(plan)
+    Ok(target)
 }
 
 /// Emits the function of one plan.
