@@ -122,3 +122,92 @@ fn an_invariant_whose_premise_never_holds_is_noticed() {
     // Under reset in cycle 0, set in cycle 1.
     assert_eq!(reached, [None, Some(Reached::In(2)), Some(Reached::NotIn(8))]);
 }
+
+/// A sum without a register.
+///
+/// Timing: combinational.
+#[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+struct Sum {
+    /// Bits.
+    width: usize,
+}
+
+#[derive(Ports)]
+#[params(Sum)]
+struct SumIo<'m> {
+    #[bits(p.width)]
+    a_i: In<'m>,
+    #[bits(p.width)]
+    b_i: In<'m>,
+    #[bits(p.width)]
+    sum_o: Out<'m>,
+}
+
+impl Circuit for Sum {
+    type Io<'m> = SumIo<'m>;
+    const NAME: &'static str = "sum";
+
+    fn build<'m>(&self, m: &Module<'m>, io: &SumIo<'m>) {
+        let sum = io.a_i + io.b_i;
+        io.sum_o.set(sum);
+        m.invariant("a_sum_of_0_is_the_other_number", io.a_i.eq(0).implies(sum.eq(io.b_i)));
+        m.invariant("a_sum_is_not_less_than_what_is_added", io.a_i.eq(1).implies(sum.ge(io.b_i)));
+        m.invariant("what_is_0_and_1_is_anything", (io.a_i.eq(0) & io.a_i.eq(1)).implies(sum.eq(7)));
+    }
+}
+
+#[test]
+fn what_holds_of_a_circuit_without_state_is_known_and_whether_it_is_about_something() {
+    let netlist = elaborate(&Sum { width: 3 }).expect("sound");
+    for prover in [Prover::Abc, Prover::Smtbmc] {
+        let found: Vec<Verdict> =
+            verdicts(&netlist, prover).into_iter().map(|(_, verdict)| verdict).collect();
+        assert_eq!(found, [Verdict::Proven, Verdict::Refuted(0), Verdict::Proven], "{prover:?}");
+    }
+    let proofs = prove(&netlist, &effort(Prover::Abc), None).expect("the tools run").proofs;
+    let reached: Vec<Option<Reached>> = proofs.iter().map(|proof| proof.reached).collect();
+    // An invariant that is never about anything is found so without a cycle having been looked at.
+    assert_eq!(reached, [Some(Reached::In(0)), Some(Reached::In(0)), Some(Reached::NotIn(8))]);
+}
+
+/// The sum of all numbers so far.
+///
+/// Timing: seen from the next cycle on.
+#[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+struct Running {
+    /// Bits.
+    width: usize,
+}
+
+#[derive(Ports)]
+#[params(Running)]
+struct RunningIo<'m> {
+    #[bits(p.width)]
+    number_i: In<'m>,
+    #[bits(p.width)]
+    total_o: Out<'m>,
+}
+
+impl Circuit for Running {
+    type Io<'m> = RunningIo<'m>;
+    const NAME: &'static str = "running";
+
+    fn build<'m>(&self, m: &Module<'m>, io: &RunningIo<'m>) {
+        let total = m.register("total", self.width).reset(0);
+        let sum = m.instance("adder", Sum { width: self.width });
+        sum.a_i.set(io.number_i);
+        sum.b_i.set(total);
+        total.set(sum.sum_o);
+        io.total_o.set(total);
+        m.invariant("a_total_of_0_becomes_the_number", total.eq(0).implies(sum.sum_o.eq(io.number_i)));
+    }
+}
+
+#[test]
+fn what_holds_of_a_circuit_without_state_is_not_asked_again_around_it() {
+    let netlist = elaborate(&Running { width: 3 }).expect("sound");
+    for prover in [Prover::Abc, Prover::Smtbmc] {
+        let only = ("a_total_of_0_becomes_the_number".to_owned(), Verdict::Proven);
+        assert_eq!(verdicts(&netlist, prover), [only], "{prover:?}");
+    }
+}

@@ -20,6 +20,8 @@ const ABC: &str = "berkeley-abc";
 const MODEL: &str = "model.aig";
 /// The invariants in the order in which they are in the model.
 const ORDER: &str = "order.txt";
+/// What `bmc3` says of an invariant that no state decides: there are no cycles to look at one by one.
+const NO_STATE: &str = "Does not work for combinational networks";
 /// Before the name of an invariant: the one that says that what it is about never happens.
 const NEVER: &str = "never_for_";
 
@@ -88,17 +90,19 @@ impl Model {
         Ok(Some(broken_in(&text).map_or(Reached::NotIn(effort.depth), Reached::In)))
     }
 
-    fn ask(&self, output: usize, effort: &Effort, forever: bool) -> Result<String, ToolError> {
+    fn ask(&self, number: usize, effort: &Effort, forever: bool) -> Result<String, ToolError> {
         // What the clock edge ends is seen in the step after it.
         let (steps, patience) = (effort.depth + 1, effort.patience.as_secs().max(1));
         let and_then = if forever { format!("; pdr -T {patience}") } else { String::new() };
         let commands = format!(
-            "read_aiger {MODEL}; fold; cone -s -O {output}; scleanup; bmc3 -F {steps} -T {patience}{and_then}"
+            "read_aiger {MODEL}; fold; cone -s -O {number}; scleanup; bmc3 -F {steps} -T {patience}{and_then}"
         );
         let output = run(ABC, ABC, &["-c", &commands], self.folder.path())?;
         let text = printed(&output);
         // Its exit code is 0 whatever happens.
         match output.status.success() && !text.contains("** cmd error") {
+            // Reachability knows at once.
+            true if !forever && text.contains(NO_STATE) => self.ask(number, effort, true),
             true => Ok(text),
             false => Err(ToolError::failed(ABC, &self.top, text)),
         }

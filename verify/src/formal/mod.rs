@@ -6,6 +6,8 @@
 //! of its inputs ([`Module::assumption`](warpfile_hdl::rtl::Module::assumption)) is taken for granted; what the circuits
 //! in it assume is proven like their invariants, or, if the outermost cannot keep it alone, left to whoever drives that.
 //!
+//! A circuit without state has its invariants proven alone, and not again in those around it.
+//!
 //! An invariant that says "if this, then that" says nothing if "this" never is: ABC looks for a way there.
 //!
 //! In `yosys-smtbmc` invariants are proven together: those that fail are taken out, one attempt after the other, until
@@ -20,7 +22,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
-use warpfile_hdl::rtl::netlist::{KeptBy, Netlist};
+use warpfile_hdl::rtl::netlist::{KeptBy, Module, Netlist};
 
 use crate::ToolError;
 use smtbmc::{Answer, Model};
@@ -165,19 +167,29 @@ pub fn prove(netlist: &Netlist, effort: &Effort, waveform: Option<&Path>) -> Res
     Ok(Proofs { proofs, time: begin.elapsed() })
 }
 
-/// Everything that is to be proven of a circuit: its invariants, and the invariants and assumptions of those in it.
+/// Everything that is to be proven of a circuit: its invariants, and the invariants and assumptions of those in it. The
+/// invariants of one in it that has no state are left to the proof of that one alone: they hold of every input or of
+/// none.
 pub fn properties(netlist: &Netlist) -> Vec<Property> {
     let mut properties = Vec::new();
     for (path, module) in netlist.circuits() {
-        for invariant in &netlist.modules[module.index()].invariants {
-            let kept_by = invariant.kept_by;
-            if !(kept_by == KeptBy::Environment && path.is_empty()) {
-                let invariant = invariant.name.clone();
-                properties.push(Property { path: path.clone(), invariant, kept_by });
-            }
+        let module = &netlist.modules[module.index()];
+        let is_wanted = |kept_by: KeptBy| match kept_by {
+            KeptBy::Circuit => path.is_empty() || has_state(module),
+            KeptBy::Environment => !path.is_empty(),
+            KeptBy::Surroundings => true,
+        };
+        for invariant in module.invariants.iter().filter(|invariant| is_wanted(invariant.kept_by)) {
+            let (invariant, kept_by) = (invariant.name.clone(), invariant.kept_by);
+            properties.push(Property { path: path.clone(), invariant, kept_by });
         }
     }
     properties
+}
+
+/// Whether a circuit, or one in it, may have state.
+fn has_state(module: &Module) -> bool {
+    !(module.registers.is_empty() && module.tables.is_empty() && module.instances.is_empty())
 }
 
 /// The netlist in which what circuits within assume and the first cycles break is left to the surroundings: the one that
