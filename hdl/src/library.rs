@@ -23,9 +23,12 @@ pub fn library() -> Vec<CircuitEntry> {
     let one_lane = json!({"banks": 1, "rows": 5, "lanes": 1, "lanes_per_cluster": 1});
     let uneven = json!({"banks": 2, "rows": 7, "lanes": 6, "lanes_per_cluster": 3});
     let two_rows = json!({"banks": 1, "rows": 2, "lanes": 1, "lanes_per_cluster": 1});
-    // Shards: the smallest, and two whose lines are no power of two.
+    let two_banks = json!({"banks": 2, "rows": 2, "lanes": 1, "lanes_per_cluster": 1});
+    // Shards: the smallest, the smallest in which warps and banks differ, and two whose lines are no power of two.
     let smallest =
         json!({"warps": 1, "banks": 1, "lines": 2, "lanes": 1, "lanes_per_slice": 1, "register_bits": 4});
+    let two_each =
+        json!({"warps": 2, "banks": 2, "lines": 2, "lanes": 1, "lanes_per_slice": 1, "register_bits": 4});
     let six_lines =
         json!({"warps": 4, "banks": 2, "lines": 6, "lanes": 6, "lanes_per_slice": 3, "register_bits": 5});
     let twelve_lines =
@@ -39,9 +42,11 @@ pub fn library() -> Vec<CircuitEntry> {
         CircuitEntry::new(RegisterBank { rows: 256, lanes: 32, lanes_per_cluster: 4, writers: 2 }).odd([
             json!({"rows": 5, "lanes": 1, "lanes_per_cluster": 1, "writers": 1}),
             json!({"rows": 100, "lanes": 6, "lanes_per_cluster": 3, "writers": 3}),
-        ]),
+        ])
+        .proven_at(json!({"rows": 2, "lanes": 2, "lanes_per_cluster": 1, "writers": 3})),
         CircuitEntry::new(MainRegisterFile { geometry: Geometry::GEBHART_2011, writers: 2 })
-            .odd([json!({"geometry": one_lane}), json!({"geometry": uneven, "writers": 3})]),
+            .odd([json!({"geometry": one_lane}), json!({"geometry": uneven, "writers": 3})])
+            .proven_at(json!({"geometry": two_banks, "writers": 3})),
         CircuitEntry::new(OperandCollectors {
             geometry: Geometry::GEBHART_2011,
             collectors: 8,
@@ -97,7 +102,8 @@ pub fn library() -> Vec<CircuitEntry> {
         CircuitEntry::new(SourceAllocator { slots: 8, lanes: 32, register_bits: 10, collectors: 8 }).odd([
             json!({"slots": 1, "lanes": 1, "register_bits": 1, "collectors": 2}),
             json!({"slots": 5, "lanes": 6, "collectors": 5}),
-        ]),
+        ])
+        .proven_at(json!({"slots": 2, "lanes": 1, "register_bits": 1, "collectors": 2})),
         CircuitEntry::new(CachedRegisterFile {
             geometry: Geometry::GEBHART_2011,
             collectors: 8,
@@ -183,7 +189,8 @@ pub fn library() -> Vec<CircuitEntry> {
         .odd([
             json!({"geometry": smallest, "depth": 2, "place_bits": 1, "writers": 1}),
             json!({"geometry": six_lines, "depth": 3, "place_bits": 5}),
-        ]),
+        ])
+        .proven_at(json!({"geometry": smallest, "depth": 3, "place_bits": 1, "writers": 1})),
         CircuitEntry::new(StagingBank { geometry: ShardGeometry::GTX980 }).odd([
             json!({"geometry": smallest}),
             json!({"geometry": six_lines}),
@@ -203,7 +210,8 @@ pub fn library() -> Vec<CircuitEntry> {
         CircuitEntry::new(MetadataStore { geometry: ShardGeometry::GTX980, words: 16 }).odd([
             json!({"geometry": smallest, "words": 2}),
             json!({"geometry": six_lines, "words": 8}),
-        ]),
+        ])
+        .proven_at(json!({"geometry": two_each, "words": 2})),
         CircuitEntry::new(WarpStack { warps: 16 }).odd([json!({"warps": 1}), json!({"warps": 11})])
             .proven_at(json!({"warps": 3})),
         CircuitEntry::new(CapacityManager {
@@ -226,11 +234,13 @@ pub fn library() -> Vec<CircuitEntry> {
         .odd([
             json!({"geometry": smallest, "units": 1, "entries": 2, "writes": 1}),
             json!({"geometry": six_lines, "units": 3, "entries": 8}),
-        ]),
+        ])
+        .proven_at(json!({"geometry": two_each, "units": 2, "entries": 2, "writes": 1})),
         CircuitEntry::new(RegisterReadUnit { geometry: ShardGeometry::GTX980, entries: 4, id_bits: 9 }).odd([
             json!({"geometry": smallest, "entries": 2, "id_bits": 1}),
             json!({"geometry": six_lines, "entries": 8}),
-        ]),
+        ])
+        .proven_at(json!({"geometry": two_each, "entries": 4, "id_bits": 1})),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! Candidates in rotating order.
+//! Candidates in rotating order, and places that are filled in it.
 
 use crate::rtl::Signal;
 
@@ -17,4 +17,13 @@ pub(crate) fn behind(index: Signal<'_>, places: usize) -> Signal<'_> {
 pub(crate) fn first<'m>(candidates: Signal<'m>, preferred: Signal<'m>) -> Signal<'m> {
     let ahead = candidates & preferred;
     ahead.any().mux(ahead, candidates).priority_encode()
+}
+
+/// Whether the places `filled` are those from `head` on to the one before `tail`. Where both are the same place, all or
+/// none are.
+pub(crate) fn lie_between<'m>(filled: Signal<'m>, head: Signal<'m>, tail: Signal<'m>) -> Signal<'m> {
+    let places = filled.width();
+    let (from_head, before_tail) = (from(head, places), !from(tail, places));
+    let between = head.lt(tail).mux(from_head & before_tail, from_head | before_tail);
+    head.eq(tail).mux(filled.all() | !filled.any(), filled.eq(between))
 }

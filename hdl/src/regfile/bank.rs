@@ -115,5 +115,14 @@ impl Circuit for RegisterBank {
         m.when(taken, || {
             registers.write("result", row, [("value", value)]).lanes(lanes);
         });
+
+        let takes = m.cat(io.write.iter().map(|write| write.valid_i & write.ready_o));
+        let offers = m.cat(io.write.iter().map(|write| write.valid_i));
+        m.invariant("one_write_at_most_is_taken", takes.popcount().le(1));
+        m.invariant("an_offer_means_that_a_write_is_taken", offers.any().implies(takes.any()));
+        let other =
+            |write: &BankWriteIo<'m>| row.ne(write.row_i) | lanes.ne(write.lanes_i) | value.ne(write.value_i);
+        let strays = takes & m.cat(io.write.iter().map(other));
+        m.invariant("a_write_that_is_taken_reaches_its_row", !strays.any());
     }
 }

@@ -87,5 +87,26 @@ impl Circuit for MainRegisterFile {
         for (write, ready) in io.write.iter().zip(ready) {
             write.ready_o.set(ready);
         }
+        self.name_invariants(m, io);
+    }
+}
+
+impl MainRegisterFile {
+    /// What writers may rely on, whichever banks their registers lie in.
+    fn name_invariants<'m>(&self, m: &Module<'m>, io: &MainRegisterFileIo<'m>) {
+        let bank = |write: &RegisterWriteIo<'m>| self.geometry.bank(m, write.register_i);
+        let (mut twice, mut for_nothing) = (m.lit(1, 0), m.lit(1, 0));
+        for (w, write) in io.write.iter().enumerate() {
+            let (mut taken_before, mut offered_before) = (m.lit(1, 0), m.lit(1, 0));
+            for earlier in &io.write[..w] {
+                let offered = earlier.valid_i & bank(earlier).eq(bank(write));
+                offered_before = offered_before | offered;
+                taken_before = taken_before | (offered & earlier.ready_o);
+            }
+            twice = twice | (write.valid_i & write.ready_o & taken_before);
+            for_nothing = for_nothing | (write.valid_i & !write.ready_o & !offered_before);
+        }
+        m.invariant("a_bank_takes_one_write_a_cycle", !twice);
+        m.invariant("a_write_waits_only_for_an_earlier_one_to_its_bank", !for_nothing);
     }
 }

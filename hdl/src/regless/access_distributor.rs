@@ -197,12 +197,17 @@ impl Circuit for AccessDistributor {
         let accesses = self.accesses(m, io, left_over, idle, &entries);
         let banks = self.banks(m, &accesses).named("banks");
         let mut pending = accesses.pending;
+        let mut overtaken = m.lit(1, 0);
         for (b, push) in io.push.iter().enumerate() {
             let here = accesses.pending & banks.lane_eq(self.each(m, b), self.geometry.register_bits);
-            pending = pending & !self.send(m, push, here.named(format!("here{b}")), &accesses);
+            let goes = self.send(m, push, here.named(format!("here{b}")), &accesses);
+            overtaken = overtaken | (goes.any() & (here & (goes - 1)).any());
+            pending = pending & !goes;
         }
         left_over.set(pending);
         self.block_writes(m, io, left_over, &accesses);
+        m.invariant("no_access_overtakes_an_older_one_to_its_bank", !overtaken);
+        self.name_invariants(m, io, (accesses.pending, pending), &entries);
     }
 }
 
@@ -335,5 +340,35 @@ impl AccessDistributor {
             let same = accesses.registers.lane_eq(registers, self.geometry.register_bits);
             write.blocked_o.set((left_over & m.cat(of_warp) & same).any());
         }
+    }
+
+    /// What holds of the accesses that wait before and after a cycle, and of the instructions taken in it.
+    fn name_invariants<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &AccessDistributorIo<'m>,
+        (before, after): (Signal<'m>, Signal<'m>),
+        entries: &[Signal<'m>],
+    ) {
+        let g = &self.geometry;
+        let count = |accesses: Signal<'m>| accesses.popcount().zext(count_bits(ISSUES * ACCESSES));
+        let goes = m.cat(io.push.iter().map(|push| push.valid_o & push.ready_i));
+        m.invariant("an_access_goes_or_is_left_over", count(before).eq(count(after) + count(goes)));
+        let strays = io.push.iter().enumerate().fold(m.lit(1, 0), |strays, (b, push)| {
+            strays | (push.valid_o & !g.in_bank(m, push.warp_o, push.register_o, b))
+        });
+        m.invariant("an_access_goes_to_the_bank_of_its_register", !strays);
+
+        let [first, second] = &io.issue[..] else { return };
+        let taken = |issue: &DistributeIo<'m>| issue.valid_i & issue.ready_o;
+        m.invariant(
+            "an_instruction_does_not_overtake_the_one_before_it",
+            (taken(second) & first.valid_i).implies(first.ready_o),
+        );
+        let of_one_unit = taken(first) & taken(second) & first.unit_i.eq(second.unit_i);
+        m.invariant(
+            "two_instructions_of_a_unit_get_an_entry_each",
+            of_one_unit.implies(entries[0].ne(entries[1])),
+        );
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::geometry::ShardGeometry;
 use super::ports::Fate;
+use crate::parts::turn;
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, index_bits};
 
 /// Access queue: the sources and results of instructions that wait for a bank of the staging unit, in issue order.
@@ -180,6 +181,7 @@ impl Circuit for AccessQueue {
             });
             write.blocked_o.set(reads.any());
         }
+        self.name_invariants(m, io, waiting.valid_rows(), (head, tail));
     }
 }
 
@@ -187,5 +189,26 @@ impl AccessQueue {
     /// The row after `row`, the first after the last.
     fn after<'m>(&self, m: &Module<'m>, row: Signal<'m>) -> Signal<'m> {
         row.eq(self.depth - 1).mux(m.lit(index_bits(self.depth), 0), row + 1)
+    }
+
+    /// What holds of the rows that wait, and of what is said about them.
+    fn name_invariants<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &AccessQueueIo<'m>,
+        waiting: Signal<'m>,
+        (head, tail): (Signal<'m>, Signal<'m>),
+    ) {
+        let (push, pop) = (&io.push, &io.pop);
+        m.invariant("what_waits_lies_between_head_and_tail", turn::lie_between(waiting, head, tail));
+        m.invariant("a_queue_that_takes_no_access_is_full", (!push.ready_o).implies(waiting.all()));
+        let (mut missed, mut for_nothing) = (m.lit(1, 0), m.lit(1, 0));
+        for write in &io.write {
+            let oldest = pop.warp_o.eq(write.warp_i) & pop.register_o.eq(write.register_i);
+            missed = missed | (pop.valid_o & !pop.reserves_o & oldest & !write.blocked_o);
+            for_nothing = for_nothing | (!pop.valid_o & write.blocked_o);
+        }
+        m.invariant("a_write_waits_for_the_oldest_read_of_its_register", !missed);
+        m.invariant("an_empty_queue_blocks_no_write", !for_nothing);
     }
 }

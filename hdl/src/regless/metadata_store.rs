@@ -188,6 +188,16 @@ impl Circuit for MetadataStore {
         let was_last = (head + 1).eq(next.lane_select(word.warp_i, index));
         some.set((some & !(left & was_last.replicate(g.warps))) | arrived);
         m.assumption("a_region_that_begins_was_waiting", !(begun & !waits).any());
+
+        let has_room = !some.lane_select(metadata.warp_i, 1) & !waits.lane_select(metadata.warp_i, 1);
+        m.invariant("a_warp_without_words_has_room", has_room.implies(metadata.ready_o));
+        let apart = !oldest.lane_eq(next, index);
+        m.invariant("a_warp_without_words_reads_next_what_comes_next", !(apart & !some).any());
+        let of_one_warp = comes & word.valid_o & metadata.warp_i.eq(word.warp_i);
+        m.invariant("a_word_that_comes_spares_the_oldest", of_one_warp.implies(tail.ne(head)));
+        let begins = metadata.valid_i & metadata.ready_o & metadata.first_i;
+        let waits_already = (metadata.warp_i.decode(g.warps) & io.waits_o).any();
+        m.invariant("a_warp_has_one_region_that_waits", begins.implies(!waits_already));
     }
 }
 

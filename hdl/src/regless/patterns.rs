@@ -57,6 +57,18 @@ impl Pattern {
         self.stride() * steps as u32
     }
 
+    /// What each lane of `lanes` has more than its base.
+    fn offsets<'m>(self, m: &Module<'m>, lanes: usize) -> Signal<'m> {
+        m.cat((0..lanes).map(|lane| m.lit(LANE_BITS, self.offset(lane, lanes))))
+    }
+
+    /// The value of `lanes` lanes whose halves begin with `lower` and, if the pattern is one of halves, `upper`.
+    fn value<'m>(self, m: &Module<'m>, lanes: usize, [lower, upper]: [Signal<'m>; 2]) -> Signal<'m> {
+        let upper = if self.is_half_warp() { upper } else { lower };
+        let bases = lower.replicate(lanes / 2).concat(upper.replicate(lanes / 2));
+        bases.lane_add(self.offsets(m, lanes), LANE_BITS)
+    }
+
     fn literal<'m>(self, m: &Module<'m>) -> Signal<'m> {
         m.lit(PATTERN_BITS, self as u32)
     }
@@ -102,7 +114,7 @@ impl Circuit for PatternMatcher {
     fn build<'m>(&self, m: &Module<'m>, io: &PatternMatcherIo<'m>) {
         let mut pattern = Pattern::Uncompressed.literal(m);
         for candidate in Pattern::COMPRESSED.into_iter().rev() {
-            pattern = self.has(m, io.value_i, candidate).mux(candidate.literal(m), pattern);
+            pattern = has(m, io.value_i, candidate).mux(candidate.literal(m), pattern);
         }
         let is = |wanted: Pattern| pattern.eq(wanted as u32);
         let is_half_warp = is(Pattern::HalfStride1) | is(Pattern::HalfStride4);
@@ -111,24 +123,41 @@ impl Circuit for PatternMatcher {
         io.pattern_o.set(pattern);
         let lower = lower & (!is(Pattern::Uncompressed)).replicate(LANE_BITS);
         io.bases_o.set(lower.concat(upper & is_half_warp.replicate(LANE_BITS)));
+
+        let short = pattern.gt(Pattern::Uncompressed as u32);
+        let back = expanded(m, self.lanes, pattern, io.bases_o);
+        m.invariant("a_short_form_gives_the_value_back", short.implies(back.eq(io.value_i)));
+        m.invariant("the_first_pattern_that_gives_the_value_is_taken", !self.is_passed_over(m, io));
     }
 }
 
 impl PatternMatcher {
-    /// Whether each lane of `value` has the stride of `pattern` to the one below it.
-    fn has<'m>(&self, m: &Module<'m>, value: Signal<'m>, pattern: Pattern) -> Signal<'m> {
-        let pairs = self.lanes - 1;
-        let next = value.low(pairs * LANE_BITS);
-        let next = match pattern.stride() {
-            0 => next,
-            stride => next.lane_add(m.lit(LANE_BITS, stride).replicate(pairs), LANE_BITS),
-        };
-        let in_step = next.lane_eq(value.high(pairs * LANE_BITS), LANE_BITS);
-        match pattern.is_half_warp() {
-            // The upper half begins where it likes.
-            true => in_step.low(self.lanes / 2 - 1).all() & in_step.high(self.lanes / 2 - 1).all(),
-            false => in_step.all(),
-        }
+    /// Whether a pattern gives the value back from the first lanes of both halves, and none or a later one is taken.
+    fn is_passed_over<'m>(&self, m: &Module<'m>, io: &PatternMatcherIo<'m>) -> Signal<'m> {
+        let halves = [0, self.lanes / 2].map(|lane| io.value_i.lane(lane, LANE_BITS));
+        let taken = io.pattern_o;
+        Pattern::COMPRESSED.into_iter().fold(m.lit(1, 0), |passed_over, pattern| {
+            let back = pattern.value(m, self.lanes, halves).eq(io.value_i);
+            let other = taken.eq(Pattern::Uncompressed as u32) | taken.gt(pattern as u32);
+            passed_over | (back & other)
+        })
+    }
+}
+
+/// Whether each lane of `value` has the stride of `pattern` to the one below it.
+fn has<'m>(m: &Module<'m>, value: Signal<'m>, pattern: Pattern) -> Signal<'m> {
+    let lanes = value.width() / LANE_BITS;
+    let pairs = lanes - 1;
+    let next = value.low(pairs * LANE_BITS);
+    let next = match pattern.stride() {
+        0 => next,
+        stride => next.lane_add(m.lit(LANE_BITS, stride).replicate(pairs), LANE_BITS),
+    };
+    let in_step = next.lane_eq(value.high(pairs * LANE_BITS), LANE_BITS);
+    match pattern.is_half_warp() {
+        // The upper half begins where it likes.
+        true => in_step.low(lanes / 2 - 1).all() & in_step.high(lanes / 2 - 1).all(),
+        false => in_step.all(),
     }
 }
 
@@ -167,26 +196,35 @@ impl Circuit for PatternExpander {
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &PatternExpanderIo<'m>) {
-        let half = self.lanes / 2;
-        let (lower, upper) = (io.bases_i.low(LANE_BITS), io.bases_i.high(LANE_BITS));
-        let mut is_half_warp = m.lit(1, 0);
-        let mut offsets = m.lit(self.lanes * LANE_BITS, 0);
-        for pattern in Pattern::COMPRESSED.into_iter().filter(|pattern| pattern.stride() > 0) {
+        io.value_o.set(expanded(m, self.lanes, io.pattern_i, io.bases_i));
+
+        let (mut is_half_warp, mut other) = (m.lit(1, 0), m.lit(1, 0));
+        for pattern in Pattern::COMPRESSED {
             let chosen = io.pattern_i.eq(pattern as u32);
-            offsets = chosen.mux(self.offsets(m, pattern), offsets);
+            other = other | (chosen & !has(m, io.value_o, pattern));
             is_half_warp = if pattern.is_half_warp() { is_half_warp | chosen } else { is_half_warp };
         }
-        let upper = is_half_warp.mux(upper, lower);
-        let bases = lower.replicate(half).concat(upper.replicate(half));
-        io.value_o.set(bases.lane_add(offsets, LANE_BITS));
+        let begins = |lane: usize, base: Signal<'m>| io.value_o.lane(lane, LANE_BITS).eq(base);
+        let upper = begins(self.lanes / 2, io.bases_i.high(LANE_BITS));
+        m.invariant("a_value_has_the_pattern_it_is_made_of", !other);
+        m.invariant("a_value_begins_with_its_base", begins(0, io.bases_i.low(LANE_BITS)));
+        m.invariant("an_upper_half_of_its_own_begins_with_its_base", is_half_warp.implies(upper));
     }
 }
 
-impl PatternExpander {
-    /// What each lane has more than its base.
-    fn offsets<'m>(&self, m: &Module<'m>, pattern: Pattern) -> Signal<'m> {
-        m.cat((0..self.lanes).map(|lane| m.lit(LANE_BITS, pattern.offset(lane, self.lanes))))
+/// The value of `lanes` lanes that a pattern and a short form stand for.
+fn expanded<'m>(m: &Module<'m>, lanes: usize, pattern: Signal<'m>, bases: Signal<'m>) -> Signal<'m> {
+    let (lower, upper) = (bases.low(LANE_BITS), bases.high(LANE_BITS));
+    let mut is_half_warp = m.lit(1, 0);
+    let mut offsets = m.lit(lanes * LANE_BITS, 0);
+    for candidate in Pattern::COMPRESSED.into_iter().filter(|candidate| candidate.stride() > 0) {
+        let chosen = pattern.eq(candidate as u32);
+        offsets = chosen.mux(candidate.offsets(m, lanes), offsets);
+        is_half_warp = if candidate.is_half_warp() { is_half_warp | chosen } else { is_half_warp };
     }
+    let upper = is_half_warp.mux(upper, lower);
+    let bases = lower.replicate(lanes / 2).concat(upper.replicate(lanes / 2));
+    bases.lane_add(offsets, LANE_BITS)
 }
 
 /// Half a warp has two lanes at least: with one, every value would have a stride.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::geometry::{ISSUES, LANE_BITS, RESULTS, SOURCES, ShardGeometry};
+use crate::parts::turn;
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, Table, index_bits};
 
 /// Bits of the position of an access in its instruction: sources from 0 on, results from 4 on.
@@ -192,7 +193,16 @@ impl Circuit for RegisterReadUnit {
             held.clear_row(head);
             head.set(head + 1);
         });
-        self.assemble(m, io, held, (dispatches, head));
+        let leaves = self.assemble(m, io, held, (dispatches, head));
+
+        let occupied = held.valid_rows();
+        m.invariant("instructions_lie_between_head_and_tail", turn::lie_between(occupied, head, tail));
+        m.invariant("only_an_instruction_waits", !(waiting.group_or(POSITIONS) & !occupied).any());
+        m.invariant("room_for_two_is_room_for_one", io.room_for_two_o.implies(io.room_o));
+        m.invariant(
+            "operands_leave_an_entry_that_is_free",
+            io.operands.valid_o.implies(!occupied.lane_select(leaves, 1)),
+        );
     }
 }
 
@@ -257,14 +267,14 @@ impl RegisterReadUnit {
         dispatches
     }
 
-    /// Keeps what the banks give, and gives the operands of the instruction that has been dispatched.
+    /// Keeps what the banks give, and gives the operands of the instruction that has been dispatched, and its entry.
     fn assemble<'m>(
         &self,
         m: &Module<'m>,
         io: &RegisterReadUnitIo<'m>,
         held: Table<'m>,
         (dispatches, head): (Signal<'m>, Signal<'m>),
-    ) {
+    ) -> Signal<'m> {
         let g = &self.geometry;
         let left = m.register("left", 1).reset(0);
         let left_entry = m.register("left_entry", index_bits(self.entries)).no_reset();
@@ -302,5 +312,6 @@ impl RegisterReadUnit {
             let line = lines.read("operands", left_entry, result.reserved_o).get("line");
             result.line_o.set(line).valid_when(result.reserved_o);
         }
+        left_entry
     }
 }

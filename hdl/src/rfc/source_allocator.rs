@@ -298,6 +298,19 @@ impl SourceAllocator {
             taken.set(fresh & !earlier & offer.ready_i);
             earlier = earlier | fresh;
         }
+
+        let takes = m.cat(kept.iter().map(|&(_, _, taken)| taken));
+        let others = m.cat(kept.iter().map(|&(operand, its_value, _)| {
+            operand.slot.ne(offer.slot_o)
+                | operand.register.ne(offer.register_o)
+                | operand.lanes.ne(offer.lanes_o)
+                | operand.idle.ne(offer.idle_o)
+                | its_value.ne(offer.value_o)
+        }));
+        let is_taken = offer.valid_o & offer.ready_i;
+        m.invariant("one_operand_leaves_when_the_cache_takes_one", takes.popcount().eq(is_taken.zext(2)));
+        m.invariant("the_operand_that_leaves_is_the_one_offered", !(takes & others).any());
+        m.invariant("an_operand_offered_is_not_stale", offer.valid_o.implies(!self.is_stale(io, chosen)));
     }
 
     fn operand<'m>(&self, m: &Module<'m>, name: &str) -> Operand<'m> {
