@@ -1,16 +1,18 @@
 //! The production engine: the plan as machine code.
 //!
-//! [`simplify`] rewrites what has a cheaper form, [`graph`] finds who computes what, [`guards`] under which
-//! conditions it is needed, [`schedule`] puts instructions with one guard together, [`segments`] cuts the schedule into
-//! stretches that run under a condition, and [`emit`] turns these into one function: clock edge, inputs, settling,
-//! counting, as often as cycles are asked for. Where a circuit has many equal parts, [`instances`] has their code made
-//! once. If outputs are to be foreseen, a second function does the edge, and no more than they need. Narrow values live in
-//! machine registers. Wide ones are pointers: to their place in the arena, to a row, or to whichever of two a multiplexer
-//! selects; what the function leaves behind for the edge and for readers is in the arena, where the interpreter has it too.
+//! [`blueprint`] has it made: [`simplify`] rewrites what has a cheaper form, [`graph`] finds who computes what, [`guards`]
+//! under which conditions it is needed, [`schedule`] puts instructions with one guard together, [`segments`] cuts the
+//! schedule into stretches that run under a condition, and [`emit`] turns these into one function: clock edge, inputs,
+//! settling, counting, as often as cycles are asked for. Where a circuit has many equal parts, [`instances`] has their code
+//! made once. If outputs are to be foreseen, a second function does the edge, and no more than they need. Narrow values
+//! live in machine registers. Wide ones are pointers: to their place in the arena, to a row, or to whichever of two a
+//! multiplexer selects; what the function leaves behind for the edge and for readers is in the arena, where the interpreter
+//! has it too.
 //!
 //! All of it is done again when some cycles have been run, with what [`profile`] has seen of conditions by then, and
 //! [`trial`] finds out which code is the fastest, and where.
 
+mod blueprint;
 #[expect(unsafe_code, reason = "machine code is made and freed here")]
 mod code;
 mod emit;
@@ -26,7 +28,6 @@ mod segments;
 mod simplify;
 mod trial;
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -34,17 +35,10 @@ use warpfile_hdl::rtl::netlist::Netlist;
 
 use crate::plan::Plan;
 use crate::{Engine, EngineError, Options, State, interpreter};
+use blueprint::{Blueprint, Machine};
 pub(crate) use code::Call;
-use code::Code;
-use emit::{Reserved, Slots};
-use graph::{Graph, Readers};
-use instances::Instances;
-use profile::{Looker, Next, Profile};
-use segments::Segments;
+use profile::{Looker, Next};
 use trial::Trial;
-
-/// Places at which code is laid that is made again.
-const PLACES: usize = 8;
 
 /// Runs a circuit as machine code.
 #[derive(Clone, Debug)]
@@ -84,91 +78,13 @@ struct Learnt {
     fastest: OnceLock<usize>,
 }
 
-/// What the code of a plan is made from, besides the plan.
-#[derive(Clone, Debug)]
-struct Blueprint {
-    instances: Option<Instances>,
-    reserved: Reserved,
-}
-
-/// The code of a plan. Clones share it.
-#[derive(Clone, Debug)]
-struct Machine {
-    cycle: Code,
-    /// What works out the foreseen outputs; `None` if there are none.
-    foresight: Option<Code>,
-}
-
-impl Blueprint {
-    /// Rewrites and arranges a plan so that code can be made for it.
-    fn new(plan: &mut Plan, options: &Options) -> Blueprint {
-        simplify::simplify(plan);
-        let instances = Instances::arrange(plan, options.share_code);
-        let reserved = Reserved::new(plan, instances.as_ref());
-        // A vector loaded at the end of a column may reach beyond it.
-        plan.arena_words += 2;
-        Blueprint { instances, reserved }
-    }
-
-    /// Makes code, with what is known of conditions, and lays what runs cycles at so many places.
-    fn compile(
-        &self,
-        plan: &Arc<Plan>,
-        profile: Option<&Profile>,
-        places: usize,
-    ) -> Result<Vec<Machine>, EngineError> {
-        let instances = self.instances.as_ref();
-        let cycle = self.body(plan, Readers::OfCycle, instances, profile);
-        let code = emit::compile_cycles(plan, &cycle, instances, profile, places)?;
-        let foresight = (!plan.foreseen.is_empty()).then(|| {
-            let foresight = self.body(plan, Readers::OfForeseen, None, profile);
-            emit::compile_foresight(plan, &foresight, &cycle, instances, profile)
-        });
-        let foresight = foresight.transpose()?;
-        Ok(code.into_iter().map(|cycle| Machine { cycle, foresight: foresight.clone() }).collect())
-    }
-
-    /// Schedules what `readers` need, with one code for all instances if there are any.
-    fn body(
-        &self,
-        plan: &Plan,
-        readers: Readers,
-        instances: Option<&Instances>,
-        profile: Option<&Profile>,
-    ) -> Body {
-        let graph = Graph::new(plan, readers);
-        let guards = guards::guards(&graph, instances, profile);
-        let order = schedule::schedule(&graph, &guards, instances);
-        assert_eq!(order.len(), guards.iter().flatten().count(), "instructions that wait for each other");
-        let segments = Segments::new(&graph, &order, instances);
-        let slots = Slots::new(&graph, &segments, &self.reserved, instances);
-        Body { readers, segments, slots }
-    }
-
-    /// Places of all conditions that code could ask for.
-    fn conditions(&self, plan: &Plan) -> BTreeSet<u32> {
-        let of_cycle = Graph::new(plan, Readers::OfCycle);
-        let of_foreseen = Graph::new(plan, Readers::OfForeseen);
-        let mut places = guards::conditions(&of_cycle, self.instances.as_ref());
-        places.extend(guards::conditions(&of_foreseen, None));
-        places
-    }
-}
-
-/// What a function works out, in which order and under which conditions, and where pointers are kept in between.
-struct Body {
-    readers: Readers,
-    segments: Segments,
-    slots: Slots,
-}
-
 impl Compiled {
     /// Compiles a netlist, in its initial state.
     pub fn new(netlist: &Netlist, options: &Options) -> Result<Compiled, EngineError> {
         let mut plan = Plan::new(netlist, options)?;
         let blueprint = Blueprint::new(&mut plan, options);
         let plan = Arc::new(plan);
-        let machine = blueprint.compile(&plan, None, 1)?.remove(0);
+        let machine = blueprint.compile(&plan)?;
         let mut state = State::new(plan, options);
         blueprint.reserved.initialise(state.settling().1);
         let recompile_after = options.recompile_after;
@@ -249,7 +165,7 @@ impl Compiled {
             // Code that could be made once can be made again; if not, the first goes on.
             (None, Next::Done(profile)) => {
                 let plan = self.state.shared_plan();
-                let again = learning.blueprint.compile(plan, Some(&profile), PLACES).ok();
+                let again = learning.blueprint.compile_again(plan, &profile).ok();
                 again.map(|again| {
                     let machines = [self.machine.clone()].into_iter().chain(again).collect();
                     let learnt = Learnt { machines, fastest: OnceLock::new() };
@@ -332,6 +248,8 @@ impl Engine for Compiled {
 
 #[cfg(test)]
 mod tests {
+    use super::blueprint::PLACES;
+    use super::emit::TUNINGS;
     use super::*;
     use warpfile_hdl::library::library;
 
@@ -377,11 +295,11 @@ mod tests {
         let mut engine = fifo(8);
         let mut tried = std::collections::BTreeSet::from([place(&engine)]);
         engine.run(12);
-        for _ in 0..30 {
+        for _ in 0..50 {
             engine.step();
             tried.insert(place(&engine));
         }
-        assert_eq!(tried.len(), 1 + PLACES);
+        assert_eq!(tried.len(), 1 + TUNINGS.len() * PLACES);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod lanes;
 mod scalar;
 mod slots;
 mod small;
+mod tuning;
 mod values;
 mod vectors;
 mod wide;
@@ -19,7 +20,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, Block, BlockArg, InstBuilder, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-use super::Body;
+use super::blueprint::Body;
 use super::code::{Code, PARAMETERS, Target};
 use super::graph::Graph;
 use super::instances::Instances;
@@ -32,41 +33,33 @@ use crate::plan::Plan;
 use crate::plan::inst::Inst;
 use frame::Frame;
 pub use slots::{Reserved, Slots, is_pointer};
+pub use tuning::{TUNINGS, Tuning};
 use vectors::Vectors;
 pub use vectors::{has_lanes, is_in_vectors};
 
+/// What code is made from, besides instructions in order.
+#[derive(Clone, Copy)]
+pub struct Recipe<'a> {
+    pub plan: &'a Arc<Plan>,
+    pub instances: Option<&'a Instances>,
+    pub profile: Option<&'a Profile>,
+    pub tuning: Tuning,
+}
+
 /// Compiles what runs cycles, and puts it at so many places.
-pub fn compile_cycles(
-    plan: &Arc<Plan>,
-    cycle: &Body,
-    instances: Option<&Instances>,
-    profile: Option<&Profile>,
-    places: usize,
-) -> Result<Vec<Code>, EngineError> {
-    compile(plan, cycle, None, instances, profile)?.finish(plan, places)
+pub fn compile_cycles(recipe: Recipe, cycle: &Body, places: usize) -> Result<Vec<Code>, EngineError> {
+    compile(recipe, cycle, None)?.finish(recipe.plan, places)
 }
 
 /// Compiles what applies the edge that ends a `cycle` and works out the foreseen outputs.
-pub fn compile_foresight(
-    plan: &Arc<Plan>,
-    foresight: &Body,
-    cycle: &Body,
-    instances: Option<&Instances>,
-    profile: Option<&Profile>,
-) -> Result<Code, EngineError> {
-    let mut code = compile(plan, foresight, Some(&cycle.slots), instances, profile)?.finish(plan, 1)?;
+pub fn compile_foresight(recipe: Recipe, foresight: &Body, cycle: &Body) -> Result<Code, EngineError> {
+    let mut code = compile(recipe, foresight, Some(&cycle.slots))?.finish(recipe.plan, 1)?;
     Ok(code.remove(0))
 }
 
 /// Compiles a body, which runs cycles or, if it is given their slots, comes before one.
-fn compile(
-    plan: &Arc<Plan>,
-    body: &Body,
-    before: Option<&Slots>,
-    instances: Option<&Instances>,
-    profile: Option<&Profile>,
-) -> Result<Target, EngineError> {
-    let mut target = Target::new(&plan.circuit)?;
+fn compile(recipe: Recipe, body: &Body, before: Option<&Slots>) -> Result<Target, EngineError> {
+    let mut target = Target::new(&recipe.plan.circuit)?;
     let mut signature = target.signature();
     signature.params = vec![AbiParam::new(types::I64); PARAMETERS];
     let frontend = target.frontend_config();
@@ -74,8 +67,8 @@ fn compile(
     let mut context = FunctionBuilderContext::new();
     {
         let builder = FunctionBuilder::new(target.function(), &mut context);
-        let graph = Graph::new(plan, body.readers);
-        let mut emitter = Emitter::new(builder, &graph, body, instances, profile);
+        let graph = Graph::new(recipe.plan, body.readers);
+        let mut emitter = Emitter::new(builder, &graph, body, recipe);
         match before {
             None => emitter.emit_cycles(),
             Some(slots_of_cycle) => emitter.emit_foresight(slots_of_cycle),
@@ -94,6 +87,7 @@ struct Emitter<'a, 'f> {
     slots: &'a Slots,
     instances: Option<&'a Instances>,
     profile: Option<&'a Profile>,
+    tuning: Tuning,
     ranges: Ranges,
     frame: Frame<'f>,
     /// What a call passes besides the arena.
@@ -126,24 +120,15 @@ struct Loop {
 /// Most registers carried from cycle to cycle.
 const MOST_CARRIED: usize = 12;
 
-/// Loads that may wait in registers for one result, those of wide values counted twice. The code generator works a
-/// value out where it is first stored or branched on, but loads where it is asked to: a sum of many words would hold
-/// all of them until then.
-const LOADS_HELD: u32 = 12;
-
 /// Instructions of a plan that make long code.
 const LONG: usize = 1000;
-
-/// Most instructions of a plan that make short code.
-const SHORT: usize = 100;
 
 impl<'a, 'f> Emitter<'a, 'f> {
     fn new(
         mut builder: FunctionBuilder<'f>,
         graph: &'a Graph<'a>,
         body: &'a Body,
-        instances: Option<&'a Instances>,
-        profile: Option<&'a Profile>,
+        Recipe { instances, profile, tuning, .. }: Recipe<'a>,
     ) -> Emitter<'a, 'f> {
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
@@ -162,6 +147,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             slots: &body.slots,
             instances,
             profile,
+            tuning,
             ranges: Ranges::new(graph),
             frame,
             inputs,
@@ -361,7 +347,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         inst.visit_operands(self.plan, &mut |(place, _)| {
             held += self.graph.producer(place).map_or(0, |operand| self.held[operand]);
         });
-        if self.frame.is_conditional() || held <= LOADS_HELD && !self.waits_in_memory(id) {
+        if self.frame.is_conditional() || held <= self.tuning.loads_held && !self.waits_in_memory(id) {
             self.held[id] = held;
         } else {
             self.set_aside(id);
@@ -379,9 +365,9 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.plan.program.len() >= LONG
     }
 
-    /// Whether cycles are so short that the next has begun before one is done.
-    pub fn is_short(&self) -> bool {
-        self.plan.program.len() <= SHORT
+    /// Whether comparisons do without the processor's flags.
+    pub fn is_without_flags(&self) -> bool {
+        self.plan.program.len() <= self.tuning.without_flags
     }
 
     fn emit_operation(&mut self, id: usize, inst: Inst) {

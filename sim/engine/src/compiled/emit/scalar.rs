@@ -320,7 +320,7 @@ impl Emitter<'_, '_> {
     fn compare(&mut self, comparison: Comparison, a: u32, b: u32) -> Value {
         let has_sign = self.largest(a).max(self.largest(b)) < 1 << 63;
         let (a, b) = (self.word(a), self.word(b));
-        if !has_sign || !self.is_short() {
+        if !has_sign || !self.is_without_flags() {
             let flag = self.ins().icmp(comparison.condition(), a, b);
             return self.flag(flag);
         }

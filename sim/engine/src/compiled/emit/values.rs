@@ -36,7 +36,7 @@ impl<'f> Emitter<'_, 'f> {
     /// Whether the word at a place is not 0, for a branch or a selection. The code generator compares a word with 0 by
     /// naming it twice, and loads one that waits in memory twice; in long code a single bit is asked for by itself.
     pub fn condition(&mut self, place: u32) -> Value {
-        if self.is_short()
+        if self.is_without_flags()
             && let Some(flags) = self.flags_at(place)
         {
             return flags;
