@@ -150,7 +150,7 @@ impl Circuit for MetadataStore {
         let is_full =
             some.lane_select(metadata.warp_i, 1) & oldest.lane_select(metadata.warp_i, index).eq(tail);
         let another_waits = metadata.first_i & waits.lane_select(metadata.warp_i, 1);
-        metadata.ready_o.set(!is_full & !another_waits);
+        metadata.ready_o.set(!is_full.named("is_full") & !another_waits.named("another_waits"));
         let comes = (metadata.valid_i & metadata.ready_o).named("comes");
         m.when(comes, || keep(metadata, words, self.row(tail, metadata.warp_i)));
         m.when(comes & metadata.first_i, || {

@@ -6,7 +6,7 @@
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use warpfile_engine::{Engine, Interpreter, Options};
-use warpfile_hdl::regless::StagingBank;
+use warpfile_hdl::regless::{CapacityManager, StagingBank};
 use warpfile_hdl::rtl::bits::Bits;
 use warpfile_hdl::rtl::netlist::{Direction, Module, Netlist, NodeId, Op, RowExpr, Update};
 use warpfile_random::Random;
@@ -101,7 +101,7 @@ impl Breakable for Module {
 }
 
 /// Circuit, invariant, circuit that is broken (it or one above), and how.
-const BROKEN: [(&str, &str, &str, Break); 28] = [
+const BROKEN: [(&str, &str, &str, Break); 32] = [
     (
         "operand_staging_bank",
         "a_register_is_in_one_line_at_most",
@@ -195,6 +195,15 @@ const BROKEN: [(&str, &str, &str, Break); 28] = [
     ("warp_stack", "a_stack_never_holds_more_than_all_warps", "warp_stack", StuckAt("height", 5)),
     ("warp_stack", "a_full_stack_takes_no_warp", "warp_stack", StuckAt("height", 4)),
     ("metadata_store", "a_region_that_begins_was_waiting", "warp_stack", StuckAt("height", 1)),
+    ("metadata_store", "a_warp_without_words_has_room", "metadata_store", Forced("is_full", true)),
+    (
+        "metadata_store",
+        "a_warp_without_words_reads_next_what_comes_next",
+        "metadata_store",
+        Stuck("some", false),
+    ),
+    ("metadata_store", "a_word_that_comes_spares_the_oldest", "metadata_store", Forced("is_full", false)),
+    ("metadata_store", "a_warp_has_one_region_that_waits", "metadata_store", Forced("another_waits", false)),
 ];
 
 /// Whether a module is the circuit of that name, whatever its parameters.
@@ -237,7 +246,8 @@ impl Traffic {
     }
 
     fn of_a_manager() -> Traffic {
-        let manager = manager(4, 4, 6);
+        // So few words that queues of metadata are full now and then.
+        let manager = CapacityManager { metadata_words: 2, ..manager(4, 4, 6) };
         let mut random = Random(7);
         let operations: Vec<u64> = (0..2000).map(|_| random.number()).collect();
         Traffic::new(elaborate(&manager).unwrap(), &Surrounded::new(&manager), &operations)
