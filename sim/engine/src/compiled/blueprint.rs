@@ -14,7 +14,7 @@ use crate::plan::Plan;
 use crate::{EngineError, Options};
 
 /// Places at which each code is laid that is made again.
-pub const PLACES: usize = 6;
+pub const PLACES: usize = 8;
 
 /// What the code of a plan is made from, besides the plan.
 #[derive(Clone, Debug)]

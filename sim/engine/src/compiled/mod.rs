@@ -29,7 +29,7 @@ mod simplify;
 mod trial;
 
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use warpfile_hdl::rtl::netlist::Netlist;
 
@@ -38,7 +38,7 @@ use crate::{Engine, EngineError, Options, State, interpreter};
 use blueprint::{Blueprint, Machine};
 pub(crate) use code::Call;
 use profile::{Looker, Next};
-use trial::Trial;
+use trial::{Trial, Turn};
 
 /// Runs a circuit as machine code.
 #[derive(Clone, Debug)]
@@ -56,7 +56,8 @@ enum Search {
     /// How often conditions hold.
     Conditions(Box<Learning>),
     /// Which code is the fastest.
-    Fastest(Box<Trial>, Arc<Learnt>),
+    Fastest(Box<Trial>, Arc<[Machine]>),
+    /// Nothing any more.
     Over,
 }
 
@@ -65,17 +66,8 @@ enum Search {
 struct Learning {
     blueprint: Blueprint,
     looker: Looker,
-    recompile_after: u64,
-    /// The code that is made then, once for all engines that have been cloned from one.
-    learnt: Arc<OnceLock<Arc<Learnt>>>,
-}
-
-/// The first code and what was made again, one of which is the fastest.
-#[derive(Debug)]
-struct Learnt {
-    machines: Vec<Machine>,
-    /// Which that is, once one engine has found out.
-    fastest: OnceLock<usize>,
+    /// The first code and what is made then, once for all engines that have been cloned from one.
+    learnt: Arc<OnceLock<Arc<[Machine]>>>,
 }
 
 impl Compiled {
@@ -87,11 +79,9 @@ impl Compiled {
         let machine = blueprint.compile(&plan)?;
         let mut state = State::new(plan, options);
         blueprint.reserved.initialise(state.settling().1);
-        let recompile_after = options.recompile_after;
-        let looker = Looker::new(recompile_after);
+        let looker = Looker::new(options.recompile_after);
         let unseen = looker.as_ref().map_or(u64::MAX, Looker::apart);
-        let learning = looker
-            .map(|looker| Box::new(Learning { blueprint, looker, recompile_after, learnt: Arc::default() }));
+        let learning = looker.map(|looker| Box::new(Learning { blueprint, looker, learnt: Arc::default() }));
         Ok(Compiled { state, machine, unseen, search: learning.map_or(Search::Over, Search::Conditions) })
     }
 
@@ -166,44 +156,45 @@ impl Compiled {
             (None, Next::Done(profile)) => {
                 let plan = self.state.shared_plan();
                 let again = learning.blueprint.compile_again(plan, &profile).ok();
-                again.map(|again| {
-                    let machines = [self.machine.clone()].into_iter().chain(again).collect();
-                    let learnt = Learnt { machines, fastest: OnceLock::new() };
-                    learning.learnt.get_or_init(|| Arc::new(learnt)).clone()
-                })
+                let all = |again| [self.machine.clone()].into_iter().chain(again).collect();
+                again.map(|again: Vec<Machine>| learning.learnt.get_or_init(|| all(again)).clone())
             }
         };
-        if let Some(learnt) = learnt {
-            let trial = Trial::new(learnt.machines.len(), learning.recompile_after);
+        if let Some(machines) = learnt {
+            let trial = Trial::new(machines.len(), learning.looker.cycles());
             self.unseen = 0;
-            self.search = Search::Fastest(Box::new(trial), learnt);
+            self.search = Search::Fastest(Box::new(trial), machines);
         }
         1
     }
 
-    /// Runs so many cycles or fewer of a trial, and goes on with the fastest code when that is known. Returns how many.
-    fn try_out(&mut self, mut trial: Box<Trial>, learnt: Arc<Learnt>, cycles: u64) -> u64 {
-        if let Some(&fastest) = learnt.fastest.get() {
-            self.machine = learnt.machines[fastest].clone();
-            self.interpret();
-            return 1;
-        }
-        let begins = trial.begins();
-        let cycles = if begins.is_some() { 1 } else { cycles.min(trial.cycles()) };
-        let start = Instant::now();
-        match begins {
-            Some(code) => {
-                self.machine = learnt.machines[code].clone();
-                self.interpret();
-            }
-            None => self.call(cycles),
-        }
-        if let Some(fastest) = trial.ran(cycles, start.elapsed()) {
-            learnt.fastest.get_or_init(|| fastest);
-        }
+    /// Runs so many cycles or fewer of a trial. At its end the fastest code goes on; what that is may change, with what the
+    /// circuit does and with what else the machine does, and so there is another trial later. Returns how many.
+    fn try_out(&mut self, mut trial: Box<Trial>, machines: Arc<[Machine]>, cycles: u64) -> u64 {
         self.unseen = 0;
-        self.search = Search::Fastest(trial, learnt);
-        cycles
+        let ran = match trial.next() {
+            Turn::Begins(code) => {
+                self.machine = machines[code].clone();
+                self.interpret();
+                trial.ran(1, Duration::ZERO);
+                1
+            }
+            Turn::GoesOn(left) => {
+                let cycles = cycles.min(left);
+                let start = Instant::now();
+                self.call(cycles);
+                trial.ran(cycles, start.elapsed());
+                cycles
+            }
+            Turn::IsOver { fastest, pause } => {
+                self.machine = machines[fastest].clone();
+                self.interpret();
+                self.unseen = pause;
+                1
+            }
+        };
+        self.search = Search::Fastest(trial, machines);
+        ran
     }
 }
 
@@ -248,6 +239,8 @@ impl Engine for Compiled {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::blueprint::PLACES;
     use super::emit::TUNINGS;
     use super::*;
@@ -273,27 +266,19 @@ mod tests {
             engine.run(by - 1);
             assert!(matches!(engine.search, Search::Conditions(_)), "{recompile_after}: too early");
             engine.step();
-            let Search::Fastest(_, learnt) = &engine.search else {
-                panic!("{recompile_after}: not by cycle {by}")
-            };
-            let learnt = learnt.clone();
-            engine.run(1000);
-            assert!(matches!(engine.search, Search::Over), "{recompile_after}: still on trial");
-            let fastest = *learnt.fastest.get().expect("what was found out");
-            assert_eq!(place(&engine), learnt.machines[fastest].cycle.address());
-            engine.run(1000);
-            assert_eq!(place(&engine), learnt.machines[fastest].cycle.address());
+            assert!(matches!(engine.search, Search::Fastest(..)), "{recompile_after}: not by cycle {by}");
         }
         let mut engine = fifo(u64::MAX);
         let first = place(&engine);
         engine.run(1000);
         assert_eq!(place(&engine), first);
+        assert!(matches!(engine.search, Search::Over));
     }
 
     #[test]
     fn all_places_of_code_are_tried_with_the_first_code_among_them() {
         let mut engine = fifo(8);
-        let mut tried = std::collections::BTreeSet::from([place(&engine)]);
+        let mut tried = BTreeSet::from([place(&engine)]);
         engine.run(12);
         for _ in 0..50 {
             engine.step();
@@ -303,15 +288,32 @@ mod tests {
     }
 
     #[test]
+    fn trials_become_rare() {
+        let mut engine = fifo(8);
+        let mut changes = Vec::new();
+        for cycle in 0..100_000 {
+            let before = place(&engine);
+            engine.step();
+            changes.extend((place(&engine) != before).then_some(cycle));
+        }
+        let late = changes.iter().filter(|&&cycle| cycle >= 50_000).count();
+        assert!(late > 0, "none after the first trials");
+        assert!(late < changes.len() / 5, "{late} of {} changes", changes.len());
+    }
+
+    #[test]
     fn engines_cloned_from_one_take_the_code_that_the_first_of_them_makes() {
         let mut engine = fifo(8);
         let mut clone = engine.clone();
         engine.run(1000);
-        // It comes to its first cycle that is looked at, and then takes what is known to be the fastest.
-        clone.run(4);
-        assert_eq!(place(&engine), place(&clone));
-        assert!(matches!(clone.search, Search::Over));
-        clone.run(996);
+        // It comes to its first cycle that is looked at.
+        clone.run(3);
+        let (Search::Fastest(_, machines), Search::Fastest(_, of_clone)) = (&engine.search, &clone.search)
+        else {
+            panic!("nothing is tried");
+        };
+        assert!(Arc::ptr_eq(machines, of_clone));
+        clone.run(997);
         assert_eq!(clone.cycle(), engine.cycle());
     }
 }

@@ -94,6 +94,8 @@ impl Profile {
 /// Says which cycles are looked at.
 #[derive(Clone, Debug)]
 pub struct Looker {
+    /// Cycles until about when everything has been seen.
+    cycles: u64,
     /// Cycles that are looked at one after the other, and cycles between these.
     length: u64,
     apart: u64,
@@ -120,8 +122,13 @@ impl Looker {
         let times = (cycles / 2).clamp(1, MOST);
         let apart = cycles / times;
         let length = (apart / 2).clamp(1, LONGEST);
-        let looker = Looker { length, apart, left: length, pauses: times - 1, profile: None };
+        let looker = Looker { cycles, length, apart, left: length, pauses: times - 1, profile: None };
         (cycles < u64::MAX).then_some(looker)
+    }
+
+    /// Cycles until about when everything has been seen.
+    pub fn cycles(&self) -> u64 {
+        self.cycles
     }
 
     /// Cycles before the first that is looked at.

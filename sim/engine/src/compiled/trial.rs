@@ -2,12 +2,13 @@
 //!
 //! A processor keeps instructions that it has decoded in sets that follow from their address. Code of a few thousand
 //! instructions nearly fills these: at some addresses it runs twice as fast as at others, and nothing says at which. Nor
-//! does a number of instructions say what code costs. So several run in turns, and what took the least time goes on.
+//! does a number of instructions say what code costs. So several run in turns, and what took the least time goes on, until
+//! it is tried again.
 
 use std::time::Duration;
 
-/// Turns of each code.
-const TURNS: usize = 9;
+/// Turns of each code in a trial.
+const TURNS: usize = 7;
 
 /// Most cycles of a turn in which the processor learns, and as many that are timed then.
 const LONGEST: u64 = 512;
@@ -17,6 +18,8 @@ const LONGEST: u64 = 512;
 pub struct Trial {
     /// By code, how long each turn took that it has had.
     times: Vec<Vec<Duration>>,
+    /// By code, how many times the time of the fastest it took, summed over the trials so far.
+    slowness: Vec<f64>,
     /// The code whose turn it is.
     code: usize,
     /// Cycles that are not timed, and cycles that are, of a turn.
@@ -25,6 +28,19 @@ pub struct Trial {
     left: u64,
     /// How long the timed ones have taken.
     time: Duration,
+    /// Cycles until the next trial.
+    pause: u64,
+}
+
+/// What is to be run next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// A cycle from which on the code with this number runs.
+    Begins(usize),
+    /// So many cycles or fewer of the same code.
+    GoesOn(u64),
+    /// A cycle from which on the fastest code runs, and so many more before there is another trial.
+    IsOver { fastest: usize, pause: u64 },
 }
 
 impl Trial {
@@ -32,40 +48,54 @@ impl Trial {
     pub fn new(codes: usize, recompiled_after: u64) -> Trial {
         let length = (recompiled_after / 512).clamp(1, LONGEST);
         let times = vec![Vec::with_capacity(TURNS); codes];
-        Trial { times, code: 0, length, left: 2 * length, time: Duration::ZERO }
+        Trial {
+            times,
+            slowness: vec![0.0; codes],
+            code: 0,
+            length,
+            left: 2 * length,
+            time: Duration::ZERO,
+            pause: recompiled_after.max(1),
+        }
     }
 
-    /// The code whose turn begins, if one does.
-    pub fn begins(&self) -> Option<usize> {
-        (self.left == 2 * self.length).then_some(self.code)
+    /// What is to be run now. A trial that is over begins anew, with twice as many cycles until the one after it.
+    pub fn next(&mut self) -> Turn {
+        if self.times[self.code].len() == TURNS {
+            let (fastest, pause) = (self.fastest(), self.pause);
+            self.times.iter_mut().for_each(Vec::clear);
+            self.pause = pause.saturating_mul(2);
+            return Turn::IsOver { fastest, pause };
+        }
+        match self.left {
+            left if left == 2 * self.length => Turn::Begins(self.code),
+            left if left > self.length => Turn::GoesOn(left - self.length),
+            left => Turn::GoesOn(left),
+        }
     }
 
-    /// How many cycles to run next at most.
-    pub fn cycles(&self) -> u64 {
-        if self.left > self.length { self.left - self.length } else { self.left }
-    }
-
-    /// Notes that so many cycles took so long; says which code was the fastest when all have had their turns.
-    pub fn ran(&mut self, cycles: u64, time: Duration) -> Option<usize> {
+    /// Notes that so many cycles took so long.
+    pub fn ran(&mut self, cycles: u64, time: Duration) {
         if self.left <= self.length {
             self.time += time;
         }
         self.left -= cycles;
-        if self.left > 0 {
-            return None;
+        if self.left == 0 {
+            self.times[self.code].push(std::mem::take(&mut self.time));
+            self.left = 2 * self.length;
+            self.code = (self.code + 1) % self.times.len();
         }
-        self.times[self.code].push(std::mem::take(&mut self.time));
-        self.left = 2 * self.length;
-        self.code = (self.code + 1) % self.times.len();
-        (self.times[self.code].len() == TURNS).then(|| self.fastest())
     }
 
-    /// The code whose turns took the least time in the median: what else the machine does disturbs some of them.
+    /// The code that has been the fastest in the trials so far. Of a code's turns the median counts, as what else the machine
+    /// does disturbs some of them; it may disturb a whole trial.
     fn fastest(&mut self) -> usize {
-        let median = |times: &mut Vec<Duration>| *times.select_nth_unstable(TURNS / 2).1;
-        let medians: Vec<Duration> = self.times.iter_mut().map(median).collect();
-        let fastest = medians.iter().enumerate().min_by_key(|&(_, time)| time);
-        fastest.map_or(0, |(code, _)| code)
+        let median = |times: &mut Vec<Duration>| times.select_nth_unstable(TURNS / 2).1.as_secs_f64();
+        let medians: Vec<f64> = self.times.iter_mut().map(median).collect();
+        let least = medians.iter().copied().fold(f64::INFINITY, f64::min).max(f64::MIN_POSITIVE);
+        self.slowness.iter_mut().zip(&medians).for_each(|(slowness, median)| *slowness += median / least);
+        let codes = self.slowness.iter().enumerate();
+        codes.min_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(code, _)| code)
     }
 }
 
@@ -73,41 +103,68 @@ impl Trial {
 mod tests {
     use super::*;
 
-    /// Runs a trial in which a code takes so many nanoseconds in its so manieth turn; what is said at its end.
-    fn fastest(codes: usize, time: impl Fn(usize, usize) -> u64) -> usize {
-        let mut trial = Trial::new(codes, 1 << 18);
-        let mut turns = vec![0; codes];
+    /// Runs a trial in which a code takes so many nanoseconds a cycle in its so manieth turn; what is said at its end.
+    fn run(trial: &mut Trial, time: impl Fn(usize, usize) -> u64) -> Turn {
+        let mut turns = vec![0; trial.times.len()];
         let mut code = 0;
         loop {
-            if let Some(next) = trial.begins() {
-                code = next;
-                turns[code] += 1;
-            }
-            // Not all at once, as those who step do.
-            let cycles = trial.cycles().min(100);
-            let is_learning = trial.left > trial.length;
-            let nanoseconds = if is_learning { 1_000_000 } else { time(code, turns[code]) };
-            if let Some(fastest) = trial.ran(cycles, Duration::from_nanos(nanoseconds * cycles)) {
-                assert!(turns.iter().all(|&turns| turns == TURNS));
-                return fastest;
-            }
+            let (cycles, nanoseconds) = match trial.next() {
+                Turn::Begins(next) => {
+                    code = next;
+                    turns[code] += 1;
+                    (1, 0)
+                }
+                // Not all at once, as those who step do.
+                Turn::GoesOn(left) if trial.left > trial.length => (left.min(100), 1_000_000),
+                Turn::GoesOn(left) => (left.min(100), time(code, turns[code])),
+                end @ Turn::IsOver { .. } => {
+                    assert!(turns.iter().all(|&turns| turns == TURNS));
+                    return end;
+                }
+            };
+            trial.ran(cycles, Duration::from_nanos(nanoseconds * cycles));
         }
     }
 
     #[test]
     fn the_fastest_code_is_found() {
-        for code in 0..3 {
-            assert_eq!(fastest(3, |tried, _| if tried == code { 10 } else { 11 }), code);
+        for fastest in 0..3 {
+            let end = run(&mut Trial::new(3, 1000), |code, _| if code == fastest { 10 } else { 11 });
+            assert_eq!(end, Turn::IsOver { fastest, pause: 1000 });
         }
-        assert_eq!(fastest(1, |_, _| 1), 0);
+    }
+
+    #[test]
+    fn a_disturbed_trial_changes_little_and_several_that_agree_do() {
+        let mut trial = Trial::new(2, 1000);
+        let mut fastest_of = |times: [u64; 2], pause| {
+            let end = run(&mut trial, |code, _| times[code]);
+            let Turn::IsOver { fastest, pause: next } = end else { panic!("a trial that ends with {end:?}") };
+            assert_eq!(next, pause);
+            fastest
+        };
+        assert_eq!(fastest_of([30, 10], 1000), 1);
+        assert_eq!(fastest_of([30, 32], 2000), 1, "disturbed");
+        assert_eq!(fastest_of([10, 20], 4000), 1);
+        assert_eq!(fastest_of([10, 20], 8000), 0, "it is another circuit now");
     }
 
     #[test]
     fn turns_that_are_disturbed_do_not_count() {
-        assert_eq!(
-            fastest(2, |code, turn| if code == 1 && turn % 3 == 0 { 1000 } else { 20 - code as u64 }),
-            1
-        );
-        assert_eq!(fastest(2, |code, turn| if code == 0 && turn % 3 == 0 { 0 } else { 20 - code as u64 }), 1);
+        for disturbed in [0, 1000] {
+            let mut trial = Trial::new(2, 1 << 18);
+            let time = |code, turn| match (code, turn) {
+                (0, turn) if turn % 3 == 0 => disturbed,
+                (0, _) => 20,
+                _ => 19,
+            };
+            assert_eq!(run(&mut trial, time), Turn::IsOver { fastest: 1, pause: 1 << 18 });
+        }
+    }
+
+    #[test]
+    fn turns_are_short_where_code_is_made_again_early() {
+        assert_eq!(Trial::new(1, 0).length, 1);
+        assert_eq!(Trial::new(1, 1 << 18).length, LONGEST);
     }
 }
