@@ -47,12 +47,14 @@ impl Blueprint {
         Ok(self.machines(plan, None, TUNINGS[0], 1)?.remove(0))
     }
 
-    /// Makes code with what is known of conditions, in all ways that are to be tried, and lays it at several places: each
-    /// way once before any has a second place.
-    pub fn compile_again(&self, plan: &Arc<Plan>, profile: &Profile) -> Result<Vec<Machine>, EngineError> {
-        let ways = TUNINGS.map(|tuning| self.machines(plan, Some(profile), tuning, PLACES));
-        let ways = ways.into_iter().collect::<Result<Vec<_>, _>>()?;
-        Ok((0..PLACES).flat_map(|place| ways.iter().map(move |way| way[place].clone())).collect())
+    /// Makes code with what is known of conditions, and lays it at several places.
+    pub fn compile_again(
+        &self,
+        plan: &Arc<Plan>,
+        profile: &Profile,
+        tuning: Tuning,
+    ) -> Result<Vec<Machine>, EngineError> {
+        self.machines(plan, Some(profile), tuning, PLACES)
     }
 
     /// Makes code and lays what runs cycles at so many places.

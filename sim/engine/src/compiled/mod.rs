@@ -37,7 +37,8 @@ use crate::plan::Plan;
 use crate::{Engine, EngineError, Options, State, interpreter};
 use blueprint::{Blueprint, Machine};
 pub(crate) use code::Call;
-use profile::{Looker, Next};
+use emit::TUNINGS;
+use profile::{Looker, Next, Profile};
 use trial::{Trial, Turn};
 
 /// Runs a circuit as machine code.
@@ -55,6 +56,8 @@ pub struct Compiled {
 enum Search {
     /// How often conditions hold.
     Conditions(Box<Learning>),
+    /// Which code is the fastest, of that which is still to be made.
+    Ways(Arc<Learnt>),
     /// Which code is the fastest.
     Fastest(Box<Trial>, Arc<[Machine]>),
     /// Nothing any more.
@@ -66,8 +69,35 @@ enum Search {
 struct Learning {
     blueprint: Blueprint,
     looker: Looker,
-    /// The first code and what is made then, once for all engines that have been cloned from one.
-    learnt: Arc<OnceLock<Arc<[Machine]>>>,
+    /// What is found out, once for all engines that have been cloned from one.
+    learnt: Arc<OnceLock<Arc<Learnt>>>,
+}
+
+/// What has been found out of conditions, and code that is made with it.
+#[derive(Debug)]
+struct Learnt {
+    blueprint: Blueprint,
+    profile: Profile,
+    /// Cycles until about when it was found out.
+    cycles: u64,
+    /// The code from before.
+    first: Machine,
+    /// What was made again at once.
+    again: Vec<Machine>,
+    /// All code, once it is to be tried out which is the fastest.
+    all: OnceLock<Arc<[Machine]>>,
+}
+
+impl Learnt {
+    /// All code, each way at one place before any is there at a second; what cannot be made is left out.
+    fn machines(&self, plan: &Arc<Plan>) -> Arc<[Machine]> {
+        let make = || {
+            let other = self.blueprint.compile_again(plan, &self.profile, TUNINGS[1]).unwrap_or_default();
+            let places = (0..self.again.len()).flat_map(|place| [self.again.get(place), other.get(place)]);
+            [Some(&self.first)].into_iter().chain(places).flatten().cloned().collect()
+        };
+        self.all.get_or_init(make).clone()
+    }
 }
 
 impl Compiled {
@@ -126,7 +156,8 @@ impl Compiled {
             self.unseen = u64::MAX;
             left -= match std::mem::replace(&mut self.search, Search::Over) {
                 Search::Conditions(learning) => self.look(learning),
-                Search::Fastest(trial, learnt) => self.try_out(trial, learnt, left),
+                Search::Ways(learnt) => self.begin_trials(&learnt),
+                Search::Fastest(trial, machines) => self.try_out(trial, machines, left),
                 Search::Over => 0,
             };
         }
@@ -155,17 +186,31 @@ impl Compiled {
             // Code that could be made once can be made again; if not, the first goes on.
             (None, Next::Done(profile)) => {
                 let plan = self.state.shared_plan();
-                let again = learning.blueprint.compile_again(plan, &profile).ok();
-                let all = |again| [self.machine.clone()].into_iter().chain(again).collect();
-                again.map(|again: Vec<Machine>| learning.learnt.get_or_init(|| all(again)).clone())
+                let again = learning.blueprint.compile_again(plan, &profile, TUNINGS[0]).ok();
+                again.map(|again| {
+                    let (blueprint, first) = (learning.blueprint.clone(), self.machine.clone());
+                    let cycles = learning.looker.cycles();
+                    let learnt = Learnt { blueprint, profile, cycles, first, again, all: OnceLock::new() };
+                    learning.learnt.get_or_init(|| Arc::new(learnt)).clone()
+                })
             }
         };
-        if let Some(machines) = learnt {
-            let trial = Trial::new(machines.len(), learning.looker.cycles());
-            self.unseen = 0;
-            self.search = Search::Fastest(Box::new(trial), machines);
+        // What was made again goes on until a trial is worth its price.
+        if let Some(learnt) = learnt {
+            self.machine = learnt.again[0].clone();
+            self.unseen = (trial::FIRST_AFTER - 1).saturating_mul(learnt.cycles);
+            self.search = Search::Ways(learnt);
         }
         1
+    }
+
+    /// Has all code made that is to be tried. Returns 0 cycles.
+    fn begin_trials(&mut self, learnt: &Learnt) -> u64 {
+        let machines = learnt.machines(self.state.shared_plan());
+        let trial = Trial::new(machines.len(), learnt.cycles);
+        self.unseen = 0;
+        self.search = Search::Fastest(Box::new(trial), machines);
+        0
     }
 
     /// Runs so many cycles or fewer of a trial. At its end the fastest code goes on; what that is may change, with what the
@@ -242,7 +287,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::blueprint::PLACES;
-    use super::emit::TUNINGS;
     use super::*;
     use warpfile_hdl::library::library;
 
@@ -266,7 +310,7 @@ mod tests {
             engine.run(by - 1);
             assert!(matches!(engine.search, Search::Conditions(_)), "{recompile_after}: too early");
             engine.step();
-            assert!(matches!(engine.search, Search::Fastest(..)), "{recompile_after}: not by cycle {by}");
+            assert!(matches!(engine.search, Search::Ways(_)), "{recompile_after}: not by cycle {by}");
         }
         let mut engine = fifo(u64::MAX);
         let first = place(&engine);
@@ -280,7 +324,7 @@ mod tests {
         let mut engine = fifo(8);
         let mut tried = BTreeSet::from([place(&engine)]);
         engine.run(12);
-        for _ in 0..50 {
+        for _ in 0..100 {
             engine.step();
             tried.insert(place(&engine));
         }
@@ -306,14 +350,14 @@ mod tests {
         let mut engine = fifo(8);
         let mut clone = engine.clone();
         engine.run(1000);
-        // It comes to its first cycle that is looked at.
-        clone.run(3);
+        // It comes to its first cycle that is looked at, and then to its first trial.
+        clone.run(40);
         let (Search::Fastest(_, machines), Search::Fastest(_, of_clone)) = (&engine.search, &clone.search)
         else {
             panic!("nothing is tried");
         };
         assert!(Arc::ptr_eq(machines, of_clone));
-        clone.run(997);
+        clone.run(960);
         assert_eq!(clone.cycle(), engine.cycle());
     }
 }

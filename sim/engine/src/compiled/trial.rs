@@ -7,6 +7,9 @@
 
 use std::time::Duration;
 
+/// How many times as many cycles are run before the first trial as before code is made again.
+pub const FIRST_AFTER: u64 = 4;
+
 /// Turns of each code in a trial.
 const TURNS: usize = 7;
 
@@ -55,7 +58,7 @@ impl Trial {
             length,
             left: 2 * length,
             time: Duration::ZERO,
-            pause: recompiled_after.max(1),
+            pause: recompiled_after.saturating_mul(FIRST_AFTER).max(1),
         }
     }
 
@@ -130,7 +133,7 @@ mod tests {
     fn the_fastest_code_is_found() {
         for fastest in 0..3 {
             let end = run(&mut Trial::new(3, 1000), |code, _| if code == fastest { 10 } else { 11 });
-            assert_eq!(end, Turn::IsOver { fastest, pause: 1000 });
+            assert_eq!(end, Turn::IsOver { fastest, pause: 4000 });
         }
     }
 
@@ -143,10 +146,10 @@ mod tests {
             assert_eq!(next, pause);
             fastest
         };
-        assert_eq!(fastest_of([30, 10], 1000), 1);
-        assert_eq!(fastest_of([30, 32], 2000), 1, "disturbed");
-        assert_eq!(fastest_of([10, 20], 4000), 1);
-        assert_eq!(fastest_of([10, 20], 8000), 0, "it is another circuit now");
+        assert_eq!(fastest_of([30, 10], 4000), 1);
+        assert_eq!(fastest_of([30, 32], 8000), 1, "disturbed");
+        assert_eq!(fastest_of([10, 20], 16_000), 1);
+        assert_eq!(fastest_of([10, 20], 32_000), 0, "it is another circuit now");
     }
 
     #[test]
@@ -158,7 +161,7 @@ mod tests {
                 (0, _) => 20,
                 _ => 19,
             };
-            assert_eq!(run(&mut trial, time), Turn::IsOver { fastest: 1, pause: 1 << 18 });
+            assert_eq!(run(&mut trial, time), Turn::IsOver { fastest: 1, pause: 1 << 20 });
         }
     }
 
