@@ -51,8 +51,9 @@ pub struct Options {
     pub foreseen: Vec<String>,
     /// Whether equal sub-circuits run the same machine code wherever there are any, not only where that saves much.
     pub share_code: bool,
-    /// Cycles after which the compiled engine compiles again, knowing by then how often conditions hold: some of these
-    /// cycles are interpreted. [`u64::MAX`]: never.
+    /// Cycles after which the compiled engine compiles again, knowing by then how often conditions hold. After four times
+    /// as many it tries out which code is the fastest, and again ever more rarely. Some of these cycles are interpreted.
+    /// [`u64::MAX`]: none of it.
     pub recompile_after: u64,
 }
 

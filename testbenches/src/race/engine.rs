@@ -28,7 +28,7 @@ impl EngineSide {
         engine.step();
         let start = engine.snapshot();
         // What is timed is the code of long runs, which is made when conditions are known.
-        engine.run(8 * race_options().recompile_after);
+        engine.run(10 * race_options().recompile_after);
         engine.restore(&start)?;
         Ok((EngineSide { engine, signature, start }, build))
     }

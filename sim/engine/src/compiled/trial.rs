@@ -13,8 +13,13 @@ pub const FIRST_AFTER: u64 = 4;
 /// Turns of each code in a trial.
 const TURNS: usize = 7;
 
-/// Most cycles of a turn in which the processor learns, and as many that are timed then.
+/// Fewest and most cycles of a turn in which the processor learns, and as many that are timed then. Fewer than three would
+/// not come to the edge between cycles that follow each other in one call.
+const SHORTEST: u64 = 4;
 const LONGEST: u64 = 512;
+
+/// What a clock may not tell from nothing, in seconds.
+const NANOSECOND: f64 = 1e-9;
 
 /// Codes that run in turns, by number, and how long that takes.
 #[derive(Clone, Debug)]
@@ -49,7 +54,7 @@ pub enum Turn {
 impl Trial {
     /// Nothing known yet of so many codes, of a circuit that was compiled again after so many cycles.
     pub fn new(codes: usize, recompiled_after: u64) -> Trial {
-        let length = (recompiled_after / 512).clamp(1, LONGEST);
+        let length = (recompiled_after / 512).clamp(SHORTEST, LONGEST);
         let times = vec![Vec::with_capacity(TURNS); codes];
         Trial {
             times,
@@ -93,9 +98,10 @@ impl Trial {
     /// The code that has been the fastest in the trials so far. Of a code's turns the median counts, as what else the machine
     /// does disturbs some of them; it may disturb a whole trial.
     fn fastest(&mut self) -> usize {
-        let median = |times: &mut Vec<Duration>| times.select_nth_unstable(TURNS / 2).1.as_secs_f64();
+        let median =
+            |times: &mut Vec<Duration>| times.select_nth_unstable(TURNS / 2).1.as_secs_f64().max(NANOSECOND);
         let medians: Vec<f64> = self.times.iter_mut().map(median).collect();
-        let least = medians.iter().copied().fold(f64::INFINITY, f64::min).max(f64::MIN_POSITIVE);
+        let least = medians.iter().copied().fold(f64::INFINITY, f64::min);
         self.slowness.iter_mut().zip(&medians).for_each(|(slowness, median)| *slowness += median / least);
         let codes = self.slowness.iter().enumerate();
         codes.min_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(code, _)| code)
@@ -167,7 +173,7 @@ mod tests {
 
     #[test]
     fn turns_are_short_where_code_is_made_again_early() {
-        assert_eq!(Trial::new(1, 0).length, 1);
+        assert_eq!(Trial::new(1, 0).length, SHORTEST);
         assert_eq!(Trial::new(1, 1 << 18).length, LONGEST);
     }
 }

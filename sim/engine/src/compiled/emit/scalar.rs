@@ -315,7 +315,7 @@ impl Emitter<'_, '_> {
 
     /// One bit: how two words compare.
     ///
-    /// In short code as the sign of a difference. An instruction that takes a bit from the processor's flags leaves the
+    /// Without the flags as the sign of a difference. An instruction that takes a bit from the processor's flags leaves the
     /// rest of its register as it was, and so waits for what was there before: in a small circuit for the cycle before.
     fn compare(&mut self, comparison: Comparison, a: u32, b: u32) -> Value {
         let has_sign = self.largest(a).max(self.largest(b)) < 1 << 63;
