@@ -58,9 +58,6 @@ pub struct MappedCell {
 pub struct NetName {
     /// Its nets, lowest bit first.
     pub bits: Vec<Bit>,
-    /// 1 if the name is Yosys's own.
-    #[serde(default)]
-    pub hide_name: u8,
 }
 
 /// A net of a module.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use warpfile_engine::{Engine, Interpreter, Options};
-use warpfile_hdl::rtl::netlist::{Direction, Netlist};
+use warpfile_hdl::rtl::netlist::Netlist;
 use warpfile_sim::energy::grid::Grid;
 use warpfile_synthesis::activity::{Activity, GateSimulator};
 use warpfile_synthesis::gates::Gates;
@@ -13,10 +13,15 @@ use warpfile_synthesis::saif;
 use warpfile_synthesis::sram::NODE_NM;
 use warpfile_synthesis::yosys::Mapped;
 
-use crate::tools::{Random, circuit, mapped, osu018};
+use crate::tools::{Random, circuit, inputs, mapped, osu018, stimulus};
 
-/// Gates of a circuit beside an engine of it under random inputs, of which `quiet` in 8 cycles repeat the one before.
-fn beside(netlist: &Netlist, cycles: u64, quiet: u64, then: impl FnOnce(&Gates<'_>, &Activity, PowerReport)) {
+/// Gates of a circuit beside an engine of it under [`stimulus`].
+pub fn beside(
+    netlist: &Netlist,
+    cycles: u64,
+    quiet: u64,
+    then: impl FnOnce(&Gates<'_>, &Activity, PowerReport),
+) {
     let library = osu018();
     let (outlined, mapped) = mapped(netlist);
     let gates = Gates::flatten(&mapped, &mapped.top, &outlined.memories, &library).expect("cells are known");
@@ -24,14 +29,10 @@ fn beside(netlist: &Netlist, cycles: u64, quiet: u64, then: impl FnOnce(&Gates<'
     let mut engine = Interpreter::new(netlist, &options).expect("it runs");
     let mut simulator =
         GateSimulator::new(&gates, &outlined.memories, &engine).expect("the ports are the same");
-    let top = &netlist.modules[netlist.top.index()];
-    let mut random = Random::default();
-    for _ in 0..cycles {
-        if random.next() % 8 >= quiet {
-            for port in top.ports.iter().filter(|port| port.direction == Direction::Input) {
-                let input = engine.input(&port.name).expect("a port of the circuit");
-                engine.set_words(input, &random.words(port.width));
-            }
+    for values in stimulus(netlist, cycles, quiet) {
+        for (port, words) in inputs(netlist).zip(&values) {
+            let input = engine.input(&port.name).expect("a port of the circuit");
+            engine.set_words(input, words);
         }
         engine.step();
         simulator.cycle(&engine).expect("gates and engine agree");

@@ -2,6 +2,7 @@
 
 mod activity;
 mod area;
+mod icarus;
 mod liberty;
 mod sram;
 mod tools;

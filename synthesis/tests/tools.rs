@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use warpfile_hdl::library::library;
-use warpfile_hdl::rtl::netlist::Netlist;
+use warpfile_hdl::rtl::netlist::{Direction, Netlist, Port};
 use warpfile_synthesis::liberty::{DEFAULT_PATH, Library};
 use warpfile_synthesis::sram::{Outlined, outline};
 use warpfile_synthesis::yosys::{Cache, Mapped, map};
@@ -27,6 +27,25 @@ pub fn mapped(netlist: &Netlist) -> (Outlined, Mapped) {
     let cache = Cache::at(Path::new(env!("CARGO_TARGET_TMPDIR")).join("mapped"));
     let mapped = map(&outlined, Path::new(DEFAULT_PATH), &cache).expect("Yosys maps every circuit");
     (outlined, mapped)
+}
+
+/// The input ports of a circuit, in their order.
+pub fn inputs(netlist: &Netlist) -> impl Iterator<Item = &Port> {
+    netlist.top().ports.iter().filter(|port| port.direction == Direction::Input)
+}
+
+/// Random words for the input ports of so many cycles, of which `quiet` in 8 repeat the one before. The same in every run.
+pub fn stimulus(netlist: &Netlist, cycles: u64, quiet: u64) -> Vec<Vec<Vec<u64>>> {
+    let mut random = Random::default();
+    let mut values: Vec<Vec<u64>> =
+        inputs(netlist).map(|port| vec![0; port.width.div_ceil(64) as usize]).collect();
+    let cycle = |_| {
+        if random.next() % 8 >= quiet {
+            values = inputs(netlist).map(|port| random.words(port.width)).collect();
+        }
+        values.clone()
+    };
+    (0..cycles).map(cycle).collect()
 }
 
 /// Numbers that are the same in every run (xorshift).

@@ -329,9 +329,15 @@ impl<'c, 'm> Manager<'c, 'm> {
         m.invariant("a_warp_is_in_one_state", !twice.any());
         m.invariant("a_warp_on_the_stack_is_inactive", !(*stacked & !self.inactive()).any());
         m.assumption("only_an_active_warp_issues", !(last & !*active).any());
+        m.invariant("only_a_draining_warp_has_settled", !(states.settled & !*draining).any());
         let none = m.lit(self.g.warps, 0);
+        let may_hold = self.ledgers.iter().fold(none, |warps, ledger| warps | ledger.may_hold_o);
+        m.invariant("an_inactive_warp_may_hold_no_line", !(may_hold & self.inactive()).any());
         let holders = self.ledgers.iter().fold(none, |holders, ledger| holders | ledger.holds_o);
-        m.invariant("an_inactive_warp_holds_no_line", !(holders & self.inactive()).any());
+        // The compiler frees every register of a region by its end, and the banks say so in the cycle it happens.
+        m.assumption("a_warp_that_has_drained_holds_no_line", !(drained & holders).any());
+        let stays_inactive = self.inactive() & !begun;
+        m.invariant("an_inactive_warp_holds_no_line", !(holders & (stays_inactive | drained)).any());
     }
 }
 

@@ -50,7 +50,7 @@ pub struct LineLedgerIo<'m> {
     /// Warps that hold less than they may.
     #[bits(p.geometry.warps)]
     pub may_hold_o: Out<'m>,
-    /// Warps that hold a line.
+    /// Warps that hold a line at the end of the cycle.
     #[bits(p.geometry.warps)]
     pub holds_o: Out<'m>,
 }
@@ -123,18 +123,23 @@ impl Circuit for LineLedger {
 
         io.left_o.set(left);
         io.may_hold_o.set((allowed ^ held).group_or(bits));
-        io.holds_o.set(held.group_or(bits));
+        io.holds_o.set(now_held.group_or(bits));
         m.invariant("no_region_is_allowed_more_than_is_left", taken.le(left));
         let wide = |lines: Signal<'m>| lines.zext(bits + 8);
         let sum = |lanes: Signal<'m>| {
             (0..g.warps).fold(m.lit(bits + 8, 0), |sum, w| sum + wide(lanes.lane(w, bits)))
         };
+        m.invariant("lines_are_left_or_allowed", (wide(left) + sum(allowed)).eq(m.lit(bits + 8, g.lines)));
         let not_taken = sum(allowed) - sum(held);
         m.assumption(
             "lines_left_are_those_on_lists_but_for_those_allowed",
             (wide(left) + not_taken).eq(wide(io.listed_i)),
         );
-        self.assume(m, io, held, begins);
+        self.assume(m, io, held, settled, begins);
+        m.invariant(
+            "a_region_that_has_made_its_last_access_holds_all_it_may",
+            !(settled & (allowed ^ held).group_or(bits)).any(),
+        );
         let over = m.cat((0..g.warps).map(|warp| held.lane(warp, bits).gt(allowed.lane(warp, bits))));
         m.invariant("no_region_holds_more_than_it_may", !over.any());
     }
@@ -147,7 +152,14 @@ impl LineLedger {
     }
 
     /// What whoever holds lines keeps to.
-    fn assume<'m>(&self, m: &Module<'m>, io: &LineLedgerIo<'m>, held: Signal<'m>, begins: Signal<'m>) {
+    fn assume<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &LineLedgerIo<'m>,
+        held: Signal<'m>,
+        settled: Signal<'m>,
+        begins: Signal<'m>,
+    ) {
         let bits = LANE_BITS;
         let warps = |event: &LedgerWarpIo<'m>| self.one_hot(event.valid_i, event.warp_i);
         let more = warps(&io.more);
@@ -158,7 +170,8 @@ impl LineLedger {
             held.lane(warp, bits).lt(fewer)
         }));
         m.assumption("a_line_less_is_held_by_who_holds_one", !less_than_none.any());
-        m.assumption("a_region_begins_without_a_line", !(begins & (io.holds_o | more)).any());
+        m.assumption("a_region_that_has_made_its_last_access_makes_none", !(less & settled).any());
+        m.assumption("a_region_begins_without_a_line", !(begins & (held.group_or(bits) | more)).any());
     }
 
     /// `value` for each warp.

@@ -101,7 +101,7 @@ impl Breakable for Module {
 }
 
 /// Circuit, invariant, circuit that is broken (it or one above), and how.
-const BROKEN: [(&str, &str, &str, Break); 32] = [
+const BROKEN: [(&str, &str, &str, Break); 38] = [
     (
         "operand_staging_bank",
         "a_register_is_in_one_line_at_most",
@@ -177,6 +177,19 @@ const BROKEN: [(&str, &str, &str, Break); 32] = [
     ("line_ledger", "a_region_begins_without_a_line", "line_ledger", Stuck("held", true)),
     (
         "line_ledger",
+        "a_region_that_has_made_its_last_access_makes_none",
+        "capacity_manager",
+        Stuck("accesses", false),
+    ),
+    (
+        "line_ledger",
+        "a_region_that_has_made_its_last_access_holds_all_it_may",
+        "line_ledger",
+        Stuck("allowed", true),
+    ),
+    ("line_ledger", "lines_are_left_or_allowed", "line_ledger", Forced("gives_back", true)),
+    (
+        "line_ledger",
         "lines_left_are_those_on_lists_but_for_those_allowed",
         "line_ledger",
         Forced("gives_back", false),
@@ -192,6 +205,9 @@ const BROKEN: [(&str, &str, &str, Break); 32] = [
     ("capacity_manager", "a_warp_on_the_stack_is_inactive", "capacity_manager", Stuck("stacked", true)),
     ("capacity_manager", "only_an_active_warp_issues", "capacity_manager", Stuck("active", false)),
     ("capacity_manager", "an_inactive_warp_holds_no_line", "capacity_manager", Stuck("preloading", false)),
+    ("capacity_manager", "an_inactive_warp_may_hold_no_line", "line_ledger", Stuck("allowed", true)),
+    ("capacity_manager", "only_a_draining_warp_has_settled", "capacity_manager", Stuck("settled", true)),
+    ("capacity_manager", "a_warp_that_has_drained_holds_no_line", "line_ledger", Stuck("held", true)),
     ("warp_stack", "a_stack_never_holds_more_than_all_warps", "warp_stack", StuckAt("height", 5)),
     ("warp_stack", "a_full_stack_takes_no_warp", "warp_stack", StuckAt("height", 4)),
     ("metadata_store", "a_region_that_begins_was_waiting", "warp_stack", StuckAt("height", 1)),

@@ -34,15 +34,23 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub(super) fn new(netlist: &Netlist) -> Result<Model, ToolError> {
+    /// Of the circuit, in which the invariants `given` are taken for granted.
+    pub(super) fn new(netlist: &Netlist, given: &[String]) -> Result<Model, ToolError> {
         let files = emit(&with_premises(netlist));
         let folder = scratch()?;
         write(&files, folder.path())?;
         let names: Vec<&str> = files.modules.iter().map(|file| file.name.as_str()).collect();
+        let given = match given {
+            [] => String::new(),
+            names => format!(
+                "chformal -assert2assume {}; ",
+                names.iter().map(|name| format!("c:{name} ")).collect::<String>()
+            ),
+        };
         // Nothing here may merge equal cells: of two equal invariants one would be gone.
         let script = format!(
-            "read_verilog -formal {}; hierarchy -check -top {top}; proc; flatten; opt_expr; opt_clean; memory_collect; \
-             memory_map; opt_expr; opt_clean; async2sync; dffunmap; setundef -undriven -anyseq; \
+            "read_verilog -formal {}; hierarchy -check -top {top}; proc; flatten; {given}opt_expr; opt_clean; \
+             memory_collect; memory_map; opt_expr; opt_clean; async2sync; dffunmap; setundef -undriven -anyseq; \
              formalff -clk2ff -ff2anyinit; delete -output; techmap; opt_expr; opt_clean; abc -g AND -fast; opt_clean; \
              write_aiger -B -zinit {MODEL}; select -write {ORDER} t:$assert",
             names.join(" "),

@@ -202,7 +202,7 @@ fn pass_on(netlist: &Netlist, effort: &Effort) -> Result<Netlist, ToolError> {
         if properties.is_empty() {
             return Ok(netlist);
         }
-        let model = abc::Model::new(&netlist)?;
+        let model = abc::Model::new(&netlist, &[])?;
         let mut first: Option<(u32, Property)> = None;
         for property in properties {
             if let Verdict::Refuted(cycle) = model.first_cycles(&property, effort)?
@@ -235,8 +235,8 @@ fn with_abc(
     waveform: &mut Option<&Path>,
     proofs: &mut [Proof],
 ) -> Result<(), ToolError> {
-    let model = abc::Model::new(netlist)?;
-    for proof in proofs {
+    let model = abc::Model::new(netlist, &[])?;
+    for proof in &mut *proofs {
         if proof.property.kept_by == KeptBy::Surroundings {
             proof.abc = Some(Verdict::Assumed);
             continue;
@@ -252,7 +252,30 @@ fn with_abc(
             *waveform = None;
         }
     }
-    Ok(())
+    with_what_is_proven(netlist, effort, proofs)
+}
+
+/// Asks ABC again about what is neither proven nor refuted, with all that is proven taken for granted, for as long as that
+/// proves something more.
+fn with_what_is_proven(netlist: &Netlist, effort: &Effort, proofs: &mut [Proof]) -> Result<(), ToolError> {
+    let mut before = 0;
+    loop {
+        let is_proven = |proof: &&Proof| proof.abc == Some(Verdict::Proven);
+        let given: Vec<String> =
+            proofs.iter().filter(is_proven).map(|proof| proof.property.full_name()).collect();
+        let is_left = |proof: &&mut Proof| matches!(proof.abc, Some(Verdict::Bounded(_) | Verdict::Open));
+        let mut left = proofs.iter_mut().filter(is_left).peekable();
+        if given.len() == before || left.peek().is_none() {
+            return Ok(());
+        }
+        before = given.len();
+        let model = abc::Model::new(netlist, &given)?;
+        for proof in left {
+            if model.verdict(&proof.property, effort)? == Verdict::Proven {
+                proof.abc = Some(Verdict::Proven);
+            }
+        }
+    }
 }
 
 /// Of what is not refuted yet.
