@@ -16,8 +16,8 @@ use warpfile_gen::{WriteError, emit, write};
 use crate::mapped::Design;
 use crate::sram::Outlined;
 
-/// What Yosys does once the files are read; `TOP` and `LIBERTY` are filled in. Nets that it made get names of their own in
-/// time, or the Verilog's would be others than those of the JSON, which SAIF uses.
+/// What Yosys does once the files are read; `TOP` and `LIBERTY` are filled in. Nets and cells that it made are given names
+/// before it writes: the Verilog would have other names for them than the JSON, and SAIF takes those of the JSON.
 const SCRIPT: &str = "synth -top TOP; dfflibmap -liberty LIBERTY; abc -liberty LIBERTY; setundef -zero; \
                       opt_clean -purge; rename -enumerate; setattr -mod -unset src; setattr -unset src; \
                       write_json mapped.json; write_verilog -noattr mapped.v";

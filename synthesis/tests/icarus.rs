@@ -10,6 +10,7 @@ use vcd::{IdCode, ScopeItem, Value};
 use warpfile_hdl::rtl::netlist::{Netlist, Port};
 use warpfile_synthesis::gates::{Gates, Scope};
 use warpfile_synthesis::liberty::DEFAULT_PATH;
+use warpfile_synthesis::saif;
 
 use crate::activity::beside;
 use crate::tools::{circuit, inputs, mapped, osu018, stimulus};
@@ -37,7 +38,7 @@ struct Bit {
     value: Option<bool>,
     /// Changes before the last edge of the clock.
     toggles: u64,
-    /// It changes at that edge too.
+    /// Changes from that edge on.
     at_the_end: u64,
     /// Cycles at whose ends it was 1.
     ones: u64,
@@ -52,11 +53,10 @@ impl Bit {
             Value::V1 => true,
             Value::X | Value::Z => panic!("a net is {to:?} at {time}"),
         };
-        let Some(from) = self.value.replace(to) else { return };
+        let Some(from) = self.value.replace(to).filter(|from| *from != to) else { return };
         // The first edge is that of the reset, and the inputs of the first cycle follow it.
         let cycle = (time / PER_NS + HALF) / (2 * HALF) - 1;
-        if from == to {
-        } else if cycle < cycles {
+        if cycle < cycles {
             self.toggles += 1;
             self.ones += if from { cycle - self.since } else { 0 };
             self.since = cycle;
@@ -111,8 +111,8 @@ fn in_icarus(netlist: &Netlist, cycles: u64, delays: bool) -> Bits {
     read(&fs::read(folder.path().join("wave.vcd")).expect("Icarus wrote it"), cycles)
 }
 
-/// Applies the inputs of one cycle after the other at the edges of the clock, and dumps every net. `top` is the instance
-/// up to the first of its inputs.
+/// Applies the inputs of the first cycle shortly before the second edge of the clock, the others at edges, and dumps every
+/// net. `top` is the instance up to the first of its inputs.
 fn testbench(netlist: &Netlist, top: &str, cycles: u64) -> String {
     let (mut width, mut ports) = (0, Vec::new());
     for port in inputs(netlist) {
@@ -213,7 +213,7 @@ fn nets(scope: &Scope, path: &str, found: &mut Vec<(String, usize)>) {
     }
 }
 
-/// The nets that a gate or a flip-flop drives, or that are inputs, and whether a flip-flop drives them.
+/// Every named net but the clock, with its path, and whether a flip-flop drives it.
 fn named(gates: &Gates<'_>) -> Vec<(String, usize, bool)> {
     let clock = gates.inputs.get("clk_i").map(|nets| nets[0] as usize);
     let state =
@@ -240,6 +240,7 @@ fn every_net_changes_and_is_one_as_often_as_in_icarus() {
     for netlist in circuits() {
         beside(&netlist, 200, 0, |gates, activity, _| {
             let bits = in_icarus(&netlist, 200, false);
+            let saif = saif::read(&saif::write(gates, activity, 10)).expect("what was written");
             let nets = named(gates);
             assert!(nets.len() > 50, "{}", nets.len());
             for (path, net, is_state) in nets {
@@ -247,6 +248,8 @@ fn every_net_changes_and_is_one_as_often_as_in_icarus() {
                 let toggles = bit.toggles + if is_state { bit.at_the_end } else { 0 };
                 let counted = (activity.toggles[net], activity.ones[net]);
                 assert_eq!(counted, (toggles, bit.ones), "{}: {path}", netlist.top().name);
+                let written = saif.nets[&format!("{}/{path}", gates.scope.name)];
+                assert_eq!((written.toggles, written.one), (toggles, 10 * bit.ones), "{path} in SAIF");
             }
         });
     }
@@ -269,7 +272,7 @@ fn changes_with_the_delays_of_cells_are_counted() {
             named(&gates).into_iter().map(|(path, net, _)| (net, path)).collect();
         let count = |delays| {
             let bits = in_icarus(&netlist, 200, delays);
-            paths.values().filter_map(|path| bits.get(path)).map(|bit| bit.toggles).sum::<u64>()
+            paths.values().map(|path| bits[path].toggles).sum::<u64>()
         };
         let (without, with) = (count(false), count(true));
         println!("{}, {without}, {with}, {:.2}", netlist.top().name, with as f64 / without as f64);

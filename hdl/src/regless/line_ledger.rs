@@ -50,7 +50,7 @@ pub struct LineLedgerIo<'m> {
     /// Warps that hold less than they may.
     #[bits(p.geometry.warps)]
     pub may_hold_o: Out<'m>,
-    /// Warps that hold a line at the end of the cycle.
+    /// Warps that hold a line at the end of the cycle; for invariants.
     #[bits(p.geometry.warps)]
     pub holds_o: Out<'m>,
 }

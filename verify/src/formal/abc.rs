@@ -164,3 +164,75 @@ fn number_after(text: &str, words: &str) -> Option<u32> {
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::{Deserialize, Serialize};
+    use warpfile_hdl::rtl::{Circuit, Documented, Out, Ports, elaborate};
+
+    use super::*;
+
+    /// Counts cycles.
+    ///
+    /// Timing: seen from the next cycle on.
+    #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+    struct Ticks {}
+
+    #[derive(Ports)]
+    #[params(Ticks)]
+    struct TicksIo<'m> {
+        #[bits(8)]
+        ticks_o: Out<'m>,
+    }
+
+    impl Circuit for Ticks {
+        type Io<'m> = TicksIo<'m>;
+        const NAME: &'static str = "ticks";
+
+        fn build<'m>(&self, m: &warpfile_hdl::rtl::Module<'m>, io: &TicksIo<'m>) {
+            let ticks = m.register("ticks", 8).reset(0);
+            ticks.set(ticks + 1);
+            io.ticks_o.set(ticks);
+            m.invariant("less_than_4", ticks.lt(4));
+        }
+    }
+
+    /// A counter in another circuit.
+    #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+    struct Around {}
+
+    #[derive(Ports)]
+    #[params(Around)]
+    struct AroundIo<'m> {
+        #[bits(8)]
+        ticks_o: Out<'m>,
+    }
+
+    impl Circuit for Around {
+        type Io<'m> = AroundIo<'m>;
+        const NAME: &'static str = "around";
+
+        fn build<'m>(&self, m: &warpfile_hdl::rtl::Module<'m>, io: &AroundIo<'m>) {
+            let inner = m.instance("inner", Ticks {});
+            io.ticks_o.set(inner.ticks_o);
+            m.invariant("less_than_3", inner.ticks_o.lt(3));
+            m.invariant("less_than_6", inner.ticks_o.lt(6));
+        }
+    }
+
+    #[test]
+    fn what_is_given_is_not_asked_and_nothing_beyond_it_happens() {
+        let netlist = elaborate(&Around {}).expect("sound");
+        let asked = |given: &[&str], invariant: &str| {
+            let given: Vec<String> = given.iter().map(|&name| name.to_owned()).collect();
+            let model = Model::new(&netlist, &given).expect("Yosys takes it");
+            let property =
+                Property { path: String::new(), invariant: invariant.to_owned(), kept_by: KeptBy::Circuit };
+            model.verdict(&property, &Effort { depth: 10, ..Effort::default() })
+        };
+        assert_eq!(asked(&[], "less_than_6").expect("asked"), Verdict::Refuted(7));
+        assert_eq!(asked(&["inner.less_than_4"], "less_than_6").expect("asked"), Verdict::Proven);
+        assert_eq!(asked(&["inner.less_than_4"], "less_than_3").expect("asked"), Verdict::Refuted(4));
+        assert!(asked(&["less_than_6"], "less_than_6").is_err(), "it is no longer in the model");
+    }
+}

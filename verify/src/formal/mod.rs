@@ -8,6 +8,8 @@
 //!
 //! A circuit without state has its invariants proven alone, and not again in those around it.
 //!
+//! ABC is asked of one invariant after the other, then, with what it has proven taken for granted, of those left.
+//!
 //! An invariant that says "if this, then that" says nothing if "this" never is: ABC looks for a way there.
 //!
 //! In `yosys-smtbmc` invariants are proven together: those that fail are taken out, one attempt after the other, until
@@ -271,9 +273,8 @@ fn with_what_is_proven(netlist: &Netlist, effort: &Effort, proofs: &mut [Proof])
         before = given.len();
         let model = abc::Model::new(netlist, &given)?;
         for proof in left {
-            if model.verdict(&proof.property, effort)? == Verdict::Proven {
-                proof.abc = Some(Verdict::Proven);
-            }
+            // What is given holds in every cycle: a counterexample found beside it is one.
+            proof.abc = proof.abc.max(Some(model.verdict(&proof.property, effort)?));
         }
     }
 }
