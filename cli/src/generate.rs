@@ -73,14 +73,17 @@ pub fn style(name: &str) -> Result<Style, String> {
 pub fn unknown(name: &str, circuits: &[CircuitEntry]) -> String {
     let names = circuits.iter().map(|circuit| circuit.name);
     let designs = DesignName::ALL.map(DesignName::as_str);
-    format!("no circuit or design `{name}`{}", suggest(name, names.chain(designs)))
+    let near = suggest(name, names.chain(designs));
+    format!(
+        "no circuit or design `{name}`{near}; `warpfile list circuits` and `warpfile list designs` have them"
+    )
 }
 
 /// The circuit of the library that has a name.
 pub fn library_circuit<'l>(name: &str, library: &'l [CircuitEntry]) -> anyhow::Result<&'l CircuitEntry> {
     library.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let near = suggest(name, library.iter().map(|entry| entry.name));
-        anyhow!("no circuit `{name}`{near}")
+        anyhow!("no circuit `{name}`{near}; `warpfile list circuits` has them")
     })
 }
 
