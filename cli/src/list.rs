@@ -37,9 +37,9 @@ enum Kind {
     /// Workloads for `run`, `trace` and `annotate`.
     #[value(alias = "workloads")]
     Kernels,
-    /// Designs for `run --design` and `gen`.
+    /// Designs for `run --design`, `gen` and `area`.
     Designs,
-    /// Circuits for `gen`.
+    /// Circuits for `gen`, `area`, `power`, `verify` and `prove`.
     Circuits,
     /// Presets for `--preset`.
     Presets,
