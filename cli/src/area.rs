@@ -11,7 +11,7 @@ use warpfile_sim::energy::grid::Grid;
 use warpfile_sim::sm::designs::circuits;
 use warpfile_synthesis::area::{AreaReport, Figures, area};
 use warpfile_synthesis::liberty::{DEFAULT_PATH, Library};
-use warpfile_synthesis::page::{self, PageRow};
+use warpfile_synthesis::page::{self, PageCircuit, PageRow};
 use warpfile_synthesis::sram::{NODE_NM, outline};
 use warpfile_synthesis::yosys::{Cache, map, version};
 
@@ -49,7 +49,7 @@ pub struct Arguments {
     /// Keep the table, JSON and a bar chart (SVG) in a folder, made if missing.
     #[arg(short, long, value_name = "DIR", conflicts_with = "page")]
     out: Option<PathBuf>,
-    /// Write the page of all circuits, at their defaults and at smaller parameters, as far as they map quickly.
+    /// Write the page of all circuits, at their defaults and at small parameters: half an hour with an empty `--cache`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "preset", "config", "sets"])]
     page: Option<PathBuf>,
 }
@@ -221,7 +221,7 @@ fn write_page(arguments: &Arguments, cells: &Library, path: &Path) -> anyhow::Re
     let mut output = Output::create(path)?;
     let mut meter = Meter::new("area");
     let mut rows = Vec::new();
-    for (entry, overrides) in page::circuits(&library()) {
+    for PageCircuit { entry, overrides, .. } in page::circuits(&library()) {
         meter.update(|| format!("Yosys maps {} with {overrides}", entry.name));
         let report = report(&entry.elaborate_with(&overrides)?, arguments, cells)?;
         rows.push(PageRow::new(entry.name, &overrides, &report));

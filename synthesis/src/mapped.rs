@@ -12,7 +12,7 @@ pub struct Design {
 }
 
 /// A module.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct MappedModule {
     /// Ports by name.
     pub ports: BTreeMap<String, MappedPort>,

@@ -56,21 +56,31 @@ pub enum PageError {
     },
 }
 
-/// Flip-flops up to which a circuit is on the page: Yosys maps it in seconds.
+/// Flip-flops up to which Yosys maps a circuit in seconds, each of its modules counted once.
 pub const MOST_FLIP_FLOPS: u64 = 1536;
 
-/// What is on the page: every circuit at its defaults and at the parameters at which its Verilog is checked, as far as
-/// they are small enough. Parameters that do not elaborate are not: other tests say so.
-pub fn circuits(library: &[CircuitEntry]) -> Vec<(&CircuitEntry, Value)> {
+/// A circuit that is on the page.
+pub struct PageCircuit<'l> {
+    /// The circuit.
+    pub entry: &'l CircuitEntry,
+    /// Parameters that differ from the defaults.
+    pub overrides: Value,
+    /// Whether it has at most [`MOST_FLIP_FLOPS`].
+    pub is_small: bool,
+}
+
+/// What is on the page: every circuit at its defaults, and at the parameters at which its Verilog is checked as far as it
+/// is small with them. Parameters that do not elaborate are not: other tests say so.
+pub fn circuits(library: &[CircuitEntry]) -> Vec<PageCircuit<'_>> {
     let all = library.iter().flat_map(|entry| {
         let sets = [json!({})].into_iter().chain(entry.odd.iter().cloned());
-        sets.map(move |overrides| (entry, overrides))
+        sets.filter_map(move |overrides| {
+            let netlist = entry.elaborate_with(&overrides).ok()?;
+            let is_small = outline(&netlist).flip_flops() <= MOST_FLIP_FLOPS;
+            Some(PageCircuit { entry, overrides, is_small })
+        })
     });
-    let is_small = |(entry, overrides): &(&CircuitEntry, Value)| {
-        let netlist = entry.elaborate_with(overrides);
-        netlist.is_ok_and(|netlist| outline(&netlist).flip_flops() <= MOST_FLIP_FLOPS)
-    };
-    all.filter(is_small).collect()
+    all.filter(|circuit| circuit.is_small || circuit.overrides == json!({})).collect()
 }
 
 /// The page.

@@ -1,6 +1,6 @@
 //! Maps circuits onto a library with Yosys.
 //!
-//! Modules keep their hierarchy and are mapped one by one: `synth`, `dfflibmap`, `abc`, all with the same library.
+//! Modules keep their hierarchy and are mapped one by one: as `synth` does, `dfflibmap`, `abc`, all with the same library.
 //! Memories are black boxes. `abc` as Yosys calls it neither sizes cells nor buffers nets.
 
 use std::fs;
@@ -9,18 +9,27 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use rayon::prelude::*;
 use thiserror::Error;
 use twox_hash::XxHash64;
 use warpfile_gen::{WriteError, emit, write};
+use warpfile_hdl::rtl::netlist::{Module, Netlist};
 
-use crate::mapped::Design;
+use crate::mapped::{Design, MappedModule};
 use crate::sram::Outlined;
 
-/// What Yosys does once the files are read; `TOP` and `LIBERTY` are filled in. Nets and cells that it made are given names
-/// before it writes: the Verilog would have other names for them than the JSON, and SAIF takes those of the JSON.
-const SCRIPT: &str = "synth -top TOP; dfflibmap -liberty LIBERTY; abc -liberty LIBERTY; setundef -zero; \
+/// What Yosys does once the files are read; `TOP` and `LIBERTY` are filled in.
+///
+/// The first three lines are what `synth` does until tables become flip-flops, without its searches for ports of a table
+/// that are never used together: with many ports they take most of the time and find nothing (decision 46). Nets and cells
+/// that it made are given names before it writes: the Verilog would have other names for them than the JSON, and SAIF takes
+/// those of the JSON.
+const SCRIPT: &str = "proc; opt_expr; opt_clean; check; opt -nodffe -nosdff; fsm; opt; wreduce; peepopt; opt_clean; \
+                      alumacc; share; opt; opt_mem; opt_mem_feedback; memory_dff; opt_clean; \
+                      memory_share -nosat; opt_mem_widen; memory_collect; opt_clean; synth -top TOP -run fine:; \
+                      dfflibmap -liberty LIBERTY; abc -liberty LIBERTY; setundef -zero; \
                       opt_clean -purge; rename -enumerate; setattr -mod -unset src; setattr -unset src; \
-                      write_json mapped.json; write_verilog -noattr mapped.v";
+                      write_json mapped_TOP.json; write_verilog -noattr mapped_TOP.v";
 
 /// A mapped circuit.
 #[derive(Clone, Debug)]
@@ -53,7 +62,7 @@ pub enum YosysError {
     /// It ended with an error.
     #[error("`yosys` failed on {circuit}: {output}")]
     Failed {
-        /// The outermost module.
+        /// The module.
         circuit: String,
         /// The end of what it printed.
         output: String,
@@ -61,66 +70,127 @@ pub enum YosysError {
     /// What it wrote is not what is expected.
     #[error("{circuit}: what `yosys` wrote cannot be read: {source}")]
     Unreadable {
-        /// The outermost module.
+        /// The module.
         circuit: String,
         /// Why.
         source: serde_json::Error,
     },
 }
 
-/// Where mapped circuits are kept: mapping is most of the time, and the same circuit maps to the same cells.
+/// Where mapped modules are kept: mapping is most of the time, and the same module maps to the same cells.
 #[derive(Clone, Debug, Default)]
 pub struct Cache {
     /// Folder; nothing is kept without one.
     pub folder: Option<PathBuf>,
 }
 
-/// Maps a circuit onto the library in the file `liberty`.
+/// Maps a circuit onto the library in the file `liberty`: its modules one by one, on all cores, those within a module as
+/// black boxes. A module that several circuits have is kept once.
 pub fn map(outlined: &Outlined, liberty: &Path, cache: &Cache) -> Result<Mapped, YosysError> {
-    let files = emit(&outlined.netlist);
-    let memories: Vec<&str> = outlined.memories.iter().map(|memory| memory.module.as_str()).collect();
+    let files = emit(&without_invariants(&outlined.netlist));
     let liberty = fs::canonicalize(liberty).map_err(|source| file("cannot find", liberty, source))?;
-    let names: Vec<&str> = files.modules.iter().map(|file| file.name.as_str()).collect();
-    let hidden =
-        if memories.is_empty() { String::new() } else { format!("blackbox {}; ", memories.join(" ")) };
-    let script = SCRIPT.replace("TOP", &files.top);
-    let commands =
-        format!("read_verilog {}; hierarchy -check -top {}; {hidden}{script}", names.join(" "), files.top);
-
-    let mut key = XxHash64::with_seed(0);
-    key.write(version()?.as_bytes());
-    key.write(commands.as_bytes());
-    key.write(&fs::read(&liberty).map_err(|source| file("cannot read", &liberty, source))?);
-    files.modules.iter().for_each(|module| key.write(module.text.as_bytes()));
-    let name = format!("{}-{:016x}", files.top, key.finish());
-    if let Some(kept) = cache.find(&name, &files.top)? {
-        return Ok(kept);
-    }
-
     let folder =
         tempfile::tempdir().map_err(|source| file("cannot make a folder in", Path::new("/tmp"), source))?;
     write(&files, folder.path())?;
     // Yosys splits its commands at spaces: the library gets a name without any.
+    let cells = fs::read(&liberty).map_err(|source| file("cannot read", &liberty, source))?;
     let library = folder.path().join("library.lib");
-    fs::copy(&liberty, &library).map_err(|source| file("cannot copy", &liberty, source))?;
-    let commands = commands.replace("LIBERTY", "library.lib");
-    let output = run(&["-q", "-p", &commands], folder.path())?;
-    if !output.status.success() {
-        return Err(YosysError::Failed { circuit: files.top, output: last_lines(&output) });
+    fs::write(&library, &cells).map_err(|source| file("cannot write", &library, source))?;
+    let mut common = XxHash64::with_seed(0);
+    common.write(version()?.as_bytes());
+    common.write(SCRIPT.as_bytes());
+    common.write(&cells);
+    let common = common.finish();
+
+    let modules = &outlined.netlist.modules;
+    let parts: Vec<Part> = (outlined.memories.len()..modules.len())
+        .into_par_iter()
+        .map(|index| {
+            let inner = inner_modules(&outlined.netlist, &modules[index]);
+            let mut key = XxHash64::with_seed(common);
+            key.write(files.modules[index].text.as_bytes());
+            inner.iter().for_each(|module| key.write(ports(module).as_bytes()));
+            let kept_as = format!("{}-{:016x}", modules[index].name, key.finish());
+            map_module(&modules[index].name, &inner, folder.path(), cache, &kept_as)
+        })
+        .collect::<Result<_, _>>()?;
+
+    let memories = outlined.memories.iter().map(|memory| memory.module.as_str());
+    let mut design =
+        Design { modules: memories.map(|name| (name.to_owned(), MappedModule::default())).collect() };
+    let mut verilog = String::new();
+    for part in parts {
+        design.modules.insert(part.name, part.module);
+        verilog.push_str(&part.verilog);
     }
-    let read = |name: &str| {
-        let path = folder.path().join(name);
-        fs::read_to_string(&path).map_err(|source| file("cannot read", &path, source))
-    };
-    let (json, verilog) = (read("mapped.json")?, read("mapped.v")?);
-    cache.keep(&name, &json, &verilog)?;
-    mapped(&files.top, &json, verilog)
+    Ok(Mapped { top: files.top, design, verilog })
 }
 
-fn mapped(top: &str, json: &str, verilog: String) -> Result<Mapped, YosysError> {
-    let design = serde_json::from_str(json)
-        .map_err(|source| YosysError::Unreadable { circuit: top.to_owned(), source })?;
-    Ok(Mapped { top: top.to_owned(), design, verilog })
+/// Invariants are no hardware. A module assumes as the outermost what it asserts within another: without them its
+/// Verilog is the same.
+fn without_invariants(netlist: &Netlist) -> Netlist {
+    let mut netlist = netlist.clone();
+    netlist.modules.iter_mut().for_each(|module| module.invariants.clear());
+    netlist
+}
+
+/// A mapped module.
+struct Part {
+    name: String,
+    module: MappedModule,
+    verilog: String,
+}
+
+/// The modules that a module has instances of, each once.
+fn inner_modules<'n>(netlist: &'n Netlist, module: &Module) -> Vec<&'n Module> {
+    let mut inner: Vec<usize> = module.instances.iter().map(|instance| instance.module.index()).collect();
+    inner.sort_unstable();
+    inner.dedup();
+    inner.into_iter().map(|index| &netlist.modules[index]).collect()
+}
+
+/// What a module shows of itself: all that the mapping of those around it follows from.
+fn ports(module: &Module) -> String {
+    let ports = module.ports.iter().map(|port| format!(" {} {:?} {}", port.name, port.direction, port.width));
+    format!("{}{}\n", module.name, ports.collect::<String>())
+}
+
+fn map_module(
+    name: &str,
+    inner: &[&Module],
+    folder: &Path,
+    cache: &Cache,
+    kept_as: &str,
+) -> Result<Part, YosysError> {
+    if let Some((json, verilog)) = cache.find(kept_as) {
+        return part(name, &json, verilog);
+    }
+    let read: String =
+        inner.iter().map(|module| format!("read_verilog {0}.v; blackbox {0}; ", module.name)).collect();
+    let script = SCRIPT.replace("TOP", name).replace("LIBERTY", "library.lib");
+    let output = run(
+        &["-q", "-p", &format!("{read}read_verilog {name}.v; hierarchy -check -top {name}; {script}")],
+        folder,
+    )?;
+    if !output.status.success() {
+        return Err(YosysError::Failed { circuit: name.to_owned(), output: last_lines(&output) });
+    }
+    let read = |name: String| {
+        let path = folder.join(name);
+        fs::read_to_string(&path).map_err(|source| file("cannot read", &path, source))
+    };
+    let (json, verilog) = (read(format!("mapped_{name}.json"))?, read(format!("mapped_{name}.v"))?);
+    cache.keep(kept_as, &json, &verilog)?;
+    part(name, &json, verilog)
+}
+
+/// The module of what Yosys wrote, without the black boxes in it.
+fn part(name: &str, json: &str, verilog: String) -> Result<Part, YosysError> {
+    let unreadable = |source| YosysError::Unreadable { circuit: name.to_owned(), source };
+    let mut design: Design = serde_json::from_str(json).map_err(unreadable)?;
+    let missing = || unreadable(serde::de::Error::custom("the module is not in it"));
+    let module = design.modules.remove(name).ok_or_else(missing)?;
+    Ok(Part { name: name.to_owned(), module, verilog })
 }
 
 impl Cache {
@@ -129,13 +199,11 @@ impl Cache {
         Cache { folder: Some(folder.into()) }
     }
 
-    fn find(&self, name: &str, top: &str) -> Result<Option<Mapped>, YosysError> {
-        let Some(folder) = &self.folder else { return Ok(None) };
+    /// JSON and Verilog of a module.
+    fn find(&self, name: &str) -> Option<(String, String)> {
+        let folder = self.folder.as_ref()?;
         let read = |extension: &str| fs::read_to_string(folder.join(format!("{name}.{extension}"))).ok();
-        match (read("json"), read("v")) {
-            (Some(json), Some(verilog)) => mapped(top, &json, verilog).map(Some),
-            (Some(_) | None, Some(_) | None) => Ok(None),
-        }
+        read("json").zip(read("v"))
     }
 
     fn keep(&self, name: &str, json: &str, verilog: &str) -> Result<(), YosysError> {

@@ -54,8 +54,24 @@ fn memories_of_the_staging_bank_and_of_the_hierarchy_mean_the_same() {
 }
 
 #[test]
+fn large_arrays_of_flip_flops_are_modules_and_mean_the_same() {
+    // Each with how many kinds of arrays and how many of them: of every operand, one a cluster of four lanes.
+    for (name, kinds, count) in
+        [("operand_collectors", 1, 24), ("register_file_cache", 1, 8), ("register_read_unit", 1, 24)]
+    {
+        let netlist = circuit(name, json!({}));
+        let outlined = outline(&netlist);
+        assert!(outlined.memories.is_empty(), "{name} has no memories");
+        assert_eq!(outlined.netlist.modules.len(), netlist.modules.len() + kinds, "{name}");
+        let (top, before) = (outlined.netlist.top(), netlist.top());
+        assert_eq!(top.instances.len(), before.instances.len() + count, "{name}");
+        assert_same(&netlist, &outlined.netlist, 100);
+    }
+}
+
+#[test]
 fn small_tables_and_tables_that_are_read_in_the_same_cycle_stay() {
-    let small = circuit("register_bank", json!({"rows": 7, "lanes": 6, "lanes_per_cluster": 3}));
+    let small = circuit("register_bank", json!({"rows": 7, "lanes": 6, "lanes_per_cluster": 6}));
     let combinational = circuit("fifo", json!({"depth": 64, "width": 64}));
     for netlist in [small, combinational] {
         let outlined = outline(&netlist);

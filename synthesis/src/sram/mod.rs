@@ -2,7 +2,9 @@
 //!
 //! A field of a table becomes memories if every port that reads it is clocked, no row of it is matched or added to, it
 //! is large enough ([`LEAST_ROWS`], [`LEAST_BITS`]), and there are runs with its ports. Everything else stays
-//! flip-flops: valid bits, other fields, smaller tables. Each memory is a circuit of its own, so what is taken out
+//! flip-flops: valid bits, other fields, smaller tables. Of these, a field that is split into physical arrays of
+//! [`LEAST_ARRAY_BITS`] or more, and of which rows are only read and written, becomes one module an array: tools then
+//! map one array and not all of them. Each memory and each such array is a circuit of its own, so what is taken out
 //! still runs, and the netlist means the same as before (decision 46).
 
 mod cost;
@@ -17,8 +19,11 @@ pub use outline::outline;
 pub const LEAST_ROWS: u32 = 8;
 /// Bits from which an array of a field can be a memory.
 pub const LEAST_BITS: u64 = 1024;
+/// Bits from which an array of flip-flops is a module. Each has decoders of its own; with fewer bits they would be a
+/// good part of it.
+pub const LEAST_ARRAY_BITS: u64 = 512;
 
-/// A netlist whose large clocked tables are memories.
+/// A netlist whose large clocked tables are memories, and whose other large arrays are modules.
 #[derive(Clone, Debug)]
 pub struct Outlined {
     /// The circuit; memories are its first modules.
@@ -28,15 +33,10 @@ pub struct Outlined {
 }
 
 impl Outlined {
-    /// Bits of registers, tables and captured rows that are not in memories: what becomes flip-flops, all instances.
+    /// Bits of registers, tables and captured rows that are not in memories: what becomes flip-flops. A module counts
+    /// once, however many instances it has, as it is mapped once.
     pub fn flip_flops(&self) -> u64 {
-        let mut known: Vec<u64> = Vec::with_capacity(self.netlist.modules.len());
-        for (index, module) in self.netlist.modules.iter().enumerate() {
-            let own = if index < self.memories.len() { 0 } else { own_flip_flops(module) };
-            let inner: u64 = module.instances.iter().map(|instance| known[instance.module.index()]).sum();
-            known.push(own + inner);
-        }
-        known[self.netlist.top.index()]
+        self.netlist.modules[self.memories.len()..].iter().map(own_flip_flops).sum()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Takes fields out of tables into memories of their own.
+//! Takes fields out of tables into arrays of their own: memories, and arrays of flip-flops.
 
 use warpfile_hdl::rtl::netlist::{
     Direction, Field, FieldWrite, Instance, InstanceId, MatchPort, Module, ModuleId, Netlist, Node, NodeId,
@@ -6,52 +6,88 @@ use warpfile_hdl::rtl::netlist::{
 };
 
 use super::cost::ports;
-use super::{LEAST_BITS, LEAST_ROWS, Memory, Outlined};
+use super::{LEAST_ARRAY_BITS, LEAST_BITS, LEAST_ROWS, Memory, Outlined};
 
-/// The netlist with its large clocked tables as memories.
+/// The netlist with its large clocked tables as memories, and other large ones that are split into physical arrays as
+/// arrays of flip-flops.
 pub fn outline(netlist: &Netlist) -> Outlined {
-    let mut memories: Vec<Memory> = Vec::new();
-    let mut sources: Vec<SourceLine> = Vec::new();
+    let (netlist, _) = take_out(netlist, Kind::FlipFlops);
+    let (netlist, memories) = take_out(&netlist, Kind::Memory);
+    Outlined { netlist, memories: memories.into_iter().map(|array| array.shape).collect() }
+}
+
+/// What a field is made of that is taken out of its table.
+#[derive(Clone, Copy)]
+enum Kind {
+    Memory,
+    FlipFlops,
+}
+
+impl Kind {
+    fn takes(self, module: &Module, id: TableId, field: u32) -> bool {
+        match self {
+            Kind::Memory => is_memory(module, id, field),
+            Kind::FlipFlops => is_array(module, id, field),
+        }
+    }
+
+    /// What modules' names begin with.
+    fn prefix(self) -> &'static str {
+        match self {
+            Kind::Memory => "sram",
+            Kind::FlipFlops => "array",
+        }
+    }
+}
+
+/// A physical array of a field.
+#[derive(Clone, PartialEq)]
+struct Array {
+    shape: Memory,
+    /// Read ports: whether each is clocked.
+    clocked: Vec<bool>,
+    /// The table it comes from.
+    source: SourceLine,
+}
+
+/// The netlist with fields of a kind as arrays, which are its first modules.
+fn take_out(netlist: &Netlist, kind: Kind) -> (Netlist, Vec<Array>) {
+    let mut arrays: Vec<Array> = Vec::new();
     let mut rewritten: Vec<Module> = Vec::new();
     for module in &netlist.modules {
-        rewritten.push(Rewriter::new(module, &mut memories, &mut sources).rewrite());
+        rewritten.push(Rewriter { module: module.clone(), kind, arrays: &mut arrays }.rewrite());
     }
-    let added = memories.len() as u32;
+    let added = arrays.len() as u32;
     for module in &mut rewritten {
-        // Those that were there before moved up; the memories' own are their places in the list already.
+        // Those that were there before moved up; the arrays' own are their places in the list already.
         for instance in &mut module.instances {
-            match instance.module.0.checked_sub(FIRST_MEMORY) {
-                Some(memory) => instance.module = ModuleId(memory),
+            match instance.module.0.checked_sub(FIRST_ARRAY) {
+                Some(array) => instance.module = ModuleId(array),
                 None => instance.module = ModuleId(instance.module.0 + added),
             }
         }
     }
-    let mut modules: Vec<Module> =
-        memories.iter().zip(sources).map(|(memory, source)| memory_module(memory, source)).collect();
+    let mut modules: Vec<Module> = arrays.iter().map(array_module).collect();
     modules.append(&mut rewritten);
-    Outlined { netlist: Netlist { modules, top: ModuleId(netlist.top.0 + added) }, memories }
+    (Netlist { modules, top: ModuleId(netlist.top.0 + added) }, arrays)
 }
 
-/// While modules are rewritten, memory `i` is module `FIRST_MEMORY + i`.
-const FIRST_MEMORY: u32 = 1 << 31;
+/// While modules are rewritten, array `i` is module `FIRST_ARRAY + i`.
+const FIRST_ARRAY: u32 = 1 << 31;
 
 /// Rewrites one module.
 struct Rewriter<'a> {
     module: Module,
-    memories: &'a mut Vec<Memory>,
-    sources: &'a mut Vec<SourceLine>,
+    kind: Kind,
+    arrays: &'a mut Vec<Array>,
 }
 
-impl<'a> Rewriter<'a> {
-    fn new(module: &Module, memories: &'a mut Vec<Memory>, sources: &'a mut Vec<SourceLine>) -> Rewriter<'a> {
-        Rewriter { module: module.clone(), memories, sources }
-    }
-
+impl Rewriter<'_> {
     fn rewrite(mut self) -> Module {
         for index in 0..self.module.tables.len() {
             let id = TableId(index as u32);
             let fields = 0..self.module.tables[index].fields.len() as u32;
-            let taken: Vec<u32> = fields.filter(|&field| is_memory(&self.module, id, field)).collect();
+            let taken: Vec<u32> = fields.filter(|&field| self.kind.takes(&self.module, id, field)).collect();
             for &field in &taken {
                 self.take(id, field);
             }
@@ -60,13 +96,14 @@ impl<'a> Rewriter<'a> {
         self.module
     }
 
-    /// Puts memories in the place of a field: one for each of its physical arrays.
+    /// Puts modules in the place of a field: one for each of its physical arrays.
     fn take(&mut self, id: TableId, field: u32) {
         let table = self.module.tables[id.index()].clone();
         let storage = &table.fields[field as usize];
-        let memory = memory_of(&self.module, id, field);
+        let wanted = array_of(&self.module, id, field, self.kind);
+        let shape = wanted.shape.clone();
         let arrays = storage.lanes / storage.lanes_per_array;
-        let module = ModuleId(FIRST_MEMORY + self.memory(memory.clone(), table.source));
+        let module = ModuleId(FIRST_ARRAY + self.array(wanted));
         let reads = readers(&self.module, id, field);
         let writes: Vec<(NodeId, NodeId, FieldWrite)> = writes(&table, field).collect();
 
@@ -78,24 +115,24 @@ impl<'a> Rewriter<'a> {
                 inputs.push(port.address);
                 inputs.push(port.enable);
                 if let Some(lanes) = port.lanes.filter(|_| storage.lanes > 1) {
-                    inputs.push(self.slice(lanes, array * memory.lanes, memory.lanes, table.source));
+                    inputs.push(self.slice(lanes, array * shape.lanes, shape.lanes, table.source));
                 }
             }
             for (address, enable, write) in &writes {
                 inputs.push(*address);
                 inputs.push(*enable);
                 if let Some(lanes) = write.lanes {
-                    inputs.push(self.slice(lanes, array * memory.lanes, memory.lanes, table.source));
+                    inputs.push(self.slice(lanes, array * shape.lanes, shape.lanes, table.source));
                 }
-                inputs.push(self.slice(write.value, array * memory.bits, memory.bits, table.source));
+                inputs.push(self.slice(write.value, array * shape.bits, shape.bits, table.source));
             }
             let name = match arrays {
                 1 => format!("{}_{}", table.name, storage.name),
                 _ => format!("{}_{}{array}", table.name, storage.name),
             };
-            let ports = memory_ports(&memory);
+            let ports = array_ports(&shape);
             let places = |direction| {
-                let of = move |(_, port): &(u32, &MemoryPort)| port.direction == direction;
+                let of = move |(_, port): &(u32, &ArrayPort)| port.direction == direction;
                 (0u32..).zip(&ports).filter(of).map(|(place, _)| PortId(place))
             };
             let instance = InstanceId(self.module.instances.len() as u32);
@@ -104,13 +141,13 @@ impl<'a> Rewriter<'a> {
             let name = fresh(&name, |name| self.module.instances.iter().any(|other| other.name == name));
             self.module.instances.push(Instance { name, module, inputs, source: table.source });
             for (values, port) in read_values.iter_mut().zip(outputs) {
-                values.push(self.node(Op::InstanceOutput { instance, port }, memory.bits, table.source));
+                values.push(self.node(Op::InstanceOutput { instance, port }, shape.bits, table.source));
             }
         }
         self.show(id, field, &reads, &read_values);
     }
 
-    /// Nodes that showed the field at a port show what the memories read.
+    /// Nodes that showed the field at a port show what the arrays read.
     fn show(&mut self, id: TableId, field: u32, reads: &[u32], values: &[Vec<NodeId>]) {
         for node in &mut self.module.nodes {
             let Op::TableRead { table, port, field: shown } = node.op else { continue };
@@ -155,17 +192,19 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The place of a memory in the list; memories that are alike are one module.
-    fn memory(&mut self, memory: Memory, source: SourceLine) -> u32 {
-        let alike = |other: &Memory| Memory { module: memory.module.clone(), ..other.clone() } == memory;
-        if let Some(known) = self.memories.iter().position(alike) {
+    /// The place of an array in the list; those that are alike are one module.
+    fn array(&mut self, wanted: Array) -> u32 {
+        let alike = |other: &Array| {
+            let shape = Memory { module: wanted.shape.module.clone(), ..other.shape.clone() };
+            shape == wanted.shape && other.clocked == wanted.clocked
+        };
+        if let Some(known) = self.arrays.iter().position(alike) {
             return known as u32;
         }
-        let is_taken = |name: &str| self.memories.iter().any(|other| other.module == name);
-        let module = fresh(&memory.module, is_taken);
-        self.memories.push(Memory { module, ..memory });
-        self.sources.push(source);
-        self.memories.len() as u32 - 1
+        let is_taken = |name: &str| self.arrays.iter().any(|other| other.shape.module == name);
+        let module = fresh(&wanted.shape.module, is_taken);
+        self.arrays.push(Array { shape: Memory { module, ..wanted.shape }, ..wanted });
+        self.arrays.len() as u32 - 1
     }
 
     fn slice(&mut self, value: NodeId, low: u32, width: u32, source: SourceLine) -> NodeId {
@@ -194,33 +233,47 @@ fn fresh(wanted: &str, is_taken: impl Fn(&str) -> bool) -> String {
 
 /// Whether memories hold the field.
 fn is_memory(module: &Module, id: TableId, index: u32) -> bool {
-    let table = &module.tables[id.index()];
-    let matched = table.matches.iter().any(|port| mentions(&port.condition, index));
-    let added = table.updates.iter().any(|u| matches!(u, Update::Add { field, .. } if *field == index));
-    let reads = readers(module, id, index);
-    let clocked = reads.iter().all(|&port| table.reads[port as usize].clocked);
-    let memory = memory_of(module, id, index);
-    let is_large = memory.rows >= LEAST_ROWS && memory.capacity() >= LEAST_BITS;
-    let has_ports = !reads.is_empty()
-        && !memory.writes.is_empty()
-        && ports(memory.reads.len(), memory.writes.len()).is_some();
-    !matched && !added && clocked && is_large && has_ports
+    let array = array_of(module, id, index, Kind::Memory);
+    let Memory { rows, reads, writes, .. } = &array.shape;
+    let is_large = *rows >= LEAST_ROWS && array.shape.capacity() >= LEAST_BITS;
+    let is_clocked = array.clocked.iter().all(|&clocked| clocked);
+    is_plain(module, id, index) && is_clocked && is_large && ports(reads.len(), writes.len()).is_some()
 }
 
-/// The memory of one of the physical arrays of a field.
-fn memory_of(module: &Module, id: TableId, index: u32) -> Memory {
+/// Whether several arrays of flip-flops hold the field.
+fn is_array(module: &Module, id: TableId, index: u32) -> bool {
+    let field = &module.tables[id.index()].fields[index as usize];
+    let is_split = field.lanes > field.lanes_per_array;
+    let is_large = array_of(module, id, index, Kind::FlipFlops).shape.capacity() >= LEAST_ARRAY_BITS;
+    is_plain(module, id, index) && is_split && is_large && !is_memory(module, id, index)
+}
+
+/// Whether rows of the field are only read and written.
+fn is_plain(module: &Module, id: TableId, index: u32) -> bool {
+    let table = &module.tables[id.index()];
+    let is_matched = table.matches.iter().any(|port| mentions(&port.condition, index));
+    let is_added_to = table.updates.iter().any(|u| matches!(u, Update::Add { field, .. } if *field == index));
+    let (is_read, is_written) =
+        (!readers(module, id, index).is_empty(), writes(table, index).next().is_some());
+    !is_matched && !is_added_to && is_read && is_written
+}
+
+/// One of the physical arrays of a field.
+fn array_of(module: &Module, id: TableId, index: u32, kind: Kind) -> Array {
     let table = &module.tables[id.index()];
     let field = &table.fields[index as usize];
     let lanes = field.lanes_per_array;
     let bits = field.width / field.lanes * lanes;
-    let reads: Vec<bool> = readers(module, id, index)
-        .iter()
-        .map(|&port| field.lanes > 1 && table.reads[port as usize].lanes.is_some())
-        .collect();
+    let ports: Vec<&ReadPort> =
+        readers(module, id, index).into_iter().map(|port| &table.reads[port as usize]).collect();
+    let reads: Vec<bool> = ports.iter().map(|port| field.lanes > 1 && port.lanes.is_some()).collect();
     let writes: Vec<bool> = writes(table, index).map(|(_, _, write)| write.lanes.is_some()).collect();
     let mask = if lanes > 1 { format!("_{lanes}lanes") } else { String::new() };
-    let module = format!("sram_{}x{bits}_{}r{}w{mask}", table.depth, reads.len(), writes.len());
-    Memory { module, rows: table.depth, bits, lanes, reads, writes }
+    let (prefix, read, written) = (kind.prefix(), reads.len(), writes.len());
+    let module = format!("{prefix}_{}x{bits}_{read}r{written}w{mask}", table.depth);
+    let clocked = ports.iter().map(|port| port.clocked).collect();
+    let shape = Memory { module, rows: table.depth, bits, lanes, reads, writes };
+    Array { shape, clocked, source: table.source }
 }
 
 /// Ports that show a field to anything.
@@ -271,33 +324,33 @@ fn renumber(row: &mut RowExpr, number: &impl Fn(u32) -> u32) {
     }
 }
 
-/// A port of a memory's module.
-struct MemoryPort {
+/// A port of an array's module.
+struct ArrayPort {
     name: String,
     direction: Direction,
     width: u32,
 }
 
 /// Ports in the order in which they are connected: of each read, then of each write.
-fn memory_ports(memory: &Memory) -> Vec<MemoryPort> {
-    let address_bits = address_bits(memory.rows);
+fn array_ports(shape: &Memory) -> Vec<ArrayPort> {
+    let address_bits = address_bits(shape.rows);
     let mut ports = Vec::new();
-    let mut add = |name: String, direction, width| ports.push(MemoryPort { name, direction, width });
-    for (index, &wants_lanes) in memory.reads.iter().enumerate() {
+    let mut add = |name: String, direction, width| ports.push(ArrayPort { name, direction, width });
+    for (index, &wants_lanes) in shape.reads.iter().enumerate() {
         add(format!("read{index}_row_i"), Direction::Input, address_bits);
         add(format!("read{index}_enable_i"), Direction::Input, 1);
         if wants_lanes {
-            add(format!("read{index}_lanes_i"), Direction::Input, memory.lanes);
+            add(format!("read{index}_lanes_i"), Direction::Input, shape.lanes);
         }
-        add(format!("read{index}_value_o"), Direction::Output, memory.bits);
+        add(format!("read{index}_value_o"), Direction::Output, shape.bits);
     }
-    for (index, &masks) in memory.writes.iter().enumerate() {
+    for (index, &masks) in shape.writes.iter().enumerate() {
         add(format!("write{index}_row_i"), Direction::Input, address_bits);
         add(format!("write{index}_enable_i"), Direction::Input, 1);
         if masks {
-            add(format!("write{index}_lanes_i"), Direction::Input, memory.lanes);
+            add(format!("write{index}_lanes_i"), Direction::Input, shape.lanes);
         }
-        add(format!("write{index}_value_i"), Direction::Input, memory.bits);
+        add(format!("write{index}_value_i"), Direction::Input, shape.bits);
     }
     ports
 }
@@ -307,11 +360,12 @@ fn address_bits(rows: u32) -> u32 {
     rows.saturating_sub(1).checked_ilog2().map_or(1, |log| log + 1)
 }
 
-/// The circuit of a memory: a table with clocked reads.
-fn memory_module(memory: &Memory, source: SourceLine) -> Module {
+/// The circuit of an array: a table.
+fn array_module(array: &Array) -> Module {
+    let (shape, source) = (&array.shape, array.source);
     let mut nodes: Vec<Node> = Vec::new();
     let mut ports: Vec<Port> = Vec::new();
-    for port in memory_ports(memory) {
+    for port in array_ports(shape) {
         let id = PortId(ports.len() as u32);
         let driver = match port.direction {
             Direction::Input => {
@@ -343,15 +397,15 @@ fn memory_module(memory: &Memory, source: SourceLine) -> Module {
         place.map(|place| NodeId(place as u32))
     };
     let always = |name: String| input(name).unwrap_or(NodeId(0));
-    let reads = (0..memory.reads.len()).map(|index| ReadPort {
+    let reads = (0..shape.reads.len()).map(|index| ReadPort {
         name: format!("read{index}"),
         address: always(format!("read{index}_row_i")),
         enable: always(format!("read{index}_enable_i")),
         lanes: input(format!("read{index}_lanes_i")),
-        clocked: true,
+        clocked: array.clocked[index],
         source,
     });
-    let updates = (0..memory.writes.len()).map(|index| Update::Write {
+    let updates = (0..shape.writes.len()).map(|index| Update::Write {
         name: format!("write{index}"),
         address: always(format!("write{index}_row_i")),
         enable: always(format!("write{index}_enable_i")),
@@ -364,13 +418,13 @@ fn memory_module(memory: &Memory, source: SourceLine) -> Module {
     });
     let table = Table {
         name: "rows".to_owned(),
-        depth: memory.rows,
-        address_bits: address_bits(memory.rows),
+        depth: shape.rows,
+        address_bits: address_bits(shape.rows),
         fields: vec![Field {
             name: "value".to_owned(),
-            width: memory.bits,
-            lanes: memory.lanes,
-            lanes_per_array: memory.lanes,
+            width: shape.bits,
+            lanes: shape.lanes,
+            lanes_per_array: shape.lanes,
         }],
         has_valid: false,
         reads: reads.collect(),
@@ -379,8 +433,8 @@ fn memory_module(memory: &Memory, source: SourceLine) -> Module {
         source,
     };
     Module {
-        name: memory.module.clone(),
-        doc: "A memory: reads are captured at the clock edge and see the row as it was before the writes of the cycle.\n"
+        name: shape.module.clone(),
+        doc: "An array: clocked reads are captured at the edge and see the row as it was before the writes of the cycle.\n"
             .to_owned(),
         parameters: Vec::new(),
         ports,
