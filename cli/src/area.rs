@@ -60,7 +60,7 @@ pub struct CellArguments {
     /// Library of standard cells, a Liberty file.
     #[arg(long, value_name = "FILE", default_value = DEFAULT_PATH)]
     liberty: PathBuf,
-    /// Keep mapped circuits in a folder: what is there already is not mapped again.
+    /// Keep mapped modules in a folder: what is there already is not mapped again.
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
 }
@@ -76,7 +76,7 @@ impl CellArguments {
         &self.liberty
     }
 
-    /// Where mapped circuits are kept.
+    /// Where mapped modules are kept.
     pub fn cache(&self) -> Cache {
         Cache { folder: self.cache.clone() }
     }

@@ -20,8 +20,9 @@ use crate::sram::Outlined;
 
 /// What Yosys does once the files are read; `TOP` and `LIBERTY` are filled in.
 ///
-/// The first three lines are what `synth` does until tables become flip-flops, without its searches for ports of a table
-/// that are never used together: with many ports they take most of the time and find nothing (decision 46). Nets and cells
+/// Up to `memory_collect; opt_clean` it is what `synth` does until tables become flip-flops, without its searches by SAT for
+/// ports of a table that are never used together, which with many ports take most of the time (decision 46), and without
+/// `memory_bmux2rom`. Nets and cells
 /// that it made are given names before it writes: the Verilog would have other names for them than the JSON, and SAIF takes
 /// those of the JSON.
 const SCRIPT: &str = "proc; opt_expr; opt_clean; check; opt -nodffe -nosdff; fsm; opt; wreduce; peepopt; opt_clean; \
@@ -98,7 +99,6 @@ pub fn map(outlined: &Outlined, liberty: &Path, cache: &Cache) -> Result<Mapped,
     fs::write(&library, &cells).map_err(|source| file("cannot write", &library, source))?;
     let mut common = XxHash64::with_seed(0);
     common.write(version()?.as_bytes());
-    common.write(SCRIPT.as_bytes());
     common.write(&cells);
     let common = common.finish();
 
@@ -107,11 +107,13 @@ pub fn map(outlined: &Outlined, liberty: &Path, cache: &Cache) -> Result<Mapped,
         .into_par_iter()
         .map(|index| {
             let inner = inner_modules(&outlined.netlist, &modules[index]);
+            let commands = commands(&modules[index].name, &inner);
             let mut key = XxHash64::with_seed(common);
+            key.write(commands.as_bytes());
             key.write(files.modules[index].text.as_bytes());
             inner.iter().for_each(|module| key.write(ports(module).as_bytes()));
             let kept_as = format!("{}-{:016x}", modules[index].name, key.finish());
-            map_module(&modules[index].name, &inner, folder.path(), cache, &kept_as)
+            map_module(&modules[index].name, &commands, folder.path(), cache, &kept_as)
         })
         .collect::<Result<_, _>>()?;
 
@@ -126,8 +128,8 @@ pub fn map(outlined: &Outlined, liberty: &Path, cache: &Cache) -> Result<Mapped,
     Ok(Mapped { top: files.top, design, verilog })
 }
 
-/// Invariants are no hardware. A module assumes as the outermost what it asserts within another: without them its
-/// Verilog is the same.
+/// Invariants are no hardware. A module assumes as the outermost what it asserts within another; without them its Verilog
+/// is the same in both places. State that only invariants read is printed as state that nothing reads, and Yosys removes it.
 fn without_invariants(netlist: &Netlist) -> Netlist {
     let mut netlist = netlist.clone();
     netlist.modules.iter_mut().for_each(|module| module.invariants.clear());
@@ -155,9 +157,17 @@ fn ports(module: &Module) -> String {
     format!("{}{}\n", module.name, ports.collect::<String>())
 }
 
+/// What Yosys is told to do with a module.
+fn commands(name: &str, inner: &[&Module]) -> String {
+    let black_boxes: String =
+        inner.iter().map(|module| format!("read_verilog {0}.v; blackbox {0}; ", module.name)).collect();
+    let script = SCRIPT.replace("TOP", name).replace("LIBERTY", "library.lib");
+    format!("{black_boxes}read_verilog {name}.v; hierarchy -check -top {name}; {script}")
+}
+
 fn map_module(
     name: &str,
-    inner: &[&Module],
+    commands: &str,
     folder: &Path,
     cache: &Cache,
     kept_as: &str,
@@ -165,13 +175,7 @@ fn map_module(
     if let Some((json, verilog)) = cache.find(kept_as) {
         return part(name, &json, verilog);
     }
-    let read: String =
-        inner.iter().map(|module| format!("read_verilog {0}.v; blackbox {0}; ", module.name)).collect();
-    let script = SCRIPT.replace("TOP", name).replace("LIBERTY", "library.lib");
-    let output = run(
-        &["-q", "-p", &format!("{read}read_verilog {name}.v; hierarchy -check -top {name}; {script}")],
-        folder,
-    )?;
+    let output = run(&["-q", "-p", commands], folder)?;
     if !output.status.success() {
         return Err(YosysError::Failed { circuit: name.to_owned(), output: last_lines(&output) });
     }
@@ -194,7 +198,7 @@ fn part(name: &str, json: &str, verilog: String) -> Result<Part, YosysError> {
 }
 
 impl Cache {
-    /// Keeps mapped circuits in `folder`, which is made if missing.
+    /// Keeps mapped modules in `folder`, which is made if missing.
     pub fn at(folder: impl Into<PathBuf>) -> Cache {
         Cache { folder: Some(folder.into()) }
     }

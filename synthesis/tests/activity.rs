@@ -53,6 +53,8 @@ fn gates_compute_what_the_engine_does() {
         ("two_level_scheduler", json!({"warps": 11, "slots": 3, "policy": "round-robin"})),
         ("main_register_file", json!({"geometry": uneven, "writers": 3})),
         ("pattern_matcher", json!({"lanes": 14})),
+        // Its values are two arrays of flip-flops that are read in the same cycle.
+        ("register_file_cache", json!({"slots": 2, "entries": 2, "lanes": 8, "lanes_per_cluster": 4})),
     ] {
         beside(&circuit(name, overrides), 300, 0, |_, activity, _| {
             assert_eq!(activity.cycles, 300, "{name}");

@@ -1,4 +1,4 @@
-//! What the tests share: the default library and a place where mapped circuits are kept between runs.
+//! What the tests share: the default library and a place where mapped modules are kept between runs.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Tables that memories hold: taken out of a netlist, and what they cost by the CACTI runs.
+//! Tables that memories hold, and large arrays: taken out of modules; what memories cost by the CACTI runs.
 //!
 //! A field of a table becomes memories if every port that reads it is clocked, no row of it is matched or added to, it
 //! is large enough ([`LEAST_ROWS`], [`LEAST_BITS`]), and there are runs with its ports. Everything else stays

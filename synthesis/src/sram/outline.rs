@@ -54,8 +54,10 @@ struct Array {
 fn take_out(netlist: &Netlist, kind: Kind) -> (Netlist, Vec<Array>) {
     let mut arrays: Vec<Array> = Vec::new();
     let mut rewritten: Vec<Module> = Vec::new();
+    let taken: Vec<&str> = netlist.modules.iter().map(|module| module.name.as_str()).collect();
     for module in &netlist.modules {
-        rewritten.push(Rewriter { module: module.clone(), kind, arrays: &mut arrays }.rewrite());
+        let (module, arrays, taken) = (module.clone(), &mut arrays, &taken[..]);
+        rewritten.push(Rewriter { module, kind, arrays, taken }.rewrite());
     }
     let added = arrays.len() as u32;
     for module in &mut rewritten {
@@ -80,6 +82,8 @@ struct Rewriter<'a> {
     module: Module,
     kind: Kind,
     arrays: &'a mut Vec<Array>,
+    /// Names of modules that there are already.
+    taken: &'a [&'a str],
 }
 
 impl Rewriter<'_> {
@@ -201,7 +205,9 @@ impl Rewriter<'_> {
         if let Some(known) = self.arrays.iter().position(alike) {
             return known as u32;
         }
-        let is_taken = |name: &str| self.arrays.iter().any(|other| other.shape.module == name);
+        let is_taken = |name: &str| {
+            self.arrays.iter().any(|other| other.shape.module == name) || self.taken.contains(&name)
+        };
         let module = fresh(&wanted.shape.module, is_taken);
         self.arrays.push(Array { shape: Memory { module, ..wanted.shape }, ..wanted });
         self.arrays.len() as u32 - 1
