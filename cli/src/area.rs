@@ -49,7 +49,7 @@ pub struct Arguments {
     /// Keep the table, JSON and a bar chart (SVG) in a folder, made if missing.
     #[arg(short, long, value_name = "DIR", conflicts_with = "page")]
     out: Option<PathBuf>,
-    /// Write the page of all circuits, at their defaults and at small parameters: half an hour with an empty `--cache`.
+    /// Write the page of all circuits, at their defaults and at small parameters: half an hour with an empty `--cache`, more without.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "preset", "config", "sets"])]
     page: Option<PathBuf>,
 }

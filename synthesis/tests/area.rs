@@ -95,3 +95,14 @@ fn every_circuit_of_the_library_is_on_the_page_at_its_defaults() {
         assert!(rows.iter().any(is_at_defaults), "{}: scripts/area writes the page again", entry.name);
     }
 }
+
+/// What `cargo test` maps again leaves no circuit out.
+#[test]
+fn every_circuit_is_small_at_some_parameters() {
+    let library = library();
+    let circuits = page::circuits(&library);
+    for entry in &library {
+        let is_mapped = |circuit: &PageCircuit<'_>| circuit.entry.name == entry.name && circuit.is_small;
+        assert!(circuits.iter().any(is_mapped), "{}", entry.name);
+    }
+}

@@ -41,7 +41,6 @@ impl Kind {
 }
 
 /// A physical array of a field.
-#[derive(Clone, PartialEq)]
 struct Array {
     shape: Memory,
     /// Read ports: whether each is clocked.
