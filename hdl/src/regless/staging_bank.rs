@@ -14,8 +14,8 @@ use crate::rtl::{Circuit, Documented, Module, ParameterError, Signal, Table};
 /// A line is free, clean, dirty or held by a region. An access finds its register's line by the tags; its fate may
 /// end the hold. A reservation or a preload that finds nothing takes a free line, else a clean one; if all are dirty it
 /// first writes one back, and asks again. Within a list the search begins behind the line taken last. A preload of
-/// a register of which memory has no copy fetches nothing: the line reads as 0 until it is written, and so do the lanes
-/// that its first write leaves out.
+/// a register of which memory has no copy fetches nothing: the line is read and written back as 0 until it is written,
+/// and so are the lanes that its first write leaves out.
 ///
 /// In a cycle the bank does one tag lookup, for an access or else for a preload, and one read or write of a value: a
 /// fill goes before a write, a write before a read. What the tags are known to answer is not asked again: an access
@@ -257,18 +257,20 @@ impl<'c, 'm> Bank<'c, 'm> {
 
         let evicts = changes.evicted.any();
         let reads = (access.ready_o & self.reads_value()).named("reads");
-        let line = evicts.mux(changes.evicted, lookup.hits).priority_encode();
-        let read = self.values.read_clocked("read", line, reads | evicts);
-        let value = read.lanes(evicts.mux(all_lanes, access.lanes_i)).get("value");
+        let takes_out = (reads | evicts).named("value_is_taken_out");
+        let line = evicts.mux(changes.evicted, lookup.hits).named("line_taken_out");
+        let read = self.values.read_clocked("read", line.priority_encode(), takes_out);
+        let stored = read.lanes(evicts.mux(all_lanes, access.lanes_i)).get("value");
         let was_read = m.register("was_read", 1).reset(0);
         let was_unwritten = m.register("was_unwritten", 1).no_reset();
         was_read.set(reads);
-        m.when(reads, || {
-            was_unwritten.set((lookup.hits & lines.unwritten).any());
+        m.when(takes_out, || {
+            was_unwritten.set((line & lines.unwritten).any());
         });
-        access.value_o.set(was_unwritten.mux(m.lit(g.value_bits(), 0), value)).valid_when(was_read);
+        let value = was_unwritten.mux(m.lit(g.value_bits(), 0), stored);
+        access.value_o.set(value).valid_when(was_read);
         access.line_o.set((lookup.hits | changes.allocated).priority_encode()).valid_when(access.ready_o);
-        m.invariant("a_bank_reads_or_writes", (reads | evicts).implies(self.value_port_free));
+        m.invariant("a_bank_reads_or_writes", takes_out.implies(self.value_port_free));
         value
     }
 

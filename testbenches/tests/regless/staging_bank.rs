@@ -62,6 +62,39 @@ fn check(geometry: ShardGeometry, how: &Lockstep, cycles: &[Cycle]) -> Result<()
         .map_err(|difference| TestCaseError::fail(difference.to_string()))
 }
 
+/// A bank of two lines and one warp; the reference says which line is taken and what is written back.
+///
+/// Register 0 is written and written back, and then found in a line that nothing was written to, although memory has
+/// a copy: its instruction writes no lane. A preload that gives the copy up makes that line dirty.
+#[test]
+fn a_line_that_nothing_was_written_to_is_written_back_as_0() {
+    let idle = Cycle {
+        access: None,
+        preload: None,
+        write: None,
+        fill: None,
+        drop: None,
+        may_hold: true,
+        ready: true,
+    };
+    let access = |reserves, pick, fate, written| Cycle {
+        access: Some(Access { reserves, pick, fate, lanes: 0, written }),
+        ..idle
+    };
+    let written = |register| {
+        let write = Cycle { write: Some((0, 0b1111, 0x1234_5678)), ..idle };
+        [access(true, register, Fate::Evict, true), idle, idle, idle, write]
+    };
+    let is_preloaded = Cycle { preload: Some((Note::InvalidatingPreload, 0)), ..idle };
+    // Of what may be read there is one register at a time: what a region holds.
+    let read_last = access(false, 0, Fate::Evict, true);
+    let is_left_unwritten = [access(true, 0, Fate::Keep, false), idle, idle, idle, read_last];
+    let is_dirty = [is_preloaded, read_last];
+    let others = |from: usize| (from..from + 2).flat_map(|register| written(register)).collect::<Vec<_>>();
+    let cycles = [&written(0)[..], &others(1), &is_left_unwritten, &is_dirty, &others(3)];
+    check(geometry(2, 1), &Lockstep::default(), &cycles.concat()).unwrap();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]

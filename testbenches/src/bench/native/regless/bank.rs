@@ -27,7 +27,6 @@ pub(super) struct Bank {
     captured: Row,
     captured_sum: u64,
     was_read: bool,
-    was_unwritten: bool,
     pub request: Request,
 }
 
@@ -132,7 +131,6 @@ impl Bank {
         captured: Row::ZERO,
         captured_sum: 0,
         was_read: false,
-        was_unwritten: false,
         request: Request {
             valid: false,
             evicting: false,
@@ -148,7 +146,7 @@ impl Bank {
     /// Sum of the value that is out.
     #[inline(always)]
     pub fn value_sum(&self) -> u64 {
-        if self.was_unwritten { 0 } else { self.captured_sum }
+        self.captured_sum
     }
 
     /// A request is offered, or about to be.
@@ -192,18 +190,17 @@ impl Bank {
             moves = self.serve_access(access, request_free && port_free, &mut done);
             self.missed = !done.access;
             if done.access && reads_value {
-                let line = index(self.lines_of(moves.tag));
-                self.was_unwritten = self.lines_of(moves.tag) & self.unwritten != 0;
-                reads = Some(line);
+                reads = Some(self.lines_of(moves.tag));
             }
         } else if by_preload {
             (moves, asks) = self.serve_preload(preload, (request_free, port_free), &mut done);
         }
         self.ask(inputs, asks, &moves);
         self.was_read = reads.is_some();
-        if let Some(line) = reads.or((moves.evicted != 0).then(|| index(moves.evicted))) {
-            self.captured = self.values[line];
-            self.captured_sum = self.captured.sum();
+        let taken_out = if moves.evicted != 0 { Some(moves.evicted) } else { reads };
+        if let Some(line) = taken_out {
+            self.captured = self.values[index(line)];
+            self.captured_sum = if line & self.unwritten == 0 { self.captured.sum() } else { 0 };
         }
         done.written_less = self.store(inputs);
         self.move_lines(inputs, &moves, done.fetched);
