@@ -1,12 +1,10 @@
 //! A netlist with what drives it, as a test takes it and prints it when it fails.
 
-use std::env;
 use std::fmt;
 
 use num_bigint::BigUint;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::{RngSeed, TestRunner};
 use warpfile_hdl::rtl::netlist::{Direction, Netlist};
 
 use crate::numbers::Random;
@@ -50,39 +48,6 @@ pub fn cases(size: Size, style: Style, cycles: usize) -> impl Strategy<Value = C
     let ingredients = (Recipe::any(size), 0..1000u64, vec(any::<u32>(), 1..=cycles))
         .prop_map(|(recipe, seed, cycles)| Ingredients { recipe, seed, cycles });
     Cases { ingredients, style }
-}
-
-/// Milliseconds that a failing case is made smaller for: with a Verilog tool in each trial it may not take hours.
-const LONGEST_SHRINKING: u32 = 120_000;
-
-/// Configuration of a property test of `cases` random netlists. The environment variable `RANDOM_TIMES`
-/// multiplies their number, for long runs.
-///
-/// The seed that all of them follow from is printed, and a test that fails shows what it printed: with
-/// `PROPTEST_RNG_SEED` set to it the test runs the same cases again. Nothing else of a failure is kept.
-///
-/// # Panics
-///
-/// If `RANDOM_TIMES` is no number.
-pub fn config(cases: u32) -> ProptestConfig {
-    let times = match env::var("RANDOM_TIMES") {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("RANDOM_TIMES is `{text}`; accepted: a number")),
-        Err(_) => 1,
-    };
-    let from_environment = ProptestConfig::default();
-    let seed = match from_environment.rng_seed {
-        RngSeed::Fixed(seed) => seed,
-        RngSeed::Random => TestRunner::new(from_environment.clone()).rng().next_u64(),
-    };
-    println!("PROPTEST_RNG_SEED={seed} makes the same cases");
-    ProptestConfig {
-        cases: cases * times,
-        failure_persistence: None,
-        max_shrink_iters: 50_000,
-        max_shrink_time: LONGEST_SHRINKING,
-        rng_seed: RngSeed::Fixed(seed),
-        ..from_environment
-    }
 }
 
 /// Names and widths of a netlist's inputs, in the order of the ports.
@@ -132,7 +97,10 @@ impl fmt::Debug for Case {
 
 #[cfg(test)]
 mod tests {
+    use proptest::test_runner::{RngSeed, TestRunner};
+
     use super::*;
+    use crate::config::config;
     use crate::recipe::{Constants, Names};
 
     const SIZE: Size = Size { nodes: 20, widest: 70, deepest: 5, modules: 2 };
@@ -162,11 +130,5 @@ mod tests {
         let with_seed = |seed| ProptestConfig { rng_seed: RngSeed::Fixed(seed), ..config.clone() };
         assert_eq!(seen(with_seed(seed)), seen(config.clone()));
         assert_ne!(seen(with_seed(seed.wrapping_add(1))), seen(config.clone()));
-    }
-
-    #[test]
-    fn cases_are_fresh_unless_a_seed_is_given() {
-        let is_given = ProptestConfig::default().rng_seed != RngSeed::Random;
-        assert_eq!(config(1).rng_seed == config(1).rng_seed, is_given);
     }
 }

@@ -8,6 +8,8 @@
 //! Values come in two kinds: those that every later node may use, and those that only one does. Of the second
 //! kind are cones of logic that matter under one condition only, behind muxes, masks, enables and qualifiers.
 //!
+//! [`config`] says how many cases a property test has, here and in every testbench.
+//!
 //! [`Beside`] runs the compiled engine and the interpreter beside each other on any netlist.
 //!
 //! For tests only: nothing that ships depends on this.
@@ -15,6 +17,7 @@
 mod beside;
 mod case;
 mod choice;
+mod config;
 mod maker;
 mod numbers;
 mod recipe;
@@ -22,8 +25,9 @@ mod shrink;
 mod text;
 
 pub use beside::{Beside, Snapshots, Unequal, option_sets};
-pub use case::{Case, Cycle, cases, config, inputs_of, random_cycles};
+pub use case::{Case, Cycle, cases, inputs_of, random_cycles};
 pub use choice::Choice;
+pub use config::config;
 pub use numbers::Random;
 pub use recipe::{Constants, ModuleRecipe, Names, Recipe, Size, Style};
 pub use text::describe;

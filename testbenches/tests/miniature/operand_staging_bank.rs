@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::rtl::elaborate;
+use warpfile_random::config;
 use warpfile_testbenches::miniature::OperandStagingBank;
 
 const LINES: usize = 4;
@@ -147,7 +148,7 @@ fn requests() -> impl Strategy<Value = Requests> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(config(32))]
     #[test]
     fn lines_are_found_allocated_and_evicted_as_in_the_paper(
         cycles in prop::collection::vec(requests(), 1..100),

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use warpfile_engine::{Engine, InPort, Interpreter, Options};
 use warpfile_hdl::rtl::elaborate;
+use warpfile_random::config;
 use warpfile_testbenches::miniature::ReferenceCounters;
 
 const REGISTERS: usize = 6;
@@ -74,7 +75,7 @@ fn ports(engine: &Interpreter, group: &str) -> (InPort, InPort) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(config(32))]
     #[test]
     fn twenty_four_updates_a_cycle_all_count(
         cycles in prop::collection::vec(any::<[u8; 2 * UPDATES + 1]>(), 1..80),

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::parts::RoundRobinArbiter;
+use warpfile_random::config;
 use warpfile_testbenches::mutation::elaborate;
 
 /// The request granted: the first one behind the one granted last.
@@ -10,7 +11,7 @@ fn reference(requests: u64, n: usize, last: Option<usize>) -> Option<usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(config(32))]
     #[test]
     fn requests_are_granted_in_turn(
         n in 1..9_usize,

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 use warpfile_gen::emit;
 use warpfile_hdl::parts::Fifo;
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
 use warpfile_testbenches::mutation::elaborate;
 
@@ -58,7 +59,7 @@ fn check(depth: usize, how: Lockstep, cycles: &[Cycle]) -> Result<(), TestCaseEr
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(config(64))]
     #[test]
     fn words_leave_in_the_order_they_came(depth in 1usize..9, cycles in traffic(1..100)) {
         check(depth, Lockstep::default(), &cycles)?;
@@ -66,7 +67,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 30, ..ProptestConfig::with_cases(4) })]
+    #![proptest_config(config(4))]
     #[test]
     fn the_verilog_does_the_same(depth in 1usize..6, cycles in traffic(50..100)) {
         check(depth, Lockstep::with_verilog(), &cycles)?;

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_gen::emit;
 use warpfile_hdl::regfile::RegisterBank;
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::Lockstep;
 use warpfile_testbenches::mutation::elaborate;
 
@@ -36,7 +37,7 @@ fn check(bank: &RegisterBank, how: Lockstep, cycles: &[BankCycle]) -> Result<(),
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(config(64))]
 
     #[test]
     fn a_read_gives_what_was_last_written_to_each_lane(
@@ -73,7 +74,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 30, ..ProptestConfig::with_cases(4) })]
+    #![proptest_config(config(4))]
     #[test]
     fn the_verilog_does_the_same((bank, cycles) in banks().prop_flat_map(|bank| traffic(bank, 60))) {
         check(&bank, Lockstep::with_verilog(), &cycles)?;

@@ -3,6 +3,7 @@ use proptest::option;
 use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::regfile::{DualIssueRegisterFile, Geometry};
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::Lockstep;
 use warpfile_testbenches::mutation::elaborate;
 
@@ -41,7 +42,7 @@ fn check(circuit: &DualIssueRegisterFile, how: Lockstep, cycles: &[DualIntent]) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(config(96))]
     #[test]
     fn operands_are_what_the_registers_held_when_the_instruction_was_taken((circuit, cycles) in traffic(80)) {
         check(&circuit, Lockstep::default(), &cycles)?;
@@ -49,7 +50,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 30, ..ProptestConfig::with_cases(4) })]
+    #![proptest_config(config(4))]
     #[test]
     fn the_verilog_does_the_same((circuit, cycles) in traffic(60)) {
         check(&circuit, Lockstep::with_verilog(), &cycles)?;

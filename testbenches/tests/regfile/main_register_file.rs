@@ -3,6 +3,7 @@ use proptest::option;
 use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::regfile::{Geometry, MainRegisterFile};
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::Lockstep;
 use warpfile_testbenches::mutation::elaborate;
 
@@ -25,7 +26,7 @@ fn check(file: &MainRegisterFile, how: Lockstep, cycles: &[FileCycle]) -> Result
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(config(128))]
     #[test]
     fn banks_work_side_by_side_and_take_one_write_each((file, cycles) in traffic(60)) {
         check(&file, Lockstep::default(), &cycles)?;
@@ -33,7 +34,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 30, ..ProptestConfig::with_cases(4) })]
+    #![proptest_config(config(4))]
     #[test]
     fn the_verilog_does_the_same((file, cycles) in traffic(50)) {
         check(&file, Lockstep::with_verilog(), &cycles)?;

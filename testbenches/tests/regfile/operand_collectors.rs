@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use warpfile_engine::waves::waves;
 use warpfile_engine::{Interpreter, Options};
 use warpfile_hdl::regfile::{Geometry, OperandCollectors};
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::Lockstep;
 use warpfile_testbenches::mutation::elaborate;
 
@@ -60,7 +61,7 @@ fn check(circuit: &OperandCollectors, how: Lockstep, cycles: &[CollectorCycle]) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(config(96))]
     #[test]
     fn operands_are_collected_oldest_first_and_leave_together((circuit, cycles) in traffic(60)) {
         check(&circuit, Lockstep::default(), &cycles)?;
@@ -68,7 +69,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 30, ..ProptestConfig::with_cases(4) })]
+    #![proptest_config(config(4))]
     #[test]
     fn the_verilog_does_the_same((circuit, cycles) in traffic(50)) {
         check(&circuit, Lockstep::with_verilog(), &cycles)?;

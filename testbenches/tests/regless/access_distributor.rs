@@ -5,6 +5,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use warpfile_hdl::regless::{AccessDistributor, ISSUES, RESULTS, SOURCES, ShardGeometry};
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
 use warpfile_testbenches::mutation::elaborate;
 
@@ -237,7 +238,7 @@ fn check(distributor: &AccessDistributor, how: &Lockstep, cycles: &[Cycle]) -> R
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(config(64))]
     #[test]
     fn each_bank_gets_its_accesses_in_order((distributor, cycles) in traffic(120)) {
         check(&distributor, &Lockstep::default(), &cycles)?;
@@ -245,7 +246,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 10, ..ProptestConfig::with_cases(2) })]
+    #![proptest_config(config(2))]
     #[test]
     fn the_verilog_of_a_distributor_does_the_same((distributor, cycles) in traffic(60)) {
         check(&distributor, &Lockstep::with_verilog(), &cycles)?;

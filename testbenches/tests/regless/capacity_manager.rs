@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use warpfile_gen::emit;
 use warpfile_hdl::regless::{CapacityManager, ISSUES, NOTES, Note, RESULTS, ShardGeometry};
 use warpfile_random::Random;
+use warpfile_random::config;
 use warpfile_testbenches::lint::lint;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
 use warpfile_testbenches::mutation::elaborate;
@@ -374,7 +375,7 @@ fn check(manager: &CapacityManager, how: &Lockstep, numbers: &[Number]) -> Resul
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 60, ..ProptestConfig::with_cases(32) })]
+    #![proptest_config(config(32))]
     #[test]
     fn warps_run_as_the_stack_and_the_counts_of_lines_say(
         (manager, numbers) in (managers(), vec(any::<Number>(), 100..500)),
@@ -384,7 +385,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 60, ..ProptestConfig::with_cases(4) })]
+    #![proptest_config(config(4))]
     #[test]
     fn of_warps_whose_regions_end_in_one_cycle_the_lowest_gives_lines_back_first(
         power in 1..5_u32,
@@ -400,7 +401,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 10, ..ProptestConfig::with_cases(2) })]
+    #![proptest_config(config(2))]
     #[test]
     fn the_verilog_of_a_manager_does_the_same(numbers in vec(any::<Number>(), 60..120)) {
         check(&manager(4, 4, 6), &Lockstep::with_verilog(), &numbers)?;

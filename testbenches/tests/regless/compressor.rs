@@ -6,6 +6,7 @@ use warpfile_engine::waves::waves;
 use warpfile_engine::{Interpreter, Options};
 use warpfile_gen::{Style, emit};
 use warpfile_hdl::regless::{Compressor, Pattern, RequestKind};
+use warpfile_random::config;
 use warpfile_testbenches::mutation::elaborate;
 use warpfile_testbenches::witness::verilog_equals_engines;
 
@@ -76,7 +77,7 @@ fn run(parameters: &Compressor, mix: Mix, pace: Pace, seed: u64, cycles: usize) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 50, ..ProptestConfig::with_cases(24) })]
+    #![proptest_config(config(24))]
     #[test]
     fn what_is_fetched_is_what_was_written_last(
         parameters in parameters(), mix in mix(), pace in pace(), seed in any::<u64>(),

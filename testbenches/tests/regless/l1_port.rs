@@ -4,6 +4,7 @@ use num_bigint::BigUint;
 use proptest::prelude::*;
 use warpfile_hdl::regless::L1Port;
 use warpfile_hdl::rtl::index_bits;
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
 use warpfile_testbenches::mutation::elaborate;
 
@@ -186,7 +187,7 @@ fn check(how: Lockstep, cycles: &[Cycle]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(config(32))]
     #[test]
     fn every_request_passes_in_its_turn_under_its_address(cycles in prop::collection::vec(cycle(), 1..80)) {
         check(Lockstep::default(), &cycles)?;
@@ -194,7 +195,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 30, ..ProptestConfig::with_cases(3) })]
+    #![proptest_config(config(3))]
     #[test]
     fn the_verilog_of_the_port_does_the_same(cycles in prop::collection::vec(cycle(), 40..60)) {
         check(Lockstep::with_verilog(), &cycles)?;

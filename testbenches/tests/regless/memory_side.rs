@@ -10,6 +10,7 @@ use warpfile_hdl::regless::{
 };
 use warpfile_hdl::rtl::netlist::{Direction, Netlist};
 use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, index_bits};
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::Pins;
 use warpfile_testbenches::mutation::elaborate;
 use warpfile_testbenches::testbench::Stimulus;
@@ -263,7 +264,7 @@ fn run(seed: u64, mix: Mix, pace: Pace, cycles: usize) -> Bench {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 20, ..ProptestConfig::with_cases(8) })]
+    #![proptest_config(config(8))]
     #[test]
     fn every_shard_gets_back_what_it_wrote_last(
         seed in any::<u64>(), compressible in prop::sample::select(vec![20usize, 90]), ready in 30usize..100,

@@ -8,6 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use warpfile_hdl::regless::{MetadataStore, NOTES, ShardGeometry};
 use warpfile_random::Random;
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
 use warpfile_testbenches::mutation::elaborate;
 
@@ -146,7 +147,7 @@ fn stores() -> impl Strategy<Value = MetadataStore> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(config(48))]
     #[test]
     fn words_of_a_warp_come_out_in_the_order_they_came((store, numbers) in (stores(), vec(any::<u64>(), 1..400))) {
         check(&store, &Lockstep::default(), &numbers)?;
@@ -154,7 +155,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 10, ..ProptestConfig::with_cases(2) })]
+    #![proptest_config(config(2))]
     #[test]
     fn the_verilog_of_a_store_does_the_same((store, numbers) in (stores(), vec(any::<u64>(), 40..80))) {
         check(&store, &Lockstep::with_verilog(), &numbers)?;

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_gen::emit;
 use warpfile_hdl::regless::{Pattern, PatternExpander, PatternMatcher};
+use warpfile_random::config;
 use warpfile_testbenches::mutation::elaborate;
 
 use super::patterns_ref::{joined, matched, value};
@@ -69,7 +70,7 @@ fn pattern() -> impl Strategy<Value = Pattern> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(config(200))]
 
     #[test]
     fn every_pattern_is_found_and_gives_its_value_back(

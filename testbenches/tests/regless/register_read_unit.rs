@@ -8,6 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use warpfile_hdl::regless::{ISSUES, RESULTS, RegisterReadUnit, SOURCES, ShardGeometry};
 use warpfile_random::Random;
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
 use warpfile_testbenches::mutation::elaborate;
 
@@ -218,7 +219,7 @@ fn check(unit: &RegisterReadUnit, how: &Lockstep, numbers: &[u64]) -> Result<(),
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(config(48))]
     #[test]
     fn instructions_leave_in_order_with_their_operands((unit, numbers) in (units(), vec(any::<u64>(), 1..300))) {
         check(&unit, &Lockstep::default(), &numbers)?;
@@ -226,7 +227,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 10, ..ProptestConfig::with_cases(2) })]
+    #![proptest_config(config(2))]
     #[test]
     fn the_verilog_of_a_read_unit_does_the_same((unit, numbers) in (units(), vec(any::<u64>(), 40..80))) {
         check(&unit, &Lockstep::with_verilog(), &numbers)?;

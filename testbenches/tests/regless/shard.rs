@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use warpfile_gen::{Style, emit, emit_in};
 use warpfile_hdl::regless::{RegLessShard, ShardGeometry};
+use warpfile_random::config;
 use warpfile_random::{Beside, option_sets, random_cycles};
 use warpfile_testbenches::lint::lint;
 use warpfile_testbenches::mutation::elaborate;
@@ -52,7 +53,7 @@ fn shards() -> impl Strategy<Value = RegLessShard> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 20, ..ProptestConfig::with_cases(24) })]
+    #![proptest_config(config(24))]
 
     #[test]
     fn every_operand_that_a_shard_delivers_is_right(

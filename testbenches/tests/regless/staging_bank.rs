@@ -3,6 +3,7 @@ use proptest::option;
 use proptest::prelude::*;
 use warpfile_gen::emit;
 use warpfile_hdl::regless::{Fate, Note, ShardGeometry, StagingBank};
+use warpfile_random::config;
 use warpfile_testbenches::lint::lint;
 use warpfile_testbenches::lockstep::Lockstep;
 use warpfile_testbenches::mutation::elaborate;
@@ -90,13 +91,13 @@ fn a_line_that_nothing_was_written_to_is_written_back_as_0() {
     let read_last = access(false, 0, Fate::Evict, true);
     let is_left_unwritten = [access(true, 0, Fate::Keep, false), idle, idle, idle, read_last];
     let is_dirty = [is_preloaded, read_last];
-    let others = |from: usize| (from..from + 2).flat_map(|register| written(register)).collect::<Vec<_>>();
+    let others = |from: usize| (from..from + 2).flat_map(&written).collect::<Vec<_>>();
     let cycles = [&written(0)[..], &others(1), &is_left_unwritten, &is_dirty, &others(3)];
     check(geometry(2, 1), &Lockstep::default(), &cycles.concat()).unwrap();
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(config(96))]
     #[test]
     fn a_bank_does_what_the_lists_of_lines_say((geometry, cycles) in traffic(200)) {
         check(geometry, &Lockstep::default(), &cycles)?;
@@ -104,7 +105,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 30, ..ProptestConfig::with_cases(3) })]
+    #![proptest_config(config(3))]
     #[test]
     fn the_verilog_of_a_bank_does_the_same((geometry, cycles) in traffic(100)) {
         check(geometry, &Lockstep::with_verilog(), &cycles)?;

@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 use warpfile_hdl::regless::{OperandStagingUnit, ShardGeometry};
+use warpfile_random::config;
 use warpfile_testbenches::mutation::elaborate;
 
 use super::staging_unit_driver::Driver;
@@ -20,7 +21,7 @@ fn units() -> impl Strategy<Value = OperandStagingUnit> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 20, ..ProptestConfig::with_cases(24) })]
+    #![proptest_config(config(24))]
     #[test]
     fn a_staging_unit_keeps_every_value_and_counts_every_line((unit, seed) in (units(), any::<u64>())) {
         let mut driver = Driver::new(&elaborate(&unit).unwrap(), &unit, seed);

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use warpfile_hdl::regless::WarpStack;
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
 use warpfile_testbenches::mutation::elaborate;
 
@@ -56,7 +57,7 @@ fn cycle() -> impl Strategy<Value = Cycle> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(config(48))]
     #[test]
     fn the_warp_pushed_last_is_popped_first(
         warps in 1..10_usize,

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use warpfile_gen::Style;
 use warpfile_hdl::regfile::Geometry;
 use warpfile_hdl::rfc::{CachedRegisterFile, Replacement};
+use warpfile_random::config;
 use warpfile_testbenches::witness::verilog_equals_engines;
 
 use super::bench::Bench;
@@ -70,7 +71,7 @@ fn undefined(bench: &Bench, traffic: &Traffic) -> Vec<u32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::with_cases(40) })]
+    #![proptest_config(config(40))]
     #[test]
     fn every_lane_of_every_operand_and_register_is_right(parameters in parameters(), seed in any::<u64>()) {
         check(&parameters, seed);
@@ -78,7 +79,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::with_cases(16) })]
+    #![proptest_config(config(16))]
     /// One lane, two collectors, one or two entries: registers leave all the time.
     #[test]
     fn so_it_is_in_the_smallest_register_file(
@@ -160,7 +161,7 @@ fn the_traffic_does_everything_that_matters() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 10, ..ProptestConfig::with_cases(3) })]
+    #![proptest_config(config(3))]
     #[test]
     fn the_verilog_does_the_same(parameters in parameters(), seed in any::<u64>()) {
         let (bench, _) = run(&parameters, seed, 300);

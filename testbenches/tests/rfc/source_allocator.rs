@@ -4,6 +4,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use warpfile_hdl::rfc::SourceAllocator;
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::Lockstep;
 use warpfile_testbenches::mutation::elaborate;
 
@@ -52,7 +53,7 @@ fn check(circuit: &SourceAllocator, how: Lockstep, cycles: &[AllocatorCycle]) ->
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(config(64))]
     #[test]
     fn operands_are_offered_in_order_until_they_are_taken_or_stale((circuit, cycles) in traffic(120)) {
         check(&circuit, Lockstep::default(), &cycles)?;
@@ -60,7 +61,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 30, ..ProptestConfig::with_cases(4) })]
+    #![proptest_config(config(4))]
     #[test]
     fn the_verilog_does_the_same((circuit, cycles) in traffic(60)) {
         check(&circuit, Lockstep::with_verilog(), &cycles)?;

@@ -5,6 +5,7 @@ use warpfile_engine::waves::waves;
 use warpfile_engine::{Engine, InPort, Interpreter, Options, OutPort};
 use warpfile_gen::emit;
 use warpfile_hdl::rfc::{InnerPolicy, TwoLevelScheduler};
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::Lockstep;
 use warpfile_testbenches::mutation::elaborate;
 
@@ -59,7 +60,7 @@ fn check(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(config(48))]
     #[test]
     fn warps_issue_and_change_places_as_in_the_reference(
         sizes in sizes(1..=9),
@@ -71,7 +72,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 20, ..ProptestConfig::with_cases(4) })]
+    #![proptest_config(config(4))]
     #[test]
     fn the_verilog_does_the_same(sizes in sizes(1..=9), policy in policy(), cycles in traffic(100..200)) {
         check(sizes, policy, Lockstep::with_verilog(), &cycles)?;
@@ -79,7 +80,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(config(64))]
     #[test]
     fn so_it_is_with_as_many_warps_as_there_may_be(
         slots in prop_oneof![Just(64), 1usize..=64],
@@ -125,7 +126,7 @@ impl Scheduler {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(config(32))]
     #[test]
     fn a_warp_holds_at_most_one_slot_and_none_while_the_slot_it_left_is_busy(
         (warps, slots) in sizes(2..=8),
@@ -162,7 +163,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(config(32))]
     #[test]
     fn round_robin_lets_no_ready_warp_starve(
         (warps, slots) in sizes(2..=8),

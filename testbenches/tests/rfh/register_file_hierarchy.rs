@@ -2,6 +2,7 @@ use proptest::option;
 use proptest::prelude::*;
 use warpfile_hdl::regfile::Geometry;
 use warpfile_hdl::rfh::RegisterFileHierarchy;
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::Lockstep;
 use warpfile_testbenches::mutation::elaborate;
 
@@ -96,7 +97,7 @@ fn check(circuit: &RegisterFileHierarchy, how: Lockstep, cycles: &[Intent]) -> R
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(config(96))]
     #[test]
     fn operands_are_what_their_level_held_when_the_instruction_was_taken((circuit, cycles) in traffic(circuits(), 80)) {
         check(&circuit, Lockstep::default(), &cycles)?;
@@ -104,7 +105,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(config(24))]
     /// All instructions meet in two entries. A row's number is one bit, as are `valid` and `ready`.
     #[test]
     fn so_it_is_with_one_slot_and_eight_banks_of_two_rows((circuit, cycles) in traffic(smallest(), 300)) {
@@ -113,7 +114,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 30, ..ProptestConfig::with_cases(4) })]
+    #![proptest_config(config(4))]
     #[test]
     fn the_verilog_does_the_same((circuit, cycles) in traffic(circuits(), 60)) {
         check(&circuit, Lockstep::with_verilog(), &cycles)?;

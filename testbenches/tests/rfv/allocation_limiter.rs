@@ -5,6 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::rfv::AllocationLimiter;
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::Lockstep;
 use warpfile_testbenches::mutation::elaborate;
 
@@ -35,7 +36,7 @@ fn check(limiter: &AllocationLimiter, how: Lockstep, cycles: &[Intent]) -> Resul
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(config(64))]
     #[test]
     fn each_warp_may_take_what_is_not_kept_for_others((limiter, cycles) in traffic(100)) {
         check(&limiter, Lockstep::default(), &cycles)?;
@@ -43,7 +44,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 20, ..ProptestConfig::with_cases(4) })]
+    #![proptest_config(config(4))]
     #[test]
     fn the_verilog_does_the_same((limiter, cycles) in traffic(60)) {
         check(&limiter, Lockstep::with_verilog(), &cycles)?;
@@ -72,7 +73,7 @@ const WARPS: usize = 6;
 const BLOCK: usize = 3;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(config(64))]
     /// Whoever goes first finds a register, however the others have taken theirs; then it waits at its barrier, and the
     /// next goes first.
     #[test]

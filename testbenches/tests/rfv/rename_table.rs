@@ -5,6 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 use warpfile_gen::emit;
 use warpfile_hdl::rfv::RenameTable;
+use warpfile_random::config;
 use warpfile_testbenches::lockstep::Lockstep;
 use warpfile_testbenches::mutation::elaborate;
 
@@ -48,7 +49,7 @@ fn check(table: &RenameTable, how: Lockstep, cycles: &[Intent]) -> Result<(), Te
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(config(128))]
     #[test]
     fn a_register_is_free_or_has_the_name_it_was_given_to((table, cycles) in traffic(80)) {
         check(&table, Lockstep::default(), &cycles)?;
@@ -56,7 +57,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 30, ..ProptestConfig::with_cases(4) })]
+    #![proptest_config(config(4))]
     #[test]
     fn the_verilog_does_the_same((table, cycles) in traffic(60)) {
         check(&table, Lockstep::with_verilog(), &cycles)?;

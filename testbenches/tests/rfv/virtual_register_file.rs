@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::regfile::Geometry;
 use warpfile_hdl::rfv::VirtualRegisterFile;
+use warpfile_random::config;
 use warpfile_testbenches::mutation::elaborate;
 
 use crate::recorded::Recorded;
@@ -380,7 +381,7 @@ fn circuit(geometry: Geometry, collectors: usize) -> VirtualRegisterFile {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(config(96))]
     /// However few registers there are, every warp comes to its end, and every operand is what its register held.
     #[test]
     fn operands_are_what_the_warps_registers_hold(
@@ -404,7 +405,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 10, ..ProptestConfig::with_cases(2) })]
+    #![proptest_config(config(2))]
     #[test]
     fn the_verilog_does_the_same(
         geometry in geometries(),

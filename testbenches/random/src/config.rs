@@ -1,0 +1,50 @@
+//! How many random cases a test has, and what they follow from.
+
+use std::env;
+
+use proptest::prelude::*;
+use proptest::test_runner::{RngSeed, TestRunner};
+
+/// Milliseconds that it is made smaller for: with a Verilog tool in each trial it may not take hours.
+const LONGEST_SHRINKING: u32 = 120_000;
+
+/// Configuration of a property test of `cases` random cases. The environment variable `RANDOM_TIMES`
+/// multiplies their number, for long runs.
+///
+/// The seed that all of them follow from is printed, and a test that fails shows what it printed: with
+/// `PROPTEST_RNG_SEED` set to it the test runs the same cases again. Nothing else of a failure is kept.
+///
+/// # Panics
+///
+/// If `RANDOM_TIMES` is no number.
+pub fn config(cases: u32) -> ProptestConfig {
+    let times = match env::var("RANDOM_TIMES") {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("RANDOM_TIMES is `{text}`; accepted: a number")),
+        Err(_) => 1,
+    };
+    let from_environment = ProptestConfig::default();
+    let seed = match from_environment.rng_seed {
+        RngSeed::Fixed(seed) => seed,
+        RngSeed::Random => TestRunner::new(from_environment.clone()).rng().next_u64(),
+    };
+    println!("PROPTEST_RNG_SEED={seed} makes the same cases");
+    ProptestConfig {
+        cases: cases * times,
+        failure_persistence: None,
+        max_shrink_iters: 50_000,
+        max_shrink_time: LONGEST_SHRINKING,
+        rng_seed: RngSeed::Fixed(seed),
+        ..from_environment
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_fresh_unless_a_seed_is_given() {
+        let is_given = ProptestConfig::default().rng_seed != RngSeed::Random;
+        assert_eq!(config(1).rng_seed == config(1).rng_seed, is_given);
+    }
+}
