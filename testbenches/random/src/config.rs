@@ -5,7 +5,7 @@ use std::env;
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 
-/// Milliseconds that it is made smaller for: with a Verilog tool in each trial it may not take hours.
+/// Milliseconds that a failing case is made smaller for: with a Verilog tool in each trial it may not take hours.
 const LONGEST_SHRINKING: u32 = 120_000;
 
 /// Configuration of a property test of `cases` random cases. The environment variable `RANDOM_TIMES`

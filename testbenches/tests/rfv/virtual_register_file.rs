@@ -472,6 +472,24 @@ fn a_result_waits_until_earlier_instructions_have_read_its_register() {
 }
 
 #[test]
+fn a_result_waits_for_no_name_at_another_port() {
+    let geometry = Geometry { banks: 2, rows: 8, lanes: LANES, lanes_per_cluster: 1 };
+    // In the cycle of the result the other ports have the names that there are, one after the other.
+    for latency in 0..=NOBODYS {
+        let writes = Instruction { result: Some(0), latency, ..plain() };
+        let mut bench = Bench::new(&circuit(geometry, 2), vec![vec![writes], Vec::new(), Vec::new()]);
+        let mut offered = 0;
+        while !bench.warps.done() {
+            let is_due = |flight: &InFlight| flight.due.is_some_and(|due| due <= bench.cycle);
+            offered += bench.warps.in_flight.values().filter(|flight| is_due(flight)).count();
+            bench.step(0);
+            assert!(bench.idle < PATIENCE, "nothing moves: {:?}", bench.warps.offered);
+        }
+        assert_eq!(offered, 1, "latency {latency}: nothing else is under way");
+    }
+}
+
+#[test]
 fn who_may_take_registers_is_what_the_limits_say() {
     let geometry = Geometry { banks: 2, rows: 8, lanes: LANES, lanes_per_cluster: 1 };
     let mut bench = Bench::new(&circuit(geometry, 2), vec![Vec::new(); WARPS]);
