@@ -139,6 +139,15 @@ fn what_is_killed_counts_and_what_is_equivalent_does_not() {
 }
 
 #[test]
+fn a_score_is_of_a_circuit_whose_mutants_have_these_names() {
+    let named = |names: &str| names.chars().map(String::from).collect();
+    assert!(score().is_of(&named("abcdefghi")), "three were not run");
+    assert!(!score().is_of(&named("abcdegghi")), "f is gone, and one less");
+    assert!(!score().is_of(&named("bcdefghij")), "as many, and a is gone");
+    assert!(!score().is_of(&named("abcdefghij")), "one more");
+}
+
+#[test]
 fn a_reason_for_a_mutant_that_a_test_notices_is_wrong() {
     assert_eq!(explain(&mut score(), &reasons("a")), Some("a".into()));
 }

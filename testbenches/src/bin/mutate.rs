@@ -36,7 +36,7 @@ struct Arguments {
     sample: Option<usize>,
     /// Leave out mutants that were noticed or proven when the scores were kept last, and do not try again to prove the
     /// others. For new tests, new reasons and what a sample left out (with --sample, so many of it), not for changed
-    /// circuits
+    /// circuits; one whose mutants have other names is run whole
     #[arg(long)]
     rest: bool,
     /// Chooses the mutants and the traffic

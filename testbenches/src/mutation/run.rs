@@ -95,6 +95,11 @@ impl Score {
         self.killed() + self.count(|outcome| *outcome == Outcome::Survived)
     }
 
+    /// Whether the circuit had these mutants: if its description has moved since, a name may be another mutant's.
+    pub fn is_of(&self, names: &BTreeSet<String>) -> bool {
+        self.mutants == names.len() && self.run.iter().all(|(name, _)| names.contains(name))
+    }
+
     fn has_run(&self, name: &str) -> bool {
         self.run.iter().any(|(run, _)| run == name)
     }
@@ -220,7 +225,7 @@ impl Testbenches {
     }
 
     /// Runs the testbench on the circuit and on its mutants; `progress` is told of each. Those that were noticed or
-    /// proven in `kept` are left out, and its others are not proven again.
+    /// proven in `kept` are left out, and its others are not proven again, if it is of the same mutants.
     ///
     /// # Errors
     /// If the testbench fails on the circuit itself, or something cannot be run.
@@ -249,6 +254,7 @@ impl Testbenches {
             return Err(RunError::Absent { circuit: tested.circuit, tests });
         }
         let names: BTreeSet<String> = fs::read_to_string(&sites)?.lines().map(String::from).collect();
+        let kept = kept.filter(|kept| kept.is_of(&names));
         let is_open = |name: &&String| !kept.is_some_and(|kept| kept.is_certain(name));
         let chosen = chosen(names.iter().filter(is_open).cloned().collect(), settings);
 
@@ -277,7 +283,7 @@ impl Testbenches {
         let outcomes = outcomes.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         let outcomes = outcomes.into_iter().map(|(name, outcome)| Ok((name, outcome?)));
         let mut run = outcomes.collect::<Result<Vec<_>, RunError>>()?;
-        let is_left = |(name, _): &&(String, Outcome)| names.contains(name) && !chosen.contains(name);
+        let is_left = |(name, _): &&(String, Outcome)| !chosen.contains(name);
         run.extend(kept.iter().flat_map(|kept| kept.run.iter().filter(is_left).cloned()));
         run.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(Score { circuit: tested.circuit.into(), mutants: names.len(), run })
