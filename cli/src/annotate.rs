@@ -2,125 +2,92 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
+use anyhow::{Context, anyhow, bail};
 use warpfile_kernels::compile::listing::listing;
-use warpfile_kernels::compile::{CompileOptions, compile, regless, rfh};
-use warpfile_kernels::placement::MAX_ORF_ENTRIES;
+use warpfile_kernels::compile::{CompileOptions, Compiled, compile};
 use warpfile_kernels::ptx;
 use warpfile_kernels::ptx::ir::Module;
 use warpfile_kernels::workloads;
+use warpfile_sim::config::Config;
+use warpfile_sim::mechanisms::{Mechanism, Pass, Registry};
 
-use anyhow::anyhow;
-
+use crate::configuration::ConfigurationArguments;
 use crate::files::read_text;
 use crate::output::print;
 
 /// Most bytes of a PTX file.
 const MAX_PTX_BYTES: u64 = 64 << 20;
+/// The pass that every kernel goes through.
+const LIVENESS: &str = "liveness";
 
 /// What is annotated, and with what.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  warpfile annotate hotspot --pass liveness
+  warpfile annotate hotspot
   warpfile annotate mine.ptx --pass liveness --entry my_kernel
-  warpfile annotate hotspot --pass regless --shard-lines 32 --soft-defs paper
-  warpfile annotate hotspot --pass rfh --orf-entries 5")]
+  warpfile annotate hotspot --pass regless --set regless.lines=128 --set regless.soft_defs=paper
+  warpfile annotate hotspot --pass rfh --set rfh.orf_entries=5
+
+Passes: liveness (last reads, soft definitions, suspension marks, values that are idle until a suspension), and those of
+mechanisms: warpfile list mechanisms.")]
 pub struct Arguments {
     /// Workload (see `warpfile list kernels`) or .ptx file.
     #[arg(value_name = "KERNEL")]
     input: String,
-    /// What the listing shows.
-    #[arg(long, default_value = "liveness")]
-    pass: Pass,
+    /// What the listing shows: liveness, or the compiler pass of a mechanism.
+    #[arg(long, value_name = "PASS", default_value = LIVENESS)]
+    pass: String,
     /// Only this kernel of the PTX file.
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Lines of the operand staging unit of one scheduler, for regions [default: 128].
-    #[arg(long, value_name = "LINES", value_parser = clap::value_parser!(u16).range(8..=2040))]
-    shard_lines: Option<u16>,
-    /// Which definitions leave lanes as they were, for regions [default: sound].
-    #[arg(long, value_name = "RULE")]
-    soft_defs: Option<SoftDefinitions>,
-    /// Entries of the operand register file for a warp, for places [default: 3].
-    #[arg(long, value_name = "ENTRIES", value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_ORF_ENTRIES)))]
-    orf_entries: Option<u8>,
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Pass {
-    /// Last reads, soft definitions, suspension marks, values that are idle until a suspension.
-    Liveness,
-    /// RegLess: regions with preloads, invalidations and bank usage; where lines are evicted and erased.
-    Regless,
-    /// Register file hierarchy: strands, and the level in which each operand is read and each result written.
-    Rfh,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum SoftDefinitions {
-    /// Guarded ones, and those that lanes of the same warp wait out.
-    Sound,
-    /// Algorithm 2 of the paper as printed.
-    Paper,
+    #[command(flatten)]
+    configuration: ConfigurationArguments,
 }
 
 /// Prints a listing of every kernel, or of one.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    arguments.check_options()?;
+    let pass = arguments.pass()?;
     let module = module(&arguments.input)?;
     let entries: Vec<&str> = match &arguments.entry {
         Some(entry) => vec![entry],
         None => module.kernels.iter().map(|kernel| kernel.name.as_str()).collect(),
     };
-    let listings: Result<Vec<String>, _> =
-        entries.into_iter().map(|entry| annotated(&module, entry, arguments)).collect();
-    print(&listings?.join("\n"))
+    let listings = entries.into_iter().map(|entry| {
+        let compiled = compile(&module, entry, &CompileOptions::default())?;
+        annotated(&compiled, pass.as_ref())
+    });
+    print(&listings.collect::<anyhow::Result<Vec<String>>>()?.join("\n"))
 }
 
 impl Arguments {
-    /// Options for one pass say nothing to another.
-    fn check_options(&self) -> anyhow::Result<()> {
-        let given = [
-            ("--shard-lines", Pass::Regless, self.shard_lines.is_some()),
-            ("--soft-defs", Pass::Regless, self.soft_defs.is_some()),
-            ("--orf-entries", Pass::Rfh, self.orf_entries.is_some()),
-        ];
-        let stray = given.into_iter().find(|(_, pass, is_given)| *is_given && *pass != self.pass);
-        if let Some((option, pass, _)) = stray {
-            let pass = match pass {
-                Pass::Liveness => "liveness",
-                Pass::Regless => "regless",
-                Pass::Rfh => "rfh",
-            };
-            return Err(anyhow!("{option} belongs to --pass {pass}; give that, or leave the option out"));
+    /// The mechanism whose pass it is, with the configuration of a design that has it; `None` for liveness.
+    fn pass(&self) -> anyhow::Result<Option<(&'static dyn Mechanism, Config)>> {
+        if self.pass == LIVENESS {
+            if let Some((name, _)) = self.configuration.sets().first() {
+                bail!("--set {name} says nothing to --pass {LIVENESS}; give another pass, or leave it out");
+            }
+            return Ok(None);
         }
-        Ok(())
-    }
-
-    fn parameters(&self) -> regless::Parameters {
-        let soft_defs = match self.soft_defs {
-            None | Some(SoftDefinitions::Sound) => regless::SoftDefs::Sound,
-            Some(SoftDefinitions::Paper) => regless::SoftDefs::Paper,
+        let registry = Registry::shipped();
+        let Some(mechanism) = registry.find(&self.pass).filter(|mechanism| mechanism.pass() != Pass::None)
+        else {
+            let with_pass = registry.all().filter(|mechanism| mechanism.pass() != Pass::None);
+            let names: Vec<&str> =
+                std::iter::once(LIVENESS).chain(with_pass.map(|mechanism| mechanism.info().name)).collect();
+            bail!("no pass `{}`; accepted: {}", self.pass, names.join(", "));
         };
-        let lines = self.shard_lines.unwrap_or(regless::DEFAULT_SHARD_LINES);
-        regless::Parameters { soft_defs, ..regless::Parameters::for_shard(lines) }
+        Ok(Some((mechanism, self.configuration.configuration(Some(&self.pass))?)))
     }
 }
 
-fn annotated(module: &Module, entry: &str, arguments: &Arguments) -> anyhow::Result<String> {
-    let compiled = compile(module, entry, &CompileOptions::default())?;
-    match arguments.pass {
-        Pass::Liveness => Ok(listing(&compiled.program, &compiled.cfg)),
-        Pass::Regless => {
-            let program = regless::compile(&compiled.program, &arguments.parameters())?;
-            let regions = regless::regions(&program, &arguments.parameters())?;
-            Ok(regless::listing::listing(&program, &regions, &compiled.cfg))
-        }
-        Pass::Rfh => {
-            let orf_entries = arguments.orf_entries.unwrap_or(rfh::DEFAULT_ORF_ENTRIES);
-            let placement = rfh::placement(&compiled.program, &rfh::Parameters { orf_entries })?;
-            Ok(rfh::listing::listing(&compiled.program, &placement, &compiled.cfg))
+fn annotated(compiled: &Compiled, pass: Option<&(&'static dyn Mechanism, Config)>) -> anyhow::Result<String> {
+    let (program, cfg) = (&compiled.program, &compiled.cfg);
+    match pass {
+        None => Ok(listing(program, cfg)),
+        Some((mechanism, config)) => {
+            let listing = mechanism.listing(config, program, cfg)?;
+            listing.with_context(|| format!("pass {} has no listing", mechanism.info().name))
         }
     }
 }

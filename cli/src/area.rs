@@ -6,9 +6,7 @@ use anyhow::bail;
 use serde::Serialize;
 use warpfile_hdl::library::library;
 use warpfile_hdl::rtl::netlist::Netlist;
-use warpfile_sim::config::DesignName;
 use warpfile_sim::energy::grid::Grid;
-use warpfile_sim::sm::designs::circuits;
 use warpfile_synthesis::area::{AreaReport, Figures, area};
 use warpfile_synthesis::liberty::{DEFAULT_PATH, Library};
 use warpfile_synthesis::page::{self, PageCircuit, PageRow};
@@ -18,11 +16,14 @@ use warpfile_synthesis::yosys::{Cache, map, version};
 use crate::configuration::ConfigurationArguments;
 use crate::figures::chart::{Bars, Chart, Plot};
 use crate::figures::svg;
-use crate::files::{Output, OutputFolder};
-use crate::generate::{circuit_named, unknown};
+use crate::files::{Output, OutputFolder, read_text};
+use crate::generate::{circuit_named, is_design, unknown};
 use crate::output::{json, print};
 use crate::progress::Meter;
 use crate::table::{Align, count, lines};
+
+/// Most bytes of a page of areas.
+const MAX_PAGE_BYTES: u64 = 1 << 20;
 
 /// What is mapped, and onto what.
 #[derive(clap::Args)]
@@ -52,6 +53,9 @@ pub struct Arguments {
     /// Write the page of all circuits, at their defaults and at small parameters: half an hour with an empty `--cache`, more without.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "preset", "config", "sets"])]
     page: Option<PathBuf>,
+    /// With --page, map only circuits that take Yosys seconds, and keep the others' rows as the page has them: minutes.
+    #[arg(long, requires = "page")]
+    small: bool,
 }
 
 /// The cells that circuits are mapped onto.
@@ -130,11 +134,11 @@ fn netlists(arguments: &Arguments, name: &str) -> anyhow::Result<Vec<Netlist>> {
     if let Some(circuit) = library.iter().find(|circuit| circuit.name == name) {
         return Ok(vec![circuit_named(circuit, &arguments.configuration)?]);
     }
-    if !DesignName::ALL.iter().any(|design| design.as_str() == name) {
+    if !is_design(name) {
         bail!("{}", unknown(name, &library));
     }
-    let design = circuits(&arguments.configuration.configuration(Some(name))?)?;
-    Ok([Some(design.register_file), design.scheduler].into_iter().flatten().collect())
+    let config = arguments.configuration.configuration(Some(name))?;
+    Ok(config.design.circuits(&config)?.into_iter().map(|(_, netlist)| netlist).collect())
 }
 
 fn report(netlist: &Netlist, arguments: &Arguments, cells: &Library) -> anyhow::Result<AreaReport> {
@@ -218,10 +222,16 @@ fn chart(name: &str, reports: &[AreaReport]) -> String {
 }
 
 fn write_page(arguments: &Arguments, cells: &Library, path: &Path) -> anyhow::Result<()> {
+    let kept = if arguments.small { page::read(&read_text(path, MAX_PAGE_BYTES)?)? } else { Vec::new() };
     let mut output = Output::create(path)?;
     let mut meter = Meter::new("area");
     let mut rows = Vec::new();
-    for PageCircuit { entry, overrides, .. } in page::circuits(&library()) {
+    for PageCircuit { entry, overrides, is_small } in page::circuits(&library()) {
+        let on_page = kept.iter().find(|row| !is_small && row.is_of(entry.name, &overrides));
+        if let Some(row) = on_page {
+            rows.push(row.clone());
+            continue;
+        }
         meter.update(|| format!("Yosys maps {} with {overrides}", entry.name));
         let report = report(&entry.elaborate_with(&overrides)?, arguments, cells)?;
         rows.push(PageRow::new(entry.name, &overrides, &report));

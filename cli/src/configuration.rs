@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, anyhow, bail};
-use warpfile_kernels::launch::suggest;
-use warpfile_sim::config::{Config, DesignName, apply_file, apply_overrides, preset};
+use anyhow::{Context, bail};
+use warpfile_sim::config::{Config, apply_file, apply_overrides, preset, preset_names};
+use warpfile_sim::mechanisms::{Registry, Stack};
 
 use crate::files::read_text;
 
-/// The preset that is used when none is named.
+/// The preset that is used when neither it nor a design is named.
 pub const DEFAULT_PRESET: &str = "gebhart2011";
 /// Most bytes of a configuration file.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
@@ -16,7 +16,7 @@ const MAX_CONFIG_BYTES: u64 = 1 << 20;
 /// Where a configuration comes from.
 #[derive(clap::Args)]
 pub struct ConfigurationArguments {
-    /// Parameters of a paper's simulation table to start from [default: gebhart2011].
+    /// Parameters of a paper's simulation table to start from [default: that of the design's paper].
     #[arg(long)]
     preset: Option<String>,
     /// TOML file with parameters that differ from the preset, or all of them.
@@ -30,10 +30,23 @@ pub struct ConfigurationArguments {
 impl ConfigurationArguments {
     /// The configuration, checked; `design` replaces the one of preset and file.
     pub fn configuration(&self, design: Option<&str>) -> anyhow::Result<Config> {
-        let mut config = self.preset_and_file()?;
-        if let Some(design) = design {
-            config.design = design_named(design)?;
-        }
+        let designs: Vec<String> = design.into_iter().map(str::to_owned).collect();
+        let mut configs = self.configurations(&designs)?;
+        configs.pop().context("no configuration")
+    }
+
+    /// The configuration of each design, checked, all on one preset; that of preset and file if none is named.
+    pub fn configurations(&self, designs: &[String]) -> anyhow::Result<Vec<Config>> {
+        let registry = Registry::shipped();
+        let parse = |design: &String| Ok(Stack::parse(&registry, "--design", design)?);
+        let stacks = designs.iter().map(parse).collect::<anyhow::Result<Vec<Stack>>>()?;
+        let machine = self.preset_and_file(default_preset(&stacks))?;
+        let designs = if stacks.is_empty() { vec![machine.design.clone()] } else { stacks };
+        designs.into_iter().map(|design| self.finished(machine.with_stack(design))).collect()
+    }
+
+    /// The configuration with the values set one by one.
+    fn finished(&self, mut config: Config) -> anyhow::Result<Config> {
         let sets: Vec<(&str, &str)> =
             self.sets.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         apply_overrides(&mut config, &sets)?;
@@ -55,9 +68,9 @@ impl ConfigurationArguments {
         }
     }
 
-    fn preset_and_file(&self) -> anyhow::Result<Config> {
+    fn preset_and_file(&self, default_preset: &str) -> anyhow::Result<Config> {
         let Some(path) = &self.config else {
-            return Ok(preset(self.preset.as_deref().unwrap_or(DEFAULT_PRESET))?);
+            return Ok(preset(self.preset.as_deref().unwrap_or(default_preset))?);
         };
         let text = read_text(path, MAX_CONFIG_BYTES)?;
         // A file that is no TOML is refused below, with the place of the error.
@@ -71,19 +84,23 @@ impl ConfigurationArguments {
                 path.display()
             );
         }
-        let mut config = preset(self.preset.as_deref().or(named).unwrap_or(DEFAULT_PRESET))
+        let mut config = preset(self.preset.as_deref().or(named).unwrap_or(default_preset))
             .with_context(|| path.display().to_string())?;
         apply_file(&mut config, &path.display().to_string(), &text)?;
         Ok(config)
     }
 }
 
-/// The design of that name.
-pub fn design_named(name: &str) -> anyhow::Result<DesignName> {
-    let found = DesignName::ALL.into_iter().find(|design| design.as_str() == name);
-    found.ok_or_else(|| {
-        anyhow!("no design `{name}`{}", suggest(name, DesignName::ALL.map(DesignName::as_str)))
-    })
+/// The preset of the first design's paper, or else another, that carries all designs.
+fn default_preset(designs: &[Stack]) -> &'static str {
+    let of_paper = designs.first().and_then(Stack::preset).unwrap_or(DEFAULT_PRESET);
+    let carries_all = |name: &&str| {
+        let machine = preset(name).ok();
+        machine.is_some_and(|machine| {
+            designs.iter().all(|design| machine.with_stack(design.clone()).validate().is_ok())
+        })
+    };
+    std::iter::once(of_paper).chain(preset_names()).find(carries_all).unwrap_or(of_paper)
 }
 
 /// `NAME=VALUE`.

@@ -8,8 +8,7 @@ use warpfile_gen::{Files, Style, emit_in, write};
 use warpfile_hdl::library::{CircuitEntry, library};
 use warpfile_hdl::rtl::netlist::Netlist;
 use warpfile_kernels::launch::suggest;
-use warpfile_sim::config::DesignName;
-use warpfile_sim::sm::designs::{Circuits, circuits};
+use warpfile_sim::mechanisms::{Registry, Stack};
 
 use crate::configuration::ConfigurationArguments;
 use crate::files::StagedFolder;
@@ -43,10 +42,9 @@ pub struct Arguments {
 /// Writes Verilog, file list and manifest, and names what was written.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let library = library();
-    let is_design = DesignName::ALL.iter().any(|design| design.as_str() == arguments.name);
     match library.iter().find(|circuit| circuit.name == arguments.name) {
         Some(circuit) => generate_circuit(circuit, arguments),
-        None if is_design => generate_design(arguments),
+        None if is_design(&arguments.name) => generate_design(arguments),
         None => bail!("{}", unknown(&arguments.name, &library)),
     }
 }
@@ -54,13 +52,18 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
 /// Every circuit of the design in a folder of its own, named as in waveforms.
 fn generate_design(arguments: &Arguments) -> anyhow::Result<()> {
     let config = arguments.configuration.configuration(Some(&arguments.name))?;
-    let Circuits { register_file, scheduler } = circuits(&config)?;
-    let named = [("register_file", Some(register_file)), ("scheduler", scheduler)];
-    let files: Vec<_> = named
-        .into_iter()
-        .filter_map(|(name, netlist)| Some((Path::new(name), emit_in(&netlist?, arguments.style))))
-        .collect();
+    let mut files = Vec::new();
+    for mechanism in config.design.mechanisms() {
+        for circuit in mechanism.circuits(&config)? {
+            files.push((Path::new(circuit.name), emit_in(&circuit.netlist, arguments.style)));
+        }
+    }
     write_files(&files, &arguments.out)
+}
+
+/// Whether a name is that of a design, or of mechanisms that make one.
+pub fn is_design(name: &str) -> bool {
+    Stack::parse(&Registry::shipped(), "", name).is_ok()
 }
 
 /// A style by its name.
@@ -72,7 +75,8 @@ pub fn style(name: &str) -> Result<Style, String> {
 /// Says that there is neither a circuit nor a design of that name.
 pub fn unknown(name: &str, circuits: &[CircuitEntry]) -> String {
     let names = circuits.iter().map(|circuit| circuit.name);
-    let designs = DesignName::ALL.map(DesignName::as_str);
+    let registry = Registry::shipped();
+    let designs = registry.designs().map(|(design, ..)| design);
     let near = suggest(name, names.chain(designs));
     format!(
         "no circuit or design `{name}`{near}; `warpfile list circuits` and `warpfile list designs` have them"

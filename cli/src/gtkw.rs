@@ -1,9 +1,7 @@
 //! GTKWave save files: which signals of a waveform are shown, in which order, and how.
 //!
-//! The signals of [`selection`] that the waveform has, by group. Numbers of warps, slots and registers are decimal,
+//! The signals that the design's mechanisms list and the waveform has, by group. Numbers of warps, slots and registers are decimal,
 //! masks and values hexadecimal; enumerations are words, through a translation file beside the save file.
-
-mod selection;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -12,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use vcd::{Command, Parser, ScopeItem};
-use warpfile_sim::config::DesignName;
+use warpfile_sim::mechanisms::Stack;
+use warpfile_sim::mechanisms::waves::{Enumeration, WaveGroup};
 
 use crate::files::Output;
-use selection::{ENUMERATIONS, Enumeration, Group, groups};
 
 /// Numbers of GTKWave's save files for how a signal is shown, aligned at the right.
 const COMMENT: &str = "@200";
@@ -43,11 +41,13 @@ impl Save {
     }
 
     /// Writes the save file of the waveform `vcd` of a design, and gives it its name.
-    pub fn publish(mut self, vcd: &Path, design: DesignName) -> anyhow::Result<()> {
+    pub fn publish(mut self, vcd: &Path, design: &Stack) -> anyhow::Result<()> {
         let waveform = Waveform::read(vcd)?;
         let mut shown = String::new();
-        for group in groups(design) {
-            shown += &self.group(&waveform, &group)?;
+        let enumerations: Vec<Enumeration> =
+            design.mechanisms().flat_map(|mechanism| mechanism.enumerations()).collect();
+        for group in design.mechanisms().flat_map(|mechanism| mechanism.waves()) {
+            shown += &self.group(&waveform, &group, &enumerations)?;
         }
         if shown.is_empty() {
             bail!(
@@ -58,7 +58,7 @@ impl Save {
                 design.as_str()
             );
         }
-        for enumeration in &ENUMERATIONS {
+        for enumeration in &enumerations {
             let path = self.translation(enumeration)?;
             if shown.contains(&format!("^1 {}\n", path.display())) {
                 let mut file = Output::create(&path)?;
@@ -71,17 +71,22 @@ impl Save {
              [signals_width] 330\n[sst_expanded] 1\n[treeopen] {design}.\n{BINARY}\n{design}.clk_i\n",
             absolute(vcd)?.display(),
             waveform.begins,
-            design = design.as_str(),
+            design = design.as_str().replace('+', "_"),
         );
         self.file.write(&(head + &shown))?;
         self.file.publish()
     }
 
     /// A title and the signals of a group that the waveform has; nothing if it has none.
-    fn group(&self, waveform: &Waveform, group: &Group) -> anyhow::Result<String> {
+    fn group(
+        &self,
+        waveform: &Waveform,
+        group: &WaveGroup,
+        enumerations: &[Enumeration],
+    ) -> anyhow::Result<String> {
         let mut lines = String::new();
         for (name, width) in group.signals.iter().filter_map(|signal| waveform.find(group.scope, signal)) {
-            let format = match ENUMERATIONS.iter().find(|known| known.is_of(name)) {
+            let format = match enumerations.iter().find(|known| known.is_of(name)) {
                 Some(known) => format!("{TRANSLATED}\n^1 {}", self.translation(known)?.display()),
                 None => format(name, width).to_string(),
             };

@@ -7,8 +7,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use warpfile_hdl::library;
 use warpfile_kernels::workloads;
-use warpfile_sim::config::{Config, DesignName, preset, preset_names};
+use warpfile_sim::config::{Config, preset, preset_names};
 use warpfile_sim::energy::{EnergyModel, Surroundings, technology_names};
+use warpfile_sim::mechanisms::{Mechanism, Pass, Registry, Role, Stack};
 
 use crate::configuration::DEFAULT_PRESET;
 use crate::figures;
@@ -39,6 +40,8 @@ enum Kind {
     Kernels,
     /// Designs for `run --design`, `gen` and `area`.
     Designs,
+    /// Mechanisms that designs are made of, for `--design A+B+…`.
+    Mechanisms,
     /// Circuits for `gen`, `area`, `power`, `verify` and `prove`.
     Circuits,
     /// Presets for `--preset`.
@@ -86,6 +89,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let (key, entries) = match arguments.kind {
         Kind::Kernels => ("kernels", kernels()?),
         Kind::Designs => ("designs", designs()),
+        Kind::Mechanisms => ("mechanisms", mechanisms()),
         Kind::Circuits => ("circuits", circuits()),
         Kind::Presets => ("presets", presets()?),
         Kind::Technologies => ("technologies", technologies()?),
@@ -110,7 +114,33 @@ fn kernels() -> anyhow::Result<Vec<Entry>> {
 }
 
 fn designs() -> Vec<Entry> {
-    DesignName::ALL.map(|design| Entry::new(design.as_str(), design.summary(), json!({}))).into()
+    let registry = Registry::shipped();
+    let stacks = registry.stacks();
+    let entry = |((name, line, _), stack): ((&str, &str, _), &Stack)| {
+        let mechanisms: Vec<&str> = stack.mechanisms().map(|mechanism| mechanism.info().name).collect();
+        Entry::new(name, line, json!({ "mechanisms": mechanisms, "preset": stack.preset() }))
+    };
+    registry.designs().zip(&stacks).map(entry).collect()
+}
+
+fn mechanisms() -> Vec<Entry> {
+    let entry = |mechanism: &'static dyn Mechanism| {
+        let (info, role) = (mechanism.info(), role(mechanism.role()));
+        let rewrites = mechanism.pass() == Pass::Rewrites;
+        let details = json!({ "role": role, "preset": info.preset, "rewrites_program": rewrites });
+        let mut entry = Entry::new(info.name, info.summary, details);
+        entry.columns.insert(0, role.to_owned());
+        entry
+    };
+    Registry::shipped().all().map(entry).collect()
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::Scheduler => "scheduler",
+        Role::Storage { .. } => "storage",
+        Role::Layer => "layer",
+    }
 }
 
 fn circuits() -> Vec<Entry> {
@@ -131,11 +161,11 @@ fn circuits() -> Vec<Entry> {
 fn presets() -> anyhow::Result<Vec<Entry>> {
     let entry = |name| {
         let config = preset(name)?;
+        let stacks = Registry::shipped().stacks().into_iter();
+        let carried = stacks.filter(|stack| config.with_stack(stack.clone()).validate().is_ok()).count();
         let summary = format!(
             "{} warps, {} active, {} designs",
-            config.sm.warps,
-            config.scheduler.active_warps,
-            DesignName::ALL.len()
+            config.sm.warps, config.scheduler.active_warps, carried
         );
         Ok(Entry::new(name, &summary, json!({ "parameters": config })))
     };
@@ -145,7 +175,8 @@ fn presets() -> anyhow::Result<Vec<Entry>> {
 fn technologies() -> anyhow::Result<Vec<Entry>> {
     let entry = |name| {
         let (summary, figures) = match EnergyModel::named(name)? {
-            EnergyModel::Accesses(technology) => {
+            EnergyModel::Accesses(model) => {
+                let technology = model.technology;
                 let summary = format!(
                     "{} sizes of register file cache, {} bits an access; {}",
                     technology.rfc.len(),
@@ -182,7 +213,7 @@ fn parameters(preset_name: &str) -> anyhow::Result<Vec<Entry>> {
         entry.columns = vec![plain(value), accepted, parameter.doc];
         entry
     };
-    Ok(Config::parameters().into_iter().map(entry).collect())
+    Ok(Config::parameters(&Registry::shipped()).into_iter().map(entry).collect())
 }
 
 /// The value of a dotted name.

@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 use warpfile_kernels::trace::TraceReport;
-use warpfile_sim::config::{Config, DesignName};
+use warpfile_sim::config::Config;
+use warpfile_sim::counters::{Counters, Counts, Row, Shown};
 use warpfile_sim::energy::EnergyReport;
 use warpfile_sim::energy::gpu::GpuEnergyReport;
+use warpfile_sim::mechanisms::Stack;
 use warpfile_sim::sm::{
-    Accesses, HierarchyAccesses, MemoryStatistics, PortActivity, PreloadStatistics, Residency,
-    SchedulerStatistics, StagingStatistics, Stalls,
+    Accesses, MemoryStatistics, PortActivity, Residency, RunReport, SchedulerStatistics, Stalls, percent_less,
 };
 
 use crate::input::Input;
@@ -22,6 +23,8 @@ const NONE: &str = "-";
 pub struct Report<'a> {
     input: &'a Input,
     preset: &'a str,
+    #[serde(skip)]
+    config: &'a Config,
     seed: u64,
     engine: &'static str,
     simulated_sms: u64,
@@ -34,7 +37,11 @@ pub struct Report<'a> {
 /// One design of a run.
 #[derive(Serialize)]
 struct DesignReport<'a> {
-    name: &'static str,
+    name: &'a str,
+    #[serde(skip)]
+    design: &'a Stack,
+    #[serde(skip)]
+    report: &'a RunReport,
     cycles: u64,
     ipc: f64,
     warp_instructions: u64,
@@ -44,8 +51,6 @@ struct DesignReport<'a> {
     blocks: u64,
     mrf_reads: u64,
     mrf_writes: u64,
-    rfc_reads: u64,
-    rfc_writes: u64,
     mrf_reads_avoided_percent: Option<f64>,
     mrf_writes_avoided_percent: Option<f64>,
     energy_normalised_access: Option<f64>,
@@ -58,12 +63,11 @@ struct DesignReport<'a> {
     wall_time_s: f64,
     warp_instructions_per_second: f64,
     energy: &'a EnergyReport,
-    traffic: Traffic,
+    operands: &'a Accesses,
+    counters: &'a Counts,
     stalls: &'a Stalls,
     residency: &'a [Residency],
     scheduler: &'a SchedulerStatistics,
-    preloads: &'a PreloadStatistics,
-    staging: &'a StagingStatistics,
     memory: &'a MemoryStatistics,
     activity: &'a [PortActivity],
 }
@@ -75,30 +79,22 @@ struct Results {
     elements_checked: u64,
 }
 
-/// Register accesses of each level, and of the instructions themselves.
-#[derive(Serialize)]
-struct Traffic {
-    operands: Accesses,
-    mrf: Accesses,
-    rfc: Accesses,
-    hierarchy: HierarchyAccesses,
-}
-
 impl<'a> Report<'a> {
     /// Of the outcomes in the order in which they are shown.
     pub fn new(
         config: &'a Config,
         setting: Setting,
         input: &'a Input,
-        outcomes: &'a [(DesignName, Outcome)],
+        outcomes: &'a [(Stack, Outcome)],
     ) -> Report<'a> {
         Report {
             input,
             preset: &config.preset,
+            config,
             seed: setting.seed,
             engine: setting.engine.as_str(),
             simulated_sms: config.chip.simulated_sms,
-            designs: outcomes.iter().map(|(name, outcome)| DesignReport::new(*name, outcome)).collect(),
+            designs: outcomes.iter().map(|(name, outcome)| DesignReport::new(name, outcome)).collect(),
             trace: outcomes.last().and_then(|(_, outcome)| outcome.trace.as_ref()),
         }
     }
@@ -131,16 +127,22 @@ impl<'a> Report<'a> {
         ]
     }
 
+    /// What the designs' mechanisms ask for: rows of one label are one, in the order in which each design has them.
     fn registers(&self) -> Vec<Vec<String>> {
-        let percent = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| format!("{value:.1} %"));
-        vec![
-            self.row("MRF reads", |design| count(design.mrf_reads)),
-            self.row("MRF writes", |design| count(design.mrf_writes)),
-            self.row("RFC reads", |design| count(design.rfc_reads)),
-            self.row("RFC writes", |design| count(design.rfc_writes)),
-            self.row("MRF reads avoided", |design| percent(design.mrf_reads_avoided_percent)),
-            self.row("MRF writes avoided", |design| percent(design.mrf_writes_avoided_percent)),
-        ]
+        let mut rows: Vec<Row> = Vec::new();
+        for design in &self.designs {
+            let mut at = rows.len();
+            for row in design.design.rows() {
+                match rows.iter().position(|known| known.label == row.label) {
+                    Some(position) => at = position + 1,
+                    None => {
+                        rows.insert(at, row);
+                        at += 1;
+                    }
+                }
+            }
+        }
+        rows.iter().map(|row| self.row(row.label, |design| design.shown(row))).collect()
     }
 
     /// Energy relative to the baseline's, as the technology gives it; it is the same for all designs.
@@ -184,12 +186,12 @@ impl<'a> Report<'a> {
             self.designs.last().and_then(|design| design.results).map(|results| self.results(results)),
         );
         notes.extend(self.trace.iter().flat_map(|trace| trace_notes(trace)));
-        let is_staged = |design: &DesignReport| design.name == DesignName::Regless.as_str();
         let has_values = self.trace.is_none_or(|trace| trace.instructions_with_values > 0);
-        if !has_values && self.designs.iter().any(is_staged) {
-            notes.push(
-                "No compressor in regless: it finds patterns in a kernel's own values only.".to_owned(),
-            );
+        if !has_values {
+            let mechanisms = self.designs.iter().flat_map(|design| design.design.mechanisms());
+            let without =
+                mechanisms.filter_map(|mechanism| mechanism.without_values(&mut self.config.clone()));
+            notes.extend(without.map(str::to_owned));
         }
         notes
     }
@@ -211,7 +213,7 @@ impl<'a> Report<'a> {
 }
 
 impl<'a> DesignReport<'a> {
-    fn new(name: DesignName, outcome: &'a Outcome) -> DesignReport<'a> {
+    fn new(design: &'a Stack, outcome: &'a Outcome) -> DesignReport<'a> {
         let Outcome { report, energy, check, trace: _, wall_time } = outcome;
         let (access, with_wires, of_registers, gpu) = match energy {
             EnergyReport::Accesses(energy) => {
@@ -219,10 +221,12 @@ impl<'a> DesignReport<'a> {
             }
             EnergyReport::Gpu(energy) => (None, None, energy.normalised_registers, energy.normalised_gpu),
         };
-        let registers = &report.registers;
+        let mrf = report.mrf();
         let seconds = wall_time.as_secs_f64();
         DesignReport {
-            name: name.as_str(),
+            name: design.as_str(),
+            design,
+            report,
             cycles: report.cycles,
             ipc: report.ipc,
             warp_instructions: report.warp_instructions,
@@ -230,12 +234,10 @@ impl<'a> DesignReport<'a> {
             metadata_instructions: report.metadata_instructions,
             launches: report.launches,
             blocks: report.blocks,
-            mrf_reads: registers.mrf.reads,
-            mrf_writes: registers.mrf.writes,
-            rfc_reads: registers.rfc.reads,
-            rfc_writes: registers.rfc.writes,
-            mrf_reads_avoided_percent: registers.mrf_reads_avoided_percent,
-            mrf_writes_avoided_percent: registers.mrf_writes_avoided_percent,
+            mrf_reads: mrf.reads,
+            mrf_writes: mrf.writes,
+            mrf_reads_avoided_percent: report.mrf_reads_avoided_percent(),
+            mrf_writes_avoided_percent: report.mrf_writes_avoided_percent(),
             energy_normalised_access: access,
             energy_normalised_with_wires: with_wires,
             energy_normalised_registers: of_registers,
@@ -247,20 +249,36 @@ impl<'a> DesignReport<'a> {
             wall_time_s: seconds,
             warp_instructions_per_second: report.warp_instructions as f64 / seconds.max(f64::MIN_POSITIVE),
             energy,
-            traffic: Traffic {
-                operands: registers.operands,
-                mrf: registers.mrf,
-                rfc: registers.rfc,
-                hierarchy: registers.hierarchy,
-            },
+            operands: &report.operands,
+            counters: &report.counters,
             stalls: &report.stalls,
             residency: &report.residency,
             scheduler: &report.scheduler,
-            preloads: &report.preloads,
-            staging: &report.staging,
             memory: &report.memory,
             activity: &report.activity,
         }
+    }
+}
+
+impl DesignReport<'_> {
+    /// What a row shows of the design; nothing if the design does not count it.
+    fn shown(&self, row: &Row) -> String {
+        let value = |path: &str| match path.strip_prefix("operands.") {
+            Some(path) => (&self.report.operands as &dyn Counters).value(path),
+            None => self.report.counters.value(path),
+        };
+        let shown = match row.shown {
+            Shown::Count(path) => value(path).map(count),
+            Shown::Mean(sum, of) => value(sum)
+                .zip(value(of))
+                .filter(|(_, of)| *of > 0)
+                .map(|(sum, of)| format!("{:.1}", sum as f64 / of as f64)),
+            Shown::PercentLess(made, all) => value(made)
+                .zip(value(all))
+                .and_then(|(made, all)| percent_less(made, all))
+                .map(|percent| format!("{percent:.1} %")),
+        };
+        shown.unwrap_or_else(|| NONE.to_owned())
     }
 }
 
@@ -276,10 +294,18 @@ fn nanojoules(energy: &EnergyReport) -> String {
 /// Which technology the energies are of, and what they are made of.
 fn energy_notes(energy: &EnergyReport) -> Vec<String> {
     match energy {
-        EnergyReport::Accesses(energy) => vec![format!(
-            "Energy of the register file relative to the baseline's; technology {}.",
-            energy.technology
-        )],
+        EnergyReport::Accesses(energy) => {
+            let without_figure = energy.arrays.iter().filter(|array| !array.is_published);
+            let without_figure = without_figure.map(|array| {
+                format!("No published energy for {} ({} rows): {}.", array.name, array.entries, array.source)
+            });
+            std::iter::once(format!(
+                "Energy of the register file relative to the baseline's; technology {}.",
+                energy.technology
+            ))
+            .chain(without_figure)
+            .collect()
+        }
         EnergyReport::Gpu(energy) => {
             let GpuEnergyReport { technology, node_nm, clock_ghz, modelled, not_modelled, .. } = energy;
             vec![

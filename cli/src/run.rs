@@ -5,8 +5,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use warpfile_sim::config::{Config, DesignName};
+use warpfile_sim::config::Config;
 use warpfile_sim::energy::EnergyModel;
+use warpfile_sim::mechanisms::Stack;
 
 use crate::configuration::ConfigurationArguments;
 use crate::engine::EngineArguments;
@@ -20,13 +21,17 @@ use crate::progress::Meters;
 use crate::report::Report;
 use crate::simulate::{Observers, Outcome, Run, Setting, SmOutcome, Traffic, Window};
 
+/// The design that every other is compared with.
+const BASELINE: &str = "baseline";
+
 /// What is run, and what is kept of it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   warpfile run hotspot --design rfc
   warpfile run hotspot bfs --design two-level,rfc --threads 2
-  warpfile run hotspot --preset gtx980-regless --design regless,rfv,rfh
+  warpfile run hotspot --design regless,rfv,rfh
+  warpfile run hotspot --design single-level+rfc --preset gtx980-regless
   warpfile run sgemm --size tiny --set rfc.entries=8 --set scheduler.active_warps=4 --json
   warpfile run mine.ptx --launch mine.toml --out results
   warpfile run traces/kernelslist.g --design rfc
@@ -35,11 +40,12 @@ Examples:
   warpfile run hotspot --size tiny --record cache.wfr --record-circuit register_file.cache
   warpfile run hotspot --size tiny --config results/config.toml
 
-Designs: warpfile list designs. Parameters: warpfile list parameters.")]
+Designs and mechanisms: warpfile list designs, warpfile list mechanisms. Parameters: warpfile list parameters.")]
 pub struct Arguments {
     #[command(flatten)]
     inputs: InputsArguments,
-    /// Designs that are run beside the baseline, separated by commas [default: as preset and file say].
+    /// Designs that are run beside the baseline, separated by commas; a design is a name or a stack of mechanisms joined
+    /// by + [default: as preset and file say].
     #[arg(long, value_name = "DESIGNS", value_delimiter = ',')]
     design: Vec<String>,
     #[command(flatten)]
@@ -98,7 +104,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         .collect();
     files.into_iter().try_for_each(Output::publish)?;
     if let (Some(save), Some(vcd), Some(config)) = (save, &arguments.vcd, configs.last()) {
-        save.publish(vcd, config.design)?;
+        save.publish(vcd, &config.design)?;
     }
     if let Some(kept) = kept {
         kept.publish(&arguments.reproduction(&inputs), &configs, &reports)?;
@@ -109,12 +115,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
 impl Arguments {
     /// The baseline, then the designs asked for, each once.
     fn configurations(&self) -> anyhow::Result<Vec<Config>> {
-        let configuration = |design| self.configuration.configuration(design);
-        let asked = match self.design.as_slice() {
-            [] => vec![configuration(None)?],
-            designs => designs.iter().map(|design| configuration(Some(design))).collect::<Result<_, _>>()?,
-        };
-        let baseline = Config { design: DesignName::Baseline, ..asked[0].clone() };
+        let asked = self.configuration.configurations(&self.design)?;
+        let baseline = asked[0].with_design(BASELINE)?;
         let mut configs: Vec<Config> = vec![baseline];
         for config in asked {
             if configs.iter().all(|known| known.design != config.design) {
@@ -169,7 +171,7 @@ struct Observed {
 }
 
 /// Outcomes of one input by design.
-type Outcomes = Vec<(DesignName, Outcome)>;
+type Outcomes = Vec<(Stack, Outcome)>;
 
 /// Runs every SM of every design on every input. What is observed is the last design's first SM; its files are not
 /// published.
@@ -211,7 +213,7 @@ fn simulate(
         let beside = |(config, sms): &(&Config, Vec<SmOutcome>)| {
             // The baseline is the first (`Arguments::configurations`).
             let baseline = (of_sms[0].0, of_sms[0].1.as_slice());
-            Ok((config.design, Outcome::together(baseline, (config, sms))?))
+            Ok((config.design.clone(), Outcome::together(baseline, (config, sms))?))
         };
         all.push(of_sms.iter().map(beside).collect::<anyhow::Result<_>>()?);
     }

@@ -8,7 +8,7 @@ use warpfile_kernels::launch::CheckReport;
 use warpfile_kernels::trace::TraceReport;
 use warpfile_sim::config::Config;
 use warpfile_sim::energy::gpu::MeasuredRun;
-use warpfile_sim::energy::{EnergyModel, EnergyReport, evaluate};
+use warpfile_sim::energy::{EnergyModel, EnergyReport};
 use warpfile_sim::sm::{self, EngineName, Progress, RunOptions, RunReport};
 
 use crate::input::Input;
@@ -143,9 +143,7 @@ impl Outcome {
         let reports: Vec<RunReport> = sms.iter().map(|sm| sm.report.clone()).collect();
         let report = RunReport::together(&reports);
         let energy = match EnergyModel::named(&config.energy.technology)? {
-            EnergyModel::Accesses(technology) => {
-                EnergyReport::Accesses(evaluate(&technology, config, &report.registers))
-            }
+            EnergyModel::Accesses(model) => EnergyReport::Accesses(model.evaluate(config, &report)),
             EnergyModel::Arrays(model) => {
                 EnergyReport::Gpu(model.report(&measured(baseline), &measured((config, sms))))
             }

@@ -9,9 +9,9 @@ use anyhow::{Context, bail};
 use warpfile_engine::recording::{Recording, RecordingHeader};
 use warpfile_hdl::library::{CircuitEntry, library};
 use warpfile_hdl::rtl::netlist::{Direction, Module, Netlist};
-use warpfile_sim::config::{Config, DesignName};
+use warpfile_sim::config::Config;
+use warpfile_sim::mechanisms::Registry;
 use warpfile_sim::sm::EngineName;
-use warpfile_sim::sm::designs::named_circuits;
 
 use crate::configuration::ConfigurationArguments;
 use crate::generate::{circuit_named, library_circuit};
@@ -85,12 +85,12 @@ impl TrafficArguments {
     fn in_design(&self, entry: &CircuitEntry) -> anyhow::Result<(Config, String, Netlist)> {
         let designs: Vec<&str> = match &self.design {
             Some(design) => vec![design],
-            None => DesignName::ALL.iter().map(|design| design.as_str()).collect(),
+            None => Registry::shipped().designs().map(|(design, ..)| design).collect(),
         };
         let mut passed_over = String::new();
         for design in &designs {
             let circuits = self.configuration.configuration(Some(design)).and_then(|config| {
-                let circuits = named_circuits(&config)?;
+                let circuits = config.design.circuits(&config)?;
                 Ok((config, circuits))
             });
             let (config, circuits) = match circuits {

@@ -93,13 +93,15 @@ pub fn library() -> Vec<CircuitEntry> {
             lanes_per_cluster: 4,
             register_bits: 10,
             collectors: 8,
+            issues: 1,
         })
         .odd([
             json!({"slots": 1, "entries": 1, "lanes": 1, "lanes_per_cluster": 1, "register_bits": 1}),
             json!({"slots": 5, "entries": 3, "replacement": "lru", "evict_idle_first": true, "liveness": false}),
+            json!({"slots": 2, "entries": 3, "lanes": 1, "lanes_per_cluster": 1, "register_bits": 3, "collectors": 2, "issues": 2}),
         ])
         .proven_at(json!({"slots": 2, "entries": 2, "lanes": 2, "lanes_per_cluster": 1, "register_bits": 2, "collectors": 2})),
-        CircuitEntry::new(SourceAllocator { slots: 8, lanes: 32, register_bits: 10, collectors: 8 }).odd([
+        CircuitEntry::new(SourceAllocator { slots: 8, lanes: 32, register_bits: 10, collectors: 8, writers: 2 }).odd([
             json!({"slots": 1, "lanes": 1, "register_bits": 1, "collectors": 2}),
             json!({"slots": 5, "lanes": 6, "collectors": 5}),
         ])
@@ -117,18 +119,24 @@ pub fn library() -> Vec<CircuitEntry> {
             liveness: true,
             bypass_idle: false,
             evict_idle_first: false,
+            issues: 1,
         })
         .odd([
             json!({"geometry": one_lane, "slots": 1, "entries": 1, "units": 1, "id_bits": 1}),
             json!({"geometry": uneven, "slots": 5, "entries": 3, "replacement": "lru", "bypass_idle": true, "allocate_sources": true}),
+            json!({
+                "geometry": one_lane, "collectors": 2, "slots": 2, "entries": 2, "units": 2, "id_bits": 2,
+                "replacement": "lru", "evict_idle_first": true, "allocate_sources": true, "issues": 2,
+            }),
         ]),
         CircuitEntry::new(TwoLevelScheduler { warps: 32, slots: 8, policy: InnerPolicy::Greedy }).odd([
             json!({"warps": 1, "slots": 1}),
             json!({"warps": 11, "slots": 3, "policy": "round-robin"}),
         ])
         .proven_at(json!({"warps": 5, "slots": 2, "policy": "round-robin"})),
-        CircuitEntry::new(RenameTable { names: 512, banks: 8, rows: 32, warps: 16 }).odd([
+        CircuitEntry::new(RenameTable { names: 512, banks: 8, rows: 32, warps: 16, issues: 2 }).odd([
             json!({"names": 2, "banks": 1, "rows": 2, "warps": 1}),
+            json!({"names": 5, "banks": 2, "rows": 2, "warps": 2, "issues": 1}),
             json!({"names": 21, "banks": 4, "rows": 3, "warps": 5}),
         ]),
         CircuitEntry::new(VirtualRegisterFile {
@@ -139,10 +147,12 @@ pub fn library() -> Vec<CircuitEntry> {
             access_cycles: 3,
             id_bits: 6,
             units: 6,
+            issues: 2,
         })
         .odd([
             json!({"names": 7, "warps": 1, "geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1}),
             json!({"names": 33, "warps": 5, "geometry": uneven, "collectors": 3, "access_cycles": 4}),
+            json!({"names": 7, "warps": 2, "geometry": one_lane, "collectors": 3, "units": 2, "id_bits": 2, "issues": 1}),
         ])
         .proven_at(json!({"names": 2, "warps": 1, "geometry": two_rows, "collectors": 2, "units": 1, "id_bits": 1})),
         CircuitEntry::new(RegisterFileHierarchy {
@@ -153,10 +163,12 @@ pub fn library() -> Vec<CircuitEntry> {
             units: 6,
             slots: 8,
             orf_entries: 3,
+            issues: 2,
         })
         .odd([
             json!({"geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1, "slots": 1, "orf_entries": 1}),
             json!({"geometry": uneven, "collectors": 5, "access_cycles": 4, "slots": 5, "orf_entries": 4}),
+            json!({"geometry": one_lane, "collectors": 3, "units": 2, "id_bits": 2, "slots": 2, "orf_entries": 2, "issues": 1}),
         ])
         .proven_at(json!({"geometry": two_rows, "collectors": 2, "units": 2, "id_bits": 1, "slots": 2, "orf_entries": 1})),
         CircuitEntry::new(PatternMatcher { lanes: 32 }).odd([json!({"lanes": 4}), json!({"lanes": 14})]),
@@ -219,26 +231,31 @@ pub fn library() -> Vec<CircuitEntry> {
             metadata_words: 16,
             queue: 4,
             writes: 3,
+            issues: 2,
         })
         .odd([
             json!({"geometry": smallest, "metadata_words": 2, "queue": 2, "writes": 1}),
             json!({"geometry": six_lines, "metadata_words": 8, "queue": 3}),
             json!({"geometry": twelve_lines, "writes": 2}),
+            json!({"geometry": two_each, "metadata_words": 2, "queue": 2, "writes": 2, "issues": 1}),
         ]),
         CircuitEntry::new(AccessDistributor {
             geometry: ShardGeometry::GTX980,
             units: 6,
             entries: 4,
             writes: 3,
+            issues: 2,
         })
         .odd([
             json!({"geometry": smallest, "units": 1, "entries": 2, "writes": 1}),
             json!({"geometry": six_lines, "units": 3, "entries": 8}),
+            json!({"geometry": two_each, "units": 2, "entries": 2, "writes": 2, "issues": 1}),
         ])
         .proven_at(json!({"geometry": two_each, "units": 2, "entries": 2, "writes": 1})),
-        CircuitEntry::new(RegisterReadUnit { geometry: ShardGeometry::GTX980, entries: 4, id_bits: 9 }).odd([
+        CircuitEntry::new(RegisterReadUnit { geometry: ShardGeometry::GTX980, entries: 4, id_bits: 9, issues: 2 }).odd([
             json!({"geometry": smallest, "entries": 2, "id_bits": 1}),
             json!({"geometry": six_lines, "entries": 8}),
+            json!({"geometry": two_each, "entries": 4, "id_bits": 2, "issues": 1}),
         ])
         .proven_at(json!({"geometry": two_each, "entries": 4, "id_bits": 1})),
     ]

@@ -1,9 +1,8 @@
 //! Prints, for each kernel of the workloads, what its regions are like: `cargo run --example region_table`.
 
 use warpfile_kernels::compile::regless::statistics::{RegionStatistics, Spread};
-use warpfile_kernels::compile::regless::{Parameters, compile};
+use warpfile_kernels::compile::regless::{Parameters, Regions, compile};
 use warpfile_kernels::program::Launches;
-use warpfile_kernels::regions::Regions;
 use warpfile_kernels::workloads;
 
 /// Sum over all regions of the lines of their fullest bank.
@@ -25,9 +24,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 continue;
             }
             let parameters = Parameters::default();
-            let regions = compile(program, &parameters)?.regions.ok_or("no regions")?;
-            let unspread = compile(program, &Parameters { spread_banks: false, ..parameters })?;
-            let unspread = unspread.regions.ok_or("no regions")?;
+            let (_, regions) = compile(program, &parameters)?;
+            let (_, unspread) = compile(program, &Parameters { spread_banks: false, ..parameters })?;
             let statistics = RegionStatistics::of_code(&regions);
             let pair = |spread: Spread| format!("{:.1} ± {:.1}", spread.mean, spread.deviation);
             println!(

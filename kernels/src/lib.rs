@@ -6,10 +6,7 @@
 pub mod compile;
 pub mod exec;
 pub mod launch;
-pub mod placement;
 pub mod program;
 pub mod ptx;
-pub mod regions;
-pub mod releases;
 pub mod trace;
 pub mod workloads;

@@ -6,10 +6,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::placement::Placement;
-use crate::regions::Regions;
-use crate::releases::Releases;
-
 /// Lanes of a warp.
 pub const LANES: usize = 32;
 /// Register operands that one machine instruction reads at most (3R/1W: RFC §3.3).
@@ -34,7 +30,11 @@ pub struct Predicate(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct InstId(pub u32);
 
-/// The static side of a kernel.
+/// The static side of a kernel: what every machine has.
+///
+/// What a compiler pass finds for one machine is a table of its own, looked up by [`InstId`]:
+/// [`Regions`](crate::compile::regless::Regions), [`Placement`](crate::compile::rfh::Placement),
+/// [`Releases`](crate::compile::rfv::Releases).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Program {
     /// Kernel name as in its source.
@@ -48,15 +48,6 @@ pub struct Program {
     /// Where control may go; `None` where that is not known (a container written before it was stored).
     #[serde(default)]
     pub control: Option<ControlFlow>,
-    /// What RegLess's compiler made of it; `None` if it was not asked to.
-    #[serde(default)]
-    pub regions: Option<Regions>,
-    /// Where registers die, for a register file that renames them; `None` if it was not asked for.
-    #[serde(default)]
-    pub releases: Option<Releases>,
-    /// Where the compiler of a register file hierarchy placed values; `None` if it was not asked to.
-    #[serde(default)]
-    pub placement: Option<Placement>,
 }
 
 /// Where control may go in a [`Program`], for one lane and for the warp as a whole.

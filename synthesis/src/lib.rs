@@ -1,9 +1,9 @@
 //! Circuits on standard cells: area, switching activity and power.
 //!
-//! [`sram::outline`] takes tables that memories would hold, and large arrays, out of the modules of a netlist, [`yosys::map`] maps what is
-//! left onto the cells of a [`liberty::Library`], [`mapped::Design`] is what Yosys made of it, [`area`] adds it up and
-//! [`gates::Gates`] is the same without hierarchy. Its gates run beside the engine in [`activity`], which counts what
-//! changes for [`power`] and for other tools ([`saif`]).
+//! [`sram::outline`] takes tables that memories would hold, and large arrays, out of the modules of a netlist,
+//! [`yosys::map`] maps what is left onto the cells of a [`liberty::Library`], [`mapped::Design`] is what Yosys made of it,
+//! [`area`] adds it up and [`gates::Gates`] is the same without hierarchy. Its gates run beside the engine in
+//! [`activity`], which counts what changes for [`power`] and for other tools ([`saif`]).
 
 pub mod activity;
 pub mod area;

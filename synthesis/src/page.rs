@@ -107,6 +107,11 @@ impl PageRow {
         PageRow { circuit: circuit.to_owned(), parameters: parameters(overrides), figures: report.total }
     }
 
+    /// Whether it is of a circuit at these parameters.
+    pub fn is_of(&self, circuit: &str, overrides: &Value) -> bool {
+        self.circuit == circuit && self.parameters == parameters(overrides)
+    }
+
     /// What has grown since the page was made.
     pub fn compare(&self, page: &[PageRow]) -> Vec<PageError> {
         let (circuit, parameters) = (self.circuit.clone(), self.parameters.clone());

@@ -22,9 +22,8 @@ use crate::sram::Outlined;
 ///
 /// Up to `memory_collect; opt_clean` it is what `synth` does until tables become flip-flops, without its searches by SAT for
 /// ports of a table that are never used together, which with many ports take most of the time (decision 46), and without
-/// `memory_bmux2rom`. Nets and cells
-/// that it made are given names before it writes: the Verilog would have other names for them than the JSON, and SAIF takes
-/// those of the JSON.
+/// `memory_bmux2rom`. Nets and cells that it made are given names before it writes: the Verilog would have other names for
+/// them than the JSON, and SAIF takes those of the JSON.
 const SCRIPT: &str = "proc; opt_expr; opt_clean; check; opt -nodffe -nosdff; fsm; opt; wreduce; peepopt; opt_clean; \
                       alumacc; share; opt; opt_mem; opt_mem_feedback; memory_dff; opt_clean; \
                       memory_share -nosat; opt_mem_widen; memory_collect; opt_clean; synth -top TOP -run fine:; \

@@ -1,9 +1,14 @@
 //! Areas of circuits of the library.
 
+use rayon::prelude::*;
 use serde_json::json;
+use warpfile_gen::emit;
 use warpfile_hdl::library::library;
+use warpfile_hdl::rtl::netlist::Netlist;
+use warpfile_records::{check, look, sources, version};
 use warpfile_sim::energy::grid::Grid;
 use warpfile_synthesis::area::{AreaReport, area};
+use warpfile_synthesis::liberty::DEFAULT_PATH;
 use warpfile_synthesis::page::{self, PageCircuit, PageRow};
 use warpfile_synthesis::sram::NODE_NM;
 
@@ -49,13 +54,23 @@ fn a_round_robin_arbiter_is_as_deep_as_its_longest_way() {
 
 #[test]
 fn no_small_circuit_has_grown_beyond_the_page_of_areas() {
-    assert_none_has_grown(|circuit| circuit.is_small);
+    for_the_page(|circuit, of| {
+        if circuit.is_small {
+            check("area", &name(circuit), of, || assert_has_not_grown(circuit));
+        } else {
+            look("area", &name(circuit), of);
+        }
+    });
 }
 
 #[test]
 #[ignore = "Yosys takes minutes for each: scripts/verify --long"]
 fn no_large_circuit_has_grown_beyond_the_page_of_areas() {
-    assert_none_has_grown(|circuit| !circuit.is_small);
+    for_the_page(|circuit, of| {
+        if !circuit.is_small {
+            check("area", &name(circuit), of, || assert_has_not_grown(circuit));
+        }
+    });
 }
 
 /// The page.
@@ -65,20 +80,36 @@ fn rows() -> Vec<PageRow> {
     page::read(&text).expect("the page is as it was written")
 }
 
-/// Maps circuits of the page again.
-fn assert_none_has_grown(is_meant: impl Fn(&PageCircuit<'_>) -> bool) {
+/// Name of a circuit's record.
+fn name(circuit: &PageCircuit<'_>) -> String {
+    format!("{} {}", circuit.entry.name, circuit.overrides)
+}
+
+/// Calls `each` with the circuits of the page and all that their areas follow from, on all cores.
+fn for_the_page(each: impl Fn(&PageCircuit<'_>, &[&str]) + Sync) {
     let rows = rows();
-    let (cells, grid) = (osu018(), Grid::at(NODE_NM).expect("the project's runs"));
     let library = library();
     let circuits = page::circuits(&library);
     assert_eq!(rows.len(), circuits.len(), "scripts/area writes the page again");
-    let mut grown = Vec::new();
-    for PageCircuit { entry, overrides, .. } in circuits.into_iter().filter(is_meant) {
-        let netlist = entry.elaborate_with(&overrides).expect("the library's own parameters");
-        let (outlined, mapped) = mapped(&netlist);
-        let report = area(&mapped, &outlined, &cells, &grid).expect("every cell is known");
-        grown.extend(PageRow::new(entry.name, &overrides, &report).compare(&rows));
-    }
+    let sources = sources(&["synthesis/src", "sim/technologies/cacti"]);
+    let (yosys, cells) = (version("yosys", "-V"), std::fs::read_to_string(DEFAULT_PATH).expect("installed"));
+    circuits.par_iter().zip(&rows).for_each(|(circuit, row)| {
+        let files = emit(&netlist(circuit));
+        let verilog: String = files.modules.into_iter().map(|file| file.text).collect();
+        each(circuit, &[&verilog, &format!("{row:?}"), &sources, &yosys, &cells]);
+    });
+}
+
+fn netlist(circuit: &PageCircuit<'_>) -> Netlist {
+    circuit.entry.elaborate_with(&circuit.overrides).expect("the library's own parameters")
+}
+
+/// Maps a circuit of the page again.
+fn assert_has_not_grown(circuit: &PageCircuit<'_>) {
+    let (cells, grid) = (osu018(), Grid::at(NODE_NM).expect("the project's runs"));
+    let (outlined, mapped) = mapped(&netlist(circuit));
+    let report = area(&mapped, &outlined, &cells, &grid).expect("every cell is known");
+    let grown = PageRow::new(circuit.entry.name, &circuit.overrides, &report).compare(&rows());
     let grown: Vec<String> = grown.iter().map(ToString::to_string).collect();
     assert!(
         grown.is_empty(),

@@ -1,6 +1,6 @@
 //! Every circuit of the library, at its default and at odd parameters.
 
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 use std::thread::{available_parallelism, scope};
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,7 @@ use warpfile_gen::{Files, Style, emit, emit_in};
 use warpfile_hdl::library::library;
 use warpfile_hdl::rtl::netlist::Netlist;
 use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, elaborate};
+use warpfile_records::{check, sources, version};
 use warpfile_testbenches::lint::lint;
 use warpfile_testbenches::miniature::{OperandStagingBank, ReferenceCounters};
 
@@ -26,10 +27,7 @@ fn every_circuit_is_clean_for_the_three_tools() {
     scope(|threads| {
         let work = || {
             while let Some((entry, overrides)) = next() {
-                for (style, files) in printed(&entry.elaborate_with(overrides).unwrap()) {
-                    let (warnings, style) = (lint(&files).unwrap().join("\n"), style.name());
-                    assert!(warnings.is_empty(), "{} with {overrides}, {style}:\n{warnings}", entry.name);
-                }
+                clean(&entry.elaborate_with(overrides).unwrap());
             }
         };
         (0..workers).for_each(|_| drop(threads.spawn(work)));
@@ -106,10 +104,25 @@ fn printed(netlist: &Netlist) -> Vec<(Style, Files)> {
     printed
 }
 
+/// What the tools say of a text follows from it, from how they are called, and from what they are.
+static TOOLS: LazyLock<[String; 4]> = LazyLock::new(|| {
+    [
+        sources(&["testbenches/src/lint.rs"]),
+        version("verilator", "--version"),
+        version("iverilog", "-V"),
+        version("yosys", "-V"),
+    ]
+});
+
+/// Panics unless the three tools take a circuit, in every style, without a warning, or have taken it as it is now.
 pub fn clean(netlist: &Netlist) {
-    let name = &netlist.modules[netlist.top.index()].name;
     for (style, files) in printed(netlist) {
-        let (warnings, style) = (lint(&files).unwrap().join("\n"), style.name());
-        assert!(warnings.is_empty(), "{name}, {style}:\n{warnings}");
+        let name = format!("{} {}", netlist.top().name, style.name());
+        let text: String = files.modules.iter().map(|file| file.text.as_str()).collect();
+        let of: Vec<&str> = [&text].into_iter().chain(&*TOOLS).map(String::as_str).collect();
+        check("lint", &name, &of, || {
+            let warnings = lint(&files).unwrap().join("\n");
+            assert!(warnings.is_empty(), "{name}:\n{warnings}");
+        });
     }
 }

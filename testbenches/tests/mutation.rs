@@ -123,7 +123,7 @@ fn score() -> Score {
         ("f", Outcome::Survived),
     ];
     let run = outcomes.map(|(name, outcome)| (name.to_string(), outcome));
-    Score { circuit: "fifo".into(), mutants: 9, run: run.to_vec() }
+    Score { circuit: "fifo".into(), of: "0123".into(), mutants: 9, run: run.to_vec() }
 }
 
 fn reasons(name: &str) -> Reasons {
@@ -179,7 +179,24 @@ fn kept_scores_have_a_mutant_a_line_and_are_read_again() {
     assert!(text.contains("\n      [\"a\",{\"killed\":\"tests::one\"}],\n"), "{text}");
     let read: BTreeMap<String, Score> = serde_json::from_str(&text).unwrap();
     assert_eq!(read["fifo"].run, score().run);
-    assert_eq!((&read["fifo"].circuit, read["fifo"].mutants), (&"fifo".to_string(), 9));
+    let fifo = &read["fifo"];
+    assert_eq!((fifo.circuit.as_str(), fifo.of.as_str(), fifo.mutants), ("fifo", "0123", 9));
+}
+
+#[test]
+fn a_mutant_that_was_noticed_and_is_not_any_more_is_told() {
+    let with = |name: &str, outcome: Outcome| {
+        let mut score = score();
+        let found = score.run.iter_mut().find(|(run, _)| run == name).unwrap();
+        found.1 = outcome;
+        score
+    };
+    let lost = |now: Score| now.lost(&score()).map(String::from).collect::<Vec<_>>();
+    assert!(lost(score()).is_empty());
+    assert_eq!(lost(with("a", Outcome::Survived)), ["a"]);
+    assert_eq!(lost(with("b", Outcome::Equivalent("it is said".into()))), ["b"]);
+    assert!(lost(with("a", Outcome::Endless("tests::other".into()))).is_empty());
+    assert!(lost(with("e", Outcome::Killed("tests::new".into()))).is_empty());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Engine and Verilog side by side.
 
+use std::path::Path;
+
 use serde_json::json;
 use warpfile_gen::{Files, Style, emit_in};
 use warpfile_hdl::library::library;
@@ -20,7 +22,9 @@ fn compare<'a>(
     stimuli: &'a [Stimulus],
     simulator: Simulator,
 ) -> Comparison<'a> {
-    let sides = Sides { netlist, files, style: Style::Lanes, cache: None };
+    // Verilator's runtime is there already if other tests have run.
+    let cache = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("verilated"));
+    let sides = Sides { netlist, files, style: Style::Lanes, cache };
     sides.compare(stimuli, 7, simulator).expect("both run")
 }
 

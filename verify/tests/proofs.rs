@@ -5,8 +5,10 @@ use std::sync::Mutex;
 use std::thread::{available_parallelism, scope};
 use std::time::Duration;
 
+use warpfile_gen::emit;
 use warpfile_hdl::library::{CircuitEntry, library};
 use warpfile_hdl::rtl::netlist::Netlist;
+use warpfile_records as records;
 use warpfile_verify::formal::{Effort, Prover, Reached, Verdict, properties, prove};
 
 const PAGE: &str = include_str!("../../docs/verification.md");
@@ -14,6 +16,7 @@ const PAGE: &str = include_str!("../../docs/verification.md");
 const BEGIN: &str = "<!-- warpfile prove --write: begin -->";
 
 /// What the page says of an invariant.
+#[derive(Debug)]
 struct Row {
     invariant: String,
     verdict: String,
@@ -64,11 +67,18 @@ fn what_the_page_says_is_proven_still_is() {
     let library = library();
     let entries = Mutex::new(library.iter().rev());
     let next = || entries.lock().expect("no one panics with it").next();
+    // What a proof follows from beside the circuit and what the page says of it. ABC does not say which one it is.
+    let sources = records::sources(&["verify/src/formal", "verify/tests/proofs.rs"]);
+    let yosys = records::version("yosys", "-V");
     let workers = available_parallelism().map_or(1, usize::from);
     scope(|threads| {
         let work = || {
             while let Some(entry) = next() {
-                check(entry, &page[entry.name]);
+                let (netlist, page) = (netlist(entry), &page[entry.name]);
+                let verilog: String = emit(&netlist).modules.into_iter().map(|file| file.text).collect();
+                let claims = format!("{page:?}");
+                let of = [&verilog, &claims, &sources, &yosys].map(String::as_str);
+                records::check("proof", &netlist.top().name, &of, || check(entry, &netlist, page));
             }
         };
         (0..workers).for_each(|_| drop(threads.spawn(work)));
@@ -79,12 +89,12 @@ fn what_the_page_says_is_proven_still_is() {
 const DEPTH: u32 = 6;
 
 /// ABC alone, which closes within seconds what it closes at all.
-fn check(entry: &CircuitEntry, page: &[Row]) {
+fn check(entry: &CircuitEntry, netlist: &Netlist, page: &[Row]) {
     // What ABC does not prove on the page is not waited for.
     let seconds = if page.iter().all(|row| row.abc == "proven" || row.abc == "assumed") { 120 } else { 5 };
     let patience = Duration::from_secs(seconds);
     let effort = Effort { provers: vec![Prover::Abc], depth: DEPTH, patience, ..Effort::default() };
-    let proofs = prove(&netlist(entry), &effort, None).expect("the tools run").proofs;
+    let proofs = prove(netlist, &effort, None).expect("the tools run").proofs;
     for (proof, row) in proofs.iter().zip(page) {
         let name = proof.property.full_name();
         assert_eq!(name, row.invariant, "{}", entry.name);

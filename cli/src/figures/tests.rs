@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::Result;
 use serde_json::Value;
 use warpfile_kernels::workloads::Workload;
-use warpfile_sim::config::DesignName;
-use warpfile_sim::sm::{Accesses, EngineName, RegisterTraffic, Residency, RunReport, WorkingSet};
+use warpfile_sim::counters::Counts;
+use warpfile_sim::mechanisms::rfc;
+use warpfile_sim::sm::{Accesses, EngineName, MRF, Residency, RunReport, WorkingSet};
 
 use super::report::FigureReport;
 use super::sweep::{Point, Setup};
@@ -30,12 +31,12 @@ fn options(workloads: &[&str]) -> Options {
 fn injected(workload: &'static Workload, setup: &Setup) -> Result<RunReport> {
     let config = &setup.config;
     let salt = workload.name.len() as u64;
-    let cached = config.design == DesignName::Rfc;
-    let all_active =
-        config.design == DesignName::Baseline || config.scheduler.active_warps == config.sm.warps;
-    let entries = if cached { config.rfc.entries } else { 0 };
+    let cached = config.design.contains("rfc");
+    let all_active = config.design.as_str() == "baseline" || config.scheduler.active_warps == config.sm.warps;
+    let cache = config.of::<rfc::Parameters>();
+    let entries = if cached { cache.entries } else { 0 };
     let flushed = u64::from(cached && !all_active);
-    let live = if cached && config.rfc.use_last_read { 200 } else { 0 };
+    let live = if cached && cache.use_last_read { 200 } else { 0 };
     let accesses = |count: u64| Accesses {
         reads: count,
         writes: count / 2,
@@ -45,14 +46,12 @@ fn injected(workload: &'static Workload, setup: &Setup) -> Result<RunReport> {
     let mut mrf = accesses(2000 - 100 * entries + 50 * flushed + salt);
     mrf.writes -= live.min(mrf.writes);
     mrf.cluster_writes -= (8 * live).min(mrf.cluster_writes);
-    let mut registers = RegisterTraffic {
-        operands: accesses(2000 + salt),
-        mrf,
-        rfc: if cached { accesses(100 * entries + live) } else { Accesses::default() },
-        ..RegisterTraffic::default()
-    };
-    registers.finish();
-    let active = if config.design == DesignName::Baseline { 32 } else { config.scheduler.active_warps };
+    let mut counters = Counts::default();
+    counters.add(MRF, &mrf);
+    if cached {
+        counters.add(rfc::COUNTERS, &accesses(100 * entries + live));
+    }
+    let active = if config.design.as_str() == "baseline" { 32 } else { config.scheduler.active_warps };
     let cycles = 1000 + 100 * salt + 2000 / active + config.latency.alu;
     Ok(RunReport {
         design: config.design.as_str().to_owned(),
@@ -60,7 +59,8 @@ fn injected(workload: &'static Workload, setup: &Setup) -> Result<RunReport> {
         warp_instructions: 1000,
         ipc: 1000.0 / cycles as f64,
         operands_checked: 3000,
-        registers,
+        operands: accesses(2000 + salt),
+        counters,
         residency: vec![Residency { resident_warps: if salt > 3 { 32 } else { 8 }, ..Residency::default() }],
         working_set: setup.working_set_window.map(|window| WorkingSet {
             window_cycles: window.get(),

@@ -194,9 +194,6 @@ mod tests {
                 registers_per_thread: 4,
                 shared_bytes: 0,
                 control: None,
-                regions: None,
-                releases: None,
-                placement: None,
             };
             let launch = Launch { grid: [1; 3], block: [32, 1, 1], shared_bytes: 0 };
             Straight { program, launch, active: code.iter().map(|(active, ..)| *active).collect(), at: 0 }

@@ -84,10 +84,26 @@ fn a_listing_of_regions_shows_what_they_need_and_where_lines_are_given_up() {
 
 #[test]
 fn regions_that_cannot_fit_and_options_of_another_pass_are_errors() {
-    let error = Place::new().refused("annotate mri-q --pass regless --shard-lines 8");
+    let error = Place::new()
+        .refused("annotate mri-q --pass regless --set regless.lines=64 --set regless.max_live_fraction=0.13");
     assert!(error.contains("kernel `weigh`: region 1 ") && error.contains("at most 2"), "{error}");
-    let error = Place::new().refused("annotate mri-q --soft-defs paper");
-    assert!(error.contains("--pass regless"), "{error}");
+    let error = Place::new().refused("annotate mri-q --set regless.soft_defs=paper");
+    assert!(error.contains("--set regless.soft_defs says nothing to --pass liveness"), "{error}");
+    let error = Place::new().refused("annotate mri-q --pass rfc");
+    assert!(error.contains("no pass `rfc`; accepted: liveness, regless, rfv, rfh"), "{error}");
+}
+
+/// Every pass that is offered prints a listing of the kernel.
+#[test]
+fn every_pass_has_a_listing() {
+    for pass in ["liveness", "regless", "rfv", "rfh"] {
+        let printed = Place::new().succeeds(&format!("annotate hotspot --pass {pass}"));
+        assert!(
+            printed.starts_with("// hotspot: 125 instructions, ") && printed.contains("mad.lo.s32"),
+            "{pass}: {printed}"
+        );
+    }
+    assert!(Place::new().succeeds("annotate hotspot --pass rfv").contains("  free R"));
 }
 
 #[test]

@@ -53,8 +53,6 @@ fn the_document_holds_what_the_table_shows() {
         "warp_instructions",
         "mrf_reads",
         "mrf_writes",
-        "rfc_reads",
-        "rfc_writes",
         "mrf_reads_avoided_percent",
         "mrf_writes_avoided_percent",
         "energy_normalised_access",
@@ -67,21 +65,27 @@ fn the_document_holds_what_the_table_shows() {
     let of = |design: usize, key: &str| designs[design][key].as_f64().expect("a number");
     assert_eq!(of(0, "energy_normalised_access"), 1.0);
     assert_eq!(of(0, "warp_instructions"), of(1, "warp_instructions"));
-    assert!(of(1, "mrf_reads") < of(0, "mrf_reads") && of(1, "rfc_reads") > 0.0);
+    assert!(of(1, "mrf_reads") < of(0, "mrf_reads"));
+    let cache = &designs[1]["counters"]["rfc"];
+    assert!(cache["reads"].as_u64() > Some(0) && designs[0]["counters"]["rfc"].is_null(), "{cache}");
     assert!(of(1, "operands_checked") > 0.0);
     assert_eq!(designs[1]["results"]["elements_checked"], 1152);
 }
 
 #[test]
-fn a_size_without_energies_gives_the_reason_and_no_number() {
+fn a_size_without_a_published_energy_is_priced_with_arrays() {
     let place = Place::new();
     let report = place.json("run vectoradd --size tiny --set rfc.entries=5 --json");
     let rfc = &report["designs"][1];
-    assert!(rfc["energy_normalised_access"].is_null() && rfc["energy_normalised_with_wires"].is_null());
-    let reason = rfc["energy"]["unavailable"].as_str().expect("a reason");
-    assert!(reason.contains("5 entries a thread"), "{reason}");
+    assert!(rfc["energy_normalised_access"].is_number() && rfc["energy_normalised_with_wires"].is_number());
+    let sources: Vec<_> =
+        rfc["energy"]["arrays"].as_array().expect("arrays").iter().map(|array| &array["source"]).collect();
+    assert_eq!(sources, ["Table 3", "CACTI, 40 nm"]);
     let table = place.succeeds("run vectoradd --size tiny --set rfc.entries=5");
-    assert!(table.contains(&format!("No energy for rfc: {reason}.")), "{table}");
+    assert!(
+        table.contains("No published energy for register file cache (40 rows): CACTI, 40 nm."),
+        "{table}"
+    );
 }
 
 #[test]
@@ -117,12 +121,53 @@ fn designs_of_the_gtx980_have_an_energy_of_their_registers_and_of_the_gpu() {
 }
 
 #[test]
-fn a_technology_without_a_figure_for_a_design_says_which_has_one() {
+fn every_design_has_an_energy_in_every_technology() {
+    let designs = "two-level,rfc,regless,rfv,rfh".split(',');
+    for (design, technology) in
+        designs.flat_map(|one| ["gebhart2011-40nm", "gtx980-28nm"].map(|two| (one, two)))
+    {
+        let command =
+            format!("run vectoradd --size tiny --design {design} --set energy.technology={technology}");
+        let table = Place::new().succeeds(&command);
+        assert!(!table.contains("No energy for"), "{table}");
+    }
+}
+
+#[test]
+fn a_design_runs_on_the_preset_of_its_paper() {
+    let preset = |designs: &str| {
+        let table = Place::new().succeeds(&format!("run vectoradd --size tiny --design {designs}"));
+        let (_, rest) = table.split_once(", preset ").expect("it says which");
+        rest.split(',').next().expect("a name").to_owned()
+    };
+    assert_eq!(preset("rfc"), "gebhart2011");
+    assert_eq!(preset("regless"), "gtx980-regless");
+    assert_eq!(preset("two-level,regless"), "gtx980-regless");
+    let error = Place::new().refused("run vectoradd --preset gebhart2011 --design regless");
+    assert!(error.contains("design regless runs with preset gtx980-regless"), "{error}");
+    Place::new().succeeds("gen regless -o out");
+}
+
+#[test]
+fn what_renaming_did_is_shown() {
     let table = Place::new().succeeds("run vectoradd --size tiny --design rfv");
-    let reason = "gebhart2011-40nm has no energy for a register file of another size; gtx980-28nm has one, with preset";
-    assert!(table.contains(&format!("No energy for rfv: {reason} gtx980-regless.")), "{table}");
-    let table = Place::new().succeeds("run vectoradd --size tiny --set energy.technology=gtx980-28nm");
-    assert!(table.contains("8 banks of registers each (preset gtx980-regless); this one has"), "{table}");
+    let row = table.lines().find(|line| line.starts_with("registers allocated")).expect("a row");
+    assert!(row.split_whitespace().last().is_some_and(|number| number != "0" && number != "-"), "{row}");
+    let report = Place::new().json("run vectoradd --size tiny --design rfv --json");
+    assert!(report["designs"][1]["counters"]["renaming"]["allocations"].as_u64() > Some(0));
+}
+
+#[test]
+fn counters_of_a_hierarchy_are_those_of_all_sms() {
+    let report = |sms: u32| {
+        let command = format!("run hotspot --size tiny --design rfh --set chip.simulated_sms={sms} --json");
+        let report = Place::new().json(&command);
+        let of = |level: &str| {
+            report["designs"][1]["counters"]["hierarchy"][level]["reads"].as_u64().expect("a number")
+        };
+        (of("lrf"), of("orf"))
+    };
+    assert_eq!(report(1), report(2));
 }
 
 #[test]
@@ -338,5 +383,18 @@ fn where_lines_are_scarce_the_papers_soft_definitions_lose_lanes_and_the_sound_o
         let told = String::from_utf8_lossy(&paper.stderr);
         assert_eq!(paper.status.code(), Some(1), "{name}: {told}");
         assert!(told.contains("wrong operand") && told.contains("found 0x00000000"), "{name}: {told}");
+    }
+}
+
+/// Bodies that compile to no register, or to no instruction with one.
+#[test]
+fn a_kernel_without_registers_runs_through_every_design() {
+    let place = Place::new();
+    place.write("k.toml", "[[steps]]\nentry = \"k\"\ngrid = 3\nblock = 70\narguments = []\n");
+    for body in ["ret;", "exit;", "bar.sync 0; ret;", "membar.gl; bar.sync 0; exit;"] {
+        let head = ".version 7.0\n.target sm_70\n.address_size 64\n";
+        place.write("k.ptx", format!("{head}.visible .entry k()\n{{\n{body}\n}}\n"));
+        let table = place.succeeds("run k.ptx --design regless,rfv,rfh,two-level");
+        assert!(table.contains("Every operand checked was right."), "{body}: {table}");
     }
 }

@@ -75,7 +75,7 @@ fn bad_input_is_refused() {
         "verify fifoo",
         "verify fifo --cycles 0",
         "verify fifo --preset gebhart2011",
-        "verify fifo --kernel hotspot",
+        "verify source_allocator --kernel hotspot",
         "verify two_level_scheduler --kernel hotspott",
         "verify two_level_scheduler --kernel hotspot --recording few.wfr",
         "verify two_level_scheduler --recording few.wfr",

@@ -19,8 +19,9 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `#[bits(expr)]`: width of a port; 1 without it.
 /// - `#[repeat(expr)]` on a `Vec<…>`: number of elements. Ports are numbered before the suffix (`data0_i`),
 ///   groups after the name (`source0_valid_i`).
+/// - `#[repeat_plain(expr)]`: as `repeat`, but a single element has the name of the field, without a number.
 /// - `#[with(expr)]`: parameters of a nested group, where they are not the ones of the struct.
-#[proc_macro_derive(Ports, attributes(params, bits, repeat, with))]
+#[proc_macro_derive(Ports, attributes(params, bits, repeat, repeat_plain, with))]
 pub fn derive_ports(input: TokenStream) -> TokenStream {
     ports::derive(parse_macro_input!(input as DeriveInput)).unwrap_or_else(|e| e.to_compile_error()).into()
 }

@@ -48,7 +48,16 @@ fn bind_field(field: &Field) -> Result<TokenStream> {
     let Some(ident) = &field.ident else { return Err(Error::new_spanned(field, "a port has a name")) };
     let name = ident.to_string();
     let repeat: Option<Expr> = attribute(&field.attrs, "repeat")?;
-    let (element, base) = match (element_of_vec(&field.ty), &repeat) {
+    let repeat_plain: Option<Expr> = attribute(&field.attrs, "repeat_plain")?;
+    // The number of elements, and from how many on they are numbered.
+    let count = match (repeat, repeat_plain) {
+        (Some(_), Some(_)) => {
+            return Err(Error::new_spanned(field, "either `#[repeat]` or `#[repeat_plain]`"));
+        }
+        (Some(count), None) => Some((count, 0usize)),
+        (None, plain) => plain.map(|count| (count, 2)),
+    };
+    let (element, base) = match (element_of_vec(&field.ty), &count) {
         (Some(element), Some(_)) => (element, format_ident!("element_name")),
         (None, None) => (&field.ty, format_ident!("name")),
         (Some(_), None) => {
@@ -58,16 +67,18 @@ fn bind_field(field: &Field) -> Result<TokenStream> {
     };
     let (value, suffix) = bind_element(field, &name, element, &base)?;
     let stem = name.strip_suffix(suffix).unwrap_or(&name);
-    Ok(match repeat {
+    Ok(match count {
         None => quote!({ let name = #name; #value }),
-        Some(count) => quote! {
-            (0..ports.repeat(#name, #count))
+        Some((count, numbered_from)) => quote! {{
+            let count = ports.repeat(#name, #count);
+            (0..count)
                 .map(|index| {
-                    let element_name = &::std::format!("{}{}{}", #stem, index, #suffix);
+                    let number = if count >= #numbered_from { index.to_string() } else { ::std::string::String::new() };
+                    let element_name = &::std::format!("{}{}{}", #stem, number, #suffix);
                     #value
                 })
                 .collect()
-        },
+        }},
     })
 }
 

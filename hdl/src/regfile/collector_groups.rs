@@ -1,4 +1,4 @@
-//! Two groups of operand collectors in front of one main register file: what they share, and who comes first.
+//! One or two groups of operand collectors in front of one main register file: what they share, and who comes first.
 
 use super::banked_register_file::{IssueIo, SourceIo};
 use super::main_register_file::MainRegisterFileIo;
@@ -8,77 +8,118 @@ use crate::rtl::{Module, Signal};
 /// Instructions taken and dispatched a cycle at most: one to and from each group.
 pub(crate) const WAYS: usize = 2;
 
-/// How two instructions, in program order, go to the groups.
-pub(crate) struct Dealt<'m> {
-    /// Whether each can be taken.
-    pub ready: [Signal<'m>; WAYS],
-    /// Whether each is taken.
-    pub taken: [Signal<'m>; WAYS],
-    /// The first goes to the second group, and the second to the first.
-    pub crossed: Signal<'m>,
+/// The name of a part of a circuit for `issues` instructions a cycle, the `number`th of its kind: an only one has no
+/// number.
+pub(crate) fn numbered(name: &str, issues: usize, number: usize) -> String {
+    if issues > 1 { format!("{name}{number}") } else { name.to_owned() }
 }
 
-/// Deals instructions to the groups in turn; the second is taken only together with the first.
+/// How instructions, in program order, go to the groups.
+pub(crate) struct Dealt<'m> {
+    /// Whether each can be taken.
+    pub ready: Vec<Signal<'m>>,
+    /// Whether each is taken.
+    pub taken: Vec<Signal<'m>>,
+    /// The first goes to the second group, and the second to the first; `None` with one group.
+    pub crossed: Option<Signal<'m>>,
+}
+
+/// Which of the instructions goes to a group.
+#[derive(Clone, Copy)]
+pub(crate) struct Choice<'m> {
+    /// The first of two; `None` if there is only one.
+    first: Option<Signal<'m>>,
+}
+
+impl<'m> Choice<'m> {
+    /// For group `group`, if instructions are `crossed`.
+    pub fn new(crossed: Option<Signal<'m>>, group: usize) -> Choice<'m> {
+        Choice { first: crossed.map(|crossed| if group == 0 { !crossed } else { crossed }) }
+    }
+
+    /// What the instruction says, of what each of them says.
+    pub fn of(self, each: impl Fn(usize) -> Signal<'m>) -> Signal<'m> {
+        match self.first {
+            Some(first) => first.mux(each(0), each(1)),
+            None => each(0),
+        }
+    }
+}
+
+/// Deals instructions that are `valid` to groups that are `ready`, as many, in turn; the second is taken only together
+/// with the first.
+pub(crate) fn take_turns<'m>(m: &Module<'m>, valid: &[Signal<'m>], ready: &[Signal<'m>]) -> Dealt<'m> {
+    let &[first_ready, second_ready] = ready else {
+        return Dealt { ready: vec![ready[0]], taken: vec![valid[0] & ready[0]], crossed: None };
+    };
+    // The group that the next instruction goes to.
+    let turn = m.register("turn", 1).reset(0);
+    let ready = [first_ready, second_ready];
+    let first_ready = turn.mux(ready[1], ready[0]);
+    let first = (valid[0] & first_ready).named("first_taken");
+    let second_ready = first & turn.mux(ready[0], ready[1]);
+    let second = (valid[1] & second_ready).named("second_taken");
+    turn.set(turn ^ first ^ second);
+    Dealt { ready: vec![first_ready, second_ready], taken: vec![first, second], crossed: Some(turn) }
+}
+
+/// Deals instructions to the groups of collectors in turn.
 pub(crate) fn deal<'m>(
     m: &Module<'m>,
     issue: &[IssueIo<'m>],
     groups: &[OperandCollectorsIo<'m>],
 ) -> Dealt<'m> {
-    // The group that the next instruction goes to.
-    let turn = m.register("turn", 1).reset(0);
-    let ready = [groups[0].issue.ready_o, groups[1].issue.ready_o];
-    let first_ready = turn.mux(ready[1], ready[0]);
-    let first = (issue[0].valid_i & first_ready).named("first_taken");
-    let second_ready = first & turn.mux(ready[0], ready[1]);
-    let second = (issue[1].valid_i & second_ready).named("second_taken");
-    turn.set(turn ^ first ^ second);
-
+    let valid: Vec<_> = issue.iter().map(|issue| issue.valid_i).collect();
+    let ready: Vec<_> = groups.iter().map(|group| group.issue.ready_o).collect();
+    let dealt = take_turns(m, &valid, &ready);
     for (number, group) in groups.iter().enumerate() {
-        let takes_first = takes_first(turn, number);
-        let choose = |of: fn(&IssueIo<'m>) -> Signal<'m>| takes_first.mux(of(&issue[0]), of(&issue[1]));
-        group.issue.valid_i.set(takes_first.mux(first, second));
+        let choice = Choice::new(dealt.crossed, number);
+        let choose = |of: fn(&IssueIo<'m>) -> Signal<'m>| choice.of(|way| of(&issue[way]));
+        group.issue.valid_i.set(choice.of(|way| dealt.taken[way]));
         group.issue.id_i.set(choose(|issue| issue.id_i));
         group.issue.unit_i.set(choose(|issue| issue.unit_i));
         for (k, source) in group.issue.source.iter().enumerate() {
-            let choose_source = |of: fn(&SourceIo<'m>) -> Signal<'m>| {
-                takes_first.mux(of(&issue[0].source[k]), of(&issue[1].source[k]))
-            };
+            let choose_source =
+                |of: fn(&SourceIo<'m>) -> Signal<'m>| choice.of(|way| of(&issue[way].source[k]));
             source.valid_i.set(choose_source(|source| source.valid_i));
             source.register_i.set(choose_source(|source| source.register_i));
             source.lanes_i.set(choose(|issue| issue.active_i));
         }
     }
-    Dealt { ready: [first_ready, second_ready], taken: [first, second], crossed: turn }
-}
-
-/// Whether a group takes the first of two instructions.
-pub(crate) fn takes_first<'m>(crossed: Signal<'m>, group: usize) -> Signal<'m> {
-    if group == 0 { !crossed } else { crossed }
+    dealt
 }
 
 /// A unit that the first group dispatches to is not ready for the second.
 pub(crate) fn share_units<'m>(unit_ready: Signal<'m>, groups: &[OperandCollectorsIo<'m>]) {
     let units = unit_ready.width();
     let mut ready = unit_ready;
-    for group in groups {
+    for (number, group) in groups.iter().enumerate() {
         group.unit_ready_i.set(ready);
-        let dispatch = &group.dispatch;
-        let taken = dispatch.valid_o.replicate(units) & dispatch.unit_o.decode(units);
-        ready = ready & !taken;
+        if number + 1 < groups.len() {
+            let dispatch = &group.dispatch;
+            let taken = dispatch.valid_o.replicate(units) & dispatch.unit_o.decode(units);
+            ready = ready & !taken;
+        }
     }
 }
 
 /// The first group reads from any bank, the second from those that are left over.
 pub(crate) fn share_banks<'m>(mrf: &MainRegisterFileIo<'m>, groups: &[OperandCollectorsIo<'m>]) {
-    let (first, second) = (&groups[0], &groups[1]);
     for (b, bank) in mrf.read.iter().enumerate() {
-        let (read, other) = (&first.read[b], &second.read[b]);
-        second.bank_busy_i[b].set(read.valid_o);
-        bank.valid_i.set(read.valid_o | other.valid_o);
-        bank.row_i.set(read.valid_o.mux(read.row_o, other.row_o));
-        bank.lanes_i.set(read.valid_o.mux(read.lanes_o, other.lanes_o));
+        let read = &groups[0].read[b];
         read.value_i.set(bank.value_o);
-        other.value_i.set(bank.value_o);
+        let (mut valid, mut row, mut lanes) = (read.valid_o, read.row_o, read.lanes_o);
+        if let [_, second] = groups {
+            let other = &second.read[b];
+            second.bank_busy_i[b].set(read.valid_o);
+            other.value_i.set(bank.value_o);
+            valid = valid | other.valid_o;
+            row = read.valid_o.mux(row, other.row_o);
+            lanes = read.valid_o.mux(lanes, other.lanes_o);
+        }
+        bank.valid_i.set(valid);
+        bank.row_i.set(row);
+        bank.lanes_i.set(lanes);
     }
 }
 

@@ -30,6 +30,8 @@ pub struct AccessDistributor {
     pub entries: usize,
     /// Ports for results, 1 to 8.
     pub writes: usize,
+    /// Instructions taken a cycle, 1 or 2.
+    pub issues: usize,
 }
 
 /// Ports of an [`AccessDistributor`].
@@ -37,14 +39,15 @@ pub struct AccessDistributor {
 #[params(AccessDistributor)]
 pub struct AccessDistributorIo<'m> {
     /// Instructions, the older first.
-    #[repeat(ISSUES)]
+    #[repeat(p.issues)]
     pub issue: Vec<DistributeIo<'m>>,
     /// Read units that have room for an instruction.
     #[bits(p.units)]
     pub room_i: In<'m>,
-    /// Read units that have room for two.
+    /// Read units that have room for two; no port if one is taken a cycle.
+    #[repeat_plain(p.issues.saturating_sub(1))]
     #[bits(p.units)]
-    pub room_for_two_i: In<'m>,
+    pub room_for_two_i: Vec<In<'m>>,
     /// The entry that the next instruction gets in each read unit.
     #[bits(p.units * index_bits(p.entries))]
     pub next_i: In<'m>,
@@ -186,12 +189,13 @@ impl Circuit for AccessDistributor {
         Self::check_range("units", self.units, 1..=8)?;
         Self::check_range("entries", self.entries, 2..=16)?;
         Self::check(self.entries.is_power_of_two(), "entries", self.entries, "a power of two")?;
-        Self::check_range("writes", self.writes, 1..=8)
+        Self::check_range("writes", self.writes, 1..=8)?;
+        Self::check_range("issues", self.issues, 1..=ISSUES)
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &AccessDistributorIo<'m>) {
         // A bit for each access of the instructions taken last: it has not gone to its bank yet.
-        let left_over = m.register("left_over", ISSUES * ACCESSES).reset(0);
+        let left_over = m.register("left_over", self.issues * ACCESSES).reset(0);
         let idle = (!left_over.any()).named("idle");
         let entries = self.take(m, io, idle);
         let accesses = self.accesses(m, io, left_over, idle, &entries);
@@ -214,14 +218,17 @@ impl Circuit for AccessDistributor {
 impl AccessDistributor {
     /// Takes instructions whose read unit has room. Gives the entry of each.
     fn take<'m>(&self, m: &Module<'m>, io: &AccessDistributorIo<'m>, idle: Signal<'m>) -> Vec<Signal<'m>> {
-        let [first, second] = &io.issue[..] else { return Vec::new() };
         let entry_bits = index_bits(self.entries);
         let next = |unit: Signal<'m>| io.next_i.lane_select(unit, entry_bits);
         let room = |unit: Signal<'m>| io.room_i.lane_select(unit, 1);
+        let first = &io.issue[0];
         first.ready_o.set(idle & room(first.unit_i));
-        let shared = (first.valid_i & first.unit_i.eq(second.unit_i)).named("one_unit");
-        let room_behind = shared.mux(io.room_for_two_i.lane_select(second.unit_i, 1), room(second.unit_i));
-        second.ready_o.set(idle & room_behind & (first.ready_o | !first.valid_i));
+        let second = io.issue.get(1).zip(io.room_for_two_i.first()).map(|(second, room_for_two)| {
+            let shared = (first.valid_i & first.unit_i.eq(second.unit_i)).named("one_unit");
+            let room_behind = shared.mux(room_for_two.lane_select(second.unit_i, 1), room(second.unit_i));
+            second.ready_o.set(idle & room_behind & (first.ready_o | !first.valid_i));
+            (second.unit_i, shared)
+        });
         for issue in &io.issue {
             let sources = m.cat(issue.source.iter().map(|source| source.valid_i));
             let results = m.cat(issue.result.iter().map(|result| result.valid_i));
@@ -229,7 +236,9 @@ impl AccessDistributor {
             issue.accesses_o.set(sources.concat(results).popcount());
             issue.writes_o.set(written.popcount());
         }
-        vec![next(first.unit_i), next(second.unit_i) + shared.zext(entry_bits)]
+        let mut entries = vec![next(first.unit_i)];
+        entries.extend(second.map(|(unit, shared)| next(unit) + shared.zext(entry_bits)));
+        entries
     }
 
     fn accesses<'m>(
@@ -287,7 +296,7 @@ impl AccessDistributor {
 
     /// `value` for each access, in a lane as wide as a register's number.
     fn each<'m>(&self, m: &Module<'m>, value: usize) -> Signal<'m> {
-        m.lit(self.geometry.register_bits, value).replicate(ISSUES * ACCESSES)
+        m.lit(self.geometry.register_bits, value).replicate(self.issues * ACCESSES)
     }
 
     /// Offers a bank the oldest of the accesses that wait for it, `here`. Gives the access that goes, one bit or none.
@@ -299,13 +308,15 @@ impl AccessDistributor {
         accesses: &Accesses<'m>,
     ) -> Signal<'m> {
         let (oldest, number) = (here.lowest_one(), here.priority_encode());
-        let second = !here.low(ACCESSES).any();
-        let of_instruction = |field: fn(&Instruction<'m>) -> Signal<'m>| {
-            second.mux(field(&accesses.instructions[1]), field(&accesses.instructions[0]))
+        let second = (self.issues > 1).then(|| !here.low(ACCESSES).any());
+        let of_instruction = |field: fn(&Instruction<'m>) -> Signal<'m>| match second {
+            Some(second) => second.mux(field(&accesses.instructions[1]), field(&accesses.instructions[0])),
+            None => field(&accesses.instructions[0]),
         };
         let position = |k| if k < SOURCES { k } else { FIRST_RESULT + k - SOURCES };
-        let positions = m.cat((0..ACCESSES).map(|k| m.lit(POSITION_BITS, position(k)))).replicate(ISSUES);
-        let results = m.lit(SOURCES, 0).concat(m.ones(RESULTS)).replicate(ISSUES);
+        let positions =
+            m.cat((0..ACCESSES).map(|k| m.lit(POSITION_BITS, position(k)))).replicate(self.issues);
+        let results = m.lit(SOURCES, 0).concat(m.ones(RESULTS)).replicate(self.issues);
         let register_bits = self.geometry.register_bits;
 
         push.valid_o.set(here.any());
@@ -319,7 +330,7 @@ impl AccessDistributor {
         let place = of_instruction(|instruction| instruction.place);
         let position = positions.lane_select(number, POSITION_BITS);
         push.place_o.set(position.concat(place)).valid_when(push.valid_o);
-        oldest & push.ready_i.replicate(ISSUES * ACCESSES)
+        oldest & push.ready_i.replicate(self.issues * ACCESSES)
     }
 
     /// A result waits while a read of its register is left over.
@@ -336,7 +347,7 @@ impl AccessDistributor {
                 .instructions
                 .iter()
                 .map(|instruction| sources & instruction.warp.eq(write.warp_i).replicate(ACCESSES));
-            let registers = write.register_i.replicate(ISSUES * ACCESSES);
+            let registers = write.register_i.replicate(self.issues * ACCESSES);
             let same = accesses.registers.lane_eq(registers, self.geometry.register_bits);
             write.blocked_o.set((left_over & m.cat(of_warp) & same).any());
         }
@@ -351,7 +362,8 @@ impl AccessDistributor {
         entries: &[Signal<'m>],
     ) {
         let g = &self.geometry;
-        let count = |accesses: Signal<'m>| accesses.popcount().zext(count_bits(ISSUES * ACCESSES));
+        let most = (self.issues * ACCESSES).max(io.push.len());
+        let count = |accesses: Signal<'m>| accesses.popcount().zext(count_bits(most));
         let goes = m.cat(io.push.iter().map(|push| push.valid_o & push.ready_i));
         m.invariant("an_access_goes_or_is_left_over", count(before).eq(count(after) + count(goes)));
         let strays = io.push.iter().enumerate().fold(m.lit(1, 0), |strays, (b, push)| {

@@ -36,6 +36,8 @@ pub struct CapacityManager {
     pub queue: usize,
     /// Ports for results, 1 to 8.
     pub writes: usize,
+    /// Instructions taken a cycle, 1 or 2.
+    pub issues: usize,
 }
 
 /// A capacity manager while it is described.
@@ -113,7 +115,8 @@ impl Circuit for CapacityManager {
         let words = self.metadata_words;
         Self::check(words.is_power_of_two(), "metadata_words", words, "a power of two")?;
         Self::check_range("queue", self.queue, 2..=16)?;
-        Self::check_range("writes", self.writes, 1..=8)
+        Self::check_range("writes", self.writes, 1..=8)?;
+        Self::check_range("issues", self.issues, 1..=ISSUES)
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &CapacityManagerIo<'m>) {
@@ -270,7 +273,7 @@ impl<'c, 'm> Manager<'c, 'm> {
 
     /// Counts the accesses of each warp that have not been served. Gives the warps that have some.
     fn count_accesses(&self) -> Signal<'m> {
-        let most = self.g.banks * self.circuit.queue + ISSUES * (SOURCES + RESULTS);
+        let most = self.g.banks * self.circuit.queue + self.circuit.issues * (SOURCES + RESULTS);
         let unserved = Counters::new(self, "accesses", most);
         for issue in &self.io.issue {
             unserved.add(issue.taken_i, issue.warp_i, issue.accesses_i);
@@ -283,7 +286,7 @@ impl<'c, 'm> Manager<'c, 'm> {
 
     /// Counts the writes of each warp that are to come (§5.1). Gives the warps that have some.
     fn count_writes(&self) -> Signal<'m> {
-        let most = self.g.banks * self.g.lines + ISSUES * RESULTS;
+        let most = self.g.banks * self.g.lines + self.circuit.issues * RESULTS;
         let to_come = Counters::new(self, "writes", most);
         for issue in &self.io.issue {
             to_come.add(issue.taken_i, issue.warp_i, issue.writes_i);

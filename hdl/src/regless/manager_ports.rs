@@ -1,7 +1,7 @@
 //! Ports of the capacity manager.
 
 use super::capacity_manager::CapacityManager;
-use super::geometry::{ISSUES, RESULTS, SOURCES, ShardGeometry};
+use super::geometry::{RESULTS, SOURCES, ShardGeometry};
 use super::metadata_store::MetadataIo;
 use super::ports::Note;
 use crate::rtl::{In, Out, Ports, count_bits};
@@ -23,7 +23,7 @@ pub struct CapacityManagerIo<'m> {
     #[bits(p.geometry.warps)]
     pub inactive_o: Out<'m>,
     /// Instructions.
-    #[repeat(ISSUES)]
+    #[repeat(p.issues)]
     #[with(p.geometry)]
     pub issue: Vec<IssuedIo<'m>>,
     /// The banks.

@@ -34,6 +34,8 @@ pub struct RegisterReadUnit {
     pub entries: usize,
     /// Bits of an instruction's identifier, 1 to 16.
     pub id_bits: usize,
+    /// Instructions that enter a cycle at most, 1 or 2.
+    pub issues: usize,
 }
 
 /// Ports of a [`RegisterReadUnit`].
@@ -41,12 +43,13 @@ pub struct RegisterReadUnit {
 #[params(RegisterReadUnit)]
 pub struct RegisterReadUnitIo<'m> {
     /// Instructions that enter, the older first.
-    #[repeat(ISSUES)]
+    #[repeat(p.issues)]
     pub enter: Vec<EnterIo<'m>>,
     /// There is room for an instruction.
     pub room_o: Out<'m>,
-    /// There is room for two.
-    pub room_for_two_o: Out<'m>,
+    /// There is room for two; no port if one enters a cycle at most.
+    #[repeat_plain(p.issues.saturating_sub(1))]
+    pub room_for_two_o: Vec<Out<'m>>,
     /// The entry that the next instruction gets.
     #[bits(index_bits(p.entries))]
     pub next_o: Out<'m>,
@@ -167,7 +170,8 @@ impl Circuit for RegisterReadUnit {
         self.geometry.validate::<Self>()?;
         Self::check_range("entries", self.entries, 2..=16)?;
         Self::check(self.entries.is_power_of_two(), "entries", self.entries, "a power of two")?;
-        Self::check_range("id_bits", self.id_bits, 1..=16)
+        Self::check_range("id_bits", self.id_bits, 1..=16)?;
+        Self::check_range("issues", self.issues, 1..=ISSUES)
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &RegisterReadUnitIo<'m>) {
@@ -179,7 +183,7 @@ impl Circuit for RegisterReadUnit {
             .field("sources", SOURCES)
             .field("results", RESULTS)
             .valid_bits()
-            .ports(2, ISSUES);
+            .ports(2, self.issues);
         let head = m.register("head", entry_bits).reset(0);
         let tail = m.register("tail", entry_bits).reset(0);
         // A bit for each position of each entry: the instruction waits for it.
@@ -198,7 +202,9 @@ impl Circuit for RegisterReadUnit {
         let occupied = held.valid_rows();
         m.invariant("instructions_lie_between_head_and_tail", turn::lie_between(occupied, head, tail));
         m.invariant("only_an_instruction_waits", !(waiting.group_or(POSITIONS) & !occupied).any());
-        m.invariant("room_for_two_is_room_for_one", io.room_for_two_o.implies(io.room_o));
+        for room_for_two in &io.room_for_two_o {
+            m.invariant("room_for_two_is_room_for_one", room_for_two.implies(io.room_o));
+        }
         m.invariant(
             "operands_leave_an_entry_that_is_free",
             io.operands.valid_o.implies(!occupied.lane_select(leaves, 1)),
@@ -217,7 +223,9 @@ impl RegisterReadUnit {
     ) -> Signal<'m> {
         let occupied = held.valid_rows();
         io.room_o.set(!occupied.lane_select(tail, 1));
-        io.room_for_two_o.set(!occupied.lane_select(tail + 1, 1));
+        for room_for_two in &io.room_for_two_o {
+            room_for_two.set(!occupied.lane_select(tail + 1, 1));
+        }
         io.next_o.set(tail);
         let mut entry = tail;
         let mut waits = m.lit(self.entries * POSITIONS, 0);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::access_distributor::{AccessDistributor, AccessDistributorIo};
 use super::capacity_manager::CapacityManager;
 use super::compressor::{Compressor, CompressorIo};
-use super::geometry::ShardGeometry;
+use super::geometry::{ISSUES, ShardGeometry};
 use super::manager_ports::CapacityManagerIo;
 use super::memory_ports::{RequestKind, RequestOutIo};
 use super::operand_staging_unit::OperandStagingUnit;
@@ -18,7 +18,7 @@ use crate::rtl::{Circuit, Documented, Module, ParameterError, Signal, index_bits
 /// place of a register file; and, if it is wanted, a compressor between the staging unit and memory.
 ///
 /// Metadata of a warp's next region comes from decode. When the region is staged the warp is active and may issue, up
-/// to two instructions a cycle. Their operands go to their execution units, their results come back to the lines
+/// to `issues` instructions a cycle. Their operands go to their execution units, their results come back to the lines
 /// reserved for them. What does not stay in the banks goes to memory, and comes back from there, line by line.
 ///
 /// Timing: an instruction taken in cycle c is dispatched in c + 2 at the earliest; its operands are out in the cycle
@@ -45,6 +45,8 @@ pub struct RegLessShard {
     pub compressor_lines: usize,
     /// Requests for compressed registers that can wait, 1 to 64.
     pub compressor_queue: usize,
+    /// Instructions taken a cycle, 1 or 2.
+    pub issues: usize,
 }
 
 /// A shard's parts.
@@ -72,6 +74,7 @@ impl Circuit for RegLessShard {
         Self::check_range("writes", self.writes, 1..=8)?;
         Self::check_range("compressor_lines", self.compressor_lines, 0..=64)?;
         Self::check_range("compressor_queue", self.compressor_queue, 1..=64)?;
+        Self::check_range("issues", self.issues, 1..=ISSUES)?;
         let lanes = self.geometry.lanes;
         let can_compress = self.compressor_lines == 0 || (lanes >= 4 && lanes.is_multiple_of(2));
         Self::check(can_compress, "geometry.lanes", lanes, "an even number from 4 on, with a compressor")
@@ -111,16 +114,18 @@ impl RegLessShard {
 
     /// Which accesses go where.
     fn distributor(&self) -> AccessDistributor {
-        let &RegLessShard { geometry, units, entries, writes, .. } = self;
-        AccessDistributor { geometry, units, entries, writes }
+        let &RegLessShard { geometry, units, entries, writes, issues, .. } = self;
+        AccessDistributor { geometry, units, entries, writes, issues }
     }
 
     fn parts<'m>(&self, m: &Module<'m>) -> Parts<'m> {
-        let &RegLessShard { geometry, metadata_words, queue, entries, id_bits, writes, .. } = self;
+        let &RegLessShard { geometry, metadata_words, queue, entries, id_bits, writes, issues, .. } = self;
         let place_bits = self.distributor().place_bits();
-        let unit = |u| m.instance(format!("unit{u}"), RegisterReadUnit { geometry, entries, id_bits });
+        let unit =
+            |u| m.instance(format!("unit{u}"), RegisterReadUnit { geometry, entries, id_bits, issues });
         Parts {
-            manager: m.instance("manager", CapacityManager { geometry, metadata_words, queue, writes }),
+            manager: m
+                .instance("manager", CapacityManager { geometry, metadata_words, queue, writes, issues }),
             distributor: m.instance("distributor", self.distributor()),
             staging: m.instance("staging", OperandStagingUnit { geometry, queue, place_bits, writes }),
             units: (0..self.units).map(unit).collect(),
@@ -150,7 +155,9 @@ impl RegLessShard {
     fn issue<'m>(&self, m: &Module<'m>, io: &ShardSmIo<'m>, parts: &Parts<'m>) {
         let (distributor, units) = (&parts.distributor, &parts.units);
         distributor.room_i.set(m.cat(units.iter().map(|unit| unit.room_o)));
-        distributor.room_for_two_i.set(m.cat(units.iter().map(|unit| unit.room_for_two_o)));
+        for (way, room_for_two) in distributor.room_for_two_i.iter().enumerate() {
+            room_for_two.set(m.cat(units.iter().map(|unit| unit.room_for_two_o[way])));
+        }
         distributor.next_i.set(m.cat(units.iter().map(|unit| unit.next_o)));
         for (i, issue) in io.issue.iter().enumerate() {
             let inner = &distributor.issue[i];

@@ -1,7 +1,7 @@
 //! Ports of a shard: `docs/regless-pipeline.md`.
 
 use super::access_distributor::{DestinationIo, OperandIo};
-use super::geometry::{ISSUES, RESULTS, SOURCES, ShardGeometry};
+use super::geometry::{RESULTS, SOURCES, ShardGeometry};
 use super::memory_ports::{FillInIo, RequestOutIo};
 use super::metadata_store::MetadataIo;
 use super::ports::Fate;
@@ -51,7 +51,7 @@ pub struct ShardSmIo<'m> {
     #[with(p.geometry)]
     pub exit: ExitIo<'m>,
     /// Instructions, the older first.
-    #[repeat(ISSUES)]
+    #[repeat(p.issues)]
     pub issue: Vec<ShardIssueIo<'m>>,
     /// The execution units.
     #[repeat(p.units)]

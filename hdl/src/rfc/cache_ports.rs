@@ -8,29 +8,37 @@ use crate::rtl::{In, Out, Ports, index_bits};
 #[derive(Ports)]
 #[params(RegisterFileCache)]
 pub struct RegisterFileCacheIo<'m> {
-    /// An instruction looks its operands up, and is kept until it is collected.
-    pub lookup: CacheLookupIo<'m>,
-    /// The instruction looked up last waits for a collector.
-    pub waiting_i: In<'m>,
+    /// For each group of collectors: an instruction looks its operands up, and is kept until it is collected.
+    #[repeat_plain(p.issues)]
+    pub lookup: Vec<CacheLookupIo<'m>>,
+    /// The instruction looked up last waits for a collector of its group.
+    #[repeat_plain(p.issues)]
+    pub waiting_i: Vec<In<'m>>,
     /// It gets a collector.
-    pub collect: CacheReadIo<'m>,
-    /// The instruction of a collector is dispatched.
-    pub dispatch: CacheReadIo<'m>,
-    /// What the instruction dispatched in the cycle before finds here.
-    #[repeat(SOURCES)]
+    #[repeat_plain(p.issues)]
+    pub collect: Vec<CacheReadIo<'m>>,
+    /// The instruction of a collector of the group is dispatched.
+    #[repeat_plain(p.issues)]
+    pub dispatch: Vec<CacheReadIo<'m>>,
+    /// What the instruction dispatched in the cycle before finds here: the operands of the first group come first.
+    #[repeat(p.issues.saturating_mul(SOURCES))]
     pub operand: Vec<CollectedIo<'m>>,
-    /// A result.
+    /// Results.
+    #[repeat_plain(p.issues)]
     #[with(p.widths())]
-    pub result: RegisterWriteIo<'m>,
+    pub result: Vec<RegisterWriteIo<'m>>,
     /// The warp's slot.
+    #[repeat_plain(p.issues)]
     #[bits(index_bits(p.slots))]
-    pub result_slot_i: In<'m>,
+    pub result_slot_i: Vec<In<'m>>,
     /// The value is not read before the warp may next be suspended.
-    pub result_idle_i: In<'m>,
-    /// The main register file has the value too: an operand that gets an entry only if its register has none.
+    #[repeat_plain(p.issues)]
+    pub result_idle_i: Vec<In<'m>>,
+    /// The main register file has the value of the last result too: an operand that gets an entry only if its register
+    /// has none.
     pub result_clean_i: In<'m>,
-    /// Writes that pass the cache by.
-    #[repeat(2)]
+    /// Writes that pass the cache by: results, then a fill.
+    #[repeat(p.issues.saturating_add(1))]
     pub invalidate: Vec<InvalidateIo<'m>>,
     /// A register to be written to the main register file.
     pub spill: SpillIo<'m>,

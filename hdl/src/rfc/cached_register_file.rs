@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::cache_ports::{FlushIo, RegisterFileCacheIo};
 use super::register_file_cache::{RegisterFileCache, Replacement};
 use super::source_allocator::{OfferIo, SourceAllocator};
+use crate::regfile::collector_groups::{Choice, Dealt, WAYS, numbered, share_banks, share_units, take_turns};
 use crate::regfile::{
     DispatchIo, Geometry, MainRegisterFile, MainRegisterFileIo, OperandCollectors, OperandCollectorsIo,
     OperandsIo, RegisterWriteIo, SOURCES, Widths,
@@ -23,15 +24,21 @@ use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Si
 /// its last read. It is written in cycles in which no result uses the cache's one write port, and is dropped if it
 /// cannot be written soon.
 ///
+/// For two instructions a cycle there are two groups of operand collectors, as in the dual-issue register file, each with
+/// a tag stage and three read ports of the cache, and two result ports. An instruction on the second issue port is
+/// taken only together with the one on the first, which comes before it in program order. An instruction that waits in
+/// a tag stage may be passed by those of the other group, so writes to the main register file wait for its reads as
+/// they do for those in collectors. Operands enter the cache through the last result port.
+///
 /// Timing: one cycle for the tags, then three access cycles, the last being that of the dispatch, in which the cache
 /// is read; operands are out one cycle later. A write is seen by instructions offered from the next cycle on.
-/// Source: Gebhart et al., ISCA 2011, §3.1, §3.3, §5.3, Fig. 3(b) and Fig. 5.
+/// Source: Gebhart et al., ISCA 2011, §3.1, §3.3, §5.3, Fig. 3(b) and Fig. 5, for one instruction a cycle; two are ours.
 #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct CachedRegisterFile {
     /// Banks, rows and lanes of the main register file.
     pub geometry: Geometry,
-    /// Operand collectors, 2 to 32.
+    /// Operand collectors of each group, 2 to 32.
     pub collectors: usize,
     /// Register access cycles after the tag check, 3 to 8 (Fig. 3: 3).
     pub access_cycles: usize,
@@ -53,33 +60,42 @@ pub struct CachedRegisterFile {
     pub bypass_idle: bool,
     /// Whether values not read before the next suspension make room first (§5.3).
     pub evict_idle_first: bool,
+    /// Instructions taken a cycle, each dispatched from a group of collectors; 1 or 2.
+    pub issues: usize,
 }
 
 /// Ports of a [`CachedRegisterFile`].
 #[derive(Ports)]
 #[params(CachedRegisterFile)]
 pub struct CachedRegisterFileIo<'m> {
-    /// An instruction and its register operands.
-    pub issue: IssueIo<'m>,
-    /// The instruction whose last operand is read in this cycle.
+    /// Instructions and their register operands, in program order.
+    #[repeat_plain(p.issues)]
+    pub issue: Vec<IssueIo<'m>>,
+    /// Instructions whose last operand is read in this cycle, each for another unit.
+    #[repeat_plain(p.issues)]
     #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
-    pub dispatch: DispatchIo<'m>,
+    pub dispatch: Vec<DispatchIo<'m>>,
     /// Units that can take an instruction.
     #[bits(p.units)]
     pub unit_ready_i: In<'m>,
     /// Operands, one cycle after dispatch.
+    #[repeat_plain(p.issues)]
     #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
-    pub operands: OperandsIo<'m>,
-    /// Result of a short operation.
+    pub operands: Vec<OperandsIo<'m>>,
+    /// Results of short operations.
+    #[repeat_plain(p.issues)]
     #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
-    pub result: RegisterWriteIo<'m>,
+    pub result: Vec<RegisterWriteIo<'m>>,
     /// The warp's slot.
+    #[repeat_plain(p.issues)]
     #[bits(index_bits(p.slots))]
-    pub result_slot_i: In<'m>,
+    pub result_slot_i: Vec<In<'m>>,
     /// The warp holds the slot; if not, the result passes the cache by.
-    pub result_cached_i: In<'m>,
+    #[repeat_plain(p.issues)]
+    pub result_cached_i: Vec<In<'m>>,
     /// The value is not read before the warp may next be suspended.
-    pub result_idle_i: In<'m>,
+    #[repeat_plain(p.issues)]
+    pub result_idle_i: Vec<In<'m>>,
     /// Result of a long-latency operation.
     #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
     pub fill: RegisterWriteIo<'m>,
@@ -136,32 +152,56 @@ pub struct SourceIo<'m> {
     pub idle_i: In<'m>,
 }
 
-/// The instruction whose tags have been checked, on its way to a collector.
-struct Checked<'m> {
-    /// Tags are checked in this cycle.
-    check: Signal<'m>,
-    /// It gets its collector in this cycle.
-    collected: Signal<'m>,
-    /// What it reads from the main register file.
-    sources: Vec<Missing<'m>>,
-    /// Whether the operands whose tags are checked in this cycle have lanes in the cache.
-    found: Vec<Signal<'m>>,
+/// What a tag stage holds beside operands.
+struct Held<'m> {
+    /// Name of the stage.
+    name: String,
+    valid: Signal<'m>,
+    id: Signal<'m>,
+    unit: Signal<'m>,
 }
 
-/// An operand as far as it is read from the main register file.
-struct Missing<'m> {
+/// The tag stage of a group: the instruction whose tags have been checked, on its way to a collector.
+struct Checked<'m> {
+    /// Name of the stage.
+    name: String,
+    /// There is one.
+    valid: Signal<'m>,
+    /// Tags are checked in this cycle.
+    check: Signal<'m>,
+    /// The slot whose tags they are.
+    slot: Signal<'m>,
+    /// It gets its collector in this cycle.
+    collected: Signal<'m>,
+    sources: Vec<CheckedSource<'m>>,
+}
+
+/// An operand of a tag stage.
+struct CheckedSource<'m> {
+    /// The one whose tags are checked in this cycle.
+    source: SourceIo<'m>,
+    /// That one has lanes in the cache.
+    found: Signal<'m>,
+    /// The register that has been checked.
     register: Signal<'m>,
+    /// Its lanes that are read from the main register file.
     lanes: Signal<'m>,
 }
 
-/// Writers of the main register file, in the order in which they are served.
-const WRITERS: usize = 3;
+/// The circuits inside.
+struct Parts<'m> {
+    cache: RegisterFileCacheIo<'m>,
+    groups: Vec<OperandCollectorsIo<'m>>,
+    mrf: MainRegisterFileIo<'m>,
+}
+
+/// Writers of the main register file beside results, in the order in which they are served: registers that leave the
+/// cache, then results that pass it by, then results of long-latency operations.
+const WRITERS_BESIDE_RESULTS: usize = 2;
 /// Registers that leave the cache.
 const SPILL: usize = 0;
-/// Results that pass the cache by.
+/// The first of the results that pass the cache by.
 const RESULT: usize = 1;
-/// Results of long-latency operations.
-const FILL: usize = 2;
 
 impl Circuit for CachedRegisterFile {
     type Io<'m> = CachedRegisterFileIo<'m>;
@@ -174,27 +214,29 @@ impl Circuit for CachedRegisterFile {
         Self::check_range("id_bits", self.id_bits, 1..=16)?;
         Self::check_range("units", self.units, 1..=16)?;
         Self::check_range("slots", self.slots, 1..=64)?;
-        Self::check_range("entries", self.entries, 1..=16)
+        Self::check_range("entries", self.entries, 1..=16)?;
+        Self::check_range("issues", self.issues, 1..=WAYS)
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &CachedRegisterFileIo<'m>) {
         let cache = m.instance("cache", self.cache());
-        let collectors = m.instance("collectors", self.collectors());
-        let mrf = m.instance("mrf", MainRegisterFile { geometry: self.geometry, writers: WRITERS });
-        let checked = self.check_tags(m, io, &cache, &collectors);
-        self.dispatch(io, &cache, &collectors);
-        let offer = self.allocate_sources.then(|| self.follow_sources(m, io, &checked, &collectors));
-        self.write(m, io, &cache, &collectors, &mrf, offer);
-        for (bank, read) in mrf.read.iter().zip(&collectors.read) {
-            bank.valid_i.set(read.valid_o);
-            bank.row_i.set(read.row_o);
-            bank.lanes_i.set(read.lanes_o);
-            read.value_i.set(bank.value_o);
+        let group = |group| m.instance(self.numbered("collectors", group), self.group(group > 0));
+        let groups = (0..self.issues).map(group).collect();
+        let mrf = m.instance("mrf", MainRegisterFile { geometry: self.geometry, writers: self.writers() });
+        let parts = Parts { cache, groups, mrf };
+        let checked = self.check_tags(m, io, &parts);
+        self.dispatch(io, &parts);
+        let mut offers = Vec::new();
+        for (group, checked) in checked.iter().enumerate().filter(|_| self.allocate_sources) {
+            offers.push(self.follow_sources(m, io, group, checked, &parts.groups[group]));
         }
-        cache.flush.valid_i.set(io.flush.valid_i);
-        cache.flush.slot_i.set(io.flush.slot_i);
-        cache.flush.discard_i.set(io.flush.discard_i);
-        io.slot_busy_o.set(cache.slot_busy_o);
+        self.write(m, io, &parts, &checked, &offers);
+        share_banks(&parts.mrf, &parts.groups);
+        let flush = &parts.cache.flush;
+        flush.valid_i.set(io.flush.valid_i);
+        flush.slot_i.set(io.flush.slot_i);
+        flush.discard_i.set(io.flush.discard_i);
+        io.slot_busy_o.set(parts.cache.slot_busy_o);
     }
 }
 
@@ -210,58 +252,108 @@ impl CachedRegisterFile {
             lanes_per_cluster: self.geometry.lanes_per_cluster,
             register_bits: self.geometry.register_bits(),
             collectors: self.collectors,
+            issues: self.issues,
         }
     }
 
-    fn collectors(&self) -> OperandCollectors {
+    fn group(&self, shares_banks: bool) -> OperandCollectors {
         OperandCollectors {
             geometry: self.geometry,
             collectors: self.collectors,
             access_cycles: self.access_cycles,
             id_bits: self.id_bits,
             units: self.units,
-            writers: WRITERS,
-            shares_banks: false,
+            writers: self.writers(),
+            shares_banks,
             holds: false,
         }
     }
 
-    /// The tag stage: looks the operands up and holds the instruction until a collector takes it.
+    /// Writers of the main register file.
+    fn writers(&self) -> usize {
+        self.issues + WRITERS_BESIDE_RESULTS
+    }
+
+    /// The name of a part of which there is one for each instruction a cycle.
+    fn numbered(&self, name: &str, number: usize) -> String {
+        numbered(name, self.issues, number)
+    }
+
+    /// The tag stages, one a group, which take instructions in turn.
     fn check_tags<'m>(
         &self,
         m: &Module<'m>,
         io: &CachedRegisterFileIo<'m>,
-        cache: &RegisterFileCacheIo<'m>,
-        collectors: &OperandCollectorsIo<'m>,
-    ) -> Checked<'m> {
-        let mut sources = Vec::new();
-        let checked = m.register("checked", 1).reset(0);
-        let id = m.register("checked_id", self.id_bits).no_reset();
-        let unit = m.register("checked_unit", index_bits(self.units)).no_reset();
-        io.issue.ready_o.set(!checked | collectors.issue.ready_o);
-        let check = (io.issue.valid_i & io.issue.ready_o).named("check");
-        checked.set(check | (checked & !collectors.issue.ready_o));
+        parts: &Parts<'m>,
+    ) -> Vec<Checked<'m>> {
+        let held: Vec<Held<'m>> = (0..self.issues).map(|group| self.held(m, group)).collect();
+        let stages = held.iter().zip(&parts.groups);
+        let ready: Vec<_> = stages.map(|(held, group)| !held.valid | group.issue.ready_o).collect();
+        let offered: Vec<_> = io.issue.iter().map(|issue| issue.valid_i).collect();
+        let dealt = take_turns(m, &offered, &ready);
+        for (issue, ready) in io.issue.iter().zip(&dealt.ready) {
+            issue.ready_o.set(*ready);
+        }
+        let stages = held.iter().enumerate();
+        stages.map(|(group, held)| self.check(m, io, parts, group, held, &dealt)).collect()
+    }
 
-        cache.lookup.valid_i.set(check);
-        cache.lookup.slot_i.set(io.issue.slot_i);
-        cache.lookup.active_i.set(io.issue.active_i);
+    fn held<'m>(&self, m: &Module<'m>, group: usize) -> Held<'m> {
+        let name = self.numbered("checked", group);
+        Held {
+            valid: m.register(name.clone(), 1).reset(0),
+            id: m.register(format!("{name}_id"), self.id_bits).no_reset(),
+            unit: m.register(format!("{name}_unit"), index_bits(self.units)).no_reset(),
+            name,
+        }
+    }
+
+    /// The tag stage of a group: looks operands up and holds the instruction until a collector takes it.
+    fn check<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &CachedRegisterFileIo<'m>,
+        parts: &Parts<'m>,
+        group: usize,
+        held: &Held<'m>,
+        dealt: &Dealt<'m>,
+    ) -> Checked<'m> {
+        let choice = Choice::new(dealt.crossed, group);
+        let issue = |of: fn(&IssueIo<'m>) -> Signal<'m>| choice.of(|way| of(&io.issue[way]));
+        let (cache, collectors) = (&parts.cache, &parts.groups[group]);
+        let check = choice.of(|way| dealt.taken[way]).named(self.numbered("check", group));
+        held.valid.set(check | (held.valid & !collectors.issue.ready_o));
+
+        let lookup = &cache.lookup[group];
+        let (slot, active) = (issue(|issue| issue.slot_i), issue(|issue| issue.active_i));
+        lookup.valid_i.set(check);
+        lookup.slot_i.set(slot);
+        lookup.active_i.set(active);
         m.when(check, || {
-            id.set(io.issue.id_i);
-            unit.set(io.issue.unit_i);
+            held.id.set(issue(|issue| issue.id_i));
+            held.unit.set(issue(|issue| issue.unit_i));
         });
-        collectors.issue.valid_i.set(checked);
-        collectors.issue.id_i.set(id);
-        collectors.issue.unit_i.set(unit);
-        for (k, source) in io.issue.source.iter().enumerate() {
-            let (lookup, collect) = (&cache.lookup.source[k], &collectors.issue.source[k]);
+        collectors.issue.valid_i.set(held.valid);
+        collectors.issue.id_i.set(held.id);
+        collectors.issue.unit_i.set(held.unit);
+        let mut sources = Vec::new();
+        for (k, (lookup, collect)) in lookup.source.iter().zip(&collectors.issue.source).enumerate() {
+            let of =
+                |field: fn(&SourceIo<'m>) -> Signal<'m>| choice.of(|way| field(&io.issue[way].source[k]));
+            let source = SourceIo {
+                valid_i: of(|source| source.valid_i),
+                register_i: of(|source| source.register_i),
+                last_read_i: of(|source| source.last_read_i),
+                idle_i: of(|source| source.idle_i),
+            };
             lookup.valid_i.set(source.valid_i);
             lookup.register_i.set(source.register_i);
             lookup.last_read_i.set(source.last_read_i);
             lookup.idle_i.set(source.idle_i);
-            let missing = io.issue.active_i & !lookup.lanes_o & source.valid_i.replicate(self.geometry.lanes);
+            let missing = active & !lookup.lanes_o & source.valid_i.replicate(self.geometry.lanes);
             let register =
-                m.register(format!("checked_register{k}"), self.geometry.register_bits()).no_reset();
-            let lanes = m.register(format!("checked_lanes{k}"), self.geometry.lanes).no_reset();
+                m.register(format!("{}_register{k}", held.name), self.geometry.register_bits()).no_reset();
+            let lanes = m.register(format!("{}_lanes{k}", held.name), self.geometry.lanes).no_reset();
             m.when(check, || {
                 register.set(source.register_i);
                 lanes.set(missing);
@@ -269,159 +361,251 @@ impl CachedRegisterFile {
             collect.valid_i.set(lanes.any());
             collect.register_i.set(register);
             collect.lanes_i.set(lanes);
-            sources.push(Missing { register, lanes });
+            sources.push(CheckedSource { source, register, lanes, found: lookup.lanes_o.any() });
         }
-        let collected = (checked & collectors.issue.ready_o).named("collected");
-        cache.waiting_i.set(checked);
-        cache.collect.valid_i.set(collected);
-        cache.collect.index_i.set(collectors.issue.index_o);
-        let found = cache.lookup.source.iter().map(|lookup| lookup.lanes_o.any()).collect();
-        Checked { check, collected, sources, found }
+        let collected = (held.valid & collectors.issue.ready_o).named(self.numbered("collected", group));
+        cache.waiting_i[group].set(held.valid);
+        cache.collect[group].valid_i.set(collected);
+        cache.collect[group].index_i.set(collectors.issue.index_o);
+        Checked { name: held.name.clone(), valid: held.valid, check, slot, collected, sources }
     }
 
-    /// Offers operands that are read from the main register file alone to the cache.
+    /// Offers operands of a group that are read from the main register file alone to the cache.
     fn follow_sources<'m>(
         &self,
         m: &Module<'m>,
         io: &CachedRegisterFileIo<'m>,
+        group: usize,
         checked: &Checked<'m>,
         collectors: &OperandCollectorsIo<'m>,
     ) -> OfferIo<'m> {
         let allocator = m.instance(
-            "sources",
+            self.numbered("sources", group),
             SourceAllocator {
                 slots: self.slots,
                 lanes: self.geometry.lanes,
                 register_bits: self.geometry.register_bits(),
                 collectors: self.collectors,
+                writers: self.issues + 1,
             },
         );
-        let slot = m.register("checked_slot", index_bits(self.slots)).no_reset();
-        let emptied = (io.flush.valid_i & io.flush.slot_i.eq(slot)).named("checked_slot_emptied");
+        let name = &checked.name;
+        let writes = || io.result.iter().chain([&io.fill]);
+        let slot = m.register(format!("{name}_slot"), index_bits(self.slots)).no_reset();
+        let emptied = (io.flush.valid_i & io.flush.slot_i.eq(slot)).named(format!("{name}_slot_emptied"));
         m.when(checked.check, || {
-            slot.set(io.issue.slot_i);
+            slot.set(checked.slot);
         });
         allocator.collect.valid_i.set(checked.collected);
         allocator.collect.index_i.set(collectors.issue.index_o);
         allocator.collect.slot_i.set(slot);
-        for (k, source) in io.issue.source.iter().enumerate() {
-            let wanted = m.register(format!("checked_wanted{k}"), 1).reset(0);
-            let idle = m.register(format!("checked_idle{k}"), 1).no_reset();
+        for (k, CheckedSource { source, register, lanes, found }) in checked.sources.iter().enumerate() {
+            let wanted = m.register(format!("{name}_wanted{k}"), 1).reset(0);
+            let idle = m.register(format!("{name}_idle{k}"), 1).no_reset();
             let read_last = if self.liveness { source.last_read_i } else { m.lit(1, 0) };
-            m.when(emptied, || {
+            // A later instruction of the other group may write the register meanwhile.
+            let stale = if self.issues > 1 {
+                writes()
+                    .fold(emptied, |stale, write| stale | (write.valid_i & write.register_i.eq(*register)))
+            } else {
+                emptied
+            };
+            m.when(stale, || {
                 wanted.set(0);
             });
             m.when(checked.check, || {
-                wanted.set(source.valid_i & !checked.found[k] & !read_last);
+                wanted.set(source.valid_i & !*found & !read_last);
                 idle.set(source.idle_i);
             });
-            let (follow, missing) = (&allocator.collect.source[k], &checked.sources[k]);
-            follow.valid_i.set(wanted & missing.lanes.any() & !emptied);
-            follow.register_i.set(missing.register);
-            follow.lanes_i.set(missing.lanes);
+            let follow = &allocator.collect.source[k];
+            follow.valid_i.set(wanted & lanes.any() & !stale);
+            follow.register_i.set(*register);
+            follow.lanes_i.set(*lanes);
             follow.idle_i.set(idle);
             allocator.operand_i[k].set(collectors.operands.source_o[k]);
         }
         allocator.dispatch.valid_i.set(collectors.dispatch.valid_o);
         allocator.dispatch.index_i.set(collectors.dispatch_index_o);
-        let writes = [(io.result.valid_i, io.result.register_i), (io.fill.valid_i, io.fill.register_i)];
-        for (written, (valid, register)) in allocator.write.iter().zip(writes) {
-            written.valid_i.set(valid);
-            written.register_i.set(register);
+        for (written, write) in allocator.write.iter().zip(writes()) {
+            written.valid_i.set(write.valid_i);
+            written.register_i.set(write.register_i);
         }
         allocator.flush.valid_i.set(io.flush.valid_i);
         allocator.flush.slot_i.set(io.flush.slot_i);
         allocator.offer
     }
 
-    /// Reads the cache for the instruction that leaves its collector, and joins both sources' lanes.
-    fn dispatch<'m>(
-        &self,
-        io: &CachedRegisterFileIo<'m>,
-        cache: &RegisterFileCacheIo<'m>,
-        collectors: &OperandCollectorsIo<'m>,
-    ) {
-        let dispatch = &collectors.dispatch;
-        collectors.unit_ready_i.set(io.unit_ready_i);
-        cache.dispatch.valid_i.set(dispatch.valid_o);
-        cache.dispatch.index_i.set(collectors.dispatch_index_o);
-        io.dispatch.valid_o.set(dispatch.valid_o);
-        io.dispatch.id_o.set(dispatch.id_o).valid_when(io.dispatch.valid_o);
-        io.dispatch.unit_o.set(dispatch.unit_o).valid_when(io.dispatch.valid_o);
+    /// Reads the cache for the instructions that leave their collectors, and joins both sources' lanes.
+    fn dispatch<'m>(&self, io: &CachedRegisterFileIo<'m>, parts: &Parts<'m>) {
+        share_units(io.unit_ready_i, &parts.groups);
+        for (group, collectors) in parts.groups.iter().enumerate() {
+            let (dispatch, out) = (&collectors.dispatch, &io.dispatch[group]);
+            let read = &parts.cache.dispatch[group];
+            read.valid_i.set(dispatch.valid_o);
+            read.index_i.set(collectors.dispatch_index_o);
+            out.valid_o.set(dispatch.valid_o);
+            out.id_o.set(dispatch.id_o).valid_when(out.valid_o);
+            out.unit_o.set(dispatch.unit_o).valid_when(out.valid_o);
 
-        let valid = collectors.operands.valid_o;
-        io.operands.valid_o.set(valid);
-        io.operands.id_o.set(collectors.operands.id_o).valid_when(valid);
-        for (k, operand) in io.operands.source_o.iter().enumerate() {
-            let (cached, collected) = (&cache.operand[k], collectors.operands.source_o[k]);
-            operand.set(cached.lanes_o.lane_mux(cached.value_o, collected)).valid_when(valid);
+            let (valid, operands) = (collectors.operands.valid_o, &io.operands[group]);
+            operands.valid_o.set(valid);
+            operands.id_o.set(collectors.operands.id_o).valid_when(valid);
+            for (k, operand) in operands.source_o.iter().enumerate() {
+                let cached = &parts.cache.operand[group * SOURCES + k];
+                let collected = collectors.operands.source_o[k];
+                operand.set(cached.lanes_o.lane_mux(cached.value_o, collected)).valid_when(valid);
+            }
         }
     }
 
-    /// Results to the cache or past it, fills and spilled registers to the main register file.
+    /// Results to the cache or past it, fills and spilled registers to the main register file; operands to the cache
+    /// through the last result port.
     fn write<'m>(
         &self,
         m: &Module<'m>,
         io: &CachedRegisterFileIo<'m>,
-        cache: &RegisterFileCacheIo<'m>,
-        collectors: &OperandCollectorsIo<'m>,
-        mrf: &MainRegisterFileIo<'m>,
-        offer_of_source: Option<OfferIo<'m>>,
+        parts: &Parts<'m>,
+        checked: &[Checked<'m>],
+        offers: &[OfferIo<'m>],
     ) {
-        let result = &io.result;
-        let cached =
-            if self.bypass_idle { io.result_cached_i & !io.result_idle_i } else { io.result_cached_i };
+        let Parts { cache, mrf, .. } = parts;
+        let cached: Vec<Signal<'m>> = io
+            .result_cached_i
+            .iter()
+            .zip(&io.result_idle_i)
+            .map(|(cached, idle)| if self.bypass_idle { *cached & !*idle } else { *cached })
+            .collect();
         let offer = |writer: usize, valid: Signal<'m>, [register, lanes, value]: [Signal<'m>; 3]| {
-            let (pending, port) = (&collectors.write[writer], &mrf.write[writer]);
-            pending.register_i.set(register);
-            port.valid_i.set(valid & !pending.blocked_o);
+            let blocked = self.is_to_be_read(m, parts, checked, writer, register);
+            let port = &mrf.write[writer];
+            port.valid_i.set(valid & !blocked);
             port.register_i.set(register);
             port.lanes_i.set(lanes);
             port.value_i.set(value);
-            port.ready_o & !pending.blocked_o
+            port.ready_o & !blocked
         };
         let spill = &cache.spill;
         spill.ready_i.set(offer(SPILL, spill.valid_o, [spill.register_o, spill.lanes_o, spill.value_o]));
-        let past = result.valid_i & !cached;
-        let past_ready = offer(RESULT, past, [result.register_i, result.lanes_i, result.value_i]);
+        let past: Vec<_> = io
+            .result
+            .iter()
+            .zip(&cached)
+            .enumerate()
+            .map(|(port, (result, cached))| {
+                let past = result.valid_i & !*cached;
+                let values = [result.register_i, result.lanes_i, result.value_i];
+                (past, offer(RESULT + port, past, values))
+            })
+            .collect();
         let fill = &io.fill;
-        fill.ready_o.set(offer(FILL, fill.valid_i, [fill.register_i, fill.lanes_i, fill.value_i]));
+        let writer = RESULT + io.result.len();
+        fill.ready_o.set(offer(writer, fill.valid_i, [fill.register_i, fill.lanes_i, fill.value_i]));
 
-        let to_cache = result.valid_i & cached;
-        let none = m.lit(1, 0);
-        let (offered, slot, register, lanes, idle, value) = match &offer_of_source {
-            Some(offer) => {
-                offer.ready_i.set(!to_cache & cache.result.ready_o);
-                (
-                    offer.valid_o,
-                    to_cache.mux(io.result_slot_i, offer.slot_o),
-                    to_cache.mux(result.register_i, offer.register_o),
-                    to_cache.mux(result.lanes_i, offer.lanes_o),
-                    to_cache.mux(io.result_idle_i, offer.idle_o),
-                    to_cache.mux(result.value_i, offer.value_o),
-                )
-            }
-            None => {
-                (none, io.result_slot_i, result.register_i, result.lanes_i, io.result_idle_i, result.value_i)
-            }
+        for (port, result) in io.result.iter().enumerate() {
+            let to_cache = result.valid_i & cached[port];
+            let own = Entering {
+                slot: io.result_slot_i[port],
+                register: result.register_i,
+                lanes: result.lanes_i,
+                idle: io.result_idle_i[port],
+                value: result.value_i,
+            };
+            let port_of_cache = &cache.result[port];
+            let (offered, entering) = if port + 1 == self.issues {
+                let (offered, operand) = take_offer(m, offers, !to_cache & port_of_cache.ready_o);
+                cache.result_clean_i.set(!to_cache & offered);
+                (to_cache | offered, operand.map_or(own, |operand| own.or(to_cache, operand)))
+            } else {
+                (to_cache, own)
+            };
+            port_of_cache.valid_i.set(offered);
+            cache.result_slot_i[port].set(entering.slot);
+            port_of_cache.register_i.set(entering.register);
+            port_of_cache.lanes_i.set(entering.lanes);
+            port_of_cache.value_i.set(entering.value);
+            cache.result_idle_i[port].set(entering.idle);
+            result.ready_o.set(cached[port].mux(port_of_cache.ready_o, past[port].1));
+        }
+
+        let [ends @ .., end_of_fill] = &cache.invalidate[..] else { return };
+        for (port, (end, (past, ready))) in ends.iter().zip(past).enumerate() {
+            end.valid_i.set(past & ready);
+            end.slot_i.set(io.result_slot_i[port]);
+            end.register_i.set(io.result[port].register_i);
+            end.lanes_i.set(io.result[port].lanes_i);
+        }
+        end_of_fill.valid_i.set(fill.valid_i & fill.ready_o & io.fill_slot_valid_i);
+        end_of_fill.slot_i.set(io.fill_slot_i);
+        end_of_fill.register_i.set(fill.register_i);
+        end_of_fill.lanes_i.set(fill.lanes_i);
+    }
+
+    /// Whether the register that a writer is about to write has still to be read from the main register file: in a
+    /// collector, or by an instruction in a tag stage that a later one of the other group may have passed.
+    fn is_to_be_read<'m>(
+        &self,
+        m: &Module<'m>,
+        parts: &Parts<'m>,
+        checked: &[Checked<'m>],
+        writer: usize,
+        register: Signal<'m>,
+    ) -> Signal<'m> {
+        let pending = |group: &OperandCollectorsIo<'m>| {
+            group.write[writer].register_i.set(register);
+            group.write[writer].blocked_o
         };
-        cache.result.valid_i.set(to_cache | offered);
-        cache.result_slot_i.set(slot);
-        cache.result.register_i.set(register);
-        cache.result.lanes_i.set(lanes);
-        cache.result.value_i.set(value);
-        cache.result_idle_i.set(idle);
-        cache.result_clean_i.set(!to_cache & offered);
-        result.ready_o.set(cached.mux(cache.result.ready_o, past_ready));
+        let collected = parts.groups.iter().map(pending).reduce(|a, b| a | b);
+        let blocked = collected.unwrap_or_else(|| m.lit(1, 0));
+        if self.issues == 1 {
+            return blocked;
+        }
+        checked.iter().fold(blocked, |blocked, stage| {
+            let reads = stage.sources.iter().map(|source| source.lanes.any() & source.register.eq(register));
+            blocked | (stage.valid & m.cat(reads).any())
+        })
+    }
+}
 
-        let [first, second] = [&cache.invalidate[0], &cache.invalidate[1]];
-        first.valid_i.set(past & past_ready);
-        first.slot_i.set(io.result_slot_i);
-        first.register_i.set(result.register_i);
-        first.lanes_i.set(result.lanes_i);
-        second.valid_i.set(fill.valid_i & fill.ready_o & io.fill_slot_valid_i);
-        second.slot_i.set(io.fill_slot_i);
-        second.register_i.set(fill.register_i);
-        second.lanes_i.set(fill.lanes_i);
+/// A value that enters the cache.
+#[derive(Clone, Copy)]
+struct Entering<'m> {
+    slot: Signal<'m>,
+    register: Signal<'m>,
+    lanes: Signal<'m>,
+    idle: Signal<'m>,
+    value: Signal<'m>,
+}
+
+impl<'m> Entering<'m> {
+    /// This one if `chosen`, else `other`.
+    fn or(self, chosen: Signal<'m>, other: Entering<'m>) -> Entering<'m> {
+        Entering {
+            slot: chosen.mux(self.slot, other.slot),
+            register: chosen.mux(self.register, other.register),
+            lanes: chosen.mux(self.lanes, other.lanes),
+            idle: chosen.mux(self.idle, other.idle),
+            value: chosen.mux(self.value, other.value),
+        }
+    }
+}
+
+/// The operand of the first offer, if any is there; takes it if it can be `taken`.
+fn take_offer<'m>(
+    m: &Module<'m>,
+    offers: &[OfferIo<'m>],
+    taken: Signal<'m>,
+) -> (Signal<'m>, Option<Entering<'m>>) {
+    let Some((first, others)) = offers.split_first() else { return (m.lit(1, 0), None) };
+    first.ready_i.set(taken);
+    let operand = Entering {
+        slot: first.slot_o,
+        register: first.register_o,
+        lanes: first.lanes_o,
+        idle: first.idle_o,
+        value: first.value_o,
+    };
+    match take_offer(m, others, taken & !first.valid_o) {
+        (_, None) => (first.valid_o, Some(operand)),
+        (offered, Some(other)) => (first.valid_o | offered, Some(operand.or(first.valid_o, other))),
     }
 }

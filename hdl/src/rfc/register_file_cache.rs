@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cache_ports::{CollectedIo, RegisterFileCacheIo};
+use super::cache_ports::{CacheLookupIo, CollectedIo, RegisterFileCacheIo};
 use crate::parts::recency;
+use crate::regfile::collector_groups::{WAYS, numbered};
 use crate::regfile::{LANE_BITS, SOURCES, Widths};
 use crate::rtl::{Circuit, Documented, Module, ParameterError, Record, Signal, Table, index_bits};
 
@@ -26,13 +27,20 @@ pub enum Replacement {
 /// A last read (`liveness`) ends the executing lanes' copy, which then is not written back. A flush spills the
 /// dirty lanes of a slot, one entry a cycle, and then empties it.
 ///
-/// Three read ports, one an operand; a spill uses one that no operand needs in that cycle, or waits. An entry is not
-/// given to another register or overwritten while an operand has still to be read from it.
+/// For each instruction a cycle there are three read ports, one an operand, and a write port, one a result. There is no
+/// port for spills: one register a cycle leaves, through a read port of the last group of collectors that no operand
+/// needs, or it waits. An entry is not given to another register or overwritten while an operand has still to be read
+/// from it.
+///
+/// Two results for one slot in one cycle are as one after the other: the second is taken only with the first, and waits
+/// if it goes to the same entry. Of two that evict, the first is taken. Of two lookups that of the second group is the
+/// later use.
 ///
 /// Timing: a lookup answers in the same cycle. Operands found here are read when their instruction is dispatched and
 /// are out in the next cycle. A result is taken in the cycle it is offered or not at all, and is seen by lookups from
 /// the next cycle on.
-/// Source: Gebhart et al., ISCA 2011, §3.1, §3.3, §5.3 and Fig. 5 (3R/1W, one entry a warp register).
+/// Source: Gebhart et al., ISCA 2011, §3.1, §3.3, §5.3 and Fig. 5 (3R/1W, one entry a warp register); for two instructions
+/// 6R/2W, as Bailey et al. provide, "Scratch That (But Cache This)", §III-A.3.
 #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct RegisterFileCache {
@@ -52,8 +60,10 @@ pub struct RegisterFileCache {
     pub lanes_per_cluster: usize,
     /// Bits of a register's number, 1 to 16.
     pub register_bits: usize,
-    /// Operand collectors, 2 to 32.
+    /// Operand collectors of each group, 2 to 32.
     pub collectors: usize,
+    /// Instructions a cycle, each with a group of collectors; 1 or 2.
+    pub issues: usize,
 }
 
 /// An operand found here that has still to be read.
@@ -63,10 +73,16 @@ struct Pending<'m> {
     row: Signal<'m>,
 }
 
-/// What a lookup finds.
+/// What a lookup finds; entries one bit each.
 struct Found<'m> {
+    /// The entries of the slot.
+    ways: Vec<Record<'m>>,
     pending: Vec<Pending<'m>>,
-    /// Entries with an operand that is read, one bit each.
+    /// Entries with an operand that is read for the last time.
+    ended: Signal<'m>,
+    /// Entries with an operand that is idle from now on.
+    idle: Signal<'m>,
+    /// Entries with an operand that is read.
     used: Signal<'m>,
 }
 
@@ -87,8 +103,8 @@ struct State<'m> {
     values: Table<'m>,
     /// Order of a slot's entries; see [`recency`].
     order: Table<'m>,
-    /// Operands found here that have still to be read, a row a collector; one table an operand position.
-    reads: [Table<'m>; SOURCES],
+    /// Operands found here that have still to be read, a row a collector; for each group a table an operand position.
+    reads: Vec<[Table<'m>; SOURCES]>,
     /// Slots that are being flushed.
     flushing: Signal<'m>,
 }
@@ -117,13 +133,16 @@ impl RegisterFileCache {
             .table("values", ((self.entries - 1) << index_bits(self.slots)) + self.slots)
             .laned_field("value", self.value_bits(), self.lanes)
             .lanes_per_array(self.lanes_per_cluster)
-            .ports(SOURCES, 1);
-        let reads = [0, 1, 2].map(|k| {
-            m.table(format!("read{k}"), self.collectors)
-                .field("lanes", self.lanes)
-                .field("row", values.index_bits())
-                .valid_bits()
-        });
+            .ports(self.issues * SOURCES, self.issues);
+        let reads = |group| {
+            [0, 1, 2].map(|k| {
+                m.table(self.of_operand("read", group, k), self.collectors)
+                    .field("lanes", self.lanes)
+                    .field("row", values.index_bits())
+                    .valid_bits()
+            })
+        };
+        let reads = (0..self.issues).map(reads).collect();
         State {
             ways: (0..self.entries).map(way).collect(),
             values,
@@ -131,6 +150,16 @@ impl RegisterFileCache {
             reads,
             flushing: m.register("flushing", self.slots).reset(0),
         }
+    }
+
+    /// The name of a part that belongs to operand `k` of a group.
+    fn of_operand(&self, name: &str, group: usize, k: usize) -> String {
+        if self.issues > 1 { format!("{name}{group}_{k}") } else { format!("{name}{k}") }
+    }
+
+    /// The name of a part of which there is one for each instruction a cycle.
+    fn numbered(&self, name: &str, number: usize) -> String {
+        numbered(name, self.issues, number)
     }
 
     /// Row of `values`: the slot in the low bits, the entry above.
@@ -147,6 +176,23 @@ fn read_slot<'m>(state: &State<'m>, name: &str, slot: Signal<'m>, enable: Signal
 /// Which entry holds `register`, one bit an entry.
 fn entry_of<'m>(m: &Module<'m>, ways: &[Record<'m>], register: Signal<'m>) -> Signal<'m> {
     m.cat(ways.iter().map(|way| way.valid() & way.get("register").eq(register)))
+}
+
+/// Whether a lookup is in a slot.
+fn is_in<'m>(lookup: &CacheLookupIo<'m>, slot: Signal<'m>) -> Signal<'m> {
+    lookup.valid_i & lookup.slot_i.eq(slot)
+}
+
+/// The order of a slot's entries when the operands of these lookups, one a group, have been used.
+fn after_uses<'m>(
+    io: &RegisterFileCacheIo<'m>,
+    lookups: &[Found<'m>],
+    slot: Signal<'m>,
+    newer: Signal<'m>,
+) -> Signal<'m> {
+    lookups.iter().zip(&io.lookup).fold(newer, |newer, (found, lookup)| {
+        is_in(lookup, slot).mux(recency::touch(newer, found.used), newer)
+    })
 }
 
 /// A field of the entry that `select` (one-hot) names; 0 if it names none.
@@ -170,33 +216,54 @@ impl Circuit for RegisterFileCache {
             "a divisor of lanes",
         )?;
         Self::check_range("register_bits", self.register_bits, 1..=16)?;
-        Self::check_range("collectors", self.collectors, 2..=32)
+        Self::check_range("collectors", self.collectors, 2..=32)?;
+        Self::check_range("issues", self.issues, 1..=WAYS)
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &RegisterFileCacheIo<'m>) {
         let state = self.state(m);
-        let found = self.look_up(m, io, &state);
-        let waiting = self.keep_until_collected(m, io, &state, &found.pending);
-        let reading = self.start_reads(m, io, &state);
+        let found: Vec<_> = (0..self.issues).map(|group| self.look_up(m, io, &state, group)).collect();
+        for group in 0..self.issues {
+            self.end_copies(m, io, &state, &found[..=group]);
+        }
+        let mut pending: Vec<_> = found.iter().flat_map(|found| found.pending.iter().copied()).collect();
+        for (group, found) in found.iter().enumerate() {
+            pending.extend(self.keep_until_collected(m, io, &state, group, &found.pending));
+        }
+        let reading: Vec<_> = (0..self.issues).map(|group| self.start_reads(m, io, &state, group)).collect();
         self.invalidate(m, io, &state);
         let flush = self.next_flush(m, io, &state);
-        let target = self.choose_target(m, io, &state, &[&found.pending[..], &waiting].concat());
-        let spill = self.spill(m, io, &state, target.eviction, flush.leaving, &reading);
-        self.write_result(m, io, &state, &target, spill.evicted, found.used);
+        let mut targets: Vec<Target<'m>> = Vec::new();
+        for port in 0..self.issues {
+            targets.push(self.choose_target(m, io, &state, &pending, port, targets.last()));
+        }
+        let evictions: Vec<_> = targets.iter().map(|target| target.eviction).collect();
+        let spill = self.spill(m, io, &state, &evictions, flush.leaving, &reading);
+        let mut before = None;
+        for (port, target) in targets.iter().enumerate() {
+            before =
+                Some(self.write_result(m, io, &state, (port, target), &found, (spill.evicted[port], before)));
+        }
         self.advance_flush(m, io, &state, flush, spill.flushed);
     }
 }
 
 impl RegisterFileCache {
-    /// Finds the operands; ends or marks their copies as the compiler says.
-    fn look_up<'m>(&self, m: &Module<'m>, io: &RegisterFileCacheIo<'m>, state: &State<'m>) -> Found<'m> {
-        let lookup = &io.lookup;
-        let ways = read_slot(state, "lookup", lookup.slot_i, lookup.valid_i);
+    /// Finds the operands of a group's instruction.
+    fn look_up<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &RegisterFileCacheIo<'m>,
+        state: &State<'m>,
+        group: usize,
+    ) -> Found<'m> {
+        let lookup = &io.lookup[group];
+        let ways = read_slot(state, &self.numbered("lookup", group), lookup.slot_i, lookup.valid_i);
         let mut ended = m.lit(self.entries, 0);
         let mut idle = m.lit(self.entries, 0);
         let mut used = m.lit(self.entries, 0);
         let mut pending = Vec::new();
-        for source in &lookup.source {
+        for (k, source) in lookup.source.iter().enumerate() {
             let wanted = lookup.valid_i & source.valid_i;
             let entry = entry_of(m, &ways, source.register_i) & wanted.replicate(self.entries);
             let lanes = select(m, entry, &ways, "held") & lookup.active_i;
@@ -205,67 +272,98 @@ impl RegisterFileCache {
             ended = ended | (entry & read_last.replicate(self.entries));
             idle = idle | (entry & source.idle_i.replicate(self.entries));
             used = used | (entry & lanes.any().replicate(self.entries));
-            m.invariant(format!("a_register_has_one_entry_{}", pending.len()), entry.popcount().le(1));
+            m.invariant(self.of_operand("a_register_has_one_entry_", group, k), entry.popcount().le(1));
             let row = self.row(m, state, lookup.slot_i, entry.priority_encode());
             pending.push(Pending { lanes, row });
         }
+        Found { ways, pending, ended, idle, used }
+    }
+
+    /// Ends or marks the copies that the last of these lookups, one a group, has found as the compiler says. The lookups
+    /// before it do the same in this cycle, perhaps in the same slot.
+    fn end_copies<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &RegisterFileCacheIo<'m>,
+        state: &State<'m>,
+        lookups: &[Found<'m>],
+    ) {
+        let [earlier @ .., found] = lookups else { return };
+        let group = earlier.len();
+        let lookup = &io.lookup[group];
+        let marked = earlier.iter().zip(&io.lookup).fold(found.idle, |marked, (other, other_io)| {
+            marked | (other.idle & is_in(other_io, lookup.slot_i).replicate(self.entries))
+        });
         for (w, way) in state.ways.iter().enumerate() {
-            let lanes = lookup.active_i & ended.bit(w).replicate(self.lanes);
-            let now_idle = ways[w].get("idle") | idle.bit(w);
-            m.when(lookup.valid_i & (ended.bit(w) | idle.bit(w)), || {
+            let lanes = lookup.active_i & found.ended.bit(w).replicate(self.lanes);
+            let now_idle = found.ways[w].get("idle") | marked.bit(w);
+            m.when(lookup.valid_i & (found.ended.bit(w) | found.idle.bit(w)), || {
                 let none = m.lit(self.lanes, 0);
-                way.write("end_copies", lookup.slot_i, [("held", none), ("dirty", none), ("idle", now_idle)])
-                    .lanes(lanes)
-                    .keep_valid();
+                way.write(
+                    self.numbered("end_copies", group),
+                    lookup.slot_i,
+                    [("held", none), ("dirty", none), ("idle", now_idle)],
+                )
+                .lanes(lanes)
+                .keep_valid();
             });
         }
         if self.replacement == Replacement::Lru {
-            let order = state.order.read("lookup", lookup.slot_i, lookup.valid_i).get("newer");
+            let port = self.numbered("lookup", group);
+            let order = state.order.read(port, lookup.slot_i, lookup.valid_i).get("newer");
+            let before = after_uses(io, earlier, lookup.slot_i, order);
             m.when(lookup.valid_i, || {
-                state.order.write("use", lookup.slot_i, [("newer", recency::touch(order, used))]);
+                state.order.write(
+                    self.numbered("use", group),
+                    lookup.slot_i,
+                    [("newer", recency::touch(before, found.used))],
+                );
             });
         }
-        Found { pending, used }
     }
 
-    /// Keeps the operands of the instruction looked up last until it gets a collector, then there.
+    /// Keeps the operands of the instruction that a group looked up last until it gets a collector, then there.
     fn keep_until_collected<'m>(
         &self,
         m: &Module<'m>,
         io: &RegisterFileCacheIo<'m>,
         state: &State<'m>,
+        group: usize,
         found: &[Pending<'m>],
     ) -> Vec<Pending<'m>> {
+        let (waiting, collect) = (io.waiting_i[group], &io.collect[group]);
         let keep = |(k, found): (usize, &Pending<'m>)| {
-            let lanes = m.register(format!("waiting_lanes{k}"), self.lanes).reset(0);
-            let row = m.register(format!("waiting_row{k}"), found.row.width()).no_reset();
-            m.when(io.lookup.valid_i, || {
+            let lanes = m.register(self.of_operand("waiting_lanes", group, k), self.lanes).reset(0);
+            let row = m.register(self.of_operand("waiting_row", group, k), found.row.width()).no_reset();
+            m.when(io.lookup[group].valid_i, || {
                 lanes.set(found.lanes);
                 row.set(found.row);
             });
-            let here = io.waiting_i & lanes.any();
-            m.when(io.collect.valid_i & here, || {
-                state.reads[k].write("collect", io.collect.index_i, [("lanes", lanes), ("row", row)]);
+            let here = waiting & lanes.any();
+            m.when(collect.valid_i & here, || {
+                state.reads[group][k].write("collect", collect.index_i, [("lanes", lanes), ("row", row)]);
             });
-            Pending { lanes: lanes & io.waiting_i.replicate(self.lanes), row }
+            Pending { lanes: lanes & waiting.replicate(self.lanes), row }
         };
         found.iter().enumerate().map(keep).collect()
     }
 
-    /// The operands that the dispatched instruction reads here.
+    /// The operands that the dispatched instruction of a group reads here.
     fn start_reads<'m>(
         &self,
         m: &Module<'m>,
         io: &RegisterFileCacheIo<'m>,
         state: &State<'m>,
+        group: usize,
     ) -> Vec<Pending<'m>> {
+        let dispatch = &io.dispatch[group];
         let start = |table: &Table<'m>| {
-            let read = table.read("dispatch", io.dispatch.index_i, io.dispatch.valid_i);
-            m.when(io.dispatch.valid_i, || table.clear_row(io.dispatch.index_i));
-            let here = io.dispatch.valid_i & read.valid();
+            let read = table.read("dispatch", dispatch.index_i, dispatch.valid_i);
+            m.when(dispatch.valid_i, || table.clear_row(dispatch.index_i));
+            let here = dispatch.valid_i & read.valid();
             Pending { lanes: read.get("lanes") & here.replicate(self.lanes), row: read.get("row") }
         };
-        state.reads.iter().map(start).collect()
+        state.reads[group].iter().map(start).collect()
     }
 
     /// Ends the copies of lanes that have been written to the main register file directly.
@@ -307,29 +405,50 @@ impl RegisterFileCache {
         }
     }
 
-    /// The entry that the result goes to, and what has to leave it.
+    /// The entry that the result of a port goes to, and what has to leave it; `first` is where that of the port before
+    /// goes.
     fn choose_target<'m>(
         &self,
         m: &Module<'m>,
         io: &RegisterFileCacheIo<'m>,
         state: &State<'m>,
         pending: &[Pending<'m>],
+        port: usize,
+        first: Option<&Target<'m>>,
     ) -> Target<'m> {
-        let result = &io.result;
-        let ways = read_slot(state, "result", io.result_slot_i, result.valid_i);
+        let (result, slot) = (&io.result[port], io.result_slot_i[port]);
+        let name = self.numbered("result", port);
+        let ways = read_slot(state, &name, slot, result.valid_i);
         let entry = entry_of(m, &ways, result.register_i);
-        let hit = entry.any().named("result_hits");
-        let newer = state.order.read("result", io.result_slot_i, result.valid_i).get("newer");
-        let entry = hit.mux(entry, self.victim(m, &ways, newer));
-        let row = self.row(m, state, io.result_slot_i, entry.priority_encode());
-        let pinned = self.is_pinned(state, row, pending).named("target_is_pinned");
+        let hit = entry.any().named(self.numbered("result_hits", port));
+        let newer = state.order.read(name.clone(), slot, result.valid_i).get("newer");
+        let beside = first.map(|first| self.beside(io, port, first));
+        let entry = hit.mux(entry, self.victim(m, &ways, newer, beside));
+        let row = self.row(m, state, slot, entry.priority_encode());
+        let pinned =
+            self.is_pinned(state, &name, row, pending).named(self.numbered("target_is_pinned", port));
 
         let occupied = entry & m.cat(ways.iter().map(|way| way.valid()));
         let held = select(m, occupied, &ways, "held");
         let dirty = select(m, occupied, &ways, "dirty");
         let must_evict = !hit & dirty.any();
-        m.invariant("a_result_has_one_entry", result.valid_i.implies(entry.popcount().eq(1)));
-        m.invariant("dirty_lanes_are_held", result.valid_i.implies(!(dirty & !held).any()));
+        let behind = first.zip(beside).map(|(first, beside)| Behind {
+            same_slot: beside.same_slot,
+            clashes: beside.same_slot & !(entry & !first.entry).any(),
+        });
+        let has_entry = result.valid_i.implies(entry.popcount().eq(1));
+        m.invariant(
+            self.numbered("a_result_has_one_entry", port),
+            behind.map_or(has_entry, |behind| has_entry | behind.same_slot),
+        );
+        m.invariant(
+            self.numbered("dirty_lanes_are_held", port),
+            result.valid_i.implies(!(dirty & !held).any()),
+        );
+        let leaves = result.valid_i & must_evict & !pinned;
+        let leaves = first.zip(behind).map_or(leaves, |(first, Behind { same_slot, clashes })| {
+            leaves & !clashes & !(same_slot & first.pinned) & !first.eviction.valid
+        });
         Target {
             entry,
             hit,
@@ -340,72 +459,126 @@ impl RegisterFileCache {
             dirty,
             must_evict,
             eviction: Leaving {
-                valid: result.valid_i & must_evict & !pinned,
+                valid: leaves,
                 register: select(m, entry, &ways, "register"),
                 lanes: dirty,
                 row,
             },
+            behind,
         }
     }
 
-    /// The entry that makes room, one-hot: a free one, else an idle one if asked for, else the oldest.
-    fn victim<'m>(&self, m: &Module<'m>, ways: &[Record<'m>], newer: Signal<'m>) -> Signal<'m> {
+    /// What the result of the port before changes for the result of `port`.
+    fn beside<'m>(&self, io: &RegisterFileCacheIo<'m>, port: usize, first: &Target<'m>) -> Beside<'m> {
+        let both = io.result[port - 1].valid_i & io.result[port].valid_i;
+        let same_slot = both & io.result_slot_i[port - 1].eq(io.result_slot_i[port]);
+        let entry = first.entry & same_slot.replicate(self.entries);
+        let renewed = match self.replacement {
+            Replacement::Fifo => entry & (!first.hit).replicate(self.entries),
+            Replacement::Lru => entry,
+        };
+        Beside {
+            same_slot: same_slot.named("results_for_one_slot"),
+            entry,
+            renewed,
+            idle: io.result_idle_i[port - 1],
+        }
+    }
+
+    /// The entry that makes room, one-hot: a free one, else an idle one if asked for, else the oldest. None if that is
+    /// the one to which the result `beside` goes.
+    fn victim<'m>(
+        &self,
+        m: &Module<'m>,
+        ways: &[Record<'m>],
+        newer: Signal<'m>,
+        beside: Option<Beside<'m>>,
+    ) -> Signal<'m> {
         let free = m.cat(ways.iter().map(|way| !(way.valid() & way.get("held").any())));
+        let free = beside.map_or(free, |beside| free & !beside.entry);
         let all = m.ones(self.entries);
         let candidates = if self.evict_idle_first {
             let idle = m.cat(ways.iter().map(|way| way.get("idle")));
+            let idle = beside.map_or(idle, |beside| {
+                (idle & !beside.entry) | (beside.entry & beside.idle.replicate(self.entries))
+            });
             idle.any().mux(idle, all)
         } else {
             all
         };
+        let candidates = beside.map_or(candidates, |beside| candidates & !beside.renewed);
         free.any().mux(free.lowest_one(), recency::oldest(m, newer, candidates))
     }
 
     /// Whether an operand has still to be read from `row`.
-    fn is_pinned<'m>(&self, state: &State<'m>, row: Signal<'m>, pending: &[Pending<'m>]) -> Signal<'m> {
+    fn is_pinned<'m>(
+        &self,
+        state: &State<'m>,
+        port: &str,
+        row: Signal<'m>,
+        pending: &[Pending<'m>],
+    ) -> Signal<'m> {
         let collected = state
             .reads
             .iter()
-            .map(|table| table.matching("result", 1, |read| read.valid() & read.get("row").eq(row)).any());
+            .flatten()
+            .map(|table| table.matching(port, 1, |read| read.valid() & read.get("row").eq(row)).any());
         let on_the_way = pending.iter().map(|operand| operand.lanes.any() & operand.row.eq(row));
         let pins: Vec<Signal<'m>> = collected.chain(on_the_way).collect();
         pins[1..].iter().fold(pins[0], |a, &b| a | b)
     }
 
-    /// Reads the operands, and with a port that is left over the register that leaves: an evicted one first.
+    /// Reads the operands, and with a port of the last group that is left over the register that leaves: an evicted one
+    /// first. Of `evictions`, one a result, one at most is valid.
     fn spill<'m>(
         &self,
         m: &Module<'m>,
         io: &RegisterFileCacheIo<'m>,
         state: &State<'m>,
-        eviction: Leaving<'m>,
+        evictions: &[Leaving<'m>],
         flush: Leaving<'m>,
-        reading: &[Pending<'m>],
+        reading: &[Vec<Pending<'m>>],
     ) -> Spilled<'m> {
-        let evicting = eviction.valid;
-        let row = evicting.mux(eviction.row, flush.row);
-        let lanes = evicting.mux(eviction.lanes, flush.lanes);
-        let used: Vec<Signal<'m>> = reading.iter().map(|operand| operand.lanes.any()).collect();
+        let leaving = |of: fn(&Leaving<'m>) -> Signal<'m>| {
+            evictions.iter().rev().fold(of(&flush), |next, eviction| eviction.valid.mux(of(eviction), next))
+        };
+        let evicting = evictions[1..].iter().fold(evictions[0].valid, |any, eviction| any | eviction.valid);
+        let row = leaving(|leaving| leaving.row);
+        let lanes = leaving(|leaving| leaving.lanes);
+        let last = self.issues - 1;
+        let used: Vec<Signal<'m>> = reading[last].iter().map(|operand| operand.lanes.any()).collect();
         io.spill.valid_o.set((evicting | flush.valid) & !(used[0] & used[1] & used[2]));
-        io.spill.register_o.set(evicting.mux(eviction.register, flush.register)).valid_when(io.spill.valid_o);
+        io.spill.register_o.set(leaving(|leaving| leaving.register)).valid_when(io.spill.valid_o);
         io.spill.lanes_o.set(lanes).valid_when(io.spill.valid_o);
         let taken = (io.spill.valid_o & io.spill.ready_i).named("spill_taken");
 
         let mut spare = taken;
         let mut value = m.lit(self.value_bits(), 0);
         for k in (0..SOURCES).rev() {
-            let (operand, collected) = (reading[k], &io.operand[k]);
+            let operand = reading[last][k];
+            let index = last * SOURCES + k;
             let port = state
                 .values
-                .read(format!("operand{k}"), used[k].mux(operand.row, row), used[k] | spare)
+                .read(format!("operand{index}"), used[k].mux(operand.row, row), used[k] | spare)
                 .lanes(used[k].mux(operand.lanes, lanes))
                 .get("value");
             value = used[k].mux(value, port);
             spare = spare & used[k];
-            self.deliver(m, collected, k, operand.lanes, port);
+            self.deliver(m, &io.operand[index], index, operand.lanes, port);
+        }
+        for (index, operand) in reading[..last].iter().flatten().enumerate() {
+            let port = state
+                .values
+                .read(format!("operand{index}"), operand.row, operand.lanes.any())
+                .lanes(operand.lanes)
+                .get("value");
+            self.deliver(m, &io.operand[index], index, operand.lanes, port);
         }
         io.spill.value_o.set(value).valid_when(io.spill.valid_o);
-        Spilled { evicted: taken & evicting, flushed: taken & !evicting }
+        Spilled {
+            evicted: evictions.iter().map(|eviction| taken & eviction.valid).collect(),
+            flushed: taken & !evicting,
+        }
     }
 
     /// Holds an operand for the cycle after its read.
@@ -427,59 +600,77 @@ impl RegisterFileCache {
         operand.value_o.set(held_value & held_lanes.spread(LANE_BITS));
     }
 
-    /// Takes the result if its entry can be written now.
+    /// Takes the result of a port if its entry can be written now; `evicted` says that its eviction is done, `first` is the
+    /// result of the port before. Gives what the next one has to know.
     fn write_result<'m>(
         &self,
         m: &Module<'m>,
         io: &RegisterFileCacheIo<'m>,
         state: &State<'m>,
-        target: &Target<'m>,
-        evicted: Signal<'m>,
-        used: Signal<'m>,
-    ) {
-        let result = &io.result;
-        let present = io.result_clean_i & target.hit;
-        result.ready_o.set(present | (!target.pinned & (!target.must_evict | evicted)));
-        let taken = (result.valid_i & result.ready_o & !present).named("result_taken");
+        (port, target): (usize, &Target<'m>),
+        found: &[Found<'m>],
+        (evicted, first): (Signal<'m>, Option<Written<'m>>),
+    ) -> Written<'m> {
+        let (result, slot) = (&io.result[port], io.result_slot_i[port]);
+        // Only the last port is given values that the main register file has too.
+        let clean = (port + 1 == self.issues).then_some(io.result_clean_i);
+        let present = clean.map(|clean| clean & target.hit);
+        let ready = !target.pinned & (!target.must_evict | evicted);
+        let behind = first.zip(target.behind);
+        let ready = behind.map_or(ready, |(first, Behind { same_slot, clashes })| {
+            ready & !clashes & same_slot.implies(first.taken)
+        });
+        let ready = present.map_or(ready, |present| present | ready);
+        result.ready_o.set(ready);
+        let offered = result.valid_i & result.ready_o;
+        let taken = present.map_or(offered, |present| offered & !present);
+        let taken = taken.named(self.numbered("result_taken", port));
         let kept = target.hit.replicate(self.lanes);
         let held = (target.held & kept) | result.lanes_i;
-        let newer = result.lanes_i & !io.result_clean_i.replicate(self.lanes);
+        let newer = clean.map_or(result.lanes_i, |clean| result.lanes_i & !clean.replicate(self.lanes));
         let dirty = (target.dirty & kept) | newer;
         for (w, way) in state.ways.iter().enumerate() {
             m.when(taken & target.entry.bit(w), || {
                 way.write(
-                    "allocate",
-                    io.result_slot_i,
+                    self.numbered("allocate", port),
+                    slot,
                     [
                         ("register", result.register_i),
                         ("held", held),
                         ("dirty", dirty),
-                        ("idle", io.result_idle_i),
+                        ("idle", io.result_idle_i[port]),
                     ],
                 );
             });
         }
         let (before, renews) = match self.replacement {
             Replacement::Fifo => (target.newer, !target.hit),
-            Replacement::Lru => {
-                let same = io.lookup.valid_i & io.lookup.slot_i.eq(io.result_slot_i);
-                (same.mux(recency::touch(target.newer, used), target.newer), m.lit(1, 1))
-            }
+            Replacement::Lru => (after_uses(io, found, slot, target.newer), m.lit(1, 1)),
         };
+        let before = behind.map_or(before, |(first, Behind { same_slot, .. })| {
+            (same_slot & first.renews).mux(first.order, before)
+        });
+        let order = recency::touch(before, target.entry);
         m.when(taken, || {
-            state.values.write("result", target.row, [("value", result.value_i)]).lanes(result.lanes_i);
+            state
+                .values
+                .write(self.numbered("result", port), target.row, [("value", result.value_i)])
+                .lanes(result.lanes_i);
             m.when(renews, || {
-                state.order.write(
-                    "allocate",
-                    io.result_slot_i,
-                    [("newer", recency::touch(before, target.entry))],
-                );
+                state.order.write(self.numbered("allocate", port), slot, [("newer", order)]);
             });
         });
         m.assumption(
-            "a_result_does_not_enter_a_slot_that_is_flushed",
-            taken.implies(!state.flushing.lane_select(io.result_slot_i, 1)),
+            self.numbered("a_result_does_not_enter_a_slot_that_is_flushed", port),
+            taken.implies(!state.flushing.lane_select(slot, 1)),
         );
+        if let Some(first) = first {
+            let both = first.taken & taken & io.result_slot_i[port - 1].eq(slot);
+            let apart = !(first.entry & target.entry).any() & target.entry.popcount().eq(1);
+            m.invariant("results_taken_together_get_an_entry_each", both.implies(apart));
+            m.invariant("a_register_leaves_for_a_result_that_is_taken", evicted.implies(taken));
+        }
+        Written { taken, entry: target.entry, renews, order }
     }
 
     /// Starts a flush, notes what has been written back, and ends the flush when nothing is dirty any more.
@@ -526,11 +717,48 @@ struct Target<'m> {
     /// It holds another register with dirty lanes.
     must_evict: Signal<'m>,
     eviction: Leaving<'m>,
+    /// `None` for the first port.
+    behind: Option<Behind<'m>>,
+}
+
+/// How a result meets that of the port before.
+#[derive(Clone, Copy)]
+struct Behind<'m> {
+    /// Both go to one slot.
+    same_slot: Signal<'m>,
+    /// And to one entry, or there is none left for this one.
+    clashes: Signal<'m>,
+}
+
+/// What the result of the port before changes for a result.
+#[derive(Clone, Copy)]
+struct Beside<'m> {
+    /// Both go to one slot.
+    same_slot: Signal<'m>,
+    /// Then the entry of the result before, one-hot; else 0.
+    entry: Signal<'m>,
+    /// The same if that makes it the newest entry; else 0.
+    renewed: Signal<'m>,
+    /// The value there is idle from now on.
+    idle: Signal<'m>,
+}
+
+/// A result that is written, or would be.
+#[derive(Clone, Copy)]
+struct Written<'m> {
+    taken: Signal<'m>,
+    /// Its entry, one-hot.
+    entry: Signal<'m>,
+    /// That makes it the newest entry.
+    renews: Signal<'m>,
+    /// Order of the slot's entries then.
+    order: Signal<'m>,
 }
 
 /// What has been written to the main register file in this cycle.
 struct Spilled<'m> {
-    evicted: Signal<'m>,
+    /// To make room, one bit a result.
+    evicted: Vec<Signal<'m>>,
     flushed: Signal<'m>,
 }
 

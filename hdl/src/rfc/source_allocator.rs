@@ -26,6 +26,8 @@ pub struct SourceAllocator {
     pub register_bits: usize,
     /// Operand collectors, 2 to 32.
     pub collectors: usize,
+    /// Writers of registers, 1 to 8.
+    pub writers: usize,
 }
 
 /// Ports of a [`SourceAllocator`].
@@ -41,7 +43,7 @@ pub struct SourceAllocatorIo<'m> {
     #[bits(p.value_bits())]
     pub operand_i: Vec<In<'m>>,
     /// Registers written in this cycle.
-    #[repeat(2)]
+    #[repeat(p.writers)]
     pub write: Vec<WrittenIo<'m>>,
     /// A slot is emptied.
     pub flush: EmptiedIo<'m>,
@@ -164,7 +166,8 @@ impl Circuit for SourceAllocator {
         Self::check_range("slots", self.slots, 1..=64)?;
         Self::check_range("lanes", self.lanes, 1..=32)?;
         Self::check_range("register_bits", self.register_bits, 1..=16)?;
-        Self::check_range("collectors", self.collectors, 2..=32)
+        Self::check_range("collectors", self.collectors, 2..=32)?;
+        Self::check_range("writers", self.writers, 1..=8)
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &SourceAllocatorIo<'m>) {

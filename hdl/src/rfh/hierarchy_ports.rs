@@ -1,7 +1,6 @@
 //! Ports of a register file hierarchy.
 
 use super::register_file_hierarchy::RegisterFileHierarchy;
-use crate::regfile::collector_groups::WAYS;
 use crate::regfile::{DispatchIo, OperandsIo, RegisterWriteIo, SOURCES, Widths};
 use crate::rtl::{In, Out, Ports, index_bits};
 
@@ -10,21 +9,21 @@ use crate::rtl::{In, Out, Ports, index_bits};
 #[params(RegisterFileHierarchy)]
 pub struct RegisterFileHierarchyIo<'m> {
     /// Instructions and their register operands, in program order.
-    #[repeat(WAYS)]
+    #[repeat_plain(p.issues)]
     pub issue: Vec<HierarchyIssueIo<'m>>,
     /// Instructions whose last operand is read in this cycle, each for another unit.
-    #[repeat(WAYS)]
+    #[repeat_plain(p.issues)]
     #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
     pub dispatch: Vec<DispatchIo<'m>>,
     /// Units that can take an instruction.
     #[bits(p.units)]
     pub unit_ready_i: In<'m>,
     /// Operands, one cycle after dispatch.
-    #[repeat(WAYS)]
+    #[repeat_plain(p.issues)]
     #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
     pub operands: Vec<OperandsIo<'m>>,
     /// Results of short operations.
-    #[repeat(WAYS)]
+    #[repeat_plain(p.issues)]
     pub result: Vec<HierarchyResultIo<'m>>,
     /// Result of a long-latency operation: for the main register file.
     #[with(Widths::new(&p.geometry, p.id_bits, p.units))]

@@ -11,16 +11,16 @@ use crate::regfile::{
 };
 use crate::rtl::{Circuit, Documented, Module, ParameterError, index_bits};
 
-/// Register file hierarchy for a scheduler that issues two instructions a cycle: each operand is read at the level that
-/// the compiler names, each result is written to the levels that it names.
+/// Register file hierarchy for a scheduler that issues one or two instructions a cycle: each operand is read at the level
+/// that the compiler names, each result is written to the levels that it names.
 ///
-/// The main register file, its two groups of operand collectors and what they share are those of the dual-issue register
-/// file. An operand in an entry above takes no bank's read port, and no collector waits for it but to be copied there. An
+/// The main register file, its groups of operand collectors (one for each instruction a cycle) and what they share are
+/// those of the banked or the dual-issue register file. An operand in an entry above takes no bank's read port, and no collector waits for it but to be copied there. An
 /// entry is one of the operand register file, counted from 0, or that of the last result file, `orf_entries`. A
 /// result that goes to two levels is taken when both can take it. What entries hold is not kept when a warp gives up its
 /// slot: the compiler does not ask for it.
 ///
-/// Timing: as the dual-issue register file, for each instruction; one that reads an entry to which a copy is on its way
+/// Timing: as these register files, for each instruction; one that reads an entry to which a copy is on its way
 /// leaves its collector in the cycle after the copy is written at the earliest.
 /// Source: Gebhart et al., "A Compile-Time Managed Multi-Level Register File Hierarchy", MICRO 2011, §3; the comparator of
 /// Kloosterman et al., "RegLess", MICRO 2017, §6.1.
@@ -41,6 +41,8 @@ pub struct RegisterFileHierarchy {
     pub slots: usize,
     /// Entries of a slot in the operand register file, 1 to 8.
     pub orf_entries: usize,
+    /// Instructions taken a cycle, 1 or 2.
+    pub issues: usize,
 }
 
 impl Circuit for RegisterFileHierarchy {
@@ -54,17 +56,19 @@ impl Circuit for RegisterFileHierarchy {
         Self::check_range("id_bits", self.id_bits, 1..=16)?;
         Self::check_range("units", self.units, 1..=16)?;
         Self::check_range("slots", self.slots, 1..=64)?;
-        Self::check_range("orf_entries", self.orf_entries, 1..=8)
+        Self::check_range("orf_entries", self.orf_entries, 1..=8)?;
+        Self::check_range("issues", self.issues, 1..=WAYS)
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &RegisterFileHierarchyIo<'m>) {
         let writers = io.result.len() + 1;
         let mrf = m.instance("mrf", MainRegisterFile { geometry: self.geometry, writers });
         let upper = m.instance("upper", self.upper());
-        let groups: Vec<_> = (0..WAYS)
+        let groups: Vec<_> = (0..self.issues)
             .map(|group| m.instance(format!("collectors{group}"), self.group(writers, group > 0)))
             .collect();
-        let issue: Vec<IssueIo<'m>> = (0..WAYS).map(|way| main_issue(&io.issue[way], &upper, way)).collect();
+        let issue: Vec<IssueIo<'m>> =
+            io.issue.iter().enumerate().map(|(way, issue)| main_issue(issue, &upper, way)).collect();
         let dealt = deal(m, &issue, &groups);
         issue_above(io, &upper, &dealt, &groups);
         share_units(io.unit_ready_i, &groups);
@@ -92,6 +96,7 @@ impl RegisterFileHierarchy {
             lanes: self.geometry.lanes,
             lanes_per_cluster: self.geometry.lanes_per_cluster,
             collectors: self.collectors,
+            issues: self.issues,
         }
     }
 
@@ -146,7 +151,9 @@ fn issue_above<'m>(
             above.entry_i.set(source.entry_i);
         }
     }
-    upper.crossed_i.set(dealt.crossed);
+    for (to, crossed) in upper.crossed_i.iter().zip(dealt.crossed) {
+        to.set(crossed);
+    }
     for (index, group) in upper.index_i.iter().zip(groups) {
         index.set(group.issue.index_o);
     }
@@ -172,7 +179,7 @@ fn deliver<'m>(
     }
 }
 
-/// A register is written when neither group has still to read it, and all levels that the result goes to can take it.
+/// A register is written when no group has still to read it, and all levels that the result goes to can take it.
 fn write<'m>(
     m: &Module<'m>,
     io: &RegisterFileHierarchyIo<'m>,
@@ -196,8 +203,9 @@ fn write<'m>(
         above.value_i.set(result.value_i);
         result.ready_o.set(main_takes & above_takes);
     }
-    let (fill, port) = (&io.fill, &mrf.write[WAYS]);
-    let blocked = blocked(m, groups, WAYS, fill.register_i);
+    let writer = io.result.len();
+    let (fill, port) = (&io.fill, &mrf.write[writer]);
+    let blocked = blocked(m, groups, writer, fill.register_i);
     port.valid_i.set(fill.valid_i & !blocked);
     port.register_i.set(fill.register_i);
     port.lanes_i.set(fill.lanes_i);

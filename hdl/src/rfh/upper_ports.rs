@@ -2,7 +2,6 @@
 
 use super::upper_register_files::UpperRegisterFiles;
 use crate::regfile::SOURCES;
-use crate::regfile::collector_groups::WAYS;
 use crate::rtl::{In, Out, Ports, index_bits};
 
 /// Ports of [`UpperRegisterFiles`].
@@ -10,26 +9,28 @@ use crate::rtl::{In, Out, Ports, index_bits};
 #[params(UpperRegisterFiles)]
 pub struct UpperRegisterFilesIo<'m> {
     /// Instructions, in program order.
-    #[repeat(WAYS)]
+    #[repeat_plain(p.issues)]
     pub issue: Vec<UpperIssueIo<'m>>,
-    /// The first instruction goes to the second group of collectors, and the second to the first.
-    pub crossed_i: In<'m>,
+    /// The first instruction goes to the second group of collectors, and the second to the first; no port with one
+    /// group.
+    #[repeat_plain(p.issues.saturating_sub(1))]
+    pub crossed_i: Vec<In<'m>>,
     /// The collector of each group that its next instruction gets.
-    #[repeat(WAYS)]
+    #[repeat_plain(p.issues)]
     #[bits(index_bits(p.collectors))]
     pub index_i: Vec<In<'m>>,
     /// Collectors of each group whose instruction waits for a copy.
-    #[repeat(WAYS)]
+    #[repeat_plain(p.issues)]
     #[bits(p.collectors)]
     pub hold_o: Vec<Out<'m>>,
     /// The instruction that leaves each group.
-    #[repeat(WAYS)]
+    #[repeat_plain(p.issues)]
     pub dispatch: Vec<UpperDispatchIo<'m>>,
     /// Operands of the instruction that left each group in the cycle before.
-    #[repeat(WAYS)]
+    #[repeat_plain(p.issues)]
     pub operands: Vec<UpperOperandsIo<'m>>,
     /// Results.
-    #[repeat(WAYS)]
+    #[repeat_plain(p.issues)]
     pub result: Vec<UpperWriteIo<'m>>,
 }
 

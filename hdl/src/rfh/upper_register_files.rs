@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::upper_ports::{UpperIssueIo, UpperRegisterFilesIo, UpperSourceIo, UpperWriteIo};
-use crate::regfile::collector_groups::{WAYS, takes_first};
+use crate::regfile::collector_groups::{Choice, WAYS};
 use crate::regfile::{LANE_BITS, SOURCES};
 use crate::rtl::{Circuit, Documented, Module, ParameterError, Signal, Table, index_bits};
 
@@ -23,7 +23,7 @@ use crate::rtl::{Circuit, Documented, Module, ParameterError, Signal, Table, ind
 ///
 /// Timing: an operand is out in the cycle after its instruction has left. A write or copy is read by instructions that
 /// leave from the next cycle on.
-/// Source: Gebhart et al., MICRO 2011, §3.1 and §3.2; two ways, each 3R/1W, after Bailey et al., "Scratch That (But Cache
+/// Source: Gebhart et al., MICRO 2011, §3.1 and §3.2; ways of 3R/1W, one for each instruction a cycle, after Bailey et al., "Scratch That (But Cache
 /// This)", §III-A.3.
 #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
@@ -38,6 +38,8 @@ pub struct UpperRegisterFiles {
     pub lanes_per_cluster: usize,
     /// Operand collectors of each group, 2 to 32.
     pub collectors: usize,
+    /// Instructions taken a cycle, 1 or 2.
+    pub issues: usize,
 }
 
 /// The state of the circuit.
@@ -90,22 +92,24 @@ impl Circuit for UpperRegisterFiles {
             self.lanes_per_cluster,
             "a divisor of lanes",
         )?;
-        Self::check_range("collectors", self.collectors, 2..=32)
+        Self::check_range("collectors", self.collectors, 2..=32)?;
+        Self::check_range("issues", self.issues, 1..=WAYS)
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &UpperRegisterFilesIo<'m>) {
         let state = self.state(m);
-        let copies: Vec<Copy<'m>> = (0..WAYS).map(|group| self.dispatch(m, io, &state, group)).collect();
+        let copies: Vec<Copy<'m>> =
+            (0..self.issues).map(|group| self.dispatch(m, io, &state, group)).collect();
         let arrivals: Vec<Arrival<'m>> =
-            (0..WAYS).map(|way| self.arrive(m, io, &state, &copies, way)).collect();
-        for group in 0..WAYS {
+            (0..self.issues).map(|way| self.arrive(m, io, &state, &copies, way)).collect();
+        for group in 0..self.issues {
             self.enter(m, io, &state, &arrivals, &copies, group);
         }
         self.follow_copies(m, &state, &arrivals, &copies);
         for (way, (copy, result)) in copies.iter().zip(&io.result).enumerate() {
             self.write(m, &state, way, copy, result);
         }
-        let [first, second] = [&io.result[0], &io.result[1]];
+        let [first, second] = &io.result[..] else { return };
         let same =
             self.place(m, first.slot_i, first.entry_i).eq(self.place(m, second.slot_i, second.entry_i));
         m.assumption("an_entry_gets_one_result_a_cycle", !(first.valid_i & second.valid_i & same));
@@ -140,7 +144,7 @@ impl UpperRegisterFiles {
             m.table(name, rows)
                 .laned_field("value", self.value_bits(), self.lanes)
                 .lanes_per_array(self.lanes_per_cluster)
-                .ports(WAYS * SOURCES, WAYS)
+                .ports(self.issues * SOURCES, self.issues)
         };
         let reads = |group: usize| {
             [0, 1, 2].map(|k| {
@@ -163,9 +167,9 @@ impl UpperRegisterFiles {
         State {
             lrf: values("lrf", self.slots),
             orf: values("orf", ((self.orf_entries - 1) << index_bits(self.slots)) + self.slots),
-            reads: (0..WAYS).map(reads).collect(),
-            waits: (0..WAYS).map(waits).collect(),
-            copies: (0..WAYS).map(copies).collect(),
+            reads: (0..self.issues).map(reads).collect(),
+            waits: (0..self.issues).map(waits).collect(),
+            copies: (0..self.issues).map(copies).collect(),
             copying: m.register("copying", self.places()).reset(0),
         }
     }
@@ -312,8 +316,8 @@ impl UpperRegisterFiles {
         copies: &[Copy<'m>],
         group: usize,
     ) {
-        let first = takes_first(io.crossed_i, group);
-        let choose = |of: &dyn Fn(&Arrival<'m>) -> Signal<'m>| first.mux(of(&arrivals[0]), of(&arrivals[1]));
+        let choice = Choice::new(io.crossed_i.first().copied(), group);
+        let choose = |of: &dyn Fn(&Arrival<'m>) -> Signal<'m>| choice.of(|way| of(&arrivals[way]));
         let (enters, index) = (choose(&|arrival| arrival.taken), io.index_i[group]);
         let collector = index.decode(self.collectors) & enters.replicate(self.collectors);
         let lanes = choose(&|arrival| arrival.active);

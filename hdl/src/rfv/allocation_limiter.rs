@@ -9,20 +9,18 @@ use crate::rtl::{
 
 use super::rename_table::RESULTS;
 
-/// Bits of an allowance.
-pub const ALLOWANCE_BITS: usize = 4;
-/// The highest allowance: more than three instructions take.
-pub const MAX_ALLOWANCE: usize = (1 << ALLOWANCE_BITS) - 1;
-
-/// Allocation limiter: counts the registers of each warp and says how many more it may take.
+/// Allocation limiter: counts the registers of each warp and says which warps may take some.
 ///
-/// One warp goes first: the first of the oldest thread block that does not wait at a barrier. It may take what it
-/// needs. The other warps of its block may each take as many as a warp holds at a barrier, the quota. What all but the
-/// first have beyond that is at most the slack: the registers that are left when the first holds the most it ever
-/// does and the others of its block their quota. So whichever warp goes first finds a free register, comes to its end or to a barrier,
-/// and lets the next go first.
+/// A warp takes registers only while it is admitted, and then as many as it needs: it has a claim to the most that it
+/// ever holds, and the claims of all admitted warps fit in the register file together with what the others hold.
+/// Thread blocks ask for their warps in order of age, and nobody is admitted before a warp that asks. A block is
+/// admitted at once if all its claims fit, else warp by warp, so that its other warps still find what each may hold
+/// at a barrier, the quota. A warp keeps its claim until it ends. Only in the oldest block, where a warp waits for a
+/// claim, those at the barrier give theirs up as soon as they hold no more than the quota. For the oldest block one
+/// claim is always kept.
 ///
-/// Timing: the allowance counts what is taken and given back in the same cycle.
+/// Timing: a warp may take registers from the cycle in which it is admitted on. Who is admitted depends on what is
+/// held as the cycle begins.
 /// Source: Jeon et al., MICRO 2015, throttle thread blocks by their worst-case demand when registers run short; the
 /// quota at barriers is ours.
 #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
@@ -32,6 +30,8 @@ pub struct AllocationLimiter {
     pub warps: usize,
     /// Physical registers, 2 to 16384.
     pub registers: usize,
+    /// Instructions that take registers in a cycle, 1 or 2.
+    pub issues: usize,
 }
 
 /// Ports of an [`AllocationLimiter`].
@@ -39,12 +39,12 @@ pub struct AllocationLimiter {
 #[params(AllocationLimiter)]
 pub struct AllocationLimiterIo<'m> {
     /// Registers taken in this cycle.
-    #[repeat(WAYS)]
+    #[repeat(p.issues)]
     pub allocated: Vec<AllocationIo<'m>>,
     /// Registers given back in this cycle.
     #[repeat(FREED)]
     pub freed: Vec<ReturnIo<'m>>,
-    /// Who goes first, and what is kept for its block.
+    /// Who is admitted.
     pub limits: LimitsIo<'m>,
     /// Registers taken and not given back, as the cycle begins.
     #[bits(count_bits(p.registers))]
@@ -74,25 +74,32 @@ pub struct ReturnIo<'m> {
     pub warp_i: In<'m>,
 }
 
-/// Who goes first, what is kept for it and its block, and what that leaves to each warp.
+/// Who is admitted.
 #[derive(Ports)]
 #[params(AllocationLimiter)]
 pub struct LimitsIo<'m> {
     /// Warps of the oldest thread block, one bit each.
     #[bits(p.warps)]
     pub oldest_i: In<'m>,
-    /// The warp that goes first, one-hot; 0 if there is none.
+    /// Warps of the thread block whose turn it is to ask, one bit each. Those of them ask that are not admitted; in the
+    /// oldest block not those that are parked.
     #[bits(p.warps)]
-    pub first_i: In<'m>,
-    /// Registers that each warp of the oldest block may have.
+    pub turn_i: In<'m>,
+    /// Warps at a barrier that take no more registers before they leave it, one bit each.
+    #[bits(p.warps)]
+    pub parked_i: In<'m>,
+    /// Warps that have ended, one bit each: they give up their claims. The next warp in the place of one may ask at once.
+    #[bits(p.warps)]
+    pub ended_i: In<'m>,
+    /// Most registers of a warp at once. It is looked at while no warp is admitted.
+    #[bits(count_bits(p.registers))]
+    pub claim_i: In<'m>,
+    /// Most registers of a warp at a barrier.
     #[bits(count_bits(p.registers))]
     pub quota_i: In<'m>,
-    /// Registers that all warps but the first may have beyond their quota.
-    #[bits(count_bits(p.registers))]
-    pub slack_i: In<'m>,
-    /// Registers that each warp may take, at most [`MAX_ALLOWANCE`].
-    #[bits(p.warps * ALLOWANCE_BITS)]
-    pub allowance_o: Out<'m>,
+    /// Warps that may take registers, one bit each.
+    #[bits(p.warps)]
+    pub admitted_o: Out<'m>,
 }
 
 impl Circuit for AllocationLimiter {
@@ -101,7 +108,8 @@ impl Circuit for AllocationLimiter {
 
     fn validate(&self) -> Result<(), ParameterError> {
         Self::check_range("warps", self.warps, 1..=64)?;
-        Self::check_range("registers", self.registers, 2..=16384)
+        Self::check_range("registers", self.registers, 2..=16384)?;
+        Self::check_range("issues", self.issues, 1..=WAYS)
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &AllocationLimiterIo<'m>) {
@@ -123,8 +131,15 @@ impl Circuit for AllocationLimiter {
         held.set(next);
         total.set(next_total);
         io.held_o.set(total);
-        self.allow(m, io, next);
+        let admitted = m.register("admitted", self.warps).reset(0);
+        let claim = self.claim(m, io.limits.claim_i, admitted);
+        let next_admitted = self.admit(m, &io.limits, admitted, (held, claim));
+        admitted.set(next_admitted);
+        io.limits.admitted_o.set(next_admitted);
 
+        let takers = self.takers(m, io);
+        m.assumption("only_admitted_warps_take_registers", !(takers & !next_admitted).any());
+        self.check_claims(m, admitted, (held, claim));
         let taken = io.allocated.iter().map(|taken| (taken.count_i.ne(0), taken.warp_i));
         let freed = io.freed.iter().map(|freed| (freed.valid_i, freed.warp_i));
         m.assumption("a_warp_is_one_of_those_there_are", all_below(m, taken.chain(freed), self.warps));
@@ -143,28 +158,102 @@ impl AllocationLimiter {
         warp.decode(self.warps).spread(count.width()) & count.replicate(self.warps)
     }
 
-    /// What each warp may take, given what each holds.
-    fn allow<'m>(&self, m: &Module<'m>, io: &AllocationLimiterIo<'m>, held: Signal<'m>) {
-        let bits = count_bits(self.registers);
-        // Wide enough for an allowance, and for the sum of what all warps hold.
-        let wide = bits.max(ALLOWANCE_BITS) + 1;
-        let limits = &io.limits;
-        let mut beyond = m.lit(wide, 0);
-        let mut below = Vec::new();
-        for warp in 0..self.warps {
-            let count = held.lane(warp, bits);
-            let quota = limits.oldest_i.bit(warp).mux(limits.quota_i, 0);
-            let over = count.gt(quota) & !limits.first_i.bit(warp);
-            beyond = beyond + over.mux(count - quota, 0).zext(wide);
-            below.push(quota.gt(count).mux(quota - count, 0).zext(wide));
-        }
-        let slack = limits.slack_i.zext(wide);
-        let room = slack.gt(beyond).mux(slack - beyond, 0);
-        let allowances = below.into_iter().enumerate().map(|(warp, below)| {
-            let sum = room + below;
-            let unlimited = limits.first_i.bit(warp) | sum.gt(MAX_ALLOWANCE);
-            unlimited.mux(m.lit(ALLOWANCE_BITS, MAX_ALLOWANCE), sum.low(ALLOWANCE_BITS))
-        });
-        limits.allowance_o.set(m.cat(allowances));
+    /// The claim of every warp, which stays while one is admitted.
+    fn claim<'m>(&self, m: &Module<'m>, claim: Signal<'m>, admitted: Signal<'m>) -> Signal<'m> {
+        let kept = m.register("claim", count_bits(self.registers)).reset(0);
+        let claim = admitted.any().mux(kept, claim);
+        kept.set(claim);
+        claim
     }
+
+    /// The warps that are admitted from this cycle on: some that ask are, and some at the barrier of the oldest block
+    /// give up their claims.
+    fn admit<'m>(
+        &self,
+        m: &Module<'m>,
+        limits: &LimitsIo<'m>,
+        admitted: Signal<'m>,
+        (held, claim): (Signal<'m>, Signal<'m>),
+    ) -> Signal<'m> {
+        let oldest = limits.oldest_i;
+        let kept = admitted & !limits.ended_i;
+        let asking = limits.turn_i & !kept & !(oldest & limits.parked_i);
+        let oldest_asks = (asking & oldest).any();
+        // Whichever warp of the oldest block asks next has its claim.
+        let spoken_for = (kept & oldest).any() | oldest_asks;
+        let promised = kept | (oldest.lowest_one() & (!spoken_for).replicate(self.warps));
+        let fit = |more: Signal<'m>| {
+            let quotas = (oldest | limits.turn_i).spread(limits.quota_i.width())
+                & limits.quota_i.replicate(self.warps);
+            self.sum(m, promised | more, claim, self.higher(m, held, quotas)).le(self.registers)
+        };
+        let first = asking.lowest_one();
+        let all_fit = fit(asking).named("all_fit");
+        let first_fits = fit(first).named("first_fits");
+        let granted = all_fit.mux(asking, first & first_fits.replicate(self.warps)).named("granted");
+
+        let waits = oldest_asks & !all_fit & !first_fits;
+        let low = m.cat((0..self.warps).map(|warp| self.of_warp(held, warp).le(limits.quota_i)));
+        let given_up = kept & oldest & limits.parked_i & low & waits.replicate(self.warps);
+        (kept | granted) & !given_up
+    }
+
+    /// What a warp has of `counts`.
+    fn of_warp<'m>(&self, counts: Signal<'m>, warp: usize) -> Signal<'m> {
+        counts.lane(warp, count_bits(self.registers))
+    }
+
+    /// The higher of two counts, for each warp.
+    fn higher<'m>(&self, m: &Module<'m>, a: Signal<'m>, b: Signal<'m>) -> Signal<'m> {
+        m.cat((0..self.warps).map(|warp| {
+            let (a, b) = (self.of_warp(a, warp), self.of_warp(b, warp));
+            a.gt(b).mux(a, b)
+        }))
+    }
+
+    /// The sum over all warps of their claim, or of a count if they have none.
+    fn sum<'m>(
+        &self,
+        m: &Module<'m>,
+        claiming: Signal<'m>,
+        claim: Signal<'m>,
+        counts: Signal<'m>,
+    ) -> Signal<'m> {
+        let bits = count_bits(self.registers) + count_bits(self.warps);
+        let terms = (0..self.warps)
+            .map(|warp| claiming.bit(warp).mux(claim, self.of_warp(counts, warp)).zext(bits))
+            .collect();
+        balanced(m, terms, bits)
+    }
+
+    /// Warps that take registers in this cycle.
+    fn takers<'m>(&self, m: &Module<'m>, io: &AllocationLimiterIo<'m>) -> Signal<'m> {
+        io.allocated.iter().fold(m.lit(self.warps, 0), |takers, taken| {
+            takers | (taken.warp_i.decode(self.warps) & taken.count_i.ne(0).replicate(self.warps))
+        })
+    }
+
+    /// Every admitted warp finds the registers that it has a claim to, now or when dead ones have come back, which it
+    /// may hold beyond its claim until then.
+    fn check_claims<'m>(
+        &self,
+        m: &Module<'m>,
+        admitted: Signal<'m>,
+        (held, claim): (Signal<'m>, Signal<'m>),
+    ) {
+        let alive = m.cat((0..self.warps).map(|warp| {
+            let held = self.of_warp(held, warp);
+            held.gt(claim).mux(claim, held)
+        }));
+        let promised = self.sum(m, admitted, claim, alive);
+        m.invariant("what_is_promised_and_held_fits", promised.le(self.registers));
+    }
+}
+
+/// The sum of terms of the same width, as a tree.
+fn balanced<'m>(m: &Module<'m>, mut terms: Vec<Signal<'m>>, bits: usize) -> Signal<'m> {
+    while terms.len() > 1 {
+        terms = terms.chunks(2).filter_map(|pair| pair.iter().copied().reduce(|a, b| a + b)).collect();
+    }
+    terms.pop().unwrap_or(m.lit(bits, 0))
 }

@@ -9,9 +9,7 @@ mod virtual_register_file;
 
 use crate::rtl::{Module, Signal, count_bits};
 
-pub use allocation_limiter::{
-    ALLOWANCE_BITS, AllocationIo, AllocationLimiter, AllocationLimiterIo, LimitsIo, MAX_ALLOWANCE,
-};
+pub use allocation_limiter::{AllocationIo, AllocationLimiter, AllocationLimiterIo, LimitsIo, ReturnIo};
 pub use rename_table::{
     FreedIo, NameIo, RESULTS, RenameIssueIo, RenameSourceIo, RenameTable, RenameTableIo, RenameWriteIo,
 };
@@ -21,8 +19,6 @@ pub use virtual_register_file::{
 
 /// Instructions taken a cycle at most.
 const WAYS: usize = 2;
-/// Writers: two of results of short operations, then one of long-latency operations.
-const WRITERS: usize = WAYS + 1;
 /// Registers that are freed a cycle at most.
 const FREED: usize = 2;
 

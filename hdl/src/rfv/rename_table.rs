@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FREED, WAYS, WRITERS, all_below};
+use super::{FREED, WAYS, all_below};
 use crate::regfile::SOURCES;
 use crate::rtl::{
     Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, Table, count_bits, index_bits,
@@ -35,6 +35,8 @@ pub struct RenameTable {
     pub rows: usize,
     /// Warps, 1 to 64.
     pub warps: usize,
+    /// Instructions offered a cycle, 1 or 2.
+    pub issues: usize,
 }
 
 /// Ports of a [`RenameTable`].
@@ -42,10 +44,10 @@ pub struct RenameTable {
 #[params(RenameTable)]
 pub struct RenameTableIo<'m> {
     /// Instructions offered, in program order.
-    #[repeat(WAYS)]
+    #[repeat(p.issues)]
     pub issue: Vec<RenameIssueIo<'m>>,
-    /// Registers about to be written.
-    #[repeat(WRITERS)]
+    /// Registers about to be written: as many of short operations, then one of a long-latency operation.
+    #[repeat(p.issues.saturating_add(1))]
     pub write: Vec<RenameWriteIo<'m>>,
     /// Names of warps that have ended.
     #[bits(p.names)]
@@ -167,7 +169,8 @@ impl Circuit for RenameTable {
         Self::check(self.banks.is_power_of_two(), "banks", self.banks, "a power of two")?;
         Self::check_range("rows", self.rows, 2..=1024)?;
         Self::check_range("warps", self.warps, 1..=64)?;
-        Self::check_range("names", self.names, self.banks.max(2)..=4096)
+        Self::check_range("names", self.names, self.banks.max(2)..=4096)?;
+        Self::check_range("issues", self.issues, 1..=WAYS)
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &RenameTableIo<'m>) {

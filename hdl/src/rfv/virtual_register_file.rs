@@ -6,21 +6,21 @@ use super::allocation_limiter::{AllocationLimiter, AllocationLimiterIo, LimitsIo
 use super::rename_table::{RESULTS, RenameTable, RenameTableIo};
 use super::{WAYS, all_below};
 use crate::regfile::{
-    DispatchIo, DualIssueRegisterFile, DualIssueRegisterFileIo, Geometry, OperandsIo, RegisterWriteIo,
-    SOURCES, Widths,
+    BankedRegisterFile, BankedRegisterFileIo, DispatchIo, DualIssueRegisterFile, DualIssueRegisterFileIo,
+    Geometry, IssueIo, OperandsIo, RegisterWriteIo, SOURCES, Widths,
 };
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, index_bits};
 
-/// Virtual register file: a dual-issue register file behind a rename table.
+/// Virtual register file: a banked register file, or a dual-issue one, behind a rename table.
 ///
 /// Registers are named as in a register file that has room for all of them, by the row they would have there; its
-/// ports are those of the dual-issue register file, and those that tell where names begin and die. An instruction is
+/// ports are those of the register file behind it, and those that tell where names begin and die. An instruction is
 /// taken when each of its results has a physical register; one that reads a register that was never written reads 0. A write finds
 /// the physical register that its instruction was given. A register may be given to another name as soon as its last
 /// reader has been taken: the new owner's write waits for the read, as every write does.
-/// How many registers a warp may take, the allocation limiter says; who offers instructions is to keep to it.
+/// Which warps may take registers, the allocation limiter says; who offers instructions is to keep to it.
 ///
-/// Timing: as the dual-issue register file; renaming takes no cycle of its own.
+/// Timing: as the register file behind it; renaming takes no cycle of its own.
 /// Source: Jeon et al., MICRO 2015, with the assumption of Kloosterman et al., "RegLess", §6.1: the rename table costs
 /// nothing.
 #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
@@ -40,6 +40,8 @@ pub struct VirtualRegisterFile {
     pub id_bits: usize,
     /// Functional units, 1 to 16.
     pub units: usize,
+    /// Instructions taken a cycle, 1 or 2.
+    pub issues: usize,
 }
 
 /// Ports of a [`VirtualRegisterFile`].
@@ -47,25 +49,25 @@ pub struct VirtualRegisterFile {
 #[params(VirtualRegisterFile)]
 pub struct VirtualRegisterFileIo<'m> {
     /// Instructions and their registers, in program order.
-    #[repeat(WAYS)]
+    #[repeat_plain(p.issues)]
     pub issue: Vec<VirtualIssueIo<'m>>,
     /// Instructions whose last operand is read in this cycle, each for another unit.
-    #[repeat(WAYS)]
+    #[repeat_plain(p.issues)]
     #[with(p.widths())]
     pub dispatch: Vec<DispatchIo<'m>>,
     /// Units that can take an instruction.
     #[bits(p.units)]
     pub unit_ready_i: In<'m>,
     /// Operands, one cycle after dispatch.
-    #[repeat(WAYS)]
+    #[repeat_plain(p.issues)]
     #[with(p.widths())]
     pub operands: Vec<OperandsIo<'m>>,
     /// Results of short operations.
-    #[repeat(WAYS)]
+    #[repeat_plain(p.issues)]
     #[with(p.widths())]
     pub result: Vec<RegisterWriteIo<'m>>,
     /// Nothing reads the result.
-    #[repeat(WAYS)]
+    #[repeat_plain(p.issues)]
     pub result_dead_i: Vec<In<'m>>,
     /// Result of a long-latency operation.
     #[with(p.widths())]
@@ -127,6 +129,36 @@ pub struct VirtualSourceIo<'m> {
     pub register_i: In<'m>,
 }
 
+/// Ports of a register file that takes one instruction a cycle or several.
+struct FileIo<'m> {
+    issue: Vec<IssueIo<'m>>,
+    dispatch: Vec<DispatchIo<'m>>,
+    unit_ready: In<'m>,
+    operands: Vec<OperandsIo<'m>>,
+    result: Vec<RegisterWriteIo<'m>>,
+    fill: RegisterWriteIo<'m>,
+}
+
+impl<'m> From<BankedRegisterFileIo<'m>> for FileIo<'m> {
+    fn from(file: BankedRegisterFileIo<'m>) -> FileIo<'m> {
+        FileIo {
+            issue: vec![file.issue],
+            dispatch: vec![file.dispatch],
+            unit_ready: file.unit_ready_i,
+            operands: vec![file.operands],
+            result: vec![file.result],
+            fill: file.fill,
+        }
+    }
+}
+
+impl<'m> From<DualIssueRegisterFileIo<'m>> for FileIo<'m> {
+    fn from(file: DualIssueRegisterFileIo<'m>) -> FileIo<'m> {
+        let DualIssueRegisterFileIo { issue, dispatch, unit_ready_i, operands, result, fill } = file;
+        FileIo { issue, dispatch, unit_ready: unit_ready_i, operands, result, fill }
+    }
+}
+
 impl Circuit for VirtualRegisterFile {
     type Io<'m> = VirtualRegisterFileIo<'m>;
     const NAME: &'static str = "virtual_register_file";
@@ -138,16 +170,17 @@ impl Circuit for VirtualRegisterFile {
         Self::check_range("collectors", self.collectors, 2..=32)?;
         Self::check_range("access_cycles", self.access_cycles, 3..=8)?;
         Self::check_range("id_bits", self.id_bits, 1..=16)?;
-        Self::check_range("units", self.units, 1..=16)
+        Self::check_range("units", self.units, 1..=16)?;
+        Self::check_range("issues", self.issues, 1..=WAYS)
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &VirtualRegisterFileIo<'m>) {
         let table = m.instance("renaming", self.table());
         let limiter = m.instance("limiter", self.limiter());
-        let file = m.instance("register_file", self.file());
+        let file = self.file(m);
         issue(io, &table, &file);
         write(io, &table, &file);
-        file.unit_ready_i.set(io.unit_ready_i);
+        file.unit_ready.set(io.unit_ready_i);
         let inner = file.dispatch.iter().zip(&file.operands);
         for (inner, (dispatch, operands)) in inner.zip(io.dispatch.iter().zip(&io.operands)) {
             deliver(inner, dispatch, operands);
@@ -158,6 +191,7 @@ impl Circuit for VirtualRegisterFile {
         io.register_wait_o.set(io.issue[0].valid_i & !table.issue[0].ready_o);
         m.assumption("a_warp_is_one_of_those_there_are", self.warps_exist(m, io));
         m.assumption("a_name_is_one_of_those_there_are", self.names_exist(m, io));
+        m.assumption("only_admitted_warps_write_registers", self.writers_are_admitted(m, io, &limiter));
         m.invariant("the_limiter_counts_what_the_table_gives", limiter.held_o.eq(table.used_o));
     }
 }
@@ -177,6 +211,20 @@ impl VirtualRegisterFile {
         all_below(m, results.chain(writes), self.names)
     }
 
+    /// Whether every instruction that is offered and writes a register is of a warp that may take some.
+    fn writers_are_admitted<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &VirtualRegisterFileIo<'m>,
+        limiter: &AllocationLimiterIo<'m>,
+    ) -> Signal<'m> {
+        io.issue.iter().fold(m.lit(1, 1), |all, issue| {
+            let writes = issue.result.iter().fold(m.lit(1, 0), |any, result| any | result.valid_i);
+            let admitted = (issue.warp_i.decode(self.warps) & limiter.limits.admitted_o).any();
+            all & (issue.valid_i & writes).implies(admitted)
+        })
+    }
+
     /// The rename table.
     pub fn table(&self) -> RenameTable {
         RenameTable {
@@ -184,20 +232,25 @@ impl VirtualRegisterFile {
             banks: self.geometry.banks,
             rows: self.geometry.rows,
             warps: self.warps,
+            issues: self.issues,
         }
     }
 
     fn limiter(&self) -> AllocationLimiter {
-        AllocationLimiter { warps: self.warps, registers: self.table().registers() }
+        AllocationLimiter { warps: self.warps, registers: self.table().registers(), issues: self.issues }
     }
 
-    fn file(&self) -> DualIssueRegisterFile {
-        DualIssueRegisterFile {
-            geometry: self.geometry,
-            collectors: self.collectors,
-            access_cycles: self.access_cycles,
-            id_bits: self.id_bits,
-            units: self.units,
+    /// The register file behind the rename table.
+    fn file<'m>(&self, m: &Module<'m>) -> FileIo<'m> {
+        let &VirtualRegisterFile { geometry, collectors, access_cycles, id_bits, units, .. } = self;
+        let name = "register_file";
+        match self.issues {
+            1 => m
+                .instance(name, BankedRegisterFile { geometry, collectors, access_cycles, id_bits, units })
+                .into(),
+            _ => m
+                .instance(name, DualIssueRegisterFile { geometry, collectors, access_cycles, id_bits, units })
+                .into(),
         }
     }
 
@@ -212,7 +265,7 @@ impl VirtualRegisterFile {
     }
 }
 
-fn issue<'m>(io: &VirtualRegisterFileIo<'m>, table: &RenameTableIo<'m>, file: &DualIssueRegisterFileIo<'m>) {
+fn issue<'m>(io: &VirtualRegisterFileIo<'m>, table: &RenameTableIo<'m>, file: &FileIo<'m>) {
     for ((outer, renamed), inner) in io.issue.iter().zip(&table.issue).zip(&file.issue) {
         let offered = outer.valid_i & renamed.ready_o;
         renamed.valid_i.set(outer.valid_i);
@@ -237,7 +290,7 @@ fn issue<'m>(io: &VirtualRegisterFileIo<'m>, table: &RenameTableIo<'m>, file: &D
     }
 }
 
-fn write<'m>(io: &VirtualRegisterFileIo<'m>, table: &RenameTableIo<'m>, file: &DualIssueRegisterFileIo<'m>) {
+fn write<'m>(io: &VirtualRegisterFileIo<'m>, table: &RenameTableIo<'m>, file: &FileIo<'m>) {
     let outer = io.result.iter().zip(io.result_dead_i.iter().copied()).chain([(&io.fill, io.fill_dead_i)]);
     let inner = file.result.iter().chain([&file.fill]);
     for (((write, dead), renamed), port) in outer.zip(&table.write).zip(inner) {
@@ -279,8 +332,10 @@ fn limit<'m>(io: &VirtualRegisterFileIo<'m>, table: &RenameTableIo<'m>, limiter:
     }
     let (outer, inner) = (&io.limits, &limiter.limits);
     inner.oldest_i.set(outer.oldest_i);
-    inner.first_i.set(outer.first_i);
+    inner.turn_i.set(outer.turn_i);
+    inner.parked_i.set(outer.parked_i);
+    inner.ended_i.set(outer.ended_i);
+    inner.claim_i.set(outer.claim_i);
     inner.quota_i.set(outer.quota_i);
-    inner.slack_i.set(outer.slack_i);
-    outer.allowance_o.set(inner.allowance_o);
+    outer.admitted_o.set(inner.admitted_o);
 }

@@ -4,8 +4,11 @@
 //! The phases, each a folder or file: control flow ([`cfg`], [`dominators`]) and which branches may diverge
 //! ([`divergence`]); what needs no instruction ([`optimise`]); machine instructions over virtual registers
 //! ([`lower`]); registers ([`allocate`]), checked by [`check`]; annotations ([`annotate`]) from liveness
-//! ([`liveness`]) and suspension points ([`suspension`]) on an abstract [`function`]; text ([`listing`]). [`regless`] and
-//! [`rfh`] are passes of their own, on programs from anywhere.
+//! ([`liveness`]) and suspension points ([`suspension`]) on an abstract [`function`]; text ([`listing`]).
+//!
+//! [`regless`], [`rfh`] and [`rfv`] are passes for one machine each, on programs from anywhere. Each leaves a table of its
+//! own, looked up by instruction. They share the graphs of a program ([`graph`]), which definitions are soft ([`soft`])
+//! and what lives where ([`lifetime`]).
 
 pub mod allocate;
 pub mod annotate;
@@ -15,6 +18,8 @@ pub mod check;
 pub mod divergence;
 pub mod dominators;
 pub mod function;
+pub mod graph;
+pub mod lifetime;
 pub mod listing;
 pub mod liveness;
 pub mod lower;
@@ -23,8 +28,9 @@ pub mod machine;
 pub mod optimise;
 mod place;
 pub mod regless;
-pub mod release;
 pub mod rfh;
+pub mod rfv;
+pub mod soft;
 pub mod suspension;
 
 use crate::program::Program;

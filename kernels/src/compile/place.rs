@@ -132,9 +132,6 @@ impl Placement {
             registers_per_thread: allocation.count,
             shared_bytes: kernel.shared_bytes,
             control: Some(control_flow(machine_flow(kernel, &kept), &registers)),
-            regions: None,
-            releases: None,
-            placement: None,
         };
         annotate(&mut program, &values, &registers);
         let lowering = lowering(kernel, &kept);

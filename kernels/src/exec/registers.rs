@@ -33,7 +33,8 @@ impl Layout {
                 if register.ty == Type::Pred { Slot::Mask(*counter - 1) } else { Slot::Row(*counter - 1) }
             })
             .collect();
-        Layout { slots, rows: rows as usize, masks: masks as usize }
+        // Operands that an instruction does not have are row 0 and mask 0, which are there in a kernel without registers too.
+        Layout { slots, rows: (rows as usize).max(1), masks: (masks as usize).max(1) }
     }
 }
 

@@ -8,6 +8,7 @@
 //! reset value start at it and valid bits start at 0, as after a reset.
 
 pub mod activity;
+mod any;
 mod compiled;
 mod error;
 pub mod flatten;
@@ -25,6 +26,7 @@ use num_bigint::BigUint;
 pub use activity::{
     ActivityCount, ActivityHandle, ActivityKind, ActivityReport, PortActivity, RegisterActivity,
 };
+pub use any::AnyEngine;
 pub use compiled::Compiled;
 pub use error::{EngineError, Violation};
 pub use interpreter::Interpreter;
@@ -143,7 +145,7 @@ pub trait Engine {
     /// Sets an input of up to 64 bits. Bits above the port's width are dropped; a debug build refuses them.
     #[inline]
     fn set(&mut self, port: InPort, value: u64) {
-        self.state_mut().set_word(port, value);
+        self.state_mut().set(port, value);
     }
 
     /// Sets an input from 64-bit words, lowest first; missing words are 0. Bits above the port's width are
@@ -165,17 +167,17 @@ pub trait Engine {
     /// Low 64 bits of a value.
     #[inline]
     fn get(&self, port: OutPort) -> u64 {
-        self.state().word(port)
+        self.state().get(port)
     }
 
     /// All words of a value, lowest first.
     fn get_words(&self, port: OutPort) -> &[u64] {
-        self.state().words(port)
+        self.state().get_words(port)
     }
 
     /// 32-bit lane `lane` of a value; 0 beyond its width.
     fn lane(&self, port: OutPort, lane: usize) -> u32 {
-        let word = self.state().words(port).get(lane / 2).copied().unwrap_or(0);
+        let word = self.state().get_words(port).get(lane / 2).copied().unwrap_or(0);
         (word >> (32 * (lane % 2))) as u32
     }
 

@@ -1,38 +1,33 @@
 //! Configuration of a run: presets, overrides, checks, listings.
 //!
 //! A [`Config`] starts from a preset, takes values from TOML files and from `name=value` pairs in the order
-//! given, and is checked as a whole. [`Config::to_toml`] writes the file that reproduces a run.
+//! given, and is checked as a whole. [`Config::to_toml`] writes the file that reproduces a run. What every machine has
+//! is a field; a mechanism's parameters are a section that it declares ([`Section`]), with [`Config::of`] and
+//! [`Config::edit`].
 
 mod overrides;
 mod parameter;
 mod presets;
 mod sections;
 
-use warpfile_kernels::regions::BANKS;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use toml::{Table, Value};
+
+use crate::mechanisms::{Registry, Stack};
 
 pub use overrides::{apply_file, apply_overrides};
-pub use parameter::{Accepted, Parameter};
-pub use presets::{preset, preset_names};
+pub use parameter::{Accepted, Parameter, Section, SectionInfo};
+pub use presets::{preset, preset_names, preset_with};
 pub use sections::{
-    CacheLevel, Chip, Config, DesignName, Dram, Energy, InnerPolicy, Latency, Memory, MemoryModel,
-    RegisterFile, Regless, Replacement, Rfc, Rfh, Rfv, Scheduler, SingleLevelPolicy, Sm, SoftDefinitions,
-    Throughput, WritePolicy,
+    CacheLevel, Chip, Dram, Energy, InnerPolicy, Latency, Memory, MemoryModel, RegisterFile, Scheduler,
+    SingleLevelPolicy, Sm, Throughput, WritePolicy,
 };
 
 /// Sectors of a cache line at most.
 const MAX_SECTORS: u64 = 64;
-/// Warps of a scheduler that a shard of RegLess serves at most.
-const REGLESS_WARPS: u64 = 16;
-/// Lines that a bank of an operand staging unit may have.
-const REGLESS_BANK_LINES: std::ops::RangeInclusive<u64> = 2..=64;
-/// Rows that a bank of a renamed register file may have.
-const RFV_ROWS: std::ops::RangeInclusive<u64> = 2..=1024;
-/// Registers that a rename table has names for.
-const RFV_NAMES: u64 = 4096;
-/// Lines that a compressor may hold.
-const COMPRESSOR_LINES: u64 = 64;
-/// Bytes of a warp-wide register.
-const REGISTER_LINE_BYTES: u64 = 4 * warpfile_kernels::program::LANES as u64;
 
 /// Why a configuration cannot be used. `origin` is the file's name, or how the value was given.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -83,6 +78,24 @@ pub enum ConfigError {
         /// Parameter.
         key: String,
     },
+    /// A stack of mechanisms that cannot be.
+    #[error("{origin}: design = {value} is not accepted: {problem}")]
+    Stack {
+        /// File or option.
+        origin: String,
+        /// As given.
+        value: String,
+        /// What is wrong, and the nearest stack that can be.
+        problem: String,
+    },
+    /// A design that the machine cannot carry.
+    #[error("{problem}; {hint}")]
+    Machine {
+        /// What stands against it.
+        problem: Box<ConfigError>,
+        /// Which preset can.
+        hint: String,
+    },
     /// Parameters that are fine by themselves contradict each other.
     #[error("{key} = {value} cannot be combined with the rest of the configuration: {reason}")]
     Conflict {
@@ -95,20 +108,207 @@ pub enum ConfigError {
     },
 }
 
+/// Every parameter of a run. A preset is one of these as TOML.
+#[derive(Clone)]
+pub struct Config {
+    /// Name of the preset this started from.
+    pub preset: String,
+    /// Design simulated: a stack of mechanisms.
+    pub design: Stack,
+    /// Chip.
+    pub chip: Chip,
+    /// SM.
+    pub sm: Sm,
+    /// Main register file.
+    pub register_file: RegisterFile,
+    /// Scheduling.
+    pub scheduler: Scheduler,
+    /// Latencies.
+    pub latency: Latency,
+    /// Throughput.
+    pub throughput: Throughput,
+    /// Memory unit.
+    pub memory: Memory,
+    /// First-level cache of the SM.
+    pub l1: CacheLevel,
+    /// Second-level cache of the chip.
+    pub l2: CacheLevel,
+    /// DRAM.
+    pub dram: Dram,
+    /// Energy.
+    pub energy: Energy,
+    registry: Registry,
+    /// The sections of all mechanisms of the registry, by name.
+    mechanisms: BTreeMap<&'static str, Table>,
+}
+
 impl Config {
+    /// Every parameter, those of the machine and then those of the mechanisms of `registry`.
+    pub fn parameters(registry: &Registry) -> Vec<Parameter> {
+        let mut all = vec![
+            Parameter {
+                name: "preset".to_owned(),
+                doc: "Name of the preset this started from.".to_owned(),
+                accepted: Accepted::Text,
+            },
+            Parameter {
+                name: "design".to_owned(),
+                doc: "Design simulated.".to_owned(),
+                accepted: Accepted::Stack,
+            },
+        ];
+        let machine = [
+            Chip::describe("chip"),
+            Sm::describe("sm"),
+            RegisterFile::describe("register_file"),
+            Scheduler::describe("scheduler"),
+            Latency::describe("latency"),
+            Throughput::describe("throughput"),
+            Memory::describe("memory"),
+            CacheLevel::describe("l1"),
+            CacheLevel::describe("l2"),
+            Dram::describe("dram"),
+            Energy::describe("energy"),
+        ];
+        all.extend(machine.into_iter().flatten());
+        all.extend(registry.sections().into_iter().flat_map(|section| section.parameters));
+        all
+    }
+
+    /// The mechanisms that there are.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// A mechanism's parameters; their defaults if it is not in the registry.
+    pub fn of<S: Section>(&self) -> S {
+        let section = self.mechanisms.get(S::NAME);
+        // Every value was checked when it was set.
+        section.and_then(|table| table.clone().try_into().ok()).unwrap_or_else(S::defaults)
+    }
+
+    /// Changes a mechanism's parameters.
+    pub fn edit<S: Section>(&mut self, change: impl FnOnce(&mut S)) {
+        let mut section = self.of::<S>();
+        change(&mut section);
+        let table = Table::try_from(section).expect("a section holds only numbers, flags and text");
+        self.mechanisms.insert(S::NAME, table);
+    }
+
+    /// The same machine with another design, as it is written: see [`Stack::parse`].
+    ///
+    /// # Errors
+    /// There is no such mechanism, or the stack cannot be.
+    pub fn with_design(&self, design: &str) -> Result<Config, ConfigError> {
+        Ok(self.with_stack(Stack::parse(&self.registry, "design", design)?))
+    }
+
+    /// The same machine with another design.
+    pub fn with_stack(&self, design: Stack) -> Config {
+        Config { design, ..self.clone() }
+    }
+
+    /// Warps of a scheduler.
+    pub fn warps_per_scheduler(&self) -> u64 {
+        self.sm.warps / self.sm.schedulers
+    }
+
     /// The whole configuration as TOML; reading it again gives an equal configuration.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a configuration holds only tables, numbers, flags and text")
+        toml::to_string(&self.to_tree()).expect("a configuration holds only tables, numbers, flags and text")
     }
 
-    /// A whole configuration from TOML text, as [`Config::to_toml`] and the preset files write it. Errors name
-    /// `origin`.
-    pub fn from_toml(origin: &str, text: &str) -> Result<Config, ConfigError> {
-        overrides::whole_config(origin, text)
+    /// A whole configuration from TOML text, as [`Config::to_toml`] and the preset files write it, with the mechanisms of
+    /// `registry`, whose parameters may be left out. Errors name `origin`.
+    pub fn from_toml(registry: &Registry, origin: &str, text: &str) -> Result<Config, ConfigError> {
+        overrides::whole_config(registry, origin, text)
     }
 
-    /// Checks what depends on more than one parameter.
+    /// Every value by section.
+    fn to_tree(&self) -> Table {
+        let mut tree = Table::new();
+        tree.insert("preset".to_owned(), Value::String(self.preset.clone()));
+        tree.insert("design".to_owned(), Value::String(self.design.to_string()));
+        fn section(tree: &mut Table, name: &str, section: &impl Serialize) {
+            let table = Table::try_from(section).expect("a section holds only numbers, flags and text");
+            tree.insert(name.to_owned(), Value::Table(table));
+        }
+        section(&mut tree, "chip", &self.chip);
+        section(&mut tree, "sm", &self.sm);
+        section(&mut tree, "register_file", &self.register_file);
+        section(&mut tree, "scheduler", &self.scheduler);
+        section(&mut tree, "latency", &self.latency);
+        section(&mut tree, "throughput", &self.throughput);
+        section(&mut tree, "memory", &self.memory);
+        section(&mut tree, "l1", &self.l1);
+        section(&mut tree, "l2", &self.l2);
+        section(&mut tree, "dram", &self.dram);
+        section(&mut tree, "energy", &self.energy);
+        for (name, table) in &self.mechanisms {
+            tree.insert((*name).to_owned(), Value::Table(table.clone()));
+        }
+        tree
+    }
+
+    /// The other way round. Each value has been checked by itself.
+    fn from_tree(registry: &Registry, origin: &str, mut tree: Table) -> Result<Config, ConfigError> {
+        let mut take = |name: &str| tree.remove(name).unwrap_or_else(|| Value::Table(Table::new()));
+        fn section<S: serde::de::DeserializeOwned>(origin: &str, value: Value) -> Result<S, ConfigError> {
+            value.try_into().map_err(|error: toml::de::Error| overrides::syntax(origin, &error))
+        }
+        let text = |value: Value| value.as_str().unwrap_or_default().to_owned();
+        let mut mechanisms = BTreeMap::new();
+        for SectionInfo { name, mut defaults, .. } in registry.sections() {
+            if let Value::Table(given) = take(name) {
+                defaults.extend(given);
+            }
+            mechanisms.insert(name, defaults);
+        }
+        Ok(Config {
+            preset: text(take("preset")),
+            design: Stack::parse(registry, origin, &text(take("design")))?,
+            chip: section(origin, take("chip"))?,
+            sm: section(origin, take("sm"))?,
+            register_file: section(origin, take("register_file"))?,
+            scheduler: section(origin, take("scheduler"))?,
+            latency: section(origin, take("latency"))?,
+            throughput: section(origin, take("throughput"))?,
+            memory: section(origin, take("memory"))?,
+            l1: section(origin, take("l1"))?,
+            l2: section(origin, take("l2"))?,
+            dram: section(origin, take("dram"))?,
+            energy: section(origin, take("energy"))?,
+            registry: registry.clone(),
+            mechanisms,
+        })
+    }
+
+    /// Checks what depends on more than one parameter, and whether the machine can carry the design.
     pub fn validate(&self) -> Result<(), ConfigError> {
+        self.check_machine()?;
+        self.design.check(self).map_err(|problem| match self.presets_that_carry() {
+            Some(hint) => ConfigError::Machine { problem: Box::new(problem), hint },
+            None => problem,
+        })
+    }
+
+    /// Which presets carry the design, unless the one of this configuration does when nothing else is set.
+    fn presets_that_carry(&self) -> Option<String> {
+        let carries = |name: &str| {
+            let preset = presets::preset_with(&self.registry, name);
+            preset.is_ok_and(|preset| {
+                let config = Config { design: self.design.clone(), ..preset };
+                config.check_machine().and_then(|()| config.design.check(&config)).is_ok()
+            })
+        };
+        if carries(&self.preset) {
+            return None;
+        }
+        let names: Vec<&str> = preset_names().filter(|name| carries(name)).collect();
+        (!names.is_empty()).then(|| format!("design {} runs with preset {}", self.design, names.join(", ")))
+    }
+
+    fn check_machine(&self) -> Result<(), ConfigError> {
         self.check_units()?;
         self.check_cache("l1.line_bytes", "l1.bytes", &self.l1)?;
         self.check_cache("l2.line_bytes", "l2.bytes", &self.l2)?;
@@ -119,113 +319,13 @@ impl Config {
                 format!("at most chip.sms = {}", self.chip.sms),
             ));
         }
-        self.check_schedulers()?;
-        match self.design {
-            DesignName::Baseline | DesignName::TwoLevel | DesignName::Rfc => Ok(()),
-            DesignName::Regless => self.check_regless(),
-            DesignName::Rfv => self.check_rfv(),
-            DesignName::Rfh => self.check_rfh(),
-        }
-    }
-
-    /// What the circuit of a register file hierarchy asks for.
-    fn check_rfh(&self) -> Result<(), ConfigError> {
-        let issues = self.sm.issues_per_scheduler;
-        if issues != 2 {
-            let reason = "design rfh: 2, as in preset gtx980-regless; its register file takes two instructions a cycle";
-            return Err(conflict("sm.issues_per_scheduler", issues, reason.to_owned()));
-        }
-        Ok(())
-    }
-
-    /// What the circuits of a renamed register file ask for.
-    fn check_rfv(&self) -> Result<(), ConfigError> {
-        let banks = self.sm.schedulers * self.register_file.bank_groups;
-        let registers = self.rfv.registers;
-        if !registers.is_multiple_of(banks) || !RFV_ROWS.contains(&(registers / banks)) {
-            let reason = format!("2 to 1024 registers for each of {banks} bank groups of the SM");
-            return Err(conflict("rfv.registers", registers, reason));
-        }
-        let names = self.register_file.bank_groups * self.register_file.rows;
-        if names > RFV_NAMES {
-            let reason = format!(
-                "design rfv: at most {RFV_NAMES} registers for each scheduler, there are {} bank groups",
-                self.register_file.bank_groups
-            );
-            return Err(conflict("register_file.rows", self.register_file.rows, reason));
-        }
-        Ok(())
-    }
-
-    /// What the circuits of a shard and the register lines in memory ask for.
-    fn check_regless(&self) -> Result<(), ConfigError> {
-        let Sm { warps, schedulers, .. } = self.sm;
-        let shard_warps = warps / schedulers;
-        if shard_warps > REGLESS_WARPS || !shard_warps.is_power_of_two() {
-            let reason =
-                format!("design regless: a power of two of at most {REGLESS_WARPS} for each scheduler");
-            return Err(conflict("sm.warps", warps, reason));
-        }
-        let banks = schedulers * BANKS as u64;
-        let lines = self.regless.lines;
-        if !lines.is_multiple_of(banks) || !REGLESS_BANK_LINES.contains(&(lines / banks)) {
-            let reason = format!("2 to 64 lines for each of {BANKS} banks of {schedulers} schedulers");
-            return Err(conflict("regless.lines", lines, reason));
-        }
-        let compressed = self.regless.compressor_lines;
-        if !compressed.is_multiple_of(schedulers) || compressed / schedulers > COMPRESSOR_LINES {
-            let reason = format!("0 to {COMPRESSOR_LINES} lines for each of {schedulers} schedulers");
-            return Err(conflict("regless.compressor_lines", compressed, reason));
-        }
-        for (key, value) in [
-            ("regless.metadata_words", self.regless.metadata_words),
-            ("regless.read_entries", self.regless.read_entries),
-        ] {
-            if !value.is_power_of_two() {
-                return Err(conflict(key, value, "a power of two is needed".to_owned()));
-            }
-        }
-        self.check_lines_in_memory()
-    }
-
-    fn check_lines_in_memory(&self) -> Result<(), ConfigError> {
-        if self.memory.model != MemoryModel::Caches {
-            return Err(ConfigError::Conflict {
-                key: "memory.model",
-                value: "fixed".to_owned(),
-                reason:
-                    "design regless keeps registers in caches; accepted: caches, as in preset gtx980-regless"
-                        .to_owned(),
-            });
-        }
-        if !self.memory.single_l1_port {
-            return Err(ConfigError::Conflict {
-                key: "memory.single_l1_port",
-                value: "false".to_owned(),
-                reason: "design regless has an L1 port that takes one request a cycle; accepted: true"
-                    .to_owned(),
-            });
-        }
-        for (key, value) in [("l1.line_bytes", self.l1.line_bytes), ("l2.line_bytes", self.l2.line_bytes)] {
-            if value != REGISTER_LINE_BYTES {
-                let reason = format!("design regless: a register is a line of {REGISTER_LINE_BYTES} bytes");
-                return Err(conflict(key, value, reason));
-            }
-        }
-        Ok(())
+        self.check_schedulers()
     }
 
     fn check_schedulers(&self) -> Result<(), ConfigError> {
         let Sm { warps, schedulers, .. } = self.sm;
         if !warps.is_multiple_of(schedulers) {
             return Err(conflict("sm.warps", warps, format!("a multiple of sm.schedulers = {schedulers}")));
-        }
-        if self.design == DesignName::Rfc && self.sm.issues_per_scheduler > 1 {
-            return Err(conflict(
-                "sm.issues_per_scheduler",
-                self.sm.issues_per_scheduler,
-                "1: the register file cache of design rfc takes one instruction a cycle".to_owned(),
-            ));
         }
         if self.scheduler.active_warps > warps / schedulers {
             let reason = match schedulers {
@@ -273,6 +373,25 @@ impl Config {
     }
 }
 
-fn conflict(key: &'static str, value: u64, reason: String) -> ConfigError {
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_tree().fmt(f)
+    }
+}
+
+impl PartialEq for Config {
+    fn eq(&self, other: &Config) -> bool {
+        self.to_tree() == other.to_tree()
+    }
+}
+
+impl Serialize for Config {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_tree().serialize(serializer)
+    }
+}
+
+/// A parameter that contradicts another.
+pub fn conflict(key: &'static str, value: impl fmt::Display, reason: String) -> ConfigError {
     ConfigError::Conflict { key, value: value.to_string(), reason }
 }

@@ -3,6 +3,7 @@
 use toml::{Table, Value};
 
 use super::{Accepted, Config, ConfigError, Parameter};
+use crate::mechanisms::Registry;
 
 /// Near names offered for an unknown one.
 const SUGGESTIONS: usize = 3;
@@ -11,46 +12,72 @@ const LIKENESS: f64 = 0.6;
 
 /// Sets parameters by dotted name, in order. Values are written as on the command line: `8`, `lru`, `true`.
 pub fn apply_overrides(config: &mut Config, overrides: &[(&str, &str)]) -> Result<(), ConfigError> {
-    let parameters = Config::parameters();
-    let mut tree = tree_of(config);
+    let parameters = Config::parameters(config.registry());
+    let mut tree = config.to_tree();
     for (key, text) in overrides {
         let origin = "--set";
         let parameter = find(&parameters, origin, key)?;
+        // The name of what the values started from does not change with them.
+        if parameter.name == "preset" && *text != config.preset {
+            return Err(ConfigError::Invalid {
+                origin: origin.to_owned(),
+                key: parameter.name.clone(),
+                value: (*text).to_owned(),
+                accepted: format!("{}; --preset takes another", config.preset),
+            });
+        }
         let value = parse(parameter, origin, text)?;
         set(&mut tree, parameter, origin, value)?;
     }
-    *config = config_of("--set", tree)?;
+    *config = Config::from_tree(config.registry(), "--set", tree)?;
     Ok(())
 }
 
 /// Sets the parameters that a TOML file holds. `origin` is the file's name, for error messages.
 pub fn apply_file(config: &mut Config, origin: &str, text: &str) -> Result<(), ConfigError> {
-    let mut tree = tree_of(config);
-    lay_over(&mut tree, origin, text)?;
-    *config = config_of(origin, tree)?;
+    let mut tree = config.to_tree();
+    lay_over(config.registry(), &mut tree, origin, text)?;
+    *config = Config::from_tree(config.registry(), origin, tree)?;
     Ok(())
 }
 
-/// A configuration from a file that holds every parameter.
-pub(super) fn whole_config(origin: &str, text: &str) -> Result<Config, ConfigError> {
+/// A configuration from a file that holds every parameter but those of mechanisms, which have defaults.
+pub(super) fn whole_config(registry: &Registry, origin: &str, text: &str) -> Result<Config, ConfigError> {
     let mut tree = Table::new();
-    lay_over(&mut tree, origin, text)?;
-    for parameter in Config::parameters() {
-        if get(&tree, &parameter.name).is_none() {
+    lay_over(registry, &mut tree, origin, text)?;
+    let sections = registry.sections();
+    for parameter in Config::parameters(registry) {
+        let section = parameter.name.split('.').next();
+        let has_default = sections.iter().any(|known| section == Some(known.name));
+        if !has_default && get(&tree, &parameter.name).is_none() {
             return Err(ConfigError::Missing { origin: origin.to_owned(), key: parameter.name });
         }
     }
-    config_of(origin, tree)
+    Config::from_tree(registry, origin, tree)
 }
 
-fn lay_over(tree: &mut Table, origin: &str, text: &str) -> Result<(), ConfigError> {
-    let parameters = Config::parameters();
-    let file: Table = text.parse().map_err(|error: toml::de::Error| syntax(origin, &error))?;
+fn lay_over(registry: &Registry, tree: &mut Table, origin: &str, text: &str) -> Result<(), ConfigError> {
+    let parameters = Config::parameters(registry);
+    let mut file: Table = text.parse().map_err(|error: toml::de::Error| syntax(origin, &error))?;
+    if let Some(stack) = file.remove("stack") {
+        let design = joined(&stack).ok_or_else(|| invalid(&stack_parameter(), origin, &shown(&stack)))?;
+        file.insert("design".to_owned(), Value::String(design));
+    }
     for (key, value) in leaves(file) {
         let parameter = find(&parameters, origin, &key)?;
         set(tree, parameter, origin, value)?;
     }
     Ok(())
+}
+
+/// `stack = ["two-level", "banked"]` is another way to write `design = "two-level+banked"`.
+fn joined(stack: &Value) -> Option<String> {
+    let names: Option<Vec<&str>> = stack.as_array()?.iter().map(Value::as_str).collect();
+    Some(names?.join("+"))
+}
+
+fn stack_parameter() -> Parameter {
+    Parameter { name: "stack".to_owned(), doc: String::new(), accepted: Accepted::Stack }
 }
 
 /// Every value of a tree with its dotted name, in file order within a table.
@@ -98,7 +125,7 @@ fn parse(parameter: &Parameter, origin: &str, text: &str) -> Result<Value, Confi
         Accepted::Integer { .. } => text.parse().map(Value::Integer).ok(),
         Accepted::Real { .. } => text.parse().map(Value::Float).ok(),
         Accepted::Flag => text.parse().map(Value::Boolean).ok(),
-        Accepted::Word(_) | Accepted::Text => Some(Value::String(text.to_owned())),
+        Accepted::Word(_) | Accepted::Stack | Accepted::Text => Some(Value::String(text.to_owned())),
     };
     value.ok_or_else(|| invalid(parameter, origin, text))
 }
@@ -140,13 +167,14 @@ fn check(parameter: &Parameter, origin: &str, value: Value) -> Result<Value, Con
             }
             false
         }
-        (Accepted::Flag, Value::Boolean(_)) | (Accepted::Text, Value::String(_)) => true,
+        (Accepted::Flag, Value::Boolean(_)) | (Accepted::Stack | Accepted::Text, Value::String(_)) => true,
         (Accepted::Word(words), Value::String(word)) => words.contains(&word.as_str()),
         (
             Accepted::Integer { .. }
             | Accepted::Real { .. }
             | Accepted::Flag
             | Accepted::Word(_)
+            | Accepted::Stack
             | Accepted::Text,
             Value::Integer(_)
             | Value::Float(_)
@@ -176,22 +204,15 @@ fn invalid(parameter: &Parameter, origin: &str, value: &str) -> ConfigError {
     }
 }
 
-fn syntax(origin: &str, error: &toml::de::Error) -> ConfigError {
+pub(super) fn syntax(origin: &str, error: &toml::de::Error) -> ConfigError {
     ConfigError::Syntax { origin: origin.to_owned(), message: error.to_string().trim().to_owned() }
-}
-
-fn tree_of(config: &Config) -> Table {
-    Table::try_from(config).expect("a configuration holds only tables, numbers, flags and text")
-}
-
-fn config_of(origin: &str, tree: Table) -> Result<Config, ConfigError> {
-    tree.try_into().map_err(|error: toml::de::Error| syntax(origin, &error))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::preset;
     use super::*;
+    use crate::mechanisms::rfc;
 
     fn gebhart() -> Config {
         preset("gebhart2011").expect("the preset is complete")
@@ -215,18 +236,18 @@ mod tests {
         let mut config = gebhart();
         apply_overrides(&mut config, &[("rfc.replacement", "lru"), ("energy.rfc_to_alu_mm", "1")])
             .expect("accepted");
-        let read = Config::from_toml("again.toml", &config.to_toml()).expect("complete");
+        let read = Config::from_toml(config.registry(), "again.toml", &config.to_toml()).expect("complete");
         assert_eq!(read, config);
     }
 
     #[test]
     fn every_parameter_is_documented_and_reaches_the_configuration() {
-        let tree = tree_of(&gebhart());
-        for parameter in Config::parameters() {
+        let tree = gebhart().to_tree();
+        for parameter in Config::parameters(&Registry::shipped()) {
             assert!(!parameter.doc.is_empty(), "{} has no documentation", parameter.name);
             assert!(get(&tree, &parameter.name).is_some(), "{} is not stored", parameter.name);
         }
-        assert_eq!(leaves(tree).len(), Config::parameters().len());
+        assert_eq!(leaves(tree).len(), Config::parameters(&Registry::shipped()).len());
     }
 
     #[test]
@@ -234,8 +255,14 @@ mod tests {
         let mut config = gebhart();
         apply_overrides(&mut config, &[("rfc.entries", "13")]).expect("accepted");
         let mut expected = gebhart();
-        expected.rfc.entries = 13;
+        expected.edit(|rfc: &mut rfc::Parameters| rfc.entries = 13);
         assert_eq!(config, expected);
+    }
+
+    #[test]
+    fn the_preset_is_not_set_as_a_value() {
+        let error = "--set: preset = x is not accepted; accepted: gebhart2011; --preset takes another";
+        assert_eq!(error_of("preset", "x"), error);
     }
 
     #[test]
@@ -268,7 +295,7 @@ mod tests {
     fn a_file_overrides_and_its_errors_name_it() {
         let mut config = gebhart();
         apply_file(&mut config, "mine.toml", "[rfc]\nentries = 4\n").expect("accepted");
-        assert_eq!(config.rfc.entries, 4);
+        assert_eq!(config.of::<rfc::Parameters>().entries, 4);
         let wrong = apply_file(&mut config, "mine.toml", "[rfc]\nentries = \"4\"\n");
         assert!(wrong.expect_err("text is no number").to_string().starts_with("mine.toml: rfc.entries"));
         let broken = apply_file(&mut config, "mine.toml", "[rfc\n").expect_err("not TOML").to_string();
@@ -279,9 +306,26 @@ mod tests {
 
     #[test]
     fn a_file_that_lacks_a_parameter_is_not_a_whole_configuration() {
+        let text = gebhart().to_toml().replace("rows = 256\n", "");
+        let error =
+            Config::from_toml(&Registry::shipped(), "part.toml", &text).expect_err("incomplete").to_string();
+        assert_eq!(error, "part.toml: parameter \"register_file.rows\" is missing");
+    }
+
+    #[test]
+    fn a_mechanisms_parameters_have_defaults() {
         let text = gebhart().to_toml().replace("entries = 6\n", "");
-        let error = Config::from_toml("part.toml", &text).expect_err("incomplete").to_string();
-        assert_eq!(error, "part.toml: parameter \"rfc.entries\" is missing");
+        let config = Config::from_toml(&Registry::shipped(), "part.toml", &text).expect("complete");
+        assert_eq!(config.of::<rfc::Parameters>().entries, 6);
+    }
+
+    #[test]
+    fn a_stack_is_another_way_to_write_a_design() {
+        let mut config = gebhart();
+        apply_file(&mut config, "mine.toml", "stack = [\"two-level\", \"rfc\"]\n").expect("accepted");
+        assert_eq!(config.design.to_string(), "rfc");
+        let error = apply_file(&mut config, "mine.toml", "stack = [3]\n").expect_err("numbers").to_string();
+        assert!(error.starts_with("mine.toml: stack = [3] is not accepted"), "{error}");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::fmt;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
+use toml::Table;
 
 /// A parameter of a [`Config`](super::Config), for listings, checks and error messages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,18 +39,20 @@ pub enum Accepted {
     Flag,
     /// One of a few words.
     Word(&'static [&'static str]),
+    /// A stack of mechanisms.
+    Stack,
     /// Any text.
     Text,
 }
 
 impl Accepted {
     /// A whole number from `low` to `high`.
-    pub(super) const fn integer(low: u64, high: u64) -> Accepted {
+    pub const fn integer(low: u64, high: u64) -> Accepted {
         Accepted::Integer { low, high }
     }
 
     /// A number from `low` to `high`.
-    pub(super) const fn real(low: f64, high: f64) -> Accepted {
+    pub const fn real(low: f64, high: f64) -> Accepted {
         Accepted::Real { low, high }
     }
 }
@@ -61,12 +65,46 @@ impl fmt::Display for Accepted {
             Accepted::Real { low, high } => write!(f, "a number from {low} to {high}"),
             Accepted::Flag => write!(f, "true or false"),
             Accepted::Word(words) => write!(f, "{}", words.join(", ")),
+            Accepted::Stack => write!(f, "a design, or mechanisms joined by +, as two-level+banked"),
             Accepted::Text => write!(f, "text"),
         }
     }
 }
 
-/// Declares a section of the configuration: its struct, and the [`Parameter`] of each field.
+/// A section of the configuration that a mechanism declares: `[name]`, with a default for each parameter.
+pub trait Section: Clone + Serialize + DeserializeOwned {
+    /// Its name in files and before the dot of its parameters.
+    const NAME: &'static str;
+
+    /// The values where neither a preset nor the user says anything.
+    fn defaults() -> Self;
+
+    /// Its parameters, in the order of their declaration.
+    fn parameters() -> Vec<Parameter>;
+}
+
+/// A [`Section`] whose type is not known.
+#[derive(Clone, Debug)]
+pub struct SectionInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// Its parameters, in the order of their declaration.
+    pub parameters: Vec<Parameter>,
+    /// Their defaults.
+    pub defaults: Table,
+}
+
+impl SectionInfo {
+    /// Of a section.
+    pub fn of<S: Section>() -> SectionInfo {
+        let defaults = Table::try_from(S::defaults()).expect("a section holds only numbers, flags and text");
+        SectionInfo { name: S::NAME, parameters: S::parameters(), defaults }
+    }
+}
+
+/// Declares a section of the configuration: its struct, and the [`Parameter`] of each field. A section of a mechanism has a
+/// name and defaults: see [`Section`].
+#[macro_export]
 macro_rules! parameters {
     (
         $(#[doc = $section_doc:literal])*
@@ -82,12 +120,38 @@ macro_rules! parameters {
         }
 
         impl $name {
-            fn describe(section: &str, into: &mut Vec<$crate::config::Parameter>) {
-                $( into.push($crate::config::Parameter {
+            /// The parameters of the section `section`, in the order of their declaration.
+            pub(crate) fn describe(section: &str) -> Vec<$crate::config::Parameter> {
+                vec![$( $crate::config::Parameter {
                     name: format!("{section}.{}", stringify!($field)),
                     doc: concat!($($doc),*).trim().to_owned(),
                     accepted: $accepted,
-                }); )*
+                }),*]
+            }
+        }
+    };
+    (
+        $(#[doc = $section_doc:literal])*
+        pub struct $name:ident in $section:literal {
+            $( $(#[doc = $doc:literal])* $field:ident: $type:ty = $default:expr, $accepted:expr; )*
+        }
+    ) => {
+        $crate::parameters! {
+            $(#[doc = $section_doc])*
+            pub struct $name {
+                $( $(#[doc = $doc])* $field: $type = $accepted, )*
+            }
+        }
+
+        impl $crate::config::Section for $name {
+            const NAME: &'static str = $section;
+
+            fn defaults() -> $name {
+                $name { $( $field: $default, )* }
+            }
+
+            fn parameters() -> Vec<$crate::config::Parameter> {
+                $name::describe($section)
             }
         }
     };

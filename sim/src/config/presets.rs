@@ -1,6 +1,7 @@
 //! The presets that come with the program.
 
 use super::{Config, ConfigError};
+use crate::mechanisms::Registry;
 
 /// Name and text of every preset.
 const PRESETS: &[(&str, &str)] = &[
@@ -13,10 +14,15 @@ pub fn preset_names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|(name, _)| *name)
 }
 
-/// A preset by name.
+/// A preset by name, with the mechanisms that come with the program.
 pub fn preset(name: &str) -> Result<Config, ConfigError> {
+    preset_with(&Registry::shipped(), name)
+}
+
+/// A preset by name, with the mechanisms of `registry`.
+pub fn preset_with(registry: &Registry, name: &str) -> Result<Config, ConfigError> {
     match PRESETS.iter().find(|(known, _)| *known == name) {
-        Some((name, text)) => Config::from_toml(&format!("{name}.toml"), text),
+        Some((name, text)) => Config::from_toml(registry, &format!("{name}.toml"), text),
         None => Err(ConfigError::UnknownPreset {
             name: name.to_owned(),
             known: preset_names().collect::<Vec<_>>().join(", "),

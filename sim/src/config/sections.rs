@@ -1,67 +1,8 @@
-//! The parameters themselves, section by section.
+//! The parameters of every machine, section by section; those of a mechanism are with it.
 
 use serde::{Deserialize, Serialize};
-use warpfile_kernels::placement::MAX_ORF_ENTRIES;
 
-use super::parameter::{Accepted, Parameter, parameters};
-
-/// Which operand storage and scheduler are simulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DesignName {
-    /// Banked main register file, single-level scheduler.
-    Baseline,
-    /// Banked main register file, two-level scheduler.
-    TwoLevel,
-    /// Register file cache and two-level scheduler.
-    Rfc,
-    /// Operand staging units in place of the register file, single-level scheduler.
-    Regless,
-    /// Half-size register file with renaming, two-level scheduler.
-    Rfv,
-    /// Register file hierarchy managed by the compiler, two-level scheduler.
-    Rfh,
-}
-
-impl DesignName {
-    /// Every design, in the order listings show them.
-    pub const ALL: [DesignName; 6] = [
-        DesignName::Baseline,
-        DesignName::TwoLevel,
-        DesignName::Rfc,
-        DesignName::Regless,
-        DesignName::Rfv,
-        DesignName::Rfh,
-    ];
-    pub(super) const WORDS: &'static [&'static str] =
-        &["baseline", "two-level", "rfc", "regless", "rfv", "rfh"];
-
-    /// As written on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            DesignName::Baseline => "baseline",
-            DesignName::TwoLevel => "two-level",
-            DesignName::Rfc => "rfc",
-            DesignName::Regless => "regless",
-            DesignName::Rfv => "rfv",
-            DesignName::Rfh => "rfh",
-        }
-    }
-
-    /// One line for listings.
-    pub fn summary(self) -> &'static str {
-        match self {
-            DesignName::Baseline => "banked main register file, single-level scheduler",
-            DesignName::TwoLevel => "banked main register file, two-level scheduler (Gebhart et al. §3.2)",
-            DesignName::Rfc => "register file cache and two-level scheduler (Gebhart et al. §3.3)",
-            DesignName::Regless => "operand staging units, registers in memory (Kloosterman et al. §5)",
-            DesignName::Rfv => "smaller register file with renaming, two-level scheduler (Jeon et al.)",
-            DesignName::Rfh => {
-                "register file hierarchy managed by the compiler, two-level scheduler (Gebhart et al., MICRO 2011)"
-            }
-        }
-    }
-}
+use super::parameter::{Accepted, parameters};
 
 /// Scheduler that sees every resident warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,26 +22,6 @@ pub enum InnerPolicy {
     Greedy,
     /// A rotating priority.
     RoundRobin,
-}
-
-/// Which entry of the register file cache gives way (RFC §3.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Replacement {
-    /// First in, first out.
-    Fifo,
-    /// Least recently used.
-    Lru,
-}
-
-/// Which definitions may leave lanes of a register as they were (RegLess §4.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SoftDefinitions {
-    /// Those after which lanes that did not execute may read the value they had.
-    Sound,
-    /// Algorithm 2 as printed, which loses values.
-    Paper,
 }
 
 /// What lies behind the SM's memory unit.
@@ -170,7 +91,7 @@ parameters! {
 parameters! {
     /// Warp scheduling, by each scheduler.
     pub struct Scheduler {
-        /// Scheduler of the baseline design.
+        /// Policy of the single-level scheduler.
         single_level: SingleLevelPolicy = Accepted::Word(&["lrr", "gto"]),
         /// Warps in the active set of a two-level scheduler; with as many as it has warps none is suspended.
         active_warps: u64 = Accepted::integer(1, 64),
@@ -178,68 +99,6 @@ parameters! {
         inner: InnerPolicy = Accepted::Word(&["greedy", "round-robin"]),
         /// Suspend a warp at a marked instruction even when its operands are ready.
         suspend_when_ready: bool = Accepted::Flag,
-    }
-}
-
-parameters! {
-    /// The register file cache.
-    pub struct Rfc {
-        /// Entries a thread.
-        entries: u64 = Accepted::integer(1, 16),
-        /// Which entry gives way.
-        replacement: Replacement = Accepted::Word(&["fifo", "lru"]),
-        /// Allocate entries for source operands too.
-        allocate_sources: bool = Accepted::Flag,
-        /// Use static liveness: a value read for the last time is not written back.
-        use_last_read: bool = Accepted::Flag,
-        /// Write values that are not read before the warp may be suspended to the main register file only.
-        bypass_idle: bool = Accepted::Flag,
-        /// Evict values that are not read before the warp may be suspended first.
-        evict_idle_first: bool = Accepted::Flag,
-    }
-}
-
-parameters! {
-    /// RegLess: operand staging units, and how its compiler divides programs.
-    pub struct Regless {
-        /// Lines of the operand staging units of an SM; a bank, of eight a scheduler, has 2 to 64.
-        lines: u64 = Accepted::integer(16, 2048),
-        /// Most lines that a region may hold, as a part of a scheduler's.
-        max_live_fraction: f64 = Accepted::real(0.01, 1.0),
-        /// Which definitions may leave lanes of a register as they were.
-        soft_defs: SoftDefinitions = Accepted::Word(&["sound", "paper"]),
-        /// Renumber registers so that those of a region lie in different banks.
-        spread_banks: bool = Accepted::Flag,
-        /// Words of metadata kept for a warp, a power of two.
-        metadata_words: u64 = Accepted::integer(2, 64),
-        /// Metadata instructions take issue slots (§5.4); without it they cost energy alone, which tells what the slots
-        /// cost.
-        metadata_slots: bool = Accepted::Flag,
-        /// Accesses that can wait at each bank.
-        queue: u64 = Accepted::integer(2, 16),
-        /// Instructions that the read unit of an execution unit holds, a power of two.
-        read_entries: u64 = Accepted::integer(2, 16),
-        /// Compressed lines that the compressors of an SM hold, equally many each; 0 leaves the compressors out.
-        compressor_lines: u64 = Accepted::integer(0, 256),
-        /// Requests for compressed registers that can wait at a compressor.
-        compressor_queue: u64 = Accepted::integer(1, 64),
-    }
-}
-
-parameters! {
-    /// The renamed register file of design rfv.
-    pub struct Rfv {
-        /// Physical warp-wide registers of an SM, equally many in each bank group of each scheduler. Warps are resident
-        /// as with the registers of `register_file`.
-        registers: u64 = Accepted::integer(8, 16_384),
-    }
-}
-
-parameters! {
-    /// Register file hierarchy: a last result file and an operand register file before the main register file.
-    pub struct Rfh {
-        /// Entries of the operand register file for a warp; the last result file has one.
-        orf_entries: u64 = Accepted::integer(1, MAX_ORF_ENTRIES as u64),
     }
 }
 
@@ -343,79 +202,5 @@ parameters! {
         mrf_to_alu_mm: f64 = Accepted::real(0.0, 100.0),
         /// Millimetres from the register file cache to the ALUs.
         rfc_to_alu_mm: f64 = Accepted::real(0.0, 100.0),
-    }
-}
-
-/// Every parameter of a run. A preset is one of these as TOML.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Config {
-    /// Name of the preset this started from.
-    pub preset: String,
-    /// Design simulated.
-    pub design: DesignName,
-    /// Chip.
-    pub chip: Chip,
-    /// SM.
-    pub sm: Sm,
-    /// Main register file.
-    pub register_file: RegisterFile,
-    /// Scheduling.
-    pub scheduler: Scheduler,
-    /// Register file cache.
-    pub rfc: Rfc,
-    /// Operand staging units.
-    pub regless: Regless,
-    /// Renamed register file.
-    pub rfv: Rfv,
-    /// Register file hierarchy.
-    pub rfh: Rfh,
-    /// Latencies.
-    pub latency: Latency,
-    /// Throughput.
-    pub throughput: Throughput,
-    /// Memory unit.
-    pub memory: Memory,
-    /// First-level cache of the SM.
-    pub l1: CacheLevel,
-    /// Second-level cache of the chip.
-    pub l2: CacheLevel,
-    /// DRAM.
-    pub dram: Dram,
-    /// Energy.
-    pub energy: Energy,
-}
-
-impl Config {
-    /// Every parameter, in the order of the preset files.
-    pub fn parameters() -> Vec<Parameter> {
-        let mut all = vec![
-            Parameter {
-                name: "preset".to_owned(),
-                doc: "Name of the preset this started from.".to_owned(),
-                accepted: Accepted::Text,
-            },
-            Parameter {
-                name: "design".to_owned(),
-                doc: "Design simulated.".to_owned(),
-                accepted: Accepted::Word(DesignName::WORDS),
-            },
-        ];
-        Chip::describe("chip", &mut all);
-        Sm::describe("sm", &mut all);
-        RegisterFile::describe("register_file", &mut all);
-        Scheduler::describe("scheduler", &mut all);
-        Rfc::describe("rfc", &mut all);
-        Regless::describe("regless", &mut all);
-        Rfv::describe("rfv", &mut all);
-        Rfh::describe("rfh", &mut all);
-        Latency::describe("latency", &mut all);
-        Throughput::describe("throughput", &mut all);
-        Memory::describe("memory", &mut all);
-        CacheLevel::describe("l1", &mut all);
-        CacheLevel::describe("l2", &mut all);
-        Dram::describe("dram", &mut all);
-        Energy::describe("energy", &mut all);
-        all
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Registers: the accesses that the run has counted, at the energies of the arrays, and the arrays' leakage over its
 //! cycles. The rest of the GPU is scaled to them: in the baseline the registers have a fixed share of the whole. To
-//! that comes what only RegLess does: register lines in L1, L2 and DRAM, and metadata. How and why: decision 38.
+//! that comes what some designs do: register lines in L1, L2 and DRAM, and metadata. How and why: decision 38.
 //! Sections are those of Kloosterman et al., "RegLess", MICRO 2017.
 
 mod report;
@@ -10,31 +10,21 @@ mod report;
 mod tests;
 
 use serde::Serialize;
-use warpfile_hdl::regless::ShardGeometry;
 
-use crate::config::{CacheLevel, Config, DesignName};
-use crate::sm::{Accesses, RunReport, TableAccesses};
+use crate::config::{CacheLevel, Config};
+use crate::sm::RunReport;
 
-use super::grid::{Array, Grid, Ports};
-use super::register_structures::{
-    Hierarchy, Part, PartKind, RegisterStructure, SHARDS, StructureError, register_file,
-    register_file_hierarchy, staging_unit,
-};
+use super::grid::{Array, Grid, GridError, Ports};
+use super::structure::{Account, Cells, Part, Published, SLICE_BITS, Structure};
 use super::{Surroundings, TechnologyError};
 pub use report::{GpuEnergyReport, SmEnergy};
 
-/// Bits of a slice of a wide word.
-const SLICE_BITS: u32 = 128;
 /// Slices of a line of 128 bytes.
 const LINE_SLICES: f64 = 8.0;
 /// Bits of a line.
 const LINE_BITS: f64 = 1024.0;
 /// Bits of a metadata instruction (§5.4).
 const METADATA_BITS: u32 = 64;
-
-/// Ports of the levels of a register file hierarchy: of three operands and of a result for each of two instructions a
-/// cycle (decision 37).
-const HIERARCHY_PORTS: Ports = Ports { read: 6, write: 2, read_write: 0 };
 
 /// Why there is no energy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,28 +34,7 @@ pub enum GpuEnergyError {
     Technology(#[from] TechnologyError),
     /// The arrays.
     #[error(transparent)]
-    Structure(#[from] StructureError),
-    /// A design without figures.
-    #[error(
-        "design {design} has no energy at 28 nm; there is one for baseline, two-level, regless, rfv and rfh"
-    )]
-    Design {
-        /// Its name.
-        design: &'static str,
-    },
-    /// An SM that is divided in another way.
-    #[error(
-        "energies at 28 nm are of an SM of 4 schedulers with 16 warps and 8 banks of registers each (preset \
-         gtx980-regless); this one has {schedulers} with {warps} and {banks}"
-    )]
-    Division {
-        /// Schedulers.
-        schedulers: u64,
-        /// Warps of each.
-        warps: u64,
-        /// Banks of the registers of each.
-        banks: u64,
-    },
+    Grid(#[from] GridError),
 }
 
 /// Energy of an SM's registers in a run.
@@ -118,18 +87,28 @@ pub struct MeasuredRun<'a> {
 pub struct GpuModel {
     grid: Grid,
     surroundings: Surroundings,
-    /// Ports of a register file's banks.
-    ports: Ports,
-    /// Ports of the levels before it in a register file hierarchy.
-    hierarchy_ports: Ports,
+    /// Ports that arrays have instead of those that their mechanisms state.
+    ports: Vec<(Arrays, Ports)>,
+}
+
+/// Arrays whose ports are assumed otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrays {
+    /// Banks of main register files.
+    MainRegisterFile,
+    /// Those of a name.
+    Named(&'static str),
 }
 
 impl GpuModel {
-    /// A GTX 980. The banks of register files have `ports`.
-    pub fn gtx980(ports: Ports) -> Result<GpuModel, GpuEnergyError> {
+    /// A GTX 980.
+    ///
+    /// # Errors
+    /// A data file.
+    pub fn gtx980() -> Result<GpuModel, GpuEnergyError> {
         let surroundings = Surroundings::gtx980()?;
-        let grid = Grid::at(surroundings.node_nm).map_err(StructureError::from)?;
-        Ok(GpuModel { grid, surroundings, ports, hierarchy_ports: HIERARCHY_PORTS })
+        let grid = Grid::at(surroundings.node_nm)?;
+        Ok(GpuModel { grid, surroundings, ports: Vec::new() })
     }
 
     /// What surrounds the registers.
@@ -143,44 +122,48 @@ impl GpuModel {
         self
     }
 
-    /// The same with other ports at the levels of a register file hierarchy.
-    pub fn with_hierarchy_ports(mut self, ports: Ports) -> GpuModel {
-        self.hierarchy_ports = ports;
+    /// The same with other ports at some arrays.
+    pub fn with_ports(mut self, arrays: Arrays, ports: Ports) -> GpuModel {
+        self.ports.push((arrays, ports));
         self
     }
 
-    /// What holds the registers of `config`'s design.
-    pub fn structure(&self, config: &Config) -> Result<RegisterStructure, GpuEnergyError> {
-        divided_as_a_gtx980(config)?;
-        match config.design {
-            DesignName::Baseline | DesignName::TwoLevel => {
-                Ok(register_file(&self.grid, register_file_lines(config), self.ports)?)
-            }
-            // The rename table and the lists of free registers cost nothing (§6.1).
-            DesignName::Rfv => Ok(register_file(&self.grid, config.rfv.registers as u32, self.ports)?),
-            DesignName::Regless => {
-                let compressor_lines = config.regless.compressor_lines as u32 / SHARDS;
-                Ok(staging_unit(&self.grid, config.regless.lines as u32, compressor_lines)?)
-            }
-            DesignName::Rfh => {
-                let hierarchy = Hierarchy {
-                    schedulers: config.sm.schedulers as u32,
-                    slots: config.scheduler.active_warps as u32,
-                    orf_entries: config.rfh.orf_entries as u32,
-                    ports: self.hierarchy_ports,
+    /// The arrays of `config`'s design, priced.
+    ///
+    /// # Errors
+    /// Arrays with such ports were not run.
+    pub fn parts(&self, config: &Config) -> Result<Vec<(Structure, Part)>, GpuEnergyError> {
+        let priced = config.design.structures(config).into_iter().map(|mut structure| {
+            for &(arrays, ports) in &self.ports {
+                let is_meant = match arrays {
+                    Arrays::MainRegisterFile => structure.published == Some(Published::MainRegisterFile),
+                    Arrays::Named(name) => structure.name == name,
                 };
-                Ok(register_file_hierarchy(&self.grid, register_file_lines(config), self.ports, hierarchy)?)
+                if is_meant {
+                    structure.cells = Cells::Sram(ports);
+                }
             }
-            DesignName::Rfc => Err(GpuEnergyError::Design { design: config.design.as_str() }),
-        }
+            Ok((structure, structure.price(&self.grid)?))
+        });
+        priced.collect()
     }
 
     /// Energy of the registers.
+    ///
+    /// # Errors
+    /// As [`GpuModel::parts`].
     pub fn registers(&self, run: MeasuredRun<'_>) -> Result<RegisterEnergy, GpuEnergyError> {
-        let structure = self.structure(run.config)?;
-        let access_pj = structure.parts.iter().map(|part| part_access_pj(part, run.report)).sum();
-        let leakage_pj = self.leakage_pj(structure.leakage_mw(), run.report.cycles);
-        Ok(RegisterEnergy { access_pj, leakage_pj })
+        self.account(Account::Registers, run)
+    }
+
+    /// What the arrays of an account spend.
+    fn account(&self, account: Account, run: MeasuredRun<'_>) -> Result<RegisterEnergy, GpuEnergyError> {
+        let parts = self.parts(run.config)?;
+        let of_account = || parts.iter().filter(|(structure, _)| structure.account == account);
+        let access_pj =
+            of_account().map(|(structure, part)| part.access_pj((structure.accesses)(run.report))).sum();
+        let leakage_mw = of_account().map(|(_, part)| part.leakage_mw).sum();
+        Ok(RegisterEnergy { access_pj, leakage_pj: self.leakage_pj(leakage_mw, run.report.cycles) })
     }
 
     /// Energy of the SM and of its part of the GPU, where the same work costs `baseline` with the full register file.
@@ -225,20 +208,13 @@ impl GpuModel {
         Ok(l1_pj + l2_pj + moved * wire_pj + in_dram * surroundings.dram_line_pj.value)
     }
 
-    /// Metadata instructions: read from the instruction cache, written to the metadata store of a shard and read there;
-    /// and the leakage of the stores. Decoding is not in it.
+    /// Metadata instructions: read from the instruction cache, and what the arrays that keep them spend. Decoding is not
+    /// in it.
     fn metadata_pj(&self, run: MeasuredRun<'_>) -> Result<f64, GpuEnergyError> {
-        let config = run.config;
-        if config.design != DesignName::Regless {
-            return Ok(0.0);
-        }
         let words = self.surroundings.instruction_cache_words.value as u32;
         let cache = self.array(words, METADATA_BITS, Ports::SINGLE)?;
-        let warps = config.sm.warps / config.sm.schedulers;
-        let store = self.array((warps * config.regless.metadata_words) as u32, METADATA_BITS, Ports::DUAL)?;
-        let one = cache.read_pj + store.write_pj + store.read_pj;
-        let leakage_mw = f64::from(SHARDS) * store.leakage_mw;
-        Ok(run.report.metadata_instructions as f64 * one + self.leakage_pj(leakage_mw, run.report.cycles))
+        let stores = self.account(Account::Metadata, run)?;
+        Ok(run.report.metadata_instructions as f64 * cache.read_pj + stores.total_pj())
     }
 
     fn l1(&self, level: &CacheLevel) -> Result<LineCache, GpuEnergyError> {
@@ -265,7 +241,7 @@ impl GpuModel {
     }
 
     fn array(&self, entries: u32, bits: u32, ports: Ports) -> Result<Array, GpuEnergyError> {
-        Ok(self.grid.array(entries, bits, ports).map_err(StructureError::from)?)
+        Ok(self.grid.array(entries, bits, ports)?)
     }
 
     /// Leakage over `cycles`: mW times ns are pJ.
@@ -282,74 +258,4 @@ struct LineCache {
     write_pj: f64,
     /// A tag is found and marked, pJ.
     drop_pj: f64,
-}
-
-/// What a run's accesses to a part cost, pJ. Values are accessed in slices of four lanes, those that are needed;
-/// of a compressed line and of the bits that say what is compressed, always the whole row.
-fn part_access_pj(part: &Part, report: &RunReport) -> f64 {
-    let (staging, hierarchy) = (&report.staging, &report.registers.hierarchy);
-    match part.kind {
-        PartKind::Registers => slices_pj(part, values(report)),
-        PartKind::LastResults => slices_pj(part, hierarchy.lrf),
-        PartKind::Operands => slices_pj(part, hierarchy.orf),
-        PartKind::Tags => table_pj(part, staging.tags),
-        PartKind::Copies => table_pj(part, copies(report)),
-        PartKind::CompressedLines => table_pj(part, staging.compressed_lines),
-        PartKind::CompressedTags => table_pj(part, staging.compressed_tags),
-        PartKind::CompressedRegisters => table_pj(part, staging.compressed_registers),
-    }
-}
-
-/// Accesses to the slices of lines.
-fn slices_pj(part: &Part, accesses: Accesses) -> f64 {
-    let Accesses { cluster_reads, cluster_writes, .. } = accesses;
-    (cluster_reads as f64 * part.read_pj + cluster_writes as f64 * part.write_pj) / f64::from(part.slices)
-}
-
-/// The arrays are those of as many shards, warps and banks as a GTX 980 has.
-fn divided_as_a_gtx980(config: &Config) -> Result<(), GpuEnergyError> {
-    let schedulers = config.sm.schedulers;
-    let (warps, banks) = (config.sm.warps / schedulers, config.register_file.bank_groups);
-    let gtx980 = (u64::from(SHARDS), ShardGeometry::GTX980.warps as u64, ShardGeometry::GTX980.banks as u64);
-    if (schedulers, warps, banks) == gtx980 {
-        Ok(())
-    } else {
-        Err(GpuEnergyError::Division { schedulers, warps, banks })
-    }
-}
-
-/// Registers of a design with a full register file.
-fn register_file_lines(config: &Config) -> u32 {
-    (config.sm.schedulers * config.register_file.bank_groups * config.register_file.rows) as u32
-}
-
-/// Accesses to the values of all registers: a design has either a register file or a staging unit.
-fn values(report: &RunReport) -> Accesses {
-    let (file, staging) = (report.registers.mrf, report.registers.rfc);
-    Accesses {
-        reads: file.reads + staging.reads,
-        writes: file.writes + staging.writes,
-        cluster_reads: file.cluster_reads + staging.cluster_reads,
-        cluster_writes: file.cluster_writes + staging.cluster_writes,
-    }
-}
-
-/// Accesses to the bits that say of which registers memory has a copy: read by each preload, written when memory gets
-/// or loses a copy.
-fn copies(report: &RunReport) -> TableAccesses {
-    let (preloads, lines) = (&report.preloads, &report.memory.register_lines);
-    TableAccesses {
-        reads: preloads.staged + preloads.unwritten + preloads.fetched,
-        writes: lines.writes - lines.compressed_writes
-            + report.staging.compressed_lines.writes
-            + lines.invalidations,
-        searches: 0,
-    }
-}
-
-fn table_pj(part: &Part, accesses: TableAccesses) -> f64 {
-    let TableAccesses { reads, writes, searches } = accesses;
-    reads as f64 * part.read_pj
-        + writes as f64 * part.write_pj
-        + searches as f64 * part.search_pj.unwrap_or(0.0)
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Surroundings;
+use super::structure::{Published, Structure};
 
 /// A figure and where it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +21,10 @@ pub struct Figure {
 pub struct Technology {
     /// Name.
     pub name: String,
+    /// Technology node, nm.
+    pub node_nm: u32,
+    /// Cycles a nanosecond.
+    pub clock_ghz: Figure,
     /// Bits of the accesses that the energies are for.
     pub access_bits: u32,
     /// Energy of moving 32 bits by one millimetre, pJ.
@@ -35,6 +40,8 @@ pub struct Technology {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MrfEnergy {
+    /// Rows of a bank.
+    pub entries: u32,
     /// Read of one entry, pJ.
     pub read_pj: Figure,
     /// Write of one entry, pJ.
@@ -125,8 +132,21 @@ impl Technology {
         })
     }
 
-    /// Energies of a register file cache, if the technology has a figure for its size.
-    pub fn rfc(&self, entries: u64, active_warps: u64) -> Option<&RfcEnergy> {
-        self.rfc.iter().find(|rfc| rfc.entries == entries && rfc.active_warps == active_warps)
+    /// Energies of a read and of a write of an array, if there is a published figure for one of its size.
+    pub fn published(&self, structure: &Structure) -> Option<(&Figure, &Figure)> {
+        if structure.bits != self.access_bits {
+            return None;
+        }
+        match structure.published? {
+            Published::MainRegisterFile => {
+                let MrfEnergy { entries, read_pj, write_pj, .. } = &self.mrf;
+                (structure.entries == *entries).then_some((read_pj, write_pj))
+            }
+            Published::RegisterFileCache => {
+                let is_as_large =
+                    |rfc: &&RfcEnergy| rfc.entries * rfc.active_warps == u64::from(structure.entries);
+                self.rfc.iter().find(is_as_large).map(|rfc| (&rfc.read_pj, &rfc.write_pj))
+            }
+        }
     }
 }

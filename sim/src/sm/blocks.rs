@@ -126,6 +126,18 @@ impl BlockShape {
     }
 }
 
+impl BlockShape {
+    /// At most `blocks` are resident at a time, whatever else there is room for.
+    pub fn limit(&mut self, blocks: u64) {
+        if blocks < self.resident_blocks as u64 {
+            self.resident_blocks = blocks as usize;
+            self.residency.resident_blocks = blocks;
+            self.residency.resident_warps = blocks * self.warps as u64;
+            self.residency.limited_by = ResidencyLimit::Layer;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,9 +150,6 @@ mod tests {
             registers_per_thread: registers,
             shared_bytes,
             control: None,
-            regions: None,
-            releases: None,
-            placement: None,
         };
         let launch = Launch { grid: [1000, 1, 1], block: [threads, 1, 1], shared_bytes };
         let config = preset("gebhart2011").expect("complete");

@@ -1,40 +1,52 @@
-//! What a design plugs into the pipeline: where its operands are kept, and how warps are picked.
+//! What a design plugs into the pipeline: where its operands are kept, how warps are picked, and what is layered on top.
 //!
 //! The fixed points of the pipeline, and where they are met:
 //!
-//! | point | method |
-//! |---|---|
-//! | dispatch | [`OperandStorage::start_kernel`], [`OperandStorage::registers_per_warp`], [`OperandStorage::start_warp`] |
-//! | decode | [`OperandStorage::decode`] |
-//! | schedule, suspend, resume | [`WarpScheduler::cycle`]; the storage sees a suspension as a [`Flush`] |
-//! | issue check | [`OperandStorage::held_warps`], [`OperandStorage::pick`] |
-//! | rename, operand read, writeback | [`OperandStorage::cycle`], which gets registers by name and answers by instruction |
-//! | memory | [`OperandStorage::line_request`] |
-//! | block end | [`OperandStorage::end_warp`], [`OperandStorage::ending_warps`] |
+//! | point | storage and scheduler | layer |
+//! |---|---|---|
+//! | compile | [`OperandStorage::start_kernel`] with what the passes note | [`Layer::start_kernel`] |
+//! | admit | [`OperandStorage::registers_per_warp`] | [`Layer::admit`] |
+//! | start of a warp | [`OperandStorage::start_warp`] | [`Layer::start_warp`] |
+//! | decode | [`OperandStorage::decode`], [`OperandStorage::metadata`] | [`Layer::decode`] |
+//! | pick, suspend, resume | [`WarpScheduler::cycle`]; the storage sees a suspension as a [`Flush`] | |
+//! | may issue | [`OperandStorage::held_warps`] | [`Layer::held_warps`] |
+//! | issue | [`OperandStorage::pick`] | [`Layer::issue`] |
+//! | operands, writeback | [`OperandStorage::cycle`], which gets registers by row and answers by instruction | [`Layer::read`], [`Layer::written`] |
+//! | memory | [`OperandStorage::line_request`] through a [`LinePort`] | |
+//! | retire | | [`Layer::retire`] |
+//! | end of a warp | [`OperandStorage::end_warp`], [`OperandStorage::ending_warps`] | [`Layer::end_warp`] |
 //!
-//! A shipped design's circuits are RTL behind resolved port handles; these traits carry one cycle's values
-//! to and from them. Source: `docs/sm-pipeline.md`.
+//! Circuits are RTL behind resolved port handles; these traits carry one cycle's values to and from them. Source:
+//! `docs/sm-pipeline.md`.
 
 use warpfile_engine::Engine;
-use warpfile_kernels::placement::{ResultPlace, SourcePlace};
-use warpfile_kernels::program::{BlockIndex, InstId, LANES, LaneMask, LaneValues, MAX_SOURCES, Program};
+use warpfile_kernels::program::{
+    BlockIndex, InstId, LANES, LaneMask, LaneValues, MAX_SOURCES, PhysReg, Program, WarpInstruction,
+};
 
 pub use super::in_flight::ID_BITS;
 
 use super::SimError;
-use super::report::{
-    Accesses, HierarchyAccesses, PortActivity, PreloadStatistics, RenamingStatistics, StagingStatistics,
-};
+use super::report::PortActivity;
+use crate::counters::Counts;
+use crate::mechanisms::{Compiled, Stack};
 
 /// Instructions that a scheduler issues a cycle at most.
 pub const MAX_ISSUES: usize = 2;
 /// Instructions that an operand storage dispatches a cycle at most: one to each unit.
 pub const MAX_DISPATCHES: usize = Unit::COUNT;
 
-/// A design, in as many equal parts as the SM has schedulers.
+/// A design: as many equal parts as the SM has schedulers, and what they share.
+#[derive(Default)]
 pub struct Design<'a> {
+    /// Whose compiler passes run on each kernel; none for parts of the caller's.
+    pub stack: Option<Stack>,
     /// Warp slot s belongs to partition s mod partitions, as warp s / partitions.
     pub partitions: Vec<PartitionDesign<'a>>,
+    /// What is layered on top, in the order of the stack.
+    pub layers: Vec<Box<dyn Layer + 'a>>,
+    /// The port to the L1 of storages that keep register lines in memory; data has the L1 for itself if `None`.
+    pub line_port: Option<Box<dyn LinePort + 'a>>,
 }
 
 /// One scheduler's part of a design: where operands are kept, and how warps are picked.
@@ -88,7 +100,17 @@ pub trait OperandStorage {
     fn dispatches(&self) -> usize;
 
     /// A launch begins: static knowledge of the program is available from here on.
-    fn start_kernel(&mut self, program: &Program) -> Result<(), SimError>;
+    fn start_kernel(&mut self, kernel: &Compiled<'_>) -> Result<(), SimError>;
+
+    /// Metadata instructions before an instruction of the kernel.
+    fn metadata(&self, _inst: InstId) -> Metadata {
+        Metadata::default()
+    }
+
+    /// Registers beside its operands that must not be pending when an instruction of the kernel issues.
+    fn waits_for(&self, _inst: InstId) -> &[PhysReg] {
+        &[]
+    }
 
     /// Warp-wide registers of the main register file that a warp of the kernel occupies.
     fn registers_per_warp(&self, program: &Program) -> u64;
@@ -106,6 +128,13 @@ pub trait OperandStorage {
     /// Warps that must not issue now, one bit a warp slot.
     fn held_warps(&self) -> u64;
 
+    /// Warps that may lose their slot of the active set before their next instruction, one bit a warp slot: nothing is
+    /// lost with it. Asked of warps that are held back, which makes room for others; a warp that waits as its program says
+    /// (a mark, a barrier) may lose it in any case.
+    fn suspendable_warps(&self) -> u64 {
+        u64::MAX
+    }
+
     /// One cycle: takes what is offered if it can, and dispatches instructions, each to another unit.
     fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError>;
 
@@ -117,42 +146,14 @@ pub trait OperandStorage {
         0
     }
 
-    /// Whether it keeps register lines in memory; if not, it is not asked for requests.
-    fn keeps_lines_in_memory(&self) -> bool {
-        false
-    }
-
-    /// The request that it offers in the cycle that comes, known before anything else of it. It stays until it is
-    /// taken.
+    /// The request for a register line that it offers in the cycle that comes, known before anything else of it. It stays
+    /// until it is taken. Asked for if the design has a line port.
     fn line_request(&mut self) -> Option<LineRequest<'_>> {
         None
     }
 
-    /// Accesses to the main register file so far.
-    fn mrf(&self) -> Accesses;
-
-    /// Accesses to a register file cache or an operand staging unit so far; zeros without one.
-    fn rfc(&self) -> Accesses;
-
-    /// Accesses to a last result file and an operand register file so far; zeros without them.
-    fn hierarchy(&self) -> HierarchyAccesses {
-        HierarchyAccesses::default()
-    }
-
-    /// Where registers that regions need from before were found so far; zeros without regions.
-    fn preloads(&self) -> PreloadStatistics {
-        PreloadStatistics::default()
-    }
-
-    /// What renaming did so far; zeros without it.
-    fn renaming(&self) -> RenamingStatistics {
-        RenamingStatistics::default()
-    }
-
-    /// Regions run so far, and accesses to what there is beside values; zeros without staging units.
-    fn staging(&self) -> StagingStatistics {
-        StagingStatistics::default()
-    }
+    /// Adds what has been counted so far, by group.
+    fn count(&self, into: &mut Counts);
 
     /// Activity of every table port so far.
     fn activity(&self) -> Vec<PortActivity>;
@@ -200,21 +201,17 @@ pub struct Issue {
     pub unit: Unit,
     /// Lanes that execute it.
     pub active: LaneMask,
-    /// Operands; none if no lane executes.
-    pub sources: [Option<SourceRead>; MAX_SOURCES],
+    /// Row of each register operand: the warp's first row plus its number. None if no lane executes.
+    pub sources: [Option<u32>; MAX_SOURCES],
 }
 
-/// A register operand to be read.
-#[derive(Clone, Copy, Debug)]
-pub struct SourceRead {
-    /// Row of the register: the warp's first row plus its number.
-    pub row: u32,
-    /// No executing lane reads this value again.
-    pub last_read: bool,
-    /// Not read again before the warp may next be suspended.
-    pub idle: bool,
-    /// The level that it is read in, in a register file hierarchy.
-    pub place: SourcePlace,
+/// Metadata instructions before an instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Metadata {
+    /// How many.
+    pub instructions: u16,
+    /// They take issue slots; if not, they are only counted.
+    pub take_slots: bool,
 }
 
 /// A register to be written.
@@ -222,6 +219,8 @@ pub struct SourceRead {
 pub struct Write<'a> {
     /// The instruction's number, as in its [`Issue`].
     pub id: u16,
+    /// The instruction.
+    pub inst: InstId,
     /// Which of its results this is.
     pub result: usize,
     /// The warp.
@@ -236,10 +235,6 @@ pub struct Write<'a> {
     pub slot: Option<usize>,
     /// Whether the warp has been active without a break since it issued the instruction.
     pub cached: bool,
-    /// Not read before the warp may next be suspended.
-    pub idle: bool,
-    /// The levels that it is written to, in a register file hierarchy.
-    pub place: ResultPlace,
 }
 
 /// A slot whose warp has been suspended or has ended.
@@ -284,7 +279,7 @@ impl Default for StorageOutputs {
     }
 }
 
-/// A request for a register line: its contents live in L1, L2 and DRAM (Kloosterman et al. §5.2.3).
+/// A request for a register line: its contents live in L1, L2 and DRAM (Kloosterman et al., §5.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineRequest<'a> {
     /// Reads a line that has been written before.
@@ -350,6 +345,121 @@ pub struct FetchedLine {
     pub values: LaneValues,
 }
 
+/// The L1's port in a design that keeps register lines in memory: one request a cycle, of a partition's storage or of the
+/// loads and stores, and lines back to the storages. Warps are numbered as in the SM on the side of the L1.
+pub trait LinePort {
+    /// What a partition's storage asks for in this cycle.
+    fn set_request(&mut self, partition: usize, request: Option<&LineRequest<'_>>);
+
+    /// Whether the loads and stores ask for the port in this cycle.
+    fn set_data(&mut self, asks: bool);
+
+    /// The line that comes from the L1 in this cycle.
+    fn set_fill(&mut self, filled: Option<&FilledLine>);
+
+    /// Whose turn it is.
+    fn offer(&mut self) -> Option<Offer<'_>>;
+
+    /// Ends the cycle. `taken`: the L1 takes what it is offered.
+    fn end_cycle(&mut self, taken: bool);
+
+    /// Whether a partition's request passes in this cycle.
+    fn passes(&self, partition: usize) -> bool;
+
+    /// The line that comes to a partition in this cycle.
+    fn filled(&self, partition: usize) -> Option<FilledLine>;
+
+    /// The circuit by its name, for waveforms; `None` if it is behavioural.
+    fn circuit(&self) -> Option<(&'static str, &dyn Engine)> {
+        None
+    }
+}
+
+/// What the L1 is offered: a request of a storage, or one of the loads and stores.
+pub enum Offer<'a> {
+    /// A request for a register line.
+    Line(LineRequest<'a>),
+    /// A transaction of the loads and stores.
+    Data,
+}
+
+/// A warp slot of the SM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarpPlace {
+    /// The partition.
+    pub partition: usize,
+    /// The warp in it.
+    pub warp: WarpSlot,
+}
+
+/// What a block takes of the SM, and how many the SM would run at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Admission {
+    /// Warps of a block.
+    pub warps: usize,
+    /// Warp-wide registers of a warp.
+    pub rows_per_warp: u32,
+    /// Blocks that are resident at a time.
+    pub blocks: u64,
+}
+
+/// A mechanism on top of an operand storage and a scheduler, for all partitions of an SM. A layer that has nothing to do at
+/// a point leaves it out.
+pub trait Layer {
+    /// A launch begins: static knowledge of the program is available from here on.
+    ///
+    /// # Errors
+    /// The program is not one that the layer can run.
+    fn start_kernel(&mut self, _kernel: &Compiled<'_>) -> Result<(), SimError> {
+        Ok(())
+    }
+
+    /// How many blocks may be resident at a time, at most `admission.blocks`.
+    fn admit(&mut self, admission: &Admission) -> u64 {
+        admission.blocks
+    }
+
+    /// A warp of `block` becomes resident; register `r` is row `first_row + r` of its partition.
+    fn start_warp(&mut self, _at: WarpPlace, _first_row: u32, _block: BlockIndex) {}
+
+    /// The next instruction of a warp has been decoded: it can be picked from now on.
+    fn decode(&mut self, _at: WarpPlace, _inst: InstId) {}
+
+    /// Warps of a partition that must not issue now, one bit a warp slot. Asked in every cycle, before the pick.
+    ///
+    /// A warp that is held may keep its slot of the active set ([`OperandStorage::suspendable_warps`]), so what it waits
+    /// for must not need that slot.
+    fn held_warps(&mut self, _partition: usize) -> u64 {
+        0
+    }
+
+    /// An instruction has been picked, with its values.
+    fn issue(&mut self, _at: WarpPlace, _instruction: &WarpInstruction) {}
+
+    /// The operands of an instruction have been delivered and compared.
+    fn read(&mut self, _at: WarpPlace, _instruction: &WarpInstruction) {}
+
+    /// A register has been written: the result `result` of an instruction.
+    fn written(&mut self, _at: WarpPlace, _instruction: &WarpInstruction, _result: usize) {}
+
+    /// Nothing of an instruction is left to do but, perhaps, to deliver operands.
+    fn retire(&mut self, _at: WarpPlace, _instruction: &WarpInstruction) {}
+
+    /// A warp has ended and nothing of it is in flight.
+    fn end_warp(&mut self, _at: WarpPlace) {}
+
+    /// A cycle ends.
+    fn end_cycle(&mut self) {}
+
+    /// Adds what has been counted so far, by group.
+    fn count(&self, _into: &mut Counts) {}
+
+    /// Its circuits by name, for waveforms.
+    fn circuits(&self) -> Vec<(String, &dyn Engine)> {
+        Vec::new()
+    }
+}
+
 /// Picks the warp that issues.
 pub trait WarpScheduler {
     /// Whether it ever suspends a warp. If not, the harness does not ask it to.
@@ -357,6 +467,9 @@ pub trait WarpScheduler {
 
     /// One cycle.
     fn cycle(&mut self, inputs: SchedulerInputs) -> SchedulerOutputs;
+
+    /// Adds what has been counted so far, by group.
+    fn count(&self, _into: &mut Counts) {}
 
     /// The circuit, for waveforms; `None` if it is behavioural.
     fn circuit(&self) -> Option<&dyn Engine> {

@@ -3,10 +3,9 @@
 use warpfile_engine::EngineError;
 use warpfile_engine::recording::RecordingError;
 use warpfile_engine::vcd::VcdError;
-use warpfile_kernels::compile::regless::RegionError;
 use warpfile_kernels::program::StreamError;
 
-use crate::config::ConfigError;
+use crate::config::{Config, ConfigError};
 
 /// Why a run ended without a report.
 #[derive(Debug, thiserror::Error)]
@@ -34,29 +33,9 @@ pub enum SimError {
         /// Parameter that says so.
         parameter: &'static str,
     },
-    /// A program cannot be divided into regions, or where its registers die is not known.
-    #[error(transparent)]
-    Regions(#[from] RegionError),
-    /// The warps of a block may need more physical registers than there are.
-    #[error(
-        "kernel {kernel}: the warps of a block that share a scheduler may need {needed} physical registers at once \
-         ({most_held} for one of them, {most_held_at_barrier} for each of {} others that wait at a barrier), there are \
-         {available}; use a smaller block or raise rfv.registers", warps - 1
-    )]
-    TooFewRegisters {
-        /// Kernel.
-        kernel: String,
-        /// Physical registers needed.
-        needed: u64,
-        /// Most registers that a warp has at once.
-        most_held: u64,
-        /// Warps of the block that share a scheduler.
-        warps: u64,
-        /// Most registers that a warp has while it waits at a barrier.
-        most_held_at_barrier: u64,
-        /// Physical registers of a scheduler.
-        available: u64,
-    },
+    /// A mechanism cannot run the program.
+    #[error("{0}")]
+    Mechanism(Box<dyn std::error::Error + Send + Sync>),
     /// A program breaks the contract of [`warpfile_kernels::program`].
     #[error("kernel {kernel}, instruction {pc:#x} ({text}): {problem}")]
     BadInstruction {
@@ -108,7 +87,7 @@ pub enum SimError {
     #[error("design {design}: {problem}")]
     Circuit {
         /// Design.
-        design: &'static str,
+        design: String,
         /// What is wrong.
         problem: String,
     },
@@ -122,10 +101,22 @@ pub enum SimError {
     #[error("design {design}: {source}")]
     Port {
         /// Design.
-        design: &'static str,
+        design: String,
         /// Port and circuit.
         source: EngineError,
     },
+}
+
+impl SimError {
+    /// A circuit of the configuration's design that could not be built.
+    pub fn circuit(config: &Config, problem: impl std::fmt::Display) -> SimError {
+        SimError::Circuit { design: config.design.to_string(), problem: problem.to_string() }
+    }
+
+    /// A mechanism's own reason not to run a program.
+    pub fn mechanism(problem: impl std::error::Error + Send + Sync + 'static) -> SimError {
+        SimError::Mechanism(Box::new(problem))
+    }
 }
 
 /// The first wrong operand of a run.

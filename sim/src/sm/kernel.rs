@@ -1,12 +1,11 @@
 //! A launch's static side, decoded for the cycle loop.
 
-use warpfile_kernels::placement::{Places, ResultPlace};
-use warpfile_kernels::program::{Instruction, LANES, MAX_RESULTS, MAX_SOURCES, Operation, Program, Space};
-
-use warpfile_kernels::releases::Release;
+use warpfile_kernels::program::{
+    InstId, Instruction, LANES, MAX_RESULTS, MAX_SOURCES, Operation, PhysReg, Program, Space,
+};
 
 use super::SimError;
-use super::design::{SourceRead, Unit};
+use super::design::{Metadata, OperandStorage, Unit};
 
 /// Decoded instructions of one program.
 pub(super) struct Kernel {
@@ -27,19 +26,13 @@ pub(super) struct Decoded {
     pub action: Action,
     pub unit: Unit,
     pub suspends: bool,
-    pub sources: [Option<SourceRead>; MAX_SOURCES],
-    pub results: Vec<DecodedResult>,
+    /// Source registers.
+    pub sources: [Option<u32>; MAX_SOURCES],
+    /// Result registers.
+    pub results: Vec<u16>,
     pub predicate_results: Vec<u16>,
-    /// Metadata instructions before it (RegLess §5.4).
-    pub metadata_before: u16,
-}
-
-/// A result register.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct DecodedResult {
-    pub register: u16,
-    pub idle: bool,
-    pub place: ResultPlace,
+    /// Metadata instructions before it.
+    pub metadata: Metadata,
 }
 
 /// What happens at dispatch.
@@ -69,9 +62,8 @@ pub(super) enum MemoryKind {
 }
 
 impl Kernel {
-    /// `compiled` for the design: the metadata instructions of its regions are part of the program, and its operands are
-    /// where they are placed.
-    pub fn new(program: &Program, compiled: bool) -> Result<Kernel, SimError> {
+    /// `storage` has been told of the program: it knows what else must not be pending, and of metadata instructions.
+    pub fn new(program: &Program, storage: &dyn OperandStorage) -> Result<Kernel, SimError> {
         let registers = usize::from(program.registers_per_thread);
         let predicates = program
             .instructions
@@ -92,14 +84,9 @@ impl Kernel {
         for (index, instruction) in program.instructions.iter().enumerate() {
             check(program, instruction)?;
             kernel.mark(index, instruction);
-            if let Some(releases) = &program.releases {
-                kernel.mark_release(index, &releases.instructions[index]);
-            }
-            let marks = program.regions.as_ref().filter(|_| compiled).map(|regions| &regions.marks[index]);
-            let metadata_before = marks.map_or(0, |marks| marks.metadata_before);
-            let placement = program.placement.as_ref().filter(|_| compiled);
-            let places = placement.map_or(Places::default(), |placement| placement.places[index]);
-            kernel.instructions.push(Decoded { metadata_before, ..Decoded::new(instruction, &places) });
+            let inst = InstId(index as u32);
+            kernel.mark_pending(index, storage.waits_for(inst));
+            kernel.instructions.push(Decoded::new(instruction, storage.metadata(inst)));
         }
         Ok(kernel)
     }
@@ -135,41 +122,30 @@ impl Kernel {
         }
     }
 
-    /// A register that is released must have been written.
-    fn mark_release(&mut self, index: usize, release: &Release) {
+    /// Registers beside its operands that must not be pending when the instruction issues.
+    fn mark_pending(&mut self, index: usize, registers: &[PhysReg]) {
         let row = index * self.words;
-        for bit in release.registers.iter().map(|register| usize::from(register.0)) {
+        for bit in registers.iter().map(|register| usize::from(register.0)) {
             self.hazards[row + bit / 64] |= 1 << (bit % 64);
         }
     }
 }
 
 impl Decoded {
-    fn new(instruction: &Instruction, places: &Places) -> Decoded {
+    fn new(instruction: &Instruction, metadata: Metadata) -> Decoded {
         let action = action(instruction.operation);
         let mut sources = [None; MAX_SOURCES];
-        for ((slot, source), place) in sources.iter_mut().zip(&instruction.sources).zip(places.sources) {
-            *slot = Some(SourceRead {
-                row: u32::from(source.register.0),
-                last_read: source.last_read,
-                idle: source.idle_until_suspension,
-                place,
-            });
+        for (slot, source) in sources.iter_mut().zip(&instruction.sources) {
+            *slot = Some(u32::from(source.register.0));
         }
         Decoded {
             action,
             unit: action.unit(),
             suspends: instruction.suspends,
             sources,
-            results: (instruction.results.iter().zip(places.results))
-                .map(|(r, place)| DecodedResult {
-                    register: r.register.0,
-                    idle: r.idle_until_suspension,
-                    place,
-                })
-                .collect(),
+            results: instruction.results.iter().map(|result| result.register.0).collect(),
             predicate_results: instruction.predicate_results.iter().map(|p| p.0).collect(),
-            metadata_before: 0,
+            metadata,
         }
     }
 
@@ -279,7 +255,7 @@ fn check(program: &Program, instruction: &Instruction) -> Result<(), SimError> {
     Ok(())
 }
 
-/// Four-lane clusters with at least one lane in `mask`; a full warp has 8 (RFC §2.1).
+/// Four-lane clusters with at least one lane in `mask`; a full warp has 8 (Gebhart et al., §2.1).
 pub(super) fn clusters(mask: u32) -> u64 {
     const LANES_PER_CLUSTER: usize = 4;
     (0..LANES / LANES_PER_CLUSTER).filter(|cluster| mask >> (cluster * LANES_PER_CLUSTER) & 0xf != 0).count()

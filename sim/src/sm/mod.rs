@@ -1,9 +1,7 @@
 //! The SM harness: runs kernels through a design and checks every operand.
 
 mod blocks;
-pub mod circuits;
 pub mod design;
-pub mod designs;
 mod engine_name;
 mod error;
 mod in_flight;
@@ -12,7 +10,6 @@ mod machine;
 mod memory;
 mod oracle;
 mod report;
-mod scheduler;
 mod share;
 mod together;
 mod warp;
@@ -26,17 +23,17 @@ use std::ops::Range;
 use warpfile_kernels::program::Launches;
 
 use crate::config::Config;
+use crate::mechanisms::Build;
 use design::Design;
 use machine::Machine;
 
 pub use engine_name::EngineName;
 pub use error::{SimError, WrongOperand};
 pub use report::{
-    Accesses, CacheStatistics, HierarchyAccesses, MemoryStatistics, PortActivity, PreloadStatistics,
-    RegisterLineStatistics, RegisterTraffic, RenamingStatistics, Residency, ResidencyLimit, RunReport,
-    SchedulerStatistics, StagingStatistics, Stalls, TableAccesses,
+    Accesses, CacheStatistics, MRF, MemoryStatistics, PortActivity, RegisterLineStatistics, Residency,
+    ResidencyLimit, RunReport, SchedulerStatistics, Stalls, TableAccesses, percent_less,
 };
-pub use scheduler::SingleLevel;
+pub(crate) use warp::each;
 pub use working_set::WorkingSet;
 
 /// What a run does beside simulating.
@@ -99,15 +96,22 @@ pub struct PortTraffic<'a> {
 /// functionally, in their turn: every SM sees the memory that all blocks before its own have left, whether or not
 /// the other SMs are run, and in which order.
 ///
-/// RegLess has no compressor if the values are not those of the kernel: it would find patterns in none of them.
+/// Mechanisms that look at values do without if these are not those of the kernel
+/// ([`Mechanism::without_values`](crate::mechanisms::Mechanism::without_values)).
 pub fn run(
     config: &Config,
     launches: &mut dyn Launches,
     options: RunOptions<'_>,
 ) -> Result<RunReport, SimError> {
-    let config = &designs::for_values(config, launches.has_values()?);
-    let design = designs::design(config, &options)?;
-    run_design(config, design, launches, options)
+    let mut config = config.clone();
+    if !launches.has_values()? {
+        for mechanism in config.design.clone().mechanisms() {
+            mechanism.without_values(&mut config);
+        }
+    }
+    config.validate()?;
+    let design = config.design.build(&Build::new(&config, &options))?;
+    run_design(&config, design, launches, options)
 }
 
 /// As [`run`], with a design of the caller's. `config.design` only names it.

@@ -283,7 +283,7 @@ impl Warp {
 }
 
 /// The warps of a set, in order of their slots.
-pub(super) fn each(mut set: WarpSet) -> impl Iterator<Item = usize> {
+pub(crate) fn each(mut set: WarpSet) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let warp = first(set)?;
         set &= set - 1;

@@ -8,8 +8,7 @@ use warpfile_engine::{Engine, EngineError};
 
 use crate::config::Config;
 
-use super::circuits::L1PortCircuit;
-use super::design::{Design, PartitionDesign};
+use super::design::{Design, Layer, LinePort, PartitionDesign};
 use super::{PortTraffic, RunOptions, SimError, Waveform};
 
 /// Records the circuits of a design.
@@ -24,7 +23,6 @@ impl<'a> Recorder<'a> {
     pub fn new(
         config: &Config,
         design: &Design<'_>,
-        l1_port: Option<&L1PortCircuit>,
         options: &mut RunOptions<'a>,
     ) -> Result<Option<Recorder<'a>>, SimError> {
         let (waveform, traffic) = (options.waveform.take(), options.port_traffic.take());
@@ -36,8 +34,8 @@ impl<'a> Recorder<'a> {
             let prefix = if several { format!("partition{index}_") } else { String::new() };
             circuits(partition).map(move |(name, circuit)| (format!("{prefix}{name}"), circuit))
         });
-        let l1_port = l1_port.map(|port| ("l1_port".to_owned(), port.circuit()));
-        let named: Vec<(String, &dyn Engine)> = named.chain(l1_port).collect();
+        let of_sm = shared(design.line_port.as_deref(), &design.layers);
+        let named: Vec<(String, &dyn Engine)> = named.chain(of_sm).collect();
         let circuits: Vec<_> = named.iter().map(|(name, circuit)| (name.as_str(), *circuit)).collect();
         let vcd = waveform.map(|waveform| vcd(config, &circuits, waveform)).transpose()?;
         let ports = traffic.map(|traffic| ports(config, &circuits, traffic)).transpose()?;
@@ -48,12 +46,13 @@ impl<'a> Recorder<'a> {
     pub fn record<'d>(
         &mut self,
         partitions: impl Iterator<Item = &'d PartitionDesign<'d>>,
-        l1_port: Option<&'d L1PortCircuit>,
+        line_port: Option<&'d (dyn LinePort + 'd)>,
+        layers: &'d [Box<dyn Layer + 'd>],
     ) -> Result<(), SimError> {
         let mut circuits = partitions
             .flat_map(circuits)
             .map(|(_, circuit)| circuit)
-            .chain(l1_port.map(L1PortCircuit::circuit));
+            .chain(shared(line_port, layers).map(|(_, circuit)| circuit));
         let Some(vcd) = &mut self.vcd else {
             let recorded = self.ports.as_mut();
             let recorded = recorded.and_then(|(index, ports)| Some((circuits.nth(*index)?, ports)));
@@ -85,7 +84,7 @@ fn vcd<'a>(
         scope: waveform.scope.unwrap_or_default(),
         cycles: waveform.cycles.unwrap_or(0..u64::MAX),
     };
-    Ok(VcdRecorder::together(config.design.as_str(), circuits, &options, waveform.writer)?)
+    Ok(VcdRecorder::together(&scope(config), circuits, &options, waveform.writer)?)
 }
 
 fn ports<'a>(
@@ -97,11 +96,25 @@ fn ports<'a>(
     let (outermost, inner) = path.split_once('.').unwrap_or((&path, ""));
     let Some(index) = circuits.iter().position(|(name, _)| *name == outermost) else {
         let names = circuits.iter().map(|(name, _)| *name);
-        let unknown = EngineError::unknown("circuit", outermost, config.design.as_str(), names);
+        let unknown = EngineError::unknown("circuit", outermost, &scope(config), names);
         return Err(RecordingError::from(unknown).into());
     };
     let (cycles, engine) = (cycles.unwrap_or(u64::MAX), circuits[index].1);
     Ok((index, PortRecorder::new(engine, inner, &path, cycles, writer)?))
+}
+
+/// The outermost scope: the design, as an identifier.
+fn scope(config: &Config) -> String {
+    config.design.as_str().replace('+', "_")
+}
+
+/// The circuits that partitions share by name.
+fn shared<'d>(
+    line_port: Option<&'d (dyn LinePort + 'd)>,
+    layers: &'d [Box<dyn Layer + 'd>],
+) -> impl Iterator<Item = (String, &'d dyn Engine)> {
+    let of_port = line_port.and_then(LinePort::circuit).map(|(name, circuit)| (name.to_owned(), circuit));
+    of_port.into_iter().chain(layers.iter().flat_map(|layer| layer.circuits()))
 }
 
 /// The circuits of a partition by name.

@@ -5,7 +5,7 @@ use warpfile_kernels::program::{
     BlockIndex, ControlFlow, Flow, InstId, LANES, Launch, Launches, Program, Stream, StreamError,
     WarpInstruction,
 };
-use warpfile_sim::config::{Config, DesignName, preset};
+use warpfile_sim::config::{Config, preset};
 use warpfile_sim::sm::{EngineName, RunOptions, RunReport, run};
 
 use crate::kernels::Kernel;
@@ -109,8 +109,9 @@ fn allocations(config: &Config, engine: EngineName, times: usize) -> (RunReport,
 #[test]
 fn a_longer_run_allocates_no_more_often_than_a_short_one() {
     for engine in EngineName::ALL {
-        let with_register_file = WITH_REGISTER_FILE.map(|design| Config { design, ..gebhart() });
-        let regless = Config { design: DesignName::Regless, ..preset("gtx980-regless").expect("complete") };
+        let with_register_file =
+            WITH_REGISTER_FILE.map(|design| gebhart().with_design(design).expect("known"));
+        let regless = preset("gtx980-regless").expect("complete").with_design("regless").expect("known");
         for config in with_register_file.into_iter().chain([regless]) {
             // The first run of all fills what is made once for the process.
             allocations(&config, engine, 1);

@@ -5,6 +5,7 @@
 
 use warpfile_kernels::workloads::{self, Workload};
 use warpfile_sim::config::{Config, preset};
+use warpfile_sim::mechanisms::regless;
 use warpfile_sim::sm::{EngineName, RunOptions, RunReport};
 
 use crate::tiny::run_tiny;
@@ -16,14 +17,15 @@ const COMPRESSORS: [u64; 3] = [0, 16, 48];
 
 fn regless(lines: u64, compressor_lines: u64) -> Config {
     let mut config = preset("gtx980-regless").expect("complete");
-    config.regless.lines = lines;
-    config.regless.compressor_lines = compressor_lines;
+    config.edit(|p: &mut regless::Parameters| p.lines = lines);
+    config.edit(|p: &mut regless::Parameters| p.compressor_lines = compressor_lines);
     config
 }
 
 /// Runs a workload; the last line that a failing test prints says where.
 fn run_at(workload: &Workload, config: &Config, engine: EngineName, seed: u64) -> RunReport {
-    let (lines, compressed) = (config.regless.lines, config.regless.compressor_lines);
+    let (lines, compressed) =
+        (config.of::<regless::Parameters>().lines, config.of::<regless::Parameters>().compressor_lines);
     println!("{}: {lines} lines, {compressed} compressed, {}, seed {seed}", workload.name, engine.as_str());
     run_tiny(config, workload.name, RunOptions { engine, seed, ..RunOptions::default() })
 }

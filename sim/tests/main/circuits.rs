@@ -2,13 +2,15 @@
 //! an in-order pipeline of two stages over one table with three read ports.
 
 use serde::{Deserialize, Serialize};
-use warpfile_engine::{Engine, Interpreter, Options};
+use warpfile_engine::{AnyEngine, Engine, Options};
 use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, Signal, elaborate};
 use warpfile_kernels::program::{Launches, Operation};
 use warpfile_sim::config::{Config, SingleLevelPolicy};
-use warpfile_sim::sm::circuits::{RegisterFileCircuit, TableNames};
+use warpfile_sim::mechanisms::register_file::RegisterFile;
+use warpfile_sim::mechanisms::rfc::CachedStorage;
+use warpfile_sim::mechanisms::single_level::SingleLevel;
 use warpfile_sim::sm::design::{ID_BITS, PartitionDesign, Unit};
-use warpfile_sim::sm::{RunOptions, RunReport, SimError, SingleLevel, Waveform, run_design};
+use warpfile_sim::sm::{RunOptions, RunReport, SimError, Waveform, run_design};
 
 use crate::kernels::{Kernel, Sequence, shared};
 use crate::stand_ins::{design, gebhart, run_with_access};
@@ -96,7 +98,7 @@ impl Circuit for SmallRegisterFile {
     const NAME: &'static str = "small_register_file";
 
     fn build<'m>(&self, m: &Module<'m>, io: &Io<'m>) {
-        let rows = m.table("rows", self.rows).laned_field("value", 1024, 32).lanes_per_array(4);
+        let rows = m.table("registers", self.rows).laned_field("value", 1024, 32).lanes_per_array(4);
         let issue = &io.issue;
         let sources = [&issue.source0, &issue.source1, &issue.source2];
 
@@ -180,9 +182,8 @@ pub fn run_circuit_of(
 ) -> Result<RunReport, SimError> {
     let netlist = elaborate(&SmallRegisterFile { rows: 1024 }).expect("sound");
     let design = design(config, || {
-        let engine = Interpreter::new(&netlist, &Options::default()).expect("sound");
-        let tables = TableNames { mrf: "rows", rfc: None };
-        let storage = RegisterFileCircuit::new(engine, tables, 1, 3).expect("the contract's ports");
+        let engine = AnyEngine::interpreter(&netlist, &Options::default()).expect("sound");
+        let storage = RegisterFile::new(engine, 1, 3).expect("the contract's ports");
         let scheduler = SingleLevel::new(SingleLevelPolicy::Lrr);
         PartitionDesign { storage: Box::new(storage), scheduler: Box::new(scheduler) }
     });
@@ -211,10 +212,9 @@ fn a_circuit_in_the_harness_delivers_every_operand() {
     let report = run(varied(), RunOptions::default()).expect("every operand right");
     assert_eq!(report.warp_instructions, 35 * 49);
     assert!(report.operands_checked > 35 * 6 * 8, "{}", report.operands_checked);
-    let registers = &report.registers;
-    assert_eq!(registers.mrf, registers.operands, "each operand is one access of the table");
-    assert_eq!(registers.mrf_reads_avoided_percent, Some(0.0));
-    assert!(report.activity.iter().any(|port| port.port == "rows.source0" && port.cycles > 0));
+    assert_eq!(report.mrf(), report.operands, "each operand is one access of the table");
+    assert_eq!(report.mrf_reads_avoided_percent(), Some(0.0));
+    assert!(report.activity.iter().any(|port| port.port == "registers.source0" && port.cycles > 0));
 }
 
 #[test]
@@ -253,12 +253,9 @@ fn the_waveform_covers_the_scope_and_cycles_asked_for() {
 #[test]
 fn a_circuit_without_the_ports_is_refused_by_the_name_of_the_port() {
     let netlist = elaborate(&SmallRegisterFile { rows: 1024 }).expect("sound");
-    let engine = Interpreter::new(&netlist, &Options::default()).expect("sound");
+    let engine = AnyEngine::interpreter(&netlist, &Options::default()).expect("sound");
     assert!(engine.output("slot_busy_o").is_err());
-    let Err(error) = RegisterFileCircuit::new(engine, TableNames { mrf: "rows", rfc: Some("cache") }, 1, 4)
-    else {
-        panic!("it is no cache")
-    };
+    let Err(error) = CachedStorage::new(engine, 1) else { panic!("it is no cache") };
     assert!(error.to_string().contains("issue_slot_i"), "{error}");
 }
 

@@ -31,9 +31,6 @@ impl Kernel {
             registers_per_thread: 16,
             shared_bytes: 0,
             control: None,
-            regions: None,
-            releases: None,
-            placement: None,
         };
         Kernel {
             program,

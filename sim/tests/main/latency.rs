@@ -90,7 +90,7 @@ fn an_instruction_without_executing_lanes_takes_its_time_and_touches_no_register
     let kernel = Kernel::new().alu(1, &[]).lanes(0).alu(2, &[1]);
     let (report, events) = run_single_level(&gebhart(), kernel).expect("runs");
     assert_eq!(picks(&events)[1] - picks(&events)[0], 8);
-    assert_eq!((report.registers.operands.writes, report.registers.mrf.writes), (1, 1));
+    assert_eq!((report.operands.writes, report.mrf().writes), (1, 1));
     assert_eq!(report.thread_instructions, 32);
 }
 

@@ -5,11 +5,15 @@ use std::rc::Rc;
 
 use warpfile_engine::Engine;
 use warpfile_kernels::program::{BlockIndex, LANES, Program};
-use warpfile_sim::config::{Config, DesignName, preset};
+use warpfile_sim::config::{Config, preset};
+use warpfile_sim::counters::Counts;
+use warpfile_sim::mechanisms::single_level::SingleLevel;
+use warpfile_sim::mechanisms::{Build, Compiled, regless};
 use warpfile_sim::sm::design::{
-    FilledLine, Line, LineRequest, OperandStorage, PartitionDesign, StorageInputs, StorageOutputs, WarpSlot,
+    Design, FilledLine, Line, LineRequest, OperandStorage, PartitionDesign, StorageInputs, StorageOutputs,
+    WarpSlot,
 };
-use warpfile_sim::sm::{Accesses, PortActivity, RunOptions, RunReport, SimError, SingleLevel, run_design};
+use warpfile_sim::sm::{PortActivity, RunOptions, RunReport, SimError, run_design};
 
 use crate::kernels::{Kernel, Sequence};
 use crate::stand_ins::{design, ideal_storage};
@@ -36,10 +40,6 @@ struct Seen {
 const LINES: usize = 3;
 
 impl OperandStorage for Lines {
-    fn keeps_lines_in_memory(&self) -> bool {
-        true
-    }
-
     fn line_request(&mut self) -> Option<LineRequest<'_>> {
         let line = Line { compressed: false, warp: 1, register: self.requested % LINES };
         if self.requested < LINES {
@@ -71,8 +71,8 @@ impl OperandStorage for Lines {
         self.inner.dispatches()
     }
 
-    fn start_kernel(&mut self, program: &Program) -> Result<(), SimError> {
-        self.inner.start_kernel(program)
+    fn start_kernel(&mut self, kernel: &Compiled<'_>) -> Result<(), SimError> {
+        self.inner.start_kernel(kernel)
     }
 
     fn registers_per_warp(&self, program: &Program) -> u64 {
@@ -91,12 +91,8 @@ impl OperandStorage for Lines {
         self.inner.end_warp(warp);
     }
 
-    fn mrf(&self) -> Accesses {
-        self.inner.mrf()
-    }
-
-    fn rfc(&self) -> Accesses {
-        self.inner.rfc()
+    fn count(&self, into: &mut Counts) {
+        self.inner.count(into);
     }
 
     fn activity(&self) -> Vec<PortActivity> {
@@ -109,7 +105,7 @@ impl OperandStorage for Lines {
 }
 
 fn gtx980() -> Config {
-    Config { design: DesignName::Baseline, ..preset("gtx980-regless").expect("complete") }
+    preset("gtx980-regless").expect("complete").with_design("baseline").expect("known")
 }
 
 fn value(partition: u32, register: u32) -> [u32; LANES] {
@@ -133,6 +129,9 @@ fn run(config: &Config, loads: u16) -> (RunReport, Seen) {
         let scheduler = SingleLevel::new(config.scheduler.single_level);
         PartitionDesign { storage: Box::new(storage), scheduler: Box::new(scheduler) }
     });
+    let line_port =
+        regless::line_port(&Build::new(config, &RunOptions::default())).expect("a port for the shape");
+    let design = Design { line_port: Some(line_port), ..design };
     let kernel = (0..loads).fold(Kernel::new().warps(1, 8), |kernel, step| kernel.load(1 + step, 0));
     let mut kernel = Sequence::from(kernel.alus(20, 9, &[9]));
     let report = run_design(config, design, &mut kernel, RunOptions::default()).expect("runs");

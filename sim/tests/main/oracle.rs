@@ -11,9 +11,9 @@ fn operands_are_counted_where_their_value_is_known() {
     let kernel = Kernel::new().alu(1, &[]).alu(2, &[1, 5]).lanes(0xff).warps(2, 1);
     let (report, _) = run_single_level(&gebhart(), kernel).expect("runs");
     assert_eq!((report.operands_checked, report.lane_operands_checked), (2, 16));
-    assert_eq!(report.registers.operands.reads, 4);
-    assert_eq!(report.registers.operands.cluster_reads, 4 * 2);
-    assert_eq!(report.registers.operands.cluster_writes, 2 * (8 + 2));
+    assert_eq!(report.operands.reads, 4);
+    assert_eq!(report.operands.cluster_reads, 4 * 2);
+    assert_eq!(report.operands.cluster_writes, 2 * (8 + 2));
 }
 
 #[test]

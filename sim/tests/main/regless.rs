@@ -2,14 +2,15 @@
 
 use warpfile_kernels::program::{Launches, Stream, StreamError};
 use warpfile_kernels::workloads::OpenWorkload;
-use warpfile_sim::config::{Config, DesignName, preset};
+use warpfile_sim::config::{Config, preset};
+use warpfile_sim::mechanisms::regless::{self, staging};
 use warpfile_sim::sm::{EngineName, RunOptions, RunReport, run};
 
 use crate::tiny::{open, run_tiny};
 
 fn regless(lines: u64) -> Config {
     let mut config = preset("gtx980-regless").expect("complete");
-    config.regless.lines = lines;
+    config.edit(|p: &mut regless::Parameters| p.lines = lines);
     config
 }
 
@@ -20,12 +21,12 @@ const WORKLOADS: [&str; 4] = ["vectoradd", "scalarprod", "hotspot", "pathfinder"
 fn workloads_run_without_a_register_file() {
     for name in WORKLOADS {
         let staged = run_tiny(&regless(512), name, RunOptions::default());
-        let baseline = Config { design: DesignName::Baseline, ..regless(512) };
+        let baseline = regless(512).with_design("baseline").expect("known");
         let baseline = run_tiny(&baseline, name, RunOptions::default());
         assert_eq!(staged.operands_checked, baseline.operands_checked, "{name}");
         assert_eq!(staged.warp_instructions, baseline.warp_instructions, "{name}");
-        assert_eq!(staged.registers.mrf.reads, 0);
-        assert!(staged.registers.rfc.reads >= staged.registers.operands.reads, "{name}");
+        assert_eq!(staged.mrf().reads, 0);
+        assert!(staging(&staged).values.reads >= staged.operands.reads, "{name}");
         assert!(staged.metadata_instructions > 0, "{name}");
     }
 }
@@ -34,14 +35,19 @@ fn workloads_run_without_a_register_file() {
 fn a_small_staging_unit_moves_registers_to_memory_and_back() {
     let run = |lines| {
         let mut config = regless(lines);
-        config.regless.compressor_lines = 0;
+        config.edit(|p: &mut regless::Parameters| p.compressor_lines = 0);
         run_tiny(&config, "hotspot", RunOptions::default())
     };
     let (small, large) = (run(128), run(2048));
-    assert!(small.preloads.fetched > large.preloads.fetched, "{:?} {:?}", small.preloads, large.preloads);
+    assert!(
+        staging(&small).preloads.fetched > staging(&large).preloads.fetched,
+        "{:?} {:?}",
+        staging(&small).preloads,
+        staging(&large).preloads
+    );
     let lines = &small.memory.register_lines;
     let fetched = lines.fetched_from_l1 + lines.fetched_from_l2 + lines.fetched_from_dram;
-    assert_eq!(fetched, small.preloads.fetched, "every preload that is not staged is one fetch");
+    assert_eq!(fetched, staging(&small).preloads.fetched, "every preload that is not staged is one fetch");
     assert!(lines.writes > 0);
     assert!(small.cycles > large.cycles, "{} and {}", small.cycles, large.cycles);
     // The launches of hotspot have blocks of one size; every warp that ends drops its registers once.
@@ -53,12 +59,12 @@ fn a_small_staging_unit_moves_registers_to_memory_and_back() {
 fn a_compressor_keeps_registers_from_memory() {
     let run = |compressor_lines| {
         let mut config = regless(128);
-        config.regless.compressor_lines = compressor_lines;
+        config.edit(|p: &mut regless::Parameters| p.compressor_lines = compressor_lines);
         run_tiny(&config, "hotspot", RunOptions::default())
     };
     let (without, with) = (run(0), run(48));
-    assert!(with.preloads.compressor_hits > 0, "{:?}", with.preloads);
-    assert_eq!(without.preloads.compressor_hits + without.preloads.compressor_misses, 0);
+    assert!(staging(&with).preloads.compressor_hits > 0, "{:?}", staging(&with).preloads);
+    assert_eq!(staging(&without).preloads.compressor_hits + staging(&without).preloads.compressor_misses, 0);
     let requests = |report: &RunReport| report.memory.register_lines.l1_requests();
     assert!(requests(&with) < requests(&without), "{} and {}", requests(&with), requests(&without));
 }
@@ -68,7 +74,7 @@ fn every_metadata_instruction_is_issued_once_whatever_its_warp_waits_for() {
     // The same code, staged at different times.
     let run = |compressor_lines| {
         let mut config = regless(128);
-        config.regless.compressor_lines = compressor_lines;
+        config.edit(|p: &mut regless::Parameters| p.compressor_lines = compressor_lines);
         run_tiny(&config, "pathfinder", RunOptions::default())
     };
     let (without, with) = (run(0), run(48));
@@ -81,7 +87,7 @@ fn every_metadata_instruction_is_issued_once_whatever_its_warp_waits_for() {
 fn metadata_without_slots_is_counted_and_takes_no_time() {
     let run = |metadata_slots| {
         let mut config = regless(512);
-        config.regless.metadata_slots = metadata_slots;
+        config.edit(|p: &mut regless::Parameters| p.metadata_slots = metadata_slots);
         run_tiny(&config, "pathfinder", RunOptions::default())
     };
     let (with, without) = (run(true), run(false));
@@ -107,7 +113,7 @@ fn there_is_no_compressor_where_values_are_not_the_kernels() {
     let mut config = regless(128);
     let mut launches = WithoutValues(open("hotspot"));
     let report = run(&config, &mut launches, RunOptions::default()).expect("runs");
-    config.regless.compressor_lines = 0;
+    config.edit(|p: &mut regless::Parameters| p.compressor_lines = 0);
     assert_eq!(report, run_tiny(&config, "hotspot", RunOptions::default()));
 }
 
@@ -125,7 +131,7 @@ fn neither_seed_nor_engine_changes_a_figure() {
 #[test]
 fn a_region_that_cannot_fit_is_named_with_the_limit() {
     let mut config = regless(64);
-    config.regless.max_live_fraction = 0.1;
+    config.edit(|p: &mut regless::Parameters| p.max_live_fraction = 0.1);
     let error =
         run(&config, &mut open("sgemm"), RunOptions::default()).expect_err("one line a region").to_string();
     assert!(error.contains("region") && error.contains("at most 1"), "{error}");
@@ -138,11 +144,17 @@ fn what_the_circuits_cannot_do_is_refused() {
         change(&mut config);
         config.validate().expect_err("refused").to_string()
     };
-    assert!(error(|config| config.regless.lines = 100).contains("regless.lines = 100"));
-    assert!(error(|config| config.regless.compressor_lines = 50).contains("regless.compressor_lines = 50"));
+    assert!(
+        error(|config| config.edit(|p: &mut regless::Parameters| p.lines = 100))
+            .contains("regless.lines = 100")
+    );
+    assert!(
+        error(|config| config.edit(|p: &mut regless::Parameters| p.compressor_lines = 50))
+            .contains("regless.compressor_lines = 50")
+    );
     assert!(error(|config| config.sm.schedulers = 2).contains("sm.warps = 64"));
     assert!(error(|config| config.l1.line_bytes = 64).contains("l1.line_bytes = 64"));
     assert!(error(|config| config.memory.single_l1_port = false).contains("memory.single_l1_port = false"));
     let fixed = error(|config| config.memory.model = warpfile_sim::config::MemoryModel::Fixed);
-    assert!(fixed.contains("memory.model = fixed") && fixed.contains("gtx980-regless"), "{fixed}");
+    assert!(fixed.contains("memory.model = fixed") && fixed.ends_with("accepted: caches"), "{fixed}");
 }

@@ -1,13 +1,14 @@
 //! Design `rfh`: a register file hierarchy managed by the compiler.
 
-use warpfile_sim::config::{Config, DesignName, preset};
+use warpfile_sim::config::{Config, preset};
+use warpfile_sim::mechanisms::rfh::{self, UpperLevels};
 use warpfile_sim::sm::{EngineName, RunOptions};
 
 use crate::tiny::run_tiny;
 
 fn rfh(orf_entries: u64) -> Config {
-    let mut config = Config { design: DesignName::Rfh, ..preset("gtx980-regless").expect("complete") };
-    config.rfh.orf_entries = orf_entries;
+    let mut config = preset("gtx980-regless").expect("complete").with_design("rfh").expect("known");
+    config.edit(|p: &mut rfh::Parameters| p.orf_entries = orf_entries);
     config
 }
 
@@ -18,16 +19,16 @@ const WORKLOADS: [&str; 7] = ["vectoradd", "hotspot", "bfs", "pathfinder", "hybr
 fn every_operand_is_where_the_compiler_says() {
     for name in WORKLOADS {
         let report = run_tiny(&rfh(3), name, RunOptions::default());
-        let two_level = Config { design: DesignName::TwoLevel, ..rfh(3) };
+        let two_level = rfh(3).with_design("two-level").expect("known");
         let two_level = run_tiny(&two_level, name, RunOptions::default());
         assert_eq!(report.operands_checked, two_level.operands_checked, "{name}");
         assert_eq!(report.warp_instructions, two_level.warp_instructions, "{name}");
-        let registers = &report.registers;
-        let (lrf, orf) = (registers.hierarchy.lrf, registers.hierarchy.orf);
-        assert_eq!(lrf.reads + orf.reads + registers.mrf.reads, registers.operands.reads, "{name}");
-        assert!(lrf.writes + orf.writes + registers.mrf.writes >= registers.operands.writes, "{name}");
-        assert!(registers.mrf.writes < registers.operands.writes, "{name}");
-        assert_eq!(two_level.registers.hierarchy.orf.reads, 0);
+        let (mrf, operands) = (report.mrf(), report.operands);
+        let UpperLevels { lrf, orf } = rfh::accesses(&report);
+        assert_eq!(lrf.reads + orf.reads + mrf.reads, operands.reads, "{name}");
+        assert!(lrf.writes + orf.writes + mrf.writes >= operands.writes, "{name}");
+        assert!(mrf.writes < operands.writes, "{name}");
+        assert_eq!(rfh::accesses(&two_level).orf.reads, 0);
         assert!(report.scheduler.suspensions > 0, "{name}");
     }
 }
@@ -47,14 +48,7 @@ fn neither_seed_nor_engine_changes_a_figure() {
 
 #[test]
 fn more_entries_leave_fewer_reads_to_the_main_register_file() {
-    let reads = |entries| run_tiny(&rfh(entries), "hotspot", RunOptions::default()).registers.mrf.reads;
+    let reads = |entries| run_tiny(&rfh(entries), "hotspot", RunOptions::default()).mrf().reads;
     let (few, many) = (reads(1), reads(8));
     assert!(many < few, "{many} and {few}");
-}
-
-#[test]
-fn a_scheduler_that_issues_one_instruction_is_refused() {
-    let config = Config { design: DesignName::Rfh, ..preset("gebhart2011").expect("complete") };
-    let error = config.validate().expect_err("one a cycle").to_string();
-    assert!(error.contains("sm.issues_per_scheduler = 1") && error.contains("gtx980-regless"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! Several schedulers, each with a part of the SM to itself.
 
 use warpfile_kernels::program::Operation;
-use warpfile_sim::config::{Config, DesignName, preset};
+use warpfile_sim::config::{Config, preset};
 use warpfile_sim::sm::{ResidencyLimit, RunOptions, run};
 
 use crate::kernels::{Kernel, Sequence, shared};
@@ -128,21 +128,21 @@ fn every_design_delivers_every_operand_with_four_schedulers() {
     };
     let mut reports = Vec::new();
     for design in WITH_REGISTER_FILE {
-        let mut config = Config { design, ..four_schedulers() };
+        let mut config = four_schedulers().with_design(design).expect("known");
         config.scheduler.active_warps = 2;
         let report = run(&config, &mut kernel(), RunOptions::default()).expect("every operand right");
         assert!(report.activity.iter().any(|port| port.port.starts_with("partition3.") && port.cycles > 0));
         reports.push(report);
     }
     for report in &reports {
-        assert_eq!(report.registers.operands, reports[0].registers.operands);
+        assert_eq!(report.operands, reports[0].operands);
         assert_eq!(report.operands_checked, reports[0].operands_checked);
     }
 }
 
 /// The preset's baseline with one scheduler that issues two instructions a cycle.
 fn two_issues() -> Config {
-    let mut config = Config { design: DesignName::Baseline, ..gebhart() };
+    let mut config = gebhart().with_design("baseline").expect("known");
     config.sm.issues_per_scheduler = 2;
     config
 }
@@ -168,7 +168,8 @@ fn two_independent_instructions_for_different_units_issue_together() {
         (1, 2),
         "a branch as the second"
     );
-    let one = Config { sm: gebhart().sm, ..two_issues() };
+    let mut one = two_issues();
+    one.sm = gebhart().sm;
     assert_eq!(picks_and_issues(&one, sfu(Kernel::new().alu(1, &[]), 2, &[])), (2, 2));
 }
 
@@ -201,24 +202,25 @@ fn two_issues_a_cycle_are_delivered_by_the_circuits() {
     };
     let run =
         |config: &Config| run(config, &mut kernel(), RunOptions::default()).expect("every operand right");
-    let mut config = Config { design: DesignName::Baseline, ..gebhart() };
+    for design in ["two-level", "rfc"] {
+        let mut config = gebhart().with_design(design).expect("known");
+        let one = run(&config);
+        config.sm.issues_per_scheduler = 2;
+        let two = run(&config);
+        assert_eq!(one.operands_checked, two.operands_checked);
+        assert!(two.cycles < one.cycles, "{design}: {} and {}", two.cycles, one.cycles);
+    }
+    let mut config = gebhart().with_design("baseline").expect("known");
     let one = run(&config);
     config.sm.issues_per_scheduler = 2;
     let two = run(&config);
-    assert_eq!(one.registers, two.registers);
+    assert_eq!((one.operands, one.mrf()), (two.operands, two.mrf()));
     assert_eq!(one.operands_checked, two.operands_checked);
     assert!(two.cycles < one.cycles, "{} and {}", two.cycles, one.cycles);
-    let gtx980 = Config { design: DesignName::Baseline, ..preset("gtx980-regless").expect("complete") };
+    let gtx980 = preset("gtx980-regless").expect("complete").with_design("baseline").expect("known");
     let whole = run(&gtx980);
-    assert_eq!(one.registers.operands, whole.registers.operands);
+    assert_eq!(one.operands, whole.operands);
     assert_eq!(one.operands_checked, whole.operands_checked);
-    let two_level = Config { design: DesignName::TwoLevel, ..gtx980 };
+    let two_level = gtx980.with_design("two-level").expect("known");
     assert_eq!(one.operands_checked, run(&two_level).operands_checked);
-}
-
-#[test]
-fn a_register_file_cache_takes_one_instruction_a_cycle() {
-    let config = Config { design: DesignName::Rfc, ..two_issues() };
-    let error = config.validate().expect_err("two").to_string();
-    assert!(error.contains("sm.issues_per_scheduler = 2") && error.contains("design rfc"), "{error}");
 }

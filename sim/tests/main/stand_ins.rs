@@ -5,12 +5,15 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use warpfile_kernels::program::{BlockIndex, LANES, LaneValues, Launches, MAX_SOURCES, Program};
-use warpfile_sim::config::{Config, DesignName, SingleLevelPolicy, preset};
+use warpfile_sim::config::{Config, SingleLevelPolicy, preset};
+use warpfile_sim::counters::Counts;
+use warpfile_sim::mechanisms::Compiled;
+use warpfile_sim::mechanisms::single_level::SingleLevel;
 use warpfile_sim::sm::design::{
     Design, MAX_DISPATCHES, OperandStorage, PartitionDesign, SchedulerInputs, SchedulerOutputs,
     StorageInputs, StorageOutputs, WarpScheduler, WarpSlot,
 };
-use warpfile_sim::sm::{Accesses, PortActivity, RunOptions, RunReport, SimError, SingleLevel, run_design};
+use warpfile_sim::sm::{Accesses, MRF, PortActivity, RunOptions, RunReport, SimError, run_design};
 
 use crate::kernels::{Kernel, Sequence};
 
@@ -55,7 +58,7 @@ impl OperandStorage for IdealStorage {
         self.issues
     }
 
-    fn start_kernel(&mut self, _program: &Program) -> Result<(), SimError> {
+    fn start_kernel(&mut self, _kernel: &Compiled<'_>) -> Result<(), SimError> {
         Ok(())
     }
 
@@ -81,8 +84,9 @@ impl OperandStorage for IdealStorage {
             let mut operands = [[0; LANES]; MAX_SOURCES];
             for (operand, source) in operands.iter_mut().zip(issue.sources) {
                 if let Some(source) = source {
-                    *operand = self.rows[source.row as usize];
+                    *operand = self.rows[source as usize];
                     self.mrf.reads += 1;
+                    self.mrf.cluster_reads += clusters(issue.active);
                 }
             }
             let ready_at = self.now + self.operand_cycles - 1;
@@ -108,6 +112,7 @@ impl OperandStorage for IdealStorage {
                 self.rows[write.row as usize][lane] = write.values[lane];
             }
             self.mrf.writes += 1;
+            self.mrf.cluster_writes += clusters(write.lanes);
         }
         let mut log = self.log.borrow_mut();
         for write in inputs.result.iter().flatten() {
@@ -130,17 +135,18 @@ impl OperandStorage for IdealStorage {
 
     fn end_warp(&mut self, _warp: WarpSlot) {}
 
-    fn mrf(&self) -> Accesses {
-        self.mrf
-    }
-
-    fn rfc(&self) -> Accesses {
-        Accesses::default()
+    fn count(&self, into: &mut Counts) {
+        into.add(MRF, &self.mrf);
     }
 
     fn activity(&self) -> Vec<PortActivity> {
         Vec::new()
     }
+}
+
+/// Groups of four lanes of which one at least is in a mask.
+fn clusters(lanes: u32) -> u64 {
+    (0..LANES / 4).filter(|cluster| lanes >> (4 * cluster) & 0xf != 0).count() as u64
 }
 
 /// Logs what a single-level scheduler picks.
@@ -234,7 +240,7 @@ fn log_decisions(log: &Log, now: u64, outputs: &SchedulerOutputs) {
 }
 
 /// Designs with a register file, which run under any preset.
-pub const WITH_REGISTER_FILE: [DesignName; 3] = [DesignName::Baseline, DesignName::TwoLevel, DesignName::Rfc];
+pub const WITH_REGISTER_FILE: [&str; 3] = ["baseline", "two-level", "rfc"];
 
 pub fn gebhart() -> Config {
     preset("gebhart2011").expect("complete")
@@ -263,7 +269,7 @@ pub fn ideal_storage(config: &Config, operand_cycles: u64) -> Box<dyn OperandSto
 
 /// A design of equal parts, one for each scheduler.
 pub fn design<'a>(config: &Config, part: impl Fn() -> PartitionDesign<'a>) -> Design<'a> {
-    Design { partitions: (0..config.sm.schedulers).map(|_| part()).collect() }
+    Design { partitions: (0..config.sm.schedulers).map(|_| part()).collect(), ..Design::default() }
 }
 
 /// Runs with a register file of the baseline's timing and loose round-robin scheduling.

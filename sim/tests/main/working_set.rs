@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use warpfile_sim::config::{Config, DesignName, preset};
+use warpfile_sim::config::preset;
 use warpfile_sim::sm::{RunOptions, RunReport, run};
 
 use crate::kernels::{Kernel, Sequence};
@@ -11,7 +11,7 @@ use crate::kernels::{Kernel, Sequence};
 fn report(working_set_window: Option<u64>) -> RunReport {
     let kernel =
         Kernel::new().alu(0, &[]).load(1, 0).alu(2, &[0]).alu(9, &[8]).lanes(0).alu(3, &[1, 2]).exit();
-    let mut config = Config { design: DesignName::Baseline, ..preset("gtx980-regless").expect("complete") };
+    let mut config = preset("gtx980-regless").expect("complete").with_design("baseline").expect("known");
     // With one instruction a cycle none of a scheduler's registers is accessed twice in a cycle.
     config.sm.issues_per_scheduler = 1;
     let working_set_window = working_set_window.map(|cycles| NonZeroU64::new(cycles).expect("not 0"));
@@ -40,6 +40,6 @@ fn windows_of_a_cycle_see_accesses_one_by_one() {
     let report = report(Some(1));
     let seen = report.working_set.expect("counted");
     assert_eq!(seen.windows, report.cycles);
-    let operands = report.registers.operands;
+    let operands = report.operands;
     assert_eq!(seen.registers, operands.reads + operands.writes, "no two of a register in one cycle");
 }

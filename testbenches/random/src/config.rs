@@ -1,6 +1,7 @@
 //! How many random cases a test has, and what they follow from.
 
 use std::env;
+use std::num::NonZeroU32;
 
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
@@ -16,11 +17,11 @@ const LONGEST_SHRINKING: u32 = 120_000;
 ///
 /// # Panics
 ///
-/// If `RANDOM_TIMES` is no number.
+/// If `RANDOM_TIMES` is no number, or 0: a test without cases tests nothing.
 pub fn config(cases: u32) -> ProptestConfig {
     let times = match env::var("RANDOM_TIMES") {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("RANDOM_TIMES is `{text}`; accepted: a number")),
-        Err(_) => 1,
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("RANDOM_TIMES is `{text}`; accepted: 1 and more")),
+        Err(_) => NonZeroU32::MIN,
     };
     let from_environment = ProptestConfig::default();
     let seed = match from_environment.rng_seed {
@@ -29,7 +30,7 @@ pub fn config(cases: u32) -> ProptestConfig {
     };
     println!("PROPTEST_RNG_SEED={seed} makes the same cases");
     ProptestConfig {
-        cases: cases * times,
+        cases: cases.saturating_mul(times.get()),
         failure_persistence: None,
         max_shrink_iters: 50_000,
         max_shrink_time: LONGEST_SHRINKING,

@@ -18,6 +18,7 @@ pub const CACHE: RegisterFileCache = RegisterFileCache {
     lanes_per_cluster: 1,
     register_bits: 3,
     collectors: 2,
+    issues: 1,
 };
 
 bridge! {

@@ -97,10 +97,10 @@ pub fn list() -> Vec<Entry> {
                 // would have nothing to write to.
                 ("retire_i", Low(1)),
                 ("dead_i", Rarely),
-                // Counts of registers as they come: a few at barriers, a good part of all of them beyond.
-                ("first_i", Rarely),
+                // Counts of registers as they come: a part of what a warp has at most, fewer at barriers.
+                ("ended_i", Rarely),
+                ("claim_i", Low(5)),
                 ("quota_i", Low(4)),
-                ("slack_i", Low(8)),
             ],
         ),
         // Half the operands and results are in entries, and half the instructions copy one.

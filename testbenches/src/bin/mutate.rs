@@ -1,6 +1,6 @@
 //! Runs the testbenches on mutants of their circuits and says how many they notice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,10 @@ use std::thread::available_parallelism;
 use clap::Parser;
 use warpfile_testbenches::mutation::circuits::{CIRCUITS, Tested};
 use warpfile_testbenches::mutation::report::{Reasons, explain, json, line, page, reason};
-use warpfile_testbenches::mutation::run::{Outcome, Score, Settings, Testbenches};
+use warpfile_testbenches::mutation::run::{Outcome, Score, Scored, Settings, Testbenches};
 
+/// Kept scores are of the traffic of this seed.
+const KEPT_SEED: u64 = 1;
 /// Mutants between two lines about progress.
 const PROGRESS: usize = 50;
 
@@ -34,13 +36,16 @@ struct Arguments {
     /// Run only this many mutants of each circuit
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
+    /// Run so many instead of each circuit whose kept score is not of it and of its testbench as they are today
+    #[arg(long, value_name = "N", requires = "sample")]
+    changed: Option<usize>,
     /// Leave out mutants that were noticed or proven when the scores were kept last, and do not try again to prove the
     /// others. For new tests, new reasons and what a sample left out (with --sample, so many of it), not for changed
     /// circuits; one whose mutants have other names is run whole
     #[arg(long)]
     rest: bool,
-    /// Chooses the mutants and the traffic
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// Chooses the traffic, and without CI_SLICE_SEED in the environment the mutants
+    #[arg(long, value_name = "N", default_value_t = KEPT_SEED)]
     seed: u64,
     /// Mutants that run at a time; 0 takes as many as there are cores
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -71,7 +76,12 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         0 => available_parallelism().map_or(1, usize::from),
         jobs => jobs,
     };
-    let settings = Settings { sample: arguments.sample, seed: arguments.seed, jobs };
+    let draw = match warpfile_records::seed() {
+        none if none.is_empty() => arguments.seed,
+        seed => warpfile_records::hash(&[&seed]),
+    };
+    let Arguments { sample, changed, seed, rest, .. } = *arguments;
+    let settings = Settings { sample, changed, draw, seed, jobs, rest };
     let reasons = reasons()?;
     let kept = scores()?;
     let testbenches = Testbenches::build().map_err(|error| error.to_string())?;
@@ -87,12 +97,21 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
                 eprintln!("{}: no test notices: {name}", tested.circuit);
             }
         };
-        let kept = kept.get(tested.circuit).filter(|_| arguments.rest);
-        let score = testbenches.score(tested, &settings, kept, &progress);
-        let mut score = score.map_err(|error| error.to_string())?;
+        let kept = kept.get(tested.circuit).filter(|_| arguments.seed == KEPT_SEED || arguments.rest);
+        let scored = testbenches.score(tested, &settings, kept, &progress);
+        let Scored { mut score, names, stands } = scored.map_err(|error| error.to_string())?;
         let wrong = explain(&mut score, &reasons);
-        println!("{}", line(&score));
+        println!(
+            "{}{}",
+            line(&score),
+            if stands { "" } else { "; the kept score is not of it as it is today" }
+        );
+        report(&score, &names, stands);
         is_high_enough &= score.per_cent() >= arguments.floor;
+        for lost in kept.iter().filter(|_| stands).flat_map(|kept| score.lost(kept)) {
+            eprintln!("{}: noticed when the score was kept, and not now: {lost}", tested.circuit);
+            is_high_enough = false;
+        }
         if arguments.keep {
             keep(score)?;
         }
@@ -102,9 +121,23 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         }
     }
     if !is_high_enough {
-        eprintln!("mutate: a score is below {} %", arguments.floor);
+        eprintln!("mutate: a score is below {} %, or below what was kept", arguments.floor);
     }
     Ok(is_high_enough)
+}
+
+/// Says of every mutant whether it was run.
+fn report(score: &Score, names: &BTreeSet<String>, stands: bool) {
+    let run: BTreeSet<&String> = score.run.iter().map(|(name, _)| name).collect();
+    for name in names {
+        let word = match (run.contains(name), stands) {
+            (true, true) => "drawn",
+            (true, false) => "changed",
+            (false, true) => "kept",
+            (false, false) => "left",
+        };
+        warpfile_records::report(word, &format!("mutant {} {name}", score.circuit));
+    }
 }
 
 fn chosen(names: &[String]) -> Result<Vec<Tested>, String> {

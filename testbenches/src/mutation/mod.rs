@@ -37,8 +37,10 @@ pub use sites::{Mutant, mutants};
 pub(crate) const CIRCUIT: &str = "WARPFILE_MUTANT_CIRCUIT";
 /// Names the mutant; without it the names of all mutants go to the file of [`SITES`].
 pub(crate) const MUTANT: &str = "WARPFILE_MUTANT";
-/// File that names of mutants are appended to.
+/// File that names of mutants are appended to, and after [`VERILOG`] a hash of each module that has them.
 pub(crate) const SITES: &str = "WARPFILE_MUTANT_SITES";
+/// Before the name of a module and a hash of its Verilog and of what is below it.
+pub(crate) const VERILOG: &str = "verilog ";
 /// Folder that circuits and their mutants are exported to.
 pub(crate) const EXPORT: &str = "WARPFILE_MUTANT_EXPORT";
 /// Status of a process whose mutant is no circuit, such as one with a combinational loop.
@@ -103,8 +105,11 @@ fn is_new(module: &Module) -> bool {
 fn list(netlist: &Netlist, circuit: &str, file: &Path) {
     for (index, module) in netlist.modules.iter().enumerate() {
         if is_of(module, circuit) && is_new(module) {
-            let names: String =
+            let mut names: String =
                 mutants(netlist, index).iter().map(|mutant| format!("{}\n", mutant.name)).collect();
+            let files = emit(&with_below(&Netlist { top: ModuleId(index as u32), ..netlist.clone() }));
+            let texts: Vec<&str> = files.modules.iter().map(|file| file.text.as_str()).collect();
+            names.push_str(&format!("{VERILOG}{} {:016x}\n", module.name, warpfile_records::hash(&texts)));
             let mut file = OpenOptions::new()
                 .create(true)
                 .append(true)

@@ -64,7 +64,9 @@ pub fn page(scores: &[Score]) -> String {
          swapped, a constant off by one, an enable stuck, ports swapped, a write mask inverted, an address off by one, a\n\
          priority reversed. It is killed if a test fails or does not end. [Decision\n\
          48](decisions/0048-mutants-of-netlists.md) says what is mutated, what counts as equivalent and how that is\n\
-         proven. Written by `scripts/mutate --keep`. ",
+         proven. Continuous integration runs three mutants of each circuit, other ones with every commit, and thirty of one\n\
+         whose circuit or testbench is not what it was when its score was kept ([decision\n\
+         58](decisions/0058-records-and-a-slice.md)). Written by `scripts/mutate --keep`. ",
     );
     let _ = writeln!(text, "{}\n", extent(scores));
     text.push_str("| circuit | mutants | run | killed | equivalent | not a circuit | survived | score |\n");
@@ -119,13 +121,13 @@ fn extent(scores: &[Score]) -> String {
 /// None that are known: strings are written.
 pub fn json(scores: &BTreeMap<String, Score>) -> serde_json::Result<String> {
     let mut circuits = Vec::new();
-    for (circuit, Score { circuit: name, mutants, run }) in scores {
+    for (circuit, Score { circuit: name, of, mutants, run }) in scores {
         let outcomes = run.iter().map(|outcome| Ok(format!("      {}", serde_json::to_string(outcome)?)));
         let outcomes = outcomes.collect::<serde_json::Result<Vec<_>>>()?.join(",\n");
-        let [circuit, name] = [circuit, name].map(serde_json::to_string);
+        let [circuit, name, of] = [circuit, name, of].map(serde_json::to_string);
         circuits.push(format!(
-            "  {}: {{\n    \"circuit\": {},\n    \"mutants\": {mutants},\n    \"run\": [\n{outcomes}\n    ]\n  }}",
-            circuit?, name?
+            "  {}: {{\n    \"circuit\": {},\n    \"of\": {},\n    \"mutants\": {mutants},\n    \"run\": [\n{outcomes}\n    ]\n  }}",
+            circuit?, name?, of?
         ));
     }
     Ok(format!("{{\n{}\n}}\n", circuits.join(",\n")))

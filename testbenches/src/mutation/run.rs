@@ -20,7 +20,7 @@ use twox_hash::XxHash64;
 
 use super::circuits::{SKIPPED, Tested};
 use super::prove::{self, Proof};
-use super::{CIRCUIT, EXPORT, MUTANT, NO_CIRCUIT, SITES};
+use super::{CIRCUIT, EXPORT, MUTANT, NO_CIRCUIT, SITES, VERILOG};
 use warpfile_verify::ToolError;
 use warpfile_verify::tools::scratch;
 
@@ -35,8 +35,14 @@ const LOOK: Duration = Duration::from_millis(3);
 pub struct Settings {
     /// Mutants of a circuit that are run at most; `None` runs all.
     pub sample: Option<usize>,
-    /// Chooses the mutants and the traffic of the testbenches.
+    /// The same for a circuit that has no kept score which stands; `None` is as `sample`.
+    pub changed: Option<usize>,
+    /// Chooses the mutants.
+    pub draw: u64,
+    /// Chooses the traffic of the testbenches.
     pub seed: u64,
+    /// Whether mutants that were noticed or proven when the score was kept are left out, and others not proven again.
+    pub rest: bool,
     /// Processes at a time.
     pub jobs: usize,
 }
@@ -73,6 +79,8 @@ impl Outcome {
 pub struct Score {
     /// The circuit.
     pub circuit: String,
+    /// Hash of the circuit's Verilog at the sizes that its testbench draws, of the testbench's folder and of this tool.
+    pub of: String,
     /// Mutants there are.
     pub mutants: usize,
     /// Those that were run, by name.
@@ -95,24 +103,44 @@ impl Score {
         self.killed() + self.count(|outcome| *outcome == Outcome::Survived)
     }
 
+    /// Mutants that a test noticed when `kept` was kept and that none notices now.
+    pub fn lost<'a>(&'a self, kept: &'a Score) -> impl Iterator<Item = &'a str> {
+        let survives = |outcome: &Outcome| matches!(outcome, Outcome::Survived | Outcome::Equivalent(_));
+        let lost = self.run.iter().filter(move |(name, now)| {
+            survives(now) && kept.outcome(name).is_some_and(|before| !survives(before))
+        });
+        lost.map(|(name, _)| name.as_str())
+    }
+
+    fn outcome(&self, name: &str) -> Option<&Outcome> {
+        self.run.iter().find(|(run, _)| run == name).map(|(_, outcome)| outcome)
+    }
+
     /// Whether the circuit had these mutants: if its description has moved since, a name may be another mutant's.
     pub fn is_of(&self, names: &BTreeSet<String>) -> bool {
         self.mutants == names.len() && self.run.iter().all(|(name, _)| names.contains(name))
     }
 
-    fn has_run(&self, name: &str) -> bool {
-        self.run.iter().any(|(run, _)| run == name)
-    }
-
     /// Whether a mutant need not be run again: a test noticed it, or it is proven.
     fn is_certain(&self, name: &str) -> bool {
-        self.run.iter().any(|(run, outcome)| run == name && outcome.is_certain())
+        self.outcome(name).is_some_and(Outcome::is_certain)
     }
 
     /// Per cent of them that were noticed; all of none.
     pub fn per_cent(&self) -> f64 {
         if self.worth() == 0 { 100.0 } else { 100.0 * self.killed() as f64 / self.worth() as f64 }
     }
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Scored {
+    /// Mutants with what came of them.
+    pub score: Score,
+    /// All mutants of the circuit.
+    pub names: BTreeSet<String>,
+    /// Whether the kept score is of the circuit and the testbench as they are today.
+    pub stands: bool,
 }
 
 /// Why mutants could not be run.
@@ -224,8 +252,8 @@ impl Testbenches {
         command
     }
 
-    /// Runs the testbench on the circuit and on its mutants; `progress` is told of each. Those that were noticed or
-    /// proven in `kept` are left out, and its others are not proven again, if it is of the same mutants.
+    /// Runs the testbench on the circuit and on its mutants; `progress` is told of each. The score that was kept stands
+    /// if circuit and testbench are what they were; what it says is the same function is not proven again then.
     ///
     /// # Errors
     /// If the testbench fails on the circuit itself, or something cannot be run.
@@ -235,7 +263,7 @@ impl Testbenches {
         settings: &Settings,
         kept: Option<&Score>,
         progress: &(dyn Fn(&str, &Outcome) + Sync),
-    ) -> Result<Score, RunError> {
+    ) -> Result<Scored, RunError> {
         let folder = scratch()?;
         let sites = folder.path().join("sites");
         let before = time_of_children()?;
@@ -253,10 +281,18 @@ impl Testbenches {
             let tests = tested.tests.join(", ");
             return Err(RunError::Absent { circuit: tested.circuit, tests });
         }
-        let names: BTreeSet<String> = fs::read_to_string(&sites)?.lines().map(String::from).collect();
+        let lines: BTreeSet<String> = fs::read_to_string(&sites)?.lines().map(String::from).collect();
+        let (modules, names): (BTreeSet<String>, BTreeSet<String>) =
+            lines.into_iter().partition(|line| line.starts_with(VERILOG));
+        let of = of(tested, &modules);
         let kept = kept.filter(|kept| kept.is_of(&names));
-        let is_open = |name: &&String| !kept.is_some_and(|kept| kept.is_certain(name));
-        let chosen = chosen(names.iter().filter(is_open).cloned().collect(), settings);
+        let stands = kept.is_some_and(|kept| kept.of == of);
+        let rest = kept.filter(|_| settings.rest);
+        // What is known of a mutant that no test notices, and so is not proven again.
+        let known = kept.filter(|_| settings.rest || stands && settings.sample.is_some());
+        let is_open = |name: &&String| !rest.is_some_and(|rest| rest.is_certain(name));
+        let sample = if stands { settings.sample } else { settings.changed.or(settings.sample) };
+        let chosen = chosen(names.iter().filter(is_open).cloned().collect(), settings.draw, sample);
 
         let queue = Queue { next: Mutex::new(chosen.iter()), noticed: Mutex::new(BTreeMap::new()) };
         let outcomes = Mutex::new(Vec::new());
@@ -266,9 +302,14 @@ impl Testbenches {
                     while let Some(name) = queue.next() {
                         let mut outcome = self.outcome(tested, settings, name, patience, queue.likely());
                         queue.note(&outcome);
-                        let is_new = !kept.is_some_and(|kept| kept.has_run(name));
-                        if matches!(outcome, Ok(Outcome::Survived)) && is_new {
-                            outcome = self.prove(tested, settings, name);
+                        if matches!(outcome, Ok(Outcome::Survived)) {
+                            outcome = match known.and_then(|known| known.outcome(name)) {
+                                Some(proven @ Outcome::Equivalent(_)) if proven.is_certain() => {
+                                    Ok(proven.clone())
+                                }
+                                Some(_) => outcome,
+                                None => self.prove(tested, settings, name),
+                            };
                         }
                         if let Ok(outcome) = &outcome {
                             progress(name, outcome);
@@ -284,9 +325,15 @@ impl Testbenches {
         let outcomes = outcomes.into_iter().map(|(name, outcome)| Ok((name, outcome?)));
         let mut run = outcomes.collect::<Result<Vec<_>, RunError>>()?;
         let is_left = |(name, _): &&(String, Outcome)| !chosen.contains(name);
-        run.extend(kept.iter().flat_map(|kept| kept.run.iter().filter(is_left).cloned()));
+        run.extend(rest.iter().flat_map(|rest| rest.run.iter().filter(is_left).cloned()));
         run.sort_by(|a, b| a.0.cmp(&b.0));
-        Ok(Score { circuit: tested.circuit.into(), mutants: names.len(), run })
+        // What is taken over stays of what it was.
+        let of = rest.map_or(of, |rest| rest.of.clone());
+        Ok(Scored {
+            score: Score { circuit: tested.circuit.into(), of, mutants: names.len(), run },
+            names,
+            stands,
+        })
     }
 
     /// What the tests make of a mutant; `first` is run before the others.
@@ -346,15 +393,26 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// The mutants that are run: those whose hash with the seed is lowest.
-fn chosen(mut names: Vec<String>, settings: &Settings) -> Vec<String> {
+/// What a score is of: the circuit, its testbench with all that is beside it, and what mutates.
+fn of(tested: Tested, modules: &BTreeSet<String>) -> String {
+    let folders: BTreeSet<String> = (tested.tests.iter())
+        .filter_map(|tests| Some(format!("testbenches/tests/{}", tests.split_once("::")?.0)))
+        .collect();
+    let folders: Vec<&str> = folders.iter().map(String::as_str).chain(["testbenches/src/mutation"]).collect();
+    let sources = warpfile_records::sources(&folders);
+    let texts: Vec<&str> = modules.iter().chain([&sources]).map(String::as_str).collect();
+    format!("{:016x}", warpfile_records::hash(&texts))
+}
+
+/// The mutants that are run: those whose hash with the number drawn is lowest.
+fn chosen(mut names: Vec<String>, draw: u64, sample: Option<usize>) -> Vec<String> {
     let hash = |name: &String| {
-        let mut hasher = XxHash64::with_seed(settings.seed);
+        let mut hasher = XxHash64::with_seed(draw);
         hasher.write(name.as_bytes());
         hasher.finish()
     };
     names.sort_by_key(hash);
-    names.truncate(settings.sample.unwrap_or(usize::MAX));
+    names.truncate(sample.unwrap_or(usize::MAX));
     names
 }
 

@@ -27,6 +27,7 @@ struct Instruction {
 
 #[derive(Clone, Debug)]
 struct Cycle {
+    /// Of these as many as are taken a cycle.
     offered: [Option<Instruction>; ISSUES],
     room: Vec<bool>,
     room_for_two: Vec<bool>,
@@ -107,7 +108,7 @@ impl Reference for DistributorReference {
     type Operation = Cycle;
 
     fn inputs(&self, cycle: &Cycle, inputs: &mut Pins) {
-        for (i, instruction) in cycle.offered.iter().enumerate() {
+        for (i, instruction) in cycle.offered[..self.distributor.issues].iter().enumerate() {
             let Some(instruction) = instruction else { continue };
             inputs.set(&format!("issue{i}_valid_i"), 1u8);
             inputs.set(&format!("issue{i}_unit_i"), instruction.unit);
@@ -128,7 +129,9 @@ impl Reference for DistributorReference {
             }
         }
         inputs.set("room_i", mask(&cycle.room));
-        inputs.set("room_for_two_i", mask(&cycle.room_for_two));
+        if self.distributor.issues > 1 {
+            inputs.set("room_for_two_i", mask(&cycle.room_for_two));
+        }
         let entry_bits = self.distributor.entries.ilog2();
         let next = cycle.next.iter().rev().fold(0_u64, |next, &entry| next << entry_bits | entry as u64);
         inputs.set("next_i", next);
@@ -148,14 +151,14 @@ impl Reference for DistributorReference {
             outputs.set(&format!("write{w}_blocked_o"), u8::from(is_read));
         }
         let taken = self.taken(cycle);
-        for (i, instruction) in cycle.offered.iter().enumerate() {
+        for (i, instruction) in cycle.offered[..self.distributor.issues].iter().enumerate() {
             let offered = u8::from(instruction.is_some());
             outputs.set_known(&format!("issue{i}_ready_o"), u8::from(taken[i]), offered);
             let count = |of: fn(&Instruction) -> usize| instruction.as_ref().map_or(0, of);
             outputs.set(&format!("issue{i}_accesses_o"), count(Instruction::accesses));
             outputs.set(&format!("issue{i}_writes_o"), count(Instruction::writes));
         }
-        for port in (0..ISSUES).filter(|port| taken[*port]) {
+        for port in (0..self.distributor.issues).filter(|port| taken[*port]) {
             let accesses = self.of_instruction(cycle, port);
             self.left_over.extend(accesses);
         }
@@ -185,11 +188,11 @@ fn mask(bits: &[bool]) -> u32 {
 }
 
 fn distributors() -> impl Strategy<Value = AccessDistributor> {
-    (0..4_u32, 0..4_u32, 1..5_usize, 4..6_usize, 1..5_usize, 1..4_u32, 1..4_usize).prop_map(
-        |(warps, banks, lanes, register_bits, units, entries, writes)| {
+    (0..4_u32, 0..4_u32, 1..5_usize, 4..6_usize, 1..5_usize, 1..4_u32, 1..4_usize, 1..=ISSUES).prop_map(
+        |(warps, banks, lanes, register_bits, units, entries, writes, issues)| {
             let (warps, banks) = (1 << warps, 1 << banks);
             let geometry = ShardGeometry { warps, banks, lines: 4, lanes, lanes_per_slice: 1, register_bits };
-            AccessDistributor { geometry, units, entries: 1 << entries, writes }
+            AccessDistributor { geometry, units, entries: 1 << entries, writes, issues }
         },
     )
 }
@@ -207,7 +210,7 @@ fn instructions(distributor: &AccessDistributor) -> impl Strategy<Value = Instru
 
 fn traffic(cycles: usize) -> impl Strategy<Value = (AccessDistributor, Vec<Cycle>)> {
     distributors().prop_flat_map(move |distributor| {
-        let AccessDistributor { geometry, units, entries, writes } = distributor.clone();
+        let AccessDistributor { geometry, units, entries, writes, .. } = distributor.clone();
         let offered = || option::weighted(0.8, instructions(&distributor));
         let likely = |count: usize| vec(prop::bool::weighted(0.8), count);
         let writes = vec((0..geometry.warps, 0..1_usize << geometry.register_bits), writes);

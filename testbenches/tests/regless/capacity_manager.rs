@@ -5,15 +5,14 @@ use std::collections::VecDeque;
 use num_bigint::BigUint;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use warpfile_gen::emit;
-use warpfile_hdl::regless::{CapacityManager, ISSUES, NOTES, Note, RESULTS, ShardGeometry};
+use warpfile_hdl::regless::{CapacityManager, NOTES, Note, RESULTS, ShardGeometry};
 use warpfile_random::Random;
 use warpfile_random::config;
-use warpfile_testbenches::lint::lint;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
 use warpfile_testbenches::mutation::elaborate;
 
 use super::capacity_manager_ref::{Around, BankAround, CapacityManagerReference, State, Word};
+use crate::library::clean;
 
 /// Registers that annotations name.
 const REGISTERS: usize = 16;
@@ -135,7 +134,7 @@ impl Surrounded {
         let fill = (!self.fetching.is_empty() && random.chance(3))
             .then(|| self.fetching.swap_remove(random.below(self.fetching.len() as u32) as usize));
         let issued: Vec<_> = match self.regions {
-            Regions::Random => (0..ISSUES).map(|_| self.issue(&mut random)).collect(),
+            Regions::Random => (0..self.manager.issues).map(|_| self.issue(&mut random)).collect(),
             Regions::EndTogether => self.issue_last_ones(),
         };
         let banks = (0..self.notes.len()).map(|bank| self.serve(bank, &mut random)).collect();
@@ -203,9 +202,9 @@ impl Surrounded {
     /// The only instructions of regions, once as many are active as are issued in a cycle.
     fn issue_last_ones(&mut self) -> Vec<Option<Issued>> {
         let is_active = |w: &usize| self.reference.warps[*w].state == State::Active && !self.ended[*w];
-        let active: Vec<usize> = (0..self.ended.len()).filter(is_active).take(ISSUES).collect();
-        if active.len() < ISSUES {
-            return vec![None; ISSUES];
+        let active: Vec<usize> = (0..self.ended.len()).filter(is_active).take(self.manager.issues).collect();
+        if active.len() < self.manager.issues {
+            return vec![None; self.manager.issues];
         }
         active.iter().for_each(|&w| self.ended[w] = true);
         active.into_iter().map(|w| Some((w, true, Vec::new()))).collect()
@@ -358,15 +357,20 @@ fn mask(bits: impl Iterator<Item = bool>) -> BigUint {
 
 pub fn manager(warps: usize, banks: usize, lines: usize) -> CapacityManager {
     let geometry = ShardGeometry { warps, banks, lines, lanes: 4, lanes_per_slice: 2, register_bits: 4 };
-    CapacityManager { geometry, metadata_words: 4, queue: 16, writes: 2 }
+    CapacityManager { geometry, metadata_words: 4, queue: 16, writes: 2, issues: 2 }
 }
 
 fn managers() -> impl Strategy<Value = CapacityManager> {
     let lines = prop_oneof![2..6_usize, Just(6), Just(12)];
     let powers = |most: u32| (0..=most).prop_map(|power| 1_usize << power);
-    (powers(4), powers(3), lines, 1..4_u32, 1..4_usize).prop_map(|(warps, banks, lines, words, writes)| {
-        CapacityManager { metadata_words: 1 << words, writes, ..manager(warps, banks, lines) }
-    })
+    (powers(4), powers(3), lines, 1..4_u32, 1..4_usize, 1..3_usize).prop_map(
+        |(warps, banks, lines, words, writes, issues)| CapacityManager {
+            metadata_words: 1 << words,
+            writes,
+            issues,
+            ..manager(warps, banks, lines)
+        },
+    )
 }
 
 fn check(manager: &CapacityManager, how: &Lockstep, numbers: &[Number]) -> Result<(), TestCaseError> {
@@ -423,6 +427,5 @@ fn every_state_is_reached_and_left_again() {
 
 #[test]
 fn managers_are_clean_for_the_three_tools() {
-    let warnings = lint(&emit(&elaborate(&manager(2, 2, 5)).unwrap())).unwrap();
-    assert!(warnings.is_empty(), "{}", warnings.join("\n"));
+    clean(&elaborate(&manager(2, 2, 5)).unwrap());
 }

@@ -69,7 +69,7 @@ impl UnitReference {
         let all = u32::MAX >> (32 - g.lanes);
         let mut entry = self.next;
         let mut room = self.room();
-        let enters = (0..ISSUES).map(|_| {
+        let enters = (0..self.unit.issues).map(|_| {
             let enters = random.below(3) == 0 && room > 0;
             let bits = |random: &mut Random, count: usize| (0..count).map(|_| random.below(2) == 0).collect();
             let (sources, results): (Vec<bool>, Vec<bool>) =
@@ -138,7 +138,9 @@ impl Reference for UnitReference {
     fn cycle(&mut self, number: &u64, outputs: &mut Pins) {
         let Cycle { enters, served, ready } = self.cycle_of(*number);
         outputs.set("room_o", u8::from(self.room() > 0));
-        outputs.set("room_for_two_o", u8::from(self.room() > 1));
+        if self.unit.issues > 1 {
+            outputs.set("room_for_two_o", u8::from(self.room() > 1));
+        }
         outputs.set("next_o", self.next);
         self.show_operands(outputs);
 
@@ -206,11 +208,19 @@ fn mask(bits: &[bool]) -> u32 {
 
 fn units() -> impl Strategy<Value = RegisterReadUnit> {
     let lines = prop_oneof![2..6_usize, Just(6), Just(12)];
-    (0..4_u32, lines, 1..5_u32, 1..6_usize, 1..7_usize).prop_map(|(banks, lines, entries, id_bits, lanes)| {
-        let geometry =
-            ShardGeometry { warps: 4, banks: 1 << banks, lines, lanes, lanes_per_slice: 1, register_bits: 4 };
-        RegisterReadUnit { geometry, entries: 1 << entries, id_bits }
-    })
+    (0..4_u32, lines, 1..5_u32, 1..6_usize, 1..7_usize, 1..=ISSUES).prop_map(
+        |(banks, lines, entries, id_bits, lanes, issues)| {
+            let geometry = ShardGeometry {
+                warps: 4,
+                banks: 1 << banks,
+                lines,
+                lanes,
+                lanes_per_slice: 1,
+                register_bits: 4,
+            };
+            RegisterReadUnit { geometry, entries: 1 << entries, id_bits, issues }
+        },
+    )
 }
 
 fn check(unit: &RegisterReadUnit, how: &Lockstep, numbers: &[u64]) -> Result<(), TestCaseError> {

@@ -1,12 +1,11 @@
 use proptest::prelude::*;
-use warpfile_gen::{Style, emit, emit_in};
 use warpfile_hdl::regless::{RegLessShard, ShardGeometry};
 use warpfile_random::config;
 use warpfile_random::{Beside, option_sets, random_cycles};
-use warpfile_testbenches::lint::lint;
 use warpfile_testbenches::mutation::elaborate;
 
 use super::shard_driver::{Counts, Driver};
+use crate::library::clean;
 
 pub fn small(lines: usize) -> RegLessShard {
     let geometry =
@@ -21,6 +20,7 @@ pub fn small(lines: usize) -> RegLessShard {
         writes: 2,
         compressor_lines: 0,
         compressor_queue: 2,
+        issues: 2,
     }
 }
 
@@ -37,8 +37,8 @@ fn shards() -> impl Strategy<Value = RegLessShard> {
         },
     );
     let powers = |most: u32| (1..=most).prop_map(|power| 1_usize << power);
-    (geometry, powers(3), 2..6_usize, 1..4_usize, powers(3), 1..4_usize, 0..3_usize).prop_map(
-        |(geometry, metadata_words, queue, units, entries, writes, compressor_lines)| RegLessShard {
+    (geometry, powers(3), 2..6_usize, 1..4_usize, powers(3), 1..4_usize, 0..3_usize, 1..3_usize).prop_map(
+        |(geometry, metadata_words, queue, units, entries, writes, compressor_lines, issues)| RegLessShard {
             geometry,
             metadata_words,
             queue,
@@ -48,6 +48,7 @@ fn shards() -> impl Strategy<Value = RegLessShard> {
             writes,
             compressor_lines,
             compressor_queue: 2,
+            issues,
         },
     )
 }
@@ -137,9 +138,9 @@ fn no_access_is_lost_when_the_queues_of_the_banks_are_full() {
 
 #[test]
 fn shards_are_clean_for_the_three_tools() {
-    for shard in [small(3), RegLessShard { compressor_lines: 2, ..small(6) }] {
-        let warnings = lint(&emit(&elaborate(&shard).unwrap())).unwrap();
-        assert!(warnings.is_empty(), "{shard:?}:\n{}", warnings.join("\n"));
+    let one_issue = RegLessShard { issues: 1, ..small(3) };
+    for shard in [small(3), RegLessShard { compressor_lines: 2, ..small(6) }, one_issue] {
+        clean(&elaborate(&shard).unwrap());
     }
 }
 
@@ -154,15 +155,12 @@ const GTX980: RegLessShard = RegLessShard {
     writes: 3,
     compressor_lines: 12,
     compressor_queue: 4,
+    issues: 2,
 };
 
 #[test]
 fn a_shard_of_the_gtx_980_is_clean_in_every_style() {
-    let netlist = elaborate(&GTX980).unwrap();
-    for style in Style::ALL {
-        let warnings = lint(&emit_in(&netlist, style)).unwrap();
-        assert!(warnings.is_empty(), "{}:\n{}", style.name(), warnings.join("\n"));
-    }
+    clean(&elaborate(&GTX980).unwrap());
 }
 
 /// With traffic of warps that run regions: requests, fills and results as the shard asks for them.

@@ -8,7 +8,7 @@ use warpfile_testbenches::lockstep::Pins;
 use warpfile_testbenches::mutation::elaborate;
 use warpfile_testbenches::testbench::Stimulus;
 
-use super::cached_register_file_ref::{Inputs, Outputs, RegisterFileReference, Write, has};
+use super::cached_register_file_ref::{Inputs, Instruction, Outputs, RegisterFileReference, Way, Write, has};
 use super::register_file_cache_ref::Lanes;
 
 pub struct Bench {
@@ -38,7 +38,7 @@ impl Bench {
     /// A cycle, compared with the reference.
     pub fn step(&mut self, inputs: &Inputs) -> Outputs {
         self.last = inputs.clone().or(&self.last);
-        let pins = pins(inputs, &self.last);
+        let pins = self.pins(inputs);
         let module = &self.netlist.modules[self.netlist.top.index()];
         let ports = module.ports.iter().filter(|port| port.direction == Direction::Input);
         let values: Vec<BigUint> = ports
@@ -76,39 +76,98 @@ impl Bench {
             let register = self.get("cache.spill_register_o") as usize;
             (Lanes { register, lanes }, self.value("cache.spill_value_o"))
         };
-        let operands = || [0, 1, 2].map(|k| self.value(&format!("operands_source{k}_o")));
-        let issue_taken = inputs.issue.is_some() && is("issue_ready_o");
-        let found =
-            |k| if issue_taken { self.get(&format!("cache.lookup_source{k}_lanes_o")) as u32 } else { 0 };
+        let two = self.parameters.issues == 2;
+        let crossed = two && is("turn_q");
+        let way = |number, issue, result| self.way(number, crossed, issue, result);
         Outputs {
-            issue_taken,
-            result_taken: inputs.result.is_some() && is("result_ready_o"),
+            first: way(0, inputs.issue.is_some(), inputs.result.is_some()),
+            second: if two {
+                way(1, inputs.second_issue.is_some(), inputs.second_result.is_some())
+            } else {
+                Way::default()
+            },
             fill_taken: inputs.fill.is_some() && is("fill_ready_o"),
-            dispatch: is("dispatch_valid_o")
-                .then(|| (self.get("dispatch_id_o"), self.get("dispatch_unit_o"))),
-            operands: is("operands_valid_o").then(|| (self.get("operands_id_o"), operands())),
             busy: self.get("slot_busy_o"),
-            found: [0, 1, 2].map(found),
+            crossed,
             allocated: self.allocated(),
             spill: (is("cache.spill_valid_o") && is("cache.spill_ready_i")).then(spill),
         }
     }
 
+    /// The number in names of which there is one for each way.
+    fn number(&self, way: usize) -> String {
+        if self.parameters.issues == 1 { String::new() } else { way.to_string() }
+    }
+
+    /// What came out of a way that was offered an instruction and a result, or not.
+    fn way(&self, way: usize, crossed: bool, issue: bool, result: bool) -> Way {
+        let n = self.number(way);
+        let get = |group: &str, port: &str| self.get(&format!("{group}{n}_{port}"));
+        let is = |group: &str, port: &str| get(group, port) == 1;
+        let issue_taken = issue && is("issue", "ready_o");
+        let group = self.number(way ^ usize::from(crossed));
+        let found = |k| {
+            let lanes = || self.get(&format!("cache.lookup{group}_source{k}_lanes_o")) as u32;
+            if issue_taken { lanes() } else { 0 }
+        };
+        let operands = || [0, 1, 2].map(|k| self.value(&format!("operands{n}_source{k}_o")));
+        Way {
+            issue_taken,
+            result_taken: result && is("result", "ready_o"),
+            dispatch: is("dispatch", "valid_o").then(|| (get("dispatch", "id_o"), get("dispatch", "unit_o"))),
+            operands: is("operands", "valid_o").then(|| (get("operands", "id_o"), operands())),
+            found: [0, 1, 2].map(found),
+        }
+    }
+
     /// The operand that the cache takes in this cycle.
     fn allocated(&self) -> Option<Write> {
-        let is = |path: &str| self.get(path) == 1;
+        let n = self.number(self.parameters.issues - 1);
+        let get = |port: &str| self.get(&format!("cache.result{port}"));
         let taken = self.parameters.allocate_sources
-            && is("cache.result_valid_i")
-            && is("cache.result_clean_i")
-            && is("cache.result_ready_o");
+            && get(&format!("{n}_valid_i")) == 1
+            && get("_clean_i") == 1
+            && get(&format!("{n}_ready_o")) == 1;
         taken.then(|| Write {
-            slot: self.get("cache.result_slot_i") as usize,
+            slot: get(&format!("_slot{n}_i")) as usize,
             in_slot: true,
-            register: self.get("cache.result_register_i") as usize,
-            lanes: self.get("cache.result_lanes_i") as u32,
-            value: self.value("cache.result_value_i"),
-            idle: is("cache.result_idle_i"),
+            register: get(&format!("{n}_register_i")) as usize,
+            lanes: get(&format!("{n}_lanes_i")) as u32,
+            value: self.value(&format!("cache.result{n}_value_i")),
+            idle: get(&format!("_idle{n}_i")) == 1,
         })
+    }
+
+    /// The inputs; what is not offered stands at its port without `valid`.
+    fn pins(&self, inputs: &Inputs) -> Pins {
+        let mut pins = Pins::default();
+        pins.set("unit_ready_i", inputs.units_ready);
+        let payload = &self.last;
+        let issues = [(&inputs.issue, &payload.issue), (&inputs.second_issue, &payload.second_issue)];
+        let results = [(&inputs.result, &payload.result), (&inputs.second_result, &payload.second_result)];
+        for (way, ((issue, shown), (result, written))) in issues.into_iter().zip(results).enumerate() {
+            let n = self.number(way);
+            if let Some(shown) = shown {
+                set_issue(&mut pins, &format!("issue{n}"), issue.is_some(), shown);
+            }
+            if let Some(written) = written {
+                set_write(&mut pins, &format!("result{n}"), result.is_some(), written);
+                pins.set(&format!("result_slot{n}_i"), written.slot);
+                pins.set(&format!("result_cached{n}_i"), u8::from(written.in_slot));
+                pins.set(&format!("result_idle{n}_i"), u8::from(written.idle));
+            }
+        }
+        if let Some(fill) = &payload.fill {
+            set_write(&mut pins, "fill", inputs.fill.is_some(), fill);
+            pins.set("fill_slot_i", fill.slot);
+            pins.set("fill_slot_valid_i", u8::from(fill.in_slot));
+        }
+        if let Some(flush) = payload.flush {
+            pins.set("flush_valid_i", u8::from(inputs.flush.is_some()));
+            pins.set("flush_slot_i", flush.slot);
+            pins.set("flush_discard_i", u8::from(flush.discard));
+        }
+        pins
     }
 
     /// A row of the main register file.
@@ -155,47 +214,25 @@ impl Bench {
     }
 }
 
-/// The inputs; what is not offered stands at its port without `valid`.
-fn pins(inputs: &Inputs, payload: &Inputs) -> Pins {
-    let mut pins = Pins::default();
-    pins.set("unit_ready_i", inputs.units_ready);
-    if let Some(issue) = &payload.issue {
-        pins.set("issue_valid_i", u8::from(inputs.issue.is_some()));
-        pins.set("issue_id_i", issue.id);
-        pins.set("issue_unit_i", issue.unit);
-        pins.set("issue_slot_i", issue.slot);
-        pins.set("issue_active_i", issue.active);
-        for (k, source) in issue.sources.iter().enumerate() {
-            if let Some(source) = source {
-                pins.set(&format!("issue_source{k}_valid_i"), 1u8);
-                pins.set(&format!("issue_source{k}_register_i"), source.register);
-                pins.set(&format!("issue_source{k}_last_read_i"), u8::from(source.last_read));
-                pins.set(&format!("issue_source{k}_idle_i"), u8::from(source.idle));
-            }
+fn set_issue(pins: &mut Pins, group: &str, valid: bool, issue: &Instruction) {
+    pins.set(&format!("{group}_valid_i"), u8::from(valid));
+    pins.set(&format!("{group}_id_i"), issue.id);
+    pins.set(&format!("{group}_unit_i"), issue.unit);
+    pins.set(&format!("{group}_slot_i"), issue.slot);
+    pins.set(&format!("{group}_active_i"), issue.active);
+    for (k, source) in issue.sources.iter().enumerate() {
+        if let Some(source) = source {
+            pins.set(&format!("{group}_source{k}_valid_i"), 1u8);
+            pins.set(&format!("{group}_source{k}_register_i"), source.register);
+            pins.set(&format!("{group}_source{k}_last_read_i"), u8::from(source.last_read));
+            pins.set(&format!("{group}_source{k}_idle_i"), u8::from(source.idle));
         }
     }
-    let mut write = |group: &str, valid: bool, write: &Write| {
-        pins.set(&format!("{group}_valid_i"), u8::from(valid));
-        pins.set(&format!("{group}_register_i"), write.register);
-        pins.set(&format!("{group}_lanes_i"), write.lanes);
-        pins.set(&format!("{group}_value_i"), lanes_of(&write.value));
-        pins.set(&format!("{group}_slot_i"), write.slot);
-    };
-    if let Some(result) = &payload.result {
-        write("result", inputs.result.is_some(), result);
-    }
-    if let Some(fill) = &payload.fill {
-        write("fill", inputs.fill.is_some(), fill);
-        pins.set("fill_slot_valid_i", u8::from(fill.in_slot));
-    }
-    if let Some(result) = &payload.result {
-        pins.set("result_cached_i", u8::from(result.in_slot));
-        pins.set("result_idle_i", u8::from(result.idle));
-    }
-    if let Some(flush) = payload.flush {
-        pins.set("flush_valid_i", u8::from(inputs.flush.is_some()));
-        pins.set("flush_slot_i", flush.slot);
-        pins.set("flush_discard_i", u8::from(flush.discard));
-    }
-    pins
+}
+
+fn set_write(pins: &mut Pins, group: &str, valid: bool, write: &Write) {
+    pins.set(&format!("{group}_valid_i"), u8::from(valid));
+    pins.set(&format!("{group}_register_i"), write.register);
+    pins.set(&format!("{group}_lanes_i"), write.lanes);
+    pins.set(&format!("{group}_value_i"), lanes_of(&write.value));
 }

@@ -17,9 +17,9 @@ const PATIENCE: usize = 500;
 
 fn parameters() -> impl Strategy<Value = CachedRegisterFile> {
     let replacement = prop_oneof![Just(Replacement::Fifo), Just(Replacement::Lru)];
-    let sizes = (0..3u32, 1..=4usize, 2..=5usize, 1..=4usize, 1..=4usize, 3..=4usize);
+    let sizes = (0..3u32, 1..=4usize, 2..=5usize, 1..=4usize, 1..=4usize, 3..=4usize, 1..=2usize);
     (sizes, replacement, any::<[bool; 4]>()).prop_map(|(sizes, replacement, flags)| {
-        let (bank_bits, half_lanes, collectors, slots, entries, access_cycles) = sizes;
+        let (bank_bits, half_lanes, collectors, slots, entries, access_cycles, issues) = sizes;
         let [allocate_sources, liveness, bypass_idle, evict_idle_first] = flags;
         let (banks, lanes) = (1 << bank_bits, 2 * half_lanes - 1);
         CachedRegisterFile {
@@ -40,6 +40,7 @@ fn parameters() -> impl Strategy<Value = CachedRegisterFile> {
             liveness,
             bypass_idle,
             evict_idle_first,
+            issues,
         }
     })
 }
@@ -47,7 +48,7 @@ fn parameters() -> impl Strategy<Value = CachedRegisterFile> {
 /// Random traffic, then until nothing is under way.
 fn run(parameters: &CachedRegisterFile, seed: u64, cycles: usize) -> (Bench, Traffic) {
     let mut bench = Bench::new(parameters, seed);
-    let mut traffic = Traffic::new(seed, WARPS, parameters.slots, parameters.geometry.lanes);
+    let mut traffic = Traffic::new(seed, WARPS, parameters);
     for _ in 0..cycles {
         cycle(&mut bench, &mut traffic);
     }
@@ -83,10 +84,10 @@ proptest! {
     /// One lane, two collectors, one or two entries: registers leave all the time.
     #[test]
     fn so_it_is_in_the_smallest_register_file(
-        entries in 1..=2usize, allocate_sources in any::<bool>(), seed in any::<u64>(),
+        entries in 1..=2usize, allocate_sources in any::<bool>(), issues in 1..=2usize, seed in any::<u64>(),
     ) {
         let geometry = Geometry { banks: 1, rows: Traffic::registers(WARPS), lanes: 1, lanes_per_cluster: 1 };
-        check(&CachedRegisterFile { geometry, collectors: 2, allocate_sources, ..example(entries) }, seed);
+        check(&CachedRegisterFile { geometry, collectors: 2, allocate_sources, issues, ..example(entries) }, seed);
     }
 }
 
@@ -122,13 +123,14 @@ fn example(entries: usize) -> CachedRegisterFile {
         liveness: true,
         bypass_idle: false,
         evict_idle_first: false,
+        issues: 1,
     }
 }
 
 #[test]
 fn operands_are_allocated_if_asked_for() {
-    let allocated = |allocate_sources| {
-        let parameters = CachedRegisterFile { allocate_sources, ..example(3) };
+    let allocated = |allocate_sources, issues| {
+        let parameters = CachedRegisterFile { allocate_sources, issues, ..example(3) };
         let mut total = [0; 3];
         for seed in 0..4 {
             let seen = run(&parameters, seed, 600).0.reference.seen.allocated;
@@ -136,15 +138,39 @@ fn operands_are_allocated_if_asked_for() {
         }
         total
     };
-    assert_eq!(allocated(false), [0; 3]);
-    assert!(allocated(true).iter().all(|&count| count >= 25), "{:?}", allocated(true));
+    for issues in [1, 2] {
+        assert_eq!(allocated(false, issues), [0; 3]);
+        let allocated = allocated(true, issues);
+        assert!(allocated.iter().all(|&count| count >= 25), "{allocated:?} with {issues}");
+    }
 }
 
 #[test]
 fn the_traffic_does_everything_that_matters() {
+    for issues in [1, 2] {
+        let seen = seen(&CachedRegisterFile { issues, ..example(3) });
+        let Seen {
+            hits,
+            partial_hits,
+            evictions,
+            flushed,
+            discards,
+            allocated: _,
+            waits,
+            pairs,
+            in_one_slot,
+        } = seen;
+        let counts = [hits, partial_hits, evictions, flushed, discards, waits[0], waits[1], waits[2]];
+        assert!(counts.iter().all(|&count| count >= 20), "{seen:?}");
+        let together = [pairs[0], pairs[1], in_one_slot];
+        assert!(together.iter().all(|&count| if issues == 1 { count == 0 } else { count >= 20 }), "{seen:?}");
+    }
+}
+
+fn seen(parameters: &CachedRegisterFile) -> Seen {
     let mut seen = Seen::default();
     for seed in 0..8 {
-        let (bench, _) = run(&example(3), seed, 600);
+        let (bench, _) = run(parameters, seed, 600);
         let more = bench.reference.seen;
         seen.hits += more.hits;
         seen.partial_hits += more.partial_hits;
@@ -154,10 +180,12 @@ fn the_traffic_does_everything_that_matters() {
         for (count, more) in seen.waits.iter_mut().zip(more.waits) {
             *count += more;
         }
+        for (count, more) in seen.pairs.iter_mut().zip(more.pairs) {
+            *count += more;
+        }
+        seen.in_one_slot += more.in_one_slot;
     }
-    let Seen { hits, partial_hits, evictions, flushed, discards, allocated: _, waits } = seen;
-    let counts = [hits, partial_hits, evictions, flushed, discards, waits[0], waits[1], waits[2]];
-    assert!(counts.iter().all(|&count| count >= 20), "{seen:?}");
+    seen
 }
 
 proptest! {

@@ -40,7 +40,10 @@ pub struct Flush {
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
     pub issue: Option<Instruction>,
+    /// The one after it, of a register file that takes two.
+    pub second_issue: Option<Instruction>,
     pub result: Option<Write>,
+    pub second_result: Option<Write>,
     pub fill: Option<Write>,
     pub flush: Option<Flush>,
     pub units_ready: u64,
@@ -51,26 +54,46 @@ impl Inputs {
     pub fn or(self, other: &Inputs) -> Inputs {
         Inputs {
             issue: self.issue.or_else(|| other.issue.clone()),
+            second_issue: self.second_issue.or_else(|| other.second_issue.clone()),
             result: self.result.or_else(|| other.result.clone()),
+            second_result: self.second_result.or_else(|| other.second_result.clone()),
             fill: self.fill.or_else(|| other.fill.clone()),
             flush: self.flush.or(other.flush),
             units_ready: self.units_ready,
         }
     }
+
+    fn issues(&self) -> [Option<&Instruction>; 2] {
+        [self.issue.as_ref(), self.second_issue.as_ref()]
+    }
+
+    fn results(&self) -> [Option<&Write>; 2] {
+        [self.result.as_ref(), self.second_result.as_ref()]
+    }
+}
+
+/// What came out of one way.
+#[derive(Clone, Debug, Default)]
+pub struct Way {
+    pub issue_taken: bool,
+    pub result_taken: bool,
+    /// Identifier and unit.
+    pub dispatch: Option<(u64, u64)>,
+    pub operands: Option<(u64, [Vec<u32>; 3])>,
+    /// Lanes that the cache found for each operand of the instruction taken.
+    pub found: [u32; 3],
 }
 
 /// What came out, and what the cache was seen to do.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
-    pub issue_taken: bool,
-    pub result_taken: bool,
+    pub first: Way,
+    /// Empty in a register file that takes one instruction.
+    pub second: Way,
     pub fill_taken: bool,
-    /// Identifier and unit.
-    pub dispatch: Option<(u64, u64)>,
-    pub operands: Option<(u64, [Vec<u32>; 3])>,
     pub busy: u64,
-    /// Lanes that the cache found for each operand of the instruction taken.
-    pub found: [u32; 3],
+    /// The second instruction was looked up for the first group of collectors, and the first for the second.
+    pub crossed: bool,
     /// What was written to the main register file for the cache.
     pub spill: Option<(Lanes, Vec<u32>)>,
     /// An operand that gets an entry in the cache, or has one.
@@ -98,8 +121,12 @@ pub struct Seen {
     pub discards: usize,
     /// Operands offered to the cache and taken, by position.
     pub allocated: [usize; 3],
-    /// Offers that were not taken.
+    /// Offers on first ports that were not taken.
     pub waits: [usize; 3],
+    /// Two instructions, and two results for the cache, that were taken together.
+    pub pairs: [usize; 2],
+    /// Two results that were taken together for one slot.
+    pub in_one_slot: usize,
 }
 
 pub struct RegisterFileReference {
@@ -115,7 +142,8 @@ pub struct RegisterFileReference {
     flushing: Vec<bool>,
     /// Operands that may get an entry in the cache.
     worth_an_entry: Vec<Candidate>,
-    delivers: Option<u64>,
+    /// What each group of collectors has dispatched.
+    delivers: [Option<u64>; 2],
     cycle: u64,
 }
 
@@ -147,7 +175,7 @@ impl RegisterFileReference {
             under_way: BTreeMap::new(),
             flushing: vec![false; parameters.slots],
             worth_an_entry: Vec::new(),
-            delivers: None,
+            delivers: [None; 2],
             cycle: 0,
         }
     }
@@ -160,15 +188,19 @@ impl RegisterFileReference {
     /// Compares a cycle with what it may do; panics where it differs.
     pub fn follow(&mut self, inputs: &Inputs, outputs: &Outputs) {
         let waits = [
-            inputs.issue.is_some() && !outputs.issue_taken,
-            inputs.result.is_some() && !outputs.result_taken,
+            inputs.issue.is_some() && !outputs.first.issue_taken,
+            inputs.result.is_some() && !outputs.first.result_taken,
             inputs.fill.is_some() && !outputs.fill_taken,
         ];
         for (count, waits) in self.seen.waits.iter_mut().zip(waits) {
             *count += usize::from(waits);
         }
-        self.deliver(outputs);
-        self.dispatch(inputs, outputs);
+        for (group, way) in [&outputs.first, &outputs.second].into_iter().enumerate() {
+            self.deliver(group, way);
+            self.dispatch(inputs, group, way);
+        }
+        let units = [&outputs.first, &outputs.second].map(|way| way.dispatch.map(|(_, unit)| unit));
+        assert!(units[0].is_none() || units[0] != units[1], "cycle {}: two for one unit", self.cycle);
         let busy = |slot| outputs.busy >> slot & 1 == 1;
         for slot in (0..self.flushing.len()).filter(|&slot| !busy(slot)) {
             if self.flushing[slot] {
@@ -182,24 +214,30 @@ impl RegisterFileReference {
                 self.flushing[slot] = false;
             }
         }
-        let cached = |write: &&Write| write.in_slot && !(self.bypass_idle && write.idle);
-        let result = inputs.result.as_ref().filter(|_| outputs.result_taken);
-        let target = result.filter(cached).map(|w| (w, self.cache.target(w.slot, w.register)));
-        let allocated = outputs.allocated.as_ref().map(|w| (w, self.cache.target(w.slot, w.register)));
-        assert!(target.is_none() || allocated.is_none(), "cycle {}: one write port", self.cycle);
-        self.spill(target.or(allocated), outputs);
-        if let Some(instruction) = inputs.issue.as_ref().filter(|_| outputs.issue_taken) {
-            self.take(instruction, outputs);
-        }
+        let results = self.results(inputs, outputs);
+        // Results are as one after the other; the operand of this cycle comes in place of the last.
+        let mut cache = self.cache.clone();
+        let mut evicted = Vec::new();
+        let mut target = |write: &Write| {
+            let way = cache.target(write.slot, write.register);
+            evicted.extend(cache.evicted(write.slot, way, write.register));
+            cache.write(write.slot, way, write.written(), write.idle);
+            way
+        };
+        let targets = results.map(|result| result.filter(|(_, cached)| *cached).map(|(w, _)| target(w)));
+        let allocated = outputs.allocated.as_ref().map(|operand| (operand, target(operand)));
+        assert!(evicted.len() <= 1, "cycle {}: two registers are evicted", self.cycle);
+        self.spill(evicted.pop(), outputs);
+        self.take_instructions(inputs, outputs);
         if let Some(fill) = inputs.fill.as_ref().filter(|_| outputs.fill_taken) {
             if fill.in_slot {
                 self.cache.invalidate(fill.slot, fill.written());
             }
             self.set(fill);
         }
-        if let Some(result) = result {
+        for ((result, _), target) in results.into_iter().zip(targets).filter_map(|(r, t)| Some((r?, t))) {
             match target {
-                Some((_, way)) => self.cache.write(result.slot, way, result.written(), result.idle),
+                Some(way) => self.cache.write(result.slot, way, result.written(), result.idle),
                 None => self.cache.invalidate(result.slot, result.written()),
             }
             self.set(result);
@@ -218,6 +256,39 @@ impl RegisterFileReference {
             }
         }
         self.cycle += 1;
+    }
+
+    /// The results that were taken, and whether they go to the cache.
+    fn results<'i>(&mut self, inputs: &'i Inputs, outputs: &Outputs) -> [Option<(&'i Write, bool)>; 2] {
+        let cached = |write: &Write| write.in_slot && !(self.bypass_idle && write.idle);
+        let offered = inputs.results().map(|result| result.map(|write| (write, cached(write))));
+        let taken = [outputs.first.result_taken, outputs.second.result_taken];
+        if let [Some((first, true)), Some((second, true))] = offered {
+            let in_order = first.slot != second.slot || taken[0] || !taken[1];
+            assert!(in_order, "cycle {}: the second result for slot {} comes first", self.cycle, first.slot);
+            self.seen.pairs[1] += usize::from(taken == [true; 2]);
+            self.seen.in_one_slot += usize::from(taken == [true; 2] && first.slot == second.slot);
+        }
+        [offered[0].filter(|_| taken[0]), offered[1].filter(|_| taken[1])]
+    }
+
+    fn take_instructions(&mut self, inputs: &Inputs, outputs: &Outputs) {
+        let [first, second] = inputs.issues();
+        assert!(
+            outputs.first.issue_taken || !outputs.second.issue_taken,
+            "cycle {}: second alone",
+            self.cycle
+        );
+        self.seen.pairs[0] += usize::from(outputs.second.issue_taken);
+        let mut taken = [(first, &outputs.first), (second, &outputs.second)];
+        if outputs.crossed {
+            taken.reverse();
+        }
+        for (instruction, way) in taken.into_iter().filter(|(_, way)| way.issue_taken) {
+            if let Some(instruction) = instruction {
+                self.take(instruction, way.found);
+            }
+        }
     }
 
     /// An operand is allocated with the value its register has, and not in a slot that is flushed.
@@ -242,8 +313,13 @@ impl RegisterFileReference {
 
     /// What a write or a flush of this cycle makes stale gets no entry any more.
     fn forget_stale(&mut self, inputs: &Inputs) {
-        let written: Vec<usize> =
-            [&inputs.result, &inputs.fill].into_iter().flatten().map(|w| w.register).collect();
+        let written: Vec<usize> = inputs
+            .results()
+            .into_iter()
+            .chain([inputs.fill.as_ref()])
+            .flatten()
+            .map(|w| w.register)
+            .collect();
         self.worth_an_entry.retain(|operand| {
             !written.contains(&operand.lanes.register)
                 && inputs.flush.is_none_or(|flush| flush.slot != operand.slot)
@@ -251,21 +327,21 @@ impl RegisterFileReference {
     }
 
     /// Operands come in the cycle after the dispatch, and are what the registers held at issue.
-    fn deliver(&mut self, outputs: &Outputs) {
+    fn deliver(&mut self, group: usize, way: &Way) {
         let cycle = self.cycle;
         assert_eq!(
-            outputs.operands.as_ref().map(|(id, _)| *id),
-            self.delivers.take(),
+            way.operands.as_ref().map(|(id, _)| *id),
+            self.delivers[group].take(),
             "cycle {cycle}: operands"
         );
-        if let Some((id, operands)) = &outputs.operands {
+        if let Some((id, operands)) = &way.operands {
             let expected = self.under_way.remove(id).unwrap();
             assert_eq!(operands, &expected.operands, "cycle {cycle}: operands of instruction {id}");
         }
     }
 
-    fn dispatch(&mut self, inputs: &Inputs, outputs: &Outputs) {
-        let Some((id, unit)) = outputs.dispatch else { return };
+    fn dispatch(&mut self, inputs: &Inputs, group: usize, way: &Way) {
+        let Some((id, unit)) = way.dispatch else { return };
         let cycle = self.cycle;
         let Some(instruction) = self.under_way.get_mut(&id) else {
             panic!("cycle {cycle}: instruction {id} is not under way")
@@ -275,13 +351,12 @@ impl RegisterFileReference {
         assert!(!instruction.dispatched, "cycle {cycle}: instruction {id} is dispatched twice");
         assert!(cycle >= instruction.taken_in + self.access_cycles, "cycle {cycle}: too early");
         instruction.dispatched = true;
-        self.delivers = Some(id);
+        self.delivers[group] = Some(id);
     }
 
-    /// A spill makes room for the result taken in this cycle, or else belongs to a flush.
-    fn spill(&mut self, target: Option<(&Write, usize)>, outputs: &Outputs) {
+    /// A spill makes room for what is written in this cycle, or else belongs to a flush.
+    fn spill(&mut self, evicted: Option<Lanes>, outputs: &Outputs) {
         let cycle = self.cycle;
-        let evicted = target.and_then(|(w, way)| self.cache.evicted(w.slot, way, w.register));
         let spilled = outputs.spill.as_ref().map(|(lanes, _)| *lanes);
         if let Some((Lanes { register, lanes }, value)) = &outputs.spill {
             for lane in (0..self.lanes).filter(|&lane| has(*lanes, lane)) {
@@ -301,10 +376,10 @@ impl RegisterFileReference {
         }
     }
 
-    fn take(&mut self, instruction: &Instruction, outputs: &Outputs) {
+    fn take(&mut self, instruction: &Instruction, lanes: [u32; 3]) {
         let Instruction { id, unit, slot, active, sources } = instruction;
         let found = self.cache.look_up(*slot, *active, sources);
-        assert_eq!(outputs.found, found, "cycle {}: lanes found for {instruction:x?}", self.cycle);
+        assert_eq!(lanes, found, "cycle {}: lanes found for {instruction:x?}", self.cycle);
         for lanes in found.into_iter().filter(|&lanes| lanes != 0) {
             self.seen.hits += usize::from(lanes == *active);
             self.seen.partial_hits += usize::from(lanes != *active);

@@ -29,6 +29,7 @@ fn parameters(entries: usize, replacement: Replacement) -> CachedRegisterFile {
         liveness: true,
         bypass_idle: false,
         evict_idle_first: false,
+        issues: 1,
     }
 }
 
@@ -54,7 +55,8 @@ impl Bench {
     }
 
     fn write_as(&mut self, write: Write) -> Option<Lanes> {
-        let outputs = self.until(&Inputs { result: Some(write), ..Inputs::default() }, |o| o.result_taken);
+        let outputs =
+            self.until(&Inputs { result: Some(write), ..Inputs::default() }, |o| o.first.result_taken);
         outputs.spill.map(|(lanes, _)| lanes)
     }
 
@@ -65,9 +67,12 @@ impl Bench {
     /// An instruction with one operand; the lanes found in the cache and the operand.
     fn read(&mut self, active: u32, source: Source) -> (u32, Vec<u32>) {
         let issue = Some(instruction(active, [Some(source), None, None]));
-        let found = self.until(&Inputs { issue, ..Inputs::default() }, |o| o.issue_taken).found[0];
+        let found =
+            self.until(&Inputs { issue, ..Inputs::default() }, |o| o.first.issue_taken).first.found[0];
         let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
-        let (_, operands) = self.until(&ready, |o| o.operands.is_some()).operands.unwrap();
+        // Groups of collectors take instructions in turn.
+        let outputs = self.until(&ready, |o| o.first.operands.is_some() || o.second.operands.is_some());
+        let (_, operands) = outputs.first.operands.or(outputs.second.operands).unwrap();
         (found, operands[0].clone())
     }
 
@@ -258,12 +263,12 @@ fn a_read_under_way_gets_its_value_although_its_slot_is_discarded_and_used_again
     let mut bench = fifo(1);
     bench.write(4, ALL);
     let issue = Some(instruction(ALL, [Some(plain(4)), None, None]));
-    bench.until(&Inputs { issue, ..Inputs::default() }, |o| o.issue_taken);
+    bench.until(&Inputs { issue, ..Inputs::default() }, |o| o.first.issue_taken);
     bench.flush(true);
     let next = Inputs { result: Some(write(5, ALL)), ..Inputs::default() };
-    assert!((0..6).all(|_| !bench.step(&next).result_taken), "the entry has still to be read");
+    assert!((0..6).all(|_| !bench.step(&next).first.result_taken), "the entry has still to be read");
     let ready = Inputs { units_ready: 0b11, ..next };
-    assert!(bench.until(&ready, |o| o.result_taken).operands.is_some());
+    assert!(bench.until(&ready, |o| o.first.result_taken).first.operands.is_some());
 }
 
 #[test]
@@ -277,9 +282,9 @@ fn tags_take_one_cycle_and_access_three_wherever_the_operands_are() {
         let offer = Inputs { issue, units_ready: 0b11, ..Inputs::default() };
         let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
         let cycles: Vec<_> = (0..6).map(|c| bench.step(if c == 0 { &offer } else { &ready })).collect();
-        assert!(cycles[0].issue_taken);
-        assert_eq!(cycles.iter().position(|o| o.dispatch == Some((3, 1))), Some(3));
-        assert_eq!(cycles.iter().position(|o| o.operands.is_some()), Some(4));
+        assert!(cycles[0].first.issue_taken);
+        assert_eq!(cycles.iter().position(|o| o.first.dispatch == Some((3, 1))), Some(3));
+        assert_eq!(cycles.iter().position(|o| o.first.operands.is_some()), Some(4));
     }
 }
 
@@ -288,14 +293,14 @@ fn the_cache_is_read_in_the_last_access_cycle() {
     let mut bench = fifo(2);
     bench.write(4, ALL);
     let issue = Some(instruction(ALL, [Some(plain(4)), None, None]));
-    bench.until(&Inputs { issue, ..Inputs::default() }, |o| o.issue_taken);
+    bench.until(&Inputs { issue, ..Inputs::default() }, |o| o.first.issue_taken);
     let port = bench.engine.activity_handle("cache.values.operand0").unwrap();
     for units_ready in [0, 0, 0, 0, 0b10, 0b11] {
         let before = bench.engine.activity_count(port).cycles;
         let outputs = bench.step(&Inputs { units_ready, ..Inputs::default() });
         let read = bench.engine.activity_count(port).cycles - before;
-        assert_eq!(read, u64::from(outputs.dispatch.is_some()));
-        assert_eq!(outputs.dispatch.is_some(), units_ready == 0b10);
+        assert_eq!(read, u64::from(outputs.first.dispatch.is_some()));
+        assert_eq!(outputs.first.dispatch.is_some(), units_ready == 0b10);
     }
 }
 
@@ -304,11 +309,11 @@ fn an_operand_that_has_still_to_be_read_is_not_overwritten() {
     let mut bench = fifo(2);
     bench.write(4, ALL);
     let issue = Some(instruction(ALL, [Some(plain(4)), None, None]));
-    bench.until(&Inputs { issue, ..Inputs::default() }, |o| o.issue_taken);
+    bench.until(&Inputs { issue, ..Inputs::default() }, |o| o.first.issue_taken);
     let next = Inputs { result: Some(Write { value: value(4, 1), ..write(4, ALL) }), ..Inputs::default() };
-    assert!((0..6).all(|_| !bench.step(&next).result_taken));
+    assert!((0..6).all(|_| !bench.step(&next).first.result_taken));
     let ready = Inputs { units_ready: 0b11, ..next };
-    let (_, operands) = bench.until(&ready, |o| o.result_taken).operands.unwrap();
+    let (_, operands) = bench.until(&ready, |o| o.first.result_taken).first.operands.unwrap();
     assert_eq!(operands[0], value(4, 0));
 }
 
@@ -324,6 +329,7 @@ fn waveform_of_allocation_hit_and_eviction() {
         lanes_per_cluster: 1,
         register_bits: 4,
         collectors: 2,
+        issues: 1,
     };
     let mut engine = Interpreter::new(&elaborate(&cache).unwrap(), &Options::checked()).unwrap();
     let names = [
@@ -374,7 +380,7 @@ fn bench_with_reads_under_way(entries: usize, lanes: usize) -> Bench {
     for (id, registers) in [(0, [0, 1, 2]), (1, [3, 4, 5]), (2, [6, 7, 8])] {
         let sources = registers.map(|register| Some(plain(register)));
         let issue = Some(Instruction { id, ..instruction(ALL >> (4 - lanes), sources) });
-        assert!(bench.step(&Inputs { issue, units_ready: 0b11, ..Inputs::default() }).issue_taken);
+        assert!(bench.step(&Inputs { issue, units_ready: 0b11, ..Inputs::default() }).first.issue_taken);
     }
     bench.step(&Inputs { units_ready: 0b11, ..Inputs::default() });
     bench
@@ -389,7 +395,7 @@ fn of_lanes(write: Write, lanes: usize) -> Write {
 fn until_register_8_is_read(bench: &mut Bench, offered: &Inputs) -> (Vec<Outputs>, Vec<u32>) {
     let offered = Inputs { units_ready: 0b11, ..offered.clone() };
     let cycles: Vec<_> = (0..12).map(|_| bench.step(&offered)).collect();
-    let last = cycles.iter().filter_map(|o| o.operands.as_ref()).find(|(id, _)| *id == 2).unwrap();
+    let last = cycles.iter().filter_map(|o| o.first.operands.as_ref()).find(|(id, _)| *id == 2).unwrap();
     let read = last.1[2].clone();
     (cycles, read)
 }
@@ -410,7 +416,8 @@ fn instructions_follow_cycle_by_cycle_and_a_row_that_has_still_to_be_read_is_not
     let fill = Inputs { fill: Some(next.clone()), ..Inputs::default() };
     let past_the_cache = Write { in_slot: false, ..next };
     let result = Inputs { result: Some(past_the_cache), ..Inputs::default() };
-    for (offered, taken) in [(fill, (|o| o.fill_taken) as fn(&Outputs) -> bool), (result, |o| o.result_taken)]
+    for (offered, taken) in
+        [(fill, (|o| o.fill_taken) as fn(&Outputs) -> bool), (result, |o| o.first.result_taken)]
     {
         let mut bench = bench_with_reads_under_way(2, 4);
         let (cycles, read) = until_register_8_is_read(&mut bench, &offered);
@@ -444,7 +451,7 @@ fn an_operand_whose_instruction_waits_for_a_collector_is_allocated_too() {
                 sources[position] = Some(plain(4));
             }
             let issue = Some(Instruction { id, ..instruction(ALL, sources) });
-            assert!(bench.step(&Inputs { issue, ..Inputs::default() }).issue_taken);
+            assert!(bench.step(&Inputs { issue, ..Inputs::default() }).first.issue_taken);
         }
         (0..3).for_each(|_| drop(bench.step(&Inputs::default())));
         let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
@@ -460,7 +467,7 @@ fn an_operand_is_allocated_although_another_slot_is_flushed_while_its_instructio
     for id in 0..4 {
         let sources = [(id == 3).then(|| plain(4)), None, None];
         let issue = Some(Instruction { id, ..instruction(ALL, sources) });
-        assert!(bench.step(&Inputs { issue, ..Inputs::default() }).issue_taken);
+        assert!(bench.step(&Inputs { issue, ..Inputs::default() }).first.issue_taken);
     }
     let flush = Some(Flush { slot: SLOT + 1, discard: false });
     bench.step(&Inputs { flush, ..Inputs::default() });
@@ -476,7 +483,7 @@ fn an_operand_is_allocated_after_a_result_that_comes_in_the_same_cycle() {
     bench.fill(4, ALL);
     bench.read(ALL, plain(4));
     let first = bench.step(&Inputs { result: Some(write(5, ALL)), ..Inputs::default() });
-    assert!(first.result_taken && first.allocated.is_none());
+    assert!(first.first.result_taken && first.allocated.is_none());
     let second = bench.step(&Inputs::default());
     assert_eq!(second.allocated.map(|operand| operand.register), Some(4));
 }
@@ -489,11 +496,14 @@ fn a_result_is_written_at_once_when_its_register_has_been_read() {
         let mut sources = [None; 3];
         sources[position] = Some(plain(4));
         let issue = Some(instruction(ALL, sources));
-        bench.until(&Inputs { issue, ..Inputs::default() }, |o| o.issue_taken);
+        bench.until(&Inputs { issue, ..Inputs::default() }, |o| o.first.issue_taken);
         let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
-        bench.until(&ready, |o| o.operands.is_some());
+        bench.until(&ready, |o| o.first.operands.is_some());
         let result = Some(Write { value: value(4, 1), ..write(4, ALL) });
-        assert!(bench.step(&Inputs { result, ..Inputs::default() }).result_taken, "position {position}");
+        assert!(
+            bench.step(&Inputs { result, ..Inputs::default() }).first.result_taken,
+            "position {position}"
+        );
     }
 }
 
@@ -505,12 +515,12 @@ fn a_register_leaves_through_an_operand_port_that_is_left_over() {
         bench.write(4, ALL);
         let sources = [0, 1, 2].map(|k| (ports >> k & 1 == 1).then(|| plain(4)));
         let issue = Some(instruction(ALL, sources));
-        bench.until(&Inputs { issue, ..Inputs::default() }, |o| o.issue_taken);
+        bench.until(&Inputs { issue, ..Inputs::default() }, |o| o.first.issue_taken);
         (0..4).for_each(|_| drop(bench.step(&Inputs::default())));
         let evicts = Inputs { result: Some(write(6, ALL)), units_ready: 0b11, ..Inputs::default() };
         let outputs = bench.step(&evicts);
         let leaves = outputs.spill.map(|(lanes, _)| lanes) == lanes(5, ALL);
-        assert_eq!((outputs.dispatch.is_some(), leaves), (true, ports != 0b111), "operands {ports:b}");
+        assert_eq!((outputs.first.dispatch.is_some(), leaves), (true, ports != 0b111), "operands {ports:b}");
     }
 }
 
@@ -528,8 +538,105 @@ fn a_result_that_replaces_a_register_is_kept_when_a_fill_ends_the_copy_in_the_sa
         let fill = Some(Write { value: value(4, 1), ..write(4, ALL) });
         let both = Inputs { fill, result: Some(write(5, ALL)), ..Inputs::default() };
         let outputs = bench.step(&both);
-        assert!(outputs.fill_taken && outputs.result_taken && outputs.spill.is_none(), "way {way}");
+        assert!(outputs.fill_taken && outputs.first.result_taken && outputs.spill.is_none(), "way {way}");
         assert_eq!(bench.read(ALL, plain(5)), (ALL, value(5, 0)));
         assert_eq!(bench.read(ALL, plain(4)), (0, value(4, 1)));
     }
+}
+
+/// Two instructions a cycle.
+fn two_issues(entries: usize) -> Bench {
+    bench(&CachedRegisterFile { issues: 2, ..parameters(entries, Replacement::Fifo) })
+}
+
+/// Two results in one cycle: whether each is taken, and what is spilled.
+fn write_both(bench: &mut Bench, first: Write, second: Write) -> ([bool; 2], Option<Lanes>) {
+    let both = Inputs { result: Some(first), second_result: Some(second), ..Inputs::default() };
+    let outputs = bench.step(&both);
+    ([outputs.first.result_taken, outputs.second.result_taken], outputs.spill.map(|(lanes, _)| lanes))
+}
+
+#[test]
+fn two_results_for_a_slot_get_an_entry_each_in_one_cycle() {
+    let mut bench = two_issues(3);
+    assert_eq!(write_both(&mut bench, write(4, ALL), write(5, ALL)), ([true; 2], None));
+    // Now register 4 is the oldest, then 5; the third entry is free.
+    assert_eq!(write_both(&mut bench, write(6, ALL), write(7, ALL)), ([true; 2], lanes(4, ALL)));
+    for register in 5..8 {
+        assert_eq!(bench.read(ALL, plain(register)), (ALL, value(register, 0)));
+    }
+}
+
+#[test]
+fn of_two_results_that_evict_the_second_waits() {
+    let mut bench = two_issues(2);
+    write_both(&mut bench, write(4, ALL), write(5, ALL));
+    assert_eq!(write_both(&mut bench, write(6, ALL), write(7, ALL)), ([true, false], lanes(4, ALL)));
+    assert_eq!(bench.write(7, ALL), lanes(5, ALL));
+    let other_slot = Write { slot: SLOT + 1, ..write(1, ALL) };
+    write_both(&mut bench, other_slot.clone(), Write { register: 2, ..other_slot.clone() });
+    let evicts = Write { register: 3, ..other_slot };
+    assert_eq!(write_both(&mut bench, write(0, ALL), evicts), ([true, false], lanes(6, ALL)));
+}
+
+#[test]
+fn two_results_for_one_entry_come_one_after_the_other() {
+    let mut bench = two_issues(1);
+    assert_eq!(write_both(&mut bench, write(4, ALL), write(5, ALL)), ([true, false], None));
+    assert_eq!(bench.write(5, ALL), lanes(4, ALL));
+    let mut bench = two_issues(2);
+    write_both(&mut bench, write(4, ALL), write(5, ALL));
+    // The entry that the first evicts is the second's own.
+    assert_eq!(write_both(&mut bench, write(6, ALL), write(4, ALL)), ([true, false], lanes(4, ALL)));
+}
+
+#[test]
+fn two_instructions_find_their_operands_in_one_cycle_and_leave_in_one() {
+    let mut bench = two_issues(2);
+    write_both(&mut bench, write(4, ALL), write(5, ALL));
+    let sources = [4, 5, 4].map(|register| Some(plain(register)));
+    let first = instruction(ALL, sources);
+    let second = Instruction { id: 7, unit: 0, ..instruction(ALL, sources) };
+    let both =
+        Inputs { issue: Some(first), second_issue: Some(second), units_ready: 0b11, ..Inputs::default() };
+    let taken = bench.step(&both);
+    assert!(taken.first.issue_taken && taken.second.issue_taken);
+    let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
+    let cycles: Vec<_> = (0..4).map(|_| bench.step(&ready)).collect();
+    let left = |o: &Outputs| (o.first.dispatch, o.second.dispatch) == (Some((3, 1)), Some((7, 0)));
+    assert_eq!(cycles.iter().position(left), Some(2));
+}
+
+#[test]
+fn of_two_lookups_that_of_the_second_group_uses_its_entry_last() {
+    let mut bench = bench(&CachedRegisterFile { issues: 2, ..parameters(2, Replacement::Lru) });
+    write_both(&mut bench, write(4, ALL), write(5, ALL));
+    let reads = |id, register| Instruction { id, ..instruction(ALL, [Some(plain(register)), None, None]) };
+    let both = Inputs { issue: Some(reads(1, 5)), second_issue: Some(reads(2, 4)), ..Inputs::default() };
+    assert!(bench.step(&both).second.issue_taken);
+    let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
+    (0..6).for_each(|_| drop(bench.step(&ready)));
+    assert_eq!(bench.write(6, ALL), lanes(5, ALL));
+}
+
+#[test]
+fn a_write_waits_for_an_instruction_that_was_passed_in_its_tag_stage() {
+    let mut bench = two_issues(2);
+    bench.fill(4, ALL);
+    // The first group fills up: its unit is not ready. The fourth instruction waits behind its tags.
+    for id in 0..4 {
+        let sources = [(id == 3).then(|| plain(4)), None, None];
+        let issue = Some(Instruction { id, ..instruction(ALL, sources) });
+        let second_issue = Some(Instruction { id: 8 + id, unit: 0, ..instruction(ALL, [None; 3]) });
+        let both = Inputs { issue, second_issue, units_ready: 0b01, ..Inputs::default() };
+        assert!(bench.step(&both).second.issue_taken);
+    }
+    let past_the_cache = Write { in_slot: false, value: value(4, 1), ..write(4, ALL) };
+    let offered = Inputs { result: Some(past_the_cache), units_ready: 0b01, ..Inputs::default() };
+    assert!((0..6).all(|_| !bench.step(&offered).first.result_taken));
+    let ready = Inputs { units_ready: 0b11, ..offered };
+    let cycles: Vec<_> = (0..PATIENCE).map(|_| bench.step(&ready)).collect();
+    let read = cycles.iter().filter_map(|o| o.first.operands.as_ref()).find(|(id, _)| *id == 3).unwrap();
+    assert_eq!(read.1[0], value(4, 0));
+    assert_eq!(bench.main_register(4), value(4, 1));
 }

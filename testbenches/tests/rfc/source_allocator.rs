@@ -12,14 +12,20 @@ use super::source_allocator_ref::{AllocatorCycle, Followed, SourceAllocatorRefer
 use crate::regfile::traffic::masks;
 
 fn circuits() -> impl Strategy<Value = SourceAllocator> {
-    (1..6_usize, 1..5_usize, 1..6_usize, 2..6_usize).prop_map(|(slots, lanes, register_bits, collectors)| {
-        SourceAllocator { slots, lanes, register_bits, collectors }
-    })
+    (1..6_usize, 1..5_usize, 1..6_usize, 2..6_usize, 1..4_usize).prop_map(
+        |(slots, lanes, register_bits, collectors, writers)| SourceAllocator {
+            slots,
+            lanes,
+            register_bits,
+            collectors,
+            writers,
+        },
+    )
 }
 
 fn traffic(cycles: usize) -> impl Strategy<Value = (SourceAllocator, Vec<AllocatorCycle>)> {
     circuits().prop_flat_map(move |circuit| {
-        let SourceAllocator { slots, lanes, register_bits, .. } = circuit;
+        let SourceAllocator { slots, lanes, register_bits, writers, .. } = circuit;
         let registers = 1_usize << register_bits;
         let source = move || {
             let followed = (0..registers, masks(lanes), any::<bool>())
@@ -31,7 +37,7 @@ fn traffic(cycles: usize) -> impl Strategy<Value = (SourceAllocator, Vec<Allocat
             option::weighted(0.6, (0..slots, [source(), source(), source()])),
             option::weighted(0.5, any::<usize>()),
             [value(), value(), value()],
-            [option::weighted(0.1, 0..registers), option::weighted(0.1, 0..registers)],
+            vec(option::weighted(0.1, 0..registers), writers),
             option::weighted(0.05, 0..slots),
             any::<bool>(),
         );

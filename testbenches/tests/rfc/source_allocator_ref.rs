@@ -27,7 +27,7 @@ pub struct AllocatorCycle {
     pub dispatch: Option<usize>,
     /// Values on the operands' ports.
     pub values: [Vec<u32>; SOURCES],
-    pub writes: [Option<usize>; 2],
+    pub writes: Vec<Option<usize>>,
     pub flush: Option<usize>,
     pub ready: bool,
 }

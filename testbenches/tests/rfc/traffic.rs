@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::cached_register_file_ref::{Flush, Inputs, Instruction, Outputs, Write};
+use warpfile_hdl::regfile::Geometry;
+use warpfile_hdl::rfc::CachedRegisterFile;
+
+use super::cached_register_file_ref::{Flush, Inputs, Instruction, Outputs, Way, Write};
 use super::register_file_cache_ref::Source;
 use crate::random::Random;
 
@@ -45,12 +48,15 @@ struct Result {
 pub struct Traffic {
     random: Random,
     lanes: usize,
+    /// Instructions offered a cycle.
+    issues: usize,
     /// Per cent of cycles in which a unit is ready.
     ready: usize,
     warps: Vec<Warp>,
     slot_busy: Vec<bool>,
     free_ids: VecDeque<u64>,
-    issue: Option<Operation>,
+    /// In program order.
+    issue: VecDeque<Operation>,
     under_way: Vec<Operation>,
     /// Instructions without a result whose operands have not been delivered.
     without_result: BTreeSet<u64>,
@@ -63,17 +69,19 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    pub fn new(seed: u64, warps: usize, slots: usize, lanes: usize) -> Traffic {
+    pub fn new(seed: u64, warps: usize, parameters: &CachedRegisterFile) -> Traffic {
+        let &CachedRegisterFile { slots, issues, geometry: Geometry { lanes, .. }, .. } = parameters;
         let mut random = Random(seed);
         let all = u32::MAX >> (32 - lanes);
         Traffic {
             ready: [100, 60, 25][random.below(3)],
             random,
             lanes,
+            issues,
             warps: vec![Warp { undefined: [all; REGISTERS], ..Warp::default() }; warps],
             slot_busy: vec![false; slots],
             free_ids: (0..1 << ID_BITS).collect(),
-            issue: None,
+            issue: VecDeque::new(),
             under_way: Vec::new(),
             without_result: BTreeSet::new(),
             results: VecDeque::new(),
@@ -94,7 +102,7 @@ impl Traffic {
     }
 
     pub fn is_drained(&self) -> bool {
-        self.issue.is_none()
+        self.issue.is_empty()
             && self.under_way.is_empty()
             && self.without_result.is_empty()
             && self.results.is_empty()
@@ -114,20 +122,23 @@ impl Traffic {
     }
 
     pub fn inputs(&mut self) -> Inputs {
-        let due = |queue: &VecDeque<Result>| queue.front().filter(|r| r.due <= self.cycle).cloned();
-        let (result, fill) = (due(&self.results), due(&self.fills));
-        let result = result.map(|r| {
-            let warp = &self.warps[r.operation.warp];
-            self.write(&r, warp.slot.is_some())
-        });
-        let fill = fill.map(|r| {
+        let due = |queue: &VecDeque<Result>, place| queue.get(place).filter(|r| r.due <= self.cycle).cloned();
+        let result = |place| {
+            due(&self.results, place).map(|r: Result| {
+                let warp = &self.warps[r.operation.warp];
+                self.write(&r, warp.slot.is_some())
+            })
+        };
+        let (result, second_result) = (result(0), if self.issues > 1 { result(1) } else { None });
+        let fill = due(&self.fills, 0).map(|r| {
             let warp = &self.warps[r.operation.warp];
             self.write(&r, warp.slot.or(warp.leaving).is_some())
         });
         let (ready, draining) = (self.ready, self.draining);
         let units_ready = (0..2).map(|u| u64::from(draining || self.random.chance(ready)) << u).sum();
-        let issue = self.issue.as_ref().map(|operation| operation.instruction.clone());
-        Inputs { issue, result, fill, flush: self.flush.take(), units_ready }
+        let mut issues = self.issue.iter().map(|operation| operation.instruction.clone());
+        let (issue, second_issue) = (issues.next(), issues.next());
+        Inputs { issue, second_issue, result, second_result, fill, flush: self.flush.take(), units_ready }
     }
 
     fn write(&self, result: &Result, in_slot: bool) -> Write {
@@ -154,15 +165,19 @@ impl Traffic {
             }
         }
         self.finish(outputs);
-        if outputs.issue_taken {
-            self.under_way.extend(self.issue.take());
+        for way in [&outputs.first, &outputs.second] {
+            if way.issue_taken {
+                self.under_way.extend(self.issue.pop_front());
+            }
         }
-        self.dispatch(outputs);
+        for way in [&outputs.first, &outputs.second] {
+            self.dispatch(way);
+        }
         if !self.draining {
             let gives_up = self.give_up();
             self.enter();
             self.renew();
-            if self.issue.is_none() {
+            for _ in self.issue.len()..self.issues {
                 self.pick(gives_up);
             }
         }
@@ -171,17 +186,19 @@ impl Traffic {
 
     /// Results and operands that came out end their instructions.
     fn finish(&mut self, outputs: &Outputs) {
-        if let Some((id, _)) = &outputs.operands
-            && self.without_result.remove(id)
-        {
-            self.free_ids.push_back(*id);
+        for way in [&outputs.first, &outputs.second] {
+            if let Some((id, _)) = &way.operands
+                && self.without_result.remove(id)
+            {
+                self.free_ids.push_back(*id);
+            }
         }
-        for (taken, queue) in
-            [(outputs.result_taken, &mut self.results), (outputs.fill_taken, &mut self.fills)]
-        {
-            let Some(Result { operation, .. }) = (if taken { queue.pop_front() } else { None }) else {
-                continue;
-            };
+        let mut written = Vec::new();
+        for (place, way) in [&outputs.first, &outputs.second].into_iter().enumerate().rev() {
+            written.extend(if way.result_taken { self.results.remove(place) } else { None });
+        }
+        written.extend(if outputs.fill_taken { self.fills.pop_front() } else { None });
+        for Result { operation, .. } in written {
             let Operation { warp, instruction, destination } = operation;
             let (warp, register) = (&mut self.warps[warp], destination.unwrap());
             warp.pending.remove(&register);
@@ -192,8 +209,8 @@ impl Traffic {
     }
 
     /// A dispatched instruction gives its result after the latency of its unit.
-    fn dispatch(&mut self, outputs: &Outputs) {
-        let Some((id, _)) = outputs.dispatch else { return };
+    fn dispatch(&mut self, way: &Way) {
+        let Some((id, _)) = way.dispatch else { return };
         let index = self.under_way.iter().position(|operation| operation.instruction.id == id).unwrap();
         let operation = self.under_way.remove(index);
         if operation.destination.is_none() {
@@ -211,7 +228,7 @@ impl Traffic {
     /// At most one warp is suspended or ends; its slot is flushed in the next cycle.
     fn give_up(&mut self) -> Option<usize> {
         let index = self.random.below(self.warps.len());
-        let in_issue = self.issue.as_ref().is_some_and(|operation| operation.warp == index);
+        let in_issue = self.issue.iter().any(|operation| operation.warp == index);
         let all = u32::MAX >> (32 - self.lanes);
         let warp = &mut self.warps[index];
         let slot = warp.slot.filter(|_| !in_issue && self.random.chance(8))?;
@@ -247,7 +264,7 @@ impl Traffic {
         }
     }
 
-    /// An active warp issues; a warp that has just got its slot issues from the next cycle on.
+    /// An active warp issues, if one is found at once; a warp that has just got its slot issues from the next cycle on.
     fn pick(&mut self, gives_up: Option<usize>) {
         let held: Vec<(usize, usize)> = (0..self.warps.len())
             .filter_map(|index| self.warps[index].slot.map(|slot| (index, slot)))
@@ -273,7 +290,7 @@ impl Traffic {
             warp.short_under_way += usize::from(!long);
         }
         let instruction = Instruction { id, unit, slot, active, sources };
-        self.issue = Some(Operation { warp: index, instruction, destination: writes.then_some(register) });
+        self.issue.push_back(Operation { warp: index, instruction, destination: writes.then_some(register) });
     }
 
     /// A register of the warp without a pending write, all executing lanes of which may be read.

@@ -15,8 +15,8 @@ use crate::regfile::traffic::{self, geometries, masks, registers};
 const UNITS: usize = 3;
 
 fn circuits() -> impl Strategy<Value = RegisterFileHierarchy> {
-    (geometries(), 2..6_usize, 3..6_usize, 1..4_usize, 1..5_usize).prop_map(
-        |(geometry, collectors, access_cycles, slots, orf_entries)| RegisterFileHierarchy {
+    (geometries(), 2..6_usize, 3..6_usize, 1..4_usize, 1..5_usize, 1..3_usize).prop_map(
+        |(geometry, collectors, access_cycles, slots, orf_entries, issues)| RegisterFileHierarchy {
             geometry,
             collectors,
             access_cycles,
@@ -24,6 +24,7 @@ fn circuits() -> impl Strategy<Value = RegisterFileHierarchy> {
             units: UNITS,
             slots,
             orf_entries,
+            issues,
         },
     )
 }

@@ -2,7 +2,7 @@
 //!
 //! Entries and registers change in program order: a copy when the instruction that makes it is taken, a result when it
 //! is. Gebhart et al., MICRO 2011: the compiler names the level of each operand, and entries are not tagged. When
-//! things happen is that of the dual-issue register file, and: an instruction leaves when the copies to the entries
+//! things happen is that of the banked or the dual-issue register file, and: an instruction leaves when the copies to the entries
 //! that it reads have been written, in the cycle in which operands are out; nothing is written to an entry, and no
 //! instruction is taken that copies to one, while an earlier instruction has still to read it or to copy to it.
 
@@ -16,9 +16,7 @@ use crate::regfile::collectors_ref::{Arrival, Collectors, Held};
 use crate::regfile::traffic::registers;
 use crate::regfile::warp_register::{WarpRegister, pack};
 
-/// Two results of short operations, then of a long-latency operation.
-const WRITERS: [&str; 3] = ["result0", "result1", "fill"];
-/// Writers with ports to entries.
+/// Writers with ports to entries: results of short operations. The second is there if two instructions are taken a cycle.
 const RESULTS: usize = 2;
 
 /// An entry of a slot.
@@ -63,13 +61,16 @@ pub struct Intent {
 
 #[derive(Clone)]
 pub struct RegisterFileHierarchyReference {
+    /// Instructions taken a cycle at most.
+    issues: usize,
     banks: usize,
     lanes: usize,
     orf_entries: usize,
     registers: Vec<WarpRegister>,
     /// By slot and entry.
     entries: Vec<Vec<WarpRegister>>,
-    groups: [Group; 2],
+    /// One for each instruction a cycle.
+    groups: Vec<Group>,
     /// The group that the next instruction goes to.
     turn: usize,
     /// Entries that a copy is on its way to.
@@ -127,33 +128,45 @@ impl Instruction {
 
 impl RegisterFileHierarchyReference {
     pub fn new(parameters: &RegisterFileHierarchy) -> RegisterFileHierarchyReference {
-        let RegisterFileHierarchy { geometry, collectors, access_cycles, slots, orf_entries, .. } =
+        let RegisterFileHierarchy { geometry, collectors, access_cycles, slots, orf_entries, issues, .. } =
             *parameters;
         let unknown = WarpRegister::unknown(geometry.lanes);
-        let group = || Group {
+        let group = Group {
             collectors: Collectors::new(geometry.banks, collectors, access_cycles),
             waiting: vec![None; collectors],
             left: None,
         };
         RegisterFileHierarchyReference {
+            issues,
             banks: geometry.banks,
             lanes: geometry.lanes,
             orf_entries,
             registers: vec![unknown.clone(); registers(geometry)],
             entries: vec![vec![unknown; orf_entries + 1]; slots],
-            groups: [group(), group()],
+            groups: vec![group; issues],
             turn: 0,
             copying: BTreeSet::new(),
             pending: Offers::default(),
         }
     }
 
+    /// The name of what there is one of for each instruction a cycle.
+    fn port(&self, name: &str, number: usize) -> String {
+        if self.issues == 1 { name.to_string() } else { format!("{name}{number}") }
+    }
+
+    /// The writers that there are, with their names.
+    fn writers(&self) -> Vec<(usize, String)> {
+        let results = (0..self.issues).map(|w| (w, self.port("result", w)));
+        results.chain([(RESULTS, "fill".to_string())]).collect()
+    }
+
     /// The intent within what the scoreboard and the compiler allow: of writes to one register or entry one is under
     /// way, and no instruction that uses either is offered beside it.
     fn offers(&self, intent: &Intent) -> Offers {
         let mut offers = self.pending.clone();
-        for (w, write) in intent.writes.iter().enumerate() {
-            let Some(write) = write else { continue };
+        for (w, _) in self.writers() {
+            let Some(write) = &intent.writes[w] else { continue };
             let of_issue = |issue: &Instruction| {
                 let reads = (0..SOURCES).any(|k| issue.main_source(k) == Some(write.register));
                 reads || write.place.is_some_and(|place| issue.uses(place))
@@ -168,7 +181,7 @@ impl RegisterFileHierarchyReference {
             }
         }
         for wanted in intent.issues.iter().flatten() {
-            if offers.issues.len() == 2 {
+            if offers.issues.len() == self.issues {
                 break;
             }
             let mut issue = wanted.clone();
@@ -221,7 +234,7 @@ impl RegisterFileHierarchyReference {
     /// How many of the offered instructions are taken.
     fn issues_taken(&self, issues: &[Instruction]) -> usize {
         let may_enter = |(index, issue): &(usize, &Instruction)| {
-            let room = self.groups[(self.turn + index) % 2].collectors.is_ready();
+            let room = self.groups[(self.turn + index) % self.issues].collectors.is_ready();
             let before = &issues[..*index];
             let in_use = |place| self.is_in_use(place) || before.iter().any(|earlier| earlier.uses(place));
             room && !issue.copies().is_some_and(in_use)
@@ -251,12 +264,12 @@ impl RegisterFileHierarchyReference {
 }
 
 impl Group {
-    fn deliver(&self, port: usize, outputs: &mut Pins) {
-        outputs.set(&format!("operands{port}_valid_o"), u8::from(self.left.is_some()));
+    fn deliver(&self, port: &str, outputs: &mut Pins) {
+        outputs.set(&format!("{port}_valid_o"), u8::from(self.left.is_some()));
         let Some((left, waiting)) = &self.left else { return };
-        outputs.set(&format!("operands{port}_id_o"), left.id);
+        outputs.set(&format!("{port}_id_o"), left.id);
         for (k, value) in waiting.operands.iter().enumerate() {
-            value.expect(outputs, &format!("operands{port}_source{k}_o"));
+            value.expect(outputs, &format!("{port}_source{k}_o"));
         }
     }
 
@@ -275,7 +288,8 @@ impl Reference for RegisterFileHierarchyReference {
         let offers = self.offers(intent);
         inputs.set("unit_ready_i", intent.ready_units);
         for (port, issue) in offers.issues.iter().enumerate() {
-            let mut set = |name: &str, value: usize| inputs.set(&format!("issue{port}_{name}_i"), value);
+            let group = self.port("issue", port);
+            let mut set = |name: &str, value: usize| inputs.set(&format!("{group}_{name}_i"), value);
             set("valid", 1);
             set("id", issue.id);
             set("unit", issue.unit);
@@ -294,8 +308,8 @@ impl Reference for RegisterFileHierarchyReference {
                 set("copy_entry", entry);
             }
         }
-        for (w, (name, write)) in WRITERS.iter().zip(&offers.writes).enumerate() {
-            let Some(write) = write else { continue };
+        for (w, name) in self.writers() {
+            let Some(write) = &offers.writes[w] else { continue };
             inputs.set(&format!("{name}_valid_i"), 1u8);
             inputs.set(&format!("{name}_register_i"), write.register);
             inputs.set(&format!("{name}_lanes_i"), write.lanes);
@@ -313,17 +327,18 @@ impl Reference for RegisterFileHierarchyReference {
     fn cycle(&mut self, intent: &Intent, outputs: &mut Pins) {
         let mut offers = self.offers(intent);
         for (port, group) in self.groups.iter().enumerate() {
-            group.deliver(port, outputs);
+            group.deliver(&self.port("operands", port), outputs);
         }
         let writes_taken = self.writes_taken(&offers.writes);
-        for (w, name) in WRITERS.iter().enumerate() {
+        for (w, name) in self.writers() {
             let offered = u8::from(offers.writes[w].is_some());
             outputs.set_known(&format!("{name}_ready_o"), u8::from(writes_taken[w]), offered);
         }
         let taken = self.issues_taken(&offers.issues);
-        for port in 0..2 {
+        for port in 0..self.issues {
             let offered = u8::from(port < offers.issues.len());
-            outputs.set_known(&format!("issue{port}_ready_o"), u8::from(port < taken), offered);
+            let ready = format!("{}_ready_o", self.port("issue", port));
+            outputs.set_known(&ready, u8::from(port < taken), offered);
         }
         let arrived: Vec<Place> = (self.groups.iter())
             .filter_map(|group| group.left.as_ref().and_then(|(_, waiting)| waiting.copies))
@@ -332,8 +347,9 @@ impl Reference for RegisterFileHierarchyReference {
         let issues: Vec<Instruction> = offers.issues.drain(..taken).collect();
         let waiting: Vec<Waiting> = issues.iter().map(|issue| self.take(issue)).collect();
         let (mut busy_banks, mut ready_units) = (Vec::new(), intent.ready_units);
-        for number in 0..2 {
-            let index = (number + 2 - self.turn) % 2;
+        for number in 0..self.issues {
+            let index = (number + self.issues - self.turn) % self.issues;
+            let port = self.port("dispatch", number);
             let arrival = issues.get(index).map(|issue| Arrival {
                 id: issue.id,
                 unit: issue.unit,
@@ -343,11 +359,11 @@ impl Reference for RegisterFileHierarchyReference {
             let held_back = group.held_back(&self.copying);
             let step = group.collectors.cycle_held(arrival.as_ref(), ready_units, &busy_banks, &held_back);
             busy_banks.extend(step.reads.iter().map(|read| read.bank));
-            outputs.set(&format!("dispatch{number}_valid_o"), u8::from(step.dispatched.is_some()));
+            outputs.set(&format!("{port}_valid_o"), u8::from(step.dispatched.is_some()));
             if let Some(held) = &step.dispatched {
                 ready_units &= !(1 << held.unit);
-                outputs.set(&format!("dispatch{number}_id_o"), held.id);
-                outputs.set(&format!("dispatch{number}_unit_o"), held.unit);
+                outputs.set(&format!("{port}_id_o"), held.id);
+                outputs.set(&format!("{port}_unit_o"), held.unit);
             }
             group.left = step.dispatched.map(|held| {
                 let waiting = group.waiting[held.collector].take();
@@ -357,7 +373,7 @@ impl Reference for RegisterFileHierarchyReference {
                 group.waiting[collector] = waiting.get(index).cloned();
             }
         }
-        self.turn = (self.turn + taken) % 2;
+        self.turn = (self.turn + taken) % self.issues;
         arrived.iter().for_each(|place| {
             self.copying.remove(place);
         });

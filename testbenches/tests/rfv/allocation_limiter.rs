@@ -12,19 +12,31 @@ use warpfile_testbenches::mutation::elaborate;
 use super::allocation_limiter_ref::{Intent, LimiterReference};
 
 fn intents(limiter: &AllocationLimiter) -> impl Strategy<Value = Intent> + use<> {
-    let AllocationLimiter { warps, registers } = *limiter;
+    let AllocationLimiter { warps, registers, .. } = *limiter;
     let take = || (0..warps, 0..5_usize);
     let free = || option::weighted(0.7, 0..warps);
-    let who = (any::<u64>(), option::weighted(0.8, 0..warps), 0..=registers, 0..=registers);
-    ([take(), take()], [free(), free()], who).prop_map(|(takes, frees, (oldest, first, quota, slack))| {
-        Intent { takes, frees, oldest, first, quota, slack }
-    })
+    // Few warps end in a cycle, so that claims add up.
+    let ended = (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(a, b, c)| a & b & c);
+    let sets = (any::<u64>(), any::<u64>(), any::<u64>(), any::<bool>());
+    let counts = (0..=registers.min(3 + registers / warps), 0..=registers);
+    ([take(), take()], [free(), free()], sets, ended, counts).prop_map(
+        |(takes, frees, (oldest, turn, parked, same), ended, (claim, quota))| Intent {
+            takes,
+            frees,
+            oldest,
+            turn: if same { oldest } else { turn & !oldest },
+            parked,
+            ended,
+            claim,
+            quota: quota.min(claim),
+        },
+    )
 }
 
 fn traffic(cycles: usize) -> impl Strategy<Value = (AllocationLimiter, Vec<Intent>)> {
-    let limiters = (1..=17_usize, 4..300_usize);
-    limiters.prop_flat_map(move |(warps, registers)| {
-        let limiter = AllocationLimiter { warps, registers };
+    let limiters = (1..=17_usize, 4..300_usize, 1..=2_usize);
+    limiters.prop_flat_map(move |(warps, registers, issues)| {
+        let limiter = AllocationLimiter { warps, registers, issues };
         let intents = vec(intents(&limiter), 1..cycles);
         (Just(limiter), intents)
     })
@@ -38,7 +50,7 @@ fn check(limiter: &AllocationLimiter, how: Lockstep, cycles: &[Intent]) -> Resul
 proptest! {
     #![proptest_config(config(64))]
     #[test]
-    fn each_warp_may_take_what_is_not_kept_for_others((limiter, cycles) in traffic(100)) {
+    fn warps_are_admitted_whose_claims_fit((limiter, cycles) in traffic(100)) {
         check(&limiter, Lockstep::default(), &cycles)?;
     }
 }
@@ -51,71 +63,207 @@ proptest! {
     }
 }
 
-/// Warps of two blocks of three that take registers as long as they may, one a cycle, in random order.
+/// Thread blocks over several partitions, each with a limiter of its own.
 #[derive(Clone, Debug)]
 struct Crowd {
+    /// Warps that each block has in each partition.
+    blocks: Vec<Vec<usize>>,
     /// Most registers of a warp at once, and at a barrier.
     most: usize,
     at_barrier: usize,
-    /// Registers beyond those that one block needs.
+    /// Registers beyond those that the largest block needs.
     spare: usize,
-    /// Who asks, cycle by cycle.
-    order: Vec<usize>,
+    /// Barriers that each warp comes to before its end.
+    barriers: usize,
+    /// What the warps hold in between, and which of them goes on, in turn.
+    draws: Vec<usize>,
 }
 
+/// Warps of a partition.
+const WARPS: usize = 8;
+/// Cycles in which no warp moves after which a test gives up.
+const PATIENCE: usize = 4 * WARPS;
+
 fn crowds() -> impl Strategy<Value = Crowd> {
-    (1..12_usize, 0..12_usize, 0..20_usize, vec(0..WARPS, 200)).prop_map(
-        |(most, at_barrier, spare, order)| Crowd { most, at_barrier: at_barrier.min(most), spare, order },
+    let blocks = (1..4_usize).prop_flat_map(|partitions| vec(vec(0..4_usize, partitions), 1..12));
+    let counts = (1..12_usize, 0..12_usize, 0..20_usize, 0..4_usize);
+    (blocks, counts, vec(any::<usize>(), 61)).prop_map(
+        |(blocks, (most, at_barrier, spare, barriers), draws)| Crowd {
+            blocks,
+            most,
+            at_barrier: at_barrier.min(most),
+            spare,
+            barriers,
+            draws,
+        },
     )
 }
 
-const WARPS: usize = 6;
-const BLOCK: usize = 3;
+/// What a warp does next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Step {
+    /// Takes or gives back registers until it holds so many.
+    Hold(usize),
+    /// Waits until all warps of its block have come here.
+    Barrier,
+}
+
+/// A resident warp.
+#[derive(Clone, Debug)]
+struct Warp {
+    block: usize,
+    held: usize,
+    /// What it has still to do, the next last.
+    steps: Vec<Step>,
+    parked: bool,
+}
+
+struct Partition {
+    engine: Interpreter,
+    warps: [Option<Warp>; WARPS],
+    ended: u64,
+    registers: usize,
+}
+
+impl Partition {
+    fn new(crowd: &Crowd) -> Partition {
+        let largest = crowd.blocks.iter().flatten().copied().max().unwrap_or(0).max(1);
+        let registers = (crowd.most + (largest - 1) * crowd.at_barrier + crowd.spare).max(2);
+        let netlist = elaborate(&AllocationLimiter { warps: WARPS, registers, issues: 2 }).unwrap();
+        let engine = Interpreter::new(&netlist, &Options::checked()).unwrap();
+        let mut partition = Partition { engine, warps: Default::default(), ended: 0, registers };
+        partition.set("limits_claim_i", crowd.most as u64);
+        partition.set("limits_quota_i", crowd.at_barrier as u64);
+        partition
+    }
+
+    fn set(&mut self, port: &str, value: u64) {
+        self.engine.set(self.engine.input(port).unwrap(), value);
+    }
+
+    fn room(&self) -> usize {
+        self.warps.iter().filter(|warp| warp.is_none()).count()
+    }
+
+    /// Warps of a kind, one bit each.
+    fn those(&self, is_one: impl Fn(&Warp) -> bool) -> u64 {
+        let bit =
+            |(slot, warp): (usize, &Option<Warp>)| u64::from(warp.as_ref().is_some_and(&is_one)) << slot;
+        self.warps.iter().enumerate().map(bit).sum()
+    }
+
+    /// The oldest block with a warp that is not in `silent`; its warps, one bit each.
+    fn oldest(&self, silent: u64) -> u64 {
+        let speaks = |(slot, warp): (usize, &Option<Warp>)| {
+            warp.as_ref().filter(|_| silent >> slot & 1 == 0).map(|warp| warp.block)
+        };
+        let block = self.warps.iter().enumerate().filter_map(speaks).min();
+        self.those(|warp| Some(warp.block) == block)
+    }
+
+    /// One cycle, in which one warp takes a step, `chosen` if it can. Gives whether one has.
+    fn cycle(&mut self, chosen: usize) -> bool {
+        let admitted = self.engine.get(self.engine.output("limits_admitted_o").unwrap()) & !self.ended;
+        let (oldest, parked) = (self.oldest(0), self.those(|warp| warp.parked));
+        self.set("limits_oldest_i", oldest);
+        self.set("limits_turn_i", self.oldest(admitted | (oldest & parked)));
+        self.set("limits_parked_i", parked);
+        self.set("limits_ended_i", self.ended);
+        self.set("allocated0_count_i", 0);
+        self.set("freed0_valid_i", 0);
+        self.ended = 0;
+        let moves = (0..WARPS).any(|k| self.advance((chosen + k) % WARPS, admitted));
+        self.engine.step();
+        assert_eq!(self.engine.violation(), None);
+        moves
+    }
+
+    /// The next step of a warp. Gives whether it can take one.
+    fn advance(&mut self, slot: usize, admitted: u64) -> bool {
+        let in_use: usize = self.warps.iter().flatten().map(|warp| warp.held).sum();
+        let Some(warp) = self.warps[slot].as_mut().filter(|warp| !warp.parked) else { return false };
+        match warp.steps.last() {
+            Some(&Step::Hold(goal)) if warp.held < goal => {
+                if admitted >> slot & 1 == 0 {
+                    return false;
+                }
+                assert!(in_use < self.registers, "an admitted warp finds no register");
+                warp.held += 1;
+                self.set("allocated0_warp_i", slot as u64);
+                self.set("allocated0_count_i", 1);
+            }
+            Some(&Step::Hold(goal)) if warp.held > goal => {
+                warp.held -= 1;
+                self.set("freed0_warp_i", slot as u64);
+                self.set("freed0_valid_i", 1);
+            }
+            Some(step) => {
+                warp.parked = *step == Step::Barrier;
+                warp.steps.pop();
+            }
+            None => {
+                self.ended |= 1 << slot;
+                self.warps[slot] = None;
+            }
+        }
+        true
+    }
+}
+
+/// A block's barrier opens when none of its warps is anywhere else, in any partition.
+fn open_barriers(partitions: &mut [Partition]) {
+    let warps = partitions.iter().flat_map(|partition| partition.warps.iter().flatten());
+    let on_their_way: Vec<usize> = warps.filter(|warp| !warp.parked).map(|warp| warp.block).collect();
+    for warp in partitions.iter_mut().flat_map(|partition| partition.warps.iter_mut().flatten()) {
+        warp.parked &= on_their_way.contains(&warp.block);
+    }
+}
+
+/// Starts a block if there is room for it in every partition.
+fn start(
+    partitions: &mut [Partition],
+    crowd: &Crowd,
+    block: usize,
+    draw: &mut impl Iterator<Item = usize>,
+) -> bool {
+    let shape = &crowd.blocks[block];
+    if partitions.iter().zip(shape).any(|(partition, warps)| partition.room() < *warps) {
+        return false;
+    }
+    for (partition, &warps) in partitions.iter_mut().zip(shape) {
+        for slot in partition.warps.iter_mut().filter(|slot| slot.is_none()).take(warps) {
+            let mut hold = |most: usize| Step::Hold(draw.next().unwrap_or(0) % (most + 1));
+            let mut steps = vec![Step::Hold(0), hold(crowd.most)];
+            for _ in 0..crowd.barriers {
+                steps.extend([Step::Barrier, hold(crowd.at_barrier), hold(crowd.most)]);
+            }
+            *slot = Some(Warp { block, held: 0, steps, parked: false });
+        }
+    }
+    true
+}
 
 proptest! {
-    #![proptest_config(config(64))]
-    /// Whoever goes first finds a register, however the others have taken theirs; then it waits at its barrier, and the
-    /// next goes first.
+    #![proptest_config(config(96))]
+    /// Whatever the warps hold and whoever goes on, none waits forever: not for a register, and not at a barrier for a
+    /// warp of another partition that waits for one. No limiter knows of another.
     #[test]
-    fn the_warp_that_goes_first_always_finds_a_register(crowd in crowds()) {
-        let Crowd { most, at_barrier, spare, ref order } = crowd;
-        let registers = (most + (BLOCK - 1) * at_barrier + spare).max(2);
-        let netlist = elaborate(&AllocationLimiter { warps: WARPS, registers }).unwrap();
-        let mut engine = Interpreter::new(&netlist, &Options::checked()).unwrap();
-        let set = |engine: &mut Interpreter, port: &str, value: usize| {
-            engine.set(engine.input(port).unwrap(), value as u64);
-        };
-        let slack = registers - most - (BLOCK - 1) * at_barrier;
-        set(&mut engine, "limits_oldest_i", 0b111);
-        set(&mut engine, "limits_quota_i", at_barrier);
-        set(&mut engine, "limits_slack_i", slack);
-        let mut held = [0_usize; WARPS];
-        for first in 0..BLOCK {
-            set(&mut engine, "limits_first_i", 1 << first);
-            set(&mut engine, "allocated0_count_i", 0);
-            set(&mut engine, "freed0_valid_i", 0);
-            engine.step();
-            for &warp in order.iter().chain(std::iter::repeat_n(&first, most)) {
-                let allowance = engine.get(engine.output("limits_allowance_o").unwrap()) >> (4 * warp) & 15;
-                // A warp that has come to the barrier takes no more.
-                let takes = warp >= first && held[warp] < most && allowance > 0;
-                if takes {
-                    prop_assert!(held.iter().sum::<usize>() < registers, "{held:?}");
-                    held[warp] += 1;
-                }
-                set(&mut engine, "allocated0_warp_i", warp);
-                set(&mut engine, "allocated0_count_i", usize::from(takes));
-                engine.step();
+    fn every_warp_of_every_partition_comes_to_its_end(crowd in crowds()) {
+        let count = crowd.blocks[0].len();
+        let mut partitions: Vec<Partition> = (0..count).map(|_| Partition::new(&crowd)).collect();
+        let mut draw = crowd.draws.iter().copied().cycle();
+        let (mut next, mut idle) = (0, 0);
+        while next < crowd.blocks.len() || partitions.iter().any(|partition| partition.room() < WARPS) {
+            if next < crowd.blocks.len() && start(&mut partitions, &crowd, next, &mut draw) {
+                next += 1;
             }
-            prop_assert_eq!(held[first], most);
-            // To the barrier.
-            set(&mut engine, "allocated0_count_i", 0);
-            set(&mut engine, "freed0_warp_i", first);
-            set(&mut engine, "freed0_valid_i", 1);
-            while held[first] > at_barrier {
-                held[first] -= 1;
-                engine.step();
+            let mut moves = false;
+            for partition in &mut partitions {
+                moves |= partition.cycle(draw.next().unwrap_or(0));
             }
+            open_barriers(&mut partitions);
+            idle = if moves { 0 } else { idle + 1 };
+            prop_assert!(idle < PATIENCE, "nothing moves: {:?}", partitions.iter().map(|p| &p.warps).collect::<Vec<_>>());
         }
     }
 }

@@ -13,10 +13,12 @@ use super::rename_table_ref::{Instruction, Intent, RenameReference};
 
 /// Fewer rows than names, so that they run out; numbers that are no powers of two among them.
 fn tables() -> impl Strategy<Value = RenameTable> {
-    (0..3_u32, 2..4_usize, 1..6_usize, 2..20_usize).prop_map(|(banks, rows, warps, names)| {
-        let banks = 1 << banks;
-        RenameTable { names: names.max(banks), banks, rows, warps }
-    })
+    (0..3_u32, 2..4_usize, 1..6_usize, 2..20_usize, 1..3_usize).prop_map(
+        |(banks, rows, warps, names, issues)| {
+            let banks = 1 << banks;
+            RenameTable { names: names.max(banks), banks, rows, warps, issues }
+        },
+    )
 }
 
 fn instructions(names: usize, warps: usize) -> impl Strategy<Value = Instruction> {
@@ -65,7 +67,7 @@ proptest! {
 }
 
 /// Four names, one bank of two rows.
-const SMALL: RenameTable = RenameTable { names: 4, banks: 1, rows: 2, warps: 2 };
+const SMALL: RenameTable = RenameTable { names: 4, banks: 1, rows: 2, warps: 2, issues: 2 };
 
 fn writes(name: usize, releases: &[usize]) -> Intent {
     let instruction = Instruction {

@@ -14,6 +14,8 @@ const FREED: usize = 2;
 
 #[derive(Clone)]
 pub struct RenameReference {
+    /// Instructions offered a cycle at most: the first of those of an [`Intent`].
+    issues: usize,
     banks: usize,
     mapped: BTreeMap<usize, Mapping>,
     free: BTreeSet<usize>,
@@ -60,6 +62,7 @@ struct Given {
 impl RenameReference {
     pub fn new(parameters: &RenameTable) -> RenameReference {
         RenameReference {
+            issues: parameters.issues,
             banks: parameters.banks,
             mapped: BTreeMap::new(),
             free: (0..parameters.banks * parameters.rows).collect(),
@@ -72,7 +75,7 @@ impl RenameReference {
     fn offers(&self, intent: &Intent) -> [Option<Instruction>; 2] {
         let mut offers = self.pending.clone();
         for wanted in intent.issues.iter().flatten() {
-            if let Some(free) = offers.iter_mut().find(|offer| offer.is_none()) {
+            if let Some(free) = offers[..self.issues].iter_mut().find(|offer| offer.is_none()) {
                 *free = Some(wanted.clone());
             }
         }
@@ -142,7 +145,7 @@ impl Reference for RenameReference {
                 }
             }
         }
-        for (number, write) in intent.writes.iter().enumerate() {
+        for (number, write) in intent.writes[..=self.issues].iter().enumerate() {
             let Some((name, dies)) = *write else { continue };
             inputs.set(&format!("write{number}_valid_i"), 1u8);
             inputs.set(&format!("write{number}_name_i"), name);
@@ -161,7 +164,7 @@ impl Reference for RenameReference {
             let known = if asked { u32::MAX } else { 0 };
             outputs.set_known(&format!("{port}_register_o"), register, known);
         };
-        for (way, offer) in offers.iter().enumerate() {
+        for (way, offer) in offers[..self.issues].iter().enumerate() {
             let offered = u8::from(offer.is_some());
             let sources = offer.as_ref().map_or([None; 3], |offer| offer.sources);
             for (k, source) in sources.iter().enumerate() {
@@ -171,7 +174,7 @@ impl Reference for RenameReference {
             outputs.set_known(&format!("issue{way}_ready_o"), u8::from(given.ready[way]), offered);
             outputs.set(&format!("issue{way}_allocated_o"), given.new[way].len());
         }
-        for (number, write) in intent.writes.iter().enumerate() {
+        for (number, write) in intent.writes[..=self.issues].iter().enumerate() {
             lookup(outputs, format!("write{number}"), write.map_or(0, |(name, _)| name), write.is_some());
         }
         outputs.set("used_o", self.mapped.len());
@@ -192,7 +195,8 @@ impl Reference for RenameReference {
         }
         let released = (0..2).filter(|&way| given.taken[way]);
         let released = released.flat_map(|way| offers[way].iter().flat_map(|offer| offer.releases.clone()));
-        let written = intent.writes.iter().flatten().filter(|(_, dies)| *dies).map(|(name, _)| *name);
+        let written =
+            intent.writes[..=self.issues].iter().flatten().filter(|(_, dies)| *dies).map(|(name, _)| *name);
         let dead: Vec<usize> = released.chain(written).chain(intent.retires.iter().copied()).collect();
         self.dying.extend(dead.into_iter().filter(|name| self.mapped.contains_key(name)));
         self.dying.retain(|name| !kept.contains(name));

@@ -139,9 +139,10 @@ impl Warps {
 }
 
 struct Bench {
+    /// Instructions taken a cycle at most.
+    issues: usize,
     engine: Interpreter,
     recorded: Recorded,
-    registers: usize,
     warps: Warps,
     /// Warps that have ended, one bit each.
     retired: u64,
@@ -157,11 +158,10 @@ impl Bench {
         let netlist = elaborate(circuit).unwrap();
         let engine = Interpreter::new(&netlist, &Options::checked()).unwrap();
         let recorded = Recorded::new(&engine, &netlist);
-        let registers = circuit.table().registers();
         let mut bench = Bench {
+            issues: circuit.issues,
             engine,
             recorded,
-            registers,
             warps: Warps::new(programs),
             retired: 0,
             cycle: 0,
@@ -180,10 +180,16 @@ impl Bench {
         self.engine.get(self.engine.output(port).unwrap())
     }
 
+    /// The name of what there is one of for each instruction a cycle.
+    fn port(&self, name: &str, number: usize) -> String {
+        if self.issues == 1 { name.to_string() } else { format!("{name}{number}") }
+    }
+
     fn set_issues(&mut self) {
-        for way in 0..2 {
+        for way in 0..self.issues {
+            let issue = self.port("issue", way);
             let offer = self.warps.offered.get(way).copied();
-            self.set(&format!("issue{way}_valid_i"), u64::from(offer.is_some()));
+            self.set(&format!("{issue}_valid_i"), u64::from(offer.is_some()));
             let Some((number, warp)) = offer else { continue };
             let instruction = self.warps.in_flight[&number].instruction.clone();
             let name = |register: usize| (warp * NAMES + register) as u64;
@@ -193,21 +199,27 @@ impl Bench {
                 ("active", u64::from(instruction.lanes)),
                 ("warp", warp as u64),
             ] {
-                self.set(&format!("issue{way}_{port}_i"), value);
+                self.set(&format!("{issue}_{port}_i"), value);
             }
             for (k, source) in instruction.sources.into_iter().enumerate() {
-                self.set(&format!("issue{way}_source{k}_valid_i"), u64::from(source.is_some()));
-                self.set(&format!("issue{way}_source{k}_register_i"), source.map_or(0, name));
+                self.set(&format!("{issue}_source{k}_valid_i"), u64::from(source.is_some()));
+                self.set(&format!("{issue}_source{k}_register_i"), source.map_or(0, name));
             }
-            self.set(&format!("issue{way}_result0_valid_i"), u64::from(instruction.result.is_some()));
-            self.set(&format!("issue{way}_result0_register_i"), instruction.result.map_or(0, name));
+            self.set(&format!("{issue}_result0_valid_i"), u64::from(instruction.result.is_some()));
+            self.set(&format!("{issue}_result0_register_i"), instruction.result.map_or(0, name));
             let released = instruction.releases.iter().fold(0, |set, &register| set | 1 << name(register));
-            self.set(&format!("issue{way}_release_i"), released);
+            self.set(&format!("{issue}_release_i"), released);
         }
     }
 
+    /// The ports of results, then that of a long-latency operation, each with that which says that nothing reads it.
+    fn writers(&self) -> Vec<(String, String)> {
+        let results = (0..self.issues).map(|w| (self.port("result", w), self.port("result_dead", w) + "_i"));
+        results.chain([("fill".to_string(), "fill_dead_i".to_string())]).collect()
+    }
+
     /// Offers the results that are due, each port the oldest of its kind.
-    fn set_writes(&mut self) -> [Option<u64>; 3] {
+    fn set_writes(&mut self) -> Vec<Option<u64>> {
         let due = |long: bool| {
             let cycle = self.cycle;
             let of_kind = self.warps.in_flight.iter().filter(move |(_, flight)| {
@@ -216,8 +228,9 @@ impl Bench {
             of_kind.map(|(&number, _)| number)
         };
         let mut short = due(false);
-        let offered = [short.next(), short.next(), due(true).next()];
-        for (port, number) in ["result0", "result1", "fill"].into_iter().zip(offered) {
+        let mut offered: Vec<_> = (0..self.issues).map(|_| short.next()).collect();
+        offered.push(due(true).next());
+        for ((port, dead), number) in self.writers().into_iter().zip(offered.iter().copied()) {
             self.set(&format!("{port}_valid_i"), u64::from(number.is_some()));
             let Some(number) = number else {
                 // Names with and without a register: nobody looks at them.
@@ -231,38 +244,28 @@ impl Bench {
             self.set(&format!("{port}_lanes_i"), u64::from(instruction.lanes));
             let value = BigUint::from_slice(&[instruction.value; LANES]);
             self.engine.set_big(self.engine.input(&format!("{port}_value_i")).unwrap(), &value);
-            let dead = match port {
-                "result0" => "result_dead0_i",
-                "result1" => "result_dead1_i",
-                _fill => "fill_dead_i",
-            };
-            self.set(dead, u64::from(instruction.result_dies));
+            self.set(&dead, u64::from(instruction.result_dies));
         }
         offered
     }
 
     /// Picks an instruction of a warp that may take the register it needs, and the next of the same warp.
     fn pick(&mut self, preferred: usize) {
-        let allowances = self.get("limits_allowance_o");
+        let admitted = self.get("limits_admitted_o");
         let candidates = (0..WARPS).map(|k| (preferred + k) % WARPS);
         let may = |bench: &Bench, warp: usize| {
-            let offered =
-                bench.warps.offered.iter().map(|(number, _)| &bench.warps.in_flight[number].instruction);
-            let asked = offered.filter(|instruction| instruction.result.is_some()).count() as u64;
-            bench.warps.can_issue(warp).is_some_and(|instruction| {
-                let demand = u64::from(instruction.result.is_some());
-                demand == 0 || demand + asked <= allowances >> (4 * warp) & 15
-            })
+            let may_write = admitted >> warp & 1 == 1;
+            (bench.warps.can_issue(warp)).is_some_and(|instruction| instruction.result.is_none() || may_write)
         };
         let picked = candidates.into_iter().find(|&warp| may(self, warp));
-        let Some(warp) = picked.filter(|_| self.warps.offered.len() < 2) else { return };
+        let Some(warp) = picked.filter(|_| self.warps.offered.len() < self.issues) else { return };
         self.warps.offer(warp);
-        if self.warps.offered.len() < 2 && may(self, warp) {
+        if self.warps.offered.len() < self.issues && may(self, warp) {
             self.warps.offer(warp);
         }
     }
 
-    /// The first warp that has not ended goes first; each is a block of its own, and there are no barriers.
+    /// Each warp is a block of its own, and there are no barriers.
     fn set_limits(&mut self) {
         let ended =
             (0..WARPS).filter(|&warp| self.warps.has_ended(warp)).fold(0, |all, warp| all | 1 << warp);
@@ -271,11 +274,11 @@ impl Bench {
         let names = (0..WARPS * NAMES).filter(|name| newly >> (name / NAMES) & 1 == 1);
         self.set("retire_i", names.fold(0, |all, name| all | 1 << name));
         let left = !ended & ((1 << WARPS) - 1);
-        let first = left & left.wrapping_neg();
-        self.set("limits_oldest_i", first);
-        self.set("limits_first_i", first);
-        self.set("limits_quota_i", 0);
-        self.set("limits_slack_i", (self.registers - NAMES) as u64);
+        let asking = left & !self.get("limits_admitted_o");
+        self.set("limits_oldest_i", left & left.wrapping_neg());
+        self.set("limits_turn_i", asking & asking.wrapping_neg());
+        self.set("limits_ended_i", newly);
+        self.set("limits_claim_i", NAMES as u64);
     }
 
     fn step(&mut self, preferred: usize) {
@@ -286,17 +289,16 @@ impl Bench {
         self.engine.step();
         self.recorded.take(&self.engine);
         assert_eq!(self.engine.violation(), None);
-        let taken =
-            [0, 1].map(|way| way < self.warps.offered.len() && self.get(&format!("issue{way}_ready_o")) == 1);
-        let count = usize::from(taken[0]) + usize::from(taken[0] && taken[1]);
+        let is_ready = |way: &usize| self.get(&(self.port("issue", *way) + "_ready_o")) == 1;
+        let count = (0..self.warps.offered.len()).take_while(is_ready).count();
         let waits = self.get("register_wait_o") == 1;
         assert!(!waits || (!self.warps.offered.is_empty() && count == 0), "who is taken does not wait");
         self.warps.offered.drain(..count);
-        for way in 0..2 {
+        for way in 0..self.issues {
             self.check_operands(way);
             self.check_dispatch(way);
         }
-        for (port, number) in ["result0", "result1", "fill"].into_iter().zip(writes) {
+        for ((port, _), number) in self.writers().into_iter().zip(writes) {
             if let Some(number) = number.filter(|_| self.get(&format!("{port}_ready_o")) == 1) {
                 self.written(number);
             }
@@ -307,29 +309,43 @@ impl Bench {
         self.pick(preferred);
     }
 
+    /// Steps until all warps have ended. Gives how often results were offered, counted in each cycle.
+    fn run(&mut self) -> usize {
+        let mut offered = 0;
+        while !self.warps.done() {
+            let is_due = |flight: &InFlight| flight.due.is_some_and(|due| due <= self.cycle);
+            offered += self.warps.in_flight.values().filter(|flight| is_due(flight)).count();
+            self.step(0);
+            assert!(self.idle < PATIENCE, "nothing moves: {:?}", self.warps.offered);
+        }
+        offered
+    }
+
     /// What is dispatched goes to its unit.
     fn check_dispatch(&mut self, way: usize) {
-        let is_dispatched = self.get(&format!("dispatch{way}_valid_o")) == 1;
-        let number = is_dispatched.then(|| self.get(&format!("dispatch{way}_id_o")));
+        let port = self.port("dispatch", way);
+        let is_dispatched = self.get(&format!("{port}_valid_o")) == 1;
+        let number = is_dispatched.then(|| self.get(&format!("{port}_id_o")));
         if let Some(number) = number {
             let unit = self.warps.in_flight[&number].instruction.unit;
-            assert_eq!(self.get(&format!("dispatch{way}_unit_o")), unit as u64);
+            assert_eq!(self.get(&format!("{port}_unit_o")), unit as u64);
         }
         self.dispatched[way] = number;
     }
 
     /// Operands come a cycle after the dispatch, and are what the registers held.
     fn check_operands(&mut self, way: usize) {
-        let is_out = self.get(&format!("operands{way}_valid_o")) == 1;
-        let number = is_out.then(|| self.get(&format!("operands{way}_id_o")));
+        let operands = self.port("operands", way);
+        let is_out = self.get(&format!("{operands}_valid_o")) == 1;
+        let number = is_out.then(|| self.get(&format!("{operands}_id_o")));
         assert_eq!(number, self.dispatched[way]);
         if !is_out {
             return;
         }
-        let number = self.get(&format!("operands{way}_id_o"));
+        let number = self.get(&format!("{operands}_id_o"));
         let flight = self.warps.in_flight.get_mut(&number).expect("it was taken");
         for (k, operand) in flight.operands.iter().enumerate() {
-            let port = self.engine.output(&format!("operands{way}_source{k}_o")).unwrap();
+            let port = self.engine.output(&format!("{operands}_source{k}_o")).unwrap();
             let found = self.engine.get_big(port);
             for (lane, expected) in operand.iter().enumerate() {
                 let Some(expected) = *expected else { continue };
@@ -377,6 +393,7 @@ fn circuit(geometry: Geometry, collectors: usize) -> VirtualRegisterFile {
         access_cycles: 3,
         id_bits: 6,
         units: UNITS,
+        issues: 2,
     }
 }
 
@@ -387,10 +404,11 @@ proptest! {
     fn operands_are_what_the_warps_registers_hold(
         geometry in geometries(),
         collectors in 2..5_usize,
+        issues in 1..3_usize,
         programs in vec(vec(instruction(), 0..40), WARPS),
         preferred in vec(0..WARPS, 16),
     ) {
-        let circuit = circuit(geometry, collectors);
+        let circuit = VirtualRegisterFile { issues, ..circuit(geometry, collectors) };
         let mut bench = Bench::new(&circuit, programs);
         while !bench.warps.done() {
             bench.step(preferred[bench.cycle % preferred.len()]);
@@ -409,9 +427,10 @@ proptest! {
     #[test]
     fn the_verilog_does_the_same(
         geometry in geometries(),
+        issues in 1..3_usize,
         programs in vec(vec(instruction(), 10..20), WARPS),
     ) {
-        let circuit = circuit(geometry, 2);
+        let circuit = VirtualRegisterFile { issues, ..circuit(geometry, 2) };
         let mut bench = Bench::new(&circuit, programs);
         while !bench.warps.done() {
             bench.step(bench.cycle % WARPS);
@@ -461,14 +480,7 @@ fn a_result_waits_until_earlier_instructions_have_read_its_register() {
     program.extend([[0, 1, 2], [3, 4, 5], [0, 1, 2], [3, 4, 5]].map(reads));
     program.extend([writes(5, 9), reads([5, 5, 5])]);
     let mut bench = Bench::new(&circuit(geometry, 4), vec![program, Vec::new(), Vec::new()]);
-    let mut offered = 0;
-    while !bench.warps.done() {
-        let is_due = |flight: &InFlight| flight.due.is_some_and(|due| due <= bench.cycle);
-        offered += bench.warps.in_flight.values().filter(|flight| is_due(flight)).count();
-        bench.step(0);
-        assert!(bench.idle < PATIENCE, "nothing moves: {:?}", bench.warps.offered);
-    }
-    assert!(offered > 7, "the last of seven results is offered more than once");
+    assert!(bench.run() > 7, "the last of seven results is offered more than once");
 }
 
 #[test]
@@ -478,27 +490,28 @@ fn a_result_waits_for_no_name_at_another_port() {
     for latency in 0..=NOBODYS {
         let writes = Instruction { result: Some(0), latency, ..plain() };
         let mut bench = Bench::new(&circuit(geometry, 2), vec![vec![writes], Vec::new(), Vec::new()]);
-        let mut offered = 0;
-        while !bench.warps.done() {
-            let is_due = |flight: &InFlight| flight.due.is_some_and(|due| due <= bench.cycle);
-            offered += bench.warps.in_flight.values().filter(|flight| is_due(flight)).count();
-            bench.step(0);
-            assert!(bench.idle < PATIENCE, "nothing moves: {:?}", bench.warps.offered);
-        }
-        assert_eq!(offered, 1, "latency {latency}: nothing else is under way");
+        assert_eq!(bench.run(), 1, "latency {latency}: nothing else is under way");
     }
 }
 
 #[test]
 fn who_may_take_registers_is_what_the_limits_say() {
     let geometry = Geometry { banks: 2, rows: 8, lanes: LANES, lanes_per_cluster: 1 };
-    let mut bench = Bench::new(&circuit(geometry, 2), vec![Vec::new(); WARPS]);
-    let limits = [("oldest", 0b011), ("first", 0b001), ("quota", 2), ("slack", 5)];
-    for (name, value) in limits {
-        bench.set(&format!("limits_{name}_i"), value);
-    }
-    bench.engine.step();
-    let allowances = bench.get("limits_allowance_o");
-    let of_warp = |warp: usize| allowances >> (4 * warp) & 15;
-    assert_eq!([0, 1, 2].map(of_warp), [15, 5 + 2, 5], "no warp holds a register");
+    let admitted = |limits: &[(&str, u64)]| {
+        let mut bench = Bench::new(&circuit(geometry, 2), vec![Vec::new(); WARPS]);
+        for (name, value) in limits {
+            bench.set(&format!("limits_{name}_i"), *value);
+        }
+        bench.engine.step();
+        bench.set("limits_turn_i", 0b100);
+        bench.engine.step();
+        bench.get("limits_admitted_o")
+    };
+    let block = [("oldest", 0b011), ("turn", 0b011)];
+    assert_eq!(admitted(&[block[0], block[1], ("claim", 5)]), 0b111, "of 16 registers");
+    assert_eq!(admitted(&[block[0], block[1], ("claim", 6)]), 0b011);
+    assert_eq!(admitted(&[block[0], block[1], ("claim", 9)]), 0b001);
+    assert_eq!(admitted(&[block[0], block[1], ("claim", 9), ("quota", 8)]), 0);
+    assert_eq!(admitted(&[block[0], block[1], ("claim", 5), ("parked", 0b010)]), 0b101, "it does not ask");
+    assert_eq!(admitted(&[block[0], block[1], ("claim", 5), ("ended", 0b001)]), 0b110);
 }

@@ -1,11 +1,11 @@
 //! Several SMs of a chip: each runs its share of the blocks, and sees the memory that the others' blocks leave.
 
-use warpfile_sim::config::{Config, DesignName, apply_overrides};
+use warpfile_sim::config::{Config, apply_overrides};
 use warpfile_sim::sm::{RunOptions, RunReport, SimError, run};
 
 use super::{gebhart, run_tiny, tiny};
 
-fn chip(design: DesignName, sms: &str) -> Config {
+fn chip(design: &str, sms: &str) -> Config {
     let mut config = gebhart(design);
     apply_overrides(&mut config, &[("chip.sms", sms), ("chip.simulated_sms", sms)]).unwrap();
     config
@@ -31,14 +31,14 @@ fn run_all(config: &Config, name: &str) -> Vec<RunReport> {
 fn every_block_is_run_once_whichever_sm_runs_it() {
     // The launches of bfs and srad read what earlier ones wrote; nw runs one block a launch at its corners.
     for name in ["bfs", "srad", "nw"] {
-        let alone = run_tiny(&gebhart(DesignName::Rfc), name);
-        let reports = run_all(&chip(DesignName::Rfc, "3"), name);
+        let alone = run_tiny(&gebhart("rfc"), name);
+        let reports = run_all(&chip("rfc", "3"), name);
         let together = RunReport::together(&reports);
         assert_eq!(together.blocks, alone.blocks, "{name}");
         assert_eq!(together.launches, alone.launches, "{name}");
         assert_eq!(together.warp_instructions, alone.warp_instructions, "{name}");
         assert_eq!(together.thread_instructions, alone.thread_instructions, "{name}");
-        assert_eq!(together.registers.operands, alone.registers.operands, "{name}");
+        assert_eq!(together.operands, alone.operands, "{name}");
         assert_eq!(together.lane_operands_checked, alone.lane_operands_checked, "{name}");
         assert_eq!(together.memory.instructions, alone.memory.instructions, "{name}");
         assert!(together.cycles <= alone.cycles, "{name}: {} {}", together.cycles, alone.cycles);
@@ -48,7 +48,7 @@ fn every_block_is_run_once_whichever_sm_runs_it() {
 
 #[test]
 fn a_launch_takes_as_long_as_its_slowest_sm() {
-    let reports = run_all(&chip(DesignName::Baseline, "2"), "nw");
+    let reports = run_all(&chip("baseline", "2"), "nw");
     let together = RunReport::together(&reports);
     assert!(together.launch_cycles.len() > 2);
     for (launch, &cycles) in together.launch_cycles.iter().enumerate() {
@@ -60,13 +60,13 @@ fn a_launch_takes_as_long_as_its_slowest_sm() {
 
 #[test]
 fn the_report_of_one_sm_is_that_of_the_chip() {
-    let report = run_tiny(&gebhart(DesignName::Rfc), "bfs");
+    let report = run_tiny(&gebhart("rfc"), "bfs");
     assert_eq!(RunReport::together(std::slice::from_ref(&report)), report);
 }
 
 #[test]
 fn an_sm_that_is_not_simulated_is_refused() {
     let options = RunOptions { sm: 2, ..RunOptions::default() };
-    let error = run(&chip(DesignName::Baseline, "2"), &mut tiny("vectoradd"), options);
+    let error = run(&chip("baseline", "2"), &mut tiny("vectoradd"), options);
     let Err(SimError::NoSuchSm { sm: 2, simulated_sms: 2 }) = error else { panic!("{error:?}") };
 }

@@ -1,42 +1,47 @@
 //! What the operand oracle does when a circuit is broken, or a value.
 
-use warpfile_engine::{Interpreter, Options};
+use warpfile_engine::{AnyEngine, Options};
 use warpfile_hdl::rtl::netlist::{Netlist, Table, Update};
 use warpfile_kernels::program::{
     BlockIndex, Launch, Launches, Program, Stream, StreamError, WarpInstruction,
 };
-use warpfile_sim::config::{Config, DesignName};
-use warpfile_sim::sm::circuits::{RegisterFileCircuit, SchedulerCircuit, TableNames};
+use warpfile_sim::config::Config;
+use warpfile_sim::mechanisms::rfc::CachedStorage;
+use warpfile_sim::mechanisms::two_level::SchedulerCircuit;
 use warpfile_sim::sm::design::{Design, PartitionDesign};
-use warpfile_sim::sm::designs::circuits;
 use warpfile_sim::sm::{RunOptions, RunReport, SimError, WrongOperand, run_design};
 
 use super::{gebhart, run_tiny, simulate, tiny};
 
 /// Runs a workload with the cache's register file after `corrupt` has changed tables whose name starts with `table`.
 fn run_corrupted(name: &str, table: &str, corrupt: fn(&mut Table)) -> Result<RunReport, SimError> {
-    let config = gebhart(DesignName::Rfc);
-    let mut built = circuits(&config).unwrap();
-    let modules = built.register_file.modules.iter_mut();
+    let config = gebhart("rfc");
+    let mut register_file = circuit(&config, "register_file");
+    let modules = register_file.modules.iter_mut();
     let mut changed = 0;
     for table in modules.flat_map(|module| &mut module.tables).filter(|found| found.name.starts_with(table)) {
         corrupt(table);
         changed += 1;
     }
     assert!(changed > 0, "no table {table}");
-    run_design(&config, cached(&config, &built.register_file), &mut tiny(name), RunOptions::default())
+    run_design(&config, cached(&config, &register_file), &mut tiny(name), RunOptions::default())
 }
 
 /// The design `rfc` with this register file.
 fn cached(config: &Config, register_file: &Netlist) -> Design<'static> {
-    let scheduler = circuits(config).unwrap().scheduler.unwrap();
-    let tables = TableNames { mrf: "registers", rfc: Some("values") };
-    let engine = |netlist: &Netlist| Interpreter::new(netlist, &Options::default()).unwrap();
+    let scheduler = circuit(config, "scheduler");
+    let engine = |netlist: &Netlist| AnyEngine::interpreter(netlist, &Options::default()).unwrap();
     let partition = PartitionDesign {
-        storage: Box::new(RegisterFileCircuit::new(engine(register_file), tables, 1, 4).unwrap()),
+        storage: Box::new(CachedStorage::new(engine(register_file), 1).unwrap()),
         scheduler: Box::new(SchedulerCircuit::new(engine(&scheduler), true).unwrap()),
     };
-    Design { partitions: vec![partition] }
+    Design { partitions: vec![partition], ..Design::default() }
+}
+
+/// The circuit of a name in a design.
+fn circuit(config: &Config, name: &str) -> Netlist {
+    let circuits = config.design.circuits(config).unwrap();
+    circuits.into_iter().find(|(known, _)| known == name).unwrap().1
 }
 
 fn write_all_lanes(table: &mut Table) {
@@ -67,7 +72,7 @@ fn wrong_operand(result: Result<RunReport, SimError>) -> WrongOperand {
 #[test]
 fn the_design_put_together_by_hand_is_the_shipped_one() {
     let report = run_corrupted("backprop", "values", change_nothing).unwrap();
-    assert_eq!(report, run_tiny(&gebhart(DesignName::Rfc), "backprop"));
+    assert_eq!(report, run_tiny(&gebhart("rfc"), "backprop"));
 }
 
 #[test]
@@ -145,7 +150,7 @@ impl Stream for CorruptedStream<'_> {
 
 #[test]
 fn one_wrong_bit_of_one_operand_ends_the_run() {
-    for design in [DesignName::Baseline, DesignName::TwoLevel, DesignName::Rfc] {
+    for design in ["baseline", "two-level", "rfc"] {
         for countdown in [1, 1000] {
             let mut launches = Corrupted { launches: tiny("hotspot"), countdown };
             let wrong = wrong_operand(simulate(&gebhart(design), &mut launches));

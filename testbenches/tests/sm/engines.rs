@@ -1,6 +1,6 @@
 //! Whole kernels on both engines: nothing that is reported depends on the engine.
 
-use warpfile_sim::config::{Config, DesignName};
+use warpfile_sim::config::Config;
 use warpfile_sim::sm::{EngineName, RunOptions, Waveform, run};
 
 use super::{gebhart, small_cache, tiny};
@@ -18,7 +18,7 @@ fn reported(config: &Config, workload: &str, engine: EngineName) -> (String, Vec
 
 #[test]
 fn both_engines_give_the_same_report_and_the_same_waveform() {
-    let configurations = [gebhart(DesignName::Baseline), gebhart(DesignName::Rfc), small_cache()];
+    let configurations = [gebhart("baseline"), gebhart("rfc"), small_cache()];
     for (config, workload) in configurations.iter().zip(["hotspot", "bfs", "nw"]) {
         let interpreted = reported(config, workload, EngineName::Interpreter);
         assert!(!interpreted.1.is_empty(), "{workload}");

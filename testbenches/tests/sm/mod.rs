@@ -9,17 +9,17 @@ mod workloads;
 
 use warpfile_kernels::program::Launches;
 use warpfile_kernels::workloads::{OpenWorkload, by_name, list};
-use warpfile_sim::config::{Config, DesignName, apply_overrides, preset};
+use warpfile_sim::config::{Config, apply_overrides, preset};
 use warpfile_sim::sm::{RunOptions, RunReport, SimError, run};
 
 /// The preset of Gebhart et al. with a design.
-fn gebhart(design: DesignName) -> Config {
-    Config { design, ..preset("gebhart2011").unwrap() }
+fn gebhart(design: &str) -> Config {
+    preset("gebhart2011").unwrap().with_design(design).expect("known")
 }
 
 /// A register file cache that is small and has the extensions of §5.3.
 fn small_cache() -> Config {
-    let mut config = gebhart(DesignName::Rfc);
+    let mut config = gebhart("rfc");
     let overrides = [
         ("rfc.replacement", "lru"),
         ("rfc.entries", "3"),

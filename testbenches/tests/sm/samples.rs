@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use warpfile_kernels::trace::open;
-use warpfile_sim::config::DesignName;
 
 use super::{gebhart, simulate};
 
@@ -25,12 +24,11 @@ fn real_traces_run_through_a_cache_with_every_operand_checked() {
     for list in samples() {
         let name = list.display();
         let mut trace = open(&list).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let report =
-            simulate(&gebhart(DesignName::Rfc), &mut trace).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let report = simulate(&gebhart("rfc"), &mut trace).unwrap_or_else(|e| panic!("{name}: {e}"));
         let opened = trace.report();
         assert_eq!(report.warp_instructions, opened.instructions_without_values, "{name}");
         assert!(report.operands_checked > report.warp_instructions / 4, "{name}: {report:?}");
-        assert!(report.registers.mrf.reads < report.registers.operands.reads, "{name}");
+        assert!(report.mrf().reads < report.operands.reads, "{name}");
         println!(
             "{name}: {} cycles, {} warp instructions, {} operands checked",
             report.cycles, report.warp_instructions, report.operands_checked

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use warpfile_sim::config::{Config, DesignName};
+use warpfile_sim::config::Config;
+use warpfile_sim::mechanisms::rfc;
 use warpfile_sim::sm::{Accesses, RunOptions, RunReport, run};
 
 use super::{gebhart, names, run_tiny, small_cache, tiny};
@@ -10,8 +11,8 @@ use super::{gebhart, names, run_tiny, small_cache, tiny};
 /// One report a workload, in the order of the list.
 pub type Reports = LazyLock<Vec<RunReport>>;
 
-pub static BASELINE: Reports = LazyLock::new(|| run_all(&gebhart(DesignName::Baseline)));
-pub static CACHED: Reports = LazyLock::new(|| run_all(&gebhart(DesignName::Rfc)));
+pub static BASELINE: Reports = LazyLock::new(|| run_all(&gebhart("baseline")));
+pub static CACHED: Reports = LazyLock::new(|| run_all(&gebhart("rfc")));
 pub static SMALL_CACHE: Reports = LazyLock::new(|| run_all(&small_cache()));
 
 fn run_all(config: &Config) -> Vec<RunReport> {
@@ -22,11 +23,10 @@ fn run_all(config: &Config) -> Vec<RunReport> {
 fn the_baseline_reads_and_writes_the_main_register_file_once_an_operand() {
     for (name, report) in names().zip(BASELINE.iter()) {
         assert!(report.operands_checked > 0, "{name}");
-        let registers = &report.registers;
-        assert_eq!(registers.mrf, registers.operands, "{name}");
-        assert_eq!(registers.rfc, Accesses::default(), "{name}");
-        assert_eq!(registers.mrf_reads_avoided_percent, Some(0.0), "{name}");
-        assert_eq!(registers.mrf_writes_avoided_percent, Some(0.0), "{name}");
+        assert_eq!(report.mrf(), report.operands, "{name}");
+        assert_eq!(rfc::accesses(report), Accesses::default(), "{name}");
+        assert_eq!(report.mrf_reads_avoided_percent(), Some(0.0), "{name}");
+        assert_eq!(report.mrf_writes_avoided_percent(), Some(0.0), "{name}");
         assert_eq!(report.scheduler.suspensions, 0, "{name}");
     }
 }
@@ -40,7 +40,7 @@ fn a_cache_changes_where_operands_come_from_and_not_what_they_are() {
             assert_eq!(report.lane_operands_checked, baseline.lane_operands_checked, "{name}");
             assert_eq!(report.warp_instructions, baseline.warp_instructions, "{name}");
             assert_eq!(report.thread_instructions, baseline.thread_instructions, "{name}");
-            assert_eq!(report.registers.operands, baseline.registers.operands, "{name}");
+            assert_eq!(report.operands, baseline.operands, "{name}");
         }
     }
 }
@@ -66,16 +66,15 @@ fn reads_and_writes_by_level_add_up_to_the_operands() {
     for cached in [&CACHED, &SMALL_CACHE] {
         let mut without_divergence = 0;
         for (name, report) in names().zip(cached.iter()) {
-            let registers = &report.registers;
-            let (operands, rfc, mrf) = (registers.operands, registers.rfc, registers.mrf);
+            let (operands, rfc, mrf) = (report.operands, rfc::accesses(report), report.mrf());
             let partial = partial_hits(
                 operands.reads,
                 [rfc.reads, rfc.writes],
                 [mrf.reads, mrf.writes],
                 operands.writes,
             );
-            assert!(partial.is_some(), "{name}: {registers:?}");
-            assert!(partial <= Some(mrf.reads), "{name}: {registers:?}");
+            assert!(partial.is_some(), "{name}: {rfc:?}");
+            assert!(partial <= Some(mrf.reads), "{name}: {rfc:?}");
             let clusters = partial_hits(
                 operands.cluster_reads,
                 [rfc.cluster_reads, rfc.cluster_writes],
@@ -83,7 +82,7 @@ fn reads_and_writes_by_level_add_up_to_the_operands() {
                 operands.cluster_writes,
             );
             if report.thread_instructions == 32 * report.warp_instructions {
-                assert_eq!((partial, clusters), (Some(0), Some(0)), "{name}: {registers:?}");
+                assert_eq!((partial, clusters), (Some(0), Some(0)), "{name}: {rfc:?}");
                 without_divergence += 1;
             }
         }
@@ -95,15 +94,15 @@ fn reads_and_writes_by_level_add_up_to_the_operands() {
 fn a_cache_spares_the_main_register_file_reads_and_writes() {
     for cached in [&CACHED, &SMALL_CACHE] {
         for ((name, report), baseline) in names().zip(cached.iter()).zip(BASELINE.iter()) {
-            let (with, without) = (report.registers.mrf, baseline.registers.mrf);
+            let (with, without) = (report.mrf(), baseline.mrf());
             assert!(with.reads < without.reads, "{name}: {with:?}, {without:?}");
             assert!(with.writes < without.writes, "{name}: {with:?}, {without:?}");
-            assert!(report.registers.rfc.writes > 0, "{name}");
+            assert!(rfc::accesses(report).writes > 0, "{name}");
             assert!(report.scheduler.suspensions > 0, "{name}");
             assert!(report.cycles >= report.warp_instructions, "{name}: single issue");
         }
     }
-    let reads = |reports: &Reports| reports.iter().map(|report| report.registers.mrf.reads).sum::<u64>();
+    let reads = |reports: &Reports| reports.iter().map(|report| report.mrf().reads).sum::<u64>();
     assert!(reads(&SMALL_CACHE) > reads(&CACHED), "three entries hold less than six");
 }
 
@@ -112,7 +111,7 @@ fn a_run_repeated_or_begun_from_another_seed_gives_the_same_report() {
     for (name, report) in names().zip(CACHED.iter()).filter(|(name, _)| ["pathfinder", "nw"].contains(name)) {
         for seed in [0, 0x5eed] {
             let options = RunOptions { seed, ..RunOptions::default() };
-            let again = run(&gebhart(DesignName::Rfc), &mut tiny(name), options).unwrap();
+            let again = run(&gebhart("rfc"), &mut tiny(name), options).unwrap();
             assert_eq!(*report, again, "{name}, seed {seed}");
         }
     }

@@ -63,7 +63,7 @@ fn claims_6(results: &Results) -> Vec<crate::figures::report::Claim> {
     };
     let total = |liveness| {
         let avoided = |run: &Run| {
-            let asked = run.report.registers.operands;
+            let asked = run.report.operands;
             let all = (asked.reads + asked.writes) as f64;
             (all > 0.0).then(|| 100.0 * (all - mrf_accesses(run)) / all)
         };

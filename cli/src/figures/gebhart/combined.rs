@@ -151,7 +151,7 @@ fn claims(results: &Results) -> Vec<Claim> {
         claim("§7", "traffic to the MRF falls by 40–80 % with 6 entries", {
             let of = |workload: usize| {
                 let run = &results.of(&Point::rfc(ENTRIES, ACTIVE))[workload];
-                let asked = run.report.registers.operands;
+                let asked = run.report.operands;
                 let all = (asked.reads + asked.writes) as f64;
                 (all > 0.0).then(|| 100.0 * (1.0 - mrf_accesses(run) / all))
             };

@@ -1,8 +1,10 @@
 //! Fig. 12 and Table 5: register file energy of the combined architecture.
 
 use anyhow::Result;
-use warpfile_sim::energy::{Technology, evaluate};
-use warpfile_sim::sm::{Accesses, RegisterTraffic};
+use warpfile_sim::counters::Counts;
+use warpfile_sim::energy::AccessModel;
+use warpfile_sim::mechanisms::rfc;
+use warpfile_sim::sm::RunReport;
 
 use super::{
     ACTIVE, ENTRIES, Measure, WARPS, by_workload, catalogue_order, claim, overall, percent, relative_ipc,
@@ -33,25 +35,26 @@ pub fn points_table_5() -> Vec<Point> {
 }
 
 /// Energy relative to the baseline's on the same instructions, with wires of these lengths.
-fn normalised(run: &Run, technology: &Technology, mrf_mm: f64, rfc_mm: f64) -> Option<f64> {
+fn normalised(run: &Run, technology: &AccessModel, mrf_mm: f64, rfc_mm: f64) -> Option<f64> {
     let mut config = run.config.clone();
     config.energy.mrf_to_alu_mm = mrf_mm;
     config.energy.rfc_to_alu_mm = rfc_mm;
-    evaluate(technology, &config, &run.report.registers).normalised_with_wires
+    technology.evaluate(&config, &run.report).normalised_with_wires
 }
 
 /// Energy if every operand were read from and written to the cache alone (§5.4).
-fn idealised(run: &Run, technology: &Technology) -> Option<f64> {
-    let operands = run.report.registers.operands;
-    let registers =
-        RegisterTraffic { operands, mrf: Accesses::default(), rfc: operands, ..RegisterTraffic::default() };
-    evaluate(technology, &run.config, &registers).normalised_access
+fn idealised(run: &Run, technology: &AccessModel) -> Option<f64> {
+    let operands = run.report.operands;
+    let mut counters = Counts::default();
+    counters.add(rfc::COUNTERS, &operands);
+    let report = RunReport { operands, counters, ..RunReport::default() };
+    technology.evaluate(&run.config, &report).normalised_access
 }
 
-fn technology(results: &Results) -> Result<Technology> {
+fn technology(results: &Results) -> Result<AccessModel> {
     let config = Point::rfc(ENTRIES, ACTIVE).config()?;
     let run = results.of(&Point::rfc(ENTRIES, ACTIVE)).first();
-    Ok(Technology::named(run.map_or(&config, |run| &run.config).energy.technology.as_str())?)
+    Ok(AccessModel::named(run.map_or(&config, |run| &run.config).energy.technology.as_str())?)
 }
 
 /// Fig. 12.
@@ -99,7 +102,7 @@ pub fn figure_12(results: &Results) -> Result<Content> {
     let ideal =
         |workload: usize| idealised(&runs[workload], &technology).map(|energy| 100.0 * (1.0 - energy));
     let mix = |workload: usize| {
-        let operands = runs[workload].report.registers.operands;
+        let operands = runs[workload].report.operands;
         (operands.cluster_writes > 0).then(|| operands.cluster_reads as f64 / operands.cluster_writes as f64)
     };
     let workloads = by_workload(

@@ -110,17 +110,17 @@ pub const FIGURES: &[Figure] = &[
 
 /// Reads that no active lane needed the MRF for, per cent.
 fn reads_avoided(run: &Run) -> Option<f64> {
-    run.report.registers.mrf_reads_avoided_percent
+    run.report.mrf_reads_avoided_percent()
 }
 
 /// Writes that did not reach the MRF, per cent.
 fn writes_avoided(run: &Run) -> Option<f64> {
-    run.report.registers.mrf_writes_avoided_percent
+    run.report.mrf_writes_avoided_percent()
 }
 
 /// Warp-wide reads and writes of the MRF.
 fn mrf_accesses(run: &Run) -> f64 {
-    (run.report.registers.mrf.reads + run.report.registers.mrf.writes) as f64
+    (run.report.mrf().reads + run.report.mrf().writes) as f64
 }
 
 /// IPC relative to another run of the same instructions.

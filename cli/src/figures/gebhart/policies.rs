@@ -2,6 +2,7 @@
 //! the two refinements of §5.3.
 
 use anyhow::Result;
+use warpfile_sim::mechanisms::rfc;
 
 use super::{
     ACTIVE, ENTRIES, Measure, SWEEP, WARPS, by_workload, catalogue_order, claim, mrf_accesses, overall,
@@ -77,14 +78,14 @@ fn growth(value: f64, reference: f64) -> Option<f64> {
 /// Values that the cache wrote back. Every result is written to the cache or to the MRF, so MRF writes that are
 /// not results are writebacks; `None` if other values than results are allocated.
 fn writebacks(run: &Run) -> Option<f64> {
-    let traffic = &run.report.registers;
-    (!run.config.rfc.allocate_sources)
-        .then(|| (traffic.mrf.writes + traffic.rfc.writes) as f64 - traffic.operands.writes as f64)
+    let (mrf, cache) = (run.report.mrf(), rfc::accesses(&run.report));
+    (!run.config.of::<rfc::Parameters>().allocate_sources)
+        .then(|| (mrf.writes + cache.writes) as f64 - run.report.operands.writes as f64)
 }
 
 /// What is compared, column by column.
 fn compare(column: usize, run: &Run, reference: &Run) -> Option<f64> {
-    let mrf = |run: &Run| run.report.registers.mrf;
+    let mrf = |run: &Run| run.report.mrf();
     match column {
         0 => reads_avoided(run),
         1 => writes_avoided(run),
@@ -93,8 +94,8 @@ fn compare(column: usize, run: &Run, reference: &Run) -> Option<f64> {
         4 => growth(mrf_accesses(run), mrf_accesses(reference)),
         5 => growth(writebacks(run)?, writebacks(reference)?),
         6 => Some(growth(
-            run.report.registers.rfc.writes as f64,
-            reference.report.registers.rfc.writes as f64,
+            rfc::accesses(&run.report).writes as f64,
+            rfc::accesses(&reference.report).writes as f64,
         )?),
         _ipc => relative_ipc(run, reference).map(|ipc| 100.0 * (ipc - 1.0)),
     }

@@ -16,7 +16,7 @@ pub fn points_3() -> Vec<Point> {
 
 /// Accesses to the main register file.
 fn register_file(run: &Run) -> f64 {
-    (run.report.registers.mrf.reads + run.report.registers.mrf.writes) as f64
+    (run.report.mrf().reads + run.report.mrf().writes) as f64
 }
 
 /// Requests of the L1 for register lines.

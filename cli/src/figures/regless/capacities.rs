@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use warpfile_sim::energy::gpu::GpuModel;
-use warpfile_sim::energy::grid::Ports;
 
 use super::energy::{gpu_relative, registers_relative};
 use super::rodinia::{AVERAGES, Average, Series, baseline, change, regless, table};
@@ -37,7 +36,7 @@ struct Cost {
 
 /// Fig. 13.
 pub fn figure_13(results: &Results) -> Result<Content> {
-    let model = GpuModel::gtx980(Ports::SINGLE)?;
+    let model = GpuModel::gtx980()?;
     let named = |lines: u64, values| Series::new(format!("lines_{lines}"), lines.to_string(), 3, values);
     let mut times = Vec::new();
     let mut energies = Vec::new();

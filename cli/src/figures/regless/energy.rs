@@ -1,7 +1,7 @@
 //! Figs. 14 and 15: energy of the registers and of the GPU beside the full register file's.
 
 use anyhow::{Context, Result};
-use warpfile_sim::energy::gpu::{GpuEnergy, GpuModel, MeasuredRun, RegisterEnergy};
+use warpfile_sim::energy::gpu::{Arrays, GpuEnergy, GpuModel, MeasuredRun, RegisterEnergy};
 use warpfile_sim::energy::grid::Ports;
 
 use super::rodinia::{
@@ -89,7 +89,7 @@ fn savings(results: &Results, series: &[Series], what: &str, paper: fn((f64, f64
 
 /// Fig. 14.
 pub fn figure_14(results: &Results) -> Result<Content> {
-    let model = GpuModel::gtx980(Ports::SINGLE)?;
+    let model = GpuModel::gtx980()?;
     let relative = |design: &Design| {
         let values = registers_relative(&model, results, &(design.point)())?;
         Ok(Series::new(design.key, design.heading, 3, values))
@@ -104,7 +104,7 @@ pub fn figure_14(results: &Results) -> Result<Content> {
         Average::Geometric,
         false,
     );
-    let dual = GpuModel::gtx980(Ports::DUAL)?;
+    let dual = GpuModel::gtx980()?.with_ports(Arrays::MainRegisterFile, Ports::DUAL);
     series.push(Series::new(
         "regless_beside_1r1w",
         "RegLess, beside a 1r1w file",
@@ -112,7 +112,9 @@ pub fn figure_14(results: &Results) -> Result<Content> {
         registers_relative(&dual, results, &regless())?,
     ));
     let beside_dual = saving(series.last().context("just pushed")?.average(results, Average::Geometric));
-    let single_ports = model.clone().with_hierarchy_ports(Ports::SINGLE);
+    let single_ports = ["last result files", "operand register files"]
+        .into_iter()
+        .fold(model.clone(), |model, level| model.with_ports(Arrays::Named(level), Ports::SINGLE));
     series.push(Series::new(
         "rfh_1rw",
         "RFH, levels of one port",
@@ -186,7 +188,7 @@ fn parts(model: &GpuModel, results: &Results) -> Result<Table> {
 
 /// Fig. 15.
 pub fn figure_15(results: &Results) -> Result<Content> {
-    let model = GpuModel::gtx980(Ports::SINGLE)?;
+    let model = GpuModel::gtx980()?;
     let relative = |design: &Design| {
         let values = gpu_relative(&model, results, &(design.point)())?;
         Ok(Series::new(design.key, design.heading, 3, values))

@@ -1,6 +1,7 @@
 //! Figs. 17 and 18: where regions' registers come from, and what that asks of the L1.
 
 use anyhow::Result;
+use warpfile_sim::mechanisms::regless::staging;
 use warpfile_sim::sm::RunReport;
 
 use super::rodinia::{AVERAGES, Average, Series, baseline, chart, named, ratio, regless, table};
@@ -29,7 +30,7 @@ struct Sources {
 
 impl Sources {
     fn of(report: &RunReport) -> Sources {
-        let (preloads, lines) = (&report.preloads, &report.memory.register_lines);
+        let (preloads, lines) = (staging(report).preloads, &report.memory.register_lines);
         let registers_from_l1 = lines.fetched_from_l1 - lines.compressed_from_l1;
         let compressed_from_beyond = lines.compressed_from_l2 + lines.compressed_from_dram;
         let compressed = lines.compressed_from_l1 + compressed_from_beyond;

@@ -1,10 +1,9 @@
 //! The regions that RegLess's compiler makes of a workload's kernels, and how often each of them is run.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use warpfile_kernels::compile::regless::statistics::{RegionStatistics, live_registers};
-use warpfile_kernels::compile::regless::{Parameters, compile};
+use warpfile_kernels::compile::regless::{Parameters, Regions, compile};
 use warpfile_kernels::program::{InstId, Launches, Program, Stream, WarpInstruction};
-use warpfile_kernels::regions::Regions;
 
 /// The regions of a workload.
 #[derive(Default)]
@@ -72,9 +71,7 @@ impl WorkloadRegions {
 
 impl KernelRegions {
     fn new(program: &Program) -> Result<KernelRegions> {
-        let compiled = compile(program, &Parameters::default())?;
-        let regions =
-            compiled.regions.with_context(|| format!("kernel `{}` has no regions", program.name))?;
+        let (_, regions) = compile(program, &Parameters::default())?;
         Ok(KernelRegions {
             live: live_registers(program)?,
             runs: vec![0; regions.regions.len()],

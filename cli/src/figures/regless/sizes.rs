@@ -3,6 +3,7 @@
 use anyhow::Result;
 use warpfile_kernels::compile::regless::statistics::{RegionStatistics, Spread};
 use warpfile_kernels::workloads::Workload;
+use warpfile_sim::mechanisms::regless::staging;
 
 use super::regions::WorkloadRegions;
 use super::rodinia::{ratio, regless};
@@ -192,7 +193,7 @@ pub fn points_table_2() -> Vec<Point> {
 pub fn table_2(regions: &[WorkloadRegions], results: &Results) -> Result<Content> {
     let of_one = |((workload, run), sizes): ((&&'static Workload, &Run), Sizes)| {
         let paper = in_paper(workload.name);
-        let staging = &run.report.staging;
+        let staging = staging(&run.report);
         Row {
             name: workload.name,
             paper: paper.map(|(instructions, _)| instructions),

@@ -6,7 +6,7 @@ mod quantity;
 use anyhow::Result;
 use quantity::{AREA, LEAKAGE};
 use warpfile_sim::energy::grid::{Grid, Ports};
-use warpfile_sim::energy::register_structures::{
+use warpfile_sim::mechanisms::regless::structures::{
     AccessRate, RegisterStructure, SHARDS, register_file, staging_unit,
 };
 

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::lifetime::Lifetimes;
 use super::metadata::before_each;
+use super::regions::{Fate, Marks, Preload, Region, RegionId, Regions};
 use super::usage::{Touched, lines, touched};
 use crate::compile::function::Function;
+use crate::compile::lifetime::Lifetimes;
 use crate::program::PhysReg;
-use crate::regions::{Fate, Marks, Preload, Region, RegionId, Regions};
 
 /// Annotates regions, given in program order.
 pub fn annotate(function: &Function, lifetimes: &Lifetimes, ranges: Vec<Range<usize>>) -> Regions {

@@ -12,10 +12,10 @@
 //!
 //! After regalloc2's checker. [`check_recorded`] runs what a stream recorded.
 
+use super::regions::{BANKS, Fate, Region, RegionId, Regions};
 use crate::program::{
     Instruction, LaneMask, MAX_RESULTS, PhysReg, Program, Stream, StreamError, WarpInstruction,
 };
-use crate::regions::{BANKS, Fate, Region, RegionId, Regions};
 
 /// A promise that regions do not keep.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -304,13 +304,16 @@ pub enum CheckError {
     Stream(#[from] StreamError),
 }
 
-/// Runs every warp of a launch on the unhelpful staging unit; `program` is the stream's, with regions. Returns how
-/// many instructions were checked; none if the program has no regions.
+/// Runs every warp of a launch on the unhelpful staging unit; `program` is the stream's, perhaps renumbered. Returns
+/// how many instructions were checked.
 ///
 /// # Errors
 /// The first promise that is not kept, or the stream's error.
-pub fn check_recorded(stream: &mut dyn Stream, program: &Program) -> Result<u64, CheckError> {
-    let Some(regions) = &program.regions else { return Ok(0) };
+pub fn check_recorded(
+    stream: &mut dyn Stream,
+    program: &Program,
+    regions: &Regions,
+) -> Result<u64, CheckError> {
     let (blocks, warps) = (stream.launch().blocks(), stream.launch().warps_per_block());
     let mut executed = WarpInstruction::default();
     let mut checked = 0;

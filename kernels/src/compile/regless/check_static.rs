@@ -7,8 +7,8 @@
 
 use std::collections::BTreeSet;
 
+use super::regions::{Fate, Regions};
 use crate::program::{ControlFlow, Flow, Operation, PhysReg, Program};
-use crate::regions::{Fate, Regions};
 
 /// What is wrong with regions, whatever is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
+use super::regions::{Fate, Marks, Region, Regions};
 use crate::compile::cfg::Cfg;
 use crate::compile::dominators::Postdominators;
 use crate::compile::listing::write_heading;
 use crate::program::{Instruction, Program};
-use crate::regions::{Fate, Marks, Region, Regions};
 
 const LEGEND: &str = "\
 // Rn^  evict: the region's last access, the value lives on

@@ -1,33 +1,33 @@
 //! RegLess's compiler: divides a program into regions and tells the hardware what each of them needs.
 //!
-//! It runs on a [`Program`] alone, so it serves PTX and traces alike. Phases: the graphs of lanes and of warps
-//! ([`graph`]); which definitions are soft ([`soft`]) and what lives where ([`lifetime`]); regions ([`split`]) by the
-//! lines they hold ([`usage`]); marks, preloads and invalidations ([`annotate`]) with the metadata instructions that
-//! carry them ([`metadata`]); register numbers that spread over the banks ([`renumber`]); text ([`listing`]). Whether
-//! the outcome is right is for [`check`] and [`check_static`] to say, which know nothing of this.
+//! It runs on a [`Program`] alone, so it serves PTX and traces alike, and leaves [`Regions`]. Phases: the graphs of lanes
+//! and of warps ([`graph`](super::graph)); which definitions are soft ([`soft`]) and what lives where
+//! ([`lifetime`](super::lifetime)); regions ([`split`]) by the lines they hold ([`usage`]); marks, preloads and
+//! invalidations ([`annotate`]) with the metadata instructions that carry them ([`metadata`]); register numbers that
+//! spread over the banks ([`renumber`]); text ([`listing`]). Whether the outcome is right is for [`check`] and
+//! [`check_static`] to say, which know nothing of this.
 //!
 //! Source: Kloosterman et al., "RegLess: Just-in-Time Operand Staging for GPUs", MICRO 2017, §4 and §5.4.
 
 pub mod annotate;
 pub mod check;
 pub mod check_static;
-pub mod graph;
-pub mod lifetime;
 pub mod listing;
 pub mod metadata;
+pub mod regions;
 pub mod renumber;
-pub mod soft;
 pub mod split;
 pub mod statistics;
 pub mod usage;
 
 use serde::{Deserialize, Serialize};
 
-use super::cfg::CfgError;
+use super::graph::{GraphError, Graphs};
+use super::lifetime::Lifetimes;
+use super::soft;
 use crate::program::Program;
-use crate::regions::{BANKS, RegionId, Regions};
-use graph::Graphs;
-use lifetime::Lifetimes;
+
+pub use regions::{BANKS, Fate, Marks, Preload, Region, RegionId, Regions, bank};
 
 /// How regions are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,23 +82,9 @@ impl Default for Parameters {
 /// Why a program cannot be divided into regions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegionError {
-    /// Nothing says where control goes.
-    #[error(
-        "kernel `{kernel}`: where its control goes is not known; accepted: PTX, Accel-Sim traces, and containers \
-         that hold control flow (record the trace again)"
-    )]
-    NoControlFlow {
-        /// The kernel.
-        kernel: String,
-    },
-    /// Control leaves the program.
-    #[error("kernel `{kernel}`: {source}")]
-    ControlFlow {
-        /// The kernel.
-        kernel: String,
-        /// What is wrong.
-        source: CfgError,
-    },
+    /// It has no graphs.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
     /// An instruction that alone holds more than a region may.
     #[error(
         "kernel `{kernel}`: region {} cannot be made to fit: its first instruction (pc {pc}, line {line}: `{text}`) holds {needed} \
@@ -127,13 +113,13 @@ pub enum RegionError {
     },
 }
 
-/// The program with regions, its registers renumbered if that is asked for.
+/// The program, its registers renumbered if that is asked for, and its regions as it is numbered then.
 ///
 /// A renumbered program runs on the same stream: a stream names instructions and operands by position.
 ///
 /// # Errors
 /// The program's control flow is not known, or an instruction holds more lines than a region may.
-pub fn compile(program: &Program, parameters: &Parameters) -> Result<Program, RegionError> {
+pub fn compile(program: &Program, parameters: &Parameters) -> Result<(Program, Regions), RegionError> {
     let mut program = program.clone();
     if parameters.spread_banks {
         // The banks of the old numbers say nothing of the new ones.
@@ -141,8 +127,8 @@ pub fn compile(program: &Program, parameters: &Parameters) -> Result<Program, Re
         let unbanked = regions(&program, &unlimited)?;
         renumber::spread(&mut program, &unbanked);
     }
-    program.regions = Some(regions(&program, parameters)?);
-    Ok(program)
+    let regions = regions(&program, parameters)?;
+    Ok((program, regions))
 }
 
 /// The regions of a program as it is numbered.

@@ -4,8 +4,8 @@
 //! A bijection of the numbers that a program uses. Aligned pairs move as one, so that 64-bit values stay in aligned
 //! pairs; where one access writes four registers, aligned groups of four do.
 
+use super::regions::{BANKS, Region, Regions};
 use crate::program::{PhysReg, Program};
-use crate::regions::{BANKS, Regions};
 
 /// Registers that move as one.
 const PAIR: usize = 2;
@@ -30,7 +30,7 @@ pub fn spread(program: &mut Program, regions: &Regions) {
 
 /// For each region the registers that it touches, in increasing order.
 fn touched_together(program: &Program, regions: &Regions) -> Vec<Vec<u16>> {
-    let of_region = |region: &crate::regions::Region| {
+    let of_region = |region: &Region| {
         let range = region.instructions.start as usize..region.instructions.end as usize;
         let mut touched: Vec<u16> = (program.instructions[range].iter())
             .flat_map(|instruction| {

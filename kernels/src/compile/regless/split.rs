@@ -6,13 +6,13 @@
 
 use std::ops::Range;
 
-use super::lifetime::Lifetimes;
+use super::regions::RegionId;
 use super::usage::{Lines, lines, touched};
 use super::{Parameters, RegionError};
 use crate::compile::bitset::BitSet;
 use crate::compile::function::Function;
+use crate::compile::lifetime::Lifetimes;
 use crate::program::Program;
-use crate::regions::RegionId;
 
 /// An instruction that alone holds more lines than a region may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use super::lifetime::Lifetimes;
-use super::{RegionError, graph::Graphs, soft};
+use super::regions::{Region, Regions};
+use crate::compile::graph::{GraphError, Graphs};
+use crate::compile::lifetime::Lifetimes;
+use crate::compile::soft;
 use crate::program::Program;
-use crate::regions::{Region, Regions};
 
 /// Mean and standard deviation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -81,7 +82,7 @@ impl RegionStatistics {
 ///
 /// # Errors
 /// The program's control flow is not known, or leaves the program.
-pub fn live_registers(program: &Program) -> Result<Vec<usize>, RegionError> {
+pub fn live_registers(program: &Program) -> Result<Vec<usize>, GraphError> {
     if program.instructions.is_empty() {
         return Ok(Vec::new());
     }

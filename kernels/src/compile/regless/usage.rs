@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::lifetime::Lifetimes;
+use super::regions::{BANKS, bank};
 use crate::compile::function::Function;
+use crate::compile::lifetime::Lifetimes;
 use crate::program::PhysReg;
-use crate::regions::{BANKS, bank};
 
 /// A register that a run of instructions touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::Range;
 
 use super::energy::AccessEnergy;
+use super::placement::{Places, ResultPlace, SourcePlace, Upper};
 use super::values::{Access, AccessKind, Value};
-use crate::placement::{Places, ResultPlace, SourcePlace, Upper};
 
 /// Places the values of a strand.
 pub fn allocate(values: &[Value], orf_entries: u8, places: &mut [Places]) {

@@ -12,7 +12,7 @@
 //!
 //! After regalloc2's checker. [`check_recorded`] runs what a stream recorded.
 
-use crate::placement::{Placement, Places, Upper};
+use super::placement::{Placement, Places, Upper};
 use crate::program::{
     Instruction, LaneMask, Operation, PhysReg, Program, Stream, StreamError, WarpInstruction,
 };
@@ -249,17 +249,17 @@ pub enum CheckError {
     Stream(#[from] StreamError),
 }
 
-/// Runs every warp of a launch; `program` is the stream's, with its values placed in so many entries. Returns how many
-/// instructions were checked; none if nothing is placed.
+/// Runs every warp of a launch; `program` is the stream's, its values placed in so many entries. Returns how many
+/// instructions were checked.
 ///
 /// # Errors
 /// The first promise that is not kept, or the stream's error.
 pub fn check_recorded(
     stream: &mut dyn Stream,
     program: &Program,
+    placement: &Placement,
     orf_entries: u8,
 ) -> Result<u64, CheckError> {
-    let Some(placement) = &program.placement else { return Ok(0) };
     let (blocks, warps) = (stream.launch().blocks(), stream.launch().warps_per_block());
     let mut executed = WarpInstruction::default();
     let mut checked = 0;

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::placement::{Placement, Upper};
+use super::placement::{Placement, Upper};
 use crate::program::{Flow, Operation, PhysReg, Program};
 
 /// What is wrong with a placement, whatever is executed.

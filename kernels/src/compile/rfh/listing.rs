@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use super::placement::{Placement, Places, Upper};
 use crate::compile::cfg::Cfg;
 use crate::compile::dominators::Postdominators;
 use crate::compile::listing::write_heading;
-use crate::placement::{Placement, Places, Upper};
 use crate::program::{Instruction, PhysReg, Program};
 
 const LEGEND: &str = "\

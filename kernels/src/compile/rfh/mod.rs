@@ -1,6 +1,6 @@
 //! The compiler of a register file hierarchy: places values in the last result file and the operand register file.
 //!
-//! It runs on a [`Program`] alone. Phases: strands ([`strands`]); what is written and read of each register in a strand
+//! It runs on a [`Program`] alone, and leaves a [`Placement`]. Phases: strands ([`strands`]); what is written and read of each register in a strand
 //! ([`values`]); entries, by the energy that they save ([`allocate`]); text ([`listing`]). Whether the outcome is right
 //! is for [`check`] and [`check_static`] to say, which know nothing of this.
 //!
@@ -12,20 +12,21 @@ pub mod check;
 pub mod check_static;
 pub mod energy;
 pub mod listing;
+pub mod placement;
 pub mod strands;
 pub mod values;
 
 use serde::{Deserialize, Serialize};
 
-use super::regless::RegionError;
-use super::regless::graph::Graphs;
-use crate::placement::{Placement, Places};
+use super::graph::{GraphError, Graphs};
 use crate::program::Program;
+
+pub use placement::{MAX_ORF_ENTRIES, Placement, Places, ResultPlace, SourcePlace, Upper};
 
 /// How values are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameters {
-    /// Entries of the operand register file for a warp, 1 to [`crate::placement::MAX_ORF_ENTRIES`].
+    /// Entries of the operand register file for a warp, 1 to [`MAX_ORF_ENTRIES`].
     pub orf_entries: u8,
 }
 
@@ -38,19 +39,11 @@ impl Default for Parameters {
     }
 }
 
-/// The program with its values placed.
-///
-/// # Errors
-/// The program's control flow is not known, or leaves it.
-pub fn compile(program: &Program, parameters: &Parameters) -> Result<Program, RegionError> {
-    Ok(Program { placement: Some(placement(program, parameters)?), ..program.clone() })
-}
-
 /// Where the operands of a program are.
 ///
 /// # Errors
-/// As [`compile`].
-pub fn placement(program: &Program, parameters: &Parameters) -> Result<Placement, RegionError> {
+/// The program's control flow is not known, or leaves it.
+pub fn compile(program: &Program, parameters: &Parameters) -> Result<Placement, GraphError> {
     let mut placement =
         Placement { strands: Vec::new(), places: vec![Places::default(); program.instructions.len()] };
     if program.instructions.is_empty() {

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::compile::cfg::Block;
 use crate::compile::dominators::Postdominators;
-use crate::compile::regless::graph::Graphs;
+use crate::compile::graph::Graphs;
 use crate::program::{Operation, Program};
 
 /// The strands of a program, in program order; together they cover it.

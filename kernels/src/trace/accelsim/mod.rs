@@ -41,6 +41,8 @@ use text::{LineCursor, TextFile};
 const XZ_MAGIC: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 /// Memory that unpacking may take, in KiB: a little more than the dictionary of `xz -9`.
 const XZ_MEMORY_KIB: u32 = 80 << 10;
+/// Characters of a line that an error shows.
+const SHOWN: usize = 60;
 /// Bytes read at a time from a header or a list.
 const STEP: usize = 4 << 10;
 
@@ -86,7 +88,13 @@ impl AccelSimTrace {
     pub(super) fn next_stream(&mut self) -> Result<Option<AccelSimStream<'_>>, TraceError> {
         let path = match &mut self.kernels {
             Kernels::One(path) => path.take(),
-            Kernels::List { directory, list, cursor } => next_kernel(list, cursor, directory)?,
+            Kernels::List { directory, list, cursor } => {
+                let (path, copies) = next_kernel(list, cursor, directory)?;
+                for _ in 0..copies {
+                    self.report.warn("a memory copy of the list is skipped".to_owned());
+                }
+                path
+            }
         };
         let Some(path) = path else { return Ok(None) };
         let mut file = TextFile::new(&path, open_text(&path)?);
@@ -102,7 +110,7 @@ impl AccelSimTrace {
         let path = match &mut self.kernels {
             Kernels::One(path) => path.clone(),
             Kernels::List { directory, list, cursor } => {
-                next_kernel(list, &mut cursor.fork(STEP), directory)?
+                next_kernel(list, &mut cursor.fork(STEP), directory)?.0
             }
         };
         let Some(path) = path else { return Ok(false) };
@@ -146,18 +154,31 @@ fn any_line_has_values(file: &mut TextFile, start: &LineCursor, header: &Header)
     }
 }
 
-/// The next kernel file that a list names; other lines are commands that do not concern us.
+/// The next kernel file that a list names, and how many memory copies are before it, which do not concern us. Commands
+/// are those of Accel-Sim; it passes over what it does not know, and here that would be a launch that is lost.
 fn next_kernel(
     list: &mut TextFile,
     cursor: &mut LineCursor,
     directory: &Path,
-) -> Result<Option<PathBuf>, TraceError> {
+) -> Result<(Option<PathBuf>, u64), TraceError> {
+    let mut copies = 0;
     while let Some(line) = cursor.next_filled(list)? {
         if line.starts_with("kernel") {
-            return Ok(Some(directory.join(line)));
+            return Ok((Some(directory.join(line)), copies));
         }
+        if !line.starts_with("Memcpy") {
+            let found = line.escape_debug().take(SHOWN).collect::<String>();
+            // It may be no list at all.
+            let others = match cursor.line() {
+                1 => "; or a `.traceg` or `.traceg.xz` file, or a container starting with `WARPFILE`",
+                _ => "",
+            };
+            let problem = format!("found `{found}`; accepted: `kernel….traceg`, `Memcpy…`{others}");
+            return Err(list.error(cursor.line(), problem));
+        }
+        copies += 1;
     }
-    Ok(None)
+    Ok((None, copies))
 }
 
 /// Checks that a list names kernels and that their files are there, before anything runs.
@@ -165,7 +186,7 @@ fn check_list(list: &mut TextFile, path: &Path) -> Result<(), TraceError> {
     let directory = path.parent().unwrap_or(Path::new(""));
     let mut cursor = LineCursor::new(STEP);
     let mut kernels = 0u64;
-    while let Some(kernel) = next_kernel(list, &mut cursor, directory)? {
+    while let Some(kernel) = next_kernel(list, &mut cursor, directory)?.0 {
         if !kernel.is_file() {
             let problem = format!("the kernel's trace {} is not there", kernel.display());
             return Err(list.error(cursor.line(), problem));

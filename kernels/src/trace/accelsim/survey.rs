@@ -342,9 +342,6 @@ impl Observer {
             instructions,
             shared_bytes: header.launch.shared_bytes,
             control: None,
-            regions: None,
-            releases: None,
-            placement: None,
         }
     }
 

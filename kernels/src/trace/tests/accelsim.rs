@@ -183,8 +183,32 @@ fn a_list_names_what_is_missing() {
     std::fs::write(&list, "MemcpyHtoD,0x0,4\nkernel-1.traceg\n").unwrap();
     let message = read(&list).expect_err("an error");
     assert!(message.contains("kernelslist.g:2: the kernel's trace"), "{message}");
-    std::fs::write(&list, "nothing\n").unwrap();
+    std::fs::write(&list, "MemcpyHtoD,0x0,4\n").unwrap();
     assert!(read(&list).expect_err("an error").contains("not a trace: a list with lines"));
+}
+
+/// A launch that is not recognised is not passed over, whatever its line is like.
+#[test]
+fn a_list_loses_no_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let list = directory.path().join("kernelslist.g");
+    std::fs::copy(data("none.traceg"), directory.path().join("kernel-1.traceg")).unwrap();
+    let unknown = [
+        "./kernel-2.traceg",
+        "Kernel-3.traceg",
+        "KERNEL",
+        "memcpyHtoD,0x0,4",
+        "ncclAllReduce",
+        "\u{1b}[2J",
+        "nothing",
+    ];
+    for line in unknown {
+        std::fs::write(&list, format!("MemcpyHtoD,0x0,4\n\nkernel-1.traceg\n{line}\n")).unwrap();
+        let message = read(&list).expect_err(line);
+        assert!(message.contains("kernelslist.g:4: found `"), "{message}");
+        assert!(message.ends_with("`; accepted: `kernel….traceg`, `Memcpy…`"), "{message}");
+        assert!(message.chars().all(|c| !c.is_control()), "{message:?}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The container.
 
-use super::synthetic::{Shape, Synthetic, record};
-use crate::program::{Stream, WarpInstruction};
+use super::synthetic::{Shape, Synthetic, record, some_program};
+use crate::program::{Program, Stream, WarpInstruction};
 use crate::trace::container::ContainerTrace;
 use crate::trace::{TraceError, open, write_warpfile};
 use proptest::prelude::*;
@@ -80,6 +80,20 @@ fn another_version_is_an_error_that_names_the_accepted_one() {
     bytes[8] = 9;
     std::fs::write(&path, bytes).unwrap();
     assert!(problem(&path).ends_with("later.wft: at byte 8: version 9; version 1 is accepted"));
+}
+
+/// Earlier containers have what compiler passes found among the fields of a program, mostly null.
+#[test]
+fn notes_of_passes_in_an_earlier_container_are_passed_over() {
+    let program = some_program(5);
+    let regions = serde_json::json!({ "regions": [], "region_of": [], "marks": [] });
+    for notes in [serde_json::Value::Null, regions] {
+        let mut stored = serde_json::to_value(&program).unwrap();
+        for key in ["regions", "releases", "placement"] {
+            assert!(stored.as_object_mut().unwrap().insert(key.to_owned(), notes.clone()).is_none(), "{key}");
+        }
+        assert_eq!(serde_json::from_value::<Program>(stored).unwrap(), program);
+    }
 }
 
 #[test]

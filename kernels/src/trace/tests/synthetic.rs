@@ -158,9 +158,6 @@ fn program(random: &mut Random, instructions: u64) -> Program {
         registers_per_thread,
         shared_bytes: 0,
         control: None,
-        regions: None,
-        releases: None,
-        placement: None,
     }
 }
 

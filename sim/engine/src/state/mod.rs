@@ -202,7 +202,8 @@ impl State {
     }
 
     #[inline]
-    pub(crate) fn set_word(&mut self, port: InPort, value: u64) {
+    /// As [`Engine::set`](crate::Engine::set).
+    pub fn set(&mut self, port: InPort, value: u64) {
         if port.width > 64 {
             return self.set_words(port, &[value]);
         }
@@ -210,7 +211,8 @@ impl State {
         self.held.inputs[port.offset as usize] = value & mask(port.width);
     }
 
-    pub(crate) fn set_words(&mut self, port: InPort, words: &[u64]) {
+    /// As [`Engine::set_words`](crate::Engine::set_words).
+    pub fn set_words(&mut self, port: InPort, words: &[u64]) {
         let place = self.input_words(port.width, port.offset);
         debug_assert!(words.iter().skip(place.len()).all(|&word| word == 0), "value too wide for its port");
         let (given, rest) = place.split_at_mut(words.len().min(place.len()));
@@ -235,17 +237,18 @@ impl State {
 
     /// The lowest word of a value.
     #[inline]
-    pub(crate) fn word(&self, port: OutPort) -> u64 {
+    pub fn get(&self, port: OutPort) -> u64 {
         self.held.arena[port.offset as usize]
     }
 
     #[inline]
-    pub(crate) fn words(&self, port: OutPort) -> &[u64] {
+    /// As [`Engine::get_words`](crate::Engine::get_words).
+    pub fn get_words(&self, port: OutPort) -> &[u64] {
         &self.held.arena[port.offset as usize..][..port.width.div_ceil(64) as usize]
     }
 
     pub(crate) fn big(&self, port: OutPort) -> BigUint {
-        big(self.words(port))
+        big(self.get_words(port))
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! Operand access, the oracle, functional units, completion and writeback.
 
-use super::super::design::{MAX_ISSUES, StorageInputs, Unit, Write};
+use super::super::design::{Layer, MAX_ISSUES, StorageInputs, Unit, WarpPlace, Write};
 use super::super::in_flight::{InFlight, ResultQueue};
 use super::super::kernel::{Action, Kernel, MemoryKind};
 use super::super::memory::{Sent, Step, constant_cycles, shared_cycles};
@@ -28,8 +28,8 @@ impl Machine<'_, '_> {
             }
             at.warps.result_known(warp);
             if active == 0 {
-                for result in &decoded.results {
-                    at.scoreboard.clear(warp, usize::from(result.register));
+                for &result in &decoded.results {
+                    at.scoreboard.clear(warp, usize::from(result));
                 }
             } else {
                 entry.results_left = decoded.results.len();
@@ -39,6 +39,7 @@ impl Machine<'_, '_> {
             let resolves = decoded.action == Action::Branch;
             if active == 0 || decoded.results.is_empty() {
                 at.finish(id, &launch.kernel);
+                retire(&mut self.layers, partition, at, id);
                 self.last_progress = self.now;
             }
             if resolves {
@@ -57,7 +58,7 @@ impl Machine<'_, '_> {
         let ready_units = self.ready_units(partition);
         let at = &mut self.partitions[partition];
         let flush = at.flushes.pop_front();
-        let (line_request_taken, line) = match &self.l1_port {
+        let (line_request_taken, line) = match &self.line_port {
             Some(port) => (port.passes(partition), port.filled(partition)),
             None => (false, None),
         };
@@ -72,7 +73,7 @@ impl Machine<'_, '_> {
             fill: offered(at.fills.front()),
             flush,
             ready_units,
-            parked: at.warps.sets().arrived | at.warps.sets().ended,
+            parked: (at.warps.sets().arrived | at.warps.sets().ended) & !at.issue_queue.warps(),
             line_request_taken,
             line: line.as_ref(),
         };
@@ -106,11 +107,12 @@ impl Machine<'_, '_> {
             if !taken {
                 left += 1;
             } else if let Some((id, result)) = remove(&mut at.results, left) {
-                self.counts.scheduler.results_after_suspension += u64::from(late);
+                self.totals.scheduler.results_after_suspension += u64::from(late);
                 if let Some(counter) = &mut self.working_set {
                     at.count_write(counter, partition, (id, result), kernel);
                 }
                 at.written(id, result, kernel);
+                written(&mut self.layers, partition, at, (id, result));
                 self.last_progress = self.now;
             }
         }
@@ -121,6 +123,7 @@ impl Machine<'_, '_> {
                 at.count_write(counter, partition, (id, result), kernel);
             }
             at.written(id, result, kernel);
+            written(&mut self.layers, partition, at, (id, result));
             self.last_progress = self.now;
         }
     }
@@ -169,13 +172,16 @@ impl Machine<'_, '_> {
             && entry.instruction.active != 0
         {
             for source in sources.clone() {
-                counter.access(partition, entry.warp, source.row as usize);
+                counter.access(partition, entry.warp, *source as usize);
             }
         }
         if let Err(mismatch) =
             self.oracle.check(&entry.instruction, sources.count(), &at.outputs.operands[port])
         {
             return Err(self.wrong_operand(launch, partition, id, mismatch));
+        }
+        for layer in &mut self.layers {
+            layer.read(WarpPlace { partition, warp: entry.warp }, &entry.instruction);
         }
         entry.delivered = true;
         if entry.finished {
@@ -268,7 +274,7 @@ impl Partition<'_> {
         kernel: &Kernel,
     ) {
         let entry = self.in_flight.get(id);
-        let register = kernel.instructions[entry.index()].results[result].register;
+        let register = kernel.instructions[entry.index()].results[result];
         counter.access(partition, entry.warp, usize::from(register));
     }
 
@@ -276,7 +282,7 @@ impl Partition<'_> {
     fn written(&mut self, id: u16, result: usize, kernel: &Kernel) {
         let entry = self.in_flight.get_mut(id);
         let decoded = &kernel.instructions[entry.index()];
-        self.scoreboard.clear(entry.warp, usize::from(decoded.results[result].register));
+        self.scoreboard.clear(entry.warp, usize::from(decoded.results[result]));
         self.warps.result_known(entry.warp);
         entry.results_left -= 1;
         if entry.results_left == 0 {
@@ -304,6 +310,31 @@ impl Partition<'_> {
     }
 }
 
+/// Tells the layers that a register has been written, and with the last of an instruction that it is done. Its entry may
+/// have been released, and still is what it was.
+fn written(
+    layers: &mut [Box<dyn Layer + '_>],
+    partition: usize,
+    at: &Partition<'_>,
+    (id, result): (u16, usize),
+) {
+    let entry = at.in_flight.get(id);
+    for layer in layers.iter_mut() {
+        layer.written(WarpPlace { partition, warp: entry.warp }, &entry.instruction, result);
+    }
+    if entry.finished {
+        retire(layers, partition, at, id);
+    }
+}
+
+/// Tells the layers that nothing of an instruction is left to do.
+fn retire(layers: &mut [Box<dyn Layer + '_>], partition: usize, at: &Partition<'_>, id: u16) {
+    let entry = at.in_flight.get(id);
+    for layer in layers {
+        layer.retire(WarpPlace { partition, warp: entry.warp }, &entry.instruction);
+    }
+}
+
 /// A register in a queue, as it is offered to the operand storage.
 fn offer<'f>(
     queued: Option<&(u16, usize)>,
@@ -314,18 +345,17 @@ fn offer<'f>(
     let &(id, result) = queued?;
     let entry = in_flight.get(id);
     let warp = warps.get(entry.warp);
-    let decoded = &kernel.instructions[entry.index()].results[result];
+    let register = kernel.instructions[entry.index()].results[result];
     Some(Write {
         id,
+        inst: entry.instruction.inst,
         result,
         warp: entry.warp,
-        row: warp.first_row + u32::from(decoded.register),
+        row: warp.first_row + u32::from(register),
         lanes: entry.instruction.active,
         values: &entry.instruction.results[result],
         slot: warp.slot_or_flushing(),
         cached: warp.slot().is_some() && warp.activation == entry.activation,
-        idle: decoded.idle,
-        place: decoded.place,
     })
 }
 

@@ -4,6 +4,7 @@ use warpfile_kernels::program::InstId;
 
 use super::super::SimError;
 use super::super::blocks::Block;
+use super::super::design::{Metadata, WarpPlace};
 use super::super::warp::{Head, State, Warp, each, first};
 use super::{Machine, Running};
 
@@ -63,6 +64,9 @@ impl Machine<'_, '_> {
         let at = &mut self.partitions[partition];
         at.warps.start(warp, block, number, first_row);
         at.design.storage.start_warp(warp, first_row, index);
+        for layer in &mut self.layers {
+            layer.start_warp(WarpPlace { partition, warp }, first_row, index);
+        }
         self.fetch(launch, partition, warp)
     }
 
@@ -116,13 +120,15 @@ impl Machine<'_, '_> {
         }
         entry.warp = warp;
         let decoded = &launch.kernel.instructions[index];
-        let mut metadata = decoded.metadata_before;
-        if !self.config.regless.metadata_slots {
-            self.counts.metadata_instructions += u64::from(metadata);
-            metadata = 0;
-        }
+        let Metadata { instructions, take_slots } = decoded.metadata;
+        let metadata = if take_slots { instructions } else { 0 };
+        self.totals.metadata_instructions += u64::from(instructions - metadata);
         at.warps.set_head(warp, Head { id, index, metadata }, decoded.suspends);
-        at.design.storage.decode(warp, InstId(index as u32));
+        let inst = InstId(index as u32);
+        at.design.storage.decode(warp, inst);
+        for layer in &mut self.layers {
+            layer.decode(WarpPlace { partition, warp }, inst);
+        }
         Ok(())
     }
 
@@ -167,6 +173,9 @@ impl Machine<'_, '_> {
             if at.ending >> warp & 1 == 0 {
                 at.ending |= 1 << warp;
                 at.design.storage.end_warp(warp);
+                for layer in &mut self.layers {
+                    layer.end_warp(WarpPlace { partition, warp });
+                }
             }
             if at.design.storage.ending_warps() >> warp & 1 == 1 {
                 continue;
@@ -186,7 +195,7 @@ impl Machine<'_, '_> {
         if let Some(index) = self.blocks[block].index.take() {
             launch.stream.finish_block(index);
             launch.resident_blocks -= 1;
-            self.counts.blocks_ended += 1;
+            self.totals.blocks_ended += 1;
             self.last_progress = self.now;
         }
     }

@@ -5,8 +5,7 @@
 //! the storages' cycle. An instruction dispatched in that cycle asks for the port from the next one on, when its
 //! operands are there; how long a load takes is the same as in a design without register lines.
 
-use super::super::circuits::{L1PortCircuit, Offer};
-use super::super::design::{FilledLine, LineRequest};
+use super::super::design::{FilledLine, LinePort, LineRequest, Offer};
 use super::Machine;
 
 /// Lines on their way that there is room for from the start.
@@ -21,19 +20,19 @@ impl Machine<'_, '_> {
             self.send_transactions(AFTER_DISPATCH);
         }
         let due = self.take_due();
-        let Some(mut port) = self.l1_port.take() else { return };
+        let Some(mut port) = self.line_port.take() else { return };
         for (shard, partition) in self.partitions.iter_mut().enumerate() {
             port.set_request(shard, partition.design.storage.line_request().as_ref());
         }
         port.set_data(self.memory.has_transaction());
         port.set_fill(due.as_ref());
-        let taken = self.serve(&mut port);
+        let taken = self.serve(port.as_mut());
         port.end_cycle(taken);
-        self.l1_port = Some(port);
+        self.line_port = Some(port);
     }
 
     /// Has the L1 perform what it is offered; gives whether it takes it.
-    fn serve(&mut self, port: &mut L1PortCircuit) -> bool {
+    fn serve(&mut self, port: &mut dyn LinePort) -> bool {
         let request = match port.offer() {
             Some(Offer::Line(request)) => request,
             Some(Offer::Data) => return self.send_transactions(AFTER_DISPATCH),

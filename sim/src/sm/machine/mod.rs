@@ -15,27 +15,23 @@ use warpfile_kernels::program::{Launches, Program, Stream};
 use crate::config::Config;
 
 use super::blocks::{Block, BlockShape};
-use super::circuits::L1PortCircuit;
-use super::design::{Design, FilledLine, PartitionDesign, Unit};
+use super::design::{Admission, Design, FilledLine, Layer, LinePort, Unit};
 use super::kernel::Kernel;
 use super::memory::MemoryUnit;
 use super::oracle::Oracle;
-use super::report::{
-    RegisterTraffic, Residency, RunReport, SchedulerStatistics, Stalls, instructions_per_cycle,
-};
+use super::report::{Residency, RunReport, SchedulerStatistics, Stalls, instructions_per_cycle};
 use super::share::Share;
 use super::warp::{Scoreboard, State};
 use super::waveform::Recorder;
 use super::working_set::WorkingSetCounter;
-use super::{
-    Accesses, PortActivity, PreloadStatistics, Progress, RenamingStatistics, RunOptions, SimError,
-    StagingStatistics, designs,
-};
+use super::{Accesses, PortActivity, Progress, RunOptions, SimError};
+use crate::counters::Counts;
+use crate::mechanisms::{Compiled, Stack};
 use partition::Partition;
 
 /// Cycles between calls of the progress callback; a power of two.
 const PROGRESS_INTERVAL: u64 = 1024;
-/// Cycles from pick to operands without a tag stage, which the branch latency is stated for (RFC §3.1).
+/// Cycles from pick to operands without a tag stage, which the branch latency is stated for (Gebhart et al., §3.1).
 const BASELINE_OPERAND_CYCLES: u64 = 3;
 /// Waiting warps that an error lists.
 const WARPS_LISTED: usize = 4;
@@ -49,24 +45,27 @@ pub(super) struct Machine<'c, 'o> {
     now: u64,
     last_progress: u64,
 
+    /// Whose compiler passes run on each kernel.
+    stack: Option<Stack>,
     partitions: Vec<Partition<'c>>,
+    layers: Vec<Box<dyn Layer + 'c>>,
     blocks: Vec<Block>,
     /// When a unit that the partitions share takes the next instruction.
     shared_unit_free_at: [u64; Unit::COUNT],
     memory: MemoryUnit,
     /// `None` in designs that keep all registers in the SM: data has the L1 for itself.
-    l1_port: Option<L1PortCircuit>,
+    line_port: Option<Box<dyn LinePort + 'c>>,
     /// Register lines on their way to the partitions, and the cycles in which they are there.
     lines: Vec<(u64, FilledLine)>,
     oracle: Oracle,
     /// `None` if it is not asked for.
     working_set: Option<WorkingSetCounter>,
-    counts: Counts,
+    totals: Totals,
 }
 
 /// What is counted in the cycle loop.
 #[derive(Default)]
-struct Counts {
+struct Totals {
     /// Cycles of each launch.
     launch_cycles: Vec<u64>,
     blocks_seen: u64,
@@ -83,8 +82,8 @@ struct Counts {
 /// The launch that is running.
 struct Running<'s> {
     stream: &'s mut dyn Stream,
-    /// The program as compiled for the design; `None` if it is the stream's own.
-    compiled: Option<Program>,
+    /// The program as a compiler pass has rewritten it; `None` if it is the stream's own.
+    rewritten: Option<Program>,
     kernel: Kernel,
     shape: BlockShape,
     /// The next block of the grid, whichever SM runs it.
@@ -97,7 +96,7 @@ struct Running<'s> {
 impl Running<'_> {
     /// The program that runs.
     fn program(&self) -> &Program {
-        self.compiled.as_ref().unwrap_or(self.stream.program())
+        self.rewritten.as_ref().unwrap_or(self.stream.program())
     }
 }
 
@@ -113,7 +112,7 @@ impl<'c, 'o> Machine<'c, 'o> {
         }
         if design.partitions.len() as u64 != config.sm.schedulers {
             return Err(SimError::Circuit {
-                design: config.design.as_str(),
+                design: config.design.to_string(),
                 problem: format!(
                     "{} partitions, but the SM has {} schedulers (sm.schedulers)",
                     design.partitions.len(),
@@ -121,12 +120,7 @@ impl<'c, 'o> Machine<'c, 'o> {
                 ),
             });
         }
-        let keeps_lines = |design: &PartitionDesign<'_>| design.storage.keeps_lines_in_memory();
-        let l1_port = match design.partitions.iter().any(keeps_lines) {
-            true => Some(designs::l1_port(config, &options)?),
-            false => None,
-        };
-        let recorder = Recorder::new(config, &design, l1_port.as_ref(), &mut options)?;
+        let recorder = Recorder::new(config, &design, &mut options)?;
         let partitions = design.partitions.into_iter().map(|design| Partition::new(config, design));
         Ok(Machine {
             config,
@@ -135,18 +129,20 @@ impl<'c, 'o> Machine<'c, 'o> {
             share,
             now: 0,
             last_progress: 0,
+            stack: design.stack,
             partitions: partitions.collect(),
+            layers: design.layers,
             blocks: vec![Block::default(); config.sm.blocks as usize],
             shared_unit_free_at: [0; Unit::COUNT],
             memory: MemoryUnit::new(config),
-            l1_port,
+            line_port: design.line_port,
             lines: Vec::with_capacity(lines::ON_THEIR_WAY),
             oracle: Oracle::default(),
             working_set: options.working_set_window.map(|window| {
                 let (warps, partitions) = (config.sm.warps as usize, config.sm.schedulers as usize);
                 WorkingSetCounter::new(window.get(), partitions, warps / partitions)
             }),
-            counts: Counts::default(),
+            totals: Totals::default(),
         })
     }
 
@@ -163,28 +159,45 @@ impl<'c, 'o> Machine<'c, 'o> {
     }
 
     fn run_launch(&mut self, stream: &mut dyn Stream) -> Result<(), SimError> {
-        let compiled = designs::compile(self.config, stream.program())?;
-        let program = compiled.as_ref().unwrap_or(stream.program());
-        let kernel = Kernel::new(program, compiled.is_some())?;
+        let (rewritten, notes) = match &self.stack {
+            Some(stack) => stack.compile(self.config, stream.program())?,
+            None => Default::default(),
+        };
+        let program = rewritten.as_ref().unwrap_or(stream.program());
+        let compiled = Compiled { program, notes: &notes };
         let mut registers = 0;
         for partition in &mut self.partitions {
-            partition.design.storage.start_kernel(program)?;
+            partition.design.storage.start_kernel(&compiled)?;
             registers = partition.design.storage.registers_per_warp(program);
+        }
+        for layer in &mut self.layers {
+            layer.start_kernel(&compiled)?;
+        }
+        let kernel = Kernel::new(program, self.partitions[0].design.storage.as_ref())?;
+        for partition in &mut self.partitions {
             partition.scoreboard = Scoreboard::new(partition.warps.count(), kernel.words);
         }
         if let Some(counter) = &mut self.working_set {
             counter.start_kernel(program.registers_per_thread);
         }
         let blocks = self.share.count(stream.launch().blocks());
-        let shape = BlockShape::new(self.config, program, stream.launch(), blocks, registers)?;
+        let mut shape = BlockShape::new(self.config, program, stream.launch(), blocks, registers)?;
+        for layer in &mut self.layers {
+            let admission = Admission {
+                warps: shape.warps,
+                rows_per_warp: shape.rows_per_warp,
+                blocks: shape.resident_blocks as u64,
+            };
+            shape.limit(layer.admit(&admission));
+        }
         let begin = self.now;
-        self.counts.blocks_seen += blocks;
-        if !self.counts.residency.contains(&shape.residency) {
-            self.counts.residency.push(shape.residency.clone());
+        self.totals.blocks_seen += blocks;
+        if !self.totals.residency.contains(&shape.residency) {
+            self.totals.residency.push(shape.residency.clone());
         }
         let mut launch = Running {
             stream,
-            compiled,
+            rewritten,
             kernel,
             shape,
             next_block: 0,
@@ -195,7 +208,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             self.cycle(&mut launch)?;
         }
         self.execute_other_sms_blocks(&mut launch)?;
-        self.counts.launch_cycles.push(self.now - begin);
+        self.totals.launch_cycles.push(self.now - begin);
         Ok(())
     }
 
@@ -211,13 +224,13 @@ impl<'c, 'o> Machine<'c, 'o> {
         for partition in 0..self.partitions.len() {
             self.complete(launch, partition)?;
         }
-        if self.l1_port.is_some() {
+        if self.line_port.is_some() {
             self.access_l1();
         }
         for partition in self.in_turn() {
             self.access_operands(launch, partition)?;
         }
-        if self.l1_port.is_none() {
+        if self.line_port.is_none() {
             self.send_transactions(0);
         }
 
@@ -227,7 +240,10 @@ impl<'c, 'o> Machine<'c, 'o> {
 
         if let Some(recorder) = &mut self.recorder {
             let partitions = self.partitions.iter().map(|partition| &partition.design);
-            recorder.record(partitions, self.l1_port.as_ref())?;
+            recorder.record(partitions, self.line_port.as_deref(), &self.layers)?;
+        }
+        for layer in &mut self.layers {
+            layer.end_cycle();
         }
         if let Some(counter) = &mut self.working_set {
             counter.end_cycle();
@@ -258,9 +274,9 @@ impl<'c, 'o> Machine<'c, 'o> {
         if let Some(callback) = &mut self.progress {
             callback(Progress {
                 cycles: self.now,
-                warp_instructions: self.counts.warp_instructions,
-                blocks_ended: self.counts.blocks_ended,
-                blocks: self.counts.blocks_seen,
+                warp_instructions: self.totals.warp_instructions,
+                blocks_ended: self.totals.blocks_ended,
+                blocks: self.totals.blocks_seen,
             });
         }
     }
@@ -290,40 +306,33 @@ impl<'c, 'o> Machine<'c, 'o> {
     }
 
     fn report(self) -> RunReport {
-        let counts = self.counts;
-        let mut registers = RegisterTraffic { operands: counts.operands, ..RegisterTraffic::default() };
-        let mut preloads = PreloadStatistics::default();
-        let mut renaming = RenamingStatistics::default();
-        let mut staging = StagingStatistics::default();
+        let totals = self.totals;
+        let mut counters = Counts::default();
         for partition in &self.partitions {
-            registers.mrf.add(partition.design.storage.mrf());
-            registers.rfc.add(partition.design.storage.rfc());
-            registers.hierarchy.add(partition.design.storage.hierarchy());
-            preloads.add(partition.design.storage.preloads());
-            renaming.add(partition.design.storage.renaming());
-            staging.add(partition.design.storage.staging());
+            partition.design.storage.count(&mut counters);
+            partition.design.scheduler.count(&mut counters);
         }
-        registers.finish();
+        for layer in &self.layers {
+            layer.count(&mut counters);
+        }
         RunReport {
-            design: self.config.design.as_str().to_owned(),
-            launches: counts.launch_cycles.len() as u64,
-            blocks: counts.blocks_ended,
+            design: self.config.design.to_string(),
+            launches: totals.launch_cycles.len() as u64,
+            blocks: totals.blocks_ended,
             cycles: self.now,
-            launch_cycles: counts.launch_cycles,
-            warp_instructions: counts.warp_instructions,
-            thread_instructions: counts.thread_instructions,
-            metadata_instructions: counts.metadata_instructions,
-            ipc: instructions_per_cycle(counts.warp_instructions, self.now),
+            launch_cycles: totals.launch_cycles,
+            warp_instructions: totals.warp_instructions,
+            thread_instructions: totals.thread_instructions,
+            metadata_instructions: totals.metadata_instructions,
+            ipc: instructions_per_cycle(totals.warp_instructions, self.now),
             operands_checked: self.oracle.operands,
             lane_operands_checked: self.oracle.lanes,
-            registers,
-            stalls: counts.stalls,
-            residency: counts.residency,
-            scheduler: counts.scheduler,
-            preloads,
-            renaming,
-            staging,
+            operands: totals.operands,
+            stalls: totals.stalls,
+            residency: totals.residency,
+            scheduler: totals.scheduler,
             memory: self.memory.statistics(),
+            counters,
             activity: activity(&self.partitions),
             working_set: self.working_set.as_ref().map(WorkingSetCounter::counted),
         }

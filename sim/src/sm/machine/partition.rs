@@ -19,6 +19,8 @@ pub(super) struct Partition<'c> {
     /// Ended warps that the storage has been told of, one bit each.
     pub ending: u64,
     pub outputs: StorageOutputs,
+    /// Warps that a layer holds back in this cycle, one bit each.
+    pub held_by_layers: u64,
     /// When a unit of the partition's own takes the next instruction.
     pub unit_free_at: [u64; Unit::COUNT],
     pub completions: Completions,
@@ -43,6 +45,7 @@ impl<'c> Partition<'c> {
             issue_queue: IssueQueue::new(config.sm.issues_per_scheduler as usize),
             ending: 0,
             outputs: StorageOutputs::default(),
+            held_by_layers: 0,
             unit_free_at: [0; Unit::COUNT],
             completions: Completions::new(),
             results: ResultQueue::with_capacity(CAPACITY),

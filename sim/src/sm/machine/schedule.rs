@@ -1,7 +1,7 @@
 //! Ready, suspend and eligible masks; the scheduler's decision.
 
 use super::super::SimError;
-use super::super::design::{Flush, Issue, SchedulerInputs, SchedulerOutputs, WarpSlot};
+use super::super::design::{Flush, Issue, SchedulerInputs, SchedulerOutputs, WarpPlace, WarpSlot};
 use super::super::kernel::{Action, clusters};
 use super::super::warp::{Hazard, Head, State, each, first};
 use super::partition::Partition;
@@ -22,9 +22,10 @@ impl Machine<'_, '_> {
     /// One cycle of a partition's scheduler. The warp it picks may issue further instructions in the same cycle.
     pub(super) fn schedule(&mut self, launch: &mut Running<'_>, partition: usize) -> Result<(), SimError> {
         let at = &mut self.partitions[partition];
+        at.held_by_layers = self.layers.iter_mut().fold(0, |held, layer| held | layer.held_warps(partition));
         let (inputs, waiting) = at.scheduler_inputs(launch, self.config.scheduler.suspend_when_ready);
         let held = waiting.held & !waiting.short;
-        self.counts.scheduler.held_warp_cycles += u64::from(held.count_ones());
+        self.totals.scheduler.held_warp_cycles += u64::from(held.count_ones());
         let outputs = at.design.scheduler.cycle(inputs);
         self.follow_slots(partition, &outputs);
         match outputs.issue {
@@ -50,11 +51,11 @@ impl Machine<'_, '_> {
         let suspend_when_ready = self.config.scheduler.suspend_when_ready;
         let at = &mut self.partitions[partition];
         let head = at.warps.get(warp).head().ok_or_else(|| SimError::Circuit {
-            design: self.config.design.as_str(),
+            design: self.config.design.to_string(),
             problem: format!("the scheduler picked warp slot {warp}, which has no instruction"),
         })?;
         let metadata = at.warps.issue_metadata(warp, slots);
-        self.counts.metadata_instructions += u64::from(metadata);
+        self.totals.metadata_instructions += u64::from(metadata);
         self.last_progress = self.now;
         if metadata == slots {
             return Ok(());
@@ -79,7 +80,7 @@ impl Machine<'_, '_> {
         let Some(warp) = first(sets.ready & sets.metadata & in_active_set) else {
             return false;
         };
-        self.counts.metadata_instructions += u64::from(at.warps.issue_metadata(warp, slots));
+        self.totals.metadata_instructions += u64::from(at.warps.issue_metadata(warp, slots));
         self.last_progress = self.now;
         true
     }
@@ -87,9 +88,9 @@ impl Machine<'_, '_> {
     fn follow_slots(&mut self, partition: usize, outputs: &SchedulerOutputs) {
         let at = &mut self.partitions[partition];
         if let Some((warp, slot)) = outputs.suspended {
-            self.counts.scheduler.suspensions += 1;
+            self.totals.scheduler.suspensions += 1;
             let at_barrier = matches!(at.warps.get(warp).state(), State::AtBarrier { .. });
-            self.counts.scheduler.barrier_suspensions += u64::from(at_barrier);
+            self.totals.scheduler.barrier_suspensions += u64::from(at_barrier);
             at.give_up_slot(warp, slot, false);
         }
         if let Some((warp, slot)) = outputs.retired
@@ -99,7 +100,7 @@ impl Machine<'_, '_> {
             at.give_up_slot(warp, slot, true);
         }
         if let Some((warp, slot)) = outputs.activated {
-            self.counts.scheduler.activations += 1;
+            self.totals.scheduler.activations += 1;
             at.warps.activate(warp, slot);
         }
     }
@@ -127,20 +128,23 @@ impl Machine<'_, '_> {
 
         let mut sources = decoded.sources;
         for source in sources.iter_mut().flatten() {
-            source.row += state.first_row;
+            *source += state.first_row;
         }
         if active == 0 {
             sources = Default::default();
         }
         let reads = sources.iter().flatten().count() as u64;
         let writes = if active == 0 { 0 } else { decoded.results.len() as u64 };
-        self.counts.warp_instructions += 1;
-        self.counts.thread_instructions += u64::from(active.count_ones());
-        self.counts.operands.reads += reads;
-        self.counts.operands.writes += writes;
-        self.counts.operands.cluster_reads += reads * clusters(active);
-        self.counts.operands.cluster_writes += writes * clusters(active);
+        self.totals.warp_instructions += 1;
+        self.totals.thread_instructions += u64::from(active.count_ones());
+        self.totals.operands.reads += reads;
+        self.totals.operands.writes += writes;
+        self.totals.operands.cluster_reads += reads * clusters(active);
+        self.totals.operands.cluster_writes += writes * clusters(active);
         at.design.storage.pick(warp, inst);
+        for layer in &mut self.layers {
+            layer.issue(WarpPlace { partition, warp }, &at.in_flight.get(id).instruction);
+        }
         if let Some(register) = at.issue_queue.free_register() {
             *register = Some(Issue { id, warp, slot, inst, unit: decoded.unit, active, sources });
         }
@@ -163,7 +167,7 @@ impl Machine<'_, '_> {
     }
 
     fn count_stall(&mut self, inputs: &SchedulerInputs, waiting: &Waiting) {
-        let stalls = &mut self.counts.stalls;
+        let stalls = &mut self.totals.stalls;
         let reason = if !inputs.issue_enable {
             &mut stalls.issue_blocked
         } else if inputs.ready != 0 {
@@ -198,7 +202,8 @@ impl Partition<'_> {
         let sets = self.warps.sets();
         let suspend = self.to_suspend(suspend_when_ready);
         let suspends = if self.design.scheduler.suspends() { u64::MAX } else { 0 };
-        let held = self.design.storage.held_warps() & sets.ready & !sets.long_hazard;
+        let held = self.held_warps() & sets.ready & !sets.long_hazard;
+        let suspendable = if held == 0 { 0 } else { self.design.storage.suspendable_warps() };
         let waiting = Waiting {
             short: sets.ready & sets.short_hazard,
             long: sets.ready & sets.long_hazard,
@@ -214,12 +219,17 @@ impl Partition<'_> {
             resident: alive | (sets.ended & sets.short_in_flight),
             ready: unhindered & !suspend & !held,
             // A warp that is held back makes room in the active set for one that can go on.
-            suspend: (suspend | ((sets.arrived | held) & suspends)) & sets.holding & !in_issue,
+            suspend: (suspend | ((sets.arrived | held & suspendable) & suspends)) & sets.holding & !in_issue,
             eligible: sets.ready & !sets.long_hazard & !held,
             busy_slots: self.busy_slots(),
             issue_enable: self.issue_queue.has_room(),
         };
         (inputs, waiting)
+    }
+
+    /// Warps that must not issue now.
+    fn held_warps(&self) -> u64 {
+        self.design.storage.held_warps() | self.held_by_layers
     }
 
     /// Finds out what the heads wait for of which something has changed.
@@ -285,7 +295,7 @@ impl Partition<'_> {
         }
         let next = self.warps.get(warp).head().filter(|_| self.warps.sets().ready >> warp & 1 == 1)?;
         let unit = |head: Head| launch.kernel.instructions[head.index].unit;
-        let held = self.design.storage.held_warps() | self.to_suspend(suspend_when_ready);
+        let held = self.held_warps() | self.to_suspend(suspend_when_ready);
         let may_issue = unit(next) != unit(first)
             && next.metadata == 0
             && held >> warp & 1 == 0

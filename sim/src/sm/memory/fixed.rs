@@ -1,4 +1,4 @@
-//! A fixed latency behind a limited bandwidth, without caches (RFC §4).
+//! A fixed latency behind a limited bandwidth, without caches (Gebhart et al., §4).
 
 use crate::config::Config;
 

@@ -8,8 +8,6 @@ use crate::bench::Activity;
 
 /// Warps.
 const WARPS: usize = 1 << WARP_BITS;
-/// The highest allowance.
-const MAX_ALLOWANCE: u16 = 15;
 
 /// Where the inputs of an instruction lie in the noise.
 #[derive(Clone, Copy)]
@@ -53,10 +51,12 @@ struct Inputs {
     /// Whether the first name dies.
     retire: Field,
     oldest: Field,
+    turn: Field,
+    parked: Field,
     /// The event, and the word of the warps.
-    first: (Field, usize),
+    ended: (Field, usize),
+    claim: Field,
     quota: Field,
-    slack: Field,
     /// Words of noise.
     words: usize,
 }
@@ -78,10 +78,12 @@ const fn inputs() -> Inputs {
         WriteInputs { dead: fields.next(8), ..fill },
     ];
     let retire = fields.next(1);
-    let oldest = fields.next(WARPS as u32);
-    let first = (fields.next(8), 11);
-    let (quota, slack) = (fields.next(4), fields.next(8));
-    Inputs { issues, unit_ready, writes, retire, oldest, first, quota, slack, words: fields.words() }
+    let warps = WARPS as u32;
+    let (oldest, turn, parked) = (fields.next(warps), fields.next(warps), fields.next(warps));
+    let ended = (fields.next(8), 11);
+    let (claim, quota) = (fields.next(5), fields.next(4));
+    let words = fields.words();
+    Inputs { issues, unit_ready, writes, retire, oldest, turn, parked, ended, claim, quota, words }
 }
 
 const fn issue(fields: &mut Fields, data: usize) -> Issue {
@@ -113,6 +115,9 @@ struct VirtualRegisterFile {
     file: DualIssue<REGISTERS>,
     /// Registers of each warp.
     held: [u16; WARPS],
+    /// Warps that may take registers, one bit each, and what each of them may hold.
+    admitted: usize,
+    claim: u16,
 }
 
 pub(super) fn run(activity: Activity, cycles: u64) -> u64 {
@@ -121,6 +126,8 @@ pub(super) fn run(activity: Activity, cycles: u64) -> u64 {
         names: Renaming::EMPTY,
         file: DualIssue::new(),
         held: [0; WARPS],
+        admitted: 0,
+        claim: 0,
     };
     signature(circuit, cycles)
 }
@@ -143,6 +150,7 @@ impl Circuit<WORDS> for VirtualRegisterFile {
             let dies = offered[w].valid & ready[w] && rarely(inputs.dead, noise);
             dying[w] = dies.then(|| inputs.name.name.of(noise));
         }
+        self.admit(noise);
         let issued = self.issue(noise);
         outputs ^= issued.outputs;
         let (event, data) = INPUTS.unit_ready;
@@ -154,7 +162,7 @@ impl Circuit<WORDS> for VirtualRegisterFile {
         for name in freed.into_iter().flatten() {
             self.held[self.names.warp(name)] -= 1;
         }
-        outputs ^= self.names.count ^ self.allowances(noise);
+        outputs ^= (self.admitted as u64) << 39 | self.names.count << 55;
         self.names.update(issued.dead, dying, freed, &issued.given);
         outputs
     }
@@ -207,7 +215,7 @@ impl VirtualRegisterFile {
             let ready = renamed & room & may;
             issued.outputs ^= u64::from(ready) << way;
             if way == 0 {
-                issued.outputs ^= u64::from(!renamed) << 9;
+                issued.outputs ^= u64::from(!renamed);
             }
             may = valid & ready;
             if may {
@@ -229,27 +237,46 @@ impl VirtualRegisterFile {
         Arrival { id: inputs.id.of(noise), unit: inputs.unit.of(noise), sources }
     }
 
-    /// How many registers each warp may take, four bits each.
+    /// Admits warps that ask, as long as what is promised fits.
     #[inline(always)]
-    fn allowances(&self, noise: &[u64; WORDS]) -> u64 {
-        let oldest = INPUTS.oldest.of(noise);
-        let (event, data) = INPUTS.first;
-        let first = if rarely(event, noise) { (noise[data % WORDS] >> 48) as usize } else { 0 };
-        let (quota, slack) = (INPUTS.quota.of(noise) as u16, INPUTS.slack.of(noise) as u16);
-        let quotas: [u16; WARPS] = std::array::from_fn(|warp| quota * (oldest >> warp & 1) as u16);
-        let mut beyond = 0;
-        for (warp, (held, quota)) in self.held.iter().zip(quotas).enumerate() {
-            let counts = (first >> warp & 1 == 0) as u16;
-            beyond += held.saturating_sub(quota) * counts;
+    fn admit(&mut self, noise: &[u64; WORDS]) {
+        let (oldest, turn) = (INPUTS.oldest.of(noise), INPUTS.turn.of(noise));
+        let parked = INPUTS.parked.of(noise);
+        let (event, data) = INPUTS.ended;
+        let ended = if rarely(event, noise) { (noise[data % WORDS] >> 48) as usize } else { 0 };
+        if self.admitted == 0 {
+            self.claim = INPUTS.claim.of(noise) as u16;
         }
-        let room = slack.saturating_sub(beyond);
-        let mut allowances = 0;
-        for (warp, (held, quota)) in self.held.iter().zip(quotas).enumerate() {
-            let unlimited = (first >> warp & 1) as u16 * MAX_ALLOWANCE;
-            let allowance = (room + quota.saturating_sub(*held)).max(unlimited).min(MAX_ALLOWANCE);
-            allowances |= u64::from(allowance) << (4 * warp);
+        let quota = INPUTS.quota.of(noise) as u16;
+        let kept = self.admitted & !ended;
+        let asking = turn & !kept & !(oldest & parked);
+        let oldest_asks = asking & oldest != 0;
+        let is_spoken_for = kept & oldest != 0 || oldest_asks;
+        let promised = kept | if is_spoken_for { 0 } else { oldest & oldest.wrapping_neg() };
+        let fit = |claiming: usize| {
+            let mut sum = 0;
+            for (warp, &held) in self.held.iter().enumerate() {
+                let quota = quota * ((oldest | turn) >> warp & 1) as u16;
+                sum += if claiming >> warp & 1 == 1 { self.claim } else { held.max(quota) };
+            }
+            usize::from(sum) <= REGISTERS
+        };
+        let first = asking & asking.wrapping_neg();
+        let granted = if fit(promised | asking) {
+            asking
+        } else if fit(promised | first) {
+            first
+        } else {
+            0
+        };
+        let mut given_up = 0;
+        if oldest_asks && granted == 0 {
+            for (warp, &held) in self.held.iter().enumerate() {
+                given_up |= usize::from(held <= quota) << warp;
+            }
+            given_up &= oldest & parked;
         }
-        allowances
+        self.admitted = (kept | granted) & !given_up;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use num_bigint::BigUint;
 use warpfile_engine::Engine;
-use warpfile_hdl::regless::{Fate, ISSUES, NOTES, Note, RESULTS, SOURCES};
+use warpfile_hdl::regless::{Fate, NOTES, Note, RESULTS, SOURCES};
 use warpfile_random::Random;
 
 use super::super::memory_ref::Fill;
@@ -75,7 +75,7 @@ impl Driver {
 
     /// Picks instructions of active warps whose registers have no write under way.
     pub(super) fn offer_instructions(&mut self, active: u64) {
-        while self.offered.len() < ISSUES && self.flights.len() < 1 << self.shard.id_bits {
+        while self.offered.len() < self.shard.issues && self.flights.len() < 1 << self.shard.id_bits {
             let from = self.random.below(self.warps.len() as u32) as usize;
             let in_turn = (0..self.warps.len()).map(|w| (w + from) % self.warps.len());
             let can_issue = |&w: &usize| {
@@ -95,7 +95,7 @@ impl Driver {
             self.flights.insert(id, flight);
             self.offered.push(id);
         }
-        for i in 0..ISSUES {
+        for i in 0..self.shard.issues {
             let id = self.offered.get(i).copied();
             self.set(&format!("issue{i}_valid_i"), u64::from(id.is_some()));
             if let Some(id) = id {

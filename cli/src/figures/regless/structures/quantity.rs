@@ -1,6 +1,7 @@
 //! Area and leakage by the parts of the structures.
 
-use warpfile_sim::energy::register_structures::{Part, RegisterStructure};
+use warpfile_sim::energy::structure::Part;
+use warpfile_sim::mechanisms::regless::structures::RegisterStructure;
 
 use super::{Structures, by_capacity};
 use crate::figures::chart::{Bars, Chart};

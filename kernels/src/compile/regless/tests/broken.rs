@@ -3,7 +3,6 @@
 use super::*;
 use crate::compile::regless::check_static::{Misplaced, check_static};
 use crate::program::PhysReg;
-use crate::regions::{Fate, Preload};
 
 /// Two regions: the second needs what the first loads and `r2`, which is read in both.
 const BODY: &str = "\
@@ -13,8 +12,7 @@ const BODY: &str = "\
 /// What the checker says of the regions of [`BODY`] after a change.
 fn broken(change: impl Fn(&mut Regions)) -> Broken {
     let parameters = Parameters { spread_banks: false, ..Parameters::default() };
-    let change = |program: &mut Program| change(program.regions.as_mut().expect("compiled"));
-    match check(&mut ptx_run(BODY), &parameters, change) {
+    match check(&mut ptx_run(BODY), &parameters, |_, regions| change(regions)) {
         Err(CheckError::Broken(promise)) => promise.broken,
         other => panic!("not found: {other:?}"),
     }
@@ -102,7 +100,7 @@ fn a_load_and_its_first_use_in_one_region_are_found() {
     assert!(matches!(broken, Broken::WaitsForLoad(_)), "{broken}");
 }
 
-fn compiled(body: &str) -> Program {
+fn compiled(body: &str) -> (Program, Regions) {
     let module = programs::module(body);
     let options = crate::compile::CompileOptions::default();
     let program = crate::compile::compile(&module, "k", &options).unwrap().program;
@@ -110,8 +108,7 @@ fn compiled(body: &str) -> Program {
 }
 
 fn misplaced(body: &str, change: impl Fn(&mut Regions)) -> Misplaced {
-    let mut program = compiled(body);
-    let mut regions = program.regions.take().unwrap();
+    let (program, mut regions) = compiled(body);
     check_static(&program, &regions).expect("right before the change");
     change(&mut regions);
     check_static(&program, &regions).expect_err("wrong after the change")

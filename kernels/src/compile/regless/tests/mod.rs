@@ -19,17 +19,17 @@ const PAPER: Parameters = Parameters {
     spread_banks: false,
 };
 
-/// Checks every launch with the regions that `change` makes of those of the compiler.
+/// Checks every launch with what `change` makes of the regions of the compiler.
 fn check(
     launches: &mut dyn Launches,
     parameters: &Parameters,
-    change: impl Fn(&mut Program),
+    change: impl Fn(&Program, &mut Regions),
 ) -> Result<u64, CheckError> {
     let mut checked = 0;
     while let Some(mut stream) = launches.next_launch()? {
-        let mut program = compile(stream.program(), parameters).expect("it fits");
-        change(&mut program);
-        checked += check_recorded(stream.as_mut(), &program)?;
+        let (program, mut regions) = compile(stream.program(), parameters).expect("it fits");
+        change(&program, &mut regions);
+        checked += check_recorded(stream.as_mut(), &program, &regions)?;
     }
     Ok(checked)
 }
@@ -40,7 +40,7 @@ fn what_every_workload_executes_finds_its_registers_staged() {
         let parameters = Parameters::for_shard(lines);
         for workload in workloads::list() {
             let mut open = workload.open("tiny").unwrap();
-            let checked = check(&mut open, &parameters, |_| {});
+            let checked = check(&mut open, &parameters, |_, _| {});
             let checked =
                 checked.unwrap_or_else(|error| panic!("{} with {lines} lines: {error}", workload.name));
             assert!(checked > 100, "{}: {checked} instructions", workload.name);
@@ -53,7 +53,7 @@ fn what_every_workload_executes_finds_its_registers_staged() {
 fn with_the_papers_soft_definitions_a_workload_loses_lanes_or_finds_its_registers_staged() {
     for workload in workloads::list() {
         let mut open = workload.open("tiny").unwrap();
-        match check(&mut open, &PAPER, |_| {}) {
+        match check(&mut open, &PAPER, |_, _| {}) {
             Ok(checked) => assert!(checked > 100, "{}: {checked} instructions", workload.name),
             Err(CheckError::Broken(promise)) => {
                 assert!(matches!(promise.broken, Broken::LanesLost { .. }), "{promise}");
@@ -86,8 +86,8 @@ const GUARD: &str = "\
 fn the_papers_soft_definitions_lose_lanes_and_the_sound_ones_do_not() {
     for (name, body) in [("diamond", DIAMOND), ("rotated loop", ROTATED_LOOP), ("guard", GUARD)] {
         let sound = Parameters { soft_defs: SoftDefs::Sound, ..PAPER };
-        assert!(check(&mut ptx_run(body), &sound, |_| {}).unwrap() > 0, "{name}");
-        let broken = check(&mut ptx_run(body), &PAPER, |_| {}).expect_err(name);
+        assert!(check(&mut ptx_run(body), &sound, |_, _| {}).unwrap() > 0, "{name}");
+        let broken = check(&mut ptx_run(body), &PAPER, |_, _| {}).expect_err(name);
         let lost = match &broken {
             CheckError::Broken(promise) => matches!(promise.broken, Broken::LanesLost { .. }),
             CheckError::Stream(_) => false,
@@ -96,7 +96,7 @@ fn the_papers_soft_definitions_lose_lanes_and_the_sound_ones_do_not() {
     }
 }
 
-/// The program of a small kernel, without regions.
+/// The program of a small kernel.
 fn program(body: &str) -> Program {
     let module = programs::module(body);
     crate::compile::compile(&module, "k", &crate::compile::CompileOptions::default()).unwrap().program
@@ -107,9 +107,8 @@ fn no_workload_gives_up_what_is_live_or_evicts_what_is_dead() {
     for workload in workloads::list() {
         let mut open = workload.open("tiny").unwrap();
         while let Some(stream) = open.next_launch().unwrap() {
-            let program = compile(stream.program(), &Parameters::default()).unwrap();
-            let regions = program.regions.as_ref().unwrap();
-            check_static::check_static(&program, regions)
+            let (program, regions) = compile(stream.program(), &Parameters::default()).unwrap();
+            check_static::check_static(&program, &regions)
                 .unwrap_or_else(|misplaced| panic!("{}: {misplaced}", program.name));
         }
     }
@@ -178,8 +177,8 @@ fn spreading_is_a_bijection_that_keeps_pairs_and_spreads() {
     for workload in workloads::list() {
         let mut open = workload.open("tiny").unwrap();
         while let Some(stream) = open.next_launch().unwrap() {
-            let (before, after) =
-                (stream.program(), compile(stream.program(), &Parameters::default()).unwrap());
+            let before = stream.program();
+            let (after, _) = compile(before, &Parameters::default()).unwrap();
             let registers = |program: &Program| -> Vec<u16> {
                 let of = |instruction: &crate::program::Instruction| {
                     let sources = instruction.sources.iter().map(|source| source.register.0);
@@ -210,8 +209,7 @@ fn spreading_is_a_bijection_that_keeps_pairs_and_spreads() {
 
 #[test]
 fn statistics_of_regions_run_count_each_run() {
-    let program = compile(&program(GUARD), &Parameters::default()).unwrap();
-    let regions = program.regions.unwrap();
+    let (program, regions) = compile(&program(GUARD), &Parameters::default()).unwrap();
     let code = statistics::RegionStatistics::of_code(&regions);
     let count = regions.regions.len();
     assert_eq!(code.regions, count as u64);

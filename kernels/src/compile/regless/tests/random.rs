@@ -77,9 +77,6 @@ pub(crate) fn random_program(blocks: &[Block]) -> Random {
             registers_per_thread: REGISTERS,
             shared_bytes: 0,
             control: None,
-            regions: None,
-            releases: None,
-            placement: None,
         },
         guarded,
     };
@@ -277,16 +274,16 @@ proptest! {
         let flow = &random.program.control.as_ref().expect("known").flow;
         prop_assume!(ends(flow));
         let parameters = Parameters { max_live_registers, bank_lines, spread_banks, ..Parameters::default() };
-        let program = compile(&random.program, &parameters).map_err(|error| TestCaseError::fail(error.to_string()))?;
-        let regions = program.regions.as_ref().expect("compiled");
+        let (program, regions) =
+            compile(&random.program, &parameters).map_err(|error| TestCaseError::fail(error.to_string()))?;
         let listing = || {
             let cfg = crate::compile::cfg::Cfg::new(flow).expect("valid");
-            listing::listing(&program, regions, &cfg)
+            listing::listing(&program, &regions, &cfg)
         };
-        check_static(&program, regions).map_err(|error| TestCaseError::fail(format!("{error}\n{}", listing())))?;
+        check_static(&program, &regions).map_err(|error| TestCaseError::fail(format!("{error}\n{}", listing())))?;
         let mut warp = Warp::new(&program);
         let walked = random.walk(&program, &choices, |position, active, known| {
-            warp.step(&program, regions, position, active, known).map_err(|broken| broken.to_string())
+            warp.step(&program, &regions, position, active, known).map_err(|broken| broken.to_string())
         });
         walked.map_err(|error| TestCaseError::fail(format!("{error}\n{}", listing())))?;
     }

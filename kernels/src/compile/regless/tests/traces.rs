@@ -11,8 +11,7 @@ fn a_trace_of_every_workload_finds_its_registers_staged() {
         let directory = tempfile::tempdir().unwrap();
         write_accelsim(&mut workload.open("tiny").unwrap(), directory.path()).unwrap();
         let mut trace = open(&directory.path().join("kernelslist.g")).unwrap();
-        let checked = check(&mut trace, &Parameters::default(), |program| {
-            let regions = program.regions.as_ref().expect("compiled");
+        let checked = check(&mut trace, &Parameters::default(), |program, regions| {
             check_static::check_static(program, regions)
                 .unwrap_or_else(|error| panic!("{}: {error}", program.name));
         });
@@ -27,7 +26,7 @@ fn recorded_traces_of_real_kernels_find_their_registers_staged() {
         ["none.traceg", "v3/kernel-2.traceg", "v4-lineinfo.traceg", "v5-cluster.traceg", "v6-values.traceg"]
     {
         let mut trace = open(&data.join(name)).unwrap();
-        assert!(check(&mut trace, &Parameters::default(), |_| {}).unwrap() > 0, "{name}");
+        assert!(check(&mut trace, &Parameters::default(), |_, _| {}).unwrap() > 0, "{name}");
     }
 }
 

@@ -9,7 +9,6 @@ use super::check_static::check_static;
 use super::*;
 use crate::compile::regless::tests::programs::{self, ptx_run};
 use crate::compile::regless::tests::random::{blocks, ends, random_program};
-use crate::placement::{ResultPlace, Upper};
 use crate::program::Launches;
 use crate::workloads;
 
@@ -17,14 +16,14 @@ use crate::workloads;
 fn check(
     launches: &mut dyn Launches,
     orf_entries: u8,
-    change: impl Fn(&mut Program),
+    change: impl Fn(&Program, &mut Placement),
 ) -> Result<u64, CheckError> {
     let mut checked = 0;
     while let Some(mut stream) = launches.next_launch()? {
-        let mut program =
-            compile(stream.program(), &Parameters { orf_entries }).expect("control flow is known");
-        change(&mut program);
-        checked += check_recorded(stream.as_mut(), &program, orf_entries)?;
+        let program = stream.program().clone();
+        let mut placement = compile(&program, &Parameters { orf_entries }).expect("control flow is known");
+        change(&program, &mut placement);
+        checked += check_recorded(stream.as_mut(), &program, &placement, orf_entries)?;
     }
     Ok(checked)
 }
@@ -34,7 +33,7 @@ fn what_every_workload_executes_finds_its_operands_where_they_are_said_to_be() {
     for orf_entries in [1, 3] {
         for workload in workloads::list() {
             let mut open = workload.open("tiny").unwrap();
-            let checked = check(&mut open, orf_entries, |_| {});
+            let checked = check(&mut open, orf_entries, |_, _| {});
             let checked = checked.unwrap_or_else(|error| panic!("{}: {error}", workload.name));
             assert!(checked > 100, "{}: {checked} instructions", workload.name);
         }
@@ -47,9 +46,8 @@ fn every_path_of_every_workload_finds_its_operands_where_they_are_said_to_be() {
         for workload in workloads::list() {
             let mut open = workload.open("tiny").unwrap();
             while let Some(stream) = open.next_launch().unwrap() {
-                let program = compile(stream.program(), &Parameters { orf_entries }).unwrap();
-                let placement = program.placement.as_ref().expect("compiled");
-                check_static(&program, placement)
+                let placement = compile(stream.program(), &Parameters { orf_entries }).unwrap();
+                check_static(stream.program(), &placement)
                     .unwrap_or_else(|error| panic!("{}: {error}", workload.name));
             }
         }
@@ -58,26 +56,26 @@ fn every_path_of_every_workload_finds_its_operands_where_they_are_said_to_be() {
 
 /// Checks a kernel of a few lines on what it executes and on every path; gives where its operands are.
 fn placed(body: &str) -> Placement {
-    let checked = check(&mut ptx_run(body), 3, |_| {});
+    let checked = check(&mut ptx_run(body), 3, |_, _| {});
     assert!(checked.unwrap_or_else(|error| panic!("{error}")) > 0);
-    let program = compiled(body);
-    let placement = program.placement.clone().expect("compiled");
+    let (program, placement) = compiled(body);
     check_static(&program, &placement).unwrap_or_else(|error| panic!("{error}"));
     placement
 }
 
-fn compiled(body: &str) -> Program {
+fn compiled(body: &str) -> (Program, Placement) {
     let module = programs::module(body);
     let options = crate::compile::CompileOptions::default();
     let program = crate::compile::compile(&module, "k", &options).unwrap().program;
-    compile(&program, &Parameters::default()).unwrap()
+    let placement = compile(&program, &Parameters::default()).unwrap();
+    (program, placement)
 }
 
 /// The places of the first instruction whose text begins so.
 fn places_of(body: &str, text: &str) -> Places {
-    let program = compiled(body);
+    let (program, placement) = compiled(body);
     let position = program.instructions.iter().position(|instruction| instruction.text.starts_with(text));
-    program.placement.expect("compiled").places[position.expect("it is there")]
+    placement.places[position.expect("it is there")]
 }
 
 #[test]
@@ -148,17 +146,17 @@ proptest! {
         let random = random_program(&blocks);
         let flow = &random.program.control.as_ref().expect("known").flow;
         prop_assume!(ends(flow));
-        let program = compile(&random.program, &Parameters { orf_entries }).expect("control flow is known");
-        let placement = program.placement.as_ref().expect("compiled");
+        let program = &random.program;
+        let placement = compile(program, &Parameters { orf_entries }).expect("control flow is known");
         let listing = || {
             let cfg = crate::compile::cfg::Cfg::new(flow).expect("valid");
-            listing::listing(&program, placement, &cfg)
+            listing::listing(program, &placement, &cfg)
         };
         let failed = |error: String| TestCaseError::fail(format!("{error}\n{}", listing()));
-        check_static(&program, placement).map_err(|error| failed(error.to_string()))?;
-        let mut warp = Warp::new(&program, orf_entries);
-        let walked = random.walk(&program, &choices, |position, active, known| {
-            warp.step(&program, placement, position, active, known).map_err(|broken| broken.to_string())
+        check_static(program, &placement).map_err(|error| failed(error.to_string()))?;
+        let mut warp = Warp::new(program, orf_entries);
+        let walked = random.walk(program, &choices, |position, active, known| {
+            warp.step(program, &placement, position, active, known).map_err(|broken| broken.to_string())
         });
         walked.map_err(failed)?;
     }

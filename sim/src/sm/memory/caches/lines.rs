@@ -2,7 +2,7 @@
 //!
 //! Unlike data, a register line is written back from every level, and a write of it fetches nothing, for it is a
 //! whole line. A dropped line is gone from every level, dirty or not; that costs the one request of the L1 and no
-//! bandwidth behind it. Source: Kloosterman et al., "RegLess", §5.2.3.
+//! bandwidth behind it. Source: Kloosterman et al., MICRO 2017, §5.2.3.
 
 use warpfile_kernels::program::{LANES, LaneValues};
 

@@ -25,6 +25,7 @@ pub(super) struct Bank {
     missed: bool,
     /// The line read last.
     captured: Row,
+    /// What it counts as: 0 of a line to which nothing was written.
     captured_sum: u64,
     was_read: bool,
     pub request: Request,

@@ -1,0 +1,87 @@
+//! Banked main register file with operand collectors: what every design is compared with.
+//!
+//! Source: Gebhart et al., ISCA 2011, §2.1; two instructions a cycle as in Kloosterman et al., MICRO 2017, §5.2.
+
+use warpfile_engine::EngineError;
+use warpfile_hdl::regfile::{BankedRegisterFile, DualIssueRegisterFile};
+
+use super::register_file::{self, ACCESS_CYCLES, RegisterFile, geometry, issues};
+use super::waves::{self, WaveGroup};
+use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
+use crate::config::Config;
+use crate::counters::Row;
+use crate::energy::structure::Structure;
+use crate::sm::SimError;
+use crate::sm::design::{ID_BITS, OperandStorage, Unit};
+
+/// A banked register file.
+pub struct Banked;
+
+impl Mechanism for Banked {
+    fn info(&self) -> Info {
+        Info {
+            name: "banked",
+            summary: "banked main register file with operand collectors (Gebhart et al. §2.1)",
+            design: Some(("baseline", "banked main register file, single-level scheduler")),
+            preset: "gebhart2011",
+        }
+    }
+
+    fn role(&self) -> Role {
+        Role::Storage { scheduler: "single-level" }
+    }
+
+    fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
+        let name = "register_file";
+        Ok(vec![if config.sm.issues_per_scheduler > 1 {
+            NamedCircuit::of_partition(config, name, &dual_issue(config))?
+        } else {
+            NamedCircuit::of_partition(config, name, &single_issue(config))?
+        }])
+    }
+
+    fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
+        let issues = issues(at.config);
+        let part = |engine| -> Result<Box<dyn OperandStorage>, EngineError> {
+            Ok(Box::new(RegisterFile::new(engine, issues, ACCESS_CYCLES)?))
+        };
+        let of_partitions = if issues > 1 {
+            at.of_partitions(&dual_issue(at.config), &[], part)?
+        } else {
+            at.of_partitions(&single_issue(at.config), &[], part)?
+        };
+        Ok(Part::Storages { of_partitions, line_port: None })
+    }
+
+    fn structures(&self, config: &Config) -> Vec<Structure> {
+        vec![register_file::structure(config, config.register_file.rows)]
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        register_file::rows()
+    }
+
+    fn waves(&self) -> Vec<WaveGroup> {
+        vec![waves::ISSUE, waves::OPERANDS, waves::RESULT, waves::FILL]
+    }
+}
+
+fn single_issue(config: &Config) -> BankedRegisterFile {
+    BankedRegisterFile {
+        geometry: geometry(config),
+        collectors: config.register_file.collectors as usize,
+        access_cycles: ACCESS_CYCLES,
+        id_bits: ID_BITS,
+        units: Unit::COUNT,
+    }
+}
+
+fn dual_issue(config: &Config) -> DualIssueRegisterFile {
+    DualIssueRegisterFile {
+        geometry: geometry(config),
+        collectors: config.register_file.collectors as usize,
+        access_cycles: ACCESS_CYCLES,
+        id_bits: ID_BITS,
+        units: Unit::COUNT,
+    }
+}

@@ -1,0 +1,185 @@
+//! Mechanisms: ways to keep operands, to pick warps, to rename, to reuse, to admit, to put to sleep. A design is a
+//! [`Stack`] of them.
+//!
+//! A mechanism is one name in five places: circuits in `hdl/src/NAME`, a compiler pass in `kernels/src/compile/NAME` if it
+//! has one, a folder or file here, reference models in `testbenches/tests/NAME`, and figures in `cli/src/figures/PAPER`.
+//! Here it says everything that the rest of the program asks of it: its parameters, what it builds, what its compiler pass
+//! notes, what it counts, which arrays its energy is of, which of its signals are worth seeing. The SM
+//! ([`crate::sm`]) knows the traits of [`crate::sm::design`] and no mechanism.
+
+mod build;
+pub mod circuit;
+mod notes;
+mod registry;
+mod stack;
+pub mod waves;
+
+pub mod banked;
+pub mod register_file;
+pub mod regless;
+pub mod rfc;
+pub mod rfh;
+pub mod rfv;
+pub mod single_level;
+pub mod two_level;
+
+use warpfile_kernels::compile::cfg::Cfg;
+use warpfile_kernels::program::Program;
+
+use crate::config::{Config, ConfigError, SectionInfo};
+use crate::counters::Row;
+use crate::energy::structure::Structure;
+use crate::sm::SimError;
+
+pub use build::{Build, CircuitScope, NamedCircuit, Part};
+pub use notes::{Compiled, Notes};
+pub use registry::Registry;
+pub use stack::Stack;
+use waves::{Enumeration, WaveGroup};
+
+/// Every mechanism that comes with the program, in the order of listings.
+pub static ALL: &[&dyn Mechanism] = &[
+    &single_level::SingleLevelScheduler,
+    &banked::Banked,
+    &two_level::TwoLevel,
+    &rfc::Rfc,
+    &regless::RegLess,
+    &rfv::Rfv,
+    &rfh::Rfh,
+];
+
+/// What a mechanism is called, and where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// As in a stack.
+    pub name: &'static str,
+    /// One line, with the paper and its section.
+    pub summary: &'static str,
+    /// The design that it makes with what completes it: name and one line. `None` if it is listed under another's.
+    pub design: Option<(&'static str, &'static str)>,
+    /// The preset of its paper.
+    pub preset: &'static str,
+}
+
+/// What a mechanism is in a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Picks warps: one in a stack.
+    Scheduler,
+    /// Keeps operands: one in a stack.
+    Storage {
+        /// The scheduler of its paper, which completes a stack that names none.
+        scheduler: &'static str,
+    },
+    /// Anything on top.
+    Layer,
+}
+
+/// What a mechanism's compiler pass does to a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// There is none.
+    None,
+    /// It leaves notes.
+    Notes,
+    /// It changes the program, which makes the notes of passes before it wrong.
+    Rewrites,
+}
+
+/// A mechanism.
+pub trait Mechanism: Sync {
+    /// What it is called.
+    fn info(&self) -> Info;
+
+    /// What it is in a stack.
+    fn role(&self) -> Role;
+
+    /// Its section of the configuration.
+    fn section(&self) -> Option<SectionInfo> {
+        None
+    }
+
+    /// Whether the machine, and the rest of the stack, can carry it.
+    ///
+    /// # Errors
+    /// The parameter that stands against it, and what would be accepted.
+    fn check(&self, _config: &Config) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    /// Warps of a scheduler that hold a slot of the active set at once, for a scheduler.
+    fn slots(&self, config: &Config) -> u64 {
+        config.warps_per_scheduler()
+    }
+
+    /// Changes the configuration for values that are not those of a kernel. Gives what a reader has to know of it.
+    fn without_values(&self, _config: &mut Config) -> Option<&'static str> {
+        None
+    }
+
+    /// What its compiler pass does.
+    fn pass(&self) -> Pass {
+        Pass::None
+    }
+
+    /// Its compiler pass: leaves notes, and gives the program if it rewrites it.
+    ///
+    /// # Errors
+    /// The pass does not take the program.
+    fn compile(
+        &self,
+        _config: &Config,
+        _program: &Program,
+        _notes: &mut Notes,
+    ) -> Result<Option<Program>, SimError> {
+        Ok(None)
+    }
+
+    /// A program as text with what the pass notes of it; `None` if there is no listing.
+    ///
+    /// # Errors
+    /// As [`Mechanism::compile`].
+    fn listing(&self, _config: &Config, _program: &Program, _cfg: &Cfg) -> Result<Option<String>, SimError> {
+        Ok(None)
+    }
+
+    /// Its circuits, by the names that they have in waveforms, recordings and exported Verilog.
+    ///
+    /// # Errors
+    /// A parameter that a circuit does not support.
+    fn circuits(&self, _config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
+        Ok(Vec::new())
+    }
+
+    /// What it plugs into the SM.
+    ///
+    /// # Errors
+    /// As [`Mechanism::circuits`].
+    fn build(&self, at: &Build<'_>) -> Result<Part, SimError>;
+
+    /// The arrays that its energy is of, with what accesses them.
+    fn structures(&self, _config: &Config) -> Vec<Structure> {
+        Vec::new()
+    }
+
+    /// Rows of the report that show what it counts.
+    fn rows(&self) -> Vec<Row> {
+        Vec::new()
+    }
+
+    /// Signals of its circuits that are worth seeing first.
+    fn waves(&self) -> Vec<WaveGroup> {
+        Vec::new()
+    }
+
+    /// Ports of its circuits whose values have names.
+    fn enumerations(&self) -> Vec<Enumeration> {
+        Vec::new()
+    }
+}
+
+impl std::fmt::Debug for dyn Mechanism {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.info().name)
+    }
+}

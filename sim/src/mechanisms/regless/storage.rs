@@ -1,0 +1,349 @@
+//! A shard of RegLess as operand storage.
+
+use std::collections::VecDeque;
+
+use warpfile_engine::{AnyEngine, Engine, EngineError, State};
+use warpfile_hdl::regless::RequestKind;
+use warpfile_kernels::compile::regless::Regions;
+use warpfile_kernels::program::{BlockIndex, InstId, LANES, LaneValues, MAX_RESULTS, Program};
+
+use super::code::{Code, RegisterAccess};
+use super::ports::{AccessPorts, ShardPorts};
+use super::{KINDS, Preloads, STAGING_COUNTERS, Staging};
+use crate::counters::Counts;
+use crate::mechanisms::Compiled;
+use crate::mechanisms::circuit::{accesses, activity, copy_lanes, table_accesses, words};
+use crate::sm::design::{
+    ID_BITS, Issue, Line, LineRequest, Metadata, OperandStorage, StorageInputs, StorageOutputs, WarpSlot,
+    Write,
+};
+use crate::sm::{PortActivity, SimError};
+
+/// Cycles from the scheduler's pick to the earliest dispatch (`docs/regless-pipeline.md`).
+const OPERAND_CYCLES: u64 = 3;
+/// Name of the table that holds values in a bank of the operand staging unit.
+const VALUES_TABLE: &str = "values";
+
+/// A shard with its ports: what decode, the scheduler, the units and the L1 see of it.
+pub struct RegLessStorage {
+    engine: AnyEngine,
+    ports: ShardPorts,
+    /// Bits of a number of lines of a bank.
+    count_bits: usize,
+    code: Code,
+    /// Metadata instructions take issue slots.
+    metadata_slots: bool,
+    /// Lines reserved for the results of instructions in flight, by their number.
+    lines: Vec<[u16; MAX_RESULTS]>,
+    /// Words of metadata that have been decoded: warp, region, number of the word.
+    metadata: VecDeque<(WarpSlot, usize, usize)>,
+    /// Warps whose region is staged.
+    active: u64,
+    /// Warps of which the last instruction of a region has been picked and that are still seen as active.
+    leaving: u64,
+    /// Warps that hold nothing.
+    inactive: u64,
+    /// Warps that have ended and whose registers have still to be dropped.
+    ended: u64,
+    /// The one of them whose exit is offered.
+    exit: Option<WarpSlot>,
+    /// Lanes of the register that is written to memory.
+    written: LaneValues,
+    preloads: Preloads,
+    /// Regions that warps have become active with.
+    regions: u64,
+    /// Cycles that regions were active, summed over regions.
+    active_cycles: u64,
+}
+
+impl RegLessStorage {
+    /// A shard that takes `issues` instructions a cycle and whose banks have `bank_lines` lines.
+    ///
+    /// # Errors
+    /// A port that is not there.
+    pub fn new(
+        engine: AnyEngine,
+        issues: usize,
+        bank_lines: usize,
+        metadata_slots: bool,
+    ) -> Result<RegLessStorage, EngineError> {
+        Ok(RegLessStorage {
+            ports: ShardPorts::resolve(&engine, issues)?,
+            engine,
+            count_bits: (bank_lines.ilog2() + 1) as usize,
+            code: Code::default(),
+            metadata_slots,
+            lines: vec![[0; MAX_RESULTS]; 1 << ID_BITS],
+            metadata: VecDeque::with_capacity(u64::BITS as usize),
+            active: 0,
+            leaving: 0,
+            inactive: u64::MAX,
+            ended: 0,
+            exit: None,
+            written: [0; LANES],
+            preloads: Preloads::default(),
+            regions: 0,
+            active_cycles: 0,
+        })
+    }
+
+    /// Every instruction names its registers, also one that no lane executes: their fates have to take effect.
+    fn set_issue(&mut self, number: usize, issue: &Option<Issue>) {
+        let (engine, ports) = (self.engine.state_mut(), &self.ports.issue[number]);
+        engine.set(ports.valid, u64::from(issue.is_some()));
+        let Some(issue) = issue else { return };
+        let instruction = self.code.instruction(issue.inst);
+        engine.set(ports.id, u64::from(issue.id));
+        engine.set(ports.unit, issue.unit as u64);
+        engine.set(ports.warp, issue.warp as u64);
+        engine.set(ports.last, u64::from(instruction.last));
+        engine.set(ports.lanes, u64::from(issue.active));
+        for (ports, source) in ports.sources.iter().zip(&instruction.sources) {
+            set_access(engine, ports, source);
+        }
+        for (ports, result) in ports.results.iter().zip(&instruction.results) {
+            set_access(engine, ports, result);
+        }
+        for &written in &ports.result_written {
+            engine.set(written, u64::from(issue.active != 0));
+        }
+    }
+
+    fn set_write(&mut self, number: usize, write: &Option<Write<'_>>) {
+        let (engine, ports) = (self.engine.state_mut(), &self.ports.write[number]);
+        engine.set(ports.valid, u64::from(write.is_some()));
+        let Some(write) = write else { return };
+        engine.set(ports.warp, write.warp as u64);
+        engine.set(ports.line, u64::from(self.lines[usize::from(write.id)][write.result]));
+        if let Some(RegisterAccess { register, fate }) =
+            self.code.instruction(write.inst).results[write.result]
+        {
+            engine.set(ports.register, register);
+            engine.set(ports.fate, fate);
+        }
+        engine.set(ports.lanes, u64::from(write.lanes));
+        engine.set_words(ports.value, &words(write.values));
+    }
+
+    fn set_metadata(&mut self) {
+        let (engine, ports) = (self.engine.state_mut(), &self.ports.metadata);
+        let next = self.metadata.front();
+        engine.set(ports.valid, u64::from(next.is_some()));
+        let Some(&(warp, region, number)) = next else { return };
+        let word = &self.code.words(region)[number];
+        engine.set(ports.warp, warp as u64);
+        engine.set(ports.first, u64::from(word.first));
+        engine.set(ports.last, u64::from(word.last));
+        engine.set(ports.usage, word.usage);
+        for (index, note) in word.notes.iter().enumerate() {
+            engine.set(ports.note_valid[index], u64::from(note.is_some()));
+            if let Some((kind, register)) = *note {
+                engine.set(ports.note_kind[index], kind);
+                engine.set(ports.note_register[index], register);
+            }
+        }
+    }
+
+    /// Offers the exit of a warp that has ended and has let go of everything.
+    fn set_exit(&mut self) {
+        let ready = self.ended & self.inactive;
+        self.exit = (ready != 0).then_some(ready.trailing_zeros() as usize);
+        self.engine.set(self.ports.exit_valid, u64::from(self.exit.is_some()));
+        self.engine.set(self.ports.exit_warp, self.exit.unwrap_or_default() as u64);
+    }
+
+    fn set_memory(&mut self, inputs: &StorageInputs<'_>) {
+        let (engine, ports) = (self.engine.state_mut(), &self.ports);
+        engine.set(ports.request.ready, u64::from(inputs.line_request_taken));
+        engine.set(ports.fill.valid, u64::from(inputs.line.is_some()));
+        let Some(filled) = inputs.line else { return };
+        engine.set(ports.fill.compressed, u64::from(filled.line.compressed));
+        engine.set(ports.fill.warp, filled.line.warp as u64);
+        engine.set(ports.fill.register, filled.line.register as u64);
+        engine.set(ports.fill.line, u64::from(filled.tag));
+        engine.set_words(ports.fill.value, &words(&filled.values));
+    }
+
+    fn get(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) {
+        let (engine, ports) = (self.engine.state(), &self.ports);
+        let one = |port| engine.get(port) == 1;
+        for (index, issue) in ports.issue.iter().enumerate() {
+            outputs.issue_taken[index] = inputs.issue[index].is_some() && one(issue.ready);
+            outputs.result_taken[index] = inputs.result[index].is_some() && one(ports.write[index].ready);
+        }
+        outputs.fill_taken = inputs.fill.is_some() && one(ports.write[ports.issue.len()].ready);
+        for (index, unit) in ports.unit.iter().enumerate() {
+            outputs.dispatch[index] = one(unit.dispatch_valid).then(|| engine.get(unit.dispatch_id) as u16);
+            let delivered = one(unit.operands_valid).then(|| engine.get(unit.operands_id) as u16);
+            outputs.delivered[index] = delivered;
+            let Some(id) = delivered else { continue };
+            for (operand, &port) in outputs.operands[index].iter_mut().zip(&unit.sources) {
+                copy_lanes(engine.get_words(port), operand);
+            }
+            let lines = &mut self.lines[usize::from(id)];
+            for (line, &port) in lines.iter_mut().zip(&unit.result_lines) {
+                *line = engine.get(port) as u16;
+            }
+        }
+        outputs.busy_slots = 0;
+    }
+
+    fn follow_states(&mut self) {
+        let (engine, ports) = (self.engine.state(), &self.ports);
+        let active = engine.get(ports.active);
+        self.regions += u64::from((active & !self.active).count_ones());
+        self.active_cycles += u64::from(active.count_ones());
+        self.active = active;
+        self.inactive = engine.get(ports.inactive);
+        self.leaving &= self.active;
+        if let Some(warp) = self.exit.filter(|_| engine.get(ports.exit_ready) == 1) {
+            self.ended &= !(1 << warp);
+        }
+        if engine.get(ports.metadata.ready) == 1
+            && let Some((warp, region, number)) = self.metadata.pop_front()
+            && number + 1 < self.code.words(region).len()
+        {
+            self.metadata.push_front((warp, region, number + 1));
+        }
+        let count = |port| u64::from(engine.get(port).count_ones());
+        self.preloads.staged += count(ports.preload_hit);
+        self.preloads.unwritten += count(ports.preload_unwritten);
+        self.preloads.fetched += count(ports.preload_fetched);
+        self.preloads.compressor_hits += count(ports.compressor_hit);
+        self.preloads.compressor_misses += count(ports.compressor_miss);
+    }
+}
+
+impl OperandStorage for RegLessStorage {
+    fn operand_cycles(&self) -> u64 {
+        OPERAND_CYCLES
+    }
+
+    fn dispatches(&self) -> usize {
+        self.ports.unit.len()
+    }
+
+    fn start_kernel(&mut self, kernel: &Compiled<'_>) -> Result<(), SimError> {
+        self.code = match kernel.notes.get::<Regions>() {
+            Some(regions) => Code::new(kernel.program, regions, self.count_bits),
+            None => Code::default(),
+        };
+        Ok(())
+    }
+
+    fn metadata(&self, inst: InstId) -> Metadata {
+        let instructions = self.code.instruction(inst).metadata_before;
+        Metadata { instructions, take_slots: self.metadata_slots }
+    }
+
+    fn registers_per_warp(&self, program: &Program) -> u64 {
+        u64::from(program.registers_per_thread)
+    }
+
+    fn start_warp(&mut self, _warp: WarpSlot, _first_row: u32, _block: BlockIndex) {}
+
+    fn decode(&mut self, warp: WarpSlot, inst: InstId) {
+        let instruction = self.code.instruction(inst);
+        if instruction.first {
+            self.metadata.push_back((warp, instruction.region, 0));
+        }
+    }
+
+    fn pick(&mut self, warp: WarpSlot, inst: InstId) {
+        if self.code.instruction(inst).last {
+            self.leaving |= 1 << warp;
+        }
+    }
+
+    fn held_warps(&self) -> u64 {
+        !self.active | self.leaving
+    }
+
+    fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError> {
+        let issues = self.ports.issue.len();
+        for (number, issue) in inputs.issue[..issues].iter().enumerate() {
+            self.set_issue(number, issue);
+        }
+        for (number, write) in inputs.result[..issues].iter().chain([&inputs.fill]).enumerate() {
+            self.set_write(number, write);
+        }
+        for (unit, ports) in self.ports.unit.iter().enumerate() {
+            self.engine.set(ports.ready, u64::from(inputs.ready_units >> unit & 1));
+        }
+        self.set_metadata();
+        self.set_memory(inputs);
+        self.engine.step();
+        self.get(inputs, outputs);
+        self.follow_states();
+        Ok(())
+    }
+
+    fn end_warp(&mut self, warp: WarpSlot) {
+        self.ended |= 1 << warp;
+    }
+
+    fn ending_warps(&self) -> u64 {
+        self.ended
+    }
+
+    fn line_request(&mut self) -> Option<LineRequest<'_>> {
+        self.set_exit();
+        self.engine.foresee();
+        let (engine, ports) = (self.engine.state(), &self.ports.request);
+        if engine.get(ports.valid) == 0 {
+            return None;
+        }
+        let line = Line {
+            compressed: engine.get(ports.compressed) == 1,
+            warp: engine.get(ports.warp) as usize,
+            register: engine.get(ports.register) as usize,
+        };
+        Some(match KINDS[engine.get(ports.kind) as usize] {
+            RequestKind::Fetch => LineRequest::Fetch {
+                line,
+                invalidates: engine.get(ports.invalidates) == 1,
+                tag: engine.get(ports.line) as u16,
+            },
+            RequestKind::Write => {
+                copy_lanes(engine.get_words(ports.value), &mut self.written);
+                LineRequest::Write { line, values: &self.written }
+            }
+            RequestKind::Invalidate => LineRequest::Invalidate { line },
+            RequestKind::Drop => LineRequest::Drop { warp: line.warp },
+        })
+    }
+
+    fn count(&self, into: &mut Counts) {
+        let of_compressor = |name| table_accesses(&self.engine, |table| table == name);
+        let of_banks = |table: &str| table.starts_with("staging.") && table.ends_with(".tags");
+        into.add(
+            STAGING_COUNTERS,
+            &Staging {
+                values: accesses(&self.engine, VALUES_TABLE),
+                regions: self.regions,
+                active_cycles: self.active_cycles,
+                preloads: self.preloads,
+                tags: table_accesses(&self.engine, of_banks),
+                compressed_lines: of_compressor("compressor.lines"),
+                compressed_tags: of_compressor("compressor.tags"),
+                compressed_registers: of_compressor("compressor.presence"),
+            },
+        );
+    }
+
+    fn activity(&self) -> Vec<PortActivity> {
+        activity(&self.engine)
+    }
+
+    fn circuit(&self) -> Option<&dyn Engine> {
+        Some(&self.engine)
+    }
+}
+
+fn set_access(engine: &mut State, ports: &AccessPorts, access: &Option<RegisterAccess>) {
+    engine.set(ports.valid, u64::from(access.is_some()));
+    if let Some(RegisterAccess { register, fate }) = *access {
+        engine.set(ports.register, register);
+        engine.set(ports.fate, fate);
+    }
+}

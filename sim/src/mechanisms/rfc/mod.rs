@@ -1,0 +1,208 @@
+//! Register file cache in front of the main register file.
+//!
+//! Source: Gebhart et al., "Energy-efficient Mechanisms for Managing Thread Context in Throughput Processors", ISCA 2011,
+//! §3.1 and §3.3.
+
+mod storage;
+
+use serde::{Deserialize, Serialize};
+use warpfile_hdl::rfc::{self as hdl, CachedRegisterFile};
+
+use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
+use super::waves::{self, WaveGroup};
+use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
+use crate::config::{Accepted, Config, SectionInfo};
+use crate::counters::{Row, Shown};
+use crate::energy::grid::Ports;
+use crate::energy::structure::{ArrayAccesses, Published, Structure, Wire};
+use crate::parameters;
+use crate::sm::design::{ID_BITS, OperandStorage, Unit};
+use crate::sm::{Accesses, RunReport, SimError};
+pub use storage::CachedStorage;
+
+/// Name of the group of counters of the cache, evictions and flushes included.
+pub const COUNTERS: &str = "rfc";
+
+/// A register file cache.
+pub struct Rfc;
+
+/// Which entry of the register file cache gives way (§3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replacement {
+    /// First in, first out.
+    Fifo,
+    /// Least recently used.
+    Lru,
+}
+
+parameters! {
+    /// The register file cache. Defaults: the design point of §3.1 and §5.4.
+    pub struct Parameters in "rfc" {
+        /// Entries a thread.
+        entries: u64 = 6, Accepted::integer(1, 16);
+        /// Which entry gives way.
+        replacement: Replacement = Replacement::Fifo, Accepted::Word(&["fifo", "lru"]);
+        /// Allocate entries for source operands too.
+        allocate_sources: bool = false, Accepted::Flag;
+        /// Use static liveness: a value read for the last time is not written back.
+        use_last_read: bool = true, Accepted::Flag;
+        /// Write values that are not read before the warp may be suspended to the main register file only.
+        bypass_idle: bool = false, Accepted::Flag;
+        /// Evict values that are not read before the warp may be suspended first.
+        evict_idle_first: bool = false, Accepted::Flag;
+    }
+}
+
+impl Mechanism for Rfc {
+    fn info(&self) -> Info {
+        Info {
+            name: "rfc",
+            summary: "register file cache (Gebhart et al. §3.3)",
+            design: Some(("rfc", "register file cache and two-level scheduler (Gebhart et al. §3.3)")),
+            preset: "gebhart2011",
+        }
+    }
+
+    fn role(&self) -> Role {
+        Role::Storage { scheduler: "two-level" }
+    }
+
+    fn section(&self) -> Option<SectionInfo> {
+        Some(SectionInfo::of::<Parameters>())
+    }
+
+    fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
+        Ok(vec![NamedCircuit::of_partition(config, "register_file", &circuit(config))?])
+    }
+
+    fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
+        let part =
+            |engine| Ok(Box::new(CachedStorage::new(engine, issues(at.config))?) as Box<dyn OperandStorage>);
+        Ok(Part::Storages {
+            of_partitions: at.of_partitions(&circuit(at.config), &[], part)?,
+            line_port: None,
+        })
+    }
+
+    /// The cache is one array of slices a scheduler: the entries of all active warps (§3.1).
+    fn structures(&self, config: &Config) -> Vec<Structure> {
+        let rows = config.of::<Parameters>().entries * config.design.slots(config);
+        let cache = Structure {
+            wire: Wire::FromUpperLevel,
+            published: Some(Published::RegisterFileCache),
+            ..Structure::of_warp_registers(
+                "register file cache",
+                config.sm.schedulers as u32,
+                rows as u32,
+                ports(config),
+                |report: &RunReport| ArrayAccesses::of(accesses(report)),
+            )
+        };
+        vec![register_file::structure(config, config.register_file.rows), cache]
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let own = [("RFC reads", Shown::Count("rfc.reads")), ("RFC writes", Shown::Count("rfc.writes"))];
+        let mut rows = register_file::rows();
+        rows.splice(2..2, own.map(|(label, shown)| Row { label, shown }));
+        rows
+    }
+
+    fn waves(&self) -> Vec<WaveGroup> {
+        vec![waves::ISSUE, LOOKUP, RESULT, SPILL, FLUSH, waves::OPERANDS, waves::FILL]
+    }
+}
+
+/// Ports of the cache's array, in the port sets that there are runs of: at least the three operands and one result of each
+/// instruction issued a cycle (Fig. 5(a)).
+fn ports(config: &Config) -> Ports {
+    match config.sm.issues_per_scheduler {
+        1 => Ports { read: 4, write: 1, read_write: 0 },
+        _ => Ports { read: 6, write: 2, read_write: 0 },
+    }
+}
+
+/// Accesses to the cache.
+pub fn accesses(report: &RunReport) -> Accesses {
+    report.counters.get(COUNTERS)
+}
+
+fn circuit(config: &Config) -> CachedRegisterFile {
+    let parameters = config.of::<Parameters>();
+    CachedRegisterFile {
+        geometry: geometry(config),
+        collectors: config.register_file.collectors as usize,
+        access_cycles: ACCESS_CYCLES,
+        id_bits: ID_BITS,
+        units: Unit::COUNT,
+        slots: config.design.slots(config) as usize,
+        entries: parameters.entries as usize,
+        replacement: match parameters.replacement {
+            Replacement::Fifo => hdl::Replacement::Fifo,
+            Replacement::Lru => hdl::Replacement::Lru,
+        },
+        allocate_sources: parameters.allocate_sources,
+        liveness: parameters.use_last_read,
+        bypass_idle: parameters.bypass_idle,
+        evict_idle_first: parameters.evict_idle_first,
+        issues: issues(config),
+    }
+}
+
+const LOOKUP: WaveGroup = WaveGroup {
+    title: "Lookup in the cache",
+    scope: "register_file.cache",
+    signals: &[
+        "lookup_valid_i",
+        "lookup_slot_i",
+        "lookup_source0_register_i",
+        "lookup_source0_lanes_o",
+        "lookup_source1_register_i",
+        "lookup_source1_lanes_o",
+        "lookup0_valid_i",
+        "lookup0_slot_i",
+        "lookup0_source0_register_i",
+        "lookup0_source0_lanes_o",
+        "lookup0_source1_register_i",
+        "lookup0_source1_lanes_o",
+    ],
+};
+
+const RESULT: WaveGroup = WaveGroup {
+    title: "Result into the cache",
+    scope: "register_file.cache",
+    signals: &[
+        "result_valid_i",
+        "result_ready_o",
+        "result_slot_i",
+        "result_register_i",
+        "result_lanes_i",
+        "result0_valid_i",
+        "result0_ready_o",
+        "result_slot0_i",
+        "result0_register_i",
+        "result0_lanes_i",
+    ],
+};
+
+const SPILL: WaveGroup = WaveGroup {
+    title: "Spill to the main register file",
+    scope: "register_file.cache",
+    signals: &[
+        "spill_valid_o",
+        "spill_ready_i",
+        "spill_register_o",
+        "spill_lanes_o",
+        "spill0_valid_o",
+        "spill0_ready_i",
+        "spill0_register_o",
+        "spill0_lanes_o",
+    ],
+};
+
+const FLUSH: WaveGroup = WaveGroup {
+    title: "Flush of a slot",
+    scope: "register_file.cache",
+    signals: &["flush_valid_i", "flush_slot_i", "slot_busy_o"],
+};

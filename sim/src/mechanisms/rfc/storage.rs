@@ -1,0 +1,212 @@
+//! The register file cache circuit as operand storage: what it has to be told of slots, last reads and idle values.
+
+use warpfile_engine::{AnyEngine, Engine, EngineError, InPort, OutPort};
+use warpfile_kernels::program::{BlockIndex, Instruction, MAX_RESULTS, MAX_SOURCES, Program};
+
+use super::COUNTERS;
+use crate::counters::Counts;
+use crate::mechanisms::Compiled;
+use crate::mechanisms::circuit::{Group, numbered, per_source};
+use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile};
+use crate::sm::design::{Flush, Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write};
+use crate::sm::{PortActivity, SimError};
+
+/// Cycles of the tag check before register access (Gebhart et al., Fig. 3(b)).
+const TAG_CYCLES: usize = 1;
+/// Name of the table that holds values in the cache.
+const VALUES_TABLE: &str = "values";
+
+/// A [`RegisterFile`] whose circuit has a cache in front.
+pub struct CachedStorage {
+    file: RegisterFile,
+    ports: CachePorts,
+    /// What the compiler says of each instruction's operands.
+    code: Vec<Marks>,
+}
+
+/// What the compiler says of an instruction's operands.
+struct Marks {
+    /// No executing lane reads the source again.
+    last_read: [bool; MAX_SOURCES],
+    /// The source is not read again before the warp may next be suspended.
+    source_idle: [bool; MAX_SOURCES],
+    /// The result is not read before the warp may next be suspended.
+    result_idle: [bool; MAX_RESULTS],
+}
+
+/// Ports that the cache adds to those of a register file.
+struct CachePorts {
+    /// One for each instruction that is issued a cycle.
+    issues: Vec<CacheIssuePorts>,
+    fill_slot: InPort,
+    fill_slot_valid: InPort,
+    flush_valid: InPort,
+    flush_slot: InPort,
+    flush_discard: InPort,
+    slot_busy: OutPort,
+}
+
+/// Those of an instruction and its result.
+struct CacheIssuePorts {
+    issue_slot: InPort,
+    source_last_read: [InPort; MAX_SOURCES],
+    source_idle: [InPort; MAX_SOURCES],
+    result_slot: InPort,
+    result_cached: InPort,
+    result_idle: InPort,
+}
+
+impl CachedStorage {
+    /// A circuit that takes `issues` instructions a cycle.
+    ///
+    /// # Errors
+    /// A port that is not there.
+    pub fn new(engine: AnyEngine, issues: usize) -> Result<CachedStorage, EngineError> {
+        Ok(CachedStorage {
+            ports: CachePorts::resolve(&engine, issues)?,
+            file: RegisterFile::new(engine, issues, TAG_CYCLES + ACCESS_CYCLES)?,
+            code: Vec::new(),
+        })
+    }
+
+    fn set_issue(&mut self, index: usize, issue: &Issue) {
+        let (engine, ports) = (self.file.engine.state_mut(), &self.ports.issues[index]);
+        let marks = &self.code[issue.inst.0 as usize];
+        engine.set(ports.issue_slot, issue.slot as u64);
+        for source in (0..MAX_SOURCES).filter(|&source| issue.sources[source].is_some()) {
+            engine.set(ports.source_last_read[source], u64::from(marks.last_read[source]));
+            engine.set(ports.source_idle[source], u64::from(marks.source_idle[source]));
+        }
+    }
+
+    fn set_result(&mut self, index: usize, write: &Write<'_>) {
+        let (engine, ports) = (self.file.engine.state_mut(), &self.ports.issues[index]);
+        let marks = &self.code[write.inst.0 as usize];
+        engine.set(ports.result_slot, write.slot.unwrap_or_default() as u64);
+        engine.set(ports.result_cached, u64::from(write.cached));
+        engine.set(ports.result_idle, u64::from(marks.result_idle[write.result]));
+    }
+
+    fn set_fill(&mut self, write: &Write<'_>) {
+        let (engine, ports) = (self.file.engine.state_mut(), &self.ports);
+        engine.set(ports.fill_slot, write.slot.unwrap_or_default() as u64);
+        engine.set(ports.fill_slot_valid, u64::from(write.slot.is_some()));
+    }
+
+    fn set_flush(&mut self, flush: Option<Flush>) {
+        let (engine, ports) = (self.file.engine.state_mut(), &self.ports);
+        engine.set(ports.flush_valid, u64::from(flush.is_some()));
+        if let Some(flush) = flush {
+            engine.set(ports.flush_slot, flush.slot as u64);
+            engine.set(ports.flush_discard, u64::from(flush.discard));
+        }
+    }
+}
+
+impl OperandStorage for CachedStorage {
+    fn operand_cycles(&self) -> u64 {
+        self.file.operand_cycles()
+    }
+
+    fn dispatches(&self) -> usize {
+        self.file.dispatches()
+    }
+
+    fn start_kernel(&mut self, kernel: &Compiled<'_>) -> Result<(), SimError> {
+        self.code = kernel.program.instructions.iter().map(Marks::new).collect();
+        self.file.start_kernel(kernel)
+    }
+
+    fn registers_per_warp(&self, program: &Program) -> u64 {
+        self.file.registers_per_warp(program)
+    }
+
+    fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
+        self.file.start_warp(warp, first_row, block);
+    }
+
+    fn held_warps(&self) -> u64 {
+        0
+    }
+
+    fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError> {
+        for index in 0..self.ports.issues.len() {
+            if let Some(issue) = &inputs.issue[index] {
+                self.set_issue(index, issue);
+            }
+            if let Some(write) = &inputs.result[index] {
+                self.set_result(index, write);
+            }
+        }
+        if let Some(write) = &inputs.fill {
+            self.set_fill(write);
+        }
+        self.set_flush(inputs.flush);
+        self.file.set(inputs);
+        self.file.step(inputs, outputs);
+        outputs.busy_slots = self.file.engine.get(self.ports.slot_busy);
+        Ok(())
+    }
+
+    fn end_warp(&mut self, warp: WarpSlot) {
+        self.file.end_warp(warp);
+    }
+
+    fn count(&self, into: &mut Counts) {
+        self.file.count(into);
+        into.add(COUNTERS, &self.file.accesses(VALUES_TABLE));
+    }
+
+    fn activity(&self) -> Vec<PortActivity> {
+        self.file.activity()
+    }
+
+    fn circuit(&self) -> Option<&dyn Engine> {
+        self.file.circuit()
+    }
+}
+
+impl Marks {
+    fn new(instruction: &Instruction) -> Marks {
+        let source = |index: usize| instruction.sources.get(index);
+        Marks {
+            last_read: std::array::from_fn(|index| source(index).is_some_and(|source| source.last_read)),
+            source_idle: std::array::from_fn(|index| {
+                source(index).is_some_and(|source| source.idle_until_suspension)
+            }),
+            result_idle: std::array::from_fn(|index| {
+                instruction.results.get(index).is_some_and(|result| result.idle_until_suspension)
+            }),
+        }
+    }
+}
+
+impl CacheIssuePorts {
+    fn resolve(engine: &dyn Engine, number: &str) -> Result<CacheIssuePorts, EngineError> {
+        let issue = Group::new(engine, &format!("issue{number}"));
+        Ok(CacheIssuePorts {
+            issue_slot: issue.input("slot_i")?,
+            source_last_read: per_source(|k| issue.input(&format!("source{k}_last_read_i")))?,
+            source_idle: per_source(|k| issue.input(&format!("source{k}_idle_i")))?,
+            result_slot: engine.input(&format!("result_slot{number}_i"))?,
+            result_cached: engine.input(&format!("result_cached{number}_i"))?,
+            result_idle: engine.input(&format!("result_idle{number}_i"))?,
+        })
+    }
+}
+
+impl CachePorts {
+    fn resolve(engine: &dyn Engine, issues: usize) -> Result<CachePorts, EngineError> {
+        let fill = Group::new(engine, "fill");
+        let flush = Group::new(engine, "flush");
+        Ok(CachePorts {
+            issues: numbered(issues, |number| CacheIssuePorts::resolve(engine, number))?,
+            fill_slot: fill.input("slot_i")?,
+            fill_slot_valid: fill.input("slot_valid_i")?,
+            flush_valid: flush.input("valid_i")?,
+            flush_slot: flush.input("slot_i")?,
+            flush_discard: flush.input("discard_i")?,
+            slot_busy: engine.output("slot_busy_o")?,
+        })
+    }
+}

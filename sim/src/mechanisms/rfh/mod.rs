@@ -1,0 +1,175 @@
+//! Register file hierarchy: a last result file and an operand register file before the main register file, filled by the
+//! compiler.
+//!
+//! Source: Gebhart et al., "A Compile-Time Managed Multi-Level Register File Hierarchy", MICRO 2011.
+
+mod storage;
+
+use warpfile_hdl::rfh::RegisterFileHierarchy;
+use warpfile_kernels::compile::cfg::Cfg;
+use warpfile_kernels::compile::rfh::{self, MAX_ORF_ENTRIES};
+use warpfile_kernels::program::Program;
+
+use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
+use super::waves::{self, WaveGroup};
+use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
+use crate::config::{Accepted, Config, SectionInfo};
+use crate::counters::{Row, Shown};
+use crate::energy::grid::Ports;
+use crate::energy::structure::{ArrayAccesses, Structure, Wire};
+use crate::sm::design::{ID_BITS, OperandStorage, Unit};
+use crate::sm::{Accesses, RunReport, SimError};
+use crate::{counters, parameters};
+use storage::HierarchyStorage;
+
+/// Name of the group of counters of the upper levels.
+pub const COUNTERS: &str = "hierarchy";
+
+/// Ports of the upper levels: of three operands and of a result for each of two instructions a cycle (decision 37).
+const PORTS: Ports = Ports { read: 6, write: 2, read_write: 0 };
+
+/// A register file hierarchy.
+pub struct Rfh;
+
+parameters! {
+    /// Register file hierarchy: a last result file and an operand register file before the main register file.
+    pub struct Parameters in "rfh" {
+        /// Entries of the operand register file for a warp; the last result file has one.
+        orf_entries: u64 = 3, Accepted::integer(1, MAX_ORF_ENTRIES as u64);
+    }
+}
+
+counters! {
+    /// Accesses to the levels above the main register file.
+    pub struct UpperLevels {
+        /// The last result file.
+        lrf: group(Accesses),
+        /// The operand register file, copies of operands included.
+        orf: group(Accesses),
+    }
+}
+
+impl Mechanism for Rfh {
+    fn info(&self) -> Info {
+        let design = "register file hierarchy managed by the compiler, two-level scheduler (Gebhart et al., MICRO 2011)";
+        Info {
+            name: "rfh",
+            summary: "register file hierarchy managed by the compiler (Gebhart et al., MICRO 2011)",
+            design: Some(("rfh", design)),
+            preset: "gtx980-regless",
+        }
+    }
+
+    fn role(&self) -> Role {
+        Role::Storage { scheduler: "two-level" }
+    }
+
+    fn section(&self) -> Option<SectionInfo> {
+        Some(SectionInfo::of::<Parameters>())
+    }
+
+    fn pass(&self) -> Pass {
+        Pass::Notes
+    }
+
+    fn compile(
+        &self,
+        config: &Config,
+        program: &Program,
+        notes: &mut Notes,
+    ) -> Result<Option<Program>, SimError> {
+        notes.leave(rfh::compile(program, &pass_parameters(config)).map_err(SimError::mechanism)?);
+        Ok(None)
+    }
+
+    fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
+        let placement = rfh::compile(program, &pass_parameters(config)).map_err(SimError::mechanism)?;
+        Ok(Some(rfh::listing::listing(program, &placement, cfg)))
+    }
+
+    fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
+        Ok(vec![NamedCircuit::of_partition(config, "register_file", &circuit(config))?])
+    }
+
+    fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
+        let entries = at.config.of::<Parameters>().orf_entries as u8;
+        let part = |engine| {
+            Ok(Box::new(HierarchyStorage::new(engine, issues(at.config), entries)?)
+                as Box<dyn OperandStorage>)
+        };
+        Ok(Part::Storages {
+            of_partitions: at.of_partitions(&circuit(at.config), &[], part)?,
+            line_port: None,
+        })
+    }
+
+    fn structures(&self, config: &Config) -> Vec<Structure> {
+        let slots = config.design.slots(config) as u32;
+        let entries = config.of::<Parameters>().orf_entries as u32;
+        let level = |name, rows, accesses| Structure {
+            wire: Wire::FromUpperLevel,
+            ..Structure::of_warp_registers(name, config.sm.schedulers as u32, rows, PORTS, accesses)
+        };
+        vec![
+            register_file::structure(config, config.register_file.rows),
+            level("last result files", slots, |report: &RunReport| ArrayAccesses::of(accesses(report).lrf)),
+            level("operand register files", slots * entries, |report: &RunReport| {
+                ArrayAccesses::of(accesses(report).orf)
+            }),
+        ]
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let own = [
+            ("LRF reads", Shown::Count("hierarchy.lrf.reads")),
+            ("LRF writes", Shown::Count("hierarchy.lrf.writes")),
+            ("ORF reads", Shown::Count("hierarchy.orf.reads")),
+            ("ORF writes", Shown::Count("hierarchy.orf.writes")),
+        ];
+        let mut rows = register_file::rows();
+        rows.splice(2..2, own.map(|(label, shown)| Row { label, shown }));
+        rows
+    }
+
+    fn waves(&self) -> Vec<WaveGroup> {
+        vec![waves::ISSUE, UPPER, waves::RESULT, waves::OPERANDS]
+    }
+}
+
+/// Accesses to the upper levels.
+pub fn accesses(report: &RunReport) -> UpperLevels {
+    report.counters.get(COUNTERS)
+}
+
+fn pass_parameters(config: &Config) -> rfh::Parameters {
+    rfh::Parameters { orf_entries: config.of::<Parameters>().orf_entries as u8 }
+}
+
+fn circuit(config: &Config) -> RegisterFileHierarchy {
+    RegisterFileHierarchy {
+        geometry: geometry(config),
+        collectors: config.register_file.collectors as usize,
+        access_cycles: ACCESS_CYCLES,
+        id_bits: ID_BITS,
+        units: Unit::COUNT,
+        slots: config.design.slots(config) as usize,
+        orf_entries: config.of::<Parameters>().orf_entries as usize,
+        issues: issues(config),
+    }
+}
+
+const UPPER: WaveGroup = WaveGroup {
+    title: "Upper levels",
+    scope: "register_file.upper",
+    signals: &[
+        "issue0_taken_i",
+        "issue0_slot_i",
+        "issue0_source0_valid_i",
+        "issue0_source0_entry_i",
+        "issue0_copy_valid_i",
+        "issue0_copy_entry_i",
+        "result0_valid_i",
+        "result0_slot_i",
+        "result0_entry_i",
+    ],
+};

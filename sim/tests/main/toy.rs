@@ -1,0 +1,196 @@
+//! Two mechanisms from outside: a storage that keeps registers without a circuit, and a layer that paces warps. What they
+//! need of the program is in this file and in the registry that a test makes.
+
+use warpfile_kernels::program::{Operation, Program, WarpInstruction};
+use warpfile_sim::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
+use warpfile_sim::counters::{Counts, Row, Shown};
+use warpfile_sim::energy::grid::Ports;
+use warpfile_sim::energy::structure::{ArrayAccesses, Structure};
+use warpfile_sim::mechanisms::{Build, Compiled, Info, Mechanism, Notes, Part, Pass, Registry, Role};
+use warpfile_sim::sm::design::{Admission, Layer, WarpPlace};
+use warpfile_sim::sm::{RunReport, SimError};
+use warpfile_sim::{counters, parameters};
+
+use crate::stand_ins::ideal_storage;
+
+/// Every mechanism that comes with the program, and the two.
+pub fn registry() -> Registry {
+    Registry::shipped().with(&[&Ideal, &Pacer])
+}
+
+/// A storage that reads every operand three cycles after the pick.
+pub struct Ideal;
+
+impl Mechanism for Ideal {
+    fn info(&self) -> Info {
+        let summary = "registers without a circuit";
+        Info { name: "ideal", summary, design: Some(("ideal", summary)), preset: "gebhart2011" }
+    }
+
+    fn role(&self) -> Role {
+        Role::Storage { scheduler: "two-level" }
+    }
+
+    fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
+        let of_partitions = (0..at.partitions()).map(|_| ideal_storage(at.config, 3)).collect();
+        Ok(Part::Storages { of_partitions, line_port: None })
+    }
+
+    fn structures(&self, config: &Config) -> Vec<Structure> {
+        vec![Structure::of_warp_registers(
+            "ideal registers",
+            config.sm.schedulers as u32,
+            config.register_file.rows as u32,
+            Ports::DUAL,
+            |report: &RunReport| ArrayAccesses::of(report.mrf()),
+        )]
+    }
+}
+
+/// A layer that lets a warp issue once in so many cycles.
+pub struct Pacer;
+
+parameters! {
+    /// Paces warps.
+    pub struct Parameters in "pacer" {
+        /// Cycles from an issue of a warp to its next.
+        cycles: u64 = 16, Accepted::integer(1, 64);
+        /// Blocks that may be resident.
+        blocks: u64 = 64, Accepted::integer(1, 64);
+    }
+}
+
+counters! {
+    /// What the layer saw.
+    pub struct Paced {
+        /// Instructions issued.
+        issued: sum("warp instructions"),
+        /// Operands delivered.
+        read: sum("warp instructions"),
+        /// Registers written.
+        written: sum("registers"),
+        /// Instructions of which nothing is left to do.
+        retired: sum("warp instructions"),
+        /// Loads, as the compiler pass has noted them.
+        loads: sum("warp instructions"),
+        /// Warps started.
+        started: sum("warps"),
+        /// Warps ended.
+        ended: sum("warps"),
+        /// Warps of a partition that were there at once, at most.
+        most_warps: maximum("warps"),
+    }
+}
+
+/// The notes of the pass: which instructions are loads.
+struct Loads(Vec<bool>);
+
+struct PacerLayer {
+    parameters: Parameters,
+    now: u64,
+    loads: Vec<bool>,
+    /// When each warp slot of each partition may issue again.
+    free_at: Vec<[u64; 64]>,
+    resident: Vec<u64>,
+    counted: Paced,
+}
+
+impl Mechanism for Pacer {
+    fn info(&self) -> Info {
+        Info { name: "pacer", summary: "a warp issues now and then", design: None, preset: "gebhart2011" }
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn section(&self) -> Option<SectionInfo> {
+        Some(SectionInfo::of::<Parameters>())
+    }
+
+    fn check(&self, config: &Config) -> Result<(), ConfigError> {
+        let Parameters { cycles, .. } = config.of();
+        if cycles > config.sm.watchdog_cycles {
+            return Err(conflict("pacer.cycles", cycles, "at most sm.watchdog_cycles".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn pass(&self) -> Pass {
+        Pass::Notes
+    }
+
+    fn compile(&self, _: &Config, program: &Program, notes: &mut Notes) -> Result<Option<Program>, SimError> {
+        let is_load = |operation| matches!(operation, Operation::Load(_));
+        notes.leave(Loads(program.instructions.iter().map(|one| is_load(one.operation)).collect()));
+        Ok(None)
+    }
+
+    fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
+        Ok(Part::Layer(Box::new(PacerLayer {
+            parameters: at.config.of(),
+            now: 0,
+            loads: Vec::new(),
+            free_at: vec![[0; 64]; at.partitions()],
+            resident: vec![0; at.partitions()],
+            counted: Paced::default(),
+        })))
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        vec![Row { label: "paced", shown: Shown::Count("pacer.issued") }]
+    }
+}
+
+impl Layer for PacerLayer {
+    fn start_kernel(&mut self, kernel: &Compiled<'_>) -> Result<(), SimError> {
+        self.loads = kernel.notes.get::<Loads>().map(|loads| loads.0.clone()).unwrap_or_default();
+        Ok(())
+    }
+
+    fn admit(&mut self, admission: &Admission) -> u64 {
+        admission.blocks.min(self.parameters.blocks)
+    }
+
+    fn start_warp(&mut self, at: WarpPlace, _first_row: u32, _block: u64) {
+        self.counted.started += 1;
+        self.resident[at.partition] += 1;
+        self.counted.most_warps = self.counted.most_warps.max(self.resident[at.partition]);
+    }
+
+    fn held_warps(&mut self, partition: usize) -> u64 {
+        let waits = |warp: &usize| self.free_at[partition][*warp] > self.now;
+        (0..64).filter(waits).fold(0, |held, warp| held | 1 << warp)
+    }
+
+    fn issue(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
+        self.counted.issued += 1;
+        self.counted.loads += u64::from(self.loads[instruction.inst.0 as usize]);
+        self.free_at[at.partition][at.warp] = self.now + self.parameters.cycles;
+    }
+
+    fn read(&mut self, _: WarpPlace, _: &WarpInstruction) {
+        self.counted.read += 1;
+    }
+
+    fn written(&mut self, _: WarpPlace, _: &WarpInstruction, _result: usize) {
+        self.counted.written += 1;
+    }
+
+    fn retire(&mut self, _: WarpPlace, _: &WarpInstruction) {
+        self.counted.retired += 1;
+    }
+
+    fn end_warp(&mut self, at: WarpPlace) {
+        self.counted.ended += 1;
+        self.resident[at.partition] -= 1;
+    }
+
+    fn end_cycle(&mut self) {
+        self.now += 1;
+    }
+
+    fn count(&self, into: &mut Counts) {
+        into.add("pacer", &self.counted);
+    }
+}
