@@ -225,7 +225,9 @@ impl RegisterFileReference {
             way
         };
         let targets = results.map(|result| result.filter(|(_, cached)| *cached).map(|(w, _)| target(w)));
-        let allocated = outputs.allocated.as_ref().map(|operand| (operand, target(operand)));
+        let new = |operand: &&Write| !self.cache.has_entry(operand.slot, operand.register);
+        let allocated = outputs.allocated.as_ref();
+        let target_of_operand = allocated.filter(new).map(target);
         assert!(evicted.len() <= 1, "cycle {}: two registers are evicted", self.cycle);
         self.spill(evicted.pop(), outputs);
         self.take_instructions(inputs, outputs);
@@ -242,8 +244,8 @@ impl RegisterFileReference {
             }
             self.set(result);
         }
-        if let Some((operand, way)) = allocated {
-            self.allocate(operand, way);
+        if let Some(operand) = allocated {
+            self.allocate(operand, target_of_operand);
         }
         self.forget_stale(inputs);
         if let Some(flush) = inputs.flush {
@@ -280,19 +282,25 @@ impl RegisterFileReference {
             self.cycle
         );
         self.seen.pairs[0] += usize::from(outputs.second.issue_taken);
-        let mut taken = [(first, &outputs.first), (second, &outputs.second)];
-        if outputs.crossed {
-            taken.reverse();
-        }
-        for (instruction, way) in taken.into_iter().filter(|(_, way)| way.issue_taken) {
+        let ways = [(first, &outputs.first), (second, &outputs.second)];
+        let taken = ways.map(|(instruction, way)| instruction.filter(|_| way.issue_taken));
+        // Both find what is there before the cycle; what they do to the entries is done group after group.
+        for (instruction, (_, way)) in taken.iter().zip(ways) {
             if let Some(instruction) = instruction {
                 self.take(instruction, way.found);
             }
         }
+        let groups = if outputs.crossed { [1, 0] } else { [0, 1] };
+        for (instruction, found) in groups.map(|way| (taken[way], ways[way].1.found)) {
+            if let Some(Instruction { slot, active, sources, .. }) = instruction {
+                self.cache.use_operands(*slot, *active, sources, found);
+            }
+        }
     }
 
-    /// An operand is allocated with the value its register has, and not in a slot that is flushed.
-    fn allocate(&mut self, operand: &Write, way: usize) {
+    /// An operand is allocated with the value its register has, and not in a slot that is flushed. One whose register
+    /// had an entry before the cycle gets no other, even if a result takes that entry now.
+    fn allocate(&mut self, operand: &Write, way: Option<usize>) {
         let (cycle, &Write { slot, register, lanes, ref value, idle, .. }) = (self.cycle, operand);
         assert!(!self.flushing[slot], "cycle {cycle}: slot {slot} is flushed");
         assert_ne!(lanes, 0, "cycle {cycle}: register {register} without lanes");
@@ -307,7 +315,9 @@ impl RegisterFileReference {
             panic!("cycle {cycle}: {operand:x?} is allocated, of {:x?}", self.worth_an_entry)
         };
         let position = self.worth_an_entry.remove(found).position;
-        self.cache.allocate(slot, way, operand.written(), idle);
+        if let Some(way) = way {
+            self.cache.allocate(slot, way, operand.written(), idle);
+        }
         self.seen.allocated[position] += 1;
     }
 

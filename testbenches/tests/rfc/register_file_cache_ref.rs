@@ -60,12 +60,18 @@ impl CacheReference {
         self.now
     }
 
-    /// The executing lanes that each operand finds; then ends or marks the copies as the compiler says.
-    pub fn look_up(&mut self, slot: usize, active: u32, sources: &[Option<Source>; 3]) -> [u32; 3] {
-        let found = sources.map(|source| {
-            let entry = source.and_then(|source| self.entry(slot, source.register));
+    /// The executing lanes that each operand finds.
+    pub fn look_up(&self, slot: usize, active: u32, sources: &[Option<Source>; 3]) -> [u32; 3] {
+        sources.map(|source| {
+            let register = source.map(|source| source.register);
+            let entry =
+                self.slots[slot].iter().find(|entry| register.is_some() && entry.register == register);
             entry.map_or(0, |entry| entry.held & active)
-        });
+        })
+    }
+
+    /// Notes the use of operands of which these lanes were found, and ends or marks copies as the compiler says.
+    pub fn use_operands(&mut self, slot: usize, active: u32, sources: &[Option<Source>; 3], found: [u32; 3]) {
         if self.rules.replacement == Replacement::Lru {
             let read = |register| (0..3).any(|k| found[k] != 0 && sources[k].map(|s| s.register) == register);
             let mut used: Vec<usize> =
@@ -85,7 +91,6 @@ impl CacheReference {
                 }
             }
         }
-        found
     }
 
     /// The entry that a result goes to: its register's, else a free one, else an idle one if these go first, else
@@ -109,12 +114,14 @@ impl CacheReference {
         leaving.map(|register| Lanes { register, lanes: dirty })
     }
 
-    /// An operand that the main register file has too gets an entry, unless its register has one.
+    pub fn has_entry(&self, slot: usize, register: usize) -> bool {
+        self.slots[slot].iter().any(|entry| entry.register == Some(register))
+    }
+
+    /// An operand that the main register file has too gets an entry.
     pub fn allocate(&mut self, slot: usize, way: usize, operand: Lanes, idle: bool) {
-        if self.slots[slot][way].register != Some(operand.register) {
-            self.write(slot, way, operand, idle);
-            self.clean(slot, operand.register);
-        }
+        self.write(slot, way, operand, idle);
+        self.clean(slot, operand.register);
     }
 
     /// Writes a result to an entry.
