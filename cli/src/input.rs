@@ -1,13 +1,15 @@
 //! What a command runs: a workload by name, PTX with a launch file, or a trace.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{anyhow, bail};
 use serde::Serialize;
+use warpfile_kernels::exec::Replayed;
 use warpfile_kernels::launch::{CheckReport, DEFAULT_SIZE, LaunchFile};
 use warpfile_kernels::program::{Launches, Stream, StreamError};
 use warpfile_kernels::trace::{self, OpenTrace, TraceReport};
-use warpfile_kernels::workloads::{self, OpenError, OpenWorkload, Workload};
+use warpfile_kernels::workloads::{self, OpenError, OpenWorkload, RecordedWorkload, Workload};
 
 /// Which input.
 #[derive(clap::Args)]
@@ -215,10 +217,46 @@ impl Input {
     }
 }
 
+/// An input for several runs: its kernels are executed once and replayed for each run. What is kept of them is gone with
+/// the source.
+pub struct Source<'a> {
+    input: &'a Input,
+    recorded: Mutex<Option<Arc<RecordedWorkload>>>,
+}
+
+impl<'a> Source<'a> {
+    /// Nothing is opened yet.
+    pub fn new(input: &'a Input) -> Source<'a> {
+        Source { input, recorded: Mutex::default() }
+    }
+
+    /// What it is of.
+    pub fn input(&self) -> &'a Input {
+        self.input
+    }
+
+    /// Opens it for another run.
+    pub fn open(&self) -> anyhow::Result<Opened> {
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(workload) = &*recorded {
+            return Ok(Opened::Recorded(workload.clone(), workload.replay()));
+        }
+        Ok(match self.input.open()? {
+            Opened::Kernel(workload) => {
+                let workload = recorded.insert(Arc::new(workload.record()));
+                Opened::Recorded(workload.clone(), workload.replay())
+            }
+            opened => opened,
+        })
+    }
+}
+
 /// An open input.
 pub enum Opened {
     /// Executed as it runs.
     Kernel(Box<OpenWorkload>),
+    /// Executed once for several runs.
+    Recorded(Arc<RecordedWorkload>, Replayed),
     /// Replayed.
     Trace(Box<OpenTrace>),
 }
@@ -228,6 +266,7 @@ impl Opened {
     pub fn check_results(&self) -> anyhow::Result<Option<CheckReport>> {
         match self {
             Opened::Kernel(workload) => Ok(Some(workload.check_results()?)),
+            Opened::Recorded(workload, _) => Ok(Some(workload.check_results()?)),
             Opened::Trace(_) => Ok(None),
         }
     }
@@ -235,7 +274,7 @@ impl Opened {
     /// What was noticed while a trace was read.
     pub fn trace_report(&self) -> Option<&TraceReport> {
         match self {
-            Opened::Kernel(_) => None,
+            Opened::Kernel(_) | Opened::Recorded(..) => None,
             Opened::Trace(trace) => Some(trace.report()),
         }
     }
@@ -245,6 +284,7 @@ impl Launches for Opened {
     fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
         match self {
             Opened::Kernel(workload) => workload.next_launch(),
+            Opened::Recorded(_, replayed) => replayed.next_launch(),
             Opened::Trace(trace) => trace.next_launch(),
         }
     }
@@ -252,6 +292,7 @@ impl Launches for Opened {
     fn has_values(&mut self) -> Result<bool, StreamError> {
         match self {
             Opened::Kernel(workload) => workload.has_values(),
+            Opened::Recorded(_, replayed) => replayed.has_values(),
             Opened::Trace(trace) => trace.has_values(),
         }
     }

@@ -3,6 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use warpfile_sim::config::Config;
@@ -14,7 +15,7 @@ use crate::engine::EngineArguments;
 use crate::errors::is_wrong_operand;
 use crate::files::{Output, OutputFolder};
 use crate::gtkw::Save;
-use crate::input::{Input, InputsArguments};
+use crate::input::{Input, InputsArguments, Source};
 use crate::output::{json, print};
 use crate::parallel::{ThreadArguments, parallel};
 use crate::progress::Meters;
@@ -187,8 +188,9 @@ fn simulate(
     }
     let mut jobs: Vec<(Run<'_>, Observed)> = Vec::new();
     for input in inputs {
+        let source = Arc::new(Source::new(input));
         for config in configs {
-            let runs = (0..config.chip.simulated_sms).map(|sm| Run { input, config, sm });
+            let runs = (0..config.chip.simulated_sms).map(|sm| Run { source: source.clone(), config, sm });
             jobs.extend(runs.map(|run| (run, Observed::default())));
         }
     }
@@ -198,8 +200,8 @@ fn simulate(
 
     let meters = Meters::new();
     let outcomes = parallel(threads, jobs, |(run, observed)| {
-        let outcome = observe(run, setting, &meters, observed);
-        if inputs.len() > 1 { outcome.with_context(|| run.input.title()) } else { outcome }
+        let outcome = observe(&run, setting, &meters, observed);
+        if inputs.len() > 1 { outcome.with_context(|| run.source.input().title()) } else { outcome }
     })?;
     let mut written = Vec::new();
     let mut outcomes = outcomes.into_iter().map(|(outcome, files)| {
@@ -223,7 +225,7 @@ fn simulate(
 
 /// Runs, and writes what is observed. When an operand is wrong the waveform up to there is kept: it shows why.
 fn observe(
-    run: Run<'_>,
+    run: &Run<'_>,
     setting: Setting,
     meters: &Meters,
     mut observed: Observed,

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use warpfile_kernels::launch::CheckReport;
@@ -11,7 +12,7 @@ use warpfile_sim::energy::gpu::MeasuredRun;
 use warpfile_sim::energy::{EnergyModel, EnergyReport};
 use warpfile_sim::sm::{self, EngineName, Progress, RunOptions, RunReport};
 
-use crate::input::Input;
+use crate::input::Source;
 use crate::progress::Meters;
 use crate::table::count;
 
@@ -66,10 +67,10 @@ pub struct Setting {
 }
 
 /// One run: an SM of a design on an input.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Run<'a> {
     /// What is run.
-    pub input: &'a Input,
+    pub source: Arc<Source<'a>>,
     /// What it is run through.
     pub config: &'a Config,
     /// Number of the SM.
@@ -87,12 +88,12 @@ pub struct SmOutcome {
 impl Run<'_> {
     /// Runs it; every operand is checked, and so are the results.
     pub fn simulate(
-        self,
+        &self,
         setting: Setting,
         meters: &Meters,
         observers: Observers<'_>,
     ) -> anyhow::Result<SmOutcome> {
-        let mut opened = self.input.open()?;
+        let mut opened = self.source.open()?;
         let mut meter = meters.meter(&self.label());
         let mut progress = |progress: Progress| meter.update(|| state(progress));
         let waveform = observers.waveform.map(|(writer, window)| sm::Waveform {
@@ -123,12 +124,12 @@ impl Run<'_> {
 
     /// What its progress is shown under.
     fn label(&self) -> String {
-        let Run { input, config, sm } = self;
+        let Run { source, config, sm } = self;
         let design = config.design.as_str();
         if config.chip.simulated_sms > 1 {
-            format!("{}, {design}, SM {sm}", input.title())
+            format!("{}, {design}, SM {sm}", source.input().title())
         } else {
-            format!("{}, {design}", input.title())
+            format!("{}, {design}", source.input().title())
         }
     }
 }
@@ -151,7 +152,7 @@ impl Outcome {
         Ok(Outcome {
             energy,
             report,
-            // Every SM executes all blocks, so each has compared all results and read the whole trace.
+            // The blocks of all SMs are executed before results are compared, and each has read the whole trace.
             check: sms.first().and_then(|sm| sm.check),
             trace: sms.first().and_then(|sm| sm.trace.clone()),
             wall_time: sms.iter().map(|sm| sm.wall_time).sum(),

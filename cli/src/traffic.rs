@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Seek, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use warpfile_engine::recording::{Recording, RecordingHeader};
@@ -15,7 +16,7 @@ use warpfile_sim::sm::EngineName;
 
 use crate::configuration::ConfigurationArguments;
 use crate::generate::{circuit_named, library_circuit};
-use crate::input::InputArguments;
+use crate::input::{InputArguments, Source};
 use crate::progress::Meters;
 use crate::simulate::{Observers, Run, Setting, Traffic};
 
@@ -132,7 +133,11 @@ impl TrafficArguments {
         let setting = Setting { seed, engine: EngineName::default() };
         let mut writer = BufWriter::new(&mut file);
         let observers = Observers { waveform: None, traffic: Some((&mut writer, &traffic)) };
-        Run { input, config, sm: 0 }.simulate(setting, &Meters::new(), observers)?;
+        Run { source: Arc::new(Source::new(input)), config, sm: 0 }.simulate(
+            setting,
+            &Meters::new(),
+            observers,
+        )?;
         writer.flush().context("cannot keep the recording")?;
         drop(writer);
         file.rewind().context("cannot keep the recording")?;

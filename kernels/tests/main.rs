@@ -6,5 +6,6 @@ mod host_buffers;
 mod launch_files;
 mod open_workloads;
 mod ptx_parsing;
+mod recording;
 mod semantics;
 mod workloads;

@@ -20,6 +20,7 @@ use warpfile_kernels::workloads::{self, OpenWorkload, Workload};
 use warpfile_sim::sm::{self, EngineName, RunOptions, RunReport};
 
 use crate::files::{Output, OutputFolder};
+use crate::input::Source;
 use crate::output::{json, print};
 use crate::parallel::parallel;
 use crate::progress::Meter;
@@ -101,8 +102,8 @@ pub fn run(ids: &[String], options: &Options) -> Result<()> {
     let chosen =
         figures.iter().map(|figure| chosen(figure, &options.workloads)).collect::<Result<Vec<_>>>()?;
     let runs = KeptRuns::default();
-    let simulate = |workload: &'static Workload, setup: &Setup| {
-        runs.get(workload, setup, || simulate(workload, setup, options))
+    let simulate = |source: &Source<'_>, setup: &Setup| {
+        runs.get(&source.input().word(), setup, || simulate(source, setup, options.engine))
     };
     for (figure, workloads) in figures.iter().zip(&chosen) {
         let report = make(figure, workloads, options, &simulate)?;
@@ -130,24 +131,23 @@ fn keep(report: &FigureReport, options: &Options) -> Result<()> {
 
 /// Runs that have been made, for the figures that come later.
 #[derive(Default)]
-struct KeptRuns(Mutex<Vec<(&'static str, Setup, RunReport)>>);
+struct KeptRuns(Mutex<Vec<(String, Setup, RunReport)>>);
 
 impl KeptRuns {
     /// The run of a workload under a configuration, made now if it has not been.
     fn get(
         &self,
-        workload: &'static Workload,
+        workload: &str,
         setup: &Setup,
         simulate: impl FnOnce() -> Result<RunReport>,
     ) -> Result<RunReport> {
         let runs = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it =
-            |(name, kept, _): &&(&'static str, Setup, RunReport)| *name == workload.name && kept == setup;
+        let is_it = |(name, kept, _): &&(String, Setup, RunReport)| *name == workload && kept == setup;
         if let Some((.., report)) = runs().iter().find(is_it) {
             return Ok(report.clone());
         }
         let report = simulate()?;
-        runs().push((workload.name, setup.clone(), report.clone()));
+        runs().push((workload.to_owned(), setup.clone(), report.clone()));
         Ok(report)
     }
 }
@@ -229,7 +229,7 @@ fn runs(
     simulate: Simulate<'_>,
 ) -> Result<Results> {
     let count = Counter::new(figure.id, points.len() * workloads.len());
-    sweep::sweep(workloads, points, options.threads, simulate, &|| count.one())
+    sweep::sweep((workloads, &options.size), points, options.threads, simulate, &|| count.one())
 }
 
 /// What `look` finds in each workload, in their order.
@@ -264,13 +264,9 @@ fn command(figure: &Figure, options: &Options) -> String {
 }
 
 /// Runs a workload through a configuration's design; every operand is checked, and so are the results.
-fn simulate(workload: &'static Workload, setup: &Setup, options: &Options) -> Result<RunReport> {
-    let mut opened = workload.open(&options.size)?;
-    let run = RunOptions {
-        engine: options.engine,
-        working_set_window: setup.working_set_window,
-        ..RunOptions::default()
-    };
+fn simulate(source: &Source<'_>, setup: &Setup, engine: EngineName) -> Result<RunReport> {
+    let mut opened = source.open()?;
+    let run = RunOptions { engine, working_set_window: setup.working_set_window, ..RunOptions::default() };
     let report = sm::run(&setup.config, &mut opened, run)?;
     opened.check_results()?;
     Ok(report)

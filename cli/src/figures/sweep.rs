@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use warpfile_kernels::workloads::Workload;
@@ -9,6 +10,7 @@ use warpfile_sim::config::{Config, apply_overrides, preset};
 use warpfile_sim::sm::RunReport;
 
 use super::report::Effort;
+use crate::input::{Input, Source};
 use crate::parallel::parallel;
 
 /// The preset of Gebhart et al.
@@ -100,7 +102,7 @@ pub struct Setup {
 }
 
 /// Runs a workload under a configuration.
-pub type Simulate<'a> = &'a (dyn Fn(&'static Workload, &Setup) -> Result<RunReport> + Sync);
+pub type Simulate<'a> = &'a (dyn Fn(&Source<'_>, &Setup) -> Result<RunReport> + Sync);
 
 /// All runs of a sweep.
 pub struct Results {
@@ -109,9 +111,10 @@ pub struct Results {
     runs: BTreeMap<Point, Vec<Run>>,
 }
 
-/// Runs every workload at every point; `finished` is called after each run.
+/// Runs every workload at every point, one workload after the other, so that each is executed once; `finished` is called
+/// after each run.
 pub fn sweep(
-    workloads: &[&'static Workload],
+    (workloads, size): (&[&'static Workload], &str),
     points: &[Point],
     threads: usize,
     simulate: Simulate<'_>,
@@ -123,18 +126,25 @@ pub fn sweep(
     let setup =
         |point: &Point| Ok(Setup { config: point.config()?, working_set_window: point.working_set_window });
     let setups = distinct.iter().map(setup).collect::<Result<Vec<_>>>()?;
-    let jobs = (0..distinct.len()).flat_map(|point| workloads.iter().map(move |&workload| (point, workload)));
-    let mut reports = parallel(threads, jobs.collect(), |(point, workload): (usize, &'static Workload)| {
-        let report = simulate(workload, &setups[point])
-            .with_context(|| format!("{} with {}", workload.name, distinct[point]))?;
+    let inputs: Vec<Input> =
+        workloads.iter().map(|&workload| Input::Workload { workload, size: size.to_owned() }).collect();
+    let mut jobs = Vec::with_capacity(inputs.len() * distinct.len());
+    for input in &inputs {
+        let source = Arc::new(Source::new(input));
+        jobs.extend((0..distinct.len()).map(|point| (source.clone(), point)));
+    }
+    let reports = parallel(threads, jobs, |(source, point): (Arc<Source<'_>>, usize)| {
+        let report = simulate(&source, &setups[point])
+            .with_context(|| format!("{} with {}", source.input().word(), distinct[point]))?;
         finished();
         Ok(report)
-    })?
-    .into_iter();
+    })?;
+    let points = distinct.len();
     let mut runs = BTreeMap::new();
-    for (point, Setup { config, .. }) in distinct.into_iter().zip(setups) {
-        let of_point = reports.by_ref().take(workloads.len());
-        runs.insert(point, of_point.map(|report| Run { config: config.clone(), report }).collect());
+    for (number, (point, Setup { config, .. })) in distinct.into_iter().zip(setups).enumerate() {
+        let of_point = reports.iter().skip(number).step_by(points);
+        let run = |report: &RunReport| Run { config: config.clone(), report: report.clone() };
+        runs.insert(point, of_point.map(run).collect());
     }
     Ok(Results { workloads: workloads.to_vec(), runs })
 }

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
 use serde_json::Value;
-use warpfile_kernels::workloads::Workload;
 use warpfile_sim::counters::Counts;
 use warpfile_sim::mechanisms::rfc;
 use warpfile_sim::sm::{Accesses, EngineName, MRF, Residency, RunReport, WorkingSet};
@@ -13,6 +12,7 @@ use warpfile_sim::sm::{Accesses, EngineName, MRF, Residency, RunReport, WorkingS
 use super::report::FigureReport;
 use super::sweep::{Point, Setup};
 use super::{Figure, KeptRuns, Options, by_id, chosen, list, make, run, svg};
+use crate::input::{Input, Source};
 
 fn options(workloads: &[&str]) -> Options {
     Options {
@@ -28,9 +28,9 @@ fn options(workloads: &[&str]) -> Options {
 
 /// A machine in which a cache of n entries avoids n of 20 accesses, a flush costs one more, liveness saves two
 /// writes, and IPC grows with the active warps.
-fn injected(workload: &'static Workload, setup: &Setup) -> Result<RunReport> {
+fn injected(source: &Source<'_>, setup: &Setup) -> Result<RunReport> {
     let config = &setup.config;
-    let salt = workload.name.len() as u64;
+    let salt = source.input().word().len() as u64;
     let cached = config.design.contains("rfc");
     let all_active = config.design.as_str() == "baseline" || config.scheduler.active_warps == config.sm.warps;
     let cache = config.of::<rfc::Parameters>();
@@ -235,7 +235,7 @@ fn a_figure_made_without_workloads_refuses_some() {
 #[test]
 fn a_failing_run_names_workload_and_configuration() {
     let options = options(&["hotspot"]);
-    let fails = |_: &'static Workload, _: &Setup| anyhow::bail!("a wrong operand");
+    let fails = |_: &Source<'_>, _: &Setup| anyhow::bail!("a wrong operand");
     let figure = by_id("gebhart-7").expect("known");
     let error = make(figure, &chosen(figure, &options.workloads).expect("known"), &options, &fails);
     let message = format!("{:#}", error.expect_err("fails"));
@@ -248,14 +248,16 @@ fn a_run_that_several_figures_are_made_of_is_made_once() {
     let runs = KeptRuns::default();
     let made = AtomicUsize::new(0);
     let workload = &warpfile_kernels::workloads::list()[0];
+    let input = Input::Workload { workload, size: "tiny".to_owned() };
+    let source = Source::new(&input);
     let get = |design| {
         let setup =
             Setup { config: Point::gtx980(design).config().expect("valid"), working_set_window: None };
         let simulate = || {
             made.fetch_add(1, Ordering::Relaxed);
-            injected(workload, &setup)
+            injected(&source, &setup)
         };
-        runs.get(workload, &setup, simulate).expect("runs")
+        runs.get(workload.name, &setup, simulate).expect("runs")
     };
     let (first, other, again) = (get("baseline"), get("two-level"), get("baseline"));
     assert_eq!((first.design.as_str(), other.design.as_str()), ("baseline", "two-level"));

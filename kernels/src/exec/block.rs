@@ -5,11 +5,11 @@ use super::barrier::{BARRIERS, Barrier};
 use super::decode::{Constant, Operands};
 use super::error::{ExecError, Trouble};
 use super::execute::{Context, accessed_space, execute};
-use super::launch::Execution;
+use super::launch::{Execution, Prepared};
 use super::memory::Memory;
 use super::registers::{Lanes, Registers};
 use super::stack::Stack;
-use crate::program::{LANES, LaneMask};
+use crate::program::{LANES, LaneMask, Launch};
 use crate::ptx::ir::{InstIndex, Op, Special};
 
 /// Instructions that a warp executes before another gets its turn, if no barrier comes first: warps of a
@@ -99,9 +99,8 @@ enum Phase {
 impl<'e, 'a> BlockExecution<'e, 'a> {
     /// A block before its first instruction. Blocks are numbered in grid order, x fastest.
     pub fn new(execution: &'e Execution<'a>, index: u64) -> Self {
-        let launch = &execution.launch;
-        let [x, y] = [u64::from(launch.grid[0]), u64::from(launch.grid[1])];
-        let position = [(index % x) as u32, (index / x % y) as u32, (index / (x * y)) as u32];
+        let launch = &execution.prepared.launch;
+        let position = block_position(launch, index);
         let warps = (0..launch.warps_per_block()).map(|warp| Warp::new(execution, position, warp)).collect();
         BlockExecution {
             execution,
@@ -169,7 +168,7 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
         };
         let execution = self.execution;
         let instruction = &execution.kernel.instructions[next as usize];
-        let operands = &execution.decoded.operands[next as usize];
+        let operands = &execution.prepared.decoded.operands[next as usize];
         let state = &mut self.warps[warp];
         let guard = operands.guard.map_or(LaneMask::MAX, |guard| {
             let value = state.registers.masks[guard.mask as usize];
@@ -180,11 +179,11 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
         if waits && active != 0 && !self.passes_barrier(warp, next, active)? {
             return Ok(Step::Waiting);
         }
-        if self.executed >= execution.limit {
+        if self.executed >= execution.prepared.limit {
             return Err(ExecError::Endless {
                 kernel: execution.kernel.name.clone(),
                 block: self.position,
-                limit: execution.limit,
+                limit: execution.prepared.limit,
                 line: instruction.line,
             });
         }
@@ -216,7 +215,7 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
             (Special::Clock64, clock),
         ];
         for (special, value) in halves {
-            if let Some(row) = self.execution.decoded.special_row(special) {
+            if let Some(row) = self.execution.prepared.decoded.special_row(special) {
                 state.registers.rows[row] = [value; LANES];
             }
         }
@@ -233,7 +232,7 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
         let execution = self.execution;
         let kernel = execution.kernel;
         let instruction = &kernel.instructions[next as usize];
-        let operands = &execution.decoded.operands[next as usize];
+        let operands = &execution.prepared.decoded.operands[next as usize];
         let state = &mut self.warps[warp];
         let mut context = Context { kernel, registers: &mut state.registers, operands, active };
         if let Op::BarrierReduce { op } = instruction.op {
@@ -248,7 +247,7 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
             shared: &mut self.shared,
             local: &mut state.local,
             local_bytes: kernel.local_bytes as usize,
-            parameters: &execution.parameters,
+            parameters: &execution.prepared.parameters,
             loaded: execution.loaded,
             hint: &mut state.hint,
         };
@@ -262,7 +261,7 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
             return Ok(None);
         };
         if let Some(space) = accessed_space(&instruction.op) {
-            let warps = execution.launch.warps_per_block() as u64;
+            let warps = execution.prepared.launch.warps_per_block() as u64;
             let global_warp = self.index * warps + warp as u64;
             for lane in lanes_of(active) {
                 let local = u64::from(kernel.local_bytes);
@@ -289,7 +288,7 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
                 state.stack.diverge(&targets, reconvergence);
             }
         } else if let Op::Brx { targets, .. } = &instruction.op {
-            let row = execution.decoded.operands[next as usize].sources[0] as usize;
+            let row = execution.prepared.decoded.operands[next as usize].sources[0] as usize;
             let index = state.registers.rows[row];
             let mut parted: Vec<(u32, LaneMask)> = Vec::with_capacity(targets.len() + 1);
             parted.push((next + 1, path & !active));
@@ -324,7 +323,7 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
 
     fn arrive(&mut self, warp: usize, next: u32, active: LaneMask, waits: bool) -> Result<(), ExecError> {
         let execution = self.execution;
-        let operands = &execution.decoded.operands[next as usize];
+        let operands = &execution.prepared.decoded.operands[next as usize];
         let state = &mut self.warps[warp];
         let context = Context { kernel: execution.kernel, registers: &mut state.registers, operands, active };
         let id = barrier_id(&context, operands);
@@ -364,7 +363,7 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
     fn fault(&self, warp: usize, next: u32, trouble: Trouble) -> ExecError {
         let instruction = &self.execution.kernel.instructions[next as usize];
         let thread = (warp * LANES + trouble.lane) as u32;
-        let [x, y, z] = thread_position(thread, self.execution.launch.block);
+        let [x, y, z] = thread_position(thread, self.execution.prepared.launch.block);
         ExecError::Fault {
             kernel: self.execution.kernel.name.clone(),
             line: instruction.line,
@@ -418,28 +417,25 @@ fn part(stack: &mut Stack, mut targets: Vec<(u32, LaneMask)>, reconvergence: Opt
     }
 }
 
+/// Where a block is in its grid. Blocks are numbered in grid order, x fastest.
+pub(super) fn block_position(launch: &Launch, index: u64) -> [u32; 3] {
+    let [x, y] = [u64::from(launch.grid[0]), u64::from(launch.grid[1])];
+    [(index % x) as u32, (index / x % y) as u32, (index / (x * y)) as u32]
+}
+
 fn thread_position(thread: u32, block: [u32; 3]) -> [u32; 3] {
     [thread % block[0], thread / block[0] % block[1], thread / (block[0] * block[1])]
 }
 
 impl Warp {
     fn new(execution: &Execution<'_>, block: [u32; 3], warp: usize) -> Warp {
-        let threads = execution.launch.threads_per_block();
+        let threads = execution.prepared.launch.threads_per_block();
         let first = (warp * LANES) as u32;
         let count = (threads - first).min(LANES as u32);
         let lanes = if count == LANES as u32 { LaneMask::MAX } else { (1 << count) - 1 };
-        let rows: Vec<Lanes> = execution
-            .decoded
-            .constants
-            .iter()
-            .map(|&constant| match constant {
-                Constant::Value(value) => [value; LANES],
-                Constant::Special(special) => special_values(execution, block, warp, special),
-            })
-            .collect();
         Warp {
             stack: Stack::new(lanes),
-            registers: Registers::new(execution.decoded.layout.clone(), &rows, &[0, LaneMask::MAX]),
+            registers: registers_at_start(&execution.prepared, block, warp),
             local: vec![0; execution.kernel.local_bytes as usize * LANES],
             executed: 0,
             hint: 0,
@@ -448,9 +444,20 @@ impl Warp {
     }
 }
 
+/// Registers of a warp before its first instruction.
+pub(super) fn registers_at_start(prepared: &Prepared, block: [u32; 3], warp: usize) -> Registers {
+    let decoded = &prepared.decoded;
+    let row = |&constant: &Constant| match constant {
+        Constant::Value(value) => [value; LANES],
+        Constant::Special(special) => special_values(prepared, block, warp, special),
+    };
+    let rows: Vec<Lanes> = decoded.constants.iter().map(row).collect();
+    Registers::new(decoded.layout.clone(), &rows, &[0, LaneMask::MAX])
+}
+
 /// The value of a special register in every lane of a warp.
-fn special_values(execution: &Execution<'_>, block: [u32; 3], warp: usize, special: Special) -> Lanes {
-    let launch = &execution.launch;
+fn special_values(prepared: &Prepared, block: [u32; 3], warp: usize, special: Special) -> Lanes {
+    let launch = &prepared.launch;
     let each = |value: &dyn Fn(u32) -> u64| {
         let mut lanes = [0; LANES];
         for (lane, out) in lanes.iter_mut().enumerate() {
@@ -477,7 +484,7 @@ fn special_values(execution: &Execution<'_>, block: [u32; 3], warp: usize, speci
         Special::LaneMaskLt => each(&|lane| (1 << lane) - 1),
         Special::LaneMaskGe => each(&|lane| 0xffff_ffff << lane & 0xffff_ffff),
         Special::LaneMaskGt => each(&|lane| 0xffff_fffe << lane & 0xffff_ffff),
-        Special::DynamicSharedBytes => same(execution.dynamic_shared),
+        Special::DynamicSharedBytes => same(prepared.dynamic_shared),
         Special::TotalSharedBytes => same(launch.shared_bytes),
     }
 }

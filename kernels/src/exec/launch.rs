@@ -1,5 +1,7 @@
 //! A module in device memory, and one launch of a kernel of it.
 
+use std::sync::Arc;
+
 use super::decode::Decoded;
 use super::error::ExecError;
 use super::memory::{BufferId, Memory};
@@ -115,9 +117,15 @@ impl Loaded {
 #[derive(Clone, Debug)]
 pub struct Execution<'a> {
     pub(super) kernel: &'a Kernel,
-    pub(super) launch: Launch,
     pub(super) reconvergence: &'a [Option<InstIndex>],
     pub(super) loaded: &'a Loaded,
+    pub(super) prepared: Arc<Prepared>,
+}
+
+/// What a launch adds to its kernel, checked: the same for all its blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Prepared {
+    pub(super) launch: Launch,
     pub(super) parameters: Vec<u8>,
     pub(super) decoded: Decoded,
     pub(super) dynamic_shared: u32,
@@ -155,13 +163,30 @@ impl<'a> Execution<'a> {
         loaded: &'a Loaded,
         configuration: Configuration,
     ) -> Result<Execution<'a>, ExecError> {
+        if reconvergence.len() != kernel.instructions.len() {
+            let (found, accepted) = (reconvergence.len(), kernel.instructions.len());
+            let message = format!("a reconvergence table of {found} entries; accepted: {accepted}");
+            return Err(ExecError::launch(kernel, message));
+        }
+        let prepared = Arc::new(Prepared::new(kernel, loaded, configuration)?);
+        Ok(Execution { kernel, reconvergence, loaded, prepared })
+    }
+
+    /// Grid and block shape, and all shared memory.
+    pub fn launch(&self) -> &Launch {
+        &self.prepared.launch
+    }
+}
+
+impl Prepared {
+    pub(super) fn new(
+        kernel: &Kernel,
+        loaded: &Loaded,
+        configuration: Configuration,
+    ) -> Result<Prepared, ExecError> {
         let Configuration { grid, block, dynamic_shared_bytes, parameters, instruction_limit } =
             configuration;
         let error = |message: String| Err(ExecError::launch(kernel, message));
-        if reconvergence.len() != kernel.instructions.len() {
-            let (found, accepted) = (reconvergence.len(), kernel.instructions.len());
-            return error(format!("a reconvergence table of {found} entries; accepted: {accepted}"));
-        }
         let threads = block.iter().fold(1_u64, |product, &n| product.saturating_mul(u64::from(n)));
         let accepted = u64::from(kernel.max_threads.unwrap_or(1024).min(1024));
         if threads == 0 || threads > accepted {
@@ -188,21 +213,13 @@ impl<'a> Execution<'a> {
             return error(format!("{shared} bytes of shared memory; accepted: at most {MAX_SHARED}"));
         }
         let launch = Launch { grid, block, shared_bytes: shared as u32 };
-        Ok(Execution {
+        Ok(Prepared {
             decoded: Decoded::new(kernel, loaded),
-            kernel,
             launch,
-            reconvergence,
-            loaded,
             parameters,
             dynamic_shared: dynamic_shared_bytes,
             limit: instruction_limit,
         })
-    }
-
-    /// Grid and block shape, and all shared memory.
-    pub fn launch(&self) -> &Launch {
-        &self.launch
     }
 }
 

@@ -3,7 +3,8 @@
 //! A [`Memory`] holds the buffers, [`Loaded`] a module's variables in it, an [`Execution`] is one launch of a
 //! kernel, a [`BlockExecution`] one block of it. Blocks are executed in grid order; within a block warps take
 //! turns from barrier to barrier, so that results never depend on who watches. A [`PtxStream`] hands out what
-//! happened as machine instructions, a [`PtxRun`] all launches of a launch file.
+//! happened as machine instructions, a [`PtxRun`] all launches of a launch file. A [`Recording`] keeps what they do, for any
+//! number of readers.
 
 mod access;
 mod barrier;
@@ -18,7 +19,9 @@ mod integer;
 mod launch;
 mod memory;
 mod record;
+mod recording;
 mod registers;
+mod replay;
 mod run;
 mod softfloat;
 mod stack;
@@ -28,6 +31,7 @@ pub use block::{BlockExecution, Executed, Observer, Step};
 pub use error::ExecError;
 pub use launch::{Configuration, DEFAULT_INSTRUCTION_LIMIT, Execution, Loaded};
 pub use memory::{BufferId, Element, Memory, MemoryError};
+pub use recording::{Recording, Replayed};
 pub use registers::{Lanes, Registers};
 pub use run::{PtxRun, RunError};
 pub use stream::PtxStream;

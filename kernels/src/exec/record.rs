@@ -4,6 +4,8 @@
 //! one value if all lanes agree, base and stride if it is a line in the lane number, otherwise the values of
 //! the active lanes.
 
+use std::sync::Arc;
+
 use super::access::lanes_of;
 use super::registers::Lanes;
 use crate::program::{LANES, LaneMask};
@@ -28,24 +30,29 @@ pub(super) struct Header {
     pub(super) active: LaneMask,
 }
 
-/// The records of one warp.
+/// The records of a block: the bytes of each warp.
+pub(super) type BlockRecords = Vec<Vec<u8>>;
+
+/// Writes the records of one warp.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Records {
-    bytes: Vec<u8>,
+pub(super) struct RecordWriter {
+    pub(super) bytes: Vec<u8>,
     /// The last header written.
     written: Header,
+}
+
+/// Reads the records of one warp of a block.
+#[derive(Clone, Debug)]
+pub(super) struct RecordReader {
+    block: Arc<BlockRecords>,
+    warp: usize,
     /// Where reading goes on.
     at: usize,
     /// The last header read.
     read: Header,
 }
 
-impl Records {
-    /// Bytes held.
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
+impl RecordWriter {
     /// Begins a record. What follows is written with the other functions, and read in the same order.
     pub(super) fn write_header(&mut self, header: Header) {
         let mut flags = 0;
@@ -88,10 +95,21 @@ impl Records {
             self.bytes.extend_from_slice(&values[lane].to_le_bytes()[..bytes]);
         }
     }
+}
+
+impl RecordReader {
+    /// From the first record of a warp of the block.
+    pub(super) fn new(block: Arc<BlockRecords>, warp: usize) -> RecordReader {
+        RecordReader { block, warp, at: 0, read: Header::default() }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.block[self.warp]
+    }
 
     /// Reads the header of the next record; `None` after the last.
     pub(super) fn read_header(&mut self) -> Option<Header> {
-        let flags = *self.bytes.get(self.at)?;
+        let flags = *self.bytes().get(self.at)?;
         self.at += 1;
         let mut header = Header { inst: self.read.inst.wrapping_add(1), ..self.read };
         if flags & JUMPS != 0 {
@@ -111,17 +129,17 @@ impl Records {
 
     fn read_value(&mut self, bytes: usize) -> u64 {
         let mut array = [0; 8];
-        array[..bytes].copy_from_slice(&self.bytes[self.at..self.at + bytes]);
+        array[..bytes].copy_from_slice(&self.bytes()[self.at..self.at + bytes]);
         self.at += bytes;
         u64::from_le_bytes(array)
     }
 
-    /// Reads what [`write_lanes`](Self::write_lanes) wrote, into the active lanes.
+    /// Reads what [`RecordWriter::write_lanes`] wrote, into the active lanes.
     pub(super) fn read_lanes(&mut self, active: LaneMask, values: &mut Lanes, bytes: usize) {
         if active == 0 {
             return;
         }
-        let kind = self.bytes[self.at];
+        let kind = self.bytes()[self.at];
         self.at += 1;
         let base = if kind == EACH { 0 } else { self.read_value(8) };
         let stride = if kind == LINEAR { self.read_value(8) } else { 0 };
@@ -141,13 +159,6 @@ impl Records {
                 values[lane] = base.wrapping_add(stride.wrapping_mul(lane as u64));
             }
         }
-    }
-
-    /// Forgets everything but the memory.
-    pub(super) fn clear(&mut self) {
-        let mut bytes = std::mem::take(&mut self.bytes);
-        bytes.clear();
-        *self = Records { bytes, ..Records::default() };
     }
 }
 
@@ -179,7 +190,7 @@ fn line(active: LaneMask, values: &Lanes) -> Option<(u64, u64)> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Header, Records};
+    use super::{Header, RecordReader, RecordWriter};
     use crate::program::LANES;
 
     proptest! {
@@ -190,7 +201,7 @@ mod tests {
                 1..20,
             )
         ) {
-            let mut stored = Records::default();
+            let mut stored = RecordWriter::default();
             let mut expected = Vec::new();
             for (path, guard, mut values, shape, wide) in records {
                 let header = Header { inst: path % 7, path, active: path & guard };
@@ -205,6 +216,7 @@ mod tests {
                 stored.write_lanes(header.active, &values, bytes);
                 expected.push((header, values, bytes));
             }
+            let mut stored = RecordReader::new(vec![stored.bytes].into(), 0);
             for (header, values, bytes) in expected {
                 prop_assert_eq!(stored.read_header(), Some(header));
                 let mut found = [0; LANES];

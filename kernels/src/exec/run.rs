@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::block::BlockExecution;
+use super::block::{BlockExecution, Observer};
 use super::error::ExecError;
-use super::launch::{Configuration, DEFAULT_INSTRUCTION_LIMIT, Execution, Loaded};
+use super::launch::{Configuration, DEFAULT_INSTRUCTION_LIMIT, Execution, Loaded, Prepared};
 use super::memory::{BufferId, Memory};
+use super::record::{BlockRecords, RecordWriter};
+use super::replay::Recorder;
 use super::stream::PtxStream;
 use crate::compile::{CompileError, CompileOptions, Compiled, compile};
 use crate::launch::{Buffer, HostMemory, LaunchError, LaunchFile, Planned, Sequence, parameter_block};
-use crate::program::{Launches, Space, Stream, StreamError};
+use crate::program::{BlockIndex, Launches, Space, Stream, StreamError};
 use crate::ptx::ir::{Kernel, Module};
 
 /// Why a run cannot go on.
@@ -27,13 +29,30 @@ pub enum RunError {
     Exec(#[from] ExecError),
 }
 
+/// Bytes of records that one block may need: some hundred million instructions.
+const MAX_RECORD_BYTES: usize = 2 << 30;
+
 /// A launch file and its PTX module, run launch by launch.
 #[derive(Debug)]
 pub struct PtxRun {
     module: Module,
-    compiled: BTreeMap<String, Compiled>,
+    compiled: BTreeMap<String, Arc<Code>>,
     sequence: Sequence,
     device: Device,
+}
+
+/// A kernel, compiled.
+#[derive(Debug)]
+pub(super) struct Code {
+    pub(super) kernel: Kernel,
+    pub(super) compiled: Compiled,
+}
+
+/// A launch of a kernel: all that its records are replayed with.
+#[derive(Clone, Debug)]
+pub(super) struct Launched {
+    pub(super) code: Arc<Code>,
+    pub(super) prepared: Arc<Prepared>,
 }
 
 /// Device memory, with the buffers of the launch file in it.
@@ -145,7 +164,7 @@ impl PtxRun {
 
     /// The kernels compiled so far, by name.
     pub fn compiled(&self) -> impl Iterator<Item = (&str, &Compiled)> {
-        self.compiled.iter().map(|(name, compiled)| (name.as_str(), compiled))
+        self.compiled.iter().map(|(name, code)| (name.as_str(), &code.compiled))
     }
 
     /// Runs all remaining launches without timing, and gives the warp instructions (PTX) executed.
@@ -154,28 +173,30 @@ impl PtxRun {
     /// Whatever ends a launch early.
     pub fn run_to_end(&mut self) -> Result<u64, RunError> {
         let mut executed = 0;
-        while let Some((_, execution, memory)) = self.prepare()? {
-            for block in 0..execution.launch().blocks() {
-                let mut block = BlockExecution::new(&execution, block);
-                block.run(memory, &mut ())?;
-                executed += block.executed();
+        while let Some(launched) = self.advance()? {
+            for block in 0..launched.prepared.launch.blocks() {
+                executed += self.execute(&launched, block, &mut ())?;
             }
         }
         Ok(executed)
     }
 
     /// The next launch, compiled and ready.
-    fn prepare(&mut self) -> Result<Option<(&Compiled, Execution<'_>, &mut Memory)>, RunError> {
+    pub(super) fn advance(&mut self) -> Result<Option<Launched>, RunError> {
         let Some(planned) = self.sequence.next(&mut self.device)? else {
             return Ok(None);
         };
         let kernel = entry(&self.module, &planned)?;
-        if !self.compiled.contains_key(&kernel.name) {
-            let compiled = compile(&self.module, &kernel.name, &CompileOptions::default())?;
-            self.compiled.insert(kernel.name.clone(), compiled);
-        }
-        let compiled = &self.compiled[&kernel.name];
-        let device = &mut self.device;
+        let code = match self.compiled.get(&kernel.name) {
+            Some(code) => code.clone(),
+            None => {
+                let compiled = compile(&self.module, &kernel.name, &CompileOptions::default())?;
+                let code = Arc::new(Code { kernel: kernel.clone(), compiled });
+                self.compiled.insert(kernel.name.clone(), code.clone());
+                code
+            }
+        };
+        let device = &self.device;
         let address = |buffer: usize| match device.buffers[buffer] {
             HostBuffer::Global(id) => device.memory.address(id),
             HostBuffer::Constant { start, .. } => super::launch::window(Space::Constant) + start as u64,
@@ -187,8 +208,44 @@ impl PtxRun {
             parameters: parameter_block(&planned, kernel, address)?,
             instruction_limit: DEFAULT_INSTRUCTION_LIMIT,
         };
-        let execution = Execution::new(kernel, &compiled.reconvergence, &device.loaded, configuration)?;
-        Ok(Some((compiled, execution, &mut device.memory)))
+        let prepared = Prepared::new(&code.kernel, &device.loaded, configuration)?;
+        Ok(Some(Launched { code, prepared: Arc::new(prepared) }))
+    }
+
+    /// Executes a block of the current launch, and gives the warp instructions (PTX) executed.
+    fn execute(
+        &mut self,
+        launched: &Launched,
+        block: BlockIndex,
+        observer: &mut impl Observer,
+    ) -> Result<u64, ExecError> {
+        let Launched { code, prepared } = launched;
+        let Device { memory, loaded, .. } = &mut self.device;
+        let reconvergence = &code.compiled.reconvergence;
+        let execution = Execution { kernel: &code.kernel, reconvergence, loaded, prepared: prepared.clone() };
+        let mut block = BlockExecution::new(&execution, block);
+        block.run(memory, observer)?;
+        Ok(block.executed())
+    }
+
+    /// Executes a block of the current launch and records what its warps do.
+    pub(super) fn record(
+        &mut self,
+        launched: &Launched,
+        block: BlockIndex,
+    ) -> Result<BlockRecords, ExecError> {
+        let warps = launched.prepared.launch.warps_per_block();
+        let operands = &launched.prepared.decoded.operands;
+        let mut recorder = Recorder { operands, records: vec![RecordWriter::default(); warps] };
+        self.execute(launched, block, &mut recorder)?;
+        let records: BlockRecords = recorder.records.into_iter().map(|warp| warp.bytes).collect();
+        let needed: usize = records.iter().map(Vec::len).sum();
+        if needed > MAX_RECORD_BYTES {
+            let message =
+                format!("one block needs {needed} bytes of records; accepted: at most {MAX_RECORD_BYTES}");
+            return Err(ExecError::launch(&launched.code.kernel, message));
+        }
+        Ok(records)
     }
 }
 
@@ -211,10 +268,8 @@ fn entry<'m>(module: &'m Module, planned: &Planned) -> Result<&'m Kernel, Launch
 
 impl Launches for PtxRun {
     fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
-        let prepared = self.prepare().map_err(|error| StreamError(error.to_string()))?;
-        Ok(prepared.map(|(compiled, execution, memory)| -> Box<dyn Stream + '_> {
-            Box::new(PtxStream::new(compiled, execution, memory))
-        }))
+        let launched = self.advance().map_err(|error| StreamError(error.to_string()))?;
+        Ok(launched.map(|launched| -> Box<dyn Stream + '_> { Box::new(PtxStream::new(self, launched)) }))
     }
 
     fn has_values(&mut self) -> Result<bool, StreamError> {

@@ -1,11 +1,11 @@
 //! A workload opened for a run: one that comes with the project, or PTX and a launch file of the user's.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Workload;
 use crate::compile::Compiled;
-use crate::exec::{PtxRun, RunError};
+use crate::exec::{PtxRun, Recording, Replayed, RunError};
 use crate::launch::{
     CheckError, CheckReport, LaunchError, LaunchFile, check_results, expected_files, read_bounded,
 };
@@ -88,14 +88,62 @@ impl OpenWorkload {
         self.run.run_to_end().map(|_| ())
     }
 
+    /// Executes its launches once, for any number of readers. To be asked before the first launch.
+    pub fn record(self) -> RecordedWorkload {
+        let recording = Arc::new(Recording::new(self.run));
+        RecordedWorkload { recording, built_in: self.built_in, checked: Mutex::default() }
+    }
+
     /// Compares the results with what is expected of them, after the last launch: with the reference, if the
     /// workload comes with the project, otherwise with the files that its launch file names.
     pub fn check_results(&self) -> Result<CheckReport, CheckError> {
-        let (sequence, memory) = (self.run.sequence(), self.run.host_memory());
-        match self.built_in {
-            Some(workload) => workload.check(sequence, memory),
-            None => check_results(sequence, memory, &expected_files(sequence)?),
+        check(&self.run, self.built_in)
+    }
+}
+
+fn check(run: &PtxRun, built_in: Option<&Workload>) -> Result<CheckReport, CheckError> {
+    let (sequence, memory) = (run.sequence(), run.host_memory());
+    match built_in {
+        Some(workload) => workload.check(sequence, memory),
+        None => check_results(sequence, memory, &expected_files(sequence)?),
+    }
+}
+
+/// A workload that is executed once and replayed any number of times.
+#[derive(Debug)]
+pub struct RecordedWorkload {
+    recording: Arc<Recording>,
+    built_in: Option<&'static Workload>,
+    checked: Mutex<Option<CheckReport>>,
+}
+
+/// Why the results of a [`RecordedWorkload`] cannot be compared, or are wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordedCheckError {
+    /// A launch does not come to its end.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+    /// The results.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+}
+
+impl RecordedWorkload {
+    /// Its launches, from the first.
+    pub fn replay(&self) -> Replayed {
+        self.recording.replay()
+    }
+
+    /// Compares the results with what is expected of them, as [`OpenWorkload::check_results`] does: once, whoever asks.
+    /// Launches that are left are executed first.
+    pub fn check_results(&self) -> Result<CheckReport, RecordedCheckError> {
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(report) = *checked {
+            return Ok(report);
         }
+        let report = self.recording.at_end(|run| check(run, self.built_in))??;
+        *checked = Some(report);
+        Ok(report)
     }
 }
 

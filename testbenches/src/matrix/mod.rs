@@ -10,14 +10,13 @@ use std::fs::{self, File, OpenOptions};
 use std::hash::Hasher;
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
-use warpfile_kernels::workloads::{self, Workload};
+use warpfile_kernels::workloads::{self, RecordedWorkload, Workload};
 use warpfile_sim::config::{Config, preset};
 use warpfile_sim::mechanisms::Registry;
 use warpfile_sim::sm::{RunOptions, run};
@@ -112,12 +111,35 @@ pub fn build() -> io::Result<u64> {
     Ok(hasher.finish())
 }
 
-/// Runs an entry at a size.
-pub fn make(entry: &Entry, size: &str, build: u64) -> Outcome {
+/// A workload at a size, executed once for all entries that it is in.
+struct Shared {
+    workload: String,
+    size: String,
+    recorded: OnceLock<Result<RecordedWorkload, String>>,
+}
+
+impl Shared {
+    fn new(workload: &str, size: &str) -> Shared {
+        let (workload, size) = (workload.to_owned(), size.to_owned());
+        Shared { workload, size, recorded: OnceLock::new() }
+    }
+
+    /// The workload, opened by whoever asks first.
+    fn recorded(&self) -> Result<&RecordedWorkload, String> {
+        let open = || {
+            let workload = workloads::by_name(&self.workload).map_err(|error| error.to_string())?;
+            workload.open(&self.size).map(|open| open.record()).map_err(|error| error.to_string())
+        };
+        self.recorded.get_or_init(open).as_ref().map_err(Clone::clone)
+    }
+}
+
+/// Runs an entry.
+fn make(entry: &Entry, shared: &Shared, build: u64) -> Outcome {
     let begin = Instant::now();
     let mut outcome = Outcome {
         entry: entry.clone(),
-        size: size.to_owned(),
+        size: shared.size.clone(),
         build,
         cycles: 0,
         warp_instructions: 0,
@@ -126,19 +148,19 @@ pub fn make(entry: &Entry, size: &str, build: u64) -> Outcome {
         seconds: 0.0,
         error: None,
     };
-    if let Err(error) = simulate(&mut outcome) {
+    if let Err(error) = simulate(shared, &mut outcome) {
         outcome.error = Some(error.to_string());
     }
     outcome.seconds = begin.elapsed().as_secs_f64();
     outcome
 }
 
-fn simulate(outcome: &mut Outcome) -> Result<(), Box<dyn std::error::Error>> {
-    let Entry { preset: name, design, workload } = &outcome.entry;
+fn simulate(shared: &Shared, outcome: &mut Outcome) -> Result<(), Box<dyn std::error::Error>> {
+    let Entry { preset: name, design, .. } = &outcome.entry;
     let config: Config = preset(name)?.with_design(design)?;
-    let mut open = workloads::by_name(workload)?.open(&outcome.size)?;
-    let report = run(&config, &mut open, RunOptions::default())?;
-    let check = open.check_results()?;
+    let recorded = shared.recorded()?;
+    let report = run(&config, &mut recorded.replay(), RunOptions::default())?;
+    let check = recorded.check_results()?;
     outcome.cycles = report.cycles;
     outcome.warp_instructions = report.warp_instructions;
     outcome.operands_checked = report.operands_checked;
@@ -183,16 +205,26 @@ pub fn complete(
 ) -> io::Result<Vec<Outcome>> {
     let mut outcomes = path.map_or(Ok(Vec::new()), |path| kept(path, size, build))?;
     outcomes.retain(|outcome| entries.contains(&outcome.entry));
-    let left: Vec<&Entry> =
-        entries.iter().filter(|entry| outcomes.iter().all(|outcome| outcome.entry != **entry)).collect();
+    let left = entries.iter().filter(|entry| outcomes.iter().all(|outcome| outcome.entry != **entry));
+    let mut by_workload: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    for entry in left {
+        by_workload.entry(&entry.workload).or_default().push(entry);
+    }
+    // One workload after the other: what it does is forgotten with its last entry.
+    let jobs = by_workload.into_iter().flat_map(|(workload, entries)| {
+        let shared = Arc::new(Shared::new(workload, size));
+        entries.into_iter().map(move |entry| (entry, shared.clone()))
+    });
+    let jobs = Mutex::new(jobs);
+    let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
     let file = path.map(appending).transpose()?;
-    let (next, made) = (AtomicUsize::new(0), Mutex::new((file, Vec::new(), Ok(()))));
+    let made = Mutex::new((file, Vec::new(), Ok(())));
     let before = outcomes.len();
     thread::scope(|scope| {
         for _ in 0..threads.max(1) {
             scope.spawn(|| {
-                while let Some(entry) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = make(entry, size, build);
+                while let Some((entry, shared)) = next() {
+                    let outcome = make(entry, &shared, build);
                     let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
                     let (file, outcomes, result) = &mut *made;
                     if let Some(file) = file {
@@ -229,6 +261,8 @@ fn appending(path: &Path) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     fn entry(design: &str) -> Entry {
@@ -290,8 +324,8 @@ mod tests {
     #[test]
     fn a_run_that_fails_is_an_outcome_with_its_error() {
         let wrong = Entry { design: "regless".into(), ..entry("") };
-        let outcome = make(&wrong, "tiny", 1);
+        let outcome = make(&wrong, &Shared::new(&wrong.workload, "tiny"), 1);
         assert!(outcome.error.is_some_and(|error| error.contains("gtx980-regless")));
-        assert!(make(&entry("rfc"), "huge", 1).error.is_some());
+        assert!(make(&entry("rfc"), &Shared::new("vectoradd", "huge"), 1).error.is_some());
     }
 }

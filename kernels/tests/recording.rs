@@ -1,0 +1,139 @@
+//! Launches that are executed once and replayed: what is replayed is what is executed, wherever the records are kept and
+//! whoever asks first.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use warpfile_kernels::exec::{PtxRun, Recording};
+use warpfile_kernels::launch::LaunchFile;
+use warpfile_kernels::program::{Launches, Stream, WarpInstruction};
+use warpfile_kernels::workloads::{self, Workload};
+
+fn ptx_run(workload: &Workload) -> PtxRun {
+    let module = warpfile_kernels::ptx::parse(workload.name, workload.ptx).unwrap();
+    PtxRun::new(module, Arc::new(workload.launch_file().unwrap()), "tiny").unwrap()
+}
+
+/// What every warp of a block does, in the order of the warps.
+fn block(stream: &mut dyn Stream, block: u64) -> Vec<WarpInstruction> {
+    let mut all = Vec::new();
+    stream.start_block(block).unwrap();
+    for warp in 0..stream.launch().warps_per_block() {
+        let mut instruction = WarpInstruction::default();
+        while stream.next(block, warp, &mut instruction).unwrap() {
+            all.push(instruction.clone());
+        }
+    }
+    stream.finish_block(block);
+    all
+}
+
+/// Compares the blocks that `wanted` names of each launch.
+fn compare(executed: &mut dyn Launches, replayed: &mut dyn Launches, wanted: impl Fn(u64) -> bool) {
+    while let Some(mut executed) = executed.next_launch().unwrap() {
+        let mut replayed = replayed.next_launch().unwrap().expect("as many launches");
+        assert_eq!((executed.program(), executed.launch()), (replayed.program(), replayed.launch()));
+        for index in 0..executed.launch().blocks() {
+            let expected = block(executed.as_mut(), index);
+            if wanted(index) {
+                assert_eq!(block(replayed.as_mut(), index), expected, "block {index}");
+            }
+        }
+    }
+    assert!(replayed.next_launch().unwrap().is_none());
+}
+
+#[test]
+fn every_workload_is_replayed_as_it_is_executed() {
+    for workload in workloads::list() {
+        let recorded = workload.open("tiny").unwrap().record();
+        // The second finds what the first has had executed; the third looks at every other block.
+        compare(&mut ptx_run(workload), &mut recorded.replay(), |_| true);
+        compare(&mut ptx_run(workload), &mut recorded.replay(), |_| true);
+        compare(&mut ptx_run(workload), &mut recorded.replay(), |block| block % 2 == 1);
+        // Kernels that work in place would be wrong if a block had been executed twice.
+        recorded.check_results().unwrap_or_else(|error| panic!("{}: {error}", workload.name));
+    }
+}
+
+#[test]
+fn results_are_there_though_nobody_has_asked_for_a_block() {
+    let recorded = workloads::by_name("nw").unwrap().open("tiny").unwrap().record();
+    let report = recorded.check_results().unwrap();
+    assert!(report.elements > 0);
+    assert_eq!(recorded.check_results().unwrap(), report);
+}
+
+#[test]
+fn what_another_sm_left_in_memory_is_seen_though_its_blocks_are_never_asked_for() {
+    // Launches of nw read what all blocks of the launch before have written.
+    let workload = workloads::by_name("nw").unwrap();
+    let recorded = workload.open("tiny").unwrap().record();
+    compare(&mut ptx_run(workload), &mut recorded.replay(), |block| block % 3 == 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #[test]
+    fn so_it_is_wherever_the_records_are_kept(bytes in 0..200_000usize, which in 0..3usize) {
+        let workload = workloads::by_name(["hotspot", "bfs", "lud"][which]).unwrap();
+        let recording = Arc::new(Recording::with_memory(ptx_run(workload), bytes));
+        for _ in 0..2 {
+            compare(&mut ptx_run(workload), &mut recording.replay(), |_| true);
+        }
+        prop_assert!(bytes > 1000 || recording.spilled_bytes() > 0);
+    }
+}
+
+#[test]
+fn several_threads_replay_at_a_time() {
+    let workload = workloads::by_name("srad").unwrap();
+    let recording = Arc::new(Recording::with_memory(ptx_run(workload), 10_000));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| compare(&mut ptx_run(workload), &mut recording.replay(), |_| true));
+        }
+    });
+}
+
+#[test]
+fn every_reader_is_told_what_has_failed_and_nobody_goes_on_behind_it() {
+    let ptx = workloads::by_name("vectoradd").unwrap().ptx;
+    let module = warpfile_kernels::ptx::parse("add.ptx", ptx).unwrap();
+    let launch_file = r#"
+        [buffers]
+        a = { type = "f32", length = 3, fill = "zeros" }
+        [[steps]]
+        grid = 2
+        block = 32
+        arguments = ["a", "a", "a", { s32 = 64 }]
+    "#;
+    let file = LaunchFile::parse(Path::new("add.toml"), launch_file).unwrap();
+    let run = PtxRun::new(module, Arc::new(file), "default").unwrap();
+    let recording = Arc::new(Recording::new(run));
+    let failure = || {
+        let mut replayed = recording.replay();
+        let mut stream = replayed.next_launch().unwrap().expect("one launch");
+        stream.start_block(0).unwrap_err().to_string()
+    };
+    let first = failure();
+    assert!(first.contains("end of buffer `a`"), "{first}");
+    assert_eq!(failure(), first);
+    assert_eq!(recording.at_end(|_| ()).unwrap_err().to_string(), first);
+}
+
+#[test]
+fn blocks_are_started_in_order_and_asked_for_while_they_run() {
+    let workload = workloads::by_name("hotspot").unwrap();
+    let recording = Arc::new(Recording::new(ptx_run(workload)));
+    let mut replayed = recording.replay();
+    let mut stream = replayed.next_launch().unwrap().expect("a launch");
+    let mut instruction = WarpInstruction::default();
+    assert!(stream.next(0, 0, &mut instruction).unwrap_err().to_string().contains("has not been started"));
+    stream.start_block(1).unwrap();
+    assert!(stream.start_block(1).unwrap_err().to_string().contains("increasing numbers"));
+    assert!(stream.next(1, 0, &mut instruction).unwrap());
+    stream.finish_block(1);
+    assert!(stream.next(1, 0, &mut instruction).unwrap_err().to_string().contains("has not been started"));
+}
