@@ -526,21 +526,89 @@ fn a_register_leaves_through_an_operand_port_that_is_left_over() {
 
 #[test]
 fn a_result_that_replaces_a_register_is_kept_when_a_fill_ends_the_copy_in_the_same_cycle() {
-    for way in 0..4 {
+    for (issues, port, way) in
+        [(1, 0), (2, 0), (2, 1)].iter().flat_map(|&(n, p)| (0..4).map(move |w| (n, p, w)))
+    {
         let parameters = parameters(4, Replacement::Fifo);
-        let mut bench =
-            bench(&CachedRegisterFile { allocate_sources: true, evict_idle_first: true, ..parameters });
+        let mut bench = bench(&CachedRegisterFile {
+            allocate_sources: true,
+            evict_idle_first: true,
+            issues,
+            ..parameters
+        });
         bench.fill(4, ALL);
         (0..way).for_each(|other| assert_eq!(bench.write(8 + other, ALL), None));
         bench.read(ALL, Source { idle: true, ..plain(4) });
         bench.step(&Inputs::default());
         (way + 1..4).for_each(|other| assert_eq!(bench.write(8 + other, ALL), None));
         let fill = Some(Write { value: value(4, 1), ..write(4, ALL) });
-        let both = Inputs { fill, result: Some(write(5, ALL)), ..Inputs::default() };
-        let outputs = bench.step(&both);
-        assert!(outputs.fill_taken && outputs.first.result_taken && outputs.spill.is_none(), "way {way}");
+        let outputs = bench.step(&Inputs { fill, ..result_on(port, write(5, ALL)) });
+        let taken = [&outputs.first, &outputs.second][port].result_taken;
+        assert!(outputs.fill_taken && taken && outputs.spill.is_none(), "port {port}, way {way}");
         assert_eq!(bench.read(ALL, plain(5)), (ALL, value(5, 0)));
         assert_eq!(bench.read(ALL, plain(4)), (0, value(4, 1)));
+    }
+}
+
+/// A result on a port.
+fn result_on(port: usize, write: Write) -> Inputs {
+    let (result, second_result) = if port == 0 { (Some(write), None) } else { (None, Some(write)) };
+    Inputs { result, second_result, ..Inputs::default() }
+}
+
+/// An instruction on an issue port; on the second behind one without operands.
+fn issue_on(port: usize, instruction: Instruction) -> Inputs {
+    let without_operands = Instruction { id: 12, unit: 0, sources: [None; 3], ..instruction.clone() };
+    let (first, second_issue) =
+        if port == 0 { (instruction, None) } else { (without_operands, Some(instruction)) };
+    Inputs { issue: Some(first), second_issue, ..Inputs::default() }
+}
+
+#[test]
+fn an_operand_of_either_group_is_not_overwritten_until_it_is_read_and_then_at_once() {
+    for (port, position, early) in (0..12).map(|n| (n % 2, n / 2 % 3, n / 6 == 1)) {
+        let mut bench = two_issues(2);
+        bench.write(4, ALL);
+        let mut sources = [None; 3];
+        sources[position] = Some(plain(4));
+        let offered = issue_on(port, instruction(ALL, sources));
+        let outputs = bench.step(&offered);
+        assert!([&outputs.first, &outputs.second][port].issue_taken);
+        let overwrites = Inputs { result: Some(write(4, ALL)), ..Inputs::default() };
+        if early {
+            assert!((0..6).all(|_| !bench.step(&overwrites).first.result_taken), "{port}, {position}");
+        }
+        let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
+        let delivers = |o: &Outputs| [&o.first, &o.second][port].operands.is_some();
+        bench.until(&ready, delivers);
+        assert!(bench.step(&overwrites).first.result_taken, "port {port}, position {position}");
+    }
+}
+
+#[test]
+fn two_lookups_that_mark_one_entry_in_one_cycle_both_count() {
+    // The one ends some lanes, the other says that the rest is idle; instructions go to the groups in turn.
+    for (turn, idle_first) in [(0, false), (0, true), (1, false), (1, true)] {
+        let parameters =
+            CachedRegisterFile { issues: 2, evict_idle_first: true, ..parameters(2, Replacement::Fifo) };
+        let mut bench = bench(&parameters);
+        write_both(&mut bench, write(0, ALL), write(1, ALL));
+        let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
+        for _ in 0..turn {
+            bench.step(&issue_on(0, instruction(ALL, [None; 3])));
+        }
+        (0..6).for_each(|_| drop(bench.step(&ready)));
+        let ends = instruction(0b0011, [Some(Source { last_read: true, ..plain(1) }), None, None]);
+        let idles = Instruction {
+            id: 7,
+            unit: 0,
+            ..instruction(0b1100, [Some(Source { idle: true, ..plain(1) }), None, None])
+        };
+        let (first, second) = if idle_first { (idles, ends) } else { (ends, idles) };
+        let both = Inputs { issue: Some(first), second_issue: Some(second), ..Inputs::default() };
+        assert!(bench.step(&both).second.issue_taken);
+        (0..6).for_each(|_| drop(bench.step(&ready)));
+        assert_eq!(bench.write(2, ALL), lanes(1, 0b1100), "turn {turn}, idle first: {idle_first}");
     }
 }
 
@@ -619,24 +687,85 @@ fn of_two_lookups_that_of_the_second_group_uses_its_entry_last() {
     assert_eq!(bench.write(6, ALL), lanes(5, ALL));
 }
 
+/// Writers of the main register file that come from outside: both result ports, and the fill.
+const WRITERS: std::ops::Range<usize> = 0..3;
+
+/// A write past the cache.
+fn past_the_cache(writer: usize, write: Write) -> Inputs {
+    match writer {
+        2 => Inputs { fill: Some(write), ..Inputs::default() },
+        port => result_on(port, Write { in_slot: false, ..write }),
+    }
+}
+
+fn is_taken(writer: usize, outputs: &Outputs) -> bool {
+    [outputs.first.result_taken, outputs.second.result_taken, outputs.fill_taken][writer]
+}
+
 #[test]
 fn a_write_waits_for_an_instruction_that_was_passed_in_its_tag_stage() {
-    let mut bench = two_issues(2);
-    bench.fill(4, ALL);
-    // The first group fills up: its unit is not ready. The fourth instruction waits behind its tags.
-    for id in 0..4 {
-        let sources = [(id == 3).then(|| plain(4)), None, None];
-        let issue = Some(Instruction { id, ..instruction(ALL, sources) });
-        let second_issue = Some(Instruction { id: 8 + id, unit: 0, ..instruction(ALL, [None; 3]) });
-        let both = Inputs { issue, second_issue, units_ready: 0b01, ..Inputs::default() };
-        assert!(bench.step(&both).second.issue_taken);
+    for (writer, port, position) in WRITERS.flat_map(|writer| (0..6).map(move |n| (writer, n % 2, n / 2))) {
+        let mut bench = two_issues(2);
+        bench.fill(4, ALL);
+        // One group fills up: its unit is not ready. The fourth instruction waits behind its tags.
+        for id in 0..4 {
+            let mut sources = [None; 3];
+            sources[position] = (id == 3).then(|| plain(4));
+            let waits = Instruction { id, ..instruction(ALL, sources) };
+            let passes = Instruction { id: 8 + id, unit: 0, ..instruction(ALL, [None; 3]) };
+            let (first, second) = if port == 0 { (waits, passes) } else { (passes, waits) };
+            let both = Inputs {
+                issue: Some(first),
+                second_issue: Some(second),
+                units_ready: 0b01,
+                ..Inputs::default()
+            };
+            assert!(bench.step(&both).second.issue_taken);
+        }
+        // A write to another register does not wait.
+        let other = Inputs { units_ready: 0b01, ..past_the_cache(writer, write(7, ALL)) };
+        assert!(is_taken(writer, &bench.step(&other)), "writer {writer}, port {port}, operand {position}");
+        let write = Write { value: value(4, 1), ..write(4, ALL) };
+        let offered = Inputs { units_ready: 0b01, ..past_the_cache(writer, write) };
+        assert!((0..6).all(|_| !is_taken(writer, &bench.step(&offered))));
+        let ready = Inputs { units_ready: 0b11, ..offered };
+        let cycles: Vec<_> = (0..PATIENCE).map(|_| bench.step(&ready)).collect();
+        let operands = cycles.iter().filter_map(|o| [&o.first, &o.second][port].operands.as_ref());
+        let read = operands.into_iter().find(|(id, _)| *id == 3).unwrap();
+        assert_eq!(read.1[position], value(4, 0));
+        assert_eq!(bench.main_register(4), value(4, 1));
     }
-    let past_the_cache = Write { in_slot: false, value: value(4, 1), ..write(4, ALL) };
-    let offered = Inputs { result: Some(past_the_cache), units_ready: 0b01, ..Inputs::default() };
-    assert!((0..6).all(|_| !bench.step(&offered).first.result_taken));
-    let ready = Inputs { units_ready: 0b11, ..offered };
-    let cycles: Vec<_> = (0..PATIENCE).map(|_| bench.step(&ready)).collect();
-    let read = cycles.iter().filter_map(|o| o.first.operands.as_ref()).find(|(id, _)| *id == 3).unwrap();
-    assert_eq!(read.1[0], value(4, 0));
-    assert_eq!(bench.main_register(4), value(4, 1));
+}
+
+#[test]
+fn an_operand_of_either_group_gets_an_entry_though_others_are_written() {
+    for (writer, port, position) in WRITERS.flat_map(|writer| (0..6).map(move |n| (writer, n % 2, n / 2))) {
+        let parameters = parameters(4, Replacement::Fifo);
+        let mut bench = bench(&CachedRegisterFile { issues: 2, allocate_sources: true, ..parameters });
+        bench.fill(5, ALL);
+        // From then on the writer shows register 4, without offering it.
+        let first = past_the_cache(writer, write(4, ALL));
+        bench.until(&first, |outputs| is_taken(writer, outputs));
+        bench.step(&Inputs::default());
+        for written_beside in [false, true] {
+            let mut sources = [None; 3];
+            sources[position] = Some(plain(if written_beside { 5 } else { 4 }));
+            let outputs = bench.step(&issue_on(port, instruction(ALL, sources)));
+            assert!([&outputs.first, &outputs.second][port].issue_taken);
+            let beside =
+                if written_beside { past_the_cache(writer, write(7, ALL)) } else { Inputs::default() };
+            bench.step(&beside);
+            let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
+            let allocated = bench.until(&ready, |outputs| outputs.allocated.is_some()).allocated;
+            let expected = sources[position].map(|source| source.register);
+            let found = allocated.map(|operand| operand.register);
+            assert_eq!(found, expected, "writer {writer}, port {port}, operand {position}");
+            (0..6).for_each(|_| drop(bench.step(&ready)));
+            // Instructions go to the groups in turn, and on the second port two have gone.
+            if port == 0 {
+                bench.step(&Inputs { units_ready: 0b11, ..issue_on(0, instruction(ALL, [None; 3])) });
+                (0..6).for_each(|_| drop(bench.step(&ready)));
+            }
+        }
+    }
 }
