@@ -566,7 +566,7 @@ fn issue_on(port: usize, instruction: Instruction) -> Inputs {
 
 #[test]
 fn an_operand_of_either_group_is_not_overwritten_until_it_is_read_and_then_at_once() {
-    for (port, position, early) in (0..12).map(|n| (n % 2, n / 2 % 3, n / 6 == 1)) {
+    for (over, port, position, early) in (0..24).map(|n| (n % 2, n / 2 % 2, n / 4 % 3, n / 12 == 1)) {
         let mut bench = two_issues(2);
         bench.write(4, ALL);
         let mut sources = [None; 3];
@@ -574,14 +574,14 @@ fn an_operand_of_either_group_is_not_overwritten_until_it_is_read_and_then_at_on
         let offered = issue_on(port, instruction(ALL, sources));
         let outputs = bench.step(&offered);
         assert!([&outputs.first, &outputs.second][port].issue_taken);
-        let overwrites = Inputs { result: Some(write(4, ALL)), ..Inputs::default() };
+        let overwrites = result_on(over, write(4, ALL));
         if early {
-            assert!((0..6).all(|_| !bench.step(&overwrites).first.result_taken), "{port}, {position}");
+            assert!((0..6).all(|_| !is_taken(over, &bench.step(&overwrites))), "{port}, {position}");
         }
         let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
         let delivers = |o: &Outputs| [&o.first, &o.second][port].operands.is_some();
         bench.until(&ready, delivers);
-        assert!(bench.step(&overwrites).first.result_taken, "port {port}, position {position}");
+        assert!(is_taken(over, &bench.step(&overwrites)), "result {over}, port {port}, operand {position}");
     }
 }
 
