@@ -702,26 +702,47 @@ fn is_taken(writer: usize, outputs: &Outputs) -> bool {
     [outputs.first.result_taken, outputs.second.result_taken, outputs.fill_taken][writer]
 }
 
+/// The group that instructions of this issue port go to fills up, because its unit is not ready: the fourth instruction,
+/// which reads register 4, waits behind its tags.
+fn wait_behind_tags(bench: &mut Bench, port: usize, position: usize) {
+    for id in 0..4 {
+        let mut sources = [None; 3];
+        sources[position] = (id == 3).then(|| plain(4));
+        let waits = Instruction { id, ..instruction(ALL, sources) };
+        let passes = Instruction { id: 8 + id, unit: 0, ..instruction(ALL, [None; 3]) };
+        let (first, second) = if port == 0 { (waits, passes) } else { (passes, waits) };
+        let issues = (Some(first), Some(second));
+        let both = Inputs { issue: issues.0, second_issue: issues.1, units_ready: 0b01, ..Inputs::default() };
+        assert!(bench.step(&both).second.issue_taken);
+    }
+}
+
+#[test]
+fn an_operand_of_either_group_that_waits_behind_its_tags_is_allocated_unless_its_slot_is_flushed() {
+    for (port, position, flushed) in
+        (0..18).map(|n| (n % 2, n / 2 % 3, [None, Some(SLOT + 1), Some(SLOT)][n / 6]))
+    {
+        let parameters = parameters(2, Replacement::Fifo);
+        let mut bench = bench(&CachedRegisterFile { issues: 2, allocate_sources: true, ..parameters });
+        bench.fill(4, ALL);
+        wait_behind_tags(&mut bench, port, position);
+        let flush = flushed.map(|slot| Flush { slot, discard: false });
+        bench.step(&Inputs { flush, ..Inputs::default() });
+        (0..3).for_each(|_| drop(bench.step(&Inputs::default())));
+        let ready = Inputs { units_ready: 0b11, ..Inputs::default() };
+        let allocated = (0..PATIENCE).filter_map(|_| bench.step(&ready).allocated);
+        let registers: Vec<usize> = allocated.map(|operand| operand.register).collect();
+        let expected: &[usize] = if flushed == Some(SLOT) { &[] } else { &[4] };
+        assert_eq!(registers, expected, "port {port}, operand {position}, {flushed:?}");
+    }
+}
+
 #[test]
 fn a_write_waits_for_an_instruction_that_was_passed_in_its_tag_stage() {
     for (writer, port, position) in WRITERS.flat_map(|writer| (0..6).map(move |n| (writer, n % 2, n / 2))) {
         let mut bench = two_issues(2);
         bench.fill(4, ALL);
-        // One group fills up: its unit is not ready. The fourth instruction waits behind its tags.
-        for id in 0..4 {
-            let mut sources = [None; 3];
-            sources[position] = (id == 3).then(|| plain(4));
-            let waits = Instruction { id, ..instruction(ALL, sources) };
-            let passes = Instruction { id: 8 + id, unit: 0, ..instruction(ALL, [None; 3]) };
-            let (first, second) = if port == 0 { (waits, passes) } else { (passes, waits) };
-            let both = Inputs {
-                issue: Some(first),
-                second_issue: Some(second),
-                units_ready: 0b01,
-                ..Inputs::default()
-            };
-            assert!(bench.step(&both).second.issue_taken);
-        }
+        wait_behind_tags(&mut bench, port, position);
         // A write to another register does not wait.
         let other = Inputs { units_ready: 0b01, ..past_the_cache(writer, write(7, ALL)) };
         assert!(is_taken(writer, &bench.step(&other)), "writer {writer}, port {port}, operand {position}");
