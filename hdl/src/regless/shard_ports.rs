@@ -8,27 +8,21 @@ use super::ports::Fate;
 use super::register_read_unit::LineIo;
 use super::shard::RegLessShard;
 use super::unit_ports::ExitIo;
-use crate::rtl::{In, Out, PortBinder, Ports, index_bits};
+use crate::rtl::{In, Out, Ports, index_bits};
 
 /// Ports of a [`RegLessShard`].
+#[derive(Ports)]
+#[params(RegLessShard)]
 pub struct RegLessShardIo<'m> {
-    /// To and from the SM; their names have no prefix.
+    /// To and from the SM.
+    #[flatten]
     pub sm: ShardSmIo<'m>,
     /// To memory.
+    #[with(p.geometry.memory_widths())]
     pub memory_request: RequestOutIo<'m>,
     /// From memory.
+    #[with(p.geometry.memory_widths())]
     pub memory_fill: FillInIo<'m>,
-}
-
-impl<'m> Ports<'m, RegLessShard> for RegLessShardIo<'m> {
-    fn bind(ports: &mut PortBinder<'m>, p: &RegLessShard) -> RegLessShardIo<'m> {
-        let widths = p.geometry.memory_widths();
-        RegLessShardIo {
-            sm: Ports::bind(ports, p),
-            memory_request: ports.group("memory_request", |ports| Ports::bind(ports, &widths)),
-            memory_fill: ports.group("memory_fill", |ports| Ports::bind(ports, &widths)),
-        }
-    }
 }
 
 /// What the SM sees of a [`RegLessShard`]: all but its way to memory.

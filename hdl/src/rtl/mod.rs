@@ -95,7 +95,7 @@ pub use elaborate::{InstancePort, elaborate};
 pub use error::{ElaborationError, ElaborationErrors, ParameterError, Problem};
 pub use module::{Module, NewRegister, When};
 pub use operand::{Literal, Operand};
-pub use ports::{PortBinder, Ports};
+pub use ports::{Bundle, Connect, HandlesOf, PortBinder, PortLookup, PortResolver, Ports, resolve_ports};
 pub use signal::{Assigned, In, Out, Signal};
 pub use table::{Record, Row, RowOperand, RowSignal, Table, Write};
 pub use vector::{count_bits, index_bits};
