@@ -1,6 +1,7 @@
 //! Tests of the construction core and of the library.
 
 mod assignments;
+mod bundles;
 mod errors;
 mod library;
 mod loops;

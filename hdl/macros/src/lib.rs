@@ -4,6 +4,7 @@
 //! comments readable at run time, so that the Verilog header and the library print what the source says.
 
 mod documented;
+mod flipped;
 mod ports;
 
 use proc_macro::TokenStream;
@@ -21,7 +22,17 @@ use syn::{DeriveInput, parse_macro_input};
 ///   groups after the name (`source0_valid_i`).
 /// - `#[repeat_plain(expr)]`: as `repeat`, but a single element has the name of the field, without a number.
 /// - `#[with(expr)]`: parameters of a nested group, where they are not the ones of the struct.
-#[proc_macro_derive(Ports, attributes(params, bits, repeat, repeat_plain, with))]
+/// - `#[flatten]` on a nested group: its ports are not prefixed.
+/// - `#[valid_when(output)]` on an output: it is meaningful only where that output of the struct, of one bit, is 1. A
+///   circuit may say otherwise of its own.
+/// - `#[flipped(Name)]` on a struct of ports without groups: makes the struct of the other side too, with `valid_o`
+///   for `valid_i`, and `Connect` between the two.
+///
+/// Of `Io` it also makes `IoHandles<I, O>`, a struct with the same fields: `I` for an input, `O` for an output.
+#[proc_macro_derive(
+    Ports,
+    attributes(params, bits, repeat, repeat_plain, with, flatten, valid_when, flipped)
+)]
 pub fn derive_ports(input: TokenStream) -> TokenStream {
     ports::derive(parse_macro_input!(input as DeriveInput)).unwrap_or_else(|e| e.to_compile_error()).into()
 }

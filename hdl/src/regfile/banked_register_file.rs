@@ -126,21 +126,10 @@ impl Circuit for BankedRegisterFile {
             collect.lanes_i.set(io.issue.active_i);
         }
         collectors.unit_ready_i.set(io.unit_ready_i);
-        io.dispatch.valid_o.set(collectors.dispatch.valid_o);
-        io.dispatch.id_o.set(collectors.dispatch.id_o).valid_when(io.dispatch.valid_o);
-        io.dispatch.unit_o.set(collectors.dispatch.unit_o).valid_when(io.dispatch.valid_o);
+        m.pass_through(&io.dispatch, &collectors.dispatch);
         collectors.dispatch_index_o.ignore();
-        io.operands.valid_o.set(collectors.operands.valid_o);
-        io.operands.id_o.set(collectors.operands.id_o).valid_when(io.operands.valid_o);
-        for (operand, collected) in io.operands.source_o.iter().zip(&collectors.operands.source_o) {
-            operand.set(*collected).valid_when(io.operands.valid_o);
-        }
-        for (bank, read) in mrf.read.iter().zip(&collectors.read) {
-            bank.valid_i.set(read.valid_o);
-            bank.row_i.set(read.row_o);
-            bank.lanes_i.set(read.lanes_o);
-            read.value_i.set(bank.value_o);
-        }
+        m.pass_through(&io.operands, &collectors.operands);
+        m.connect(&mrf.read, &collectors.read);
         for (w, write) in writes.into_iter().enumerate() {
             let pending = &collectors.write[w];
             pending.register_i.set(write.register_i);

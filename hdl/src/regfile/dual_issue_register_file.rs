@@ -96,7 +96,8 @@ impl Circuit for DualIssueRegisterFile {
         for (group, (dispatch, operands)) in groups.iter().zip(io.dispatch.iter().zip(&io.operands)) {
             group.issue.index_o.ignore();
             group.dispatch_index_o.ignore();
-            deliver(group, dispatch, operands);
+            m.pass_through(dispatch, &group.dispatch);
+            m.pass_through(operands, &group.operands);
         }
         write(m, io, &mrf, &groups);
     }
@@ -125,17 +126,6 @@ impl DualIssueRegisterFile {
             shares_banks,
             holds: false,
         }
-    }
-}
-
-fn deliver<'m>(group: &OperandCollectorsIo<'m>, dispatch: &DispatchIo<'m>, operands: &OperandsIo<'m>) {
-    dispatch.valid_o.set(group.dispatch.valid_o);
-    dispatch.id_o.set(group.dispatch.id_o).valid_when(dispatch.valid_o);
-    dispatch.unit_o.set(group.dispatch.unit_o).valid_when(dispatch.valid_o);
-    operands.valid_o.set(group.operands.valid_o);
-    operands.id_o.set(group.operands.id_o).valid_when(operands.valid_o);
-    for (operand, collected) in operands.source_o.iter().zip(&group.operands.source_o) {
-        operand.set(*collected).valid_when(operands.valid_o);
     }
 }
 

@@ -30,6 +30,7 @@ pub struct MainRegisterFile {
 pub struct MainRegisterFileIo<'m> {
     /// The read port of each bank.
     #[repeat(p.geometry.banks)]
+    #[with(p.geometry)]
     pub read: Vec<RowReadIo<'m>>,
     /// Writers, the lowest-numbered first.
     #[repeat(p.writers)]
@@ -39,18 +40,19 @@ pub struct MainRegisterFileIo<'m> {
 
 /// The read port of a bank.
 #[derive(Ports)]
-#[params(MainRegisterFile)]
+#[params(Geometry)]
+#[flipped(CollectorReadIo)]
 pub struct RowReadIo<'m> {
     /// A row is asked for.
     pub valid_i: In<'m>,
     /// The row.
-    #[bits(p.geometry.row_bits())]
+    #[bits(p.row_bits())]
     pub row_i: In<'m>,
     /// Lanes wanted.
-    #[bits(p.geometry.lanes)]
+    #[bits(p.lanes)]
     pub lanes_i: In<'m>,
     /// The row asked for in an earlier cycle.
-    #[bits(p.geometry.value_bits())]
+    #[bits(p.value_bits())]
     pub value_o: Out<'m>,
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::geometry::{Geometry, SOURCES};
+use super::main_register_file::CollectorReadIo;
 use super::ports::{DispatchIo, OperandsIo, Widths};
 use crate::parts::turn;
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, Table, index_bits};
@@ -61,6 +62,7 @@ pub struct OperandCollectorsIo<'m> {
     pub operands: OperandsIo<'m>,
     /// The read port of each bank.
     #[repeat(p.geometry.banks)]
+    #[with(p.geometry)]
     pub read: Vec<CollectorReadIo<'m>>,
     /// Banks that others read in this cycle; no ports unless banks are shared.
     #[repeat(if p.shares_banks { p.geometry.banks } else { 0 })]
@@ -108,23 +110,6 @@ pub struct CollectSourceIo<'m> {
     /// Lanes wanted.
     #[bits(p.geometry.lanes)]
     pub lanes_i: In<'m>,
-}
-
-/// The read port of a bank.
-#[derive(Ports)]
-#[params(OperandCollectors)]
-pub struct CollectorReadIo<'m> {
-    /// A row is asked for.
-    pub valid_o: Out<'m>,
-    /// The row.
-    #[bits(p.geometry.row_bits())]
-    pub row_o: Out<'m>,
-    /// Lanes wanted.
-    #[bits(p.geometry.lanes)]
-    pub lanes_o: Out<'m>,
-    /// The row asked for in the cycle before.
-    #[bits(p.geometry.value_bits())]
-    pub value_i: In<'m>,
 }
 
 /// A register about to be written.

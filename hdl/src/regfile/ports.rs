@@ -50,9 +50,11 @@ pub struct DispatchIo<'m> {
     pub valid_o: Out<'m>,
     /// Its identifier.
     #[bits(p.id_bits)]
+    #[valid_when(valid_o)]
     pub id_o: Out<'m>,
     /// The unit.
     #[bits(index_bits(p.units))]
+    #[valid_when(valid_o)]
     pub unit_o: Out<'m>,
 }
 
@@ -64,9 +66,11 @@ pub struct OperandsIo<'m> {
     pub valid_o: Out<'m>,
     /// The instruction's identifier.
     #[bits(p.id_bits)]
+    #[valid_when(valid_o)]
     pub id_o: Out<'m>,
     /// The operands, 0 in lanes that were not asked for.
     #[repeat(SOURCES)]
     #[bits(p.lanes.saturating_mul(LANE_BITS))]
+    #[valid_when(valid_o)]
     pub source_o: Vec<Out<'m>>,
 }

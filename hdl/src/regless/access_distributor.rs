@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::access_queue::OlderReadIo;
+use super::access_queue::{AccessWidths, OlderReadIo, PopIo};
 use super::geometry::{ISSUES, RESULTS, SOURCES, ShardGeometry};
 use super::ports::Fate;
 use super::register_read_unit::{FIRST_RESULT, POSITION_BITS};
@@ -53,7 +53,8 @@ pub struct AccessDistributorIo<'m> {
     pub next_i: In<'m>,
     /// The queues of the banks.
     #[repeat(p.geometry.banks)]
-    pub push: Vec<DistributedIo<'m>>,
+    #[with(AccessWidths { geometry: p.geometry, place_bits: p.place_bits() })]
+    pub push: Vec<PopIo<'m>>,
     /// Results about to be written.
     #[repeat(p.writes)]
     #[with(p.geometry)]
@@ -121,35 +122,6 @@ pub struct DestinationIo<'m> {
     pub fate_i: In<'m>,
     /// A write will come.
     pub written_i: In<'m>,
-}
-
-/// An access on its way to the queue of a bank.
-#[derive(Ports)]
-#[params(AccessDistributor)]
-pub struct DistributedIo<'m> {
-    /// There is one.
-    pub valid_o: Out<'m>,
-    /// It is taken.
-    pub ready_i: In<'m>,
-    /// It reserves the line of a result; else it reads a source.
-    pub reserves_o: Out<'m>,
-    /// The warp.
-    #[bits(p.geometry.warp_bits())]
-    pub warp_o: Out<'m>,
-    /// The register.
-    #[bits(p.geometry.register_bits)]
-    pub register_o: Out<'m>,
-    /// Its [`Fate`].
-    #[bits(Fate::BITS)]
-    pub fate_o: Out<'m>,
-    /// Source: lanes wanted.
-    #[bits(p.geometry.lanes)]
-    pub lanes_o: Out<'m>,
-    /// Result: a write will come.
-    pub written_o: Out<'m>,
-    /// The read unit, the entry and the position that wait for it.
-    #[bits(p.place_bits())]
-    pub place_o: Out<'m>,
 }
 
 /// Accesses an instruction makes at most: sources, then results.
@@ -303,7 +275,7 @@ impl AccessDistributor {
     fn send<'m>(
         &self,
         m: &Module<'m>,
-        push: &DistributedIo<'m>,
+        push: &PopIo<'m>,
         here: Signal<'m>,
         accesses: &Accesses<'m>,
     ) -> Signal<'m> {

@@ -33,8 +33,10 @@ pub struct AccessQueue {
 #[params(AccessQueue)]
 pub struct AccessQueueIo<'m> {
     /// An access comes.
+    #[with(p.widths())]
     pub push: PushIo<'m>,
     /// The oldest access.
+    #[with(p.widths())]
     pub pop: PopIo<'m>,
     /// Results about to be written.
     #[repeat(p.writers)]
@@ -42,9 +44,19 @@ pub struct AccessQueueIo<'m> {
     pub write: Vec<OlderReadIo<'m>>,
 }
 
+/// What the widths of an access follow from.
+#[derive(Clone, Copy, Debug)]
+pub struct AccessWidths {
+    /// Warps and lanes of the shard.
+    pub geometry: ShardGeometry,
+    /// Bits that name the place in a read unit that waits for the access.
+    pub place_bits: usize,
+}
+
 /// An access that comes.
 #[derive(Ports)]
-#[params(AccessQueue)]
+#[params(AccessWidths)]
+#[flipped(PopIo)]
 pub struct PushIo<'m> {
     /// There is one.
     pub valid_i: In<'m>,
@@ -71,35 +83,6 @@ pub struct PushIo<'m> {
     pub place_i: In<'m>,
 }
 
-/// The oldest access.
-#[derive(Ports)]
-#[params(AccessQueue)]
-pub struct PopIo<'m> {
-    /// There is one.
-    pub valid_o: Out<'m>,
-    /// It leaves.
-    pub ready_i: In<'m>,
-    /// It reserves the line of a result; else it reads a source.
-    pub reserves_o: Out<'m>,
-    /// The warp.
-    #[bits(p.geometry.warp_bits())]
-    pub warp_o: Out<'m>,
-    /// The register.
-    #[bits(p.geometry.register_bits)]
-    pub register_o: Out<'m>,
-    /// Its [`Fate`].
-    #[bits(Fate::BITS)]
-    pub fate_o: Out<'m>,
-    /// Source: lanes wanted.
-    #[bits(p.geometry.lanes)]
-    pub lanes_o: Out<'m>,
-    /// Result: a write will come.
-    pub written_o: Out<'m>,
-    /// Who waits for it.
-    #[bits(p.place_bits)]
-    pub place_o: Out<'m>,
-}
-
 /// A register about to be written.
 #[derive(Ports)]
 #[params(ShardGeometry)]
@@ -112,6 +95,13 @@ pub struct OlderReadIo<'m> {
     pub register_i: In<'m>,
     /// A read of it waits.
     pub blocked_o: Out<'m>,
+}
+
+impl AccessQueue {
+    /// Of the accesses it holds.
+    pub(super) fn widths(&self) -> AccessWidths {
+        AccessWidths { geometry: self.geometry, place_bits: self.place_bits }
+    }
 }
 
 impl Circuit for AccessQueue {

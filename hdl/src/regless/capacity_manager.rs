@@ -121,7 +121,7 @@ impl Circuit for CapacityManager {
 
     fn build<'m>(&self, m: &Module<'m>, io: &CapacityManagerIo<'m>) {
         let manager = Manager::new(self, m, io);
-        manager.take_metadata();
+        m.pass_through(&io.metadata, &manager.store.metadata);
         let pushed = manager.push_warp();
         let region = manager.begin_region();
         let notes = manager.send_notes(&region);
@@ -171,21 +171,6 @@ impl<'c, 'm> Manager<'c, 'm> {
 
     fn inactive(&self) -> Signal<'m> {
         !(self.states.preloading | self.states.active | self.states.draining)
-    }
-
-    fn take_metadata(&self) {
-        let (inner, outer) = (&self.store.metadata, &self.io.metadata);
-        outer.ready_o.set(inner.ready_o);
-        inner.valid_i.set(outer.valid_i);
-        inner.warp_i.set(outer.warp_i);
-        inner.first_i.set(outer.first_i);
-        inner.last_i.set(outer.last_i);
-        inner.usage_i.set(outer.usage_i);
-        for (inner, outer) in inner.note.iter().zip(&outer.note) {
-            inner.valid_i.set(outer.valid_i);
-            inner.kind_i.set(outer.kind_i);
-            inner.register_i.set(outer.register_i);
-        }
     }
 
     /// Pushes a warp that can go on. Gives it, one bit or none.

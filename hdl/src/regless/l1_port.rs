@@ -70,17 +70,22 @@ pub struct L1RequestIo<'m> {
     pub ready_i: In<'m>,
     /// Its [`RequestKind`](super::RequestKind).
     #[bits(KIND_BITS)]
+    #[valid_when(valid_o)]
     pub kind_o: Out<'m>,
     /// The line, counted from the base of the registers; of a drop, R0 of its warp.
     #[bits(p.address_bits())]
+    #[valid_when(valid_o)]
     pub address_o: Out<'m>,
     /// Where a line fetched goes: to be given back with it.
     #[bits(index_bits(p.osu_lines))]
+    #[valid_when(valid_o)]
     pub line_o: Out<'m>,
     /// The copy is dropped once it is fetched.
+    #[valid_when(valid_o)]
     pub invalidates_o: Out<'m>,
     /// The line written.
     #[bits(p.widths().line_bits())]
+    #[valid_when(valid_o)]
     pub value_o: Out<'m>,
 }
 
@@ -174,12 +179,12 @@ impl L1Port {
         let address = m.cat([granted.priority_encode(), of_register, compressed]);
         let request = &io.request;
         request.valid_o.set(granted.any());
-        request.address_o.set(address).valid_when(request.valid_o);
-        request.line_o.set(line).valid_when(request.valid_o);
-        request.kind_o.set(kind).valid_when(request.valid_o);
-        request.invalidates_o.set(invalidates).valid_when(request.valid_o);
+        request.address_o.set(address);
+        request.line_o.set(line);
+        request.kind_o.set(kind);
+        request.invalidates_o.set(invalidates);
         let value = granted.one_hot_select(m.cat(shards().map(|r| r.value_i)));
-        request.value_o.set(value).valid_when(request.valid_o);
+        request.value_o.set(value);
     }
 
     /// Gives a line that comes to the shard that its address names.

@@ -3,7 +3,7 @@
 use super::capacity_manager::CapacityManager;
 use super::geometry::{RESULTS, SOURCES, ShardGeometry};
 use super::metadata_store::MetadataIo;
-use super::ports::Note;
+use super::unit_ports::{HeldChangeIo, SentNoteIo};
 use crate::rtl::{In, Out, Ports, count_bits};
 
 /// Ports of a [`CapacityManager`].
@@ -75,25 +75,6 @@ pub struct ManagedBankIo<'m> {
     pub may_hold_o: Out<'m>,
 }
 
-/// An annotation for a bank.
-#[derive(Ports)]
-#[params(ShardGeometry)]
-pub struct SentNoteIo<'m> {
-    /// There is one.
-    pub valid_o: Out<'m>,
-    /// There is room.
-    pub ready_i: In<'m>,
-    /// Its [`Note`].
-    #[bits(Note::BITS)]
-    pub kind_o: Out<'m>,
-    /// The warp.
-    #[bits(p.warp_bits())]
-    pub warp_o: Out<'m>,
-    /// The register.
-    #[bits(p.register_bits)]
-    pub register_o: Out<'m>,
-}
-
 /// An annotation that is served.
 #[derive(Ports)]
 #[params(ShardGeometry)]
@@ -114,27 +95,6 @@ pub struct ServedAccessIo<'m> {
     /// Its warp.
     #[bits(p.warp_bits())]
     pub warp_i: In<'m>,
-}
-
-/// Changes of what regions hold.
-#[derive(Ports)]
-#[params(ShardGeometry)]
-pub struct HeldChangeIo<'m> {
-    /// The warp of `warp_i` holds one line more.
-    pub more_i: In<'m>,
-    /// The warp of `warp_i` holds one line less.
-    pub less_i: In<'m>,
-    /// The warp of the access or annotation served.
-    #[bits(p.warp_bits())]
-    pub warp_i: In<'m>,
-    /// The warp of `written_warp_i` holds one line less.
-    pub written_less_i: In<'m>,
-    /// The warp whose result is written.
-    #[bits(p.warp_bits())]
-    pub written_warp_i: In<'m>,
-    /// Lines that no region holds.
-    #[bits(p.line_count_bits())]
-    pub listed_i: In<'m>,
 }
 
 /// A fetched line.

@@ -47,6 +47,7 @@ impl MemoryWidths {
 /// A request that is made.
 #[derive(Clone, Ports)]
 #[params(MemoryWidths)]
+#[flipped(RequestInIo)]
 pub struct RequestOutIo<'m> {
     /// A request is offered.
     pub valid_o: Out<'m>,
@@ -73,38 +74,10 @@ pub struct RequestOutIo<'m> {
     pub value_o: Out<'m>,
 }
 
-/// A request that is taken.
-#[derive(Clone, Ports)]
-#[params(MemoryWidths)]
-pub struct RequestInIo<'m> {
-    /// A request is offered.
-    pub valid_i: In<'m>,
-    /// It is taken.
-    pub ready_o: Out<'m>,
-    /// Its [`RequestKind`].
-    #[bits(KIND_BITS)]
-    pub kind_i: In<'m>,
-    /// Of the space of compressed lines.
-    pub compressed_i: In<'m>,
-    /// The warp; of a compressed line, the low bits of its number.
-    #[bits(p.warp_bits())]
-    pub warp_i: In<'m>,
-    /// The register; of a compressed line, the high bits of its number.
-    #[bits(p.register_bits)]
-    pub register_i: In<'m>,
-    /// Where a line fetched goes.
-    #[bits(index_bits(p.osu_lines))]
-    pub line_i: In<'m>,
-    /// The copy in memory is dropped once it is fetched.
-    pub invalidates_i: In<'m>,
-    /// The line written.
-    #[bits(p.line_bits())]
-    pub value_i: In<'m>,
-}
-
 /// A line fetched, on its way in. It is always accepted.
 #[derive(Clone, Ports)]
 #[params(MemoryWidths)]
+#[flipped(FillOutIo)]
 pub struct FillInIo<'m> {
     /// There is one.
     pub valid_i: In<'m>,
@@ -122,26 +95,4 @@ pub struct FillInIo<'m> {
     /// The line.
     #[bits(p.line_bits())]
     pub value_i: In<'m>,
-}
-
-/// A line fetched, on its way out. It is always accepted.
-#[derive(Clone, Ports)]
-#[params(MemoryWidths)]
-pub struct FillOutIo<'m> {
-    /// There is one.
-    pub valid_o: Out<'m>,
-    /// Of the space of compressed lines.
-    pub compressed_o: Out<'m>,
-    /// As requested.
-    #[bits(p.warp_bits())]
-    pub warp_o: Out<'m>,
-    /// As requested.
-    #[bits(p.register_bits)]
-    pub register_o: Out<'m>,
-    /// As requested.
-    #[bits(index_bits(p.osu_lines))]
-    pub line_o: Out<'m>,
-    /// The line.
-    #[bits(p.line_bits())]
-    pub value_o: Out<'m>,
 }

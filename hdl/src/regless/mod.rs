@@ -27,9 +27,9 @@ mod unit_ports;
 mod warp_stack;
 
 pub use access_distributor::{
-    AccessDistributor, AccessDistributorIo, DestinationIo, DistributeIo, DistributedIo, OperandIo,
+    AccessDistributor, AccessDistributorIo, DestinationIo, DistributeIo, OperandIo,
 };
-pub use access_queue::{AccessQueue, AccessQueueIo, OlderReadIo, PopIo, PushIo};
+pub use access_queue::{AccessQueue, AccessQueueIo, AccessWidths, OlderReadIo, PopIo, PushIo};
 pub use bank_ports::{
     AccessIo, BankFillIo, BankRequestIo, BankWriteIo, DropIo, HeldIo, PreloadIo, StagingBankIo,
 };
@@ -39,8 +39,7 @@ pub use geometry::{ISSUES, NOTES, RESULTS, SOURCES, ShardGeometry};
 pub use l1_port::{L1FillIo, L1Port, L1PortIo, L1RequestIo, ShardIo};
 pub use line_ledger::{AllowIo, LedgerWarpIo, LineLedger, LineLedgerIo};
 pub use manager_ports::{
-    CapacityManagerIo, FilledIo, HeldChangeIo, IssuedIo, ManagedBankIo, SentNoteIo, ServedAccessIo,
-    ServedNoteIo, WrittenResultIo,
+    CapacityManagerIo, FilledIo, IssuedIo, ManagedBankIo, ServedAccessIo, ServedNoteIo, WrittenResultIo,
 };
 pub use memory_ports::{
     FillInIo, FillOutIo, KIND_BITS, MemoryWidths, RequestInIo, RequestKind, RequestOutIo,
@@ -54,16 +53,15 @@ pub use patterns::{
 };
 pub use ports::{Fate, Note};
 pub use register_read_unit::{
-    AssembledIo, DispatchedIo, EnterIo, LineIo, RegisterReadUnit, RegisterReadUnitIo, ServedHereIo,
-    ValueHereIo,
+    AssembledIo, DispatchedIo, EnterIo, ExecutionUnitIo, LineIo, RegisterReadUnit, RegisterReadUnitIo,
+    ServedHereIo, ValueHereIo,
 };
 pub use regless_sm::{RegLessSm, RegLessSmIo};
 pub use shard::RegLessShard;
-pub use shard_ports::{
-    RegLessShardIo, ShardDispatchIo, ShardIssueIo, ShardOperandsIo, ShardSmIo, ShardUnitIo, ShardWriteIo,
-};
+pub use shard_ports::{RegLessShardIo, ShardIssueIo, ShardSmIo, ShardWriteIo};
 pub use staging_bank::StagingBank;
 pub use unit_ports::{
-    ExitIo, HoldsIo, NoteIo, OperandStagingUnitIo, ResultIo, ServedIo, StagedIo, UnitBankIo, ValueIo,
+    ExitIo, HeldChangeIo, HoldsIo, NoteIo, OperandStagingUnitIo, ResultIo, SentNoteIo, ServedIo, StagedIo,
+    UnitBankIo, ValueIo,
 };
 pub use warp_stack::{WarpStack, WarpStackIo};

@@ -82,20 +82,7 @@ impl OperandStagingUnit {
     fn bank<'m>(&self, m: &Module<'m>, io: &OperandStagingUnitIo<'m>, b: usize) -> Bank<'m> {
         let g = self.geometry;
         let queue = m.instance(format!("queue{b}"), self.access_queue());
-        let outer = &io.bank[b].push;
-        for (inner, outer) in [
-            (queue.push.valid_i, outer.valid_i),
-            (queue.push.reserves_i, outer.reserves_i),
-            (queue.push.warp_i, outer.warp_i),
-            (queue.push.register_i, outer.register_i),
-            (queue.push.fate_i, outer.fate_i),
-            (queue.push.lanes_i, outer.lanes_i),
-            (queue.push.written_i, outer.written_i),
-            (queue.push.place_i, outer.place_i),
-            (outer.ready_o, queue.push.ready_o),
-        ] {
-            inner.set(outer);
-        }
+        m.pass_through(&io.bank[b].push, &queue.push);
         let blocked = queue.write.iter().zip(&io.write).map(|(read, write)| {
             read.warp_i.set(write.warp_i);
             read.register_i.set(write.register_i);

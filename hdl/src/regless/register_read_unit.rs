@@ -59,7 +59,16 @@ pub struct RegisterReadUnitIo<'m> {
     /// Values of the sources that the banks served in the cycle before.
     #[repeat(p.geometry.banks)]
     pub value: Vec<ValueHereIo<'m>>,
-    /// The execution unit takes an instruction.
+    /// To and from the execution unit.
+    #[flatten]
+    pub unit: ExecutionUnitIo<'m>,
+}
+
+/// What an execution unit sees.
+#[derive(Ports)]
+#[params(RegisterReadUnit)]
+pub struct ExecutionUnitIo<'m> {
+    /// It takes an instruction.
     pub ready_i: In<'m>,
     /// The instruction dispatched.
     pub dispatch: DispatchedIo<'m>,
@@ -129,6 +138,7 @@ pub struct DispatchedIo<'m> {
     pub valid_o: Out<'m>,
     /// Its identifier.
     #[bits(p.id_bits)]
+    #[valid_when(valid_o)]
     pub id_o: Out<'m>,
 }
 
@@ -140,10 +150,12 @@ pub struct AssembledIo<'m> {
     pub valid_o: Out<'m>,
     /// The instruction's identifier.
     #[bits(p.id_bits)]
+    #[valid_when(valid_o)]
     pub id_o: Out<'m>,
     /// The sources.
     #[repeat(SOURCES)]
     #[bits(p.geometry.value_bits())]
+    #[valid_when(valid_o)]
     pub source_o: Vec<Out<'m>>,
     /// The lines reserved for its results.
     #[repeat(RESULTS)]
@@ -159,6 +171,7 @@ pub struct LineIo<'m> {
     pub reserved_o: Out<'m>,
     /// The line.
     #[bits(p.line_bits())]
+    #[valid_when(reserved_o)]
     pub line_o: Out<'m>,
 }
 
@@ -207,7 +220,7 @@ impl Circuit for RegisterReadUnit {
         }
         m.invariant(
             "operands_leave_an_entry_that_is_free",
-            io.operands.valid_o.implies(!occupied.lane_select(leaves, 1)),
+            io.unit.operands.valid_o.implies(!occupied.lane_select(leaves, 1)),
         );
     }
 }
@@ -266,12 +279,9 @@ impl RegisterReadUnit {
         waiting: Signal<'m>,
     ) -> Signal<'m> {
         let complete = held.valid_rows() & !waiting.group_or(POSITIONS);
-        let dispatches = (complete.lane_select(head, 1) & io.ready_i).named("dispatches");
-        io.dispatch.valid_o.set(dispatches);
-        io.dispatch
-            .id_o
-            .set(held.read("dispatch", head, dispatches).get("id"))
-            .valid_when(io.dispatch.valid_o);
+        let dispatches = (complete.lane_select(head, 1) & io.unit.ready_i).named("dispatches");
+        io.unit.dispatch.valid_o.set(dispatches);
+        io.unit.dispatch.id_o.set(held.read("dispatch", head, dispatches).get("id"));
         dispatches
     }
 
@@ -291,7 +301,7 @@ impl RegisterReadUnit {
             left_entry.set(head);
         });
         let entry = held.read("operands", left_entry, left);
-        let operands = &io.operands;
+        let operands = &io.unit.operands;
         operands.valid_o.set(left);
         operands.id_o.set(entry.get("id")).valid_when(left);
         for (k, source) in operands.source_o.iter().enumerate() {
@@ -318,7 +328,7 @@ impl RegisterReadUnit {
             }
             result.reserved_o.set(left & entry.get("results").bit(k));
             let line = lines.read("operands", left_entry, result.reserved_o).get("line");
-            result.line_o.set(line).valid_when(result.reserved_o);
+            result.line_o.set(line);
         }
         left_entry
     }

@@ -83,23 +83,23 @@ impl Circuit for RegLessShard {
     fn build<'m>(&self, m: &Module<'m>, io: &RegLessShardIo<'m>) {
         let parts = self.parts(m);
         let sm = &io.sm;
-        self.manage(sm, &parts);
+        self.manage(m, sm, &parts);
         self.issue(m, sm, &parts);
-        self.distribute(&parts);
+        for (push, bank) in parts.distributor.push.iter().zip(&parts.staging.bank) {
+            m.connect(&bank.push, push);
+        }
         self.count(m, &parts, sm);
         for (u, unit) in parts.units.iter().enumerate() {
-            self.assemble(sm, &parts, u, unit);
+            self.assemble(m, sm, &parts, u, unit);
         }
         self.take_results(sm, &parts);
         let staging = &parts.staging;
-        staging.exit.valid_i.set(sm.exit.valid_i);
-        staging.exit.warp_i.set(sm.exit.warp_i);
-        sm.exit.ready_o.set(staging.exit.ready_o);
+        m.pass_through(&sm.exit, &staging.exit);
         parts.manager.fill.valid_i.set(staging.memory_fill.valid_i);
         parts.manager.fill.warp_i.set(staging.memory_fill.warp_i);
         match self.compressor() {
-            Some(compressor) => compress(io, staging, &m.instance("compressor", compressor)),
-            None => reach_memory(io, staging),
+            Some(compressor) => compress(m, io, staging, &m.instance("compressor", compressor)),
+            None => reach_memory(m, io, staging),
         }
     }
 }
@@ -118,11 +118,16 @@ impl RegLessShard {
         AccessDistributor { geometry, units, entries, writes, issues }
     }
 
+    /// The read unit of each execution unit.
+    pub(super) fn read_unit(&self) -> RegisterReadUnit {
+        let &RegLessShard { geometry, entries, id_bits, issues, .. } = self;
+        RegisterReadUnit { geometry, entries, id_bits, issues }
+    }
+
     fn parts<'m>(&self, m: &Module<'m>) -> Parts<'m> {
-        let &RegLessShard { geometry, metadata_words, queue, entries, id_bits, writes, issues, .. } = self;
+        let &RegLessShard { geometry, metadata_words, queue, writes, issues, .. } = self;
         let place_bits = self.distributor().place_bits();
-        let unit =
-            |u| m.instance(format!("unit{u}"), RegisterReadUnit { geometry, entries, id_bits, issues });
+        let unit = |u| m.instance(format!("unit{u}"), self.read_unit());
         Parts {
             manager: m
                 .instance("manager", CapacityManager { geometry, metadata_words, queue, writes, issues }),
@@ -133,19 +138,8 @@ impl RegLessShard {
     }
 
     /// Decode and the scheduler meet the capacity manager.
-    fn manage<'m>(&self, io: &ShardSmIo<'m>, parts: &Parts<'m>) {
-        let (inner, outer) = (&parts.manager.metadata, &io.metadata);
-        outer.ready_o.set(inner.ready_o);
-        inner.valid_i.set(outer.valid_i);
-        inner.warp_i.set(outer.warp_i);
-        inner.first_i.set(outer.first_i);
-        inner.last_i.set(outer.last_i);
-        inner.usage_i.set(outer.usage_i);
-        for (inner, outer) in inner.note.iter().zip(&outer.note) {
-            inner.valid_i.set(outer.valid_i);
-            inner.kind_i.set(outer.kind_i);
-            inner.register_i.set(outer.register_i);
-        }
+    fn manage<'m>(&self, m: &Module<'m>, io: &ShardSmIo<'m>, parts: &Parts<'m>) {
+        m.pass_through(&io.metadata, &parts.manager.metadata);
         parts.manager.waiting_i.set(io.waiting_i);
         io.active_o.set(parts.manager.active_o);
         io.inactive_o.set(parts.manager.inactive_o);
@@ -166,17 +160,8 @@ impl RegLessShard {
             inner.unit_i.set(issue.unit_i);
             inner.warp_i.set(issue.warp_i);
             inner.lanes_i.set(issue.lanes_i);
-            for (inner, source) in inner.source.iter().zip(&issue.source) {
-                inner.valid_i.set(source.valid_i);
-                inner.register_i.set(source.register_i);
-                inner.fate_i.set(source.fate_i);
-            }
-            for (inner, result) in inner.result.iter().zip(&issue.result) {
-                inner.valid_i.set(result.valid_i);
-                inner.register_i.set(result.register_i);
-                inner.fate_i.set(result.fate_i);
-                inner.written_i.set(result.written_i);
-            }
+            m.pass_through(&issue.source, &inner.source);
+            m.pass_through(&issue.result, &inner.result);
             let taken = (issue.valid_i & issue.ready_o).named(format!("taken{i}"));
             for (u, unit) in units.iter().enumerate() {
                 let enter = &unit.enter[i];
@@ -197,39 +182,15 @@ impl RegLessShard {
         }
     }
 
-    /// Accesses go from the distributor to the queues of the banks.
-    fn distribute(&self, parts: &Parts<'_>) {
-        for (push, bank) in parts.distributor.push.iter().zip(&parts.staging.bank) {
-            push.ready_i.set(bank.push.ready_o);
-            bank.push.valid_i.set(push.valid_o);
-            bank.push.reserves_i.set(push.reserves_o);
-            bank.push.warp_i.set(push.warp_o);
-            bank.push.register_i.set(push.register_o);
-            bank.push.fate_i.set(push.fate_o);
-            bank.push.lanes_i.set(push.lanes_o);
-            bank.push.written_i.set(push.written_o);
-            bank.push.place_i.set(push.place_o);
-        }
-    }
-
     /// The banks tell the capacity manager what they do, and the world what is counted.
     fn count<'m>(&self, m: &Module<'m>, parts: &Parts<'m>, io: &ShardSmIo<'m>) {
         for (bank, managed) in parts.staging.bank.iter().zip(&parts.manager.bank) {
-            bank.note.valid_i.set(managed.note.valid_o);
-            bank.note.kind_i.set(managed.note.kind_o);
-            bank.note.warp_i.set(managed.note.warp_o);
-            bank.note.register_i.set(managed.note.register_o);
-            managed.note.ready_i.set(bank.note.ready_o);
+            m.connect(&bank.note, &managed.note);
+            m.connect(&bank.held, &managed.held);
             managed.staged.done_i.set(bank.staged.done_o);
             managed.staged.warp_i.set(bank.staged.warp_o);
             managed.served.valid_i.set(bank.served.valid_o);
             managed.served.warp_i.set(bank.served.warp_o);
-            managed.held.more_i.set(bank.held.more_o);
-            managed.held.less_i.set(bank.held.less_o);
-            managed.held.warp_i.set(bank.held.warp_o);
-            managed.held.written_less_i.set(bank.held.written_less_o);
-            managed.held.written_warp_i.set(bank.held.written_warp_o);
-            managed.held.listed_i.set(bank.held.listed_o);
             bank.may_hold_i.set(managed.may_hold_o);
         }
         let banks = &parts.staging.bank;
@@ -240,7 +201,14 @@ impl RegLessShard {
     }
 
     /// Lines and values go from the banks to the read unit `u`, and from there to its execution unit.
-    fn assemble<'m>(&self, io: &ShardSmIo<'m>, parts: &Parts<'m>, u: usize, unit: &RegisterReadUnitIo<'m>) {
+    fn assemble<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &ShardSmIo<'m>,
+        parts: &Parts<'m>,
+        u: usize,
+        unit: &RegisterReadUnitIo<'m>,
+    ) {
         let entry_bits = index_bits(self.entries);
         let entry = |place: Signal<'m>| place.slice(POSITION_BITS, entry_bits);
         let is_here = |place: Signal<'m>| place.high(index_bits(self.units)).eq(u);
@@ -255,20 +223,7 @@ impl RegLessShard {
             value.position_i.set(bank.value.place_o.low(POSITION_BITS));
             value.value_i.set(bank.value.value_o);
         }
-        let outer = &io.unit[u];
-        unit.ready_i.set(outer.ready_i);
-        outer.dispatch.valid_o.set(unit.dispatch.valid_o);
-        outer.dispatch.id_o.set(unit.dispatch.id_o).valid_when(outer.dispatch.valid_o);
-        let (operands, inner) = (&outer.operands, &unit.operands);
-        operands.valid_o.set(inner.valid_o);
-        operands.id_o.set(inner.id_o).valid_when(operands.valid_o);
-        for (outer, inner) in operands.source_o.iter().zip(&inner.source_o) {
-            outer.set(*inner).valid_when(operands.valid_o);
-        }
-        for (outer, inner) in operands.result.iter().zip(&inner.result) {
-            outer.reserved_o.set(inner.reserved_o);
-            outer.line_o.set(inner.line_o).valid_when(outer.reserved_o);
-        }
+        m.pass_through(&io.unit[u], &unit.unit);
     }
 
     /// Results go to the banks.
@@ -293,21 +248,20 @@ impl RegLessShard {
 }
 
 /// Requests and fills pass to and from memory.
-fn reach_memory<'m>(io: &RegLessShardIo<'m>, staging: &OperandStagingUnitIo<'m>) {
-    offer(&io.memory_request, &staging.memory_request);
-    let (outer, inner) = (&io.memory_fill, &staging.memory_fill);
-    inner.valid_i.set(outer.valid_i);
-    inner.compressed_i.set(outer.compressed_i);
-    inner.warp_i.set(outer.warp_i);
-    inner.register_i.set(outer.register_i);
-    inner.line_i.set(outer.line_i);
-    inner.value_i.set(outer.value_i);
+fn reach_memory<'m>(m: &Module<'m>, io: &RegLessShardIo<'m>, staging: &OperandStagingUnitIo<'m>) {
+    offer(m, &io.memory_request, &staging.memory_request);
+    m.pass_through(&io.memory_fill, &staging.memory_fill);
     io.sm.compressor_hit_o.set(0);
     io.sm.compressor_miss_o.set(0);
 }
 
 /// Requests and fills pass through the compressor.
-fn compress<'m>(io: &RegLessShardIo<'m>, staging: &OperandStagingUnitIo<'m>, compressor: &CompressorIo<'m>) {
+fn compress<'m>(
+    m: &Module<'m>,
+    io: &RegLessShardIo<'m>,
+    staging: &OperandStagingUnitIo<'m>,
+    compressor: &CompressorIo<'m>,
+) {
     let (request, asked) = (&staging.memory_request, &compressor.osu_request);
     request.ready_i.set(asked.ready_o);
     request.compressed_o.ignore();
@@ -326,34 +280,27 @@ fn compress<'m>(io: &RegLessShardIo<'m>, staging: &OperandStagingUnitIo<'m>, com
     fill.line_i.set(answer.line_o);
     fill.value_i.set(answer.value_o);
 
-    offer(&io.memory_request, &compressor.memory_request);
-    let (outer, inner) = (&io.memory_fill, &compressor.memory_fill);
-    inner.valid_i.set(outer.valid_i);
-    inner.compressed_i.set(outer.compressed_i);
-    inner.warp_i.set(outer.warp_i);
-    inner.register_i.set(outer.register_i);
-    inner.line_i.set(outer.line_i);
-    inner.value_i.set(outer.value_i);
+    offer(m, &io.memory_request, &compressor.memory_request);
+    m.pass_through(&io.memory_fill, &compressor.memory_fill);
     io.sm.compressor_hit_o.set(compressor.hit_o);
     io.sm.compressor_miss_o.set(compressor.miss_o);
 }
 
 /// Offers memory what `inner` asks for.
-fn offer<'m>(outer: &RequestOutIo<'m>, inner: &RequestOutIo<'m>) {
-    inner.ready_i.set(outer.ready_i);
-    outer.valid_o.set(inner.valid_o);
+fn offer<'m>(m: &Module<'m>, outer: &RequestOutIo<'m>, inner: &RequestOutIo<'m>) {
+    m.pass_through(outer, inner);
     let of_kind = |kind: RequestKind| inner.valid_o & inner.kind_o.eq(kind as usize);
     let (fetches, writes) = (of_kind(RequestKind::Fetch), of_kind(RequestKind::Write));
     let names_register = inner.valid_o & inner.kind_o.ne(RequestKind::Drop as usize);
-    for (outer, inner, meaningful) in [
-        (outer.kind_o, inner.kind_o, inner.valid_o),
-        (outer.compressed_o, inner.compressed_o, inner.valid_o),
-        (outer.warp_o, inner.warp_o, inner.valid_o),
-        (outer.register_o, inner.register_o, names_register),
-        (outer.line_o, inner.line_o, fetches),
-        (outer.invalidates_o, inner.invalidates_o, fetches),
-        (outer.value_o, inner.value_o, writes),
+    for (output, meaningful) in [
+        (outer.kind_o, inner.valid_o),
+        (outer.compressed_o, inner.valid_o),
+        (outer.warp_o, inner.valid_o),
+        (outer.register_o, names_register),
+        (outer.line_o, fetches),
+        (outer.invalidates_o, fetches),
+        (outer.value_o, writes),
     ] {
-        outer.set(inner).valid_when(meaningful);
+        output.valid_when(meaningful);
     }
 }

@@ -5,30 +5,24 @@ use super::geometry::{RESULTS, SOURCES, ShardGeometry};
 use super::memory_ports::{FillInIo, RequestOutIo};
 use super::metadata_store::MetadataIo;
 use super::ports::Fate;
-use super::register_read_unit::LineIo;
+use super::register_read_unit::ExecutionUnitIo;
 use super::shard::RegLessShard;
 use super::unit_ports::ExitIo;
-use crate::rtl::{In, Out, PortBinder, Ports, index_bits};
+use crate::rtl::{In, Out, Ports, index_bits};
 
 /// Ports of a [`RegLessShard`].
+#[derive(Ports)]
+#[params(RegLessShard)]
 pub struct RegLessShardIo<'m> {
-    /// To and from the SM; their names have no prefix.
+    /// To and from the SM.
+    #[flatten]
     pub sm: ShardSmIo<'m>,
     /// To memory.
+    #[with(p.geometry.memory_widths())]
     pub memory_request: RequestOutIo<'m>,
     /// From memory.
+    #[with(p.geometry.memory_widths())]
     pub memory_fill: FillInIo<'m>,
-}
-
-impl<'m> Ports<'m, RegLessShard> for RegLessShardIo<'m> {
-    fn bind(ports: &mut PortBinder<'m>, p: &RegLessShard) -> RegLessShardIo<'m> {
-        let widths = p.geometry.memory_widths();
-        RegLessShardIo {
-            sm: Ports::bind(ports, p),
-            memory_request: ports.group("memory_request", |ports| Ports::bind(ports, &widths)),
-            memory_fill: ports.group("memory_fill", |ports| Ports::bind(ports, &widths)),
-        }
-    }
 }
 
 /// What the SM sees of a [`RegLessShard`]: all but its way to memory.
@@ -55,7 +49,8 @@ pub struct ShardSmIo<'m> {
     pub issue: Vec<ShardIssueIo<'m>>,
     /// The execution units.
     #[repeat(p.units)]
-    pub unit: Vec<ShardUnitIo<'m>>,
+    #[with(p.read_unit())]
+    pub unit: Vec<ExecutionUnitIo<'m>>,
     /// Results, the lowest-numbered first.
     #[repeat(p.writes)]
     #[with(p.geometry)]
@@ -108,48 +103,6 @@ pub struct ShardIssueIo<'m> {
     #[repeat(RESULTS)]
     #[with(p.geometry)]
     pub result: Vec<DestinationIo<'m>>,
-}
-
-/// An execution unit.
-#[derive(Ports)]
-#[params(RegLessShard)]
-pub struct ShardUnitIo<'m> {
-    /// It takes an instruction.
-    pub ready_i: In<'m>,
-    /// The instruction dispatched.
-    pub dispatch: ShardDispatchIo<'m>,
-    /// Operands of the instruction dispatched in the cycle before.
-    pub operands: ShardOperandsIo<'m>,
-}
-
-/// The instruction dispatched.
-#[derive(Ports)]
-#[params(RegLessShard)]
-pub struct ShardDispatchIo<'m> {
-    /// There is one; the unit takes it.
-    pub valid_o: Out<'m>,
-    /// Its identifier.
-    #[bits(p.id_bits)]
-    pub id_o: Out<'m>,
-}
-
-/// Operands of an instruction.
-#[derive(Ports)]
-#[params(RegLessShard)]
-pub struct ShardOperandsIo<'m> {
-    /// There are some.
-    pub valid_o: Out<'m>,
-    /// The instruction's identifier.
-    #[bits(p.id_bits)]
-    pub id_o: Out<'m>,
-    /// The sources.
-    #[repeat(SOURCES)]
-    #[bits(p.geometry.value_bits())]
-    pub source_o: Vec<Out<'m>>,
-    /// The lines reserved for its results.
-    #[repeat(RESULTS)]
-    #[with(p.geometry)]
-    pub result: Vec<LineIo<'m>>,
 }
 
 /// A result.

@@ -35,6 +35,7 @@ pub struct OperandStagingUnitIo<'m> {
 #[params(AccessQueue)]
 pub struct UnitBankIo<'m> {
     /// An access comes.
+    #[with(p.widths())]
     pub push: PushIo<'m>,
     /// Warps whose region has a line left here that it does not hold.
     #[bits(p.geometry.warps)]
@@ -90,6 +91,7 @@ pub struct ValueIo<'m> {
 /// An annotation that comes.
 #[derive(Ports)]
 #[params(ShardGeometry)]
+#[flipped(SentNoteIo)]
 pub struct NoteIo<'m> {
     /// There is one.
     pub valid_i: In<'m>,
@@ -126,6 +128,7 @@ pub struct StagedIo<'m> {
 /// Changes of what regions hold.
 #[derive(Ports)]
 #[params(ShardGeometry)]
+#[flipped(HeldChangeIo)]
 pub struct HoldsIo<'m> {
     /// The warp of `warp_o` holds one line more.
     pub more_o: Out<'m>,

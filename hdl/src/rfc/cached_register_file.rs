@@ -225,17 +225,14 @@ impl Circuit for CachedRegisterFile {
         let mrf = m.instance("mrf", MainRegisterFile { geometry: self.geometry, writers: self.writers() });
         let parts = Parts { cache, groups, mrf };
         let checked = self.check_tags(m, io, &parts);
-        self.dispatch(io, &parts);
+        self.dispatch(m, io, &parts);
         let mut offers = Vec::new();
         for (group, checked) in checked.iter().enumerate().filter(|_| self.allocate_sources) {
             offers.push(self.follow_sources(m, io, group, checked, &parts.groups[group]));
         }
         self.write(m, io, &parts, &checked, &offers);
         share_banks(&parts.mrf, &parts.groups);
-        let flush = &parts.cache.flush;
-        flush.valid_i.set(io.flush.valid_i);
-        flush.slot_i.set(io.flush.slot_i);
-        flush.discard_i.set(io.flush.discard_i);
+        m.pass_through(&io.flush, &parts.cache.flush);
         io.slot_busy_o.set(parts.cache.slot_busy_o);
     }
 }
@@ -436,16 +433,13 @@ impl CachedRegisterFile {
     }
 
     /// Reads the cache for the instructions that leave their collectors, and joins both sources' lanes.
-    fn dispatch<'m>(&self, io: &CachedRegisterFileIo<'m>, parts: &Parts<'m>) {
+    fn dispatch<'m>(&self, m: &Module<'m>, io: &CachedRegisterFileIo<'m>, parts: &Parts<'m>) {
         share_units(io.unit_ready_i, &parts.groups);
         for (group, collectors) in parts.groups.iter().enumerate() {
-            let (dispatch, out) = (&collectors.dispatch, &io.dispatch[group]);
             let read = &parts.cache.dispatch[group];
-            read.valid_i.set(dispatch.valid_o);
+            read.valid_i.set(collectors.dispatch.valid_o);
             read.index_i.set(collectors.dispatch_index_o);
-            out.valid_o.set(dispatch.valid_o);
-            out.id_o.set(dispatch.id_o).valid_when(out.valid_o);
-            out.unit_o.set(dispatch.unit_o).valid_when(out.valid_o);
+            m.pass_through(&io.dispatch[group], &collectors.dispatch);
 
             let (valid, operands) = (collectors.operands.valid_o, &io.operands[group]);
             operands.valid_o.set(valid);

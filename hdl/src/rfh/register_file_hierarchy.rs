@@ -77,7 +77,7 @@ impl Circuit for RegisterFileHierarchy {
             group.hold_i[0].set(upper.hold_o[number]);
             upper.dispatch[number].valid_i.set(group.dispatch.valid_o);
             upper.dispatch[number].index_i.set(group.dispatch_index_o);
-            deliver(io, &upper, group, number);
+            deliver(m, io, &upper, group, number);
         }
         write(m, io, &mrf, &upper, &groups);
     }
@@ -161,21 +161,20 @@ fn issue_above<'m>(
 
 /// Joins the operands of both levels: each is in one, and 0 in the other.
 fn deliver<'m>(
+    m: &Module<'m>,
     io: &RegisterFileHierarchyIo<'m>,
     upper: &UpperRegisterFilesIo<'m>,
     group: &OperandCollectorsIo<'m>,
     number: usize,
 ) {
     let (dispatch, operands) = (&io.dispatch[number], &io.operands[number]);
-    dispatch.valid_o.set(group.dispatch.valid_o);
-    dispatch.id_o.set(group.dispatch.id_o).valid_when(dispatch.valid_o);
-    dispatch.unit_o.set(group.dispatch.unit_o).valid_when(dispatch.valid_o);
+    m.pass_through(dispatch, &group.dispatch);
     operands.valid_o.set(group.operands.valid_o);
-    operands.id_o.set(group.operands.id_o).valid_when(operands.valid_o);
+    operands.id_o.set(group.operands.id_o);
     for (k, operand) in operands.source_o.iter().enumerate() {
         let (above, collected) = (&upper.operands[number].source[k], group.operands.source_o[k]);
         above.collected_i.set(collected);
-        operand.set(collected | above.value_o).valid_when(operands.valid_o);
+        operand.set(collected | above.value_o);
     }
 }
 

@@ -181,12 +181,11 @@ impl Circuit for VirtualRegisterFile {
         issue(io, &table, &file);
         write(io, &table, &file);
         file.unit_ready.set(io.unit_ready_i);
-        let inner = file.dispatch.iter().zip(&file.operands);
-        for (inner, (dispatch, operands)) in inner.zip(io.dispatch.iter().zip(&io.operands)) {
-            deliver(inner, dispatch, operands);
-        }
+        m.pass_through(&io.dispatch, &file.dispatch);
+        m.pass_through(&io.operands, &file.operands);
         table.retire_i.set(io.retire_i);
         limit(io, &table, &limiter);
+        m.pass_through(&io.limits, &limiter.limits);
         io.held_o.set(limiter.held_o);
         io.register_wait_o.set(io.issue[0].valid_i & !table.issue[0].ready_o);
         m.assumption("a_warp_is_one_of_those_there_are", self.warps_exist(m, io));
@@ -306,21 +305,6 @@ fn write<'m>(io: &VirtualRegisterFileIo<'m>, table: &RenameTableIo<'m>, file: &F
     }
 }
 
-fn deliver<'m>(
-    (from, values): (&DispatchIo<'m>, &OperandsIo<'m>),
-    dispatch: &DispatchIo<'m>,
-    operands: &OperandsIo<'m>,
-) {
-    dispatch.valid_o.set(from.valid_o);
-    dispatch.id_o.set(from.id_o).valid_when(dispatch.valid_o);
-    dispatch.unit_o.set(from.unit_o).valid_when(dispatch.valid_o);
-    operands.valid_o.set(values.valid_o);
-    operands.id_o.set(values.id_o).valid_when(operands.valid_o);
-    for (operand, value) in operands.source_o.iter().zip(&values.source_o) {
-        operand.set(*value).valid_when(operands.valid_o);
-    }
-}
-
 fn limit<'m>(io: &VirtualRegisterFileIo<'m>, table: &RenameTableIo<'m>, limiter: &AllocationLimiterIo<'m>) {
     for ((allocated, issue), renamed) in limiter.allocated.iter().zip(&io.issue).zip(&table.issue) {
         allocated.warp_i.set(issue.warp_i);
@@ -330,12 +314,4 @@ fn limit<'m>(io: &VirtualRegisterFileIo<'m>, table: &RenameTableIo<'m>, limiter:
         freed.valid_i.set(from.valid_o);
         freed.warp_i.set(from.warp_o);
     }
-    let (outer, inner) = (&io.limits, &limiter.limits);
-    inner.oldest_i.set(outer.oldest_i);
-    inner.turn_i.set(outer.turn_i);
-    inner.parked_i.set(outer.parked_i);
-    inner.ended_i.set(outer.ended_i);
-    inner.claim_i.set(outer.claim_i);
-    inner.quota_i.set(outer.quota_i);
-    outer.admitted_o.set(inner.admitted_o);
 }

@@ -163,6 +163,14 @@ pub enum Problem {
         /// The most allowed.
         limit: usize,
     },
+    /// Lists of ports or groups that are to be connected one by one.
+    #[error("{left} ports or groups cannot be connected with {right}")]
+    Lengths {
+        /// Elements of the first.
+        left: usize,
+        /// Elements of the second.
+        right: usize,
+    },
     /// Something that has no elements.
     #[error("`{operation}` of nothing")]
     Empty {

@@ -70,6 +70,61 @@
 //! let errors = elaborate(&TagStore { rows: 65, key_bits: 12 }).unwrap_err();
 //! assert_eq!(errors.to_string(), "tag_store: parameter `rows` is 65; allowed: 1 to 64");
 //! ```
+//!
+//! A circuit that contains others passes groups of ports through, and connects groups that mirror each other:
+//!
+//! ```
+//! # use serde::{Deserialize, Serialize};
+//! # use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, elaborate};
+//! /// A word that is offered; `TakeIo` is the other side: `valid_i`, `ready_o`, `word_i`.
+//! #[derive(Ports)]
+//! #[flipped(TakeIo)]
+//! pub struct OfferIo<'m> {
+//!     pub valid_o: Out<'m>,
+//!     pub ready_i: In<'m>,
+//!     #[bits(8)]
+//!     #[valid_when(valid_o)]
+//!     pub word_o: Out<'m>,
+//! }
+//!
+//! #[derive(Ports)]
+//! pub struct StageIo<'m> {
+//!     pub take: TakeIo<'m>,
+//!     pub offer: OfferIo<'m>,
+//! }
+//!
+//! # /// A stage.
+//! # #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+//! # pub struct Stage {}
+//! # impl Circuit for Stage {
+//! #     type Io<'m> = StageIo<'m>;
+//! #     const NAME: &'static str = "stage";
+//! #     fn build<'m>(&self, m: &Module<'m>, io: &StageIo<'m>) {
+//! #         io.take.ready_o.set(io.offer.ready_i);
+//! #         io.offer.valid_o.set(io.take.valid_i);
+//! #         io.offer.word_o.set(io.take.word_i);
+//! #     }
+//! # }
+//! /// Two stages.
+//! #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+//! pub struct Stages {}
+//!
+//! impl Circuit for Stages {
+//!     type Io<'m> = StageIo<'m>;
+//!     const NAME: &'static str = "stages";
+//!
+//!     fn build<'m>(&self, m: &Module<'m>, io: &StageIo<'m>) {
+//!         let (first, second) = (m.instance("first", Stage {}), m.instance("second", Stage {}));
+//!         m.pass_through(&io.take, &first.take);
+//!         m.connect(&first.offer, &second.take);
+//!         m.pass_through(&io.offer, &second.offer);
+//!     }
+//! }
+//! # elaborate(&Stages {}).unwrap();
+//! ```
+//!
+//! Outside, an engine that runs the circuit gives its ports as a struct of the same shape with handles:
+//! `engine.ports(&Stages {})?.offer.word_o`.
 
 mod assign;
 pub mod bits;
@@ -95,7 +150,7 @@ pub use elaborate::{InstancePort, elaborate};
 pub use error::{ElaborationError, ElaborationErrors, ParameterError, Problem};
 pub use module::{Module, NewRegister, When};
 pub use operand::{Literal, Operand};
-pub use ports::{PortBinder, Ports};
+pub use ports::{Bundle, Connect, HandlesOf, PortBinder, PortLookup, PortResolver, Ports, resolve_ports};
 pub use signal::{Assigned, In, Out, Signal};
 pub use table::{Record, Row, RowOperand, RowSignal, Table, Write};
 pub use vector::{count_bits, index_bits};

@@ -10,6 +10,7 @@ use super::elaborate::{InstancePort, add_instance, add_netlist};
 use super::error::Problem;
 use super::netlist::{self, Invariant, KeptBy, Netlist, NodeId, Op, RegisterId, SourceLine};
 use super::operand::Literal;
+use super::ports::{Bundle, Connect};
 use super::signal::{Signal, clamp};
 use super::table::Table;
 
@@ -101,6 +102,30 @@ impl<'m> Module<'m> {
     #[track_caller]
     pub fn instance_of(&self, name: impl Into<String>, netlist: &Netlist) -> Vec<InstancePort<'m>> {
         add_netlist(*self, name.into(), netlist, caller())
+    }
+
+    /// Gives the ports of a sub-circuit to the circuit around it: `outer` are its own, `inner` are equal ones of the
+    /// sub-circuit. The inputs come from outside, the outputs from inside; when an output is meaningful is not passed
+    /// on.
+    #[track_caller]
+    pub fn pass_through<B: Bundle<'m>>(&self, outer: &B, inner: &B) {
+        outer.pass_through(self, inner);
+    }
+
+    /// Connects ports of two sub-circuits, or of two sides of one, that mirror each other: the outputs of each drive the
+    /// inputs of the other.
+    #[track_caller]
+    pub fn connect<A: Connect<'m, B>, B>(&self, one: &A, other: &B) {
+        one.connect(self, other);
+    }
+
+    /// An error unless two lists of ports or groups that are to be connected have one length.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn same_length(&self, left: usize, right: usize) {
+        if left != right {
+            self.arena.borrow_mut().error(caller(), Problem::Lengths { left, right });
+        }
     }
 
     /// A property that holds in every cycle outside reset, named as a sentence.

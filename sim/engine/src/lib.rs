@@ -15,6 +15,7 @@ pub mod flatten;
 mod interpreter;
 pub mod ops;
 pub mod plan;
+mod ports;
 pub mod recording;
 mod state;
 pub mod vcd;
@@ -22,6 +23,7 @@ pub mod vectors;
 pub mod waves;
 
 use num_bigint::BigUint;
+use warpfile_hdl::rtl::Circuit;
 
 pub use activity::{
     ActivityCount, ActivityHandle, ActivityKind, ActivityReport, PortActivity, RegisterActivity,
@@ -32,6 +34,7 @@ pub use error::{EngineError, Violation};
 pub use interpreter::Interpreter;
 pub(crate) use plan::is_within;
 pub use plan::{InPort, OutPort, RowPort, Scope, Signal};
+pub use ports::{CircuitPorts, PortsOf};
 pub use state::{Snapshot, State};
 
 /// How a netlist is prepared for running.
@@ -130,6 +133,17 @@ pub trait Engine {
     /// An output of the outermost circuit.
     fn output(&self, name: &str) -> Result<OutPort, EngineError> {
         self.state().plan().output(name)
+    }
+
+    /// All ports of the outermost circuit, which is `circuit`.
+    ///
+    /// # Errors
+    /// A port that `circuit` has and this one has not.
+    fn ports<C: Circuit>(&self, circuit: &C) -> Result<CircuitPorts<C>, EngineError>
+    where
+        Self: Sized,
+    {
+        ports::of(self.state().plan(), circuit)
     }
 
     /// Any observed signal by path (`bank0.arbiter.grant`, a register with its `_q`).

@@ -2,10 +2,12 @@
 //!
 //! Source: Gebhart et al., ISCA 2011, §2.1; two instructions a cycle as in Kloosterman et al., MICRO 2017, §5.2.
 
-use warpfile_engine::EngineError;
+use warpfile_engine::{AnyEngine, Engine};
 use warpfile_hdl::regfile::{BankedRegisterFile, DualIssueRegisterFile};
 
-use super::register_file::{self, ACCESS_CYCLES, RegisterFile, geometry, issues};
+use super::register_file::{
+    self, ACCESS_CYCLES, CommonPorts, RegisterFile, common_ports, geometry, issue_ports, issues, write_ports,
+};
 use super::waves::{self, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
 use crate::config::Config;
@@ -41,14 +43,20 @@ impl Mechanism for Banked {
     }
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
-        let issues = issues(at.config);
-        let part = |engine| -> Result<Box<dyn OperandStorage>, EngineError> {
-            Ok(Box::new(RegisterFile::new(engine, issues, ACCESS_CYCLES)?))
-        };
-        let of_partitions = if issues > 1 {
-            at.of_partitions(&dual_issue(at.config), &[], part)?
+        let of_partitions = if issues(at.config) > 1 {
+            let circuit = dual_issue(at.config);
+            at.of_partitions(&circuit, &[], |engine| {
+                let ports = engine.ports(&circuit)?;
+                Ok(storage(engine, common_ports!(ports)))
+            })?
         } else {
-            at.of_partitions(&single_issue(at.config), &[], part)?
+            let circuit = single_issue(at.config);
+            at.of_partitions(&circuit, &[], |engine| {
+                let ports = engine.ports(&circuit)?;
+                let issue = issue_ports!(ports.issue, ports.dispatch, ports.operands, ports.result);
+                let (unit_ready, fill) = (ports.unit_ready_i, write_ports!(ports.fill));
+                Ok(storage(engine, CommonPorts { issues: vec![issue], unit_ready, fill }))
+            })?
         };
         Ok(Part::Storages { of_partitions, line_port: None })
     }
@@ -64,6 +72,10 @@ impl Mechanism for Banked {
     fn waves(&self) -> Vec<WaveGroup> {
         vec![waves::ISSUE, waves::OPERANDS, waves::RESULT, waves::FILL]
     }
+}
+
+fn storage(engine: AnyEngine, ports: CommonPorts) -> Box<dyn OperandStorage> {
+    Box::new(RegisterFile::new(engine, ports, ACCESS_CYCLES))
 }
 
 fn single_issue(config: &Config) -> BankedRegisterFile {

@@ -1,11 +1,11 @@
 //! A register file as operand storage: what every mechanism with a main register file has in common.
 
-use warpfile_engine::{AnyEngine, Engine, EngineError, InPort, OutPort, State};
+use warpfile_engine::{AnyEngine, Engine, InPort, OutPort, State};
 use warpfile_hdl::regfile::Geometry;
 use warpfile_kernels::program::{BlockIndex, MAX_SOURCES, Program};
 
 use super::Compiled;
-use super::circuit::{Group, accesses, activity, copy_lanes, numbered, per_source, words};
+use super::circuit::{accesses, activity, copy_lanes, words};
 use crate::config::Config;
 use crate::counters::{Counts, Row, Shown};
 use crate::energy::grid::Ports;
@@ -68,63 +68,139 @@ pub struct RegisterFile {
     /// The circuit.
     pub engine: AnyEngine,
     operand_cycles: u64,
+    ports: CommonPorts,
+}
+
+/// The ports that every register file has.
+#[derive(Clone, Debug)]
+pub struct CommonPorts {
     /// One for each instruction that is issued a cycle.
-    issues: Vec<IssuePorts>,
-    unit_ready: InPort,
-    fill: WritePorts,
+    pub issues: Vec<IssuePorts>,
+    /// Units that can take an instruction.
+    pub unit_ready: InPort,
+    /// Results of long-latency operations.
+    pub fill: WritePorts,
 }
 
 /// The ports of one instruction a cycle: in at issue, out at dispatch, and back with its result.
-struct IssuePorts {
-    issue_valid: InPort,
-    issue_ready: OutPort,
-    issue_id: InPort,
-    issue_unit: InPort,
-    issue_active: InPort,
-    source_valid: [InPort; MAX_SOURCES],
-    source_register: [InPort; MAX_SOURCES],
-    dispatch_valid: OutPort,
-    dispatch_id: OutPort,
-    operands_valid: OutPort,
-    operands_id: OutPort,
-    operands: [OutPort; MAX_SOURCES],
-    result: WritePorts,
+#[derive(Clone, Debug)]
+pub struct IssuePorts {
+    /// One is offered.
+    pub issue_valid: InPort,
+    /// It is taken.
+    pub issue_ready: OutPort,
+    /// Its identifier.
+    pub issue_id: InPort,
+    /// The unit that executes it.
+    pub issue_unit: InPort,
+    /// Lanes that execute it.
+    pub issue_active: InPort,
+    /// It has this source.
+    pub source_valid: [InPort; MAX_SOURCES],
+    /// Its register.
+    pub source_register: [InPort; MAX_SOURCES],
+    /// One is dispatched.
+    pub dispatch_valid: OutPort,
+    /// Its identifier.
+    pub dispatch_id: OutPort,
+    /// Operands are delivered.
+    pub operands_valid: OutPort,
+    /// The identifier of their instruction.
+    pub operands_id: OutPort,
+    /// The operands, 32 bits a lane.
+    pub operands: [OutPort; MAX_SOURCES],
+    /// Results of short operations.
+    pub result: WritePorts,
 }
 
 /// Ports that take a register's new value.
-struct WritePorts {
-    valid: InPort,
-    ready: OutPort,
-    register: InPort,
-    lanes: InPort,
-    value: InPort,
+#[derive(Clone, Debug)]
+pub struct WritePorts {
+    /// One is offered.
+    pub valid: InPort,
+    /// It is taken.
+    pub ready: OutPort,
+    /// The register.
+    pub register: InPort,
+    /// Lanes written.
+    pub lanes: InPort,
+    /// The value, 32 bits a lane.
+    pub value: InPort,
 }
 
+/// [`IssuePorts`] of groups of ports that have, with others, the fields of every register file's.
+macro_rules! issue_ports {
+    ($issue:expr, $dispatch:expr, $operands:expr, $result:expr) => {
+        $crate::mechanisms::register_file::IssuePorts {
+            issue_valid: $issue.valid_i,
+            issue_ready: $issue.ready_o,
+            issue_id: $issue.id_i,
+            issue_unit: $issue.unit_i,
+            issue_active: $issue.active_i,
+            source_valid: ::std::array::from_fn(|k| $issue.source[k].valid_i),
+            source_register: ::std::array::from_fn(|k| $issue.source[k].register_i),
+            dispatch_valid: $dispatch.valid_o,
+            dispatch_id: $dispatch.id_o,
+            operands_valid: $operands.valid_o,
+            operands_id: $operands.id_o,
+            operands: ::std::array::from_fn(|k| $operands.source_o[k]),
+            result: $crate::mechanisms::register_file::write_ports!($result),
+        }
+    };
+}
+pub(crate) use issue_ports;
+
+/// [`WritePorts`] of a group of ports that has, with others, the fields of every register file's.
+macro_rules! write_ports {
+    ($write:expr) => {
+        $crate::mechanisms::register_file::WritePorts {
+            valid: $write.valid_i,
+            ready: $write.ready_o,
+            register: $write.register_i,
+            lanes: $write.lanes_i,
+            value: $write.value_i,
+        }
+    };
+}
+pub(crate) use write_ports;
+
+/// [`CommonPorts`] of the ports of a circuit that takes any number of instructions a cycle.
+macro_rules! common_ports {
+    ($ports:expr) => {
+        $crate::mechanisms::register_file::CommonPorts {
+            issues: (0..$ports.issue.len())
+                .map(|index| {
+                    $crate::mechanisms::register_file::issue_ports!(
+                        $ports.issue[index],
+                        $ports.dispatch[index],
+                        $ports.operands[index],
+                        $ports.result[index]
+                    )
+                })
+                .collect(),
+            unit_ready: $ports.unit_ready_i,
+            fill: $crate::mechanisms::register_file::write_ports!($ports.fill),
+        }
+    };
+}
+pub(crate) use common_ports;
+
 impl RegisterFile {
-    /// A circuit that takes `issues` instructions a cycle and delivers operands `operand_cycles` after the
-    /// scheduler's pick at the earliest. Its groups are numbered if there are several: `issue0`, `issue1`.
-    ///
-    /// # Errors
-    /// A port that is not there.
-    pub fn new(engine: AnyEngine, issues: usize, operand_cycles: usize) -> Result<RegisterFile, EngineError> {
-        Ok(RegisterFile {
-            issues: numbered(issues, |number| IssuePorts::resolve(&engine, number))?,
-            unit_ready: engine.input("unit_ready_i")?,
-            fill: WritePorts::resolve(&engine, "fill")?,
-            engine,
-            operand_cycles: operand_cycles as u64,
-        })
+    /// A circuit that delivers operands `operand_cycles` after the scheduler's pick at the earliest.
+    pub fn new(engine: AnyEngine, ports: CommonPorts, operand_cycles: usize) -> RegisterFile {
+        RegisterFile { engine, ports, operand_cycles: operand_cycles as u64 }
     }
 
     /// Sets the common inputs.
     pub fn set(&mut self, inputs: &StorageInputs<'_>) {
         let engine = self.engine.state_mut();
-        for (ports, (issue, result)) in self.issues.iter().zip(inputs.issue.iter().zip(&inputs.result)) {
+        for (ports, (issue, result)) in self.ports.issues.iter().zip(inputs.issue.iter().zip(&inputs.result))
+        {
             ports.set_issue(engine, issue);
             ports.result.set(engine, result);
         }
-        self.fill.set(engine, &inputs.fill);
-        engine.set(self.unit_ready, u64::from(inputs.ready_units));
+        self.ports.fill.set(engine, &inputs.fill);
+        engine.set(self.ports.unit_ready, u64::from(inputs.ready_units));
     }
 
     /// Runs the cycle and gets the common outputs.
@@ -132,7 +208,7 @@ impl RegisterFile {
         self.engine.step();
         let engine = self.engine.state();
         let one = |port| engine.get(port) == 1;
-        for (index, ports) in self.issues.iter().enumerate() {
+        for (index, ports) in self.ports.issues.iter().enumerate() {
             outputs.issue_taken[index] = inputs.issue[index].is_some() && one(ports.issue_ready);
             outputs.result_taken[index] = inputs.result[index].is_some() && one(ports.result.ready);
             outputs.dispatch[index] = one(ports.dispatch_valid).then(|| engine.get(ports.dispatch_id) as u16);
@@ -144,7 +220,7 @@ impl RegisterFile {
                 }
             }
         }
-        outputs.fill_taken = inputs.fill.is_some() && one(self.fill.ready);
+        outputs.fill_taken = inputs.fill.is_some() && one(self.ports.fill.ready);
     }
 
     /// Accesses to the tables of a name.
@@ -159,7 +235,7 @@ impl OperandStorage for RegisterFile {
     }
 
     fn dispatches(&self) -> usize {
-        self.issues.len()
+        self.ports.issues.len()
     }
 
     fn start_kernel(&mut self, _kernel: &Compiled<'_>) -> Result<(), SimError> {
@@ -198,27 +274,6 @@ impl OperandStorage for RegisterFile {
 }
 
 impl IssuePorts {
-    fn resolve(engine: &dyn Engine, number: &str) -> Result<IssuePorts, EngineError> {
-        let issue = Group::new(engine, &format!("issue{number}"));
-        let dispatch = Group::new(engine, &format!("dispatch{number}"));
-        let operands = Group::new(engine, &format!("operands{number}"));
-        Ok(IssuePorts {
-            issue_valid: issue.input("valid_i")?,
-            issue_ready: issue.output("ready_o")?,
-            issue_id: issue.input("id_i")?,
-            issue_unit: issue.input("unit_i")?,
-            issue_active: issue.input("active_i")?,
-            source_valid: per_source(|k| issue.input(&format!("source{k}_valid_i")))?,
-            source_register: per_source(|k| issue.input(&format!("source{k}_register_i")))?,
-            dispatch_valid: dispatch.output("valid_o")?,
-            dispatch_id: dispatch.output("id_o")?,
-            operands_valid: operands.output("valid_o")?,
-            operands_id: operands.output("id_o")?,
-            operands: per_source(|k| operands.output(&format!("source{k}_o")))?,
-            result: WritePorts::resolve(engine, &format!("result{number}"))?,
-        })
-    }
-
     fn set_issue(&self, engine: &mut State, issue: &Option<Issue>) {
         engine.set(self.issue_valid, u64::from(issue.is_some()));
         let Some(issue) = issue else { return };
@@ -235,17 +290,6 @@ impl IssuePorts {
 }
 
 impl WritePorts {
-    fn resolve(engine: &dyn Engine, name: &str) -> Result<WritePorts, EngineError> {
-        let group = Group::new(engine, name);
-        Ok(WritePorts {
-            valid: group.input("valid_i")?,
-            ready: group.output("ready_o")?,
-            register: group.input("register_i")?,
-            lanes: group.input("lanes_i")?,
-            value: group.input("value_i")?,
-        })
-    }
-
     fn set(&self, engine: &mut State, write: &Option<Write<'_>>) {
         engine.set(self.valid, u64::from(write.is_some()));
         if let Some(write) = write {

@@ -3,10 +3,9 @@
 //! Source: Gebhart et al., "Energy-efficient Mechanisms for Managing Thread Context in Throughput Processors", ISCA 2011,
 //! §3.2.
 
-use warpfile_engine::{AnyEngine, Engine, EngineError, InPort, OutPort, State};
-use warpfile_hdl::rfc::{self, TwoLevelScheduler};
+use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError, PortsOf, State};
+use warpfile_hdl::rfc::{self, DecisionIo, TwoLevelScheduler};
 
-use super::circuit::Group;
 use super::waves::{self, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
 use crate::config::{Config, InnerPolicy};
@@ -44,8 +43,11 @@ impl Mechanism for TwoLevel {
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
         let suspends = self.slots(at.config) < at.config.warps_per_scheduler();
-        let part = |engine| Ok(Box::new(SchedulerCircuit::new(engine, suspends)?) as Box<dyn WarpScheduler>);
-        Ok(Part::Schedulers(at.of_partitions(&circuit(self, at.config), &[], part)?))
+        let circuit = circuit(self, at.config);
+        let part = |engine| {
+            Ok(Box::new(SchedulerCircuit::new(engine, &circuit, suspends)?) as Box<dyn WarpScheduler>)
+        };
+        Ok(Part::Schedulers(at.of_partitions(&circuit, &[], part)?))
     }
 
     fn waves(&self) -> Vec<WaveGroup> {
@@ -53,7 +55,8 @@ impl Mechanism for TwoLevel {
     }
 }
 
-fn circuit(scheduler: &TwoLevel, config: &Config) -> TwoLevelScheduler {
+/// The circuit of a configuration.
+pub fn circuit(scheduler: &TwoLevel, config: &Config) -> TwoLevelScheduler {
     TwoLevelScheduler {
         warps: config.warps_per_scheduler() as usize,
         slots: scheduler.slots(config) as usize,
@@ -68,42 +71,17 @@ fn circuit(scheduler: &TwoLevel, config: &Config) -> TwoLevelScheduler {
 pub struct SchedulerCircuit {
     engine: AnyEngine,
     suspends: bool,
-    resident: InPort,
-    ready: InPort,
-    suspend: InPort,
-    eligible: InPort,
-    slot_busy: InPort,
-    issue_enable: InPort,
-    issue: DecisionPorts,
-    suspended: DecisionPorts,
-    retired: DecisionPorts,
-    activated: DecisionPorts,
-}
-
-/// A warp and its slot.
-struct DecisionPorts {
-    valid: OutPort,
-    warp: OutPort,
-    slot: OutPort,
+    ports: CircuitPorts<TwoLevelScheduler>,
 }
 
 impl SchedulerCircuit {
     /// `suspends`: whether there are fewer slots than warps. Errors name a port that is not there.
-    pub fn new(engine: AnyEngine, suspends: bool) -> Result<SchedulerCircuit, EngineError> {
-        Ok(SchedulerCircuit {
-            suspends,
-            resident: engine.input("resident_i")?,
-            ready: engine.input("ready_i")?,
-            suspend: engine.input("suspend_i")?,
-            eligible: engine.input("eligible_i")?,
-            slot_busy: engine.input("slot_busy_i")?,
-            issue_enable: engine.input("issue_enable_i")?,
-            issue: DecisionPorts::resolve(&engine, "issue")?,
-            suspended: DecisionPorts::resolve(&engine, "suspend")?,
-            retired: DecisionPorts::resolve(&engine, "retire")?,
-            activated: DecisionPorts::resolve(&engine, "activate")?,
-            engine,
-        })
+    pub fn new(
+        engine: AnyEngine,
+        circuit: &TwoLevelScheduler,
+        suspends: bool,
+    ) -> Result<SchedulerCircuit, EngineError> {
+        Ok(SchedulerCircuit { ports: engine.ports(circuit)?, engine, suspends })
     }
 }
 
@@ -113,20 +91,20 @@ impl WarpScheduler for SchedulerCircuit {
     }
 
     fn cycle(&mut self, inputs: SchedulerInputs) -> SchedulerOutputs {
-        let engine = self.engine.state_mut();
-        engine.set(self.resident, inputs.resident);
-        engine.set(self.ready, inputs.ready);
-        engine.set(self.suspend, inputs.suspend);
-        engine.set(self.eligible, inputs.eligible);
-        engine.set(self.slot_busy, inputs.busy_slots);
-        engine.set(self.issue_enable, u64::from(inputs.issue_enable));
+        let (engine, ports) = (self.engine.state_mut(), &self.ports);
+        engine.set(ports.resident_i, inputs.resident);
+        engine.set(ports.ready_i, inputs.ready);
+        engine.set(ports.suspend_i, inputs.suspend);
+        engine.set(ports.eligible_i, inputs.eligible);
+        engine.set(ports.slot_busy_i, inputs.busy_slots);
+        engine.set(ports.issue_enable_i, u64::from(inputs.issue_enable));
         self.engine.step();
         let engine = self.engine.state();
         SchedulerOutputs {
-            issue: self.issue.get(engine),
-            suspended: self.suspended.get(engine),
-            retired: self.retired.get(engine),
-            activated: self.activated.get(engine),
+            issue: decision(engine, &ports.issue),
+            suspended: decision(engine, &ports.suspend),
+            retired: decision(engine, &ports.retire),
+            activated: decision(engine, &ports.activate),
         }
     }
 
@@ -135,18 +113,8 @@ impl WarpScheduler for SchedulerCircuit {
     }
 }
 
-impl DecisionPorts {
-    fn resolve(engine: &dyn Engine, name: &str) -> Result<DecisionPorts, EngineError> {
-        let group = Group::new(engine, name);
-        Ok(DecisionPorts {
-            valid: group.output("valid_o")?,
-            warp: group.output("warp_o")?,
-            slot: group.output("slot_o")?,
-        })
-    }
-
-    fn get(&self, engine: &State) -> Option<(WarpSlot, usize)> {
-        (engine.get(self.valid) == 1)
-            .then(|| (engine.get(self.warp) as usize, engine.get(self.slot) as usize))
-    }
+/// A warp and its slot, if there is a decision.
+fn decision(engine: &State, ports: &PortsOf<DecisionIo<'static>>) -> Option<(WarpSlot, usize)> {
+    (engine.get(ports.valid_o) == 1)
+        .then(|| (engine.get(ports.warp_o) as usize, engine.get(ports.slot_o) as usize))
 }

@@ -2,11 +2,13 @@
 //! an in-order pipeline of two stages over one table with three read ports.
 
 use serde::{Deserialize, Serialize};
-use warpfile_engine::{AnyEngine, Engine, Options};
+use warpfile_engine::{AnyEngine, CircuitPorts, Engine, Options, PortsOf};
+use warpfile_hdl::regfile::Geometry;
+use warpfile_hdl::rfc::{CachedRegisterFile, Replacement};
 use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, Signal, elaborate};
 use warpfile_kernels::program::{Launches, Operation};
 use warpfile_sim::config::{Config, SingleLevelPolicy};
-use warpfile_sim::mechanisms::register_file::RegisterFile;
+use warpfile_sim::mechanisms::register_file::{CommonPorts, IssuePorts, RegisterFile, WritePorts};
 use warpfile_sim::mechanisms::rfc::CachedStorage;
 use warpfile_sim::mechanisms::single_level::SingleLevel;
 use warpfile_sim::sm::design::{ID_BITS, PartitionDesign, Unit};
@@ -45,9 +47,8 @@ pub struct IssueIo<'m> {
     pub unit_i: In<'m>,
     #[bits(32)]
     pub active_i: In<'m>,
-    pub source0: SourceIo<'m>,
-    pub source1: SourceIo<'m>,
-    pub source2: SourceIo<'m>,
+    #[repeat(3)]
+    pub source: Vec<SourceIo<'m>>,
 }
 
 #[derive(Clone, Ports)]
@@ -72,12 +73,9 @@ pub struct OperandsIo<'m> {
     pub valid_o: Out<'m>,
     #[bits(ID_BITS)]
     pub id_o: Out<'m>,
+    #[repeat(3)]
     #[bits(1024)]
-    pub source0_o: Out<'m>,
-    #[bits(1024)]
-    pub source1_o: Out<'m>,
-    #[bits(1024)]
-    pub source2_o: Out<'m>,
+    pub source_o: Vec<Out<'m>>,
 }
 
 #[derive(Clone, Ports)]
@@ -100,7 +98,6 @@ impl Circuit for SmallRegisterFile {
     fn build<'m>(&self, m: &Module<'m>, io: &Io<'m>) {
         let rows = m.table("registers", self.rows).laned_field("value", 1024, 32).lanes_per_array(4);
         let issue = &io.issue;
-        let sources = [&issue.source0, &issue.source1, &issue.source2];
 
         let unit = m.wire("unit", 3);
         let last_valid = m.wire("last_valid", 1);
@@ -141,11 +138,10 @@ impl Circuit for SmallRegisterFile {
         io.operands.valid_o.set(delivered);
         io.operands.id_o.set(delivered_id).valid_when(io.operands.valid_o);
 
-        let outputs = [io.operands.source0_o, io.operands.source1_o, io.operands.source2_o];
         let writes = [("result", &io.result), ("fill", &io.fill)];
         // A write waits while an earlier instruction has still to read the register.
         let mut read_later = writes.map(|_| m.lit(1, 0));
-        for (index, (source, output)) in sources.into_iter().zip(outputs).enumerate() {
+        for (index, (source, output)) in issue.source.iter().zip(&io.operands.source_o).enumerate() {
             let (first_reads, reads) = stage(&format!("source{index}_valid"), source.valid_i);
             let (first_register, register) = stage(&format!("source{index}_register"), source.register_i);
             let value = rows.read_clocked(format!("source{index}"), register, dispatch & reads).lanes(active);
@@ -180,14 +176,44 @@ pub fn run_circuit_of(
     launches: &mut dyn Launches,
     options: RunOptions<'_>,
 ) -> Result<RunReport, SimError> {
-    let netlist = elaborate(&SmallRegisterFile { rows: 1024 }).expect("sound");
+    let circuit = SmallRegisterFile { rows: 1024 };
+    let netlist = elaborate(&circuit).expect("sound");
     let design = design(config, || {
         let engine = AnyEngine::interpreter(&netlist, &Options::default()).expect("sound");
-        let storage = RegisterFile::new(engine, 1, 3).expect("the contract's ports");
+        let ports = common(&engine.ports(&circuit).expect("its own ports"));
+        let storage = RegisterFile::new(engine, ports, 3);
         let scheduler = SingleLevel::new(SingleLevelPolicy::Lrr);
         PartitionDesign { storage: Box::new(storage), scheduler: Box::new(scheduler) }
     });
     run_design(config, design, launches, options)
+}
+
+/// The ports of the contract among those of the circuit.
+fn common(ports: &CircuitPorts<SmallRegisterFile>) -> CommonPorts {
+    let (issue, dispatch, operands) = (&ports.issue, &ports.dispatch, &ports.operands);
+    let write = |write: &PortsOf<WriteIo<'static>>| WritePorts {
+        valid: write.valid_i,
+        ready: write.ready_o,
+        register: write.register_i,
+        lanes: write.lanes_i,
+        value: write.value_i,
+    };
+    let issue = IssuePorts {
+        issue_valid: issue.valid_i,
+        issue_ready: issue.ready_o,
+        issue_id: issue.id_i,
+        issue_unit: issue.unit_i,
+        issue_active: issue.active_i,
+        source_valid: std::array::from_fn(|k| issue.source[k].valid_i),
+        source_register: std::array::from_fn(|k| issue.source[k].register_i),
+        dispatch_valid: dispatch.valid_o,
+        dispatch_id: dispatch.id_o,
+        operands_valid: operands.valid_o,
+        operands_id: operands.id_o,
+        operands: std::array::from_fn(|k| operands.source_o[k]),
+        result: write(&ports.result),
+    };
+    CommonPorts { issues: vec![issue], unit_ready: ports.unit_ready_i, fill: write(&ports.fill) }
 }
 
 /// Every kind of instruction, divergence, several blocks.
@@ -254,8 +280,22 @@ fn the_waveform_covers_the_scope_and_cycles_asked_for() {
 fn a_circuit_without_the_ports_is_refused_by_the_name_of_the_port() {
     let netlist = elaborate(&SmallRegisterFile { rows: 1024 }).expect("sound");
     let engine = AnyEngine::interpreter(&netlist, &Options::default()).expect("sound");
-    assert!(engine.output("slot_busy_o").is_err());
-    let Err(error) = CachedStorage::new(engine, 1) else { panic!("it is no cache") };
+    let cached = CachedRegisterFile {
+        geometry: Geometry::GEBHART_2011,
+        collectors: 8,
+        access_cycles: 3,
+        id_bits: ID_BITS,
+        units: Unit::COUNT,
+        slots: 8,
+        entries: 6,
+        replacement: Replacement::Fifo,
+        allocate_sources: false,
+        liveness: true,
+        bypass_idle: false,
+        evict_idle_first: false,
+        issues: 1,
+    };
+    let Err(error) = CachedStorage::new(engine, &cached) else { panic!("it is no cache") };
     assert!(error.to_string().contains("issue_slot_i"), "{error}");
 }
 

@@ -6,8 +6,8 @@ use warpfile_kernels::program::{
     BlockIndex, Launch, Launches, Program, Stream, StreamError, WarpInstruction,
 };
 use warpfile_sim::config::Config;
-use warpfile_sim::mechanisms::rfc::CachedStorage;
-use warpfile_sim::mechanisms::two_level::SchedulerCircuit;
+use warpfile_sim::mechanisms::rfc::{self, CachedStorage};
+use warpfile_sim::mechanisms::two_level::{self, SchedulerCircuit, TwoLevel};
 use warpfile_sim::sm::design::{Design, PartitionDesign};
 use warpfile_sim::sm::{RunOptions, RunReport, SimError, WrongOperand, run_design};
 
@@ -30,10 +30,11 @@ fn run_corrupted(name: &str, table: &str, corrupt: fn(&mut Table)) -> Result<Run
 /// The design `rfc` with this register file.
 fn cached(config: &Config, register_file: &Netlist) -> Design<'static> {
     let scheduler = circuit(config, "scheduler");
+    let described = two_level::circuit(&TwoLevel, config);
     let engine = |netlist: &Netlist| AnyEngine::interpreter(netlist, &Options::default()).unwrap();
     let partition = PartitionDesign {
-        storage: Box::new(CachedStorage::new(engine(register_file), 1).unwrap()),
-        scheduler: Box::new(SchedulerCircuit::new(engine(&scheduler), true).unwrap()),
+        storage: Box::new(CachedStorage::new(engine(register_file), &rfc::circuit(config)).unwrap()),
+        scheduler: Box::new(SchedulerCircuit::new(engine(&scheduler), &described, true).unwrap()),
     };
     Design { partitions: vec![partition], ..Design::default() }
 }

@@ -4,7 +4,6 @@
 
 mod code;
 mod l1_port;
-mod ports;
 mod storage;
 pub mod structures;
 
@@ -183,12 +182,13 @@ impl Mechanism for RegLess {
     }
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
-        let (lines, slots) = (bank_lines(at.config), at.config.of::<Parameters>().metadata_slots);
+        let circuit = shard(at.config);
+        let slots = at.config.of::<Parameters>().metadata_slots;
         let part = |engine| -> Result<Box<dyn OperandStorage>, EngineError> {
-            Ok(Box::new(RegLessStorage::new(engine, issues(at.config), lines, slots)?))
+            Ok(Box::new(RegLessStorage::new(engine, &circuit, slots)?))
         };
         Ok(Part::Storages {
-            of_partitions: at.of_partitions(&shard(at.config), &ports::FORESEEN, part)?,
+            of_partitions: at.of_partitions(&circuit, &storage::FORESEEN, part)?,
             line_port: Some(line_port(at)?),
         })
     }

@@ -2,13 +2,12 @@
 
 use std::collections::VecDeque;
 
-use warpfile_engine::{AnyEngine, Engine, EngineError, State};
-use warpfile_hdl::regless::RequestKind;
+use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError, InPort, State};
+use warpfile_hdl::regless::{RegLessShard, RequestKind};
 use warpfile_kernels::compile::regless::Regions;
 use warpfile_kernels::program::{BlockIndex, InstId, LANES, LaneValues, MAX_RESULTS, Program};
 
 use super::code::{Code, RegisterAccess};
-use super::ports::{AccessPorts, ShardPorts};
 use super::{KINDS, Preloads, STAGING_COUNTERS, Staging};
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
@@ -24,10 +23,22 @@ const OPERAND_CYCLES: u64 = 3;
 /// Name of the table that holds values in a bank of the operand staging unit.
 const VALUES_TABLE: &str = "values";
 
+/// Outputs that are asked for before a cycle is run: whether memory takes a request depends on those of all shards.
+pub(super) const FORESEEN: [&str; 8] = [
+    "memory_request_valid_o",
+    "memory_request_kind_o",
+    "memory_request_compressed_o",
+    "memory_request_warp_o",
+    "memory_request_register_o",
+    "memory_request_line_o",
+    "memory_request_invalidates_o",
+    "memory_request_value_o",
+];
+
 /// A shard with its ports: what decode, the scheduler, the units and the L1 see of it.
 pub struct RegLessStorage {
     engine: AnyEngine,
-    ports: ShardPorts,
+    ports: CircuitPorts<RegLessShard>,
     /// Bits of a number of lines of a bank.
     count_bits: usize,
     code: Code,
@@ -57,20 +68,19 @@ pub struct RegLessStorage {
 }
 
 impl RegLessStorage {
-    /// A shard that takes `issues` instructions a cycle and whose banks have `bank_lines` lines.
+    /// An engine that runs `circuit`. `metadata_slots`: metadata instructions take issue slots.
     ///
     /// # Errors
     /// A port that is not there.
     pub fn new(
         engine: AnyEngine,
-        issues: usize,
-        bank_lines: usize,
+        circuit: &RegLessShard,
         metadata_slots: bool,
     ) -> Result<RegLessStorage, EngineError> {
         Ok(RegLessStorage {
-            ports: ShardPorts::resolve(&engine, issues)?,
+            ports: engine.ports(circuit)?,
             engine,
-            count_bits: (bank_lines.ilog2() + 1) as usize,
+            count_bits: (circuit.geometry.lines.ilog2() + 1) as usize,
             code: Code::default(),
             metadata_slots,
             lines: vec![[0; MAX_RESULTS]; 1 << ID_BITS],
@@ -89,57 +99,55 @@ impl RegLessStorage {
 
     /// Every instruction names its registers, also one that no lane executes: their fates have to take effect.
     fn set_issue(&mut self, number: usize, issue: &Option<Issue>) {
-        let (engine, ports) = (self.engine.state_mut(), &self.ports.issue[number]);
-        engine.set(ports.valid, u64::from(issue.is_some()));
+        let (engine, ports) = (self.engine.state_mut(), &self.ports.sm.issue[number]);
+        engine.set(ports.valid_i, u64::from(issue.is_some()));
         let Some(issue) = issue else { return };
         let instruction = self.code.instruction(issue.inst);
-        engine.set(ports.id, u64::from(issue.id));
-        engine.set(ports.unit, issue.unit as u64);
-        engine.set(ports.warp, issue.warp as u64);
-        engine.set(ports.last, u64::from(instruction.last));
-        engine.set(ports.lanes, u64::from(issue.active));
-        for (ports, source) in ports.sources.iter().zip(&instruction.sources) {
-            set_access(engine, ports, source);
+        engine.set(ports.id_i, u64::from(issue.id));
+        engine.set(ports.unit_i, issue.unit as u64);
+        engine.set(ports.warp_i, issue.warp as u64);
+        engine.set(ports.last_i, u64::from(instruction.last));
+        engine.set(ports.lanes_i, u64::from(issue.active));
+        for (ports, source) in ports.source.iter().zip(&instruction.sources) {
+            set_access(engine, [ports.valid_i, ports.register_i, ports.fate_i], source);
         }
-        for (ports, result) in ports.results.iter().zip(&instruction.results) {
-            set_access(engine, ports, result);
-        }
-        for &written in &ports.result_written {
-            engine.set(written, u64::from(issue.active != 0));
+        for (ports, result) in ports.result.iter().zip(&instruction.results) {
+            set_access(engine, [ports.valid_i, ports.register_i, ports.fate_i], result);
+            engine.set(ports.written_i, u64::from(issue.active != 0));
         }
     }
 
     fn set_write(&mut self, number: usize, write: &Option<Write<'_>>) {
-        let (engine, ports) = (self.engine.state_mut(), &self.ports.write[number]);
-        engine.set(ports.valid, u64::from(write.is_some()));
+        let (engine, ports) = (self.engine.state_mut(), &self.ports.sm.write[number]);
+        engine.set(ports.valid_i, u64::from(write.is_some()));
         let Some(write) = write else { return };
-        engine.set(ports.warp, write.warp as u64);
-        engine.set(ports.line, u64::from(self.lines[usize::from(write.id)][write.result]));
+        engine.set(ports.warp_i, write.warp as u64);
+        engine.set(ports.line_i, u64::from(self.lines[usize::from(write.id)][write.result]));
         if let Some(RegisterAccess { register, fate }) =
             self.code.instruction(write.inst).results[write.result]
         {
-            engine.set(ports.register, register);
-            engine.set(ports.fate, fate);
+            engine.set(ports.register_i, register);
+            engine.set(ports.fate_i, fate);
         }
-        engine.set(ports.lanes, u64::from(write.lanes));
-        engine.set_words(ports.value, &words(write.values));
+        engine.set(ports.lanes_i, u64::from(write.lanes));
+        engine.set_words(ports.value_i, &words(write.values));
     }
 
     fn set_metadata(&mut self) {
-        let (engine, ports) = (self.engine.state_mut(), &self.ports.metadata);
+        let (engine, ports) = (self.engine.state_mut(), &self.ports.sm.metadata);
         let next = self.metadata.front();
-        engine.set(ports.valid, u64::from(next.is_some()));
+        engine.set(ports.valid_i, u64::from(next.is_some()));
         let Some(&(warp, region, number)) = next else { return };
         let word = &self.code.words(region)[number];
-        engine.set(ports.warp, warp as u64);
-        engine.set(ports.first, u64::from(word.first));
-        engine.set(ports.last, u64::from(word.last));
-        engine.set(ports.usage, word.usage);
-        for (index, note) in word.notes.iter().enumerate() {
-            engine.set(ports.note_valid[index], u64::from(note.is_some()));
+        engine.set(ports.warp_i, warp as u64);
+        engine.set(ports.first_i, u64::from(word.first));
+        engine.set(ports.last_i, u64::from(word.last));
+        engine.set(ports.usage_i, word.usage);
+        for (ports, note) in ports.note.iter().zip(&word.notes) {
+            engine.set(ports.valid_i, u64::from(note.is_some()));
             if let Some((kind, register)) = *note {
-                engine.set(ports.note_kind[index], kind);
-                engine.set(ports.note_register[index], register);
+                engine.set(ports.kind_i, kind);
+                engine.set(ports.register_i, register);
             }
         }
     }
@@ -148,69 +156,71 @@ impl RegLessStorage {
     fn set_exit(&mut self) {
         let ready = self.ended & self.inactive;
         self.exit = (ready != 0).then_some(ready.trailing_zeros() as usize);
-        self.engine.set(self.ports.exit_valid, u64::from(self.exit.is_some()));
-        self.engine.set(self.ports.exit_warp, self.exit.unwrap_or_default() as u64);
+        self.engine.set(self.ports.sm.exit.valid_i, u64::from(self.exit.is_some()));
+        self.engine.set(self.ports.sm.exit.warp_i, self.exit.unwrap_or_default() as u64);
     }
 
     fn set_memory(&mut self, inputs: &StorageInputs<'_>) {
         let (engine, ports) = (self.engine.state_mut(), &self.ports);
-        engine.set(ports.request.ready, u64::from(inputs.line_request_taken));
-        engine.set(ports.fill.valid, u64::from(inputs.line.is_some()));
+        engine.set(ports.memory_request.ready_i, u64::from(inputs.line_request_taken));
+        engine.set(ports.memory_fill.valid_i, u64::from(inputs.line.is_some()));
         let Some(filled) = inputs.line else { return };
-        engine.set(ports.fill.compressed, u64::from(filled.line.compressed));
-        engine.set(ports.fill.warp, filled.line.warp as u64);
-        engine.set(ports.fill.register, filled.line.register as u64);
-        engine.set(ports.fill.line, u64::from(filled.tag));
-        engine.set_words(ports.fill.value, &words(&filled.values));
+        engine.set(ports.memory_fill.compressed_i, u64::from(filled.line.compressed));
+        engine.set(ports.memory_fill.warp_i, filled.line.warp as u64);
+        engine.set(ports.memory_fill.register_i, filled.line.register as u64);
+        engine.set(ports.memory_fill.line_i, u64::from(filled.tag));
+        engine.set_words(ports.memory_fill.value_i, &words(&filled.values));
     }
 
     fn get(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) {
-        let (engine, ports) = (self.engine.state(), &self.ports);
+        let (engine, ports) = (self.engine.state(), &self.ports.sm);
         let one = |port| engine.get(port) == 1;
         for (index, issue) in ports.issue.iter().enumerate() {
-            outputs.issue_taken[index] = inputs.issue[index].is_some() && one(issue.ready);
-            outputs.result_taken[index] = inputs.result[index].is_some() && one(ports.write[index].ready);
+            outputs.issue_taken[index] = inputs.issue[index].is_some() && one(issue.ready_o);
+            outputs.result_taken[index] = inputs.result[index].is_some() && one(ports.write[index].ready_o);
         }
-        outputs.fill_taken = inputs.fill.is_some() && one(ports.write[ports.issue.len()].ready);
+        outputs.fill_taken = inputs.fill.is_some() && one(ports.write[ports.issue.len()].ready_o);
         for (index, unit) in ports.unit.iter().enumerate() {
-            outputs.dispatch[index] = one(unit.dispatch_valid).then(|| engine.get(unit.dispatch_id) as u16);
-            let delivered = one(unit.operands_valid).then(|| engine.get(unit.operands_id) as u16);
+            outputs.dispatch[index] =
+                one(unit.dispatch.valid_o).then(|| engine.get(unit.dispatch.id_o) as u16);
+            let operands = &unit.operands;
+            let delivered = one(operands.valid_o).then(|| engine.get(operands.id_o) as u16);
             outputs.delivered[index] = delivered;
             let Some(id) = delivered else { continue };
-            for (operand, &port) in outputs.operands[index].iter_mut().zip(&unit.sources) {
+            for (operand, &port) in outputs.operands[index].iter_mut().zip(&operands.source_o) {
                 copy_lanes(engine.get_words(port), operand);
             }
             let lines = &mut self.lines[usize::from(id)];
-            for (line, &port) in lines.iter_mut().zip(&unit.result_lines) {
-                *line = engine.get(port) as u16;
+            for (line, ports) in lines.iter_mut().zip(&operands.result) {
+                *line = engine.get(ports.line_o) as u16;
             }
         }
         outputs.busy_slots = 0;
     }
 
     fn follow_states(&mut self) {
-        let (engine, ports) = (self.engine.state(), &self.ports);
-        let active = engine.get(ports.active);
+        let (engine, ports) = (self.engine.state(), &self.ports.sm);
+        let active = engine.get(ports.active_o);
         self.regions += u64::from((active & !self.active).count_ones());
         self.active_cycles += u64::from(active.count_ones());
         self.active = active;
-        self.inactive = engine.get(ports.inactive);
+        self.inactive = engine.get(ports.inactive_o);
         self.leaving &= self.active;
-        if let Some(warp) = self.exit.filter(|_| engine.get(ports.exit_ready) == 1) {
+        if let Some(warp) = self.exit.filter(|_| engine.get(ports.exit.ready_o) == 1) {
             self.ended &= !(1 << warp);
         }
-        if engine.get(ports.metadata.ready) == 1
+        if engine.get(ports.metadata.ready_o) == 1
             && let Some((warp, region, number)) = self.metadata.pop_front()
             && number + 1 < self.code.words(region).len()
         {
             self.metadata.push_front((warp, region, number + 1));
         }
         let count = |port| u64::from(engine.get(port).count_ones());
-        self.preloads.staged += count(ports.preload_hit);
-        self.preloads.unwritten += count(ports.preload_unwritten);
-        self.preloads.fetched += count(ports.preload_fetched);
-        self.preloads.compressor_hits += count(ports.compressor_hit);
-        self.preloads.compressor_misses += count(ports.compressor_miss);
+        self.preloads.staged += count(ports.preload_hit_o);
+        self.preloads.unwritten += count(ports.preload_unwritten_o);
+        self.preloads.fetched += count(ports.preload_fetched_o);
+        self.preloads.compressor_hits += count(ports.compressor_hit_o);
+        self.preloads.compressor_misses += count(ports.compressor_miss_o);
     }
 }
 
@@ -220,7 +230,7 @@ impl OperandStorage for RegLessStorage {
     }
 
     fn dispatches(&self) -> usize {
-        self.ports.unit.len()
+        self.ports.sm.unit.len()
     }
 
     fn start_kernel(&mut self, kernel: &Compiled<'_>) -> Result<(), SimError> {
@@ -260,15 +270,15 @@ impl OperandStorage for RegLessStorage {
     }
 
     fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError> {
-        let issues = self.ports.issue.len();
+        let issues = self.ports.sm.issue.len();
         for (number, issue) in inputs.issue[..issues].iter().enumerate() {
             self.set_issue(number, issue);
         }
         for (number, write) in inputs.result[..issues].iter().chain([&inputs.fill]).enumerate() {
             self.set_write(number, write);
         }
-        for (unit, ports) in self.ports.unit.iter().enumerate() {
-            self.engine.set(ports.ready, u64::from(inputs.ready_units >> unit & 1));
+        for (unit, ports) in self.ports.sm.unit.iter().enumerate() {
+            self.engine.set(ports.ready_i, u64::from(inputs.ready_units >> unit & 1));
         }
         self.set_metadata();
         self.set_memory(inputs);
@@ -289,23 +299,23 @@ impl OperandStorage for RegLessStorage {
     fn line_request(&mut self) -> Option<LineRequest<'_>> {
         self.set_exit();
         self.engine.foresee();
-        let (engine, ports) = (self.engine.state(), &self.ports.request);
-        if engine.get(ports.valid) == 0 {
+        let (engine, ports) = (self.engine.state(), &self.ports.memory_request);
+        if engine.get(ports.valid_o) == 0 {
             return None;
         }
         let line = Line {
-            compressed: engine.get(ports.compressed) == 1,
-            warp: engine.get(ports.warp) as usize,
-            register: engine.get(ports.register) as usize,
+            compressed: engine.get(ports.compressed_o) == 1,
+            warp: engine.get(ports.warp_o) as usize,
+            register: engine.get(ports.register_o) as usize,
         };
-        Some(match KINDS[engine.get(ports.kind) as usize] {
+        Some(match KINDS[engine.get(ports.kind_o) as usize] {
             RequestKind::Fetch => LineRequest::Fetch {
                 line,
-                invalidates: engine.get(ports.invalidates) == 1,
-                tag: engine.get(ports.line) as u16,
+                invalidates: engine.get(ports.invalidates_o) == 1,
+                tag: engine.get(ports.line_o) as u16,
             },
             RequestKind::Write => {
-                copy_lanes(engine.get_words(ports.value), &mut self.written);
+                copy_lanes(engine.get_words(ports.value_o), &mut self.written);
                 LineRequest::Write { line, values: &self.written }
             }
             RequestKind::Invalidate => LineRequest::Invalidate { line },
@@ -340,10 +350,12 @@ impl OperandStorage for RegLessStorage {
     }
 }
 
-fn set_access(engine: &mut State, ports: &AccessPorts, access: &Option<RegisterAccess>) {
-    engine.set(ports.valid, u64::from(access.is_some()));
-    if let Some(RegisterAccess { register, fate }) = *access {
-        engine.set(ports.register, register);
-        engine.set(ports.fate, fate);
+/// Sets the ports of an access: valid, register and fate.
+fn set_access(engine: &mut State, ports: [InPort; 3], access: &Option<RegisterAccess>) {
+    let [valid, register, fate] = ports;
+    engine.set(valid, u64::from(access.is_some()));
+    if let Some(access) = access {
+        engine.set(register, access.register);
+        engine.set(fate, access.fate);
     }
 }

@@ -77,12 +77,9 @@ impl Mechanism for Rfc {
     }
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
-        let part =
-            |engine| Ok(Box::new(CachedStorage::new(engine, issues(at.config))?) as Box<dyn OperandStorage>);
-        Ok(Part::Storages {
-            of_partitions: at.of_partitions(&circuit(at.config), &[], part)?,
-            line_port: None,
-        })
+        let circuit = circuit(at.config);
+        let part = |engine| Ok(Box::new(CachedStorage::new(engine, &circuit)?) as Box<dyn OperandStorage>);
+        Ok(Part::Storages { of_partitions: at.of_partitions(&circuit, &[], part)?, line_port: None })
     }
 
     /// The cache is one array of slices a scheduler: the entries of all active warps (§3.1).
@@ -128,7 +125,8 @@ pub fn accesses(report: &RunReport) -> Accesses {
     report.counters.get(COUNTERS)
 }
 
-fn circuit(config: &Config) -> CachedRegisterFile {
+/// The circuit of a configuration.
+pub fn circuit(config: &Config) -> CachedRegisterFile {
     let parameters = config.of::<Parameters>();
     CachedRegisterFile {
         geometry: geometry(config),

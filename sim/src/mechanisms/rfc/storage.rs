@@ -1,13 +1,13 @@
 //! The register file cache circuit as operand storage: what it has to be told of slots, last reads and idle values.
 
-use warpfile_engine::{AnyEngine, Engine, EngineError, InPort, OutPort};
+use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
+use warpfile_hdl::rfc::CachedRegisterFile;
 use warpfile_kernels::program::{BlockIndex, Instruction, MAX_RESULTS, MAX_SOURCES, Program};
 
 use super::COUNTERS;
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
-use crate::mechanisms::circuit::{Group, numbered, per_source};
-use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile};
+use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports};
 use crate::sm::design::{Flush, Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write};
 use crate::sm::{PortActivity, SimError};
 
@@ -19,7 +19,7 @@ const VALUES_TABLE: &str = "values";
 /// A [`RegisterFile`] whose circuit has a cache in front.
 pub struct CachedStorage {
     file: RegisterFile,
-    ports: CachePorts,
+    ports: CircuitPorts<CachedRegisterFile>,
     /// What the compiler says of each instruction's operands.
     code: Vec<Marks>,
 }
@@ -34,71 +34,47 @@ struct Marks {
     result_idle: [bool; MAX_RESULTS],
 }
 
-/// Ports that the cache adds to those of a register file.
-struct CachePorts {
-    /// One for each instruction that is issued a cycle.
-    issues: Vec<CacheIssuePorts>,
-    fill_slot: InPort,
-    fill_slot_valid: InPort,
-    flush_valid: InPort,
-    flush_slot: InPort,
-    flush_discard: InPort,
-    slot_busy: OutPort,
-}
-
-/// Those of an instruction and its result.
-struct CacheIssuePorts {
-    issue_slot: InPort,
-    source_last_read: [InPort; MAX_SOURCES],
-    source_idle: [InPort; MAX_SOURCES],
-    result_slot: InPort,
-    result_cached: InPort,
-    result_idle: InPort,
-}
-
 impl CachedStorage {
-    /// A circuit that takes `issues` instructions a cycle.
+    /// An engine that runs `circuit`.
     ///
     /// # Errors
     /// A port that is not there.
-    pub fn new(engine: AnyEngine, issues: usize) -> Result<CachedStorage, EngineError> {
-        Ok(CachedStorage {
-            ports: CachePorts::resolve(&engine, issues)?,
-            file: RegisterFile::new(engine, issues, TAG_CYCLES + ACCESS_CYCLES)?,
-            code: Vec::new(),
-        })
+    pub fn new(engine: AnyEngine, circuit: &CachedRegisterFile) -> Result<CachedStorage, EngineError> {
+        let ports = engine.ports(circuit)?;
+        let file = RegisterFile::new(engine, common_ports!(ports), TAG_CYCLES + ACCESS_CYCLES);
+        Ok(CachedStorage { file, ports, code: Vec::new() })
     }
 
     fn set_issue(&mut self, index: usize, issue: &Issue) {
-        let (engine, ports) = (self.file.engine.state_mut(), &self.ports.issues[index]);
+        let (engine, ports) = (self.file.engine.state_mut(), &self.ports.issue[index]);
         let marks = &self.code[issue.inst.0 as usize];
-        engine.set(ports.issue_slot, issue.slot as u64);
+        engine.set(ports.slot_i, issue.slot as u64);
         for source in (0..MAX_SOURCES).filter(|&source| issue.sources[source].is_some()) {
-            engine.set(ports.source_last_read[source], u64::from(marks.last_read[source]));
-            engine.set(ports.source_idle[source], u64::from(marks.source_idle[source]));
+            engine.set(ports.source[source].last_read_i, u64::from(marks.last_read[source]));
+            engine.set(ports.source[source].idle_i, u64::from(marks.source_idle[source]));
         }
     }
 
     fn set_result(&mut self, index: usize, write: &Write<'_>) {
-        let (engine, ports) = (self.file.engine.state_mut(), &self.ports.issues[index]);
+        let (engine, ports) = (self.file.engine.state_mut(), &self.ports);
         let marks = &self.code[write.inst.0 as usize];
-        engine.set(ports.result_slot, write.slot.unwrap_or_default() as u64);
-        engine.set(ports.result_cached, u64::from(write.cached));
-        engine.set(ports.result_idle, u64::from(marks.result_idle[write.result]));
+        engine.set(ports.result_slot_i[index], write.slot.unwrap_or_default() as u64);
+        engine.set(ports.result_cached_i[index], u64::from(write.cached));
+        engine.set(ports.result_idle_i[index], u64::from(marks.result_idle[write.result]));
     }
 
     fn set_fill(&mut self, write: &Write<'_>) {
         let (engine, ports) = (self.file.engine.state_mut(), &self.ports);
-        engine.set(ports.fill_slot, write.slot.unwrap_or_default() as u64);
-        engine.set(ports.fill_slot_valid, u64::from(write.slot.is_some()));
+        engine.set(ports.fill_slot_i, write.slot.unwrap_or_default() as u64);
+        engine.set(ports.fill_slot_valid_i, u64::from(write.slot.is_some()));
     }
 
     fn set_flush(&mut self, flush: Option<Flush>) {
-        let (engine, ports) = (self.file.engine.state_mut(), &self.ports);
-        engine.set(ports.flush_valid, u64::from(flush.is_some()));
+        let (engine, ports) = (self.file.engine.state_mut(), &self.ports.flush);
+        engine.set(ports.valid_i, u64::from(flush.is_some()));
         if let Some(flush) = flush {
-            engine.set(ports.flush_slot, flush.slot as u64);
-            engine.set(ports.flush_discard, u64::from(flush.discard));
+            engine.set(ports.slot_i, flush.slot as u64);
+            engine.set(ports.discard_i, u64::from(flush.discard));
         }
     }
 }
@@ -130,7 +106,7 @@ impl OperandStorage for CachedStorage {
     }
 
     fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError> {
-        for index in 0..self.ports.issues.len() {
+        for index in 0..self.ports.issue.len() {
             if let Some(issue) = &inputs.issue[index] {
                 self.set_issue(index, issue);
             }
@@ -144,7 +120,7 @@ impl OperandStorage for CachedStorage {
         self.set_flush(inputs.flush);
         self.file.set(inputs);
         self.file.step(inputs, outputs);
-        outputs.busy_slots = self.file.engine.get(self.ports.slot_busy);
+        outputs.busy_slots = self.file.engine.get(self.ports.slot_busy_o);
         Ok(())
     }
 
@@ -178,35 +154,5 @@ impl Marks {
                 instruction.results.get(index).is_some_and(|result| result.idle_until_suspension)
             }),
         }
-    }
-}
-
-impl CacheIssuePorts {
-    fn resolve(engine: &dyn Engine, number: &str) -> Result<CacheIssuePorts, EngineError> {
-        let issue = Group::new(engine, &format!("issue{number}"));
-        Ok(CacheIssuePorts {
-            issue_slot: issue.input("slot_i")?,
-            source_last_read: per_source(|k| issue.input(&format!("source{k}_last_read_i")))?,
-            source_idle: per_source(|k| issue.input(&format!("source{k}_idle_i")))?,
-            result_slot: engine.input(&format!("result_slot{number}_i"))?,
-            result_cached: engine.input(&format!("result_cached{number}_i"))?,
-            result_idle: engine.input(&format!("result_idle{number}_i"))?,
-        })
-    }
-}
-
-impl CachePorts {
-    fn resolve(engine: &dyn Engine, issues: usize) -> Result<CachePorts, EngineError> {
-        let fill = Group::new(engine, "fill");
-        let flush = Group::new(engine, "flush");
-        Ok(CachePorts {
-            issues: numbered(issues, |number| CacheIssuePorts::resolve(engine, number))?,
-            fill_slot: fill.input("slot_i")?,
-            fill_slot_valid: fill.input("slot_valid_i")?,
-            flush_valid: flush.input("valid_i")?,
-            flush_slot: flush.input("slot_i")?,
-            flush_discard: flush.input("discard_i")?,
-            slot_busy: engine.output("slot_busy_o")?,
-        })
     }
 }

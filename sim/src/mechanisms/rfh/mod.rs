@@ -92,15 +92,9 @@ impl Mechanism for Rfh {
     }
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
-        let entries = at.config.of::<Parameters>().orf_entries as u8;
-        let part = |engine| {
-            Ok(Box::new(HierarchyStorage::new(engine, issues(at.config), entries)?)
-                as Box<dyn OperandStorage>)
-        };
-        Ok(Part::Storages {
-            of_partitions: at.of_partitions(&circuit(at.config), &[], part)?,
-            line_port: None,
-        })
+        let circuit = circuit(at.config);
+        let part = |engine| Ok(Box::new(HierarchyStorage::new(engine, &circuit)?) as Box<dyn OperandStorage>);
+        Ok(Part::Storages { of_partitions: at.of_partitions(&circuit, &[], part)?, line_port: None })
     }
 
     fn structures(&self, config: &Config) -> Vec<Structure> {

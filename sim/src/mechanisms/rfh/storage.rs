@@ -1,14 +1,14 @@
 //! A register file hierarchy circuit as operand storage: a register file whose operands are where the compiler says.
 
-use warpfile_engine::{AnyEngine, Engine, EngineError, InPort};
+use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
+use warpfile_hdl::rfh::RegisterFileHierarchy;
 use warpfile_kernels::compile::rfh::{Placement, Places, Upper};
 use warpfile_kernels::program::{BlockIndex, InstId, MAX_SOURCES, Program};
 
 use super::{COUNTERS, UpperLevels};
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
-use crate::mechanisms::circuit::{Group, numbered, per_source};
-use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile};
+use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports};
 use crate::sm::design::{Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write};
 use crate::sm::{PortActivity, SimError};
 
@@ -20,8 +20,7 @@ const ORF_TABLE: &str = "orf";
 /// A register file with the ports of `RegisterFileHierarchy`.
 pub struct HierarchyStorage {
     register_file: RegisterFile,
-    /// One for each instruction that is issued a cycle.
-    ports: Vec<EntryPorts>,
+    ports: CircuitPorts<RegisterFileHierarchy>,
     orf_entries: u8,
     /// Where the operands of each instruction are.
     places: Vec<Places>,
@@ -31,32 +30,18 @@ pub struct HierarchyStorage {
     between_strands: u64,
 }
 
-/// Ports of an instruction that name slots and entries.
-struct EntryPorts {
-    slot: InPort,
-    source_entry_valid: [InPort; MAX_SOURCES],
-    source_entry: [InPort; MAX_SOURCES],
-    copy_valid: InPort,
-    copy_entry: InPort,
-    copy_source: InPort,
-    result_main: InPort,
-    result_entry_valid: InPort,
-    result_slot: InPort,
-    result_entry: InPort,
-}
-
 impl HierarchyStorage {
-    /// A circuit that takes `issues` instructions a cycle, with so many entries a slot in its operand register file.
+    /// An engine that runs `circuit`.
     ///
     /// # Errors
     /// A port that is not there.
-    pub fn new(engine: AnyEngine, issues: usize, orf_entries: u8) -> Result<HierarchyStorage, EngineError> {
-        let ports = numbered(issues, |number| EntryPorts::resolve(&engine, number))?;
-        let register_file = RegisterFile::new(engine, issues, ACCESS_CYCLES)?;
+    pub fn new(engine: AnyEngine, circuit: &RegisterFileHierarchy) -> Result<HierarchyStorage, EngineError> {
+        let ports = engine.ports(circuit)?;
+        let register_file = RegisterFile::new(engine, common_ports!(ports), ACCESS_CYCLES);
         Ok(HierarchyStorage {
             register_file,
             ports,
-            orf_entries,
+            orf_entries: circuit.orf_entries as u8,
             places: Vec::new(),
             begins_strand: Vec::new(),
             between_strands: u64::MAX,
@@ -72,22 +57,22 @@ impl HierarchyStorage {
     }
 
     fn set_sources(&mut self, index: usize, issue: &Issue) {
-        let (engine, ports) = (self.register_file.engine.state_mut(), &self.ports[index]);
-        engine.set(ports.slot, issue.slot as u64);
-        engine.set(ports.copy_valid, 0);
+        let (engine, ports) = (self.register_file.engine.state_mut(), &self.ports.issue[index]);
+        engine.set(ports.slot_i, issue.slot as u64);
+        engine.set(ports.copy_valid_i, 0);
         for source in 0..MAX_SOURCES {
             let place = match issue.sources[source] {
                 Some(_) => self.places[issue.inst.0 as usize].sources[source],
                 None => Default::default(),
             };
             let entry = place.upper.map(|upper| self.number(upper));
-            let (engine, ports) = (self.register_file.engine.state_mut(), &self.ports[index]);
-            engine.set(ports.source_entry_valid[source], u64::from(entry.is_some()));
-            engine.set(ports.source_entry[source], entry.unwrap_or_default());
+            let (engine, ports) = (self.register_file.engine.state_mut(), &self.ports.issue[index]);
+            engine.set(ports.source[source].entry_valid_i, u64::from(entry.is_some()));
+            engine.set(ports.source[source].entry_i, entry.unwrap_or_default());
             if let Some(entry) = place.copied_to {
-                engine.set(ports.copy_valid, 1);
-                engine.set(ports.copy_entry, u64::from(entry));
-                engine.set(ports.copy_source, source as u64);
+                engine.set(ports.copy_valid_i, 1);
+                engine.set(ports.copy_entry_i, u64::from(entry));
+                engine.set(ports.copy_source_i, source as u64);
             }
         }
     }
@@ -95,11 +80,11 @@ impl HierarchyStorage {
     fn set_result(&mut self, index: usize, write: &Write<'_>) {
         let place = self.places[write.inst.0 as usize].results[write.result];
         let entry = place.upper.map(|upper| self.number(upper));
-        let (engine, ports) = (self.register_file.engine.state_mut(), &self.ports[index]);
-        engine.set(ports.result_main, u64::from(place.main));
-        engine.set(ports.result_entry_valid, u64::from(entry.is_some()));
-        engine.set(ports.result_slot, write.slot.unwrap_or_default() as u64);
-        engine.set(ports.result_entry, entry.unwrap_or_default());
+        let (engine, ports) = (self.register_file.engine.state_mut(), &self.ports.result[index]);
+        engine.set(ports.main_i, u64::from(place.main));
+        engine.set(ports.entry_valid_i, u64::from(entry.is_some()));
+        engine.set(ports.slot_i, write.slot.unwrap_or_default() as u64);
+        engine.set(ports.entry_i, entry.unwrap_or_default());
     }
 }
 
@@ -150,7 +135,7 @@ impl OperandStorage for HierarchyStorage {
     }
 
     fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError> {
-        for index in 0..self.ports.len() {
+        for index in 0..self.ports.issue.len() {
             if let Some(issue) = &inputs.issue[index] {
                 self.set_sources(index, issue);
             }
@@ -177,24 +162,5 @@ impl OperandStorage for HierarchyStorage {
 
     fn circuit(&self) -> Option<&dyn Engine> {
         self.register_file.circuit()
-    }
-}
-
-impl EntryPorts {
-    fn resolve(engine: &dyn Engine, number: &str) -> Result<EntryPorts, EngineError> {
-        let issue = Group::new(engine, &format!("issue{number}"));
-        let result = Group::new(engine, &format!("result{number}"));
-        Ok(EntryPorts {
-            slot: issue.input("slot_i")?,
-            source_entry_valid: per_source(|k| issue.input(&format!("source{k}_entry_valid_i")))?,
-            source_entry: per_source(|k| issue.input(&format!("source{k}_entry_i")))?,
-            copy_valid: issue.input("copy_valid_i")?,
-            copy_entry: issue.input("copy_entry_i")?,
-            copy_source: issue.input("copy_source_i")?,
-            result_main: result.input("main_i")?,
-            result_entry_valid: result.input("entry_valid_i")?,
-            result_slot: result.input("slot_i")?,
-            result_entry: result.input("entry_i")?,
-        })
     }
 }

@@ -4,7 +4,6 @@
 //! Source: Jeon et al., "GPU Register File Virtualization", MICRO 2015; half the size as in Kloosterman et al., MICRO 2017,
 //! §6.1.
 
-mod ports;
 mod residents;
 mod storage;
 
@@ -140,12 +139,8 @@ impl Mechanism for Rfv {
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
         let circuit = circuit(at.config);
-        let (names, registers) = (circuit.names, circuit.table().registers() as u64);
-        let issues = issues(at.config);
-        let part = |engine| {
-            Ok(Box::new(RenamedRegisterFile::new(engine, issues, names, registers)?)
-                as Box<dyn OperandStorage>)
-        };
+        let part =
+            |engine| Ok(Box::new(RenamedRegisterFile::new(engine, &circuit)?) as Box<dyn OperandStorage>);
         Ok(Part::Storages { of_partitions: at.of_partitions(&circuit, &[], part)?, line_port: None })
     }
 

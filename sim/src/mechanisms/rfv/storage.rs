@@ -1,15 +1,15 @@
 //! A register file that renames registers, as operand storage.
 
-use warpfile_engine::{AnyEngine, Engine, EngineError};
+use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
+use warpfile_hdl::rfv::VirtualRegisterFile;
 use warpfile_kernels::compile::rfv::{Release, Releases};
 use warpfile_kernels::program::{BlockIndex, InstId, PhysReg, Program};
 
-use super::ports::RenamingPorts;
 use super::residents::Residents;
 use super::{COUNTERS, Renaming, TooFewRegisters};
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
-use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile};
+use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports};
 use crate::sm::design::{Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write};
 use crate::sm::{PortActivity, SimError, each};
 
@@ -19,7 +19,7 @@ const NAMES_TABLE: &str = "names";
 /// A [`RegisterFile`] whose circuit renames registers, with what it has to be told of programs and warps.
 pub struct RenamedRegisterFile {
     file: RegisterFile,
-    ports: RenamingPorts,
+    ports: CircuitPorts<VirtualRegisterFile>,
     /// Physical registers.
     registers: u64,
     kernel: Kernel,
@@ -53,21 +53,17 @@ struct KernelInstruction {
 }
 
 impl RenamedRegisterFile {
-    /// A circuit that takes `issues` instructions a cycle, with so many architectural and physical registers.
+    /// An engine that runs `circuit`.
     ///
     /// # Errors
     /// A port that is not there.
-    pub fn new(
-        engine: AnyEngine,
-        issues: usize,
-        names: usize,
-        registers: u64,
-    ) -> Result<RenamedRegisterFile, EngineError> {
-        let words = names.div_ceil(u64::BITS as usize);
+    pub fn new(engine: AnyEngine, circuit: &VirtualRegisterFile) -> Result<RenamedRegisterFile, EngineError> {
+        let ports = engine.ports(circuit)?;
+        let words = circuit.names.div_ceil(u64::BITS as usize);
         Ok(RenamedRegisterFile {
-            ports: RenamingPorts::resolve(&engine, issues)?,
-            file: RegisterFile::new(engine, issues, ACCESS_CYCLES)?,
-            registers,
+            file: RegisterFile::new(engine, common_ports!(ports), ACCESS_CYCLES),
+            ports,
+            registers: circuit.table().registers() as u64,
             kernel: Kernel::default(),
             residents: Residents::default(),
             first_names: [0; u64::BITS as usize],
@@ -86,13 +82,12 @@ impl RenamedRegisterFile {
         let KernelInstruction { results, release } = &self.kernel.instructions[issue.inst.0 as usize];
         let first = self.first_names[issue.warp];
         let writes = issue.active != 0;
-        engine.set(ports.warp, issue.warp as u64);
-        let result_ports = ports.result_valid.iter().zip(&ports.result_register);
-        for (number, (&valid, &register)) in result_ports.enumerate() {
+        engine.set(ports.warp_i, issue.warp as u64);
+        for (number, ports) in ports.result.iter().enumerate() {
             let result = results.get(number).filter(|_| writes);
-            engine.set(valid, u64::from(result.is_some()));
+            engine.set(ports.valid_i, u64::from(result.is_some()));
             if let Some(&result) = result {
-                engine.set(register, u64::from(first + u32::from(result)));
+                engine.set(ports.register_i, u64::from(first + u32::from(result)));
             }
         }
         self.set.fill(0);
@@ -102,12 +97,12 @@ impl RenamedRegisterFile {
         for (&result, _) in results.iter().zip(&release.results).filter(|(_, dies)| **dies && !writes) {
             add(&mut self.set, first + u32::from(result));
         }
-        engine.set_words(ports.release, &self.set);
+        engine.set_words(ports.release_i, &self.set);
     }
 
     fn set_writes(&mut self, inputs: &StorageInputs<'_>) {
-        let results = self.ports.dead.iter().zip(&inputs.result);
-        for (&port, write) in results.chain([(&self.ports.fill_dead, &inputs.fill)]) {
+        let results = self.ports.result_dead_i.iter().zip(&inputs.result);
+        for (&port, write) in results.chain([(&self.ports.fill_dead_i, &inputs.fill)]) {
             let dies = write.as_ref().is_some_and(|write| self.dies(write));
             self.file.engine.set(port, u64::from(dies));
         }
@@ -120,8 +115,8 @@ impl RenamedRegisterFile {
 
     fn set_retiring(&mut self) {
         let (names, warps) = &mut self.retiring;
-        self.file.engine.set_words(self.ports.retire, names);
-        self.file.engine.set(self.ports.limits.ended, *warps);
+        self.file.engine.set_words(self.ports.retire_i, names);
+        self.file.engine.set(self.ports.limits.ended_i, *warps);
         if *warps != 0 {
             names.fill(0);
             *warps = 0;
@@ -132,11 +127,11 @@ impl RenamedRegisterFile {
     fn set_limits(&mut self, parked: u64) -> Result<(), SimError> {
         self.check_oldest_fits()?;
         let (engine, limits) = (self.file.engine.state_mut(), &self.ports.limits);
-        engine.set(limits.oldest, self.residents.oldest());
-        engine.set(limits.turn, self.residents.turn(self.admitted, parked));
-        engine.set(limits.parked, parked);
-        engine.set(limits.claim, self.kernel.most_held);
-        engine.set(limits.quota, self.kernel.most_held_at_barrier);
+        engine.set(limits.oldest_i, self.residents.oldest());
+        engine.set(limits.turn_i, self.residents.turn(self.admitted, parked));
+        engine.set(limits.parked_i, parked);
+        engine.set(limits.claim_i, self.kernel.most_held);
+        engine.set(limits.quota_i, self.kernel.most_held_at_barrier);
         Ok(())
     }
 
@@ -160,11 +155,11 @@ impl RenamedRegisterFile {
 
     fn follow(&mut self) {
         let engine = &self.file.engine;
-        self.admitted = engine.get(self.ports.limits.admitted);
-        let in_use = engine.get(self.ports.held);
+        self.admitted = engine.get(self.ports.limits.admitted_o);
+        let in_use = engine.get(self.ports.held_o);
         self.statistics.most_in_use = self.statistics.most_in_use.max(in_use);
         self.statistics.register_cycles += in_use;
-        self.statistics.allocation_waits += engine.get(self.ports.register_wait);
+        self.statistics.allocation_waits += engine.get(self.ports.register_wait_o);
     }
 
     /// Registers that an instruction writes.
