@@ -1,5 +1,6 @@
 //! A shard of RegLess as operand storage.
 
+use std::array;
 use std::collections::VecDeque;
 
 use warpfile_engine::{AnyEngine, Engine, EngineError, State};
@@ -33,8 +34,9 @@ pub struct RegLessStorage {
     code: Code,
     /// Metadata instructions take issue slots.
     metadata_slots: bool,
-    /// Lines reserved for the results of instructions in flight, by their number.
-    lines: Vec<[u16; MAX_RESULTS]>,
+    /// Lines reserved for the results of instructions in flight, by their number; `None` until they have come out with
+    /// the operands. A result goes to no line before that.
+    lines: Vec<Option<[u16; MAX_RESULTS]>>,
     /// Words of metadata that have been decoded: warp, region, number of the word.
     metadata: VecDeque<(WarpSlot, usize, usize)>,
     /// Warps whose region is staged.
@@ -73,7 +75,7 @@ impl RegLessStorage {
             count_bits: (bank_lines.ilog2() + 1) as usize,
             code: Code::default(),
             metadata_slots,
-            lines: vec![[0; MAX_RESULTS]; 1 << ID_BITS],
+            lines: vec![None; 1 << ID_BITS],
             metadata: VecDeque::with_capacity(u64::BITS as usize),
             active: 0,
             leaving: 0,
@@ -92,6 +94,7 @@ impl RegLessStorage {
         let (engine, ports) = (self.engine.state_mut(), &self.ports.issue[number]);
         engine.set(ports.valid, u64::from(issue.is_some()));
         let Some(issue) = issue else { return };
+        self.lines[usize::from(issue.id)] = None;
         let instruction = self.code.instruction(issue.inst);
         engine.set(ports.id, u64::from(issue.id));
         engine.set(ports.unit, issue.unit as u64);
@@ -109,12 +112,14 @@ impl RegLessStorage {
         }
     }
 
+    /// Offers a result from the cycle after its instruction's operands on: with them comes the line it goes to.
     fn set_write(&mut self, number: usize, write: &Option<Write<'_>>) {
         let (engine, ports) = (self.engine.state_mut(), &self.ports.write[number]);
-        engine.set(ports.valid, u64::from(write.is_some()));
-        let Some(write) = write else { return };
+        let with_lines = write.as_ref().and_then(|write| Some((write, self.lines[usize::from(write.id)]?)));
+        engine.set(ports.valid, u64::from(with_lines.is_some()));
+        let Some((write, lines)) = with_lines else { return };
         engine.set(ports.warp, write.warp as u64);
-        engine.set(ports.line, u64::from(self.lines[usize::from(write.id)][write.result]));
+        engine.set(ports.line, u64::from(lines[write.result]));
         if let Some(RegisterAccess { register, fate }) =
             self.code.instruction(write.inst).results[write.result]
         {
@@ -180,10 +185,7 @@ impl RegLessStorage {
             for (operand, &port) in outputs.operands[index].iter_mut().zip(&unit.sources) {
                 copy_lanes(engine.get_words(port), operand);
             }
-            let lines = &mut self.lines[usize::from(id)];
-            for (line, &port) in lines.iter_mut().zip(&unit.result_lines) {
-                *line = engine.get(port) as u16;
-            }
+            self.lines[usize::from(id)] = Some(array::from_fn(|k| engine.get(unit.result_lines[k]) as u16));
         }
         outputs.busy_slots = 0;
     }
