@@ -198,6 +198,23 @@ impl Operation {
         }
     }
 
+    /// Whether it may have registers as results.
+    pub fn may_write_registers(self) -> bool {
+        match self {
+            Operation::Alu
+            | Operation::Sfu
+            | Operation::Double
+            | Operation::Texture
+            | Operation::Load(_)
+            | Operation::Atomic(_) => true,
+            Operation::Store(_)
+            | Operation::Barrier
+            | Operation::Fence
+            | Operation::Branch
+            | Operation::Exit => false,
+        }
+    }
+
     /// Whether it has an address in every active lane ([`WarpInstruction::addresses`]).
     pub fn accesses_memory(self) -> bool {
         match self {

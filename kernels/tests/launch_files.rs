@@ -230,7 +230,10 @@ fn mistakes_name_file_line_key_and_what_is_accepted() {
         ),
         (step("grid = 1\nblock = 1\narguments = [{ u8 = 300 }]"), "300 does not fit u8"),
         (step("for = 'i'\nto = 2\nby = 0\nbody = []"), "`steps[0].by`: 0; 1 to"),
-        (step("for = 'i'\nto = 99_999_999\nbody = []"), "more than 1000000 steps"),
+        (
+            step("for = 'i'\nto = 99_999_999\nbody = []"),
+            "my/launch.toml:5: `steps[0].to`: the loop has 99999999 steps or more; a run of at most 1000000 is accepted",
+        ),
         (step("swap = ['ab']"), "1 names where two buffers"),
     ] {
         let found = error(&text);
@@ -246,7 +249,7 @@ fn an_endless_nest_of_loops_ends_in_an_error() {
     }
     let buffers = "[buffers]\nx = { type = 'u8', length = 1, fill = 'zeros' }\n";
     let endless = error(&format!("steps = [{body}]\n{buffers}"));
-    assert!(endless.contains(&format!("more than {MAX_STEPS} steps")), "{endless}");
+    assert!(endless.contains(&format!("a run of at most {MAX_STEPS} is accepted")), "{endless}");
     let deeper = format!("steps = [{{ for = 'j', to = 1, body = [{body}] }}]\n{buffers}");
     assert!(error(&deeper).contains("nested more than 8 deep"));
 }
@@ -305,5 +308,41 @@ proptest! {
             Ok(file) => prop_assert!(!file.sizes.is_empty()),
             Err(message) => prop_assert!(message.starts_with("my/launch.toml:"), "{}", message),
         }
+    }
+}
+
+proptest! {
+    /// Loops within loops, announced as a product or as one number: refused by their line, before anything is launched.
+    #[test]
+    fn a_run_that_announces_too_many_steps_is_refused_before_it_begins(
+        counts in prop::collection::vec(1..=i64::MAX, 1..6), depends in any::<bool>(),
+    ) {
+        let total = counts.iter().fold(1_u64, |total, &count| total.saturating_mul(count as u64));
+        prop_assume!(total > MAX_STEPS);
+        let mut body = "{ grid = 1, block = 1 }".to_owned();
+        for (depth, count) in counts.iter().enumerate().rev() {
+            let from = if depends && depth > 0 { format!("'0 * v{}'", depth - 1) } else { "0".to_owned() };
+            body = format!("{{ for = 'v{depth}', from = {from}, to = {count}, body = [{body}] }}");
+        }
+        let file = parse(&format!("steps = [{body}]")).map_err(TestCaseError::fail)?;
+        let begun = std::time::Instant::now();
+        let mut launched = 0;
+        let outcome = Sequence::new(Arc::new(file), "default").and_then(|mut sequence| {
+            let mut buffers = HostBuffers::default();
+            while sequence.next(&mut buffers)?.is_some() {
+                launched += 1;
+            }
+            Ok(())
+        });
+        let error = outcome.expect_err("too many").to_string();
+        // Bounds that depend on a loop are known when it runs.
+        if depends {
+            prop_assert!(error.starts_with("my/launch.toml") && error.contains("1000000"), "{error}");
+        } else {
+            prop_assert!(error.starts_with("my/launch.toml:1: `steps[0]"), "{error}");
+            prop_assert!(error.ends_with("a run of at most 1000000 is accepted"), "{error}");
+            prop_assert_eq!(launched, 0);
+        }
+        prop_assert!(begun.elapsed().as_secs() < 10);
     }
 }

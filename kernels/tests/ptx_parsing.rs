@@ -197,3 +197,50 @@ proptest! {
         let _outcome = parse("pieces.ptx", &kernel(&text));
     }
 }
+
+/// Every instruction with more than one destination: what comes before them, how they are written, and what follows.
+const SEVERAL_DESTINATIONS: [(&str, [&str; 3], usize, char, &str); 13] = [
+    ("ld.global.v2.f32 ", BRACES, 2, 'f', ", [%rd3]"),
+    ("ld.global.v4.f32 ", BRACES, 4, 'f', ", [%rd3]"),
+    ("ld.shared.v2.u64 ", BRACES, 2, 'd', ", [%r3]"),
+    ("ld.global.v4.u8 ", BRACES, 4, 'h', ", [%rd3]"),
+    ("ld.param.v2.b32 ", BRACES, 2, 'r', ", [p]"),
+    ("mov.b32 ", BRACES, 2, 'h', ", %r3"),
+    ("mov.b64 ", BRACES, 2, 'r', ", %rd3"),
+    ("mov.b64 ", BRACES, 4, 'h', ", %rd3"),
+    ("setp.lt.s32 ", BAR, 2, 'p', ", %r0, %r1"),
+    ("setp.lt.and.f32 ", BAR, 2, 'p', ", %f0, %f1, %p3"),
+    ("setp.eq.s64 ", BAR, 2, 'p', ", %rd0, %rd1"),
+    ("setp.eq.f64 ", BAR, 2, 'p', ", %fd0, %fd1"),
+    ("@%p0 ld.local.v4.s32 ", BRACES, 4, 'r', ", [%rd3]"),
+];
+const BRACES: [&str; 3] = ["{", ", ", "}"];
+const BAR: [&str; 3] = ["", "|", ""];
+
+proptest! {
+    #[test]
+    fn a_register_is_one_destination_of_an_instruction_at_most(
+        which in 0..SEVERAL_DESTINATIONS.len(), numbers in prop::array::uniform4(0..4_usize),
+    ) {
+        let (opcode, [open, between, close], count, bank, rest) = SEVERAL_DESTINATIONS[which];
+        let bank = match bank {
+            'd' => "rd".to_owned(),
+            'h' => "rs".to_owned(),
+            other => other.to_string(),
+        };
+        let numbers = &numbers[..count];
+        let names: Vec<String> = numbers.iter().map(|number| format!("%{bank}{number}")).collect();
+        let body = format!("{opcode}{open}{}{close}{rest};\nret;", names.join(between));
+        let twice = (1..count).find(|&index| numbers[..index].contains(&numbers[index]));
+        match (twice, parse("bad.ptx", &kernel(&body))) {
+            (None, outcome) => prop_assert!(outcome.is_ok(), "{body}: {outcome:?}"),
+            (Some(index), Err(error)) => {
+                let error = error.to_string();
+                prop_assert!(error.starts_with("bad.ptx:7: `"), "{error}");
+                let found = format!("found `{}` as two of the destinations; accepted: ", names[index]);
+                prop_assert!(error.contains(&found), "{error}");
+            }
+            (Some(_), Ok(_)) => prop_assert!(false, "accepted: {body}"),
+        }
+    }
+}

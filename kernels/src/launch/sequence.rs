@@ -58,6 +58,44 @@ pub struct Sequence {
     steps: u64,
 }
 
+/// Refuses steps of which it is plain that they are too many, before the first of them.
+fn check_announced(steps: &[Step], variables: &Variables) -> Result<(), LaunchError> {
+    for step in steps {
+        let all = announced(std::slice::from_ref(step), variables);
+        if let Step::For { to, .. } = step
+            && all > MAX_STEPS
+        {
+            return Err(too_many(&to.origin, all));
+        }
+    }
+    Ok(())
+}
+
+/// The steps that a list announces at least: a loop whose bounds are known counts as often as it is repeated, any other one
+/// as its own step.
+fn announced(steps: &[Step], variables: &Variables) -> u64 {
+    let of_step = |step: &Step| match step {
+        Step::For { from, to, by, body, .. } => {
+            let bounds = [from, to, by].map(|bound| bound.evaluate(variables));
+            let [Ok(from), Ok(to), Ok(by @ 1..)] = bounds else { return 1 };
+            repetitions(from, to, by).saturating_mul(announced(body, variables).saturating_add(1))
+        }
+        Step::RepeatWhile { body, .. } => announced(body, variables).saturating_add(1),
+        Step::Launch(_) | Step::Fill { .. } | Step::Swap { .. } | Step::Copy { .. } => 1,
+    };
+    steps.iter().map(of_step).fold(0, u64::saturating_add)
+}
+
+/// How often a loop from `from` to below `to` is repeated.
+fn repetitions(from: i64, to: i64, by: i64) -> u64 {
+    let distance = i128::from(to) - i128::from(from);
+    if distance <= 0 { 0 } else { u64::try_from(distance).unwrap_or(u64::MAX).div_ceil(by as u64) }
+}
+
+fn too_many(origin: &Origin, announced: u64) -> LaunchError {
+    origin.error(format!("the loop has {announced} steps or more; a run of at most {MAX_STEPS} is accepted"))
+}
+
 /// A list of steps that is being gone through.
 #[derive(Clone, Debug)]
 struct Frame {
@@ -79,6 +117,7 @@ impl Sequence {
     pub fn new(file: Arc<LaunchFile>, size: &str) -> Result<Self, LaunchError> {
         let variables = file.size(size)?.clone();
         let lengths = file.buffer_lengths(&variables)?;
+        check_announced(&file.steps, &variables)?;
         let root = Frame { steps: file.steps.clone(), next: 0, repeat: Repeat::Once };
         Ok(Sequence {
             bound: (0..lengths.len()).collect(),
@@ -140,11 +179,14 @@ impl Sequence {
             Step::Launch(launch) => return self.plan(&launch).map(Some),
             Step::For { variable, from, to, by, body } => {
                 let value = from.evaluate(&self.variables)?;
-                let to = to.evaluate(&self.variables)?;
-                let by = by.evaluate_within(&self.variables, 1, i64::MAX)?;
+                let last = to;
+                let to = last.evaluate(&self.variables)?;
+                let step = by.evaluate_within(&self.variables, 1, i64::MAX)?;
                 if value < to {
+                    // Its bounds may depend on a loop around it, of which only this time is known.
+                    self.check_room(&last.origin, repetitions(value, to, step), &body)?;
                     self.variables.insert(variable.clone(), value);
-                    self.enter(body, Repeat::For { variable, value, to, by });
+                    self.enter(body, Repeat::For { variable, value, to, by: step });
                 }
             }
             Step::RepeatWhile { origin, buffer, at_most, body } => {
@@ -163,6 +205,15 @@ impl Sequence {
             }
         }
         Ok(None)
+    }
+
+    /// Refuses a loop that has more steps than are left.
+    fn check_room(&self, origin: &Origin, repetitions: u64, body: &[Step]) -> Result<(), LaunchError> {
+        let announced = repetitions.saturating_mul(announced(body, &self.variables).saturating_add(1));
+        if self.steps.saturating_add(announced) > MAX_STEPS {
+            return Err(too_many(origin, announced));
+        }
+        Ok(())
     }
 
     fn enter(&mut self, steps: Arc<[Step]>, repeat: Repeat) {

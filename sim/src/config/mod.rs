@@ -339,6 +339,7 @@ impl Config {
 
     fn check_units(&self) -> Result<(), ConfigError> {
         let powers = [
+            ("register_file.bank_groups", self.register_file.bank_groups),
             ("memory.sector_bytes", self.memory.sector_bytes),
             ("throughput.shared_bytes", self.throughput.shared_bytes),
         ];

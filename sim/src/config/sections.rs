@@ -104,7 +104,8 @@ parameters! {
 
 parameters! {
     /// Latencies in cycles, from the scheduler's pick to the earliest pick of a dependent instruction. One that
-    /// is shorter than operand access (3 cycles, 4 with a register file cache) plus one counts as that.
+    /// is shorter than operand access (3 cycles, 4 with a register file cache) plus one counts as that; in design regless,
+    /// where a result's line comes with the operands, one that is shorter than 5 counts as 5.
     pub struct Latency {
         /// Integer and single-precision arithmetic.
         alu: u64 = Accepted::integer(1, 1000),

@@ -81,6 +81,11 @@ impl Completions {
         self.sequence += 1;
     }
 
+    /// Whether nothing will finish.
+    pub fn is_empty(&self) -> bool {
+        self.due.is_empty()
+    }
+
     /// The next instruction that is due by `now`.
     pub fn pop_due(&mut self, now: u64) -> Option<u16> {
         let Reverse((cycle, _, id)) = *self.due.peek()?;

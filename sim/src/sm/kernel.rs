@@ -240,11 +240,7 @@ fn check(program: &Program, instruction: &Instruction) -> Result<(), SimError> {
             ));
         }
     }
-    let may_write = !matches!(
-        instruction.operation,
-        Operation::Store(_) | Operation::Barrier | Operation::Fence | Operation::Branch | Operation::Exit
-    );
-    if !may_write && !instruction.results.is_empty() {
+    if !instruction.operation.may_write_registers() && !instruction.results.is_empty() {
         return bad("a store, barrier, fence, branch or exit writes no register".to_owned());
     }
     if let Operation::Load(a) | Operation::Store(a) | Operation::Atomic(a) = instruction.operation

@@ -6,6 +6,7 @@ mod allocations;
 mod branches_and_barriers;
 mod capacities;
 mod circuits;
+mod configurations;
 mod every_sm;
 mod kernels;
 mod latency;

@@ -31,6 +31,20 @@ fn workloads_run_without_a_register_file() {
     }
 }
 
+/// A result's line comes out with the operands, which may be as late as the result.
+#[test]
+fn results_of_any_latency_find_their_line() {
+    for latency in 1..=6 {
+        let mut config = regless(512);
+        let latencies = &mut config.latency;
+        for cycles in [&mut latencies.alu, &mut latencies.sfu, &mut latencies.shared, &mut latencies.constant]
+        {
+            *cycles = latency;
+        }
+        run_tiny(&config, "scalarprod", RunOptions::default());
+    }
+}
+
 #[test]
 fn a_small_staging_unit_moves_registers_to_memory_and_back() {
     let run = |lines| {

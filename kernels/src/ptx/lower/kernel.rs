@@ -34,6 +34,8 @@ pub(super) struct Current<'a> {
     text: String,
     opcode: &'a str,
     guard: Option<Guard>,
+    /// A register that it has as more than one of its destinations.
+    written_twice: Option<Reg>,
 }
 
 impl<'a> Current<'a> {
@@ -349,13 +351,21 @@ impl<'a> Lowering<'a, '_> {
 
     fn instruction(&mut self, line: u32, raw: &RawInstruction<'a>) -> Result<(), Complaint> {
         let (rule, syntax) = rule(raw.opcode)?;
-        self.current = Current { line, text: raw.text.clone(), opcode: raw.opcode, guard: None };
+        self.current = Current { line, text: raw.text.clone(), opcode: raw.opcode, ..Current::default() };
         if let Some((name, negated)) = raw.guard {
             let register = self.register(name, Type::Pred)?;
             self.current.guard = Some(Guard { register, negated });
         }
         rule(self, Form::new(&raw.modifiers), &raw.operands)
+            .and_then(|()| self.check_destinations())
             .map_err(|message| format!("{message}; `{}` is {syntax}", raw.opcode))
+    }
+
+    /// Which of two values a register would have afterwards, PTX does not say.
+    fn check_destinations(&mut self) -> Result<(), Complaint> {
+        let Some(register) = self.current.written_twice.take() else { return Ok(()) };
+        let name = &self.registers[register.index()].name;
+        Err(format!("found `{name}` as two of the destinations; accepted: registers that differ"))
     }
 
     /// Appends an instruction with the guard, line and text of the current one.
@@ -366,6 +376,9 @@ impl<'a> Lowering<'a, '_> {
         srcs: Vec<Operand>,
         address: Option<Address>,
     ) {
+        let repeated = |(index, dst): (usize, &Option<Reg>)| dst.filter(|_| dsts[..index].contains(dst));
+        self.current.written_twice =
+            self.current.written_twice.or(dsts.iter().enumerate().find_map(repeated));
         self.items.push(Item::Instruction(Instruction {
             line: self.current.line,
             text: self.current.text.clone(),

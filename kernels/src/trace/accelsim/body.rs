@@ -18,6 +18,8 @@ pub(super) struct BodyScanner {
     seen: u64,
     /// Instruction lines of the warp still to come.
     left: u64,
+    /// The file ends without the last `#END_TB`, behind a whole block.
+    lacks_end: bool,
 }
 
 /// What comes next.
@@ -47,6 +49,7 @@ impl BodyScanner {
             next_block: 0,
             seen: 0,
             left: 0,
+            lacks_end: false,
         }
     }
 
@@ -64,6 +67,23 @@ impl BodyScanner {
             true => self.next_warp(file, self.next_block - 1)?,
         };
         outcome.map_err(|problem| file.error(self.cursor.line(), problem))
+    }
+
+    /// Whether the file ends without the last `#END_TB`, known at [`Event::End`].
+    pub fn lacks_end(&self) -> bool {
+        self.lacks_end
+    }
+
+    /// The file ends inside a block. The block is whole if it is the last one and has every warp, and if the last line is
+    /// not cut.
+    fn end_in_block(&mut self, block: BlockIndex) -> Result<Event, String> {
+        let all = u64::MAX >> (u64::BITS as usize - self.warps);
+        if self.next_block < self.blocks || self.seen != all || !self.cursor.line_is_ended() {
+            return Err(format!("the file ends in block {block}: truncated"));
+        }
+        self.lacks_end = true;
+        self.in_block = false;
+        Ok(Event::BlockEnd)
     }
 
     /// The next instruction line of the warp, `None` after the last.
@@ -114,7 +134,7 @@ impl BodyScanner {
         let warps = self.warps;
         let warp = loop {
             match self.cursor.next_filled(file)? {
-                None => return Ok(Err(format!("the file ends in block {block}: truncated"))),
+                None => return Ok(self.end_in_block(block)),
                 Some("#END_TB") => {
                     self.in_block = false;
                     return Ok(Ok(Event::BlockEnd));

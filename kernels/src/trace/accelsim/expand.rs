@@ -4,15 +4,20 @@
 //! whose operands span more becomes several. Arithmetic becomes one part for each register of the result; the n-th
 //! register of an operand is read by the n-th part (a 32-bit operand by the first), so that each register is read
 //! once, as the hardware does. A memory access stays one part, so that its traffic is right. Registers that find no
-//! place are read by parts in front that write nothing: reading earlier than needed is always right.
+//! place are read by parts in front that write nothing: reading earlier than needed is always right. Only an access of more
+//! than 16 bytes a lane becomes several, of 16 bytes each.
 //!
 //! Parts of one instruction at PC p have the PCs p, p + 1, …
 
 use super::line::{Line, Listed};
 use super::opcodes::{Opcode, classify};
 use crate::program::{
-    Instruction, MAX_RESULTS, MAX_SOURCES, Operation, PhysReg, Predicate, ResultRegister, Source,
+    Instruction, MAX_RESULTS, MAX_SOURCES, MemoryAccess, Operation, PhysReg, Predicate, ResultRegister,
+    Source,
 };
+
+/// Bytes a lane that one access moves at most.
+pub(super) const MAX_BYTES: u8 = 16;
 
 /// A register and which part of the instruction wants to read it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,13 +28,22 @@ struct Wanted {
 
 /// Machine instructions of a line, in order; and what its opcode is.
 pub(super) fn expand(line: &Line, sm: Option<u32>, complete_registers: bool) -> (Vec<Instruction>, Opcode) {
-    let mut opcode = classify(&line.opcode, line.sources.len(), line.memory_bytes, sm);
+    let classified = |sources| classify(&line.opcode, sources, line.memory_bytes, sm);
+    let mut opcode = classified(line.sources.len());
+    let (mut listed_results, mut listed_sources) = (line.results.clone(), line.sources.clone());
+    if !opcode.operation.may_write_registers() && !complete_registers {
+        let is_register = |operand: &Listed| matches!(operand, Listed::Vector(_));
+        listed_sources = listed_results.extract_if(.., |operand| is_register(operand)).collect();
+        listed_sources.extend(&line.sources);
+        opcode = classified(listed_sources.len());
+    }
     if complete_registers {
         opcode.result_width = 1;
         opcode.source_widths = [1; 4];
     }
-    let results = groups(&line.results, |_| opcode.result_width);
-    let sources = groups(&line.sources, |position| opcode.source_widths[position.min(3)]);
+    let accesses = split(&mut opcode.operation);
+    let results = groups(&listed_results, |_| opcode.result_width);
+    let sources = groups(&listed_sources, |position| opcode.source_widths[position.min(3)]);
     let written: Vec<PhysReg> = unique(results.into_iter().flatten());
     let together = match opcode.operation {
         Operation::Load(_) | Operation::Atomic(_) | Operation::Texture => MAX_RESULTS,
@@ -42,7 +56,7 @@ pub(super) fn expand(line: &Line, sm: Option<u32>, complete_registers: bool) -> 
         | Operation::Branch
         | Operation::Exit => 1,
     };
-    let parts = written.len().div_ceil(together).max(1);
+    let parts = written.len().div_ceil(together).max(accesses);
     let mut reads = assign(&wanted(&sources, parts), parts);
     let in_front = reads.len() - parts;
     let mut instructions: Vec<Instruction> = (reads.drain(..).enumerate())
@@ -51,8 +65,9 @@ pub(super) fn expand(line: &Line, sm: Option<u32>, complete_registers: bool) -> 
                 Some(part) => written.iter().skip(part * together).take(together).copied().collect(),
                 None => Vec::new(),
             };
-            // What several registers are loaded by is one access; the other parts only move operands.
-            let operation = if position + 1 == in_front + parts || !opcode.operation.accesses_memory() {
+            // The last parts are the accesses; the other ones only move operands.
+            let is_access = position + accesses >= in_front + parts;
+            let operation = if is_access || !opcode.operation.accesses_memory() {
                 opcode.operation
             } else {
                 Operation::Alu
@@ -61,12 +76,25 @@ pub(super) fn expand(line: &Line, sm: Option<u32>, complete_registers: bool) -> 
         })
         .collect();
     if let Some(first) = instructions.first_mut() {
-        first.predicate_sources = predicates(&line.sources);
+        first.predicate_sources = predicates(&listed_sources);
     }
     if let Some(last) = instructions.last_mut() {
-        last.predicate_results = predicates(&line.results);
+        last.predicate_results = predicates(&listed_results);
     }
     (instructions, opcode)
+}
+
+/// Makes an access of more than [`MAX_BYTES`] one of as many; gives how many it takes, 1 for what is no access.
+fn split(operation: &mut Operation) -> usize {
+    let (Operation::Load(MemoryAccess { bytes, .. })
+    | Operation::Store(MemoryAccess { bytes, .. })
+    | Operation::Atomic(MemoryAccess { bytes, .. })) = operation
+    else {
+        return 1;
+    };
+    let accesses = bytes.div_ceil(MAX_BYTES);
+    *bytes = (*bytes).min(MAX_BYTES);
+    usize::from(accesses)
 }
 
 /// The registers of each listed operand.
@@ -231,6 +259,43 @@ mod tests {
             parts("0000 ffffffff 0 STG.E.128 2 R2 R8 16 1 0x100 16"),
             [(vec![9, 10, 11], vec![]), (vec![2, 3, 8], vec![])]
         );
+    }
+
+    /// Of every opcode that writes no register, whichever list its register is in.
+    #[test]
+    fn what_writes_no_register_reads_the_one_it_lists_as_result() {
+        let targets = ["RET.REL.NODEC", "BRX", "JMX", "WARPSYNC", "CALL.ABS.NOINC", "BRA", "JMP", "CALL.REL"];
+        let words = [
+            "BAR.SYNC.DEFER_BLOCKING",
+            "BAR.RED.POPC",
+            "MEMBAR.SC.GPU",
+            "ERRBAR",
+            "CCTL.IVALL",
+            "FENCE.VIEW",
+            "KILL",
+        ];
+        for opcode in targets.iter().chain(&words) {
+            let read: &[u16] = if words.contains(opcode) { &[20] } else { &[20, 21] };
+            for lists in [format!("1 R20 {opcode} 0 0"), format!("0 {opcode} 1 R20 0")] {
+                assert_eq!(parts(&format!("0000 ffffffff {lists}")), [(read.to_vec(), vec![])], "{lists}");
+            }
+        }
+        for lists in ["1 R2 STG.E.64 1 R8", "0 STG.E.64 2 R2 R8", "2 R2 R8 STG.E.64 0"] {
+            let text = format!("0000 ffffffff {lists} 8 1 0x100 8");
+            assert_eq!(parts(&text), [(vec![9], vec![]), (vec![2, 3, 8], vec![])], "{lists}");
+        }
+    }
+
+    #[test]
+    fn an_access_of_more_than_sixteen_bytes_is_several() {
+        assert_eq!(
+            parts("0000 ffffffff 1 R12 LDG.E.256 1 R2 32 1 0x100 32"),
+            [(vec![2], vec![12, 13, 14, 15]), (vec![3], vec![16, 17, 18, 19])]
+        );
+        let store = parts("0000 ffffffff 0 STG.E.256 2 R2 R8 32 1 0x100 32");
+        let mut read: Vec<u16> = store.iter().flat_map(|part| part.0.clone()).collect();
+        read.sort_unstable();
+        assert_eq!(read, [2, 3, 8, 9, 10, 11, 12, 13, 14, 15]);
     }
 
     #[test]

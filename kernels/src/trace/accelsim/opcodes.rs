@@ -22,6 +22,9 @@
 //! | uniform datapath (`U…`, `R2UR`, `S2UR`), tensor copies | `Alu` | 1 |
 //! | anything else | `Alu`, with a warning | 1 |
 //!
+//! Registers that a store, barrier, fence, branch or exit lists as results are read: NVBit prints the first operand of an
+//! instruction as its destination, and these write none (`RET.REL.NODEC R8`).
+//!
 //! Addresses are 64 bits wide from sm_70 on; before, where the opcode says `.E`. Our own writer uses the first
 //! opcode of each row; for memory `LD`, `ST` or `ATOM` with the space (`G.E`, `S`, `L`, `C`, `.E` for generic, `C.PARAM` for
 //! kernel parameters, NVIDIA or not) and the width.
@@ -240,7 +243,7 @@ impl Memory {
 
 /// Looks an opcode up.
 ///
-/// `sources` is how many the instruction lists, `memory_bytes` what the trace says of its memory access (0: nothing).
+/// `sources` is how many the instruction lists (of one that writes none with those it lists as results), `memory_bytes` what the trace says of its memory access (0: nothing).
 pub(super) fn classify(text: &str, sources: usize, memory_bytes: u8, sm: Option<u32>) -> Opcode {
     let (base, modifiers) = text.split_once('.').unwrap_or((text, ""));
     let has = |modifier: &str| modifiers.split('.').any(|found| found == modifier);
@@ -384,6 +387,7 @@ fn access_bytes(modifier: &str) -> Option<u8> {
         "32" | "U32" | "S32" | "F32" => Some(4),
         "64" | "U64" | "S64" | "F64" => Some(8),
         "128" => Some(16),
+        "256" => Some(32),
         _other => None,
     }
 }

@@ -3,6 +3,7 @@
 use super::super::registers::{WarpRegisters, lanes};
 use super::super::{TraceError, TraceReport};
 use super::body::{BodyScanner, Event, instruction};
+use super::expand::MAX_BYTES;
 use super::header::Header;
 use super::line::{Line, Listed};
 use super::survey::Survey;
@@ -34,7 +35,9 @@ struct WarpCursor {
     left: u64,
     /// The line being delivered.
     line: Line,
-    /// Machine instructions of the line not yet delivered: the next and the one after the last.
+    /// The first of the line's machine instructions.
+    first: u32,
+    /// Those not yet delivered: the next and the one after the last.
     parts: std::ops::Range<u32>,
     registers: WarpRegisters,
     /// Writes so far, each of which has a value of its own.
@@ -114,6 +117,7 @@ impl WarpCursor {
             cursor,
             left: instructions,
             line: Line::default(),
+            first: 0,
             parts: 0..0,
             registers: WarpRegisters::default(),
             version: 0,
@@ -138,6 +142,7 @@ impl WarpCursor {
         let found = parsed
             .and_then(|()| survey.template_of(&self.line).ok_or_else(|| "the file has changed".to_string()));
         let template = found.map_err(|problem| file.error(self.cursor.line(), problem))?;
+        self.first = template.first;
         self.parts = template.first..template.first + template.parts;
         Ok(true)
     }
@@ -150,15 +155,19 @@ impl WarpCursor {
         report: &mut TraceReport,
     ) {
         let instruction = &program.instructions[inst.0 as usize];
+        let line_parts = &program.instructions[self.first as usize..self.parts.end as usize];
+        // What writes none lists what it reads on either side.
+        let writes = line_parts.last().is_some_and(|part| part.operation.may_write_registers());
+        let read = if writes { Side::Source } else { Side::Both };
         let active = self.line.mask;
         into.inst = inst;
         into.active = active;
         for (slot, source) in instruction.sources.iter().enumerate() {
-            report.contradicting_lanes += u64::from(self.trust_recorded(source.register));
+            report.contradicting_lanes += u64::from(self.trust_recorded(read, source.register));
             let (values, defined) = self.registers.read(source.register);
             into.sources[slot] = *values;
             into.defined[slot] = defined & active;
-            if let Some(recorded) = recorded(&self.line, Side::Source, source.register) {
+            if let Some(recorded) = recorded(&self.line, read, source.register) {
                 for lane in lanes(active & !defined) {
                     into.sources[slot][lane] = recorded[lane];
                 }
@@ -173,9 +182,12 @@ impl WarpCursor {
             self.registers.write(result.register, active, &into.results[slot]);
         }
         if instruction.operation.accesses_memory() {
+            let before = &line_parts[..(inst.0 - self.first) as usize];
+            let accesses_before = before.iter().filter(|part| part.operation.accesses_memory()).count();
+            let offset = accesses_before as u64 * u64::from(MAX_BYTES);
             into.addresses = match self.line.memory_bytes {
                 0 => [0; LANES],
-                _bytes => self.line.addresses,
+                _bytes => self.line.addresses.map(|address| address.wrapping_add(offset)),
             };
         }
         match self.line.has_values {
@@ -186,8 +198,8 @@ impl WarpCursor {
 
     /// Forgets what was last written to a register in the lanes where the trace records another value for a read of
     /// it, and returns how many those are.
-    fn trust_recorded(&mut self, register: PhysReg) -> u32 {
-        let Some(recorded) = recorded(&self.line, Side::Source, register) else { return 0 };
+    fn trust_recorded(&mut self, read: Side, register: PhysReg) -> u32 {
+        let Some(recorded) = recorded(&self.line, read, register) else { return 0 };
         let (values, defined) = self.registers.read(register);
         let mut wrong: LaneMask = 0;
         for lane in lanes(defined & self.line.mask) {
@@ -205,6 +217,7 @@ impl WarpCursor {
 enum Side {
     Source,
     Result,
+    Both,
 }
 
 /// The value that a line records for a register it lists.
@@ -215,6 +228,9 @@ fn recorded(line: &Line, side: Side, register: PhysReg) -> Option<&LaneValues> {
     let (listed, values) = match side {
         Side::Source => (&line.sources, &line.source_values),
         Side::Result => (&line.results, &line.result_values),
+        Side::Both => {
+            return recorded(line, Side::Source, register).or_else(|| recorded(line, Side::Result, register));
+        }
     };
     let position = listed.iter().position(|&operand| operand == Listed::Vector(register.0))?;
     values.get(position)

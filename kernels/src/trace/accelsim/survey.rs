@@ -101,6 +101,9 @@ pub(super) fn survey(
             Event::End => break,
         }
     }
+    if scanner.lacks_end() {
+        report.warn(format!("kernel `{}`: the last `#END_TB` is missing, behind a whole block", header.name));
+    }
     let warps = header.launch.blocks() * header.launch.warps_per_block() as u64;
     if warps_with_instructions < warps {
         report.warn(format!(

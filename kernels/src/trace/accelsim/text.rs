@@ -48,18 +48,27 @@ pub(super) struct LineCursor {
     start: usize,
     /// Number of the last line that was read, from 1.
     line: u64,
+    line_is_ended: bool,
 }
 
 impl LineCursor {
     /// A cursor at the start of a file that reads `step` bytes at a time.
     pub fn new(step: usize) -> LineCursor {
-        LineCursor { step, end: 0, buffer: Vec::new(), last: 0..0, start: 0, line: 0 }
+        LineCursor { step, end: 0, buffer: Vec::new(), last: 0..0, start: 0, line: 0, line_is_ended: false }
     }
 
     /// Another cursor at the same place, with a buffer of its own.
     pub fn fork(&self, step: usize) -> LineCursor {
         let offset = self.end - (self.buffer.len() - self.start) as u64;
-        LineCursor { step, end: offset, buffer: Vec::new(), last: 0..0, start: 0, line: self.line }
+        LineCursor {
+            step,
+            end: offset,
+            buffer: Vec::new(),
+            last: 0..0,
+            start: 0,
+            line: self.line,
+            line_is_ended: false,
+        }
     }
 
     /// Number of the last line that was read, from 1.
@@ -94,6 +103,7 @@ impl LineCursor {
             return Ok(None);
         }
         self.line += 1;
+        self.line_is_ended = end < self.buffer.len();
         self.last = self.start..end;
         self.start = self.buffer.len().min(end + 1);
         self.last_line().map(Some).map_err(|error| file.error(self.line, error))
@@ -111,6 +121,11 @@ impl LineCursor {
             }
         }
         Ok(None)
+    }
+
+    /// Whether the line that was read last ends with an end of line, not with the file.
+    pub fn line_is_ended(&self) -> bool {
+        self.line_is_ended
     }
 
     /// The line read last is read again.

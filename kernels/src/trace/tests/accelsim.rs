@@ -135,10 +135,57 @@ fn a_truncated_trace_is_an_error_wherever_it_ends() {
     let text = std::fs::read_to_string(data("v3/kernel-1.traceg")).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("short.traceg");
-    for cut in (0..text.rfind("#END_TB").unwrap() + 7).step_by(5) {
+    let end = text.rfind("#END_TB").unwrap();
+    for cut in (0..end + 7).filter(|cut| cut % 5 == 0 || *cut > end - 30) {
         std::fs::write(&path, &text[..cut]).unwrap();
-        assert!(read(&path).is_err(), "cut at {cut}");
+        // Blank lines are accepted anywhere.
+        match text[..cut].trim_end() == text[..end].trim_end() && text[..cut].ends_with('\n') {
+            false => assert!(read(&path).is_err(), "cut at {cut}"),
+            true => {
+                let (launches, report) = read(&path).unwrap();
+                let warnings: Vec<&str> = report.warnings().map(|(text, _)| text).collect();
+                assert!(warnings.iter().any(|text| text.contains("the last `#END_TB` is missing")));
+                std::fs::write(&path, &text).unwrap();
+                let whole = read(&path).unwrap().0;
+                assert_eq!(launches[0].warps, whole[0].warps);
+            }
+        }
     }
+}
+
+/// Registers that branches, stores and barriers list as results, and accesses of 32 bytes, from a file to instructions.
+#[test]
+fn what_real_traces_list_is_read() {
+    let lines = [
+        "0000 ffffffff 1 R20 MOV 1 R4 0",
+        "0010 ffffffff 1 R12 LDG.E.256 1 R2 32 1 0x1000 32",
+        "0020 ffffffff 1 R2 STG.E.256 1 R12 32 1 0x2000 32",
+        "0030 ffffffff 1 R20 WARPSYNC 0 0",
+        "0040 ffffffff 1 R20 BAR.SYNC 0 0",
+        "0050 ffffffff 1 R20 RET.REL.NODEC 0 0",
+        "0060 ffffffff 1 R20 KILL 0 0",
+    ];
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("listed.traceg");
+    let header = "-kernel name = listed\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-binary version = 80\n\
+                  -accelsim tracer version = 3\n#\n";
+    let start = format!("#BEGIN_TB\nthread block = 0,0,0\nwarp = 0\ninsts = {}\n", lines.len());
+    std::fs::write(&path, format!("{header}{start}{}\n#END_TB\n", lines.join("\n"))).unwrap();
+    let (launches, _) = read(&path).unwrap();
+    let program = &launches[0].program;
+    let mut addresses = Vec::new();
+    for executed in &launches[0].warps[0] {
+        let instruction = &program.instructions[executed.inst.0 as usize];
+        let operation = instruction.operation;
+        assert!(operation.may_write_registers() || instruction.results.is_empty(), "{instruction:?}");
+        if let Operation::Load(access) | Operation::Store(access) = operation {
+            assert_eq!(access.bytes, 16);
+            addresses.push(executed.addresses[1]);
+        } else if !operation.may_write_registers() {
+            assert_eq!(instruction.sources[0].register, PhysReg(20), "{instruction:?}");
+        }
+    }
+    assert_eq!(addresses, [0x1020, 0x1030, 0x2020, 0x2030]);
 }
 
 #[test]

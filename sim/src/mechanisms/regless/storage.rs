@@ -1,5 +1,6 @@
 //! A shard of RegLess as operand storage.
 
+use std::array;
 use std::collections::VecDeque;
 
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError, InPort, State};
@@ -44,8 +45,9 @@ pub struct RegLessStorage {
     code: Code,
     /// Metadata instructions take issue slots.
     metadata_slots: bool,
-    /// Lines reserved for the results of instructions in flight, by their number.
-    lines: Vec<[u16; MAX_RESULTS]>,
+    /// Lines reserved for the results of instructions in flight, by their number; `None` until they have come out with
+    /// the operands. A result goes to no line before that.
+    lines: Vec<Option<[u16; MAX_RESULTS]>>,
     /// Words of metadata that have been decoded: warp, region, number of the word.
     metadata: VecDeque<(WarpSlot, usize, usize)>,
     /// Warps whose region is staged.
@@ -83,7 +85,7 @@ impl RegLessStorage {
             count_bits: (circuit.geometry.lines.ilog2() + 1) as usize,
             code: Code::default(),
             metadata_slots,
-            lines: vec![[0; MAX_RESULTS]; 1 << ID_BITS],
+            lines: vec![None; 1 << ID_BITS],
             metadata: VecDeque::with_capacity(u64::BITS as usize),
             active: 0,
             leaving: 0,
@@ -102,6 +104,7 @@ impl RegLessStorage {
         let (engine, ports) = (self.engine.state_mut(), &self.ports.sm.issue[number]);
         engine.set(ports.valid_i, u64::from(issue.is_some()));
         let Some(issue) = issue else { return };
+        self.lines[usize::from(issue.id)] = None;
         let instruction = self.code.instruction(issue.inst);
         engine.set(ports.id_i, u64::from(issue.id));
         engine.set(ports.unit_i, issue.unit as u64);
@@ -117,12 +120,14 @@ impl RegLessStorage {
         }
     }
 
+    /// Offers a result from the cycle after its instruction's operands on: with them comes the line it goes to.
     fn set_write(&mut self, number: usize, write: &Option<Write<'_>>) {
         let (engine, ports) = (self.engine.state_mut(), &self.ports.sm.write[number]);
-        engine.set(ports.valid_i, u64::from(write.is_some()));
-        let Some(write) = write else { return };
+        let with_lines = write.as_ref().and_then(|write| Some((write, self.lines[usize::from(write.id)]?)));
+        engine.set(ports.valid_i, u64::from(with_lines.is_some()));
+        let Some((write, lines)) = with_lines else { return };
         engine.set(ports.warp_i, write.warp as u64);
-        engine.set(ports.line_i, u64::from(self.lines[usize::from(write.id)][write.result]));
+        engine.set(ports.line_i, u64::from(lines[write.result]));
         if let Some(RegisterAccess { register, fate }) =
             self.code.instruction(write.inst).results[write.result]
         {
@@ -190,10 +195,8 @@ impl RegLessStorage {
             for (operand, &port) in outputs.operands[index].iter_mut().zip(&operands.source_o) {
                 copy_lanes(engine.get_words(port), operand);
             }
-            let lines = &mut self.lines[usize::from(id)];
-            for (line, ports) in lines.iter_mut().zip(&operands.result) {
-                *line = engine.get(ports.line_o) as u16;
-            }
+            let lines = array::from_fn(|result| engine.get(operands.result[result].line_o) as u16);
+            self.lines[usize::from(id)] = Some(lines);
         }
         outputs.busy_slots = 0;
     }

@@ -252,10 +252,15 @@ impl<'c, 'o> Machine<'c, 'o> {
         if self.now.is_multiple_of(PROGRESS_INTERVAL) {
             self.report_progress();
         }
-        if self.now - self.last_progress > self.config.sm.watchdog_cycles {
+        if self.now - self.last_progress > self.config.sm.watchdog_cycles && !self.something_is_due() {
             return Err(self.no_progress(launch));
         }
         Ok(())
+    }
+
+    /// Whether an instruction or a register line is on its way, however long that takes.
+    fn something_is_due(&self) -> bool {
+        !self.lines.is_empty() || self.partitions.iter().any(|partition| !partition.completions.is_empty())
     }
 
     /// The partitions in the order in which they may take a shared unit: each is first in its turn.

@@ -1,0 +1,108 @@
+//! Every design on machines that no one has chosen: each parameter anywhere in its accepted range.
+
+use proptest::prelude::*;
+use warpfile_sim::config::{Accepted, Config, Parameter, apply_overrides, preset};
+use warpfile_sim::mechanisms::{Registry, Stack};
+use warpfile_sim::sm::{EngineName, RunOptions, SimError, run};
+
+use crate::tiny::open;
+
+/// Workloads that a case runs one of: loads and stores, barriers and shared memory.
+const WORKLOADS: [&str; 2] = ["vectoradd", "scalarprod"];
+/// Overrides of a case at most; what is drawn twice is overridden twice.
+const OVERRIDES: usize = 100;
+/// Longest latency that a case draws often.
+const SHORT: u64 = 8;
+
+/// A parameter, by its position in a list that is repeated, and where in its range its value lies.
+type Choice = (prop::sample::Index, Place);
+
+/// Where in a range a value lies.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// So far above the lowest.
+    Low(u64),
+    /// So far below the highest.
+    High(u64),
+    /// A power of two.
+    Power(u32),
+    /// Anywhere.
+    Any(u64),
+}
+
+fn places() -> impl Strategy<Value = Place> {
+    prop_oneof![
+        (0..SHORT).prop_map(Place::Low),
+        (0..3_u64).prop_map(Place::High),
+        (0..u64::BITS).prop_map(Place::Power),
+        any::<u64>().prop_map(Place::Any),
+    ]
+}
+
+/// A value of the range, as it is written on the command line; `None` for what is not drawn.
+fn value(accepted: Accepted, place: Place) -> Option<String> {
+    let within = |low: u64, high: u64| {
+        let chosen = match place {
+            Place::Low(above) => low.saturating_add(above),
+            Place::High(below) => high.saturating_sub(below),
+            Place::Power(exponent) => 1 << exponent,
+            Place::Any(number) => low + number % (high - low + 1),
+        };
+        chosen.clamp(low, high)
+    };
+    match accepted {
+        Accepted::Integer { low, high } => Some(within(low, high).to_string()),
+        Accepted::Real { low, high } => {
+            Some((low + (high - low) * within(0, 1000) as f64 / 1000.0).to_string())
+        }
+        Accepted::Flag => Some((within(0, 1) == 1).to_string()),
+        Accepted::Word(words) => Some(words[within(0, words.len() as u64 - 1) as usize].to_owned()),
+        Accepted::Stack | Accepted::Text => None,
+    }
+}
+
+/// The preset of a design with those of `choices` that fit each other, and these.
+fn machine(stack: &Stack, choices: &[Choice]) -> (Config, Vec<(String, String)>) {
+    let parameters: Vec<Parameter> = Config::parameters(&Registry::shipped());
+    let preset = preset(stack.preset().expect("there is one")).expect("complete");
+    let mut config = preset.with_stack(stack.clone());
+    let mut overrides = Vec::new();
+    for (index, place) in choices {
+        let parameter = index.get(&parameters);
+        let Some(value) = value(parameter.accepted, *place) else { continue };
+        let mut changed = config.clone();
+        apply_overrides(&mut changed, &[(&parameter.name, &value)]).expect("in its range");
+        if changed.validate().is_ok() {
+            config = changed;
+            overrides.push((parameter.name.clone(), value));
+        }
+    }
+    (config, overrides)
+}
+
+proptest! {
+    #![proptest_config(warpfile_random::config(3))]
+
+    #[test]
+    fn any_machine_that_is_accepted_computes_what_the_kernel_does(
+        design in any::<prop::sample::Index>(),
+        workload in prop::sample::select(&WORKLOADS),
+        choices in prop::collection::vec((any::<prop::sample::Index>(), places()), 0..OVERRIDES),
+    ) {
+        let stacks = Registry::shipped().stacks();
+        let stack = design.get(&stacks);
+        let (config, overrides) = machine(stack, &choices);
+        let mut launches = open(workload);
+        // The kernels are short: to compile a circuit takes longer than to run it.
+        let options = RunOptions { engine: EngineName::Interpreter, ..RunOptions::default() };
+        match run(&config, &mut launches, options) {
+            Ok(report) => {
+                prop_assert!(launches.check_results().is_ok(), "{workload} on {stack}: {overrides:?}");
+                prop_assert!(report.operands_checked > 0 || config.chip.simulated_sms > 1);
+            }
+            // The kernel asks for more than the machine has, and is told so.
+            Err(SimError::BlockDoesNotFit { .. } | SimError::Mechanism(_)) => {}
+            Err(error) => prop_assert!(false, "{workload} on {stack}: {error}; {overrides:?}"),
+        }
+    }
+}
