@@ -24,7 +24,21 @@ pub fn message(error: &anyhow::Error) -> String {
         }
         message.push_str(&cause);
     }
-    message
+    printable(&message)
+}
+
+/// Text with its control characters but ends of lines and tabs written out: what an input holds does not control the
+/// terminal.
+pub fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => shown.push(character),
+            control if control.is_control() => shown.extend(control.escape_default()),
+            other => shown.push(other),
+        }
+    }
+    shown
 }
 
 /// 1 if the model is at fault, 2 if the input is.
@@ -53,6 +67,12 @@ mod tests {
         assert_eq!(message(&quoted), "cannot write a.v: disk full");
         let apart = anyhow!("disk full").context("cannot write a.v");
         assert_eq!(message(&apart), "cannot write a.v: disk full");
+    }
+
+    #[test]
+    fn no_control_character_reaches_the_terminal() {
+        let told = message(&anyhow!("a\0b\u{1b}[2Jc\rd\u{9b}e\u{7f}: é\n\tx"));
+        assert_eq!(told, "a\\u{0}b\\u{1b}[2Jc\\rd\\u{9b}e\\u{7f}: é\n\tx");
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use tempfile::{NamedTempFile, TempDir};
+use tempfile::TempDir;
+use warpfile_kernels::trace::output::{OutputFile, Unfinished, folder_of, sweep, unfinished_prefix};
 
 /// Reads a text file of at most `most` bytes.
 pub fn read_text(path: &Path, most: u64) -> anyhow::Result<String> {
@@ -22,7 +23,7 @@ pub fn read_text(path: &Path, most: u64) -> anyhow::Result<String> {
 /// A file that is being written, under another name until [`Output::publish`]; removed if that never comes.
 pub struct Output {
     path: PathBuf,
-    file: NamedTempFile,
+    file: OutputFile,
 }
 
 impl Output {
@@ -30,16 +31,7 @@ impl Output {
     pub fn create(path: &Path) -> anyhow::Result<Output> {
         check_output(path)?;
         let context = || format!("cannot write {}", path.display());
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".warpfile-").suffix(".partial");
-        // As for files made in the ordinary way; the user's mask still applies.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder
-            .tempfile_in(folder_of(path))
-            // Its name for the file is of no use to anyone.
-            .map_err(|error| io::Error::from(error.kind()))
-            .with_context(context)?;
+        let file = OutputFile::create(path).with_context(context)?;
         Ok(Output { path: path.to_path_buf(), file })
     }
 
@@ -50,20 +42,19 @@ impl Output {
 
     /// Where the content goes.
     pub fn file(&mut self) -> &mut File {
-        self.file.as_file_mut()
+        self.file.file()
     }
 
     /// Writes the whole content.
     pub fn write(&mut self, text: &str) -> anyhow::Result<()> {
-        let context = || format!("cannot write {}", self.path.display());
-        self.file.write_all(text.as_bytes()).with_context(context)
+        let context = format!("cannot write {}", self.path.display());
+        self.file().write_all(text.as_bytes()).with_context(|| context)
     }
 
     /// Gives the complete file its name.
     pub fn publish(self) -> anyhow::Result<()> {
         let context = format!("cannot write {}", self.path.display());
-        self.file.persist(&self.path).map_err(|error| error.error).with_context(|| context)?;
-        Ok(())
+        self.file.publish().with_context(|| context)
     }
 }
 
@@ -79,18 +70,10 @@ pub fn check_output(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The folder that a file is in.
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        Some(_) | None => Path::new("."),
-    }
-}
-
 /// A folder for results, made if missing; what was made is removed again unless it is kept.
 pub struct OutputFolder {
     path: PathBuf,
-    made: Vec<PathBuf>,
+    made: Vec<(PathBuf, Unfinished)>,
     kept: bool,
 }
 
@@ -102,7 +85,7 @@ impl OutputFolder {
         let missing: Vec<&Path> = missing.collect();
         for new in missing.into_iter().rev() {
             fs::create_dir(new).with_context(|| format!("cannot create folder {}", new.display()))?;
-            folder.made.push(new.to_path_buf());
+            folder.made.push((new.to_path_buf(), Unfinished::empty_folder(new)));
         }
         if !path.is_dir() {
             bail!("{}: it is a file; a folder is accepted", path.display());
@@ -126,7 +109,7 @@ impl Drop for OutputFolder {
         if self.kept {
             return;
         }
-        for folder in self.made.iter().rev() {
+        for (folder, _) in self.made.iter().rev() {
             // A folder in which someone else has put something stays.
             fs::remove_dir(folder).ok();
         }
@@ -137,6 +120,7 @@ impl Drop for OutputFolder {
 pub struct StagedFolder {
     /// Inside the folder, so that moving is renaming.
     staging: TempDir,
+    _unfinished: Unfinished,
     /// After what is in it, so that it is empty when it is dropped.
     folder: OutputFolder,
 }
@@ -145,12 +129,14 @@ impl StagedFolder {
     /// Makes the folder if there is none.
     pub fn create(path: &Path) -> anyhow::Result<StagedFolder> {
         let folder = OutputFolder::create(path)?;
+        sweep(path);
         let staging = tempfile::Builder::new()
-            .prefix(".warpfile-")
+            .prefix(&unfinished_prefix())
             .tempdir_in(path)
             .map_err(|error| io::Error::from(error.kind()))
             .with_context(|| format!("cannot write to {}", path.display()))?;
-        Ok(StagedFolder { staging, folder })
+        let _unfinished = Unfinished::folder(staging.path());
+        Ok(StagedFolder { staging, _unfinished, folder })
     }
 
     /// Where the files are written.

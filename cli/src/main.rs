@@ -19,6 +19,8 @@ mod progress;
 mod prove;
 mod report;
 mod run;
+mod scratch;
+mod signals;
 mod simulate;
 mod table;
 mod trace;
@@ -74,7 +76,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match dispatch(Cli::parse().command) {
+    let cli = Cli::parse();
+    signals::watch();
+    let _scratch = scratch::create();
+    match dispatch(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {}", errors::message(&error));

@@ -4,10 +4,12 @@ use std::io::{self, ErrorKind, Write};
 
 use anyhow::Context;
 
+use crate::errors::printable;
+
 /// Prints text. Whoever reads it may stop reading early, as `head` does.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(printable(text).as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(error).context("cannot write to standard output")
         }

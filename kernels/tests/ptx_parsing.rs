@@ -244,3 +244,93 @@ proptest! {
         }
     }
 }
+
+/// Integer types by their names, with the bits of each.
+const INTEGERS: [(&str, u32, &str); 8] = [
+    ("u16", 16, "%rs0"),
+    ("s16", 16, "%rs0"),
+    ("b16", 16, "%rs0"),
+    ("u32", 32, "%r0"),
+    ("s32", 32, "%r0"),
+    ("b32", 32, "%r0"),
+    ("u64", 64, "%rd0"),
+    ("s64", 64, "%rd0"),
+];
+
+proptest! {
+    #[test]
+    fn an_integer_fits_the_type_it_is_used_as(
+        which in 0..INTEGERS.len(), magnitude in any::<u64>(), shift in 0..64_u32, negative in any::<bool>(),
+    ) {
+        let (ty, bits, register) = INTEGERS[which];
+        let value = i128::from(magnitude >> shift) * if negative { -1 } else { 1 };
+        let fits = |value: i128| value >= -(1 << (bits - 1)) && value < 1 << bits;
+        let text = kernel(&format!("mov.{ty} {register}, {value};\nret;"));
+        // -1 may be written as 0xffffffffffffffff.
+        if fits(value) || fits(i128::from(value as i64)) {
+            prop_assert!(parse("good.ptx", &text).is_ok(), "{value} as {ty}");
+        } else {
+            let told = message(&text);
+            prop_assert!(told.starts_with(&format!("bad.ptx:7: `mov.{ty} ")), "{told}");
+            prop_assert!(told.contains(&format!("found the number {value} for .{ty}; accepted: ")), "{told}");
+        }
+    }
+
+    /// However many variables there are, of whatever sizes and alignments.
+    #[test]
+    fn variables_in_const_take_64_kilobytes_at_most(
+        sizes in prop::collection::vec((1..40_000_u64, 0..4_u32), 1..6), huge in prop::option::of(any::<u64>()),
+    ) {
+        let mut end = 0_u64;
+        let mut first_beyond = None;
+        let mut lines = String::new();
+        let sizes = sizes.into_iter().chain(huge.map(|bytes| (bytes.max(1), 0)));
+        for (index, (bytes, align)) in sizes.enumerate() {
+            let align = 1_u64 << align;
+            end = end.next_multiple_of(align).saturating_add(bytes);
+            if end > 64 << 10 {
+                first_beyond.get_or_insert(index);
+            }
+            lines += &format!(".const .align {align} .b8 c{index}[{bytes}];\n");
+        }
+        let text = format!(".version 7.0\n.target sm_50\n.address_size 64\n{lines}.entry k() {{ ret; }}\n");
+        match (first_beyond, parse("bad.ptx", &text)) {
+            (None, outcome) => prop_assert!(outcome.is_ok(), "{outcome:?}"),
+            (Some(index), Err(error)) => {
+                let error = error.to_string();
+                prop_assert!(error.starts_with(&format!("bad.ptx:{}: ", 4 + index)), "{error}");
+            }
+            (Some(_), Ok(_)) => prop_assert!(false, "accepted: {text}"),
+        }
+    }
+}
+
+#[test]
+fn versions_targets_and_thread_limits_are_what_they_may_be() {
+    let file = |version: &str, target: &str, limit: &str| {
+        format!(".version {version}\n.target {target}\n.address_size 64\n.entry k() {limit} {{ ret; }}\n")
+    };
+    for (version, target, limit) in [
+        ("7.0", "sm_50", ".maxntid 1, 1, 1"),
+        ("8.5", "sm_90a, debug", ".reqntid 32"),
+        ("1.4", "sm_10, map_f64_to_f32", ""),
+        ("8.7", "sm_120f", ".maxnreg 32"),
+        ("3.2", "compute_30, texmode_independent", ""),
+    ] {
+        assert!(parse("good.ptx", &file(version, target, limit)).is_ok(), "{version} {target} {limit}");
+    }
+    for (version, target, limit, told) in [
+        ("x.y", "sm_50", "", "bad.ptx:1: `.version`: found `x`; accepted here: a version, as 7.0"),
+        ("7", "sm_50", "", "bad.ptx:1: `.version`: found `7`; accepted here: a version, as 7.0"),
+        ("7.0", "bogus", "", "bad.ptx:2: `.target`: found `bogus`; accepted here: sm_ and a number, "),
+        ("7.0", "sm_", "", "bad.ptx:2: `.target`: found `sm_`"),
+        ("7.0", "sm_5x", "", "bad.ptx:2: `.target`: found `sm_5x`"),
+        ("7.0", "sm_50,", "", "bad.ptx:3: `.target sm_50,`: found `.address_size`"),
+        ("7.0", "sm_50", ".maxntid 0", "found `0`; accepted: one to three numbers of at least 1"),
+        ("7.0", "sm_50", ".reqntid 32, 0", "found `32`; accepted: one to three numbers of at least 1"),
+        ("7.0", "sm_50", ".maxntid", "found `{`; accepted: one to three numbers of at least 1"),
+    ] {
+        let found = message(&file(version, target, limit));
+        assert!(found.contains(told), "{found}");
+    }
+}

@@ -1,3 +1,9 @@
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
 use crate::command::Place;
 
 #[test]
@@ -159,4 +165,118 @@ fn power_is_kept_with_saif_and_the_mapped_verilog() {
     assert_eq!(place.read("power/power.txt"), printed);
     assert!(place.read("power/fifo_2x3.saif").contains("(DURATION 250000)"));
     assert!(place.read("power/fifo_2x3.v").contains("module fifo_2x3("));
+}
+
+/// Commands that write a file, up to its name.
+const WRITERS: [&str; 4] = [
+    "trace vectoradd --size tiny -o",
+    "run vectoradd --size tiny --vcd",
+    "run vectoradd --size tiny --record-circuit scheduler --record",
+    "run vectoradd --size tiny --vcd other.vcd --gtkw",
+];
+
+#[test]
+fn an_output_goes_where_its_name_leads() {
+    for writer in WRITERS {
+        let place = Place::new();
+        place.succeeds(&format!("{writer} plain"));
+        let expected = place.bytes("plain");
+        place.write("old", "old");
+        fs::set_permissions(place.path("old"), fs::Permissions::from_mode(0o600)).unwrap();
+        fs::create_dir(place.path("folder")).unwrap();
+        let links = [("to_old", "old"), ("to_none", "folder/none"), ("to_link", "to_none")];
+        for (link, target) in links {
+            symlink(target, place.path(link)).unwrap();
+        }
+        for (link, target) in [("to_old", "old"), ("to_none", "folder/none"), ("to_link", "folder/none")] {
+            place.succeeds(&format!("{writer} {link}"));
+            assert!(place.path(link).is_symlink(), "{writer} {link}");
+            assert!(place.bytes(target) == expected, "{writer} {link}");
+            place.write(target, "old");
+        }
+        place.succeeds(&format!("{writer} old"));
+        assert_eq!(fs::metadata(place.path("old")).unwrap().permissions().mode() & 0o777, 0o600);
+
+        let fifo = place.path("fifo");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let reader = thread::spawn({
+            let fifo = fifo.clone();
+            move || fs::read(fifo).unwrap()
+        });
+        place.succeeds(&format!("{writer} fifo"));
+        assert!(reader.join().unwrap() == expected, "{writer} fifo");
+        assert!(fs::metadata(fifo).unwrap().file_type().is_fifo());
+
+        place.succeeds(&format!("{writer} /dev/null"));
+        assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+        assert!(
+            place.refused(&format!("{writer} /dev/full")).contains("No space left on device"),
+            "{writer}"
+        );
+        symlink("loop", place.path("loop")).unwrap();
+        place.refused(&format!("{writer} loop"));
+    }
+}
+
+/// Starts a run that writes for long, and gives it once it has begun to.
+fn long_run(place: &Place) -> std::process::Child {
+    // What runs the tests may ignore signals, as a shell does for what it starts in the background.
+    let mut run = Command::new("env");
+    run.args(["--default-signal", env!("CARGO_BIN_EXE_warpfile"), "run", "hotspot", "--vcd", "w.vcd"])
+        .args(["--out", "results/of/run"])
+        .current_dir(place.path(""))
+        .env("TMPDIR", place.path("temporary"))
+        .stdin(Stdio::null());
+    let run = run.spawn();
+    let begun = Instant::now();
+    let writes = |file: &String| {
+        let size = fs::metadata(place.path(file)).map_or(0, |metadata| metadata.len());
+        file.ends_with(".partial") && size > 100_000
+    };
+    while !place.files().iter().any(writes) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written: {:?}", place.files());
+        thread::sleep(Duration::from_millis(5));
+    }
+    run.expect("started")
+}
+
+#[test]
+fn a_signal_leaves_nothing_behind() {
+    for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1), ("QUIT", 3)] {
+        let place = Place::new();
+        fs::create_dir(place.path("temporary")).unwrap();
+        place.write("w.vcd.partial", "a user's");
+        let mut run = long_run(&place);
+        let kill = Command::new("kill").args([format!("-{signal}"), run.id().to_string()]).status();
+        assert!(kill.unwrap().success());
+        let status = run.wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(number));
+        assert_eq!(place.files(), ["temporary", "w.vcd.partial"], "{signal}");
+        assert_eq!(place.read("w.vcd.partial"), "a user's");
+    }
+}
+
+#[test]
+fn a_file_that_becomes_too_long_is_an_error_and_removed() {
+    let place = Place::new();
+    for writer in WRITERS {
+        let limited = format!("ulimit -f 1; exec {} {writer} out.file", env!("CARGO_BIN_EXE_warpfile"));
+        let run = Command::new("bash").args(["-c", &limited]).current_dir(place.path("")).output().unwrap();
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{writer}: {said}");
+        assert!(said.contains("File too large"), "{writer}: {said}");
+        assert_eq!(place.files(), [""; 0], "{writer}");
+    }
+}
+
+#[test]
+fn a_signal_that_is_ignored_stays_ignored() {
+    let place = Place::new();
+    let ignoring = format!(
+        "trap '' HUP; {} run vectoradd --size tiny --vcd w.vcd & sleep 0.05; kill -HUP $!; wait $!",
+        env!("CARGO_BIN_EXE_warpfile")
+    );
+    let run = Command::new("bash").args(["-c", &ignoring]).current_dir(place.path("")).output().unwrap();
+    assert!(run.status.success());
+    assert_eq!(place.files(), ["w.vcd"]);
 }

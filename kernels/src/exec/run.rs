@@ -6,12 +6,14 @@ use std::sync::Arc;
 use super::block::{BlockExecution, Observer};
 use super::error::ExecError;
 use super::launch::{Configuration, DEFAULT_INSTRUCTION_LIMIT, Execution, Loaded, Prepared};
-use super::memory::{BufferId, Memory};
+use super::memory::{BufferId, Memory, MemoryError};
 use super::record::{BlockRecords, RecordWriter};
 use super::replay::Recorder;
 use super::stream::PtxStream;
 use crate::compile::{CompileError, CompileOptions, Compiled, compile};
-use crate::launch::{Buffer, HostMemory, LaunchError, LaunchFile, Planned, Sequence, parameter_block};
+use crate::launch::{
+    Buffer, HostMemory, LaunchError, LaunchFile, Planned, Sequence, parameter_block, suggest,
+};
 use crate::program::{BlockIndex, Launches, Space, Stream, StreamError};
 use crate::ptx::ir::{Kernel, Module};
 
@@ -25,8 +27,20 @@ pub enum RunError {
     #[error(transparent)]
     Compile(#[from] CompileError),
     /// The executor.
-    #[error(transparent)]
-    Exec(#[from] ExecError),
+    #[error("{file}: {source}")]
+    Exec {
+        /// The PTX file.
+        file: String,
+        /// What went wrong in it.
+        source: ExecError,
+    },
+}
+
+impl RunError {
+    /// What went wrong while a module was executed.
+    fn exec(module: &Module, source: impl Into<ExecError>) -> RunError {
+        RunError::Exec { file: module.file.clone(), source: source.into() }
+    }
 }
 
 /// Bytes of records that one block may need: some hundred million instructions.
@@ -94,7 +108,7 @@ impl HostMemory for Device {
 impl Device {
     fn new(module: &Module, sequence: &Sequence) -> Result<Device, RunError> {
         let mut memory = Memory::new();
-        let loaded = Loaded::new(module, &mut memory)?;
+        let loaded = Loaded::new(module, &mut memory).map_err(|error| RunError::exec(module, error))?;
         let mut device = Device { memory, loaded, buffers: Vec::new() };
         for (buffer, &length) in sequence.file().buffers.iter().zip(sequence.lengths()) {
             let bytes = length as u64 * buffer.element.bytes() as u64;
@@ -106,18 +120,20 @@ impl Device {
 
     /// Allocates a buffer, or finds the variable that it is.
     fn place(&mut self, module: &Module, buffer: &Buffer, bytes: u64) -> Result<HostBuffer, RunError> {
+        let full = |error: MemoryError| RunError::from(buffer.origin.error(error.to_string()));
         let Some(symbol) = &buffer.symbol else {
-            let id = self.memory.allocate(&buffer.name, bytes).map_err(ExecError::from)?;
+            let id = self.memory.allocate(&buffer.name, bytes).map_err(full)?;
             return Ok(HostBuffer::Global(id));
         };
         let Some(index) = module.variables.iter().position(|variable| variable.name == *symbol) else {
             let names: Vec<&str> = module.variables.iter().map(|variable| variable.name.as_str()).collect();
-            let message = format!("no variable `{symbol}` in {}; it has: {}", module.file, names.join(", "));
+            let near = suggest(symbol, names);
+            let message = format!("no variable `{symbol}` in {}{near}", module.file);
             return Err(buffer.origin.error(message).into());
         };
         let variable = &module.variables[index];
         if variable.texture {
-            let id = self.memory.allocate(&buffer.name, bytes).map_err(ExecError::from)?;
+            let id = self.memory.allocate(&buffer.name, bytes).map_err(full)?;
             self.loaded.bind_texture(module, symbol, id);
             return Ok(HostBuffer::Global(id));
         }
@@ -208,7 +224,8 @@ impl PtxRun {
             parameters: parameter_block(&planned, kernel, address)?,
             instruction_limit: DEFAULT_INSTRUCTION_LIMIT,
         };
-        let prepared = Prepared::new(&code.kernel, &device.loaded, configuration)?;
+        let prepared = Prepared::new(&code.kernel, &device.loaded, configuration)
+            .map_err(|error| RunError::exec(&self.module, error))?;
         Ok(Some(Launched { code, prepared: Arc::new(prepared) }))
     }
 
@@ -218,13 +235,13 @@ impl PtxRun {
         launched: &Launched,
         block: BlockIndex,
         observer: &mut impl Observer,
-    ) -> Result<u64, ExecError> {
+    ) -> Result<u64, RunError> {
         let Launched { code, prepared } = launched;
         let Device { memory, loaded, .. } = &mut self.device;
         let reconvergence = &code.compiled.reconvergence;
         let execution = Execution { kernel: &code.kernel, reconvergence, loaded, prepared: prepared.clone() };
         let mut block = BlockExecution::new(&execution, block);
-        block.run(memory, observer)?;
+        block.run(memory, observer).map_err(|error| RunError::exec(&self.module, error))?;
         Ok(block.executed())
     }
 
@@ -233,7 +250,7 @@ impl PtxRun {
         &mut self,
         launched: &Launched,
         block: BlockIndex,
-    ) -> Result<BlockRecords, ExecError> {
+    ) -> Result<BlockRecords, RunError> {
         let warps = launched.prepared.launch.warps_per_block();
         let operands = &launched.prepared.decoded.operands;
         let mut recorder = Recorder { operands, records: vec![RecordWriter::default(); warps] };
@@ -243,7 +260,7 @@ impl PtxRun {
         if needed > MAX_RECORD_BYTES {
             let message =
                 format!("one block needs {needed} bytes of records; accepted: at most {MAX_RECORD_BYTES}");
-            return Err(ExecError::launch(&launched.code.kernel, message));
+            return Err(RunError::exec(&self.module, ExecError::launch(&launched.code.kernel, message)));
         }
         Ok(records)
     }
@@ -262,7 +279,8 @@ fn entry<'m>(module: &'m Module, planned: &Planned) -> Result<&'m Kernel, Launch
             .entry
             .as_ref()
             .map_or("no kernel is named".to_owned(), |name| format!("no kernel `{name}`"));
-        planned.origin.error(format!("{asked}; {} has: {}", module.file, names.join(", ")))
+        let has = if names.is_empty() { "no kernel".to_owned() } else { names.join(", ") };
+        planned.origin.error(format!("{asked}; {} has: {has}", module.file))
     })
 }
 

@@ -3,6 +3,7 @@
 //! `+ - * / %`, parentheses, unary minus, decimal numbers, names, and the functions `min(a, b)`, `max(a, b)`
 //! and `ceil_div(a, b)`. Division truncates. Everything is 64-bit and checked: overflow is an error.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::error::{LaunchError, Origin, suggest};
@@ -80,7 +81,12 @@ impl Expression {
         }
         let written =
             if self.text == value.to_string() { String::new() } else { format!("`{}` is ", self.text) };
-        Err(self.origin.error(format!("{written}{value}; {low} to {high} is accepted")))
+        let accepted = match low.cmp(&high) {
+            Ordering::Less => format!("{low} to {high} is accepted"),
+            Ordering::Equal => format!("{low} is accepted"),
+            Ordering::Greater => "no number is accepted here".to_owned(),
+        };
+        Err(self.origin.error(format!("{written}{value}; {accepted}")))
     }
 
     /// Checks that every variable it uses has a value.

@@ -11,7 +11,7 @@
 
 pub mod accelsim;
 pub mod container;
-mod output;
+pub mod output;
 mod registers;
 mod report;
 #[cfg(test)]

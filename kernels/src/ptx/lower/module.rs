@@ -11,10 +11,15 @@ use crate::program::Space;
 /// Bytes of an initialiser at most.
 const MAX_INITIAL: u64 = 1 << 28;
 
+/// Bytes of variables in `.const` at most (CUDA C++ Programming Guide, technical specifications).
+const MAX_CONSTANT: u64 = 64 << 10;
+
 /// What is declared at module scope.
 pub(super) struct ModuleScope<'a> {
     /// Variables in `.global` and `.const`, and textures.
     pub(super) variables: Vec<Variable>,
+    /// Bytes of those in `.const`.
+    constant_bytes: u64,
     /// Where each of them is in `variables`.
     pub(super) ids: BTreeMap<&'a str, VariableId>,
     /// `.extern` variables without a definition in the file: an error only where one is used, because clang
@@ -30,6 +35,7 @@ impl<'a> ModuleScope<'a> {
     pub(super) fn new(file: &'a File<'a>, reporter: &mut Reporter) -> Self {
         let mut scope = ModuleScope {
             variables: Vec::new(),
+            constant_bytes: 0,
             ids: BTreeMap::new(),
             externals: BTreeSet::new(),
             shared: BTreeMap::new(),
@@ -80,6 +86,16 @@ impl<'a> ModuleScope<'a> {
         let bytes = declaration
             .bytes
             .ok_or_else(|| format!("`{name}` has no size; accepted: a size or an initialiser"))?;
+        if space == Space::Constant {
+            let before = self.constant_bytes.next_multiple_of(u64::from(declaration.align));
+            self.constant_bytes = before.saturating_add(bytes);
+            if self.constant_bytes > MAX_CONSTANT {
+                return Err(format!(
+                    "the variables in .const take {} bytes with `{name}`; accepted: at most {MAX_CONSTANT}",
+                    self.constant_bytes
+                ));
+            }
+        }
         let id = VariableId(self.variables.len() as u32);
         self.variables.push(Variable {
             name: name.to_owned(),

@@ -294,7 +294,17 @@ pub(super) fn immediate(number: Number, ty: Type) -> Result<u64, Complaint> {
     match (number, ty) {
         (Number::Int(value), _) if ty.kind() != TypeKind::Float => {
             // Compilers write true as 1 or as -1.
-            Ok(if ty == Type::Pred { u64::from(value != 0) } else { value as u64 & mask })
+            if ty == Type::Pred {
+                return Ok(u64::from(value != 0));
+            }
+            // A negative number may be written as the 64 bits that it has as a constant expression (PTX ISA, 4.5.1).
+            let signed = i128::from(value as i64);
+            let fits = |value: i128| (-(1 << (ty.bits() - 1))..1 << ty.bits()).contains(&value);
+            if fits(value) || fits(signed) {
+                return Ok(value as u64 & mask);
+            }
+            let (low, high) = (-(1_i128 << (ty.bits() - 1)), (1_i128 << ty.bits()) - 1);
+            Err(format!("found the number {value} for {ty}; accepted: {low} to {high}"))
         }
         (Number::Single(bits), Type::F32 | Type::B32) => Ok(u64::from(bits)),
         (Number::Single(bits), Type::F64 | Type::B64) => Ok(f64::from(f32::from_bits(bits)).to_bits()),

@@ -22,6 +22,8 @@ const IGNORED_WITH_ARGUMENTS: [&str; 8] = [
     "blocksareclusters",
     "noreturn",
 ];
+/// What `.target` may name beside an architecture.
+const TARGET_OPTIONS: [&str; 4] = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
 /// Linking directives in front of a declaration.
 const LINKING: [&str; 4] = ["visible", "extern", "weak", "common"];
 
@@ -188,7 +190,9 @@ impl<'a> Parser<'a, '_> {
             return Err(self.expected("a directive such as .entry, .func, .global, .const, .shared"));
         };
         match word {
-            "version" | "target" | "file" | "loc" => self.skip_line(),
+            "version" => self.version()?,
+            "target" => self.target()?,
+            "file" | "loc" => self.skip_line(),
             "address_size" => self.address_size()?,
             "pragma" => self.skip_item(),
             "section" => {
@@ -212,6 +216,42 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
+    /// `.version 7.0`
+    fn version(&mut self) -> Result<(), Complaint> {
+        self.bump();
+        let token = self.token();
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        match self.text[token.start..token.end].split_once('.') {
+            Some((major, minor)) if is_number(major) && is_number(minor) => {
+                self.bump();
+                Ok(())
+            }
+            Some(_) | None => Err(self.expected("a version, as 7.0")),
+        }
+    }
+
+    /// `.target sm_70, debug`
+    fn target(&mut self) -> Result<(), Complaint> {
+        self.bump();
+        loop {
+            let accepted = "sm_ and a number, compute_ and a number, texmode_unified, texmode_independent, debug, \
+                            map_f64_to_f32";
+            let TokenKind::Name(name) = self.kind() else { return Err(self.expected(accepted)) };
+            let architecture = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_"));
+            let is_architecture = architecture.is_some_and(|number| {
+                let digits = number.trim_end_matches(['a', 'f']);
+                (2..=3).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
+            });
+            if !is_architecture && !TARGET_OPTIONS.contains(&name) {
+                return Err(self.expected(accepted));
+            }
+            self.bump();
+            if !self.take_mark(',') {
+                return Ok(());
+            }
+        }
+    }
+
     fn address_size(&mut self) -> Result<(), Complaint> {
         self.bump();
         if self.kind() == TokenKind::Int(64) {
@@ -233,7 +273,13 @@ impl<'a> Parser<'a, '_> {
             match self.kind() {
                 TokenKind::Dot("maxntid" | "reqntid") => {
                     self.bump();
-                    let threads = self.numbers()?.into_iter().fold(1_u64, u64::saturating_mul);
+                    let at = self.token();
+                    let numbers = self.numbers()?;
+                    if numbers.is_empty() || numbers.contains(&0) {
+                        let found = &self.text[at.start..at.end];
+                        return Err(format!("found `{found}`; accepted: one to three numbers of at least 1"));
+                    }
+                    let threads = numbers.into_iter().fold(1_u64, u64::saturating_mul);
                     function.max_threads = Some(u32::try_from(threads).unwrap_or(u32::MAX));
                 }
                 TokenKind::Dot(word) if IGNORED_WITH_ARGUMENTS.contains(&word) => {

@@ -50,6 +50,8 @@ struct Fields {
     sm: Option<u32>,
     registers: Option<u16>,
     complete_registers: bool,
+    /// Those met so far.
+    keys: Vec<String>,
 }
 
 /// Reads the header and leaves the cursor behind the comment that ends it, or at the first block.
@@ -100,6 +102,10 @@ impl Fields {
             .and_then(|rest| rest.split_once('='))
             .ok_or_else(|| format!("`{line}`; a header line `-key = value` is accepted"))?;
         let (key, value) = (key.trim(), value.trim());
+        if self.keys.iter().any(|known| known == key) {
+            return Err(format!("`{key}` comes twice; each header line once is accepted"));
+        }
+        self.keys.push(key.to_owned());
         match key {
             "kernel name" => self.name = Some(value.to_string()),
             "grid dim" => self.grid = Some(triple(key, value)?),

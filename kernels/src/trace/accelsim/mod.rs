@@ -31,7 +31,7 @@ use header::{Generation, Header, read_header};
 use line::Line;
 use lzma_rust2::XzReader;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use stream::AccelSimStream;
 use survey::survey;
@@ -41,6 +41,12 @@ use text::{LineCursor, TextFile};
 const XZ_MAGIC: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 /// Memory that unpacking may take, in KiB: a little more than the dictionary of `xz -9`.
 const XZ_MEMORY_KIB: u32 = 80 << 10;
+/// What a packed text may become, as a multiple of its size and, if it is small, in bytes. Real traces are packed ten to a
+/// hundred times smaller.
+const XZ_RATIO: u64 = 1000;
+const XZ_SMALL: u64 = 1 << 20;
+/// Bytes unpacked at a time.
+const XZ_STEP: usize = 64 << 10;
 /// Characters of a line that an error shows.
 const SHOWN: usize = 60;
 /// Bytes read at a time from a header or a list.
@@ -213,9 +219,33 @@ fn open_text(path: &Path) -> Result<File, TraceError> {
     if start != XZ_MAGIC {
         return Ok(file);
     }
-    let mut text = tempfile::tempfile().map_err(wrap)?;
+    let packed_bytes = file.metadata().map_err(wrap)?.len();
+    let most = packed_bytes.saturating_mul(XZ_RATIO).max(XZ_SMALL);
+    let in_folder = |error: std::io::Error| {
+        let folder = std::env::temp_dir();
+        TraceError::file(
+            &folder,
+            format!("no temporary file for {} (TMPDIR names another folder): {error}", path.display()),
+        )
+    };
+    let mut text = tempfile::tempfile().map_err(in_folder)?;
     let mut unpacked = XzReader::new_mem_limit(BufReader::new(file), true, XZ_MEMORY_KIB);
-    std::io::copy(&mut unpacked, &mut text)
-        .map_err(|error| TraceError::file(path, format!("while unpacking: {error}")))?;
-    Ok(text)
+    let mut buffer = vec![0; XZ_STEP];
+    let mut bytes = 0;
+    loop {
+        let read = match unpacked.read(&mut buffer) {
+            Ok(0) => return Ok(text),
+            Ok(read) => read,
+            Err(error) => return Err(TraceError::file(path, format!("while unpacking: {error}"))),
+        };
+        bytes += read as u64;
+        if bytes > most {
+            let problem = format!(
+                "unpacks to more than {most} bytes; at most {XZ_RATIO} times its own {packed_bytes} are accepted \
+                 (a text that was unpacked before, `.traceg`, may have any length)"
+            );
+            return Err(TraceError::file(path, problem));
+        }
+        text.write_all(&buffer[..read]).map_err(in_folder)?;
+    }
 }

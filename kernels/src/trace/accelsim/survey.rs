@@ -117,6 +117,8 @@ pub(super) fn survey(
 
 /// What is known of the warp being read.
 struct WarpPath {
+    /// Lanes that the block has.
+    threads: LaneMask,
     /// Lanes that have not exited.
     alive: LaneMask,
     /// The template each lane executed last.
@@ -136,7 +138,14 @@ impl WarpPath {
             LANES.. => LaneMask::MAX,
             count => (1 << count) - 1,
         };
-        WarpPath { alive, last: [NONE; LANES], previous: NONE, previous_mask: 0, readers: Vec::new() }
+        WarpPath {
+            threads: alive,
+            alive,
+            last: [NONE; LANES],
+            previous: NONE,
+            previous_mask: 0,
+            readers: Vec::new(),
+        }
     }
 
     fn readers_of(&mut self, register: u16) -> &mut [u32; LANES] {
@@ -183,6 +192,10 @@ impl Observer {
         report: &mut TraceReport,
     ) -> Result<(), String> {
         let template = self.template(line, header, report)?;
+        if line.mask & !path.alive != 0 {
+            let whose = if line.mask & !path.threads != 0 { "beyond the block" } else { "that have exited" };
+            report.warn(format!("kernel `{}`: instructions of lanes {whose}", header.name));
+        }
         self.link(template, line.mask, path)?;
         self.read_and_write(template, line.mask, path);
         let observed = &mut self.observed[template as usize];

@@ -56,7 +56,7 @@ struct Output {
 
 impl Output {
     fn create(path: PathBuf) -> Result<Output, TraceError> {
-        let file = OutputFile::create(&path)?;
+        let file = OutputFile::create(&path).map_err(|error| TraceError::file(&path, error))?;
         Ok(Output { path, file, bytes: 0 })
     }
 
@@ -65,8 +65,8 @@ impl Output {
         self.file.write_all(text.as_bytes()).map_err(|error| TraceError::file(&self.path, error))
     }
 
-    fn publish(mut self) -> Result<u64, TraceError> {
-        self.file.publish()?;
+    fn publish(self) -> Result<u64, TraceError> {
+        self.file.publish().map_err(|error| TraceError::file(&self.path, error))?;
         Ok(self.bytes)
     }
 }

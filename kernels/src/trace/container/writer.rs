@@ -16,14 +16,15 @@ const CHUNK_BYTES: usize = 32 << 10;
 /// # Errors
 /// The stream ends with an error or does not fit its program, or the file cannot be written.
 pub fn write_warpfile(launches: &mut dyn Launches, path: &Path) -> Result<TraceSummary, TraceError> {
+    let failed = |error| TraceError::file(path, error);
     let mut writer = ContainerWriter {
         path,
-        records: RecordWriter { file: OutputFile::create(path)?, offset: 0 },
+        records: RecordWriter { file: OutputFile::create(path).map_err(failed)?, offset: 0 },
         summary: TraceSummary::default(),
         warp_instruction: WarpInstruction::default(),
     };
     writer.write(launches)?;
-    writer.records.file.publish()?;
+    writer.records.file.publish().map_err(failed)?;
     Ok(writer.summary)
 }
 

@@ -269,6 +269,50 @@ fn a_damaged_xz_file_is_an_error() {
     assert!(read(&path).expect_err("an error").contains("while unpacking"));
 }
 
+/// 8 MiB of empty lines in less than 2 KB.
+#[test]
+fn a_text_that_was_packed_beyond_belief_is_not_unpacked() {
+    let path = data("bomb.traceg.xz");
+    let packed = std::fs::metadata(&path).unwrap().len();
+    let message = read(&path).expect_err("an error");
+    let most = packed * 1000;
+    assert!(message.contains(&format!("bomb.traceg.xz: unpacks to more than {most} bytes")), "{message}");
+}
+
+#[test]
+fn a_header_says_everything_once() {
+    let text = std::fs::read_to_string(data("v3/kernel-1.traceg")).unwrap();
+    let header = text.lines().take_while(|line| line.starts_with('-'));
+    for line in header {
+        let message = problem_with("v3/kernel-1.traceg", line, &format!("{line}\n{line}"));
+        let key = line[1..].split('=').next().unwrap().trim();
+        assert!(message.contains(&format!("`{key}` comes twice")), "{message}");
+        assert!(message.starts_with("changed.traceg:"), "{message}");
+    }
+}
+
+#[test]
+fn lanes_that_cannot_execute_are_told_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("lanes.traceg");
+    let warnings = |threads: u32, lines: [&str; 3]| {
+        let header = format!(
+            "-kernel name = k\n-grid dim = (1,1,1)\n-block dim = ({threads},1,1)\n-accelsim tracer version = 3\n#\n"
+        );
+        let body =
+            format!("#BEGIN_TB\nthread block = 0,0,0\nwarp = 0\ninsts = 3\n{}\n#END_TB\n", lines.join("\n"));
+        std::fs::write(&path, header + &body).unwrap();
+        let (_, report) = read(&path).unwrap();
+        report.warnings().map(|(text, times)| format!("{text} {times}")).collect::<Vec<_>>()
+    };
+    let partly = ["0 f 0 NOP 0 0", "8 3 0 EXIT 0 0", "10 c 0 EXIT 0 0"];
+    assert_eq!(warnings(4, partly), [""; 0]);
+    let exited = ["0 3 0 EXIT 0 0", "8 1 0 NOP 0 0", "10 e 0 EXIT 0 0"];
+    assert_eq!(warnings(4, exited), ["kernel `k`: instructions of lanes that have exited 2"]);
+    let beyond = ["0 10 0 NOP 0 0", "8 f 0 NOP 0 0", "10 f 0 EXIT 0 0"];
+    assert_eq!(warnings(4, beyond), ["kernel `k`: instructions of lanes beyond the block 1"]);
+}
+
 #[test]
 fn recorded_values_are_used_and_contradicted_ones_are_not_compared() {
     let (launches, report) = read(&data("v6-values.traceg")).unwrap();
