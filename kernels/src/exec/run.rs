@@ -32,14 +32,14 @@ pub enum RunError {
         /// The PTX file.
         file: String,
         /// What went wrong in it.
-        source: ExecError,
+        source: Box<ExecError>,
     },
 }
 
 impl RunError {
     /// What went wrong while a module was executed.
     fn exec(module: &Module, source: impl Into<ExecError>) -> RunError {
-        RunError::Exec { file: module.file.clone(), source: source.into() }
+        RunError::Exec { file: module.file.clone(), source: Box::new(source.into()) }
     }
 }
 
