@@ -5,7 +5,7 @@
 
 use super::dominators::Postdominators;
 use super::function::Function;
-use super::liveness::{Liveness, last_reads, maybe_written, soft_definitions, written_after_each};
+use super::liveness::{Liveness, last_reads, maybe_written, soft_definitions};
 use super::suspension::{idle, suspends};
 use crate::program::Program;
 
@@ -45,20 +45,16 @@ fn holds_another_value(values: &Function, registers: &Function, threads: &Livene
     let written = maybe_written(values);
     let mut holds = vec![Vec::new(); values.instructions.len()];
     for block in values.cfg.block_ids() {
-        let start = values.cfg.block(block).instructions.start;
-        let written_after = written_after_each(values, block, &written[block.index()]);
-        threads.each_backward(values, block, |position, access, live| {
-            let mut held = live.clone();
-            held.intersect_with(&written_after[position - start]);
+        threads.each_held_backward(values, block, &written[block.index()], |position, access, held| {
             holds[position] = access
                 .uses
                 .iter()
                 .zip(&registers.instructions[position].uses)
                 .map(|(&value, &register)| {
-                    held.iter().any(|other| {
-                        other != value as usize
-                            && register_of[other] == Some(register)
-                            && !access.defines(other as u32)
+                    held.iter().any(|&other| {
+                        other != value
+                            && register_of[other as usize] == Some(register)
+                            && !access.defines(other)
                     })
                 })
                 .collect();

@@ -5,6 +5,8 @@
 //! some lanes skip does not end the life of the value, since those lanes may still need theirs. Such definitions
 //! are *soft* (Kloosterman et al., "RegLess", §4.4).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::bitset::BitSet;
 use super::cfg::Block;
 use super::dominators::Postdominators;
@@ -97,6 +99,42 @@ impl Liveness {
             }
         }
     }
+
+    /// As [`Liveness::each_backward`], but only with what may also have been written by then; `written_in` may have been
+    /// before the block. Takes time in proportion to what is live, however many registers there are.
+    pub fn each_held_backward(
+        &self,
+        function: &Function,
+        block: Block,
+        written_in: &BitSet,
+        mut visit: impl FnMut(usize, &Access, &BTreeSet<u32>),
+    ) {
+        let instructions = function.cfg.block(block).instructions.clone();
+        let mut first_write = BTreeMap::new();
+        for position in instructions.clone() {
+            for definition in &function.instructions[position].definitions {
+                first_write.entry(definition.register).or_insert(position);
+            }
+        }
+        let is_written_before = |register: u32, position: usize| {
+            let here = first_write.get(&register);
+            written_in.contains(register as usize) || here.is_some_and(|&first| first < position)
+        };
+        let live_out = self.live_out(block).iter().map(|register| register as u32);
+        let mut held: BTreeSet<u32> =
+            live_out.filter(|&register| is_written_before(register, instructions.end)).collect();
+        for position in instructions.rev() {
+            let access = &function.instructions[position];
+            visit(position, access, &held);
+            for definition in &access.definitions {
+                if !definition.guarded || !is_written_before(definition.register, position) {
+                    held.remove(&definition.register);
+                }
+            }
+            let read = access.uses.iter().copied();
+            held.extend(read.filter(|&register| is_written_before(register, position)));
+        }
+    }
 }
 
 /// Registers that may have been written before each block.
@@ -118,19 +156,6 @@ pub fn maybe_written(function: &Function) -> Vec<BitSet> {
         }
     }
     written_in
-}
-
-/// Registers that may have been written after each instruction of a block, given those before it.
-pub fn written_after_each(function: &Function, block: Block, written_in: &BitSet) -> Vec<BitSet> {
-    let mut written = written_in.clone();
-    let mut after = Vec::new();
-    for position in function.cfg.block(block).instructions.clone() {
-        for definition in &function.instructions[position].definitions {
-            written.insert(definition.register as usize);
-        }
-        after.push(written.clone());
-    }
-    after
 }
 
 /// For each use of each instruction: no executing lane reads the value again (RFC §3.1).

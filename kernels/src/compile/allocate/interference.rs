@@ -6,7 +6,7 @@ use super::TooManyRegisters;
 use crate::compile::bitset::BitSet;
 use crate::compile::cfg::Block;
 use crate::compile::function::Function;
-use crate::compile::liveness::{Liveness, maybe_written, written_after_each};
+use crate::compile::liveness::{Liveness, maybe_written};
 use crate::compile::lower::MachineCode;
 use crate::program::PhysReg;
 
@@ -56,10 +56,16 @@ impl Interference {
     }
 
     /// What an instruction writes interferes with all else that is live then, except with what it copies.
-    fn add_definitions(&mut self, code: &MachineCode, function: &Function, position: usize, live: &BitSet) {
+    fn add_definitions(
+        &mut self,
+        code: &MachineCode,
+        function: &Function,
+        position: usize,
+        live: &BTreeSet<u32>,
+    ) {
         let copied = code.ops[position].copy.then(|| code.ops[position].sources[0].0.0);
         for definition in &function.instructions[position].definitions {
-            for other in live.iter().map(|other| other as u32) {
+            for &other in live {
                 if other != definition.register && Some(other) != copied {
                     self.neighbours[other as usize].push(definition.register);
                     self.neighbours[definition.register as usize].push(other);
@@ -91,7 +97,8 @@ pub fn most_held(function: &Function, registers: &[Option<PhysReg>]) -> usize {
     let mut most = 0;
     for block in function.cfg.block_ids() {
         each_live(function, &threads, &written[block.index()], block, |_, live| {
-            let held: BTreeSet<PhysReg> = live.iter().filter_map(|register| registers[register]).collect();
+            let held: BTreeSet<PhysReg> =
+                live.iter().filter_map(|&register| registers[register as usize]).collect();
             most = most.max(held.len());
         });
     }
@@ -104,16 +111,11 @@ fn each_live(
     threads: &Liveness,
     written_in: &BitSet,
     block: Block,
-    mut visit: impl FnMut(usize, &BitSet),
+    mut visit: impl FnMut(usize, &BTreeSet<u32>),
 ) {
-    let written_after = written_after_each(function, block, written_in);
-    let start = function.cfg.block(block).instructions.start;
-    threads.each_backward(function, block, |position, access, live| {
-        let mut live = live.clone();
-        live.intersect_with(&written_after[position - start]);
-        for definition in &access.definitions {
-            live.insert(definition.register as usize);
-        }
+    threads.each_held_backward(function, block, written_in, |position, access, held| {
+        let mut live = held.clone();
+        live.extend(access.definitions.iter().map(|definition| definition.register));
         visit(position, &live);
     });
 }

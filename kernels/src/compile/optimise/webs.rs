@@ -3,6 +3,8 @@
 //! A web is a set of definitions that reach a common use, closed under sharing. A virtual register that is
 //! reused for unrelated purposes falls apart into several webs; each is allocated on its own.
 
+use std::collections::BTreeMap;
+
 use crate::compile::bitset::BitSet;
 use crate::compile::cfg::{Block, Cfg};
 use crate::ptx::ir::{Kernel, Reg};
@@ -164,18 +166,19 @@ fn reaching_definitions(kernel: &Kernel, cfg: &Cfg, sites: &Sites) -> Vec<BitSet
     for undefined in 0..kernel.registers.len() {
         reaching[0].insert(undefined);
     }
+    let effects: Vec<BTreeMap<Reg, Effect>> =
+        cfg.block_ids().map(|block| effects(kernel, cfg, sites, block)).collect();
     let mut work: Vec<Block> = cfg.reverse_postorder();
     work.reverse();
     while let Some(block) = work.pop() {
         let mut state = reaching[block.index()].clone();
-        for position in cfg.block(block).instructions.clone() {
-            let guarded = kernel.instructions[position].guard.is_some();
-            for &site in &sites.of_instruction[position] {
-                if !guarded {
-                    for &other in &sites.of_register[sites.register[site].index()] {
-                        state.remove(other);
-                    }
+        for (register, effect) in &effects[block.index()] {
+            if effect.kills {
+                for &other in &sites.of_register[register.index()] {
+                    state.remove(other);
                 }
+            }
+            for &site in &effect.sites {
                 state.insert(site);
             }
         }
@@ -188,6 +191,30 @@ fn reaching_definitions(kernel: &Kernel, cfg: &Cfg, sites: &Sites) -> Vec<BitSet
     reaching
 }
 
+/// What a block does to the sites of a register.
+#[derive(Default)]
+struct Effect {
+    /// None of those before the block reaches its end.
+    kills: bool,
+    /// Those of the block that reach its end.
+    sites: Vec<usize>,
+}
+
+fn effects(kernel: &Kernel, cfg: &Cfg, sites: &Sites, block: Block) -> BTreeMap<Reg, Effect> {
+    let mut effects: BTreeMap<Reg, Effect> = BTreeMap::new();
+    for position in cfg.block(block).instructions.clone() {
+        let guarded = kernel.instructions[position].guard.is_some();
+        for &site in &sites.of_instruction[position] {
+            let effect = effects.entry(sites.register[site]).or_default();
+            if !guarded {
+                *effect = Effect { kills: true, sites: Vec::new() };
+            }
+            effect.sites.push(site);
+        }
+    }
+    effects
+}
+
 /// Unites the sites that reach each use of a block, and notes one of them for the use.
 fn unite_block(
     kernel: &Kernel,
@@ -198,11 +225,13 @@ fn unite_block(
     union: &mut UnionFind,
     used_site: &mut [Vec<(Reg, usize)>],
 ) {
-    let mut state = reaching.clone();
+    // One of the sites that reach here, for each register met so far: the others are united with it.
+    let mut here: BTreeMap<Reg, usize> = BTreeMap::new();
     for position in cfg.block(block).instructions.clone() {
         let instruction = &kernel.instructions[position];
         for register in instruction.uses() {
-            let site = unite_reaching(sites, &state, register, union);
+            let site =
+                *here.entry(register).or_insert_with(|| unite_reaching(sites, reaching, register, union));
             if !used_site[position].iter().any(|(used, _)| *used == register) {
                 used_site[position].push((register, site));
             }
@@ -210,19 +239,17 @@ fn unite_block(
         for &site in &sites.of_instruction[position] {
             let register = sites.register[site];
             if instruction.guard.is_some() {
-                let before = unite_reaching(sites, &state, register, union);
+                let before =
+                    *here.entry(register).or_insert_with(|| unite_reaching(sites, reaching, register, union));
                 union.unite(before, site);
             } else {
-                for &other in &sites.of_register[register.index()] {
-                    state.remove(other);
-                }
+                here.insert(register, site);
             }
-            state.insert(site);
         }
     }
 }
 
-/// Unites the sites of a register that reach here; in unreachable code, "not defined yet".
+/// Unites the sites of a register that reach a block; in unreachable code, "not defined yet".
 fn unite_reaching(sites: &Sites, state: &BitSet, register: Reg, union: &mut UnionFind) -> usize {
     let mut reaching =
         sites.of_register[register.index()].iter().copied().filter(|&site| state.contains(site));

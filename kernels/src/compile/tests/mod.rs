@@ -200,3 +200,37 @@ fn expansions_have_the_documented_length() {
         .collect();
     assert_eq!(counted, expected);
 }
+
+/// A kernel of `length` instructions in a line: over eight registers again and again, or each with a register of its own.
+fn straight_line(length: usize, reused: bool) -> String {
+    let register = |index: usize| if reused { index % 8 } else { index };
+    let lines = (8..length + 8)
+        .map(|n| format!("add.s32 %r{}, %r{}, %r{};\n", register(n), register(n - 1), register(n - 7)));
+    let body: String = (0..8).map(|n| format!("mov.u32 %r{n}, %tid.x;\n")).chain(lines).collect();
+    format!(
+        ".version 7.0\n.target sm_50\n.address_size 64\n.entry k(.param .u64 p)\n{{\n.reg .b32 %r<{}>; .reg .b64 %rd;\n\
+         {body}ld.param.u64 %rd, [p];\nst.global.u32 [%rd], %r{};\nret;\n}}\n",
+        length + 8,
+        register(length + 7),
+    )
+}
+
+/// The allocation is not checked here: that is for tests.
+#[test]
+fn four_times_the_code_compiles_in_far_less_than_sixteen_times_the_time() {
+    for reused in [true, false] {
+        let fastest = |length| {
+            let module = crate::ptx::parse("long.ptx", &straight_line(length, reused)).unwrap();
+            let compile = || {
+                let begun = std::time::Instant::now();
+                let compiled = compile(&module, "k", &CompileOptions { check_allocation: false }).unwrap();
+                assert!(compiled.program.instructions.len() > length);
+                begun.elapsed()
+            };
+            (0..3).map(|_| compile()).min().unwrap()
+        };
+        let (short, long) = (fastest(4000), fastest(16_000));
+        println!("reused {reused}: {short:?} and {long:?}");
+        assert!(long < short * 9, "reused {reused}: {short:?} and {long:?}");
+    }
+}
