@@ -220,7 +220,7 @@ impl Machine<'_, '_> {
                 (cycles, after_operands(latency.constant) + cycles - 1)
             }
             // Resolution takes as long after the operands in every design; a tag stage before them adds to it.
-            Action::Branch => (1, (latency.branch - super::BASELINE_OPERAND_CYCLES).max(1)),
+            Action::Branch => (1, latency.branch.saturating_sub(super::BASELINE_OPERAND_CYCLES).max(1)),
             Action::Fence => (1, 1),
             // A barrier that the guard switches off in every lane is none.
             Action::Barrier if instruction.active == 0 => (1, 1),
