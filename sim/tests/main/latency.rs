@@ -44,6 +44,17 @@ fn a_latency_shorter_than_operand_access_counts_as_access_and_one_cycle() {
 }
 
 #[test]
+fn a_branch_shorter_than_operand_access_counts_as_access_and_one_cycle() {
+    for branch in 1..=4 {
+        let mut config = gebhart();
+        config.latency.branch = branch;
+        let kernel = Kernel::new().op(Operation::Branch, &[], &[]).alu(1, &[]);
+        let (_, events) = run_single_level(&config, kernel).expect("runs");
+        assert_eq!(picks(&events)[1] - picks(&events)[0], 4, "{branch}");
+    }
+}
+
+#[test]
 fn independent_instructions_issue_every_cycle() {
     let kernel = (0..10).fold(Kernel::new(), |kernel, register| kernel.alu(register, &[]));
     assert_eq!(gaps(kernel), [1; 9]);
