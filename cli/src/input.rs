@@ -9,7 +9,9 @@ use warpfile_kernels::exec::Replayed;
 use warpfile_kernels::launch::{CheckReport, DEFAULT_SIZE, LaunchFile};
 use warpfile_kernels::program::{Launches, Stream, StreamError};
 use warpfile_kernels::trace::{self, OpenTrace, TraceReport};
-use warpfile_kernels::workloads::{self, OpenError, OpenWorkload, RecordedWorkload, Workload};
+use warpfile_kernels::workloads::{
+    self, OpenError, OpenWorkload, RecordedCheckError, RecordedWorkload, Workload,
+};
 
 /// Which input.
 #[derive(clap::Args)]
@@ -266,7 +268,12 @@ impl Opened {
     pub fn check_results(&self) -> anyhow::Result<Option<CheckReport>> {
         match self {
             Opened::Kernel(workload) => Ok(Some(workload.check_results()?)),
-            Opened::Recorded(workload, _) => Ok(Some(workload.check_results()?)),
+            Opened::Recorded(workload, _) => {
+                Ok(Some(workload.check_results().map_err(|error| match error {
+                    RecordedCheckError::Stream(error) => anyhow::Error::from(error),
+                    RecordedCheckError::Check(error) => error.into(),
+                })?))
+            }
             Opened::Trace(_) => Ok(None),
         }
     }

@@ -54,10 +54,18 @@ fn a_barrier_wait_suspends_the_warp() {
 fn a_run_without_progress_ends_with_what_waits() {
     let mut config = gebhart();
     config.sm.watchdog_cycles = 1000;
-    config.latency.sfu = 5000;
     let kernel = Kernel::new().op(Operation::Sfu, &[1], &[]).alu(2, &[1]);
-    let error = run_single_level(&config, kernel).expect_err("5000 cycles of nothing");
+    let error = run_with_access(&config, 5000, kernel).expect_err("5000 cycles without operands");
     assert!(matches!(error, SimError::NoProgress { .. }));
     let message = error.to_string();
     assert!(message.contains("no progress for 1000 cycles") && message.contains("Alu [2] [1]"), "{message}");
+}
+
+#[test]
+fn a_result_that_is_on_its_way_is_awaited_however_long_it_takes() {
+    let mut config = gebhart();
+    config.sm.watchdog_cycles = 1000;
+    config.latency.sfu = 5000;
+    let kernel = Kernel::new().op(Operation::Sfu, &[1], &[]).alu(2, &[1]);
+    run_single_level(&config, kernel).expect("it comes");
 }
