@@ -2,6 +2,7 @@
 
 mod annotate;
 mod area;
+mod cache;
 mod configuration;
 mod engine;
 mod errors;

@@ -12,6 +12,7 @@ use warpfile_sim::energy::gpu::MeasuredRun;
 use warpfile_sim::energy::{EnergyModel, EnergyReport};
 use warpfile_sim::sm::{self, EngineName, Progress, RunOptions, RunReport};
 
+use crate::cache;
 use crate::input::Source;
 use crate::progress::Meters;
 use crate::table::count;
@@ -115,6 +116,7 @@ impl Run<'_> {
             engine,
             sm: self.sm,
             working_set_window: None,
+            code_cache: cache::code(),
         };
         let report = sm::run(self.config, &mut opened, options)?;
         let wall_time = meter.elapsed();

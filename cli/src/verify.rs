@@ -1,6 +1,5 @@
 //! `warpfile verify`.
 
-use std::env;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use warpfile_gen::{File as VerilogFile, Files, Style, emit_in};
 use warpfile_verify::lockstep::{Comparison, Sides, Simulator};
 use warpfile_verify::stimulus;
 
+use crate::cache;
 use crate::files::{Output, read_text};
 use crate::generate::style;
 use crate::output::print;
@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Some(folder) => read_files(folder, &netlist.top().name)?,
         None => emit_in(&netlist, arguments.style),
     };
-    let sides = Sides { netlist: &netlist, files: &files, style: arguments.style, cache: cache() };
+    let sides = Sides { netlist: &netlist, files: &files, style: arguments.style, cache: cache::folder() };
     let mut cycles = 0;
     for seed in arguments.seed..arguments.seed.saturating_add(arguments.seeds) {
         let random;
@@ -155,11 +155,4 @@ fn read_files(folder: &Path, top: &str) -> anyhow::Result<Files> {
         list.text.lines().filter(|line| !line.is_empty()).map(module).collect::<anyhow::Result<_>>()?;
     let manifest = VerilogFile { name: "manifest.json".to_owned(), text: String::new() };
     Ok(Files { top: top.to_owned(), modules, list, manifest })
-}
-
-/// Where what Verilator builds is kept: in the user's folder for caches, if there is one.
-fn cache() -> Option<PathBuf> {
-    let named = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let folder = named.or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".cache")))?;
-    Some(folder.join("warpfile"))
 }

@@ -19,6 +19,7 @@ use anyhow::{Context, Result, bail};
 use warpfile_kernels::workloads::{self, OpenWorkload, Workload};
 use warpfile_sim::sm::{self, EngineName, RunOptions, RunReport};
 
+use crate::cache;
 use crate::files::{Output, OutputFolder};
 use crate::input::Source;
 use crate::output::{json, print};
@@ -266,7 +267,8 @@ fn command(figure: &Figure, options: &Options) -> String {
 /// Runs a workload through a configuration's design; every operand is checked, and so are the results.
 fn simulate(source: &Source<'_>, setup: &Setup, engine: EngineName) -> Result<RunReport> {
     let mut opened = source.open()?;
-    let run = RunOptions { engine, working_set_window: setup.working_set_window, ..RunOptions::default() };
+    let (working_set_window, code_cache) = (setup.working_set_window, cache::code());
+    let run = RunOptions { engine, working_set_window, code_cache, ..RunOptions::default() };
     let report = sm::run(&setup.config, &mut opened, run)?;
     opened.check_results()?;
     Ok(report)

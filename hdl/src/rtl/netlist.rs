@@ -46,7 +46,7 @@ index_type!(/// A sub-circuit of a [`Module`].
     InstanceId);
 
 /// A circuit after elaboration. Checked: see `elaborate`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Netlist {
     /// Distinct modules, children before parents.
     pub modules: Vec<Module>,

@@ -9,6 +9,7 @@
 
 pub mod activity;
 mod any;
+mod code_cache;
 mod compiled;
 mod error;
 pub mod flatten;
@@ -22,6 +23,8 @@ pub mod vcd;
 pub mod vectors;
 pub mod waves;
 
+use std::sync::Arc;
+
 use num_bigint::BigUint;
 use warpfile_hdl::rtl::Circuit;
 
@@ -29,6 +32,7 @@ pub use activity::{
     ActivityCount, ActivityHandle, ActivityKind, ActivityReport, PortActivity, RegisterActivity,
 };
 pub use any::AnyEngine;
+pub use code_cache::CodeCache;
 pub use compiled::Compiled;
 pub use error::{EngineError, Violation};
 pub use interpreter::Interpreter;
@@ -60,6 +64,8 @@ pub struct Options {
     /// as many it tries out which code is the fastest, and again ever more rarely. Some of these cycles are interpreted.
     /// [`u64::MAX`]: none of it.
     pub recompile_after: u64,
+    /// Where the compiled engine looks for code before it compiles, and keeps what it has compiled.
+    pub code_cache: Option<Arc<CodeCache>>,
 }
 
 impl Default for Options {
@@ -76,6 +82,7 @@ impl Default for Options {
             share_code: false,
             // By then a circuit of any size has run for about as long as it takes to compile it.
             recompile_after: 1 << 18,
+            code_cache: None,
         }
     }
 }

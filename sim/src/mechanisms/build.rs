@@ -1,9 +1,12 @@
 //! What a mechanism is built with, and what it gives.
 
-use warpfile_engine::{AnyEngine, Observe, Options};
+use std::sync::Arc;
+
+use warpfile_engine::{AnyEngine, CodeCache, Observe, Options};
 use warpfile_hdl::rtl::netlist::Netlist;
 use warpfile_hdl::rtl::{Circuit, elaborate};
 
+use super::prepared;
 use crate::config::Config;
 use crate::sm::design::{Layer, LinePort, OperandStorage, WarpScheduler};
 use crate::sm::{EngineName, RunOptions, SimError};
@@ -75,12 +78,14 @@ pub struct Build<'a> {
     engine: EngineName,
     seed: u64,
     observe: Observe,
+    code_cache: Option<Arc<CodeCache>>,
 }
 
 impl<'a> Build<'a> {
     /// For a run: every named signal can be looked at if it wants a waveform, else only ports, registers and tables.
     pub fn new(config: &'a Config, run: &RunOptions<'_>) -> Build<'a> {
-        Build { config, engine: run.engine, seed: run.seed, observe: observed(run) }
+        let code_cache = run.code_cache.clone();
+        Build { config, engine: run.engine, seed: run.seed, observe: observed(run), code_cache }
     }
 
     /// Partitions of the SM.
@@ -97,13 +102,10 @@ impl<'a> Build<'a> {
             seed: self.seed,
             observe: self.observe.clone(),
             foreseen: foreseen.iter().map(|&name| name.to_owned()).collect(),
+            code_cache: self.code_cache.clone(),
             ..Options::default()
         };
-        let netlist = netlist(self.config, circuit)?;
-        let engine = match self.engine {
-            EngineName::Interpreter => AnyEngine::interpreter(&netlist, &options),
-            EngineName::Compiled => AnyEngine::compiled(&netlist, &options),
-        };
+        let engine = prepared::engine(netlist(self.config, circuit)?, self.engine, &options);
         engine.map_err(|error| SimError::circuit(self.config, error))
     }
 

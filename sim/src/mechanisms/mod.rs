@@ -10,6 +10,7 @@
 mod build;
 pub mod circuit;
 mod notes;
+mod prepared;
 mod registry;
 mod stack;
 pub mod waves;

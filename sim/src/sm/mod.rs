@@ -19,7 +19,9 @@ mod working_set;
 use std::io::Write;
 use std::num::NonZeroU64;
 use std::ops::Range;
+use std::sync::Arc;
 
+use warpfile_engine::CodeCache;
 use warpfile_kernels::program::Launches;
 
 use crate::config::Config;
@@ -53,6 +55,8 @@ pub struct RunOptions<'a> {
     pub sm: u64,
     /// Cycles of a window in which the register working set is counted, at least 1; it is not counted if `None`.
     pub working_set_window: Option<NonZeroU64>,
+    /// Where compiled circuits of earlier runs are looked for and kept. A design of the caller's has its own.
+    pub code_cache: Option<Arc<CodeCache>>,
 }
 
 /// How far a run is.

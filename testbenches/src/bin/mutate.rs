@@ -44,6 +44,9 @@ struct Arguments {
     /// circuits; one whose mutants have other names is run whole
     #[arg(long)]
     rest: bool,
+    /// Run only mutants that testbenches/mutation/reasons.json explains, to see whether a test notices one
+    #[arg(long, conflicts_with_all = ["rest", "keep", "floor"])]
+    reasons: bool,
     /// Chooses the traffic, and without CI_SLICE_SEED in the environment the mutants
     #[arg(long, value_name = "N", default_value_t = KEPT_SEED)]
     seed: u64,
@@ -81,11 +84,12 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         seed => warpfile_records::hash(&[&seed]),
     };
     let Arguments { sample, changed, seed, rest, .. } = *arguments;
-    let settings = Settings { sample, changed, draw, seed, jobs, rest };
+    let settings = Settings { sample, changed, draw, seed, jobs, rest, prove: !arguments.reasons };
     let reasons = reasons()?;
     let kept = scores()?;
     let testbenches = Testbenches::build().map_err(|error| error.to_string())?;
     let mut is_high_enough = true;
+    let mut wrong_reasons = Vec::new();
     for tested in chosen {
         let done = AtomicUsize::new(0);
         let progress = |name: &str, outcome: &Outcome| {
@@ -98,7 +102,8 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
             }
         };
         let kept = kept.get(tested.circuit).filter(|_| arguments.seed == KEPT_SEED || arguments.rest);
-        let scored = testbenches.score(tested, &settings, kept, &progress);
+        let is_wanted = |name: &str| !arguments.reasons || reason(&reasons, tested.circuit, name).is_some();
+        let scored = testbenches.score(tested, &settings, kept, is_wanted, &progress);
         let Scored { mut score, names, stands } = scored.map_err(|error| error.to_string())?;
         let wrong = explain(&mut score, &reasons);
         println!(
@@ -115,10 +120,16 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         if arguments.keep {
             keep(score)?;
         }
-        if let Some(name) = wrong {
-            let file = reasons_file();
-            return Err(format!("{}: a test notices `{name}` of {}", file.display(), tested.circuit));
+        for (name, outcome) in wrong {
+            let by = match outcome {
+                Outcome::Killed(test) | Outcome::Endless(test) => format!("`{test}` notices"),
+                _ => "no circuit any more is".to_owned(),
+            };
+            wrong_reasons.push(format!("{by} `{name}` of {}", tested.circuit));
         }
+    }
+    if !wrong_reasons.is_empty() {
+        return Err(format!("{}: {}", reasons_file().display(), wrong_reasons.join("\n    ")));
     }
     if !is_high_enough {
         eprintln!("mutate: a score is below {} %, or below what was kept", arguments.floor);

@@ -25,15 +25,15 @@ fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Sets the outcome of mutants that there is a reason for. The first reason for a mutant that a test notices, if there
-/// is one, is given back: it is wrong.
-pub fn explain(score: &mut Score, reasons: &Reasons) -> Option<String> {
-    let mut wrong = None;
+/// Sets the outcome of mutants that there is a reason for. Those of them that a test notices are given back: the reason is
+/// wrong.
+pub fn explain(score: &mut Score, reasons: &Reasons) -> Vec<(String, Outcome)> {
+    let mut wrong = Vec::new();
     for (name, outcome) in &mut score.run {
         match (reason(reasons, &score.circuit, name), &outcome) {
             (Some(reason), Outcome::Survived) => *outcome = Outcome::Equivalent(reason.into()),
-            (Some(_), Outcome::Killed(_) | Outcome::Endless(_) | Outcome::NoCircuit) if wrong.is_none() => {
-                wrong = Some(name.clone());
+            (Some(_), Outcome::Killed(_) | Outcome::Endless(_) | Outcome::NoCircuit) => {
+                wrong.push((name.clone(), outcome.clone()));
             }
             (Some(_) | None, _) => {}
         }

@@ -43,6 +43,8 @@ pub struct Settings {
     pub seed: u64,
     /// Whether mutants that were noticed or proven when the score was kept are left out, and others not proven again.
     pub rest: bool,
+    /// Whether mutants that no test notices are to be proven the same function.
+    pub prove: bool,
     /// Processes at a time.
     pub jobs: usize,
 }
@@ -262,6 +264,7 @@ impl Testbenches {
         tested: Tested,
         settings: &Settings,
         kept: Option<&Score>,
+        is_wanted: impl Fn(&str) -> bool,
         progress: &(dyn Fn(&str, &Outcome) + Sync),
     ) -> Result<Scored, RunError> {
         let folder = scratch()?;
@@ -290,7 +293,7 @@ impl Testbenches {
         let rest = kept.filter(|_| settings.rest);
         // What is known of a mutant that no test notices, and so is not proven again.
         let known = kept.filter(|_| settings.rest || stands && settings.sample.is_some());
-        let is_open = |name: &&String| !rest.is_some_and(|rest| rest.is_certain(name));
+        let is_open = |name: &&String| is_wanted(name) && !rest.is_some_and(|rest| rest.is_certain(name));
         let sample = if stands { settings.sample } else { settings.changed.or(settings.sample) };
         let chosen = chosen(names.iter().filter(is_open).cloned().collect(), settings.draw, sample);
 
@@ -308,7 +311,8 @@ impl Testbenches {
                                     Ok(proven.clone())
                                 }
                                 Some(_) => outcome,
-                                None => self.prove(tested, settings, name),
+                                None if settings.prove => self.prove(tested, settings, name),
+                                None => outcome,
                             };
                         }
                         if let Ok(outcome) = &outcome {

@@ -16,6 +16,7 @@ pub const RACE: Options = Options {
     foreseen: Vec::new(),
     share_code: false,
     recompile_after: u64::MAX,
+    code_cache: None,
 };
 
 fn inputs(netlist: &Netlist) -> Vec<Port> {

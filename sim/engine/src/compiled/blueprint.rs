@@ -10,6 +10,7 @@ use super::instances::Instances;
 use super::profile::Profile;
 use super::segments::Segments;
 use super::{guards, schedule, simplify};
+use crate::code_cache::CodeCache;
 use crate::plan::Plan;
 use crate::{EngineError, Options};
 
@@ -21,6 +22,7 @@ pub const PLACES: usize = 8;
 pub struct Blueprint {
     instances: Option<Instances>,
     pub reserved: Reserved,
+    kept: Option<Arc<CodeCache>>,
 }
 
 /// The code of a plan. Clones share it.
@@ -39,7 +41,7 @@ impl Blueprint {
         let reserved = Reserved::new(plan, instances.as_ref());
         // A vector loaded at the end of a column may reach beyond it.
         plan.arena_words += 2;
-        Blueprint { instances, reserved }
+        Blueprint { instances, reserved, kept: options.code_cache.clone() }
     }
 
     /// Makes code before anything is known of conditions.
@@ -65,7 +67,8 @@ impl Blueprint {
         tuning: Tuning,
         places: usize,
     ) -> Result<Vec<Machine>, EngineError> {
-        let recipe = Recipe { plan, instances: self.instances.as_ref(), profile, tuning };
+        let (instances, kept) = (self.instances.as_ref(), self.kept.as_deref());
+        let recipe = Recipe { plan, instances, profile, tuning, kept };
         let cycle = self.body(plan, Readers::OfCycle, recipe.instances, profile);
         let code = emit::compile_cycles(recipe, &cycle, places)?;
         let foresight = (!plan.foreseen.is_empty()).then(|| {

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use cranelift_codegen::ir::{Function, Signature};
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{Function, Signature, UserExternalName};
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetFrontendConfig};
 use cranelift_codegen::settings::{self, Configurable};
-use cranelift_codegen::{Context, isa};
+use cranelift_codegen::{CodegenError, Context};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Linkage, Module, ModuleError, ModuleReloc, default_libcall_names};
+use cranelift_module::{Linkage, Module, ModuleError, ModuleReloc, default_libcall_names};
 
 use crate::EngineError;
+use crate::code_cache::CodeCache;
 use crate::plan::Plan;
 
 /// What compiled code is called with, in the order of its parameters: all of them fit machine registers.
@@ -93,8 +96,11 @@ impl Drop for Memory {
 
 /// A place to build a function for this machine.
 pub struct Target {
-    module: JITModule,
+    isa: OwnedTargetIsa,
     context: Context,
+    circuit: String,
+    /// Addresses that the function refers to, by the number of their symbol.
+    outside: Vec<*const u8>,
 }
 
 impl Target {
@@ -112,11 +118,8 @@ impl Target {
             flags.set(name, value).map_err(|error| problem(error.to_string()))?;
         }
         let isa = cranelift_native::builder().map_err(|error| problem(error.to_owned()))?;
-        let isa: isa::OwnedTargetIsa =
-            isa.finish(settings::Flags::new(flags)).map_err(|error| problem(error.to_string()))?;
-        let module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
-        let context = module.make_context();
-        Ok(Target { module, context })
+        let isa = isa.finish(settings::Flags::new(flags)).map_err(|error| problem(error.to_string()))?;
+        Ok(Target { isa, context: Context::new(), circuit: circuit.to_owned(), outside: Vec::new() })
     }
 
     /// The function to fill.
@@ -125,20 +128,33 @@ impl Target {
     }
 
     pub fn signature(&self) -> Signature {
-        self.module.make_signature()
+        Signature::new(self.isa.default_call_conv())
     }
 
-    pub fn frontend_config(&self) -> isa::TargetFrontendConfig {
-        self.module.target_config()
+    pub fn frontend_config(&self) -> TargetFrontendConfig {
+        self.isa.frontend_config()
     }
 
-    /// Compiles the function, which has the signature of [`Entry`], and puts it into memory so many times.
-    pub fn finish(mut self, plan: &Arc<Plan>, copies: usize) -> Result<Vec<Code>, EngineError> {
-        let addresses = self.define(copies).map_err(|problem| EngineError::Compile {
-            circuit: plan.circuit.clone(),
-            problem: format!("{problem:?}"),
-        })?;
-        let memory = Arc::new(Memory { module: Some(self.module), _plan: plan.clone() });
+    /// Says what the function refers to, by the number of its symbol (see [`symbol`]).
+    pub fn refers_to(&mut self, outside: Vec<*const u8>) {
+        self.outside = outside;
+    }
+
+    /// Compiles the function, which has the signature of [`Entry`], unless `kept` has its code, and puts it into memory so
+    /// many times.
+    pub fn finish(
+        mut self,
+        plan: &Arc<Plan>,
+        copies: usize,
+        kept: Option<&CodeCache>,
+    ) -> Result<Vec<Code>, EngineError> {
+        let circuit = std::mem::take(&mut self.circuit);
+        let problem = |problem: String| EngineError::Compile { circuit, problem };
+        if let Err(error) = self.compile(kept) {
+            return Err(problem(format!("{error:?}")));
+        }
+        let (module, addresses) = self.define(copies).map_err(|error| problem(format!("{error:?}")))?;
+        let memory = Arc::new(Memory { module: Some(module), _plan: plan.clone() });
         let code = |address| {
             // SAFETY: `address` is the start of a function just compiled for this machine and its C calling
             // convention with the signature of `Entry`; its memory lives as long as the `Code` that holds it.
@@ -148,30 +164,55 @@ impl Target {
         Ok(addresses.into_iter().map(code).collect())
     }
 
-    /// Defines the function and copies of it; where they start.
-    fn define(&mut self, copies: usize) -> Result<Vec<*const u8>, Box<ModuleError>> {
-        let signature = self.context.func.signature.clone();
-        let mut functions: Vec<FuncId> = Vec::with_capacity(copies);
-        for copy in 0..copies {
-            let function =
-                self.module.declare_function(&format!("run{copy}"), Linkage::Export, &signature)?;
-            if copy == 0 {
-                self.module.define_function(function, &mut self.context)?;
-            } else {
-                self.copy(function)?;
+    /// Compiles the function, or takes what was made of an equal one before.
+    fn compile(&mut self, kept: Option<&CodeCache>) -> Result<(), CodegenError> {
+        let mut control = ControlPlane::default();
+        let outcome = match kept {
+            Some(cache) => {
+                let mut store = cache.store();
+                self.context.compile_with_cache(self.isa.as_ref(), &mut store, &mut control).map(|_| ())
             }
-            functions.push(function);
-        }
-        self.module.finalize_definitions()?;
-        Ok(functions.into_iter().map(|function| self.module.get_finalized_function(function)).collect())
+            None => self.context.compile(self.isa.as_ref(), &mut control).map(|_| ()),
+        };
+        outcome.map_err(|error| error.inner)
     }
 
-    /// Defines a function with the code of the one that was compiled.
-    fn copy(&mut self, function: FuncId) -> Result<(), Box<ModuleError>> {
+    /// Lays the compiled function down so many times; the memory, and where each starts.
+    fn define(&self, copies: usize) -> Result<(JITModule, Vec<*const u8>), Box<ModuleError>> {
+        let mut builder = JITBuilder::with_isa(self.isa.clone(), default_libcall_names());
+        builder.symbols(self.outside.iter().enumerate().map(|(index, address)| (name(index), *address)));
+        let mut module = JITModule::new(builder);
+        for index in 0..self.outside.len() {
+            let declared = module.declare_data(&name(index), Linkage::Import, false, false)?;
+            debug_assert_eq!(declared.as_u32(), symbol(index).index);
+        }
         let code = self.context.compiled_code().expect("a function that was compiled before");
-        let relocation = |place| ModuleReloc::from_mach_reloc(place, &self.context.func, function);
-        let relocations: Vec<ModuleReloc> = code.buffer.relocs().iter().map(relocation).collect();
         let alignment = u64::from(code.buffer.alignment);
-        Ok(self.module.define_function_bytes(function, alignment, code.code_buffer(), &relocations)?)
+        let mut functions = Vec::with_capacity(copies);
+        for copy in 0..copies {
+            let signature = &self.context.func.signature;
+            let function = module.declare_function(&format!("run{copy}"), Linkage::Export, signature)?;
+            let relocation = |place| ModuleReloc::from_mach_reloc(place, &self.context.func, function);
+            let relocations: Vec<ModuleReloc> = code.buffer.relocs().iter().map(relocation).collect();
+            module.define_function_bytes(function, alignment, code.code_buffer(), &relocations)?;
+            functions.push(function);
+        }
+        module.finalize_definitions()?;
+        let addresses = functions.into_iter().map(|function| module.get_finalized_function(function));
+        let addresses = addresses.collect();
+        Ok((module, addresses))
     }
+}
+
+/// The symbol, by number, of something that code refers to. It has no address in it, so that equal functions are equal in
+/// every process.
+pub fn symbol(index: usize) -> UserExternalName {
+    UserExternalName { namespace: DATA, index: index as u32 }
+}
+
+/// The namespace of data among the names of a [`Module`].
+const DATA: u32 = 1;
+
+fn name(index: usize) -> String {
+    format!("outside{index}")
 }

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use cranelift_codegen::ir::{
-    AbiParam, Block, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types,
+    AbiParam, Block, ExternalName, GlobalValue, GlobalValueData, InstBuilder, MemFlagsData, SigRef,
+    Signature, Type, Value, types,
 };
-use cranelift_codegen::isa::CallConv;
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::FunctionBuilder;
 
+use super::super::code::symbol;
 use super::super::instances::InstancePlaces;
 use super::super::kernels::{self, Kernel};
 use crate::plan::Plan;
@@ -60,7 +62,7 @@ pub struct Frame<'f> {
     /// Bytes of the arena.
     bytes: u64,
     /// Bases besides the arena, of words whose number is known.
-    outside: Vec<Value>,
+    bases: Vec<Value>,
     known: Vec<Known>,
     /// Where the first of several instances is.
     instances: Option<InstancePlaces>,
@@ -68,6 +70,8 @@ pub struct Frame<'f> {
     instance: Option<Instance>,
     convention: CallConv,
     signatures: BTreeMap<usize, SigRef>,
+    /// What the code refers to outside of it, each once, and its symbol.
+    outside: Vec<(*const u8, GlobalValue)>,
 }
 
 impl<'f> Frame<'f> {
@@ -76,7 +80,7 @@ impl<'f> Frame<'f> {
         plan: &Plan,
         instances: Option<InstancePlaces>,
         arena: Value,
-        outside: Vec<Value>,
+        bases: Vec<Value>,
     ) -> Frame<'f> {
         let convention = builder.func.signature.call_conv;
         let bytes = u64::from(plan.arena_words) * 8;
@@ -84,13 +88,22 @@ impl<'f> Frame<'f> {
             builder,
             arena,
             bytes,
-            outside,
+            bases,
             known: vec![Known::default()],
             instances,
             instance: None,
             convention,
             signatures: BTreeMap::new(),
+            outside: Vec::new(),
         }
+    }
+
+    /// Ends the function; what it refers to, by number of the symbol.
+    pub fn finalize(self, frontend: TargetFrontendConfig) -> Vec<*const u8> {
+        let Frame { mut builder, outside, .. } = self;
+        builder.seal_all_blocks();
+        builder.finalize(frontend);
+        outside.into_iter().map(|(address, _)| address).collect()
     }
 
     pub fn place(&self, place: u32) -> Pointer {
@@ -138,7 +151,24 @@ impl<'f> Frame<'f> {
 
     /// The address of something that outlives the code.
     pub fn address<T>(&mut self, thing: &T) -> Value {
-        self.constant(std::ptr::from_ref(thing) as u64)
+        self.outside(std::ptr::from_ref(thing).cast())
+    }
+
+    /// An address outside of the code, as a symbol.
+    fn outside(&mut self, address: *const u8) -> Value {
+        let known = self.outside.iter().find(|(known, _)| *known == address);
+        let symbol = known.map(|(_, symbol)| *symbol).unwrap_or_else(|| {
+            let name = self.builder.func.declare_imported_user_function(symbol(self.outside.len()));
+            let symbol = self.builder.create_global_value(GlobalValueData::Symbol {
+                name: ExternalName::user(name),
+                offset: 0.into(),
+                colocated: false,
+                tls: false,
+            });
+            self.outside.push((address, symbol));
+            symbol
+        });
+        self.builder.ins().symbol_value(types::I64, symbol)
     }
 
     pub fn load(&mut self, from: Pointer) -> Value {
@@ -173,7 +203,7 @@ impl<'f> Frame<'f> {
     /// A debug build refuses any access outside the arena: at compile time where the address is known then,
     /// else in the code.
     fn check(&mut self, at: Pointer, bytes: u32) {
-        if !cfg!(debug_assertions) || self.outside.contains(&at.base) {
+        if !cfg!(debug_assertions) || self.bases.contains(&at.base) {
             return;
         }
         if at.base == self.arena {
@@ -228,14 +258,14 @@ impl<'f> Frame<'f> {
     /// Calls a native function that takes 64-bit values and returns nothing.
     pub fn call_kernel(&mut self, kernel: Kernel, arguments: &[Value]) {
         let signature = self.signature(arguments.len(), false);
-        let kernel = self.constant(kernel as u64);
+        let kernel = self.outside(kernel);
         self.builder.ins().call_indirect(signature, kernel, arguments);
     }
 
     /// Calls a native function that takes 64-bit values and returns one.
     pub fn call_kernel_for(&mut self, kernel: Kernel, arguments: &[Value]) -> Value {
         let signature = self.signature(arguments.len(), true);
-        let kernel = self.constant(kernel as u64);
+        let kernel = self.outside(kernel);
         let call = self.builder.ins().call_indirect(signature, kernel, arguments);
         self.builder.inst_results(call)[0]
     }

@@ -29,6 +29,7 @@ use super::profile::Profile;
 use super::ranges::Ranges;
 use super::segments::{ROOT, SegmentId, Segments};
 use crate::EngineError;
+use crate::code_cache::CodeCache;
 use crate::plan::Plan;
 use crate::plan::inst::Inst;
 use frame::Frame;
@@ -44,16 +45,18 @@ pub struct Recipe<'a> {
     pub instances: Option<&'a Instances>,
     pub profile: Option<&'a Profile>,
     pub tuning: Tuning,
+    /// Code of functions that were compiled before.
+    pub kept: Option<&'a CodeCache>,
 }
 
 /// Compiles what runs cycles, and puts it at so many places.
 pub fn compile_cycles(recipe: Recipe, cycle: &Body, places: usize) -> Result<Vec<Code>, EngineError> {
-    compile(recipe, cycle, None)?.finish(recipe.plan, places)
+    compile(recipe, cycle, None)?.finish(recipe.plan, places, recipe.kept)
 }
 
 /// Compiles what applies the edge that ends a `cycle` and works out the foreseen outputs.
 pub fn compile_foresight(recipe: Recipe, foresight: &Body, cycle: &Body) -> Result<Code, EngineError> {
-    let mut code = compile(recipe, foresight, Some(&cycle.slots))?.finish(recipe.plan, 1)?;
+    let mut code = compile(recipe, foresight, Some(&cycle.slots))?.finish(recipe.plan, 1, recipe.kept)?;
     Ok(code.remove(0))
 }
 
@@ -65,7 +68,7 @@ fn compile(recipe: Recipe, body: &Body, before: Option<&Slots>) -> Result<Target
     let frontend = target.frontend_config();
     target.function().signature = signature;
     let mut context = FunctionBuilderContext::new();
-    {
+    let outside = {
         let builder = FunctionBuilder::new(target.function(), &mut context);
         let graph = Graph::new(recipe.plan, body.readers);
         let mut emitter = Emitter::new(builder, &graph, body, recipe);
@@ -73,9 +76,9 @@ fn compile(recipe: Recipe, body: &Body, before: Option<&Slots>) -> Result<Target
             None => emitter.emit_cycles(),
             Some(slots_of_cycle) => emitter.emit_foresight(slots_of_cycle),
         }
-        emitter.frame.builder.seal_all_blocks();
-        emitter.frame.builder.finalize(frontend);
-    }
+        emitter.frame.finalize(frontend)
+    };
+    target.refers_to(outside);
     Ok(target)
 }
 
