@@ -402,11 +402,12 @@ fn until_register_8_is_read(bench: &mut Bench, offered: &Inputs) -> (Vec<Outputs
 
 #[test]
 fn no_lane_of_an_operand_is_out_before_one_is_read() {
-    let mut bench = fifo(2);
-    bench.step(&Inputs::default());
-    for k in 0..3 {
-        let lanes = bench.engine.probe(&format!("cache.operand{k}_lanes_o")).unwrap();
-        assert_eq!(bench.engine.get(lanes), 0, "operand {k}");
+    for (mut bench, operands) in [(fifo(2), 3), (two_issues(2), 6)] {
+        bench.step(&Inputs::default());
+        for k in 0..operands {
+            let lanes = bench.engine.probe(&format!("cache.operand{k}_lanes_o")).unwrap();
+            assert_eq!(bench.engine.get(lanes), 0, "operand {k}");
+        }
     }
 }
 
