@@ -4,10 +4,18 @@ use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
 use warpfile_hdl::parts::Fifo;
 use warpfile_hdl::rtl::{
-    Bits, Circuit, Documented, In, Module, Out, ParameterError, Ports, Problem, elaborate,
+    Bits, Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Problem, Record, elaborate,
 };
 
 use crate::probe::{errors_of, probe};
+
+/// A word of so many bits.
+#[derive(Clone, Copy, Record)]
+#[params(usize)]
+struct Word<T = Field> {
+    #[bits(*p)]
+    data: T,
+}
 
 #[test]
 fn all_errors_are_reported_at_once_with_their_lines() {
@@ -55,8 +63,8 @@ fn widths_must_agree() {
 fn a_poisoned_signal_causes_no_further_errors() {
     assert_snapshot!(errors_of!(|m, io| {
         let wrong = io.a_i + io.b_i;
-        let table = m.table("rows", 4).field("data", 3);
-        table.write("w", wrong, [("data", wrong.popcount())]);
+        let table = m.table::<Word>("rows", 4, &3);
+        table.write("w", wrong, Word { data: wrong.popcount() });
         io.out_o.set((wrong.lane_select(io.b_i, 3) | 7).eq(300).mux(wrong, 1000));
         m.when(wrong.any(), || {
             table.clear_row(wrong);
@@ -86,7 +94,7 @@ fn sizes_are_those_of_hardware() {
         io.out_o.set(0);
         m.wire("nothing", 0).set(0);
         m.register("huge", 1 << 30).no_reset().set(0);
-        m.table("rows", 0).field("data", 1).clear_valid();
+        m.table::<Word>("rows", 0, &1).clear_valid();
         m.invariant("replicated", io.a_i.replicate(0).any());
         m.invariant("joined", m.cat([]));
     }), @r"
@@ -169,6 +177,19 @@ fn everything_is_driven_exactly_once() {
     }), @"probe: `out_o` is driven twice: what errors.rs:LINE assigns is always overridden (errors.rs:LINE)");
 }
 
+/// A field with the name of the valid bits.
+#[derive(Clone, Copy, Record)]
+struct Clashing<T = Field> {
+    valid: T,
+}
+
+/// A field with the name of an element of another.
+#[derive(Clone, Copy, Record)]
+struct Twice<T = Field> {
+    data: [T; 2],
+    data1: T,
+}
+
 #[test]
 fn names_are_unique_and_survive_in_verilog() {
     assert_snapshot!(errors_of!(|m, io| {
@@ -178,15 +199,16 @@ fn names_are_unique_and_survive_in_verilog() {
         m.register("count", 1).reset(0).set(0);
         m.wire("count_q", 1).set(0);
         io.a_i.named("a_i");
-        m.table("reg", 2).field("data", 1).field("data", 1).field("valid", 1).valid_bits();
+        m.table::<Clashing>("reg", 2, &()).valid_bits();
+        m.table::<Twice>("rows", 2, &());
         m.invariant("It holds", io.valid_i);
     }), @r"
         probe: the name `twice` is taken by another wire (errors.rs:LINE)
         probe: the name `count_q` is taken by another register (errors.rs:LINE)
         probe: the name `a_i` is taken by another port (errors.rs:LINE)
         probe: `reg` is not a name: lower-case letters, digits and `_`, a letter first, no Verilog keyword (errors.rs:LINE)
-        probe: the name `data` is taken by another field of the table (errors.rs:LINE)
         probe: the name `valid` is taken by another part of the record, its valid bit (errors.rs:LINE)
+        probe: the name `data1` is taken by another field of the table (errors.rs:LINE)
         probe: `It holds` is not a name: lower-case letters, digits and `_`, a letter first, no Verilog keyword (errors.rs:LINE)
     ");
 }
@@ -214,26 +236,43 @@ fn parameters_of_sub_circuits_are_checked() {
     }), @"probe: fifo: parameter `depth` is 0; allowed: 1 to 4096 (errors.rs:LINE)");
 }
 
+/// Fields with lanes.
+#[derive(Clone, Copy, Record)]
+#[params(Lanes)]
+struct Laned<T = Field> {
+    #[bits(p.bits)]
+    #[lanes(p.lanes)]
+    #[lanes_per_array(p.per_array)]
+    data: T,
+    #[bits(9)]
+    #[lanes(3)]
+    odd: T,
+}
+
+struct Lanes {
+    bits: usize,
+    lanes: usize,
+    per_array: usize,
+}
+
 #[test]
 fn tables_reject_what_they_were_not_declared_for() {
     assert_snapshot!(errors_of!(|m, io| {
-        let rows = m.table("rows", 16).field("data", 8).ports(1, 1);
+        let rows = m.table::<Word>("rows", 16, &8).ports(1, 1);
         let row = rows.read("first", io.b_i, 1);
         rows.read("second", io.b_i, 1);
-        io.out_o.set(row.get("dat"));
+        io.out_o.set(row.data);
         m.invariant("a_row_is_valid", row.valid());
-        rows.write("w", io.b_i, [("data", io.b_i)]).lanes(io.b_i);
-        rows.add("w", io.a_i, "data", 1);
-        rows.write("x", io.b_i, [("data", 1), ("data", 2)]);
+        rows.write("w", io.b_i, Word { data: io.b_i }).lanes(io.b_i);
+        rows.add("w", io.a_i, |word| word.data, 1);
+        rows.write_fields("x", io.b_i, |word| [(word.data, io.a_i), (word.data, io.a_i)]);
         rows.clear_valid();
-        m.invariant("some_row", rows.matching("first", 1, |row| row.get("data")).any());
-        m.invariant("any_row", rows.matching("any", io.a_i, |row| row.get("data").eq(io.b_i)).any());
-        m.invariant("low_row", rows.matching("low", 1, |row| row.get("data").slice(6, 3).lt(300)).any());
+        m.invariant("some_row", rows.matching("first", 1, |row| row.data).any());
+        m.invariant("any_row", rows.matching("any", io.a_i, |row| row.data.eq(io.b_i)).any());
+        m.invariant("low_row", rows.matching("low", 1, |row| row.data.slice(6, 3).lt(300)).any());
         m.invariant("own_row", rows.matching("own", 1, |row| row.bit_of(io.a_i)).any());
-        rows.field("late", 1);
     }), @r#"
         probe: table `rows` declares 1 read ports; `second` is one more (errors.rs:LINE)
-        probe: table `rows` has no field `dat`; it has: data (errors.rs:LINE)
         probe: table `rows` has no valid bits; declare them with `.valid_bits()` (errors.rs:LINE)
         probe: field `data` of `w` takes 8 bits, `b_i` has 4 (errors.rs:LINE)
         probe: table `rows` has no field with lanes (errors.rs:LINE)
@@ -248,19 +287,18 @@ fn tables_reject_what_they_were_not_declared_for() {
         probe: `eq` needs operands of one width: a row's value has 8 bits, `b_i` has 4 (errors.rs:LINE)
         probe: bits 6 … 8 of a row's value were asked for, which has 8 bits (errors.rs:LINE)
         probe: a mask of rows takes 16 bits, `a_i` has 8 (errors.rs:LINE)
-        probe: table `rows` is already in use: declare its record before its ports (errors.rs:LINE)
     "#);
     assert_snapshot!(errors_of!(|m, io| {
         io.out_o.set(0);
-        m.table("none", 2).lanes_per_array(2);
-        let rows = m.table("rows", 16).laned_field("data", 30, 4).laned_field("odd", 9, 3);
-        rows.laned_field("even", 8, 4).laned_field("six", 6, 3).lanes_per_array(2);
+        m.table::<Laned>("rows", 16, &Lanes { bits: 30, lanes: 4, per_array: 1 });
+        m.table::<Laned>("others", 16, &Lanes { bits: 8, lanes: 4, per_array: 4 });
+        m.table::<Laned>("arrays", 16, &Lanes { bits: 6, lanes: 3, per_array: 2 });
+        let rows = m.table::<Laned>("threes", 16, &Lanes { bits: 6, lanes: 3, per_array: 3 });
         rows.read("r", io.b_i, 1).lanes(io.a_i);
     }), @r"
-        probe: table `none` has no field with lanes (errors.rs:LINE)
-        probe: `laned_field`: the 30 bits of `rows.data` do not divide into 4 lanes (errors.rs:LINE)
-        probe: table `rows`: the laned fields of a table have equally many lanes; `even` has 4, another 3 (errors.rs:LINE)
-        probe: `lanes_per_array`: the 3 lanes of `rows.six` do not divide into arrays of 2 (errors.rs:LINE)
+        probe: `lanes`: the 30 bits of `rows.data` do not divide into 4 lanes (errors.rs:LINE)
+        probe: table `others`: the laned fields of a table have equally many lanes; `odd` has 3, another 4 (errors.rs:LINE)
+        probe: `lanes_per_array`: the 3 lanes of `arrays.data` do not divide into arrays of 2 (errors.rs:LINE)
         probe: the lane mask of `r` takes 3 bits, `a_i` has 8 (errors.rs:LINE)
     ");
 }

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports};
+use warpfile_hdl::rtl::{Circuit, Documented, Field, In, Module, Out, Ports, Record};
 
 use crate::probe::errors_of;
 
@@ -89,33 +89,41 @@ fn a_register_in_the_sub_circuit_breaks_a_loop() {
     );
 }
 
+/// A word of so many bits.
+#[derive(Clone, Copy, Record)]
+#[params(usize)]
+struct Word<T = Field> {
+    #[bits(*p)]
+    data: T,
+}
+
 #[test]
 fn a_table_breaks_a_loop_only_through_its_rows() {
     assert_eq!(
         errors_of!(|m, io| {
-            let rows = m.table("rows", 16).field("data", 4);
+            let rows = m.table::<Word>("rows", 16, &4);
             let address = m.wire("address", 4);
-            let clocked = rows.read_clocked("clocked", address, 1).get("data");
+            let clocked = rows.read_clocked("clocked", address, 1).data;
             // An enable does not change what is read.
             let enable = m.wire("enable", 1);
-            let read = rows.read("read", io.b_i, enable).get("data");
+            let read = rows.read("read", io.b_i, enable).data;
             enable.set(read.any());
             address.set(clocked + read);
-            rows.write("write", read, [("data", address)]);
+            rows.write("write", read, Word { data: address });
             io.out_o.set(clocked.zext(8));
         }),
         "no error"
     );
     assert_snapshot!(errors_of!(|m, io| {
-        let rows = m.table("rows", 16).field("data", 4);
+        let rows = m.table::<Word>("rows", 16, &4);
         let address = m.wire("address", 4);
-        address.set(rows.read("read", address, 1).get("data"));
+        address.set(rows.read("read", address, 1).data);
         io.out_o.set(address.zext(8));
     }), @"probe: combinational loop: `address` <- `rows.read.data` <- `address` (loops.rs:LINE)");
     assert_snapshot!(errors_of!(|m, io| {
-        let rows = m.table("rows", 8).field("data", 8);
+        let rows = m.table::<Word>("rows", 8, &8);
         let key = m.wire("key", 8);
-        key.set(rows.matching("find", 1, |row| row.get("data").eq(key)));
+        key.set(rows.matching("find", 1, |row| row.data.eq(key)));
         io.out_o.set(key);
     }), @"probe: combinational loop: `key` <- `rows.find` <- `key` (loops.rs:LINE)");
 }

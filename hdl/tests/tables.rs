@@ -1,37 +1,44 @@
 //! What table operations put into the netlist.
 
-use warpfile_hdl::rtl::elaborate;
 use warpfile_hdl::rtl::netlist::{Op, RowExpr, Table, Update};
+use warpfile_hdl::rtl::{Field, Record, elaborate};
 
 use crate::probe::probe;
 
+/// A row of a cache, with so many lanes.
+#[derive(Clone, Copy, Record)]
+#[params(usize)]
+struct Line<T = Field> {
+    #[bits(4)]
+    tag: T,
+    #[bits(4 * p)]
+    #[lanes(*p)]
+    #[lanes_per_array(4)]
+    data: T,
+    #[bits(*p)]
+    #[lanes(*p)]
+    dirty: T,
+    user: [T; 2],
+}
+
 probe!(Cache, |m, io| {
-    let rows = m
-        .table("rows", 6)
-        .field("tag", 4)
-        .laned_field("data", 32, 8)
-        .lanes_per_array(4)
-        .laned_field("dirty", 8, 8)
-        .valid_bits()
-        .ports(2, 2);
+    let rows = m.table::<Line>("rows", 6, &8).valid_bits().ports(2, 2);
     let row = io.b_i.low(3);
     let hits = rows.matching("lookup", io.valid_i, |row| {
-        row.valid() & row.get("tag").eq(io.b_i) & !row.bit_of(io.a_i.low(6)) & row.get("dirty").bit(0)
+        row.valid() & row.tag.eq(io.b_i) & !row.bit_of(io.a_i.low(6)) & row.dirty.bit(0)
     });
     let read = rows.read("now", row, io.valid_i).lanes(io.a_i);
     let later = rows.read_clocked("later", row, 1);
-    io.out_o.set(read.get("data").low(8) ^ later.get("dirty") ^ hits.zext(8) ^ read.valid().zext(8));
+    io.out_o.set(read.data.low(8) ^ later.dirty ^ hits.zext(8) ^ read.valid().zext(8));
 
     m.when(io.valid_i, || {
-        rows.write(
-            "fill",
-            row,
-            [("tag", io.b_i), ("dirty", io.b_i)].map(|(f, v)| (f, v.zext(if f == "tag" { 4 } else { 8 }))),
-        )
+        rows.write_fields("fill", row, |line| {
+            [(line.tag, io.b_i), (line.dirty, io.b_i.zext(8)), (line.user[1], io.valid_i)]
+        })
         .lanes(io.a_i);
         m.when(io.a_i.bit(0), || rows.clear_rows(hits)).otherwise(|| rows.clear_row(row));
     });
-    rows.add("count", row, "tag", 1);
+    rows.add("count", row, |line| line.tag, 1);
     rows.set_rows(1);
     rows.clear_valid();
 });
@@ -48,7 +55,10 @@ fn a_table_has_the_record_it_declares() {
     assert_eq!((table.depth, table.address_bits, table.has_valid), (6, 3, true));
     let fields: Vec<_> =
         table.fields.iter().map(|f| (f.name.as_str(), f.width, f.lanes, f.lanes_per_array)).collect();
-    assert_eq!(fields, [("tag", 4, 1, 1), ("data", 32, 8, 4), ("dirty", 8, 8, 1)]);
+    assert_eq!(
+        fields,
+        [("tag", 4, 1, 1), ("data", 32, 8, 4), ("dirty", 8, 8, 1), ("user0", 1, 1, 1), ("user1", 1, 1, 1)]
+    );
 }
 
 #[test]
@@ -76,7 +86,8 @@ fn updates_are_in_program_order_under_their_conditions() {
         panic!("{:#?}", table.updates)
     };
     assert!(matches!(op(*fill), Op::Input(_)));
-    assert_eq!(fields.iter().map(|f| f.lanes.is_some()).collect::<Vec<_>>(), [false, true]);
+    let written: Vec<_> = fields.iter().map(|f| (f.field, f.lanes.is_some())).collect();
+    assert_eq!(written, [(0, false), (2, true), (4, false)]);
     assert!(matches!(op(*clear_hits), Op::And(..)) && matches!(op(*clear_row), Op::And(..)));
     assert_ne!(clear_hits, clear_row);
     assert!(matches!(op(*always), Op::Constant(bits) if bits.is_ones()));
@@ -84,10 +95,18 @@ fn updates_are_in_program_order_under_their_conditions() {
     assert_eq!(last, always);
 }
 
+/// A field of one lane.
+#[derive(Clone, Copy, Record)]
+struct Whole<T = Field> {
+    #[bits(8)]
+    #[lanes(1)]
+    data: T,
+}
+
 probe!(OneLane, |m, io| {
-    let rows = m.table("rows", 2).laned_field("data", 8, 1);
-    rows.write("write", io.b_i.bit(0), [("data", io.a_i)]).lanes(io.valid_i).keep_valid();
-    io.out_o.set(rows.read("read", io.b_i.bit(1), 1).lanes(io.valid_i).get("data"));
+    let rows = m.table::<Whole>("rows", 2, &());
+    rows.write("write", io.b_i.bit(0), Whole { data: io.a_i }).lanes(io.valid_i).keep_valid();
+    io.out_o.set(rows.read("read", io.b_i.bit(1), 1).lanes(io.valid_i).data);
 });
 
 #[test]

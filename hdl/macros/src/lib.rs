@@ -1,11 +1,13 @@
 //! Derive macros of the construction core.
 //!
-//! `Ports` turns a struct of signals into the ports of a circuit; `Documented` makes a parameter struct's doc
+//! `Ports` turns a struct of signals into the ports of a circuit, `Record` one of anything into the rows of a table;
+//! `Documented` makes a parameter struct's doc
 //! comments readable at run time, so that the Verilog header and the library print what the source says.
 
 mod documented;
 mod flipped;
 mod ports;
+mod record;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
@@ -35,6 +37,17 @@ use syn::{DeriveInput, parse_macro_input};
 )]
 pub fn derive_ports(input: TokenStream) -> TokenStream {
     ports::derive(parse_macro_input!(input as DeriveInput)).unwrap_or_else(|e| e.to_compile_error()).into()
+}
+
+/// What a row of a table holds: see the trait `Record`.
+///
+/// - `#[params(Type)]` on the struct: what widths follow from, called `p` in the expressions below; `()` without it.
+/// - `#[bits(expr)]`: width of a field; 1 without it.
+/// - `#[lanes(expr)]`: equal parts of the field that writes and reads can mask.
+/// - `#[lanes_per_array(expr)]`: lanes that one physical array holds; 1 without it.
+#[proc_macro_derive(Record, attributes(params, bits, lanes, lanes_per_array))]
+pub fn derive_record(input: TokenStream) -> TokenStream {
+    record::derive(parse_macro_input!(input as DeriveInput)).unwrap_or_else(|e| e.to_compile_error()).into()
 }
 
 /// The doc comments of a parameter struct and of its fields, in declaration order.

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::rtl::{
-    Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, count_bits, index_bits,
+    Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, Signal, count_bits,
+    index_bits,
 };
 
 /// Queue: words leave in the order they came.
@@ -42,6 +43,14 @@ pub struct FifoIo<'m> {
     pub count_o: Out<'m>,
 }
 
+/// A word that waits.
+#[derive(Clone, Copy, Record)]
+#[params(Fifo)]
+struct Word<T = Field> {
+    #[bits(p.width)]
+    data: T,
+}
+
 impl Circuit for Fifo {
     type Io<'m> = FifoIo<'m>;
     const NAME: &'static str = "fifo";
@@ -52,7 +61,7 @@ impl Circuit for Fifo {
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &FifoIo<'m>) {
-        let words = m.table("words", self.depth).field("data", self.width).ports(1, 1);
+        let words = m.table::<Word>("words", self.depth, self).ports(1, 1);
         let head = m.register("head", index_bits(self.depth)).reset(0);
         let tail = m.register("tail", index_bits(self.depth)).reset(0);
         let count = m.register("count", count_bits(self.depth)).reset(0);
@@ -63,12 +72,12 @@ impl Circuit for Fifo {
         let push = io.in_valid_i & io.in_ready_o;
         let pop = io.out_ready_i & io.out_valid_o;
 
-        io.out_data_o.set(words.read("head", head, pop).get("data")).valid_when(io.out_valid_o);
+        io.out_data_o.set(words.read("head", head, pop).data).valid_when(io.out_valid_o);
         m.when(pop, || {
             head.set(self.after(m, head));
         });
         m.when(push, || {
-            words.write("tail", tail, [("data", io.in_data_i)]);
+            words.write("tail", tail, Word { data: io.in_data_i });
             tail.set(self.after(m, tail));
         });
         m.when(push & !pop, || {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::geometry::LANE_BITS;
+use super::geometry::{LANE_BITS, WarpLanes, WarpRegister};
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, index_bits};
 
 /// Register bank: one read and one write port (1R1W) over rows of one warp register.
@@ -92,13 +92,10 @@ impl Circuit for RegisterBank {
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &RegisterBankIo<'m>) {
-        let registers = m
-            .table("registers", self.rows)
-            .laned_field("value", self.lanes * LANE_BITS, self.lanes)
-            .lanes_per_array(self.lanes_per_cluster)
-            .ports(1, 1);
+        let lanes = WarpLanes { lanes: self.lanes, per_array: self.lanes_per_cluster };
+        let registers = m.table::<WarpRegister>("registers", self.rows, &lanes).ports(1, 1);
         let read = registers.read_clocked("operand", io.read.row_i, io.read.valid_i).lanes(io.read.lanes_i);
-        io.value_o.set(read.get("value"));
+        io.value_o.set(read.value);
 
         let last = &io.write[self.writers - 1];
         let (mut row, mut lanes, mut value) = (last.row_i, last.lanes_i, last.value_i);
@@ -113,7 +110,7 @@ impl Circuit for RegisterBank {
             taken = taken | write.valid_i;
         }
         m.when(taken, || {
-            registers.write("result", row, [("value", value)]).lanes(lanes);
+            registers.write("result", row, WarpRegister { value }).lanes(lanes);
         });
 
         let takes = m.cat(io.write.iter().map(|write| write.valid_i & write.ready_o));

@@ -2,12 +2,32 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rtl::{Circuit, Module, ParameterError, Signal, index_bits};
+use crate::rtl::{Circuit, Field, Module, ParameterError, Record, Signal, index_bits};
 
 /// Bits of a lane of a register.
 pub const LANE_BITS: usize = 32;
 /// Register operands of an instruction (3R/1W: Gebhart et al., §2.1).
 pub const SOURCES: usize = 3;
+
+/// A row that holds the register of a warp.
+#[derive(Clone, Copy, Record)]
+#[params(WarpLanes)]
+pub(crate) struct WarpRegister<T = Field> {
+    /// A word for each lane.
+    #[bits(p.lanes * LANE_BITS)]
+    #[lanes(p.lanes)]
+    #[lanes_per_array(p.per_array)]
+    pub value: T,
+}
+
+/// How a [`WarpRegister`] is kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WarpLanes {
+    /// Lanes of a warp.
+    pub lanes: usize,
+    /// Lanes of one physical array.
+    pub per_array: usize,
+}
 
 /// Banks, rows and lanes of a register file.
 ///

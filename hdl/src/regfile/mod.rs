@@ -13,6 +13,7 @@ pub use bank::{BankReadIo, BankWriteIo, RegisterBank, RegisterBankIo};
 pub use banked_register_file::{BankedRegisterFile, BankedRegisterFileIo, IssueIo, SourceIo};
 pub use dual_issue_register_file::{DualIssueRegisterFile, DualIssueRegisterFileIo};
 pub use geometry::{Geometry, LANE_BITS, SOURCES};
+pub(crate) use geometry::{WarpLanes, WarpRegister};
 pub use main_register_file::{CollectorReadIo, MainRegisterFile, MainRegisterFileIo, RowReadIo};
 pub use operand_collectors::{CollectIo, CollectSourceIo, OperandCollectors, OperandCollectorsIo, PendingIo};
 pub use ports::{DispatchIo, OperandsIo, RegisterWriteIo, Widths};

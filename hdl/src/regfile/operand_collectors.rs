@@ -2,11 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::geometry::{Geometry, SOURCES};
+use super::geometry::{Geometry, SOURCES, WarpLanes, WarpRegister};
 use super::main_register_file::CollectorReadIo;
 use super::ports::{DispatchIo, OperandsIo, Widths};
 use crate::parts::turn;
-use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, Table, index_bits};
+use crate::rtl::{
+    Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, Signal, Table, index_bits,
+};
 
 /// Operand collectors: hold an instruction while its register operands are read from the banks.
 ///
@@ -132,6 +134,28 @@ struct Held<'m> {
     read: Signal<'m>,
 }
 
+/// An instruction in a collector.
+#[derive(Clone, Copy, Record)]
+#[params(OperandCollectors)]
+struct Entry<T = Field> {
+    #[bits(p.id_bits)]
+    id: T,
+    /// The unit it goes to, one-hot.
+    #[bits(p.units)]
+    unit: T,
+}
+
+/// An operand of an instruction in a collector; valid while it has still to be read.
+#[derive(Clone, Copy, Record)]
+#[params(OperandCollectors)]
+struct Wanted<T = Field> {
+    /// See [`OperandCollectors::place`].
+    #[bits(p.place_bits())]
+    place: T,
+    #[bits(p.geometry.lanes)]
+    lanes: T,
+}
+
 /// What one operand position reads in a cycle.
 struct Grant<'m> {
     /// It reads something.
@@ -161,13 +185,8 @@ impl Circuit for OperandCollectors {
         let n = self.collectors;
         let occupied = m.register("occupied", n).reset(0);
         let tail = m.register("tail", index_bits(n)).reset(0);
-        let entries = m.table("entries", n).field("id", self.id_bits).field("unit", self.units).ports(1, 1);
-        let operands = [0, 1, 2].map(|k| {
-            m.table(format!("operand{k}"), n)
-                .field("place", self.place_bits())
-                .field("lanes", self.geometry.lanes)
-                .valid_bits()
-        });
+        let entries = m.table::<Entry>("entries", n, self).ports(1, 1);
+        let operands = [0, 1, 2].map(|k| m.table::<Wanted>(format!("operand{k}"), n, self).valid_bits());
 
         io.issue.ready_o.set(!occupied.lane_select(tail, 1));
         io.issue.index_o.set(tail);
@@ -175,7 +194,7 @@ impl Circuit for OperandCollectors {
         let entering = enter.replicate(n) & tail.decode(n);
         m.when(enter, || {
             let unit = io.issue.unit_i.decode(self.units);
-            entries.write("issue", tail, [("id", io.issue.id_i), ("unit", unit)]);
+            entries.write("issue", tail, Entry { id: io.issue.id_i, unit });
             tail.set(self.after(m, tail));
         });
 
@@ -183,15 +202,15 @@ impl Circuit for OperandCollectors {
         let waited = occupied & !self.entered_recently(m, entering);
         let missing = operands.iter().zip(&grants).map(|(table, grant)| table.valid_rows() & !grant.held);
         let complete = !missing.fold(m.lit(n, 0), |a, b| a | b);
-        let unit_is_ready = entries.matching("unit", 1, |row| (row.get("unit") & io.unit_ready_i).ne(0));
+        let unit_is_ready = entries.matching("unit", 1, |row| (row.unit & io.unit_ready_i).ne(0));
         let may_leave = waited & complete & unit_is_ready;
         let ready = io.hold_i.iter().fold(may_leave, |ready, &hold| ready & !hold);
         let leave = ready.any().named("leave");
         let leaving = turn::first(ready, turn::from(tail, n));
         let entry = entries.read("dispatch", leaving, leave);
         io.dispatch.valid_o.set(leave);
-        io.dispatch.id_o.set(entry.get("id")).valid_when(leave);
-        io.dispatch.unit_o.set(entry.get("unit").priority_encode()).valid_when(leave);
+        io.dispatch.id_o.set(entry.id).valid_when(leave);
+        io.dispatch.unit_o.set(entry.unit.priority_encode()).valid_when(leave);
         io.dispatch_index_o.set(leaving).valid_when(leave);
         occupied.set((occupied | entering) & !(leave.replicate(n) & leaving.decode(n)));
 
@@ -200,7 +219,7 @@ impl Circuit for OperandCollectors {
         let left_index = m.register("left_index", index_bits(n)).no_reset();
         left.set(leave);
         m.when(leave, || {
-            left_id.set(entry.get("id"));
+            left_id.set(entry.id);
             left_index.set(leaving);
         });
         io.operands.valid_o.set(left);
@@ -208,7 +227,7 @@ impl Circuit for OperandCollectors {
         for (k, grant) in grants.iter().enumerate() {
             let lanes = m.register(format!("left_lanes{k}"), self.geometry.lanes).no_reset();
             m.when(leave, || {
-                lanes.set(operands[k].read("dispatch", leaving, leave).get("lanes"));
+                lanes.set(operands[k].read("dispatch", leaving, leave).lanes);
             });
             let value = self.collect(m, io, k, grant, (left, left_index));
             io.operands.source_o[k].set(value & lanes.spread(super::LANE_BITS)).valid_when(left);
@@ -217,9 +236,7 @@ impl Circuit for OperandCollectors {
         for (w, write) in io.write.iter().enumerate() {
             let place = self.place(m, write.register_i);
             let waiting = operands.map(|table| {
-                let same =
-                    table.matching(format!("write{w}"), 1, |row| row.valid() & row.get("place").eq(place));
-                same.any()
+                table.matching(format!("write{w}"), 1, |row| row.valid() & row.place.eq(place)).any()
             });
             write.blocked_o.set(waiting[0] | waiting[1] | waiting[2]);
         }
@@ -258,7 +275,7 @@ impl OperandCollectors {
         &self,
         m: &Module<'m>,
         io: &OperandCollectorsIo<'m>,
-        operands: &[Table<'m>; SOURCES],
+        operands: &[Table<'m, Wanted>; SOURCES],
         tail: Signal<'m>,
         enter: Signal<'m>,
     ) -> Vec<Grant<'m>> {
@@ -272,9 +289,9 @@ impl OperandCollectors {
                 let oldest = turn::first(waiting, turn::from(tail, n));
                 let row = table.read("grant", oldest, valid);
                 m.when(valid, || table.clear_row(oldest));
-                let place = row.get("place");
+                let place = row.place;
                 taken = taken | (valid.replicate(banks) & place.low(banks));
-                Held { valid, oldest, read: place.concat(row.get("lanes")) }
+                Held { valid, oldest, read: place.concat(row.lanes) }
             })
             .collect();
         let mut grants: Vec<Grant<'m>> = Vec::new();
@@ -286,7 +303,7 @@ impl OperandCollectors {
                 (arriving & !held.valid & (bank & !taken).any()).named(format!("grants_arriving{k}"));
             m.when(enter, || {
                 let lanes = source.valid_i.replicate(self.geometry.lanes) & source.lanes_i;
-                table.write("issue", tail, [("place", place), ("lanes", lanes)]).keep_valid();
+                table.write("issue", tail, Wanted { place, lanes }).keep_valid();
             });
             m.when(arriving & !at_once, || table.set_rows(tail.decode(n)));
             taken = taken | (at_once.replicate(banks) & bank);
@@ -322,9 +339,9 @@ impl OperandCollectors {
     }
 
     /// Collectors that wait for an operand in one of `banks`, one bit a bank.
-    fn waiting_for<'m>(&self, table: Table<'m>, banks: Signal<'m>) -> Signal<'m> {
+    fn waiting_for<'m>(&self, table: Table<'m, Wanted>, banks: Signal<'m>) -> Signal<'m> {
         let wanted = banks.zext(self.place_bits());
-        table.matching("free", 1, |row| row.valid() & (row.get("place") & wanted).ne(0))
+        table.matching("free", 1, |row| row.valid() & (row.place & wanted).ne(0))
     }
 
     /// Keeps what position `k` has read, and gives the operand of the instruction that has left: straight from
@@ -346,16 +363,13 @@ impl OperandCollectors {
             bank.set(grant.read.low(self.geometry.banks));
         });
         let value = bank.one_hot_select(m.cat(io.read.iter().map(|port| port.value_i)));
-        let collected = m
-            .table(format!("collected{k}"), self.collectors)
-            .laned_field("value", self.geometry.value_bits(), self.geometry.lanes)
-            .lanes_per_array(self.geometry.lanes_per_cluster)
-            .ports(1, 1);
+        let lanes = WarpLanes { lanes: self.geometry.lanes, per_array: self.geometry.lanes_per_cluster };
+        let collected = m.table::<WarpRegister>(format!("collected{k}"), self.collectors, &lanes).ports(1, 1);
         m.when(read, || {
-            collected.write("bank", collector, [("value", value)]);
+            collected.write("bank", collector, WarpRegister { value });
         });
         let just_read = read & collector.eq(left_index);
-        let kept = collected.read("dispatch", left_index, left & !just_read).get("value");
+        let kept = collected.read("dispatch", left_index, left & !just_read).value;
         just_read.mux(value, kept)
     }
 }

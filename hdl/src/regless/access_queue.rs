@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::geometry::ShardGeometry;
 use super::ports::Fate;
 use crate::parts::turn;
-use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, index_bits};
+use crate::rtl::{
+    Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, Signal, index_bits,
+};
 
 /// Access queue: the sources and results of instructions that wait for a bank of the staging unit, in issue order.
 ///
@@ -104,6 +106,23 @@ impl AccessQueue {
     }
 }
 
+/// An access that waits, as in [`PushIo`].
+#[derive(Clone, Copy, Record)]
+#[params(AccessQueue)]
+struct Waiting<T = Field> {
+    reserves: T,
+    /// The warp, and its register above it.
+    #[bits(p.geometry.warp_bits() + p.geometry.register_bits)]
+    tag: T,
+    #[bits(Fate::BITS)]
+    fate: T,
+    #[bits(p.geometry.lanes)]
+    lanes: T,
+    written: T,
+    #[bits(p.place_bits)]
+    place: T,
+}
+
 impl Circuit for AccessQueue {
     type Io<'m> = AccessQueueIo<'m>;
     const NAME: &'static str = "access_queue";
@@ -117,16 +136,7 @@ impl Circuit for AccessQueue {
 
     fn build<'m>(&self, m: &Module<'m>, io: &AccessQueueIo<'m>) {
         let g = &self.geometry;
-        let waiting = m
-            .table("waiting", self.depth)
-            .field("reserves", 1)
-            .field("tag", g.warp_bits() + g.register_bits)
-            .field("fate", Fate::BITS)
-            .field("lanes", g.lanes)
-            .field("written", 1)
-            .field("place", self.place_bits)
-            .valid_bits()
-            .ports(1, 1);
+        let waiting = m.table::<Waiting>("waiting", self.depth, self).valid_bits().ports(1, 1);
         let (head, tail) =
             (m.register("head", waiting.index_bits()), m.register("tail", waiting.index_bits()));
         let (head, tail) = (head.reset(0), tail.reset(0));
@@ -136,38 +146,32 @@ impl Circuit for AccessQueue {
         pop.valid_o.set(waiting.valid_rows().lane_select(head, 1));
         let leaves = (pop.valid_o & pop.ready_i).named("leaves");
         let oldest = waiting.read("pop", head, leaves);
-        for (field, output) in [
-            ("reserves", pop.reserves_o),
-            ("fate", pop.fate_o),
-            ("lanes", pop.lanes_o),
-            ("written", pop.written_o),
-            ("place", pop.place_o),
-        ] {
-            output.set(oldest.get(field)).valid_when(pop.valid_o);
-        }
-        let tag = oldest.get("tag");
-        pop.warp_o.set(tag.low(g.warp_bits())).valid_when(pop.valid_o);
-        pop.register_o.set(tag.high(g.register_bits)).valid_when(pop.valid_o);
+        pop.reserves_o.set(oldest.reserves).valid_when(pop.valid_o);
+        pop.warp_o.set(oldest.tag.low(g.warp_bits())).valid_when(pop.valid_o);
+        pop.register_o.set(oldest.tag.high(g.register_bits)).valid_when(pop.valid_o);
+        pop.fate_o.set(oldest.fate).valid_when(pop.valid_o);
+        pop.lanes_o.set(oldest.lanes).valid_when(pop.valid_o);
+        pop.written_o.set(oldest.written).valid_when(pop.valid_o);
+        pop.place_o.set(oldest.place).valid_when(pop.valid_o);
         m.when(leaves, || {
             waiting.clear_row(head);
             head.set(self.after(m, head));
         });
         m.when(push.valid_i & push.ready_o, || {
-            let fields = [
-                ("reserves", push.reserves_i),
-                ("tag", push.warp_i.concat(push.register_i)),
-                ("fate", push.fate_i),
-                ("lanes", push.lanes_i),
-                ("written", push.written_i),
-                ("place", push.place_i),
-            ];
-            waiting.write("push", tail, fields);
+            let access = Waiting {
+                reserves: push.reserves_i,
+                tag: push.warp_i.concat(push.register_i),
+                fate: push.fate_i,
+                lanes: push.lanes_i,
+                written: push.written_i,
+                place: push.place_i,
+            };
+            waiting.write("push", tail, access);
             tail.set(self.after(m, tail));
         });
         for (w, write) in io.write.iter().enumerate() {
             let reads = waiting.matching(format!("write{w}"), 1, |row| {
-                let same = row.get("tag").eq(write.warp_i.concat(write.register_i));
-                row.valid() & !row.get("reserves") & same
+                row.valid() & !row.reserves & row.tag.eq(write.warp_i.concat(write.register_i))
             });
             write.blocked_o.set(reads.any());
         }

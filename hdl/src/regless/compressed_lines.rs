@@ -3,7 +3,7 @@
 use super::compressor::{Compressor, CompressorIo};
 use super::patterns::{BASES_BITS, PATTERN_BITS};
 use crate::parts::recency;
-use crate::rtl::{Module, Record, Signal, Table, index_bits};
+use crate::rtl::{Field, Module, Read, Record, Signal, Table, index_bits};
 
 /// A read of or a write to a slot of a compressed line.
 pub(super) struct Operation<'m> {
@@ -36,9 +36,9 @@ pub(super) struct Reply<'m> {
 pub(super) struct CompressedLines<'m> {
     slots: usize,
     /// Which line a row holds.
-    tags: Table<'m>,
+    tags: Table<'m, Tag>,
     /// The lines' slots.
-    rows: Table<'m>,
+    rows: Table<'m, Slots>,
     /// Rows that memory does not have as they are.
     dirty: Signal<'m>,
     /// Order of the rows; see [`recency`].
@@ -71,18 +71,34 @@ struct Lookup<'m> {
     is_backed: Signal<'m>,
 }
 
+/// A line, a lane a slot.
+#[derive(Clone, Copy, Record)]
+#[params(Compressor)]
+pub(super) struct Slots<T = Field> {
+    #[bits(p.slots() * BASES_BITS)]
+    #[lanes(p.slots())]
+    bases: T,
+    #[bits(p.slots() * PATTERN_BITS)]
+    #[lanes(p.slots())]
+    patterns: T,
+}
+
+/// Which line it is.
+#[derive(Clone, Copy, Record)]
+#[params(Compressor)]
+pub(super) struct Tag<T = Field> {
+    #[bits(index_bits(p.line_numbers()))]
+    number: T,
+}
+
 impl<'m> CompressedLines<'m> {
     pub(super) fn new(m: &Module<'m>, p: &Compressor) -> CompressedLines<'m> {
         let slots = p.slots();
         let number_bits = index_bits(p.line_numbers());
-        let rows = m
-            .table("lines", p.lines)
-            .laned_field("bases", slots * BASES_BITS, slots)
-            .laned_field("patterns", slots * PATTERN_BITS, slots)
-            .ports(1, 1);
+        let rows = m.table::<Slots>("lines", p.lines, p).ports(1, 1);
         CompressedLines {
             slots,
-            tags: m.table("tags", p.lines).field("number", number_bits).valid_bits(),
+            tags: m.table::<Tag>("tags", p.lines, p).valid_bits(),
             rows,
             dirty: m.register("dirty", p.lines).reset(0),
             newer: m.register("newer", p.lines * p.lines).reset(0),
@@ -134,8 +150,7 @@ impl<'m> CompressedLines<'m> {
 
     /// Finds the line; if it is missing, the row that makes room: a free one, else the one used longest ago.
     fn look_up(&self, m: &Module<'m>, head: &Operation<'m>) -> Lookup<'m> {
-        let hits =
-            self.tags.matching("lookup", head.valid, |row| row.valid() & row.get("number").eq(head.number));
+        let hits = self.tags.matching("lookup", head.valid, |row| row.valid() & row.number.eq(head.number));
         let free = !self.tags.valid_rows();
         let oldest = recency::oldest(m, self.newer, m.ones(free.width()));
         let victim = free.any().mux(free.lowest_one(), oldest);
@@ -159,10 +174,10 @@ impl<'m> CompressedLines<'m> {
         found: &Lookup<'m>,
         reads: Signal<'m>,
         evicts: Signal<'m>,
-    ) -> Record<'m> {
+    ) -> Read<'m, Slots> {
         let slots = evicts.mux(m.ones(self.slots), head.slot.decode(self.slots));
         let read = self.rows.read_clocked("line", found.row.priority_encode(), reads | evicts).lanes(slots);
-        let line = read.get("bases").concat(read.get("patterns"));
+        let line = read.bases.concat(read.patterns);
         self.line_written.set(line.zext(self.line_written.width()));
         read
     }
@@ -185,7 +200,7 @@ impl<'m> CompressedLines<'m> {
         m.when(writes | starts | comes, || {
             let row = found.row.priority_encode();
             let slots = slot | (starts | comes).replicate(self.slots);
-            self.rows.write("slots", row, [("bases", bases), ("patterns", patterns)]).lanes(slots);
+            self.rows.write("slots", row, Slots { bases, patterns }).lanes(slots);
         });
     }
 
@@ -199,14 +214,14 @@ impl<'m> CompressedLines<'m> {
         soils: Signal<'m>,
     ) {
         let row = found.row.priority_encode();
-        let evicted = self.tags.read("evicted", row, evicts).get("number");
+        let evicted = self.tags.read("evicted", row, evicts).number;
         m.when(evicts, || {
             self.tags.clear_row(row);
             self.number_written.set(evicted);
             self.backed.set(self.backed | evicted.decode(self.backed.width()));
         });
         m.when(starts | comes, || {
-            self.tags.write("allocate", row, [("number", head.number)]);
+            self.tags.write("allocate", row, Tag { number: head.number });
         });
         m.when(soils, || {
             self.dirty.set(self.dirty | found.row);
@@ -236,7 +251,7 @@ impl<'m> CompressedLines<'m> {
         head: &Operation<'m>,
         reads: Signal<'m>,
         valid: Signal<'m>,
-        read: &Record<'m>,
+        read: &Read<'m, Slots>,
     ) -> Reply<'m> {
         let keep = |name: &str, value: Signal<'m>| {
             let kept = m.register(format!("reply_{name}"), value.width()).no_reset();
@@ -251,8 +266,8 @@ impl<'m> CompressedLines<'m> {
             warp: keep("warp", head.warp),
             register: keep("register", head.register),
             line: keep("line", head.line),
-            pattern: read.get("patterns").lane_select(slot, PATTERN_BITS),
-            bases: read.get("bases").lane_select(slot, BASES_BITS),
+            pattern: read.patterns.lane_select(slot, PATTERN_BITS),
+            bases: read.bases.lane_select(slot, BASES_BITS),
         }
     }
 

@@ -8,7 +8,9 @@ use super::patterns::{
     BASES_BITS, PATTERN_BITS, Pattern, PatternExpander, PatternMatcher, PatternMatcherIo, check_lanes,
 };
 use crate::parts::Fifo;
-use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, Table, index_bits};
+use crate::rtl::{
+    Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, Signal, Table, index_bits,
+};
 
 /// Compressor: keeps registers that have a short form in a few lines of its own, and passes the others on to memory.
 ///
@@ -114,6 +116,15 @@ pub struct OsuFillIo<'m> {
     pub value_o: Out<'m>,
 }
 
+/// What is known of a warp's registers.
+#[derive(Clone, Copy, Record)]
+#[params(Compressor)]
+struct Presence<T = Field> {
+    /// Those in short form, one bit each.
+    #[bits(1 << p.register_bits)]
+    compressed: T,
+}
+
 impl Circuit for Compressor {
     type Io<'m> = CompressorIo<'m>;
     const NAME: &'static str = "compressor";
@@ -199,13 +210,9 @@ impl Compressor {
         let matcher = m.instance("matcher", PatternMatcher { lanes: self.lanes });
         matcher.value_i.set(held.value);
 
-        let presence = m
-            .table("presence", self.warps)
-            .field("compressed", 1 << self.register_bits)
-            .valid_bits()
-            .ports(1, 1);
+        let presence = m.table::<Presence>("presence", self.warps, self).valid_bits().ports(1, 1);
         let row = presence.read("held", held.warp, held.valid);
-        let of_warp = row.get("compressed") & row.valid().replicate(1 << self.register_bits);
+        let of_warp = row.compressed & row.valid().replicate(1 << self.register_bits);
         let was_short = of_warp.lane_select(held.register, 1).named("was_short");
 
         let (fetches, writes) = (held.is(RequestKind::Fetch), held.is(RequestKind::Write));
@@ -228,7 +235,7 @@ impl Compressor {
         let drops = held.is(RequestKind::Drop);
         let of_register = held.register.decode(1 << self.register_bits);
         m.when(leaves & !drops & (route.was_short ^ route.stays_short), || {
-            route.presence.write("note", held.warp, [("compressed", route.of_warp ^ of_register)]);
+            route.presence.write("note", held.warp, Presence { compressed: route.of_warp ^ of_register });
         });
         m.when(leaves & drops, || route.presence.clear_row(held.warp));
     }
@@ -376,7 +383,7 @@ struct Route<'m> {
     stays_short: Signal<'m>,
     /// Registers of its warp that are in short form, one bit each.
     of_warp: Signal<'m>,
-    presence: Table<'m>,
+    presence: Table<'m, Presence>,
     matcher: PatternMatcherIo<'m>,
 }
 

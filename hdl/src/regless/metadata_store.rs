@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::geometry::{NOTES, ShardGeometry};
 use super::ports::Note;
-use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, Table, index_bits};
+use crate::rtl::{
+    Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, Signal, index_bits,
+};
 
 /// Metadata store: for each warp a queue of words of metadata, as decoded.
 ///
@@ -123,6 +125,27 @@ pub struct StoredNoteIo<'m> {
     pub register_o: Out<'m>,
 }
 
+/// A word of annotations, as in [`MetadataIo`].
+#[derive(Clone, Copy, Record)]
+#[params(MetadataStore)]
+struct Word<T = Field> {
+    last: T,
+    valid: [T; NOTES],
+    #[bits(Note::BITS)]
+    kind: [T; NOTES],
+    #[bits(p.geometry.register_bits)]
+    register: [T; NOTES],
+}
+
+/// What the region of a warp that is to begin needs.
+#[derive(Clone, Copy, Record)]
+#[params(MetadataStore)]
+struct Usage<T = Field> {
+    /// Lines, for each bank.
+    #[bits(p.geometry.banks * p.geometry.line_count_bits())]
+    lines: T,
+}
+
 impl Circuit for MetadataStore {
     type Io<'m> = MetadataStoreIo<'m>;
     const NAME: &'static str = "metadata_store";
@@ -135,7 +158,8 @@ impl Circuit for MetadataStore {
 
     fn build<'m>(&self, m: &Module<'m>, io: &MetadataStoreIo<'m>) {
         let g = &self.geometry;
-        let (words, usage) = self.tables(m);
+        let words = m.table::<Word>("words", g.warps * self.words, self).ports(1, 1);
+        let usage = m.table::<Usage>("usage", g.warps, self).ports(1, 1);
         let waits = m.register("waits", g.warps).reset(0);
         // A lane a warp: its oldest word, and where its next one goes; whether it has any.
         let index = index_bits(self.words);
@@ -152,13 +176,15 @@ impl Circuit for MetadataStore {
         let another_waits = metadata.first_i & waits.lane_select(metadata.warp_i, 1);
         metadata.ready_o.set(!is_full.named("is_full") & !another_waits.named("another_waits"));
         let comes = (metadata.valid_i & metadata.ready_o).named("comes");
-        m.when(comes, || keep(metadata, words, self.row(tail, metadata.warp_i)));
+        m.when(comes, || {
+            words.write("decode", self.row(tail, metadata.warp_i), Word::of(metadata));
+        });
         m.when(comes & metadata.first_i, || {
-            usage.write("first", metadata.warp_i, [("usage", metadata.usage_i)]);
+            usage.write("first", metadata.warp_i, Usage { lines: metadata.usage_i });
         });
 
         let region = &io.region;
-        region.usage_o.set(usage.read("region", region.warp_i, region.begins_i).get("usage"));
+        region.usage_o.set(usage.read("region", region.warp_i, region.begins_i).lines);
         let begun = of_warp(region.warp_i, region.begins_i);
         waits.set((waits & !begun) | of_warp(metadata.warp_i, comes & metadata.first_i));
         io.waits_o.set(waits);
@@ -168,11 +194,11 @@ impl Circuit for MetadataStore {
         let leaves = (word.valid_o & word.ready_i).named("leaves");
         let head = oldest.lane_select(word.warp_i, index);
         let stored = words.read("word", self.row(head, word.warp_i), leaves);
-        word.last_o.set(stored.get("last")).valid_when(word.valid_o);
+        word.last_o.set(stored.last).valid_when(word.valid_o);
         for (k, note) in word.note.iter().enumerate() {
-            note.valid_o.set(stored.get(&format!("valid{k}"))).valid_when(word.valid_o);
-            note.kind_o.set(stored.get(&format!("kind{k}"))).valid_when(word.valid_o);
-            note.register_o.set(stored.get(&format!("register{k}"))).valid_when(word.valid_o);
+            note.valid_o.set(stored.valid[k]).valid_when(word.valid_o);
+            note.kind_o.set(stored.kind[k]).valid_when(word.valid_o);
+            note.register_o.set(stored.register[k]).valid_when(word.valid_o);
         }
         let step = |pointers: Signal<'m>, warps: Signal<'m>| {
             let one = m.lit(index, 1).replicate(g.warps);
@@ -202,20 +228,6 @@ impl Circuit for MetadataStore {
 }
 
 impl MetadataStore {
-    fn tables<'m>(&self, m: &Module<'m>) -> (Table<'m>, Table<'m>) {
-        let g = &self.geometry;
-        let mut words = m.table("words", g.warps * self.words).field("last", 1);
-        for k in 0..NOTES {
-            words = words
-                .field(&format!("valid{k}"), 1)
-                .field(&format!("kind{k}"), Note::BITS)
-                .field(&format!("register{k}"), g.register_bits);
-        }
-        // A table of one row has an address of one bit, which is 0.
-        let usage = m.table("usage", g.warps).field("usage", g.banks * g.line_count_bits());
-        (words.ports(1, 1), usage.ports(1, 1))
-    }
-
     /// The row of a warp's word.
     fn row<'m>(&self, word: Signal<'m>, warp: Signal<'m>) -> Signal<'m> {
         match self.geometry.warps {
@@ -225,11 +237,14 @@ impl MetadataStore {
     }
 }
 
-/// Writes a word to its row.
-fn keep<'m>(metadata: &MetadataIo<'m>, words: Table<'m>, row: Signal<'m>) {
-    let names = |k: usize| [format!("valid{k}"), format!("kind{k}"), format!("register{k}")];
-    let names: Vec<String> = (0..NOTES).flat_map(names).collect();
-    let notes = metadata.note.iter().flat_map(|note| [note.valid_i, note.kind_i, note.register_i]);
-    let fields = names.iter().map(String::as_str).zip(notes);
-    words.write("decode", row, [("last", metadata.last_i)].into_iter().chain(fields));
+impl<'m> Word<Signal<'m>> {
+    /// The word that comes.
+    fn of(metadata: &MetadataIo<'m>) -> Word<Signal<'m>> {
+        Word {
+            last: metadata.last_i,
+            valid: std::array::from_fn(|k| metadata.note[k].valid_i),
+            kind: std::array::from_fn(|k| metadata.note[k].kind_i),
+            register: std::array::from_fn(|k| metadata.note[k].register_i),
+        }
+    }
 }

@@ -4,7 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::geometry::{ISSUES, LANE_BITS, RESULTS, SOURCES, ShardGeometry};
 use crate::parts::turn;
-use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, Table, index_bits};
+use crate::regfile::{WarpLanes, WarpRegister};
+use crate::rtl::{
+    Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, Signal, Table, index_bits,
+};
 
 /// Bits of the position of an access in its instruction: sources from 0 on, results from 4 on.
 pub const POSITION_BITS: usize = 3;
@@ -175,6 +178,30 @@ pub struct LineIo<'m> {
     pub line_o: Out<'m>,
 }
 
+/// An instruction whose operands are collected.
+#[derive(Clone, Copy, Record)]
+#[params(RegisterReadUnit)]
+struct Instruction<T = Field> {
+    #[bits(p.id_bits)]
+    id: T,
+    #[bits(p.geometry.lanes)]
+    lanes: T,
+    /// Sources it has, one bit each.
+    #[bits(SOURCES)]
+    sources: T,
+    /// Results it has, one bit each.
+    #[bits(RESULTS)]
+    results: T,
+}
+
+/// The line reserved for a result.
+#[derive(Clone, Copy, Record)]
+#[params(ShardGeometry)]
+struct Reserved<T = Field> {
+    #[bits(p.line_bits())]
+    line: T,
+}
+
 impl Circuit for RegisterReadUnit {
     type Io<'m> = RegisterReadUnitIo<'m>;
     const NAME: &'static str = "register_read_unit";
@@ -189,14 +216,7 @@ impl Circuit for RegisterReadUnit {
 
     fn build<'m>(&self, m: &Module<'m>, io: &RegisterReadUnitIo<'m>) {
         let entry_bits = index_bits(self.entries);
-        let held = m
-            .table("held", self.entries)
-            .field("id", self.id_bits)
-            .field("lanes", self.geometry.lanes)
-            .field("sources", SOURCES)
-            .field("results", RESULTS)
-            .valid_bits()
-            .ports(2, self.issues);
+        let held = m.table::<Instruction>("held", self.entries, self).valid_bits().ports(2, self.issues);
         let head = m.register("head", entry_bits).reset(0);
         let tail = m.register("tail", entry_bits).reset(0);
         // A bit for each position of each entry: the instruction waits for it.
@@ -231,7 +251,7 @@ impl RegisterReadUnit {
         &self,
         m: &Module<'m>,
         io: &RegisterReadUnitIo<'m>,
-        held: Table<'m>,
+        held: Table<'m, Instruction>,
         tail: Signal<'m>,
     ) -> Signal<'m> {
         let occupied = held.valid_rows();
@@ -247,13 +267,13 @@ impl RegisterReadUnit {
             let here = entry.decode(self.entries) & enter.valid_i.replicate(self.entries);
             waits = waits | (here.spread(POSITIONS) & positions.replicate(self.entries));
             m.when(enter.valid_i, || {
-                let fields = [
-                    ("id", enter.id_i),
-                    ("lanes", enter.lanes_i),
-                    ("sources", enter.sources_i),
-                    ("results", enter.results_i),
-                ];
-                held.write(format!("enter{i}"), entry, fields);
+                let instruction = Instruction {
+                    id: enter.id_i,
+                    lanes: enter.lanes_i,
+                    sources: enter.sources_i,
+                    results: enter.results_i,
+                };
+                held.write(format!("enter{i}"), entry, instruction);
             });
             entry = entry + enter.valid_i.zext(index_bits(self.entries));
         }
@@ -274,14 +294,14 @@ impl RegisterReadUnit {
     fn dispatch<'m>(
         &self,
         io: &RegisterReadUnitIo<'m>,
-        held: Table<'m>,
+        held: Table<'m, Instruction>,
         head: Signal<'m>,
         waiting: Signal<'m>,
     ) -> Signal<'m> {
         let complete = held.valid_rows() & !waiting.group_or(POSITIONS);
         let dispatches = (complete.lane_select(head, 1) & io.unit.ready_i).named("dispatches");
         io.unit.dispatch.valid_o.set(dispatches);
-        io.unit.dispatch.id_o.set(held.read("dispatch", head, dispatches).get("id"));
+        io.unit.dispatch.id_o.set(held.read("dispatch", head, dispatches).id);
         dispatches
     }
 
@@ -290,7 +310,7 @@ impl RegisterReadUnit {
         &self,
         m: &Module<'m>,
         io: &RegisterReadUnitIo<'m>,
-        held: Table<'m>,
+        held: Table<'m, Instruction>,
         (dispatches, head): (Signal<'m>, Signal<'m>),
     ) -> Signal<'m> {
         let g = &self.geometry;
@@ -303,31 +323,29 @@ impl RegisterReadUnit {
         let entry = held.read("operands", left_entry, left);
         let operands = &io.unit.operands;
         operands.valid_o.set(left);
-        operands.id_o.set(entry.get("id")).valid_when(left);
+        operands.id_o.set(entry.id).valid_when(left);
         for (k, source) in operands.source_o.iter().enumerate() {
-            let values = m
-                .table(format!("source{k}"), self.entries)
-                .laned_field("value", g.value_bits(), g.lanes)
-                .lanes_per_array(g.lanes_per_slice);
+            let lanes = WarpLanes { lanes: g.lanes, per_array: g.lanes_per_slice };
+            let values = m.table::<WarpRegister>(format!("source{k}"), self.entries, &lanes);
             for (b, value) in io.value.iter().enumerate() {
                 m.when(value.valid_i & value.position_i.eq(k), || {
-                    values.write(format!("bank{b}"), value.entry_i, [("value", value.value_i)]);
+                    values.write(format!("bank{b}"), value.entry_i, WarpRegister { value: value.value_i });
                 });
             }
-            let lanes = entry.get("lanes") & entry.get("sources").bit(k).replicate(g.lanes);
+            let lanes = entry.lanes & entry.sources.bit(k).replicate(g.lanes);
             let value = values.read("operands", left_entry, left & lanes.any()).lanes(lanes);
-            let operand = value.get("value") & lanes.spread(LANE_BITS);
+            let operand = value.value & lanes.spread(LANE_BITS);
             source.set(left.mux(operand, 0)).valid_when(left);
         }
         for (k, result) in operands.result.iter().enumerate() {
-            let lines = m.table(format!("result{k}"), self.entries).field("line", g.line_bits());
+            let lines = m.table::<Reserved>(format!("result{k}"), self.entries, g);
             for (b, access) in io.served.iter().enumerate() {
                 m.when(access.valid_i & access.position_i.eq(FIRST_RESULT + k), || {
-                    lines.write(format!("bank{b}"), access.entry_i, [("line", access.line_i)]);
+                    lines.write(format!("bank{b}"), access.entry_i, Reserved { line: access.line_i });
                 });
             }
-            result.reserved_o.set(left & entry.get("results").bit(k));
-            let line = lines.read("operands", left_entry, result.reserved_o).get("line");
+            result.reserved_o.set(left & entry.results.bit(k));
+            let line = lines.read("operands", left_entry, result.reserved_o).line;
             result.line_o.set(line);
         }
         left_entry

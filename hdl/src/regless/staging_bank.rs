@@ -6,8 +6,9 @@ use super::bank_ports::StagingBankIo;
 use super::geometry::{LANE_BITS, ShardGeometry};
 use super::memory_ports::{KIND_BITS, RequestKind};
 use super::ports::{Fate, Note};
+use crate::regfile::{WarpLanes, WarpRegister};
 use crate::rtl::bits::Bits;
-use crate::rtl::{Circuit, Documented, Module, ParameterError, Signal, Table};
+use crate::rtl::{Circuit, Documented, Field, Module, ParameterError, Record, Signal, Table};
 
 /// Staging bank: lines of warp registers found by tag, and the lists of those that no region holds.
 ///
@@ -36,8 +37,8 @@ struct Bank<'c, 'm> {
     g: ShardGeometry,
     m: &'c Module<'m>,
     io: &'c StagingBankIo<'m>,
-    tags: Table<'m>,
-    values: Table<'m>,
+    tags: Table<'m, Tag>,
+    values: Table<'m, WarpRegister>,
     lines: Lines<'m>,
     /// One bit for each register of the bank: memory has a copy.
     backed: Signal<'m>,
@@ -103,6 +104,16 @@ struct Changes<'m> {
     asks: Signal<'m>,
 }
 
+/// Whose register a line holds.
+#[derive(Clone, Copy, Record)]
+#[params(ShardGeometry)]
+struct Tag<T = Field> {
+    #[bits(p.warp_bits())]
+    warp: T,
+    #[bits(p.register_bits)]
+    register: T,
+}
+
 impl Circuit for StagingBank {
     type Io<'m> = StagingBankIo<'m>;
     const NAME: &'static str = "operand_staging_bank";
@@ -124,16 +135,9 @@ impl Circuit for StagingBank {
 
 impl<'c, 'm> Bank<'c, 'm> {
     fn new(g: ShardGeometry, m: &'c Module<'m>, io: &'c StagingBankIo<'m>) -> Bank<'c, 'm> {
-        let tags = m
-            .table("tags", g.lines)
-            .field("warp", g.warp_bits())
-            .field("register", g.register_bits)
-            .ports(1, 1);
-        let values = m
-            .table("values", g.lines)
-            .laned_field("value", g.value_bits(), g.lanes)
-            .lanes_per_array(g.lanes_per_slice)
-            .ports(1, 1);
+        let tags = m.table::<Tag>("tags", g.lines, &g).ports(1, 1);
+        let lanes = WarpLanes { lanes: g.lanes, per_array: g.lanes_per_slice };
+        let values = m.table::<WarpRegister>("values", g.lines, &lanes).ports(1, 1);
         let none = |name: &str| m.register(name, g.lines).reset(0);
         let lines = Lines {
             free: m.register("free", g.lines).reset(Bits::ones(g.lines as u32)),
@@ -165,7 +169,7 @@ impl<'c, 'm> Bank<'c, 'm> {
         let register = by_access.mux(access.register_i, self.io.preload.register_i);
         let looks = by_access | by_preload;
         let hits = self.tags.matching("lookup", looks, |line| {
-            line.bit_of(!lines.free) & line.get("warp").eq(warp) & line.get("register").eq(register)
+            line.bit_of(!lines.free) & line.warp.eq(warp) & line.register.eq(register)
         });
         let hit = hits.any().named("hit");
         m.when(by_access, || {
@@ -252,7 +256,7 @@ impl<'c, 'm> Bank<'c, 'm> {
         let lanes = (fill.valid_i | is_first).mux(all_lanes, write.lanes_i);
         m.when(!self.value_port_free, || {
             let value = fill.valid_i.mux(fill.value_i, result);
-            self.values.write("write", line, [("value", value)]).lanes(lanes);
+            self.values.write("write", line, WarpRegister { value }).lanes(lanes);
         });
 
         let evicts = changes.evicted.any();
@@ -260,7 +264,7 @@ impl<'c, 'm> Bank<'c, 'm> {
         let takes_out = (reads | evicts).named("value_is_taken_out");
         let line = evicts.mux(changes.evicted, lookup.hits).named("line_taken_out");
         let read = self.values.read_clocked("read", line.priority_encode(), takes_out);
-        let stored = read.lanes(evicts.mux(all_lanes, access.lanes_i)).get("value");
+        let stored = read.lanes(evicts.mux(all_lanes, access.lanes_i)).value;
         let was_read = m.register("was_read", 1).reset(0);
         let was_unwritten = m.register("was_unwritten", 1).no_reset();
         was_read.set(reads);
@@ -299,8 +303,8 @@ impl<'c, 'm> Bank<'c, 'm> {
         });
         m.when(evicts, || {
             kind.set(of_kind(RequestKind::Write));
-            warp.set(victim.get("warp"));
-            register.set(victim.get("register"));
+            warp.set(victim.warp);
+            register.set(victim.register);
         });
         m.when(request.evicting, || {
             value.set(value_read);
@@ -318,7 +322,7 @@ impl<'c, 'm> Bank<'c, 'm> {
         io.invalidates_o.set(invalidates).valid_when(fetches);
         io.value_o.set(value).valid_when(request.valid & kind.eq(RequestKind::Write as usize));
 
-        let written_back = g.index_in_bank(victim.get("warp"), victim.get("register"));
+        let written_back = g.index_in_bank(victim.warp, victim.register);
         let dropped = g.index_in_bank(lookup.warp, lookup.register);
         let none = m.lit(g.registers_of_bank(), 0);
         let gained = evicts.mux(written_back.decode(g.registers_of_bank()), none);
@@ -344,7 +348,7 @@ impl<'c, 'm> Bank<'c, 'm> {
         let written_dead = only(io.write.fate_i.eq(Fate::Erase as usize), written);
         let filled = only(io.fill.valid_i, io.fill.line_i.decode(g.lines));
         let of_warp = self.tags.matching("drop", io.drop.valid_i, |line| {
-            line.bit_of(!lines.free) & line.get("warp").eq(io.drop.warp_i)
+            line.bit_of(!lines.free) & line.warp.eq(io.drop.warp_i)
         });
         // A line of the warp that is taken in this cycle has another register from the next on.
         let dropped = only(io.drop.valid_i, of_warp) & !*allocated;
@@ -370,7 +374,7 @@ impl<'c, 'm> Bank<'c, 'm> {
         let gone = lines.dirty & !dirty & !(*staged | *evicted | *invalidated | dropped);
         m.invariant("a_dirty_line_is_dropped_only_by_erasure_invalidation_or_exit", !gone.any());
         m.when((*allocated).any(), || {
-            let tag = [("warp", lookup.warp), ("register", lookup.register)];
+            let tag = Tag { warp: lookup.warp, register: lookup.register };
             self.tags.write("allocate", allocated.priority_encode(), tag);
         });
 

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, count_bits, index_bits};
+use crate::rtl::{
+    Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, count_bits, index_bits,
+};
 
 /// Warp stack: inactive warps, the one that ran last on top, whose registers are most likely to be staged still.
 ///
@@ -33,6 +35,14 @@ pub struct WarpStackIo<'m> {
     pub pop_i: In<'m>,
 }
 
+/// A warp on the stack.
+#[derive(Clone, Copy, Record)]
+#[params(WarpStack)]
+struct Entry<T = Field> {
+    #[bits(index_bits(p.warps))]
+    warp: T,
+}
+
 impl Circuit for WarpStack {
     type Io<'m> = WarpStackIo<'m>;
     const NAME: &'static str = "warp_stack";
@@ -43,7 +53,7 @@ impl Circuit for WarpStack {
 
     fn build<'m>(&self, m: &Module<'m>, io: &WarpStackIo<'m>) {
         let bits = index_bits(self.warps);
-        let stack = m.table("stack", self.warps).field("warp", bits).ports(1, 1);
+        let stack = m.table::<Entry>("stack", self.warps, self).ports(1, 1);
         let height = m.register("height", count_bits(self.warps)).reset(0);
         let row = |height: crate::rtl::Signal<'m>| height.zext(bits + 1).low(bits);
 
@@ -52,10 +62,10 @@ impl Circuit for WarpStack {
         let pops = (io.pop_i & io.top_valid_o).named("pops");
         let stays = (io.push_valid_i & !pops).named("stays");
         let leaves = (pops & !io.push_valid_i).named("leaves");
-        let stored = stack.read("top", row(below), leaves).get("warp");
+        let stored = stack.read("top", row(below), leaves).warp;
         io.top_warp_o.set(io.push_valid_i.mux(io.push_warp_i, stored)).valid_when(io.top_valid_o);
         m.when(stays, || {
-            stack.write("push", row(height), [("warp", io.push_warp_i)]);
+            stack.write("push", row(height), Entry { warp: io.push_warp_i });
             height.set(height + 1);
         })
         .else_when(leaves, || {

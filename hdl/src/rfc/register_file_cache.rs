@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::cache_ports::{CacheLookupIo, CollectedIo, RegisterFileCacheIo};
 use crate::parts::recency;
 use crate::regfile::collector_groups::{WAYS, numbered};
-use crate::regfile::{LANE_BITS, SOURCES, Widths};
-use crate::rtl::{Circuit, Documented, Module, ParameterError, Record, Signal, Table, index_bits};
+use crate::regfile::{LANE_BITS, SOURCES, WarpLanes, WarpRegister, Widths};
+use crate::rtl::{
+    Circuit, Documented, Field, Module, ParameterError, Read, Record, Signal, Table, index_bits,
+};
 
 /// Which entry of a slot makes room (§3.1, "RFC Replacement").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,18 +68,49 @@ pub struct RegisterFileCache {
     pub issues: usize,
 }
 
+/// An entry of a slot; valid if it has been given to a register.
+#[derive(Clone, Copy, Record)]
+#[params(RegisterFileCache)]
+struct Way<T = Field> {
+    #[bits(p.register_bits)]
+    register: T,
+    /// Lanes that are here.
+    #[bits(p.lanes)]
+    #[lanes(p.lanes)]
+    held: T,
+    /// Lanes that the main register file does not have.
+    #[bits(p.lanes)]
+    #[lanes(p.lanes)]
+    dirty: T,
+    /// Not read before the next suspension.
+    idle: T,
+}
+
+/// The order of a slot's entries.
+#[derive(Clone, Copy, Record)]
+#[params(RegisterFileCache)]
+struct Order<T = Field> {
+    /// See [`recency`].
+    #[bits(p.entries * p.entries)]
+    newer: T,
+}
+
 /// An operand found here that has still to be read.
-#[derive(Clone, Copy)]
-struct Pending<'m> {
-    lanes: Signal<'m>,
-    row: Signal<'m>,
+#[derive(Clone, Copy, Record)]
+#[params(RegisterFileCache)]
+struct Pending<T = Field> {
+    #[bits(p.lanes)]
+    lanes: T,
+    /// See [`RegisterFileCache::row`].
+    #[bits(index_bits(p.rows()))]
+    row: T,
 }
 
 /// What a lookup finds; entries one bit each.
 struct Found<'m> {
     /// The entries of the slot.
-    ways: Vec<Record<'m>>,
-    pending: Vec<Pending<'m>>,
+    ways: Vec<Read<'m, Way>>,
+    pending: Vec<Pending<Signal<'m>>>,
     /// Entries with an operand that is read for the last time.
     ended: Signal<'m>,
     /// Entries with an operand that is idle from now on.
@@ -98,13 +131,13 @@ struct Leaving<'m> {
 /// The state of the circuit.
 struct State<'m> {
     /// One table an entry of a slot, a row a slot.
-    ways: Vec<Table<'m>>,
+    ways: Vec<Table<'m, Way>>,
     /// Values; see [`RegisterFileCache::row`].
-    values: Table<'m>,
-    /// Order of a slot's entries; see [`recency`].
-    order: Table<'m>,
+    values: Table<'m, WarpRegister>,
+    /// A row a slot.
+    order: Table<'m, Order>,
     /// Operands found here that have still to be read, a row a collector; for each group a table an operand position.
-    reads: Vec<[Table<'m>; SOURCES]>,
+    reads: Vec<[Table<'m, Pending>; SOURCES]>,
     /// Slots that are being flushed.
     flushing: Signal<'m>,
 }
@@ -120,33 +153,25 @@ impl RegisterFileCache {
         self.lanes.saturating_mul(LANE_BITS)
     }
 
+    /// Rows of `values`.
+    fn rows(&self) -> usize {
+        ((self.entries - 1) << index_bits(self.slots)) + self.slots
+    }
+
     fn state<'m>(&self, m: &Module<'m>) -> State<'m> {
-        let way = |w| {
-            m.table(format!("way{w}"), self.slots)
-                .field("register", self.register_bits)
-                .laned_field("held", self.lanes, self.lanes)
-                .laned_field("dirty", self.lanes, self.lanes)
-                .field("idle", 1)
-                .valid_bits()
-        };
-        let values = m
-            .table("values", ((self.entries - 1) << index_bits(self.slots)) + self.slots)
-            .laned_field("value", self.value_bits(), self.lanes)
-            .lanes_per_array(self.lanes_per_cluster)
-            .ports(self.issues * SOURCES, self.issues);
+        let way = |w| m.table::<Way>(format!("way{w}"), self.slots, self).valid_bits();
+        let lanes = WarpLanes { lanes: self.lanes, per_array: self.lanes_per_cluster };
+        let values =
+            m.table::<WarpRegister>("values", self.rows(), &lanes).ports(self.issues * SOURCES, self.issues);
         let reads = |group| {
-            [0, 1, 2].map(|k| {
-                m.table(self.of_operand("read", group, k), self.collectors)
-                    .field("lanes", self.lanes)
-                    .field("row", values.index_bits())
-                    .valid_bits()
-            })
+            let name = |k| self.of_operand("read", group, k);
+            [0, 1, 2].map(|k| m.table::<Pending>(name(k), self.collectors, self).valid_bits())
         };
         let reads = (0..self.issues).map(reads).collect();
         State {
             ways: (0..self.entries).map(way).collect(),
             values,
-            order: m.table("order", self.slots).field("newer", self.entries * self.entries),
+            order: m.table("order", self.slots, self),
             reads,
             flushing: m.register("flushing", self.slots).reset(0),
         }
@@ -169,13 +194,13 @@ impl RegisterFileCache {
 }
 
 /// The entries of a slot, as one port sees them.
-fn read_slot<'m>(state: &State<'m>, name: &str, slot: Signal<'m>, enable: Signal<'m>) -> Vec<Record<'m>> {
+fn read_slot<'m>(state: &State<'m>, name: &str, slot: Signal<'m>, enable: Signal<'m>) -> Vec<Read<'m, Way>> {
     state.ways.iter().map(|way| way.read(name, slot, enable)).collect()
 }
 
 /// Which entry holds `register`, one bit an entry.
-fn entry_of<'m>(m: &Module<'m>, ways: &[Record<'m>], register: Signal<'m>) -> Signal<'m> {
-    m.cat(ways.iter().map(|way| way.valid() & way.get("register").eq(register)))
+fn entry_of<'m>(m: &Module<'m>, ways: &[Read<'m, Way>], register: Signal<'m>) -> Signal<'m> {
+    m.cat(ways.iter().map(|way| way.valid() & way.register.eq(register)))
 }
 
 /// Whether a lookup is in a slot.
@@ -196,8 +221,13 @@ fn after_uses<'m>(
 }
 
 /// A field of the entry that `select` (one-hot) names; 0 if it names none.
-fn select<'m>(m: &Module<'m>, select: Signal<'m>, ways: &[Record<'m>], field: &str) -> Signal<'m> {
-    select.one_hot_select(m.cat(ways.iter().map(|way| way.get(field))))
+fn select<'m>(
+    m: &Module<'m>,
+    select: Signal<'m>,
+    ways: &[Read<'m, Way>],
+    field: impl Fn(&Way<Signal<'m>>) -> Signal<'m>,
+) -> Signal<'m> {
+    select.one_hot_select(m.cat(ways.iter().map(|way| field(way))))
 }
 
 impl Circuit for RegisterFileCache {
@@ -266,7 +296,7 @@ impl RegisterFileCache {
         for (k, source) in lookup.source.iter().enumerate() {
             let wanted = lookup.valid_i & source.valid_i;
             let entry = entry_of(m, &ways, source.register_i) & wanted.replicate(self.entries);
-            let lanes = select(m, entry, &ways, "held") & lookup.active_i;
+            let lanes = select(m, entry, &ways, |way| way.held) & lookup.active_i;
             source.lanes_o.set(lanes).valid_when(lookup.valid_i);
             let read_last = if self.liveness { source.last_read_i } else { m.lit(1, 0) };
             ended = ended | (entry & read_last.replicate(self.entries));
@@ -296,28 +326,23 @@ impl RegisterFileCache {
         });
         for (w, way) in state.ways.iter().enumerate() {
             let lanes = lookup.active_i & found.ended.bit(w).replicate(self.lanes);
-            let now_idle = found.ways[w].get("idle") | marked.bit(w);
+            let now_idle = found.ways[w].idle | marked.bit(w);
             m.when(lookup.valid_i & (found.ended.bit(w) | found.idle.bit(w)), || {
                 let none = m.lit(self.lanes, 0);
-                way.write(
-                    self.numbered("end_copies", group),
-                    lookup.slot_i,
-                    [("held", none), ("dirty", none), ("idle", now_idle)],
-                )
+                way.write_fields(self.numbered("end_copies", group), lookup.slot_i, |way| {
+                    [(way.held, none), (way.dirty, none), (way.idle, now_idle)]
+                })
                 .lanes(lanes)
                 .keep_valid();
             });
         }
         if self.replacement == Replacement::Lru {
             let port = self.numbered("lookup", group);
-            let order = state.order.read(port, lookup.slot_i, lookup.valid_i).get("newer");
+            let order = state.order.read(port, lookup.slot_i, lookup.valid_i).newer;
             let before = after_uses(io, earlier, lookup.slot_i, order);
             m.when(lookup.valid_i, || {
-                state.order.write(
-                    self.numbered("use", group),
-                    lookup.slot_i,
-                    [("newer", recency::touch(before, found.used))],
-                );
+                let order = Order { newer: recency::touch(before, found.used) };
+                state.order.write(self.numbered("use", group), lookup.slot_i, order);
             });
         }
     }
@@ -329,10 +354,10 @@ impl RegisterFileCache {
         io: &RegisterFileCacheIo<'m>,
         state: &State<'m>,
         group: usize,
-        found: &[Pending<'m>],
-    ) -> Vec<Pending<'m>> {
+        found: &[Pending<Signal<'m>>],
+    ) -> Vec<Pending<Signal<'m>>> {
         let (waiting, collect) = (io.waiting_i[group], &io.collect[group]);
-        let keep = |(k, found): (usize, &Pending<'m>)| {
+        let keep = |(k, found): (usize, &Pending<Signal<'m>>)| {
             let lanes = m.register(self.of_operand("waiting_lanes", group, k), self.lanes).reset(0);
             let row = m.register(self.of_operand("waiting_row", group, k), found.row.width()).no_reset();
             m.when(io.lookup[group].valid_i, || {
@@ -341,7 +366,7 @@ impl RegisterFileCache {
             });
             let here = waiting & lanes.any();
             m.when(collect.valid_i & here, || {
-                state.reads[group][k].write("collect", collect.index_i, [("lanes", lanes), ("row", row)]);
+                state.reads[group][k].write("collect", collect.index_i, Pending { lanes, row });
             });
             Pending { lanes: lanes & waiting.replicate(self.lanes), row }
         };
@@ -355,13 +380,13 @@ impl RegisterFileCache {
         io: &RegisterFileCacheIo<'m>,
         state: &State<'m>,
         group: usize,
-    ) -> Vec<Pending<'m>> {
+    ) -> Vec<Pending<Signal<'m>>> {
         let dispatch = &io.dispatch[group];
-        let start = |table: &Table<'m>| {
+        let start = |table: &Table<'m, Pending>| {
             let read = table.read("dispatch", dispatch.index_i, dispatch.valid_i);
             m.when(dispatch.valid_i, || table.clear_row(dispatch.index_i));
             let here = dispatch.valid_i & read.valid();
-            Pending { lanes: read.get("lanes") & here.replicate(self.lanes), row: read.get("row") }
+            Pending { lanes: read.lanes & here.replicate(self.lanes), row: read.row }
         };
         state.reads[group].iter().map(start).collect()
     }
@@ -375,9 +400,11 @@ impl RegisterFileCache {
             for (w, way) in state.ways.iter().enumerate() {
                 m.when(write.valid_i & entry.bit(w), || {
                     let none = m.lit(self.lanes, 0);
-                    way.write(format!("clear{i}"), write.slot_i, [("held", none), ("dirty", none)])
-                        .lanes(write.lanes_i)
-                        .keep_valid();
+                    way.write_fields(format!("clear{i}"), write.slot_i, |way| {
+                        [(way.held, none), (way.dirty, none)]
+                    })
+                    .lanes(write.lanes_i)
+                    .keep_valid();
                 });
             }
         }
@@ -390,7 +417,7 @@ impl RegisterFileCache {
         let active = state.flushing.any();
         let slot = state.flushing.priority_encode();
         let ways = read_slot(state, "flush", slot, active);
-        let dirty = m.cat(ways.iter().map(|way| active & way.valid() & way.get("dirty").any()));
+        let dirty = m.cat(ways.iter().map(|way| active & way.valid() & way.dirty.any()));
         let entry = dirty.lowest_one();
         Flush {
             active,
@@ -398,8 +425,8 @@ impl RegisterFileCache {
             entry,
             leaving: Leaving {
                 valid: dirty.any(),
-                register: select(m, entry, &ways, "register"),
-                lanes: select(m, entry, &ways, "dirty"),
+                register: select(m, entry, &ways, |way| way.register),
+                lanes: select(m, entry, &ways, |way| way.dirty),
                 row: self.row(m, state, slot, entry.priority_encode()),
             },
         }
@@ -412,7 +439,7 @@ impl RegisterFileCache {
         m: &Module<'m>,
         io: &RegisterFileCacheIo<'m>,
         state: &State<'m>,
-        pending: &[Pending<'m>],
+        pending: &[Pending<Signal<'m>>],
         port: usize,
         first: Option<&Target<'m>>,
     ) -> Target<'m> {
@@ -421,7 +448,7 @@ impl RegisterFileCache {
         let ways = read_slot(state, &name, slot, result.valid_i);
         let entry = entry_of(m, &ways, result.register_i);
         let hit = entry.any().named(self.numbered("result_hits", port));
-        let newer = state.order.read(name.clone(), slot, result.valid_i).get("newer");
+        let newer = state.order.read(name.clone(), slot, result.valid_i).newer;
         let beside = first.map(|first| self.beside(io, port, first));
         let entry = hit.mux(entry, self.victim(m, &ways, newer, beside));
         let row = self.row(m, state, slot, entry.priority_encode());
@@ -429,8 +456,8 @@ impl RegisterFileCache {
             self.is_pinned(state, &name, row, pending).named(self.numbered("target_is_pinned", port));
 
         let occupied = entry & m.cat(ways.iter().map(|way| way.valid()));
-        let held = select(m, occupied, &ways, "held");
-        let dirty = select(m, occupied, &ways, "dirty");
+        let held = select(m, occupied, &ways, |way| way.held);
+        let dirty = select(m, occupied, &ways, |way| way.dirty);
         let must_evict = !hit & dirty.any();
         let behind = first.zip(beside).map(|(first, beside)| Behind {
             same_slot: beside.same_slot,
@@ -460,7 +487,7 @@ impl RegisterFileCache {
             must_evict,
             eviction: Leaving {
                 valid: leaves,
-                register: select(m, entry, &ways, "register"),
+                register: select(m, entry, &ways, |way| way.register),
                 lanes: dirty,
                 row,
             },
@@ -490,15 +517,15 @@ impl RegisterFileCache {
     fn victim<'m>(
         &self,
         m: &Module<'m>,
-        ways: &[Record<'m>],
+        ways: &[Read<'m, Way>],
         newer: Signal<'m>,
         beside: Option<Beside<'m>>,
     ) -> Signal<'m> {
-        let free = m.cat(ways.iter().map(|way| !(way.valid() & way.get("held").any())));
+        let free = m.cat(ways.iter().map(|way| !(way.valid() & way.held.any())));
         let free = beside.map_or(free, |beside| free & !beside.entry);
         let all = m.ones(self.entries);
         let candidates = if self.evict_idle_first {
-            let idle = m.cat(ways.iter().map(|way| way.get("idle")));
+            let idle = m.cat(ways.iter().map(|way| way.idle));
             let idle = beside.map_or(idle, |beside| {
                 (idle & !beside.entry) | (beside.entry & beside.idle.replicate(self.entries))
             });
@@ -516,13 +543,13 @@ impl RegisterFileCache {
         state: &State<'m>,
         port: &str,
         row: Signal<'m>,
-        pending: &[Pending<'m>],
+        pending: &[Pending<Signal<'m>>],
     ) -> Signal<'m> {
         let collected = state
             .reads
             .iter()
             .flatten()
-            .map(|table| table.matching(port, 1, |read| read.valid() & read.get("row").eq(row)).any());
+            .map(|table| table.matching(port, 1, |read| read.valid() & read.row.eq(row)).any());
         let on_the_way = pending.iter().map(|operand| operand.lanes.any() & operand.row.eq(row));
         let pins: Vec<Signal<'m>> = collected.chain(on_the_way).collect();
         pins[1..].iter().fold(pins[0], |a, &b| a | b)
@@ -537,7 +564,7 @@ impl RegisterFileCache {
         state: &State<'m>,
         evictions: &[Leaving<'m>],
         flush: Leaving<'m>,
-        reading: &[Vec<Pending<'m>>],
+        reading: &[Vec<Pending<Signal<'m>>>],
     ) -> Spilled<'m> {
         let leaving = |of: fn(&Leaving<'m>) -> Signal<'m>| {
             evictions.iter().rev().fold(of(&flush), |next, eviction| eviction.valid.mux(of(eviction), next))
@@ -561,7 +588,7 @@ impl RegisterFileCache {
                 .values
                 .read(format!("operand{index}"), used[k].mux(operand.row, row), used[k] | spare)
                 .lanes(used[k].mux(operand.lanes, lanes))
-                .get("value");
+                .value;
             value = used[k].mux(value, port);
             spare = spare & used[k];
             self.deliver(m, &io.operand[index], index, operand.lanes, port);
@@ -571,7 +598,7 @@ impl RegisterFileCache {
                 .values
                 .read(format!("operand{index}"), operand.row, operand.lanes.any())
                 .lanes(operand.lanes)
-                .get("value");
+                .value;
             self.deliver(m, &io.operand[index], index, operand.lanes, port);
         }
         io.spill.value_o.set(value).valid_when(io.spill.valid_o);
@@ -631,16 +658,8 @@ impl RegisterFileCache {
         let dirty = (target.dirty & kept) | newer;
         for (w, way) in state.ways.iter().enumerate() {
             m.when(taken & target.entry.bit(w), || {
-                way.write(
-                    self.numbered("allocate", port),
-                    slot,
-                    [
-                        ("register", result.register_i),
-                        ("held", held),
-                        ("dirty", dirty),
-                        ("idle", io.result_idle_i[port]),
-                    ],
-                );
+                let entry = Way { register: result.register_i, held, dirty, idle: io.result_idle_i[port] };
+                way.write(self.numbered("allocate", port), slot, entry);
             });
         }
         let (before, renews) = match self.replacement {
@@ -654,10 +673,10 @@ impl RegisterFileCache {
         m.when(taken, || {
             state
                 .values
-                .write(self.numbered("result", port), target.row, [("value", result.value_i)])
+                .write(self.numbered("result", port), target.row, WarpRegister { value: result.value_i })
                 .lanes(result.lanes_i);
             m.when(renews, || {
-                state.order.write(self.numbered("allocate", port), slot, [("newer", order)]);
+                state.order.write(self.numbered("allocate", port), slot, Order { newer: order });
             });
         });
         m.assumption(
@@ -687,7 +706,8 @@ impl RegisterFileCache {
         let start = io.flush.valid_i & !io.flush.discard_i;
         for (w, way) in state.ways.iter().enumerate() {
             m.when(written_back & flush.entry.bit(w), || {
-                way.write("clean", flush.slot, [("dirty", m.lit(self.lanes, 0))]).keep_valid();
+                let none = m.lit(self.lanes, 0);
+                way.write_fields("clean", flush.slot, |way| [(way.dirty, none)]).keep_valid();
             });
             m.when(done, || way.clear_row(flush.slot));
             m.when(discard, || way.clear_row(io.flush.slot_i));

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::regfile::{LANE_BITS, SOURCES};
 use crate::rtl::{
-    Circuit, Documented, In, Module, Out, ParameterError, Ports, Record, Signal, Table, index_bits,
+    Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, Signal, Table, index_bits,
 };
 
 /// Source allocator: offers operands that were read from the main register file to the register file cache.
@@ -141,6 +141,19 @@ pub struct OfferIo<'m> {
     pub value_o: Out<'m>,
 }
 
+/// The operand of an instruction in a collector.
+#[derive(Clone, Copy, Record)]
+#[params(SourceAllocator)]
+struct Collected<T = Field> {
+    #[bits(index_bits(p.slots))]
+    slot: T,
+    #[bits(p.register_bits)]
+    register: T,
+    #[bits(p.lanes)]
+    lanes: T,
+    idle: T,
+}
+
 /// An operand on its way.
 #[derive(Clone, Copy)]
 struct Operand<'m> {
@@ -184,42 +197,37 @@ impl Circuit for SourceAllocator {
 impl SourceAllocator {
     /// Follows the operands of position `k` through the collectors; the one that is dispatched now.
     fn follow<'m>(&self, m: &Module<'m>, io: &SourceAllocatorIo<'m>, k: usize) -> Operand<'m> {
-        let collected = m
-            .table(format!("collected{k}"), self.collectors)
-            .field("slot", index_bits(self.slots))
-            .field("register", self.register_bits)
-            .field("lanes", self.lanes)
-            .field("idle", 1)
-            .valid_bits();
+        let collected = m.table::<Collected>(format!("collected{k}"), self.collectors, self).valid_bits();
         let read = collected.read("dispatch", io.dispatch.index_i, io.dispatch.valid_i);
         self.drop_stale(m, io, collected);
         m.when(io.dispatch.valid_i, || collected.clear_row(io.dispatch.index_i));
         let source = &io.collect.source[k];
         m.when(io.collect.valid_i & source.valid_i, || {
-            collected.write(
-                "collect",
-                io.collect.index_i,
-                [
-                    ("slot", io.collect.slot_i),
-                    ("register", source.register_i),
-                    ("lanes", source.lanes_i),
-                    ("idle", source.idle_i),
-                ],
-            );
+            let operand = Collected {
+                slot: io.collect.slot_i,
+                register: source.register_i,
+                lanes: source.lanes_i,
+                idle: source.idle_i,
+            };
+            collected.write("collect", io.collect.index_i, operand);
         });
-        operand_of(read, io.dispatch.valid_i & read.valid())
+        Operand {
+            valid: io.dispatch.valid_i & read.valid(),
+            slot: read.slot,
+            register: read.register,
+            lanes: read.lanes,
+            idle: read.idle,
+        }
     }
 
     /// Drops the operands in collectors that have become stale in this cycle.
-    fn drop_stale<'m>(&self, m: &Module<'m>, io: &SourceAllocatorIo<'m>, collected: Table<'m>) {
+    fn drop_stale<'m>(&self, m: &Module<'m>, io: &SourceAllocatorIo<'m>, collected: Table<'m, Collected>) {
         for (w, write) in io.write.iter().enumerate() {
-            let written = collected.matching(format!("written{w}"), write.valid_i, |row| {
-                row.get("register").eq(write.register_i)
-            });
+            let written = collected
+                .matching(format!("written{w}"), write.valid_i, |row| row.register.eq(write.register_i));
             m.when(write.valid_i, || collected.clear_rows(written));
         }
-        let emptied =
-            collected.matching("emptied", io.flush.valid_i, |row| row.get("slot").eq(io.flush.slot_i));
+        let emptied = collected.matching("emptied", io.flush.valid_i, |row| row.slot.eq(io.flush.slot_i));
         m.when(io.flush.valid_i, || collected.clear_rows(emptied));
     }
 
@@ -324,16 +332,6 @@ impl SourceAllocator {
             lanes: m.register(format!("{name}_lanes"), self.lanes).no_reset(),
             idle: m.register(format!("{name}_idle"), 1).no_reset(),
         }
-    }
-}
-
-fn operand_of<'m>(read: Record<'m>, valid: Signal<'m>) -> Operand<'m> {
-    Operand {
-        valid,
-        slot: read.get("slot"),
-        register: read.get("register"),
-        lanes: read.get("lanes"),
-        idle: read.get("idle"),
     }
 }
 

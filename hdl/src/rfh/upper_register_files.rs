@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::upper_ports::{UpperIssueIo, UpperRegisterFilesIo, UpperSourceIo, UpperWriteIo};
 use crate::regfile::collector_groups::{Choice, WAYS};
-use crate::regfile::{LANE_BITS, SOURCES};
-use crate::rtl::{Circuit, Documented, Module, ParameterError, Signal, Table, index_bits};
+use crate::regfile::{LANE_BITS, SOURCES, WarpLanes, WarpRegister};
+use crate::rtl::{Circuit, Documented, Field, Module, ParameterError, Record, Signal, Table, index_bits};
 
 /// Last result file (LRF) and operand register file (ORF): entries without tags for each slot of the active set, used as
 /// the compiler says.
@@ -42,18 +42,42 @@ pub struct UpperRegisterFiles {
     pub issues: usize,
 }
 
+/// An operand that an instruction in a collector reads here.
+#[derive(Clone, Copy, Record)]
+#[params(UpperRegisterFiles)]
+struct Wanted<T = Field> {
+    #[bits(p.place_bits())]
+    place: T,
+    #[bits(p.lanes)]
+    lanes: T,
+}
+
+/// An operand that an instruction in a collector copies here.
+#[derive(Clone, Copy, Record)]
+#[params(UpperRegisterFiles)]
+struct Copied<T = Field> {
+    /// Where to.
+    #[bits(p.place_bits())]
+    place: T,
+    /// Which operand.
+    #[bits(index_bits(SOURCES))]
+    source: T,
+    #[bits(p.lanes)]
+    lanes: T,
+}
+
 /// The state of the circuit.
 struct State<'m> {
     /// One row a slot.
-    lrf: Table<'m>,
+    lrf: Table<'m, WarpRegister>,
     /// The slot in the low bits of a row, the entry above.
-    orf: Table<'m>,
+    orf: Table<'m, WarpRegister>,
     /// Operands that have still to be read here, by group and operand position: a row a collector.
-    reads: Vec<[Table<'m>; SOURCES]>,
+    reads: Vec<[Table<'m, Wanted>; SOURCES]>,
     /// Of these, those that wait for a copy: one bit a collector.
     waits: Vec<[Signal<'m>; SOURCES]>,
     /// Operands that are to be copied, by group: a row a collector.
-    copies: Vec<Table<'m>>,
+    copies: Vec<Table<'m, Copied>>,
     /// Entries that a copy is on its way to, by place.
     copying: Signal<'m>,
 }
@@ -134,36 +158,29 @@ impl UpperRegisterFiles {
         self.entries() << index_bits(self.slots)
     }
 
+    /// Bits of a place.
+    fn place_bits(&self) -> usize {
+        index_bits(self.slots) + index_bits(self.entries())
+    }
+
     fn place<'m>(&self, m: &Module<'m>, slot: Signal<'m>, entry: Signal<'m>) -> Signal<'m> {
         m.cat([slot, entry])
     }
 
     fn state<'m>(&self, m: &Module<'m>) -> State<'m> {
-        let place_bits = index_bits(self.slots) + index_bits(self.entries());
+        let lanes = WarpLanes { lanes: self.lanes, per_array: self.lanes_per_cluster };
         let values = |name: &str, rows: usize| {
-            m.table(name, rows)
-                .laned_field("value", self.value_bits(), self.lanes)
-                .lanes_per_array(self.lanes_per_cluster)
-                .ports(self.issues * SOURCES, self.issues)
+            m.table::<WarpRegister>(name, rows, &lanes).ports(self.issues * SOURCES, self.issues)
         };
         let reads = |group: usize| {
-            [0, 1, 2].map(|k| {
-                m.table(format!("read{group}_{k}"), self.collectors)
-                    .field("place", place_bits)
-                    .field("lanes", self.lanes)
-                    .valid_bits()
-            })
+            [0, 1, 2]
+                .map(|k| m.table::<Wanted>(format!("read{group}_{k}"), self.collectors, self).valid_bits())
         };
         let waits = |group: usize| {
             [0, 1, 2].map(|k| m.register(format!("waits{group}_{k}"), self.collectors).reset(0))
         };
-        let copies = |group: usize| {
-            m.table(format!("copy{group}"), self.collectors)
-                .field("place", place_bits)
-                .field("source", index_bits(SOURCES))
-                .field("lanes", self.lanes)
-                .valid_bits()
-        };
+        let copies =
+            |group: usize| m.table::<Copied>(format!("copy{group}"), self.collectors, self).valid_bits();
         State {
             lrf: values("lrf", self.slots),
             orf: values("orf", ((self.orf_entries - 1) << index_bits(self.slots)) + self.slots),
@@ -180,7 +197,7 @@ impl UpperRegisterFiles {
     }
 
     /// Row of a place in its table.
-    fn row<'m>(&self, table: Table<'m>, place: Signal<'m>) -> Signal<'m> {
+    fn row<'m, R: Record>(&self, table: Table<'m, R>, place: Signal<'m>) -> Signal<'m> {
         place.low(table.index_bits())
     }
 
@@ -199,11 +216,11 @@ impl UpperRegisterFiles {
             let read = table.read("dispatch", dispatch.index_i, dispatch.valid_i);
             m.when(dispatch.valid_i, || table.clear_row(dispatch.index_i));
             let here = dispatch.valid_i & read.valid();
-            let (place, lanes) = (read.get("place"), read.get("lanes"));
+            let (place, lanes) = (read.place, read.lanes);
             let in_lrf = self.is_lrf(place);
             let port = format!("operand{group}_{k}");
-            let value_of = |table: Table<'m>, enable: Signal<'m>| {
-                table.read_clocked(&port, self.row(table, place), enable).lanes(lanes).get("value")
+            let value_of = |table: Table<'m, WarpRegister>, enable: Signal<'m>| {
+                table.read_clocked(&port, self.row(table, place), enable).lanes(lanes).value
             };
             let (lrf, orf) = (value_of(state.lrf, here & in_lrf), value_of(state.orf, here & !in_lrf));
             let left_lanes = m.register(format!("operand{group}_{k}_lanes"), self.lanes).reset(0);
@@ -233,14 +250,14 @@ impl UpperRegisterFiles {
         let leaving = table.read("dispatch", dispatch.index_i, dispatch.valid_i);
         m.when(dispatch.valid_i, || table.clear_row(dispatch.index_i));
         let valid = m.register(format!("copies{group}"), 1).reset(0);
-        let field = |name: &str| {
-            let value = leaving.get(name);
+        let keep = |name: &str, value: Signal<'m>| {
             let register = m.register(format!("copies{group}_{name}"), value.width()).no_reset();
             register.set(value);
             register
         };
         valid.set(dispatch.valid_i & leaving.valid());
-        let (place, source, lanes) = (field("place"), field("source"), field("lanes"));
+        let (place, source) = (keep("place", leaving.place), keep("source", leaving.source));
+        let lanes = keep("lanes", leaving.lanes);
         let collected: Vec<Signal<'m>> = io.operands[group].source.iter().map(|s| s.collected_i).collect();
         let value = source.eq(0).mux(collected[0], source.eq(1).mux(collected[1], collected[2]));
         Copy { valid, place, lanes, value }
@@ -302,7 +319,7 @@ impl UpperRegisterFiles {
     ) -> Signal<'m> {
         let tables = state.reads.iter().flatten();
         let reads =
-            tables.map(|table| table.matching(port, 1, |row| row.valid() & row.get("place").eq(place)).any());
+            tables.map(|table| table.matching(port, 1, |row| row.valid() & row.place.eq(place)).any());
         reads.fold(m.lit(1, 0), |a, b| a | b)
     }
 
@@ -325,10 +342,10 @@ impl UpperRegisterFiles {
             let (table, waits) = (state.reads[group][k], state.waits[group][k]);
             let place = choose(&|arrival| arrival.sources[k].1);
             m.when(enters & choose(&|arrival| arrival.sources[k].0), || {
-                table.write("issue", index, [("place", place), ("lanes", lanes)]);
+                table.write("issue", index, Wanted { place, lanes });
             });
             let arrived = copies.iter().enumerate().fold(m.lit(self.collectors, 0), |arrived, (c, copy)| {
-                let here = table.matching(format!("copied{c}"), 1, |row| row.get("place").eq(copy.place));
+                let here = table.matching(format!("copied{c}"), 1, |row| row.place.eq(copy.place));
                 arrived | (here & copy.valid.replicate(self.collectors))
             });
             let begins = collector & choose(&|arrival| arrival.sources[k].2).replicate(self.collectors);
@@ -336,11 +353,7 @@ impl UpperRegisterFiles {
         }
         let (place, source) = (choose(&|arrival| arrival.copy_place), choose(&|arrival| arrival.copy_source));
         m.when(enters & choose(&|arrival| arrival.copies), || {
-            state.copies[group].write(
-                "issue",
-                index,
-                [("place", place), ("source", source), ("lanes", lanes)],
-            );
+            state.copies[group].write("issue", index, Copied { place, source, lanes });
         });
     }
 
@@ -384,13 +397,16 @@ impl UpperRegisterFiles {
         );
         m.when(result.valid_i & in_lrf, || {
             let row = self.row(state.lrf, place);
-            state.lrf.write(format!("result{way}"), row, [("value", result.value_i)]).lanes(result.lanes_i);
+            state
+                .lrf
+                .write(format!("result{way}"), row, WarpRegister { value: result.value_i })
+                .lanes(result.lanes_i);
         });
         m.when(copy.valid | (result.valid_i & !in_lrf), || {
             let row = self.row(state.orf, copy.valid.mux(copy.place, place));
             let value = copy.valid.mux(copy.value, result.value_i);
             let lanes = copy.valid.mux(copy.lanes, result.lanes_i);
-            state.orf.write(format!("write{way}"), row, [("value", value)]).lanes(lanes);
+            state.orf.write(format!("write{way}"), row, WarpRegister { value }).lanes(lanes);
         });
     }
 }

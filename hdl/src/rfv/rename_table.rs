@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::{FREED, WAYS, all_below};
 use crate::regfile::SOURCES;
 use crate::rtl::{
-    Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, Table, count_bits, index_bits,
+    Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, Signal, Table, count_bits,
+    index_bits,
 };
 
 /// Results of an instruction at most.
@@ -160,6 +161,18 @@ struct Offers<'m> {
     rows: Vec<Signal<'m>>,
 }
 
+/// The row of a name that has one.
+#[derive(Clone, Copy, Record)]
+#[params(RenameTable)]
+struct Mapping<T = Field> {
+    /// Its physical register.
+    #[bits(p.register_bits())]
+    register: T,
+    /// The warp whose name it is.
+    #[bits(index_bits(p.warps))]
+    warp: T,
+}
+
 impl Circuit for RenameTable {
     type Io<'m> = RenameTableIo<'m>;
     const NAME: &'static str = "rename_table";
@@ -174,11 +187,7 @@ impl Circuit for RenameTable {
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &RenameTableIo<'m>) {
-        let names = m
-            .table("names", self.names)
-            .field("register", self.register_bits())
-            .field("warp", index_bits(self.warps))
-            .valid_bits();
+        let names = m.table::<Mapping>("names", self.names, self).valid_bits();
         // Names that are dead and still have a row.
         let dying = m.register("dying", self.names).reset(0);
         let used: Vec<Signal<'m>> =
@@ -189,7 +198,7 @@ impl Circuit for RenameTable {
             for (k, source) in issue.source.iter().enumerate() {
                 let row = names.read(format!("source{way}_{k}"), source.name_i, source.valid_i);
                 source.mapped_o.set(row.valid());
-                source.register_o.set(row.get("register")).valid_when(row.valid());
+                source.register_o.set(row.register).valid_when(row.valid());
             }
         }
         let (requests, offers, given) = self.allocate(m, io, names, &used);
@@ -257,7 +266,7 @@ impl RenameTable {
         &self,
         m: &Module<'m>,
         io: &RenameTableIo<'m>,
-        names: Table<'m>,
+        names: Table<'m, Mapping>,
         used: &[Signal<'m>],
     ) -> (Vec<Request<'m>>, Offers<'m>, Signal<'m>) {
         let offers = Offers {
@@ -282,8 +291,8 @@ impl RenameTable {
                 let (bank, register) = self.choose(m, result.name_i, free, &offers);
                 given = given | (granted.replicate(self.banks) & bank);
                 m.when(granted, || {
-                    let values = [("register", register), ("warp", issue.warp_i)];
-                    names.write(format!("allocate{way}_{k}"), result.name_i, values);
+                    let mapping = Mapping { register, warp: issue.warp_i };
+                    names.write(format!("allocate{way}_{k}"), result.name_i, mapping);
                 });
                 ready = ready & (!missing | granted);
                 allocated = allocated + granted.zext(count_bits(RESULTS));
@@ -315,7 +324,7 @@ impl RenameTable {
     }
 
     /// Names that have a row and die in this cycle.
-    fn dying_now<'m>(&self, io: &RenameTableIo<'m>, names: Table<'m>) -> Signal<'m> {
+    fn dying_now<'m>(&self, io: &RenameTableIo<'m>, names: Table<'m, Mapping>) -> Signal<'m> {
         let mut dead = io.retire_i;
         for issue in &io.issue {
             dead = dead | (issue.taken_i.replicate(self.names) & issue.release_i);
@@ -323,7 +332,7 @@ impl RenameTable {
         for (number, write) in io.write.iter().enumerate() {
             let row = names.read(format!("write{number}"), write.name_i, write.valid_i);
             write.mapped_o.set(row.valid());
-            write.register_o.set(row.get("register")).valid_when(row.valid());
+            write.register_o.set(row.register).valid_when(row.valid());
             let dies = write.valid_i & write.dies_i;
             dead = dead | (dies.replicate(self.names) & write.name_i.decode(self.names));
         }
@@ -335,7 +344,7 @@ impl RenameTable {
         &self,
         m: &Module<'m>,
         io: &RenameTableIo<'m>,
-        names: Table<'m>,
+        names: Table<'m, Mapping>,
         dying: Signal<'m>,
         requests: &[Request<'m>],
     ) -> Vec<Freed<'m>> {
@@ -350,10 +359,10 @@ impl RenameTable {
             let row = names.read(format!("free{number}"), name, valid);
             m.when(valid, || names.clear_row(name));
             port.valid_o.set(valid);
-            port.warp_o.set(row.get("warp")).valid_when(valid);
+            port.warp_o.set(row.warp).valid_when(valid);
             all.push(Freed {
                 name: left.lowest_one() & valid.replicate(self.names),
-                row: self.place(m, row.get("register"), valid),
+                row: self.place(m, row.register, valid),
             });
             left = left & !left.lowest_one();
         }

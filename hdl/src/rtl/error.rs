@@ -243,16 +243,6 @@ pub enum Problem {
         /// What depends on what, the first step repeated at the end.
         steps: Vec<String>,
     },
-    /// A field that the table does not have.
-    #[error("table `{table}` has no field `{field}`; it has: {known}")]
-    UnknownField {
-        /// The table.
-        table: String,
-        /// The field asked for.
-        field: String,
-        /// The fields there are.
-        known: String,
-    },
     /// More ports than the table declares.
     #[error("table `{table}` declares {declared} {kind} ports; `{port}` is one more")]
     TooManyPorts {
@@ -290,12 +280,6 @@ pub enum Problem {
         lanes: u32,
         /// Lanes of an earlier field.
         other: u32,
-    },
-    /// The record of a table changes after the table is used.
-    #[error("table `{table}` is already in use: declare its record before its ports")]
-    TableInUse {
-        /// The table.
-        table: String,
     },
     /// Something that only outputs have.
     #[error("{value} is not {needed}")]

@@ -37,6 +37,14 @@
 //!     pub key_i: In<'m>,
 //! }
 //!
+//! /// A key that is known.
+//! #[derive(Clone, Copy, Record)]
+//! #[params(TagStore)]
+//! struct Known<T = Field> {
+//!     #[bits(p.key_bits)]
+//!     key: T,
+//! }
+//!
 //! impl Circuit for TagStore {
 //!     type Io<'m> = Io<'m>;
 //!     const NAME: &'static str = "tag_store";
@@ -47,16 +55,15 @@
 //!     }
 //!
 //!     fn build<'m>(&self, m: &Module<'m>, io: &Io<'m>) {
-//!         let rows = m.table("rows", self.rows).field("key", self.key_bits).valid_bits();
-//!         let hits = rows.matching("lookup", io.lookup.valid_i, |row| {
-//!             row.valid() & row.get("key").eq(io.lookup.key_i)
-//!         });
+//!         let rows = m.table::<Known>("rows", self.rows, self).valid_bits();
+//!         let hits =
+//!             rows.matching("lookup", io.lookup.valid_i, |row| row.valid() & row.key.eq(io.lookup.key_i));
 //!         io.hit_o.set(io.lookup.valid_i & hits.any());
 //!         io.row_o.set(hits.priority_encode()).valid_when(io.hit_o);
 //!
 //!         let next = m.register("next", rows.index_bits()).reset(0);
 //!         m.when(io.fill.valid_i, || {
-//!             rows.write("fill", next, [("key", io.fill.key_i)]);
+//!             rows.write("fill", next, Known { key: io.fill.key_i });
 //!             next.set(next.eq(self.rows - 1).mux(m.lit(rows.index_bits(), 0), next + 1));
 //!         });
 //!         m.when(io.flush_i, || rows.clear_valid());
@@ -152,6 +159,6 @@ pub use module::{Module, NewRegister, When};
 pub use operand::{Literal, Operand};
 pub use ports::{Bundle, Connect, HandlesOf, PortBinder, PortLookup, PortResolver, Ports, resolve_ports};
 pub use signal::{Assigned, In, Out, Signal};
-pub use table::{Record, Row, RowOperand, RowSignal, Table, Write};
+pub use table::{Field, FieldShape, Read, Record, Row, RowOperand, RowSignal, Table, Write};
 pub use vector::{count_bits, index_bits};
-pub use warpfile_hdl_macros::{Documented, Ports};
+pub use warpfile_hdl_macros::{Documented, Ports, Record};

@@ -12,7 +12,7 @@ use super::netlist::{self, Invariant, KeptBy, Netlist, NodeId, Op, RegisterId, S
 use super::operand::Literal;
 use super::ports::{Bundle, Connect};
 use super::signal::{Signal, clamp};
-use super::table::Table;
+use super::table::{Record, Table};
 
 /// The module that a circuit describes itself into.
 #[derive(Clone, Copy)]
@@ -61,10 +61,15 @@ impl<'m> Module<'m> {
         NewRegister { m: *self, name: name.into(), width, source: caller() }
     }
 
-    /// A table of `depth` rows. Say what is in a row, then use it: see [`Table`].
+    /// A table of `depth` rows of a record whose widths follow from `params`: see [`Table`].
     #[track_caller]
-    pub fn table(&self, name: impl Into<String>, depth: usize) -> Table<'m> {
-        Table::new(*self, name.into(), depth, caller())
+    pub fn table<R: Record>(
+        &self,
+        name: impl Into<String>,
+        depth: usize,
+        params: &R::Params,
+    ) -> Table<'m, R> {
+        Table::new(*self, name.into(), depth, params, caller())
     }
 
     /// The parts joined, the first in the lowest bits.

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use warpfile_engine::{Engine, InPort, Interpreter, Options, plan::Plan};
-use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, elaborate};
+use warpfile_hdl::rtl::{Circuit, Documented, Field, In, Module, Out, Ports, Record, elaborate};
 
 /// Rows of a bank; lanes and bits of a row.
 const ROWS: usize = 256;
@@ -43,6 +43,15 @@ struct Io<'m> {
     pending_o: Out<'m>,
 }
 
+/// A row of a bank.
+#[derive(Clone, Copy, Record)]
+struct Row<T = Field> {
+    #[bits(BITS)]
+    #[lanes(LANES)]
+    #[lanes_per_array(4)]
+    data: T,
+}
+
 impl Circuit for RegisterFile {
     type Io<'m> = Io<'m>;
     const NAME: &'static str = "register_file";
@@ -50,13 +59,11 @@ impl Circuit for RegisterFile {
     fn build<'m>(&self, m: &Module<'m>, io: &Io<'m>) {
         let mut value = io.value_i;
         for bank in 0..self.banks {
-            let rows =
-                m.table(format!("bank{bank}"), ROWS).laned_field("data", BITS, LANES).lanes_per_array(4);
+            let rows = m.table::<Row>(format!("bank{bank}"), ROWS, &());
             let selected = io.row_i.low(2).eq(bank % 4);
-            let seen =
-                rows.read_clocked("read", io.row_i, io.read_i & selected).lanes(io.lanes_i).get("data");
+            let seen = rows.read_clocked("read", io.row_i, io.read_i & selected).lanes(io.lanes_i).data;
             m.when(io.write_i & selected, || {
-                rows.write("write", io.row_i, [("data", io.value_i)]).lanes(io.lanes_i);
+                rows.write("write", io.row_i, Row { data: io.value_i }).lanes(io.lanes_i);
             });
             let latch = m.register(format!("latch{bank}"), BITS).no_reset();
             m.when(selected, || {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine, Options, PortsOf};
 use warpfile_hdl::regfile::Geometry;
 use warpfile_hdl::rfc::{CachedRegisterFile, Replacement};
-use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, Signal, elaborate};
+use warpfile_hdl::rtl::{Circuit, Documented, Field, In, Module, Out, Ports, Record, Signal, elaborate};
 use warpfile_kernels::program::{Launches, Operation};
 use warpfile_sim::config::{Config, SingleLevelPolicy};
 use warpfile_sim::mechanisms::register_file::{CommonPorts, IssuePorts, RegisterFile, WritePorts};
@@ -91,12 +91,21 @@ pub struct WriteIo<'m> {
     pub value_i: In<'m>,
 }
 
+/// A row: the register of a warp.
+#[derive(Clone, Copy, Record)]
+struct WarpRegister<T = Field> {
+    #[bits(1024)]
+    #[lanes(32)]
+    #[lanes_per_array(4)]
+    value: T,
+}
+
 impl Circuit for SmallRegisterFile {
     type Io<'m> = Io<'m>;
     const NAME: &'static str = "small_register_file";
 
     fn build<'m>(&self, m: &Module<'m>, io: &Io<'m>) {
-        let rows = m.table("registers", self.rows).laned_field("value", 1024, 32).lanes_per_array(4);
+        let rows = m.table::<WarpRegister>("registers", self.rows, &());
         let issue = &io.issue;
 
         let unit = m.wire("unit", 3);
@@ -145,7 +154,7 @@ impl Circuit for SmallRegisterFile {
             let (first_reads, reads) = stage(&format!("source{index}_valid"), source.valid_i);
             let (first_register, register) = stage(&format!("source{index}_register"), source.register_i);
             let value = rows.read_clocked(format!("source{index}"), register, dispatch & reads).lanes(active);
-            output.set(value.get("value")).valid_when(io.operands.valid_o);
+            output.set(value.value).valid_when(io.operands.valid_o);
             for (later, (_, write)) in read_later.iter_mut().zip(&writes) {
                 *later = *later
                     | (first_valid & first_reads & first_register.eq(write.register_i))
@@ -155,7 +164,8 @@ impl Circuit for SmallRegisterFile {
         for ((name, write), later) in writes.into_iter().zip(read_later) {
             write.ready_o.set(!later);
             m.when(write.valid_i & !later, || {
-                rows.write(name, write.register_i, [("value", write.value_i)]).lanes(write.lanes_i);
+                let row = WarpRegister { value: write.value_i };
+                rows.write(name, write.register_i, row).lanes(write.lanes_i);
             });
         }
     }

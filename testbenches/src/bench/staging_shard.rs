@@ -1,7 +1,9 @@
 //! Staging banks side by side.
 
 use serde::{Deserialize, Serialize};
-use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, index_bits};
+use warpfile_hdl::rtl::{
+    Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, index_bits,
+};
 
 /// Lanes of a register, and bits of a lane.
 const LANES: usize = 32;
@@ -131,29 +133,35 @@ impl Circuit for StagingShard {
     }
 }
 
+/// A line, and whose it is.
+#[derive(Clone, Copy, Record)]
+struct Line<T = Field> {
+    #[bits(WARP_BITS)]
+    warp: T,
+    #[bits(REGISTER_BITS)]
+    register: T,
+    #[bits(LANES * LANE_BITS)]
+    #[lanes(LANES)]
+    value: T,
+}
+
 impl Circuit for StagingBank {
     type Io<'m> = StagingBankIo<'m>;
     const NAME: &'static str = "staging_bank";
 
     fn build<'m>(&self, m: &Module<'m>, io: &StagingBankIo<'m>) {
         let BankIo { lookup, write } = &io.bank;
-        let lines = m
-            .table("lines", self.lines)
-            .field("warp", WARP_BITS)
-            .field("register", REGISTER_BITS)
-            .laned_field("value", LANES * LANE_BITS, LANES)
-            .valid_bits()
-            .ports(1, 1);
+        let lines = m.table::<Line>("lines", self.lines, &()).valid_bits().ports(1, 1);
         let hits = lines.matching("lookup", lookup.valid_i, |line| {
-            line.valid() & line.get("warp").eq(lookup.warp_i) & line.get("register").eq(lookup.register_i)
+            line.valid() & line.warp.eq(lookup.warp_i) & line.register.eq(lookup.register_i)
         });
         let hit = (lookup.valid_i & hits.any()).named("hit");
         let line = lines.read("hit_line", hits.priority_encode(), hit);
         lookup.hit_o.set(hit);
-        lookup.value_o.set(line.get("value")).valid_when(lookup.hit_o);
+        lookup.value_o.set(line.value).valid_when(lookup.hit_o);
         m.when(write.valid_i, || {
-            let fields = [("warp", write.warp_i), ("register", write.register_i), ("value", write.value_i)];
-            lines.write("write", write.line_i, fields).lanes(write.lanes_i);
+            let line = Line { warp: write.warp_i, register: write.register_i, value: write.value_i };
+            lines.write("write", write.line_i, line).lanes(write.lanes_i);
         });
     }
 }

@@ -1,7 +1,9 @@
 //! A table of wide rows behind an associative memory.
 
 use serde::{Deserialize, Serialize};
-use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, index_bits};
+use warpfile_hdl::rtl::{
+    Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, index_bits,
+};
 
 /// Lanes of a row, and bits of a lane.
 const LANES: usize = 32;
@@ -89,6 +91,24 @@ pub struct WriteIo<'m> {
     pub value_i: In<'m>,
 }
 
+/// A key, and where its row is.
+#[derive(Clone, Copy, Record)]
+#[params(WideTable)]
+struct Known<T = Field> {
+    #[bits(KEY_BITS)]
+    key: T,
+    #[bits(index_bits(p.rows))]
+    row: T,
+}
+
+/// A row of values.
+#[derive(Clone, Copy, Record)]
+struct Row<T = Field> {
+    #[bits(LANES * LANE_BITS)]
+    #[lanes(LANES)]
+    value: T,
+}
+
 impl Circuit for WideTable {
     type Io<'m> = WideTableIo<'m>;
     const NAME: &'static str = "wide_table";
@@ -100,27 +120,22 @@ impl Circuit for WideTable {
 
     fn build<'m>(&self, m: &Module<'m>, io: &WideTableIo<'m>) {
         let WideTableIo { lookup, learn, write } = io;
-        let keys = m
-            .table("keys", self.keys)
-            .field("key", KEY_BITS)
-            .field("row", index_bits(self.rows))
-            .valid_bits()
-            .ports(1, 1);
-        let rows = m.table("rows", self.rows).laned_field("value", LANES * LANE_BITS, LANES).ports(1, 1);
+        let keys = m.table::<Known>("keys", self.keys, self).valid_bits().ports(1, 1);
+        let rows = m.table::<Row>("rows", self.rows, &()).ports(1, 1);
 
-        let hits = keys
-            .matching("lookup", lookup.valid_i, |known| known.valid() & known.get("key").eq(lookup.key_i));
+        let hits =
+            keys.matching("lookup", lookup.valid_i, |known| known.valid() & known.key.eq(lookup.key_i));
         let hit = (lookup.valid_i & hits.any()).named("hit");
-        let row = keys.read("hit_key", hits.priority_encode(), hit).get("row");
-        let value = rows.read("hit_row", row, hit).get("value");
+        let row = keys.read("hit_key", hits.priority_encode(), hit).row;
+        let value = rows.read("hit_row", row, hit).value;
         lookup.hit_o.set(hit);
         lookup.equal_o.set(value.lane_eq(lookup.value_i, LANE_BITS)).valid_when(lookup.hit_o);
 
         m.when(learn.valid_i, || {
-            keys.write("learn", learn.place_i, [("key", learn.key_i), ("row", learn.row_i)]);
+            keys.write("learn", learn.place_i, Known { key: learn.key_i, row: learn.row_i });
         });
         m.when(write.valid_i, || {
-            rows.write("write", write.row_i, [("value", write.value_i)]).lanes(write.lanes_i);
+            rows.write("write", write.row_i, Row { value: write.value_i }).lanes(write.lanes_i);
         });
     }
 }

@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
-use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, index_bits};
+use warpfile_hdl::rtl::{
+    Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, index_bits,
+};
 
 /// Lanes of a register.
 const LANES: usize = 32;
@@ -125,6 +127,20 @@ impl OperandStagingBank {
     }
 }
 
+/// A line, and whose it is.
+#[derive(Clone, Copy, Record)]
+#[params(OperandStagingBank)]
+struct Line<T = Field> {
+    #[bits(index_bits(p.warps))]
+    warp: T,
+    #[bits(index_bits(p.registers))]
+    register: T,
+    #[bits(p.data_bits())]
+    #[lanes(LANES)]
+    #[lanes_per_array(4)]
+    data: T,
+}
+
 impl Circuit for OperandStagingBank {
     type Io<'m> = StagingBankIo<'m>;
     const NAME: &'static str = "operand_staging_bank";
@@ -137,28 +153,19 @@ impl Circuit for OperandStagingBank {
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &StagingBankIo<'m>) {
-        let lines = m
-            .table("lines", self.lines)
-            .field("warp", index_bits(self.warps))
-            .field("register", index_bits(self.registers))
-            .laned_field("data", self.data_bits(), LANES)
-            .lanes_per_array(4)
-            .valid_bits()
-            .ports(2, 2);
+        let lines = m.table::<Line>("lines", self.lines, self).valid_bits().ports(2, 2);
         // One bit a line: on one of the lists, and changed since it was filled.
         let idle = m.register("idle", self.lines).reset(0);
         let dirty = m.register("dirty", self.lines).reset(0);
 
         let hits = lines.matching("lookup", io.lookup.valid_i, |line| {
-            line.valid()
-                & line.get("warp").eq(io.lookup.warp_i)
-                & line.get("register").eq(io.lookup.register_i)
+            line.valid() & line.warp.eq(io.lookup.warp_i) & line.register.eq(io.lookup.register_i)
         });
         let hits = hits & io.lookup.valid_i.replicate(self.lines);
         let found = lines.read("hit", hits.priority_encode(), hits.any());
         io.hit_o.set(hits.any());
         io.hit_line_o.set(hits.priority_encode()).valid_when(io.hit_o);
-        io.hit_data_o.set(found.get("data")).valid_when(io.hit_o);
+        io.hit_data_o.set(found.data).valid_when(io.hit_o);
 
         let free = !lines.valid_rows();
         let clean = idle & !dirty & !hits;
@@ -172,19 +179,20 @@ impl Circuit for OperandStagingBank {
         let evicts = allocates & (chosen & dirty_idle).any();
         let victim = lines.read("victim", chosen.priority_encode(), evicts);
         io.evict.valid_o.set(evicts);
-        io.evict.warp_o.set(victim.get("warp")).valid_when(io.evict.valid_o);
-        io.evict.register_o.set(victim.get("register")).valid_when(io.evict.valid_o);
-        io.evict.data_o.set(victim.get("data")).valid_when(io.evict.valid_o);
+        io.evict.warp_o.set(victim.warp).valid_when(io.evict.valid_o);
+        io.evict.register_o.set(victim.register).valid_when(io.evict.valid_o);
+        io.evict.data_o.set(victim.data).valid_when(io.evict.valid_o);
 
         m.when(io.write.valid_i, || {
             lines
-                .write("write", io.write.line_i, [("data", io.write.data_i)])
+                .write_fields("write", io.write.line_i, |line| [(line.data, io.write.data_i)])
                 .lanes(io.write.lanes_i)
                 .keep_valid();
         });
         m.when(allocates, || {
-            let tag = [("warp", io.allocate.warp_i), ("register", io.allocate.register_i)];
-            lines.write("allocate", chosen.priority_encode(), tag);
+            lines.write_fields("allocate", chosen.priority_encode(), |line| {
+                [(line.warp, io.allocate.warp_i), (line.register, io.allocate.register_i)]
+            });
         });
         m.when(io.release.valid_i & io.release.discard_i, || lines.clear_row(io.release.line_i));
 

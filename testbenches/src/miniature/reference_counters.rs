@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
-use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, index_bits};
+use warpfile_hdl::rtl::{
+    Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, index_bits,
+};
 
 /// Reference counter array, in miniature: how often each physical register is referred to.
 ///
@@ -51,6 +53,14 @@ pub struct ReferenceIo<'m> {
     pub register_i: In<'m>,
 }
 
+/// How often a register is referred to.
+#[derive(Clone, Copy, Record)]
+#[params(ReferenceCounters)]
+struct Counter<T = Field> {
+    #[bits(p.counter_bits)]
+    count: T,
+}
+
 impl Circuit for ReferenceCounters {
     type Io<'m> = ReferenceCountersIo<'m>;
     const NAME: &'static str = "reference_counters";
@@ -62,24 +72,26 @@ impl Circuit for ReferenceCounters {
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &ReferenceCountersIo<'m>) {
-        let counters = m.table("counters", self.registers).field("count", self.counter_bits).valid_bits();
+        let counters = m.table::<Counter>("counters", self.registers, self).valid_bits();
 
-        let unused = counters.matching("unused", 1, |row| row.valid() & row.get("count").eq(0));
+        let unused = counters.matching("unused", 1, |row| row.valid() & row.count.eq(0));
         io.free_valid_o.set(unused.any());
         io.free_register_o.set(unused.priority_encode()).valid_when(io.free_valid_o);
         counters.clear_rows(unused.lowest_one());
 
         let one = m.lit(self.counter_bits, 1);
         m.when(io.allocate.valid_i, || {
-            counters.write("allocate", io.allocate.register_i, [("count", one)]);
+            counters.write("allocate", io.allocate.register_i, Counter { count: one });
         });
         for (i, add) in io.add.iter().enumerate() {
-            m.when(add.valid_i, || counters.add(format!("add{i}"), add.register_i, "count", one));
+            let name = format!("add{i}");
+            m.when(add.valid_i, || counters.add(name, add.register_i, |counter| counter.count, one));
         }
         let minus_one = m.ones(self.counter_bits);
         for (i, remove) in io.remove.iter().enumerate() {
             m.when(remove.valid_i, || {
-                counters.add(format!("remove{i}"), remove.register_i, "count", minus_one);
+                let name = format!("remove{i}");
+                counters.add(name, remove.register_i, |counter| counter.count, minus_one);
             });
         }
 

@@ -2,7 +2,9 @@
 
 use crate::rtl::builder::ModuleBuilder;
 use crate::rtl::error::Problem;
-use crate::rtl::netlist::{Field, NodeId, SourceLine, TableId, Update};
+use crate::rtl::netlist::{self, NodeId, SourceLine, TableId, Update};
+
+use super::record::FieldShape;
 
 /// What a table's declaration says beyond the netlist.
 #[derive(Default)]
@@ -20,52 +22,45 @@ pub(super) enum PortKind {
 }
 
 impl ModuleBuilder {
-    pub(super) fn add_field(
-        &mut self,
-        id: TableId,
-        name: &str,
-        bits: usize,
-        lanes: Option<usize>,
-        source: SourceLine,
-    ) {
+    /// Adds a field to a table; whether it can be used.
+    pub(super) fn add_field(&mut self, id: TableId, shape: FieldShape, source: SourceLine) -> bool {
+        let FieldShape { name, bits, lanes, lanes_per_array } = shape;
         let table = &self.module.tables[id.index()];
         let place = format!("`{}.{name}`", table.name);
-        let laned = lanes.is_some();
-        let in_use = !(table.reads.is_empty() && table.matches.is_empty() && table.updates.is_empty());
         let taken = table.fields.iter().any(|f| f.name == name);
-        let other = self.lanes_of_table(id);
-        let table_name = table.name.clone();
-        if in_use {
-            self.error(source, Problem::TableInUse { table: table_name });
-            return;
-        }
+        let (table, other) = (table.name.clone(), self.lanes_of_table(id));
         if taken {
-            self.error(source, Problem::DuplicateName { name: name.to_string(), kind: "field of the table" });
-            return;
+            self.error(source, Problem::DuplicateName { name, kind: "field of the table" });
+            return false;
         }
-        if !crate::rtl::names::is_word(name) {
-            self.error(source, Problem::BadName { name: name.to_string() });
+        if !crate::rtl::names::is_word(&name) {
+            self.error(source, Problem::BadName { name: name.clone() });
         }
-        let Some(width) = self.size(|| format!("the width of {place}"), bits, source) else { return };
+        let laned = lanes.is_some();
+        let Some(width) = self.size(|| format!("the width of {place}"), bits, source) else { return false };
         let Some(lanes) = self.size(|| format!("the number of lanes of {place}"), lanes.unwrap_or(1), source)
         else {
-            return;
+            return false;
         };
         if !width.is_multiple_of(lanes) {
             let (whole, parts) = (format!("the {width} bits of {place}"), format!("{lanes} lanes"));
-            self.error(source, Problem::Lanes { operation: "laned_field", whole, parts });
-            return;
+            self.error(source, Problem::Lanes { operation: "lanes", whole, parts });
+            return false;
+        }
+        if lanes_per_array == 0 || !(lanes as usize).is_multiple_of(lanes_per_array) {
+            let (whole, parts) =
+                (format!("the {lanes} lanes of {place}"), format!("arrays of {lanes_per_array}"));
+            self.error(source, Problem::Lanes { operation: "lanes_per_array", whole, parts });
+            return false;
         }
         if let Some(other) = other.filter(|&other| laned && other != lanes) {
-            let field = name.to_string();
-            self.error(source, Problem::LaneCounts { table: table_name, field, lanes, other });
+            self.error(source, Problem::LaneCounts { table, field: name, lanes, other });
+            return false;
         }
-        let field = Field { name: name.to_string(), width, lanes, lanes_per_array: 1 };
+        let field = netlist::Field { name, width, lanes, lanes_per_array: lanes_per_array as u32 };
         self.module.tables[id.index()].fields.push(field);
         self.table_plans[id.index()].laned.push(laned);
-        if name == "valid" {
-            self.check_valid_is_no_field(id, source);
-        }
+        true
     }
 
     /// Lanes of the table's laned fields, if it has any.
@@ -82,19 +77,6 @@ impl ModuleBuilder {
             let (name, kind) = ("valid".to_string(), "part of the record, its valid bit");
             self.error(source, Problem::DuplicateName { name, kind });
         }
-    }
-
-    /// Index and width of a field.
-    pub(super) fn field(&mut self, id: TableId, name: &str, source: SourceLine) -> Option<(u32, u32)> {
-        let table = &self.module.tables[id.index()];
-        let found = table.fields.iter().position(|f| f.name == name);
-        if let Some(index) = found {
-            return Some((index as u32, table.fields[index].width));
-        }
-        let known: Vec<&str> = table.fields.iter().map(|f| f.name.as_str()).collect();
-        let (table, field, known) = (table.name.clone(), name.to_string(), known.join(", "));
-        self.error(source, Problem::UnknownField { table, field, known });
-        None
     }
 
     pub(super) fn has_valid_bits(&mut self, id: TableId, source: SourceLine) -> bool {

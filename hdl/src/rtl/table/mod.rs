@@ -2,7 +2,10 @@
 
 mod checks;
 mod ports;
+mod record;
 mod row;
+
+use std::marker::PhantomData;
 
 use self::checks::PortKind;
 use super::builder::{ModuleBuilder, POISON, caller};
@@ -14,21 +17,30 @@ use super::signal::Signal;
 use super::vector::index_bits;
 
 pub(super) use self::checks::TablePlan;
-pub use self::ports::{Record, Write};
+pub use self::ports::{Read, Write};
+pub use self::record::{Field, FieldShape, Record};
 pub use self::row::{Row, RowOperand, RowSignal};
 
-/// A table of a module. First say what a row holds, then use it:
+/// A table of a module, with rows of a [`Record`]:
 ///
 /// ```
-/// # use warpfile_hdl::rtl::{In, Module, Ports};
+/// # use warpfile_hdl::rtl::{Field, In, Module, Ports, Record};
 /// # #[derive(Ports)]
 /// # struct Request<'m> { valid_i: In<'m>, tag_i: In<'m>, row_i: In<'m>, lanes_i: In<'m>, data_i: In<'m> }
+/// #[derive(Clone, Copy, Record)]
+/// struct Line<T = Field> {
+///     #[bits(12)]
+///     tag: T,
+///     #[bits(1024)]
+///     #[lanes(32)]
+///     data: T,
+/// }
 /// # fn example<'m>(m: &Module<'m>, lookup: &Request<'m>, fill: &Request<'m>) {
-/// let lines = m.table("lines", 64).field("tag", 12).laned_field("data", 1024, 32).valid_bits().ports(1, 1);
-/// let hits = lines.matching("lookup", lookup.valid_i, |row| row.valid() & row.get("tag").eq(lookup.tag_i));
-/// let line = lines.read("line", hits.priority_encode(), hits.any()).get("data");
+/// let lines = m.table::<Line>("lines", 64, &()).valid_bits().ports(1, 1);
+/// let hits = lines.matching("lookup", lookup.valid_i, |row| row.valid() & row.tag.eq(lookup.tag_i));
+/// let line = lines.read("line", hits.priority_encode(), hits.any()).data;
 /// m.when(fill.valid_i, || {
-///     lines.write("fill", fill.row_i, [("tag", fill.tag_i), ("data", fill.data_i)]).lanes(fill.lanes_i);
+///     lines.write("fill", fill.row_i, Line { tag: fill.tag_i, data: fill.data_i }).lanes(fill.lanes_i);
 /// });
 /// # }
 /// ```
@@ -37,16 +49,22 @@ pub use self::row::{Row, RowOperand, RowSignal};
 /// sees the rows as they were before this cycle's updates; updates take effect in program order. A read
 /// outside the depth gives 0, a write outside it is dropped.
 #[derive(Clone, Copy)]
-pub struct Table<'m> {
+pub struct Table<'m, R: Record> {
     m: Module<'m>,
     /// `None` after an error that leaves no table.
     id: Option<TableId>,
     depth: usize,
+    record: PhantomData<fn() -> R>,
 }
 
-impl<'m> Table<'m> {
-    #[track_caller]
-    pub(super) fn new(m: Module<'m>, name: String, depth: usize, source: SourceLine) -> Table<'m> {
+impl<'m, R: Record> Table<'m, R> {
+    pub(super) fn new(
+        m: Module<'m>,
+        name: String,
+        depth: usize,
+        params: &R::Params,
+        source: SourceLine,
+    ) -> Table<'m, R> {
         let b = &mut *m.arena.borrow_mut();
         b.take_name(&name, "table", source);
         let id = b.size(|| format!("the depth of table `{name}`"), depth, source).map(|rows| {
@@ -65,49 +83,20 @@ impl<'m> Table<'m> {
             b.table_plans.push(TablePlan::default());
             id
         });
-        Table { m, id, depth }
-    }
-
-    // What a row holds.
-
-    /// A field of `bits` bits.
-    #[track_caller]
-    pub fn field(self, name: &str, bits: usize) -> Table<'m> {
-        self.add_field(name, bits, None, caller())
-    }
-
-    /// A field of `bits` bits in all, in `lanes` equal lanes that writes can mask. Each lane is an array of
-    /// its own unless [`lanes_per_array`](Table::lanes_per_array) says otherwise.
-    #[track_caller]
-    pub fn laned_field(self, name: &str, bits: usize, lanes: usize) -> Table<'m> {
-        self.add_field(name, bits, Some(lanes), caller())
-    }
-
-    /// Lanes that one physical array of the field declared last holds: what one access pays for.
-    #[track_caller]
-    pub fn lanes_per_array(self, lanes: usize) -> Table<'m> {
-        let source = caller();
-        self.edit(|b, id| {
-            let table = &mut b.module.tables[id.index()];
-            let name = table.name.clone();
-            let Some(field) = table.fields.last_mut() else {
-                b.error(source, Problem::NoLanes { place: format!("table `{name}`") });
-                return;
-            };
-            if lanes > 0 && (field.lanes as usize).is_multiple_of(lanes) {
-                field.lanes_per_array = lanes as u32;
-                return;
+        let mut usable = true;
+        if let Some(id) = id {
+            for shape in R::fields(params) {
+                usable &= b.add_field(id, shape, source);
             }
-            let whole = format!("the {} lanes of `{name}.{}`", field.lanes, field.name);
-            let parts = format!("arrays of {lanes}");
-            b.error(source, Problem::Lanes { operation: "lanes_per_array", whole, parts });
-        });
-        self
+        }
+        Table { m, id: id.filter(|_| usable), depth, record: PhantomData }
     }
+
+    // What is there beside the records.
 
     /// One valid bit a row, kept apart from the rows, 0 after reset; set by writes.
     #[track_caller]
-    pub fn valid_bits(self) -> Table<'m> {
+    pub fn valid_bits(self) -> Table<'m, R> {
         let source = caller();
         self.edit(|b, id| {
             b.module.tables[id.index()].has_valid = true;
@@ -117,7 +106,7 @@ impl<'m> Table<'m> {
     }
 
     /// Declares the ports there are room for; one more is an error. Associative ports are not counted.
-    pub fn ports(self, reads: usize, writes: usize) -> Table<'m> {
+    pub fn ports(self, reads: usize, writes: usize) -> Table<'m, R> {
         self.edit(|b, id| b.table_plans[id.index()].ports = Some((reads, writes)));
         self
     }
@@ -140,7 +129,7 @@ impl<'m> Table<'m> {
     /// is what activity counts; the value does not depend on it. Inside `when`, its condition is joined to
     /// `enable`, here and for the other ports that have one.
     #[track_caller]
-    pub fn read(self, name: impl Into<String>, address: Signal<'m>, enable: impl Operand<'m>) -> Record<'m> {
+    pub fn read(self, name: impl Into<String>, address: Signal<'m>, enable: impl Operand<'m>) -> Read<'m, R> {
         self.add_read(name.into(), address, enable, false)
     }
 
@@ -151,7 +140,7 @@ impl<'m> Table<'m> {
         name: impl Into<String>,
         address: Signal<'m>,
         enable: impl Operand<'m>,
-    ) -> Record<'m> {
+    ) -> Read<'m, R> {
         self.add_read(name.into(), address, enable, true)
     }
 
@@ -161,8 +150,8 @@ impl<'m> Table<'m> {
     /// A row's signals cannot leave the condition:
     ///
     /// ```compile_fail
-    /// use warpfile_hdl::rtl::{Module, RowSignal, Table};
-    /// fn leak<'m>(m: &Module<'m>, table: Table<'m>) {
+    /// use warpfile_hdl::rtl::{Module, Record, Table};
+    /// fn leak<'m, R: Record>(m: &Module<'m>, table: Table<'m, R>) {
     ///     let mut kept = None;
     ///     table.matching("leak", m.lit(1, 1), |row| { kept = Some(row.valid()); row.valid() });
     /// }
@@ -172,7 +161,7 @@ impl<'m> Table<'m> {
         self,
         name: impl Into<String>,
         enable: impl Operand<'m>,
-        condition: impl for<'r> FnOnce(Row<'r, 'm>) -> RowSignal<'r, 'm>,
+        condition: impl for<'r> FnOnce(Row<'r, 'm, R>) -> RowSignal<'r, 'm>,
     ) -> Signal<'m> {
         let (source, name) = (caller(), name.into());
         let enable = self.enable(enable, source);
@@ -211,48 +200,54 @@ impl<'m> Table<'m> {
 
     // Updates: at the clock edge, in program order, under the conditions of `when`.
 
-    /// A write port: fields of one row, and its valid bit if the table has them. Fields left out keep their
-    /// value. See [`Write`] for lane masks.
+    /// A write port: one row, and its valid bit if the table has them. See [`Write`] for lane masks.
     #[track_caller]
-    pub fn write<'f, V: Operand<'m>>(
+    pub fn write(
         self,
         name: impl Into<String>,
         address: Signal<'m>,
-        fields: impl IntoIterator<Item = (&'f str, V)>,
-    ) -> Write<'m> {
-        let (source, name) = (caller(), name.into());
-        let enable = self.always(source);
-        let address = self.address(address, &name, source);
-        let fields: Vec<(u32, NodeId)> = fields
-            .into_iter()
-            .filter_map(|(field, value)| self.field_value(field, value, &name, source))
-            .collect();
-        self.edit(|b, id| {
-            b.take_port_name(id, &name, source);
-            b.count_port(id, &name, PortKind::Write, source);
-            let duplicate = (1..fields.len()).find(|&i| fields[..i].iter().any(|f| f.0 == fields[i].0));
-            let table = &mut b.module.tables[id.index()];
-            if let Some(i) = duplicate {
-                let name = table.fields[fields[i].0 as usize].name.clone();
-                b.error(source, Problem::DuplicateName { name, kind: "field of this write" });
-                return;
-            }
-            let writes = fields.iter().map(|&(field, value)| FieldWrite { field, value, lanes: None });
-            let (fields, set_valid) = (writes.collect(), table.has_valid);
-            table.updates.push(Update::Write { name: name.clone(), address, enable, fields, set_valid });
-        });
-        let update = self.with(|b, id| b.module.tables[id.index()].updates.len().checked_sub(1)).flatten();
-        Write { table: self, name, update }
+        row: R::With<Signal<'m>>,
+    ) -> Write<'m, R> {
+        let fields = R::list(&row).into_iter().zip(0..).map(|(value, place)| (Field(place), value));
+        self.write_row(name.into(), address, fields)
+    }
+
+    /// As [`write`](Table::write), of the fields that `fields` names; the others keep their value:
+    ///
+    /// ```
+    /// # use warpfile_hdl::rtl::{Field, Module, Record, Signal, Table};
+    /// # #[derive(Clone, Copy, Record)]
+    /// # struct Line<T = Field> { tag: T, dirty: T }
+    /// # fn example<'m>(m: &Module<'m>, lines: Table<'m, Line>, row: Signal<'m>) {
+    /// lines.write_fields("clean", row, |line| [(line.dirty, m.lit(1, 0))]).keep_valid();
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn write_fields<F: IntoIterator<Item = (Field, Signal<'m>)>>(
+        self,
+        name: impl Into<String>,
+        address: Signal<'m>,
+        fields: impl FnOnce(R::With<Field>) -> F,
+    ) -> Write<'m, R> {
+        self.write_row(name.into(), address, fields(Self::handles()))
     }
 
     /// A port that adds `amount` to a field of one row, modulo its width. Several additions to one row in one
     /// cycle all count.
     #[track_caller]
-    pub fn add(self, name: impl Into<String>, address: Signal<'m>, field: &str, amount: impl Operand<'m>) {
+    pub fn add(
+        self,
+        name: impl Into<String>,
+        address: Signal<'m>,
+        field: impl FnOnce(R::With<Field>) -> Field,
+        amount: impl Operand<'m>,
+    ) {
         let (source, name) = (caller(), name.into());
         let enable = self.always(source);
         let address = self.address(address, &name, source);
-        let Some((field, amount)) = self.field_value(field, amount, &name, source) else { return };
+        let Some((field, amount)) = self.field_value(field(Self::handles()), amount, &name, source) else {
+            return;
+        };
         self.edit(|b, id| {
             b.take_port_name(id, &name, source);
             b.count_port(id, &name, PortKind::Write, source);
@@ -297,7 +292,7 @@ impl<'m> Table<'m> {
 
     // Helpers.
 
-    fn with<R>(self, f: impl FnOnce(&mut ModuleBuilder, TableId) -> R) -> Option<R> {
+    fn with<T>(self, f: impl FnOnce(&mut ModuleBuilder, TableId) -> T) -> Option<T> {
         self.id.map(|id| f(&mut self.m.arena.borrow_mut(), id))
     }
 
@@ -309,9 +304,36 @@ impl<'m> Table<'m> {
         self.m.make(|_| POISON)
     }
 
-    fn add_field(self, name: &str, bits: usize, lanes: Option<usize>, source: SourceLine) -> Table<'m> {
-        self.edit(|b, id| b.add_field(id, name, bits, lanes, source));
-        self
+    #[track_caller]
+    fn write_row(
+        self,
+        name: String,
+        address: Signal<'m>,
+        fields: impl IntoIterator<Item = (Field, Signal<'m>)>,
+    ) -> Write<'m, R> {
+        let source = caller();
+        let enable = self.always(source);
+        let address = self.address(address, &name, source);
+        let fields: Vec<(u32, NodeId)> = fields
+            .into_iter()
+            .filter_map(|(field, value)| self.field_value(field, value, &name, source))
+            .collect();
+        self.edit(|b, id| {
+            b.take_port_name(id, &name, source);
+            b.count_port(id, &name, PortKind::Write, source);
+            let duplicate = (1..fields.len()).find(|&i| fields[..i].iter().any(|f| f.0 == fields[i].0));
+            let table = &mut b.module.tables[id.index()];
+            if let Some(i) = duplicate {
+                let name = table.fields[fields[i].0 as usize].name.clone();
+                b.error(source, Problem::DuplicateName { name, kind: "field of this write" });
+                return;
+            }
+            let writes = fields.iter().map(|&(field, value)| FieldWrite { field, value, lanes: None });
+            let (fields, set_valid) = (writes.collect(), table.has_valid);
+            table.updates.push(Update::Write { name: name.clone(), address, enable, fields, set_valid });
+        });
+        let update = self.with(|b, id| b.module.tables[id.index()].updates.len().checked_sub(1)).flatten();
+        Write { table: self, name, update }
     }
 
     #[track_caller]
@@ -321,7 +343,7 @@ impl<'m> Table<'m> {
         address: Signal<'m>,
         enable: impl Operand<'m>,
         clocked: bool,
-    ) -> Record<'m> {
+    ) -> Read<'m, R> {
         let source = caller();
         let enable = self.enable(enable, source);
         let address = self.address(address, &name, source);
@@ -332,7 +354,7 @@ impl<'m> Table<'m> {
             reads.push(ReadPort { name, address, enable, lanes: None, clocked, source });
             reads.len() as u32 - 1
         });
-        Record { table: self, port: port.unwrap_or(0) }
+        Read::new(self, port.unwrap_or(0), source)
     }
 
     /// `enable` joined with the conditions of `when`.
@@ -380,18 +402,21 @@ impl<'m> Table<'m> {
         });
     }
 
-    /// A field by name, with a value of its width.
+    /// The place of a field, with a value of its width.
     #[track_caller]
     fn field_value(
         self,
-        field: &str,
+        Field(place): Field,
         value: impl Operand<'m>,
         port: &str,
         source: SourceLine,
     ) -> Option<(u32, NodeId)> {
-        let (index, width) = self.with(|b, id| b.field(id, field, source))??;
+        let (name, width) = self.with(|b, id| {
+            let field = &b.module.tables[id.index()].fields[place as usize];
+            (field.name.clone(), field.width)
+        })?;
         let value = value.signal_beside(self.m.lit(width as usize, 0));
-        let place = || format!("field `{field}` of `{port}`");
-        Some((index, self.m.make(|b| b.of_width(value.id, width, place, source)).id))
+        let describe = || format!("field `{name}` of `{port}`");
+        Some((place, self.m.make(|b| b.of_width(value.id, width, describe, source)).id))
     }
 }

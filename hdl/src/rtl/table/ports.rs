@@ -1,22 +1,47 @@
-//! What reads and writes give back: the record that is read, the write that can still be masked.
+//! What reads and writes give back: the row that is read, the write that can still be masked.
 
-use super::Table;
+use std::ops::Deref;
+
+use super::{Record, Table};
 use crate::rtl::builder::{POISON, caller};
 use crate::rtl::error::Problem;
-use crate::rtl::netlist::{Op, Update};
+use crate::rtl::netlist::{Op, SourceLine, Update};
 use crate::rtl::signal::Signal;
 
-/// What a read port sees.
+/// What a read port sees: its fields are those of the record.
 #[derive(Clone, Copy)]
-pub struct Record<'m> {
-    pub(super) table: Table<'m>,
-    pub(super) port: u32,
+pub struct Read<'m, R: Record> {
+    table: Table<'m, R>,
+    port: u32,
+    fields: R::With<Signal<'m>>,
 }
 
-impl<'m> Record<'m> {
+impl<'m, R: Record> Deref for Read<'m, R> {
+    type Target = R::With<Signal<'m>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.fields
+    }
+}
+
+impl<'m, R: Record> Read<'m, R> {
+    /// The port `port` of `table`.
+    pub(super) fn new(table: Table<'m, R>, port: u32, source: SourceLine) -> Read<'m, R> {
+        let mut places = 0..;
+        let fields = R::make(|| {
+            let field: u32 = places.next().unwrap_or(u32::MAX);
+            let Some(id) = table.id else { return table.poison() };
+            table.m.make(|b| {
+                let width = b.module.tables[id.index()].fields[field as usize].width;
+                b.node(Op::TableRead { table: id, port, field }, width, source)
+            })
+        });
+        Read { table, port, fields }
+    }
+
     /// Says which lanes are wanted, one bit a lane. Counts for activity only; the value is the whole row.
     #[track_caller]
-    pub fn lanes(self, lanes: Signal<'m>) -> Record<'m> {
+    pub fn lanes(self, lanes: Signal<'m>) -> Read<'m, R> {
         let source = caller();
         self.table.edit(|b, id| {
             let name = b.module.tables[id.index()].reads[self.port as usize].name.clone();
@@ -24,19 +49,6 @@ impl<'m> Record<'m> {
             b.module.tables[id.index()].reads[self.port as usize].lanes = lanes;
         });
         self
-    }
-
-    /// A field of the row.
-    #[track_caller]
-    pub fn get(self, field: &str) -> Signal<'m> {
-        let source = caller();
-        let Some(id) = self.table.id else { return self.table.poison() };
-        self.table.m.make(|b| match b.field(id, field, source) {
-            Some((field, width)) => {
-                b.node(Op::TableRead { table: id, port: self.port, field }, width, source)
-            }
-            None => POISON,
-        })
     }
 
     /// The valid bit of the row.
@@ -53,16 +65,16 @@ impl<'m> Record<'m> {
 
 /// A write port just made.
 #[derive(Clone)]
-pub struct Write<'m> {
-    pub(super) table: Table<'m>,
+pub struct Write<'m, R: Record> {
+    pub(super) table: Table<'m, R>,
     pub(super) name: String,
     pub(super) update: Option<usize>,
 }
 
-impl<'m> Write<'m> {
+impl<'m, R: Record> Write<'m, R> {
     /// Writes only the lanes whose bit is 1, in every field that has lanes.
     #[track_caller]
-    pub fn lanes(self, mask: Signal<'m>) -> Write<'m> {
+    pub fn lanes(self, mask: Signal<'m>) -> Write<'m, R> {
         let source = caller();
         self.table.edit(|b, id| {
             let mask = b.lane_mask(id, mask.id, &self.name, source);
@@ -85,7 +97,7 @@ impl<'m> Write<'m> {
     }
 
     /// Leaves the row's valid bit as it is.
-    pub fn keep_valid(self) -> Write<'m> {
+    pub fn keep_valid(self) -> Write<'m, R> {
         self.table.edit(|b, id| {
             let updates = &mut b.module.tables[id.index()].updates;
             if let Some(Update::Write { set_valid, .. }) = self.update.and_then(|u| updates.get_mut(u)) {

@@ -11,28 +11,33 @@ use crate::rtl::netlist::{RowExpr, TableId};
 use crate::rtl::operand::Literal;
 use crate::rtl::signal::Signal;
 
-/// Any row of a table, inside [`Table::matching`](super::Table::matching).
+use super::record::Record;
+
+/// Any row of a table, inside [`Table::matching`](super::Table::matching): its fields are those of the record.
 #[derive(Clone, Copy)]
-pub struct Row<'r, 'm> {
+pub struct Row<'r, 'm, R: Record> {
     m: Module<'m>,
     table: TableId,
-    inside: PhantomData<fn(&'r ()) -> &'r ()>,
+    fields: R::With<RowSignal<'r, 'm>>,
 }
 
-impl<'r, 'm> Row<'r, 'm> {
-    pub(super) fn new(m: Module<'m>, table: TableId) -> Row<'r, 'm> {
-        Row { m, table, inside: PhantomData }
-    }
+impl<'r, 'm, R: Record> ops::Deref for Row<'r, 'm, R> {
+    type Target = R::With<RowSignal<'r, 'm>>;
 
-    /// A field of the row.
-    #[track_caller]
-    pub fn get(self, field: &str) -> RowSignal<'r, 'm> {
-        let source = caller();
-        let field = self.m.arena.borrow_mut().field(self.table, field, source);
-        match field {
-            Some((index, width)) => RowSignal::new(self.m, RowExpr::Field(index), width),
-            None => RowSignal::poison(self.m),
-        }
+    fn deref(&self) -> &Self::Target {
+        &self.fields
+    }
+}
+
+impl<'r, 'm, R: Record> Row<'r, 'm, R> {
+    pub(super) fn new(m: Module<'m>, table: TableId) -> Row<'r, 'm, R> {
+        let mut places = 0..;
+        let fields = R::make(|| {
+            let place: u32 = places.next().unwrap_or(u32::MAX);
+            let width = m.arena.borrow().module.tables[table.index()].fields[place as usize].width;
+            RowSignal::new(m, RowExpr::Field(place), width)
+        });
+        Row { m, table, fields }
     }
 
     /// The valid bit of the row.
