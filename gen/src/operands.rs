@@ -173,10 +173,15 @@ pub(crate) struct StateOperand {
 /// Operands of a clocked read port.
 pub(crate) fn of_clocked_port(table: &Table, port: &ReadPort) -> Vec<StateOperand> {
     let stem = format!("{}_{}", table.name, port.name);
-    vec![
+    let gates = table.fields.iter().find_map(|field| port.gating_lanes(field));
+    let lanes = gates.map(|node| StateOperand { node, need: Indexed, hint: format!("{stem}_lanes") });
+    [
         StateOperand { node: port.address, need: Atom, hint: format!("{stem}_address") },
         StateOperand { node: port.enable, need: Atom, hint: format!("{stem}_enable") },
     ]
+    .into_iter()
+    .chain(lanes)
+    .collect()
 }
 
 /// Operands of a table's updates.

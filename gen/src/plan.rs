@@ -143,6 +143,7 @@ impl<'m> Reached<'m> {
                 let port = &table.reads[port as usize];
                 if port.clocked {
                     self.pending.extend([port.address, port.enable]);
+                    self.pending.extend(table.fields.iter().find_map(|field| port.gating_lanes(field)));
                 }
             }
             Op::TableValid(table) | Op::TableMatch { table, .. } => self.table(table),

@@ -124,12 +124,40 @@ impl<'a> ModuleWriter<'a> {
                 continue;
             }
             let name = self.read_name(read);
-            let seen = self.row_seen(read).whole();
-            let capture = vec![Statement::Assign(format!("{name} <= {seen};"))];
+            let mask = self.capture_mask(code, read);
+            let seen = self.row_seen(read);
+            let next = match mask {
+                Some(mask) => {
+                    self.read(&name, 0, self.read_width(read));
+                    let kept = Text::infix(Text::atom(name.clone()), "&", Text::atom(format!("~{mask}")));
+                    Text::infix(kept, "|", Text::infix(seen, "&", Text::atom(mask)))
+                }
+                None => seen,
+            };
+            let capture = vec![Statement::Assign(format!("{name} <= {};", next.whole()))];
             let enable = self.port(read).enable;
             let body = self.under(&[enable], None, capture);
             self.clocked(code, &body);
         }
+    }
+
+    /// Bits of the arrays that a clocked port captures; `None` if it captures the whole row.
+    fn capture_mask(&mut self, code: &mut Code, read: ReadOutput) -> Option<String> {
+        let Shown::Field(index) = read.shown else { return None };
+        let field = &self.module.tables[read.table.index()].fields[index as usize];
+        let lanes = self.port(read).gating_lanes(field)?;
+        let (arrays, width) = (field.lanes / field.lanes_per_array, field.width);
+        let mask = self.names.scope.fresh(&format!("{}_mask", self.read_name(read)));
+        code.line(&format!("wire {}{mask};", range(width)));
+        let label = self.names.scope.fresh(&format!("{mask}_array"));
+        self.over_lanes(code, &label, arrays, |writer, code| {
+            let array = writer.names.local("lane");
+            let wanted = writer.lane_of(lanes, arrays, &array);
+            let wanted = if field.lanes_per_array > 1 { Text::unary("|", wanted) } else { wanted };
+            let target = element(&mask, width, width / arrays, &array);
+            code.line(&format!("assign {target} = {{{}{{{}}}}};", width / arrays, wanted.whole()));
+        });
+        Some(mask)
     }
 
     fn port(&self, read: ReadOutput) -> &'a ReadPort {
@@ -281,6 +309,7 @@ impl<'a> ModuleWriter<'a> {
     fn write_lanes(&mut self, code: &mut Code, id: TableId, field: usize, reads: &[ReadOutput]) {
         let table = &self.module.tables[id.index()];
         let (width, lanes) = (table.fields[field].width, table.fields[field].lanes);
+        let lanes_per_array = table.fields[field].lanes_per_array;
         let lane_width = lane_width(&table.fields[field]);
         let name = self.names.tables[id.index()].fields[field].clone();
         let stem = format!("{}_{}", table.name, table.fields[field].name);
@@ -320,7 +349,15 @@ impl<'a> ModuleWriter<'a> {
                 let seen = writer.guarded(table, port.address, seen, lane_width).whole();
                 if port.clocked {
                     let capture = vec![Statement::Assign(format!("{target} <= {seen};"))];
-                    let body = writer.under(&[port.enable], None, capture);
+                    let wanted = port.gating_lanes(&table.fields[field]).map(|node| {
+                        let (arrays, of_array) =
+                            (lanes / lanes_per_array, format!("({lane} / {lanes_per_array})"));
+                        match lanes_per_array {
+                            1 => writer.lane_of(node, lanes, &lane),
+                            _ => Text::unary("|", writer.lane_of(node, arrays, &of_array)),
+                        }
+                    });
+                    let body = writer.under(&[port.enable], wanted, capture);
                     writer.clocked(code, &body);
                 } else {
                     code.line(&format!("assign {target} = {seen};"));

@@ -13,7 +13,8 @@
 //! - of two writes to one row in one cycle the later one in [`Table::updates`] wins, clears included;
 //! - a combinational read sees the row as it was before this cycle's updates. Its enable does not change
 //!   the value; it says in which cycles the port is used, which is what activity and energy count;
-//! - a clocked read captures in cycles where its enable is 1 and holds its value otherwise;
+//! - a clocked read captures in cycles where its enable is 1 and holds its value otherwise; of a field in lanes it
+//!   captures the physical arrays with a wanted lane and holds the others;
 //! - an empty priority encode gives index 0;
 //! - under reset, registers with a reset value take it and all valid bits become 0; rows, captured reads
 //!   and registers without reset change as in any other cycle.
@@ -392,13 +393,21 @@ pub struct ReadPort {
     pub address: NodeId,
     /// One bit: the port is used in this cycle.
     pub enable: NodeId,
-    /// Lanes that are wanted, one bit a lane, for tables with laned fields; counts activity only (every
-    /// laned field of a table has as many lanes). `None` means all.
+    /// Lanes that are wanted, one bit a lane, for tables with laned fields (every laned field of a table has as many
+    /// lanes). A clocked port captures the physical arrays with a wanted lane and holds what it shows of the others; a
+    /// combinational port shows the whole row, and the lanes count for activity only. `None` means all.
     pub lanes: Option<NodeId>,
     /// Whether the row is captured at the clock edge (true) or seen in the same cycle (false).
     pub clocked: bool,
     /// Line of the description.
     pub source: SourceLine,
+}
+
+impl ReadPort {
+    /// The lanes by which a clocked port gates the arrays of `field`; `None` if it captures all of them.
+    pub fn gating_lanes(&self, field: &Field) -> Option<NodeId> {
+        self.lanes.filter(|_| field.lanes > 1)
+    }
 }
 
 /// One associative port: a condition evaluated over every row at once.

@@ -372,7 +372,12 @@ impl<'n> Naive<'n> {
         for (port, read) in description.reads.iter().enumerate() {
             let enabled = self.is_set(c, read.enable);
             if enabled && read.clocked {
-                next.captured[port] = self.addressed(c, table, port);
+                let (row, valid) = self.addressed(c, table, port);
+                let held = std::mem::take(&mut next.captured[port].0);
+                let wanted = read.lanes.map(|lanes| self.value(c, lanes));
+                let fields = description.fields.iter().zip(row.iter().zip(&held));
+                let captured = fields.map(|(field, (row, held))| captured(field, wanted.as_ref(), row, held));
+                next.captured[port] = (captured.collect(), valid);
             }
             let fields: Vec<_> = description.fields.iter().map(|field| (field, read.lanes)).collect();
             self.count(c, table, &read.name, enabled && !reset, &fields);
@@ -469,6 +474,15 @@ impl<'n> Naive<'n> {
             counted.1 += arrays as u64;
         }
     }
+}
+
+/// What a clocked read shows of a field: `row` in the arrays with a wanted lane, what it `held` in the others.
+fn captured(field: &Field, wanted: Option<&Value>, row: &Value, held: &Value) -> Value {
+    let Some(wanted) = wanted.filter(|_| field.lanes > 1) else { return row.clone() };
+    let (size, lane) = (field.lanes_per_array, field.width / field.lanes);
+    let is_read = |array: u32| (array * size..(array + 1) * size).any(|i| bit(wanted, i));
+    let lanes = (0..field.lanes).map(|i| slice(if is_read(i / size) { row } else { held }, i * lane, lane));
+    from_lanes(lane, lanes)
 }
 
 fn initial_table(table: &Table, path: &str, initial: &impl Initial) -> TableState {

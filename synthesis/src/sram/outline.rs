@@ -115,11 +115,16 @@ impl Rewriter<'_> {
             let mut inputs = Vec::new();
             for &port in &reads {
                 let port = &table.reads[port as usize];
-                inputs.push(port.address);
-                inputs.push(port.enable);
-                if let Some(lanes) = port.lanes.filter(|_| storage.lanes > 1) {
-                    inputs.push(self.slice(lanes, array * shape.lanes, shape.lanes, table.source));
-                }
+                let wanted = port
+                    .gating_lanes(storage)
+                    .map(|lanes| self.slice(lanes, array * shape.lanes, shape.lanes, table.source));
+                // An array of one lane has no lanes to gate: it is read or not.
+                let enable = match wanted.filter(|_| port.clocked && shape.lanes == 1) {
+                    Some(wanted) => self.node(Op::And(port.enable, wanted), 1, table.source),
+                    None => port.enable,
+                };
+                inputs.extend([port.address, enable]);
+                inputs.extend(wanted);
             }
             for (address, enable, write) in &writes {
                 inputs.push(*address);

@@ -27,6 +27,7 @@ fn roots(module: &Module) -> Vec<NodeId> {
             roots.push(read.address);
             if read.clocked {
                 roots.push(read.enable);
+                roots.extend(read.lanes);
             }
         }
         for port in &table.matches {

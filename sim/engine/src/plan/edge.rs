@@ -3,7 +3,7 @@
 //! Edges are applied one after the other, tables first. An operand that an earlier edge may already have
 //! changed is therefore copied while the circuit settles.
 
-use warpfile_hdl::rtl::netlist::{NodeId, TableId, Update};
+use warpfile_hdl::rtl::netlist::{Field, NodeId, TableId, Update};
 
 use super::inst::{Inst, element_bytes};
 use super::layout::{Builder, words};
@@ -47,7 +47,11 @@ impl Builder<'_> {
             let enable = self.stable(enable, 1);
             let capture = self.captures[table.index()][port as usize].clone();
             for ((field, layout), q) in (0..).zip(&description.fields).zip(capture.fields) {
-                let (next, n) = (self.emit_read(table, port, field), words(layout.width));
+                let (row, n) = (self.emit_read(table, port, field), words(layout.width));
+                let next = match read.gating_lanes(layout) {
+                    Some(lanes) => self.emit_wanted(lanes, layout, row, q),
+                    None => row,
+                };
                 self.plan.captures.push(RegisterEdge { q, next, enable, n, reset: None });
             }
             if let Some(q) = capture.valid {
@@ -55,6 +59,17 @@ impl Builder<'_> {
                 self.plan.captures.push(RegisterEdge { q, next, enable, n: 1, reset: None });
             }
         }
+    }
+
+    /// `row` in the arrays of `field` with a wanted lane, what is `held` in the others.
+    fn emit_wanted(&mut self, lanes: NodeId, field: &Field, row: u32, held: u32) -> u32 {
+        let (groups, size) = (field.lanes / field.lanes_per_array, field.lanes_per_array);
+        let mask = match (self.slot(lanes), size) {
+            (lanes, 1) => lanes,
+            (a, size) => self.emit(words(groups), |d| Inst::GroupOr { d, a, groups, size }),
+        };
+        let (then, otherwise, lane) = (row, held, field.width / groups);
+        self.emit(words(field.width), |d| Inst::LaneMux { d, mask, then, otherwise, lanes: groups, lane })
     }
 
     fn lower_updates(&mut self, table: TableId) {
