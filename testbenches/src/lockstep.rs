@@ -41,6 +41,11 @@ impl Pins {
     /// Gives an output its value, and says that it has to be meaningful in this cycle.
     pub fn set_meaningful(&mut self, port: &str, value: impl Into<BigUint>) {
         self.set(port, value);
+        self.must_be_meaningful(port);
+    }
+
+    /// Says that an output has to be meaningful in this cycle.
+    pub fn must_be_meaningful(&mut self, port: &str) {
         self.meaningful.insert(port.to_string());
     }
 

@@ -83,8 +83,8 @@ pub struct StagingBankReference {
     /// The access that waits, and whether it is known to wait for a line.
     waiting: Option<(Access, Tag)>,
     missed: bool,
-    /// The value read in the cycle before.
-    value: Option<Vec<u32>>,
+    /// The value read in the cycle before, and the lanes of it that were wanted.
+    value: Option<(Vec<u32>, u32)>,
 }
 
 /// A cycle that keeps the promises.
@@ -260,7 +260,7 @@ impl StagingBankReference {
             done.line = line;
             if !access.reserves && access.lanes != 0 {
                 let zero = vec![0; self.geometry.lanes];
-                self.value = Some(self.lines[line].value.clone().unwrap_or(zero));
+                self.value = Some((self.lines[line].value.clone().unwrap_or(zero), access.lanes));
             }
             if held && !(access.reserves && access.written) {
                 done.less = access.fate != Fate::Keep;
@@ -433,8 +433,15 @@ impl Reference for StagingBankReference {
         let flag = |outputs: &mut Pins, name: &str, value: bool| outputs.set(name, u8::from(value));
         flag(outputs, "access_ready_o", done.access_ready);
         outputs.set("access_line_o", done.line);
-        if let Some(value) = value {
-            outputs.set_meaningful("access_value_o", BigUint::from_slice(&value));
+        if let Some((value, wanted)) = value {
+            let lanes = 0..self.geometry.lanes;
+            let known: Vec<u32> = lanes.map(|lane| (wanted >> lane & 1) * u32::MAX).collect();
+            outputs.set_known(
+                "access_value_o",
+                BigUint::from_slice(&value),
+                BigUint::from_slice(&known),
+            );
+            outputs.must_be_meaningful("access_value_o");
         }
         flag(outputs, "preload_ready_o", done.preload_ready);
         flag(outputs, "preload_hit_o", done.hit);

@@ -88,8 +88,8 @@ struct Lines {
     /// When a row was used last.
     used: [u64; LINES],
     now: u64,
-    /// Sum of the line read last.
-    read_sum: u64,
+    /// What the last reads show: of one slot they capture that slot.
+    shown: [u64; SLOTS + 1],
 }
 
 /// What the operation at the head of the queue does in a cycle.
@@ -115,7 +115,7 @@ pub(super) fn run(activity: Activity, cycles: u64) -> u64 {
         dirty: 0,
         used: [0; LINES],
         now: 0,
-        read_sum: 0,
+        shown: [0; SLOTS + 1],
     };
     let compressor = Compressor {
         active: Event::active(activity),
@@ -168,8 +168,20 @@ impl Lines {
     }
 
     #[inline(always)]
-    fn read(&mut self, row: usize) {
-        self.read_sum = self.rows[row].iter().fold(0, |sum, word| sum.wrapping_add(*word));
+    fn read_slot(&mut self, row: usize, slot: usize) {
+        let (line, pattern) = (&self.rows[row], 7 << (3 * slot));
+        self.shown[slot] = line[slot];
+        self.shown[SLOTS] = self.shown[SLOTS] & !pattern | line[SLOTS] & pattern;
+    }
+
+    #[inline(always)]
+    fn read_line(&mut self, row: usize) {
+        self.shown = self.rows[row];
+    }
+
+    #[inline(always)]
+    fn shown_sum(&self) -> u64 {
+        self.shown.iter().fold(0, |sum, word| sum.wrapping_add(*word))
     }
 
     #[inline(always)]
@@ -248,7 +260,7 @@ impl Compressor {
             match step {
                 Step::Waits | Step::Fetches => {}
                 Step::Reads => {
-                    self.lines.read(row);
+                    self.lines.read_slot(row, head.slot);
                     let line = &self.lines.rows[row];
                     let pattern = line[SLOTS] >> (3 * head.slot) & 7;
                     let sum = sum_of_expanded(pattern, line[head.slot]);
@@ -260,7 +272,7 @@ impl Compressor {
                     leaves = true;
                 }
                 Step::Evicts => {
-                    self.lines.read(row);
+                    self.lines.read_line(row);
                     self.number_written = self.lines.number_of[row];
                     self.lines.backed[self.number_written] = true;
                     self.lines.release(row);
@@ -301,7 +313,7 @@ impl Compressor {
             (false, true) => request.kind | request.which() << 3 | u64::from(request.invalidates) << 19,
             (false, false) => return sum.rotate_left(7),
         };
-        let value = if of_lines { self.lines.read_sum } else { sum };
+        let value = if of_lines { self.lines.shown_sum() } else { sum };
         (1 | which << 1) << 18 ^ value.rotate_left(7)
     }
 }

@@ -10,20 +10,24 @@ struct RegisterFile {
     active: Event,
     /// Register `r` lies in bank `r mod 4`, row `r / 4`.
     registers: Vec<Row>,
-    /// For each bank the sum of the row read last, rotated as the signature wants it.
+    /// For each bank what the last read gives.
+    read: [Row; BANKS],
+    /// Its sum, rotated as the signature wants it.
     sums: [u64; BANKS],
 }
 
 pub(super) fn run(activity: Activity, cycles: u64) -> u64 {
     let registers = vec![Row::ZERO; BANKS * 256];
-    signature(RegisterFile { active: Event::active(activity), registers, sums: [0; BANKS] }, cycles)
+    let (read, sums) = ([Row::ZERO; BANKS], [0; BANKS]);
+    signature(RegisterFile { active: Event::active(activity), registers, read, sums }, cycles)
 }
 
 impl RegisterFile {
     #[inline(always)]
-    fn read(&mut self, bank: usize, valid: bool, row: usize) {
+    fn read(&mut self, bank: usize, valid: bool, row: usize, lanes: u32) {
         if valid {
-            self.sums[bank] = self.registers[row * BANKS + bank].sum().rotate_left(7 * bank as u32);
+            self.read[bank].capture(lanes, &self.registers[row * BANKS + bank]);
+            self.sums[bank] = self.read[bank].sum().rotate_left(7 * bank as u32);
         }
     }
 }
@@ -36,10 +40,10 @@ impl Circuit<2> for RegisterFile {
         let registers = [field(b, 18, 10), field(b, 38, 10)];
         let conflict = writes[0] && registers[0] % BANKS == registers[1] % BANKS;
         let outputs = self.sums.iter().fold(1 | u64::from(!conflict) << 1, |all, sum| all ^ sum);
-        self.read(0, active.happens(a, 0), field(a, 8, 8));
-        self.read(1, active.happens(a, 18), field(a, 26, 8));
-        self.read(2, active.happens(a, 36), field(a, 44, 8));
-        self.read(3, active.happens(a, 54), field(b, 0, 8));
+        self.read(0, active.happens(a, 0), field(a, 8, 8), lanes(a, 16, a));
+        self.read(1, active.happens(a, 18), field(a, 26, 8), lanes(a, 34, b));
+        self.read(2, active.happens(a, 36), field(a, 44, 8), lanes(a, 52, a));
+        self.read(3, active.happens(a, 54), field(b, 0, 8), lanes(b, 8, b));
         let value = Row::repeated(b);
         if writes[0] {
             self.registers[registers[0]].write(lanes(b, 28, a), &value);

@@ -7,12 +7,14 @@ use crate::bench::Activity;
 struct Bank {
     active: Event,
     rows: Vec<Row>,
-    /// Sum of the row read last.
+    /// What the last read gives, and its sum.
+    read: Row,
     sum: u64,
 }
 
 pub(super) fn run(activity: Activity, cycles: u64) -> u64 {
-    signature(Bank { active: Event::active(activity), rows: vec![Row::ZERO; 256], sum: 0 }, cycles)
+    let (active, rows) = (Event::active(activity), vec![Row::ZERO; 256]);
+    signature(Bank { active, rows, read: Row::ZERO, sum: 0 }, cycles)
 }
 
 impl Circuit<1> for Bank {
@@ -21,7 +23,8 @@ impl Circuit<1> for Bank {
         let first = self.active.happens(noise, 18);
         let outputs = self.sum ^ (1 | u64::from(!first) << 1);
         if self.active.happens(noise, 0) {
-            self.sum = self.rows[field(noise, 8, 8)].sum();
+            self.read.capture(lanes(noise, 16, noise), &self.rows[field(noise, 8, 8)]);
+            self.sum = self.read.sum();
         }
         if first {
             self.rows[field(noise, 26, 8)].write(lanes(noise, 34, noise), &Row::repeated(noise));

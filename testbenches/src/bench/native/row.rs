@@ -46,6 +46,14 @@ impl Row {
         words.fold(0, |all, (i, (a, b))| all | equal(a ^ b) << (2 * i))
     }
 
+    /// Takes what a read of `value` gives: the arrays, of four lanes each, that one of `lanes` is in.
+    #[inline(always)]
+    pub fn capture(&mut self, lanes: u32, value: &Row) {
+        let pairs = lanes | lanes >> 1;
+        let arrays = (pairs | pairs >> 2) & 0x1111_1111;
+        self.write(arrays * 0xf, value);
+    }
+
     /// Takes the lanes of `value` whose bit in `lanes` is 1. Not to ask whether these are all is faster.
     #[inline(always)]
     pub fn write(&mut self, lanes: u32, value: &Row) {

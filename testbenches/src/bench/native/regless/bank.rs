@@ -23,9 +23,9 @@ pub(super) struct Bank {
     backed: [u32; WARPS],
     /// The access has been looked up in vain.
     missed: bool,
-    /// The line read last.
+    /// What the last read gives.
     captured: Row,
-    /// What it counts as: 0 of a line to which nothing was written.
+    /// What that counts as: 0 of a line to which nothing was written.
     captured_sum: u64,
     was_read: bool,
     pub request: Request,
@@ -198,9 +198,13 @@ impl Bank {
         }
         self.ask(inputs, asks, &moves);
         self.was_read = reads.is_some();
-        let taken_out = if moves.evicted != 0 { Some(moves.evicted) } else { reads };
-        if let Some(line) = taken_out {
-            self.captured = self.values[index(line)];
+        let taken_out = if moves.evicted != 0 {
+            Some((moves.evicted, u32::MAX))
+        } else {
+            reads.map(|line| (line, access.lanes))
+        };
+        if let Some((line, lanes)) = taken_out {
+            self.captured.capture(lanes, &self.values[index(line)]);
             self.captured_sum = if line & self.unwritten == 0 { self.captured.sum() } else { 0 };
         }
         done.written_less = self.store(inputs);
