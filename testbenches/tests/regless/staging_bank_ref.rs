@@ -436,11 +436,7 @@ impl Reference for StagingBankReference {
         if let Some((value, wanted)) = value {
             let lanes = 0..self.geometry.lanes;
             let known: Vec<u32> = lanes.map(|lane| (wanted >> lane & 1) * u32::MAX).collect();
-            outputs.set_known(
-                "access_value_o",
-                BigUint::from_slice(&value),
-                BigUint::from_slice(&known),
-            );
+            outputs.set_known("access_value_o", BigUint::from_slice(&value), BigUint::from_slice(&known));
             outputs.must_be_meaningful("access_value_o");
         }
         flag(outputs, "preload_ready_o", done.preload_ready);

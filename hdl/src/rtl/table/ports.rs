@@ -16,10 +16,31 @@ pub struct Read<'m, R: Record> {
     fields: R::With<Signal<'m>>,
 }
 
+impl<'m, R: Record> Deref for Read<'m, R> {
+    type Target = R::With<Signal<'m>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.fields
+    }
+}
+
+impl<'m, R: Record> Read<'m, R> {
+    /// The port `port` of `table`.
+    pub(super) fn new(table: Table<'m, R>, port: u32, source: SourceLine) -> Read<'m, R> {
+        let mut places = 0..;
+        let fields = R::make(|| {
+            let field: u32 = places.next().unwrap_or(u32::MAX);
+            let Some(id) = table.id else { return table.poison() };
+            table.m.make(|b| {
+                let width = b.module.tables[id.index()].fields[field as usize].width;
+                b.node(Op::TableRead { table: id, port, field }, width, source)
+            })
+        });
+        Read { table, port, fields }
+    }
+
     /// Says which lanes are wanted, one bit a lane. A clocked port captures the physical arrays with a wanted lane and
     /// holds what it shows of the others. A combinational port shows the whole row: the lanes count for activity only.
-    #[track_caller]
-    pub fn lanes(self, lanes: Signal<'m>) -> Read<'m, R> {
     #[track_caller]
     pub fn lanes(self, lanes: Signal<'m>) -> Read<'m, R> {
         let source = caller();
