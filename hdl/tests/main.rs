@@ -2,6 +2,7 @@
 
 mod assignments;
 mod bundles;
+mod encodings;
 mod errors;
 mod library;
 mod loops;

@@ -134,7 +134,7 @@ pub fn area(
         instances: count(module),
         rows: memory.rows,
         bits: memory.bits,
-        ports: format!("{}r{}w", memory.reads.len(), memory.writes.len()),
+        ports: format!("{}r{}w", memory.reads, memory.writes.len()),
         area_um2: cost.area_um2,
         read_pj: cost.read_pj,
         write_pj: cost.write_pj,

@@ -6,7 +6,7 @@ use crate::sram::Memory;
 /// How often a memory was used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUse {
-    /// Reads of which any lane was wanted.
+    /// Reads.
     pub reads: u64,
     /// Writes of any lane.
     pub writes: u64,
@@ -24,8 +24,6 @@ pub struct MemoryState {
 struct ReadPort {
     row: Vec<Net>,
     enable: Net,
-    /// Lanes that are wanted; all if empty.
-    lanes: Vec<Net>,
     value: Vec<Net>,
     captured: Vec<bool>,
     /// Whether what is captured changed at the last edge.
@@ -46,10 +44,9 @@ impl MemoryState {
         let nets = |port: String| gate.pins.get(&port).cloned().unwrap_or_default();
         let enable =
             |port: String| gate.pins.get(&port).and_then(|nets| nets.first()).copied().unwrap_or_default();
-        let reads = (0..memory.reads.len()).map(|port| ReadPort {
+        let reads = (0..memory.reads).map(|port| ReadPort {
             row: nets(format!("read{port}_row_i")),
             enable: enable(format!("read{port}_enable_i")),
-            lanes: nets(format!("read{port}_lanes_i")),
             value: nets(format!("read{port}_value_o")),
             captured: vec![false; memory.bits as usize],
             is_new: false,
@@ -83,7 +80,7 @@ impl MemoryState {
                 Some(row) => port.captured.copy_from_slice(row),
                 None => port.captured.fill(false),
             }
-            self.uses.reads += u64::from(port.lanes.is_empty() || port.lanes.iter().any(|&lane| is(lane)));
+            self.uses.reads += 1;
         }
         for port in self.writes.iter().filter(|port| is(port.enable)) {
             let writes = |lane: usize| port.lanes.get(lane).is_none_or(|&net| is(net));

@@ -1,10 +1,11 @@
 //! Derive macros of the construction core.
 //!
 //! `Ports` turns a struct of signals into the ports of a circuit, `Record` one of anything into the rows of a table;
-//! `Documented` makes a parameter struct's doc
+//! `Encoding` gives an enumeration its code in hardware; `Documented` makes a parameter struct's doc
 //! comments readable at run time, so that the Verilog header and the library print what the source says.
 
 mod documented;
+mod encoding;
 mod flipped;
 mod ports;
 mod record;
@@ -48,6 +49,15 @@ pub fn derive_ports(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Record, attributes(params, bits, lanes, lanes_per_array))]
 pub fn derive_record(input: TokenStream) -> TokenStream {
     record::derive(parse_macro_input!(input as DeriveInput)).unwrap_or_else(|e| e.to_compile_error()).into()
+}
+
+/// The code of an enumeration in hardware: the place of a value in the declaration, and nowhere else.
+///
+/// Makes `BITS`, `ALL`, `CODES` (each code with its name), `code` and `of_code`, and lets a value stand where a number may:
+/// `kind.eq(Kind::Fetch)`, `m.lit(Kind::BITS, Kind::Fetch)`.
+#[proc_macro_derive(Encoding)]
+pub fn derive_encoding(input: TokenStream) -> TokenStream {
+    encoding::derive(parse_macro_input!(input as DeriveInput)).unwrap_or_else(|e| e.to_compile_error()).into()
 }
 
 /// The doc comments of a parameter struct and of its fields, in declaration order.

@@ -1,6 +1,6 @@
 //! Ports of a staging bank.
 
-use super::memory_ports::KIND_BITS;
+use super::memory_ports::RequestKind;
 use super::ports::{Fate, Note};
 use super::staging_bank::StagingBank;
 use crate::rtl::{In, Out, Ports};
@@ -150,7 +150,7 @@ pub struct BankRequestIo<'m> {
     /// A request is offered, or about to be.
     pub busy_o: Out<'m>,
     /// Its [`RequestKind`](super::RequestKind).
-    #[bits(KIND_BITS)]
+    #[bits(RequestKind::BITS)]
     pub kind_o: Out<'m>,
     /// The warp.
     #[bits(p.geometry.warp_bits())]

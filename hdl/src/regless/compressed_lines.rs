@@ -1,7 +1,7 @@
 //! The compressed lines that a compressor holds, and how a missing one is had.
 
 use super::compressor::{Compressor, CompressorIo};
-use super::patterns::{BASES_BITS, PATTERN_BITS};
+use super::patterns::{BASES_BITS, Pattern};
 use crate::parts::recency;
 use crate::rtl::{Field, Module, Read, Record, Signal, Table, index_bits};
 
@@ -78,7 +78,7 @@ pub(super) struct Slots<T = Field> {
     #[bits(p.slots() * BASES_BITS)]
     #[lanes(p.slots())]
     bases: T,
-    #[bits(p.slots() * PATTERN_BITS)]
+    #[bits(p.slots() * Pattern::BITS)]
     #[lanes(p.slots())]
     patterns: T,
 }
@@ -194,7 +194,7 @@ impl<'m> CompressedLines<'m> {
     ) {
         let slot = head.slot.decode(self.slots) & writes.replicate(self.slots);
         let alone = |value: Signal<'m>| slot.spread(value.width()) & value.replicate(self.slots);
-        let (bases_bits, pattern_bits) = (self.slots * BASES_BITS, self.slots * PATTERN_BITS);
+        let (bases_bits, pattern_bits) = (self.slots * BASES_BITS, self.slots * Pattern::BITS);
         let bases = comes.mux(line.low(bases_bits), alone(head.bases));
         let patterns = comes.mux(line.slice(bases_bits, pattern_bits), alone(head.pattern));
         m.when(writes | starts | comes, || {
@@ -266,7 +266,7 @@ impl<'m> CompressedLines<'m> {
             warp: keep("warp", head.warp),
             register: keep("register", head.register),
             line: keep("line", head.line),
-            pattern: read.patterns.lane_select(slot, PATTERN_BITS),
+            pattern: read.patterns.lane_select(slot, Pattern::BITS),
             bases: read.bases.lane_select(slot, BASES_BITS),
         }
     }

@@ -3,10 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::compressed_lines::{CompressedLines, Operation, Reply};
-use super::memory_ports::{FillInIo, KIND_BITS, MemoryWidths, RequestKind, RequestOutIo};
-use super::patterns::{
-    BASES_BITS, PATTERN_BITS, Pattern, PatternExpander, PatternMatcher, PatternMatcherIo, check_lanes,
-};
+use super::memory_ports::{FillInIo, MemoryWidths, RequestKind, RequestOutIo};
+use super::patterns::{BASES_BITS, Pattern, PatternExpander, PatternMatcher, PatternMatcherIo, check_lanes};
 use crate::parts::Fifo;
 use crate::rtl::{
     Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, Signal, Table, index_bits,
@@ -78,7 +76,7 @@ pub struct OsuRequestIo<'m> {
     /// It is taken.
     pub ready_o: Out<'m>,
     /// Its [`RequestKind`].
-    #[bits(KIND_BITS)]
+    #[bits(RequestKind::BITS)]
     pub kind_i: In<'m>,
     /// The warp.
     #[bits(p.warp_bits())]
@@ -164,7 +162,7 @@ impl Compressor {
 
     /// Registers in short form that a compressed line has room for, with their patterns.
     pub(super) fn slots(&self) -> usize {
-        self.widths().line_bits() / (BASES_BITS + PATTERN_BITS)
+        self.widths().line_bits() / (BASES_BITS + Pattern::BITS)
     }
 
     /// Bits of a register's place among those of the shard: the warp below, the register above.
@@ -182,7 +180,7 @@ impl Compressor {
         let (request, widths) = (&io.osu_request, self.widths());
         let valid = m.register("held_valid", 1).reset(0);
         let held = |name: &str, bits: usize| m.register(format!("held_{name}"), bits).no_reset();
-        let kind = held("kind", KIND_BITS);
+        let kind = held("kind", RequestKind::BITS);
         let warp = held("warp", widths.warp_bits());
         let register = held("register", self.register_bits);
         let line = held("line", index_bits(self.osu_lines));
@@ -199,7 +197,7 @@ impl Compressor {
             line.set(request.line_i);
             invalidates.set(request.invalidates_i);
         });
-        m.when(taken & is(request.kind_i, RequestKind::Write), || {
+        m.when(taken & request.kind_i.eq(RequestKind::Write), || {
             value.set(request.value_i);
         });
         Held { valid, kind, warp, register, line, invalidates, value }
@@ -216,7 +214,7 @@ impl Compressor {
         let was_short = of_warp.lane_select(held.register, 1).named("was_short");
 
         let (fetches, writes) = (held.is(RequestKind::Fetch), held.is(RequestKind::Write));
-        let is_short = writes.mux(matcher.pattern_o.ne(Pattern::Uncompressed as u32), was_short);
+        let is_short = writes.mux(matcher.pattern_o.ne(Pattern::Uncompressed), was_short);
         let here = held.valid & is_short & !held.is(RequestKind::Drop);
         Route {
             to_lines: here & (fetches | writes),
@@ -312,8 +310,7 @@ impl Compressor {
         repeats.set(of_held & !request.ready_i);
         lines.request_taken.set(of_lines & request.ready_i);
 
-        let kind =
-            lines.writes_back.mux(m.lit(KIND_BITS, RequestKind::Write as u32), RequestKind::Fetch as u32);
+        let kind = lines.writes_back.mux(m.lit(RequestKind::BITS, RequestKind::Write), RequestKind::Fetch);
         let place = lines.writes_back.mux(lines.number_written, lines.number_fetched).zext(self.place_bits());
         let warp_bits = self.widths().warp_bits();
         request.valid_o.set(of_lines | of_held);
@@ -326,17 +323,12 @@ impl Compressor {
         let nowhere = m.lit(index_bits(self.osu_lines), 0);
         request.line_o.set(select(nowhere, held.line)).valid_when(request.valid_o);
         request.invalidates_o.set(select(m.lit(1, 0), held.invalidates)).valid_when(request.valid_o);
-        let writes = is(request.kind_o, RequestKind::Write);
+        let writes = request.kind_o.eq(RequestKind::Write);
         request.value_o.set(select(lines.line_written, held.value)).valid_when(request.valid_o & writes);
 
         m.invariant("an_offer_is_repeated_until_it_is_taken", repeats.implies(route.to_memory));
         of_held & request.ready_i
     }
-}
-
-/// Whether `kind` is `wanted`.
-fn is<'m>(kind: Signal<'m>, wanted: RequestKind) -> Signal<'m> {
-    kind.eq(wanted as u32)
 }
 
 /// `value` divided by `divisor`, and the remainder, in as many bits as they need.
@@ -366,7 +358,7 @@ struct Held<'m> {
 
 impl<'m> Held<'m> {
     fn is(&self, kind: RequestKind) -> Signal<'m> {
-        is(self.kind, kind)
+        self.kind.eq(kind)
     }
 }
 

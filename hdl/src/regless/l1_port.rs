@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::memory_ports::{FillOutIo, KIND_BITS, MemoryWidths, RequestInIo};
+use super::memory_ports::{FillOutIo, MemoryWidths, RequestInIo, RequestKind};
 use crate::parts::{ArbiterIo, RoundRobinArbiter};
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, index_bits};
 
@@ -69,7 +69,7 @@ pub struct L1RequestIo<'m> {
     /// L1 takes a request, a shard's or one of the data.
     pub ready_i: In<'m>,
     /// Its [`RequestKind`](super::RequestKind).
-    #[bits(KIND_BITS)]
+    #[bits(RequestKind::BITS)]
     #[valid_when(valid_o)]
     pub kind_o: Out<'m>,
     /// The line, counted from the base of the registers; of a drop, R0 of its warp.
@@ -173,7 +173,7 @@ impl L1Port {
             low += bits;
             chosen.slice(low - bits, bits)
         };
-        let (kind, compressed) = (next(KIND_BITS), next(1));
+        let (kind, compressed) = (next(RequestKind::BITS), next(1));
         let of_register = next(index_bits(self.warps) + self.register_bits);
         let (line, invalidates) = (next(index_bits(self.osu_lines)), next(1));
         let address = m.cat([granted.priority_encode(), of_register, compressed]);

@@ -1,13 +1,10 @@
 //! Requests from a shard to memory, and the lines that come back: `docs/regless-pipeline.md`.
 
 use crate::regfile::LANE_BITS;
-use crate::rtl::{In, Out, Ports, index_bits};
-
-/// Bits of a [`RequestKind`].
-pub const KIND_BITS: usize = 2;
+use crate::rtl::{Encoding, In, Out, Ports, index_bits};
 
 /// What is asked of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encoding)]
 pub enum RequestKind {
     /// A line is to come.
     Fetch = 0,
@@ -54,7 +51,7 @@ pub struct RequestOutIo<'m> {
     /// It is taken.
     pub ready_i: In<'m>,
     /// Its [`RequestKind`].
-    #[bits(KIND_BITS)]
+    #[bits(RequestKind::BITS)]
     pub kind_o: Out<'m>,
     /// Of the space of compressed lines.
     pub compressed_o: Out<'m>,

@@ -41,15 +41,13 @@ pub use line_ledger::{AllowIo, LedgerWarpIo, LineLedger, LineLedgerIo};
 pub use manager_ports::{
     CapacityManagerIo, FilledIo, IssuedIo, ManagedBankIo, ServedAccessIo, ServedNoteIo, WrittenResultIo,
 };
-pub use memory_ports::{
-    FillInIo, FillOutIo, KIND_BITS, MemoryWidths, RequestInIo, RequestKind, RequestOutIo,
-};
+pub use memory_ports::{FillInIo, FillOutIo, MemoryWidths, RequestInIo, RequestKind, RequestOutIo};
 pub use metadata_store::{
     MetadataIo, MetadataNoteIo, MetadataStore, MetadataStoreIo, NextRegionIo, NextWordIo, StoredNoteIo,
 };
 pub use operand_staging_unit::OperandStagingUnit;
 pub use patterns::{
-    BASES_BITS, PATTERN_BITS, Pattern, PatternExpander, PatternExpanderIo, PatternMatcher, PatternMatcherIo,
+    BASES_BITS, Pattern, PatternExpander, PatternExpanderIo, PatternMatcher, PatternMatcherIo,
 };
 pub use ports::{Fate, Note};
 pub use register_read_unit::{

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::access_queue::{AccessQueue, PopIo};
 use super::bank_ports::{PreloadIo, StagingBankIo};
 use super::geometry::ShardGeometry;
-use super::memory_ports::{KIND_BITS, RequestKind, RequestOutIo};
+use super::memory_ports::{RequestKind, RequestOutIo};
 use super::ports::Note;
 use super::staging_bank::StagingBank;
 use super::unit_ports::{OperandStagingUnitIo, ResultIo};
@@ -244,7 +244,7 @@ impl OperandStagingUnit {
             from_banks.one_hot_select(m.cat(banks.iter().map(|bank| field(&bank.bank))))
         };
         let drop = granted.bit(banks.len());
-        let drop_kind = m.lit(KIND_BITS, RequestKind::Drop as usize);
+        let drop_kind = m.lit(RequestKind::BITS, RequestKind::Drop);
         request.valid_o.set(granted.any());
         request
             .kind_o
@@ -254,10 +254,10 @@ impl OperandStagingUnit {
         let warp = drop.mux(io.exit.warp_i, select(|bank| bank.request.warp_o));
         request.warp_o.set(warp).valid_when(request.valid_o);
         request.register_o.set(select(|bank| bank.request.register_o)).valid_when(request.valid_o & !drop);
-        let fetches = request.valid_o & request.kind_o.eq(RequestKind::Fetch as usize);
+        let fetches = request.valid_o & request.kind_o.eq(RequestKind::Fetch);
         request.line_o.set(select(|bank| bank.request.line_o)).valid_when(fetches);
         request.invalidates_o.set(select(|bank| bank.request.invalidates_o)).valid_when(fetches);
-        let writes = request.valid_o & request.kind_o.eq(RequestKind::Write as usize);
+        let writes = request.valid_o & request.kind_o.eq(RequestKind::Write);
         request.value_o.set(select(|bank| bank.request.value_o)).valid_when(writes);
     }
 

@@ -3,17 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use crate::regfile::LANE_BITS;
-use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal};
+use crate::rtl::{Circuit, Documented, Encoding, In, Module, Out, ParameterError, Ports, Signal};
 
-/// Bits of a pattern's number: five patterns and "none of them" (§5.3).
-pub const PATTERN_BITS: usize = 3;
 /// Bits of a short form: the first value of each half of the warp (§5.3: 8 bytes).
 pub const BASES_BITS: usize = 2 * LANE_BITS;
 
-/// How a register's value is stored: the state of 3 bits of §5.3.
+/// How a register's value is stored: the state of 3 bits of §5.3, five patterns and "none of them".
 ///
 /// Sums are modulo 2^32, so that a stride runs through zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Encoding)]
 pub enum Pattern {
     /// As it is, in a line of its own.
     Uncompressed = 0,
@@ -68,10 +66,6 @@ impl Pattern {
         let bases = lower.replicate(lanes / 2).concat(upper.replicate(lanes / 2));
         bases.lane_add(self.offsets(m, lanes), LANE_BITS)
     }
-
-    fn literal<'m>(self, m: &Module<'m>) -> Signal<'m> {
-        m.lit(PATTERN_BITS, self as u32)
-    }
 }
 
 /// Pattern matcher: says which pattern a register's value has, and its short form.
@@ -96,7 +90,7 @@ pub struct PatternMatcherIo<'m> {
     #[bits(p.lanes * LANE_BITS)]
     pub value_i: In<'m>,
     /// Its [`Pattern`], as a number.
-    #[bits(PATTERN_BITS)]
+    #[bits(Pattern::BITS)]
     pub pattern_o: Out<'m>,
     /// Its short form; 0 if it has none.
     #[bits(BASES_BITS)]
@@ -112,11 +106,11 @@ impl Circuit for PatternMatcher {
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &PatternMatcherIo<'m>) {
-        let mut pattern = Pattern::Uncompressed.literal(m);
+        let mut pattern = m.lit(Pattern::BITS, Pattern::Uncompressed);
         for candidate in Pattern::COMPRESSED.into_iter().rev() {
-            pattern = has(m, io.value_i, candidate).mux(candidate.literal(m), pattern);
+            pattern = has(m, io.value_i, candidate).mux(m.lit(Pattern::BITS, candidate), pattern);
         }
-        let is = |wanted: Pattern| pattern.eq(wanted as u32);
+        let is = |wanted: Pattern| pattern.eq(wanted);
         let is_half_warp = is(Pattern::HalfStride1) | is(Pattern::HalfStride4);
         let (lower, upper) = (io.value_i.lane(0, LANE_BITS), io.value_i.lane(self.lanes / 2, LANE_BITS));
 
@@ -124,7 +118,7 @@ impl Circuit for PatternMatcher {
         let lower = lower & (!is(Pattern::Uncompressed)).replicate(LANE_BITS);
         io.bases_o.set(lower.concat(upper & is_half_warp.replicate(LANE_BITS)));
 
-        let short = pattern.gt(Pattern::Uncompressed as u32);
+        let short = pattern.gt(Pattern::Uncompressed);
         let back = expanded(m, self.lanes, pattern, io.bases_o);
         m.invariant("a_short_form_gives_the_value_back", short.implies(back.eq(io.value_i)));
         m.invariant("the_first_pattern_that_gives_the_value_is_taken", !self.is_passed_over(m, io));
@@ -138,7 +132,7 @@ impl PatternMatcher {
         let taken = io.pattern_o;
         Pattern::COMPRESSED.into_iter().fold(m.lit(1, 0), |passed_over, pattern| {
             let back = pattern.value(m, self.lanes, halves).eq(io.value_i);
-            let other = taken.eq(Pattern::Uncompressed as u32) | taken.gt(pattern as u32);
+            let other = taken.eq(Pattern::Uncompressed) | taken.gt(pattern);
             passed_over | (back & other)
         })
     }
@@ -177,7 +171,7 @@ pub struct PatternExpander {
 #[params(PatternExpander)]
 pub struct PatternExpanderIo<'m> {
     /// A [`Pattern`] as a number, one that has a short form.
-    #[bits(PATTERN_BITS)]
+    #[bits(Pattern::BITS)]
     pub pattern_i: In<'m>,
     /// The short form.
     #[bits(BASES_BITS)]
@@ -200,7 +194,7 @@ impl Circuit for PatternExpander {
 
         let (mut is_half_warp, mut other) = (m.lit(1, 0), m.lit(1, 0));
         for pattern in Pattern::COMPRESSED {
-            let chosen = io.pattern_i.eq(pattern as u32);
+            let chosen = io.pattern_i.eq(pattern);
             other = other | (chosen & !has(m, io.value_o, pattern));
             is_half_warp = if pattern.is_half_warp() { is_half_warp | chosen } else { is_half_warp };
         }
@@ -218,7 +212,7 @@ fn expanded<'m>(m: &Module<'m>, lanes: usize, pattern: Signal<'m>, bases: Signal
     let mut is_half_warp = m.lit(1, 0);
     let mut offsets = m.lit(lanes * LANE_BITS, 0);
     for candidate in Pattern::COMPRESSED.into_iter().filter(|candidate| candidate.stride() > 0) {
-        let chosen = pattern.eq(candidate as u32);
+        let chosen = pattern.eq(candidate);
         offsets = chosen.mux(candidate.offsets(m, lanes), offsets);
         is_half_warp = if candidate.is_half_warp() { is_half_warp | chosen } else { is_half_warp };
     }

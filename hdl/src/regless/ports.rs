@@ -1,7 +1,9 @@
 //! What the compiler tells the circuits of a shard, in bits.
 
+use crate::rtl::Encoding;
+
 /// What an access to a register does to its line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encoding)]
 pub enum Fate {
     /// The region accesses the register again: the line stays held.
     Keep = 0,
@@ -11,13 +13,8 @@ pub enum Fate {
     Erase = 2,
 }
 
-impl Fate {
-    /// Bits of a fate.
-    pub const BITS: usize = 2;
-}
-
 /// What an annotation at the start of a region asks for (§4.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encoding)]
 pub enum Note {
     /// The register is to be staged.
     Preload = 0,
@@ -25,9 +22,4 @@ pub enum Note {
     InvalidatingPreload = 1,
     /// The register is dead, wherever it is.
     Invalidation = 2,
-}
-
-impl Note {
-    /// Bits of an annotation's kind.
-    pub const BITS: usize = 2;
 }

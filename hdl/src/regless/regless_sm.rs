@@ -65,7 +65,7 @@ impl Circuit for RegLessSm {
         m.pass_through(&io.request, &port.request);
         m.pass_through(&io.fill, &port.fill);
         let (outer, inner) = (&io.request, &port.request);
-        let of_kind = |kind: RequestKind| outer.valid_o & inner.kind_o.eq(kind as usize);
+        let of_kind = |kind: RequestKind| outer.valid_o & inner.kind_o.eq(kind);
         let (fetches, writes) = (of_kind(RequestKind::Fetch), of_kind(RequestKind::Write));
         outer.line_o.valid_when(fetches);
         outer.invalidates_o.valid_when(fetches);

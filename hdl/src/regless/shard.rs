@@ -289,9 +289,9 @@ fn compress<'m>(
 /// Offers memory what `inner` asks for.
 fn offer<'m>(m: &Module<'m>, outer: &RequestOutIo<'m>, inner: &RequestOutIo<'m>) {
     m.pass_through(outer, inner);
-    let of_kind = |kind: RequestKind| inner.valid_o & inner.kind_o.eq(kind as usize);
+    let of_kind = |kind: RequestKind| inner.valid_o & inner.kind_o.eq(kind);
     let (fetches, writes) = (of_kind(RequestKind::Fetch), of_kind(RequestKind::Write));
-    let names_register = inner.valid_o & inner.kind_o.ne(RequestKind::Drop as usize);
+    let names_register = inner.valid_o & inner.kind_o.ne(RequestKind::Drop);
     for (output, meaningful) in [
         (outer.kind_o, inner.valid_o),
         (outer.compressed_o, inner.valid_o),

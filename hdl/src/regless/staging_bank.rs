@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bank_ports::StagingBankIo;
 use super::geometry::{LANE_BITS, ShardGeometry};
-use super::memory_ports::{KIND_BITS, RequestKind};
+use super::memory_ports::RequestKind;
 use super::ports::{Fate, Note};
 use crate::regfile::{WarpLanes, WarpRegister};
 use crate::rtl::bits::Bits;
@@ -189,12 +189,12 @@ impl<'c, 'm> Bank<'c, 'm> {
     /// Decides what is done with what was looked up.
     fn serve(&self, lookup: &Lookup<'m>) -> Changes<'m> {
         let (m, lines, access, preload) = (self.m, &self.lines, &self.io.access, &self.io.preload);
-        let invalidation = preload.kind_i.eq(Note::Invalidation as usize);
-        let invalidates = preload.kind_i.ne(Note::Preload as usize);
+        let invalidation = preload.kind_i.eq(Note::Invalidation);
+        let invalidates = preload.kind_i.ne(Note::Preload);
 
         // A result that nothing will be written to, and that has no line, needs none.
         let held_hit = (lookup.hits & lines.held).any().named("held_hit");
-        let vanishes = !access.written_i & access.fate_i.ne(Fate::Keep as usize);
+        let vanishes = !access.written_i & access.fate_i.ne(Fate::Keep);
         let begins_hold = lookup.access & access.reserves_i & !held_hit & !vanishes;
         let stages = lookup.preload & !invalidation;
         let wants_line = ((begins_hold & access.may_hold_i) | stages) & !lookup.hit;
@@ -229,8 +229,8 @@ impl<'c, 'm> Bank<'c, 'm> {
             evicted: only(evicts, chosen).named("evicted"),
             staged: only(begins, lookup.hits),
             invalidated: only(preload.ready_o & invalidation, lookup.hits),
-            released: only(ends & access.fate_i.eq(Fate::Evict as usize), lookup.hits),
-            erased: only(ends & access.fate_i.eq(Fate::Erase as usize), lookup.hits),
+            released: only(ends & access.fate_i.eq(Fate::Evict), lookup.hits),
+            erased: only(ends & access.fate_i.eq(Fate::Erase), lookup.hits),
             asks: (preload.ready_o & asks).named("asks"),
         }
     }
@@ -282,27 +282,27 @@ impl<'c, 'm> Bank<'c, 'm> {
     /// be read.
     fn ask_memory(&self, lookup: &Lookup<'m>, changes: &Changes<'m>, value_read: Signal<'m>) {
         let (m, g, io, request) = (self.m, &self.g, &self.io.request, &self.request);
-        let kind = m.register("request_kind", KIND_BITS).no_reset();
+        let kind = m.register("request_kind", RequestKind::BITS).no_reset();
         let warp = m.register("request_warp", g.warp_bits()).no_reset();
         let register = m.register("request_register", g.register_bits).no_reset();
         let line = m.register("request_line", g.line_bits()).no_reset();
         let invalidates = m.register("request_invalidates", 1).no_reset();
         let value = m.register("request_value", g.value_bits()).no_reset();
-        let of_kind = |kind: RequestKind| m.lit(KIND_BITS, kind as usize);
 
         let evicts = changes.evicted.any();
         let victim = self.tags.read("victim", changes.evicted.priority_encode(), evicts);
-        let keeps_copy = self.io.preload.kind_i.eq(Note::Preload as usize);
+        let keeps_copy = self.io.preload.kind_i.eq(Note::Preload);
         m.when(changes.asks, || {
             let fetches = self.io.preload.fetched_o;
-            kind.set(fetches.mux(of_kind(RequestKind::Fetch), of_kind(RequestKind::Invalidate)));
+            let fetch = m.lit(RequestKind::BITS, RequestKind::Fetch);
+            kind.set(fetches.mux(fetch, RequestKind::Invalidate));
             warp.set(lookup.warp);
             register.set(lookup.register);
             line.set(changes.allocated.priority_encode());
             invalidates.set(!keeps_copy);
         });
         m.when(evicts, || {
-            kind.set(of_kind(RequestKind::Write));
+            kind.set(RequestKind::Write);
             warp.set(victim.warp);
             register.set(victim.register);
         });
@@ -312,7 +312,7 @@ impl<'c, 'm> Bank<'c, 'm> {
         request.evicting.set(evicts);
         request.valid.set(changes.asks | request.evicting | (request.valid & !io.ready_i));
 
-        let fetches = request.valid & kind.eq(RequestKind::Fetch as usize);
+        let fetches = request.valid & kind.eq(RequestKind::Fetch);
         io.valid_o.set(request.valid);
         io.busy_o.set(!request.free);
         io.kind_o.set(kind).valid_when(io.valid_o);
@@ -320,7 +320,7 @@ impl<'c, 'm> Bank<'c, 'm> {
         io.register_o.set(register).valid_when(io.valid_o);
         io.line_o.set(line).valid_when(fetches);
         io.invalidates_o.set(invalidates).valid_when(fetches);
-        io.value_o.set(value).valid_when(request.valid & kind.eq(RequestKind::Write as usize));
+        io.value_o.set(value).valid_when(request.valid & kind.eq(RequestKind::Write));
 
         let written_back = g.index_in_bank(victim.warp, victim.register);
         let dropped = g.index_in_bank(lookup.warp, lookup.register);
@@ -344,8 +344,8 @@ impl<'c, 'm> Bank<'c, 'm> {
         let Changes { allocated, evicted, staged, invalidated, released, erased, asks } = changes;
 
         let written = only(io.write.valid_i & io.write.ready_o, io.write.line_i.decode(g.lines));
-        let written_last = only(io.write.fate_i.eq(Fate::Evict as usize), written);
-        let written_dead = only(io.write.fate_i.eq(Fate::Erase as usize), written);
+        let written_last = only(io.write.fate_i.eq(Fate::Evict), written);
+        let written_dead = only(io.write.fate_i.eq(Fate::Erase), written);
         let filled = only(io.fill.valid_i, io.fill.line_i.decode(g.lines));
         let of_warp = self.tags.matching("drop", io.drop.valid_i, |line| {
             line.bit_of(!lines.free) & line.warp.eq(io.drop.warp_i)
@@ -354,7 +354,7 @@ impl<'c, 'm> Bank<'c, 'm> {
         let dropped = only(io.drop.valid_i, of_warp) & !*allocated;
         let emptied = *invalidated | *evicted | *erased | written_dead | dropped;
         let listed = *released | written_last;
-        let loses_copy = *asks & io.preload.kind_i.ne(Note::Preload as usize);
+        let loses_copy = *asks & io.preload.kind_i.ne(Note::Preload);
         let changed = lines.changed | written;
 
         let dirty = (lines.dirty & !*staged & !emptied) | (*released & changed) | written_last;
@@ -386,7 +386,7 @@ impl<'c, 'm> Bank<'c, 'm> {
         m.assumption("a_result_is_written_to_a_held_line", !(written & !*held).any());
         m.assumption("a_fill_comes_for_a_held_line", !(filled & !*held).any());
         let accessed = *staged | *invalidated | *released | *erased;
-        let written_at_last = only(io.write.fate_i.ne(Fate::Keep as usize), written);
+        let written_at_last = only(io.write.fate_i.ne(Fate::Keep), written);
         m.assumption("a_line_written_for_the_last_time_is_not_accessed", !(written_at_last & accessed).any());
         let asks_for_dropped = (lookup.access | lookup.preload) & lookup.warp.eq(io.drop.warp_i);
         m.assumption("a_dropped_warp_asks_for_nothing", io.drop.valid_i.implies(!asks_for_dropped));
@@ -399,6 +399,6 @@ impl<'c, 'm> Bank<'c, 'm> {
         held.less_o.set((changes.released | changes.erased).any());
         held.warp_o.set(lookup.warp).valid_when(held.more_o | held.less_o);
         held.listed_o.set((!self.lines.held).popcount());
-        held.written_less_o.set(write.valid_i & write.ready_o & write.fate_i.ne(Fate::Keep as usize));
+        held.written_less_o.set(write.valid_i & write.ready_o & write.fate_i.ne(Fate::Keep));
     }
 }

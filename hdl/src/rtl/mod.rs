@@ -161,4 +161,4 @@ pub use ports::{Bundle, Connect, HandlesOf, PortBinder, PortLookup, PortResolver
 pub use signal::{Assigned, In, Out, Signal};
 pub use table::{Field, FieldShape, Read, Record, Row, RowOperand, RowSignal, Table, Write};
 pub use vector::{count_bits, index_bits};
-pub use warpfile_hdl_macros::{Documented, Ports, Record};
+pub use warpfile_hdl_macros::{Documented, Encoding, Ports, Record};

@@ -177,7 +177,7 @@ impl<'m> Signal<'m> {
 }
 
 /// Bits of an index below `n`: at least 1.
-pub fn index_bits(n: usize) -> usize {
+pub const fn index_bits(n: usize) -> usize {
     match n {
         0..=2 => 1,
         _ => (n - 1).ilog2() as usize + 1,

@@ -38,8 +38,8 @@ pub(super) fn ports(reads: usize, writes: usize) -> Option<Ports> {
 impl Memory {
     /// By the runs: words of more than 128 bits as slices of equal width beside each other.
     pub fn cost(&self, grid: &Grid) -> Result<Cost, GridError> {
-        let wanted = Ports { read: self.reads.len() as u32, write: self.writes.len() as u32, read_write: 0 };
-        let ports = ports(self.reads.len(), self.writes.len()).unwrap_or(wanted);
+        let wanted = Ports { read: self.reads, write: self.writes.len() as u32, read_write: 0 };
+        let ports = ports(self.reads as usize, self.writes.len()).unwrap_or(wanted);
         let slices = self.bits.div_ceil(SLICE_BITS);
         let array = grid.array(self.rows, self.bits.div_ceil(slices), ports)?;
         let all = f64::from(slices);
@@ -57,9 +57,9 @@ impl Memory {
 mod tests {
     use super::*;
 
-    fn memory(rows: u32, bits: u32, reads: usize, writes: usize) -> Memory {
+    fn memory(rows: u32, bits: u32, reads: u32, writes: usize) -> Memory {
         let module = "sram".to_owned();
-        Memory { module, rows, bits, lanes: 1, reads: vec![false; reads], writes: vec![false; writes] }
+        Memory { module, rows, bits, lanes: 1, reads, writes: vec![false; writes] }
     }
 
     #[test]

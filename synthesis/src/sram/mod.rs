@@ -61,8 +61,8 @@ pub struct Memory {
     pub bits: u32,
     /// Lanes of a row.
     pub lanes: u32,
-    /// Read ports: whether each says which lanes are wanted.
-    pub reads: Vec<bool>,
+    /// Read ports. They read whole rows: a port whose lanes are not wanted is not enabled.
+    pub reads: u32,
     /// Write ports: whether each masks lanes.
     pub writes: Vec<bool>,
 }

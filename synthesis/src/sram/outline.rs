@@ -115,16 +115,15 @@ impl Rewriter<'_> {
             let mut inputs = Vec::new();
             for &port in &reads {
                 let port = &table.reads[port as usize];
-                let wanted = port
-                    .gating_lanes(storage)
-                    .map(|lanes| self.slice(lanes, array * shape.lanes, shape.lanes, table.source));
-                // An array of one lane has no lanes to gate: it is read or not.
-                let enable = match wanted.filter(|_| port.clocked && shape.lanes == 1) {
-                    Some(wanted) => self.node(Op::And(port.enable, wanted), 1, table.source),
+                let enable = match port.gating_lanes(storage) {
+                    Some(lanes) => {
+                        let lanes = self.slice(lanes, array * shape.lanes, shape.lanes, table.source);
+                        let wanted = self.node(Op::ReduceOr(lanes), 1, table.source);
+                        self.node(Op::And(port.enable, wanted), 1, table.source)
+                    }
                     None => port.enable,
                 };
                 inputs.extend([port.address, enable]);
-                inputs.extend(wanted);
             }
             for (address, enable, write) in &writes {
                 inputs.push(*address);
@@ -247,7 +246,7 @@ fn is_memory(module: &Module, id: TableId, index: u32) -> bool {
     let Memory { rows, reads, writes, .. } = &array.shape;
     let is_large = *rows >= LEAST_ROWS && array.shape.capacity() >= LEAST_BITS;
     let is_clocked = array.clocked.iter().all(|&clocked| clocked);
-    is_plain(module, id, index) && is_clocked && is_large && ports(reads.len(), writes.len()).is_some()
+    is_plain(module, id, index) && is_clocked && is_large && ports(*reads as usize, writes.len()).is_some()
 }
 
 /// Whether several arrays of flip-flops hold the field.
@@ -276,11 +275,10 @@ fn array_of(module: &Module, id: TableId, index: u32, kind: Kind) -> Array {
     let bits = field.width / field.lanes * lanes;
     let ports: Vec<&ReadPort> =
         readers(module, id, index).into_iter().map(|port| &table.reads[port as usize]).collect();
-    let reads: Vec<bool> = ports.iter().map(|port| field.lanes > 1 && port.lanes.is_some()).collect();
     let writes: Vec<bool> = writes(table, index).map(|(_, _, write)| write.lanes.is_some()).collect();
     let mask = if lanes > 1 { format!("_{lanes}lanes") } else { String::new() };
-    let (prefix, read, written) = (kind.prefix(), reads.len(), writes.len());
-    let module = format!("{prefix}_{}x{bits}_{read}r{written}w{mask}", table.depth);
+    let (prefix, reads, written) = (kind.prefix(), ports.len() as u32, writes.len());
+    let module = format!("{prefix}_{}x{bits}_{reads}r{written}w{mask}", table.depth);
     let clocked = ports.iter().map(|port| port.clocked).collect();
     let shape = Memory { module, rows: table.depth, bits, lanes, reads, writes };
     Array { shape, clocked, source: table.source }
@@ -346,12 +344,9 @@ fn array_ports(shape: &Memory) -> Vec<ArrayPort> {
     let address_bits = address_bits(shape.rows);
     let mut ports = Vec::new();
     let mut add = |name: String, direction, width| ports.push(ArrayPort { name, direction, width });
-    for (index, &wants_lanes) in shape.reads.iter().enumerate() {
+    for index in 0..shape.reads {
         add(format!("read{index}_row_i"), Direction::Input, address_bits);
         add(format!("read{index}_enable_i"), Direction::Input, 1);
-        if wants_lanes {
-            add(format!("read{index}_lanes_i"), Direction::Input, shape.lanes);
-        }
         add(format!("read{index}_value_o"), Direction::Output, shape.bits);
     }
     for (index, &masks) in shape.writes.iter().enumerate() {
@@ -407,11 +402,11 @@ fn array_module(array: &Array) -> Module {
         place.map(|place| NodeId(place as u32))
     };
     let always = |name: String| input(name).unwrap_or(NodeId(0));
-    let reads = (0..shape.reads.len()).map(|index| ReadPort {
+    let reads = (0..shape.reads as usize).map(|index| ReadPort {
         name: format!("read{index}"),
         address: always(format!("read{index}_row_i")),
         enable: always(format!("read{index}_enable_i")),
-        lanes: input(format!("read{index}_lanes_i")),
+        lanes: None,
         clocked: array.clocked[index],
         source,
     });

@@ -93,7 +93,7 @@ impl CompressorReference {
                 let lanes = self.lanes;
                 let (line, index, fetched) = self.line_of(register, warp);
                 let (pattern, bases) = line.slots[index];
-                let pattern = Pattern::COMPRESSED.into_iter().find(|p| *p as u64 == pattern).unwrap();
+                let pattern = Pattern::of_code(pattern).unwrap();
                 let value = joined(&value(pattern, bases, lanes));
                 let fill = Fill { place: request.place, line: request.line, value };
                 self.expected.answers.push_back(fill);

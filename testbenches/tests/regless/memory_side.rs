@@ -119,7 +119,7 @@ impl Circuit for MemorySide {
         asked.address_o.set(offered.address_o).valid_when(asked.valid_o);
         asked.line_o.set(offered.line_o).valid_when(asked.valid_o);
         asked.invalidates_o.set(offered.invalidates_o).valid_when(asked.valid_o);
-        let writes = asked.kind_o.eq(RequestKind::Write as u32);
+        let writes = asked.kind_o.eq(RequestKind::Write);
         asked.value_o.set(offered.value_o).valid_when(asked.valid_o & writes);
         port.fill.valid_i.set(io.fill.valid_i);
         port.fill.address_i.set(io.fill.address_i);

@@ -357,8 +357,7 @@ impl Driver {
             return;
         }
         let get = |name: &str| self.get(&format!("memory_request_{name}_o"));
-        let kinds = [RequestKind::Fetch, RequestKind::Write, RequestKind::Invalidate, RequestKind::Drop];
-        let kind = kinds[get("kind") as usize];
+        let kind = RequestKind::of_code(get("kind")).unwrap();
         assert_eq!(get("compressed"), 0);
         let register = if kind == RequestKind::Drop { 0 } else { get("register") as usize };
         let fetches = kind == RequestKind::Fetch;

@@ -70,7 +70,7 @@ impl Code {
 
 fn accesses(instruction: &Instruction, marks: &Marks) -> ShardInstruction {
     let access = |register: PhysReg, fate: Fate| {
-        Some(RegisterAccess { register: u64::from(register.0), fate: fate_bits(fate) as u64 })
+        Some(RegisterAccess { register: u64::from(register.0), fate: fate_bits(fate).code() })
     };
     let mut shard = ShardInstruction {
         sources: [None; MAX_SOURCES],
@@ -103,10 +103,10 @@ fn words(region: &Region, count_bits: usize) -> Vec<Word> {
         (region.bank_lines.iter().rev()).fold(0, |usage, &lines| usage << count_bits | u64::from(lines));
     let preloads = region.preloads.iter().map(|preload| {
         let kind = if preload.invalidates { Note::InvalidatingPreload } else { Note::Preload };
-        (kind as u64, u64::from(preload.register.0))
+        (kind.code(), u64::from(preload.register.0))
     });
     let invalidations =
-        region.cache_invalidations.iter().map(|register| (Note::Invalidation as u64, u64::from(register.0)));
+        region.cache_invalidations.iter().map(|register| (Note::Invalidation.code(), u64::from(register.0)));
     let notes: Vec<(u64, u64)> = preloads.chain(invalidations).collect();
     let count = notes.len().div_ceil(NOTES).max(1);
     (0..count)

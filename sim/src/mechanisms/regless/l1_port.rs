@@ -5,7 +5,6 @@ use warpfile_hdl::regless::{L1Port, RequestKind};
 use warpfile_hdl::rtl::index_bits;
 use warpfile_kernels::program::{LANES, LaneValues};
 
-use super::KINDS;
 use crate::mechanisms::circuit::{copy_lanes, words};
 use crate::sm::design::{FilledLine, Line, LinePort, LineRequest, Offer};
 
@@ -64,7 +63,7 @@ impl LinePort for L1PortCircuit {
             LineRequest::Invalidate { line } => (RequestKind::Invalidate, line),
             LineRequest::Drop { warp } => (RequestKind::Drop, Line { compressed: false, warp, register: 0 }),
         };
-        engine.set(ports.kind_i, kind as u64);
+        engine.set(ports.kind_i, kind.code());
         engine.set(ports.compressed_i, u64::from(line.compressed));
         engine.set(ports.warp_i, line.warp as u64);
         engine.set(ports.register_i, line.register as u64);
@@ -91,7 +90,7 @@ impl LinePort for L1PortCircuit {
             return self.data.then_some(Offer::Data);
         }
         let line = self.layout.line(engine.get(ports.address_o));
-        Some(Offer::Line(match KINDS[engine.get(ports.kind_o) as usize] {
+        Some(Offer::Line(match RequestKind::ALL[engine.get(ports.kind_o) as usize] {
             RequestKind::Fetch => LineRequest::Fetch {
                 line,
                 invalidates: engine.get(ports.invalidates_o) == 1,

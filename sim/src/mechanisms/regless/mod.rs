@@ -37,9 +37,6 @@ const BANK_LINES: std::ops::RangeInclusive<u64> = 2..=64;
 const COMPRESSOR_LINES: u64 = 64;
 /// Bytes of a warp-wide register.
 const REGISTER_LINE_BYTES: u64 = 4 * warpfile_kernels::program::LANES as u64;
-/// Kinds of requests by their number, which has two bits.
-const KINDS: [RequestKind; 4] =
-    [RequestKind::Fetch, RequestKind::Write, RequestKind::Invalidate, RequestKind::Drop];
 
 /// Operand staging units in place of a register file.
 pub struct RegLess;
@@ -328,35 +325,12 @@ fn bank_lines(config: &Config) -> usize {
     (config.of::<Parameters>().lines / config.sm.schedulers) as usize / BANKS
 }
 
-const REQUEST_KIND: Enumeration = Enumeration {
-    name: "request_kind",
-    contains: "request",
-    ends: "_kind",
-    values: &[
-        (RequestKind::Fetch as u64, "Fetch"),
-        (RequestKind::Write as u64, "Write"),
-        (RequestKind::Invalidate as u64, "Invalidate"),
-        (RequestKind::Drop as u64, "Drop"),
-    ],
-};
+const REQUEST_KIND: Enumeration =
+    Enumeration { name: "request_kind", contains: "request", ends: "_kind", values: RequestKind::CODES };
 
-const NOTE: Enumeration = Enumeration {
-    name: "note",
-    contains: "note",
-    ends: "_kind",
-    values: &[
-        (Note::Preload as u64, "Preload"),
-        (Note::InvalidatingPreload as u64, "InvalidatingPreload"),
-        (Note::Invalidation as u64, "Invalidation"),
-    ],
-};
+const NOTE: Enumeration = Enumeration { name: "note", contains: "note", ends: "_kind", values: Note::CODES };
 
-const FATE: Enumeration = Enumeration {
-    name: "fate",
-    contains: "",
-    ends: "_fate",
-    values: &[(Fate::Keep as u64, "Keep"), (Fate::Evict as u64, "Evict"), (Fate::Erase as u64, "Erase")],
-};
+const FATE: Enumeration = Enumeration { name: "fate", contains: "", ends: "_fate", values: Fate::CODES };
 
 const REGIONS: WaveGroup = WaveGroup {
     title: "Regions",

@@ -9,7 +9,7 @@ use warpfile_kernels::compile::regless::Regions;
 use warpfile_kernels::program::{BlockIndex, InstId, LANES, LaneValues, MAX_RESULTS, Program};
 
 use super::code::{Code, RegisterAccess};
-use super::{KINDS, Preloads, STAGING_COUNTERS, Staging};
+use super::{Preloads, STAGING_COUNTERS, Staging};
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::mechanisms::circuit::{accesses, activity, copy_lanes, table_accesses, words};
@@ -311,7 +311,7 @@ impl OperandStorage for RegLessStorage {
             warp: engine.get(ports.warp_o) as usize,
             register: engine.get(ports.register_o) as usize,
         };
-        Some(match KINDS[engine.get(ports.kind_o) as usize] {
+        Some(match RequestKind::ALL[engine.get(ports.kind_o) as usize] {
             RequestKind::Fetch => LineRequest::Fetch {
                 line,
                 invalidates: engine.get(ports.invalidates_o) == 1,

@@ -4,7 +4,7 @@
 //! and a compressor. Source: Kloosterman et al., "RegLess", MICRO 2017, §5.2, §5.3, Fig. 10; decision 33.
 
 use serde::Serialize;
-use warpfile_hdl::regless::{BASES_BITS, PATTERN_BITS, ShardGeometry};
+use warpfile_hdl::regless::{BASES_BITS, Pattern, ShardGeometry};
 
 use super::{Parameters, bank_lines, staging};
 use crate::config::Config;
@@ -89,7 +89,7 @@ fn shard_arrays(shards: u32, geometry: ShardGeometry, compressor_lines: u32) -> 
 fn compressor_arrays(shards: u32, warps: u32, registers: u32, lines: u32) -> [Structure; 3] {
     let numbers = (warps * registers).div_ceil(SLOTS);
     let number_bits = u32::BITS - (numbers - 1).leading_zeros();
-    let line_slices = (SLOTS * (BASES_BITS + PATTERN_BITS) as u32).div_ceil(SLICE_BITS);
+    let line_slices = (SLOTS * (BASES_BITS + Pattern::BITS) as u32).div_ceil(SLICE_BITS);
     // One read or write of a line a cycle (Table 1).
     let values = Structure {
         accesses: |report| ArrayAccesses::of_table(staging(report).compressed_lines),

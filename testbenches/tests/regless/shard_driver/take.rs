@@ -89,8 +89,7 @@ impl Driver {
         if !takes || self.get("memory_request_valid_o") == 0 {
             return;
         }
-        let kinds = [RequestKind::Fetch, RequestKind::Write, RequestKind::Invalidate, RequestKind::Drop];
-        let kind = kinds[self.get("memory_request_kind_o") as usize];
+        let kind = RequestKind::of_code(self.get("memory_request_kind_o")).unwrap();
         let [warp, register, compressed] =
             ["warp", "register", "compressed"].map(|field| self.get(&format!("memory_request_{field}_o")));
         let tag = (warp as usize, register as usize, compressed == 1);
