@@ -73,8 +73,8 @@ pub(super) fn mutants(netlist: &Netlist, module: &Module, node: NodeId) -> Vec<(
             let like = |&other: &u32| other != field && fields[other as usize].width == own;
             let other = (field + 1..fields.len() as u32).chain(0..field).find(like);
             let swapped = |other: u32| {
-                let name = &fields[other as usize].name;
-                replace(&format!("reads field `{name}`"), Op::TableRead { table, port, field: other })
+                let [own, shown] = [field, other].map(|field| &fields[field as usize].name);
+                replace(&format!("`{own}` is `{shown}`"), Op::TableRead { table, port, field: other })
             };
             other.map(swapped).into_iter().collect()
         }

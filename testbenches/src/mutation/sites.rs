@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use warpfile_hdl::rtl::netlist::{Module, Netlist, NodeId, SourceLine, Table, Update};
+use warpfile_hdl::rtl::netlist::{Module, Netlist, Node, NodeId, Op, SourceLine, Table, TableId, Update};
 
 use super::change::{Change, Place};
 use super::live::{is_computed, live};
@@ -57,7 +57,7 @@ impl Sites<'_> {
         let live = live(self.module);
         for (index, node) in self.module.nodes.iter().enumerate() {
             if live[index] && is_computed(&node.op) {
-                let place = place(node.source);
+                let place = place(self.module, node);
                 for (what, change) in operators::mutants(netlist, self.module, NodeId(index as u32)) {
                     self.add(format!("{place}: {what}"), change);
                 }
@@ -89,7 +89,7 @@ impl Sites<'_> {
 
     fn reads(&mut self, table: usize, described: &Table) {
         for (index, read) in described.reads.iter().enumerate() {
-            let name = format!("table `{}`, read `{}`", described.name, read.name);
+            let name = read_name(described, index);
             let change = Change::Increment { place: Place::ReadAddress(table, index) };
             self.add(format!("{name}: address off by one"), change);
             if read.clocked {
@@ -102,7 +102,7 @@ impl Sites<'_> {
         for (port, search) in described.matches.iter().enumerate() {
             for (what, condition) in conditions::mutants(&search.condition) {
                 let change = Change::Condition { table, port, condition };
-                self.add(format!("table `{}`, search `{}`: {what}", described.name, search.name), change);
+                self.add(format!("{}: {what}", search_name(described, port)), change);
             }
         }
     }
@@ -181,7 +181,26 @@ fn update_name(update: &Update) -> String {
     }
 }
 
-fn place(source: SourceLine) -> String {
-    let file = Path::new(source.file).file_name().map_or(source.file.into(), |name| name.to_string_lossy());
-    format!("{file}:{}", source.line)
+/// What a node shows of a table, or the line that describes it.
+fn place(module: &Module, node: &Node) -> String {
+    let table = |id: TableId| &module.tables[id.index()];
+    match node.op {
+        Op::TableRead { table: id, port, .. } | Op::TableReadValid { table: id, port } => {
+            read_name(table(id), port as usize)
+        }
+        Op::TableMatch { table: id, port } => search_name(table(id), port as usize),
+        _ => {
+            let SourceLine { file, line } = node.source;
+            let name = Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
+            format!("{name}:{line}")
+        }
+    }
+}
+
+fn read_name(table: &Table, port: usize) -> String {
+    format!("table `{}`, read `{}`", table.name, table.reads[port].name)
+}
+
+fn search_name(table: &Table, port: usize) -> String {
+    format!("table `{}`, search `{}`", table.name, table.matches[port].name)
 }
