@@ -45,7 +45,8 @@ pub fn printable(text: &str) -> String {
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     let wrong_result = matches!(error.downcast_ref(), Some(CheckError::Mismatch { .. }));
     let differs = error.is::<Difference>() || error.is::<Counterexample>() || error.is::<Violation>();
-    if is_wrong_operand(error) || wrong_result || differs { WRONG_RESULT } else { BAD_INPUT }
+    let missing_reset = matches!(error.downcast_ref(), Some(SimError::MissingReset { .. }));
+    if is_wrong_operand(error) || wrong_result || differs || missing_reset { WRONG_RESULT } else { BAD_INPUT }
 }
 
 /// Whether the design delivered an operand that differs from the kernel's value.

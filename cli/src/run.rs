@@ -54,6 +54,9 @@ pub struct Arguments {
     /// What state without a reset starts from; no result may depend on it.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    /// Run each circuit beside itself with N other seeds, and end where an output depends on the seed: a reset is missing.
+    #[arg(long, value_name = "N", default_value_t = 0, default_missing_value = "2", num_args = 0..=1)]
+    check_seeds: u64,
     #[command(flatten)]
     engine: EngineArguments,
     #[command(flatten)]
@@ -96,7 +99,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let observed = arguments.observed(&inputs, &configs)?;
     let save = arguments.gtkw.as_deref().map(Save::create).transpose()?;
 
-    let setting = Setting { seed: arguments.seed, engine: arguments.engine.name() };
+    let (seed, check_seeds, engine) = (arguments.seed, arguments.check_seeds, arguments.engine.name());
+    let setting = Setting { seed, check_seeds, engine };
     let (outcomes, files) = simulate(&inputs, &configs, setting, observed, arguments.threads.number())?;
     let reports: Vec<Report<'_>> = inputs
         .iter()

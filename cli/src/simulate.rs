@@ -63,6 +63,8 @@ pub struct Observers<'a> {
 pub struct Setting {
     /// What state without a reset starts from.
     pub seed: u64,
+    /// How many other seeds are tried besides.
+    pub check_seeds: u64,
     /// What runs the circuits.
     pub engine: EngineName,
 }
@@ -107,12 +109,13 @@ impl Run<'_> {
             circuit: traffic.circuit.clone(),
             cycles: traffic.cycles,
         });
-        let Setting { seed, engine } = setting;
+        let Setting { seed, check_seeds, engine } = setting;
         let options = RunOptions {
             progress: Some(&mut progress),
             waveform,
             port_traffic,
             seed,
+            check_seeds,
             engine,
             sm: self.sm,
             working_set_window: None,

@@ -130,7 +130,7 @@ impl TrafficArguments {
         let input = &InputArguments::of(kernel, self.size.as_deref()).resolve()?;
         let mut file = tempfile::tempfile().context("cannot keep the recording")?;
         let traffic = Traffic { circuit: path.to_owned(), cycles: Some(cycles) };
-        let setting = Setting { seed, engine: EngineName::default() };
+        let setting = Setting { seed, check_seeds: 0, engine: EngineName::default() };
         let mut writer = BufWriter::new(&mut file);
         let observers = Observers { waveform: None, traffic: Some((&mut writer, &traffic)) };
         Run { source: Arc::new(Source::new(input)), config, sm: 0 }.simulate(

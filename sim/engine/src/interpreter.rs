@@ -19,8 +19,12 @@ pub struct Interpreter {
 impl Interpreter {
     /// Prepares a netlist for running, in its initial state.
     pub fn new(netlist: &Netlist, options: &Options) -> Result<Interpreter, EngineError> {
-        let plan = Arc::new(Plan::new(netlist, options)?);
-        Ok(Interpreter { state: State::new(plan, options) })
+        Ok(Interpreter::of_plan(Arc::new(Plan::new(netlist, options)?), options))
+    }
+
+    /// Runs a plan that there is already.
+    pub(crate) fn of_plan(plan: Arc<Plan>, options: &Options) -> Interpreter {
+        Interpreter { state: State::new(plan, options) }
     }
 }
 

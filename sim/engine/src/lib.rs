@@ -19,6 +19,7 @@ pub mod plan;
 mod ports;
 pub mod recording;
 mod state;
+mod twin;
 pub mod vcd;
 pub mod vectors;
 pub mod waves;
@@ -40,6 +41,7 @@ pub(crate) use plan::is_within;
 pub use plan::{InPort, OutPort, RowPort, Scope, Signal};
 pub use ports::{CircuitPorts, PortsOf};
 pub use state::{Snapshot, State};
+pub use twin::{MissingReset, Twin};
 
 /// How a netlist is prepared for running.
 #[derive(Clone, Debug)]

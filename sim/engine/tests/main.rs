@@ -8,4 +8,5 @@ mod lockstep;
 mod naive;
 mod operations;
 mod recording;
+mod twin;
 mod waveforms;

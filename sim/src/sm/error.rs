@@ -1,8 +1,8 @@
 //! Why a run ends early.
 
-use warpfile_engine::EngineError;
 use warpfile_engine::recording::RecordingError;
 use warpfile_engine::vcd::VcdError;
+use warpfile_engine::{EngineError, MissingReset};
 use warpfile_kernels::program::StreamError;
 
 use crate::config::{Config, ConfigError};
@@ -90,6 +90,18 @@ pub enum SimError {
         design: String,
         /// What is wrong.
         problem: String,
+    },
+    /// An output of a circuit depends on what state without a reset was filled with ([`RunOptions::check_seeds`]).
+    ///
+    /// [`RunOptions::check_seeds`]: super::RunOptions::check_seeds
+    #[error("design {design}, circuit {circuit}: {missing}")]
+    MissingReset {
+        /// Design.
+        design: String,
+        /// The circuit, as in waveforms.
+        circuit: String,
+        /// Its output.
+        missing: Box<MissingReset>,
     },
     /// The waveform could not be written.
     #[error("waveform: {0}")]

@@ -1,6 +1,7 @@
 //! The SM harness: runs kernels through a design and checks every operand.
 
 mod blocks;
+mod circuits;
 pub mod design;
 mod engine_name;
 mod error;
@@ -12,6 +13,7 @@ mod oracle;
 mod report;
 mod share;
 mod together;
+mod twins;
 mod warp;
 mod waveform;
 mod working_set;
@@ -49,6 +51,9 @@ pub struct RunOptions<'a> {
     pub port_traffic: Option<PortTraffic<'a>>,
     /// What state without a reset starts from; no figure may depend on it. A design of the caller's has its own.
     pub seed: u64,
+    /// How many other seeds are tried besides: each circuit runs so many times more beside itself, and the run ends where an
+    /// output depends on state without a reset.
+    pub check_seeds: u64,
     /// What runs the circuits; no figure may depend on it. A design of the caller's has its own.
     pub engine: EngineName,
     /// Which of `chip.simulated_sms` SMs is run, from 0. [`RunReport::together`] sums up the reports of all.

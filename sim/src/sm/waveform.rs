@@ -8,7 +8,8 @@ use warpfile_engine::{Engine, EngineError};
 
 use crate::config::Config;
 
-use super::design::{Design, Layer, LinePort, PartitionDesign};
+use super::circuits;
+use super::design::Design;
 use super::{PortTraffic, RunOptions, SimError, Waveform};
 
 /// Records the circuits of a design.
@@ -29,13 +30,7 @@ impl<'a> Recorder<'a> {
         if waveform.is_none() && traffic.is_none() {
             return Ok(None);
         }
-        let several = design.partitions.len() > 1;
-        let named = design.partitions.iter().enumerate().flat_map(|(index, partition)| {
-            let prefix = if several { format!("partition{index}_") } else { String::new() };
-            circuits(partition).map(move |(name, circuit)| (format!("{prefix}{name}"), circuit))
-        });
-        let of_sm = shared(design.line_port.as_deref(), &design.layers);
-        let named: Vec<(String, &dyn Engine)> = named.chain(of_sm).collect();
+        let named = circuits::named(design);
         let circuits: Vec<_> = named.iter().map(|(name, circuit)| (name.as_str(), *circuit)).collect();
         let vcd = waveform.map(|waveform| vcd(config, &circuits, waveform)).transpose()?;
         let ports = traffic.map(|traffic| ports(config, &circuits, traffic)).transpose()?;
@@ -43,16 +38,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// The cycle just run.
-    pub fn record<'d>(
-        &mut self,
-        partitions: impl Iterator<Item = &'d PartitionDesign<'d>>,
-        line_port: Option<&'d (dyn LinePort + 'd)>,
-        layers: &'d [Box<dyn Layer + 'd>],
-    ) -> Result<(), SimError> {
-        let mut circuits = partitions
-            .flat_map(circuits)
-            .map(|(_, circuit)| circuit)
-            .chain(shared(line_port, layers).map(|(_, circuit)| circuit));
+    pub fn record<'d>(&mut self, mut circuits: impl Iterator<Item = &'d dyn Engine>) -> Result<(), SimError> {
         let Some(vcd) = &mut self.vcd else {
             let recorded = self.ports.as_mut();
             let recorded = recorded.and_then(|(index, ports)| Some((circuits.nth(*index)?, ports)));
@@ -106,20 +92,4 @@ fn ports<'a>(
 /// The outermost scope: the design, as an identifier.
 fn scope(config: &Config) -> String {
     config.design.as_str().replace('+', "_")
-}
-
-/// The circuits that partitions share by name.
-fn shared<'d>(
-    line_port: Option<&'d (dyn LinePort + 'd)>,
-    layers: &'d [Box<dyn Layer + 'd>],
-) -> impl Iterator<Item = (String, &'d dyn Engine)> {
-    let of_port = line_port.and_then(LinePort::circuit).map(|(name, circuit)| (name.to_owned(), circuit));
-    of_port.into_iter().chain(layers.iter().flat_map(|layer| layer.circuits()))
-}
-
-/// The circuits of a partition by name.
-fn circuits<'d>(partition: &'d PartitionDesign<'_>) -> impl Iterator<Item = (&'static str, &'d dyn Engine)> {
-    let storage = partition.storage.circuit().map(|circuit| ("register_file", circuit));
-    let scheduler = partition.scheduler.circuit().map(|circuit| ("scheduler", circuit));
-    storage.into_iter().chain(scheduler)
 }

@@ -286,6 +286,15 @@ fn the_waveform_covers_the_scope_and_cycles_asked_for() {
     assert!(error.to_string().contains("no scope `registers`"), "{error}");
 }
 
+/// It shows what it has read last, also of operands that are none and of rows that were never written.
+#[test]
+fn a_circuit_that_shows_what_has_no_reset_is_found_by_other_seeds() {
+    let error = run(varied(), RunOptions { check_seeds: 2, ..RunOptions::default() }).expect_err("it shows");
+    let SimError::MissingReset { circuit, missing, .. } = &error else { panic!("{error}") };
+    assert_eq!(circuit, "register_file");
+    assert!(missing.output.starts_with("operands_source"), "{error}");
+}
+
 #[test]
 fn a_circuit_without_the_ports_is_refused_by_the_name_of_the_port() {
     let netlist = elaborate(&SmallRegisterFile { rows: 1024 }).expect("sound");

@@ -160,6 +160,17 @@ fn a_stack_without_layers_runs_as_its_storage_does() {
     assert_eq!(by_hand.counters.groups().count(), 1);
 }
 
+/// No output that means something shows what state without a reset was filled with.
+#[test]
+fn no_design_needs_a_reset_that_it_does_not_have() {
+    for stack in Registry::shipped().stacks() {
+        let config = preset(stack.preset().expect("there is one")).expect("complete").with_stack(stack);
+        for workload in ["vectoradd", "hotspot"] {
+            run_tiny(&config, workload, RunOptions { check_seeds: 2, ..RunOptions::default() });
+        }
+    }
+}
+
 /// Of one, two and four SMs: what instructions do is the same in sum, and the whole is what the parts say together.
 #[test]
 fn counters_of_every_design_add_up_over_sms() {

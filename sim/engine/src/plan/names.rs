@@ -109,6 +109,12 @@ impl Plan {
         self.in_ports.get(name).copied().ok_or_else(|| self.unknown("input", name, self.in_ports.keys()))
     }
 
+    /// All outputs of the outermost circuit, in the order of their declaration.
+    pub(crate) fn output_ports(&self) -> impl Iterator<Item = (String, OutPort)> {
+        let outermost = self.signals.iter().filter(|signal| signal.scope == 0);
+        outermost.filter_map(|signal| Some((signal.name.clone(), *self.out_ports.get(&signal.name)?)))
+    }
+
     /// An output of the outermost circuit.
     pub fn output(&self, name: &str) -> Result<OutPort, EngineError> {
         self.out_ports.get(name).copied().ok_or_else(|| self.unknown("output", name, self.out_ports.keys()))

@@ -192,6 +192,14 @@ impl State {
         self.held.edge_due = false;
     }
 
+    /// Takes the inputs and the reset of the cycle that another state of the same plan has run last.
+    pub(crate) fn take_inputs(&mut self, other: &State) {
+        let (plan, held) = (&*self.plan, &mut self.held);
+        let inputs = plan.inputs.start as usize..plan.inputs.end as usize;
+        held.inputs.copy_from_slice(&other.held.arena[inputs]);
+        held.next_reset = other.held.reset;
+    }
+
     pub(crate) fn set_reset(&mut self, reset: bool) {
         self.held.next_reset = reset;
     }

@@ -15,12 +15,14 @@ use warpfile_kernels::program::{Launches, Program, Stream};
 use crate::config::Config;
 
 use super::blocks::{Block, BlockShape};
+use super::circuits;
 use super::design::{Admission, Design, FilledLine, Layer, LinePort, Unit};
 use super::kernel::Kernel;
 use super::memory::MemoryUnit;
 use super::oracle::Oracle;
 use super::report::{Residency, RunReport, SchedulerStatistics, Stalls, instructions_per_cycle};
 use super::share::Share;
+use super::twins::Twins;
 use super::warp::{Scoreboard, State};
 use super::waveform::Recorder;
 use super::working_set::WorkingSetCounter;
@@ -41,6 +43,8 @@ pub(super) struct Machine<'c, 'o> {
     config: &'c Config,
     progress: Option<&'o mut dyn FnMut(Progress)>,
     recorder: Option<Recorder<'o>>,
+    /// `None` if no other seeds are tried.
+    twins: Option<Twins>,
     share: Share,
     now: u64,
     last_progress: u64,
@@ -121,11 +125,14 @@ impl<'c, 'o> Machine<'c, 'o> {
             });
         }
         let recorder = Recorder::new(config, &design, &mut options)?;
+        let twins = (options.check_seeds > 0)
+            .then(|| Twins::new(config.design.as_str(), &circuits::named(&design), options.check_seeds));
         let partitions = design.partitions.into_iter().map(|design| Partition::new(config, design));
         Ok(Machine {
             config,
             progress: options.progress,
             recorder,
+            twins,
             share,
             now: 0,
             last_progress: 0,
@@ -238,9 +245,12 @@ impl<'c, 'o> Machine<'c, 'o> {
             self.schedule(launch, partition)?;
         }
 
+        let partitions = || self.partitions.iter().map(|partition| &partition.design);
         if let Some(recorder) = &mut self.recorder {
-            let partitions = self.partitions.iter().map(|partition| &partition.design);
-            recorder.record(partitions, self.line_port.as_deref(), &self.layers)?;
+            recorder.record(circuits::all(partitions(), self.line_port.as_deref(), &self.layers))?;
+        }
+        if let Some(twins) = &mut self.twins {
+            twins.follow(circuits::all(partitions(), self.line_port.as_deref(), &self.layers))?;
         }
         for layer in &mut self.layers {
             layer.end_cycle();
