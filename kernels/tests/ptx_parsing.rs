@@ -278,20 +278,21 @@ proptest! {
 
     /// However many variables there are, of whatever sizes and alignments.
     #[test]
-    fn variables_in_const_take_64_kilobytes_at_most(
+    fn variables_in_const_take_64_kilobytes_at_most_and_in_global_4_gigabytes(
         sizes in prop::collection::vec((1..40_000_u64, 0..4_u32), 1..6), huge in prop::option::of(any::<u64>()),
+        (space, scale) in prop::sample::select(vec![("const", 1), ("global", 1 << 16)]),
     ) {
         let mut end = 0_u64;
         let mut first_beyond = None;
         let mut lines = String::new();
         let sizes = sizes.into_iter().chain(huge.map(|bytes| (bytes.max(1), 0)));
         for (index, (bytes, align)) in sizes.enumerate() {
-            let align = 1_u64 << align;
+            let (bytes, align) = (bytes.saturating_mul(scale), 1_u64 << align);
             end = end.next_multiple_of(align).saturating_add(bytes);
-            if end > 64 << 10 {
+            if end > scale << 16 {
                 first_beyond.get_or_insert(index);
             }
-            lines += &format!(".const .align {align} .b8 c{index}[{bytes}];\n");
+            lines += &format!(".{space} .align {align} .b8 c{index}[{bytes}];\n");
         }
         let text = format!(".version 7.0\n.target sm_50\n.address_size 64\n{lines}.entry k() {{ ret; }}\n");
         match (first_beyond, parse("bad.ptx", &text)) {

@@ -1,13 +1,15 @@
 //! Device memory: named buffers at distinct addresses.
 
+use std::hint::black_box;
+
 /// Alignment of every buffer, as real allocators give.
 const ALIGNMENT: u64 = 256;
 /// Unmapped bytes between buffers, so that an access beyond one never falls into the next.
 const GAP: u64 = 4096;
 /// Address of the first buffer.
 const FIRST: u64 = 0x1000_0000;
-/// Bytes of device memory.
-const CAPACITY: u64 = 1 << 36;
+/// Bytes of device memory: what a GTX 980 has, and a host can give.
+const CAPACITY: u64 = 4 << 30;
 
 /// A buffer: its position in [`Memory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,6 +34,14 @@ pub enum MemoryError {
     /// More memory than the device has.
     #[error("buffer `{name}` of {bytes} bytes does not fit; the device has {CAPACITY} bytes")]
     Full {
+        /// Buffer that was to be allocated.
+        name: String,
+        /// Its size.
+        bytes: u64,
+    },
+    /// The device has room, this machine has not.
+    #[error("buffer `{name}`: this machine has no {bytes} bytes left")]
+    OutOfMemory {
         /// Buffer that was to be allocated.
         name: String,
         /// Its size.
@@ -80,6 +90,17 @@ macro_rules! element {
 }
 element!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
 
+/// So many zeros. They are asked for twice: to ask for what there is not ends the program, to reserve it does not, and only the
+/// system gives zeros that take no memory until they are written.
+fn zeros(bytes: u64) -> Option<Vec<u8>> {
+    let bytes = usize::try_from(bytes).ok()?;
+    let mut room = Vec::<u8>::new();
+    room.try_reserve_exact(bytes).ok()?;
+    // What nobody looks at would not be asked for.
+    drop(black_box(room));
+    Some(vec![0; bytes])
+}
+
 impl Memory {
     /// Empty memory.
     pub fn new() -> Memory {
@@ -89,7 +110,7 @@ impl Memory {
     /// Allocates a buffer of zeros, aligned to 256 bytes.
     ///
     /// # Errors
-    /// If the device would hold more than 64 GiB.
+    /// If the device would hold more than 4 GiB, or this machine has not as much.
     pub fn allocate(&mut self, name: &str, bytes: u64) -> Result<BufferId, MemoryError> {
         let after = self
             .buffers
@@ -98,7 +119,9 @@ impl Memory {
         if bytes > CAPACITY || after + bytes > FIRST + CAPACITY {
             return Err(MemoryError::Full { name: name.to_owned(), bytes });
         }
-        self.buffers.push(Buffer { name: name.to_owned(), address: after, bytes: vec![0; bytes as usize] });
+        let contents =
+            zeros(bytes).ok_or_else(|| MemoryError::OutOfMemory { name: name.to_owned(), bytes })?;
+        self.buffers.push(Buffer { name: name.to_owned(), address: after, bytes: contents });
         Ok(BufferId(self.buffers.len() as u32 - 1))
     }
 

@@ -13,6 +13,8 @@ const MAX_INITIAL: u64 = 1 << 28;
 
 /// Bytes of variables in `.const` at most (CUDA C++ Programming Guide, technical specifications).
 const MAX_CONSTANT: u64 = 64 << 10;
+/// Bytes of variables in `.global`: all memory of the device.
+const MAX_GLOBAL: u64 = 4 << 30;
 
 /// What is declared at module scope.
 pub(super) struct ModuleScope<'a> {
@@ -20,6 +22,8 @@ pub(super) struct ModuleScope<'a> {
     pub(super) variables: Vec<Variable>,
     /// Bytes of those in `.const`.
     constant_bytes: u64,
+    /// Of variables in `.global`.
+    global_bytes: u64,
     /// Where each of them is in `variables`.
     pub(super) ids: BTreeMap<&'a str, VariableId>,
     /// `.extern` variables without a definition in the file: an error only where one is used, because clang
@@ -36,6 +40,7 @@ impl<'a> ModuleScope<'a> {
         let mut scope = ModuleScope {
             variables: Vec::new(),
             constant_bytes: 0,
+            global_bytes: 0,
             ids: BTreeMap::new(),
             externals: BTreeSet::new(),
             shared: BTreeMap::new(),
@@ -86,15 +91,15 @@ impl<'a> ModuleScope<'a> {
         let bytes = declaration
             .bytes
             .ok_or_else(|| format!("`{name}` has no size; accepted: a size or an initialiser"))?;
-        if space == Space::Constant {
-            let before = self.constant_bytes.next_multiple_of(u64::from(declaration.align));
-            self.constant_bytes = before.saturating_add(bytes);
-            if self.constant_bytes > MAX_CONSTANT {
-                return Err(format!(
-                    "the variables in .const take {} bytes with `{name}`; accepted: at most {MAX_CONSTANT}",
-                    self.constant_bytes
-                ));
-            }
+        let (taken, state_space, most) = match space {
+            Space::Constant => (&mut self.constant_bytes, ".const", MAX_CONSTANT),
+            _ => (&mut self.global_bytes, ".global", MAX_GLOBAL),
+        };
+        *taken = taken.next_multiple_of(u64::from(declaration.align)).saturating_add(bytes);
+        if *taken > most {
+            return Err(format!(
+                "the variables in {state_space} take {taken} bytes with `{name}`; accepted: at most {most}"
+            ));
         }
         let id = VariableId(self.variables.len() as u32);
         self.variables.push(Variable {
