@@ -115,15 +115,12 @@ fn show(arguments: &Arguments, cells: &Library, name: &str) -> anyhow::Result<()
     let text = reports.iter().map(text).collect::<Vec<String>>().join("\n");
     let document = json(&Document { yosys: version()?, sram_node_nm: NODE_NM, circuits: &reports })?;
     if let Some(folder) = &arguments.out {
-        let folder = OutputFolder::create(folder)?;
-        for (name, content) in
-            [("area.txt", &text), ("area.json", &document), ("area.svg", &chart(name, &reports))]
-        {
-            let mut output = folder.output(name)?;
-            output.write(content)?;
-            output.publish()?;
-        }
-        folder.keep();
+        let chart = chart(name, &reports);
+        OutputFolder::create(folder)?.publish([
+            ("area.txt", text.as_str()),
+            ("area.json", &document),
+            ("area.svg", &chart),
+        ])?;
     }
     print(if arguments.json { &document } else { &text })
 }

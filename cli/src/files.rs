@@ -98,6 +98,19 @@ impl OutputFolder {
         Output::create(&self.path.join(name))
     }
 
+    /// Keeps the folder with these files, by name: all are complete before the first is there.
+    pub fn publish<'t>(self, files: impl IntoIterator<Item = (&'t str, &'t str)>) -> anyhow::Result<()> {
+        let mut complete = Vec::new();
+        for (name, text) in files {
+            let mut output = self.output(name)?;
+            output.write(text)?;
+            complete.push(output);
+        }
+        complete.into_iter().try_for_each(Output::publish)?;
+        self.keep();
+        Ok(())
+    }
+
     /// The folder stays.
     pub fn keep(mut self) {
         self.kept = true;

@@ -107,21 +107,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let text = text(&mapped.top, &stimulus, &report);
     let document = json(&Document { circuit: &mapped.top, stimulus, sram_node_nm: NODE_NM, power: &report })?;
     if let Some(folder) = &arguments.out {
-        let folder = OutputFolder::create(folder)?;
         // SAIF's times are whole ps; the clock's halves have to be, too.
         let saif = saif::write(&gates, &activity, 2 * (500_000.0 / arguments.clock).round().max(1.0) as u64);
-        let names = [format!("{}.saif", mapped.top), format!("{}.v", mapped.top)];
-        for (name, content) in [
-            ("power.txt", &text),
+        let [saif_name, verilog_name] = ["saif", "v"].map(|extension| format!("{}.{extension}", mapped.top));
+        OutputFolder::create(folder)?.publish([
+            ("power.txt", text.as_str()),
             ("power.json", &document),
-            (&names[0], &saif),
-            (&names[1], &mapped.verilog),
-        ] {
-            let mut output = folder.output(name)?;
-            output.write(content)?;
-            output.publish()?;
-        }
-        folder.keep();
+            (&saif_name, &saif),
+            (&verilog_name, &mapped.verilog),
+        ])?;
     }
     print(if arguments.json { &document } else { &text })
 }

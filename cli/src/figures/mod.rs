@@ -117,15 +117,15 @@ pub fn run(ids: &[String], options: &Options) -> Result<()> {
 fn keep(report: &FigureReport, options: &Options) -> Result<()> {
     let svg = svg::draw(&format!("{} ({})", report.title, report.source), &report.content.charts);
     if let Some(path) = &options.out {
-        let folder = OutputFolder::create(path)?;
         let files = [("md", report.to_markdown()), ("json", json(report)?), ("svg", svg.clone())];
-        for (extension, text) in files {
-            publish(folder.output(&format!("{}.{extension}", report.id))?, &text)?;
-        }
-        folder.keep();
+        let files = files.map(|(extension, text)| (format!("{}.{extension}", report.id), text));
+        OutputFolder::create(path)?
+            .publish(files.iter().map(|(name, text)| (name.as_str(), text.as_str())))?;
     }
     if let Some(path) = &options.svg {
-        publish(Output::create(Path::new(path))?, &svg)?;
+        let mut file = Output::create(Path::new(path))?;
+        file.write(&svg)?;
+        file.publish()?;
     }
     print(&if options.json { json(report)? } else { report.to_markdown() })
 }
@@ -151,11 +151,6 @@ impl KeptRuns {
         runs().push((workload.to_owned(), setup.clone(), report.clone()));
         Ok(report)
     }
-}
-
-fn publish(mut file: Output, text: &str) -> Result<()> {
-    file.write(text)?;
-    file.publish()
 }
 
 fn by_id(id: &str) -> Result<&'static Figure> {

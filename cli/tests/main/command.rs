@@ -1,5 +1,6 @@
 //! Runs the built command in a folder of its own.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -66,6 +67,12 @@ impl Place {
         }
         found.sort();
         found
+    }
+
+    /// All files with what is in them, and all folders, which have nothing.
+    pub fn contents(&self) -> BTreeMap<String, Vec<u8>> {
+        let content = |name: &String| if self.path(name).is_dir() { Vec::new() } else { self.bytes(name) };
+        self.files().into_iter().map(|name| (name.clone(), content(&name))).collect()
     }
 
     pub fn command(&self, arguments: &str) -> Command {

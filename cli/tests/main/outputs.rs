@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::{Command, Stdio};
@@ -256,16 +257,40 @@ fn a_signal_leaves_nothing_behind() {
     }
 }
 
+/// Commands that write files into a folder, up to its name.
+const FOLDER_WRITERS: [&str; 4] = [
+    "gen two_level_scheduler -o",
+    "run vectoradd --size tiny --out",
+    "trace vectoradd --size tiny --format accelsim -o",
+    "figure gebhart-6 --size tiny --workloads vectoradd --out",
+];
+
+/// Runs a command in a place where no file may have more than so many bytes: the disk is full at that write.
+fn limited(place: &Place, bytes: usize, command: &str) -> std::process::Output {
+    let mut limited = Command::new("prlimit");
+    limited.arg(format!("--fsize={bytes}")).arg(env!("CARGO_BIN_EXE_warpfile"));
+    limited.args(command.split_whitespace()).current_dir(place.path("")).stdin(Stdio::null());
+    limited.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR")).output().expect("started")
+}
+
 #[test]
-fn a_file_that_becomes_too_long_is_an_error_and_removed() {
-    let place = Place::new();
-    for writer in WRITERS {
-        let limited = format!("ulimit -f 1; exec {} {writer} out.file", env!("CARGO_BIN_EXE_warpfile"));
-        let run = Command::new("bash").args(["-c", &limited]).current_dir(place.path("")).output().unwrap();
-        let said = String::from_utf8_lossy(&run.stderr);
-        assert_eq!(run.status.code(), Some(2), "{writer}: {said}");
-        assert!(said.contains("File too large"), "{writer}: {said}");
-        assert_eq!(place.files(), [""; 0], "{writer}");
+fn a_disk_that_is_full_at_any_write_leaves_what_was_there() {
+    for writer in WRITERS.iter().chain(&FOLDER_WRITERS) {
+        let command = format!("{writer} out");
+        let kept = Place::new();
+        kept.succeeds(&command);
+        let complete = kept.contents();
+        let longest = complete.values().map(Vec::len).max().unwrap();
+        for bytes in [0, 1, longest / 3, longest - 1] {
+            let empty = Place::new();
+            for (place, before) in [(&empty, &BTreeMap::new()), (&kept, &complete)] {
+                let run = limited(place, bytes, &command);
+                let said = String::from_utf8_lossy(&run.stderr);
+                assert_eq!(run.status.code(), Some(2), "{command}, {bytes} bytes: {said}");
+                assert!(said.contains("File too large"), "{command}, {bytes} bytes: {said}");
+                assert!(place.contents() == *before, "{command}, {bytes} bytes: {:?}", place.files());
+            }
+        }
     }
 }
 
