@@ -5,7 +5,9 @@
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
-//! use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, elaborate};
+//! use warpfile_hdl::rtl::{
+//!     Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, elaborate,
+//! };
 //!
 //! /// Tag store: remembers which key each row belongs to.
 //! ///
