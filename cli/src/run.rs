@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use clap::value_parser;
 use warpfile_sim::config::Config;
 use warpfile_sim::energy::EnergyModel;
 use warpfile_sim::mechanisms::Stack;
@@ -40,6 +41,7 @@ Examples:
   warpfile run hotspot --size tiny --vcd w.vcd --gtkw w.gtkw && gtkwave w.vcd w.gtkw
   warpfile run hotspot --size tiny --record cache.wfr --record-circuit register_file.cache
   warpfile run hotspot --size tiny --config results/config.toml
+  warpfile run hotspot --size tiny --design regless --check-seeds
 
 Designs and mechanisms: warpfile list designs, warpfile list mechanisms. Parameters: warpfile list parameters.")]
 pub struct Arguments {
@@ -54,8 +56,10 @@ pub struct Arguments {
     /// What state without a reset starts from; no result may depend on it.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Run each circuit beside itself with N other seeds, and end where an output depends on the seed: a reset is missing.
-    #[arg(long, value_name = "N", default_value_t = 0, default_missing_value = "2", num_args = 0..=1)]
+    /// Run each circuit beside itself with N other seeds, 2 if no number is said, and end where an output depends on the
+    /// seed: a reset is missing.
+    #[arg(long, value_name = "N", default_value_t = 0, default_missing_value = "2", num_args = 0..=1,
+        require_equals = true, hide_default_value = true, value_parser = value_parser!(u64).range(0..=64))]
     check_seeds: u64,
     #[command(flatten)]
     engine: EngineArguments,

@@ -1,7 +1,7 @@
 //! Tables: storage, ports and updates.
 
 use warpfile_hdl::rtl::bits::Bits;
-use warpfile_hdl::rtl::netlist::{FieldWrite, NodeId, ReadPort, RowExpr, Table, TableId, Update};
+use warpfile_hdl::rtl::netlist::{Field, FieldWrite, NodeId, ReadPort, RowExpr, Table, TableId, Update};
 
 use crate::Style;
 use crate::code::{Code, Statement, range};
@@ -152,12 +152,17 @@ impl<'a> ModuleWriter<'a> {
         let label = self.names.scope.fresh(&format!("{mask}_array"));
         self.over_lanes(code, &label, arrays, |writer, code| {
             let array = writer.names.local("lane");
-            let wanted = writer.lane_of(lanes, arrays, &array);
-            let wanted = if field.lanes_per_array > 1 { Text::unary("|", wanted) } else { wanted };
+            let wanted = writer.wants_array(lanes, field, &array);
             let target = element(&mask, width, width / arrays, &array);
             code.line(&format!("assign {target} = {{{}{{{}}}}};", width / arrays, wanted.whole()));
         });
         Some(mask)
+    }
+
+    /// Whether a lane of an array of `field` is among `lanes`.
+    fn wants_array(&mut self, lanes: NodeId, field: &Field, array: &str) -> Text {
+        let wanted = self.lane_of(lanes, field.lanes / field.lanes_per_array, array);
+        if field.lanes_per_array > 1 { Text::unary("|", wanted) } else { wanted }
     }
 
     fn port(&self, read: ReadOutput) -> &'a ReadPort {
@@ -309,7 +314,6 @@ impl<'a> ModuleWriter<'a> {
     fn write_lanes(&mut self, code: &mut Code, id: TableId, field: usize, reads: &[ReadOutput]) {
         let table = &self.module.tables[id.index()];
         let (width, lanes) = (table.fields[field].width, table.fields[field].lanes);
-        let lanes_per_array = table.fields[field].lanes_per_array;
         let lane_width = lane_width(&table.fields[field]);
         let name = self.names.tables[id.index()].fields[field].clone();
         let stem = format!("{}_{}", table.name, table.fields[field].name);
@@ -349,14 +353,13 @@ impl<'a> ModuleWriter<'a> {
                 let seen = writer.guarded(table, port.address, seen, lane_width).whole();
                 if port.clocked {
                     let capture = vec![Statement::Assign(format!("{target} <= {seen};"))];
-                    let wanted = port.gating_lanes(&table.fields[field]).map(|node| {
-                        let (arrays, of_array) =
-                            (lanes / lanes_per_array, format!("({lane} / {lanes_per_array})"));
-                        match lanes_per_array {
-                            1 => writer.lane_of(node, lanes, &lane),
-                            _ => Text::unary("|", writer.lane_of(node, arrays, &of_array)),
-                        }
-                    });
+                    let field = &table.fields[field];
+                    let array = match field.lanes_per_array {
+                        1 => lane.clone(),
+                        several => format!("({lane} / {several})"),
+                    };
+                    let wanted =
+                        port.gating_lanes(field).map(|lanes| writer.wants_array(lanes, field, &array));
                     let body = writer.under(&[port.enable], wanted, capture);
                     writer.clocked(code, &body);
                 } else {

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;
+/// Bytes of device memory: what a GTX 980 has, and a host can give.
+pub const DEVICE_BYTES: u64 = 4 << 30;
 /// Register operands that one machine instruction reads at most (3R/1W: RFC §3.3).
 pub const MAX_SOURCES: usize = 3;
 /// Registers that one machine instruction writes at most (a 128-bit load); all others write one.

@@ -2,14 +2,14 @@
 
 use std::hint::black_box;
 
+use crate::program::DEVICE_BYTES;
+
 /// Alignment of every buffer, as real allocators give.
 const ALIGNMENT: u64 = 256;
 /// Unmapped bytes between buffers, so that an access beyond one never falls into the next.
 const GAP: u64 = 4096;
 /// Address of the first buffer.
 const FIRST: u64 = 0x1000_0000;
-/// Bytes of device memory: what a GTX 980 has, and a host can give.
-const CAPACITY: u64 = 4 << 30;
 
 /// A buffer: its position in [`Memory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,7 +32,7 @@ struct Buffer {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
     /// More memory than the device has.
-    #[error("buffer `{name}` of {bytes} bytes does not fit; the device has {CAPACITY} bytes")]
+    #[error("buffer `{name}` of {bytes} bytes does not fit; the device has {DEVICE_BYTES} bytes")]
     Full {
         /// Buffer that was to be allocated.
         name: String,
@@ -116,7 +116,7 @@ impl Memory {
             .buffers
             .last()
             .map_or(FIRST, |last| (last.address + last.bytes.len() as u64 + GAP).next_multiple_of(ALIGNMENT));
-        if bytes > CAPACITY || after + bytes > FIRST + CAPACITY {
+        if bytes > DEVICE_BYTES || after + bytes > FIRST + DEVICE_BYTES {
             return Err(MemoryError::Full { name: name.to_owned(), bytes });
         }
         let contents =

@@ -18,6 +18,7 @@ use super::vector::index_bits;
 
 pub(super) use self::checks::TablePlan;
 pub use self::ports::{Read, Write};
+use self::record::by_place;
 pub use self::record::{Field, FieldShape, Record};
 pub use self::row::{Row, RowOperand, RowSignal};
 
@@ -229,7 +230,7 @@ impl<'m, R: Record> Table<'m, R> {
         address: Signal<'m>,
         fields: impl FnOnce(R::With<Field>) -> F,
     ) -> Write<'m, R> {
-        self.write_row(name.into(), address, fields(Self::handles()))
+        self.write_row(name.into(), address, fields(by_place::<R, Field>(Field)))
     }
 
     /// A port that adds `amount` to a field of one row, modulo its width. Several additions to one row in one
@@ -245,7 +246,9 @@ impl<'m, R: Record> Table<'m, R> {
         let (source, name) = (caller(), name.into());
         let enable = self.always(source);
         let address = self.address(address, &name, source);
-        let Some((field, amount)) = self.field_value(field(Self::handles()), amount, &name, source) else {
+        let Some((field, amount)) =
+            self.field_value(field(by_place::<R, Field>(Field)), amount, &name, source)
+        else {
             return;
         };
         self.edit(|b, id| {

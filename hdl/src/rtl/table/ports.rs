@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use super::record::by_place;
 use super::{Record, Table};
 use crate::rtl::builder::{POISON, caller};
 use crate::rtl::error::Problem;
@@ -27,9 +28,7 @@ impl<'m, R: Record> Deref for Read<'m, R> {
 impl<'m, R: Record> Read<'m, R> {
     /// The port `port` of `table`.
     pub(super) fn new(table: Table<'m, R>, port: u32, source: SourceLine) -> Read<'m, R> {
-        let mut places = 0..;
-        let fields = R::make(|| {
-            let field: u32 = places.next().unwrap_or(u32::MAX);
+        let fields = by_place::<R, _>(|field| {
             let Some(id) = table.id else { return table.poison() };
             table.m.make(|b| {
                 let width = b.module.tables[id.index()].fields[field as usize].width;

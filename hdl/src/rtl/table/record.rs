@@ -1,7 +1,5 @@
 //! What a row of a table holds.
 
-use super::Table;
-
 /// What a row of a table holds: a struct with a type parameter in place of the values.
 ///
 /// ```
@@ -61,10 +59,11 @@ pub struct FieldShape {
 #[derive(Clone, Copy, Debug)]
 pub struct Field(pub(super) u32);
 
-impl<R: Record> Table<'_, R> {
-    /// A handle for each field.
-    pub(super) fn handles() -> R::With<Field> {
-        let mut places = 0..;
-        R::make(|| Field(places.next().unwrap_or(u32::MAX)))
-    }
+/// The record with what `of` gives for the place of each field.
+pub(super) fn by_place<R: Record, T: Copy>(mut of: impl FnMut(u32) -> T) -> R::With<T> {
+    let mut next = 0;
+    R::make(|| {
+        next += 1;
+        of(next - 1)
+    })
 }

@@ -11,7 +11,7 @@ use crate::rtl::netlist::{RowExpr, TableId};
 use crate::rtl::operand::Literal;
 use crate::rtl::signal::Signal;
 
-use super::record::Record;
+use super::record::{Record, by_place};
 
 /// Any row of a table, inside [`Table::matching`](super::Table::matching): its fields are those of the record.
 #[derive(Clone, Copy)]
@@ -31,9 +31,7 @@ impl<'r, 'm, R: Record> ops::Deref for Row<'r, 'm, R> {
 
 impl<'r, 'm, R: Record> Row<'r, 'm, R> {
     pub(super) fn new(m: Module<'m>, table: TableId) -> Row<'r, 'm, R> {
-        let mut places = 0..;
-        let fields = R::make(|| {
-            let place: u32 = places.next().unwrap_or(u32::MAX);
+        let fields = by_place::<R, _>(|place| {
             let width = m.arena.borrow().module.tables[table.index()].fields[place as usize].width;
             RowSignal::new(m, RowExpr::Field(place), width)
         });

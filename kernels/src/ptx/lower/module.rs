@@ -6,15 +6,13 @@ use super::super::ast::{Declaration, File, Function, Initial, Number, Storage};
 use super::super::error::{Complaint, Reporter};
 use super::super::ir::{Relocation, Type, Variable, VariableId};
 use super::operand::immediate;
-use crate::program::Space;
+use crate::program::{DEVICE_BYTES, Space};
 
 /// Bytes of an initialiser at most.
 const MAX_INITIAL: u64 = 1 << 28;
 
 /// Bytes of variables in `.const` at most (CUDA C++ Programming Guide, technical specifications).
 const MAX_CONSTANT: u64 = 64 << 10;
-/// Bytes of variables in `.global`: all memory of the device.
-const MAX_GLOBAL: u64 = 4 << 30;
 
 /// What is declared at module scope.
 pub(super) struct ModuleScope<'a> {
@@ -22,7 +20,7 @@ pub(super) struct ModuleScope<'a> {
     pub(super) variables: Vec<Variable>,
     /// Bytes of those in `.const`.
     constant_bytes: u64,
-    /// Of variables in `.global`.
+    /// Bytes of those in `.global`.
     global_bytes: u64,
     /// Where each of them is in `variables`.
     pub(super) ids: BTreeMap<&'a str, VariableId>,
@@ -93,7 +91,7 @@ impl<'a> ModuleScope<'a> {
             .ok_or_else(|| format!("`{name}` has no size; accepted: a size or an initialiser"))?;
         let (taken, state_space, most) = match space {
             Space::Constant => (&mut self.constant_bytes, ".const", MAX_CONSTANT),
-            _ => (&mut self.global_bytes, ".global", MAX_GLOBAL),
+            _ => (&mut self.global_bytes, ".global", DEVICE_BYTES),
         };
         *taken = taken.next_multiple_of(u64::from(declaration.align)).saturating_add(bytes);
         if *taken > most {
