@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use allocation_counter::measure;
 use proptest::prelude::*;
 use warpfile_kernels::exec::{PtxRun, Recording};
 use warpfile_kernels::launch::LaunchFile;
@@ -136,4 +137,55 @@ fn blocks_are_started_in_order_and_asked_for_while_they_run() {
     assert!(stream.next(1, 0, &mut instruction).unwrap());
     stream.finish_block(1);
     assert!(stream.next(1, 0, &mut instruction).unwrap_err().to_string().contains("has not been started"));
+}
+
+/// Two warps that go through a loop so many times, with values that no two lanes share.
+fn looping(times: u32) -> PtxRun {
+    let ptx = "
+        .version 7.0
+        .target sm_50
+        .address_size 64
+        .visible .entry k(.param .u32 times)
+        {
+            .reg .pred %p<2>;
+            .reg .b32 %r<4>;
+            ld.param.u32 %r1, [times];
+            mov.u32 %r2, %tid.x;
+        again:
+            mad.lo.u32 %r2, %r2, %r2, 12345;
+            xor.b32 %r2, %r2, %r1;
+            sub.u32 %r1, %r1, 1;
+            setp.ne.u32 %p1, %r1, 0;
+            @%p1 bra again;
+            ret;
+        }";
+    let launch = format!("[[steps]]\ngrid = 1\nblock = 64\narguments = [{{ u32 = {times} }}]\n");
+    let module = warpfile_kernels::ptx::parse("loop.ptx", ptx).unwrap();
+    let file = LaunchFile::parse(Path::new("loop.toml"), &launch).unwrap();
+    PtxRun::new(module, Arc::new(file), "default").unwrap()
+}
+
+/// Bytes that executing and replaying takes at most, and the instructions of the first warp.
+fn memory_of(mut launches: impl Launches) -> (u64, u64) {
+    let mut instructions = 0;
+    let info = measure(|| {
+        let mut stream = launches.next_launch().unwrap().expect("a launch");
+        stream.start_block(0).unwrap();
+        let mut instruction = WarpInstruction::default();
+        while stream.next(0, 0, &mut instruction).unwrap() {
+            instructions += 1;
+        }
+    });
+    (info.bytes_max, instructions)
+}
+
+#[test]
+fn memory_does_not_grow_with_how_long_a_block_runs() {
+    let recorded = |times| memory_of(Arc::new(Recording::with_memory(looping(times), 1 << 20)).replay());
+    let (short, long) = (recorded(20_000), recorded(200_000));
+    assert!(long.1 > 500_000 && long.1 > 9 * short.1, "{short:?} {long:?}");
+    assert!(long.0 < short.0 + (64 << 10), "{short:?} {long:?}");
+    let streamed = memory_of(looping(200_000));
+    assert_eq!(streamed.1, long.1);
+    assert!(streamed.0 < 18 << 20, "{streamed:?}");
 }

@@ -5,7 +5,7 @@
 
 use super::dominators::Postdominators;
 use super::function::Function;
-use super::liveness::{Liveness, last_reads, maybe_written, soft_definitions};
+use super::liveness::{Liveness, last_reads, maybe_written_and_live, soft_definitions};
 use super::suspension::{idle, suspends};
 use crate::program::Program;
 
@@ -42,7 +42,7 @@ pub fn annotate(program: &mut Program, values: &Function, registers: &Function) 
 /// use.
 fn holds_another_value(values: &Function, registers: &Function, threads: &Liveness) -> Vec<Vec<bool>> {
     let register_of = register_of_values(values, registers);
-    let written = maybe_written(values);
+    let written = maybe_written_and_live(values, threads);
     let mut holds = vec![Vec::new(); values.instructions.len()];
     for block in values.cfg.block_ids() {
         threads.each_held_backward(values, block, &written[block.index()], |position, access, held| {

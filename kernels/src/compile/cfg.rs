@@ -3,6 +3,7 @@
 //! The builder asks only where control may go after each instruction, so the graph and everything computed on
 //! it ([`super::dominators`], [`super::liveness`]) serve every front end.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 pub use crate::program::Flow;
@@ -125,16 +126,15 @@ impl Cfg {
         order
     }
 
-    /// For each block, whether it is reachable from one of `from` without going through `stop`
-    /// (a member of `from` that is `stop` itself reaches nothing).
-    pub fn reachable_before(&self, from: &[Block], stop: Option<Block>) -> Vec<bool> {
-        let mut reached = vec![false; self.blocks.len()];
+    /// The blocks that are reachable from one of `from` without going through `stop` (a member of `from` that is
+    /// `stop` itself reaches nothing). Takes time in proportion to them, however many blocks there are.
+    pub fn reachable_before(&self, from: &[Block], stop: Option<Block>) -> BTreeSet<Block> {
+        let mut reached = BTreeSet::new();
         let mut work: Vec<Block> = from.to_vec();
         while let Some(block) = work.pop() {
-            if Some(block) == stop || std::mem::replace(&mut reached[block.index()], true) {
-                continue;
+            if Some(block) != stop && reached.insert(block) {
+                work.extend(&self.block(block).successors);
             }
-            work.extend(&self.block(block).successors);
         }
         reached
     }

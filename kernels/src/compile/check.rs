@@ -51,13 +51,14 @@ pub enum AllocationError {
     },
 }
 
-/// Checks code with `values` values in `registers` registers.
+/// Checks code whose values are in `registers` registers.
 ///
 /// # Errors
 /// The first instruction, in program order, that is given a wrong value.
-pub fn check(code: &[Placed], cfg: &Cfg, values: usize, registers: usize) -> Result<(), AllocationError> {
+pub fn check(code: &[Placed], cfg: &Cfg, registers: usize) -> Result<(), AllocationError> {
+    let wanted = wanted(code, cfg);
     let mut states: Vec<Option<State>> = vec![None; cfg.blocks().len()];
-    states[0] = Some(State::entry(values, registers));
+    states[0] = Some(State { held: vec![BTreeSet::new(); registers], defined: BitSet::default() });
     let mut work = vec![Block(0)];
     while let Some(block) = work.pop() {
         let Some(mut state) = states[block.index()].clone() else { continue };
@@ -66,7 +67,8 @@ pub fn check(code: &[Placed], cfg: &Cfg, values: usize, registers: usize) -> Res
         }
         for &successor in &cfg.block(block).successors {
             let slot = &mut states[successor.index()];
-            let met = slot.as_ref().map_or_else(|| state.clone(), |before| before.meet(&state));
+            let mut met = slot.as_ref().map_or_else(|| state.clone(), |before| before.meet(&state));
+            met.keep(&wanted[successor.index()]);
             if slot.as_ref() != Some(&met) {
                 *slot = Some(met);
                 work.push(successor);
@@ -83,24 +85,63 @@ pub fn check(code: &[Placed], cfg: &Cfg, values: usize, registers: usize) -> Res
     Ok(())
 }
 
+/// For each block the values whose state at its start matters: read from there on, or partly overwritten, before they
+/// are written whole. The others need not be kept. It is found here once more: a mistake of [`super::liveness`] would be
+/// in the allocation too.
+fn wanted(code: &[Placed], cfg: &Cfg) -> Vec<BitSet> {
+    let mut wanted = vec![BitSet::default(); cfg.blocks().len()];
+    let mut work: Vec<Block> = cfg.block_ids().collect();
+    while let Some(block) = work.pop() {
+        let mut here = BitSet::default();
+        for successor in &cfg.block(block).successors {
+            here.union_with(&wanted[successor.index()]);
+        }
+        for placed in code[cfg.block(block).instructions.clone()].iter().rev() {
+            let copied = placed.removed_copy.map(|(_, to, guarded)| (to, guarded));
+            for (value, partly) in
+                placed.writes.iter().map(|&(value, _, guarded)| (value, guarded)).chain(copied)
+            {
+                if partly {
+                    here.insert(value as usize);
+                } else {
+                    here.remove(value as usize);
+                }
+            }
+            let source = placed.removed_copy.map(|(from, _, _)| from);
+            for value in placed.reads.iter().map(|&(value, _)| value).chain(source) {
+                here.insert(value as usize);
+            }
+        }
+        if wanted[block.index()].union_with(&here) {
+            work.extend(&cfg.block(block).predecessors);
+        }
+    }
+    wanted
+}
+
 /// What is known at a point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     held: Vec<BTreeSet<u32>>,
-    undefined: BitSet,
+    /// Values that have been written on some path: the others are undefined.
+    defined: BitSet,
 }
 
 impl State {
-    fn entry(values: usize, registers: usize) -> State {
-        let mut undefined = BitSet::new(values);
-        for value in 0..values {
-            undefined.insert(value);
+    /// Forgets all values but these.
+    fn keep(&mut self, wanted: &BitSet) {
+        for held in &mut self.held {
+            held.retain(|&value| wanted.contains(value as usize));
         }
-        State { held: vec![BTreeSet::new(); registers], undefined }
+        self.defined.intersect_with(wanted);
+    }
+
+    fn is_undefined(&self, value: u32) -> bool {
+        !self.defined.contains(value as usize)
     }
 
     fn holds(&self, register: usize, value: u32) -> bool {
-        self.held[register].contains(&value) || self.undefined.contains(value as usize)
+        self.held[register].contains(&value) || self.is_undefined(value)
     }
 
     fn check(&self, instruction: usize, placed: &Placed) -> Result<(), AllocationError> {
@@ -127,7 +168,7 @@ impl State {
                 held.remove(&value);
             }
             self.held[register as usize] = if stays { BTreeSet::from([value]) } else { BTreeSet::new() };
-            self.undefined.remove(value as usize);
+            self.defined.insert(value as usize);
         }
     }
 
@@ -140,7 +181,7 @@ impl State {
                 self.held[register].remove(&to);
             }
         }
-        self.undefined.remove(to as usize);
+        self.defined.insert(to as usize);
     }
 
     fn meet(&self, other: &State) -> State {
@@ -150,16 +191,15 @@ impl State {
             .zip(&other.held)
             .map(|(ours, theirs)| {
                 let in_both = |value: &&u32| {
-                    let index = **value as usize;
-                    (ours.contains(value) || self.undefined.contains(index))
-                        && (theirs.contains(value) || other.undefined.contains(index))
+                    (ours.contains(value) || self.is_undefined(**value))
+                        && (theirs.contains(value) || other.is_undefined(**value))
                 };
                 ours.union(theirs).filter(in_both).copied().collect()
             })
             .collect();
-        let mut undefined = self.undefined.clone();
-        undefined.intersect_with(&other.undefined);
-        State { held, undefined }
+        let mut defined = self.defined.clone();
+        defined.union_with(&other.defined);
+        State { held, defined }
     }
 }
 
@@ -177,7 +217,7 @@ mod tests {
     }
 
     fn straight(code: &[Placed]) -> Result<(), AllocationError> {
-        check(code, &Cfg::new(&vec![Flow::Next; code.len()]).unwrap(), 4, 4)
+        check(code, &Cfg::new(&vec![Flow::Next; code.len()]).unwrap(), 4)
     }
 
     #[test]
@@ -207,7 +247,7 @@ mod tests {
         let branch = Flow::To { targets: vec![1, 2], exits: false };
         let cfg = Cfg::new(&[branch, Flow::Next, Flow::Next]).unwrap();
         let code = [write(0, 1), write(1, 1), read(0, 1)];
-        assert!(check(&code, &cfg, 4, 4).is_err());
+        assert!(check(&code, &cfg, 4).is_err());
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! index, what memory holds, what is computed from either, and what is merged or carried out of a loop under a
 //! varying branch. A branch is divergent if its guard or index is varying, unless the source says `.uni`.
 
+use std::collections::BTreeMap;
+
 use super::bitset::BitSet;
 use super::cfg::{Block, Cfg, CfgError, Flow};
 use super::dominators::Postdominators;
@@ -44,26 +46,57 @@ fn flow(instruction: &Instruction, position: usize) -> Flow {
 pub fn divergent_branches(kernel: &Kernel, cfg: &Cfg, postdominators: &Postdominators) -> Vec<bool> {
     let function = ptx_function(kernel, cfg);
     let threads = Liveness::per_thread(&function);
-    let mut varying = BitSet::new(kernel.registers.len());
+    let readers = readers(kernel);
+    let mut varying = Varying::new(kernel.registers.len());
+    for instruction in kernel.instructions.iter().filter(|instruction| is_source_of_variation(instruction)) {
+        instruction.definitions().for_each(|register| varying.add(register.0));
+    }
     let mut divergent = vec![false; kernel.instructions.len()];
-    loop {
-        let mut changed = spread_through_operands(kernel, &mut varying);
-        for block in cfg.block_ids() {
-            let last = cfg.last_instruction(block);
-            let branch = &kernel.instructions[last];
-            if !divergent[last] && cfg.branches(block) && may_part(branch, &varying) {
-                divergent[last] = true;
-                changed |= spread_through_merges(&function, postdominators, &threads, block, &mut varying);
+    while let Some(register) = varying.new.pop() {
+        for &position in &readers[register as usize] {
+            let instruction = &kernel.instructions[position];
+            instruction.definitions().for_each(|register| varying.add(register.0));
+            let block = cfg.block_of(position);
+            let parts =
+                position == cfg.last_instruction(block) && cfg.branches(block) && may_part(instruction);
+            if parts && !std::mem::replace(&mut divergent[position], true) {
+                spread_through_merges(&function, postdominators, &threads, block, &mut varying);
             }
         }
-        if !changed {
-            return divergent;
+    }
+    divergent
+}
+
+/// Registers that may differ between lanes.
+struct Varying {
+    members: Vec<bool>,
+    /// Members whose readers have not been looked at.
+    new: Vec<u32>,
+}
+
+impl Varying {
+    fn new(registers: usize) -> Varying {
+        Varying { members: vec![false; registers], new: Vec::new() }
+    }
+
+    fn add(&mut self, register: u32) {
+        if !std::mem::replace(&mut self.members[register as usize], true) {
+            self.new.push(register);
         }
     }
 }
 
+/// For each register the instructions that read it.
+fn readers(kernel: &Kernel) -> Vec<Vec<usize>> {
+    let mut readers = vec![Vec::new(); kernel.registers.len()];
+    for (position, instruction) in kernel.instructions.iter().enumerate() {
+        instruction.uses().for_each(|register| readers[register.index()].push(position));
+    }
+    readers
+}
+
 /// The kernel's virtual registers as a [`Function`]; divergence is not filled in.
-fn ptx_function(kernel: &Kernel, cfg: &Cfg) -> Function {
+pub(super) fn ptx_function(kernel: &Kernel, cfg: &Cfg) -> Function {
     let access = |instruction: &Instruction| Access {
         uses: instruction.uses().map(|register| register.0).collect(),
         definitions: instruction
@@ -79,29 +112,9 @@ fn ptx_function(kernel: &Kernel, cfg: &Cfg) -> Function {
     }
 }
 
-fn may_part(branch: &Instruction, varying: &BitSet) -> bool {
-    let uniform = matches!(branch.op, Op::Bra { uniform: true, .. } | Op::Brx { uniform: true, .. });
-    !uniform && branch.uses().any(|register| varying.contains(register.index()))
-}
-
-/// Marks what is computed from varying values until nothing changes.
-fn spread_through_operands(kernel: &Kernel, varying: &mut BitSet) -> bool {
-    let mut any = false;
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for instruction in &kernel.instructions {
-            let varies = is_source_of_variation(instruction)
-                || instruction.uses().any(|register| varying.contains(register.index()));
-            if varies {
-                for register in instruction.definitions() {
-                    changed |= varying.insert(register.index());
-                }
-            }
-        }
-        any |= changed;
-    }
-    any
+/// Whether lanes part at a branch if what it reads varies.
+fn may_part(branch: &Instruction) -> bool {
+    !matches!(branch.op, Op::Bra { uniform: true, .. } | Op::Brx { uniform: true, .. })
 }
 
 /// Whether its results may differ between lanes although its operands do not.
@@ -164,29 +177,29 @@ fn spread_through_merges(
     postdominators: &Postdominators,
     threads: &Liveness,
     branch: Block,
-    varying: &mut BitSet,
-) -> bool {
+    varying: &mut Varying,
+) {
     let cfg = &function.cfg;
-    let successors = &cfg.block(branch).successors;
     let meet = postdominators.immediate(branch);
-    let reached: Vec<Vec<bool>> =
-        successors.iter().map(|&successor| cfg.reachable_before(&[successor], meet)).collect();
-    let mut live = BitSet::new(function.registers);
-    for block in cfg.block_ids() {
-        let ways = reached.iter().filter(|reached| reached[block.index()]).count();
-        if ways > 1 || Some(block) == meet {
-            live.union_with(threads.live_in(block));
+    // For each block between the two, from how many successors of the branch it is reached.
+    let mut ways: BTreeMap<Block, usize> = BTreeMap::new();
+    for &successor in &cfg.block(branch).successors {
+        for block in cfg.reachable_before(&[successor], meet) {
+            *ways.entry(block).or_default() += 1;
         }
     }
-    let mut changed = false;
-    for block in cfg.block_ids().filter(|block| reached.iter().any(|reached| reached[block.index()])) {
+    let mut live = BitSet::default();
+    let merges = ways.iter().filter(|&(_, &ways)| ways > 1).map(|(&block, _)| block);
+    for block in merges.chain(meet) {
+        live.union_with(threads.live_in(block));
+    }
+    for &block in ways.keys() {
         for instruction in cfg.block(block).instructions.clone() {
             for definition in &function.instructions[instruction].definitions {
                 if live.contains(definition.register as usize) {
-                    changed |= varying.insert(definition.register as usize);
+                    varying.add(definition.register);
                 }
             }
         }
     }
-    changed
 }

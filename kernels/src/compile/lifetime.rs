@@ -30,7 +30,7 @@ impl Lifetimes {
     pub fn new(function: &Function, soft: &[Vec<bool>]) -> Lifetimes {
         let liveness = Liveness::of_warp(function, soft);
         let count = function.instructions.len();
-        let empty = BitSet::new(function.registers);
+        let empty = BitSet::default();
         let mut lifetimes = Lifetimes {
             live_before: vec![empty.clone(); count],
             live_after: vec![empty.clone(); count],

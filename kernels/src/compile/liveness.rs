@@ -35,7 +35,7 @@ impl Liveness {
     /// Backward dataflow in which the `d`-th definition of instruction `i` ends a life if `kills(i, d)`.
     fn solve(function: &Function, kills: impl Fn(usize, usize) -> bool) -> Liveness {
         let blocks = function.cfg.blocks();
-        let empty = BitSet::new(function.registers);
+        let empty = BitSet::default();
         let mut live_in = vec![empty.clone(); blocks.len()];
         let mut live_out = vec![empty; blocks.len()];
         let mut work: Vec<Block> = function.cfg.block_ids().collect();
@@ -100,8 +100,8 @@ impl Liveness {
         }
     }
 
-    /// As [`Liveness::each_backward`], but only with what may also have been written by then; `written_in` may have been
-    /// before the block. Takes time in proportion to what is live, however many registers there are.
+    /// As [`Liveness::each_backward`], but only with what may also have been written by then; of what is live,
+    /// `written_in` may have been before the block. Takes time in proportion to what is live, however many registers there are.
     pub fn each_held_backward(
         &self,
         function: &Function,
@@ -139,18 +139,29 @@ impl Liveness {
 
 /// Registers that may have been written before each block.
 pub fn maybe_written(function: &Function) -> Vec<BitSet> {
+    maybe_written_of(function, |_, _| true)
+}
+
+/// The same of those registers only that a thread may still read.
+pub fn maybe_written_and_live(function: &Function, threads: &Liveness) -> Vec<BitSet> {
+    maybe_written_of(function, |block, register| threads.live_in(block).contains(register))
+}
+
+fn maybe_written_of(function: &Function, asked: impl Fn(Block, usize) -> bool) -> Vec<BitSet> {
     let blocks = function.cfg.blocks();
-    let mut written_in = vec![BitSet::new(function.registers); blocks.len()];
+    let mut written_in = vec![BitSet::default(); blocks.len()];
     let mut work: Vec<Block> = function.cfg.block_ids().rev().collect();
     while let Some(block) = work.pop() {
-        let mut written = written_in[block.index()].clone();
-        for position in blocks[block.index()].instructions.clone() {
-            for definition in &function.instructions[position].definitions {
-                written.insert(definition.register as usize);
-            }
-        }
+        let here = blocks[block.index()].instructions.clone();
+        let here = here.flat_map(|position| &function.instructions[position].definitions);
+        let here = here.map(|definition| definition.register as usize);
+        let written: Vec<usize> = written_in[block.index()].iter().chain(here).collect();
         for &successor in &blocks[block.index()].successors {
-            if written_in[successor.index()].union_with(&written) {
+            let mut changed = false;
+            for &register in written.iter().filter(|&&register| asked(successor, register)) {
+                changed |= written_in[successor.index()].insert(register);
+            }
+            if changed {
                 work.push(successor);
             }
         }
@@ -226,7 +237,7 @@ fn mark_soft(
     soft: &mut [Vec<bool>],
 ) {
     let region = function.cfg.reachable_before(from, meet);
-    for block in function.cfg.block_ids().filter(|block| region[block.index()]) {
+    for block in region {
         for instruction in function.cfg.block(block).instructions.clone() {
             let definitions = &function.instructions[instruction].definitions;
             for (definition, soft) in definitions.iter().zip(&mut soft[instruction]) {

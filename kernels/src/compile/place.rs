@@ -58,9 +58,9 @@ impl Placement {
                 reads.chain(placed.writes.iter().map(|&(_, register, _)| register))
             })
             .max();
-        check(&registers, cfg, code.registers as usize, highest.map_or(0, |highest| highest as usize + 1))?;
+        check(&registers, cfg, highest.map_or(0, |highest| highest as usize + 1))?;
         let predicates: Vec<Placed> = code.ops.iter().map(|op| self.checked_predicates(op)).collect();
-        check(&predicates, cfg, code.predicates as usize, usize::from(self.predicate_count))
+        check(&predicates, cfg, usize::from(self.predicate_count))
     }
 
     fn checked_predicates(&self, op: &MachineOp) -> Placed {

@@ -45,7 +45,7 @@ fn live_elsewhere(
 ) -> BitSet {
     let strict: Vec<Block> =
         std::iter::successors(dominators.immediate(block), |&above| dominators.immediate(above)).collect();
-    let mut registers = BitSet::new(function.registers);
+    let mut registers = BitSet::default();
     for &above in &strict {
         let reconverges = (strict.iter().chain([&block]))
             .any(|&between| between != above && postdominators.postdominates(between, above));

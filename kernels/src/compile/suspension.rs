@@ -16,7 +16,7 @@ use super::function::{Access, Function};
 pub fn suspends(function: &Function) -> Vec<bool> {
     let blocks = function.cfg.blocks();
     let next_sides = next_sides(function);
-    let mut pending_in = vec![BitSet::new(function.registers); blocks.len()];
+    let mut pending_in = vec![BitSet::default(); blocks.len()];
     let mut work: Vec<Block> = function.cfg.block_ids().rev().collect();
     while let Some(block) = work.pop() {
         let mut pending = pending_in[block.index()].clone();
@@ -56,7 +56,7 @@ pub fn next_sides(function: &Function) -> Vec<Vec<Block>> {
         for &side in successors.iter().filter(|&&side| Some(side) != meet) {
             let region = cfg.reachable_before(&[side], meet);
             let others = || successors.iter().filter(|&&other| other != side && Some(other) != meet);
-            for block in cfg.block_ids().filter(|&block| region[block.index()] && ends(block)) {
+            for block in region.into_iter().filter(|&block| ends(block)) {
                 next[block.index()].extend(others());
             }
         }
@@ -94,7 +94,7 @@ pub struct Idle {
 /// reads come after the suspension.
 pub fn idle(function: &Function, suspends: &[bool]) -> Idle {
     let blocks = function.cfg.blocks();
-    let mut read_in = vec![BitSet::new(function.registers); blocks.len()];
+    let mut read_in = vec![BitSet::default(); blocks.len()];
     let mut work: Vec<Block> = function.cfg.block_ids().collect();
     while let Some(block) = work.pop() {
         let mut soon = read_soon_out(function, &read_in, block);
@@ -130,7 +130,7 @@ pub fn idle(function: &Function, suspends: &[bool]) -> Idle {
 }
 
 fn read_soon_out(function: &Function, read_in: &[BitSet], block: Block) -> BitSet {
-    let mut soon = BitSet::new(function.registers);
+    let mut soon = BitSet::default();
     for successor in &function.cfg.block(block).successors {
         soon.union_with(&read_in[successor.index()]);
     }

@@ -32,18 +32,20 @@ pub struct Executed<'e> {
     pub addresses: Option<&'e Lanes>,
 }
 
-/// Sees every instruction with the registers before and after.
+/// Sees every instruction once it has written its results.
 pub trait Observer {
-    /// Called before the instruction writes its results; addresses are not known yet.
-    fn before(&mut self, executed: &Executed<'_>, registers: &Registers);
-    /// Called after the instruction has written its results.
-    fn after(&mut self, executed: &Executed<'_>, registers: &Registers);
+    /// An instruction and the registers of its warp after it.
+    ///
+    /// # Errors
+    /// What keeps the observer from going on; the block ends with it.
+    fn executed(&mut self, executed: &Executed<'_>, registers: &Registers) -> Result<(), String>;
 }
 
 /// Sees nothing.
 impl Observer for () {
-    fn before(&mut self, _executed: &Executed<'_>, _registers: &Registers) {}
-    fn after(&mut self, _executed: &Executed<'_>, _registers: &Registers) {}
+    fn executed(&mut self, _executed: &Executed<'_>, _registers: &Registers) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// What became of a warp's turn.
@@ -190,11 +192,10 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
         let inst = InstIndex(next);
         let mut executed = Executed { warp, inst, path, active, addresses: None };
         self.set_clock(warp, operands);
-        observer.before(&executed, &self.warps[warp].registers);
         let addresses = self.execute(warp, next, active, memory)?;
         self.control(warp, next, path, active);
         executed.addresses = addresses.as_ref();
-        observer.after(&executed, &self.warps[warp].registers);
+        observer.executed(&executed, &self.warps[warp].registers).map_err(ExecError::Observer)?;
         self.executed += 1;
         self.warps[warp].executed += 1;
         if self.warps[warp].stack.top().is_none() {

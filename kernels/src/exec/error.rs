@@ -59,6 +59,9 @@ pub enum ExecError {
     /// Device memory.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// Whoever saw the instructions cannot go on.
+    #[error("{0}")]
+    Observer(String),
 }
 
 impl ExecError {

@@ -25,6 +25,7 @@ mod replay;
 mod run;
 mod softfloat;
 mod stack;
+mod store;
 mod stream;
 
 pub use block::{BlockExecution, Executed, Observer, Step};

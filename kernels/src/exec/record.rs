@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::access::lanes_of;
 use super::registers::Lanes;
+use super::store::{Piece, Store};
 use crate::program::{LANES, LaneMask};
 
 /// The instruction is not the one after the last record's.
@@ -30,9 +31,6 @@ pub(super) struct Header {
     pub(super) active: LaneMask,
 }
 
-/// The records of a block: the bytes of each warp.
-pub(super) type BlockRecords = Vec<Vec<u8>>;
-
 /// Writes the records of one warp.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RecordWriter {
@@ -41,12 +39,14 @@ pub(super) struct RecordWriter {
     written: Header,
 }
 
-/// Reads the records of one warp of a block.
+/// Reads the records of one warp.
 #[derive(Clone, Debug)]
 pub(super) struct RecordReader {
-    block: Arc<BlockRecords>,
-    warp: usize,
-    /// Where reading goes on.
+    store: Arc<Store>,
+    /// What is left to read after the piece at hand.
+    pieces: std::vec::IntoIter<Piece>,
+    piece: Arc<Vec<u8>>,
+    /// Where reading goes on in the piece at hand.
     at: usize,
     /// The last header read.
     read: Header,
@@ -98,18 +98,24 @@ impl RecordWriter {
 }
 
 impl RecordReader {
-    /// From the first record of a warp of the block.
-    pub(super) fn new(block: Arc<BlockRecords>, warp: usize) -> RecordReader {
-        RecordReader { block, warp, at: 0, read: Header::default() }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.block[self.warp]
+    /// From the first record of a warp.
+    pub(super) fn new(store: Arc<Store>, pieces: Vec<Piece>) -> RecordReader {
+        let (pieces, piece) = (pieces.into_iter(), Arc::default());
+        RecordReader { store, pieces, piece, at: 0, read: Header::default() }
     }
 
     /// Reads the header of the next record; `None` after the last.
-    pub(super) fn read_header(&mut self) -> Option<Header> {
-        let flags = *self.bytes().get(self.at)?;
+    ///
+    /// # Errors
+    /// If the records cannot be read back.
+    pub(super) fn read_header(&mut self) -> Result<Option<Header>, String> {
+        // A record is never parted: pieces end where records do.
+        while self.at == self.piece.len() {
+            let Some(next) = self.pieces.next() else { return Ok(None) };
+            self.piece = self.store.read(&next)?;
+            self.at = 0;
+        }
+        let flags = self.piece[self.at];
         self.at += 1;
         let mut header = Header { inst: self.read.inst.wrapping_add(1), ..self.read };
         if flags & JUMPS != 0 {
@@ -120,7 +126,7 @@ impl RecordReader {
         }
         header.active = if flags & GUARDED != 0 { self.read_u32() } else { header.path };
         self.read = header;
-        Some(header)
+        Ok(Some(header))
     }
 
     pub(super) fn read_u32(&mut self) -> u32 {
@@ -129,7 +135,7 @@ impl RecordReader {
 
     fn read_value(&mut self, bytes: usize) -> u64 {
         let mut array = [0; 8];
-        array[..bytes].copy_from_slice(&self.bytes()[self.at..self.at + bytes]);
+        array[..bytes].copy_from_slice(&self.piece[self.at..self.at + bytes]);
         self.at += bytes;
         u64::from_le_bytes(array)
     }
@@ -139,7 +145,7 @@ impl RecordReader {
         if active == 0 {
             return;
         }
-        let kind = self.bytes()[self.at];
+        let kind = self.piece[self.at];
         self.at += 1;
         let base = if kind == EACH { 0 } else { self.read_value(8) };
         let stride = if kind == LINEAR { self.read_value(8) } else { 0 };
@@ -188,9 +194,11 @@ fn line(active: LaneMask, values: &Lanes) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
 
-    use super::{Header, RecordReader, RecordWriter};
+    use super::{Header, RecordReader, RecordWriter, Store};
     use crate::program::LANES;
 
     proptest! {
@@ -199,10 +207,12 @@ mod tests {
             records in prop::collection::vec(
                 (any::<u32>(), any::<u32>(), prop::array::uniform32(any::<u64>()), 0_u64..3, any::<bool>()),
                 1..20,
-            )
+            ),
+            piece in 1..2000_usize,
         ) {
             let mut stored = RecordWriter::default();
-            let mut expected = Vec::new();
+            let store = Arc::new(Store::new(0));
+            let (mut expected, mut pieces) = (Vec::new(), Vec::new());
             for (path, guard, mut values, shape, wide) in records {
                 let header = Header { inst: path % 7, path, active: path & guard };
                 for (lane, value) in values.iter_mut().enumerate().filter(|_| shape < 2) {
@@ -215,10 +225,14 @@ mod tests {
                 stored.write_header(header);
                 stored.write_lanes(header.active, &values, bytes);
                 expected.push((header, values, bytes));
+                if stored.bytes.len() >= piece {
+                    pieces.push(store.keep(std::mem::take(&mut stored.bytes)).unwrap());
+                }
             }
-            let mut stored = RecordReader::new(vec![stored.bytes].into(), 0);
+            pieces.push(store.keep(stored.bytes).unwrap());
+            let mut stored = RecordReader::new(store, pieces);
             for (header, values, bytes) in expected {
-                prop_assert_eq!(stored.read_header(), Some(header));
+                prop_assert_eq!(stored.read_header(), Ok(Some(header)));
                 let mut found = [0; LANES];
                 stored.read_lanes(header.active, &mut found, bytes);
                 for lane in 0..LANES {
@@ -226,7 +240,7 @@ mod tests {
                     prop_assert_eq!(found[lane], expected);
                 }
             }
-            prop_assert_eq!(stored.read_header(), None);
+            prop_assert_eq!(stored.read_header(), Ok(None));
         }
     }
 }

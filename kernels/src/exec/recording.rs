@@ -5,14 +5,12 @@
 //! up to a bound, and go to a temporary file without a name from there on.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::record::{BlockRecords, RecordReader};
 use super::replay::Replay;
 use super::run::{Launched, PtxRun};
-use super::stream::{check_order, not_started};
+use super::store::{BlockRecords, Store};
+use super::stream::{check_order, not_started, replays};
 use crate::program::{BlockIndex, Launch, Launches, Program, Stream, StreamError, WarpInstruction};
 
 /// Bytes of records that are kept in memory if nothing else is said.
@@ -38,25 +36,14 @@ struct Recorder {
     ended: bool,
     /// Why the run cannot go on: asked again, it says the same.
     failure: Option<String>,
-    store: Store,
+    store: Arc<Store>,
 }
 
 /// A launch with the records of its first blocks.
 #[derive(Debug)]
 struct RecordedLaunch {
     launched: Launched,
-    blocks: Vec<Place>,
-}
-
-/// Where the records of a block are.
-#[derive(Debug)]
-enum Place {
-    Memory(Arc<BlockRecords>),
-    /// At this byte of the file, so many bytes for each warp.
-    File {
-        at: u64,
-        warps: Vec<usize>,
-    },
+    blocks: Vec<BlockRecords>,
 }
 
 impl Recording {
@@ -65,9 +52,9 @@ impl Recording {
         Recording::with_memory(run, MEMORY_BYTES)
     }
 
-    /// The same with so many bytes of records in memory at most, but for those of the blocks that are being replayed.
+    /// The same with so many bytes of records in memory at most, but for what is being replayed.
     pub fn with_memory(run: PtxRun, bytes: usize) -> Recording {
-        let store = Store { room: bytes, file: None, file_bytes: 0 };
+        let store = Arc::new(Store::new(bytes));
         Recording(Mutex::new(Recorder { run, launches: Vec::new(), ended: false, failure: None, store }))
     }
 
@@ -90,7 +77,7 @@ impl Recording {
 
     /// Bytes of records in the temporary file.
     pub fn spilled_bytes(&self) -> u64 {
-        self.lock().store.file_bytes
+        self.lock().store.spilled_bytes()
     }
 
     /// A thread that has ended in the middle of a block leaves a failure, so that what it was about to change is not read.
@@ -135,11 +122,9 @@ impl Recorder {
         while (self.launches[launch].blocks.len() as u64) < end {
             self.check()?;
             let RecordedLaunch { launched, blocks } = &self.launches[launch];
-            let records = self.run.record(launched, blocks.len() as u64);
+            let records = self.run.record(launched, blocks.len() as u64, &self.store);
             let records = self.noticing(records)?;
-            let place = self.store.keep(records);
-            let place = self.noticing(place)?;
-            self.launches[launch].blocks.push(place);
+            self.launches[launch].blocks.push(records);
         }
         Ok(())
     }
@@ -156,66 +141,6 @@ impl Recorder {
             self.failure = Some(failure.clone());
             StreamError(failure)
         })
-    }
-}
-
-/// Keeps records.
-#[derive(Debug)]
-struct Store {
-    /// Bytes of memory left.
-    room: usize,
-    file: Option<File>,
-    file_bytes: u64,
-}
-
-impl Store {
-    fn keep(&mut self, mut records: BlockRecords) -> Result<Place, String> {
-        let bytes: usize = records.iter().map(Vec::len).sum();
-        if bytes <= self.room {
-            self.room -= bytes;
-            records.iter_mut().for_each(Vec::shrink_to_fit);
-            return Ok(Place::Memory(Arc::new(records)));
-        }
-        self.room = 0;
-        let at = self.file_bytes;
-        self.append(&records).map_err(|error| {
-            let folder = std::env::temp_dir();
-            format!(
-                "cannot keep what the kernel does in {} (TMPDIR names another): {error}",
-                folder.display()
-            )
-        })?;
-        self.file_bytes += bytes as u64;
-        Ok(Place::File { at, warps: records.iter().map(Vec::len).collect() })
-    }
-
-    fn append(&mut self, records: &BlockRecords) -> std::io::Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => self.file.insert(tempfile::tempfile()?),
-        };
-        file.seek(SeekFrom::Start(self.file_bytes))?;
-        records.iter().try_for_each(|warp| file.write_all(warp))
-    }
-
-    fn read(&mut self, place: &Place) -> Result<Arc<BlockRecords>, String> {
-        let (at, warps) = match place {
-            Place::Memory(records) => return Ok(records.clone()),
-            Place::File { at, warps } => (*at, warps),
-        };
-        let missing = || std::io::Error::other("the file is gone");
-        let mut read = || -> std::io::Result<BlockRecords> {
-            let file = self.file.as_mut().ok_or_else(missing)?;
-            file.seek(SeekFrom::Start(at))?;
-            warps
-                .iter()
-                .map(|&bytes| {
-                    let mut warp = vec![0; bytes];
-                    file.read_exact(&mut warp).map(|()| warp)
-                })
-                .collect()
-        };
-        read().map(Arc::new).map_err(|error| format!("cannot read back what the kernel does: {error}"))
     }
 }
 
@@ -250,15 +175,12 @@ struct RecordedStream<'r> {
 }
 
 impl RecordedStream<'_> {
-    fn open(&self, block: BlockIndex) -> Result<Vec<Replay>, StreamError> {
-        let records = {
-            let recorder = &mut *self.recording.lock();
-            let place = &recorder.launches[self.number].blocks[block as usize];
-            recorder.store.read(place).map_err(StreamError)?
+    fn open(&self, block: BlockIndex) -> Vec<Replay> {
+        let (records, store) = {
+            let recorder = self.recording.lock();
+            (recorder.launches[self.number].blocks[block as usize].clone(), recorder.store.clone())
         };
-        let replay =
-            |warp| Replay::new(&self.launched, block, RecordReader::new(records.clone(), warp), warp);
-        Ok((0..records.len()).map(replay).collect())
+        replays(&self.launched, block, &store, records)
     }
 }
 
@@ -286,13 +208,13 @@ impl Stream for RecordedStream<'_> {
         into: &mut WarpInstruction,
     ) -> Result<bool, StreamError> {
         if let Some(None) = self.blocks.get(&block) {
-            let opened = self.open(block)?;
+            let opened = self.open(block);
             self.blocks.insert(block, Some(opened));
         }
         let warps = self.blocks.get_mut(&block).and_then(Option::as_mut);
         let replay = warps.and_then(|warps| warps.get_mut(warp));
         let replay = replay.ok_or_else(|| not_started(&self.launched, block, warp))?;
-        Ok(replay.next(&self.launched, into))
+        replay.next(&self.launched, into)
     }
 
     fn finish_block(&mut self, block: BlockIndex) {

@@ -9,15 +9,40 @@ use super::decode::{Operands, Result as Target};
 use super::record::{Header, RecordReader, RecordWriter};
 use super::registers::{Lanes, Registers};
 use super::run::Launched;
+use super::store::{BlockRecords, PIECE_BYTES, Store};
 use crate::compile::lowering::{Temporary, Value};
-use crate::program::{BlockIndex, InstId, LANES, LaneMask, LaneValues, WarpInstruction};
+use crate::program::{BlockIndex, InstId, LANES, LaneMask, LaneValues, StreamError, WarpInstruction};
 use crate::ptx::ir::{Instruction, Op, Reg};
 
 /// Writes the records of a block.
 pub(super) struct Recorder<'e> {
-    pub(super) operands: &'e [Operands],
-    /// Of each warp.
-    pub(super) records: Vec<RecordWriter>,
+    operands: &'e [Operands],
+    store: &'e Store,
+    /// Of each warp, what is no piece yet.
+    writers: Vec<RecordWriter>,
+    /// Of each warp, what the store has.
+    pieces: BlockRecords,
+}
+
+impl<'e> Recorder<'e> {
+    /// Of a block of so many warps before its first instruction.
+    pub(super) fn new(operands: &'e [Operands], store: &'e Store, warps: usize) -> Recorder<'e> {
+        let (writers, pieces) = (vec![RecordWriter::default(); warps], vec![Vec::new(); warps]);
+        Recorder { operands, store, writers, pieces }
+    }
+
+    /// The records of the block.
+    ///
+    /// # Errors
+    /// If the store cannot keep them.
+    pub(super) fn end(mut self) -> Result<BlockRecords, String> {
+        for (writer, pieces) in self.writers.into_iter().zip(&mut self.pieces) {
+            if !writer.bytes.is_empty() {
+                pieces.push(self.store.keep(writer.bytes)?);
+            }
+        }
+        Ok(self.pieces)
+    }
 }
 
 /// Bytes in which a register's values are stored.
@@ -26,11 +51,9 @@ fn stored_bytes(bits: u32) -> usize {
 }
 
 impl Observer for Recorder<'_> {
-    fn before(&mut self, _executed: &Executed<'_>, _registers: &Registers) {}
-
-    fn after(&mut self, executed: &Executed<'_>, registers: &Registers) {
+    fn executed(&mut self, executed: &Executed<'_>, registers: &Registers) -> Result<(), String> {
         let &Executed { warp, inst, path, active, addresses } = executed;
-        let records = &mut self.records[warp];
+        let records = &mut self.writers[warp];
         records.write_header(Header { inst: inst.0, path, active });
         for result in self.operands[inst.index()].results.iter().flatten() {
             match *result {
@@ -43,6 +66,10 @@ impl Observer for Recorder<'_> {
         if let Some(addresses) = addresses {
             records.write_lanes(active, addresses, 8);
         }
+        if records.bytes.len() >= PIECE_BYTES {
+            self.pieces[warp].push(self.store.keep(std::mem::take(&mut records.bytes))?);
+        }
+        Ok(())
     }
 }
 
@@ -82,10 +109,17 @@ impl Replay {
     }
 
     /// The next machine instruction; `false` after the last.
-    pub(super) fn next(&mut self, launched: &Launched, into: &mut WarpInstruction) -> bool {
+    ///
+    /// # Errors
+    /// If the records cannot be read back.
+    pub(super) fn next(
+        &mut self,
+        launched: &Launched,
+        into: &mut WarpInstruction,
+    ) -> Result<bool, StreamError> {
         while self.machine.is_empty() {
-            if !self.read(launched) {
-                return false;
+            if !self.read(launched).map_err(StreamError)? {
+                return Ok(false);
             }
         }
         let inst = self.machine.start;
@@ -94,13 +128,13 @@ impl Replay {
         if self.machine.is_empty() {
             self.commit(launched);
         }
-        true
+        Ok(true)
     }
 
     /// Reads the next PTX instruction; `false` after the last. One without machine instructions is done.
-    fn read(&mut self, launched: &Launched) -> bool {
-        let Some(header) = self.records.read_header() else {
-            return false;
+    fn read(&mut self, launched: &Launched) -> Result<bool, String> {
+        let Some(header) = self.records.read_header()? else {
+            return Ok(false);
         };
         self.header = header;
         let operands = &launched.prepared.decoded.operands[header.inst as usize];
@@ -122,7 +156,7 @@ impl Replay {
         if self.machine.is_empty() {
             self.commit(launched);
         }
-        true
+        Ok(true)
     }
 
     /// Lanes in which an instruction's results are defined: loaded values are; what is computed is undefined if

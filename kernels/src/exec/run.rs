@@ -7,8 +7,8 @@ use super::block::{BlockExecution, Observer};
 use super::error::ExecError;
 use super::launch::{Configuration, DEFAULT_INSTRUCTION_LIMIT, Execution, Loaded, Prepared};
 use super::memory::{BufferId, Memory, MemoryError};
-use super::record::{BlockRecords, RecordWriter};
 use super::replay::Recorder;
+use super::store::{BlockRecords, Store};
 use super::stream::PtxStream;
 use crate::compile::{CompileError, CompileOptions, Compiled, compile};
 use crate::launch::{
@@ -42,9 +42,6 @@ impl RunError {
         RunError::Exec { file: module.file.clone(), source: Box::new(source.into()) }
     }
 }
-
-/// Bytes of records that one block may need: some hundred million instructions.
-const MAX_RECORD_BYTES: usize = 2 << 30;
 
 /// A launch file and its PTX module, run launch by launch.
 #[derive(Debug)]
@@ -250,19 +247,13 @@ impl PtxRun {
         &mut self,
         launched: &Launched,
         block: BlockIndex,
+        store: &Store,
     ) -> Result<BlockRecords, RunError> {
         let warps = launched.prepared.launch.warps_per_block();
         let operands = &launched.prepared.decoded.operands;
-        let mut recorder = Recorder { operands, records: vec![RecordWriter::default(); warps] };
+        let mut recorder = Recorder::new(operands, store, warps);
         self.execute(launched, block, &mut recorder)?;
-        let records: BlockRecords = recorder.records.into_iter().map(|warp| warp.bytes).collect();
-        let needed: usize = records.iter().map(Vec::len).sum();
-        if needed > MAX_RECORD_BYTES {
-            let message =
-                format!("one block needs {needed} bytes of records; accepted: at most {MAX_RECORD_BYTES}");
-            return Err(RunError::exec(&self.module, ExecError::launch(&launched.code.kernel, message)));
-        }
-        Ok(records)
+        recorder.end().map_err(|message| RunError::exec(&self.module, ExecError::Observer(message)))
     }
 }
 

@@ -9,7 +9,11 @@ use std::sync::Arc;
 use super::record::RecordReader;
 use super::replay::Replay;
 use super::run::{Launched, PtxRun};
+use super::store::{BlockRecords, Store};
 use crate::program::{BlockIndex, Launch, Program, Stream, StreamError, WarpInstruction};
+
+/// Bytes of a block's records that are kept in memory.
+const BLOCK_BYTES: usize = 16 << 20;
 
 /// A launch of a run.
 pub struct PtxStream<'a> {
@@ -37,13 +41,11 @@ impl Stream for PtxStream<'_> {
 
     fn start_block(&mut self, block: BlockIndex) -> Result<(), StreamError> {
         check_order(&self.launched, self.started, block)?;
-        let records =
-            self.run.record(&self.launched, block).map_err(|error| StreamError(error.to_string()))?;
-        let records = Arc::new(records);
-        let replay =
-            |warp| Replay::new(&self.launched, block, RecordReader::new(records.clone(), warp), warp);
+        let store = Arc::new(Store::new(BLOCK_BYTES));
+        let records = self.run.record(&self.launched, block, &store);
+        let records = records.map_err(|error| StreamError(error.to_string()))?;
         self.started = Some(block);
-        self.blocks.insert(block, (0..records.len()).map(replay).collect());
+        self.blocks.insert(block, replays(&self.launched, block, &store, records));
         Ok(())
     }
 
@@ -55,12 +57,23 @@ impl Stream for PtxStream<'_> {
     ) -> Result<bool, StreamError> {
         let replay = self.blocks.get_mut(&block).and_then(|warps| warps.get_mut(warp));
         let replay = replay.ok_or_else(|| not_started(&self.launched, block, warp))?;
-        Ok(replay.next(&self.launched, into))
+        replay.next(&self.launched, into)
     }
 
     fn finish_block(&mut self, block: BlockIndex) {
         self.blocks.remove(&block);
     }
+}
+
+/// The warps of a block before their first instructions.
+pub(super) fn replays(
+    launched: &Launched,
+    block: BlockIndex,
+    store: &Arc<Store>,
+    records: BlockRecords,
+) -> Vec<Replay> {
+    let readers = records.into_iter().map(|pieces| RecordReader::new(store.clone(), pieces));
+    readers.enumerate().map(|(warp, reader)| Replay::new(launched, block, reader, warp)).collect()
 }
 
 /// That a block may be started after the last one that was.

@@ -83,20 +83,29 @@ impl Groups {
 
     /// Makes one group in which `registers[n]` has slot `n`; does nothing if they are bound otherwise.
     fn join(&mut self, registers: &[VReg], interference: &Interference) {
-        let Some(first) = self.place(registers[0]).map(|(group, _)| group) else { return };
-        let mut merged = self.clone();
-        merged.groups[first].size = merged.groups[first].size.max(registers.len());
-        let aligned = registers.iter().enumerate().all(|(slot, &register)| {
-            merged.place(register).is_some_and(|(group, at)| {
-                if group == first {
-                    at == slot
-                } else {
-                    merged.merge(first, group, slot as isize - at as isize, interference)
+        let Some((first, _)) = self.place(registers[0]) else { return };
+        let size = self.groups[first].size.max(registers.len());
+        // The groups that become one, and what is added to their slots.
+        let mut parts: Vec<(usize, usize)> = vec![(first, 0)];
+        for (slot, &register) in registers.iter().enumerate() {
+            let Some((group, at)) = self.place(register) else { return };
+            if let Some(&(_, shift)) = parts.iter().find(|&&(part, _)| part == group) {
+                if at + shift != slot {
+                    return;
                 }
-            })
-        });
-        if aligned {
-            *self = merged;
+                continue;
+            }
+            let Some(shift) = slot.checked_sub(at).filter(|&shift| self.fits(group, shift, size)) else {
+                return;
+            };
+            if parts.iter().any(|&part| self.clash(part, (group, shift), interference)) {
+                return;
+            }
+            parts.push((group, shift));
+        }
+        self.groups[first].size = size;
+        for &(group, shift) in &parts[1..] {
+            self.put(first, group, shift);
         }
     }
 
@@ -120,30 +129,38 @@ impl Groups {
         }
     }
 
-    /// Moves the members of `from` into `into`, their slots shifted; false if that does not fit.
-    fn merge(&mut self, into: usize, from: usize, shift: isize, interference: &Interference) -> bool {
-        let (size, part) = (self.groups[into].size, self.groups[from].size);
-        let fits = shift >= 0
-            && (shift as usize).is_multiple_of(part)
-            && shift as usize + part <= size
-            && size <= LARGEST;
-        let shift = shift as usize;
-        let clash = || {
-            self.groups[from].members.iter().any(|&(moved, slot)| {
-                self.groups[into]
-                    .members
-                    .iter()
-                    .any(|&(stays, at)| at == slot + shift && interference.between(moved.0, stays.0))
-            })
-        };
-        if !fits || clash() {
-            return false;
+    /// Moves the members of `from` into `into`, their slots shifted, if that fits.
+    fn merge(&mut self, into: usize, from: usize, shift: isize, interference: &Interference) {
+        let Ok(shift) = usize::try_from(shift) else { return };
+        if self.fits(from, shift, self.groups[into].size)
+            && !self.clash((into, 0), (from, shift), interference)
+        {
+            self.put(into, from, shift);
         }
+    }
+
+    /// Whether a group, its slots shifted, has a place among so many.
+    fn fits(&self, group: usize, shift: usize, size: usize) -> bool {
+        let part = self.groups[group].size;
+        shift.is_multiple_of(part) && shift + part <= size && size <= LARGEST
+    }
+
+    /// Whether two groups, each with its slots shifted, have members of one slot that interfere.
+    fn clash(&self, a: (usize, usize), b: (usize, usize), interference: &Interference) -> bool {
+        let members = |(group, shift): (usize, usize)| {
+            self.groups[group].members.iter().map(move |&(register, slot)| (register, slot + shift))
+        };
+        members(a).any(|(register, slot)| {
+            members(b).any(|(other, at)| at == slot && interference.between(other.0, register.0))
+        })
+    }
+
+    /// Moves the members of `from` into `into`, their slots shifted.
+    fn put(&mut self, into: usize, from: usize, shift: usize) {
         for (register, slot) in std::mem::take(&mut self.groups[from].members) {
             self.place[register.index()] = Some((into, slot + shift));
             self.groups[into].members.push((register, slot + shift));
         }
-        true
     }
 }
 
@@ -151,17 +168,19 @@ impl Groups {
 ///
 /// A loop is taken to span from the target of a backward edge to its source in program order.
 fn loop_depths(function: &Function) -> Vec<usize> {
-    let mut depth = vec![0; function.instructions.len()];
+    // How many loops begin before an instruction, less those that end.
+    let mut change = vec![0_isize; function.instructions.len() + 1];
     for from in function.cfg.block_ids() {
         for &to in &function.cfg.block(from).successors {
             if to <= from {
-                let span =
-                    function.cfg.block(to).instructions.start..function.cfg.block(from).instructions.end;
-                for inside in &mut depth[span] {
-                    *inside += 1;
-                }
+                change[function.cfg.block(to).instructions.start] += 1;
+                change[function.cfg.block(from).instructions.end] -= 1;
             }
         }
     }
-    depth
+    let depths = change.iter().scan(0, |depth, change| {
+        *depth += change;
+        Some(*depth as usize)
+    });
+    depths.take(function.instructions.len()).collect()
 }

@@ -6,7 +6,7 @@ use super::TooManyRegisters;
 use crate::compile::bitset::BitSet;
 use crate::compile::cfg::Block;
 use crate::compile::function::Function;
-use crate::compile::liveness::{Liveness, maybe_written};
+use crate::compile::liveness::{Liveness, maybe_written_and_live};
 use crate::compile::lower::MachineCode;
 use crate::program::PhysReg;
 
@@ -33,7 +33,7 @@ impl Interference {
         limit: usize,
     ) -> Result<Interference, TooManyRegisters> {
         let threads = Liveness::per_thread(function);
-        let written = maybe_written(function);
+        let written = maybe_written_and_live(function, &threads);
         let mut graph = Interference { neighbours: vec![Vec::new(); function.registers], max_live: 0 };
         for block in function.cfg.block_ids() {
             each_live(function, &threads, &written[block.index()], block, |_, live| {
@@ -93,7 +93,7 @@ impl Interference {
 /// Largest number of registers of an allocation that hold live values at once.
 pub fn most_held(function: &Function, registers: &[Option<PhysReg>]) -> usize {
     let threads = Liveness::per_thread(function);
-    let written = maybe_written(function);
+    let written = maybe_written_and_live(function, &threads);
     let mut most = 0;
     for block in function.cfg.block_ids() {
         each_live(function, &threads, &written[block.index()], block, |_, live| {

@@ -1,10 +1,11 @@
 //! Predicates: one bit each, outside the register file, so their number costs nothing here. They are coloured
 //! in order of appearance.
 
-use crate::compile::bitset::BitSet;
+use std::collections::BTreeSet;
+
 use crate::compile::cfg::Cfg;
 use crate::compile::function::{Access, Definition, Function};
-use crate::compile::liveness::Liveness;
+use crate::compile::liveness::{Liveness, maybe_written_and_live};
 use crate::compile::lower::MachineCode;
 use crate::program::Predicate;
 
@@ -12,14 +13,15 @@ use crate::program::Predicate;
 pub fn allocate_predicates(code: &MachineCode, cfg: &Cfg) -> (Vec<Predicate>, u16) {
     let function = predicate_function(code, cfg);
     let threads = Liveness::per_thread(&function);
-    let mut conflicts = vec![BitSet::new(function.registers); function.registers];
+    let written = maybe_written_and_live(&function, &threads);
+    let mut conflicts: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); function.registers];
     for block in cfg.block_ids() {
-        threads.each_backward(&function, block, |_, access, live| {
-            let written = || access.definitions.iter().map(|definition| definition.register as usize);
+        threads.each_held_backward(&function, block, &written[block.index()], |_, access, held| {
+            let written = || access.definitions.iter().map(|definition| definition.register);
             for register in written() {
-                for other in live.iter().chain(written()).filter(|&other| other != register) {
-                    conflicts[register].insert(other);
-                    conflicts[other].insert(register);
+                for other in held.iter().copied().chain(written()).filter(|&other| other != register) {
+                    conflicts[register as usize].insert(other);
+                    conflicts[other as usize].insert(register);
                 }
             }
         });
@@ -32,7 +34,8 @@ pub fn allocate_predicates(code: &MachineCode, cfg: &Cfg) -> (Vec<Predicate>, u1
             if colour[index].is_some() {
                 continue;
             }
-            let taken: Vec<u16> = conflicts[index].iter().filter_map(|other| colour[other]).collect();
+            let taken: Vec<u16> =
+                conflicts[index].iter().filter_map(|&other| colour[other as usize]).collect();
             let free = (0..).find(|number| !taken.contains(number)).unwrap_or(0);
             colour[index] = Some(free);
             count = count.max(free + 1);

@@ -3,10 +3,11 @@
 //! A web is a set of definitions that reach a common use, closed under sharing. A virtual register that is
 //! reused for unrelated purposes falls apart into several webs; each is allocated on its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::compile::bitset::BitSet;
 use crate::compile::cfg::{Block, Cfg};
+use crate::compile::divergence;
+use crate::compile::liveness::Liveness;
 use crate::ptx::ir::{Kernel, Reg};
 
 /// A web: its position in [`Webs::webs`].
@@ -132,7 +133,6 @@ impl Webs {
 /// writes.
 struct Sites {
     register: Vec<Reg>,
-    of_register: Vec<Vec<usize>>,
     of_instruction: Vec<Vec<usize>>,
 }
 
@@ -141,14 +141,12 @@ impl Sites {
         let registers = kernel.registers.len();
         let mut sites = Sites {
             register: (0..registers as u32).map(Reg).collect(),
-            of_register: (0..registers).map(|register| vec![register]).collect(),
             of_instruction: vec![Vec::new(); kernel.instructions.len()],
         };
         for (position, instruction) in kernel.instructions.iter().enumerate() {
             for register in instruction.definitions() {
                 let site = sites.register.len();
                 sites.register.push(register);
-                sites.of_register[register.index()].push(site);
                 sites.of_instruction[position].push(site);
             }
         }
@@ -160,30 +158,39 @@ impl Sites {
     }
 }
 
-/// Sites that reach the start of each block.
-fn reaching_definitions(kernel: &Kernel, cfg: &Cfg, sites: &Sites) -> Vec<BitSet> {
-    let mut reaching = vec![BitSet::new(sites.count()); cfg.blocks().len()];
-    for undefined in 0..kernel.registers.len() {
-        reaching[0].insert(undefined);
+/// For each block, the sites of each register that reach its start, where the register is read or partly overwritten
+/// from there on.
+type Reaching = Vec<BTreeMap<Reg, BTreeSet<usize>>>;
+
+fn reaching_definitions(kernel: &Kernel, cfg: &Cfg, sites: &Sites) -> Reaching {
+    let mut function = divergence::ptx_function(kernel, cfg);
+    for access in &mut function.instructions {
+        let partly = access.definitions.iter().filter(|definition| definition.guarded);
+        access.uses.extend(partly.map(|definition| definition.register));
     }
+    let threads = Liveness::per_thread(&function);
+    let wanted = |block: Block| threads.live_in(block).iter().map(|register| Reg(register as u32));
     let effects: Vec<BTreeMap<Reg, Effect>> =
         cfg.block_ids().map(|block| effects(kernel, cfg, sites, block)).collect();
+    let mut reaching: Reaching = vec![BTreeMap::new(); cfg.blocks().len()];
+    reaching[0] = wanted(Block(0)).map(|register| (register, BTreeSet::from([register.index()]))).collect();
     let mut work: Vec<Block> = cfg.reverse_postorder();
     work.reverse();
     while let Some(block) = work.pop() {
-        let mut state = reaching[block.index()].clone();
-        for (register, effect) in &effects[block.index()] {
-            if effect.kills {
-                for &other in &sites.of_register[register.index()] {
-                    state.remove(other);
+        for &successor in &cfg.block(block).successors {
+            let mut changed = false;
+            for register in wanted(successor) {
+                let effect = effects[block.index()].get(&register);
+                let before = reaching[block.index()].get(&register);
+                let before = before.filter(|_| effect.is_none_or(|effect| !effect.kills));
+                let here = effect.map_or(&[][..], |effect| &effect.sites);
+                let out: Vec<usize> = before.into_iter().flatten().chain(here).copied().collect();
+                let into = reaching[successor.index()].entry(register).or_default();
+                for site in out {
+                    changed |= into.insert(site);
                 }
             }
-            for &site in &effect.sites {
-                state.insert(site);
-            }
-        }
-        for &successor in &cfg.block(block).successors {
-            if reaching[successor.index()].union_with(&state) {
+            if changed {
                 work.push(successor);
             }
         }
@@ -220,7 +227,7 @@ fn unite_block(
     kernel: &Kernel,
     cfg: &Cfg,
     sites: &Sites,
-    reaching: &BitSet,
+    reaching: &BTreeMap<Reg, BTreeSet<usize>>,
     block: Block,
     union: &mut UnionFind,
     used_site: &mut [Vec<(Reg, usize)>],
@@ -230,8 +237,9 @@ fn unite_block(
     for position in cfg.block(block).instructions.clone() {
         let instruction = &kernel.instructions[position];
         for register in instruction.uses() {
-            let site =
-                *here.entry(register).or_insert_with(|| unite_reaching(sites, reaching, register, union));
+            let site = *here
+                .entry(register)
+                .or_insert_with(|| unite_reaching(reaching.get(&register), register, union));
             if !used_site[position].iter().any(|(used, _)| *used == register) {
                 used_site[position].push((register, site));
             }
@@ -239,8 +247,9 @@ fn unite_block(
         for &site in &sites.of_instruction[position] {
             let register = sites.register[site];
             if instruction.guard.is_some() {
-                let before =
-                    *here.entry(register).or_insert_with(|| unite_reaching(sites, reaching, register, union));
+                let before = *here
+                    .entry(register)
+                    .or_insert_with(|| unite_reaching(reaching.get(&register), register, union));
                 union.unite(before, site);
             } else {
                 here.insert(register, site);
@@ -250,9 +259,8 @@ fn unite_block(
 }
 
 /// Unites the sites of a register that reach a block; in unreachable code, "not defined yet".
-fn unite_reaching(sites: &Sites, state: &BitSet, register: Reg, union: &mut UnionFind) -> usize {
-    let mut reaching =
-        sites.of_register[register.index()].iter().copied().filter(|&site| state.contains(site));
+fn unite_reaching(reaching: Option<&BTreeSet<usize>>, register: Reg, union: &mut UnionFind) -> usize {
+    let mut reaching = reaching.into_iter().flatten().copied();
     let first = reaching.next().unwrap_or(register.index());
     for site in reaching {
         union.unite(first, site);

@@ -161,7 +161,7 @@ impl<'a> Splitter<'a> {
     /// `FindSplitPoint`: the last of the places in the window that the fewest inputs and outputs cross.
     fn split_point(&self, start: usize, upper: usize) -> usize {
         let lower = self.lower_bound(start, upper);
-        let mut seen = Seen::new(self.function.registers);
+        let mut seen = Seen::default();
         let inputs_of_first = self.lifetimes.live_before(start);
         let (mut best, mut fewest) = (upper, usize::MAX);
         for split in start + 1..=upper {
@@ -197,16 +197,13 @@ impl<'a> Splitter<'a> {
 }
 
 /// What has been seen of a run of instructions.
+#[derive(Default)]
 struct Seen {
     touched: BitSet,
     written: BitSet,
 }
 
 impl Seen {
-    fn new(registers: usize) -> Seen {
-        Seen { touched: BitSet::new(registers), written: BitSet::new(registers) }
-    }
-
     fn step(&mut self, function: &Function, position: usize) {
         let access = &function.instructions[position];
         for &register in &access.uses {
@@ -244,7 +241,7 @@ fn waits(function: &Function, piece: Range<usize>) -> Vec<(usize, usize)> {
 
 /// For each place in a piece: inputs and outputs of what follows, to the end of the piece.
 fn crossing_rest(function: &Function, lifetimes: &Lifetimes, piece: Range<usize>) -> Vec<usize> {
-    let mut seen = Seen::new(function.registers);
+    let mut seen = Seen::default();
     let after = lifetimes.live_after(piece.end - 1);
     let mut crossing = vec![0; piece.len()];
     for position in piece.clone().rev() {

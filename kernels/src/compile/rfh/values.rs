@@ -137,7 +137,7 @@ impl Lives {
             access.definitions.iter_mut().for_each(|definition| definition.guarded = guarded);
         }
         let blocks = Liveness::per_thread(&function);
-        let mut live_after = vec![BitSet::new(0); function.instructions.len()];
+        let mut live_after = vec![BitSet::default(); function.instructions.len()];
         for block in function.cfg.block_ids() {
             blocks.each_backward(&function, block, |position, _, live| live_after[position] = live.clone());
         }

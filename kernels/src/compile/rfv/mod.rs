@@ -59,7 +59,7 @@ fn release(function: &Function, lifetimes: &Lifetimes, position: usize) -> Relea
 
 /// Registers that die because control comes to this instruction, the first of its block.
 fn dead_on_entry(function: &Function, lifetimes: &Lifetimes, position: usize) -> BitSet {
-    let mut dead = BitSet::new(function.registers);
+    let mut dead = BitSet::default();
     let block = function.cfg.block(function.cfg.block_of(position));
     if block.instructions.start != position {
         return dead;

@@ -15,7 +15,7 @@ use super::rules::rule;
 use super::scope::{Frame, LabelId, Scope};
 use crate::program::Space;
 
-/// Instructions of a kernel at most, after inlining.
+/// Instructions and labels of a kernel at most, after inlining.
 const MAX_INSTRUCTIONS: usize = 1 << 20;
 /// Bytes of shared or local memory at most; real machines have far less.
 const MAX_WINDOW: u64 = 1 << 24;
@@ -135,8 +135,9 @@ impl<'a> Lowering<'a, '_> {
         self.declare_labels(statements);
         for (index, statement) in statements.iter().enumerate() {
             if self.items.len() > MAX_INSTRUCTIONS {
-                let message =
-                    format!("the kernel has more than {MAX_INSTRUCTIONS} instructions after inlining");
+                let message = format!(
+                    "the kernel has more than {MAX_INSTRUCTIONS} instructions and labels after inlining"
+                );
                 self.reporter.report(statement.line, "", message);
                 return;
             }

@@ -1,0 +1,31 @@
+//! The compiler's time grows with a kernel and not with its square.
+
+use std::time::{Duration, Instant};
+
+use warpfile_kernels::compile::{CompileOptions, compile};
+use warpfile_kernels::ptx::parse;
+
+#[path = "../examples/compile_time/shapes.rs"]
+mod shapes;
+
+use shapes::{SHAPES, Shape, kernel};
+
+/// The shortest of three: other work on the machine only adds.
+fn time(shape: &Shape, instructions: usize) -> Duration {
+    let text = kernel(shape, instructions);
+    let once = || {
+        let begun = Instant::now();
+        let module = parse("k.ptx", &text).unwrap();
+        compile(&module, "k", &CompileOptions::default()).unwrap();
+        begun.elapsed()
+    };
+    (0..3).map(|_| once()).min().unwrap()
+}
+
+#[test]
+fn eight_times_the_instructions_take_no_twenty_times_as_long() {
+    for shape in &SHAPES {
+        let (short, long) = (time(shape, 1_000), time(shape, 8_000));
+        assert!(long < 20 * short, "{}: {short:?}, {long:?}", shape.name);
+    }
+}
