@@ -295,6 +295,84 @@ fn a_disk_that_is_full_at_any_write_leaves_what_was_there() {
     }
 }
 
+/// Runs a command for which permissions hold, also if the tests run as root.
+fn permitted(place: &Place, command: &str) -> std::process::Output {
+    let mut run = Command::new("setpriv");
+    if nix::unistd::geteuid().is_root() {
+        run.arg("--bounding-set=-dac_override,-dac_read_search,-fowner");
+    }
+    run.arg(env!("CARGO_BIN_EXE_warpfile")).args(command.split_whitespace()).current_dir(place.path(""));
+    run.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR")).stdin(Stdio::null()).output().expect("started")
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_stays_as_it_is() {
+    for writer in WRITERS.iter().chain(&FOLDER_WRITERS) {
+        let place = Place::new();
+        fs::create_dir(place.path("folder")).unwrap();
+        place.write("folder/kept", "kept");
+        fs::set_permissions(place.path("folder"), fs::Permissions::from_mode(0o555)).unwrap();
+        let command = format!("{writer} folder/out");
+        let run = permitted(&place, &command);
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{command}: {said}");
+        assert!(said.contains("folder/out") && said.to_lowercase().contains("permission denied"), "{command}: {said}");
+        assert_eq!(place.files(), ["folder", "folder/kept"], "{command}");
+        fs::set_permissions(place.path("folder"), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_must_not_be_replaced_is_not() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("not checked: only root can give a file to somebody else");
+        return;
+    }
+    // In a sticky folder a file can be made, and one of somebody else cannot be replaced: the last step is refused.
+    for writer in WRITERS {
+        let place = Place::new();
+        fs::create_dir(place.path("folder")).unwrap();
+        place.write("folder/out", "somebody else's");
+        fs::set_permissions(place.path("folder/out"), fs::Permissions::from_mode(0o666)).unwrap();
+        fs::set_permissions(place.path("folder"), fs::Permissions::from_mode(0o1777)).unwrap();
+        for path in ["folder", "folder/out"] {
+            std::os::unix::fs::chown(place.path(path), Some(65534), Some(65534)).unwrap();
+        }
+        let command = format!("{writer} folder/out");
+        let run = permitted(&place, &command);
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{command}: {said}");
+        assert!(said.contains("folder/out") && said.contains("not permitted"), "{command}: {said}");
+        let kept: Vec<String> = place.files().into_iter().filter(|file| file.starts_with("folder")).collect();
+        assert_eq!(kept, ["folder", "folder/out"], "{command}");
+        assert_eq!(place.read("folder/out"), "somebody else's");
+    }
+}
+
+#[test]
+fn a_loop_without_end_fills_the_disk_and_not_the_memory() {
+    let place = Place::new();
+    let ptx = "
+        .version 7.0
+        .target sm_50
+        .address_size 64
+        .visible .entry k()
+        {
+            .reg .b32 %r<2>;
+            mov.u32 %r1, %tid.x;
+        again:
+            mad.lo.u32 %r1, %r1, %r1, 12345;
+            bra again;
+        }";
+    place.write("k.ptx", ptx);
+    place.write("launch.toml", "[[steps]]\ngrid = 1\nblock = 32\n");
+    let run = limited(&place, 1 << 20, "run k.ptx --design baseline");
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(2), "{said}");
+    assert!(said.contains("k.ptx: cannot keep what the kernel does in "), "{said}");
+    assert!(said.contains("File too large"), "{said}");
+}
+
 #[test]
 fn a_signal_that_is_ignored_stays_ignored() {
     let place = Place::new();
