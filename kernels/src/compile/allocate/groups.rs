@@ -145,13 +145,16 @@ impl Groups {
         shift.is_multiple_of(part) && shift + part <= size && size <= LARGEST
     }
 
-    /// Whether two groups, each with its slots shifted, have members of one slot that interfere.
+    /// Whether two groups, each with its slots shifted, have members of one slot that interfere. Takes time in proportion
+    /// to the smaller: a chain of copies may be as long as the kernel.
     fn clash(&self, a: (usize, usize), b: (usize, usize), interference: &Interference) -> bool {
-        let members = |(group, shift): (usize, usize)| {
-            self.groups[group].members.iter().map(move |&(register, slot)| (register, slot + shift))
-        };
-        members(a).any(|(register, slot)| {
-            members(b).any(|(other, at)| at == slot && interference.between(other.0, register.0))
+        let members = |(group, _): (usize, usize)| &self.groups[group].members;
+        let (few, many) = if members(a).len() <= members(b).len() { (a, b) } else { (b, a) };
+        members(few).iter().any(|&(register, slot)| {
+            interference.neighbours(register.0).iter().any(|&other| {
+                self.place(VReg(other))
+                    .is_some_and(|(group, at)| group == many.0 && at + many.1 == slot + few.1)
+            })
         })
     }
 

@@ -74,11 +74,6 @@ impl Interference {
         }
     }
 
-    /// Whether two registers interfere.
-    pub fn between(&self, a: u32, b: u32) -> bool {
-        self.neighbours[a as usize].binary_search(&b).is_ok()
-    }
-
     /// Registers that interfere with one.
     pub fn neighbours(&self, register: u32) -> &[u32] {
         &self.neighbours[register as usize]
