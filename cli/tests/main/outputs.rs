@@ -316,7 +316,10 @@ fn a_folder_that_cannot_be_written_stays_as_it_is() {
         let run = permitted(&place, &command);
         let said = String::from_utf8_lossy(&run.stderr);
         assert_eq!(run.status.code(), Some(2), "{command}: {said}");
-        assert!(said.contains("folder/out") && said.to_lowercase().contains("permission denied"), "{command}: {said}");
+        assert!(
+            said.contains("folder/out") && said.to_lowercase().contains("permission denied"),
+            "{command}: {said}"
+        );
         assert_eq!(place.files(), ["folder", "folder/kept"], "{command}");
         fs::set_permissions(place.path("folder"), fs::Permissions::from_mode(0o755)).unwrap();
     }

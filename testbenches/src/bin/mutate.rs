@@ -106,6 +106,8 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         let scored = testbenches.score(tested, &settings, kept, is_wanted, &progress);
         let Scored { mut score, names, stands } = scored.map_err(|error| error.to_string())?;
         let wrong = explain(&mut score, &reasons);
+        let stale = stale(&reasons, tested.circuit, &names);
+        wrong_reasons.extend(stale.iter().map(|name| format!("`{name}` is no mutant of {}", tested.circuit)));
         println!(
             "{}{}",
             line(&score),
@@ -135,6 +137,17 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         eprintln!("mutate: a score is below {} %, or below what was kept", arguments.floor);
     }
     Ok(is_high_enough)
+}
+
+/// Reasons of a circuit that none of its mutants has any more: they have other names now, or are gone.
+fn stale<'r>(reasons: &'r Reasons, circuit: &str, mutants: &BTreeSet<String>) -> Vec<&'r String> {
+    let is_stale = |&(pattern, why): &(&String, &String)| {
+        let alone = BTreeMap::from([(pattern.clone(), why.clone())]);
+        let alone = Reasons::from([(circuit.to_owned(), alone)]);
+        !mutants.iter().any(|mutant| reason(&alone, circuit, mutant).is_some())
+    };
+    let of_circuit = reasons.get(circuit).into_iter().flatten();
+    of_circuit.filter(is_stale).map(|(pattern, _)| pattern).collect()
 }
 
 /// Says of every mutant whether it was run.
