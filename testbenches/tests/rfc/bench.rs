@@ -12,7 +12,7 @@ use super::cached_register_file_ref::{Inputs, Instruction, Outputs, RegisterFile
 use super::register_file_cache_ref::Lanes;
 
 pub struct Bench {
-    parameters: CachedRegisterFile,
+    pub parameters: CachedRegisterFile,
     pub netlist: Netlist,
     pub engine: Interpreter,
     pub reference: RegisterFileReference,

@@ -8,7 +8,8 @@ use warpfile_random::config;
 use warpfile_testbenches::witness::verilog_equals_engines;
 
 use super::bench::Bench;
-use super::cached_register_file_ref::{Flush, Inputs, Seen};
+use super::cached_register_file_ref::{Flush, Inputs, Instruction, Outputs, Seen, Write};
+use super::register_file_cache_ref::Source;
 use super::traffic::{ID_BITS, Traffic};
 
 const WARPS: usize = 5;
@@ -200,6 +201,138 @@ fn seen(parameters: &CachedRegisterFile) -> Seen {
         seen.in_one_slot += more.in_one_slot;
     }
     seen
+}
+
+/// A register file that takes two instructions a cycle, whose collectors are full of instructions that have read their
+/// operands; in each tag stage one waits that has not.
+struct Full {
+    bench: Bench,
+    /// Registers that the instructions in the tag stages read, each its own.
+    waiting: Vec<usize>,
+    /// One that an instruction in a collector has read.
+    read: usize,
+}
+
+/// Cycles in which what can be taken is taken.
+const SOON: usize = 20;
+
+impl Full {
+    /// All instructions read one operand, at this position.
+    fn new(position: usize) -> Full {
+        let parameters = CachedRegisterFile { issues: 2, ..example(3) };
+        let mut bench = Bench::new(&parameters, 1);
+        for register in 0..1 << ID_BITS {
+            let fill = Some(write(register, &parameters));
+            while !bench.step(&Inputs { fill: fill.clone(), ..Inputs::default() }).fill_taken {}
+        }
+        let mut next = 0;
+        let mut newest = [0; 2];
+        for _ in 0..SOON {
+            let reads = |register: usize| {
+                let mut sources = [None; 3];
+                sources[position] = Some(Source { register, last_read: false, idle: false });
+                Some(Instruction { id: register as u64, unit: 0, slot: 0, active: 0b1111, sources })
+            };
+            let (issue, second_issue) = (reads(next), reads(next + 1));
+            let outputs = bench.step(&Inputs { issue, second_issue, ..Inputs::default() });
+            for (way, _) in
+                [&outputs.first, &outputs.second].iter().enumerate().filter(|(_, way)| way.issue_taken)
+            {
+                newest[way ^ usize::from(outputs.crossed)] = next;
+                next += 1;
+            }
+        }
+        assert_eq!(next, 2 * (parameters.collectors + 1), "collectors and tag stages are full");
+        Full { bench, waiting: newest.to_vec(), read: 0 }
+    }
+
+    /// Offers this for a while.
+    fn run(&mut self, inputs: &Inputs) -> Vec<Outputs> {
+        (0..SOON).map(|_| self.bench.step(inputs)).collect()
+    }
+
+    /// Lets the instructions go, whose operands the reference compares.
+    fn end(mut self) {
+        let ready = Inputs { units_ready: 1, ..Inputs::default() };
+        let mut patience = 0..PATIENCE;
+        while !self.bench.reference.is_quiet() {
+            assert!(patience.next().is_some(), "something does not end");
+            self.bench.step(&ready);
+        }
+    }
+}
+
+/// A value for a register, past the cache.
+fn write(register: usize, parameters: &CachedRegisterFile) -> Write {
+    let lanes = parameters.geometry.lanes;
+    Write {
+        slot: 0,
+        in_slot: false,
+        register,
+        lanes: u32::MAX >> (32 - lanes),
+        value: (0..lanes).map(|lane| (register * lanes + lane) as u32 ^ 0x5a5a_0000).collect(),
+        idle: false,
+    }
+}
+
+#[test]
+fn a_result_waits_for_an_instruction_that_no_collector_has_taken() {
+    waits_until_read(
+        |write| Inputs { result: Some(write), ..Inputs::default() },
+        |out| out.first.result_taken,
+    );
+    waits_until_read(
+        |write| Inputs { second_result: Some(write), ..Inputs::default() },
+        |out| out.second.result_taken,
+    );
+}
+
+#[test]
+fn so_does_a_fill() {
+    waits_until_read(|write| Inputs { fill: Some(write), ..Inputs::default() }, |out| out.fill_taken);
+}
+
+/// What is read already is written at once; what an instruction in a tag stage reads waits for it.
+fn waits_until_read(offered: impl Fn(Write) -> Inputs, taken: impl Fn(&Outputs) -> bool) {
+    for (position, stage) in positions_and_stages() {
+        let mut full = Full::new(position);
+        let offered = |register| offered(write(register, &full.bench.parameters));
+        let (read, waiting) = (offered(full.read), offered(full.waiting[stage]));
+        assert!(full.run(&read).iter().any(&taken), "register {} has been read", full.read);
+        let is_early = full.run(&waiting).iter().any(&taken);
+        assert!(!is_early, "stage {stage} has still to read operand {position}");
+        let waiting = Inputs { units_ready: 1, ..waiting };
+        assert!(full.run(&waiting).iter().any(&taken), "stage {stage} reads operand {position}");
+        full.end();
+    }
+}
+
+#[test]
+fn so_does_a_register_that_leaves_the_cache() {
+    let spilled = |outputs: Vec<Outputs>| -> Vec<usize> {
+        outputs.into_iter().filter_map(|outputs| outputs.spill).map(|(lanes, _)| lanes.register).collect()
+    };
+    for (position, stage) in positions_and_stages() {
+        let mut full = Full::new(position);
+        let (read, waiting) = (full.read, full.waiting[stage]);
+        for register in [waiting, read] {
+            // To the cache at once: the instruction has seen that the register is not there.
+            let result = Write { in_slot: true, ..write(register, &full.bench.parameters) };
+            let inputs = Inputs { result: Some(result), ..Inputs::default() };
+            assert!(full.bench.step(&inputs).first.result_taken);
+        }
+        let flush = Some(Flush { slot: 0, discard: false });
+        full.bench.step(&Inputs { flush, ..Inputs::default() });
+        let before = spilled(full.run(&Inputs::default()));
+        assert!(!before.contains(&waiting), "stage {stage} has still to read operand {position}");
+        let after = spilled(full.run(&Inputs { units_ready: 1, ..Inputs::default() }));
+        assert!(after.contains(&waiting) && [before, after].concat().contains(&read));
+        full.end();
+    }
+}
+
+fn positions_and_stages() -> impl Iterator<Item = (usize, usize)> {
+    (0..3).flat_map(|position| (0..2).map(move |stage| (position, stage)))
 }
 
 proptest! {

@@ -220,7 +220,9 @@ impl Traffic {
         let value = (0..self.lanes).map(|_| self.random.next() as u32).collect();
         let idle = self.random.chance(25);
         let long = operation.instruction.unit == LONG;
-        let latency = self.random.below(if long { 40 } else { 6 }) as u64;
+        // Half of the long operations are over at once: their fills meet instructions that have still to read.
+        let longest = if long && self.random.chance(50) { 40 } else { 6 };
+        let latency = self.random.below(longest) as u64;
         let queue = if long { &mut self.fills } else { &mut self.results };
         queue.push_back(Result { due: self.cycle + 1 + latency, operation, value, idle });
     }
@@ -232,7 +234,7 @@ impl Traffic {
         let all = u32::MAX >> (32 - self.lanes);
         let warp = &mut self.warps[index];
         let slot = warp.slot.filter(|_| !in_issue && self.random.chance(8))?;
-        let discard = warp.short_under_way == 0 && self.random.chance(40);
+        let discard = warp.short_under_way == 0 && self.random.chance(80);
         warp.slot = None;
         warp.leaving = Some(slot);
         if discard {
@@ -279,11 +281,11 @@ impl Traffic {
         let long = self.random.chance(25);
         let unit = if long { LONG } else { 0 };
         let sources = [0, 1, 2].map(|_| self.source(index, active));
+        let register = self.destination(index);
         let warp = &mut self.warps[index];
         for source in sources.iter().flatten().filter(|source| source.last_read) {
             warp.undefined[source.register % REGISTERS] |= active;
         }
-        let register = self.random.below(REGISTERS);
         let writes = active != 0 && self.random.chance(80) && !warp.pending.contains(&register);
         if writes {
             warp.pending.insert(register);
@@ -291,6 +293,18 @@ impl Traffic {
         }
         let instruction = Instruction { id, unit, slot, active, sources };
         self.issue.push_back(Operation { warp: index, instruction, destination: writes.then_some(register) });
+    }
+
+    /// Half the time a register that an earlier instruction of the warp, which is still under way, reads.
+    fn destination(&mut self, index: usize) -> usize {
+        let earlier = self.issue.iter().chain(&self.under_way).filter(|operation| operation.warp == index);
+        let read: Vec<usize> = earlier
+            .flat_map(|operation| operation.instruction.sources.iter().flatten().map(|s| s.register))
+            .collect();
+        match read.get(self.random.below(2 * read.len().max(1))) {
+            Some(register) => register % REGISTERS,
+            None => self.random.below(REGISTERS),
+        }
     }
 
     /// A register of the warp without a pending write, all executing lanes of which may be read.
