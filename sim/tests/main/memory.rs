@@ -50,6 +50,28 @@ fn a_full_memory_unit_holds_instructions_back_without_losing_any() {
 }
 
 #[test]
+fn a_store_is_awaited_however_slow_the_memory_is() {
+    let mut config = gebhart();
+    config.sm.watchdog_cycles = 1000;
+    config.memory.fixed_bytes_per_cycle = 1;
+    config.memory.sector_bytes = 2048;
+    (config.l1.line_bytes, config.l2.line_bytes) = (2048, 2048);
+    let stores = (0..8).fold(Kernel::new(), |kernel, _| kernel.store(0, 0));
+    let (report, _) = run_single_level(&config, stores.clone()).expect("2048 cycles a sector");
+    assert!(report.cycles > 2048, "{}", report.cycles);
+
+    let mut config = gebhart();
+    config.sm.watchdog_cycles = 1000;
+    config.memory.model = MemoryModel::Caches;
+    config.chip.sms = 256;
+    config.l2.bytes_per_cycle = 1;
+    config.l2.mshrs = 1;
+    let stores = stores.stride(4096);
+    let (report, _) = run_single_level(&config, stores).expect("32,768 cycles a line of a 256th of the L2");
+    assert!(report.cycles > 32_768, "{}", report.cycles);
+}
+
+#[test]
 fn caches_serve_a_second_load_sooner() {
     let mut config = gebhart();
     config.memory.model = MemoryModel::Caches;

@@ -268,9 +268,12 @@ impl<'c, 'o> Machine<'c, 'o> {
         Ok(())
     }
 
-    /// Whether an instruction or a register line is on its way, however long that takes.
+    /// Whether in the cycle before this one an instruction, a register line or a transaction before one that waits was on
+    /// its way, however long that takes.
     fn something_is_due(&self) -> bool {
-        !self.lines.is_empty() || self.partitions.iter().any(|partition| !partition.completions.is_empty())
+        !self.lines.is_empty()
+            || self.memory.is_waiting(self.now - 1)
+            || self.partitions.iter().any(|partition| !partition.completions.is_empty())
     }
 
     /// The partitions in the order in which they may take a shared unit: each is first in its turn.

@@ -96,6 +96,11 @@ impl Cache {
         self.outstanding.len() < self.mshrs
     }
 
+    /// Whether its channel moves something in cycle `now`, or a miss is outstanding.
+    pub fn is_busy(&self, now: u64) -> bool {
+        !self.channel.is_free(now) || self.outstanding.iter().any(|&end| end > now)
+    }
+
     /// Looks `address` up at `now` and counts the access.
     pub fn lookup(&mut self, address: u64, now: u64) -> Lookup {
         let number = address / self.line_bytes;

@@ -82,6 +82,10 @@ impl MemorySystem for CacheHierarchy {
         Some(back)
     }
 
+    fn is_busy(&self, now: u64) -> bool {
+        self.l1.iter().chain(&self.beyond.l2).any(|cache| cache.is_busy(now))
+    }
+
     fn report(&self, into: &mut MemoryStatistics) {
         if let Some(l1) = &self.l1 {
             into.l1 = l1.statistics;

@@ -37,6 +37,10 @@ impl MemorySystem for FixedLatency {
         Some(self.channel.transfer(now, access.bytes) + self.latency)
     }
 
+    fn is_busy(&self, now: u64) -> bool {
+        !self.channel.is_free(now)
+    }
+
     fn report(&self, into: &mut MemoryStatistics) {
         into.dram_bytes += self.bytes;
     }

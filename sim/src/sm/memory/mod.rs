@@ -29,6 +29,9 @@ trait MemorySystem {
     /// be taken in this cycle. Cycles of successive calls do not decrease.
     fn access(&mut self, now: u64, access: Access) -> Option<u64>;
 
+    /// Whether something is on its way in cycle `now`: what is not taken may be taken when that has ended.
+    fn is_busy(&self, now: u64) -> bool;
+
     /// Adds the traffic so far.
     fn report(&self, into: &mut MemoryStatistics);
 
@@ -164,6 +167,11 @@ impl MemoryUnit {
     /// Whether there is a transaction to send.
     pub fn has_transaction(&self) -> bool {
         self.queue.front().is_some_and(|&place| self.places[place].sent < self.places[place].count)
+    }
+
+    /// Whether a transaction waits for others to end.
+    pub fn is_waiting(&self, now: u64) -> bool {
+        self.has_transaction() && self.system.is_busy(now)
     }
 
     /// One cycle: sends what the memory system takes. If an instruction's transactions have all been sent, the memory
