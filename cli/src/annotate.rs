@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use warpfile_kernels::compile::listing::listing;
+use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::compile::{CompileOptions, Compiled, compile};
 use warpfile_kernels::ptx;
 use warpfile_kernels::ptx::ir::Module;
@@ -13,6 +14,7 @@ use warpfile_sim::mechanisms::{Mechanism, Pass, Registry};
 
 use crate::configuration::ConfigurationArguments;
 use crate::files::read_text;
+use crate::input::schedule;
 use crate::output::print;
 
 /// Most bytes of a PTX file.
@@ -41,6 +43,9 @@ pub struct Arguments {
     /// Only this kernel of the PTX file.
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
+    /// The order of instructions: `none`, that of the PTX, or `list`, that of a list scheduler.
+    #[arg(long, value_name = "NAME", default_value = Schedule::default().as_str(), value_parser = schedule)]
+    schedule: Schedule,
     #[command(flatten)]
     configuration: ConfigurationArguments,
 }
@@ -53,8 +58,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Some(entry) => vec![entry],
         None => module.kernels.iter().map(|kernel| kernel.name.as_str()).collect(),
     };
+    let options = CompileOptions { schedule: arguments.schedule, ..CompileOptions::default() };
     let listings = entries.into_iter().map(|entry| {
-        let compiled = compile(&module, entry, &CompileOptions::default())?;
+        let compiled = compile(&module, entry, &options)?;
         annotated(&compiled, pass.as_ref())
     });
     print(&listings.collect::<anyhow::Result<Vec<String>>>()?.join("\n"))

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{anyhow, bail};
 use serde::Serialize;
+use warpfile_kernels::compile::CompileOptions;
+use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::exec::Replayed;
 use warpfile_kernels::launch::{CheckReport, DEFAULT_SIZE, LaunchFile};
 use warpfile_kernels::program::{Launches, Stream, StreamError};
@@ -25,6 +27,9 @@ pub struct InputArguments {
     /// Size of the problem: tiny, default or large, or as the launch file names them [default: default].
     #[arg(long)]
     size: Option<String>,
+    /// The order of instructions: `none`, that of the PTX, or `list`, that of a list scheduler.
+    #[arg(long, value_name = "NAME", value_parser = schedule)]
+    schedule: Option<Schedule>,
 }
 
 /// Which inputs.
@@ -39,6 +44,9 @@ pub struct InputsArguments {
     /// Size of the problems: tiny, default or large, or as the launch files name them [default: default].
     #[arg(long)]
     size: Option<String>,
+    /// The order of instructions: `none`, that of the PTX, or `list`, that of a list scheduler.
+    #[arg(long, value_name = "NAME", value_parser = schedule)]
+    schedule: Option<Schedule>,
 }
 
 /// An input that can be opened any number of times.
@@ -52,6 +60,8 @@ pub enum Input {
         workload: &'static Workload,
         /// At which size.
         size: String,
+        /// How instructions are ordered.
+        schedule: Schedule,
     },
     /// PTX with a launch file.
     Ptx {
@@ -61,6 +71,8 @@ pub enum Input {
         launch: Option<PathBuf>,
         /// At which size.
         size: String,
+        /// How instructions are ordered.
+        schedule: Schedule,
     },
     /// A launch file, which names its PTX.
     Launch {
@@ -68,6 +80,8 @@ pub enum Input {
         path: PathBuf,
         /// At which size.
         size: String,
+        /// How instructions are ordered.
+        schedule: Schedule,
     },
     /// A trace.
     Trace {
@@ -78,6 +92,12 @@ pub enum Input {
 
 fn name_of<S: serde::Serializer>(workload: &&'static Workload, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(workload.name)
+}
+
+/// The order of instructions of that name.
+pub fn schedule(name: &str) -> Result<Schedule, String> {
+    let found = Schedule::ALL.into_iter().find(|schedule| schedule.as_str() == name);
+    found.ok_or_else(|| format!("accepted: {}", Schedule::ALL.map(Schedule::as_str).join(", ")))
 }
 
 impl InputsArguments {
@@ -94,13 +114,16 @@ impl InputsArguments {
             input: input.clone(),
             launch: self.launch.clone(),
             size: self.size.clone(),
+            schedule: self.schedule,
         };
         self.inputs.iter().map(|input| one(input).resolve()).collect()
     }
 
-    /// The words that give all inputs their size.
-    pub fn size_words(&self) -> Option<String> {
-        self.size.as_ref().map(|size| format!("--size {size}"))
+    /// The words that all inputs have in common: their size and the order of their instructions.
+    pub fn option_words(&self) -> Vec<String> {
+        let size = self.size.as_ref().map(|size| format!("--size {size}"));
+        let schedule = self.schedule.map(|schedule| format!("--schedule {}", schedule.as_str()));
+        size.into_iter().chain(schedule).collect()
     }
 }
 
@@ -109,7 +132,7 @@ impl InputArguments {
     pub fn of(kernel: &str, size: Option<&str>) -> InputArguments {
         let smallest = workloads::by_name(kernel).is_ok().then_some("tiny");
         let size = size.or(smallest).map(str::to_owned);
-        InputArguments { input: kernel.to_owned(), launch: None, size }
+        InputArguments { input: kernel.to_owned(), launch: None, size, schedule: None }
     }
 
     /// Finds out what the input is. Files are not opened yet.
@@ -126,19 +149,24 @@ impl InputArguments {
         if let (Input::Trace { .. }, Some(size)) = (&input, &self.size) {
             bail!("--size {size}: a trace has the size that it was recorded with; leave the option out");
         }
+        if let (Input::Trace { .. }, Some(schedule)) = (&input, self.schedule) {
+            let name = schedule.as_str();
+            bail!("--schedule {name}: a trace has the order that it was recorded in; leave the option out");
+        }
         Ok(input)
     }
 
     fn kind(&self) -> anyhow::Result<Input> {
         let size = self.size.clone().unwrap_or_else(|| DEFAULT_SIZE.to_owned());
+        let schedule = self.schedule.unwrap_or_default();
         let path = PathBuf::from(&self.input);
         let unknown = match workloads::by_name(&self.input) {
-            Ok(workload) => return Ok(Input::Workload { workload, size }),
+            Ok(workload) => return Ok(Input::Workload { workload, size, schedule }),
             Err(unknown) => unknown,
         };
         match path.extension().and_then(|extension| extension.to_str()) {
-            Some("ptx") => Ok(Input::Ptx { path, launch: self.launch.clone(), size }),
-            Some("toml") => Ok(Input::Launch { path, size }),
+            Some("ptx") => Ok(Input::Ptx { path, launch: self.launch.clone(), size, schedule }),
+            Some("toml") => Ok(Input::Launch { path, size, schedule }),
             Some(_) | None if path.is_dir() => Ok(Input::Trace { path: path.join("kernelslist.g") }),
             Some(_) => Ok(Input::Trace { path }),
             None if path.exists() || path.components().count() > 1 => Ok(Input::Trace { path }),
@@ -152,24 +180,26 @@ impl InputArguments {
 impl Input {
     /// Opens it: memory filled, ready to hand out its launches.
     pub fn open(&self) -> anyhow::Result<Opened> {
-        Ok(match self {
-            Input::Workload { workload, size } => Opened::Kernel(Box::new(workload.open(size)?)),
-            Input::Ptx { path, launch: None, size } => {
+        let (mut opened, schedule) = match self {
+            Input::Workload { workload, size, schedule } => (workload.open(size)?, *schedule),
+            Input::Ptx { path, launch: None, size, schedule } => {
                 let opened = OpenWorkload::from_ptx(path, size).map_err(|error| match error {
                     OpenError::NoLaunchFile { .. } => anyhow!("{error}; --launch names another"),
                     OpenError::Launch(_) | OpenError::Ptx(_) | OpenError::Run(_) => error.into(),
                 })?;
-                Opened::Kernel(Box::new(opened))
+                (opened, *schedule)
             }
-            Input::Ptx { path, launch: Some(launch), size } => {
+            Input::Ptx { path, launch: Some(launch), size, schedule } => {
                 let file = LaunchFile::read(launch)?;
-                Opened::Kernel(Box::new(OpenWorkload::from_files(file, path, size)?))
+                (OpenWorkload::from_files(file, path, size)?, *schedule)
             }
-            Input::Launch { path, size } => {
-                Opened::Kernel(Box::new(OpenWorkload::from_launch_file(path, size)?))
+            Input::Launch { path, size, schedule } => {
+                (OpenWorkload::from_launch_file(path, size)?, *schedule)
             }
-            Input::Trace { path } => Opened::Trace(Box::new(trace::open(path)?)),
-        })
+            Input::Trace { path } => return Ok(Opened::Trace(Box::new(trace::open(path)?))),
+        };
+        opened.set_options(CompileOptions { schedule, ..CompileOptions::default() });
+        Ok(Opened::Kernel(Box::new(opened)))
     }
 
     /// Its file; a workload has none.
@@ -183,8 +213,8 @@ impl Input {
     /// For headings: `hotspot (tiny)`.
     pub fn title(&self) -> String {
         match self {
-            Input::Workload { workload, size } => format!("{} ({size})", workload.name),
-            Input::Ptx { path, size, .. } | Input::Launch { path, size } => {
+            Input::Workload { workload, size, .. } => format!("{} ({size})", workload.name),
+            Input::Ptx { path, size, .. } | Input::Launch { path, size, .. } => {
                 format!("{} ({size})", path.display())
             }
             Input::Trace { path } => path.display().to_string(),
@@ -205,14 +235,18 @@ impl Input {
     pub fn words(&self) -> Vec<String> {
         let text = |path: &Path| path.display().to_string();
         let option = |name: &str, value: &str| vec![format!("--{name}"), value.to_owned()];
+        let order = |schedule: Schedule| {
+            let is_default = schedule == Schedule::default();
+            if is_default { vec![] } else { option("schedule", schedule.as_str()) }
+        };
         match self {
-            Input::Workload { size, .. } | Input::Launch { size, .. } => {
-                [vec![self.word()], option("size", size)].concat()
+            Input::Workload { size, schedule, .. } | Input::Launch { size, schedule, .. } => {
+                [vec![self.word()], option("size", size), order(*schedule)].concat()
             }
-            Input::Ptx { path, launch, size } => {
+            Input::Ptx { path, launch, size, schedule } => {
                 let launch =
                     launch.as_deref().map(|launch| option("launch", &text(launch))).unwrap_or_default();
-                [vec![text(path)], launch, option("size", size)].concat()
+                [vec![text(path)], launch, option("size", size), order(*schedule)].concat()
             }
             Input::Trace { .. } => vec![self.word()],
         }

@@ -160,7 +160,7 @@ impl Arguments {
     fn reproduction(&self, inputs: &[Input]) -> String {
         let words: Vec<String> = match inputs {
             [input] => input.words(),
-            several => several.iter().map(Input::word).chain(self.inputs.size_words()).collect(),
+            several => several.iter().map(Input::word).chain(self.inputs.option_words()).collect(),
         };
         let design = if self.design.len() > 1 {
             format!(" --design {}", self.design.join(","))

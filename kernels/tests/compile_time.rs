@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::compile::{CompileOptions, compile};
 use warpfile_kernels::ptx::parse;
 
@@ -11,12 +12,12 @@ mod shapes;
 use shapes::{SHAPES, Shape, kernel};
 
 /// The shortest of three: other work on the machine only adds.
-fn time(shape: &Shape, instructions: usize) -> Duration {
+fn time(shape: &Shape, instructions: usize, schedule: Schedule) -> Duration {
     let text = kernel(shape, instructions);
     let once = || {
         let begun = Instant::now();
         let module = parse("k.ptx", &text).unwrap();
-        compile(&module, "k", &CompileOptions::default()).unwrap();
+        compile(&module, "k", &CompileOptions { schedule, ..CompileOptions::default() }).unwrap();
         begun.elapsed()
     };
     (0..3).map(|_| once()).min().unwrap()
@@ -24,8 +25,8 @@ fn time(shape: &Shape, instructions: usize) -> Duration {
 
 #[test]
 fn eight_times_the_instructions_take_no_twenty_times_as_long() {
-    for shape in &SHAPES {
-        let (short, long) = (time(shape, 1_000), time(shape, 8_000));
-        assert!(long < 20 * short, "{}: {short:?}, {long:?}", shape.name);
+    for (shape, schedule) in SHAPES.iter().flat_map(|shape| Schedule::ALL.map(|schedule| (shape, schedule))) {
+        let (short, long) = (time(shape, 1_000, schedule), time(shape, 8_000, schedule));
+        assert!(long < 20 * short, "{}, {schedule:?}: {short:?}, {long:?}", shape.name);
     }
 }

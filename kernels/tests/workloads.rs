@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use warpfile_kernels::compile::CompileOptions;
+use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::exec::PtxRun;
 use warpfile_kernels::launch::{LaunchFile, Sequence, parameter_block};
 use warpfile_kernels::program::{Launches, WarpInstruction};
@@ -50,10 +52,13 @@ fn run(workload: &Workload) -> PtxRun {
 #[test]
 fn every_workload_computes_what_its_reference_computes() {
     for workload in workloads::list() {
-        let mut run = run(workload);
-        run.run_to_end().unwrap_or_else(|error| panic!("{}: {error}", workload.name));
-        let report = workload.check(run.sequence(), run.host_memory()).unwrap();
-        assert!(report.elements > 0);
+        for schedule in Schedule::ALL {
+            let mut run = run(workload);
+            run.set_options(CompileOptions { schedule, ..CompileOptions::default() });
+            run.run_to_end().unwrap_or_else(|error| panic!("{}, {schedule:?}: {error}", workload.name));
+            let report = workload.check(run.sequence(), run.host_memory()).unwrap();
+            assert!(report.elements > 0);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::workloads::Workload;
 use warpfile_sim::config::{Config, apply_overrides, preset};
 use warpfile_sim::sm::RunReport;
@@ -126,8 +127,10 @@ pub fn sweep(
     let setup =
         |point: &Point| Ok(Setup { config: point.config()?, working_set_window: point.working_set_window });
     let setups = distinct.iter().map(setup).collect::<Result<Vec<_>>>()?;
-    let inputs: Vec<Input> =
-        workloads.iter().map(|&workload| Input::Workload { workload, size: size.to_owned() }).collect();
+    let inputs: Vec<Input> = workloads
+        .iter()
+        .map(|&workload| Input::Workload { workload, size: size.to_owned(), schedule: Schedule::default() })
+        .collect();
     let mut jobs = Vec::with_capacity(inputs.len() * distinct.len());
     for input in &inputs {
         let source = Arc::new(Source::new(input));

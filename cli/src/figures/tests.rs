@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
 use serde_json::Value;
+use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_sim::counters::Counts;
 use warpfile_sim::mechanisms::rfc;
 use warpfile_sim::sm::{Accesses, EngineName, MRF, Residency, RunReport, WorkingSet};
@@ -248,7 +249,7 @@ fn a_run_that_several_figures_are_made_of_is_made_once() {
     let runs = KeptRuns::default();
     let made = AtomicUsize::new(0);
     let workload = &warpfile_kernels::workloads::list()[0];
-    let input = Input::Workload { workload, size: "tiny".to_owned() };
+    let input = Input::Workload { workload, size: "tiny".to_owned(), schedule: Schedule::default() };
     let source = Source::new(&input);
     let get = |design| {
         let setup =

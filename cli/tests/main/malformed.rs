@@ -57,6 +57,8 @@ fn accel_sim_traces() {
         "trace kernelslist.g -o out.wft",
         "trace truncated.traceg -o out --format accelsim",
         "trace truncated.traceg --size tiny -o out.wft",
+        "trace truncated.traceg --schedule list -o out.wft",
+        "trace vectoradd --schedule fast -o out.wft",
     ];
     assert_snapshot!(told(&place, &commands));
 }

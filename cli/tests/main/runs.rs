@@ -44,7 +44,9 @@ fn the_table_has_a_column_for_the_baseline_and_one_for_the_design() {
 #[test]
 fn the_document_holds_what_the_table_shows() {
     let report = Place::new().json("run hotspot --design rfc --size tiny --json");
-    assert_eq!(report["input"], serde_json::json!({"kind": "workload", "name": "hotspot", "size": "tiny"}));
+    let input =
+        serde_json::json!({"kind": "workload", "name": "hotspot", "size": "tiny", "schedule": "none"});
+    assert_eq!(report["input"], input);
     let designs = designs(&report);
     assert_eq!([&designs[0]["name"], &designs[1]["name"]], ["baseline", "rfc"]);
     let keys = [

@@ -30,6 +30,7 @@ mod place;
 pub mod regless;
 pub mod rfh;
 pub mod rfv;
+pub mod schedule;
 pub mod soft;
 pub mod suspension;
 
@@ -39,10 +40,13 @@ use dominators::{Dominators, Postdominators};
 use lowering::Lowering;
 use optimise::resolve::Resolved;
 use optimise::webs::Webs;
+use schedule::{FREE_REGISTERS, Schedule, ScheduleError};
 
 /// A kernel ready to be executed and simulated.
 #[derive(Clone, Debug)]
 pub struct Compiled {
+    /// The kernel with its instructions in the order in which they are executed: what the fields below speak of.
+    pub kernel: Kernel,
     /// Machine instructions with registers and annotations.
     pub program: Program,
     /// How they relate to the PTX.
@@ -84,11 +88,13 @@ pub struct Statistics {
 pub struct CompileOptions {
     /// Check the register allocation with [`check`]. On by default in debug builds.
     pub check_allocation: bool,
+    /// The order of instructions.
+    pub schedule: Schedule,
 }
 
 impl Default for CompileOptions {
     fn default() -> CompileOptions {
-        CompileOptions { check_allocation: cfg!(debug_assertions) }
+        CompileOptions { check_allocation: cfg!(debug_assertions), schedule: Schedule::default() }
     }
 }
 
@@ -125,6 +131,16 @@ pub enum CompileError {
         /// How many.
         source: allocate::TooManyRegisters,
     },
+    /// The order does not hold: an error of this compiler.
+    #[error("{file}: kernel `{kernel}`: the order of instructions is wrong: {source}")]
+    Schedule {
+        /// The file.
+        file: String,
+        /// The kernel.
+        kernel: String,
+        /// Where.
+        source: ScheduleError,
+    },
     /// The allocation does not hold: an error of this compiler.
     #[error("{file}: kernel `{kernel}`: register allocation is wrong: {source}")]
     Allocation {
@@ -137,6 +153,11 @@ pub enum CompileError {
     },
 }
 
+/// How many registers fewer the scheduler aims at, if those it got were too many.
+const AIM_LOWER: u16 = 3;
+/// How often it is asked.
+const AIMS: usize = 4;
+
 /// Compiles one kernel of a module.
 ///
 /// # Errors
@@ -147,8 +168,39 @@ pub fn compile(module: &Module, entry: &str, options: &CompileOptions) -> Result
         name: entry.to_owned(),
         known: known_kernels(module),
     })?;
-    let control_flow =
-        |source| CompileError::ControlFlow { file: module.file.clone(), kernel: kernel.name.clone(), source };
+    let in_source_order = translate(module, kernel, options)?;
+    match options.schedule {
+        Schedule::None => Ok(in_source_order),
+        Schedule::List => scheduled(module, in_source_order, options),
+    }
+}
+
+/// The kernel in the order of the list scheduler, with as many registers as cost no resident block: those of the source
+/// order, or as many as are free.
+fn scheduled(module: &Module, source: Compiled, options: &CompileOptions) -> Result<Compiled, CompileError> {
+    let kernel = &source.kernel;
+    let (file, name) = (&module.file, &kernel.name);
+    let cfg = divergence::ptx_cfg(kernel).map_err(|source| control_flow(file, name, source))?;
+    let most = source.statistics.registers.max(FREE_REGISTERS);
+    // What is aimed at is an estimate: allocation may need more.
+    for aim in (0..most).rev().step_by(AIM_LOWER.into()).take(AIMS) {
+        let ordered = schedule::list(kernel, &cfg, &source, aim + 1)
+            .map_err(|source| CompileError::Schedule { file: file.clone(), kernel: name.clone(), source })?;
+        let compiled = translate(module, &ordered, options)?;
+        if compiled.statistics.registers <= most {
+            return Ok(compiled);
+        }
+    }
+    Ok(source)
+}
+
+fn control_flow(file: &str, kernel: &str, source: cfg::CfgError) -> CompileError {
+    CompileError::ControlFlow { file: file.to_owned(), kernel: kernel.to_owned(), source }
+}
+
+/// Machine instructions for a kernel as it stands.
+fn translate(module: &Module, kernel: &Kernel, options: &CompileOptions) -> Result<Compiled, CompileError> {
+    let control_flow = |source| control_flow(&module.file, &kernel.name, source);
     let ptx_cfg = divergence::ptx_cfg(kernel).map_err(control_flow)?;
     let dominators = Dominators::new(&ptx_cfg);
     let postdominators = Postdominators::new(&ptx_cfg);

@@ -144,7 +144,15 @@ impl Placement {
             max_live: allocation.max_live,
             predicates: self.predicate_count,
         };
-        Ok(Compiled { program, lowering, reconvergence, may_diverge, cfg, statistics })
+        Ok(Compiled {
+            kernel: kernel.clone(),
+            program,
+            lowering,
+            reconvergence,
+            may_diverge,
+            cfg,
+            statistics,
+        })
     }
 }
 

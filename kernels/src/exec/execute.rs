@@ -74,7 +74,7 @@ pub(super) fn execute(
     instruction: &Instruction,
 ) -> Result<Option<Lanes>, Trouble> {
     match instruction.op {
-        Op::Ld { space, ty } => {
+        Op::Ld { space, ty, .. } => {
             let addresses = access::addresses(context.registers, context.operands, context.active);
             access::load(
                 context.registers,
@@ -87,7 +87,7 @@ pub(super) fn execute(
             )?;
             return Ok(Some(addresses));
         }
-        Op::St { space, ty } => {
+        Op::St { space, ty, .. } => {
             let addresses = access::addresses(context.registers, context.operands, context.active);
             access::store(
                 context.registers,

@@ -186,7 +186,7 @@ impl RecordedStream<'_> {
 
 impl Stream for RecordedStream<'_> {
     fn program(&self) -> &Program {
-        &self.launched.code.compiled.program
+        &self.launched.code.program
     }
 
     fn launch(&self) -> &Launch {

@@ -152,7 +152,7 @@ impl Replay {
         }
         self.known =
             header.active & self.defined_results(&launched.code.kernel.instructions[header.inst as usize]);
-        self.machine = launched.code.compiled.lowering.ranges[header.inst as usize].clone();
+        self.machine = launched.code.lowering.ranges[header.inst as usize].clone();
         if self.machine.is_empty() {
             self.commit(launched);
         }
@@ -187,7 +187,7 @@ impl Replay {
     }
 
     fn fill(&self, launched: &Launched, inst: u32, into: &mut WarpInstruction) {
-        let lowered = &launched.code.compiled.lowering.instructions[inst as usize];
+        let lowered = &launched.code.lowering.instructions[inst as usize];
         let Header { path, active, .. } = self.header;
         into.inst = InstId(inst);
         into.active = if lowered.guarded { active } else { path };

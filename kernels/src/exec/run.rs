@@ -47,22 +47,16 @@ impl RunError {
 #[derive(Debug)]
 pub struct PtxRun {
     module: Module,
-    compiled: BTreeMap<String, Arc<Code>>,
+    options: CompileOptions,
+    compiled: BTreeMap<String, Arc<Compiled>>,
     sequence: Sequence,
     device: Device,
-}
-
-/// A kernel, compiled.
-#[derive(Debug)]
-pub(super) struct Code {
-    pub(super) kernel: Kernel,
-    pub(super) compiled: Compiled,
 }
 
 /// A launch of a kernel: all that its records are replayed with.
 #[derive(Clone, Debug)]
 pub(super) struct Launched {
-    pub(super) code: Arc<Code>,
+    pub(super) code: Arc<Compiled>,
     pub(super) prepared: Arc<Prepared>,
 }
 
@@ -157,7 +151,12 @@ impl PtxRun {
         let sequence = Sequence::new(file, size)?;
         let mut device = Device::new(&module, &sequence)?;
         sequence.fill_all(&mut device)?;
-        Ok(PtxRun { module, compiled: BTreeMap::new(), sequence, device })
+        Ok(PtxRun { module, options: CompileOptions::default(), compiled: BTreeMap::new(), sequence, device })
+    }
+
+    /// Compiles kernels like that. To be said before the first launch.
+    pub fn set_options(&mut self, options: CompileOptions) {
+        self.options = options;
     }
 
     /// The module.
@@ -177,7 +176,7 @@ impl PtxRun {
 
     /// The kernels compiled so far, by name.
     pub fn compiled(&self) -> impl Iterator<Item = (&str, &Compiled)> {
-        self.compiled.iter().map(|(name, code)| (name.as_str(), &code.compiled))
+        self.compiled.iter().map(|(name, code)| (name.as_str(), code.as_ref()))
     }
 
     /// Runs all remaining launches without timing, and gives the warp instructions (PTX) executed.
@@ -203,8 +202,7 @@ impl PtxRun {
         let code = match self.compiled.get(&kernel.name) {
             Some(code) => code.clone(),
             None => {
-                let compiled = compile(&self.module, &kernel.name, &CompileOptions::default())?;
-                let code = Arc::new(Code { kernel: kernel.clone(), compiled });
+                let code = Arc::new(compile(&self.module, &kernel.name, &self.options)?);
                 self.compiled.insert(kernel.name.clone(), code.clone());
                 code
             }
@@ -235,7 +233,7 @@ impl PtxRun {
     ) -> Result<u64, RunError> {
         let Launched { code, prepared } = launched;
         let Device { memory, loaded, .. } = &mut self.device;
-        let reconvergence = &code.compiled.reconvergence;
+        let reconvergence = &code.reconvergence;
         let execution = Execution { kernel: &code.kernel, reconvergence, loaded, prepared: prepared.clone() };
         let mut block = BlockExecution::new(&execution, block);
         block.run(memory, observer).map_err(|error| RunError::exec(&self.module, error))?;

@@ -32,7 +32,7 @@ impl<'a> PtxStream<'a> {
 
 impl Stream for PtxStream<'_> {
     fn program(&self) -> &Program {
-        &self.launched.code.compiled.program
+        &self.launched.code.program
     }
 
     fn launch(&self) -> &Launch {

@@ -565,6 +565,17 @@ pub enum Direction {
     Right,
 }
 
+/// How a compiler may order other memory accesses around one. (Execution keeps the order of the kernel.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryOrder {
+    /// Like any other.
+    Weak,
+    /// `.volatile`, `.relaxed`, `.acquire`, `.release`: nothing passes it.
+    Strong,
+    /// `.nc`: nobody writes there while the kernel runs.
+    ReadOnly,
+}
+
 /// Read-modify-write operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtomicOp {
@@ -1081,6 +1092,8 @@ pub enum Op {
         space: Space,
         /// Type of an element.
         ty: Type,
+        /// How other accesses may be ordered around it.
+        order: MemoryOrder,
     },
     /// `[address] = a …`. One source an element.
     St {
@@ -1088,6 +1101,8 @@ pub enum Op {
         space: Space,
         /// Type of an element.
         ty: Type,
+        /// How other accesses may be ordered around it.
+        order: MemoryOrder,
     },
     /// `d = [address]; [address] = op(d, a [, b])`. Without a result it is `red`.
     Atom {

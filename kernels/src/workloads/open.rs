@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Workload;
-use crate::compile::Compiled;
+use crate::compile::{CompileOptions, Compiled};
 use crate::exec::{PtxRun, Recording, Replayed, RunError};
 use crate::launch::{
     CheckError, CheckReport, LaunchError, LaunchFile, check_results, expected_files, read_bounded,
@@ -76,6 +76,11 @@ impl OpenWorkload {
     pub fn from_files(file: LaunchFile, ptx: &Path, size: &str) -> Result<Self, OpenError> {
         let text = read_bounded(ptx, MAX_PTX_BYTES)?;
         Ok(OpenWorkload { run: open(file, ptx, &text, size)?, built_in: None })
+    }
+
+    /// Compiles its kernels like that. To be said before the first launch.
+    pub fn set_options(&mut self, options: CompileOptions) {
+        self.run.set_options(options);
     }
 
     /// The kernels launched so far, compiled, in the order of their names.

@@ -211,8 +211,8 @@ fn expand(emitter: &mut Emitter, position: usize) {
         Op::Cvt { to, from, .. } => convert::convert(emitter, to, from),
         Op::Cvta { ty, .. } => integer::add(emitter, ty, None, None),
         Op::Isspacep { .. } => other::whole_sources(emitter, Operation::Alu),
-        Op::Ld { space, ty } => memory::load(emitter, space, ty),
-        Op::St { space, ty } => memory::store(emitter, space, ty),
+        Op::Ld { space, ty, .. } => memory::load(emitter, space, ty),
+        Op::St { space, ty, .. } => memory::store(emitter, space, ty),
         Op::Atom { space, ty, .. } => memory::atomic(emitter, space, ty),
         Op::Tex1d { .. } => memory::texture(emitter),
         Op::Hint => {}

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::warp::Warp;
+use crate::compile::schedule::Schedule;
 use crate::compile::{CompileOptions, compile};
 use crate::ptx;
 
@@ -127,11 +128,12 @@ proptest! {
     #[test]
     fn machine_code_computes_what_the_ptx_computes_and_keeps_every_promise(text in program()) {
         let module = ptx::parse("random.ptx", &text).unwrap();
-        let compiled = compile(&module, "k", &CompileOptions { check_allocation: true }).unwrap();
-        let mut warp = Warp::new(&module.kernels[0], &compiled);
-        if let Err(broken) = warp.run() {
-            let listing = crate::compile::listing::listing(&compiled.program, &compiled.cfg);
-            return Err(TestCaseError::fail(format!("{broken}\n{text}\n{listing}")));
+        for schedule in Schedule::ALL {
+            let compiled = compile(&module, "k", &CompileOptions { check_allocation: true, schedule }).unwrap();
+            if let Err(broken) = Warp::new(&compiled).run() {
+                let listing = crate::compile::listing::listing(&compiled.program, &compiled.cfg);
+                return Err(TestCaseError::fail(format!("{schedule:?}: {broken}\n{text}\n{listing}")));
+            }
         }
     }
 }

@@ -46,7 +46,8 @@ pub struct Warp<'a> {
 }
 
 impl<'a> Warp<'a> {
-    pub fn new(kernel: &'a Kernel, compiled: &'a Compiled) -> Warp<'a> {
+    pub fn new(compiled: &'a Compiled) -> Warp<'a> {
+        let kernel = &compiled.kernel;
         let registers = usize::from(compiled.program.registers_per_thread);
         let lane = || Lane {
             virtuals: vec![0; kernel.registers.len()],

@@ -2,7 +2,7 @@
 
 use super::super::ast::{Declaration, Function, RawOperand, Storage};
 use super::super::error::Complaint;
-use super::super::ir::{Address, Base, Op, SymbolId, Type};
+use super::super::ir::{Address, Base, MemoryOrder, Op, SymbolId, Type};
 use super::form::Form;
 use super::kernel::{Item, Lowering};
 use super::operand::{Fit, describe};
@@ -181,7 +181,7 @@ fn copy_in<'a>(
 ) -> Result<(), Complaint> {
     let src = lowering.source(value, ty, Fit::Exact)?;
     let space = Space::Local;
-    lowering.emit(Op::St { space, ty }, Vec::new(), vec![src], Some(at(variable)));
+    lowering.emit(Op::St { space, ty, order: MemoryOrder::Weak }, Vec::new(), vec![src], Some(at(variable)));
     Ok(())
 }
 
@@ -194,6 +194,6 @@ fn copy_out<'a>(
 ) -> Result<(), Complaint> {
     let dst = lowering.result(register, ty, Fit::Exact)?;
     let space = Space::Local;
-    lowering.emit(Op::Ld { space, ty }, vec![dst], Vec::new(), Some(at(variable)));
+    lowering.emit(Op::Ld { space, ty, order: MemoryOrder::Weak }, vec![dst], Vec::new(), Some(at(variable)));
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::super::ast::RawOperand;
 use super::super::error::Complaint;
-use super::super::ir::{Address, AtomicOp, Base, Op, Type};
+use super::super::ir::{Address, AtomicOp, Base, MemoryOrder, Op, Type};
 use super::form::Form;
 use super::kernel::Lowering;
 use super::operand::{Fit, describe};
@@ -45,6 +45,21 @@ const WITHOUT_EFFECT: [&str; 20] = [
     "cs", "lu", "cv", "wb", "wt", "nc", "noftz", "unified",
 ];
 
+/// Modifiers that keep other accesses on their side.
+const STRONG: [&str; 6] = ["volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"];
+
+/// The order that the modifiers ask for.
+fn order(form: &mut Form<'_>) -> MemoryOrder {
+    // Each of them is used up: `.volatile` and `.relaxed` may not come together, but harm nothing.
+    if STRONG.iter().filter(|word| form.flag(word)).count() > 0 {
+        MemoryOrder::Strong
+    } else if form.flag("nc") {
+        MemoryOrder::ReadOnly
+    } else {
+        MemoryOrder::Weak
+    }
+}
+
 fn space(form: &mut Form<'_>) -> Option<Space> {
     form.ignore(&WITHOUT_EFFECT);
     form.ignore_prefixed("L1::");
@@ -84,6 +99,7 @@ pub(super) fn load<'a>(
     mut form: Form<'a>,
     operands: Operands<'_, 'a>,
 ) -> Lowered {
+    let order = order(&mut form);
     let named = space(&mut form).filter(|&space| space != Space::Generic);
     let ty = form.ty(&MEMORY_TYPES)?;
     Lowering::count(operands, 2..=2)?;
@@ -94,7 +110,7 @@ pub(super) fn load<'a>(
         .iter()
         .map(|element| lowering.result(element, ty, fit(ty)))
         .collect::<Result<Vec<_>, _>>()?;
-    lowering.emit(Op::Ld { space, ty }, dsts, Vec::new(), Some(address));
+    lowering.emit(Op::Ld { space, ty, order }, dsts, Vec::new(), Some(address));
     Ok(())
 }
 
@@ -103,6 +119,7 @@ pub(super) fn store<'a>(
     mut form: Form<'a>,
     operands: Operands<'_, 'a>,
 ) -> Lowered {
+    let order = order(&mut form);
     let named = space(&mut form).filter(|&space| space != Space::Generic);
     let ty = form.ty(&MEMORY_TYPES)?;
     Lowering::count(operands, 2..=2)?;
@@ -116,7 +133,7 @@ pub(super) fn store<'a>(
         .iter()
         .map(|element| lowering.source(element, ty, fit(ty)))
         .collect::<Result<Vec<_>, _>>()?;
-    lowering.emit(Op::St { space, ty }, Vec::new(), srcs, Some(address));
+    lowering.emit(Op::St { space, ty, order }, Vec::new(), srcs, Some(address));
     Ok(())
 }
 

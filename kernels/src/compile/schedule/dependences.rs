@@ -1,0 +1,187 @@
+//! What must stay in order within a stretch of instructions.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::program::Space;
+use crate::ptx::ir::{Base, Instruction, Kernel, MemoryOrder, Op, Place, Reg, Type};
+
+/// Which instructions of a stretch must come after which, by their positions in it.
+pub(super) struct Dependences {
+    /// For each instruction those that need it before them, and how many cycles before.
+    pub successors: Vec<Vec<(usize, u32)>>,
+    /// For each instruction how many it needs before it.
+    pub predecessors: Vec<usize>,
+    /// For each instruction the cycles until its results are there.
+    pub latencies: Vec<u32>,
+}
+
+/// An instruction that reads a register, or writes it.
+#[derive(Default)]
+struct Register {
+    writer: Option<usize>,
+    readers: Vec<usize>,
+}
+
+impl Dependences {
+    /// Those of `instructions`, whose results take `latencies`.
+    pub fn new(kernel: &Kernel, instructions: &[Instruction], latencies: &[u32]) -> Dependences {
+        let mut dependences = Dependences {
+            successors: vec![Vec::new(); instructions.len()],
+            predecessors: vec![0; instructions.len()],
+            latencies: latencies.to_vec(),
+        };
+        let mut registers: BTreeMap<Reg, Register> = BTreeMap::new();
+        let mut effects: Vec<(usize, Effect)> = Vec::new();
+        for (position, instruction) in instructions.iter().enumerate() {
+            for register in instruction.uses() {
+                let register = registers.entry(register).or_default();
+                if let Some(writer) = register.writer {
+                    dependences.add(writer, position, latencies[writer]);
+                }
+                register.readers.push(position);
+            }
+            let base = instruction.address.and_then(|address| address.register());
+            let version = base.and_then(|base| registers.get(&base)?.writer);
+            for register in instruction.definitions() {
+                let register = registers.entry(register).or_default();
+                let before =
+                    std::mem::replace(register, Register { writer: Some(position), readers: vec![] });
+                before.readers.into_iter().for_each(|reader| dependences.add(reader, position, 0));
+                if let Some(writer) = before.writer {
+                    dependences.add(writer, position, latencies[writer]);
+                }
+            }
+            let effect = Effect::of(kernel, instruction, version);
+            if effect != Effect::None {
+                for (other, earlier) in &effects {
+                    if earlier.is_before(&effect) {
+                        dependences.add(*other, position, 1);
+                    }
+                }
+                effects.push((position, effect));
+            }
+        }
+        dependences
+    }
+
+    fn add(&mut self, from: usize, to: usize, cycles: u32) {
+        if from != to {
+            self.successors[from].push((to, cycles));
+            self.predecessors[to] += 1;
+        }
+    }
+}
+
+/// What an instruction does to memory, and to other lanes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Nothing that another could notice.
+    None,
+    /// Reads memory.
+    Read(Bytes),
+    /// Writes memory.
+    Write(Bytes),
+    /// Exchanges values with other lanes: in order among themselves.
+    Lanes,
+    /// Memory accesses stay on their side.
+    Order,
+}
+
+/// Bytes of memory that each lane accesses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Bytes {
+    space: Space,
+    from: From,
+    /// Counted from there.
+    range: Range<i64>,
+}
+
+/// What an address is counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    /// The value that a register has from this instruction of the stretch on; `None`: from before it.
+    Register(Reg, Option<usize>),
+    /// The beginning of the space.
+    Space,
+    /// Something whose address is not known before the launch.
+    Unknown,
+}
+
+impl Effect {
+    /// Of an instruction whose address is in a register that was written by instruction `version` of the stretch.
+    pub fn of(kernel: &Kernel, instruction: &Instruction, version: Option<usize>) -> Effect {
+        match &instruction.op {
+            Op::Ld { space: Space::Constant | Space::Parameter, .. } | Op::Tex1d { .. } => Effect::None,
+            Op::Ld { order: MemoryOrder::ReadOnly, .. } => Effect::None,
+            Op::Ld { order: MemoryOrder::Strong, .. } | Op::St { order: MemoryOrder::Strong, .. } => {
+                Effect::Order
+            }
+            Op::Ld { space, ty, .. } => {
+                Effect::Read(Bytes::of(kernel, instruction, version, *space, *ty, instruction.dsts.len()))
+            }
+            Op::St { space, ty, .. } => {
+                Effect::Write(Bytes::of(kernel, instruction, version, *space, *ty, instruction.srcs.len()))
+            }
+            Op::Shfl { .. } | Op::Vote { .. } | Op::Match { .. } | Op::Redux { .. } | Op::Activemask => {
+                Effect::Lanes
+            }
+            Op::Atom { .. }
+            | Op::WarpSync
+            | Op::Barrier
+            | Op::BarrierArrive
+            | Op::BarrierReduce { .. }
+            | Op::Fence
+            | Op::Bra { .. }
+            | Op::Brx { .. }
+            | Op::Exit
+            | Op::Trap => Effect::Order,
+            _computes => Effect::None,
+        }
+    }
+
+    /// Whether an instruction with this effect must stay before a later one with the other.
+    pub fn is_before(&self, later: &Effect) -> bool {
+        match (self, later) {
+            (Effect::None, _) | (_, Effect::None) => false,
+            (Effect::Order, _) | (_, Effect::Order) => true,
+            (Effect::Lanes, other) | (other, Effect::Lanes) => *other == Effect::Lanes,
+            (Effect::Read(_), Effect::Read(_)) => false,
+            (Effect::Read(a) | Effect::Write(a), Effect::Read(b) | Effect::Write(b)) => a.may_meet(b),
+        }
+    }
+}
+
+impl Bytes {
+    fn of(
+        kernel: &Kernel,
+        instruction: &Instruction,
+        version: Option<usize>,
+        space: Space,
+        ty: Type,
+        elements: usize,
+    ) -> Bytes {
+        let bytes = i64::from(ty.bytes()) * elements as i64;
+        let unknown = Bytes { space, from: From::Unknown, range: 0..bytes };
+        let Some(address) = instruction.address else { return unknown };
+        let (from, start) = match address.base {
+            Base::Reg(register) => (From::Register(register, version), 0),
+            Base::Zero => (From::Space, 0),
+            Base::Symbol(symbol) => match kernel.symbols[symbol.index()].place {
+                Place::Offset(offset) => (From::Space, i64::from(offset)),
+                Place::DynamicShared | Place::Module(_) => (From::Unknown, 0),
+            },
+        };
+        let start = address.offset.saturating_add(start);
+        Bytes { space, from, range: start..start.saturating_add(bytes) }
+    }
+
+    /// Whether they may be the same in some lane.
+    fn may_meet(&self, other: &Bytes) -> bool {
+        if self.space != other.space && self.space != Space::Generic && other.space != Space::Generic {
+            return false;
+        }
+        let is_known = self.from == other.from && self.from != From::Unknown && self.space == other.space;
+        !is_known || (self.range.start < other.range.end && other.range.start < self.range.end)
+    }
+}

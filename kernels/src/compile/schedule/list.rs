@@ -1,0 +1,65 @@
+//! Puts the instructions of a stretch in order, one after the other.
+
+use std::cmp::Reverse;
+
+use super::dependences::Dependences;
+use super::pressure::Values;
+use crate::ptx::ir::Instruction;
+
+/// An instruction all of whose predecessors have been placed.
+struct Ready {
+    position: usize,
+    /// The first cycle in which all it needs is there.
+    from: u64,
+}
+
+/// The positions of a stretch's instructions in their new order.
+///
+/// As long as values occupy fewer than `registers`: what waits for nothing, and of that what the longest chain of
+/// latencies hangs on. Above: what frees most.
+pub(super) fn order(
+    instructions: &[Instruction],
+    dependences: &Dependences,
+    values: &mut Values<'_>,
+    registers: i64,
+) -> Vec<usize> {
+    let heights = heights(dependences);
+    let mut waiting = dependences.predecessors.clone();
+    let mut from = vec![0; instructions.len()];
+    let first = (0..instructions.len()).filter(|&position| waiting[position] == 0);
+    let mut ready: Vec<Ready> = first.map(|position| Ready { position, from: 0 }).collect();
+    let mut order = Vec::with_capacity(instructions.len());
+    let mut now = 0;
+    loop {
+        let key = |ready: &Ready| {
+            let growth = values.growth(&instructions[ready.position]);
+            let excess = (values.occupied() + growth - registers).max(0);
+            let over = if excess > 0 { growth } else { i64::MIN };
+            let wait = ready.from.saturating_sub(now);
+            (over, wait, Reverse(heights[ready.position]), ready.position)
+        };
+        let Some(best) = (0..ready.len()).min_by_key(|&index| key(&ready[index])) else { return order };
+        let chosen = ready.swap_remove(best);
+        now = now.max(chosen.from) + 1;
+        values.take(&instructions[chosen.position]);
+        order.push(chosen.position);
+        for &(successor, cycles) in &dependences.successors[chosen.position] {
+            from[successor] = from[successor].max(now - 1 + u64::from(cycles));
+            waiting[successor] -= 1;
+            if waiting[successor] == 0 {
+                ready.push(Ready { position: successor, from: from[successor] });
+            }
+        }
+    }
+}
+
+/// For each instruction the cycles from it to the end of what depends on it.
+fn heights(dependences: &Dependences) -> Vec<u64> {
+    let mut heights: Vec<u64> = dependences.latencies.iter().map(|&cycles| u64::from(cycles)).collect();
+    for position in (0..heights.len()).rev() {
+        let behind = dependences.successors[position].iter();
+        let longest = behind.map(|&(successor, cycles)| u64::from(cycles) + heights[successor]).max();
+        heights[position] = heights[position].max(longest.unwrap_or(0));
+    }
+    heights
+}

@@ -1,0 +1,151 @@
+//! Orders that hold and orders that do not.
+
+use super::check::check;
+use super::*;
+use crate::compile::{CompileOptions, compile, divergence};
+use crate::program::Operation;
+use crate::ptx;
+use crate::ptx::ir::Module;
+
+fn module(body: &str) -> Module {
+    let text = format!(
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n)\n{{\n\
+         .reg .pred %p<5>;\n.reg .b32 %r<99>;\n.reg .b64 %d<9>;\n.shared .b8 s[64];\n.shared .b8 t[64];\n{body}\nret;\n}}\n"
+    );
+    ptx::parse("test.ptx", &text).unwrap()
+}
+
+/// Whether the first two instructions of a body may change places.
+fn may_change(first: &str, second: &str) -> bool {
+    let module = module(&format!("{first};\n{second};"));
+    let kernel = &module.kernels[0];
+    let order: Vec<usize> = [1, 0].into_iter().chain(2..kernel.instructions.len()).collect();
+    check(kernel, &divergence::ptx_cfg(kernel).unwrap(), &order).is_ok()
+}
+
+/// Pairs that must stay as they are.
+const IN_ORDER: [(&str, &str); 20] = [
+    ("mov.u32 %r1, 1", "add.u32 %r2, %r1, 1"),
+    ("add.u32 %r2, %r1, 1", "mov.u32 %r1, 1"),
+    ("mov.u32 %r1, 1", "mov.u32 %r1, 2"),
+    ("mov.u32 %r1, 1", "@%p1 mov.u32 %r1, 2"),
+    ("@%p1 mov.u32 %r1, 1", "mov.u32 %r1, 2"),
+    ("setp.eq.u32 %p1, %r1, 0", "@%p1 mov.u32 %r2, 2"),
+    ("@%p1 mov.u32 %r2, 2", "setp.eq.u32 %p1, %r1, 0"),
+    ("add.cc.u32 %r1, %r2, %r3", "addc.u32 %r4, %r5, %r6"),
+    ("st.global.u32 [%d1], %r1", "ld.global.u32 %r2, [%d2]"),
+    ("ld.global.u32 %r2, [%d2]", "st.global.u32 [%d1], %r1"),
+    ("st.global.u32 [%d1], %r1", "st.global.u32 [%d1+2], %r2"),
+    ("st.global.u32 [%d1], %r1", "ld.u32 %r2, [%d2]"),
+    ("st.shared.u32 [s], %r1", "ld.shared.u32 %r2, [s]"),
+    ("st.shared.u32 [s], %r1", "ld.shared.u32 %r2, [%r3]"),
+    ("ld.shared.u32 %r2, [s]", "bar.sync 0"),
+    ("bar.sync 0", "st.global.u32 [%d1], %r1"),
+    ("ld.volatile.global.u32 %r1, [%d1]", "ld.global.u32 %r2, [%d2]"),
+    ("ld.global.u32 %r2, [%d2]", "membar.gl"),
+    ("atom.global.add.u32 %r1, [%d1], 1", "ld.global.u32 %r2, [%d2]"),
+    ("shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1", "vote.sync.any.pred %p1, %p2, -1"),
+];
+
+/// Pairs that may change places.
+const FREE: [(&str, &str); 9] = [
+    ("mov.u32 %r1, 1", "mov.u32 %r2, 2"),
+    ("add.u32 %r2, %r1, 1", "add.u32 %r3, %r1, 1"),
+    ("ld.global.u32 %r1, [%d1]", "ld.global.u32 %r2, [%d1]"),
+    ("st.global.u32 [%d1], %r1", "ld.global.u32 %r2, [%d1+4]"),
+    ("st.global.v2.u32 [%d1], {%r1, %r3}", "st.global.u32 [%d1+8], %r2"),
+    ("st.shared.u32 [s], %r1", "ld.global.u32 %r2, [%d1]"),
+    ("st.shared.u32 [s], %r1", "ld.shared.u32 %r2, [t]"),
+    ("st.global.u32 [%d1], %r1", "ld.global.nc.u32 %r2, [%d2]"),
+    ("shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1", "ld.global.u32 %r3, [%d1]"),
+];
+
+#[test]
+fn what_depends_on_another_stays_behind_it() {
+    for (first, second) in IN_ORDER {
+        assert!(!may_change(first, second), "{first}; {second}");
+    }
+    for (first, second) in FREE {
+        assert!(may_change(first, second), "{first}; {second}");
+    }
+}
+
+#[test]
+fn an_address_in_a_register_is_another_after_it_was_written() {
+    let body = "st.global.u32 [%d1], %r1;\nadd.u64 %d1, %d1, 8;\nld.global.u32 %r2, [%d1+-8];";
+    let module = module(body);
+    let kernel = &module.kernels[0];
+    let cfg = divergence::ptx_cfg(kernel).unwrap();
+    assert!(check(kernel, &cfg, &[0, 1, 2, 3]).is_ok());
+    assert!(matches!(check(kernel, &cfg, &[1, 2, 0, 3]), Err(ScheduleError::Value { .. })));
+    let same = "st.global.u32 [%d1], %r1;\nadd.u64 %d2, %d1, 8;\nld.global.u32 %r2, [%d2];";
+    let module = self::module(same);
+    let kernel = &module.kernels[0];
+    let error = check(kernel, &cfg, &[1, 2, 0, 3]).unwrap_err();
+    assert_eq!(error, ScheduleError::Effects { first: 0, second: 2 });
+}
+
+#[test]
+fn an_order_has_each_instruction_of_a_block_once() {
+    let module = module("mov.u32 %r1, 1;\n@%p1 bra L;\nmov.u32 %r2, 2;\nL:\nmov.u32 %r3, 3;");
+    let kernel = &module.kernels[0];
+    let cfg = divergence::ptx_cfg(kernel).unwrap();
+    assert!(check(kernel, &cfg, &[0, 1, 2, 3, 4]).is_ok());
+    for broken in [&[2, 1, 0, 3, 4][..], &[0, 1, 2, 3, 3], &[0, 1, 2, 3], &[1, 0, 2, 3, 4]] {
+        let same = broken[..2] == [1, 0];
+        assert_eq!(check(kernel, &cfg, broken).is_ok(), same, "{broken:?}");
+    }
+}
+
+fn listed(module: &Module) -> Compiled {
+    let options = CompileOptions { check_allocation: true, schedule: Schedule::List };
+    compile(module, "k", &options).unwrap()
+}
+
+fn is_load(instruction: &crate::program::Instruction) -> bool {
+    matches!(instruction.operation, Operation::Load(_))
+}
+
+#[test]
+fn loads_come_together_and_before_their_uses() {
+    let body: String = (0..8)
+        .map(|n| format!("ld.global.u32 %r{n}, [%d1+{}];\nadd.u32 %r20, %r20, %r{n};\n", 4 * n))
+        .collect();
+    let module =
+        module(&format!("ld.param.u64 %d1, [p];\nmov.u32 %r20, 0;\n{body}st.global.u32 [%d1], %r20;"));
+    let places = |compiled: &Compiled| -> Vec<usize> {
+        let places = compiled.program.instructions.iter().enumerate();
+        places.filter(|(_, instruction)| is_load(instruction)).map(|(place, _)| place).collect()
+    };
+    let listed = listed(&module);
+    let places = places(&listed);
+    assert_eq!(places.len(), 8);
+    assert!(places.windows(2).all(|pair| pair[1] == pair[0] + 1), "{places:?}");
+}
+
+/// Loads whose values are all read at the end: in source order each is stored at once.
+#[test]
+fn an_order_takes_no_more_registers_than_the_source_or_than_are_free() {
+    for loads in [8, 24, 64, 96] {
+        let body: String = (0..loads)
+            .map(|n| format!("ld.shared.u32 %r{n}, [s+{0}];\nst.global.u32 [%d1+{0}], %r{n};\n", 4 * n))
+            .collect();
+        let module = module(&format!("ld.param.u64 %d1, [p];\n{body}"));
+        let source = compile(&module, "k", &CompileOptions::default()).unwrap().statistics.registers;
+        let registers = listed(&module).statistics.registers;
+        assert!(
+            registers <= source.max(FREE_REGISTERS),
+            "{loads} loads: {registers} registers, {source} before"
+        );
+        assert!(registers > source, "{loads} loads: {registers} registers");
+    }
+}
+
+#[test]
+fn nothing_passes_a_clock() {
+    let module = module(
+        "ld.param.u64 %d1, [p];\nmov.u32 %r1, %clock;\nld.global.u32 %r2, [%d1];\nadd.u32 %r3, %r2, 1;\n\
+         mov.u32 %r4, %clock;\nld.global.u32 %r5, [%d1+4];\nst.global.v4.u32 [%d1+8], {%r1, %r3, %r4, %r5};",
+    );
+    assert_eq!(listed(&module).kernel, module.kernels[0]);
+}
