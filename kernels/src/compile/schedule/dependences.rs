@@ -136,7 +136,59 @@ impl Effect {
             | Op::Brx { .. }
             | Op::Exit
             | Op::Trap => Effect::Order,
-            _computes => Effect::None,
+            Op::Add { .. }
+            | Op::Sub { .. }
+            | Op::Mul { .. }
+            | Op::Fma { .. }
+            | Op::MulInt { .. }
+            | Op::MadInt { .. }
+            | Op::Mul24 { .. }
+            | Op::Mad24 { .. }
+            | Op::AddCarry { .. }
+            | Op::SubCarry { .. }
+            | Op::MadCarry { .. }
+            | Op::Sad { .. }
+            | Op::DivInt { .. }
+            | Op::RemInt { .. }
+            | Op::Div { .. }
+            | Op::Abs { .. }
+            | Op::Neg { .. }
+            | Op::Min { .. }
+            | Op::Max { .. }
+            | Op::Rcp { .. }
+            | Op::Sqrt { .. }
+            | Op::Rsqrt { .. }
+            | Op::Transcendental { .. }
+            | Op::Copysign { .. }
+            | Op::Testp { .. }
+            | Op::Popc { .. }
+            | Op::Clz { .. }
+            | Op::Brev { .. }
+            | Op::Bfind { .. }
+            | Op::Bfe { .. }
+            | Op::Bfi { .. }
+            | Op::Prmt { .. }
+            | Op::Dp4a { .. }
+            | Op::And { .. }
+            | Op::Or { .. }
+            | Op::Xor { .. }
+            | Op::Not { .. }
+            | Op::Cnot { .. }
+            | Op::Lop3 { .. }
+            | Op::Shl { .. }
+            | Op::Shr { .. }
+            | Op::Shf { .. }
+            | Op::Setp { .. }
+            | Op::Set { .. }
+            | Op::Selp { .. }
+            | Op::Slct { .. }
+            | Op::Mov { .. }
+            | Op::Pack { .. }
+            | Op::Unpack { .. }
+            | Op::Cvt { .. }
+            | Op::Cvta { .. }
+            | Op::Isspacep { .. }
+            | Op::Hint => Effect::None,
         }
     }
 
@@ -172,8 +224,12 @@ impl Bytes {
                 Place::DynamicShared | Place::Module(_) => (From::Unknown, 0),
             },
         };
-        let start = address.offset.saturating_add(start);
-        Bytes { space, from, range: start..start.saturating_add(bytes) }
+        // Addresses of some spaces wrap at 32 bits.
+        let start = match address.offset.checked_add(start).map(i32::try_from) {
+            Some(Ok(start)) => i64::from(start),
+            Some(Err(_)) | None => return unknown,
+        };
+        Bytes { space, from, range: start..start + bytes }
     }
 
     /// Whether they may be the same in some lane.

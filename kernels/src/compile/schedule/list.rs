@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 
 use super::dependences::Dependences;
 use super::pressure::Values;
-use crate::ptx::ir::Instruction;
 
 /// An instruction all of whose predecessors have been placed.
 struct Ready {
@@ -17,22 +16,18 @@ struct Ready {
 ///
 /// As long as values occupy fewer than `registers`: what waits for nothing, and of that what the longest chain of
 /// latencies hangs on. Above: what frees most.
-pub(super) fn order(
-    instructions: &[Instruction],
-    dependences: &Dependences,
-    values: &mut Values<'_>,
-    registers: i64,
-) -> Vec<usize> {
+pub(super) fn order(dependences: &Dependences, values: &mut Values, registers: i64) -> Vec<usize> {
+    let count = dependences.predecessors.len();
     let heights = heights(dependences);
     let mut waiting = dependences.predecessors.clone();
-    let mut from = vec![0; instructions.len()];
-    let first = (0..instructions.len()).filter(|&position| waiting[position] == 0);
+    let mut from = vec![0; count];
+    let first = (0..count).filter(|&position| waiting[position] == 0);
     let mut ready: Vec<Ready> = first.map(|position| Ready { position, from: 0 }).collect();
-    let mut order = Vec::with_capacity(instructions.len());
+    let mut order = Vec::with_capacity(count);
     let mut now = 0;
     loop {
         let key = |ready: &Ready| {
-            let growth = values.growth(&instructions[ready.position]);
+            let growth = values.growth(ready.position);
             let excess = (values.occupied() + growth - registers).max(0);
             let over = if excess > 0 { growth } else { i64::MIN };
             let wait = ready.from.saturating_sub(now);
@@ -41,7 +36,7 @@ pub(super) fn order(
         let Some(best) = (0..ready.len()).min_by_key(|&index| key(&ready[index])) else { return order };
         let chosen = ready.swap_remove(best);
         now = now.max(chosen.from) + 1;
-        values.take(&instructions[chosen.position]);
+        values.take(chosen.position);
         order.push(chosen.position);
         for &(successor, cycles) in &dependences.successors[chosen.position] {
             from[successor] = from[successor].max(now - 1 + u64::from(cycles));

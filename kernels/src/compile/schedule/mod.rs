@@ -71,7 +71,7 @@ pub fn list(
         for (mut values, stretch) in pressure.of(block, &stretches).into_iter().zip(stretches) {
             let instructions = &kernel.instructions[stretch.clone()];
             let dependences = Dependences::new(kernel, instructions, &latencies[stretch.clone()]);
-            let chosen = list::order(instructions, &dependences, &mut values, i64::from(registers));
+            let chosen = list::order(&dependences, &mut values, i64::from(registers));
             order.extend(chosen.into_iter().map(|position| stretch.start + position));
         }
     }

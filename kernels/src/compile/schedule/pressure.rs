@@ -35,26 +35,22 @@ impl<'k> Pressure<'k> {
     }
 
     /// The values of each of the stretches that make up a block.
-    pub fn of(&self, block: Block, stretches: &[Range<usize>]) -> Vec<Values<'_>> {
-        let registers = |set: &super::super::bitset::BitSet| set.iter().map(|r| Reg(r as u32)).collect();
-        let mut live: BTreeSet<Reg> = registers(self.liveness.live_out(block));
+    pub fn of(&self, block: Block, stretches: &[Range<usize>]) -> Vec<Values> {
+        let live_out = self.liveness.live_out(block).iter().map(|register| Reg(register as u32));
+        let mut live: BTreeSet<Reg> = live_out.collect();
         let mut values = Vec::with_capacity(stretches.len());
         for stretch in stretches.iter().rev() {
+            let instructions = &self.kernel.instructions[stretch.clone()];
             let live_after = live.clone();
-            let mut reads: BTreeMap<Reg, usize> = BTreeMap::new();
-            for instruction in self.kernel.instructions[stretch.clone()].iter().rev() {
+            for instruction in instructions.iter().rev() {
                 if instruction.guard.is_none() {
                     for register in instruction.definitions() {
                         live.remove(&register);
                     }
                 }
-                for register in instruction.uses() {
-                    live.insert(register);
-                    *reads.entry(register).or_default() += 1;
-                }
+                live.extend(instruction.uses());
             }
-            let occupied = live.iter().map(|register| self.words[register.index()]).sum();
-            values.push(Values { words: &self.words, live: live.clone(), live_after, reads, occupied });
+            values.push(Values::new(instructions, &self.words, &live, &live_after));
         }
         values.reverse();
         values
@@ -62,59 +58,97 @@ impl<'k> Pressure<'k> {
 }
 
 /// The values of one stretch.
-pub(super) struct Values<'p> {
-    words: &'p [i64],
-    /// Registers that hold a value now.
-    live: BTreeSet<Reg>,
-    /// Those that do after the stretch.
-    live_after: BTreeSet<Reg>,
-    /// How often each register is still to be read.
-    reads: BTreeMap<Reg, usize>,
+pub(super) struct Values {
     /// Words that hold a value now.
     occupied: i64,
+    /// The registers that instructions of the stretch read or write.
+    registers: Vec<Register>,
+    /// For each instruction the registers it reads, by their place in the list, and how often.
+    uses: Vec<Vec<(usize, usize)>>,
+    /// For each instruction the registers it writes.
+    definitions: Vec<Vec<usize>>,
 }
 
-impl Values<'_> {
+/// A register in a stretch.
+struct Register {
+    words: i64,
+    /// It holds a value now.
+    live: bool,
+    /// It holds one after the stretch.
+    live_after: bool,
+    /// How often it is still to be read.
+    reads: usize,
+}
+
+impl Values {
+    fn new(
+        instructions: &[Instruction],
+        words: &[i64],
+        live: &BTreeSet<Reg>,
+        live_after: &BTreeSet<Reg>,
+    ) -> Values {
+        let mut values = Values {
+            occupied: live.iter().map(|register| words[register.index()]).sum(),
+            registers: Vec::new(),
+            uses: Vec::with_capacity(instructions.len()),
+            definitions: Vec::with_capacity(instructions.len()),
+        };
+        let mut places: BTreeMap<Reg, usize> = BTreeMap::new();
+        for instruction in instructions {
+            let mut place = |register: Reg| {
+                *places.entry(register).or_insert_with(|| {
+                    values.registers.push(Register {
+                        words: words[register.index()],
+                        live: live.contains(&register),
+                        live_after: live_after.contains(&register),
+                        reads: 0,
+                    });
+                    values.registers.len() - 1
+                })
+            };
+            let mut uses: BTreeMap<usize, usize> = BTreeMap::new();
+            instruction.uses().for_each(|register| *uses.entry(place(register)).or_default() += 1);
+            values.definitions.push(instruction.definitions().map(place).collect());
+            uses.iter().for_each(|(&place, count)| values.registers[place].reads += count);
+            values.uses.push(uses.into_iter().collect());
+        }
+        values
+    }
+
     /// Words that hold a value now.
     pub fn occupied(&self) -> i64 {
         self.occupied
     }
 
-    /// By how many words that grows with the instruction.
-    pub fn growth(&self, instruction: &Instruction) -> i64 {
-        let begun = self.begun(instruction).map(|register| self.words[register.index()]);
-        let ended = self.ended(instruction).into_iter().map(|register| self.words[register.index()]);
-        begun.sum::<i64>() - ended.sum::<i64>()
+    /// By how many words that grows with an instruction of the stretch.
+    pub fn growth(&self, position: usize) -> i64 {
+        let words = |place: usize| self.registers[place].words;
+        self.begun(position).map(words).sum::<i64>() - self.ended(position).map(words).sum::<i64>()
     }
 
-    /// Takes the instruction as the next one.
-    pub fn take(&mut self, instruction: &Instruction) {
-        self.occupied += self.growth(instruction);
-        let begun: Vec<Reg> = self.begun(instruction).collect();
-        for register in self.ended(instruction) {
-            self.live.remove(&register);
-        }
-        self.live.extend(begun);
-        for register in instruction.uses() {
-            if let Some(reads) = self.reads.get_mut(&register) {
-                *reads -= 1;
-            }
+    /// Takes an instruction as the next one.
+    pub fn take(&mut self, position: usize) {
+        self.occupied += self.growth(position);
+        let begun: Vec<usize> = self.begun(position).collect();
+        let ended: Vec<usize> = self.ended(position).collect();
+        ended.into_iter().for_each(|place| self.registers[place].live = false);
+        begun.into_iter().for_each(|place| self.registers[place].live = true);
+        for &(place, count) in &self.uses[position] {
+            self.registers[place].reads -= count;
         }
     }
 
     /// Registers that get a value which is read later.
-    fn begun<'a>(&'a self, instruction: &'a Instruction) -> impl Iterator<Item = Reg> + 'a {
-        let is_read =
-            |register: &Reg| self.live_after.contains(register) || self.reads.contains_key(register);
-        instruction.definitions().filter(|register| !self.live.contains(register)).filter(is_read)
+    fn begun(&self, position: usize) -> impl Iterator<Item = usize> + '_ {
+        let begins = |register: &Register| !register.live && (register.live_after || register.reads > 0);
+        self.definitions[position].iter().copied().filter(move |&place| begins(&self.registers[place]))
     }
 
     /// Registers that are not read after it.
-    fn ended(&self, instruction: &Instruction) -> BTreeSet<Reg> {
-        let is_last = |register: &Reg| {
-            let here = instruction.uses().filter(|other| other == register).count();
-            !self.live_after.contains(register) && self.reads.get(register) == Some(&here)
-        };
-        instruction.uses().filter(is_last).filter(|register| self.live.contains(register)).collect()
+    fn ended(&self, position: usize) -> impl Iterator<Item = usize> + '_ {
+        let ends =
+            |register: &Register, count| register.live && !register.live_after && register.reads == count;
+        let uses = self.uses[position].iter();
+        uses.filter(move |&&(place, count)| ends(&self.registers[place], count)).map(|&(place, _)| place)
     }
 }
