@@ -8,5 +8,6 @@ mod launch_files;
 mod open_workloads;
 mod ptx_parsing;
 mod recording;
+mod restructuring;
 mod semantics;
 mod workloads;

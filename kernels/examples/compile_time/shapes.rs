@@ -19,7 +19,7 @@ pub struct Shape {
 }
 
 /// All shapes.
-pub const SHAPES: [Shape; 6] = [
+pub const SHAPES: [Shape; 7] = [
     Shape {
         name: "straight",
         length: 1,
@@ -67,6 +67,17 @@ pub const SHAPES: [Shape; 6] = [
         step: |text, step| {
             let _ = writeln!(text, "mov.u32 %r{}, %r{step};\nL{step}:", step + ALIVE);
             let _ = writeln!(text, "add.u32 %r{}, %r{}, %r{};", step + ALIVE, step + ALIVE, step + 1);
+            let _ = writeln!(text, "setp.lt.u32 %p{step}, %r{}, %r0;", step + ALIVE);
+            let _ = writeln!(text, "@%p{step} bra L{step};");
+        },
+    },
+    Shape {
+        name: "counted loops",
+        length: 5,
+        result: ('r', 32),
+        step: |text, step| {
+            let _ = writeln!(text, "mov.u32 %r{}, %r{step};\nL{step}:", step + ALIVE);
+            let _ = writeln!(text, "add.u32 %r{}, %r{}, 1;", step + ALIVE, step + ALIVE);
             let _ = writeln!(text, "setp.lt.u32 %p{step}, %r{}, %r0;", step + ALIVE);
             let _ = writeln!(text, "@%p{step} bra L{step};");
         },

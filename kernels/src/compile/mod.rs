@@ -17,6 +17,7 @@ pub mod cfg;
 pub mod check;
 pub mod divergence;
 pub mod dominators;
+pub mod effect;
 pub mod function;
 pub mod graph;
 pub mod lifetime;
@@ -28,6 +29,7 @@ pub mod machine;
 pub mod optimise;
 mod place;
 pub mod regless;
+pub mod restructure;
 pub mod rfh;
 pub mod rfv;
 pub mod schedule;
@@ -168,10 +170,12 @@ pub fn compile(module: &Module, entry: &str, options: &CompileOptions) -> Result
         name: entry.to_owned(),
         known: known_kernels(module),
     })?;
-    let in_source_order = translate(module, kernel, options)?;
     match options.schedule {
-        Schedule::None => Ok(in_source_order),
-        Schedule::List => scheduled(module, in_source_order, options),
+        Schedule::None => translate(module, kernel, options),
+        Schedule::Blocks => scheduled(module, translate(module, kernel, options)?, options),
+        Schedule::List => {
+            scheduled(module, translate(module, &restructure::restructure(kernel), options)?, options)
+        }
     }
 }
 

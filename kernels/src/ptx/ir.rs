@@ -186,7 +186,8 @@ pub enum Place {
 pub struct Instruction {
     /// Line in the file.
     pub line: u32,
-    /// Source text, one line, without the semicolon. Empty for what inlining inserts.
+    /// Source text, one line, without the semicolon. Empty for what inlining inserts; of what the compiler adds later, its
+    /// opcode.
     pub text: String,
     /// `@%p` or `@!%p`.
     pub guard: Option<Guard>,

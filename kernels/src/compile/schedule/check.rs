@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::super::cfg::{Block, Cfg};
-use super::dependences::Effect;
+use super::super::effect::Effect;
 use crate::ptx::ir::{Instruction, Kernel, Reg};
 
 /// An order that breaks a dependence: an error of this compiler.

@@ -5,9 +5,9 @@ use crate::program::{Operation, Space};
 use crate::ptx::ir::Kernel;
 
 /// Loads from device memory, texture fetches and returning atomics: as long as fits into a block, whatever the memory.
-const LONG: u32 = 200;
+pub(super) const LONG: u32 = 200;
 /// Shared memory (GTX 980: 24 cycles; `docs/machine.md`).
-const SHARED: u32 = 24;
+pub(super) const SHARED: u32 = 24;
 /// Special function unit.
 const SFU: u32 = 20;
 /// Double precision.

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::dependences::Dependences;
+use super::latency::{LONG, SHARED};
 use super::pressure::Values;
 
 /// An instruction all of whose predecessors have been placed.
@@ -12,10 +13,23 @@ struct Ready {
     from: u64,
 }
 
+/// How soon an instruction should be placed; the smallest is.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    /// A load from device memory, or what only waits for arithmetic and leads to one: other warps fill so short a wait.
+    LeadsToLoad,
+    /// There is a register for its result.
+    Fits,
+    /// There is none, but it leaves not more values than there are: by how many fewer.
+    Frees(i64),
+    /// In the order of the source, which comes to an instruction that frees; any other might not.
+    Grows(usize),
+}
+
 /// The positions of a stretch's instructions in their new order.
 ///
-/// As long as values occupy fewer than `registers`: what waits for nothing, and of that what the longest chain of
-/// latencies hangs on. Above: what frees most.
+/// As long as values occupy fewer than `registers`: first what leads to loads from device memory; then what waits for
+/// nothing, and of that what the longest chain of latencies hangs on. Above: what frees most.
 pub(super) fn order(dependences: &Dependences, values: &mut Values, registers: i64) -> Vec<usize> {
     let count = dependences.predecessors.len();
     let heights = heights(dependences);
@@ -27,11 +41,17 @@ pub(super) fn order(dependences: &Dependences, values: &mut Values, registers: i
     let mut now = 0;
     loop {
         let key = |ready: &Ready| {
-            let growth = values.growth(ready.position);
-            let excess = (values.occupied() + growth - registers).max(0);
-            let over = if excess > 0 { growth } else { i64::MIN };
+            let height = heights[ready.position];
             let wait = ready.from.saturating_sub(now);
-            (over, wait, Reverse(heights[ready.position]), ready.position)
+            let growth = values.growth(ready.position);
+            let class = if values.occupied() + growth > registers {
+                if growth > 0 { Class::Grows(ready.position) } else { Class::Frees(growth) }
+            } else if height >= LONG.into() && wait < SHARED.into() {
+                Class::LeadsToLoad
+            } else {
+                Class::Fits
+            };
+            (class, wait, Reverse(height), ready.position)
         };
         let Some(best) = (0..ready.len()).min_by_key(|&index| key(&ready[index])) else { return order };
         let chosen = ready.swap_remove(best);

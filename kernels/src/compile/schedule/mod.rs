@@ -31,18 +31,21 @@ pub enum Schedule {
     /// As in the source.
     #[default]
     None,
-    /// By a list scheduler in every basic block.
+    /// By a list scheduler in the basic blocks of the source.
+    Blocks,
+    /// The same in longer blocks, after short branches have become guards and loops have been unrolled.
     List,
 }
 
 impl Schedule {
     /// Every choice.
-    pub const ALL: [Schedule; 2] = [Schedule::None, Schedule::List];
+    pub const ALL: [Schedule; 3] = [Schedule::None, Schedule::Blocks, Schedule::List];
 
     /// As written on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Schedule::None => "none",
+            Schedule::Blocks => "blocks",
             Schedule::List => "list",
         }
     }

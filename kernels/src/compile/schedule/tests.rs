@@ -98,7 +98,7 @@ fn an_order_has_each_instruction_of_a_block_once() {
 }
 
 fn listed(module: &Module) -> Compiled {
-    let options = CompileOptions { check_allocation: true, schedule: Schedule::List };
+    let options = CompileOptions { check_allocation: true, schedule: Schedule::Blocks };
     compile(module, "k", &options).unwrap()
 }
 

@@ -32,7 +32,7 @@ fn every_workload_is_allocated_correctly_and_close_to_the_minimum() {
             // Pairs and vectors of registers leave gaps; in the order of the scheduler more of them live at a time.
             let gaps = match schedule {
                 Schedule::None => 2,
-                Schedule::List => 3,
+                Schedule::Blocks | Schedule::List => 3,
             };
             assert!(
                 registers <= max_live + gaps,
