@@ -5,7 +5,7 @@ use super::decode::{Operands, Result as Target};
 use super::error::Trouble;
 use super::float;
 use super::integer::{self, mask};
-use super::launch::{Loaded, resolve_generic, window};
+use super::launch::{Loaded, WINDOW, resolve_generic, window};
 use super::memory::Memory;
 use super::registers::{Lanes, Registers};
 use crate::program::{LANES, LaneMask, Space};
@@ -85,12 +85,19 @@ fn check_alignment(address: u64, bytes: usize, lane: usize) -> Result<(), Troubl
 }
 
 /// The address in every lane of a mask.
-pub(super) fn addresses(registers: &Registers, operands: &Operands, lanes: LaneMask) -> Lanes {
+///
+/// Addresses of global and generic memory have 64 bits, those within a window 32, whatever the register has: a base that
+/// is negative as a 32-bit number and an offset that makes up for it are an address.
+pub(super) fn addresses(registers: &Registers, operands: &Operands, space: Space, lanes: LaneMask) -> Lanes {
     let base = &registers.rows[operands.base as usize];
+    let within = match space {
+        Space::Global | Space::Generic => u64::MAX,
+        Space::Shared | Space::Local | Space::Constant | Space::Parameter => WINDOW - 1,
+    };
     let mut out = [0; LANES];
     for lane in 0..LANES {
         if lanes >> lane & 1 == 1 {
-            out[lane] = base[lane].wrapping_add_signed(operands.offset);
+            out[lane] = base[lane].wrapping_add_signed(operands.offset) & within;
         }
     }
     out

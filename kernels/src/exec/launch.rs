@@ -20,7 +20,7 @@ pub(super) fn window(space: Space) -> u64 {
 }
 
 /// Bytes of each window.
-const WINDOW: u64 = 1 << 32;
+pub(super) const WINDOW: u64 = 1 << 32;
 
 /// The state space that a generic address belongs to, and the address within it.
 #[inline]
@@ -149,6 +149,8 @@ pub struct Configuration {
 
 /// Warp instructions that a block may execute if nothing else is said.
 pub const DEFAULT_INSTRUCTION_LIMIT: u64 = 100_000_000;
+/// Threads of a block at most, on every machine.
+const MAX_THREADS: u32 = 1024;
 /// Bytes of shared memory a block at most: more than any machine has.
 const MAX_SHARED: u64 = 1 << 24;
 
@@ -188,9 +190,8 @@ impl Prepared {
             configuration;
         let error = |message: String| Err(ExecError::launch(kernel, message));
         let threads = block.iter().fold(1_u64, |product, &n| product.saturating_mul(u64::from(n)));
-        let accepted = u64::from(kernel.max_threads.unwrap_or(1024).min(1024));
-        if threads == 0 || threads > accepted {
-            return error(format!("a block of {block:?} threads; accepted: 1 to {accepted}"));
+        if let Some(problem) = block_problem(kernel, block, threads) {
+            return error(problem);
         }
         if grid
             .iter()
@@ -221,6 +222,26 @@ impl Prepared {
             limit: instruction_limit,
         })
     }
+}
+
+/// Why a block of that shape is refused, as the driver does: too many threads, or another shape than `.reqntid` says
+/// (PTX ISA 11.4, performance-tuning directives).
+fn block_problem(kernel: &Kernel, block: [u32; 3], threads: u64) -> Option<String> {
+    if let Some(required) = kernel.required_block.filter(|&required| required != block) {
+        return Some(format!(
+            "a block of {block:?} threads; accepted: {required:?}, the .reqntid of the kernel on line {}",
+            kernel.line
+        ));
+    }
+    let (most, said) = match kernel.max_threads {
+        Some(most) if most < MAX_THREADS => {
+            (most, format!(", the .maxntid of the kernel on line {}", kernel.line))
+        }
+        Some(_) | None => (MAX_THREADS, String::new()),
+    };
+    let accepted = 1..=u64::from(most);
+    (!accepted.contains(&threads))
+        .then(|| format!("a block of {block:?} threads; accepted: 1 to {most}{said}"))
 }
 
 /// The address of a variable within its state space.

@@ -220,7 +220,7 @@ impl PtxRun {
             instruction_limit: DEFAULT_INSTRUCTION_LIMIT,
         };
         let prepared = Prepared::new(&code.kernel, &device.loaded, configuration)
-            .map_err(|error| RunError::exec(&self.module, error))?;
+            .map_err(|error| planned.origin.error(format!("{}: {error}", self.module.file)))?;
         Ok(Some(Launched { code, prepared: Arc::new(prepared) }))
     }
 

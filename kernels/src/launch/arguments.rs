@@ -116,6 +116,7 @@ mod tests {
             shared_bytes: 0,
             local_bytes: 0,
             max_threads: None,
+            required_block: None,
         }
     }
 
