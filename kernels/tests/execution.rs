@@ -1,7 +1,9 @@
 //! Control flow, barriers, memories and calls of the executor, and what it says when a kernel goes wrong.
 
 use warpfile_kernels::compile::{CompileOptions, compile};
-use warpfile_kernels::exec::{BlockExecution, Configuration, ExecError, Execution, Loaded, Memory};
+use warpfile_kernels::exec::{
+    BlockExecution, Configuration, ExecError, ExecOptions, Execution, Loaded, Memory,
+};
 use warpfile_kernels::ptx::parse;
 
 const REGISTERS: &str =
@@ -12,6 +14,7 @@ struct Case<'a> {
     module: &'a str,
     /// Between the parameters and the body.
     directives: &'a str,
+    tolerate_out_of_bounds: bool,
     body: &'a str,
     block: u32,
     blocks: u32,
@@ -20,7 +23,15 @@ struct Case<'a> {
 
 impl<'a> Case<'a> {
     fn new(body: &'a str) -> Case<'a> {
-        Case { module: "", directives: "", body, block: 32, blocks: 1, dynamic_shared_bytes: 0 }
+        Case {
+            module: "",
+            directives: "",
+            tolerate_out_of_bounds: false,
+            body,
+            block: 32,
+            blocks: 1,
+            dynamic_shared_bytes: 0,
+        }
     }
 
     /// One `u32` a thread. `%rd0` is the address of a buffer of 64 zero words, `%r0` the thread in its block.
@@ -48,7 +59,10 @@ impl<'a> Case<'a> {
             block: [self.block, 1, 1],
             dynamic_shared_bytes: self.dynamic_shared_bytes,
             parameters: parameters.concat(),
-            instruction_limit: 10_000,
+            options: ExecOptions {
+                max_warp_instructions: 10_000,
+                tolerate_out_of_bounds: self.tolerate_out_of_bounds,
+            },
         };
         let kernel = module.kernel("k").unwrap();
         let execution = Execution::new(kernel, &compiled.reconvergence, &loaded, configuration)?;
@@ -218,6 +232,27 @@ fn a_negative_base_and_an_offset_are_an_address_of_shared_and_local_memory() {
                 add.u32 %r1, %r4, %r5; add.u32 %r1, %r1, %r6; add.u32 %r1, %r1, %r7; }";
     let found = results(body);
     assert!((0..32).all(|lane| found[lane] == 3 * lane as u32 + 1100), "{found:?}");
+}
+
+#[test]
+fn out_of_bounds_loads_give_zero_and_stores_are_dropped_if_that_is_tolerated() {
+    let body = "shl.b32 %r3, %r0, 3; cvt.u64.u32 %rd1, %r3; add.u64 %rd1, %rd0, %rd1; mov.u32 %r4, 5;\n\
+                st.global.v2.u32 [%rd1+64], {%r4, %r4}; ld.global.u32 %r5, [%rd1+64];\n\
+                mov.u32 %r6, 9; ld.u32 %r6, [%rd1-256]; atom.global.add.u32 %r7, [%rd1+64], 1;\n\
+                add.u32 %r1, %r5, %r6; mad.lo.u32 %r1, %r7, 10, %r1;";
+    let (found, scratch) = Case { tolerate_out_of_bounds: true, ..Case::new(body) }.run().unwrap();
+    // 256 bytes, 8 a lane from byte 64 on: 24 lanes are inside.
+    assert!((0..32).all(|lane| found[lane] == if lane < 24 { 55 } else { 0 }), "{found:?}");
+    assert!((16..64).all(|word| scratch[word] == if word % 2 == 0 { 6 } else { 5 }), "{scratch:?}");
+    assert!(Case::new(body).message().contains("8 bytes at global address"));
+}
+
+#[test]
+fn what_is_tolerated_does_not_hide_misaligned_accesses_or_other_memories() {
+    let tolerant = |body| Case { tolerate_out_of_bounds: true, ..Case::new(body) }.message();
+    assert!(tolerant("ld.global.u32 %r1, [%rd0+2];").contains("accepted: multiples of 4"));
+    let shared = tolerant("{ .shared .u32 x; ld.shared.u32 %r1, [x+4]; }");
+    assert!(shared.contains("4 bytes at shared address 0x4"), "{shared}");
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn ptx_with_a_launch_file_beside_it_runs_and_is_compared_with_the_file_it_names(
     let wrong = users_files(&[1.5, 2.5, 4.0]);
     let message = run(&wrong.path().join("add.ptx")).unwrap_err().to_string();
     assert!(
-        message.ends_with("buffer `sum`, element 2: expected 4.0, found 3.5 (1 of 3 elements differ)"),
+        message.ends_with("buffer `sum`: 1 of 3 elements differ\n  element 2: expected 4.0, found 3.5"),
         "{message}"
     );
 }

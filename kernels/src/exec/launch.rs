@@ -129,7 +129,7 @@ pub(super) struct Prepared {
     pub(super) parameters: Vec<u8>,
     pub(super) decoded: Decoded,
     pub(super) dynamic_shared: u32,
-    pub(super) limit: u64,
+    pub(super) options: ExecOptions,
 }
 
 /// What a launch gives a kernel.
@@ -143,12 +143,26 @@ pub struct Configuration {
     pub dynamic_shared_bytes: u32,
     /// The parameter block, laid out as [`Kernel::parameters`] says.
     pub parameters: Vec<u8>,
-    /// Warp instructions that a block may execute.
-    pub instruction_limit: u64,
+    /// How it is executed.
+    pub options: ExecOptions,
 }
 
-/// Warp instructions that a block may execute if nothing else is said.
-pub const DEFAULT_INSTRUCTION_LIMIT: u64 = 100_000_000;
+/// How kernels are executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExecOptions {
+    /// Warp instructions that a block may execute.
+    pub max_warp_instructions: u64,
+    /// Accesses to device memory outside of every buffer do not end the run: loads give zero, stores and atomics are
+    /// dropped, and all are counted.
+    pub tolerate_out_of_bounds: bool,
+}
+
+impl Default for ExecOptions {
+    fn default() -> Self {
+        ExecOptions { max_warp_instructions: 100_000_000, tolerate_out_of_bounds: false }
+    }
+}
+
 /// Threads of a block at most, on every machine.
 const MAX_THREADS: u32 = 1024;
 /// Bytes of shared memory a block at most: more than any machine has.
@@ -186,8 +200,7 @@ impl Prepared {
         loaded: &Loaded,
         configuration: Configuration,
     ) -> Result<Prepared, ExecError> {
-        let Configuration { grid, block, dynamic_shared_bytes, parameters, instruction_limit } =
-            configuration;
+        let Configuration { grid, block, dynamic_shared_bytes, parameters, options } = configuration;
         let error = |message: String| Err(ExecError::launch(kernel, message));
         let threads = block.iter().fold(1_u64, |product, &n| product.saturating_mul(u64::from(n)));
         if let Some(problem) = block_problem(kernel, block, threads) {
@@ -219,7 +232,7 @@ impl Prepared {
             launch,
             parameters,
             dynamic_shared: dynamic_shared_bytes,
-            limit: instruction_limit,
+            options,
         })
     }
 }

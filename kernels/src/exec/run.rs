@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::block::{BlockExecution, Observer};
 use super::error::ExecError;
-use super::launch::{Configuration, DEFAULT_INSTRUCTION_LIMIT, Execution, Loaded, Prepared};
+use super::launch::{Configuration, ExecOptions, Execution, Loaded, Prepared};
 use super::memory::{BufferId, Memory, MemoryError};
+use super::outside::{AccessKind, OutOfBounds, OutsideOfBlock};
 use super::replay::Recorder;
 use super::store::{BlockRecords, Store};
 use super::stream::PtxStream;
@@ -51,6 +52,9 @@ pub struct PtxRun {
     compiled: BTreeMap<String, Arc<Compiled>>,
     sequence: Sequence,
     device: Device,
+    exec_options: ExecOptions,
+    /// Tolerated accesses outside of every buffer, by kernel and instruction.
+    outside: BTreeMap<(String, u32), OutOfBounds>,
 }
 
 /// A launch of a kernel: all that its records are replayed with.
@@ -151,12 +155,30 @@ impl PtxRun {
         let sequence = Sequence::new(file, size)?;
         let mut device = Device::new(&module, &sequence)?;
         sequence.fill_all(&mut device)?;
-        Ok(PtxRun { module, options: CompileOptions::default(), compiled: BTreeMap::new(), sequence, device })
+        Ok(PtxRun {
+            module,
+            options: CompileOptions::default(),
+            compiled: BTreeMap::new(),
+            sequence,
+            device,
+            exec_options: ExecOptions::default(),
+            outside: BTreeMap::new(),
+        })
     }
 
     /// Compiles kernels like that. To be said before the first launch.
     pub fn set_options(&mut self, options: CompileOptions) {
         self.options = options;
+    }
+
+    /// Executes kernels like that. To be said before the first launch.
+    pub fn set_exec_options(&mut self, options: ExecOptions) {
+        self.exec_options = options;
+    }
+
+    /// Accesses outside of every buffer that were tolerated so far, by kernel and instruction.
+    pub fn out_of_bounds(&self) -> impl Iterator<Item = &OutOfBounds> {
+        self.outside.values()
     }
 
     /// The module.
@@ -217,7 +239,7 @@ impl PtxRun {
             block: planned.block,
             dynamic_shared_bytes: planned.dynamic_shared_bytes,
             parameters: parameter_block(&planned, kernel, address)?,
-            instruction_limit: DEFAULT_INSTRUCTION_LIMIT,
+            options: self.exec_options,
         };
         let prepared = Prepared::new(&code.kernel, &device.loaded, configuration)
             .map_err(|error| planned.origin.error(format!("{}: {error}", self.module.file)))?;
@@ -237,7 +259,25 @@ impl PtxRun {
         let execution = Execution { kernel: &code.kernel, reconvergence, loaded, prepared: prepared.clone() };
         let mut block = BlockExecution::new(&execution, block);
         block.run(memory, observer).map_err(|error| RunError::exec(&self.module, error))?;
-        Ok(block.executed())
+        let (executed, outside) = (block.executed(), block.outside());
+        self.note_outside(&code.kernel, outside);
+        Ok(executed)
+    }
+
+    fn note_outside(&mut self, kernel: &Kernel, block: OutsideOfBlock) {
+        for (index, (accesses, first)) in block {
+            let instruction = &kernel.instructions[index as usize];
+            let known = self.outside.entry((kernel.name.clone(), index)).or_insert_with(|| OutOfBounds {
+                file: self.module.file.clone(),
+                kernel: kernel.name.clone(),
+                line: instruction.line,
+                instruction: instruction.text.clone(),
+                kind: AccessKind::of(instruction),
+                accesses: 0,
+                first,
+            });
+            known.accesses += accesses;
+        }
     }
 
     /// Executes a block of the current launch and records what its warps do.

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use arguments::parameter_block;
-pub use compare::{CheckReport, Mismatch, Tolerance, compare};
+pub use compare::{CheckReport, Difference, Mismatch, SHOWN, Tolerance, compare};
 pub use element::{ElementType, Number};
 pub use error::{LaunchError, Origin, suggest};
 pub use expected::{CheckError, check_results, expected_files};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::error::{LaunchError, Origin};
+use super::error::{LaunchError, Origin, suggest};
 use super::expression::Variables;
 use super::{
     Argument, ElementType, Expression, LaunchFile, LaunchStep, MAX_BLOCK_THREADS, MAX_DYNAMIC_SHARED_BYTES,
@@ -142,6 +142,15 @@ impl Sequence {
     /// Elements of every buffer.
     pub fn lengths(&self) -> &[usize] {
         &self.lengths
+    }
+
+    /// The buffer of that name; an unknown one is an error that lists the near ones.
+    pub fn buffer(&self, name: &str) -> Result<usize, LaunchError> {
+        let names = || self.file.buffers.iter().map(|buffer| buffer.name.as_str());
+        names().position(|known| known == name).ok_or_else(|| {
+            let near = suggest(name, names());
+            Origin::of_file(&self.file.path).error(format!("no buffer `{name}`{near}"))
+        })
     }
 
     /// The buffer in memory that a name of the launch file stands for now.
