@@ -43,10 +43,18 @@ pub fn printable(text: &str) -> String {
 
 /// 1 if the model is at fault, 2 if the input is.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
-    let wrong_result = matches!(error.downcast_ref(), Some(CheckError::Mismatch { .. }));
     let differs = error.is::<Difference>() || error.is::<Counterexample>() || error.is::<Violation>();
     let missing_reset = matches!(error.downcast_ref(), Some(SimError::MissingReset { .. }));
-    if is_wrong_operand(error) || wrong_result || differs || missing_reset { WRONG_RESULT } else { BAD_INPUT }
+    if is_wrong_operand(error) || is_wrong_result(error) || differs || missing_reset {
+        WRONG_RESULT
+    } else {
+        BAD_INPUT
+    }
+}
+
+/// Whether a result is not as expected.
+pub fn is_wrong_result(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(CheckError::Mismatch { .. }))
 }
 
 /// Whether the design delivered an operand that differs from the kernel's value.

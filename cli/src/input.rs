@@ -7,13 +7,14 @@ use anyhow::{anyhow, bail};
 use serde::Serialize;
 use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::compile::schedule::Schedule;
-use warpfile_kernels::exec::Replayed;
+use warpfile_kernels::exec::{ExecOptions, OutOfBounds, Replayed};
 use warpfile_kernels::launch::{CheckReport, DEFAULT_SIZE, LaunchFile};
 use warpfile_kernels::program::{Launches, Stream, StreamError};
 use warpfile_kernels::trace::{self, OpenTrace, TraceReport};
 use warpfile_kernels::workloads::{
     self, OpenError, OpenWorkload, RecordedCheckError, RecordedWorkload, Workload,
 };
+use warpfile_sim::config::Config;
 
 /// Which input.
 #[derive(clap::Args)]
@@ -47,6 +48,25 @@ pub struct InputsArguments {
     /// The order of instructions: `none`, that of the PTX, or `list`, that of a list scheduler.
     #[arg(long, value_name = "NAME", value_parser = schedule)]
     schedule: Option<Schedule>,
+}
+
+/// How kernels are executed, beside the parameters of `exec`.
+#[derive(Clone, clap::Args)]
+pub struct ToleranceArguments {
+    /// Let a kernel leave its buffers in device memory: loads give zero, stores are dropped, both are counted and the first
+    /// of each instruction is shown.
+    #[arg(long)]
+    pub tolerate_out_of_bounds: bool,
+}
+
+impl ToleranceArguments {
+    /// With what a configuration says of execution.
+    pub fn options(&self, config: &Config) -> ExecOptions {
+        ExecOptions {
+            max_warp_instructions: config.exec.max_warp_instructions,
+            tolerate_out_of_bounds: self.tolerate_out_of_bounds,
+        }
+    }
 }
 
 /// An input that can be opened any number of times.
@@ -179,7 +199,7 @@ impl InputArguments {
 
 impl Input {
     /// Opens it: memory filled, ready to hand out its launches.
-    pub fn open(&self) -> anyhow::Result<Opened> {
+    pub fn open(&self, options: ExecOptions) -> anyhow::Result<Opened> {
         let (mut opened, schedule) = match self {
             Input::Workload { workload, size, schedule } => (workload.open(size)?, *schedule),
             Input::Ptx { path, launch: None, size, schedule } => {
@@ -198,6 +218,7 @@ impl Input {
             }
             Input::Trace { path } => return Ok(Opened::Trace(Box::new(trace::open(path)?))),
         };
+        opened.set_exec_options(options);
         opened.set_options(CompileOptions { schedule, ..CompileOptions::default() });
         Ok(Opened::Kernel(Box::new(opened)))
     }
@@ -257,13 +278,14 @@ impl Input {
 /// the source.
 pub struct Source<'a> {
     input: &'a Input,
+    options: ExecOptions,
     recorded: Mutex<Option<Arc<RecordedWorkload>>>,
 }
 
 impl<'a> Source<'a> {
     /// Nothing is opened yet.
-    pub fn new(input: &'a Input) -> Source<'a> {
-        Source { input, recorded: Mutex::default() }
+    pub fn new(input: &'a Input, options: ExecOptions) -> Source<'a> {
+        Source { input, options, recorded: Mutex::default() }
     }
 
     /// What it is of.
@@ -277,7 +299,7 @@ impl<'a> Source<'a> {
         if let Some(workload) = &*recorded {
             return Ok(Opened::Recorded(workload.clone(), workload.replay()));
         }
-        Ok(match self.input.open()? {
+        Ok(match self.input.open(self.options)? {
             Opened::Kernel(workload) => {
                 let workload = recorded.insert(Arc::new(workload.record()));
                 Opened::Recorded(workload.clone(), workload.replay())
@@ -309,6 +331,15 @@ impl Opened {
                 })?))
             }
             Opened::Trace(_) => Ok(None),
+        }
+    }
+
+    /// Accesses outside of every buffer that were tolerated, after the last launch; a trace has none.
+    pub fn out_of_bounds(&self) -> anyhow::Result<Vec<OutOfBounds>> {
+        match self {
+            Opened::Kernel(workload) => Ok(workload.out_of_bounds().cloned().collect()),
+            Opened::Recorded(workload, _) => Ok(workload.out_of_bounds()?),
+            Opened::Trace(_) => Ok(Vec::new()),
         }
     }
 

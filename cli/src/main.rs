@@ -4,6 +4,7 @@ mod annotate;
 mod area;
 mod cache;
 mod configuration;
+mod dump;
 mod engine;
 mod errors;
 mod figure;

@@ -1,6 +1,7 @@
 //! What `warpfile run` prints: the designs side by side, or one JSON document.
 
 use serde::Serialize;
+use warpfile_kernels::exec::{AccessKind, OutOfBounds};
 use warpfile_kernels::trace::TraceReport;
 use warpfile_sim::config::Config;
 use warpfile_sim::counters::{Counters, Counts, Row, Shown};
@@ -15,6 +16,8 @@ use crate::input::Input;
 use crate::simulate::{Outcome, Setting};
 use crate::table::{Align, count, lines};
 
+/// Instructions that are shown of those that left their buffers; JSON has them all.
+const MOST_INSTRUCTIONS: usize = 20;
 /// What stands for a figure that there is none of.
 const NONE: &str = "-";
 
@@ -29,6 +32,9 @@ pub struct Report<'a> {
     engine: &'static str,
     simulated_sms: u64,
     designs: Vec<DesignReport<'a>>,
+    /// Accesses outside of every buffer that were tolerated, by kernel and instruction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    out_of_bounds: Option<&'a [OutOfBounds]>,
     /// What was noticed while a trace was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a TraceReport>,
@@ -80,11 +86,12 @@ struct Results {
 }
 
 impl<'a> Report<'a> {
-    /// Of the outcomes in the order in which they are shown.
+    /// Of the outcomes in the order in which they are shown, the baseline's first; `tolerated` if accesses outside of every
+    /// buffer were.
     pub fn new(
         config: &'a Config,
         setting: Setting,
-        input: &'a Input,
+        (input, tolerated): (&'a Input, bool),
         outcomes: &'a [(Stack, Outcome)],
     ) -> Report<'a> {
         Report {
@@ -95,6 +102,7 @@ impl<'a> Report<'a> {
             engine: setting.engine.as_str(),
             simulated_sms: config.chip.simulated_sms,
             designs: outcomes.iter().map(|(name, outcome)| DesignReport::new(name, outcome)).collect(),
+            out_of_bounds: tolerated.then(|| &*outcomes[0].1.out_of_bounds),
             trace: outcomes.last().and_then(|(_, outcome)| outcome.trace.as_ref()),
         }
     }
@@ -185,6 +193,7 @@ impl<'a> Report<'a> {
         notes.extend(
             self.designs.last().and_then(|design| design.results).map(|results| self.results(results)),
         );
+        notes.extend(self.out_of_bounds.iter().flat_map(|accesses| out_of_bounds_notes(accesses)));
         notes.extend(self.trace.iter().flat_map(|trace| trace_notes(trace)));
         let has_values = self.trace.is_none_or(|trace| trace.instructions_with_values > 0);
         if !has_values {
@@ -214,7 +223,7 @@ impl<'a> Report<'a> {
 
 impl<'a> DesignReport<'a> {
     fn new(design: &'a Stack, outcome: &'a Outcome) -> DesignReport<'a> {
-        let Outcome { report, energy, check, trace: _, wall_time } = outcome;
+        let Outcome { report, energy, check, trace: _, out_of_bounds: _, wall_time } = outcome;
         let (access, with_wires, of_registers, gpu) = match energy {
             EnergyReport::Accesses(energy) => {
                 (energy.normalised_access, energy.normalised_with_wires, None, None)
@@ -318,6 +327,33 @@ fn energy_notes(energy: &EnergyReport) -> Vec<String> {
             ]
         }
     }
+}
+
+/// Which instructions left their buffers, and where first.
+pub fn out_of_bounds_notes(accesses: &[OutOfBounds]) -> Vec<String> {
+    let of_kind = |kind: AccessKind| {
+        count(accesses.iter().filter(|access| access.kind == kind).map(|access| access.accesses).sum())
+    };
+    let mut notes = vec![format!(
+        "Accesses outside of every buffer: {} loads and {} atomics gave zero, {} stores were dropped.",
+        of_kind(AccessKind::Load),
+        of_kind(AccessKind::Atomic),
+        of_kind(AccessKind::Store)
+    )];
+    notes.extend(accesses.iter().take(MOST_INSTRUCTIONS).map(|access| {
+        let OutOfBounds { file, kernel, line, instruction, accesses, first, .. } = access;
+        format!(
+            "  {file}:{line}: kernel `{kernel}`, `{instruction}`: {} times, first in block {:?}, thread {}: {}",
+            count(*accesses),
+            first.block,
+            first.thread,
+            first.access
+        )
+    }));
+    if accesses.len() > MOST_INSTRUCTIONS {
+        notes.push(format!("  and {} more instructions", accesses.len() - MOST_INSTRUCTIONS));
+    }
+    notes
 }
 
 /// What a reader has to know of a trace before trusting its figures.

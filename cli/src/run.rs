@@ -12,11 +12,12 @@ use warpfile_sim::energy::EnergyModel;
 use warpfile_sim::mechanisms::Stack;
 
 use crate::configuration::ConfigurationArguments;
+use crate::dump::{Dump, Dumps};
 use crate::engine::EngineArguments;
-use crate::errors::is_wrong_operand;
+use crate::errors::{is_wrong_operand, is_wrong_result};
 use crate::files::{Output, OutputFolder};
 use crate::gtkw::Save;
-use crate::input::{Input, InputsArguments, Source};
+use crate::input::{Input, InputsArguments, Source, ToleranceArguments};
 use crate::output::{json, print};
 use crate::parallel::{ThreadArguments, parallel};
 use crate::progress::Meters;
@@ -36,6 +37,7 @@ Examples:
   warpfile run hotspot --design single-level+rfc --preset gtx980-regless
   warpfile run sgemm --size tiny --set rfc.entries=8 --set scheduler.active_warps=4 --json
   warpfile run mine.ptx --launch mine.toml --out results
+  warpfile run mine.ptx --launch mine.toml --dump sum=sum.npy --tolerate-out-of-bounds
   warpfile run traces/kernelslist.g --design rfc
   warpfile run hotspot --size tiny --vcd w.vcd --vcd-scope register_file --vcd-cycles 0..2000
   warpfile run hotspot --size tiny --vcd w.vcd --gtkw w.gtkw && gtkwave w.vcd w.gtkw
@@ -68,6 +70,12 @@ pub struct Arguments {
     /// Print one JSON document instead of a table.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    tolerance: ToleranceArguments,
+    /// Write a buffer of the launch file as it is after the last launch: raw little-endian elements, or for NumPy if FILE
+    /// ends in .npy; can be given several times.
+    #[arg(long, value_name = "NAME=FILE")]
+    dump: Vec<Dump>,
     /// Keep report.json and the config.toml that reproduces the run in this folder.
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -105,11 +113,22 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
 
     let (seed, check_seeds, engine) = (arguments.seed, arguments.check_seeds, arguments.engine.name());
     let setting = Setting { seed, check_seeds, engine };
-    let (outcomes, files) = simulate(&inputs, &configs, setting, observed, arguments.threads.number())?;
+    let options = arguments.tolerance.options(&configs[0]);
+    let sources = inputs.iter().map(|input| Arc::new(Source::new(input, options)));
+    let mut sources: Vec<Arc<Source<'_>>> = sources.collect();
+    let dumps = Dumps::create(&arguments.dump, &inputs, &sources[0])?;
+    // What is kept of a kernel is gone with its last run, unless buffers are asked for.
+    let dumped = (!arguments.dump.is_empty()).then(|| sources[0].clone());
+    let outcome =
+        simulate(std::mem::take(&mut sources), &configs, setting, observed, arguments.threads.number());
+    let (outcomes, files) = dump(dumps, dumped.as_deref(), outcome)?;
     let reports: Vec<Report<'_>> = inputs
         .iter()
         .zip(&outcomes)
-        .map(|(input, outcomes)| Report::new(&configs[0], setting, input, outcomes))
+        .map(|(input, outcomes)| {
+            let tolerated = arguments.tolerance.tolerate_out_of_bounds;
+            Report::new(&configs[0], setting, (input, tolerated), outcomes)
+        })
         .collect();
     files.into_iter().try_for_each(Output::publish)?;
     if let (Some(save), Some(vcd), Some(config)) = (save, &arguments.vcd, configs.last()) {
@@ -119,6 +138,19 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         kept.publish(&arguments.reproduction(&inputs), &configs, &reports)?;
     }
     print(&if arguments.json { document(&reports)? } else { text(&reports) })
+}
+
+/// Writes the buffers asked for, also when a result is wrong: they show how.
+fn dump<T>(dumps: Dumps, source: Option<&Source<'_>>, outcome: anyhow::Result<T>) -> anyhow::Result<T> {
+    let Some(source) = source else { return outcome };
+    match outcome {
+        Ok(outcome) => dumps.publish(source).map(|_| outcome),
+        Err(error) if is_wrong_result(&error) => {
+            let names = dumps.publish(source)?.join(", ");
+            Err(error.context(format!("a result is wrong, see {names}")))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 impl Arguments {
@@ -168,7 +200,8 @@ impl Arguments {
             String::new()
         };
         let (seed, engine) = (self.seed, self.engine.name().as_str());
-        format!("warpfile run {}{design} --seed {seed} --engine {engine}", words.join(" "))
+        let tolerance = if self.tolerance.tolerate_out_of_bounds { " --tolerate-out-of-bounds" } else { "" };
+        format!("warpfile run {}{design}{tolerance} --seed {seed} --engine {engine}", words.join(" "))
     }
 }
 
@@ -185,7 +218,7 @@ type Outcomes = Vec<(Stack, Outcome)>;
 /// Runs every SM of every design on every input. What is observed is the last design's first SM; its files are not
 /// published.
 fn simulate(
-    inputs: &[Input],
+    sources: Vec<Arc<Source<'_>>>,
     configs: &[Config],
     setting: Setting,
     mut observed: Observed,
@@ -194,9 +227,9 @@ fn simulate(
     for config in configs {
         EnergyModel::named(&config.energy.technology)?;
     }
+    let inputs = sources.len();
     let mut jobs: Vec<(Run<'_>, Observed)> = Vec::new();
-    for input in inputs {
-        let source = Arc::new(Source::new(input));
+    for source in sources {
         for config in configs {
             let runs = (0..config.chip.simulated_sms).map(|sm| Run { source: source.clone(), config, sm });
             jobs.extend(runs.map(|run| (run, Observed::default())));
@@ -209,15 +242,15 @@ fn simulate(
     let meters = Meters::new();
     let outcomes = parallel(threads, jobs, |(run, observed)| {
         let outcome = observe(&run, setting, &meters, observed);
-        if inputs.len() > 1 { outcome.with_context(|| run.source.input().title()) } else { outcome }
+        if inputs > 1 { outcome.with_context(|| run.source.input().title()) } else { outcome }
     })?;
     let mut written = Vec::new();
     let mut outcomes = outcomes.into_iter().map(|(outcome, files)| {
         written.extend(files);
         outcome
     });
-    let mut all = Vec::with_capacity(inputs.len());
-    for _ in inputs {
+    let mut all = Vec::with_capacity(inputs);
+    for _ in 0..inputs {
         let of_sms: Vec<(&Config, Vec<SmOutcome>)> =
             configs.iter().map(|config| (config, outcomes.by_ref().take(sms(config)).collect())).collect();
         let beside = |(config, sms): &(&Config, Vec<SmOutcome>)| {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use warpfile_kernels::exec::OutOfBounds;
 use warpfile_kernels::launch::CheckReport;
 use warpfile_kernels::trace::TraceReport;
 use warpfile_sim::config::Config;
@@ -27,6 +28,8 @@ pub struct Outcome {
     pub check: Option<CheckReport>,
     /// What was noticed while a trace was read.
     pub trace: Option<TraceReport>,
+    /// Accesses outside of every buffer that were tolerated.
+    pub out_of_bounds: Vec<OutOfBounds>,
     /// Time it took, added up over the SMs.
     pub wall_time: Duration,
 }
@@ -85,6 +88,7 @@ pub struct SmOutcome {
     report: RunReport,
     check: Option<CheckReport>,
     trace: Option<TraceReport>,
+    out_of_bounds: Vec<OutOfBounds>,
     wall_time: Duration,
 }
 
@@ -124,7 +128,8 @@ impl Run<'_> {
         let report = sm::run(self.config, &mut opened, options)?;
         let wall_time = meter.elapsed();
         let check = opened.check_results()?;
-        Ok(SmOutcome { report, check, trace: opened.trace_report().cloned(), wall_time })
+        let out_of_bounds = opened.out_of_bounds()?;
+        Ok(SmOutcome { report, check, trace: opened.trace_report().cloned(), out_of_bounds, wall_time })
     }
 
     /// What its progress is shown under.
@@ -160,6 +165,7 @@ impl Outcome {
             // The blocks of all SMs are executed before results are compared, and each has read the whole trace.
             check: sms.first().and_then(|sm| sm.check),
             trace: sms.first().and_then(|sm| sm.trace.clone()),
+            out_of_bounds: sms.first().map(|sm| sm.out_of_bounds.clone()).unwrap_or_default(),
             wall_time: sms.iter().map(|sm| sm.wall_time).sum(),
         })
     }

@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use warpfile_engine::recording::{Recording, RecordingHeader};
 use warpfile_hdl::library::{CircuitEntry, library};
 use warpfile_hdl::rtl::netlist::{Direction, Module, Netlist};
+use warpfile_kernels::exec::ExecOptions;
 use warpfile_sim::config::Config;
 use warpfile_sim::mechanisms::Registry;
 use warpfile_sim::sm::EngineName;
@@ -133,7 +134,7 @@ impl TrafficArguments {
         let setting = Setting { seed, check_seeds: 0, engine: EngineName::default() };
         let mut writer = BufWriter::new(&mut file);
         let observers = Observers { waveform: None, traffic: Some((&mut writer, &traffic)) };
-        Run { source: Arc::new(Source::new(input)), config, sm: 0 }.simulate(
+        Run { source: Arc::new(Source::new(input, ExecOptions::default())), config, sm: 0 }.simulate(
             setting,
             &Meters::new(),
             observers,

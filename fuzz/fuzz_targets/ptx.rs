@@ -4,7 +4,7 @@
 use libfuzzer_sys::{Corpus, fuzz_target};
 use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::compile::{CompileOptions, Compiled, compile};
-use warpfile_kernels::exec::{BlockExecution, Configuration, Execution, Loaded, Memory};
+use warpfile_kernels::exec::{BlockExecution, Configuration, ExecOptions, Execution, Loaded, Memory};
 use warpfile_kernels::ptx;
 use warpfile_kernels::ptx::ir::Module;
 
@@ -36,7 +36,7 @@ fn execute(module: &Module, compiled: &Compiled) {
         block: [40, 1, 1],
         dynamic_shared_bytes: 64,
         parameters: vec![0; kernel.parameter_bytes as usize],
-        instruction_limit: 10_000,
+        options: ExecOptions { max_warp_instructions: 10_000, ..ExecOptions::default() },
     };
     if let Ok(execution) = Execution::new(kernel, &compiled.reconvergence, &loaded, configuration) {
         let _ = BlockExecution::new(&execution, 0).run(&mut memory, &mut ());

@@ -1,7 +1,9 @@
 //! One program compiled without and with optimisation: two very different PTX files, one result.
 
 use warpfile_kernels::compile::{CompileOptions, compile};
-use warpfile_kernels::exec::{BlockExecution, BufferId, Configuration, Execution, Loaded, Memory};
+use warpfile_kernels::exec::{
+    BlockExecution, BufferId, Configuration, ExecOptions, Execution, Loaded, Memory,
+};
 use warpfile_kernels::ptx::ir::Module;
 use warpfile_kernels::ptx::parse;
 
@@ -36,7 +38,7 @@ fn run(text: &str, entry: &str, parameters: &[u8]) -> (Vec<Vec<u8>>, u64) {
         block: [64, 1, 1],
         dynamic_shared_bytes: 0,
         parameters: parameters.to_vec(),
-        instruction_limit: 100_000,
+        options: ExecOptions { max_warp_instructions: 100_000, ..ExecOptions::default() },
     };
     let kernel = module.kernel(entry).unwrap();
     let execution = Execution::new(kernel, &compiled.reconvergence, &loaded, configuration).unwrap();

@@ -1,7 +1,9 @@
 //! Control flow, barriers, memories and calls of the executor, and what it says when a kernel goes wrong.
 
 use warpfile_kernels::compile::{CompileOptions, compile};
-use warpfile_kernels::exec::{BlockExecution, Configuration, ExecError, Execution, Loaded, Memory};
+use warpfile_kernels::exec::{
+    BlockExecution, Configuration, ExecError, ExecOptions, Execution, Loaded, Memory,
+};
 use warpfile_kernels::ptx::parse;
 
 const REGISTERS: &str =
@@ -10,6 +12,9 @@ const REGISTERS: &str =
 /// What a test runs: a body that leaves a thread's result in `%r1`, and the launch around it.
 struct Case<'a> {
     module: &'a str,
+    /// Between the parameters and the body.
+    directives: &'a str,
+    tolerate_out_of_bounds: bool,
     body: &'a str,
     block: u32,
     blocks: u32,
@@ -18,21 +23,29 @@ struct Case<'a> {
 
 impl<'a> Case<'a> {
     fn new(body: &'a str) -> Case<'a> {
-        Case { module: "", body, block: 32, blocks: 1, dynamic_shared_bytes: 0 }
+        Case {
+            module: "",
+            directives: "",
+            tolerate_out_of_bounds: false,
+            body,
+            block: 32,
+            blocks: 1,
+            dynamic_shared_bytes: 0,
+        }
     }
 
     /// One `u32` a thread. `%rd0` is the address of a buffer of 64 zero words, `%r0` the thread in its block.
     fn run(&self) -> Result<(Vec<u32>, Vec<u32>), ExecError> {
         let text = format!(
             ".version 7.0\n.target sm_70\n.address_size 64\n{}\n\
-             .visible .entry k(.param .u64 results, .param .u64 scratch)\n{{\n{REGISTERS}\n\
+             .visible .entry k(.param .u64 results, .param .u64 scratch) {}\n{{\n{REGISTERS}\n\
              .reg .b64 %base, %index; .reg .b32 %cta;\n\
              ld.param.u64 %base, [results]; ld.param.u64 %rd0, [scratch]; mov.u32 %r0, %tid.x;\n\
              mov.u32 %cta, %ctaid.x; mov.u32 %r2, %ntid.x; mad.lo.u32 %cta, %cta, %r2, %r0;\n\
              mul.wide.u32 %index, %cta, 4; add.u64 %base, %base, %index; mov.u32 %r1, 0;\n\
              {}\n\
              STORE: st.global.u32 [%base], %r1;\nret;\n}}\n",
-            self.module, self.body
+            self.module, self.directives, self.body
         );
         let module = parse("execution.ptx", &text).unwrap();
         let compiled = compile(&module, "k", &CompileOptions::default()).unwrap();
@@ -46,7 +59,10 @@ impl<'a> Case<'a> {
             block: [self.block, 1, 1],
             dynamic_shared_bytes: self.dynamic_shared_bytes,
             parameters: parameters.concat(),
-            instruction_limit: 10_000,
+            options: ExecOptions {
+                max_warp_instructions: 10_000,
+                tolerate_out_of_bounds: self.tolerate_out_of_bounds,
+            },
         };
         let kernel = module.kernel("k").unwrap();
         let execution = Execution::new(kernel, &compiled.reconvergence, &loaded, configuration)?;
@@ -203,6 +219,65 @@ fn a_structure_passed_by_value_and_indexed_lies_in_local_memory() {
                 call (r), pick, (s, w); ld.param.b32 %r1, [r]; }";
     let found = Case { module, ..Case::new(body) }.results();
     assert!((0..32).all(|lane| found[lane as usize] == lane + 50 * (lane % 2)), "{found:?}");
+}
+
+/// PTX ISA 6.4.1: the address is computed in the width of the space's addresses.
+#[test]
+fn a_negative_base_and_an_offset_are_an_address_of_shared_and_local_memory() {
+    let body = "{ .shared .u32 cells[64]; .local .u32 own[4]; .reg .b32 %s, %l;\n\
+                mov.u32 %s, cells; shl.b32 %r3, %r0, 2; add.u32 %s, %s, %r3; sub.u32 %s, %s, 4096;\n\
+                st.shared.u32 [%s+4096], %r0; ld.shared.u32 %r4, [%s+4096];\n\
+                mov.u32 %l, own; sub.u32 %l, %l, 8; st.local.u32 [%l+12], 100; ld.local.u32 %r5, [own+4];\n\
+                atom.shared.add.u32 %r6, [%s+4096], 1000; ld.shared.u32 %r7, [%s+4096];\n\
+                add.u32 %r1, %r4, %r5; add.u32 %r1, %r1, %r6; add.u32 %r1, %r1, %r7; }";
+    let found = results(body);
+    assert!((0..32).all(|lane| found[lane] == 3 * lane as u32 + 1100), "{found:?}");
+}
+
+#[test]
+fn out_of_bounds_loads_give_zero_and_stores_are_dropped_if_that_is_tolerated() {
+    let body = "shl.b32 %r3, %r0, 3; cvt.u64.u32 %rd1, %r3; add.u64 %rd1, %rd0, %rd1; mov.u32 %r4, 5;\n\
+                st.global.v2.u32 [%rd1+64], {%r4, %r4}; ld.global.u32 %r5, [%rd1+64];\n\
+                mov.u32 %r6, 9; ld.u32 %r6, [%rd1-256]; atom.global.add.u32 %r7, [%rd1+64], 1;\n\
+                add.u32 %r1, %r5, %r6; mad.lo.u32 %r1, %r7, 10, %r1;";
+    let (found, scratch) = Case { tolerate_out_of_bounds: true, ..Case::new(body) }.run().unwrap();
+    // 256 bytes, 8 a lane from byte 64 on: 24 lanes are inside.
+    assert!((0..32).all(|lane| found[lane] == if lane < 24 { 55 } else { 0 }), "{found:?}");
+    assert!((16..64).all(|word| scratch[word] == if word % 2 == 0 { 6 } else { 5 }), "{scratch:?}");
+    assert!(Case::new(body).message().contains("8 bytes at global address"));
+}
+
+#[test]
+fn what_is_tolerated_does_not_hide_misaligned_accesses_or_other_memories() {
+    let tolerant = |body| Case { tolerate_out_of_bounds: true, ..Case::new(body) }.message();
+    assert!(tolerant("ld.global.u32 %r1, [%rd0+2];").contains("accepted: multiples of 4"));
+    let shared = tolerant("{ .shared .u32 x; ld.shared.u32 %r1, [x+4]; }");
+    assert!(shared.contains("4 bytes at shared address 0x4"), "{shared}");
+}
+
+#[test]
+fn a_base_that_stays_negative_is_out_of_bounds() {
+    let message =
+        Case::new("{ .shared .u32 x; .reg .b32 %s; mov.u32 %s, -8; ld.shared.u32 %r1, [%s+4]; }").message();
+    assert!(message.contains("4 bytes at shared address 0xfffffffc; accepted: below 0x4"), "{message}");
+}
+
+#[test]
+fn a_block_is_as_large_as_the_kernel_says() {
+    let threads = |directives, block| Case { directives, block, ..Case::new("mov.u32 %r1, 1;") };
+    assert_eq!(threads(".maxntid 8, 6, 1", 48).results().len(), 48);
+    assert_eq!(threads(".reqntid 48", 48).results().len(), 48);
+    assert_eq!(
+        threads(".maxntid 8, 6, 1", 49).message(),
+        "kernel `k`: a block of [49, 1, 1] threads; accepted: 1 to 48, the .maxntid of the kernel on line 5"
+    );
+    for (required, shape) in [(".reqntid 48", "[48, 1, 1]"), (".reqntid 32, 2", "[32, 2, 1]")] {
+        let message = threads(required, 64).message();
+        let told = format!(
+            "kernel `k`: a block of [64, 1, 1] threads; accepted: {shape}, the .reqntid of the kernel on line 5"
+        );
+        assert_eq!(message, told);
+    }
 }
 
 #[test]

@@ -56,7 +56,25 @@ fn ptx_with_a_launch_file_beside_it_runs_and_is_compared_with_the_file_it_names(
     let wrong = users_files(&[1.5, 2.5, 4.0]);
     let message = run(&wrong.path().join("add.ptx")).unwrap_err().to_string();
     assert!(
-        message.ends_with("buffer `sum`, element 2: expected 4.0, found 3.5 (1 of 3 elements differ)"),
+        message.ends_with("buffer `sum`: 1 of 3 elements differ\n  element 2: expected 4.0, found 3.5"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_block_that_the_kernel_forbids_is_refused_with_the_step_and_the_kernel() {
+    let files = users_files(&[1.5, 2.5, 3.5]);
+    let ptx = files.path().join("add.ptx");
+    let text = workloads::by_name("vectoradd").unwrap().ptx;
+    let (head, body) = text.split_once("\n{").unwrap();
+    std::fs::write(&ptx, format!("{head}\n.maxntid 16, 1, 1\n{{{body}")).unwrap();
+    let message = OpenWorkload::from_ptx(&ptx, "default").unwrap().run_to_end().unwrap_err().to_string();
+    let told = "add.toml:6: `steps[0]`: ";
+    assert!(message.contains(told), "{message}");
+    assert!(
+        message.contains(
+            "add.ptx: kernel `vectoradd`: a block of [32, 1, 1] threads; accepted: 1 to 16, the .maxntid"
+        ),
         "{message}"
     );
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use warpfile_kernels::compile::{CompileOptions, compile};
-use warpfile_kernels::exec::{BlockExecution, Configuration, Execution, Loaded, Memory};
+use warpfile_kernels::exec::{BlockExecution, Configuration, ExecOptions, Execution, Loaded, Memory};
 use warpfile_kernels::ptx::parse;
 
 /// Runs a body in 32 lanes. A lane's inputs are in %a, %b, %c (64 bits), %a32 … (their low halves), %fa, %fb,
@@ -39,7 +39,7 @@ fn lanes(body: &str, result: &str, inputs: &[[u64; 3]]) -> Vec<u64> {
         block: [32, 1, 1],
         dynamic_shared_bytes: 0,
         parameters: memory.address(buffer).to_le_bytes().to_vec(),
-        instruction_limit: 100_000,
+        options: ExecOptions { max_warp_instructions: 100_000, ..ExecOptions::default() },
     };
     let execution =
         Execution::new(&module.kernels[0], &compiled.reconvergence, &loaded, configuration).unwrap();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use warpfile_kernels::compile::schedule::Schedule;
+use warpfile_kernels::exec::ExecOptions;
 use warpfile_kernels::workloads::Workload;
 use warpfile_sim::config::{Config, apply_overrides, preset};
 use warpfile_sim::sm::RunReport;
@@ -133,7 +134,7 @@ pub fn sweep(
         .collect();
     let mut jobs = Vec::with_capacity(inputs.len() * distinct.len());
     for input in &inputs {
-        let source = Arc::new(Source::new(input));
+        let source = Arc::new(Source::new(input, ExecOptions::default()));
         jobs.extend((0..distinct.len()).map(|point| (source.clone(), point)));
     }
     let reports = parallel(threads, jobs, |(source, point): (Arc<Source<'_>>, usize)| {

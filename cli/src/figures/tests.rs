@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::Result;
 use serde_json::Value;
 use warpfile_kernels::compile::schedule::Schedule;
+use warpfile_kernels::exec::ExecOptions;
 use warpfile_sim::counters::Counts;
 use warpfile_sim::mechanisms::rfc;
 use warpfile_sim::sm::{Accesses, EngineName, MRF, Residency, RunReport, WorkingSet};
@@ -250,7 +251,7 @@ fn a_run_that_several_figures_are_made_of_is_made_once() {
     let made = AtomicUsize::new(0);
     let workload = &warpfile_kernels::workloads::list()[0];
     let input = Input::Workload { workload, size: "tiny".to_owned(), schedule: Schedule::default() };
-    let source = Source::new(&input);
+    let source = Source::new(&input, ExecOptions::default());
     let get = |design| {
         let setup =
             Setup { config: Point::gtx980(design).config().expect("valid"), working_set_window: None };

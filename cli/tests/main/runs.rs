@@ -247,7 +247,7 @@ fn a_result_that_is_not_as_expected_has_an_exit_code_of_its_own() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(
-        stderr.starts_with("error: expected.toml: buffer `sum`, element 0: expected 0.0, found"),
+        stderr.starts_with("error: expected.toml: buffer `sum`: 4000 of 4000 elements differ\n  element 0: "),
         "{stderr}"
     );
     assert!(!place.path("results").exists());

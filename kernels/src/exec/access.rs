@@ -5,8 +5,9 @@ use super::decode::{Operands, Result as Target};
 use super::error::Trouble;
 use super::float;
 use super::integer::{self, mask};
-use super::launch::{Loaded, resolve_generic, window};
+use super::launch::{Loaded, WINDOW, resolve_generic, window};
 use super::memory::Memory;
+use super::outside::Outside;
 use super::registers::{Lanes, Registers};
 use crate::program::{LANES, LaneMask, Space};
 use crate::ptx::ir::{AtomicOp, Type, VariableId};
@@ -23,12 +24,15 @@ pub(super) struct Memories<'m> {
     pub(super) loaded: &'m Loaded,
     /// Buffer of the last global access.
     pub(super) hint: &'m mut usize,
+    /// Accesses outside of every buffer, where they are tolerated.
+    pub(super) outside: Option<Outside>,
 }
 
-/// Bytes that may be changed, or only read.
+/// Bytes that may be changed, or only read, or are in no buffer.
 enum Bytes<'m> {
     Writable(&'m mut [u8]),
     ReadOnly(&'m [u8]),
+    Outside,
 }
 
 impl Memories<'_> {
@@ -42,11 +46,16 @@ impl Memories<'_> {
         if matches!(space, Space::Global | Space::Generic) {
             // Looked up twice: a borrow that is returned cannot be given up for the message.
             if self.global.at(address, bytes, self.hint).is_none() {
-                let nearest = self.global.describe_nearest(address);
-                return Err(Trouble {
-                    lane,
-                    message: format!("{bytes} bytes at global address {address:#x}, {nearest}"),
-                });
+                let describe = || {
+                    let nearest = self.global.describe_nearest(address);
+                    Trouble {
+                        lane,
+                        message: format!("{bytes} bytes at global address {address:#x}, {nearest}"),
+                    }
+                };
+                let Some(outside) = &mut self.outside else { return Err(describe()) };
+                outside.note(describe);
+                return Ok(Bytes::Outside);
             }
             let found = self.global.at(address, bytes, self.hint).unwrap_or_default();
             return Ok(Bytes::Writable(found));
@@ -85,12 +94,19 @@ fn check_alignment(address: u64, bytes: usize, lane: usize) -> Result<(), Troubl
 }
 
 /// The address in every lane of a mask.
-pub(super) fn addresses(registers: &Registers, operands: &Operands, lanes: LaneMask) -> Lanes {
+///
+/// Addresses of global and generic memory have 64 bits, those within a window 32, whatever the register has: a base that
+/// is negative as a 32-bit number and an offset that makes up for it are an address.
+pub(super) fn addresses(registers: &Registers, operands: &Operands, space: Space, lanes: LaneMask) -> Lanes {
     let base = &registers.rows[operands.base as usize];
+    let within = match space {
+        Space::Global | Space::Generic => u64::MAX,
+        Space::Shared | Space::Local | Space::Constant | Space::Parameter => WINDOW - 1,
+    };
     let mut out = [0; LANES];
     for lane in 0..LANES {
         if lanes >> lane & 1 == 1 {
-            out[lane] = base[lane].wrapping_add_signed(operands.offset);
+            out[lane] = base[lane].wrapping_add_signed(operands.offset) & within;
         }
     }
     out
@@ -131,6 +147,8 @@ pub(super) fn load(
         let bytes = match memories.at(space, addresses[lane], total, lane)? {
             Bytes::Writable(bytes) => &*bytes,
             Bytes::ReadOnly(bytes) => bytes,
+            // Its values are zero from the start.
+            Bytes::Outside => continue,
         };
         for (values, bytes) in values.iter_mut().zip(bytes.chunks_exact(size)) {
             values[lane] = load_bytes(bytes);
@@ -159,8 +177,10 @@ pub(super) fn store(
     let total = size * usize::from(operands.source_count);
     for lane in lanes_of(lanes) {
         check_alignment(addresses[lane], total, lane)?;
-        let Bytes::Writable(bytes) = memories.at(space, addresses[lane], total, lane)? else {
-            return Err(read_only(addresses[lane], lane));
+        let bytes = match memories.at(space, addresses[lane], total, lane)? {
+            Bytes::Writable(bytes) => bytes,
+            Bytes::ReadOnly(_) => return Err(read_only(addresses[lane], lane)),
+            Bytes::Outside => continue,
         };
         for (&row, bytes) in operands.sources.iter().zip(bytes.chunks_exact_mut(size)) {
             let value = registers.rows[row as usize][lane];
@@ -193,8 +213,11 @@ pub(super) fn atomic(
         check_alignment(address, size, lane)?;
         let a = registers.rows[operands.sources[0] as usize][lane] & mask(ty.bits());
         let b = registers.rows[operands.sources[1] as usize][lane] & mask(ty.bits());
-        let Bytes::Writable(bytes) = memories.at(space, address, size, lane)? else {
-            return Err(read_only(address, lane));
+        let bytes = match memories.at(space, address, size, lane)? {
+            Bytes::Writable(bytes) => bytes,
+            Bytes::ReadOnly(_) => return Err(read_only(address, lane)),
+            // The old value is zero from the start.
+            Bytes::Outside => continue,
         };
         let old = load_bytes(bytes);
         olds[lane] = old;

@@ -7,6 +7,7 @@ use super::error::{ExecError, Trouble};
 use super::execute::{Context, accessed_space, execute};
 use super::launch::{Execution, Prepared};
 use super::memory::Memory;
+use super::outside::{FirstAccess, Outside, OutsideOfBlock};
 use super::registers::{Lanes, Registers};
 use super::stack::Stack;
 use crate::program::{LANES, LaneMask, Launch};
@@ -74,6 +75,7 @@ pub struct BlockExecution<'e, 'a> {
     barriers: [Barrier; BARRIERS],
     shared: Vec<u8>,
     executed: u64,
+    outside: OutsideOfBlock,
 }
 
 #[derive(Clone, Debug)]
@@ -112,12 +114,18 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
             barriers: [Barrier::default(); BARRIERS],
             shared: vec![0; launch.shared_bytes as usize],
             executed: 0,
+            outside: OutsideOfBlock::new(),
         }
     }
 
     /// Warp instructions executed so far.
     pub fn executed(&self) -> u64 {
         self.executed
+    }
+
+    /// Accesses outside of every buffer that were tolerated, by instruction.
+    pub(super) fn outside(self) -> OutsideOfBlock {
+        self.outside
     }
 
     /// Registers of a warp.
@@ -181,11 +189,11 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
         if waits && active != 0 && !self.passes_barrier(warp, next, active)? {
             return Ok(Step::Waiting);
         }
-        if self.executed >= execution.prepared.limit {
+        if self.executed >= execution.prepared.options.max_warp_instructions {
             return Err(ExecError::Endless {
                 kernel: execution.kernel.name.clone(),
                 block: self.position,
-                limit: execution.prepared.limit,
+                limit: execution.prepared.options.max_warp_instructions,
                 line: instruction.line,
             });
         }
@@ -251,8 +259,12 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
             parameters: &execution.prepared.parameters,
             loaded: execution.loaded,
             hint: &mut state.hint,
+            outside: execution.prepared.options.tolerate_out_of_bounds.then(Outside::default),
         };
         let outcome = execute(&mut context, &mut memories, instruction);
+        if let Some(Outside { accesses, first: Some(first) }) = memories.outside {
+            self.note_outside(warp, next, accesses, first);
+        }
         let addresses = outcome.map_err(|trouble| self.fault(warp, next, trouble))?;
         let Some(mut addresses) = addresses else {
             if instruction.op == Op::BarrierArrive && active != 0 {
@@ -363,16 +375,31 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
 
     fn fault(&self, warp: usize, next: u32, trouble: Trouble) -> ExecError {
         let instruction = &self.execution.kernel.instructions[next as usize];
-        let thread = (warp * LANES + trouble.lane) as u32;
-        let [x, y, z] = thread_position(thread, self.execution.prepared.launch.block);
         ExecError::Fault {
             kernel: self.execution.kernel.name.clone(),
             line: instruction.line,
             instruction: instruction.text.clone(),
             block: self.position,
-            thread: format!("[{x}, {y}, {z}] (warp {warp}, lane {})", trouble.lane),
+            thread: self.describe_thread(warp, trouble.lane),
             message: trouble.message,
         }
+    }
+
+    fn describe_thread(&self, warp: usize, lane: usize) -> String {
+        let thread = (warp * LANES + lane) as u32;
+        let [x, y, z] = thread_position(thread, self.execution.prepared.launch.block);
+        format!("[{x}, {y}, {z}] (warp {warp}, lane {lane})")
+    }
+
+    /// Counts accesses of an instruction outside of every buffer.
+    fn note_outside(&mut self, warp: usize, next: u32, accesses: u64, first: Trouble) {
+        if let Some((count, _)) = self.outside.get_mut(&next) {
+            *count += accesses;
+            return;
+        }
+        let thread = self.describe_thread(warp, first.lane);
+        let first = FirstAccess { block: self.position, thread, access: first.message };
+        self.outside.insert(next, (accesses, first));
     }
 
     fn deadlock(&mut self) -> ExecError {

@@ -44,7 +44,7 @@ pub enum ExecError {
     /// The instruction limit was reached.
     #[error(
         "kernel `{kernel}`, block {block:?}: more than {limit} warp instructions in one block, the last on line \
-         {line}; accepted: kernels that end, and do not wait for later blocks (or a higher limit)"
+         {line}; accepted: kernels that end, and do not wait for later blocks (or a higher exec.max_warp_instructions)"
     )]
     Endless {
         /// The kernel.

@@ -75,7 +75,7 @@ pub(super) fn execute(
 ) -> Result<Option<Lanes>, Trouble> {
     match instruction.op {
         Op::Ld { space, ty, .. } => {
-            let addresses = access::addresses(context.registers, context.operands, context.active);
+            let addresses = access::addresses(context.registers, context.operands, space, context.active);
             access::load(
                 context.registers,
                 memories,
@@ -88,7 +88,7 @@ pub(super) fn execute(
             return Ok(Some(addresses));
         }
         Op::St { space, ty, .. } => {
-            let addresses = access::addresses(context.registers, context.operands, context.active);
+            let addresses = access::addresses(context.registers, context.operands, space, context.active);
             access::store(
                 context.registers,
                 memories,
@@ -101,7 +101,7 @@ pub(super) fn execute(
             return Ok(Some(addresses));
         }
         Op::Atom { space, ty, op } => {
-            let addresses = access::addresses(context.registers, context.operands, context.active);
+            let addresses = access::addresses(context.registers, context.operands, space, context.active);
             let what = (space, ty, op);
             access::atomic(context.registers, memories, context.operands, what, context.active, &addresses)?;
             return Ok(Some(addresses));

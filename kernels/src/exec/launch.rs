@@ -20,7 +20,7 @@ pub(super) fn window(space: Space) -> u64 {
 }
 
 /// Bytes of each window.
-const WINDOW: u64 = 1 << 32;
+pub(super) const WINDOW: u64 = 1 << 32;
 
 /// The state space that a generic address belongs to, and the address within it.
 #[inline]
@@ -129,7 +129,7 @@ pub(super) struct Prepared {
     pub(super) parameters: Vec<u8>,
     pub(super) decoded: Decoded,
     pub(super) dynamic_shared: u32,
-    pub(super) limit: u64,
+    pub(super) options: ExecOptions,
 }
 
 /// What a launch gives a kernel.
@@ -143,12 +143,28 @@ pub struct Configuration {
     pub dynamic_shared_bytes: u32,
     /// The parameter block, laid out as [`Kernel::parameters`] says.
     pub parameters: Vec<u8>,
-    /// Warp instructions that a block may execute.
-    pub instruction_limit: u64,
+    /// How it is executed.
+    pub options: ExecOptions,
 }
 
-/// Warp instructions that a block may execute if nothing else is said.
-pub const DEFAULT_INSTRUCTION_LIMIT: u64 = 100_000_000;
+/// How kernels are executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExecOptions {
+    /// Warp instructions that a block may execute.
+    pub max_warp_instructions: u64,
+    /// Accesses to device memory outside of every buffer do not end the run: loads give zero, stores and atomics are
+    /// dropped, and all are counted.
+    pub tolerate_out_of_bounds: bool,
+}
+
+impl Default for ExecOptions {
+    fn default() -> Self {
+        ExecOptions { max_warp_instructions: 100_000_000, tolerate_out_of_bounds: false }
+    }
+}
+
+/// Threads of a block at most, on every machine.
+const MAX_THREADS: u32 = 1024;
 /// Bytes of shared memory a block at most: more than any machine has.
 const MAX_SHARED: u64 = 1 << 24;
 
@@ -184,13 +200,11 @@ impl Prepared {
         loaded: &Loaded,
         configuration: Configuration,
     ) -> Result<Prepared, ExecError> {
-        let Configuration { grid, block, dynamic_shared_bytes, parameters, instruction_limit } =
-            configuration;
+        let Configuration { grid, block, dynamic_shared_bytes, parameters, options } = configuration;
         let error = |message: String| Err(ExecError::launch(kernel, message));
         let threads = block.iter().fold(1_u64, |product, &n| product.saturating_mul(u64::from(n)));
-        let accepted = u64::from(kernel.max_threads.unwrap_or(1024).min(1024));
-        if threads == 0 || threads > accepted {
-            return error(format!("a block of {block:?} threads; accepted: 1 to {accepted}"));
+        if let Some(problem) = block_problem(kernel, block, threads) {
+            return error(problem);
         }
         if grid
             .iter()
@@ -218,9 +232,29 @@ impl Prepared {
             launch,
             parameters,
             dynamic_shared: dynamic_shared_bytes,
-            limit: instruction_limit,
+            options,
         })
     }
+}
+
+/// Why a block of that shape is refused, as the driver does: too many threads, or another shape than `.reqntid` says
+/// (PTX ISA 11.4, performance-tuning directives).
+fn block_problem(kernel: &Kernel, block: [u32; 3], threads: u64) -> Option<String> {
+    if let Some(required) = kernel.required_block.filter(|&required| required != block) {
+        return Some(format!(
+            "a block of {block:?} threads; accepted: {required:?}, the .reqntid of the kernel on line {}",
+            kernel.line
+        ));
+    }
+    let (most, said) = match kernel.max_threads {
+        Some(most) if most < MAX_THREADS => {
+            (most, format!(", the .maxntid of the kernel on line {}", kernel.line))
+        }
+        Some(_) | None => (MAX_THREADS, String::new()),
+    };
+    let accepted = 1..=u64::from(most);
+    (!accepted.contains(&threads))
+        .then(|| format!("a block of {block:?} threads; accepted: 1 to {most}{said}"))
 }
 
 /// The address of a variable within its state space.

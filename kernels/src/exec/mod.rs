@@ -18,6 +18,7 @@ mod float;
 mod integer;
 mod launch;
 mod memory;
+mod outside;
 mod record;
 mod recording;
 mod registers;
@@ -30,8 +31,9 @@ mod stream;
 
 pub use block::{BlockExecution, Executed, Observer, Step};
 pub use error::ExecError;
-pub use launch::{Configuration, DEFAULT_INSTRUCTION_LIMIT, Execution, Loaded};
+pub use launch::{Configuration, ExecOptions, Execution, Loaded};
 pub use memory::{BufferId, Element, Memory, MemoryError};
+pub use outside::{AccessKind, FirstAccess, OutOfBounds};
 pub use recording::{Recording, Replayed};
 pub use registers::{Lanes, Registers};
 pub use run::{PtxRun, RunError};

@@ -75,6 +75,11 @@ impl Recording {
         Ok(look(&recorder.run))
     }
 
+    /// Looks at the run as it is.
+    pub fn now<T>(&self, look: impl FnOnce(&PtxRun) -> T) -> T {
+        look(&self.lock().run)
+    }
+
     /// Bytes of records in the temporary file.
     pub fn spilled_bytes(&self) -> u64 {
         self.lock().store.spilled_bytes()

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::block::{BlockExecution, Observer};
 use super::error::ExecError;
-use super::launch::{Configuration, DEFAULT_INSTRUCTION_LIMIT, Execution, Loaded, Prepared};
+use super::launch::{Configuration, ExecOptions, Execution, Loaded, Prepared};
 use super::memory::{BufferId, Memory, MemoryError};
+use super::outside::{AccessKind, OutOfBounds, OutsideOfBlock};
 use super::replay::Recorder;
 use super::store::{BlockRecords, Store};
 use super::stream::PtxStream;
@@ -51,6 +52,9 @@ pub struct PtxRun {
     compiled: BTreeMap<String, Arc<Compiled>>,
     sequence: Sequence,
     device: Device,
+    exec_options: ExecOptions,
+    /// Tolerated accesses outside of every buffer, by kernel and instruction.
+    outside: BTreeMap<(String, u32), OutOfBounds>,
 }
 
 /// A launch of a kernel: all that its records are replayed with.
@@ -76,11 +80,18 @@ enum HostBuffer {
 }
 
 impl HostMemory for Device {
-    fn read(&self, buffer: usize) -> Result<Vec<u8>, String> {
+    fn read(&self, buffer: usize) -> Result<&[u8], String> {
         Ok(match self.buffers[buffer] {
-            HostBuffer::Global(id) => self.memory.bytes(id).to_vec(),
-            HostBuffer::Constant { start, bytes } => self.loaded.constants[start..start + bytes].to_vec(),
+            HostBuffer::Global(id) => self.memory.bytes(id),
+            HostBuffer::Constant { start, bytes } => &self.loaded.constants[start..start + bytes],
         })
+    }
+
+    fn address(&self, buffer: usize) -> u64 {
+        match self.buffers[buffer] {
+            HostBuffer::Global(id) => self.memory.address(id),
+            HostBuffer::Constant { start, .. } => super::launch::window(Space::Constant) + start as u64,
+        }
     }
 
     fn write(&mut self, buffer: usize, contents: &[u8]) -> Result<(), String> {
@@ -151,12 +162,30 @@ impl PtxRun {
         let sequence = Sequence::new(file, size)?;
         let mut device = Device::new(&module, &sequence)?;
         sequence.fill_all(&mut device)?;
-        Ok(PtxRun { module, options: CompileOptions::default(), compiled: BTreeMap::new(), sequence, device })
+        Ok(PtxRun {
+            module,
+            options: CompileOptions::default(),
+            compiled: BTreeMap::new(),
+            sequence,
+            device,
+            exec_options: ExecOptions::default(),
+            outside: BTreeMap::new(),
+        })
     }
 
     /// Compiles kernels like that. To be said before the first launch.
     pub fn set_options(&mut self, options: CompileOptions) {
         self.options = options;
+    }
+
+    /// Executes kernels like that. To be said before the first launch.
+    pub fn set_exec_options(&mut self, options: ExecOptions) {
+        self.exec_options = options;
+    }
+
+    /// Accesses outside of every buffer that were tolerated so far, by kernel and instruction.
+    pub fn out_of_bounds(&self) -> impl Iterator<Item = &OutOfBounds> {
+        self.outside.values()
     }
 
     /// The module.
@@ -208,19 +237,15 @@ impl PtxRun {
             }
         };
         let device = &self.device;
-        let address = |buffer: usize| match device.buffers[buffer] {
-            HostBuffer::Global(id) => device.memory.address(id),
-            HostBuffer::Constant { start, .. } => super::launch::window(Space::Constant) + start as u64,
-        };
         let configuration = Configuration {
             grid: planned.grid,
             block: planned.block,
             dynamic_shared_bytes: planned.dynamic_shared_bytes,
-            parameters: parameter_block(&planned, kernel, address)?,
-            instruction_limit: DEFAULT_INSTRUCTION_LIMIT,
+            parameters: parameter_block(&planned, kernel, |buffer| device.address(buffer))?,
+            options: self.exec_options,
         };
         let prepared = Prepared::new(&code.kernel, &device.loaded, configuration)
-            .map_err(|error| RunError::exec(&self.module, error))?;
+            .map_err(|error| planned.origin.error(format!("{}: {error}", self.module.file)))?;
         Ok(Some(Launched { code, prepared: Arc::new(prepared) }))
     }
 
@@ -237,7 +262,25 @@ impl PtxRun {
         let execution = Execution { kernel: &code.kernel, reconvergence, loaded, prepared: prepared.clone() };
         let mut block = BlockExecution::new(&execution, block);
         block.run(memory, observer).map_err(|error| RunError::exec(&self.module, error))?;
-        Ok(block.executed())
+        let (executed, outside) = (block.executed(), block.outside());
+        self.note_outside(&code.kernel, outside);
+        Ok(executed)
+    }
+
+    fn note_outside(&mut self, kernel: &Kernel, block: OutsideOfBlock) {
+        for (index, (accesses, first)) in block {
+            let instruction = &kernel.instructions[index as usize];
+            let known = self.outside.entry((kernel.name.clone(), index)).or_insert_with(|| OutOfBounds {
+                file: self.module.file.clone(),
+                kernel: kernel.name.clone(),
+                line: instruction.line,
+                instruction: instruction.text.clone(),
+                kind: AccessKind::of(instruction),
+                accesses: 0,
+                first,
+            });
+            known.accesses += accesses;
+        }
     }
 
     /// Executes a block of the current launch and records what its warps do.

@@ -1,5 +1,7 @@
 //! Comparison of result buffers with what is expected.
 
+use std::fmt;
+
 use super::element::{ElementType, Number};
 
 /// How far a floating-point result may be off: by `absolute`, or by `relative` times the expected magnitude.
@@ -46,24 +48,81 @@ impl CheckReport {
     }
 }
 
-/// The first element of a result that is not as expected.
+/// The elements of a result that are not as expected.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error(
-    "buffer `{buffer}`, element {index}: expected {expected}, found {found} ({wrong} of {elements} elements differ)"
-)]
 pub struct Mismatch {
     /// The buffer's name.
     pub buffer: String,
-    /// Index of the element.
-    pub index: usize,
-    /// What was expected there.
-    pub expected: Number,
-    /// What was found there.
-    pub found: Number,
+    /// How far its elements may be off; integers are equal whatever it says.
+    pub tolerance: Tolerance,
     /// Elements of the buffer that are not as expected.
     pub wrong: usize,
     /// Elements of the buffer.
     pub elements: usize,
+    /// The first of those that are not as expected, [`SHOWN`] at most.
+    pub first: Vec<Difference>,
+    /// The one that is off by most.
+    pub worst: Difference,
+}
+
+/// Elements that a [`Mismatch`] shows.
+pub const SHOWN: usize = 5;
+
+/// An element that is not as expected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// Its index.
+    pub index: usize,
+    /// What was expected.
+    pub expected: Number,
+    /// What was found.
+    pub found: Number,
+}
+
+impl Difference {
+    /// How far it is off; infinitely where one of both is no number.
+    fn distance(&self) -> f64 {
+        let distance = match (self.expected, self.found) {
+            (Number::Integer(expected), Number::Integer(found)) => expected.abs_diff(found) as f64,
+            (Number::Float(expected), Number::Float(found)) => (expected - found).abs(),
+            (Number::Integer(_), Number::Float(_)) | (Number::Float(_), Number::Integer(_)) => f64::INFINITY,
+        };
+        if distance.is_nan() { f64::INFINITY } else { distance }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "element {}: expected {}, found {}", self.index, self.expected, self.found)
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Mismatch { buffer, tolerance, wrong, elements, first, worst } = self;
+        write!(f, "buffer `{buffer}`: {wrong} of {elements} elements differ{}", allowed(*tolerance, worst))?;
+        for difference in first {
+            write!(f, "\n  {difference}")?;
+        }
+        if *wrong > first.len() {
+            write!(f, "\n  and {} more", wrong - first.len())?;
+        }
+        if *wrong > 1 {
+            write!(f, "\n  off by most: {worst}")?;
+        }
+        Ok(())
+    }
+}
+
+/// ` by more than 1e-6 and 1e-5 of what is expected`; nothing where elements are to be equal.
+fn allowed(Tolerance { absolute, relative }: Tolerance, of: &Difference) -> String {
+    if matches!(of.expected, Number::Integer(_)) {
+        return String::new();
+    }
+    let relative = (relative > 0.0).then(|| format!("{relative:?} of what is expected"));
+    let absolute = (absolute > 0.0).then(|| format!("{absolute:?}"));
+    let bounds: Vec<String> = absolute.into_iter().chain(relative).collect();
+    if bounds.is_empty() { String::new() } else { format!(" by more than {}", bounds.join(" and ")) }
 }
 
 /// Compares little-endian elements; `expected` and `found` have the same length.
@@ -77,20 +136,26 @@ pub fn compare(
     assert_eq!(expected.len(), found.len(), "lengths of what is compared for buffer {buffer}");
     let size = element.bytes();
     let pairs = expected.chunks_exact(size).zip(found.chunks_exact(size));
-    let mut first = None;
-    let mut wrong = 0;
+    let (mut wrong, mut first, mut worst) = (0, Vec::new(), None);
     for (index, (expected, found)) in pairs.enumerate() {
-        let (expected, found) = (element.read(expected), element.read(found));
-        if !tolerance.accepts(expected, found) {
-            wrong += 1;
-            first.get_or_insert((index, expected, found));
+        let difference = Difference { index, expected: element.read(expected), found: element.read(found) };
+        if tolerance.accepts(difference.expected, difference.found) {
+            continue;
+        }
+        wrong += 1;
+        if first.len() < SHOWN {
+            first.push(difference);
+        }
+        if worst.is_none_or(|worst: Difference| worst.distance() < difference.distance()) {
+            worst = Some(difference);
         }
     }
     let elements = expected.len() / size;
-    match first {
+    match worst {
         None => Ok(elements as u64),
-        Some((index, expected, found)) => {
-            Err(Box::new(Mismatch { buffer: buffer.to_string(), index, expected, found, wrong, elements }))
+        Some(worst) => {
+            let buffer = buffer.to_string();
+            Err(Box::new(Mismatch { buffer, tolerance, wrong, elements, first, worst }))
         }
     }
 }
@@ -108,7 +173,10 @@ mod tests {
         let tolerance = Tolerance { absolute: 0.0, relative: 1e-3 };
         assert_eq!(compare_floats(tolerance, 1000.0, 1000.9), Ok(1));
         let mismatch = compare_floats(tolerance, 1000.0, 1001.1).unwrap_err();
-        assert_eq!((mismatch.index, mismatch.wrong, mismatch.elements), (0, 1, 1));
+        assert_eq!((mismatch.worst.index, mismatch.wrong, mismatch.elements), (0, 1, 1));
+        let told = "buffer `x`: 1 of 1 elements differ by more than 0.001 of what is expected\n  \
+                    element 0: expected 1000.0, found 1001.0999755859375";
+        assert_eq!(mismatch.to_string(), told);
     }
 
     #[test]
@@ -121,13 +189,25 @@ mod tests {
     }
 
     #[test]
-    fn the_first_wrong_element_is_named() {
-        let found = [1u8, 2, 9, 4, 9];
-        let mismatch =
-            compare("bytes", ElementType::U8, Tolerance::EXACT, &[1, 2, 3, 4, 5], &found).unwrap_err();
+    fn the_first_wrong_elements_and_the_worst_are_named() {
+        let expected: Vec<u8> = (0..10).collect();
+        let found = [1, 1, 3, 3, 5, 5, 7, 7, 18, 10];
+        let mismatch = compare("bytes", ElementType::U8, Tolerance::EXACT, &expected, &found).unwrap_err();
         assert_eq!(
             mismatch.to_string(),
-            "buffer `bytes`, element 2: expected 3, found 9 (2 of 5 elements differ)"
+            "buffer `bytes`: 6 of 10 elements differ\n  element 0: expected 0, found 1\n  \
+             element 2: expected 2, found 3\n  element 4: expected 4, found 5\n  \
+             element 6: expected 6, found 7\n  element 8: expected 8, found 18\n  and 1 more\n  \
+             off by most: element 8: expected 8, found 18"
         );
+    }
+
+    #[test]
+    fn what_is_no_number_is_off_by_most() {
+        let bytes = |values: [f32; 3]| values.map(f32::to_le_bytes).concat();
+        let found = bytes([1e30, f32::NAN, 0.0]);
+        let mismatch =
+            compare("x", ElementType::F32, Tolerance::EXACT, &bytes([0.0; 3]), &found).unwrap_err();
+        assert_eq!((mismatch.worst.index, mismatch.wrong), (1, 2));
     }
 }

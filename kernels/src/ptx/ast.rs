@@ -19,6 +19,7 @@ pub(super) struct Function<'a> {
     pub(super) results: Vec<Declaration<'a>>,
     pub(super) parameters: Vec<Declaration<'a>>,
     pub(super) max_threads: Option<u32>,
+    pub(super) required_block: Option<[u32; 3]>,
     /// `None` for a declaration without a body.
     pub(super) body: Option<Vec<Statement<'a>>>,
 }

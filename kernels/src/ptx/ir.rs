@@ -131,6 +131,8 @@ pub struct Kernel {
     pub local_bytes: u32,
     /// Threads of a block at most, if `.maxntid` or `.reqntid` says so.
     pub max_threads: Option<u32>,
+    /// Threads of a block in x, y, z, if `.reqntid` says so.
+    pub required_block: Option<[u32; 3]>,
 }
 
 /// A kernel parameter.

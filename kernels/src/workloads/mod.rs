@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 
 pub use crate::launch::{CheckError, CheckReport};
 use crate::launch::{HostMemory, LaunchError, LaunchFile, Sequence, check_results, suggest};
-pub use open::{OpenError, OpenWorkload, RecordedCheckError, RecordedWorkload};
+pub use open::{BufferContents, OpenError, OpenWorkload, RecordedCheckError, RecordedWorkload};
 use reference::{Inputs, Outputs};
 
 /// A workload that comes with the project.

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Workload;
 use crate::compile::{CompileOptions, Compiled};
-use crate::exec::{PtxRun, Recording, Replayed, RunError};
+use crate::exec::{ExecOptions, OutOfBounds, PtxRun, Recording, Replayed, RunError};
 use crate::launch::{
-    CheckError, CheckReport, LaunchError, LaunchFile, check_results, expected_files, read_bounded,
+    Buffer, CheckError, CheckReport, ElementType, LaunchError, LaunchFile, check_results, expected_files,
+    read_bounded,
 };
 use crate::program::{Launches, Stream, StreamError};
 use crate::ptx::{self, PtxErrors};
@@ -83,6 +84,16 @@ impl OpenWorkload {
         self.run.set_options(options);
     }
 
+    /// Executes its kernels like that. To be said before the first launch.
+    pub fn set_exec_options(&mut self, options: ExecOptions) {
+        self.run.set_exec_options(options);
+    }
+
+    /// Accesses outside of every buffer that were tolerated so far, by kernel and instruction.
+    pub fn out_of_bounds(&self) -> impl Iterator<Item = &OutOfBounds> {
+        self.run.out_of_bounds()
+    }
+
     /// The kernels launched so far, compiled, in the order of their names.
     pub fn kernels(&self) -> impl Iterator<Item = &Compiled> {
         self.run.compiled().map(|(_, compiled)| compiled)
@@ -150,6 +161,38 @@ impl RecordedWorkload {
         *checked = Some(report);
         Ok(report)
     }
+
+    /// Accesses outside of every buffer that were tolerated, by kernel and instruction. Launches that are left are executed
+    /// first.
+    pub fn out_of_bounds(&self) -> Result<Vec<OutOfBounds>, StreamError> {
+        self.recording.at_end(|run| run.out_of_bounds().cloned().collect())
+    }
+
+    /// That the launch file has a buffer of that name; an unknown one is an error that lists the near ones.
+    pub fn check_buffer(&self, name: &str) -> Result<(), LaunchError> {
+        self.recording.now(|run| run.sequence().buffer(name).map(|_| ()))
+    }
+
+    /// What the buffer of that name holds after the last launch. Launches that are left are executed first.
+    pub fn buffer(&self, name: &str) -> Result<BufferContents, RecordedCheckError> {
+        let contents = self.recording.at_end(|run| {
+            let buffer = run.sequence().buffer(name)?;
+            let Buffer { origin, element, .. } = &run.sequence().file().buffers[buffer];
+            let bytes = run.host_memory().read(run.sequence().bound(buffer));
+            let bytes = bytes.map_err(|message| origin.error(message))?.to_vec();
+            Ok::<_, LaunchError>(BufferContents { element: *element, bytes })
+        })?;
+        Ok(contents.map_err(CheckError::from)?)
+    }
+}
+
+/// What a buffer of a launch file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BufferContents {
+    /// Type of its elements.
+    pub element: ElementType,
+    /// Little-endian elements.
+    pub bytes: Vec<u8>,
 }
 
 fn open(file: LaunchFile, ptx: &Path, text: &str, size: &str) -> Result<PtxRun, OpenError> {

@@ -22,7 +22,7 @@ pub use overrides::{apply_file, apply_overrides};
 pub use parameter::{Accepted, Parameter, Section, SectionInfo};
 pub use presets::{preset, preset_names, preset_with};
 pub use sections::{
-    CacheLevel, Chip, Dram, Energy, InnerPolicy, Latency, Memory, MemoryModel, RegisterFile, Scheduler,
+    CacheLevel, Chip, Dram, Energy, Exec, InnerPolicy, Latency, Memory, MemoryModel, RegisterFile, Scheduler,
     SingleLevelPolicy, Sm, Throughput, WritePolicy,
 };
 
@@ -117,6 +117,8 @@ pub struct Config {
     pub design: Stack,
     /// Chip.
     pub chip: Chip,
+    /// Functional execution.
+    pub exec: Exec,
     /// SM.
     pub sm: Sm,
     /// Main register file.
@@ -159,6 +161,7 @@ impl Config {
         ];
         let machine = [
             Chip::describe("chip"),
+            Exec::describe("exec"),
             Sm::describe("sm"),
             RegisterFile::describe("register_file"),
             Scheduler::describe("scheduler"),
@@ -234,6 +237,7 @@ impl Config {
             tree.insert(name.to_owned(), Value::Table(table));
         }
         section(&mut tree, "chip", &self.chip);
+        section(&mut tree, "exec", &self.exec);
         section(&mut tree, "sm", &self.sm);
         section(&mut tree, "register_file", &self.register_file);
         section(&mut tree, "scheduler", &self.scheduler);
@@ -268,6 +272,7 @@ impl Config {
             preset: text(take("preset")),
             design: Stack::parse(registry, origin, &text(take("design")))?,
             chip: section(origin, take("chip"))?,
+            exec: section(origin, take("exec"))?,
             sm: section(origin, take("sm"))?,
             register_file: section(origin, take("register_file"))?,
             scheduler: section(origin, take("scheduler"))?,

@@ -74,6 +74,14 @@ parameters! {
 }
 
 parameters! {
+    /// The functional execution of kernels, before any timing.
+    pub struct Exec {
+        /// Warp instructions that a block may execute; a kernel that needs more is taken for endless.
+        max_warp_instructions: u64 = Accepted::integer(1, 1 << 50),
+    }
+}
+
+parameters! {
     /// The banked main register file of a scheduler.
     pub struct RegisterFile {
         /// Bank groups, a power of two; each one warp-wide register (1024 bits) wide, 1R1W.

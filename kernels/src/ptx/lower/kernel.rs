@@ -425,6 +425,7 @@ impl<'a> Lowering<'a, '_> {
             shared_bytes: self.shared_bytes as u32,
             local_bytes: self.local_bytes as u32,
             max_threads: function.max_threads,
+            required_block: function.required_block,
         })
     }
 

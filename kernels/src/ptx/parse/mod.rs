@@ -268,19 +268,26 @@ impl<'a> Parser<'a, '_> {
         let results = if self.is_mark('(') { self.parameters()? } else { Vec::new() };
         let name = self.name("a function name")?;
         let parameters = if self.is_mark('(') { self.parameters()? } else { Vec::new() };
-        let mut function = Function { name, line, entry, results, parameters, max_threads: None, body: None };
+        let mut function = Function {
+            name,
+            line,
+            entry,
+            results,
+            parameters,
+            max_threads: None,
+            required_block: None,
+            body: None,
+        };
         loop {
             match self.kind() {
-                TokenKind::Dot("maxntid" | "reqntid") => {
+                TokenKind::Dot(directive @ ("maxntid" | "reqntid")) => {
                     self.bump();
-                    let at = self.token();
-                    let numbers = self.numbers()?;
-                    if numbers.is_empty() || numbers.contains(&0) {
-                        let found = &self.text[at.start..at.end];
-                        return Err(format!("found `{found}`; accepted: one to three numbers of at least 1"));
-                    }
-                    let threads = numbers.into_iter().fold(1_u64, u64::saturating_mul);
+                    let extents = self.extents()?;
+                    let threads = extents.into_iter().map(u64::from).fold(1, u64::saturating_mul);
                     function.max_threads = Some(u32::try_from(threads).unwrap_or(u32::MAX));
+                    if directive == "reqntid" {
+                        function.required_block = Some(extents);
+                    }
                 }
                 TokenKind::Dot(word) if IGNORED_WITH_ARGUMENTS.contains(&word) => {
                     self.bump();
@@ -314,6 +321,21 @@ impl<'a> Parser<'a, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Threads in x, y, z; those that are left out are 1.
+    fn extents(&mut self) -> Result<[u32; 3], Complaint> {
+        let at = self.token();
+        let numbers = self.numbers()?;
+        if !(1..=3).contains(&numbers.len()) || numbers.contains(&0) {
+            let found = &self.text[at.start..at.end];
+            return Err(format!("found `{found}`; accepted: one to three numbers of at least 1"));
+        }
+        let mut extents = [1; 3];
+        for (extent, number) in extents.iter_mut().zip(numbers) {
+            *extent = u32::try_from(number).unwrap_or(u32::MAX);
+        }
+        Ok(extents)
     }
 
     /// Numbers separated by commas; possibly none.

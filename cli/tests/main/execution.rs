@@ -1,0 +1,147 @@
+//! What can be said of a kernel's execution: its limits, its buffers afterwards, and what is let pass.
+
+use insta::assert_snapshot;
+
+use crate::command::Place;
+
+/// Each of 64 threads adds its neighbours: the first reads before the buffer, and the last writes behind its result.
+const NEIGHBOURS: &str = "
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry neighbours(.param .u64 a, .param .u64 b)
+{
+.reg .b32 %r<4>; .reg .f32 %f<4>; .reg .b64 %rd<6>;
+ld.param.u64 %rd1, [a];
+ld.param.u64 %rd2, [b];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd3, %r1, 4;
+add.u64 %rd1, %rd1, %rd3;
+add.u64 %rd2, %rd2, %rd3;
+ld.global.f32 %f1, [%rd1-4];
+ld.global.f32 %f2, [%rd1];
+add.f32 %f1, %f1, %f2;
+st.global.f32 [%rd2], %f1;
+ret;
+}
+";
+
+const LAUNCH: &str = "
+[buffers]
+a = { type = 'f32', length = 64, fill = { iota = { start = 1, step = 1 } } }
+b = { type = 'f32', length = 63, fill = 'zeros', result = { absolute = 0.25, file = 'b.bin' } }
+[[steps]]
+grid = 1
+block = 64
+arguments = ['a', 'b']
+";
+
+/// Sums of neighbours, those that `change` is for with its value.
+fn expected(change: impl Fn(usize) -> Option<f32>) -> Vec<u8> {
+    let sum = |index: usize| change(index).unwrap_or(2.0 * index as f32 + 1.0);
+    (0..63).flat_map(|index| sum(index).to_le_bytes()).collect()
+}
+
+fn place(change: impl Fn(usize) -> Option<f32>) -> Place {
+    let place = Place::new();
+    place.write("neighbours.ptx", NEIGHBOURS);
+    place.write("neighbours.toml", LAUNCH);
+    place.write("b.bin", expected(change));
+    place
+}
+
+#[test]
+fn a_kernel_may_leave_its_buffers_if_that_is_asked_for() {
+    let place = place(|_| None);
+    let refused = place.refused("run neighbours.ptx");
+    assert!(refused.contains("4 bytes before buffer `a`"), "{refused}");
+    for design in ["rfc", "regless,rfv,rfh"] {
+        let command = format!("run neighbours.ptx --design {design} --tolerate-out-of-bounds");
+        let table = place.succeeds(&command);
+        let at = table.find("Accesses outside").unwrap_or_else(|| panic!("{table}"));
+        assert_snapshot!("a_kernel_leaves_its_buffers", &table[at..]);
+        let report = place.json(&format!("{command} --json"));
+        let accesses = report["out_of_bounds"].as_array().expect("a list");
+        let kinds: Vec<_> = accesses.iter().map(|access| (&access["kind"], &access["accesses"])).collect();
+        assert_eq!(kinds, [(&"load".into(), &1.into()), (&"store".into(), &1.into())]);
+    }
+    let traced = place.succeeds("trace neighbours.ptx --tolerate-out-of-bounds -o t.wft");
+    assert!(traced.contains("1 loads and 0 atomics gave zero, 1 stores were dropped"), "{traced}");
+    place.succeeds("run t.wft --design rfc");
+}
+
+#[test]
+fn addresses_wherever_they_are_pass_through_every_memory() {
+    let place = place(|_| None);
+    place.rewrite("neighbours.ptx", "far.ptx", "ld.global.f32 %f1, [%rd1-4]", "ld.global.f32 %f1, [%rd4]");
+    place.rewrite("far.ptx", "far.ptx", "mov.u32 %r1, %tid.x;", "mov.u32 %r1, %tid.x; mov.b64 %rd4, -4;");
+    place.rewrite("neighbours.toml", "far.toml", ", file = 'b.bin'", "");
+    for preset in ["gebhart2011", "gtx980-regless"] {
+        let table = place.succeeds(&format!("run far.ptx --preset {preset} --tolerate-out-of-bounds"));
+        assert!(table.contains("64 loads and 0 atomics gave zero"), "{table}");
+    }
+}
+
+#[test]
+fn an_option_that_changes_the_run_is_in_the_command_that_repeats_it() {
+    let place = place(|_| None);
+    place.succeeds(
+        "run neighbours.ptx --tolerate-out-of-bounds --set exec.max_warp_instructions=500 --out results",
+    );
+    let config = place.read("results/config.toml");
+    assert!(config.contains("--tolerate-out-of-bounds") && config.contains("max_warp_instructions = 500"));
+}
+
+#[test]
+fn a_kernel_that_seems_endless_is_told_the_parameter_and_runs_with_more() {
+    let place = Place::new();
+    let refused = place.refused("run vectoradd --size tiny --set exec.max_warp_instructions=10");
+    assert!(refused.contains("more than 10 warp instructions in one block"), "{refused}");
+    assert!(refused.contains("exec.max_warp_instructions"), "{refused}");
+    place.refused("trace vectoradd --size tiny --set exec.max_warp_instructions=10 -o t.wft");
+    place.succeeds("trace vectoradd --size tiny --set exec.max_warp_instructions=10000 -o t.wft");
+}
+
+#[test]
+fn buffers_are_written_raw_and_for_numpy() {
+    let place = place(|_| None);
+    let command = "run neighbours.ptx --tolerate-out-of-bounds --dump b=raw --dump b=b.npy --dump a=a.bin";
+    place.succeeds(command);
+    assert_eq!(place.bytes("raw"), expected(|_| None));
+    let npy = place.bytes("b.npy");
+    assert_eq!((&npy[..8], npy.len()), (&b"\x93NUMPY\x01\0"[..], 128 + 4 * 63));
+    assert!(npy.ends_with(&place.bytes("raw")));
+    let iota: Vec<u8> = (1..=64).flat_map(|value| (value as f32).to_le_bytes()).collect();
+    assert_eq!(place.bytes("a.bin"), iota);
+}
+
+#[test]
+fn a_wrong_result_says_where_and_how_much_and_is_written_all_the_same() {
+    let place = place(|index| match index {
+        4 => Some(9.125),
+        10.. if index.is_multiple_of(7) => Some(1.5),
+        40 => Some(f32::NAN),
+        _ => None,
+    });
+    let output = place.run("run neighbours.ptx --tolerate-out-of-bounds --dump b=b.npy");
+    assert_eq!(output.status.code(), Some(1));
+    assert_snapshot!(String::from_utf8_lossy(&output.stderr));
+    assert!(place.bytes("b.npy").ends_with(&expected(|_| None)));
+}
+
+#[test]
+fn buffers_that_cannot_be_written_are_refused_before_the_run() {
+    let place = place(|_| None);
+    place.write("t.wft", "");
+    let commands = [
+        "run neighbours.ptx --dump c=c.npy",
+        "run neighbours.ptx --dump b",
+        "run neighbours.ptx --dump b=none/b.npy",
+        "run neighbours.ptx --dump b=.",
+        "run neighbours.ptx --dump a=x --dump b=x",
+        "run vectoradd bfs --dump sum=s.npy",
+        "trace neighbours.ptx --set rfc.entries=8 -o t2.wft",
+        "trace neighbours.ptx --set exec.max_warp_instructions=0 -o t2.wft",
+    ];
+    assert_snapshot!(commands.map(|command| place.refused(command)).concat());
+}
