@@ -9,6 +9,7 @@
 
 use std::fmt;
 
+use super::error::PtxErrors;
 use crate::program::Space;
 
 /// A virtual register: its position in [`Kernel::registers`].
@@ -62,15 +63,21 @@ pub struct Module {
     pub file: String,
     /// Module-scope variables in `.global` and `.const`.
     pub variables: Vec<Variable>,
-    /// The `.entry` functions, in source order.
+    /// The `.entry` functions that can be run, in source order.
     pub kernels: Vec<Kernel>,
+    /// The others, in source order.
+    pub refused: Vec<Refused>,
 }
 
-impl Module {
-    /// The kernel of that name.
-    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
-        self.kernels.iter().find(|kernel| kernel.name == name)
-    }
+/// An `.entry` that cannot be run: an error only for who asks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Name as in the source (mangled).
+    pub name: String,
+    /// Line of the `.entry`.
+    pub line: u32,
+    /// What is wrong with it and with what it calls.
+    pub errors: PtxErrors,
 }
 
 /// A module-scope variable in `.global` or `.const`.

@@ -62,6 +62,12 @@ fn callee<'a>(lowering: &mut Lowering<'a, '_>, name: &str) -> Result<&'a Functio
         .get(name)
         .filter(|function| !function.entry)
         .ok_or_else(|| format!("`{name}` is not a .func with a body in this file"))?;
+    if let Some(errors) = &function.unreadable {
+        lowering.reporter.add(errors);
+        if function.body.is_none() {
+            return Err(format!("`{name}`, on line {}, cannot be read", function.line));
+        }
+    }
     if lowering.frames.iter().any(|frame| frame.function == name) {
         return Err(format!("`{name}` calls itself; accepted: calls that can be inlined"));
     }

@@ -71,6 +71,9 @@ pub(super) fn lower<'a>(
     function: &'a Function<'a>,
     reporter: &mut Reporter,
 ) -> Option<Kernel> {
+    if let Some(errors) = &function.unreadable {
+        reporter.add(errors);
+    }
     let body = function.body.as_ref()?;
     let mut lowering = Lowering {
         module,

@@ -29,7 +29,7 @@ pub(super) struct ModuleScope<'a> {
     pub(super) externals: BTreeSet<&'a str>,
     /// Variables in `.shared`: every kernel that uses one has its own copy.
     pub(super) shared: BTreeMap<&'a str, &'a Declaration<'a>>,
-    /// Functions that have a body.
+    /// Functions that have a body, or would if it could be read.
     pub(super) functions: BTreeMap<&'a str, &'a Function<'a>>,
 }
 
@@ -44,7 +44,8 @@ impl<'a> ModuleScope<'a> {
             shared: BTreeMap::new(),
             functions: BTreeMap::new(),
         };
-        for function in file.functions.iter().filter(|function| function.body.is_some()) {
+        let defined = |function: &&Function<'_>| function.body.is_some() || function.unreadable.is_some();
+        for function in file.functions.iter().filter(defined) {
             if scope.functions.insert(function.name, function).is_some() {
                 let message = format!("the function `{}` is defined twice", function.name);
                 reporter.report(function.line, "", message);
