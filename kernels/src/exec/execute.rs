@@ -8,6 +8,7 @@ use super::error::Trouble;
 use super::float;
 use super::integer::{self, is_signed, map1, map2, mask, number};
 use super::launch::{resolve_generic, window};
+use super::packed;
 use super::registers::{Lanes, Registers};
 use crate::program::{LANES, LaneMask, Space};
 use crate::ptx::ir::{Combine, Compare, Instruction, Kernel, Op, Place, Type, TypeKind, Vote};
@@ -160,10 +161,9 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         {
             return None;
         }
-        Op::Add { ty, mode } if is_float(ty) => float::add(ty, mode, a, b),
-        Op::Add { ty, mode } => integer::add(ty, mode.saturate, a, b),
-        Op::Sub { ty, mode } if is_float(ty) => float::sub(ty, mode, a, b),
-        Op::Sub { ty, mode } => integer::sub(ty, mode.saturate, a, b),
+        Op::Add { .. } | Op::Sub { .. } | Op::Min { .. } | Op::Max { .. } => {
+            return packed::arithmetic(op, [a, b, c]);
+        }
         Op::Mul { ty, mode } => float::mul(ty, mode, a, b),
         Op::Fma { ty, mode } => float::fma(ty, mode, a, b, c),
         Op::MulInt { ty, product } => integer::mul(ty, product, a, b),
@@ -178,10 +178,6 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         Op::Abs { ty, .. } => integer::abs(ty, a),
         Op::Neg { ty, ftz } if is_float(ty) => float::neg(ty, ftz, a),
         Op::Neg { ty, .. } => integer::neg(ty, a),
-        Op::Min { ty, ftz, nan } if is_float(ty) => float::extreme(ty, true, ftz, nan, a, b),
-        Op::Min { ty, .. } => integer::extreme(ty, true, a, b),
-        Op::Max { ty, ftz, nan } if is_float(ty) => float::extreme(ty, false, ftz, nan, a, b),
-        Op::Max { ty, .. } => integer::extreme(ty, false, a, b),
         Op::Rcp { ty, precision, ftz } => float::rcp(ty, precision, ftz, a),
         Op::Sqrt { ty, precision, ftz } => float::sqrt(ty, precision, ftz, a),
         Op::Rsqrt { ty, ftz } => float::rsqrt(ty, ftz, a),
@@ -194,13 +190,17 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         Op::Bfe { ty } => integer::bfe(ty, a, b, c),
         Op::Bfi { ty } => integer::bfi(ty, a, b, c, context.source(3)),
         Op::Prmt { mode } => integer::prmt(mode, a, b, c),
+        Op::Szext { ty, excess } => integer::szext(ty, excess, a, b),
+        Op::Bmsk { excess } => integer::bmsk(excess, a, b),
+        Op::Fns => integer::fns(a, b, c),
+        Op::Dp2a { a_signed, b_signed, high } => integer::dp2a((a_signed, b_signed, high), a, b, c),
         Op::Dp4a { a_signed, b_signed } => integer::dp4a(a_signed, b_signed, a, b, c),
         Op::And { .. } => map2(a, b, |a, b| a & b),
         Op::Or { .. } => map2(a, b, |a, b| a | b),
         Op::Xor { .. } => map2(a, b, |a, b| a ^ b),
         Op::Not { ty } => map1(a, |a| !a & mask(ty.bits())),
         Op::Cnot { .. } => map1(a, |a| u64::from(a == 0)),
-        Op::Lop3 { table } => integer::lop3(table, a, b, c),
+        Op::Lop3 { table, combine: None } => integer::lop3(table, a, b, c),
         Op::Shl { ty } => integer::shl(ty, a, b),
         Op::Shr { ty } => integer::shr(ty, a, b),
         Op::Shf { direction, wrap } => integer::shf(direction, wrap, a, b, c),
@@ -236,6 +236,7 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         Op::AddCarry { .. }
         | Op::SubCarry { .. }
         | Op::MadCarry { .. }
+        | Op::Lop3 { combine: Some(_), .. }
         | Op::Testp { .. }
         | Op::Setp { .. }
         | Op::Unpack { .. }
@@ -301,11 +302,14 @@ fn compared(
         compare_with(compare, |lane| a[lane].cmp(&b[lane]))
     };
     let holds = if negate { !holds } else { holds };
+    combine.map_or(holds, |combine| combined(combine, holds, context.predicate(2)))
+}
+
+fn combined(combine: Combine, holds: LaneMask, with: LaneMask) -> LaneMask {
     match combine {
-        None => holds,
-        Some(Combine::And) => holds & context.predicate(2),
-        Some(Combine::Or) => holds | context.predicate(2),
-        Some(Combine::Xor) => holds ^ context.predicate(2),
+        Combine::And => holds & with,
+        Combine::Or => holds | with,
+        Combine::Xor => holds ^ with,
     }
 }
 
@@ -341,6 +345,13 @@ fn other(context: &mut Context<'_>, op: &Op) {
             let products = integer::mul(ty, product, context.source(0), context.source(1));
             let (values, carries) = integer::add_carry(ty, &products, context.source(2), carry);
             with_carry(context, &values, carries);
+        }
+        Op::Lop3 { table, combine: Some(combine) } => {
+            let values = integer::lop3(table, context.source(0), context.source(1), context.source(2));
+            let is_set = float::lanes_where(|lane| values[lane] != 0);
+            let holds = combined(combine, is_set, context.predicate(3));
+            context.set(0, &values);
+            context.set_predicate(1, holds);
         }
         Op::Testp { ty, class } => {
             let holds = float::testp(ty, class, context.source(0));

@@ -18,6 +18,7 @@ mod float;
 mod integer;
 mod launch;
 mod memory;
+mod packed;
 mod record;
 mod recording;
 mod registers;

@@ -333,6 +333,10 @@ pub enum Type {
     S32,
     /// Signed.
     S64,
+    /// Two unsigned integers of 16 bits, the first lowest.
+    U16x2,
+    /// Two signed integers of 16 bits, the first lowest.
+    S16x2,
     /// IEEE half precision.
     F16,
     /// IEEE single precision.
@@ -363,7 +367,7 @@ impl Type {
             Type::Pred => 1,
             Type::B8 | Type::U8 | Type::S8 => 8,
             Type::B16 | Type::U16 | Type::S16 | Type::F16 => 16,
-            Type::B32 | Type::U32 | Type::S32 | Type::F32 => 32,
+            Type::B32 | Type::U32 | Type::S32 | Type::F32 | Type::U16x2 | Type::S16x2 => 32,
             Type::B64 | Type::U64 | Type::S64 | Type::F64 => 64,
         }
     }
@@ -381,13 +385,37 @@ impl Type {
         }
     }
 
-    /// What its bits mean.
+    /// The type of each half of a packed type; `None` for others.
+    pub fn element(self) -> Option<Type> {
+        match self {
+            Type::U16x2 => Some(Type::U16),
+            Type::S16x2 => Some(Type::S16),
+            Type::Pred
+            | Type::B8
+            | Type::B16
+            | Type::B32
+            | Type::B64
+            | Type::U8
+            | Type::U16
+            | Type::U32
+            | Type::U64
+            | Type::S8
+            | Type::S16
+            | Type::S32
+            | Type::S64
+            | Type::F16
+            | Type::F32
+            | Type::F64 => None,
+        }
+    }
+
+    /// What its bits mean; of a packed type, those of an element.
     pub fn kind(self) -> TypeKind {
         match self {
             Type::Pred => TypeKind::Predicate,
             Type::B8 | Type::B16 | Type::B32 | Type::B64 => TypeKind::Bits,
-            Type::U8 | Type::U16 | Type::U32 | Type::U64 => TypeKind::Unsigned,
-            Type::S8 | Type::S16 | Type::S32 | Type::S64 => TypeKind::Signed,
+            Type::U8 | Type::U16 | Type::U32 | Type::U64 | Type::U16x2 => TypeKind::Unsigned,
+            Type::S8 | Type::S16 | Type::S32 | Type::S64 | Type::S16x2 => TypeKind::Signed,
             Type::F16 | Type::F32 | Type::F64 => TypeKind::Float,
         }
     }
@@ -408,6 +436,8 @@ impl Type {
             Type::S16 => ".s16",
             Type::S32 => ".s32",
             Type::S64 => ".s64",
+            Type::U16x2 => ".u16x2",
+            Type::S16x2 => ".s16x2",
             Type::F16 => ".f16",
             Type::F32 => ".f32",
             Type::F64 => ".f64",
@@ -561,6 +591,15 @@ pub enum Permute {
     Ecr,
     /// Replicate sixteen.
     Rc16,
+}
+
+/// What becomes of a position or width of 32 and more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excess {
+    /// It counts as 32.
+    Clamp,
+    /// Only its low five bits count.
+    Wrap,
 }
 
 /// Direction of a funnel shift.
@@ -868,6 +907,8 @@ pub enum Op {
         ftz: bool,
         /// NaN if either is.
         nan: bool,
+        /// 0 instead of what is negative.
+        relu: bool,
     },
     /// `d = max(a, b)`; of floats the number if one is NaN, unless `nan`.
     Max {
@@ -877,6 +918,8 @@ pub enum Op {
         ftz: bool,
         /// NaN if either is.
         nan: bool,
+        /// 0 instead of what is negative.
+        relu: bool,
     },
     /// `d = 1 / a`.
     Rcp {
@@ -954,6 +997,21 @@ pub enum Op {
         /// `b32` or `b64`.
         ty: Type,
     },
+    /// `d = low b bits of a`, extended to 32 bits.
+    Szext {
+        /// `u32` or `s32`.
+        ty: Type,
+        /// A width of 32 and more.
+        excess: Excess,
+    },
+    /// `d = b ones from bit a on`, 32 bits.
+    Bmsk {
+        /// A position or width of 32 and more.
+        excess: Excess,
+    },
+    /// `d = position of the c-th one of a from bit b on` (below it if `c` is negative), all ones if there is none; with 0 as
+    /// `c`, `b` if that bit is one.
+    Fns,
     /// `d = bytes of a and b selected by c`.
     Prmt {
         /// Selection mode.
@@ -965,6 +1023,15 @@ pub enum Op {
         a_signed: bool,
         /// Bytes of `b` are signed.
         b_signed: bool,
+    },
+    /// `d = c + dot product of the two halves of a and two bytes of b`.
+    Dp2a {
+        /// Halves of `a` are signed.
+        a_signed: bool,
+        /// Bytes of `b` are signed.
+        b_signed: bool,
+        /// The upper two bytes of `b`.
+        high: bool,
     },
     /// `d = a & b`.
     And {
@@ -991,10 +1058,12 @@ pub enum Op {
         /// Bits.
         ty: Type,
     },
-    /// `d = table(a, b, c)` bit by bit.
+    /// `d = table(a, b, c)` bit by bit. Sources `a, b, c [, predicate]`, results `d [, p = (d != 0) combined]`.
     Lop3 {
         /// Truth table: bit `4a + 2b + c`.
         table: u8,
+        /// How the predicate is combined, if there is one.
+        combine: Option<Combine>,
     },
     /// `d = a << b`; 0 from the width on.
     Shl {

@@ -191,9 +191,14 @@ fn expand(emitter: &mut Emitter, position: usize) {
         Op::Brev { ty } => integer::reverse_bits(emitter, ty),
         Op::Bfe { ty } => integer::bit_field(emitter, ty, 1),
         Op::Bfi { ty } => integer::bit_field(emitter, ty, 2),
-        Op::Prmt { .. } | Op::Dp4a { .. } | Op::Lop3 { .. } | Op::Shf { .. } => {
-            other::single(emitter, Operation::Alu)
-        }
+        Op::Szext { .. }
+        | Op::Bmsk { .. }
+        | Op::Prmt { .. }
+        | Op::Dp2a { .. }
+        | Op::Dp4a { .. }
+        | Op::Lop3 { .. }
+        | Op::Shf { .. } => other::single(emitter, Operation::Alu),
+        Op::Fns => integer::find_nth_set(emitter),
         Op::And { ty: Type::Pred }
         | Op::Or { ty: Type::Pred }
         | Op::Xor { ty: Type::Pred }

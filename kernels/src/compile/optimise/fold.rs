@@ -110,7 +110,7 @@ fn fold_first(kernel: &Kernel, instruction: &Instruction, sources: &[[Word; 2]])
 }
 
 fn is_integer(ty: Type) -> bool {
-    ty.kind() != TypeKind::Float && ty.bits() >= 32
+    ty.kind() != TypeKind::Float && ty.bits() >= 32 && ty.element().is_none()
 }
 
 fn is_zero(ty: Type, words: [Word; 2]) -> bool {

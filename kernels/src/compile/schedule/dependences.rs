@@ -167,7 +167,11 @@ impl Effect {
             | Op::Bfind { .. }
             | Op::Bfe { .. }
             | Op::Bfi { .. }
+            | Op::Szext { .. }
+            | Op::Bmsk { .. }
+            | Op::Fns
             | Op::Prmt { .. }
+            | Op::Dp2a { .. }
             | Op::Dp4a { .. }
             | Op::And { .. }
             | Op::Or { .. }

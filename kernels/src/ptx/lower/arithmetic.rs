@@ -3,7 +3,7 @@
 use super::super::ast::RawOperand;
 use super::super::error::Complaint;
 use super::super::ir::{FloatClass, FloatMode, Op, Precision, Product, Transcendental, Type, TypeKind};
-use super::form::{FLOATS, Form, INTEGERS, ROUNDINGS};
+use super::form::{FLOATS, Form, INTEGERS, PACKED_INTEGERS, ROUNDINGS};
 use super::kernel::Lowering;
 use super::operand::Fit;
 
@@ -43,8 +43,8 @@ pub(super) fn add<'a>(
         let ty = form.ty(&ALL_FLOATS)?;
         (ty, form.float_mode(ty)?)
     } else {
-        let ty = form.ty(&INTEGERS)?;
-        let saturate = ty == Type::S32 && form.flag("sat");
+        let ty = form.ty(&[INTEGERS.as_slice(), &PACKED_INTEGERS].concat())?;
+        let saturate = (ty == Type::S32 || ty.element().is_some()) && form.flag("sat");
         (ty, FloatMode { saturate, ..FloatMode::NONE })
     };
     form.finish()?;
@@ -228,11 +228,20 @@ pub(super) fn min_max<'a>(
     mut form: Form<'a>,
     operands: Operands<'_, 'a>,
 ) -> Lowered {
-    let ty = if form.is_float() { form.ty(&ALL_FLOATS)? } else { form.ty(&INTEGERS)? };
+    let ty = if form.is_float() {
+        form.ty(&ALL_FLOATS)?
+    } else {
+        form.ty(&[INTEGERS.as_slice(), &PACKED_INTEGERS].concat())?
+    };
     let ftz = form.ftz(ty)?;
     let nan = matches!(ty, Type::F16 | Type::F32) && form.flag("NaN");
+    let relu = matches!(ty, Type::S32 | Type::S16x2) && form.flag("relu");
     form.finish()?;
-    let op = if opcode_is(lowering, "min") { Op::Min { ty, ftz, nan } } else { Op::Max { ty, ftz, nan } };
+    let op = if opcode_is(lowering, "min") {
+        Op::Min { ty, ftz, nan, relu }
+    } else {
+        Op::Max { ty, ftz, nan, relu }
+    };
     lowering.simple(op, operands, ty, &[ty, ty])
 }
 
@@ -321,5 +330,19 @@ pub(super) fn dp4a<'a>(
     form.finish()?;
     let signed = |ty: Type| ty.kind() == TypeKind::Signed;
     let op = Op::Dp4a { a_signed: signed(a), b_signed: signed(b) };
+    lowering.simple(op, operands, Type::B32, &[Type::B32, Type::B32, Type::B32])
+}
+
+pub(super) fn dp2a<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    mut form: Form<'a>,
+    operands: Operands<'_, 'a>,
+) -> Lowered {
+    let high = form.require(&[("lo", false), ("hi", true)])?;
+    let a = form.ty(&[Type::U32, Type::S32])?;
+    let b = form.ty(&[Type::U32, Type::S32])?;
+    form.finish()?;
+    let signed = |ty: Type| ty.kind() == TypeKind::Signed;
+    let op = Op::Dp2a { a_signed: signed(a), b_signed: signed(b), high };
     lowering.simple(op, operands, Type::B32, &[Type::B32, Type::B32, Type::B32])
 }

@@ -2,7 +2,9 @@
 
 use super::super::ast::RawOperand;
 use super::super::error::Complaint;
-use super::super::ir::{Combine, Compare, CvtRounding, Direction, Op, Permute, Rounding, Type, TypeKind};
+use super::super::ir::{
+    Combine, Compare, CvtRounding, Direction, Excess, Op, Permute, Rounding, Type, TypeKind,
+};
 use super::form::{Form, INTEGERS, ROUNDINGS};
 use super::kernel::Lowering;
 use super::operand::{Fit, describe, immediate};
@@ -107,6 +109,40 @@ pub(super) fn bfi<'a>(
     lowering.simple(Op::Bfi { ty }, operands, ty, &[ty, ty, Type::B32, Type::B32])
 }
 
+const EXCESSES: [(&str, Excess); 2] = [("clamp", Excess::Clamp), ("wrap", Excess::Wrap)];
+
+pub(super) fn szext<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    mut form: Form<'a>,
+    operands: Operands<'_, 'a>,
+) -> Lowered {
+    let excess = form.require(&EXCESSES)?;
+    let ty = form.ty(&[Type::U32, Type::S32])?;
+    form.finish()?;
+    lowering.simple(Op::Szext { ty, excess }, operands, ty, &[ty, Type::B32])
+}
+
+pub(super) fn bmsk<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    mut form: Form<'a>,
+    operands: Operands<'_, 'a>,
+) -> Lowered {
+    let excess = form.require(&EXCESSES)?;
+    let ty = form.ty(&[Type::B32])?;
+    form.finish()?;
+    lowering.simple(Op::Bmsk { excess }, operands, ty, &[ty, ty])
+}
+
+pub(super) fn fns<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    mut form: Form<'a>,
+    operands: Operands<'_, 'a>,
+) -> Lowered {
+    let ty = form.ty(&[Type::B32])?;
+    form.finish()?;
+    lowering.simple(Op::Fns, operands, ty, &[ty, ty, ty])
+}
+
 pub(super) fn prmt<'a>(
     lowering: &mut Lowering<'a, '_>,
     mut form: Form<'a>,
@@ -161,15 +197,28 @@ pub(super) fn lop3<'a>(
     mut form: Form<'a>,
     operands: Operands<'_, 'a>,
 ) -> Lowered {
+    let combine = form.choose(&COMBINES[..2]);
     let ty = form.ty(&[Type::B32])?;
     form.finish()?;
-    Lowering::count(operands, 5..=5)?;
+    let count = 5 + usize::from(combine.is_some());
+    Lowering::count(operands, count..=count)?;
     let table = match &operands[4] {
         RawOperand::Number(number) => immediate(*number, Type::B64)?,
         other => return Err(format!("found {} as the table; accepted: a number", describe(other))),
     };
     let table = u8::try_from(table).map_err(|_| format!("found the table {table}; accepted: 0 to 255"))?;
-    lowering.simple(Op::Lop3 { table }, &operands[..4], ty, &[ty, ty, ty])
+    let op = Op::Lop3 { table, combine };
+    if combine.is_none() {
+        return lowering.simple(op, &operands[..4], ty, &[ty, ty, ty]);
+    }
+    let dsts = lowering.result_pair(&operands[0], ty)?;
+    let mut srcs = Vec::new();
+    for operand in &operands[1..4] {
+        srcs.push(lowering.source(operand, ty, Fit::Exact)?);
+    }
+    srcs.push(lowering.source(&operands[5], Type::Pred, Fit::Exact)?);
+    lowering.emit(op, dsts, srcs, None);
+    Ok(())
 }
 
 pub(super) fn shift<'a>(

@@ -10,6 +10,8 @@ pub(super) const ROUNDINGS: [(&str, Rounding); 4] =
 
 /// 16, 32 and 64-bit integers.
 pub(super) const INTEGERS: [Type; 6] = [Type::U16, Type::U32, Type::U64, Type::S16, Type::S32, Type::S64];
+/// What packed 16-bit instructions compute with.
+pub(super) const PACKED_INTEGERS: [Type; 2] = [Type::U16x2, Type::S16x2];
 /// Single and double precision.
 pub(super) const FLOATS: [Type; 2] = [Type::F32, Type::F64];
 

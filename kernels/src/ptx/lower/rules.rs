@@ -11,18 +11,18 @@ pub(super) type Rule<'a, 'm> =
     fn(&mut Lowering<'a, 'm>, Form<'a>, &[RawOperand<'a>]) -> Result<(), Complaint>;
 
 /// Every opcode that [`rule`] knows.
-const OPCODES: &str = "abs activemask add addc and atom bar barrier bfe bfi bfind bra brev brkpt brx call clz \
-                       cnot copysign cos cvt cvta discard div dp4a ex2 exit fence fma isspacep ld ldu lg2 lop3 mad \
+const OPCODES: &str = "abs activemask add addc and atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call clz \
+                       cnot copysign cos cvt cvta discard div dp2a dp4a ex2 exit fence fma fns isspacep ld ldu lg2 lop3 mad \
                        mad24 madc match max membar min mov mul mul24 nanosleep neg not or pmevent popc prefetch \
                        prefetchu prmt rcp red redux rem ret rsqrt sad selp set setp shf shfl shl shr sin slct sqrt \
-                       st sub subc tanh testp tex trap vote xor";
+                       st sub subc szext tanh testp tex trap vote xor";
 
 /// What lowers an opcode, and its syntax.
 pub(super) fn rule<'a, 'm>(opcode: &str) -> Result<(Rule<'a, 'm>, &'static str), Complaint> {
     Ok(match opcode {
         "add" | "sub" => (
             arithmetic::add,
-            "{add,sub}.{u16,u32,u64,s16,s64}, .{sat}.s32, .cc.{u32,s32,u64,s64}, {.rn,.rz,.rm,.rp}{.ftz}{.sat}.f32, \
+            "{add,sub}.{u16,u32,u64,s16,s64}, {.sat}.{s32,u16x2,s16x2}, .cc.{u32,s32,u64,s64}, {.rn,.rz,.rm,.rp}{.ftz}{.sat}.f32, \
              {.rn,.rz,.rm,.rp}.f64, {.rn}{.ftz}{.sat}.f16: d, a, b",
         ),
         "addc" | "subc" => (arithmetic::add, "{addc,subc}{.cc}.{u32,s32,u64,s64}: d, a, b"),
@@ -44,7 +44,9 @@ pub(super) fn rule<'a, 'm>(opcode: &str) -> Result<(Rule<'a, 'm>, &'static str),
         "rem" => (arithmetic::rem, "rem.{u16 … s64}: d, a, b"),
         "abs" | "neg" => (arithmetic::abs_neg, "{abs,neg}.{s16,s32,s64}, {.ftz}.{f16,f32}, .f64: d, a"),
         "min" | "max" => {
-            (arithmetic::min_max, "{min,max}.{u16 … s64}, {.ftz}{.NaN}.{f16,f32}, .f64: d, a, b")
+            let syntax =
+                "{min,max}.{u16 … s64,u16x2}, {.relu}.{s32,s16x2}, {.ftz}{.NaN}.{f16,f32}, .f64: d, a, b";
+            (arithmetic::min_max, syntax)
         }
         "rcp" | "sqrt" => (
             arithmetic::rcp_sqrt,
@@ -57,14 +59,18 @@ pub(super) fn rule<'a, 'm>(opcode: &str) -> Result<(Rule<'a, 'm>, &'static str),
             (arithmetic::testp, "testp.{finite,infinite,number,notanumber,normal,subnormal}.{f32,f64}: p, a")
         }
         "dp4a" => (arithmetic::dp4a, "dp4a.{u32,s32}.{u32,s32}: d, a, b, c"),
+        "dp2a" => (arithmetic::dp2a, "dp2a.{lo,hi}.{u32,s32}.{u32,s32}: d, a, b, c"),
         "popc" | "clz" | "brev" => (data::popc, "{popc,clz,brev}.{b32,b64}: d, a"),
         "bfind" => (data::bfind, "bfind{.shiftamt}.{u32,s32,u64,s64}: d, a"),
         "bfe" => (data::bfe, "bfe.{u32,s32,u64,s64}: d, a, b, c"),
         "bfi" => (data::bfi, "bfi.{b32,b64}: f, a, b, c, d"),
+        "szext" => (data::szext, "szext.{clamp,wrap}.{u32,s32}: d, a, b"),
+        "bmsk" => (data::bmsk, "bmsk.{clamp,wrap}.b32: d, a, b"),
+        "fns" => (data::fns, "fns.b32: d, mask, base, offset"),
         "prmt" => (data::prmt, "prmt.b32{.f4e,.b4e,.rc8,.ecl,.ecr,.rc16}: d, a, b, c"),
         "and" | "or" | "xor" => (data::logic, "{and,or,xor}.{pred,b16,b32,b64}: d, a, b"),
         "not" | "cnot" => (data::not, "not.{pred,b16,b32,b64}, cnot.{b16,b32,b64}: d, a"),
-        "lop3" => (data::lop3, "lop3.b32: d, a, b, c, table"),
+        "lop3" => (data::lop3, "lop3.b32: d, a, b, c, table; lop3.{or,and}.b32: d{|p}, a, b, c, table, {!}q"),
         "shl" | "shr" => (data::shift, "shl.{b16,b32,b64}, shr.{b16 … b64, u16 … s64}: d, a, b"),
         "shf" => (data::shf, "shf.{l,r}.{clamp,wrap}.b32: d, a, b, c"),
         "setp" => (

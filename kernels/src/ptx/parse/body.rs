@@ -123,7 +123,7 @@ impl<'a> Parser<'a, '_> {
     fn registers(&mut self) -> Result<StatementKind<'a>, Complaint> {
         self.bump();
         let ty = match self.kind() {
-            TokenKind::Dot(word) => type_named(word),
+            TokenKind::Dot(word) => type_named(word).filter(|ty| ty.element().is_none()),
             _other => None,
         };
         let ty = ty.ok_or_else(|| {

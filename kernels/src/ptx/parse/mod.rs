@@ -415,7 +415,7 @@ impl<'a> Parser<'a, '_> {
             let TokenKind::Dot(word) = self.kind() else {
                 return Err(self.expected("a state space, .align or a type"));
             };
-            if let Some(ty) = type_named(word) {
+            if let Some(ty) = type_named(word).filter(|ty| ty.element().is_none()) {
                 self.bump();
                 self.skip_pointer_attributes()?;
                 let storage = storage.ok_or("a declaration needs a state space in front of its type")?;
@@ -565,6 +565,8 @@ pub(super) fn type_named(word: &str) -> Option<Type> {
         "s16" => Type::S16,
         "s32" => Type::S32,
         "s64" => Type::S64,
+        "u16x2" => Type::U16x2,
+        "s16x2" => Type::S16x2,
         "f16" => Type::F16,
         "f32" => Type::F32,
         "f64" => Type::F64,
