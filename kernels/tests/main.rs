@@ -2,7 +2,9 @@
 
 mod compile_time;
 mod compiled_twice;
+mod cuda;
 mod execution;
+mod halves;
 mod host_buffers;
 mod launch_files;
 mod open_workloads;

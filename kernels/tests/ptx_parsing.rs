@@ -120,7 +120,7 @@ fn malformed_files_say_what_is_accepted() {
         "add.u32 %r1, %r2, %rd1;",
         "add.u32 %r1, %r2, %r9;",
         "add.rn.u32 %r1, %r2, %r3;",
-        "add.bf16 %rs1, %rs2, %rs3;",
+        "add.ftz.bf16 %rs1, %rs2, %rs3;",
         "mov.f32 %f1, 0f3F80;",
         "bra NOWHERE;",
         "cvt.s32.f32 %r1, %f1;",

@@ -8,7 +8,7 @@ use warpfile_kernels::ptx::parse;
 /// Runs a body in 32 lanes. A lane's inputs are in %a, %b, %c (64 bits), %a32 … (their low halves), %fa, %fb,
 /// %fc (as `f32`), %da … (as `f64`); the body leaves its result in %out, %out32, %fout, %dout or %pout, of
 /// which the one named is returned, zero-extended.
-fn lanes(body: &str, result: &str, inputs: &[[u64; 3]]) -> Vec<u64> {
+pub(crate) fn lanes(body: &str, result: &str, inputs: &[[u64; 3]]) -> Vec<u64> {
     let store = match result {
         "out" => "st.global.u64 [%at], %out;",
         "out32" => "cvt.u64.u32 %out, %out32; st.global.u64 [%at], %out;",
@@ -48,7 +48,7 @@ fn lanes(body: &str, result: &str, inputs: &[[u64; 3]]) -> Vec<u64> {
 }
 
 /// The result for one set of inputs, in all lanes.
-fn one(body: &str, result: &str, inputs: [u64; 3]) -> u64 {
+pub(crate) fn one(body: &str, result: &str, inputs: [u64; 3]) -> u64 {
     lanes(body, result, &[inputs; 32])[0]
 }
 

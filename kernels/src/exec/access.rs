@@ -9,7 +9,7 @@ use super::launch::{Loaded, resolve_generic, window};
 use super::memory::Memory;
 use super::registers::{Lanes, Registers};
 use crate::program::{LANES, LaneMask, Space};
-use crate::ptx::ir::{AtomicOp, Type, VariableId};
+use crate::ptx::ir::{AtomicOp, Type, TypeKind, VariableId};
 
 /// Every memory that a warp can reach.
 pub(super) struct Memories<'m> {
@@ -198,7 +198,7 @@ pub(super) fn atomic(
         };
         let old = load_bytes(bytes);
         olds[lane] = old;
-        let new = if matches!(ty, Type::F32 | Type::F64) {
+        let new = if ty.kind() == TypeKind::Float {
             // Global memory flushes subnormals of single precision, shared memory does not.
             let global = space == Space::Global
                 || space == Space::Generic && resolve_generic(address).0 == Space::Global;

@@ -10,8 +10,9 @@ use super::integer::{self, is_signed, map1, map2, mask, number};
 use super::launch::{resolve_generic, window};
 use super::packed;
 use super::registers::{Lanes, Registers};
+use super::softfloat;
 use crate::program::{LANES, LaneMask, Space};
-use crate::ptx::ir::{Combine, Compare, Instruction, Kernel, Op, Place, Type, TypeKind, Vote};
+use crate::ptx::ir::{Combine, Compare, Instruction, Kernel, Op, Place, Rounding, Type, TypeKind, Vote};
 
 /// A warp's registers and one instruction's operands.
 pub(super) struct Context<'c> {
@@ -154,18 +155,21 @@ fn texture(
 /// Instructions whose only result is one value a lane.
 fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
     let (a, b, c) = (context.source(0), context.source(1), context.source(2));
-    let is_float = |ty: Type| ty.kind() == TypeKind::Float;
     Some(match *op {
         Op::Mov { ty } | Op::Not { ty } | Op::And { ty } | Op::Or { ty } | Op::Xor { ty }
             if ty == Type::Pred =>
         {
             return None;
         }
-        Op::Add { .. } | Op::Sub { .. } | Op::Min { .. } | Op::Max { .. } => {
-            return packed::arithmetic(op, [a, b, c]);
-        }
-        Op::Mul { ty, mode } => float::mul(ty, mode, a, b),
-        Op::Fma { ty, mode } => float::fma(ty, mode, a, b, c),
+        Op::Add { .. }
+        | Op::Sub { .. }
+        | Op::Mul { .. }
+        | Op::Fma { .. }
+        | Op::Abs { .. }
+        | Op::Neg { .. }
+        | Op::Min { .. }
+        | Op::Max { .. }
+        | Op::Transcendental { .. } => return packed::arithmetic(op, context.active, [a, b, c]),
         Op::MulInt { ty, product } => integer::mul(ty, product, a, b),
         Op::MadInt { ty, product, saturate } => integer::mad(ty, product, saturate, a, b, c),
         Op::Mul24 { ty, high } => integer::mul24(ty, high, a, b),
@@ -174,14 +178,9 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         Op::DivInt { ty } => integer::div(ty, a, b),
         Op::RemInt { ty } => integer::rem(ty, a, b),
         Op::Div { ty, precision, ftz } => float::div(ty, precision, ftz, a, b),
-        Op::Abs { ty, ftz } if is_float(ty) => float::abs(ty, ftz, a),
-        Op::Abs { ty, .. } => integer::abs(ty, a),
-        Op::Neg { ty, ftz } if is_float(ty) => float::neg(ty, ftz, a),
-        Op::Neg { ty, .. } => integer::neg(ty, a),
         Op::Rcp { ty, precision, ftz } => float::rcp(ty, precision, ftz, a),
         Op::Sqrt { ty, precision, ftz } => float::sqrt(ty, precision, ftz, a),
         Op::Rsqrt { ty, ftz } => float::rsqrt(ty, ftz, a),
-        Op::Transcendental { function, ftz } => float::transcendental(function, ftz, context.active, a),
         Op::Copysign { ty } => float::copysign(ty, a, b),
         Op::Popc { .. } => map1(a, |a| u64::from(a.count_ones())),
         Op::Clz { ty } => map1(a, |a| u64::from(a.leading_zeros() - (64 - ty.bits()))),
@@ -205,9 +204,19 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         Op::Shr { ty } => integer::shr(ty, a, b),
         Op::Shf { direction, wrap } => integer::shf(direction, wrap, a, b, c),
         Op::Set { to, ty, compare, combine, ftz } => {
-            let holds = compared(context, ty, compare, combine, ftz, false);
-            let truth = if to == Type::F32 { u64::from(1.0_f32.to_bits()) } else { mask(32) };
-            select(holds, &[truth; LANES], &[0; LANES])
+            let test = Comparison { ty: ty.element().unwrap_or(ty), compare, combine, ftz };
+            let set = |a: &Lanes, b: &Lanes, truth: u64| {
+                select(test.holds(context, a, b, false), &[truth; LANES], &[0; LANES])
+            };
+            match ty.element() {
+                None => set(a, b, truth(to)),
+                Some(_) => {
+                    // Each half of 32 bits is a mask of its own.
+                    let truth = to.element().map_or(mask(16), truth);
+                    let low = set(&packed::lower(a), &packed::lower(b), truth);
+                    packed::joined(&low, &set(&packed::upper(a), &packed::upper(b), truth))
+                }
+            }
         }
         Op::Selp { .. } => select(context.predicate(2), a, b),
         Op::Slct { condition, ftz, .. } => {
@@ -220,12 +229,14 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         }
         Op::Mov { ty } => map1(a, |a| a & mask(ty.bits())),
         Op::Pack { ty } => pack(context, ty),
-        Op::Cvt { to, from, rounding, ftz, saturate } => {
+        Op::CvtPair { to, rounding, relu, finite } => convert::pair(to, rounding, relu, finite, a, b),
+        Op::Cvt { to, from, rounding, ftz, saturate, relu, finite } => {
             let register_bits = match context.operands.results[0] {
                 Some(Target::Row { bits, .. }) => bits,
                 Some(Target::Mask(_)) | None => to.bits(),
             };
-            convert::convert(Conversion { to, from, rounding, ftz, saturate, register_bits }, a)
+            let what = Conversion { to, from, rounding, ftz, saturate, relu, finite, register_bits };
+            convert::convert(what, a)
         }
         Op::Cvta { space, to_space, .. } => {
             let base = window(space);
@@ -282,27 +293,41 @@ fn pack(context: &Context<'_>, ty: Type) -> Lanes {
     out
 }
 
-/// The lanes in which a comparison holds, combined with the predicate that is source 2.
-fn compared(
-    context: &Context<'_>,
+/// What `set` gives where a comparison holds.
+fn truth(to: Type) -> u64 {
+    if to.kind() == TypeKind::Float {
+        softfloat::from_integer(softfloat::format_of(to), Rounding::Nearest, 1)
+    } else {
+        mask(to.bits())
+    }
+}
+
+/// A comparison, possibly combined with the predicate that is source 2.
+#[derive(Clone, Copy)]
+struct Comparison {
+    /// Of one value: not packed.
     ty: Type,
     compare: Compare,
     combine: Option<Combine>,
     ftz: bool,
-    negate: bool,
-) -> LaneMask {
-    let (a, b) = (context.source(0), context.source(1));
-    let holds = if ty.kind() == TypeKind::Float {
-        float::compare(ty, compare, ftz, a, b)
-    } else if is_signed(ty) {
-        let bits = ty.bits();
-        let signed = |value: u64| integer::signed(value, bits);
-        compare_with(compare, |lane| signed(a[lane]).cmp(&signed(b[lane])))
-    } else {
-        compare_with(compare, |lane| a[lane].cmp(&b[lane]))
-    };
-    let holds = if negate { !holds } else { holds };
-    combine.map_or(holds, |combine| combined(combine, holds, context.predicate(2)))
+}
+
+impl Comparison {
+    /// The lanes in which it holds, or, with `negate`, those in which the negated comparison does.
+    fn holds(self, context: &Context<'_>, a: &Lanes, b: &Lanes, negate: bool) -> LaneMask {
+        let Comparison { ty, compare, combine, ftz } = self;
+        let holds = if ty.kind() == TypeKind::Float {
+            float::compare(ty, compare, ftz, a, b)
+        } else if is_signed(ty) {
+            let bits = ty.bits();
+            let signed = |value: u64| integer::signed(value, bits);
+            compare_with(compare, |lane| signed(a[lane]).cmp(&signed(b[lane])))
+        } else {
+            compare_with(compare, |lane| a[lane].cmp(&b[lane]))
+        };
+        let holds = if negate { !holds } else { holds };
+        combine.map_or(holds, |combine| combined(combine, holds, context.predicate(2)))
+    }
 }
 
 fn combined(combine: Combine, holds: LaneMask, with: LaneMask) -> LaneMask {
@@ -358,8 +383,15 @@ fn other(context: &mut Context<'_>, op: &Op) {
             context.set_predicate(0, holds);
         }
         Op::Setp { ty, compare, combine, ftz } => {
-            let first = compared(context, ty, compare, combine, ftz, false);
-            let second = compared(context, ty, compare, combine, ftz, true);
+            let (a, b) = (context.source(0), context.source(1));
+            let test = Comparison { ty: ty.element().unwrap_or(ty), compare, combine, ftz };
+            let (first, second) = match ty.element() {
+                None => (test.holds(context, a, b, false), test.holds(context, a, b, true)),
+                Some(_) => (
+                    test.holds(context, &packed::lower(a), &packed::lower(b), false),
+                    test.holds(context, &packed::upper(a), &packed::upper(b), false),
+                ),
+            };
             context.set_predicate(0, first);
             context.set_predicate(1, second);
         }

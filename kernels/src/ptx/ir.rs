@@ -339,6 +339,12 @@ pub enum Type {
     S16x2,
     /// IEEE half precision.
     F16,
+    /// Two of IEEE half precision, the first lowest.
+    F16x2,
+    /// The upper half of IEEE single precision.
+    Bf16,
+    /// Two of them, the first lowest.
+    Bf16x2,
     /// IEEE single precision.
     F32,
     /// IEEE double precision.
@@ -356,7 +362,7 @@ pub enum TypeKind {
     Unsigned,
     /// Two's complement integer.
     Signed,
-    /// IEEE binary floating point.
+    /// Binary floating point.
     Float,
 }
 
@@ -366,8 +372,9 @@ impl Type {
         match self {
             Type::Pred => 1,
             Type::B8 | Type::U8 | Type::S8 => 8,
-            Type::B16 | Type::U16 | Type::S16 | Type::F16 => 16,
-            Type::B32 | Type::U32 | Type::S32 | Type::F32 | Type::U16x2 | Type::S16x2 => 32,
+            Type::B16 | Type::U16 | Type::S16 | Type::F16 | Type::Bf16 => 16,
+            Type::B32 | Type::U32 | Type::S32 | Type::F32 => 32,
+            Type::U16x2 | Type::S16x2 | Type::F16x2 | Type::Bf16x2 => 32,
             Type::B64 | Type::U64 | Type::S64 | Type::F64 => 64,
         }
     }
@@ -390,6 +397,8 @@ impl Type {
         match self {
             Type::U16x2 => Some(Type::U16),
             Type::S16x2 => Some(Type::S16),
+            Type::F16x2 => Some(Type::F16),
+            Type::Bf16x2 => Some(Type::Bf16),
             Type::Pred
             | Type::B8
             | Type::B16
@@ -404,6 +413,7 @@ impl Type {
             | Type::S32
             | Type::S64
             | Type::F16
+            | Type::Bf16
             | Type::F32
             | Type::F64 => None,
         }
@@ -416,7 +426,7 @@ impl Type {
             Type::B8 | Type::B16 | Type::B32 | Type::B64 => TypeKind::Bits,
             Type::U8 | Type::U16 | Type::U32 | Type::U64 | Type::U16x2 => TypeKind::Unsigned,
             Type::S8 | Type::S16 | Type::S32 | Type::S64 | Type::S16x2 => TypeKind::Signed,
-            Type::F16 | Type::F32 | Type::F64 => TypeKind::Float,
+            Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2 | Type::F32 | Type::F64 => TypeKind::Float,
         }
     }
 
@@ -439,6 +449,9 @@ impl Type {
             Type::U16x2 => ".u16x2",
             Type::S16x2 => ".s16x2",
             Type::F16 => ".f16",
+            Type::F16x2 => ".f16x2",
+            Type::Bf16 => ".bf16",
+            Type::Bf16x2 => ".bf16x2",
             Type::F32 => ".f32",
             Type::F64 => ".f64",
         }
@@ -484,11 +497,14 @@ pub struct FloatMode {
     pub ftz: bool,
     /// Float: clamp to [0, 1], NaN to 0. `s32`: clamp to the range instead of wrapping.
     pub saturate: bool,
+    /// 0 instead of what is negative.
+    pub relu: bool,
 }
 
 impl FloatMode {
     /// To nearest, subnormals kept, no clamping.
-    pub const NONE: FloatMode = FloatMode { rounding: Rounding::Nearest, ftz: false, saturate: false };
+    pub const NONE: FloatMode =
+        FloatMode { rounding: Rounding::Nearest, ftz: false, saturate: false, relu: false };
 }
 
 /// Which half of an integer product.
@@ -946,8 +962,10 @@ pub enum Op {
         /// Flush subnormals.
         ftz: bool,
     },
-    /// `d = f(a)` of `f32`, approximate.
+    /// `d = f(a)`, approximate.
     Transcendental {
+        /// `f32`; for `Ex2` and `Tanh` also `f16`, `bf16` and two of them.
+        ty: Type,
         /// Which function.
         function: Transcendental,
         /// Flush subnormals.
@@ -1082,7 +1100,8 @@ pub enum Op {
         /// The amount wraps at 32 instead of clamping to it.
         wrap: bool,
     },
-    /// `p [, q] = compare(a, b) [combined with c]`; `q` combines the negated comparison.
+    /// `p [, q] = compare(a, b) [combined with c]`; `q` combines the negated comparison, or, of a packed type, that of the
+    /// upper halves.
     Setp {
         /// Operand type.
         ty: Type,
@@ -1093,9 +1112,9 @@ pub enum Op {
         /// Flush subnormals.
         ftz: bool,
     },
-    /// `d = compare(a, b) [combined with c]` as all ones, or as 1.0.
+    /// `d = compare(a, b) [combined with c]` as all ones, or as 1.0; of a packed type, in each half.
     Set {
-        /// Result type: `u32`, `s32` or `f32`.
+        /// Result type: an integer of 16 or 32 bits, `f16`, `bf16`, `f32`, or the packed operand type.
         to: Type,
         /// Operand type.
         ty: Type,
@@ -1147,6 +1166,21 @@ pub enum Op {
         ftz: bool,
         /// Clamp to the result's range; for floats to [0, 1].
         saturate: bool,
+        /// 0 instead of what is negative.
+        relu: bool,
+        /// The largest finite value instead of infinity.
+        finite: bool,
+    },
+    /// `d = {b, a}` converted from `f32`: the first source becomes the upper half.
+    CvtPair {
+        /// `f16x2` or `bf16x2`.
+        to: Type,
+        /// Rounding direction.
+        rounding: Rounding,
+        /// 0 instead of what is negative.
+        relu: bool,
+        /// The largest finite value instead of infinity.
+        finite: bool,
     },
     /// `d = a` converted between a state space's address and a generic address.
     Cvta {

@@ -190,6 +190,7 @@ impl Effect {
             | Op::Pack { .. }
             | Op::Unpack { .. }
             | Op::Cvt { .. }
+            | Op::CvtPair { .. }
             | Op::Cvta { .. }
             | Op::Isspacep { .. }
             | Op::Hint => Effect::None,

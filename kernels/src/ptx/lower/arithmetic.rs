@@ -3,14 +3,15 @@
 use super::super::ast::RawOperand;
 use super::super::error::Complaint;
 use super::super::ir::{FloatClass, FloatMode, Op, Precision, Product, Transcendental, Type, TypeKind};
-use super::form::{FLOATS, Form, INTEGERS, PACKED_INTEGERS, ROUNDINGS};
+use super::form::{FLOATS, Form, HALVES, INTEGERS, PACKED_INTEGERS, ROUNDINGS};
 use super::kernel::Lowering;
 use super::operand::Fit;
 
 /// Syntax of the approximate functions.
-pub(super) const SIN_SYNTAX: &str = "{sin,cos,lg2,ex2}.approx{.ftz}.f32, tanh.approx.f32: d, a";
+pub(super) const SIN_SYNTAX: &str = "{sin,cos,lg2,ex2}.approx{.ftz}.f32, ex2.approx.{f16,f16x2}, ex2.approx.ftz.{bf16,bf16x2}, \
+                                     tanh.approx.{f16,f16x2,bf16,bf16x2,f32}: d, a";
 
-const ALL_FLOATS: [Type; 3] = [Type::F16, Type::F32, Type::F64];
+const ALL_FLOATS: [Type; 6] = [Type::F16, Type::F16x2, Type::Bf16, Type::Bf16x2, Type::F32, Type::F64];
 const CARRY_TYPES: [Type; 4] = [Type::U32, Type::S32, Type::U64, Type::S64];
 
 type Operands<'o, 'a> = &'o [RawOperand<'a>];
@@ -123,6 +124,8 @@ pub(super) fn mad<'a>(
     if form.is_float() && !carry_in {
         let ty = form.ty(&ALL_FLOATS)?;
         let mode = form.float_mode(ty)?;
+        let relu = opcode_is(lowering, "fma") && HALVES.contains(&ty) && form.flag("relu");
+        let mode = FloatMode { relu, ..mode };
         form.finish()?;
         return lowering.simple(Op::Fma { ty, mode }, operands, ty, &[ty, ty, ty]);
     }
@@ -216,7 +219,7 @@ pub(super) fn abs_neg<'a>(
     mut form: Form<'a>,
     operands: Operands<'_, 'a>,
 ) -> Lowered {
-    let ty = form.ty(&[Type::S16, Type::S32, Type::S64, Type::F16, Type::F32, Type::F64])?;
+    let ty = form.ty(&[[Type::S16, Type::S32, Type::S64].as_slice(), &ALL_FLOATS].concat())?;
     let ftz = form.ftz(ty)?;
     form.finish()?;
     let op = if opcode_is(lowering, "abs") { Op::Abs { ty, ftz } } else { Op::Neg { ty, ftz } };
@@ -234,7 +237,7 @@ pub(super) fn min_max<'a>(
         form.ty(&[INTEGERS.as_slice(), &PACKED_INTEGERS].concat())?
     };
     let ftz = form.ftz(ty)?;
-    let nan = matches!(ty, Type::F16 | Type::F32) && form.flag("NaN");
+    let nan = (HALVES.contains(&ty) || ty == Type::F32) && form.flag("NaN");
     let relu = matches!(ty, Type::S32 | Type::S16x2) && form.flag("relu");
     form.finish()?;
     let op = if opcode_is(lowering, "min") {
@@ -285,11 +288,18 @@ pub(super) fn sin<'a>(
         "ex2" => Transcendental::Ex2,
         _tanh => Transcendental::Tanh,
     };
-    let ty = form.ty(&[Type::F32])?;
+    let ty = match function {
+        Transcendental::Ex2 | Transcendental::Tanh => form.ty(&[&[Type::F32], HALVES.as_slice()].concat())?,
+        Transcendental::Sin | Transcendental::Cos | Transcendental::Lg2 => form.ty(&[Type::F32])?,
+    };
     form.require(&[("approx", ())])?;
-    let ftz = function != Transcendental::Tanh && form.ftz(ty)?;
+    let ftz = match (function, ty) {
+        (Transcendental::Tanh, _) | (_, Type::F16 | Type::F16x2) => false,
+        (_, Type::Bf16 | Type::Bf16x2) => form.require(&[("ftz", true)])?,
+        (_, _single) => form.flag("ftz"),
+    };
     form.finish()?;
-    lowering.simple(Op::Transcendental { function, ftz }, operands, ty, &[ty])
+    lowering.simple(Op::Transcendental { ty, function, ftz }, operands, ty, &[ty])
 }
 
 pub(super) fn copysign<'a>(

@@ -5,7 +5,7 @@ use super::super::error::Complaint;
 use super::super::ir::{
     Combine, Compare, CvtRounding, Direction, Excess, Op, Permute, Rounding, Type, TypeKind,
 };
-use super::form::{Form, INTEGERS, ROUNDINGS};
+use super::form::{Form, HALVES, INTEGERS, ROUNDINGS};
 use super::kernel::Lowering;
 use super::operand::{Fit, describe, immediate};
 use crate::program::Space;
@@ -278,7 +278,7 @@ pub(super) fn setp<'a>(
     operands: Operands<'_, 'a>,
 ) -> Lowered {
     let (compare, combine) = compare(&mut form)?;
-    let ty = form.ty(&VALUES)?;
+    let ty = form.ty(&[VALUES.as_slice(), &HALVES].concat())?;
     let ftz = form.ftz(ty)?;
     form.finish()?;
     check_compare(compare, ty)?;
@@ -309,10 +309,22 @@ pub(super) fn set<'a>(
     operands: Operands<'_, 'a>,
 ) -> Lowered {
     let (compare, combine) = compare(&mut form)?;
-    let to = form.ty(&[Type::U32, Type::S32, Type::F32])?;
-    let ty = form.ty(&VALUES)?;
-    let ftz = form.ftz(if ty == Type::F16 { ty } else { Type::F32 })?;
+    let to =
+        form.ty(&[[Type::U16, Type::S16, Type::U32, Type::S32, Type::F32].as_slice(), &HALVES].concat())?;
+    let ty = form.ty(&[VALUES.as_slice(), &HALVES].concat())?;
+    let ftz = form.ftz(if HALVES.contains(&ty) { ty } else { Type::F32 })?;
     form.finish()?;
+    let masks = matches!(to, Type::U32 | Type::S32);
+    let fits = match ty.element() {
+        Some(_) => to == ty || masks,
+        None => to.element().is_none() && (to.bits() == 32 || HALVES.contains(&to) || HALVES.contains(&ty)),
+    };
+    if !fits {
+        return Err(format!(
+            "found {to} as the result of comparing {ty}; accepted: .u32 .s32, .f32 .f16 .bf16 of what \
+                            is not packed, .u16 .s16 of .f16 and .bf16, the type itself if it is packed"
+        ));
+    }
     check_compare(compare, ty)?;
     let sources = 2 + usize::from(combine.is_some());
     Lowering::count(operands, sources + 1..=sources + 1)?;
@@ -396,7 +408,7 @@ pub(super) fn cvt<'a>(
     mut form: Form<'a>,
     operands: Operands<'_, 'a>,
 ) -> Lowered {
-    let types = [VALUES.as_slice(), &[Type::U8, Type::S8, Type::B8]].concat();
+    let types = [VALUES.as_slice(), &[Type::U8, Type::S8, Type::B8], &HALVES].concat();
     let integral = form.choose(&[
         ("rni", Rounding::Nearest),
         ("rzi", Rounding::Zero),
@@ -405,17 +417,41 @@ pub(super) fn cvt<'a>(
     ]);
     let float = form.choose(&ROUNDINGS);
     let (ftz, saturate) = (form.flag("ftz"), form.flag("sat"));
+    let (relu, finite) = (form.flag("relu"), form.flag("satfinite"));
     let to = form.ty(&types)?;
+    if to.element().is_some() {
+        let from = form.ty(&[Type::F32])?;
+        form.finish()?;
+        if integral.is_some() || ftz || saturate {
+            return Err(format!("accepted for {to}: .rn or .rz, .relu, .satfinite"));
+        }
+        let rounding = narrowing(to, float)?;
+        let op = Op::CvtPair { to, rounding, relu, finite };
+        return lowering.simple(op, operands, to, &[from, from]);
+    }
     let from = form.ty(&types)?;
     form.finish()?;
+    if (relu || finite) && (from != Type::F32 || !HALVES.contains(&to)) {
+        return Err(format!(
+            "found .relu or .satfinite from {from} to {to}; accepted: from .f32 to .f16 and .bf16"
+        ));
+    }
     let rounding = cvt_rounding(to, from, integral, float)?;
     Lowering::count(operands, 2..=2)?;
     let exact_if_float = |ty: Type| if ty.kind() == TypeKind::Float { Fit::Exact } else { Fit::Wider };
     let dst = lowering.result(&operands[0], to, exact_if_float(to))?;
     let src = lowering.source(&operands[1], from, exact_if_float(from))?;
-    let op = Op::Cvt { to, from, rounding, ftz, saturate };
+    let op = Op::Cvt { to, from, rounding, ftz, saturate, relu, finite };
     lowering.emit(op, vec![dst], vec![src], None);
     Ok(())
+}
+
+/// The rounding of two values of single precision to a packed type.
+fn narrowing(to: Type, float: Option<Rounding>) -> Result<Rounding, Complaint> {
+    match float {
+        Some(rounding @ (Rounding::Nearest | Rounding::Zero)) => Ok(rounding),
+        Some(Rounding::Down | Rounding::Up) | None => Err(format!("accepted for {to}: .rn or .rz")),
+    }
 }
 
 /// Rounding modifiers must be there exactly where the conversion may be inexact.
@@ -426,6 +462,8 @@ fn cvt_rounding(
     float: Option<Rounding>,
 ) -> Result<CvtRounding, Complaint> {
     let is_float = |ty: Type| ty.kind() == TypeKind::Float;
+    // Neither of the two 16-bit formats holds all values of the other.
+    let narrower = to.bits() < from.bits() || to.bits() == 16 && to != from;
     match (is_float(to), is_float(from), integral, float) {
         (false, true, Some(rounding), None) => Ok(CvtRounding::Integer(rounding)),
         (false, true, _, _) => {
@@ -433,12 +471,12 @@ fn cvt_rounding(
         }
         (true, false, None, Some(rounding)) => Ok(CvtRounding::Float(rounding)),
         (true, false, _, _) => Err("an integer becomes a float; accepted: one of .rn .rz .rm .rp".to_owned()),
-        (true, true, None, Some(rounding)) if to.bits() < from.bits() => Ok(CvtRounding::Float(rounding)),
-        (true, true, Some(rounding), None) if to.bits() == from.bits() => Ok(CvtRounding::Integer(rounding)),
-        (true, true, None, None) if to.bits() >= from.bits() => Ok(CvtRounding::None),
+        (true, true, None, Some(rounding)) if narrower => Ok(CvtRounding::Float(rounding)),
+        (true, true, Some(rounding), None) if to == from => Ok(CvtRounding::Integer(rounding)),
+        (true, true, None, None) if !narrower => Ok(CvtRounding::None),
         (true, true, _, _) => Err(format!(
-            "{from} becomes {to}; accepted: one of .rn .rz .rm .rp if narrower, of .rni .rzi .rmi .rpi or none if \
-             equal, none if wider"
+            "{from} becomes {to}; accepted: one of .rn .rz .rm .rp if it cannot hold every value, of .rni .rzi \
+             .rmi .rpi or none if equal, none if wider"
         )),
         (false, false, None, None) => Ok(CvtRounding::None),
         (false, false, _, _) => Err("integers are converted without rounding".to_owned()),

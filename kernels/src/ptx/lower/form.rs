@@ -15,6 +15,11 @@ pub(super) const PACKED_INTEGERS: [Type; 2] = [Type::U16x2, Type::S16x2];
 /// Single and double precision.
 pub(super) const FLOATS: [Type; 2] = [Type::F32, Type::F64];
 
+/// Half precision and the upper half of single precision, alone and in pairs.
+pub(super) const HALVES: [Type; 4] = [Type::F16, Type::F16x2, Type::Bf16, Type::Bf16x2];
+/// What has `.ftz`, and `.sat`.
+const WITH_FTZ: [Type; 3] = [Type::F16, Type::F16x2, Type::F32];
+
 /// Modifiers of one instruction that have not been used yet.
 pub(super) struct Form<'a> {
     modifiers: Vec<&'a str>,
@@ -86,17 +91,18 @@ impl<'a> Form<'a> {
     /// Rounding, `.ftz` and `.sat` of floating-point arithmetic on `ty`.
     pub(super) fn float_mode(&mut self, ty: Type) -> Result<FloatMode, Complaint> {
         let rounding = self.choose(&ROUNDINGS).unwrap_or(Rounding::Nearest);
-        if ty == Type::F16 && rounding != Rounding::Nearest {
-            return Err("found a rounding modifier for .f16; accepted: .rn".to_owned());
+        if HALVES.contains(&ty) && rounding != Rounding::Nearest {
+            return Err(format!("found a rounding modifier for {ty}; accepted: .rn"));
         }
-        Ok(FloatMode { rounding, ftz: self.ftz(ty)?, saturate: ty != Type::F64 && self.flag("sat") })
+        let saturate = WITH_FTZ.contains(&ty) && self.flag("sat");
+        Ok(FloatMode { rounding, ftz: self.ftz(ty)?, saturate, relu: false })
     }
 
-    /// `.ftz`, which only `.f16` and `.f32` have.
+    /// `.ftz`, which only half and single precision have.
     pub(super) fn ftz(&mut self, ty: Type) -> Result<bool, Complaint> {
         let ftz = self.flag("ftz");
-        if ftz && !matches!(ty, Type::F16 | Type::F32) {
-            return Err(format!("found .ftz for {ty}; accepted for: .f16 .f32"));
+        if ftz && !WITH_FTZ.contains(&ty) {
+            return Err(format!("found .ftz for {ty}; accepted for: .f16 .f16x2 .f32"));
         }
         Ok(ftz)
     }

@@ -176,7 +176,18 @@ pub(super) fn atomic<'a>(
 
 fn atomic_types(op: AtomicOp) -> &'static [Type] {
     match op {
-        AtomicOp::Add => &[Type::U32, Type::S32, Type::U64, Type::S64, Type::F32, Type::F64],
+        AtomicOp::Add => &[
+            Type::U32,
+            Type::S32,
+            Type::U64,
+            Type::S64,
+            Type::F16,
+            Type::F16x2,
+            Type::Bf16,
+            Type::Bf16x2,
+            Type::F32,
+            Type::F64,
+        ],
         AtomicOp::Min | AtomicOp::Max => &[Type::U32, Type::S32, Type::U64, Type::S64],
         AtomicOp::Inc | AtomicOp::Dec => &[Type::U32],
         AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Exch => &[Type::B32, Type::B64],

@@ -23,17 +23,19 @@ pub(super) fn rule<'a, 'm>(opcode: &str) -> Result<(Rule<'a, 'm>, &'static str),
         "add" | "sub" => (
             arithmetic::add,
             "{add,sub}.{u16,u32,u64,s16,s64}, {.sat}.{s32,u16x2,s16x2}, .cc.{u32,s32,u64,s64}, {.rn,.rz,.rm,.rp}{.ftz}{.sat}.f32, \
-             {.rn,.rz,.rm,.rp}.f64, {.rn}{.ftz}{.sat}.f16: d, a, b",
+             {.rn,.rz,.rm,.rp}.f64, {.rn}{.ftz}{.sat}.{f16,f16x2}, {.rn}.{bf16,bf16x2}: d, a, b",
         ),
         "addc" | "subc" => (arithmetic::add, "{addc,subc}{.cc}.{u32,s32,u64,s64}: d, a, b"),
         "mul" => (
             arithmetic::mul,
-            "mul.{lo,hi}.{u16 … s64}, .wide.{u16,u32,s16,s32}, {.rn,.rz,.rm,.rp}{.ftz}{.sat}.{f16,f32,f64}: d, a, b",
+            "mul.{lo,hi}.{u16 … s64}, .wide.{u16,u32,s16,s32}, {.rn,.rz,.rm,.rp}{.ftz}{.sat}.{f32,f64}, \
+             {.rn}{.ftz}{.sat}.{f16,f16x2}, {.rn}.{bf16,bf16x2}: d, a, b",
         ),
         "mad" | "fma" | "madc" => (
             arithmetic::mad,
             "mad.{lo,hi}.{u16 … s64}, .hi.sat.s32, .wide.{u16,u32,s16,s32}, mad{c}.{lo,hi}{.cc}.{u32,s32,u64,s64}, \
-             {mad,fma}{.rn,.rz,.rm,.rp}{.ftz}{.sat}.{f16,f32,f64}: d, a, b, c",
+             {mad,fma}{.rn,.rz,.rm,.rp}{.ftz}{.sat}.{f32,f64}, fma{.rn}{.ftz}{.sat,.relu}.{f16,f16x2}, \
+             fma{.rn}{.relu}.{bf16,bf16x2}: d, a, b, c",
         ),
         "mul24" | "mad24" => (arithmetic::mul24, "{mul24,mad24}.{lo,hi}{.sat}.{u32,s32}: d, a, b {, c}"),
         "sad" => (arithmetic::sad, "sad.{u16 … s64}: d, a, b, c"),
@@ -42,10 +44,12 @@ pub(super) fn rule<'a, 'm>(opcode: &str) -> Result<(Rule<'a, 'm>, &'static str),
             "div.{u16 … s64}, .{approx,full,rn,rz,rm,rp}{.ftz}.f32, .{rn,rz,rm,rp}.f64: d, a, b",
         ),
         "rem" => (arithmetic::rem, "rem.{u16 … s64}: d, a, b"),
-        "abs" | "neg" => (arithmetic::abs_neg, "{abs,neg}.{s16,s32,s64}, {.ftz}.{f16,f32}, .f64: d, a"),
+        "abs" | "neg" => {
+            (arithmetic::abs_neg, "{abs,neg}.{s16,s32,s64}, {.ftz}.{f16,f16x2,f32}, .{bf16,bf16x2,f64}: d, a")
+        }
         "min" | "max" => {
-            let syntax =
-                "{min,max}.{u16 … s64,u16x2}, {.relu}.{s32,s16x2}, {.ftz}{.NaN}.{f16,f32}, .f64: d, a, b";
+            let syntax = "{min,max}.{u16 … s64,u16x2}, {.relu}.{s32,s16x2}, {.ftz}{.NaN}.{f16,f16x2,f32}, \
+                          {.NaN}.{bf16,bf16x2}, .f64: d, a, b";
             (arithmetic::min_max, syntax)
         }
         "rcp" | "sqrt" => (
@@ -78,14 +82,17 @@ pub(super) fn rule<'a, 'm>(opcode: &str) -> Result<(Rule<'a, 'm>, &'static str),
             "setp.{eq,ne,lt,le,gt,ge,lo,ls,hi,hs,equ,neu,ltu,leu,gtu,geu,num,nan}{.and,.or,.xor}{.ftz}.type: \
              p{|q}, a, b{, {!}c}",
         ),
-        "set" => (data::set, "set.compare{.and,.or,.xor}{.ftz}.{u32,s32,f32}.type: d, a, b{, {!}c}"),
+        "set" => (
+            data::set,
+            "set.compare{.and,.or,.xor}{.ftz}.{u16,s16,u32,s32,f16,bf16,f32,f16x2,bf16x2}.type: d, a, b{, {!}c}",
+        ),
         "selp" => (data::selp, "selp.{b16 … f64}: d, a, b, p"),
         "slct" => (data::slct, "slct{.ftz}.{b16 … f64}.{s32,f32}: d, a, b, c"),
         "mov" => (data::mov, "mov.{pred,b16 … f64}: d, a; mov.{b16,b32,b64}: d, {a, …} or {d, …}, a"),
         "cvt" => (
             data::cvt,
-            "cvt{.rn,.rz,.rm,.rp,.rni,.rzi,.rmi,.rpi}{.ftz}{.sat}.to.from: d, a, with types u8 … u64, s8 … s64, \
-             f16, f32, f64",
+            "cvt{.rn,.rz,.rm,.rp,.rni,.rzi,.rmi,.rpi}{.ftz}{.sat}{.relu}{.satfinite}.to.from: d, a, with types u8 … u64, \
+             s8 … s64, f16, bf16, f32, f64; cvt.{rn,rz}{.relu}{.satfinite}.{f16x2,bf16x2}.f32: d, a, b",
         ),
         "cvta" => (data::cvta, "cvta{.to}.{global,shared,local,const,param}.u64: d, a"),
         "isspacep" => (data::isspacep, "isspacep.{global,shared,local,const,param}: p, a"),
@@ -102,7 +109,7 @@ pub(super) fn rule<'a, 'm>(opcode: &str) -> Result<(Rule<'a, 'm>, &'static str),
         "atom" | "red" => (
             memory::atomic,
             "{atom,red}{.order}{.scope}{.global,.shared}.{add,min,max,inc,dec,and,or,xor,exch,cas}.{u32,s32,u64,s64,\
-             b32,b64,f32,f64}: {d,} [a], b{, c}",
+             b32,b64,f32,f64}, .add.noftz.{f16,f16x2,bf16,bf16x2}: {d,} [a], b{, c}",
         ),
         "prefetch" | "prefetchu" | "discard" | "pmevent" | "nanosleep" => {
             (memory::hint, "{prefetch,prefetchu,discard,pmevent,nanosleep}, which have no effect")

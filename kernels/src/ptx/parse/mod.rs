@@ -415,7 +415,7 @@ impl<'a> Parser<'a, '_> {
             let TokenKind::Dot(word) = self.kind() else {
                 return Err(self.expected("a state space, .align or a type"));
             };
-            if let Some(ty) = type_named(word).filter(|ty| ty.element().is_none()) {
+            if let Some(ty) = type_named(word).filter(|&ty| is_declared(ty) && ty != Type::F16x2) {
                 self.bump();
                 self.skip_pointer_attributes()?;
                 let storage = storage.ok_or("a declaration needs a state space in front of its type")?;
@@ -568,10 +568,18 @@ pub(super) fn type_named(word: &str) -> Option<Type> {
         "u16x2" => Type::U16x2,
         "s16x2" => Type::S16x2,
         "f16" => Type::F16,
+        "f16x2" => Type::F16x2,
+        "bf16" => Type::Bf16,
+        "bf16x2" => Type::Bf16x2,
         "f32" => Type::F32,
         "f64" => Type::F64,
         _other => return None,
     })
+}
+
+/// Whether registers are declared with a type; the others are types of instructions only (PTX ISA, §5.2).
+fn is_declared(ty: Type) -> bool {
+    !matches!(ty, Type::U16x2 | Type::S16x2 | Type::Bf16 | Type::Bf16x2)
 }
 
 /// The state space of a declaration's directive; callers pass only the five names.
