@@ -1,6 +1,7 @@
 //! What `warpfile run` prints: the designs side by side, or one JSON document.
 
 use serde::Serialize;
+use warpfile_kernels::exec::Printed;
 use warpfile_kernels::trace::TraceReport;
 use warpfile_sim::config::Config;
 use warpfile_sim::counters::{Counters, Counts, Row, Shown};
@@ -32,6 +33,16 @@ pub struct Report<'a> {
     /// What was noticed while a trace was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a TraceReport>,
+    /// What the kernels have printed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    printed: Option<String>,
+    /// Calls of `printf` of which nothing is kept.
+    #[serde(skip_serializing_if = "is_zero")]
+    printed_dropped: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// One design of a run.
@@ -86,7 +97,9 @@ impl<'a> Report<'a> {
         setting: Setting,
         input: &'a Input,
         outcomes: &'a [(Stack, Outcome)],
+        printed: Option<&Printed>,
     ) -> Report<'a> {
+        let text = printed.map(|printed| String::from_utf8_lossy(&printed.text).into_owned());
         Report {
             input,
             preset: &config.preset,
@@ -96,6 +109,8 @@ impl<'a> Report<'a> {
             simulated_sms: config.chip.simulated_sms,
             designs: outcomes.iter().map(|(name, outcome)| DesignReport::new(name, outcome)).collect(),
             trace: outcomes.last().and_then(|(_, outcome)| outcome.trace.as_ref()),
+            printed: text.filter(|text| !text.is_empty()),
+            printed_dropped: printed.map_or(0, |printed| printed.dropped),
         }
     }
 
@@ -185,6 +200,12 @@ impl<'a> Report<'a> {
         notes.extend(
             self.designs.last().and_then(|design| design.results).map(|results| self.results(results)),
         );
+        if self.printed_dropped > 0 {
+            let calls = count(self.printed_dropped);
+            notes.push(format!(
+                "{calls} further calls of printf are not shown: 1 MiB of what is printed is kept."
+            ));
+        }
         notes.extend(self.trace.iter().flat_map(|trace| trace_notes(trace)));
         let has_values = self.trace.is_none_or(|trace| trace.instructions_with_values > 0);
         if !has_values {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::value_parser;
+use warpfile_kernels::exec::Printed;
 use warpfile_sim::config::Config;
 use warpfile_sim::energy::EnergyModel;
 use warpfile_sim::mechanisms::Stack;
@@ -105,11 +106,20 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
 
     let (seed, check_seeds, engine) = (arguments.seed, arguments.check_seeds, arguments.engine.name());
     let setting = Setting { seed, check_seeds, engine };
-    let (outcomes, files) = simulate(&inputs, &configs, setting, observed, arguments.threads.number())?;
+    let sources: Vec<Arc<Source<'_>>> = inputs.iter().map(|input| Arc::new(Source::new(input))).collect();
+    let simulated = simulate(&sources, &configs, setting, observed, arguments.threads.number());
+    let printed: Vec<Option<Printed>> = sources.iter().map(|source| source.printed()).collect();
+    if !arguments.json {
+        print(&output(&inputs, &printed))?;
+    }
+    let (outcomes, files) = simulated?;
     let reports: Vec<Report<'_>> = inputs
         .iter()
         .zip(&outcomes)
-        .map(|(input, outcomes)| Report::new(&configs[0], setting, input, outcomes))
+        .zip(&printed)
+        .map(|((input, outcomes), printed)| {
+            Report::new(&configs[0], setting, input, outcomes, printed.as_ref())
+        })
         .collect();
     files.into_iter().try_for_each(Output::publish)?;
     if let (Some(save), Some(vcd), Some(config)) = (save, &arguments.vcd, configs.last()) {
@@ -185,7 +195,7 @@ type Outcomes = Vec<(Stack, Outcome)>;
 /// Runs every SM of every design on every input. What is observed is the last design's first SM; its files are not
 /// published.
 fn simulate(
-    inputs: &[Input],
+    sources: &[Arc<Source<'_>>],
     configs: &[Config],
     setting: Setting,
     mut observed: Observed,
@@ -195,8 +205,7 @@ fn simulate(
         EnergyModel::named(&config.energy.technology)?;
     }
     let mut jobs: Vec<(Run<'_>, Observed)> = Vec::new();
-    for input in inputs {
-        let source = Arc::new(Source::new(input));
+    for source in sources {
         for config in configs {
             let runs = (0..config.chip.simulated_sms).map(|sm| Run { source: source.clone(), config, sm });
             jobs.extend(runs.map(|run| (run, Observed::default())));
@@ -209,15 +218,15 @@ fn simulate(
     let meters = Meters::new();
     let outcomes = parallel(threads, jobs, |(run, observed)| {
         let outcome = observe(&run, setting, &meters, observed);
-        if inputs.len() > 1 { outcome.with_context(|| run.source.input().title()) } else { outcome }
+        if sources.len() > 1 { outcome.with_context(|| run.source.input().title()) } else { outcome }
     })?;
     let mut written = Vec::new();
     let mut outcomes = outcomes.into_iter().map(|(outcome, files)| {
         written.extend(files);
         outcome
     });
-    let mut all = Vec::with_capacity(inputs.len());
-    for _ in inputs {
+    let mut all = Vec::with_capacity(sources.len());
+    for _ in sources {
         let of_sms: Vec<(&Config, Vec<SmOutcome>)> =
             configs.iter().map(|config| (config, outcomes.by_ref().take(sms(config)).collect())).collect();
         let beside = |(config, sms): &(&Config, Vec<SmOutcome>)| {
@@ -272,6 +281,20 @@ fn observe(
 fn text(reports: &[Report<'_>]) -> String {
     let texts: Vec<String> = reports.iter().map(Report::text).collect();
     texts.join("\n")
+}
+
+/// What kernels have printed, of several inputs under their names.
+fn output(inputs: &[Input], printed: &[Option<Printed>]) -> String {
+    let mut shown = String::new();
+    for (input, printed) in inputs.iter().zip(printed) {
+        let Some(printed) = printed.as_ref().filter(|printed| !printed.text.is_empty()) else { continue };
+        if inputs.len() > 1 {
+            shown += &format!("{} prints:\n", input.title());
+        }
+        shown += &String::from_utf8_lossy(&printed.text);
+        shown += if shown.ends_with('\n') { "\n" } else { "\n\n" };
+    }
+    shown
 }
 
 /// An object for one kernel, a list of them for several.

@@ -8,6 +8,7 @@ mod halves;
 mod host_buffers;
 mod launch_files;
 mod open_workloads;
+mod printing;
 mod ptx_parsing;
 mod recording;
 mod semantics;

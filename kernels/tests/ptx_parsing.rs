@@ -128,6 +128,7 @@ fn malformed_files_say_what_is_accepted() {
         "st.const.u32 [%rd1], %r1;",
         "ld.global.v4.f64 {%fd1, %fd2, %fd1, %fd2}, [%rd1];",
         "call (%r1), vprintf, (%r2, %r3);",
+        "call (%r1), sprintf, (%r2, %r3);",
         "mul.u32 %r1, %r2, %r3;",
         "wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1}, [%rd1];",
         "setp.ltu.s32 %p1, %r1, %r2;",
@@ -138,6 +139,32 @@ fn malformed_files_say_what_is_accepted() {
     ];
     let messages: Vec<String> = bodies.iter().map(|body| message(&kernel(body))).collect();
     insta::assert_snapshot!(messages.join("\n"));
+}
+
+#[test]
+fn what_is_left_out_says_so_in_one_sentence() {
+    let bodies = [
+        "cvt.rn.satfinite.e4m3x2.f32 %rs1, %f1, %f2;",
+        "mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32 {%f0,%f1,%f2,%f3}, {%r0}, {%r1}, {%f0};",
+        "barrier.cluster.arrive;",
+        "mapa.u64 %rd1, %rd2, %r1;",
+        "mov.u32 %r1, %cluster_ctaid.x;",
+        "mov.u32 %r1, %clusterid.y;",
+        "mov.u32 %r1, %envreg2;",
+        "call (%rd1), malloc, (%rd2);",
+        "call cudaCGSynchronizeGrid, (%rd1);",
+        "call (%r1), %rd1, (%r2), prototype;",
+        "mov.u64 %rd1, helper;",
+        "ld.global.u64 %rd1, [table+8];",
+        "call helper;",
+    ];
+    let helper = ".func helper() { call helper; ret; }\n.global .u64 table[2] = {helper, 0};\n";
+    let messages: Vec<String> = bodies
+        .iter()
+        .map(|body| message(&kernel(body).replace(".visible", &format!("{helper}.visible"))))
+        .collect();
+    let cluster = kernel("ret;").replace("\n{", "\n.reqnctapercluster 2, 1, 1\n{");
+    insta::assert_snapshot!(messages.join("\n") + "\n" + &message(&cluster));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::float;
 use super::integer::{self, mask};
 use super::launch::{Loaded, resolve_generic, window};
 use super::memory::Memory;
+use super::print::Printed;
 use super::registers::{Lanes, Registers};
 use crate::program::{LANES, LaneMask, Space};
 use crate::ptx::ir::{AtomicOp, Type, TypeKind, VariableId};
@@ -23,6 +24,8 @@ pub(super) struct Memories<'m> {
     pub(super) loaded: &'m Loaded,
     /// Buffer of the last global access.
     pub(super) hint: &'m mut usize,
+    /// What the block has printed.
+    pub(super) printed: &'m mut Printed,
 }
 
 /// Bytes that may be changed, or only read.
@@ -62,6 +65,20 @@ impl Memories<'_> {
             Space::Local => Bytes::Writable(&mut self.local[lane * self.local_bytes..][range]),
             Space::Constant => Bytes::ReadOnly(&self.loaded.constants[range]),
             Space::Parameter | Space::Global | Space::Generic => Bytes::ReadOnly(&self.parameters[range]),
+        })
+    }
+
+    /// A value of up to 8 bytes.
+    pub(super) fn read(
+        &mut self,
+        space: Space,
+        address: u64,
+        bytes: usize,
+        lane: usize,
+    ) -> Result<u64, Trouble> {
+        Ok(match self.at(space, address, bytes, lane)? {
+            Bytes::Writable(bytes) => load_bytes(bytes),
+            Bytes::ReadOnly(bytes) => load_bytes(bytes),
         })
     }
 

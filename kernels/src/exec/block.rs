@@ -7,6 +7,7 @@ use super::error::{ExecError, Trouble};
 use super::execute::{Context, accessed_space, execute};
 use super::launch::{Execution, Prepared};
 use super::memory::Memory;
+use super::print::Printed;
 use super::registers::{Lanes, Registers};
 use super::stack::Stack;
 use crate::program::{LANES, LaneMask, Launch};
@@ -73,6 +74,7 @@ pub struct BlockExecution<'e, 'a> {
     warps: Vec<Warp>,
     barriers: [Barrier; BARRIERS],
     shared: Vec<u8>,
+    printed: Printed,
     executed: u64,
 }
 
@@ -111,6 +113,7 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
             warps,
             barriers: [Barrier::default(); BARRIERS],
             shared: vec![0; launch.shared_bytes as usize],
+            printed: Printed::default(),
             executed: 0,
         }
     }
@@ -118,6 +121,11 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
     /// Warp instructions executed so far.
     pub fn executed(&self) -> u64 {
         self.executed
+    }
+
+    /// What its warps have printed so far, in the order of execution.
+    pub fn printed(&self) -> &Printed {
+        &self.printed
     }
 
     /// Registers of a warp.
@@ -251,6 +259,7 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
             parameters: &execution.prepared.parameters,
             loaded: execution.loaded,
             hint: &mut state.hint,
+            printed: &mut self.printed,
         };
         let outcome = execute(&mut context, &mut memories, instruction);
         let addresses = outcome.map_err(|trouble| self.fault(warp, next, trouble))?;

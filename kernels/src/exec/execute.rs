@@ -9,6 +9,7 @@ use super::float;
 use super::integer::{self, is_signed, map1, map2, mask, number};
 use super::launch::{resolve_generic, window};
 use super::packed;
+use super::print;
 use super::registers::{Lanes, Registers};
 use super::softfloat;
 use crate::program::{LANES, LaneMask, Space};
@@ -113,6 +114,26 @@ pub(super) fn execute(
             let lane = context.active.trailing_zeros() as usize;
             if lane < LANES {
                 return Err(Trouble { lane, message: "the kernel trapped".to_owned() });
+            }
+        }
+        Op::Print => {
+            let (format, arguments) = (*context.source(0), *context.source(1));
+            let mut taken = [0; LANES];
+            for lane in access::lanes_of(context.active) {
+                taken[lane] = print::print(memories, lane, format[lane], arguments[lane])?;
+            }
+            context.set(0, &taken);
+        }
+        Op::AssertFail => {
+            if let Some(lane) = access::lanes_of(context.active).next() {
+                let mut said = |source: usize| -> Result<String, Trouble> {
+                    let bytes = print::string(memories, lane, context.source(source)[lane])?;
+                    Ok(String::from_utf8_lossy(&bytes).into_owned())
+                };
+                let (assertion, file, function) = (said(0)?, said(1)?, said(3)?);
+                let line = context.source(2)[lane];
+                let message = format!("{file}:{line}: {function}: assertion `{assertion}` failed");
+                return Err(Trouble { lane, message });
             }
         }
         ref op => {
@@ -268,7 +289,9 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         | Op::Bra { .. }
         | Op::Brx { .. }
         | Op::Exit
-        | Op::Trap => return None,
+        | Op::Trap
+        | Op::Print
+        | Op::AssertFail => return None,
     })
 }
 

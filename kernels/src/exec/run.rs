@@ -7,6 +7,7 @@ use super::block::{BlockExecution, Observer};
 use super::error::ExecError;
 use super::launch::{Configuration, DEFAULT_INSTRUCTION_LIMIT, Execution, Loaded, Prepared};
 use super::memory::{BufferId, Memory, MemoryError};
+use super::print::Printed;
 use super::replay::Recorder;
 use super::store::{BlockRecords, Store};
 use super::stream::PtxStream;
@@ -55,6 +56,7 @@ pub struct PtxRun {
     compiled: BTreeMap<String, Arc<Compiled>>,
     sequence: Sequence,
     device: Device,
+    printed: Printed,
 }
 
 /// A launch of a kernel: all that its records are replayed with.
@@ -159,7 +161,8 @@ impl PtxRun {
         }
         let mut device = Device::new(&module, &sequence)?;
         sequence.fill_all(&mut device)?;
-        Ok(PtxRun { module, options: CompileOptions::default(), compiled: BTreeMap::new(), sequence, device })
+        let (options, compiled, printed) = Default::default();
+        Ok(PtxRun { module, options, compiled, sequence, device, printed })
     }
 
     /// Compiles kernels like that. To be said before the first launch.
@@ -180,6 +183,12 @@ impl PtxRun {
     /// Contents of the buffers.
     pub fn host_memory(&self) -> &dyn HostMemory {
         &self.device
+    }
+
+    /// What kernels have printed so far: blocks in grid order, within a block in the order of execution (warps in turns
+    /// from barrier to barrier, the threads of a call in theirs).
+    pub fn printed(&self) -> &Printed {
+        &self.printed
     }
 
     /// The kernels compiled so far, by name.
@@ -244,7 +253,9 @@ impl PtxRun {
         let reconvergence = &code.reconvergence;
         let execution = Execution { kernel: &code.kernel, reconvergence, loaded, prepared: prepared.clone() };
         let mut block = BlockExecution::new(&execution, block);
-        block.run(memory, observer).map_err(|error| RunError::exec(&self.module, error))?;
+        let outcome = block.run(memory, observer);
+        self.printed.append(block.printed());
+        outcome.map_err(|error| RunError::exec(&self.module, error))?;
         Ok(block.executed())
     }
 

@@ -1291,6 +1291,11 @@ pub enum Op {
     Exit,
     /// Ends the run with an error.
     Trap,
+    /// `d = printf`: prints. Sources `generic address of the format, generic address of the arguments`.
+    Print,
+    /// A failed assertion: ends the run with what it says. Sources `generic addresses of message and file, line, generic
+    /// address of the function's name`.
+    AssertFail,
 }
 
 /// An approximate function of `f32`.

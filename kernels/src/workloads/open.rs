@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Workload;
 use crate::compile::{CompileOptions, Compiled};
-use crate::exec::{PtxRun, Recording, Replayed, RunError};
+use crate::exec::{Printed, PtxRun, Recording, Replayed, RunError};
 use crate::launch::{
     CheckError, CheckReport, LaunchError, LaunchFile, check_results, expected_files, read_bounded,
 };
@@ -134,6 +134,11 @@ pub enum RecordedCheckError {
 }
 
 impl RecordedWorkload {
+    /// What the kernels executed so far have printed.
+    pub fn printed(&self) -> Printed {
+        self.recording.printed()
+    }
+
     /// Its launches, from the first.
     pub fn replay(&self) -> Replayed {
         self.recording.replay()

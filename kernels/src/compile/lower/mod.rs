@@ -223,9 +223,13 @@ fn expand(emitter: &mut Emitter, position: usize) {
         Op::Tex1d { .. } => memory::texture(emitter),
         Op::Hint => {}
         Op::Shfl { .. } => other::lane_exchange(emitter),
-        Op::Vote { .. } | Op::Match { .. } | Op::Redux { .. } | Op::Activemask | Op::WarpSync => {
-            other::lane_exchange(emitter)
-        }
+        Op::Vote { .. }
+        | Op::Match { .. }
+        | Op::Redux { .. }
+        | Op::Activemask
+        | Op::WarpSync
+        | Op::Print
+        | Op::AssertFail => other::lane_exchange(emitter),
         Op::Barrier => other::whole_sources(emitter, Operation::Barrier),
         Op::BarrierArrive | Op::Fence => other::whole_sources(emitter, Operation::Fence),
         Op::BarrierReduce { .. } => other::barrier_reduction(emitter),

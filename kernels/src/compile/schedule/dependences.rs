@@ -135,7 +135,9 @@ impl Effect {
             | Op::Bra { .. }
             | Op::Brx { .. }
             | Op::Exit
-            | Op::Trap => Effect::Order,
+            | Op::Trap
+            | Op::Print
+            | Op::AssertFail => Effect::Order,
             Op::Add { .. }
             | Op::Sub { .. }
             | Op::Mul { .. }

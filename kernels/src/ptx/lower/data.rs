@@ -385,9 +385,9 @@ pub(super) fn mov<'a>(
             lowering.emit(Op::Pack { ty }, vec![dst], srcs, None);
             Ok(())
         }
-        [_, RawOperand::Name(name)] if lowering.module.functions.contains_key(name) => {
-            Err(format!("`{name}` is a function; accepted: registers, numbers and variables"))
-        }
+        [_, RawOperand::Name(name)] if lowering.module.functions.contains_key(name) => Err(format!(
+            "a pointer to the function `{name}` is not supported; accepted: registers, numbers and variables"
+        )),
         _other => lowering.simple(Op::Mov { ty }, operands, ty, &[ty]),
     }
 }

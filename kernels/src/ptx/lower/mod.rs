@@ -6,12 +6,14 @@ mod control;
 mod data;
 mod form;
 mod kernel;
+mod left_out;
 mod memory;
 mod module;
 mod operand;
 mod promote;
 mod rules;
 mod scope;
+mod system;
 
 use super::ast::File;
 use super::error::Reporter;

@@ -128,9 +128,10 @@ pub(super) fn rule<'a, 'm>(opcode: &str) -> Result<(Rule<'a, 'm>, &'static str),
         "membar" | "fence" => (control::fence, "membar.{cta,gl,sys}, fence{.sc,.acq_rel}.{cta,gpu,sys}"),
         "bra" => (control::branch, "bra{.uni}: label"),
         "brx" => (control::indexed_branch, "brx.idx{.uni}: index, table"),
-        "call" => {
-            (call::call, "call{.uni}: (result), function, (arguments), with the function in the same file")
-        }
+        "call" => (
+            call::call,
+            "call{.uni}: (result), function, (arguments), with the function in the same file, vprintf or __assertfail",
+        ),
         "ret" | "exit" => (control::exit, "{ret,exit}{.uni}"),
         "trap" | "brkpt" => (control::trap, "{trap,brkpt}"),
         unknown => {

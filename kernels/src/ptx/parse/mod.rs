@@ -14,16 +14,8 @@ use super::lex::{Token, TokenKind, Unreadable, tokens};
 use crate::program::Space;
 
 /// Directives without meaning here whose arguments are numbers and names separated by commas.
-const IGNORED_WITH_ARGUMENTS: [&str; 8] = [
-    "minnctapersm",
-    "maxnctapersm",
-    "maxnreg",
-    "reqnctapercluster",
-    "maxclusterrank",
-    "explicitcluster",
-    "blocksareclusters",
-    "noreturn",
-];
+const IGNORED_WITH_ARGUMENTS: [&str; 5] =
+    ["minnctapersm", "maxnctapersm", "maxnreg", "maxclusterrank", "noreturn"];
 /// What `.target` may name beside an architecture.
 const TARGET_OPTIONS: [&str; 4] = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
 /// Linking directives in front of a declaration.
@@ -334,6 +326,11 @@ impl<'a> Parser<'a, '_> {
                     }
                     let threads = numbers.into_iter().fold(1_u64, u64::saturating_mul);
                     function.max_threads = Some(u32::try_from(threads).unwrap_or(u32::MAX));
+                }
+                TokenKind::Dot("reqnctapercluster" | "explicitcluster" | "blocksareclusters") => {
+                    return Err(
+                        "clusters of blocks are not supported; accepted: kernels without them".to_owned()
+                    );
                 }
                 TokenKind::Dot(word) if IGNORED_WITH_ARGUMENTS.contains(&word) => {
                     self.bump();
