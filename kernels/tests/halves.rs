@@ -360,7 +360,9 @@ const PROGRAM: &str = include_str!("ptx/halves.ptx");
 
 /// 64 values of half precision between −4 and 4, all different.
 fn values(seed: u32) -> Vec<u16> {
-    (0..64_u32).map(|n| ((n * 37 + seed * 11) % 64 * 141 % 0x4400 | (n + seed) % 2 << 15) as u16).collect()
+    let magnitude = |n: u32| (n * 37 + seed * 11) % 64 * 141 % 0x4400;
+    let sign = |n: u32| ((n + seed) % 2) << 15;
+    (0..64_u32).map(|n| (magnitude(n) | sign(n)) as u16).collect()
 }
 
 fn fused(a: u16, b: u16, c: u16) -> u16 {

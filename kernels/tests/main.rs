@@ -2,6 +2,7 @@
 
 mod compile_time;
 mod compiled_twice;
+mod copies;
 mod cuda;
 mod execution;
 mod halves;

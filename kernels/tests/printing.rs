@@ -1,5 +1,6 @@
 //! What kernels print, and assertions that fail.
 
+use std::f64::consts::PI;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -141,13 +142,13 @@ fn conversions_print_what_c_prints() {
         assert_eq!(format(conversion, &value.to_le_bytes()).as_deref(), Ok(expected), "{conversion}");
     }
     let floats: [(&str, f64, &str); 34] = [
-        ("%f", 3.14159265358979, "3.141593"),
+        ("%f", PI, "3.141593"),
         ("%.0f", 2.5, "2"),
         ("%#.0f", 2.5, "2."),
         ("%.1f", 2.25, "2.2"),
-        ("%10.2f", -3.14159, "     -3.14"),
-        ("%-10.2f|", 3.14159, "3.14      |"),
-        ("%010.2f", -3.14159, "-000003.14"),
+        ("%10.2f", -PI, "     -3.14"),
+        ("%-10.2f|", PI, "3.14      |"),
+        ("%010.2f", -PI, "-000003.14"),
         ("%e", 12345.678, "1.234568e+04"),
         ("%.0e", 12345.678, "1e+04"),
         ("%E", 0.00012, "1.200000E-04"),

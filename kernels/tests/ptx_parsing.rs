@@ -129,6 +129,8 @@ fn malformed_files_say_what_is_accepted() {
         "ld.global.v4.f64 {%fd1, %fd2, %fd1, %fd2}, [%rd1];",
         "call (%r1), vprintf, (%r2, %r3);",
         "call (%r1), sprintf, (%r2, %r3);",
+        "cp.async.cg.shared.global [%r1], [%rd1], 8;",
+        "cp.async.ca.shared.global [%r1], [%rd1], %r2;",
         "mul.u32 %r1, %r2, %r3;",
         "wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1}, [%rd1];",
         "setp.ltu.s32 %p1, %r1, %r2;",

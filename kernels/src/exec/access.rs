@@ -1,6 +1,7 @@
 //! Loads, stores and atomics of one warp.
 
 use super::convert::extend;
+use super::copies::Copies;
 use super::decode::{Operands, Result as Target};
 use super::error::Trouble;
 use super::float;
@@ -24,6 +25,8 @@ pub(super) struct Memories<'m> {
     pub(super) loaded: &'m Loaded,
     /// Buffer of the last global access.
     pub(super) hint: &'m mut usize,
+    /// Copies to shared memory that the warp has under way.
+    pub(super) copies: &'m mut Copies,
     /// What the block has printed.
     pub(super) printed: &'m mut Printed,
 }
@@ -192,6 +195,40 @@ fn read_only(address: u64, lane: usize) -> Trouble {
         lane,
         message: format!("a write to read-only memory at {address:#x}; accepted: global, shared, local"),
     }
+}
+
+/// The beginning of a copy to shared memory, whose address is source 0; source 1 says how many bytes are read.
+pub(super) fn copy_async(
+    registers: &Registers,
+    memories: &mut Memories<'_>,
+    operands: &Operands,
+    (bytes, offset): (u8, i64),
+    lanes: LaneMask,
+    addresses: &Lanes,
+) -> Result<(), Trouble> {
+    let size = usize::from(bytes);
+    let [to, count] = [0, 1].map(|source| &registers.rows[operands.sources[source] as usize]);
+    for lane in lanes_of(lanes) {
+        let to = to[lane].wrapping_add_signed(offset);
+        let count = count[lane] & mask(32);
+        check_alignment(addresses[lane], size, lane)?;
+        check_alignment(to, size, lane)?;
+        if count > size as u64 {
+            let message = format!("{count} bytes are read of a copy of {size}; accepted: at most {size}");
+            return Err(Trouble { lane, message });
+        }
+        let mut copied = vec![0; size];
+        if count > 0 {
+            let found = match memories.at(Space::Global, addresses[lane], count as usize, lane)? {
+                Bytes::Writable(bytes) => &*bytes,
+                Bytes::ReadOnly(bytes) => bytes,
+            };
+            copied[..found.len()].copy_from_slice(found);
+        }
+        memories.at(Space::Shared, to, size, lane)?;
+        memories.copies.begin(lane, to as usize, copied, memories.shared);
+    }
+    Ok(())
 }
 
 /// An atomic, lane by lane in ascending order.

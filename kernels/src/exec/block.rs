@@ -2,6 +2,7 @@
 
 use super::access::{Memories, lanes_of, physical};
 use super::barrier::{BARRIERS, Barrier};
+use super::copies::Copies;
 use super::decode::{Constant, Operands};
 use super::error::{ExecError, Trouble};
 use super::execute::{Context, accessed_space, execute};
@@ -83,6 +84,7 @@ struct Warp {
     stack: Stack,
     registers: Registers,
     local: Vec<u8>,
+    copies: Copies,
     executed: u64,
     /// Buffer of the last global access.
     hint: usize,
@@ -207,6 +209,7 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
         self.executed += 1;
         self.warps[warp].executed += 1;
         if self.warps[warp].stack.top().is_none() {
+            self.warps[warp].copies.wait(LaneMask::MAX, None, &mut self.shared);
             self.release_barriers();
         }
         Ok(Step::Executed { inst, active })
@@ -259,6 +262,7 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
             parameters: &execution.prepared.parameters,
             loaded: execution.loaded,
             hint: &mut state.hint,
+            copies: &mut state.copies,
             printed: &mut self.printed,
         };
         let outcome = execute(&mut context, &mut memories, instruction);
@@ -447,6 +451,7 @@ impl Warp {
             stack: Stack::new(lanes),
             registers: registers_at_start(&execution.prepared, block, warp),
             local: vec![0; execution.kernel.local_bytes as usize * LANES],
+            copies: Copies::default(),
             executed: 0,
             hint: 0,
             barrier: Phase::Away,

@@ -109,6 +109,21 @@ pub(super) fn execute(
             access::atomic(context.registers, memories, context.operands, what, context.active, &addresses)?;
             return Ok(Some(addresses));
         }
+        Op::CopyAsync { bytes, offset } => {
+            let addresses = access::addresses(context.registers, context.operands, context.active);
+            let what = (bytes, offset);
+            access::copy_async(
+                context.registers,
+                memories,
+                context.operands,
+                what,
+                context.active,
+                &addresses,
+            )?;
+            return Ok(Some(addresses));
+        }
+        Op::CommitGroup => memories.copies.commit(context.active),
+        Op::WaitGroup { but } => memories.copies.wait(context.active, but, memories.shared),
         Op::Tex1d { ty } => return texture(context, memories, instruction, ty).map(Some),
         Op::Trap => {
             let lane = context.active.trailing_zeros() as usize;
@@ -276,6 +291,9 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         | Op::Ld { .. }
         | Op::St { .. }
         | Op::Atom { .. }
+        | Op::CopyAsync { .. }
+        | Op::CommitGroup
+        | Op::WaitGroup { .. }
         | Op::Tex1d { .. }
         | Op::Hint
         | Op::Shfl { .. }
@@ -477,7 +495,7 @@ fn with_carry(context: &mut Context<'_>, values: &Lanes, carries: LaneMask) {
 pub(super) fn accessed_space(op: &Op) -> Option<Space> {
     match *op {
         Op::Ld { space, .. } | Op::St { space, .. } | Op::Atom { space, .. } => Some(space),
-        Op::Tex1d { .. } => Some(Space::Global),
+        Op::Tex1d { .. } | Op::CopyAsync { .. } => Some(Space::Global),
         _ => None,
     }
 }

@@ -11,6 +11,7 @@ mod barrier;
 mod block;
 mod collective;
 mod convert;
+mod copies;
 mod decode;
 mod error;
 mod execute;

@@ -1223,6 +1223,21 @@ pub enum Op {
         /// What it does.
         op: AtomicOp,
     },
+    /// `shared [a] = [address]`, later: what was there stays until the thread waits. Sources `a, bytes that are read`; the rest
+    /// of what is written is 0.
+    CopyAsync {
+        /// Bytes that are written: 4, 8 or 16.
+        bytes: u8,
+        /// Added to `a`.
+        offset: i64,
+    },
+    /// The thread's copies since the last one form a group.
+    CommitGroup,
+    /// Waits for the thread's groups, but for the last so many; `None` for everything that is under way.
+    WaitGroup {
+        /// How many of the latest groups may be under way afterwards.
+        but: Option<u32>,
+    },
     /// `{d, e, f, g} = texel a` of the texture that is the address' symbol.
     Tex1d {
         /// `f32`, `s32` or `u32`.

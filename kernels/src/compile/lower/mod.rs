@@ -220,6 +220,9 @@ fn expand(emitter: &mut Emitter, position: usize) {
         Op::Ld { space, ty, .. } => memory::load(emitter, space, ty),
         Op::St { space, ty, .. } => memory::store(emitter, space, ty),
         Op::Atom { space, ty, .. } => memory::atomic(emitter, space, ty),
+        Op::CopyAsync { bytes, .. } => memory::copy_async(emitter, bytes),
+        Op::CommitGroup => other::lane_exchange(emitter),
+        Op::WaitGroup { .. } => other::whole_sources(emitter, Operation::Fence),
         Op::Tex1d { .. } => memory::texture(emitter),
         Op::Hint => {}
         Op::Shfl { .. } => other::lane_exchange(emitter),

@@ -127,6 +127,9 @@ impl Effect {
                 Effect::Lanes
             }
             Op::Atom { .. }
+            | Op::CopyAsync { .. }
+            | Op::CommitGroup
+            | Op::WaitGroup { .. }
             | Op::WarpSync
             | Op::Barrier
             | Op::BarrierArrive

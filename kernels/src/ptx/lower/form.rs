@@ -54,8 +54,8 @@ impl<'a> Form<'a> {
     }
 
     /// Uses one of several modifiers, if there is one.
-    pub(super) fn choose<T: Copy>(&mut self, choices: &[(&str, T)]) -> Option<T> {
-        choices.iter().find(|(word, _)| self.flag(word)).map(|&(_, value)| value)
+    pub(super) fn choose<T: Clone>(&mut self, choices: &[(&str, T)]) -> Option<T> {
+        choices.iter().find(|(word, _)| self.flag(word)).map(|(_, value)| value.clone())
     }
 
     /// Uses one of several modifiers that must be there.

@@ -12,7 +12,7 @@ pub(super) type Rule<'a, 'm> =
 
 /// Every opcode that [`rule`] knows.
 const OPCODES: &str = "abs activemask add addc and atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call clz \
-                       cnot copysign cos cvt cvta discard div dp2a dp4a ex2 exit fence fma fns isspacep ld ldu lg2 lop3 mad \
+                       cnot copysign cos cp cvt cvta discard div dp2a dp4a ex2 exit fence fma fns isspacep ld ldu lg2 lop3 mad \
                        mad24 madc match max membar min mov mul mul24 nanosleep neg not or pmevent popc prefetch \
                        prefetchu prmt rcp red redux rem ret rsqrt sad selp set setp shf shfl shl shr sin slct sqrt \
                        st sub subc szext tanh testp tex trap vote xor";
@@ -110,6 +110,11 @@ pub(super) fn rule<'a, 'm>(opcode: &str) -> Result<(Rule<'a, 'm>, &'static str),
             memory::atomic,
             "{atom,red}{.order}{.scope}{.global,.shared}.{add,min,max,inc,dec,and,or,xor,exch,cas}.{u32,s32,u64,s64,\
              b32,b64,f32,f64}, .add.noftz.{f16,f16x2,bf16,bf16x2}: {d,} [a], b{, c}",
+        ),
+        "cp" => (
+            memory::copy_async,
+            "cp.async.ca.shared.global: [a], [b], {4,8,16}{, source bytes}; cp.async.cg.shared.global: [a], [b], 16{, source \
+             bytes}; cp.async.{commit_group,wait_all}; cp.async.wait_group: number",
         ),
         "prefetch" | "prefetchu" | "discard" | "pmevent" | "nanosleep" => {
             (memory::hint, "{prefetch,prefetchu,discard,pmevent,nanosleep}, which have no effect")
