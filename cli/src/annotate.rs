@@ -6,8 +6,8 @@ use anyhow::{Context, anyhow, bail};
 use warpfile_kernels::compile::listing::listing;
 use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::compile::{CompileOptions, Compiled, compile};
-use warpfile_kernels::ptx;
-use warpfile_kernels::ptx::ir::Module;
+use warpfile_kernels::ptx::ir::{Module, Refused};
+use warpfile_kernels::ptx::{self, readable};
 use warpfile_kernels::workloads;
 use warpfile_sim::config::Config;
 use warpfile_sim::mechanisms::{Mechanism, Pass, Registry};
@@ -28,6 +28,7 @@ const LIVENESS: &str = "liveness";
 Examples:
   warpfile annotate hotspot
   warpfile annotate mine.ptx --pass liveness --entry my_kernel
+  warpfile annotate mine.ptx --entry 'saxpy(float*, int)'
   warpfile annotate hotspot --pass regless --set regless.lines=128 --set regless.soft_defs=paper
   warpfile annotate hotspot --pass rfh --set rfh.orf_entries=5
 
@@ -40,7 +41,7 @@ pub struct Arguments {
     /// What the listing shows: liveness, or the compiler pass of a mechanism.
     #[arg(long, value_name = "PASS", default_value = LIVENESS)]
     pass: String,
-    /// Only this kernel of the PTX file.
+    /// Only this kernel of the PTX file: its name there, or in the C++ source (`saxpy`, `saxpy(float*, int)`).
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// The order of instructions: `none`, that of the PTX, or `list`, that of a list scheduler.
@@ -56,14 +57,32 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let module = module(&arguments.input)?;
     let entries: Vec<&str> = match &arguments.entry {
         Some(entry) => vec![entry],
-        None => module.kernels.iter().map(|kernel| kernel.name.as_str()).collect(),
+        None => entries(&module)?,
     };
     let options = CompileOptions { schedule: arguments.schedule, ..CompileOptions::default() };
     let listings = entries.into_iter().map(|entry| {
         let compiled = compile(&module, entry, &options)?;
         annotated(&compiled, pass.as_ref())
     });
-    print(&listings.collect::<anyhow::Result<Vec<String>>>()?.join("\n"))
+    let mut listings = listings.collect::<anyhow::Result<Vec<String>>>()?;
+    if arguments.entry.is_none() {
+        listings.extend(
+            module
+                .refused
+                .iter()
+                .map(|Refused { name, errors, .. }| format!("{} cannot be run:\n{errors}\n", readable(name))),
+        );
+    }
+    print(&listings.join("\n"))
+}
+
+/// All kernels that can be run; that there is none is an error.
+fn entries(module: &Module) -> anyhow::Result<Vec<&str>> {
+    if module.kernels.is_empty() {
+        let errors: Vec<String> = module.refused.iter().map(|refused| refused.errors.to_string()).collect();
+        bail!("{}", errors.join("\n"));
+    }
+    Ok(module.kernels.iter().map(|kernel| kernel.name.as_str()).collect())
 }
 
 impl Arguments {

@@ -7,7 +7,7 @@ use anyhow::{anyhow, bail};
 use serde::Serialize;
 use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::compile::schedule::Schedule;
-use warpfile_kernels::exec::{ExecOptions, OutOfBounds, Replayed};
+use warpfile_kernels::exec::{ExecOptions, OutOfBounds, Printed, Replayed};
 use warpfile_kernels::launch::{CheckReport, DEFAULT_SIZE, LaunchFile};
 use warpfile_kernels::program::{Launches, Stream, StreamError};
 use warpfile_kernels::trace::{self, OpenTrace, TraceReport};
@@ -291,6 +291,12 @@ impl<'a> Source<'a> {
     /// What it is of.
     pub fn input(&self) -> &'a Input {
         self.input
+    }
+
+    /// What its kernels have printed so far; a trace prints nothing.
+    pub fn printed(&self) -> Option<Printed> {
+        let recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        recorded.as_ref().map(|workload| workload.printed())
     }
 
     /// Opens it for another run.

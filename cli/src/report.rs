@@ -1,7 +1,7 @@
 //! What `warpfile run` prints: the designs side by side, or one JSON document.
 
 use serde::Serialize;
-use warpfile_kernels::exec::{AccessKind, OutOfBounds};
+use warpfile_kernels::exec::{AccessKind, OutOfBounds, Printed};
 use warpfile_kernels::trace::TraceReport;
 use warpfile_sim::config::Config;
 use warpfile_sim::counters::{Counters, Counts, Row, Shown};
@@ -38,6 +38,16 @@ pub struct Report<'a> {
     /// What was noticed while a trace was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a TraceReport>,
+    /// What the kernels have printed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    printed: Option<String>,
+    /// Calls of `printf` of which nothing is kept.
+    #[serde(skip_serializing_if = "is_zero")]
+    printed_dropped: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// One design of a run.
@@ -93,7 +103,9 @@ impl<'a> Report<'a> {
         setting: Setting,
         (input, tolerated): (&'a Input, bool),
         outcomes: &'a [(Stack, Outcome)],
+        printed: Option<&Printed>,
     ) -> Report<'a> {
+        let text = printed.map(|printed| String::from_utf8_lossy(&printed.text).into_owned());
         Report {
             input,
             preset: &config.preset,
@@ -104,6 +116,8 @@ impl<'a> Report<'a> {
             designs: outcomes.iter().map(|(name, outcome)| DesignReport::new(name, outcome)).collect(),
             out_of_bounds: tolerated.then(|| &*outcomes[0].1.out_of_bounds),
             trace: outcomes.last().and_then(|(_, outcome)| outcome.trace.as_ref()),
+            printed: text.filter(|text| !text.is_empty()),
+            printed_dropped: printed.map_or(0, |printed| printed.dropped),
         }
     }
 
@@ -194,6 +208,12 @@ impl<'a> Report<'a> {
             self.designs.last().and_then(|design| design.results).map(|results| self.results(results)),
         );
         notes.extend(self.out_of_bounds.iter().flat_map(|accesses| out_of_bounds_notes(accesses)));
+        if self.printed_dropped > 0 {
+            let calls = count(self.printed_dropped);
+            notes.push(format!(
+                "{calls} further calls of printf are not shown: 1 MiB of what is printed is kept."
+            ));
+        }
         notes.extend(self.trace.iter().flat_map(|trace| trace_notes(trace)));
         let has_values = self.trace.is_none_or(|trace| trace.instructions_with_values > 0);
         if !has_values {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::value_parser;
+use warpfile_kernels::exec::Printed;
 use warpfile_sim::config::Config;
 use warpfile_sim::energy::EnergyModel;
 use warpfile_sim::mechanisms::Stack;
@@ -115,19 +116,22 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let setting = Setting { seed, check_seeds, engine };
     let options = arguments.tolerance.options(&configs[0]);
     let sources = inputs.iter().map(|input| Arc::new(Source::new(input, options)));
-    let mut sources: Vec<Arc<Source<'_>>> = sources.collect();
+    let sources: Vec<Arc<Source<'_>>> = sources.collect();
     let dumps = Dumps::create(&arguments.dump, &inputs, &sources[0])?;
-    // What is kept of a kernel is gone with its last run, unless buffers are asked for.
+    let simulated = simulate(&sources, &configs, setting, observed, arguments.threads.number());
+    let printed: Vec<Option<Printed>> = sources.iter().map(|source| source.printed()).collect();
+    if !arguments.json {
+        print(&output(&inputs, &printed))?;
+    }
     let dumped = (!arguments.dump.is_empty()).then(|| sources[0].clone());
-    let outcome =
-        simulate(std::mem::take(&mut sources), &configs, setting, observed, arguments.threads.number());
-    let (outcomes, files) = dump(dumps, dumped.as_deref(), outcome)?;
+    let (outcomes, files) = dump(dumps, dumped.as_deref(), simulated)?;
     let reports: Vec<Report<'_>> = inputs
         .iter()
         .zip(&outcomes)
-        .map(|(input, outcomes)| {
+        .zip(&printed)
+        .map(|((input, outcomes), printed)| {
             let tolerated = arguments.tolerance.tolerate_out_of_bounds;
-            Report::new(&configs[0], setting, (input, tolerated), outcomes)
+            Report::new(&configs[0], setting, (input, tolerated), outcomes, printed.as_ref())
         })
         .collect();
     files.into_iter().try_for_each(Output::publish)?;
@@ -218,7 +222,7 @@ type Outcomes = Vec<(Stack, Outcome)>;
 /// Runs every SM of every design on every input. What is observed is the last design's first SM; its files are not
 /// published.
 fn simulate(
-    sources: Vec<Arc<Source<'_>>>,
+    sources: &[Arc<Source<'_>>],
     configs: &[Config],
     setting: Setting,
     mut observed: Observed,
@@ -227,7 +231,6 @@ fn simulate(
     for config in configs {
         EnergyModel::named(&config.energy.technology)?;
     }
-    let inputs = sources.len();
     let mut jobs: Vec<(Run<'_>, Observed)> = Vec::new();
     for source in sources {
         for config in configs {
@@ -242,15 +245,15 @@ fn simulate(
     let meters = Meters::new();
     let outcomes = parallel(threads, jobs, |(run, observed)| {
         let outcome = observe(&run, setting, &meters, observed);
-        if inputs > 1 { outcome.with_context(|| run.source.input().title()) } else { outcome }
+        if sources.len() > 1 { outcome.with_context(|| run.source.input().title()) } else { outcome }
     })?;
     let mut written = Vec::new();
     let mut outcomes = outcomes.into_iter().map(|(outcome, files)| {
         written.extend(files);
         outcome
     });
-    let mut all = Vec::with_capacity(inputs);
-    for _ in 0..inputs {
+    let mut all = Vec::with_capacity(sources.len());
+    for _ in sources {
         let of_sms: Vec<(&Config, Vec<SmOutcome>)> =
             configs.iter().map(|config| (config, outcomes.by_ref().take(sms(config)).collect())).collect();
         let beside = |(config, sms): &(&Config, Vec<SmOutcome>)| {
@@ -305,6 +308,20 @@ fn observe(
 fn text(reports: &[Report<'_>]) -> String {
     let texts: Vec<String> = reports.iter().map(Report::text).collect();
     texts.join("\n")
+}
+
+/// What kernels have printed, of several inputs under their names.
+fn output(inputs: &[Input], printed: &[Option<Printed>]) -> String {
+    let mut shown = String::new();
+    for (input, printed) in inputs.iter().zip(printed) {
+        let Some(printed) = printed.as_ref().filter(|printed| !printed.text.is_empty()) else { continue };
+        if inputs.len() > 1 {
+            shown += &format!("{} prints:\n", input.title());
+        }
+        shown += &String::from_utf8_lossy(&printed.text);
+        shown += if shown.ends_with('\n') { "\n" } else { "\n\n" };
+    }
+    shown
 }
 
 /// An object for one kernel, a list of them for several.

@@ -32,7 +32,9 @@ fn time(shape: &Shape, instructions: usize, schedule: Schedule) -> Duration {
 /// (`blocks` does a part of what `list` does.)
 #[test]
 fn eight_times_the_instructions_take_no_twenty_times_as_long() {
-    for (shape, schedule) in SHAPES.iter().flat_map(|shape| [Schedule::None, Schedule::List].map(|schedule| (shape, schedule))) {
+    for (shape, schedule) in
+        SHAPES.iter().flat_map(|shape| [Schedule::None, Schedule::List].map(|schedule| (shape, schedule)))
+    {
         let (short, long) = (time(shape, 1_000, schedule), time(shape, 8_000, schedule));
         assert!(long < 20 * short, "{}, {schedule:?}: {short:?}, {long:?}", shape.name);
     }

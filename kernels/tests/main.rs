@@ -2,11 +2,15 @@
 
 mod compile_time;
 mod compiled_twice;
+mod copies;
+mod cuda;
 mod execution;
+mod halves;
 mod host_buffers;
 mod host_steps;
 mod launch_files;
 mod open_workloads;
+mod printing;
 mod ptx_parsing;
 mod recording;
 mod restructuring;

@@ -1,10 +1,23 @@
 //! The PTX front end: what it accepts, and what it says of what it does not.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use proptest::prelude::*;
-use warpfile_kernels::ptx::ir::{Kernel, Op, Type};
-use warpfile_kernels::ptx::parse;
+use warpfile_kernels::exec::PtxRun;
+use warpfile_kernels::launch::LaunchFile;
+use warpfile_kernels::ptx;
+use warpfile_kernels::ptx::PtxErrors;
+use warpfile_kernels::ptx::ir::{Kernel, Module, Op, Type};
 
 const OMNIBUS: &str = include_str!("ptx/omnibus.ptx");
+
+/// Parses a file; what is wrong with its first entry that cannot be run is wrong with the file.
+fn parse(file: &str, text: &str) -> Result<Module, PtxErrors> {
+    let module = ptx::parse(file, text)?;
+    module.refused.first().map_or(Ok(()), |refused| Err(refused.errors.clone()))?;
+    Ok(module)
+}
 
 /// An entry with the given body and registers of every type.
 fn kernel(body: &str) -> String {
@@ -107,7 +120,7 @@ fn malformed_files_say_what_is_accepted() {
         "add.u32 %r1, %r2, %rd1;",
         "add.u32 %r1, %r2, %r9;",
         "add.rn.u32 %r1, %r2, %r3;",
-        "add.bf16 %rs1, %rs2, %rs3;",
+        "add.ftz.bf16 %rs1, %rs2, %rs3;",
         "mov.f32 %f1, 0f3F80;",
         "bra NOWHERE;",
         "cvt.s32.f32 %r1, %f1;",
@@ -115,6 +128,9 @@ fn malformed_files_say_what_is_accepted() {
         "st.const.u32 [%rd1], %r1;",
         "ld.global.v4.f64 {%fd1, %fd2, %fd1, %fd2}, [%rd1];",
         "call (%r1), vprintf, (%r2, %r3);",
+        "call (%r1), sprintf, (%r2, %r3);",
+        "cp.async.cg.shared.global [%r1], [%rd1], 8;",
+        "cp.async.ca.shared.global [%r1], [%rd1], %r2;",
         "mul.u32 %r1, %r2, %r3;",
         "wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1}, [%rd1];",
         "setp.ltu.s32 %p1, %r1, %r2;",
@@ -125,6 +141,32 @@ fn malformed_files_say_what_is_accepted() {
     ];
     let messages: Vec<String> = bodies.iter().map(|body| message(&kernel(body))).collect();
     insta::assert_snapshot!(messages.join("\n"));
+}
+
+#[test]
+fn what_is_left_out_says_so_in_one_sentence() {
+    let bodies = [
+        "cvt.rn.satfinite.e4m3x2.f32 %rs1, %f1, %f2;",
+        "mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32 {%f0,%f1,%f2,%f3}, {%r0}, {%r1}, {%f0};",
+        "barrier.cluster.arrive;",
+        "mapa.u64 %rd1, %rd2, %r1;",
+        "mov.u32 %r1, %cluster_ctaid.x;",
+        "mov.u32 %r1, %clusterid.y;",
+        "mov.u32 %r1, %envreg2;",
+        "call (%rd1), malloc, (%rd2);",
+        "call cudaCGSynchronizeGrid, (%rd1);",
+        "call (%r1), %rd1, (%r2), prototype;",
+        "mov.u64 %rd1, helper;",
+        "ld.global.u64 %rd1, [table+8];",
+        "call helper;",
+    ];
+    let helper = ".func helper() { call helper; ret; }\n.global .u64 table[2] = {helper, 0};\n";
+    let messages: Vec<String> = bodies
+        .iter()
+        .map(|body| message(&kernel(body).replace(".visible", &format!("{helper}.visible"))))
+        .collect();
+    let cluster = kernel("ret;").replace("\n{", "\n.reqnctapercluster 2, 1, 1\n{");
+    insta::assert_snapshot!(messages.join("\n") + "\n" + &message(&cluster));
 }
 
 #[test]
@@ -146,6 +188,74 @@ fn malformed_declarations_say_what_is_accepted() {
     ];
     let messages: Vec<String> = texts.iter().map(|text| message(text)).collect();
     insta::assert_snapshot!(messages.join("\n"));
+}
+
+/// A file with an entry that is fine, one that is not, and functions that only these call.
+fn mixed() -> String {
+    let bad = kernel(" add.u32 %r1, %r2, %r3;\n foo.u32 %r1, %r2;\n call broken;\n ret;")
+        .replace("entry k", "entry _Z3badPj");
+    let good = ".visible .entry _Z4goodPf(.param .u64 p)\n{\n call fine;\n ret;\n}\n";
+    let declared = ".version 7.0\n.target sm_50\n.address_size 64\n";
+    let functions = ".func fine()\n{\n ret;\n}\n.func broken()\n{\n bar.foo;\n ld.f32 0f1;\n ret;\n}\n\
+                     .func unread(.param .b128 x)\n{\n ret;\n}\n.func cyclic()\n{\n call cyclic;\n ret;\n}\n";
+    format!("{declared}{functions}{good}{}", bad.replace(declared, ""))
+}
+
+#[test]
+fn an_entry_that_cannot_be_run_is_an_error_only_if_it_is_asked_for() {
+    let text = mixed();
+    let module = ptx::parse("mixed.ptx", &text).unwrap();
+    assert_eq!(module.kernel("good").unwrap().name, "_Z4goodPf");
+    let error = module.kernel("bad(unsigned int*)").unwrap_err().to_string();
+    let line = |of: &str| 1 + text[..text.find(of).unwrap()].matches('\n').count();
+    // The literal is wrong, and the load has no operands without it.
+    let expected = ["bar.foo", "ld.f32", "ld.f32", "foo.u32"].map(|of| format!("mixed.ptx:{}: ", line(of)));
+    let found: Vec<&str> = error.lines().collect();
+    assert_eq!(found.len(), expected.len(), "{error}");
+    for (found, expected) in found.iter().zip(&expected) {
+        assert!(found.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_launch_file_runs_the_entry_that_is_fine_and_is_refused_before_its_first_step_otherwise() {
+    let run = |entries: &[&str]| {
+        let module = ptx::parse("mixed.ptx", &mixed()).unwrap();
+        let steps: String = entries
+            .iter()
+            .map(|entry| {
+                format!("[[steps]]\nentry = \"{entry}\"\ngrid = 1\nblock = 32\narguments = [{{ u64 = 0 }}]\n")
+            })
+            .collect();
+        let file = LaunchFile::parse(Path::new("mixed.toml"), &steps).unwrap();
+        PtxRun::new(module, Arc::new(file), "default").map_err(|error| error.to_string())
+    };
+    assert_eq!(run(&["good(float*)", "_Z4goodPf"]).unwrap().run_to_end().unwrap(), 4);
+    let error = run(&["good", "bad"]).unwrap_err();
+    assert!(error.starts_with("mixed.ptx:10: `bar.foo`: "), "{error}");
+    let error = run(&["good", "god"]).unwrap_err();
+    assert_eq!(
+        error,
+        "mixed.toml:6: `steps[1]`: mixed.ptx: no kernel `god`; it has `good(float*)`, `bad(unsigned int*)`"
+    );
+}
+
+#[test]
+fn a_function_whose_parameters_cannot_be_read_is_an_error_only_if_it_is_called() {
+    let called = mixed().replace("call fine", "call unread");
+    let error = ptx::parse("mixed.ptx", &called).unwrap().kernel("good").unwrap_err().to_string();
+    assert!(error.contains("`.func unread(.param`: found `.b128`; accepted here: "), "{error}");
+    assert!(error.contains("`unread`, on line 14, cannot be read"), "{error}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_to_its_end_is_an_error_whatever_is_asked_for() {
+    let text = mixed();
+    let cut = &text[..text.rfind("ret;").unwrap()];
+    let error = ptx::parse("cut.ptx", cut).unwrap_err().to_string();
+    assert!(error.contains("the body of `_Z3badPj`, opened on line "), "{error}");
+    let error = ptx::parse("cut.ptx", &format!("{text}\n.foo x;")).unwrap_err().to_string();
+    assert!(error.contains("found `.foo`; accepted here: "), "{error}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use warpfile_kernels::compile::restructure::restructure;
 use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::compile::{CompileOptions, compile};
-use warpfile_kernels::exec::{BlockExecution, Configuration, Execution, Loaded, Memory};
+use warpfile_kernels::exec::{BlockExecution, Configuration, ExecOptions, Execution, Loaded, Memory};
 use warpfile_kernels::ptx::ir::{Kernel, Module, Op};
 use warpfile_kernels::ptx::parse;
 
@@ -38,7 +38,7 @@ fn run(module: &Module, schedule: Schedule, input: &[u8]) -> Option<Vec<u32>> {
         block: [LANES as u32, 1, 1],
         dynamic_shared_bytes: 0,
         parameters: parameters.concat(),
-        instruction_limit: 50_000,
+        options: ExecOptions { max_warp_instructions: 50_000, ..ExecOptions::default() },
     };
     let execution =
         Execution::new(&compiled.kernel, &compiled.reconvergence, &loaded, configuration).unwrap();

@@ -8,7 +8,7 @@ use warpfile_kernels::ptx::parse;
 /// Runs a body in 32 lanes. A lane's inputs are in %a, %b, %c (64 bits), %a32 … (their low halves), %fa, %fb,
 /// %fc (as `f32`), %da … (as `f64`); the body leaves its result in %out, %out32, %fout, %dout or %pout, of
 /// which the one named is returned, zero-extended.
-fn lanes(body: &str, result: &str, inputs: &[[u64; 3]]) -> Vec<u64> {
+pub(crate) fn lanes(body: &str, result: &str, inputs: &[[u64; 3]]) -> Vec<u64> {
     let store = match result {
         "out" => "st.global.u64 [%at], %out;",
         "out32" => "cvt.u64.u32 %out, %out32; st.global.u64 [%at], %out;",
@@ -48,7 +48,7 @@ fn lanes(body: &str, result: &str, inputs: &[[u64; 3]]) -> Vec<u64> {
 }
 
 /// The result for one set of inputs, in all lanes.
-fn one(body: &str, result: &str, inputs: [u64; 3]) -> u64 {
+pub(crate) fn one(body: &str, result: &str, inputs: [u64; 3]) -> u64 {
     lanes(body, result, &[inputs; 32])[0]
 }
 
@@ -100,6 +100,52 @@ fn wide(value: f64) -> u64 {
 
 fn low(value: u64) -> u64 {
     value & 0xffff_ffff
+}
+
+/// Each 16-bit half of two values by itself.
+fn halves(a: u64, b: u64, of: impl Fn(u16, u16) -> u16) -> u64 {
+    u64::from(of(a as u16, b as u16)) | u64::from(of((a >> 16) as u16, (b >> 16) as u16)) << 16
+}
+
+fn szext(a: u32, b: u32, signed: bool, clamp: bool) -> u64 {
+    let b1 = b & 0x1f;
+    let too_large = b >= 32 && clamp;
+    let mask = if too_large { 0 } else { u32::MAX << b1 };
+    let sign_position = b1.wrapping_sub(1) & 0x1f;
+    let sign_bit = b1 != 0 && !too_large && signed && a >> sign_position & 1 == 1;
+    u64::from(a & !mask | if sign_bit { mask } else { 0 })
+}
+
+fn bmsk(a: u32, b: u32, clamp: bool) -> u64 {
+    let (a1, b1) = (a & 0x1f, b & 0x1f);
+    let mut mask0 = u32::MAX << a1;
+    let sum = a1 + b1;
+    let mut mask1 = u32::MAX.checked_shl(sum).unwrap_or(0);
+    if clamp && a >= 32 {
+        mask0 = 0;
+    }
+    if sum >= 32 || clamp && (a >= 32 || b >= 32) {
+        mask1 = 0;
+    }
+    u64::from(mask0 & !mask1)
+}
+
+fn fns(mask: u32, base: i32, offset: i32) -> u64 {
+    if offset == 0 {
+        return if mask >> base & 1 == 1 { base as u64 } else { 0xffff_ffff };
+    }
+    let mut position = base;
+    let mut count = offset.unsigned_abs() - 1;
+    while (0..32).contains(&position) {
+        if mask >> position & 1 == 1 {
+            if count == 0 {
+                return position as u64;
+            }
+            count -= 1;
+        }
+        position += offset.signum();
+    }
+    0xffff_ffff
 }
 
 const CASES: &[Case] = &[
@@ -246,6 +292,56 @@ const CASES: &[Case] = &[
         let product = |i: u32| i64::from((a >> (8 * i)) as i8) * i64::from((b >> (8 * i)) as u8);
         low((0..4).map(product).sum::<i64>().wrapping_add(c as i64) as u64)
     }),
+    ("dp2a.lo.s32.u32 %out32, %a32, %b32, %c32;", "out32", |a, b, c| {
+        let product = |i: u32| i64::from((a >> (16 * i)) as i16) * i64::from((b >> (8 * i)) as u8);
+        low((product(0) + product(1)).wrapping_add(c as i64) as u64)
+    }),
+    ("dp2a.hi.u32.s32 %out32, %a32, %b32, %c32;", "out32", |a, b, c| {
+        let product = |i: u32| i64::from((a >> (16 * i)) as u16) * i64::from((b >> (16 + 8 * i)) as i8);
+        low((product(0) + product(1)).wrapping_add(c as i64) as u64)
+    }),
+    // The pseudocode of PTX ISA, 9.7.1 (szext, bmsk, fns), as it stands.
+    ("szext.clamp.s32 %out32, %a32, %b32;", "out32", |a, b, _| szext(a as u32, b as u32, true, true)),
+    ("szext.wrap.s32 %out32, %a32, %b32;", "out32", |a, b, _| szext(a as u32, b as u32, true, false)),
+    ("szext.clamp.u32 %out32, %a32, %b32;", "out32", |a, b, _| szext(a as u32, b as u32, false, true)),
+    ("szext.wrap.u32 %out32, %a32, %b32;", "out32", |a, b, _| szext(a as u32, b as u32, false, false)),
+    ("bmsk.clamp.b32 %out32, %a32, %b32;", "out32", |a, b, _| bmsk(a as u32, b as u32, true)),
+    ("bmsk.wrap.b32 %out32, %a32, %b32;", "out32", |a, b, _| bmsk(a as u32, b as u32, false)),
+    ("and.b32 %t32, %b32, 31; fns.b32 %out32, %a32, %t32, %c32;", "out32", |a, b, c| {
+        fns(a as u32, b as i32 & 31, c as i32)
+    }),
+    (
+        "and.b32 %t32, %b32, 31; and.b32 %c32, %c32, 7; sub.s32 %c32, %c32, 3; fns.b32 %out32, %a32, %t32, %c32;",
+        "out32",
+        |a, b, c| fns(a as u32, b as i32 & 31, (c as i32 & 7) - 3),
+    ),
+    ("add.u16x2 %out32, %a32, %b32;", "out32", |a, b, _| halves(a, b, u16::wrapping_add)),
+    ("sub.s16x2 %out32, %a32, %b32;", "out32", |a, b, _| halves(a, b, u16::wrapping_sub)),
+    ("add.sat.s16x2 %out32, %a32, %b32;", "out32", |a, b, _| {
+        halves(a, b, |a, b| (a as i16).saturating_add(b as i16) as u16)
+    }),
+    ("sub.sat.u16x2 %out32, %a32, %b32;", "out32", |a, b, _| halves(a, b, u16::saturating_sub)),
+    ("min.u16x2 %out32, %a32, %b32;", "out32", |a, b, _| halves(a, b, u16::min)),
+    ("max.s16x2 %out32, %a32, %b32;", "out32", |a, b, _| {
+        halves(a, b, |a, b| (a as i16).max(b as i16) as u16)
+    }),
+    ("max.relu.s16x2 %out32, %a32, %b32;", "out32", |a, b, _| {
+        halves(a, b, |a, b| (a as i16).max(b as i16).max(0) as u16)
+    }),
+    ("min.relu.s32 %out32, %a32, %b32;", "out32", |a, b, _| (a as i32).min(b as i32).max(0) as u64),
+    ("add.u16x2 %out32, %a32, 0xffff0001;", "out32", |a, _, _| halves(a, 0xffff_0001, u16::wrapping_add)),
+    ("mov.b32 %t32, 0xffff; add.u16x2 %out32, %t32, 1;", "out32", |_, _, _| 0),
+    ("setp.gt.s32 %p, %c32, 0; lop3.or.b32 %t32|%pout, %a32, %b32, %c32, 0x80, %p;", "pout", |a, b, c| {
+        u64::from(low(a & b & c) != 0 || c as i32 > 0)
+    }),
+    (
+        "setp.gt.s32 %p, %c32, 0; lop3.and.b32 %out32|%q, %a32, %b32, %c32, 0x96, !%p; @!%q not.b32 %out32, %out32;",
+        "out32",
+        |a, b, c| {
+            let parity = low(a ^ b ^ c);
+            low(if parity != 0 && c as i32 <= 0 { parity } else { !parity })
+        },
+    ),
     ("testp.subnormal.f32 %pout, %fa;", "pout", |a, _, _| u64::from(f(a).is_subnormal())),
 ];
 

@@ -38,7 +38,7 @@ fn the_ptx_of_every_workload_has_the_kernels_that_its_launch_file_names() {
         let (mut sequence, mut buffers) = filled(workload);
         while let Some(planned) = sequence.next(&mut buffers).unwrap() {
             let entry = planned.entry.clone().unwrap();
-            let kernel = module.kernel(&entry).unwrap_or_else(|| panic!("{}: no {entry}", workload.name));
+            let kernel = module.kernel(&entry).unwrap_or_else(|error| panic!("{}: {error}", workload.name));
             parameter_block(&planned, kernel, |_| 0).unwrap();
         }
     }

@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::command::Place;
@@ -399,4 +401,29 @@ fn a_kernel_without_registers_runs_through_every_design() {
         let table = place.succeeds("run k.ptx --design regless,rfv,rfh,two-level");
         assert!(table.contains("Every operand checked was right."), "{body}: {table}");
     }
+}
+
+#[test]
+fn what_a_kernel_prints_comes_before_the_table_and_in_the_document() {
+    let place = Place::new();
+    let ptx = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/tests/ptx/print.ptx");
+    place.write("print.ptx", std::fs::read(ptx).expect("readable"));
+    let launch = |value: u32| {
+        format!(
+            "[buffers]\nvalues = {{ type = \"s32\", length = 1, fill = {{ constant = {value} }} }}\n\
+             [[steps]]\nentry = \"check\"\ngrid = 2\nblock = 1\narguments = [\"values\", {{ s32 = 5 }}]\n"
+        )
+    };
+    place.write("print.toml", launch(1));
+    let lines = "thread 0 of block 0\nthread 0 of block 1\n";
+    // Once, whatever the number of designs.
+    let table = place.succeeds("run print.ptx --design rfc,regless");
+    assert!(table.starts_with(&format!("{lines}\nprint.ptx")), "{table}");
+    assert_eq!(place.json("run print.ptx --design rfc --json")["printed"], lines);
+    place.write("print.toml", launch(9));
+    let output = place.run("run print.ptx --design rfc");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "thread 0 of block 0\n\n");
+    let refused = String::from_utf8_lossy(&output.stderr);
+    assert!(refused.contains("assertion `values[i] < limit` failed"), "{refused}");
 }

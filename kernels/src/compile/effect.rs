@@ -59,6 +59,9 @@ impl Effect {
                 Effect::Lanes
             }
             Op::Atom { .. }
+            | Op::CopyAsync { .. }
+            | Op::CommitGroup
+            | Op::WaitGroup { .. }
             | Op::WarpSync
             | Op::Barrier
             | Op::BarrierArrive
@@ -67,7 +70,9 @@ impl Effect {
             | Op::Bra { .. }
             | Op::Brx { .. }
             | Op::Exit
-            | Op::Trap => Effect::Order,
+            | Op::Trap
+            | Op::Print
+            | Op::AssertFail => Effect::Order,
             Op::Add { .. }
             | Op::Sub { .. }
             | Op::Mul { .. }
@@ -99,7 +104,11 @@ impl Effect {
             | Op::Bfind { .. }
             | Op::Bfe { .. }
             | Op::Bfi { .. }
+            | Op::Szext { .. }
+            | Op::Bmsk { .. }
+            | Op::Fns
             | Op::Prmt { .. }
+            | Op::Dp2a { .. }
             | Op::Dp4a { .. }
             | Op::And { .. }
             | Op::Or { .. }
@@ -118,6 +127,7 @@ impl Effect {
             | Op::Pack { .. }
             | Op::Unpack { .. }
             | Op::Cvt { .. }
+            | Op::CvtPair { .. }
             | Op::Cvta { .. }
             | Op::Isspacep { .. }
             | Op::Hint => Effect::None,

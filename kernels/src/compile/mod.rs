@@ -37,6 +37,7 @@ pub mod soft;
 pub mod suspension;
 
 use crate::program::Program;
+use crate::ptx::EntryError;
 use crate::ptx::ir::{InstIndex, Kernel, Module};
 use dominators::{Dominators, Postdominators};
 use lowering::Lowering;
@@ -103,16 +104,9 @@ impl Default for CompileOptions {
 /// Why a kernel cannot be compiled.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
-    /// The file has no such entry.
-    #[error("{file}: no kernel `{name}`; it has {known}")]
-    UnknownKernel {
-        /// The file.
-        file: String,
-        /// The name asked for.
-        name: String,
-        /// The kernels it has.
-        known: String,
-    },
+    /// The file has no such entry, or it cannot be run.
+    #[error(transparent)]
+    Entry(#[from] EntryError),
     /// Control flow leaves the kernel.
     #[error("{file}: kernel `{kernel}`: {source}")]
     ControlFlow {
@@ -165,11 +159,7 @@ const AIMS: usize = 4;
 /// # Errors
 /// An unknown kernel, or one that needs more registers than an instruction can name.
 pub fn compile(module: &Module, entry: &str, options: &CompileOptions) -> Result<Compiled, CompileError> {
-    let kernel = module.kernel(entry).ok_or_else(|| CompileError::UnknownKernel {
-        file: module.file.clone(),
-        name: entry.to_owned(),
-        known: known_kernels(module),
-    })?;
+    let kernel = module.kernel(entry)?;
     match options.schedule {
         Schedule::None => translate(module, kernel, options),
         Schedule::Blocks => scheduled(module, translate(module, kernel, options)?, options),
@@ -228,11 +218,6 @@ fn translate(module: &Module, kernel: &Kernel, options: &CompileOptions) -> Resu
     }
     let reconvergence = reconvergence(kernel, &ptx_cfg, &postdominators);
     placement.finish(kernel, code, &allocation, may_diverge, reconvergence).map_err(control_flow)
-}
-
-fn known_kernels(module: &Module) -> String {
-    let names: Vec<String> = module.kernels.iter().map(|kernel| format!("`{}`", kernel.name)).collect();
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 fn reconvergence(kernel: &Kernel, cfg: &cfg::Cfg, postdominators: &Postdominators) -> Vec<Option<InstIndex>> {

@@ -1,6 +1,7 @@
 //! Loads, stores and atomics of one warp.
 
 use super::convert::extend;
+use super::copies::Copies;
 use super::decode::{Operands, Result as Target};
 use super::error::Trouble;
 use super::float;
@@ -8,9 +9,10 @@ use super::integer::{self, mask};
 use super::launch::{Loaded, WINDOW, resolve_generic, window};
 use super::memory::Memory;
 use super::outside::Outside;
+use super::print::Printed;
 use super::registers::{Lanes, Registers};
 use crate::program::{LANES, LaneMask, Space};
-use crate::ptx::ir::{AtomicOp, Type, VariableId};
+use crate::ptx::ir::{AtomicOp, Type, TypeKind, VariableId};
 
 /// Every memory that a warp can reach.
 pub(super) struct Memories<'m> {
@@ -26,6 +28,10 @@ pub(super) struct Memories<'m> {
     pub(super) hint: &'m mut usize,
     /// Accesses outside of every buffer, where they are tolerated.
     pub(super) outside: Option<Outside>,
+    /// Copies to shared memory that the warp has under way.
+    pub(super) copies: &'m mut Copies,
+    /// What the block has printed.
+    pub(super) printed: &'m mut Printed,
 }
 
 /// Bytes that may be changed, or only read, or are in no buffer.
@@ -71,6 +77,21 @@ impl Memories<'_> {
             Space::Local => Bytes::Writable(&mut self.local[lane * self.local_bytes..][range]),
             Space::Constant => Bytes::ReadOnly(&self.loaded.constants[range]),
             Space::Parameter | Space::Global | Space::Generic => Bytes::ReadOnly(&self.parameters[range]),
+        })
+    }
+
+    /// A value of up to 8 bytes.
+    pub(super) fn read(
+        &mut self,
+        space: Space,
+        address: u64,
+        bytes: usize,
+        lane: usize,
+    ) -> Result<u64, Trouble> {
+        Ok(match self.at(space, address, bytes, lane)? {
+            Bytes::Writable(bytes) => load_bytes(bytes),
+            Bytes::ReadOnly(bytes) => load_bytes(bytes),
+            Bytes::Outside => 0,
         })
     }
 
@@ -197,6 +218,41 @@ fn read_only(address: u64, lane: usize) -> Trouble {
     }
 }
 
+/// The beginning of a copy to shared memory, whose address is source 0; source 1 says how many bytes are read.
+pub(super) fn copy_async(
+    registers: &Registers,
+    memories: &mut Memories<'_>,
+    operands: &Operands,
+    (bytes, offset): (u8, i64),
+    lanes: LaneMask,
+    addresses: &Lanes,
+) -> Result<(), Trouble> {
+    let size = usize::from(bytes);
+    let [to, count] = [0, 1].map(|source| &registers.rows[operands.sources[source] as usize]);
+    for lane in lanes_of(lanes) {
+        let to = to[lane].wrapping_add_signed(offset) & (WINDOW - 1);
+        let count = count[lane] & mask(32);
+        check_alignment(addresses[lane], size, lane)?;
+        check_alignment(to, size, lane)?;
+        if count > size as u64 {
+            let message = format!("{count} bytes are read of a copy of {size}; accepted: at most {size}");
+            return Err(Trouble { lane, message });
+        }
+        let mut copied = vec![0; size];
+        if count > 0 {
+            let found = match memories.at(Space::Global, addresses[lane], count as usize, lane)? {
+                Bytes::Writable(bytes) => &*bytes,
+                Bytes::ReadOnly(bytes) => bytes,
+                Bytes::Outside => &[],
+            };
+            copied[..found.len()].copy_from_slice(found);
+        }
+        memories.at(Space::Shared, to, size, lane)?;
+        memories.copies.begin(lane, to as usize, copied, memories.shared);
+    }
+    Ok(())
+}
+
 /// An atomic, lane by lane in ascending order.
 pub(super) fn atomic(
     registers: &mut Registers,
@@ -221,7 +277,7 @@ pub(super) fn atomic(
         };
         let old = load_bytes(bytes);
         olds[lane] = old;
-        let new = if matches!(ty, Type::F32 | Type::F64) {
+        let new = if ty.kind() == TypeKind::Float {
             // Global memory flushes subnormals of single precision, shared memory does not.
             let global = space == Space::Global
                 || space == Space::Generic && resolve_generic(address).0 == Space::Global;

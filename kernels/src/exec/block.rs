@@ -2,12 +2,14 @@
 
 use super::access::{Memories, lanes_of, physical};
 use super::barrier::{BARRIERS, Barrier};
+use super::copies::Copies;
 use super::decode::{Constant, Operands};
 use super::error::{ExecError, Trouble};
 use super::execute::{Context, accessed_space, execute};
 use super::launch::{Execution, Prepared};
 use super::memory::Memory;
 use super::outside::{FirstAccess, Outside, OutsideOfBlock};
+use super::print::Printed;
 use super::registers::{Lanes, Registers};
 use super::stack::Stack;
 use crate::program::{LANES, LaneMask, Launch};
@@ -74,6 +76,7 @@ pub struct BlockExecution<'e, 'a> {
     warps: Vec<Warp>,
     barriers: [Barrier; BARRIERS],
     shared: Vec<u8>,
+    printed: Printed,
     executed: u64,
     outside: OutsideOfBlock,
 }
@@ -83,6 +86,7 @@ struct Warp {
     stack: Stack,
     registers: Registers,
     local: Vec<u8>,
+    copies: Copies,
     executed: u64,
     /// Buffer of the last global access.
     hint: usize,
@@ -113,6 +117,7 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
             warps,
             barriers: [Barrier::default(); BARRIERS],
             shared: vec![0; launch.shared_bytes as usize],
+            printed: Printed::default(),
             executed: 0,
             outside: OutsideOfBlock::new(),
         }
@@ -126,6 +131,11 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
     /// Accesses outside of every buffer that were tolerated, by instruction.
     pub(super) fn outside(self) -> OutsideOfBlock {
         self.outside
+    }
+
+    /// What its warps have printed so far, in the order of execution.
+    pub fn printed(&self) -> &Printed {
+        &self.printed
     }
 
     /// Registers of a warp.
@@ -207,6 +217,7 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
         self.executed += 1;
         self.warps[warp].executed += 1;
         if self.warps[warp].stack.top().is_none() {
+            self.warps[warp].copies.wait(LaneMask::MAX, None, &mut self.shared);
             self.release_barriers();
         }
         Ok(Step::Executed { inst, active })
@@ -260,6 +271,8 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
             loaded: execution.loaded,
             hint: &mut state.hint,
             outside: execution.prepared.options.tolerate_out_of_bounds.then(Outside::default),
+            copies: &mut state.copies,
+            printed: &mut self.printed,
         };
         let outcome = execute(&mut context, &mut memories, instruction);
         if let Some(Outside { accesses, first: Some(first) }) = memories.outside {
@@ -465,6 +478,7 @@ impl Warp {
             stack: Stack::new(lanes),
             registers: registers_at_start(&execution.prepared, block, warp),
             local: vec![0; execution.kernel.local_bytes as usize * LANES],
+            copies: Copies::default(),
             executed: 0,
             hint: 0,
             barrier: Phase::Away,

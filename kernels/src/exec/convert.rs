@@ -3,10 +3,10 @@
 //! Source: PTX ISA, §9.7.9.21 (cvt): floats to integers clamp; NaN becomes 0, or `1 << (bits − 1)` from `f64`
 //! or to 64 bits.
 
-use super::float::{f32_of, f64_of};
-use super::integer::{clamp, is_signed, map1, mask, number, signed};
+use super::float::as_double;
+use super::integer::{clamp, is_signed, map1, map2, mask, number, signed};
 use super::registers::Lanes;
-use super::softfloat::{self, DOUBLE, format_of};
+use super::softfloat::{self, DOUBLE, SINGLE, format_of};
 use crate::ptx::ir::{CvtRounding, Rounding, Type, TypeKind};
 
 /// The parts of `Op::Cvt`, and the width of the register written.
@@ -17,11 +17,13 @@ pub(super) struct Conversion {
     pub(super) rounding: CvtRounding,
     pub(super) ftz: bool,
     pub(super) saturate: bool,
+    pub(super) relu: bool,
+    pub(super) finite: bool,
     pub(super) register_bits: u32,
 }
 
 pub(super) fn convert(conversion: Conversion, a: &Lanes) -> Lanes {
-    let Conversion { to, from, rounding, ftz, saturate, register_bits } = conversion;
+    let Conversion { to, from, rounding, ftz, saturate, relu, finite, register_bits } = conversion;
     let is_float = |ty: Type| ty.kind() == TypeKind::Float;
     match (is_float(from), is_float(to)) {
         (false, false) if saturate => map1(a, |a| extend(clamp(number(a, from), to), to, register_bits)),
@@ -38,9 +40,22 @@ pub(super) fn convert(conversion: Conversion, a: &Lanes) -> Lanes {
             let a = if ftz && from == Type::F32 { format_of(from).flush(a) } else { a };
             let bits = float_to_float(to, from, rounding, a);
             let bits = if ftz && to == Type::F32 { format_of(to).flush(bits) } else { bits };
-            clamped(to, saturate, bits)
+            bounded(to, relu, finite, clamped(to, saturate, bits))
         }),
     }
+}
+
+/// Two values of single precision in the halves of a packed type, the first in the upper one.
+pub(super) fn pair(to: Type, rounding: Rounding, relu: bool, finite: bool, a: &Lanes, b: &Lanes) -> Lanes {
+    let element = to.element().unwrap_or(to);
+    let half =
+        |a: u64| bounded(element, relu, finite, softfloat::convert(SINGLE, format_of(element), rounding, a));
+    map2(a, b, |a, b| half(a) << 16 | half(b))
+}
+
+fn bounded(to: Type, relu: bool, finite: bool, bits: u64) -> u64 {
+    let bits = if finite { format_of(to).without_infinity(bits) } else { bits };
+    if relu { format_of(to).without_negative(bits) } else { bits }
 }
 
 /// A result in a register that may be wider: sign or zero-extended as its type says.
@@ -80,14 +95,6 @@ fn to_integer(conversion: Conversion, a: u64) -> u64 {
     let value = integral(as_double(from, a), float_rounding(conversion.rounding));
     // Beyond i128 the cast clamps, and the clamp to the type gives the same.
     clamp(value as i128, to)
-}
-
-fn as_double(from: Type, bits: u64) -> f64 {
-    match from {
-        Type::F64 => f64_of(bits),
-        Type::F32 => f64::from(f32_of(bits)),
-        _half => f64_of(softfloat::convert(format_of(from), DOUBLE, Rounding::Nearest, bits)),
-    }
 }
 
 fn integral(value: f64, rounding: Rounding) -> f64 {

@@ -201,7 +201,7 @@ fn is_predicate_source(op: &Op, index: usize, count: usize) -> bool {
         Op::Setp { .. } | Op::Set { .. } | Op::Selp { .. } | Op::AddCarry { .. } | Op::SubCarry { .. } => {
             index == 2
         }
-        Op::MadCarry { .. } => index == 3,
+        Op::MadCarry { .. } | Op::Lop3 { .. } => index == 3,
         Op::Vote { .. } => index == 0,
         Op::BarrierReduce { .. } => index + 1 == count,
         Op::And { ty } | Op::Or { ty } | Op::Xor { ty } | Op::Not { ty } | Op::Mov { ty } => {

@@ -8,9 +8,12 @@ use super::error::Trouble;
 use super::float;
 use super::integer::{self, is_signed, map1, map2, mask, number};
 use super::launch::{resolve_generic, window};
+use super::packed;
+use super::print;
 use super::registers::{Lanes, Registers};
+use super::softfloat;
 use crate::program::{LANES, LaneMask, Space};
-use crate::ptx::ir::{Combine, Compare, Instruction, Kernel, Op, Place, Type, TypeKind, Vote};
+use crate::ptx::ir::{Combine, Compare, Instruction, Kernel, Op, Place, Rounding, Type, TypeKind, Vote};
 
 /// A warp's registers and one instruction's operands.
 pub(super) struct Context<'c> {
@@ -106,11 +109,47 @@ pub(super) fn execute(
             access::atomic(context.registers, memories, context.operands, what, context.active, &addresses)?;
             return Ok(Some(addresses));
         }
+        Op::CopyAsync { bytes, offset } => {
+            let (registers, operands) = (&*context.registers, context.operands);
+            let addresses = access::addresses(registers, operands, Space::Global, context.active);
+            let what = (bytes, offset);
+            access::copy_async(
+                context.registers,
+                memories,
+                context.operands,
+                what,
+                context.active,
+                &addresses,
+            )?;
+            return Ok(Some(addresses));
+        }
+        Op::CommitGroup => memories.copies.commit(context.active),
+        Op::WaitGroup { but } => memories.copies.wait(context.active, but, memories.shared),
         Op::Tex1d { ty } => return texture(context, memories, instruction, ty).map(Some),
         Op::Trap => {
             let lane = context.active.trailing_zeros() as usize;
             if lane < LANES {
                 return Err(Trouble { lane, message: "the kernel trapped".to_owned() });
+            }
+        }
+        Op::Print => {
+            let (format, arguments) = (*context.source(0), *context.source(1));
+            let mut taken = [0; LANES];
+            for lane in access::lanes_of(context.active) {
+                taken[lane] = print::print(memories, lane, format[lane], arguments[lane])?;
+            }
+            context.set(0, &taken);
+        }
+        Op::AssertFail => {
+            if let Some(lane) = access::lanes_of(context.active).next() {
+                let mut said = |source: usize| -> Result<String, Trouble> {
+                    let bytes = print::string(memories, lane, context.source(source)[lane])?;
+                    Ok(String::from_utf8_lossy(&bytes).into_owned())
+                };
+                let (assertion, file, function) = (said(0)?, said(1)?, said(3)?);
+                let line = context.source(2)[lane];
+                let message = format!("{file}:{line}: {function}: assertion `{assertion}` failed");
+                return Err(Trouble { lane, message });
             }
         }
         ref op => {
@@ -153,19 +192,21 @@ fn texture(
 /// Instructions whose only result is one value a lane.
 fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
     let (a, b, c) = (context.source(0), context.source(1), context.source(2));
-    let is_float = |ty: Type| ty.kind() == TypeKind::Float;
     Some(match *op {
         Op::Mov { ty } | Op::Not { ty } | Op::And { ty } | Op::Or { ty } | Op::Xor { ty }
             if ty == Type::Pred =>
         {
             return None;
         }
-        Op::Add { ty, mode } if is_float(ty) => float::add(ty, mode, a, b),
-        Op::Add { ty, mode } => integer::add(ty, mode.saturate, a, b),
-        Op::Sub { ty, mode } if is_float(ty) => float::sub(ty, mode, a, b),
-        Op::Sub { ty, mode } => integer::sub(ty, mode.saturate, a, b),
-        Op::Mul { ty, mode } => float::mul(ty, mode, a, b),
-        Op::Fma { ty, mode } => float::fma(ty, mode, a, b, c),
+        Op::Add { .. }
+        | Op::Sub { .. }
+        | Op::Mul { .. }
+        | Op::Fma { .. }
+        | Op::Abs { .. }
+        | Op::Neg { .. }
+        | Op::Min { .. }
+        | Op::Max { .. }
+        | Op::Transcendental { .. } => return packed::arithmetic(op, context.active, [a, b, c]),
         Op::MulInt { ty, product } => integer::mul(ty, product, a, b),
         Op::MadInt { ty, product, saturate } => integer::mad(ty, product, saturate, a, b, c),
         Op::Mul24 { ty, high } => integer::mul24(ty, high, a, b),
@@ -174,18 +215,9 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         Op::DivInt { ty } => integer::div(ty, a, b),
         Op::RemInt { ty } => integer::rem(ty, a, b),
         Op::Div { ty, precision, ftz } => float::div(ty, precision, ftz, a, b),
-        Op::Abs { ty, ftz } if is_float(ty) => float::abs(ty, ftz, a),
-        Op::Abs { ty, .. } => integer::abs(ty, a),
-        Op::Neg { ty, ftz } if is_float(ty) => float::neg(ty, ftz, a),
-        Op::Neg { ty, .. } => integer::neg(ty, a),
-        Op::Min { ty, ftz, nan } if is_float(ty) => float::extreme(ty, true, ftz, nan, a, b),
-        Op::Min { ty, .. } => integer::extreme(ty, true, a, b),
-        Op::Max { ty, ftz, nan } if is_float(ty) => float::extreme(ty, false, ftz, nan, a, b),
-        Op::Max { ty, .. } => integer::extreme(ty, false, a, b),
         Op::Rcp { ty, precision, ftz } => float::rcp(ty, precision, ftz, a),
         Op::Sqrt { ty, precision, ftz } => float::sqrt(ty, precision, ftz, a),
         Op::Rsqrt { ty, ftz } => float::rsqrt(ty, ftz, a),
-        Op::Transcendental { function, ftz } => float::transcendental(function, ftz, context.active, a),
         Op::Copysign { ty } => float::copysign(ty, a, b),
         Op::Popc { .. } => map1(a, |a| u64::from(a.count_ones())),
         Op::Clz { ty } => map1(a, |a| u64::from(a.leading_zeros() - (64 - ty.bits()))),
@@ -194,20 +226,34 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         Op::Bfe { ty } => integer::bfe(ty, a, b, c),
         Op::Bfi { ty } => integer::bfi(ty, a, b, c, context.source(3)),
         Op::Prmt { mode } => integer::prmt(mode, a, b, c),
+        Op::Szext { ty, excess } => integer::szext(ty, excess, a, b),
+        Op::Bmsk { excess } => integer::bmsk(excess, a, b),
+        Op::Fns => integer::fns(a, b, c),
+        Op::Dp2a { a_signed, b_signed, high } => integer::dp2a((a_signed, b_signed, high), a, b, c),
         Op::Dp4a { a_signed, b_signed } => integer::dp4a(a_signed, b_signed, a, b, c),
         Op::And { .. } => map2(a, b, |a, b| a & b),
         Op::Or { .. } => map2(a, b, |a, b| a | b),
         Op::Xor { .. } => map2(a, b, |a, b| a ^ b),
         Op::Not { ty } => map1(a, |a| !a & mask(ty.bits())),
         Op::Cnot { .. } => map1(a, |a| u64::from(a == 0)),
-        Op::Lop3 { table } => integer::lop3(table, a, b, c),
+        Op::Lop3 { table, combine: None } => integer::lop3(table, a, b, c),
         Op::Shl { ty } => integer::shl(ty, a, b),
         Op::Shr { ty } => integer::shr(ty, a, b),
         Op::Shf { direction, wrap } => integer::shf(direction, wrap, a, b, c),
         Op::Set { to, ty, compare, combine, ftz } => {
-            let holds = compared(context, ty, compare, combine, ftz, false);
-            let truth = if to == Type::F32 { u64::from(1.0_f32.to_bits()) } else { mask(32) };
-            select(holds, &[truth; LANES], &[0; LANES])
+            let test = Comparison { ty: ty.element().unwrap_or(ty), compare, combine, ftz };
+            let set = |a: &Lanes, b: &Lanes, truth: u64| {
+                select(test.holds(context, a, b, false), &[truth; LANES], &[0; LANES])
+            };
+            match ty.element() {
+                None => set(a, b, truth(to)),
+                Some(_) => {
+                    // Each half of 32 bits is a mask of its own.
+                    let truth = to.element().map_or(mask(16), truth);
+                    let low = set(&packed::lower(a), &packed::lower(b), truth);
+                    packed::joined(&low, &set(&packed::upper(a), &packed::upper(b), truth))
+                }
+            }
         }
         Op::Selp { .. } => select(context.predicate(2), a, b),
         Op::Slct { condition, ftz, .. } => {
@@ -220,12 +266,14 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         }
         Op::Mov { ty } => map1(a, |a| a & mask(ty.bits())),
         Op::Pack { ty } => pack(context, ty),
-        Op::Cvt { to, from, rounding, ftz, saturate } => {
+        Op::CvtPair { to, rounding, relu, finite } => convert::pair(to, rounding, relu, finite, a, b),
+        Op::Cvt { to, from, rounding, ftz, saturate, relu, finite } => {
             let register_bits = match context.operands.results[0] {
                 Some(Target::Row { bits, .. }) => bits,
                 Some(Target::Mask(_)) | None => to.bits(),
             };
-            convert::convert(Conversion { to, from, rounding, ftz, saturate, register_bits }, a)
+            let what = Conversion { to, from, rounding, ftz, saturate, relu, finite, register_bits };
+            convert::convert(what, a)
         }
         Op::Cvta { space, to_space, .. } => {
             let base = window(space);
@@ -236,6 +284,7 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         Op::AddCarry { .. }
         | Op::SubCarry { .. }
         | Op::MadCarry { .. }
+        | Op::Lop3 { combine: Some(_), .. }
         | Op::Testp { .. }
         | Op::Setp { .. }
         | Op::Unpack { .. }
@@ -243,6 +292,9 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         | Op::Ld { .. }
         | Op::St { .. }
         | Op::Atom { .. }
+        | Op::CopyAsync { .. }
+        | Op::CommitGroup
+        | Op::WaitGroup { .. }
         | Op::Tex1d { .. }
         | Op::Hint
         | Op::Shfl { .. }
@@ -256,7 +308,9 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         | Op::Bra { .. }
         | Op::Brx { .. }
         | Op::Exit
-        | Op::Trap => return None,
+        | Op::Trap
+        | Op::Print
+        | Op::AssertFail => return None,
     })
 }
 
@@ -281,31 +335,48 @@ fn pack(context: &Context<'_>, ty: Type) -> Lanes {
     out
 }
 
-/// The lanes in which a comparison holds, combined with the predicate that is source 2.
-fn compared(
-    context: &Context<'_>,
+/// What `set` gives where a comparison holds.
+fn truth(to: Type) -> u64 {
+    if to.kind() == TypeKind::Float {
+        softfloat::from_integer(softfloat::format_of(to), Rounding::Nearest, 1)
+    } else {
+        mask(to.bits())
+    }
+}
+
+/// A comparison, possibly combined with the predicate that is source 2.
+#[derive(Clone, Copy)]
+struct Comparison {
+    /// Of one value: not packed.
     ty: Type,
     compare: Compare,
     combine: Option<Combine>,
     ftz: bool,
-    negate: bool,
-) -> LaneMask {
-    let (a, b) = (context.source(0), context.source(1));
-    let holds = if ty.kind() == TypeKind::Float {
-        float::compare(ty, compare, ftz, a, b)
-    } else if is_signed(ty) {
-        let bits = ty.bits();
-        let signed = |value: u64| integer::signed(value, bits);
-        compare_with(compare, |lane| signed(a[lane]).cmp(&signed(b[lane])))
-    } else {
-        compare_with(compare, |lane| a[lane].cmp(&b[lane]))
-    };
-    let holds = if negate { !holds } else { holds };
+}
+
+impl Comparison {
+    /// The lanes in which it holds, or, with `negate`, those in which the negated comparison does.
+    fn holds(self, context: &Context<'_>, a: &Lanes, b: &Lanes, negate: bool) -> LaneMask {
+        let Comparison { ty, compare, combine, ftz } = self;
+        let holds = if ty.kind() == TypeKind::Float {
+            float::compare(ty, compare, ftz, a, b)
+        } else if is_signed(ty) {
+            let bits = ty.bits();
+            let signed = |value: u64| integer::signed(value, bits);
+            compare_with(compare, |lane| signed(a[lane]).cmp(&signed(b[lane])))
+        } else {
+            compare_with(compare, |lane| a[lane].cmp(&b[lane]))
+        };
+        let holds = if negate { !holds } else { holds };
+        combine.map_or(holds, |combine| combined(combine, holds, context.predicate(2)))
+    }
+}
+
+fn combined(combine: Combine, holds: LaneMask, with: LaneMask) -> LaneMask {
     match combine {
-        None => holds,
-        Some(Combine::And) => holds & context.predicate(2),
-        Some(Combine::Or) => holds | context.predicate(2),
-        Some(Combine::Xor) => holds ^ context.predicate(2),
+        Combine::And => holds & with,
+        Combine::Or => holds | with,
+        Combine::Xor => holds ^ with,
     }
 }
 
@@ -342,13 +413,27 @@ fn other(context: &mut Context<'_>, op: &Op) {
             let (values, carries) = integer::add_carry(ty, &products, context.source(2), carry);
             with_carry(context, &values, carries);
         }
+        Op::Lop3 { table, combine: Some(combine) } => {
+            let values = integer::lop3(table, context.source(0), context.source(1), context.source(2));
+            let is_set = float::lanes_where(|lane| values[lane] != 0);
+            let holds = combined(combine, is_set, context.predicate(3));
+            context.set(0, &values);
+            context.set_predicate(1, holds);
+        }
         Op::Testp { ty, class } => {
             let holds = float::testp(ty, class, context.source(0));
             context.set_predicate(0, holds);
         }
         Op::Setp { ty, compare, combine, ftz } => {
-            let first = compared(context, ty, compare, combine, ftz, false);
-            let second = compared(context, ty, compare, combine, ftz, true);
+            let (a, b) = (context.source(0), context.source(1));
+            let test = Comparison { ty: ty.element().unwrap_or(ty), compare, combine, ftz };
+            let (first, second) = match ty.element() {
+                None => (test.holds(context, a, b, false), test.holds(context, a, b, true)),
+                Some(_) => (
+                    test.holds(context, &packed::lower(a), &packed::lower(b), false),
+                    test.holds(context, &packed::upper(a), &packed::upper(b), false),
+                ),
+            };
             context.set_predicate(0, first);
             context.set_predicate(1, second);
         }
@@ -411,7 +496,7 @@ fn with_carry(context: &mut Context<'_>, values: &Lanes, carries: LaneMask) {
 pub(super) fn accessed_space(op: &Op) -> Option<Space> {
     match *op {
         Op::Ld { space, .. } | Op::St { space, .. } | Op::Atom { space, .. } => Some(space),
-        Op::Tex1d { .. } => Some(Space::Global),
+        Op::Tex1d { .. } | Op::CopyAsync { .. } => Some(Space::Global),
         _ => None,
     }
 }

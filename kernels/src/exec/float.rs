@@ -1,6 +1,6 @@
 //! Floating-point instructions, lane by lane.
 //!
-//! Rounding to nearest uses the host's single and double precision; other directions and half precision use
+//! Rounding to nearest uses the host's single and double precision; other directions and the 16-bit formats use
 //! `softfloat`. A NaN result is canonical (`0x7fffffff` in single precision), so that results do not depend on
 //! the host. Approximate functions are computed in double precision and rounded once to the result: more
 //! exact than hardware, within every error bound that PTX gives.
@@ -9,7 +9,7 @@
 
 use super::integer::{map1, map2, map3};
 use super::registers::Lanes;
-use super::softfloat::{self, Format, format_of};
+use super::softfloat::{self, DOUBLE, Format, format_of};
 use crate::program::{LANES, LaneMask};
 use crate::ptx::ir::{Compare, FloatClass, FloatMode, Precision, Rounding, Transcendental, Type};
 
@@ -19,11 +19,16 @@ struct Finish {
     format: Format,
     ftz: bool,
     saturate: bool,
+    relu: bool,
 }
 
 impl Finish {
     fn new(ty: Type, ftz: bool, saturate: bool) -> Finish {
-        Finish { format: format_of(ty), ftz, saturate }
+        Finish { format: format_of(ty), ftz, saturate, relu: false }
+    }
+
+    fn of_mode(ty: Type, mode: FloatMode) -> Finish {
+        Finish { relu: mode.relu, ..Finish::new(ty, mode.ftz, mode.saturate) }
     }
 
     #[inline(always)]
@@ -41,12 +46,13 @@ impl Finish {
         self.output(value.to_bits(), value.is_nan())
     }
 
-    /// Canonical NaN, then `.ftz`, then `.sat`.
+    /// Canonical NaN, then `.ftz`, then `.sat` or `.relu`.
     #[inline(always)]
     fn output(self, bits: u64, is_nan: bool) -> u64 {
         let bits = if is_nan { self.format.canonical_nan() } else { bits };
         let bits = if self.ftz { self.format.flush(bits) } else { bits };
-        if self.saturate { self.format.saturate(bits) } else { bits }
+        let bits = if self.saturate { self.format.saturate(bits) } else { bits };
+        if self.relu { self.format.without_negative(bits) } else { bits }
     }
 
     #[inline(always)]
@@ -65,11 +71,20 @@ pub(super) fn f64_of(bits: u64) -> f64 {
     f64::from_bits(bits)
 }
 
+/// A value in double precision, which holds all of every format.
+pub(super) fn as_double(ty: Type, bits: u64) -> f64 {
+    match ty {
+        Type::F64 => f64_of(bits),
+        Type::F32 => f64::from(f32_of(bits)),
+        _of_16_bits => f64_of(softfloat::convert(format_of(ty), DOUBLE, Rounding::Nearest, bits)),
+    }
+}
+
 /// A two-operand operation: host arithmetic to nearest, integers otherwise.
 macro_rules! arithmetic2 {
     ($name:ident, $operator:tt, $soft:path) => {
         pub(super) fn $name(ty: Type, mode: FloatMode, a: &Lanes, b: &Lanes) -> Lanes {
-            let finish = Finish::new(ty, mode.ftz, mode.saturate);
+            let finish = Finish::of_mode(ty, mode);
             match (ty, mode.rounding) {
                 (Type::F32, Rounding::Nearest) => map2(a, b, |a, b| {
                     finish.single(f32_of(finish.input(a)) $operator f32_of(finish.input(b)))
@@ -87,7 +102,7 @@ arithmetic2!(sub, -, softfloat::sub);
 arithmetic2!(mul, *, softfloat::mul);
 
 pub(super) fn fma(ty: Type, mode: FloatMode, a: &Lanes, b: &Lanes, c: &Lanes) -> Lanes {
-    let finish = Finish::new(ty, mode.ftz, mode.saturate);
+    let finish = Finish::of_mode(ty, mode);
     match (ty, mode.rounding) {
         (Type::F32, Rounding::Nearest) => map3(a, b, c, |a, b, c| {
             let (a, b, c) = (finish.input(a), finish.input(b), finish.input(c));
@@ -166,12 +181,18 @@ pub(super) fn rsqrt(ty: Type, ftz: bool, a: &Lanes) -> Lanes {
 }
 
 /// An approximate function, in the lanes of a mask; the others get 0.
-pub(super) fn transcendental(function: Transcendental, ftz: bool, lanes: LaneMask, a: &Lanes) -> Lanes {
-    let finish = Finish::new(Type::F32, ftz, false);
+pub(super) fn transcendental(
+    ty: Type,
+    function: Transcendental,
+    ftz: bool,
+    lanes: LaneMask,
+    a: &Lanes,
+) -> Lanes {
+    let finish = Finish::new(ty, ftz, false);
     let mut out = [0; LANES];
     for (lane, out) in out.iter_mut().enumerate() {
         if lanes >> lane & 1 == 1 {
-            let a = f64::from(f32_of(finish.input(a[lane])));
+            let a = as_double(ty, finish.input(a[lane]));
             let value = match function {
                 Transcendental::Sin => a.sin(),
                 Transcendental::Cos => a.cos(),
@@ -179,7 +200,8 @@ pub(super) fn transcendental(function: Transcendental, ftz: bool, lanes: LaneMas
                 Transcendental::Ex2 => a.exp2(),
                 Transcendental::Tanh => a.tanh(),
             };
-            *out = finish.single(value as f32);
+            let rounded = softfloat::convert(DOUBLE, finish.format, Rounding::Nearest, value.to_bits());
+            *out = finish.soft(rounded);
         }
     }
     out
@@ -235,16 +257,7 @@ pub(super) fn extreme(ty: Type, least: bool, ftz: bool, nan: bool, a: &Lanes, b:
 /// Lanes in which a comparison holds.
 pub(super) fn compare(ty: Type, compare: Compare, ftz: bool, a: &Lanes, b: &Lanes) -> LaneMask {
     let finish = Finish::new(ty, ftz, false);
-    let value = |bits: u64| {
-        let bits = finish.input(bits);
-        match ty {
-            Type::F64 => f64_of(bits),
-            Type::F16 => {
-                f64_of(softfloat::convert(softfloat::HALF, softfloat::DOUBLE, Rounding::Nearest, bits))
-            }
-            _single => f64::from(f32_of(bits)),
-        }
-    };
+    let value = |bits: u64| as_double(ty, finish.input(bits));
     lanes_where(|lane| {
         let (a, b) = (value(a[lane]), value(b[lane]));
         let unordered = a.is_nan() || b.is_nan();
@@ -292,9 +305,11 @@ pub(super) fn testp(ty: Type, class: FloatClass, a: &Lanes) -> LaneMask {
 /// The sum that a floating-point atomic leaves in memory.
 pub(super) fn atomic_add(ty: Type, ftz: bool, old: u64, a: u64) -> u64 {
     let finish = Finish::new(ty, ftz, false);
-    if ty == Type::F32 {
-        finish.single(f32_of(finish.input(old)) + f32_of(finish.input(a)))
-    } else {
-        finish.double(f64_of(old) + f64_of(a))
+    let sum = |ty: Type, old: u64, a: u64| softfloat::add(format_of(ty), Rounding::Nearest, old, a);
+    match (ty, ty.element()) {
+        (Type::F32, _) => finish.single(f32_of(finish.input(old)) + f32_of(finish.input(a))),
+        (Type::F64, _) => finish.double(f64_of(old) + f64_of(a)),
+        (_, Some(half)) => sum(half, old & 0xffff, a & 0xffff) | sum(half, old >> 16, a >> 16) << 16,
+        (half, None) => sum(half, old, a),
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! Values are zero-extended; every function masks its result to the width.
 //!
-//! Source: PTX ISA, §9.7.1 (integer), §9.7.2 (extended precision), §9.7.8 (logic and shift).
+//! Source: PTX ISA, §9.7.1 (integer; the pseudocode of `szext`, `bmsk`, `fns` there), §9.7.2 (extended precision), §9.7.8 (logic and shift).
 
 use super::registers::Lanes;
 use crate::program::LANES;
-use crate::ptx::ir::{AtomicOp, Direction, Permute, Product, Type, TypeKind};
+use crate::ptx::ir::{AtomicOp, Direction, Excess, Permute, Product, Type, TypeKind};
 
 /// Applies a function to every lane.
 #[inline(always)]
@@ -205,8 +205,13 @@ pub(super) fn neg(ty: Type, a: &Lanes) -> Lanes {
     map1(a, |a| a.wrapping_neg() & mask)
 }
 
-/// The smaller (`least`) or larger of two.
-pub(super) fn extreme(ty: Type, least: bool, a: &Lanes, b: &Lanes) -> Lanes {
+/// The smaller (`least`) or larger of two, with `relu` 0 if that is negative.
+pub(super) fn extreme(ty: Type, least: bool, relu: bool, a: &Lanes, b: &Lanes) -> Lanes {
+    let chosen = smaller_or_larger(ty, least, a, b);
+    if relu { map1(&chosen, |value| if signed(value, ty.bits()) < 0 { 0 } else { value }) } else { chosen }
+}
+
+fn smaller_or_larger(ty: Type, least: bool, a: &Lanes, b: &Lanes) -> Lanes {
     if is_signed(ty) {
         let bits = ty.bits();
         map2(a, b, |a, b| if (signed(a, bits) < signed(b, bits)) == least { a } else { b })
@@ -260,6 +265,49 @@ pub(super) fn bfi(ty: Type, field: &Lanes, into: &Lanes, position: &Lanes, lengt
     out
 }
 
+/// The low bits of a value, so many as `width` says, extended to 32 bits.
+pub(super) fn szext(ty: Type, excess: Excess, a: &Lanes, width: &Lanes) -> Lanes {
+    map2(a, width, |a, width| {
+        let bits = match excess {
+            Excess::Clamp => (width & mask(32)).min(32) as u32,
+            Excess::Wrap => (width & 31) as u32,
+        };
+        match bits {
+            0 => 0,
+            bits if is_signed(ty) => signed(a, bits) as u64 & mask(32),
+            bits => a & mask(bits),
+        }
+    })
+}
+
+/// So many ones as `width` says, from bit `position` on.
+pub(super) fn bmsk(excess: Excess, position: &Lanes, width: &Lanes) -> Lanes {
+    map2(position, width, |position, width| {
+        let (position, width) = match excess {
+            Excess::Clamp => (position.min(32), width.min(32)),
+            Excess::Wrap => (position & 31, width & 31),
+        };
+        ((1_u64 << width) - 1) << position & mask(32)
+    })
+}
+
+/// Position of the n-th one from a bit on, upwards or downwards.
+pub(super) fn fns(a: &Lanes, base: &Lanes, offset: &Lanes) -> Lanes {
+    map3(a, base, offset, |a, base, offset| {
+        let (base, offset) = (base & mask(32), signed(offset, 32));
+        let is_one = |position: &u64| a >> position & 1 == 1;
+        let nth = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX).saturating_sub(1);
+        let found = match offset.signum() {
+            1 => (base.min(32)..32).filter(is_one).nth(nth),
+            // A base beyond the top is undefined; nothing is found there.
+            _ if base > 31 => None,
+            0 => Some(base).filter(is_one),
+            _negative => (0..=base).rev().filter(is_one).nth(nth),
+        };
+        found.unwrap_or(mask(32))
+    })
+}
+
 pub(super) fn prmt(mode: Permute, a: &Lanes, b: &Lanes, c: &Lanes) -> Lanes {
     map3(a, b, c, |a, b, c| {
         let bytes = (a & mask(32)) | b << 32;
@@ -291,6 +339,18 @@ pub(super) fn dp4a(a_signed: bool, b_signed: bool, a: &Lanes, b: &Lanes, c: &Lan
     };
     map3(a, b, c, |a, b, c| {
         let dot: i64 = (0..4).map(|at| byte(a, at, a_signed) * byte(b, at, b_signed)).sum();
+        c.wrapping_add(dot as u64) & mask(32)
+    })
+}
+
+pub(super) fn dp2a((a_signed, b_signed, high): (bool, bool, bool), a: &Lanes, b: &Lanes, c: &Lanes) -> Lanes {
+    let part = |value: u64, bits: u32, at: u32, is_signed: bool| -> i64 {
+        let part = value >> (bits * at) & mask(bits);
+        if is_signed { signed(part, bits) } else { part as i64 }
+    };
+    let first = if high { 2 } else { 0 };
+    map3(a, b, c, |a, b, c| {
+        let dot: i64 = (0..2).map(|at| part(a, 16, at, a_signed) * part(b, 8, first + at, b_signed)).sum();
         c.wrapping_add(dot as u64) & mask(32)
     })
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::print::Printed;
 use super::replay::Replay;
 use super::run::{Launched, PtxRun};
 use super::store::{BlockRecords, Store};
@@ -78,6 +79,11 @@ impl Recording {
     /// Looks at the run as it is.
     pub fn now<T>(&self, look: impl FnOnce(&PtxRun) -> T) -> T {
         look(&self.lock().run)
+    }
+
+    /// What the kernels executed so far have printed.
+    pub fn printed(&self) -> Printed {
+        self.lock().run.printed().clone()
     }
 
     /// Bytes of records in the temporary file.

@@ -8,15 +8,17 @@ use super::error::ExecError;
 use super::launch::{Configuration, ExecOptions, Execution, Loaded, Prepared};
 use super::memory::{BufferId, Memory, MemoryError};
 use super::outside::{AccessKind, OutOfBounds, OutsideOfBlock};
+use super::print::Printed;
 use super::replay::Recorder;
 use super::store::{BlockRecords, Store};
 use super::stream::PtxStream;
 use crate::compile::{CompileError, CompileOptions, Compiled, compile};
 use crate::launch::{
-    Buffer, HostMemory, LaunchError, LaunchFile, Planned, Sequence, parameter_block, suggest,
+    Buffer, HostMemory, LaunchError, LaunchFile, Origin, Sequence, parameter_block, suggest,
 };
 use crate::program::{BlockIndex, Launches, Space, Stream, StreamError};
 use crate::ptx::ir::{Kernel, Module};
+use crate::ptx::{EntryError, PtxErrors};
 
 /// Why a run cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +26,9 @@ pub enum RunError {
     /// The launch file.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// A kernel that cannot be run.
+    #[error(transparent)]
+    Ptx(#[from] PtxErrors),
     /// The compiler.
     #[error(transparent)]
     Compile(#[from] CompileError),
@@ -55,6 +60,7 @@ pub struct PtxRun {
     exec_options: ExecOptions,
     /// Tolerated accesses outside of every buffer, by kernel and instruction.
     outside: BTreeMap<(String, u32), OutOfBounds>,
+    printed: Printed,
 }
 
 /// A launch of a kernel: all that its records are replayed with.
@@ -157,9 +163,13 @@ impl PtxRun {
     /// Loads a module and gives the buffers of a launch file their first contents.
     ///
     /// # Errors
-    /// If the launch file does not fit the module, or its buffers do not fit the device.
+    /// If the launch file does not fit the module, a kernel that it names cannot be run, or its buffers do not fit the
+    /// device.
     pub fn new(module: Module, file: Arc<LaunchFile>, size: &str) -> Result<PtxRun, RunError> {
         let sequence = Sequence::new(file, size)?;
+        for step in sequence.file().launches() {
+            entry(&module, step.entry.as_deref(), &step.origin)?;
+        }
         let mut device = Device::new(&module, &sequence)?;
         sequence.fill_all(&mut device)?;
         Ok(PtxRun {
@@ -170,6 +180,7 @@ impl PtxRun {
             device,
             exec_options: ExecOptions::default(),
             outside: BTreeMap::new(),
+            printed: Printed::default(),
         })
     }
 
@@ -203,6 +214,12 @@ impl PtxRun {
         &self.device
     }
 
+    /// What kernels have printed so far: blocks in grid order, within a block in the order of execution (warps in turns
+    /// from barrier to barrier, the threads of a call in theirs).
+    pub fn printed(&self) -> &Printed {
+        &self.printed
+    }
+
     /// The kernels compiled so far, by name.
     pub fn compiled(&self) -> impl Iterator<Item = (&str, &Compiled)> {
         self.compiled.iter().map(|(name, code)| (name.as_str(), code.as_ref()))
@@ -227,7 +244,7 @@ impl PtxRun {
         let Some(planned) = self.sequence.next(&mut self.device)? else {
             return Ok(None);
         };
-        let kernel = entry(&self.module, &planned)?;
+        let kernel = entry(&self.module, planned.entry.as_deref(), &planned.origin)?;
         let code = match self.compiled.get(&kernel.name) {
             Some(code) => code.clone(),
             None => {
@@ -261,7 +278,9 @@ impl PtxRun {
         let reconvergence = &code.reconvergence;
         let execution = Execution { kernel: &code.kernel, reconvergence, loaded, prepared: prepared.clone() };
         let mut block = BlockExecution::new(&execution, block);
-        block.run(memory, observer).map_err(|error| RunError::exec(&self.module, error))?;
+        let outcome = block.run(memory, observer);
+        self.printed.append(block.printed());
+        outcome.map_err(|error| RunError::exec(&self.module, error))?;
         let (executed, outside) = (block.executed(), block.outside());
         self.note_outside(&code.kernel, outside);
         Ok(executed)
@@ -299,20 +318,19 @@ impl PtxRun {
 }
 
 /// The kernel of a launch; without a name, the only one of the module.
-fn entry<'m>(module: &'m Module, planned: &Planned) -> Result<&'m Kernel, LaunchError> {
-    let names: Vec<&str> = module.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-    let found = match (&planned.entry, module.kernels.as_slice()) {
-        (Some(name), _) => module.kernel(name),
-        (None, [only]) => Some(only),
-        (None, _) => None,
+fn entry<'m>(module: &'m Module, name: Option<&str>, origin: &Origin) -> Result<&'m Kernel, RunError> {
+    let found = match name {
+        Some(name) => module.kernel(name),
+        None => module.only_kernel().ok_or_else(|| {
+            let has = module.listed_kernels();
+            origin.error(format!("no kernel is named; {} has {has}", module.file))
+        })?,
     };
-    found.ok_or_else(|| {
-        let asked = planned
-            .entry
-            .as_ref()
-            .map_or("no kernel is named".to_owned(), |name| format!("no kernel `{name}`"));
-        let has = if names.is_empty() { "no kernel".to_owned() } else { names.join(", ") };
-        planned.origin.error(format!("{asked}; {} has: {has}", module.file))
+    found.map_err(|error| match error {
+        EntryError::Refused(errors) => errors.into(),
+        unknown @ (EntryError::Unknown { .. } | EntryError::Ambiguous { .. }) => {
+            origin.error(unknown.to_string()).into()
+        }
     })
 }
 

@@ -1,6 +1,6 @@
 //! IEEE arithmetic in any rounding direction, in integers.
 //!
-//! Used where the host has no instruction: directed rounding, and all of half precision. Every operation is
+//! Used where the host has no instruction: directed rounding, and all of the 16-bit formats. Every operation is
 //! exact up to one sticky bit, then rounded once.
 //!
 //! Source: IEEE 754-2019, §4.3 (rounding), §5.4 (operations).
@@ -18,6 +18,8 @@ pub struct Format {
 
 /// Half precision.
 pub const HALF: Format = Format { bits: 16, fraction: 10 };
+/// The upper half of single precision (`bf16`).
+pub const BRAIN: Format = Format { bits: 16, fraction: 7 };
 /// Single precision.
 pub const SINGLE: Format = Format { bits: 32, fraction: 23 };
 /// Double precision.
@@ -27,6 +29,8 @@ pub const DOUBLE: Format = Format { bits: 64, fraction: 52 };
 pub fn format_of(ty: Type) -> Format {
     if ty == Type::F16 {
         HALF
+    } else if ty == Type::Bf16 {
+        BRAIN
     } else if ty == Type::F32 {
         SINGLE
     } else {
@@ -93,6 +97,17 @@ impl Format {
     /// Clamps to [+0, 1]; NaN to +0.
     pub fn saturate(self, bits: u64) -> u64 {
         if self.is_nan(bits) || bits & self.sign(true) != 0 { 0 } else { bits.min(self.one()) }
+    }
+
+    /// +0 instead of what is negative.
+    pub fn without_negative(self, bits: u64) -> u64 {
+        if bits & self.sign(true) != 0 && !self.is_nan(bits) { 0 } else { bits }
+    }
+
+    /// The largest finite value of the same sign instead of infinity.
+    pub fn without_infinity(self, bits: u64) -> u64 {
+        let magnitude = bits & !self.sign(true);
+        if magnitude == self.infinity(false) { self.largest(bits != magnitude) } else { bits }
     }
 
     /// Subnormals to zero of the same sign.

@@ -113,6 +113,11 @@ fn real_bytes(value: f64, parameter: &Parameter) -> Result<Vec<u8>, String> {
         | Type::B8
         | Type::B16
         | Type::F16
+        | Type::Bf16
+        | Type::U16x2
+        | Type::S16x2
+        | Type::F16x2
+        | Type::Bf16x2
         | Type::U8
         | Type::U16
         | Type::U32

@@ -240,7 +240,7 @@ pub enum Step {
 pub struct LaunchStep {
     /// Where it stands.
     pub origin: Origin,
-    /// The kernel's name in the PTX file; may be left out when the file has only one kernel.
+    /// The kernel's name, in the PTX file or demangled; may be left out when the file has only one kernel.
     pub entry: Option<String>,
     /// Blocks in x, y, z.
     pub grid: [Expression; 3],
@@ -293,6 +293,11 @@ impl LaunchFile {
         })
     }
 
+    /// Every launch, those in loops once.
+    pub fn launches(&self) -> Vec<&LaunchStep> {
+        launches(&self.steps)
+    }
+
     /// Path of the PTX file: as named, relative to the launch file, or the launch file's name with `.ptx`.
     pub fn ptx_path(&self) -> PathBuf {
         match &self.ptx {
@@ -305,6 +310,19 @@ impl LaunchFile {
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }
+}
+
+fn launches(steps: &[Step]) -> Vec<&LaunchStep> {
+    steps
+        .iter()
+        .flat_map(|step| match step {
+            Step::Launch(launch) => vec![launch.as_ref()],
+            Step::For { body, .. } | Step::RepeatWhile { body, .. } | Step::While { body, .. } => {
+                launches(body)
+            }
+            Step::Let { .. } | Step::Fill { .. } | Step::Swap { .. } | Step::Copy { .. } => Vec::new(),
+        })
+        .collect()
 }
 
 /// Reads a text file of at most `most` bytes.

@@ -1,5 +1,6 @@
 //! The syntax of a PTX file, names not yet resolved. All text is borrowed from the file.
 
+use super::error::PtxErrors;
 use super::ir::Type;
 use crate::program::Space;
 
@@ -22,6 +23,8 @@ pub(super) struct Function<'a> {
     pub(super) required_block: Option<[u32; 3]>,
     /// `None` for a declaration without a body.
     pub(super) body: Option<Vec<Statement<'a>>>,
+    /// What of it could not be read.
+    pub(super) unreadable: Option<PtxErrors>,
 }
 
 /// What a declaration declares, beside its name.

@@ -67,6 +67,19 @@ impl Reporter {
         Reporter { file: file.to_owned(), errors: Vec::new(), more: 0 }
     }
 
+    /// A reporter of the same file, for a part of it.
+    pub(super) fn of_part(&self) -> Self {
+        Reporter::new(&self.file)
+    }
+
+    /// Adds what has been found wrong with a part of the file.
+    pub(super) fn add(&mut self, part: &PtxErrors) {
+        for error in &part.errors {
+            self.report(error.line, &error.text, error.message.clone());
+        }
+        self.more += part.more;
+    }
+
     /// Adds an error, unless the same one has been reported (a function may be inlined twice).
     pub(super) fn report(&mut self, line: u32, text: &str, message: impl Into<String>) {
         let error =

@@ -9,6 +9,7 @@
 
 use std::fmt;
 
+use super::error::PtxErrors;
 use crate::program::Space;
 
 /// A virtual register: its position in [`Kernel::registers`].
@@ -62,15 +63,21 @@ pub struct Module {
     pub file: String,
     /// Module-scope variables in `.global` and `.const`.
     pub variables: Vec<Variable>,
-    /// The `.entry` functions, in source order.
+    /// The `.entry` functions that can be run, in source order.
     pub kernels: Vec<Kernel>,
+    /// The others, in source order.
+    pub refused: Vec<Refused>,
 }
 
-impl Module {
-    /// The kernel of that name.
-    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
-        self.kernels.iter().find(|kernel| kernel.name == name)
-    }
+/// An `.entry` that cannot be run: an error only for who asks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Name as in the source (mangled).
+    pub name: String,
+    /// Line of the `.entry`.
+    pub line: u32,
+    /// What is wrong with it and with what it calls.
+    pub errors: PtxErrors,
 }
 
 /// A module-scope variable in `.global` or `.const`.
@@ -329,8 +336,18 @@ pub enum Type {
     S32,
     /// Signed.
     S64,
+    /// Two unsigned integers of 16 bits, the first lowest.
+    U16x2,
+    /// Two signed integers of 16 bits, the first lowest.
+    S16x2,
     /// IEEE half precision.
     F16,
+    /// Two of IEEE half precision, the first lowest.
+    F16x2,
+    /// The upper half of IEEE single precision.
+    Bf16,
+    /// Two of them, the first lowest.
+    Bf16x2,
     /// IEEE single precision.
     F32,
     /// IEEE double precision.
@@ -348,7 +365,7 @@ pub enum TypeKind {
     Unsigned,
     /// Two's complement integer.
     Signed,
-    /// IEEE binary floating point.
+    /// Binary floating point.
     Float,
 }
 
@@ -358,8 +375,9 @@ impl Type {
         match self {
             Type::Pred => 1,
             Type::B8 | Type::U8 | Type::S8 => 8,
-            Type::B16 | Type::U16 | Type::S16 | Type::F16 => 16,
+            Type::B16 | Type::U16 | Type::S16 | Type::F16 | Type::Bf16 => 16,
             Type::B32 | Type::U32 | Type::S32 | Type::F32 => 32,
+            Type::U16x2 | Type::S16x2 | Type::F16x2 | Type::Bf16x2 => 32,
             Type::B64 | Type::U64 | Type::S64 | Type::F64 => 64,
         }
     }
@@ -377,14 +395,41 @@ impl Type {
         }
     }
 
-    /// What its bits mean.
+    /// The type of each half of a packed type; `None` for others.
+    pub fn element(self) -> Option<Type> {
+        match self {
+            Type::U16x2 => Some(Type::U16),
+            Type::S16x2 => Some(Type::S16),
+            Type::F16x2 => Some(Type::F16),
+            Type::Bf16x2 => Some(Type::Bf16),
+            Type::Pred
+            | Type::B8
+            | Type::B16
+            | Type::B32
+            | Type::B64
+            | Type::U8
+            | Type::U16
+            | Type::U32
+            | Type::U64
+            | Type::S8
+            | Type::S16
+            | Type::S32
+            | Type::S64
+            | Type::F16
+            | Type::Bf16
+            | Type::F32
+            | Type::F64 => None,
+        }
+    }
+
+    /// What its bits mean; of a packed type, those of an element.
     pub fn kind(self) -> TypeKind {
         match self {
             Type::Pred => TypeKind::Predicate,
             Type::B8 | Type::B16 | Type::B32 | Type::B64 => TypeKind::Bits,
-            Type::U8 | Type::U16 | Type::U32 | Type::U64 => TypeKind::Unsigned,
-            Type::S8 | Type::S16 | Type::S32 | Type::S64 => TypeKind::Signed,
-            Type::F16 | Type::F32 | Type::F64 => TypeKind::Float,
+            Type::U8 | Type::U16 | Type::U32 | Type::U64 | Type::U16x2 => TypeKind::Unsigned,
+            Type::S8 | Type::S16 | Type::S32 | Type::S64 | Type::S16x2 => TypeKind::Signed,
+            Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2 | Type::F32 | Type::F64 => TypeKind::Float,
         }
     }
 
@@ -404,7 +449,12 @@ impl Type {
             Type::S16 => ".s16",
             Type::S32 => ".s32",
             Type::S64 => ".s64",
+            Type::U16x2 => ".u16x2",
+            Type::S16x2 => ".s16x2",
             Type::F16 => ".f16",
+            Type::F16x2 => ".f16x2",
+            Type::Bf16 => ".bf16",
+            Type::Bf16x2 => ".bf16x2",
             Type::F32 => ".f32",
             Type::F64 => ".f64",
         }
@@ -450,11 +500,14 @@ pub struct FloatMode {
     pub ftz: bool,
     /// Float: clamp to [0, 1], NaN to 0. `s32`: clamp to the range instead of wrapping.
     pub saturate: bool,
+    /// 0 instead of what is negative.
+    pub relu: bool,
 }
 
 impl FloatMode {
     /// To nearest, subnormals kept, no clamping.
-    pub const NONE: FloatMode = FloatMode { rounding: Rounding::Nearest, ftz: false, saturate: false };
+    pub const NONE: FloatMode =
+        FloatMode { rounding: Rounding::Nearest, ftz: false, saturate: false, relu: false };
 }
 
 /// Which half of an integer product.
@@ -557,6 +610,15 @@ pub enum Permute {
     Ecr,
     /// Replicate sixteen.
     Rc16,
+}
+
+/// What becomes of a position or width of 32 and more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excess {
+    /// It counts as 32.
+    Clamp,
+    /// Only its low five bits count.
+    Wrap,
 }
 
 /// Direction of a funnel shift.
@@ -864,6 +926,8 @@ pub enum Op {
         ftz: bool,
         /// NaN if either is.
         nan: bool,
+        /// 0 instead of what is negative.
+        relu: bool,
     },
     /// `d = max(a, b)`; of floats the number if one is NaN, unless `nan`.
     Max {
@@ -873,6 +937,8 @@ pub enum Op {
         ftz: bool,
         /// NaN if either is.
         nan: bool,
+        /// 0 instead of what is negative.
+        relu: bool,
     },
     /// `d = 1 / a`.
     Rcp {
@@ -899,8 +965,10 @@ pub enum Op {
         /// Flush subnormals.
         ftz: bool,
     },
-    /// `d = f(a)` of `f32`, approximate.
+    /// `d = f(a)`, approximate.
     Transcendental {
+        /// `f32`; for `Ex2` and `Tanh` also `f16`, `bf16` and two of them.
+        ty: Type,
         /// Which function.
         function: Transcendental,
         /// Flush subnormals.
@@ -950,6 +1018,21 @@ pub enum Op {
         /// `b32` or `b64`.
         ty: Type,
     },
+    /// `d = low b bits of a`, extended to 32 bits.
+    Szext {
+        /// `u32` or `s32`.
+        ty: Type,
+        /// A width of 32 and more.
+        excess: Excess,
+    },
+    /// `d = b ones from bit a on`, 32 bits.
+    Bmsk {
+        /// A position or width of 32 and more.
+        excess: Excess,
+    },
+    /// `d = position of the c-th one of a from bit b on` (below it if `c` is negative), all ones if there is none; with 0 as
+    /// `c`, `b` if that bit is one.
+    Fns,
     /// `d = bytes of a and b selected by c`.
     Prmt {
         /// Selection mode.
@@ -961,6 +1044,15 @@ pub enum Op {
         a_signed: bool,
         /// Bytes of `b` are signed.
         b_signed: bool,
+    },
+    /// `d = c + dot product of the two halves of a and two bytes of b`.
+    Dp2a {
+        /// Halves of `a` are signed.
+        a_signed: bool,
+        /// Bytes of `b` are signed.
+        b_signed: bool,
+        /// The upper two bytes of `b`.
+        high: bool,
     },
     /// `d = a & b`.
     And {
@@ -987,10 +1079,12 @@ pub enum Op {
         /// Bits.
         ty: Type,
     },
-    /// `d = table(a, b, c)` bit by bit.
+    /// `d = table(a, b, c)` bit by bit. Sources `a, b, c [, predicate]`, results `d [, p = (d != 0) combined]`.
     Lop3 {
         /// Truth table: bit `4a + 2b + c`.
         table: u8,
+        /// How the predicate is combined, if there is one.
+        combine: Option<Combine>,
     },
     /// `d = a << b`; 0 from the width on.
     Shl {
@@ -1009,7 +1103,8 @@ pub enum Op {
         /// The amount wraps at 32 instead of clamping to it.
         wrap: bool,
     },
-    /// `p [, q] = compare(a, b) [combined with c]`; `q` combines the negated comparison.
+    /// `p [, q] = compare(a, b) [combined with c]`; `q` combines the negated comparison, or, of a packed type, that of the
+    /// upper halves.
     Setp {
         /// Operand type.
         ty: Type,
@@ -1020,9 +1115,9 @@ pub enum Op {
         /// Flush subnormals.
         ftz: bool,
     },
-    /// `d = compare(a, b) [combined with c]` as all ones, or as 1.0.
+    /// `d = compare(a, b) [combined with c]` as all ones, or as 1.0; of a packed type, in each half.
     Set {
-        /// Result type: `u32`, `s32` or `f32`.
+        /// Result type: an integer of 16 or 32 bits, `f16`, `bf16`, `f32`, or the packed operand type.
         to: Type,
         /// Operand type.
         ty: Type,
@@ -1074,6 +1169,21 @@ pub enum Op {
         ftz: bool,
         /// Clamp to the result's range; for floats to [0, 1].
         saturate: bool,
+        /// 0 instead of what is negative.
+        relu: bool,
+        /// The largest finite value instead of infinity.
+        finite: bool,
+    },
+    /// `d = {b, a}` converted from `f32`: the first source becomes the upper half.
+    CvtPair {
+        /// `f16x2` or `bf16x2`.
+        to: Type,
+        /// Rounding direction.
+        rounding: Rounding,
+        /// 0 instead of what is negative.
+        relu: bool,
+        /// The largest finite value instead of infinity.
+        finite: bool,
     },
     /// `d = a` converted between a state space's address and a generic address.
     Cvta {
@@ -1115,6 +1225,21 @@ pub enum Op {
         ty: Type,
         /// What it does.
         op: AtomicOp,
+    },
+    /// `shared [a] = [address]`, later: what was there stays until the thread waits. Sources `a, bytes that are read`; the rest
+    /// of what is written is 0.
+    CopyAsync {
+        /// Bytes that are written: 4, 8 or 16.
+        bytes: u8,
+        /// Added to `a`.
+        offset: i64,
+    },
+    /// The thread's copies since the last one form a group.
+    CommitGroup,
+    /// Waits for the thread's groups, but for the last so many; `None` for everything that is under way.
+    WaitGroup {
+        /// How many of the latest groups may be under way afterwards.
+        but: Option<u32>,
     },
     /// `{d, e, f, g} = texel a` of the texture that is the address' symbol.
     Tex1d {
@@ -1184,6 +1309,11 @@ pub enum Op {
     Exit,
     /// Ends the run with an error.
     Trap,
+    /// `d = printf`: prints. Sources `generic address of the format, generic address of the arguments`.
+    Print,
+    /// A failed assertion: ends the run with what it says. Sources `generic addresses of message and file, line, generic
+    /// address of the function's name`.
+    AssertFail,
 }
 
 /// An approximate function of `f32`.

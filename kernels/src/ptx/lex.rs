@@ -2,8 +2,6 @@
 //!
 //! Source: PTX ISA, chapter 4 (syntax).
 
-use super::error::Reporter;
-
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum TokenKind<'a> {
@@ -36,19 +34,32 @@ pub(super) struct Token<'a> {
     pub(super) end: usize,
 }
 
-/// All tokens of a text, the last being [`TokenKind::End`].
-pub(super) fn tokens<'a>(text: &'a str, reporter: &mut Reporter) -> Vec<Token<'a>> {
+/// Characters that are no token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unreadable {
+    /// Line, from 1.
+    pub(super) line: u32,
+    /// Where they begin in the text.
+    pub(super) start: usize,
+    /// What was found and what is accepted.
+    pub(super) message: String,
+}
+
+/// All tokens of a text, the last being [`TokenKind::End`], and what is none between them.
+pub(super) fn tokens(text: &str) -> (Vec<Token<'_>>, Vec<Unreadable>) {
     let mut lexer = Lexer { text, bytes: text.as_bytes(), at: 0, line: 1 };
     let mut tokens = Vec::new();
+    let mut unreadable = Vec::new();
     loop {
+        let start = lexer.at;
         match lexer.token() {
             Ok(token) => {
                 tokens.push(token);
                 if token.kind == TokenKind::End {
-                    return tokens;
+                    return (tokens, unreadable);
                 }
             }
-            Err(message) => reporter.report(lexer.line, "", message),
+            Err(message) => unreadable.push(Unreadable { line: lexer.line, start, message }),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Workload;
 use crate::compile::{CompileOptions, Compiled};
-use crate::exec::{ExecOptions, OutOfBounds, PtxRun, Recording, Replayed, RunError};
+use crate::exec::{ExecOptions, OutOfBounds, Printed, PtxRun, Recording, Replayed, RunError};
 use crate::launch::{
     Buffer, CheckError, CheckReport, ElementType, LaunchError, LaunchFile, check_results, expected_files,
     read_bounded,
@@ -145,6 +145,11 @@ pub enum RecordedCheckError {
 }
 
 impl RecordedWorkload {
+    /// What the kernels executed so far have printed.
+    pub fn printed(&self) -> Printed {
+        self.recording.printed()
+    }
+
     /// Its launches, from the first.
     pub fn replay(&self) -> Replayed {
         self.recording.replay()

@@ -157,9 +157,17 @@ pub fn reciprocal_square_root(emitter: &mut Emitter, ty: Type) {
     double_result(emitter, ":fma", &[estimate, error]);
 }
 
-/// Sine and cosine reduce the argument first; logarithm and power scale subnormals unless they are flushed.
-pub fn transcendental(emitter: &mut Emitter, function: Transcendental, ftz: bool) {
+/// Sine and cosine reduce the argument first; logarithm and power scale subnormals unless they are flushed. In 16 bits there
+/// is nothing to scale; of packed values each half is computed, and both are put together.
+pub fn transcendental(emitter: &mut Emitter, ty: Type, function: Transcendental, ftz: bool) {
     let (a, output) = (emitter.source(0, 0), emitter.result(0, 0));
+    if ty.element().is_some() {
+        let halves = [":low", ":high"].map(|half| emitter.step(Sfu, half, &[a]));
+        return emitter.alu(":permute", &halves, output);
+    }
+    if ty != Type::F32 {
+        return other::single(emitter, Sfu);
+    }
     match function {
         Transcendental::Tanh => other::single(emitter, Sfu),
         Transcendental::Sin | Transcendental::Cos => {

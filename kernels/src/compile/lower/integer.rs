@@ -205,7 +205,7 @@ pub fn absolute(emitter: &mut Emitter, ty: Type) {
     }
 }
 
-/// Minimum or maximum: one instruction; in 64 bits a comparison (2) and a selection (2).
+/// Minimum or maximum: one instruction, packed or not; in 64 bits a comparison (2) and a selection (2).
 pub fn minimum(emitter: &mut Emitter, ty: Type) {
     if ty.words() == 1 {
         return other::single(emitter, Alu);
@@ -240,6 +240,27 @@ fn combine_words(emitter: &mut Emitter, ty: Type, suffix: &str) {
     let parts = a.map(|word| emitter.step(Alu, suffix, &[word]));
     let output = emitter.result(0, 0);
     emitter.alu("", &parts, output);
+}
+
+/// The n-th one from a bit on. Hardware has no instruction for it: what lies on the other side of the bit is masked off, and
+/// a binary search counts the ones of a half, compares, and goes on in one of both halves; what is not found is all ones.
+pub fn find_nth_set(emitter: &mut Emitter) {
+    let (a, base, offset) = (emitter.source(0, 0), emitter.source(1, 0), emitter.source(2, 0));
+    let mut field = emitter.step(Alu, ":mask", &[a, base, offset]);
+    let mut left = emitter.step(Alu, ":abs", &[offset]);
+    let mut position = emitter.step(Alu, ":start", &[base, offset]);
+    for _half in 0..5 {
+        let count = emitter.step(Alu, ":count", &[field]);
+        let beyond = emitter.carry();
+        emitter.emit(Alu, ":compare", &[count, left], &[], Predicates::write(beyond));
+        let [next_field, next_left, next_position] = [0; 3].map(|_| emitter.step_output());
+        emitter.emit(Alu, ":shift", &[field], &[next_field], Predicates::read(beyond));
+        emitter.emit(Alu, ":sub", &[left, count], &[next_left], Predicates::read(beyond));
+        emitter.emit(Alu, ":add", &[position], &[next_position], Predicates::read(beyond));
+        (field, left, position) = (next_field.input(), next_left.input(), next_position.input());
+    }
+    let output = emitter.result(0, 0);
+    emitter.alu(":select", &[position, field, left], output);
 }
 
 /// Bit reversal: in 64 bits each word becomes the reverse of the other.

@@ -30,6 +30,14 @@ pub fn atomic(emitter: &mut Emitter, space: Space, ty: Type) {
     emitter.emit(Operation::Atomic(access(1, space, ty)), "", &inputs, &outputs, Predicates::default());
 }
 
+/// A copy from global to shared memory: a load that writes no register, and reads both addresses.
+pub fn copy_async(emitter: &mut Emitter, bytes: u8) {
+    let mut inputs = address(emitter, Space::Global);
+    inputs.extend((0..emitter.instruction.srcs.len()).map(|index| emitter.source(index, 0)));
+    let operation = Operation::Load(MemoryAccess { space: Space::Global, bytes });
+    emitter.emit(operation, "", &inputs, &[], Predicates::default());
+}
+
 /// A texture fetch: up to four results.
 pub fn texture(emitter: &mut Emitter) {
     let inputs: Vec<Input> =

@@ -184,16 +184,21 @@ fn expand(emitter: &mut Emitter, position: usize) {
         Op::Rcp { ty, precision, .. } => float::reciprocal(emitter, ty, precision),
         Op::Sqrt { ty, precision, .. } => float::square_root(emitter, ty, precision),
         Op::Rsqrt { ty, .. } => float::reciprocal_square_root(emitter, ty),
-        Op::Transcendental { function, ftz } => float::transcendental(emitter, function, ftz),
+        Op::Transcendental { ty, function, ftz } => float::transcendental(emitter, ty, function, ftz),
         Op::Testp { ty, .. } => other::compare(emitter, ty, 1),
         Op::Popc { ty } => integer::count_bits(emitter, ty),
         Op::Clz { ty } | Op::Bfind { ty, .. } => integer::find_bit(emitter, ty),
         Op::Brev { ty } => integer::reverse_bits(emitter, ty),
         Op::Bfe { ty } => integer::bit_field(emitter, ty, 1),
         Op::Bfi { ty } => integer::bit_field(emitter, ty, 2),
-        Op::Prmt { .. } | Op::Dp4a { .. } | Op::Lop3 { .. } | Op::Shf { .. } => {
-            other::single(emitter, Operation::Alu)
-        }
+        Op::Szext { .. }
+        | Op::Bmsk { .. }
+        | Op::Prmt { .. }
+        | Op::Dp2a { .. }
+        | Op::Dp4a { .. }
+        | Op::Lop3 { .. }
+        | Op::Shf { .. } => other::single(emitter, Operation::Alu),
+        Op::Fns => integer::find_nth_set(emitter),
         Op::And { ty: Type::Pred }
         | Op::Or { ty: Type::Pred }
         | Op::Xor { ty: Type::Pred }
@@ -209,17 +214,25 @@ fn expand(emitter: &mut Emitter, position: usize) {
         Op::Pack { ty } => convert::pack(emitter, ty),
         Op::Unpack { .. } => convert::unpack(emitter),
         Op::Cvt { to, from, .. } => convert::convert(emitter, to, from),
+        Op::CvtPair { .. } => other::single(emitter, Operation::Alu),
         Op::Cvta { ty, .. } => integer::add(emitter, ty, None, None),
         Op::Isspacep { .. } => other::whole_sources(emitter, Operation::Alu),
         Op::Ld { space, ty, .. } => memory::load(emitter, space, ty),
         Op::St { space, ty, .. } => memory::store(emitter, space, ty),
         Op::Atom { space, ty, .. } => memory::atomic(emitter, space, ty),
+        Op::CopyAsync { bytes, .. } => memory::copy_async(emitter, bytes),
+        Op::CommitGroup => other::lane_exchange(emitter),
+        Op::WaitGroup { .. } => other::whole_sources(emitter, Operation::Fence),
         Op::Tex1d { .. } => memory::texture(emitter),
         Op::Hint => {}
         Op::Shfl { .. } => other::lane_exchange(emitter),
-        Op::Vote { .. } | Op::Match { .. } | Op::Redux { .. } | Op::Activemask | Op::WarpSync => {
-            other::lane_exchange(emitter)
-        }
+        Op::Vote { .. }
+        | Op::Match { .. }
+        | Op::Redux { .. }
+        | Op::Activemask
+        | Op::WarpSync
+        | Op::Print
+        | Op::AssertFail => other::lane_exchange(emitter),
         Op::Barrier => other::whole_sources(emitter, Operation::Barrier),
         Op::BarrierArrive | Op::Fence => other::whole_sources(emitter, Operation::Fence),
         Op::BarrierReduce { .. } => other::barrier_reduction(emitter),

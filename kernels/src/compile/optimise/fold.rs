@@ -72,7 +72,7 @@ fn fold_first(kernel: &Kernel, instruction: &Instruction, sources: &[[Word; 2]])
         Op::Pack { ty } if ty.bits() == 64 && sources.len() == 2 => {
             [Some(sources[0][0]), Some(sources[1][0])]
         }
-        Op::Cvt { to, from, rounding, ftz, saturate } => {
+        Op::Cvt { to, from, rounding, ftz, saturate, .. } => {
             let changes_value = ftz || saturate || rounding != CvtRounding::None;
             if changes_value { [None; 2] } else { fold_conversion(kernel, instruction, to, from, sources[0]) }
         }
@@ -110,7 +110,7 @@ fn fold_first(kernel: &Kernel, instruction: &Instruction, sources: &[[Word; 2]])
 }
 
 fn is_integer(ty: Type) -> bool {
-    ty.kind() != TypeKind::Float && ty.bits() >= 32
+    ty.kind() != TypeKind::Float && ty.bits() >= 32 && ty.element().is_none()
 }
 
 fn is_zero(ty: Type, words: [Word; 2]) -> bool {

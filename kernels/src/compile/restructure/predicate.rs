@@ -13,7 +13,7 @@ use crate::ptx::ir::{Guard, Instruction, Kernel, Op, Operand, Reg, Type};
 
 /// Instructions of a side at most, parameters and copies not counted: as many issue slots are lost by a warp none of whose
 /// lanes goes there. Measured in `docs/scheduling.md`.
-const LONGEST_SIDE: usize = 7;
+const LONGEST_SIDE: usize = 4;
 /// How deep branches may be nested.
 const ROUNDS: usize = 16;
 

@@ -3,14 +3,15 @@
 use super::super::ast::RawOperand;
 use super::super::error::Complaint;
 use super::super::ir::{FloatClass, FloatMode, Op, Precision, Product, Transcendental, Type, TypeKind};
-use super::form::{FLOATS, Form, INTEGERS, ROUNDINGS};
+use super::form::{FLOATS, Form, HALVES, INTEGERS, PACKED_INTEGERS, ROUNDINGS};
 use super::kernel::Lowering;
 use super::operand::Fit;
 
 /// Syntax of the approximate functions.
-pub(super) const SIN_SYNTAX: &str = "{sin,cos,lg2,ex2}.approx{.ftz}.f32, tanh.approx.f32: d, a";
+pub(super) const SIN_SYNTAX: &str = "{sin,cos,lg2,ex2}.approx{.ftz}.f32, ex2.approx.{f16,f16x2}, ex2.approx.ftz.{bf16,bf16x2}, \
+                                     tanh.approx.{f16,f16x2,bf16,bf16x2,f32}: d, a";
 
-const ALL_FLOATS: [Type; 3] = [Type::F16, Type::F32, Type::F64];
+const ALL_FLOATS: [Type; 6] = [Type::F16, Type::F16x2, Type::Bf16, Type::Bf16x2, Type::F32, Type::F64];
 const CARRY_TYPES: [Type; 4] = [Type::U32, Type::S32, Type::U64, Type::S64];
 
 type Operands<'o, 'a> = &'o [RawOperand<'a>];
@@ -43,8 +44,8 @@ pub(super) fn add<'a>(
         let ty = form.ty(&ALL_FLOATS)?;
         (ty, form.float_mode(ty)?)
     } else {
-        let ty = form.ty(&INTEGERS)?;
-        let saturate = ty == Type::S32 && form.flag("sat");
+        let ty = form.ty(&[INTEGERS.as_slice(), &PACKED_INTEGERS].concat())?;
+        let saturate = (ty == Type::S32 || ty.element().is_some()) && form.flag("sat");
         (ty, FloatMode { saturate, ..FloatMode::NONE })
     };
     form.finish()?;
@@ -123,6 +124,8 @@ pub(super) fn mad<'a>(
     if form.is_float() && !carry_in {
         let ty = form.ty(&ALL_FLOATS)?;
         let mode = form.float_mode(ty)?;
+        let relu = opcode_is(lowering, "fma") && HALVES.contains(&ty) && form.flag("relu");
+        let mode = FloatMode { relu, ..mode };
         form.finish()?;
         return lowering.simple(Op::Fma { ty, mode }, operands, ty, &[ty, ty, ty]);
     }
@@ -216,7 +219,7 @@ pub(super) fn abs_neg<'a>(
     mut form: Form<'a>,
     operands: Operands<'_, 'a>,
 ) -> Lowered {
-    let ty = form.ty(&[Type::S16, Type::S32, Type::S64, Type::F16, Type::F32, Type::F64])?;
+    let ty = form.ty(&[[Type::S16, Type::S32, Type::S64].as_slice(), &ALL_FLOATS].concat())?;
     let ftz = form.ftz(ty)?;
     form.finish()?;
     let op = if opcode_is(lowering, "abs") { Op::Abs { ty, ftz } } else { Op::Neg { ty, ftz } };
@@ -228,11 +231,20 @@ pub(super) fn min_max<'a>(
     mut form: Form<'a>,
     operands: Operands<'_, 'a>,
 ) -> Lowered {
-    let ty = if form.is_float() { form.ty(&ALL_FLOATS)? } else { form.ty(&INTEGERS)? };
+    let ty = if form.is_float() {
+        form.ty(&ALL_FLOATS)?
+    } else {
+        form.ty(&[INTEGERS.as_slice(), &PACKED_INTEGERS].concat())?
+    };
     let ftz = form.ftz(ty)?;
-    let nan = matches!(ty, Type::F16 | Type::F32) && form.flag("NaN");
+    let nan = (HALVES.contains(&ty) || ty == Type::F32) && form.flag("NaN");
+    let relu = matches!(ty, Type::S32 | Type::S16x2) && form.flag("relu");
     form.finish()?;
-    let op = if opcode_is(lowering, "min") { Op::Min { ty, ftz, nan } } else { Op::Max { ty, ftz, nan } };
+    let op = if opcode_is(lowering, "min") {
+        Op::Min { ty, ftz, nan, relu }
+    } else {
+        Op::Max { ty, ftz, nan, relu }
+    };
     lowering.simple(op, operands, ty, &[ty, ty])
 }
 
@@ -276,11 +288,18 @@ pub(super) fn sin<'a>(
         "ex2" => Transcendental::Ex2,
         _tanh => Transcendental::Tanh,
     };
-    let ty = form.ty(&[Type::F32])?;
+    let ty = match function {
+        Transcendental::Ex2 | Transcendental::Tanh => form.ty(&[&[Type::F32], HALVES.as_slice()].concat())?,
+        Transcendental::Sin | Transcendental::Cos | Transcendental::Lg2 => form.ty(&[Type::F32])?,
+    };
     form.require(&[("approx", ())])?;
-    let ftz = function != Transcendental::Tanh && form.ftz(ty)?;
+    let ftz = match (function, ty) {
+        (Transcendental::Tanh, _) | (_, Type::F16 | Type::F16x2) => false,
+        (_, Type::Bf16 | Type::Bf16x2) => form.require(&[("ftz", true)])?,
+        (_, _single) => form.flag("ftz"),
+    };
     form.finish()?;
-    lowering.simple(Op::Transcendental { function, ftz }, operands, ty, &[ty])
+    lowering.simple(Op::Transcendental { ty, function, ftz }, operands, ty, &[ty])
 }
 
 pub(super) fn copysign<'a>(
@@ -321,5 +340,19 @@ pub(super) fn dp4a<'a>(
     form.finish()?;
     let signed = |ty: Type| ty.kind() == TypeKind::Signed;
     let op = Op::Dp4a { a_signed: signed(a), b_signed: signed(b) };
+    lowering.simple(op, operands, Type::B32, &[Type::B32, Type::B32, Type::B32])
+}
+
+pub(super) fn dp2a<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    mut form: Form<'a>,
+    operands: Operands<'_, 'a>,
+) -> Lowered {
+    let high = form.require(&[("lo", false), ("hi", true)])?;
+    let a = form.ty(&[Type::U32, Type::S32])?;
+    let b = form.ty(&[Type::U32, Type::S32])?;
+    form.finish()?;
+    let signed = |ty: Type| ty.kind() == TypeKind::Signed;
+    let op = Op::Dp2a { a_signed: signed(a), b_signed: signed(b), high };
     lowering.simple(op, operands, Type::B32, &[Type::B32, Type::B32, Type::B32])
 }

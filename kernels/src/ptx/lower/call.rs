@@ -7,6 +7,7 @@ use super::form::Form;
 use super::kernel::{Item, Lowering};
 use super::operand::{Fit, describe};
 use super::scope::{Frame, Named, Scope};
+use super::{left_out, system};
 use crate::program::Space;
 
 /// Depth of calls at most.
@@ -26,16 +27,27 @@ pub(super) fn call<'a>(
     form.flag("uni");
     form.finish()?;
     let (results, name, arguments) = parts(operands)?;
+    if let Some(system) = system::named(name).filter(|_| !lowering.module.functions.contains_key(name)) {
+        return skipped_by_guard(lowering, |lowering| system::call(lowering, &system, results, arguments));
+    }
     let function = callee(lowering, name)?;
     let results = actuals(lowering, results, &function.results, "results")?;
     let arguments = actuals(lowering, arguments, &function.parameters, "arguments")?;
+    skipped_by_guard(lowering, |lowering| inline(lowering, function, &results, &arguments))
+}
+
+/// Emits what the current instruction is replaced by, behind a branch that skips it where its guard does not hold.
+fn skipped_by_guard<'a, 'm>(
+    lowering: &mut Lowering<'a, 'm>,
+    emit: impl FnOnce(&mut Lowering<'a, 'm>) -> Result<(), Complaint>,
+) -> Result<(), Complaint> {
     let skip = lowering.new_label();
     if let Some(mut guard) = lowering.take_guard() {
         guard.negated = !guard.negated;
         lowering.emit_branch(Some(guard), skip);
         lowering.take_guard();
     }
-    inline(lowering, function, &results, &arguments)?;
+    emit(lowering)?;
     lowering.items.push(Item::Label(skip));
     Ok(())
 }
@@ -51,19 +63,40 @@ fn parts<'o, 'a>(operands: &'o [RawOperand<'a>]) -> Result<Parts<'o, 'a>, Compla
         [RawOperand::Group(results), RawOperand::Name(name), RawOperand::Group(arguments)] => {
             Ok((results, name, arguments))
         }
+        // A call through a register names the prototype behind its arguments.
+        [
+            RawOperand::Group(results),
+            RawOperand::Name(name),
+            RawOperand::Group(arguments),
+            RawOperand::Name(_),
+        ] => Ok((results, name, arguments)),
+        [RawOperand::Name(name), RawOperand::Group(arguments), RawOperand::Name(_)] => {
+            Ok((&[], name, arguments))
+        }
         _other => Err("the operands are not those of a direct call".to_owned()),
     }
 }
 
 fn callee<'a>(lowering: &mut Lowering<'a, '_>, name: &str) -> Result<&'a Function<'a>, Complaint> {
+    if !lowering.module.functions.contains_key(name) {
+        left_out::function(name)?;
+    }
     let function = *lowering
         .module
         .functions
         .get(name)
         .filter(|function| !function.entry)
         .ok_or_else(|| format!("`{name}` is not a .func with a body in this file"))?;
+    if let Some(errors) = &function.unreadable {
+        lowering.reporter.add(errors);
+        if function.body.is_none() {
+            return Err(format!("`{name}`, on line {}, cannot be read", function.line));
+        }
+    }
     if lowering.frames.iter().any(|frame| frame.function == name) {
-        return Err(format!("`{name}` calls itself; accepted: calls that can be inlined"));
+        return Err(format!(
+            "`{name}` calls itself, which is not supported; accepted: calls that can be inlined"
+        ));
     }
     if lowering.frames.len() >= MAX_DEPTH {
         return Err(format!("calls are nested deeper than {MAX_DEPTH}"));

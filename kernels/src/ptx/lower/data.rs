@@ -2,8 +2,10 @@
 
 use super::super::ast::RawOperand;
 use super::super::error::Complaint;
-use super::super::ir::{Combine, Compare, CvtRounding, Direction, Op, Permute, Rounding, Type, TypeKind};
-use super::form::{Form, INTEGERS, ROUNDINGS};
+use super::super::ir::{
+    Combine, Compare, CvtRounding, Direction, Excess, Op, Permute, Rounding, Type, TypeKind,
+};
+use super::form::{Form, HALVES, INTEGERS, ROUNDINGS};
 use super::kernel::Lowering;
 use super::operand::{Fit, describe, immediate};
 use crate::program::Space;
@@ -107,6 +109,40 @@ pub(super) fn bfi<'a>(
     lowering.simple(Op::Bfi { ty }, operands, ty, &[ty, ty, Type::B32, Type::B32])
 }
 
+const EXCESSES: [(&str, Excess); 2] = [("clamp", Excess::Clamp), ("wrap", Excess::Wrap)];
+
+pub(super) fn szext<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    mut form: Form<'a>,
+    operands: Operands<'_, 'a>,
+) -> Lowered {
+    let excess = form.require(&EXCESSES)?;
+    let ty = form.ty(&[Type::U32, Type::S32])?;
+    form.finish()?;
+    lowering.simple(Op::Szext { ty, excess }, operands, ty, &[ty, Type::B32])
+}
+
+pub(super) fn bmsk<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    mut form: Form<'a>,
+    operands: Operands<'_, 'a>,
+) -> Lowered {
+    let excess = form.require(&EXCESSES)?;
+    let ty = form.ty(&[Type::B32])?;
+    form.finish()?;
+    lowering.simple(Op::Bmsk { excess }, operands, ty, &[ty, ty])
+}
+
+pub(super) fn fns<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    mut form: Form<'a>,
+    operands: Operands<'_, 'a>,
+) -> Lowered {
+    let ty = form.ty(&[Type::B32])?;
+    form.finish()?;
+    lowering.simple(Op::Fns, operands, ty, &[ty, ty, ty])
+}
+
 pub(super) fn prmt<'a>(
     lowering: &mut Lowering<'a, '_>,
     mut form: Form<'a>,
@@ -161,15 +197,28 @@ pub(super) fn lop3<'a>(
     mut form: Form<'a>,
     operands: Operands<'_, 'a>,
 ) -> Lowered {
+    let combine = form.choose(&COMBINES[..2]);
     let ty = form.ty(&[Type::B32])?;
     form.finish()?;
-    Lowering::count(operands, 5..=5)?;
+    let count = 5 + usize::from(combine.is_some());
+    Lowering::count(operands, count..=count)?;
     let table = match &operands[4] {
         RawOperand::Number(number) => immediate(*number, Type::B64)?,
         other => return Err(format!("found {} as the table; accepted: a number", describe(other))),
     };
     let table = u8::try_from(table).map_err(|_| format!("found the table {table}; accepted: 0 to 255"))?;
-    lowering.simple(Op::Lop3 { table }, &operands[..4], ty, &[ty, ty, ty])
+    let op = Op::Lop3 { table, combine };
+    if combine.is_none() {
+        return lowering.simple(op, &operands[..4], ty, &[ty, ty, ty]);
+    }
+    let dsts = lowering.result_pair(&operands[0], ty)?;
+    let mut srcs = Vec::new();
+    for operand in &operands[1..4] {
+        srcs.push(lowering.source(operand, ty, Fit::Exact)?);
+    }
+    srcs.push(lowering.source(&operands[5], Type::Pred, Fit::Exact)?);
+    lowering.emit(op, dsts, srcs, None);
+    Ok(())
 }
 
 pub(super) fn shift<'a>(
@@ -229,7 +278,7 @@ pub(super) fn setp<'a>(
     operands: Operands<'_, 'a>,
 ) -> Lowered {
     let (compare, combine) = compare(&mut form)?;
-    let ty = form.ty(&VALUES)?;
+    let ty = form.ty(&[VALUES.as_slice(), &HALVES].concat())?;
     let ftz = form.ftz(ty)?;
     form.finish()?;
     check_compare(compare, ty)?;
@@ -260,10 +309,22 @@ pub(super) fn set<'a>(
     operands: Operands<'_, 'a>,
 ) -> Lowered {
     let (compare, combine) = compare(&mut form)?;
-    let to = form.ty(&[Type::U32, Type::S32, Type::F32])?;
-    let ty = form.ty(&VALUES)?;
-    let ftz = form.ftz(if ty == Type::F16 { ty } else { Type::F32 })?;
+    let to =
+        form.ty(&[[Type::U16, Type::S16, Type::U32, Type::S32, Type::F32].as_slice(), &HALVES].concat())?;
+    let ty = form.ty(&[VALUES.as_slice(), &HALVES].concat())?;
+    let ftz = form.ftz(if HALVES.contains(&ty) { ty } else { Type::F32 })?;
     form.finish()?;
+    let masks = matches!(to, Type::U32 | Type::S32);
+    let fits = match ty.element() {
+        Some(_) => to == ty || masks,
+        None => to.element().is_none() && (to.bits() == 32 || HALVES.contains(&to) || HALVES.contains(&ty)),
+    };
+    if !fits {
+        return Err(format!(
+            "found {to} as the result of comparing {ty}; accepted: .u32 .s32, .f32 .f16 .bf16 of what \
+                            is not packed, .u16 .s16 of .f16 and .bf16, the type itself if it is packed"
+        ));
+    }
     check_compare(compare, ty)?;
     let sources = 2 + usize::from(combine.is_some());
     Lowering::count(operands, sources + 1..=sources + 1)?;
@@ -324,9 +385,9 @@ pub(super) fn mov<'a>(
             lowering.emit(Op::Pack { ty }, vec![dst], srcs, None);
             Ok(())
         }
-        [_, RawOperand::Name(name)] if lowering.module.functions.contains_key(name) => {
-            Err(format!("`{name}` is a function; accepted: registers, numbers and variables"))
-        }
+        [_, RawOperand::Name(name)] if lowering.module.functions.contains_key(name) => Err(format!(
+            "a pointer to the function `{name}` is not supported; accepted: registers, numbers and variables"
+        )),
         _other => lowering.simple(Op::Mov { ty }, operands, ty, &[ty]),
     }
 }
@@ -347,7 +408,7 @@ pub(super) fn cvt<'a>(
     mut form: Form<'a>,
     operands: Operands<'_, 'a>,
 ) -> Lowered {
-    let types = [VALUES.as_slice(), &[Type::U8, Type::S8, Type::B8]].concat();
+    let types = [VALUES.as_slice(), &[Type::U8, Type::S8, Type::B8], &HALVES].concat();
     let integral = form.choose(&[
         ("rni", Rounding::Nearest),
         ("rzi", Rounding::Zero),
@@ -356,17 +417,41 @@ pub(super) fn cvt<'a>(
     ]);
     let float = form.choose(&ROUNDINGS);
     let (ftz, saturate) = (form.flag("ftz"), form.flag("sat"));
+    let (relu, finite) = (form.flag("relu"), form.flag("satfinite"));
     let to = form.ty(&types)?;
+    if to.element().is_some() {
+        let from = form.ty(&[Type::F32])?;
+        form.finish()?;
+        if integral.is_some() || ftz || saturate {
+            return Err(format!("accepted for {to}: .rn or .rz, .relu, .satfinite"));
+        }
+        let rounding = narrowing(to, float)?;
+        let op = Op::CvtPair { to, rounding, relu, finite };
+        return lowering.simple(op, operands, to, &[from, from]);
+    }
     let from = form.ty(&types)?;
     form.finish()?;
+    if (relu || finite) && (from != Type::F32 || !HALVES.contains(&to)) {
+        return Err(format!(
+            "found .relu or .satfinite from {from} to {to}; accepted: from .f32 to .f16 and .bf16"
+        ));
+    }
     let rounding = cvt_rounding(to, from, integral, float)?;
     Lowering::count(operands, 2..=2)?;
     let exact_if_float = |ty: Type| if ty.kind() == TypeKind::Float { Fit::Exact } else { Fit::Wider };
     let dst = lowering.result(&operands[0], to, exact_if_float(to))?;
     let src = lowering.source(&operands[1], from, exact_if_float(from))?;
-    let op = Op::Cvt { to, from, rounding, ftz, saturate };
+    let op = Op::Cvt { to, from, rounding, ftz, saturate, relu, finite };
     lowering.emit(op, vec![dst], vec![src], None);
     Ok(())
+}
+
+/// The rounding of two values of single precision to a packed type.
+fn narrowing(to: Type, float: Option<Rounding>) -> Result<Rounding, Complaint> {
+    match float {
+        Some(rounding @ (Rounding::Nearest | Rounding::Zero)) => Ok(rounding),
+        Some(Rounding::Down | Rounding::Up) | None => Err(format!("accepted for {to}: .rn or .rz")),
+    }
 }
 
 /// Rounding modifiers must be there exactly where the conversion may be inexact.
@@ -377,6 +462,8 @@ fn cvt_rounding(
     float: Option<Rounding>,
 ) -> Result<CvtRounding, Complaint> {
     let is_float = |ty: Type| ty.kind() == TypeKind::Float;
+    // Neither of the two 16-bit formats holds all values of the other.
+    let narrower = to.bits() < from.bits() || to.bits() == 16 && to != from;
     match (is_float(to), is_float(from), integral, float) {
         (false, true, Some(rounding), None) => Ok(CvtRounding::Integer(rounding)),
         (false, true, _, _) => {
@@ -384,12 +471,12 @@ fn cvt_rounding(
         }
         (true, false, None, Some(rounding)) => Ok(CvtRounding::Float(rounding)),
         (true, false, _, _) => Err("an integer becomes a float; accepted: one of .rn .rz .rm .rp".to_owned()),
-        (true, true, None, Some(rounding)) if to.bits() < from.bits() => Ok(CvtRounding::Float(rounding)),
-        (true, true, Some(rounding), None) if to.bits() == from.bits() => Ok(CvtRounding::Integer(rounding)),
-        (true, true, None, None) if to.bits() >= from.bits() => Ok(CvtRounding::None),
+        (true, true, None, Some(rounding)) if narrower => Ok(CvtRounding::Float(rounding)),
+        (true, true, Some(rounding), None) if to == from => Ok(CvtRounding::Integer(rounding)),
+        (true, true, None, None) if !narrower => Ok(CvtRounding::None),
         (true, true, _, _) => Err(format!(
-            "{from} becomes {to}; accepted: one of .rn .rz .rm .rp if narrower, of .rni .rzi .rmi .rpi or none if \
-             equal, none if wider"
+            "{from} becomes {to}; accepted: one of .rn .rz .rm .rp if it cannot hold every value, of .rni .rzi \
+             .rmi .rpi or none if equal, none if wider"
         )),
         (false, false, None, None) => Ok(CvtRounding::None),
         (false, false, _, _) => Err("integers are converted without rounding".to_owned()),

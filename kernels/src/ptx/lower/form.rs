@@ -10,8 +10,15 @@ pub(super) const ROUNDINGS: [(&str, Rounding); 4] =
 
 /// 16, 32 and 64-bit integers.
 pub(super) const INTEGERS: [Type; 6] = [Type::U16, Type::U32, Type::U64, Type::S16, Type::S32, Type::S64];
+/// What packed 16-bit instructions compute with.
+pub(super) const PACKED_INTEGERS: [Type; 2] = [Type::U16x2, Type::S16x2];
 /// Single and double precision.
 pub(super) const FLOATS: [Type; 2] = [Type::F32, Type::F64];
+
+/// Half precision and the upper half of single precision, alone and in pairs.
+pub(super) const HALVES: [Type; 4] = [Type::F16, Type::F16x2, Type::Bf16, Type::Bf16x2];
+/// What has `.ftz`, and `.sat`.
+const WITH_FTZ: [Type; 3] = [Type::F16, Type::F16x2, Type::F32];
 
 /// Modifiers of one instruction that have not been used yet.
 pub(super) struct Form<'a> {
@@ -47,8 +54,8 @@ impl<'a> Form<'a> {
     }
 
     /// Uses one of several modifiers, if there is one.
-    pub(super) fn choose<T: Copy>(&mut self, choices: &[(&str, T)]) -> Option<T> {
-        choices.iter().find(|(word, _)| self.flag(word)).map(|&(_, value)| value)
+    pub(super) fn choose<T: Clone>(&mut self, choices: &[(&str, T)]) -> Option<T> {
+        choices.iter().find(|(word, _)| self.flag(word)).map(|(_, value)| value.clone())
     }
 
     /// Uses one of several modifiers that must be there.
@@ -84,17 +91,18 @@ impl<'a> Form<'a> {
     /// Rounding, `.ftz` and `.sat` of floating-point arithmetic on `ty`.
     pub(super) fn float_mode(&mut self, ty: Type) -> Result<FloatMode, Complaint> {
         let rounding = self.choose(&ROUNDINGS).unwrap_or(Rounding::Nearest);
-        if ty == Type::F16 && rounding != Rounding::Nearest {
-            return Err("found a rounding modifier for .f16; accepted: .rn".to_owned());
+        if HALVES.contains(&ty) && rounding != Rounding::Nearest {
+            return Err(format!("found a rounding modifier for {ty}; accepted: .rn"));
         }
-        Ok(FloatMode { rounding, ftz: self.ftz(ty)?, saturate: ty != Type::F64 && self.flag("sat") })
+        let saturate = WITH_FTZ.contains(&ty) && self.flag("sat");
+        Ok(FloatMode { rounding, ftz: self.ftz(ty)?, saturate, relu: false })
     }
 
-    /// `.ftz`, which only `.f16` and `.f32` have.
+    /// `.ftz`, which only half and single precision have.
     pub(super) fn ftz(&mut self, ty: Type) -> Result<bool, Complaint> {
         let ftz = self.flag("ftz");
-        if ftz && !matches!(ty, Type::F16 | Type::F32) {
-            return Err(format!("found .ftz for {ty}; accepted for: .f16 .f32"));
+        if ftz && !WITH_FTZ.contains(&ty) {
+            return Err(format!("found .ftz for {ty}; accepted for: .f16 .f16x2 .f32"));
         }
         Ok(ftz)
     }

@@ -9,6 +9,7 @@ use super::super::ir::{
     SymbolId, Type,
 };
 use super::form::Form;
+use super::left_out;
 use super::module::ModuleScope;
 use super::promote::promote;
 use super::rules::rule;
@@ -71,6 +72,9 @@ pub(super) fn lower<'a>(
     function: &'a Function<'a>,
     reporter: &mut Reporter,
 ) -> Option<Kernel> {
+    if let Some(errors) = &function.unreadable {
+        reporter.add(errors);
+    }
     let body = function.body.as_ref()?;
     let mut lowering = Lowering {
         module,
@@ -351,6 +355,7 @@ impl<'a> Lowering<'a, '_> {
     }
 
     fn instruction(&mut self, line: u32, raw: &RawInstruction<'a>) -> Result<(), Complaint> {
+        left_out::instruction(raw)?;
         let (rule, syntax) = rule(raw.opcode)?;
         self.current = Current { line, text: raw.text.clone(), opcode: raw.opcode, ..Current::default() };
         if let Some((name, negated)) = raw.guard {

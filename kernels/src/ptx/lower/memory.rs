@@ -2,10 +2,10 @@
 
 use super::super::ast::RawOperand;
 use super::super::error::Complaint;
-use super::super::ir::{Address, AtomicOp, Base, MemoryOrder, Op, Type};
+use super::super::ir::{Address, AtomicOp, Base, MemoryOrder, Op, Operand, Type};
 use super::form::Form;
 use super::kernel::Lowering;
-use super::operand::{Fit, describe};
+use super::operand::{Fit, describe, immediate};
 use crate::program::Space;
 
 type Operands<'o, 'a> = &'o [RawOperand<'a>];
@@ -176,7 +176,18 @@ pub(super) fn atomic<'a>(
 
 fn atomic_types(op: AtomicOp) -> &'static [Type] {
     match op {
-        AtomicOp::Add => &[Type::U32, Type::S32, Type::U64, Type::S64, Type::F32, Type::F64],
+        AtomicOp::Add => &[
+            Type::U32,
+            Type::S32,
+            Type::U64,
+            Type::S64,
+            Type::F16,
+            Type::F16x2,
+            Type::Bf16,
+            Type::Bf16x2,
+            Type::F32,
+            Type::F64,
+        ],
         AtomicOp::Min | AtomicOp::Max => &[Type::U32, Type::S32, Type::U64, Type::S64],
         AtomicOp::Inc | AtomicOp::Dec => &[Type::U32],
         AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Exch => &[Type::B32, Type::B64],
@@ -226,4 +237,66 @@ pub(super) fn texture<'a>(
     let address = Address { base: Base::Symbol(symbol), offset: 0 };
     lowering.emit(Op::Tex1d { ty }, dsts, vec![src], Some(address));
     Ok(())
+}
+
+/// `cp.async` and what orders its copies.
+pub(super) fn copy_async<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    mut form: Form<'a>,
+    operands: Operands<'_, 'a>,
+) -> Lowered {
+    form.require(&[("async", ())])?;
+    let group = form.choose(&[
+        ("commit_group", Op::CommitGroup),
+        ("wait_all", Op::WaitGroup { but: None }),
+        ("wait_group", Op::WaitGroup { but: Some(0) }),
+    ]);
+    if let Some(op) = group {
+        form.finish()?;
+        let op = match op {
+            Op::WaitGroup { but: Some(_) } => {
+                Lowering::count(operands, 1..=1)?;
+                let but = constant(&operands[0], "a number of groups")?;
+                Op::WaitGroup { but: Some(u32::try_from(but).unwrap_or(u32::MAX)) }
+            }
+            without_operand => {
+                Lowering::count(operands, 0..=0)?;
+                without_operand
+            }
+        };
+        lowering.emit(op, Vec::new(), Vec::new(), None);
+        return Ok(());
+    }
+    let around_first_cache = form.require(&[("ca", false), ("cg", true)])?;
+    form.require(&[("shared", ()), ("shared::cta", ())])?;
+    form.require(&[("global", ())])?;
+    form.ignore_prefixed("L2::");
+    form.finish()?;
+    Lowering::count(operands, 3..=4)?;
+    let (to, _) = lowering.address(&operands[0], Some(Space::Shared))?;
+    let (from, _) = lowering.address(&operands[1], Some(Space::Global))?;
+    let bytes = constant(&operands[2], "the number of bytes")?;
+    let accepted: &[u64] = if around_first_cache { &[16] } else { &[4, 8, 16] };
+    if !accepted.contains(&bytes) {
+        return Err(format!("found {bytes} bytes; accepted: 4, 8 and 16, with .cg only 16"));
+    }
+    let (to, offset) = match to.base {
+        Base::Reg(register) => (Operand::Reg(register), to.offset),
+        Base::Symbol(symbol) => (Operand::Symbol(symbol, to.offset), 0),
+        Base::Zero => (Operand::Imm(to.offset as u64), 0),
+    };
+    let read = match operands.get(3) {
+        Some(operand) => lowering.source(operand, Type::B32, Fit::Exact)?,
+        None => Operand::Imm(bytes),
+    };
+    lowering.emit(Op::CopyAsync { bytes: bytes as u8, offset }, Vec::new(), vec![to, read], Some(from));
+    Ok(())
+}
+
+/// An operand that must be a number.
+fn constant(operand: &RawOperand<'_>, what: &str) -> Result<u64, Complaint> {
+    match operand {
+        RawOperand::Number(number) => immediate(*number, Type::B64),
+        other => Err(format!("found {} as {what}; accepted: a number", describe(other))),
+    }
 }

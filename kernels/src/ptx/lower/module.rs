@@ -27,9 +27,13 @@ pub(super) struct ModuleScope<'a> {
     /// `.extern` variables without a definition in the file: an error only where one is used, because clang
     /// declares `threadIdx` and the like this way in unoptimised code and never refers to them.
     pub(super) externals: BTreeSet<&'a str>,
+    /// Functions, with a body or without.
+    declared_functions: BTreeSet<&'a str>,
+    /// Variables that hold addresses of functions, as tables of virtual functions do: an error only where one is used.
+    function_pointers: BTreeSet<&'a str>,
     /// Variables in `.shared`: every kernel that uses one has its own copy.
     pub(super) shared: BTreeMap<&'a str, &'a Declaration<'a>>,
-    /// Functions that have a body.
+    /// Functions that have a body, or would if it could be read.
     pub(super) functions: BTreeMap<&'a str, &'a Function<'a>>,
 }
 
@@ -41,10 +45,13 @@ impl<'a> ModuleScope<'a> {
             global_bytes: 0,
             ids: BTreeMap::new(),
             externals: BTreeSet::new(),
+            declared_functions: file.functions.iter().map(|function| function.name).collect(),
+            function_pointers: BTreeSet::new(),
             shared: BTreeMap::new(),
             functions: BTreeMap::new(),
         };
-        for function in file.functions.iter().filter(|function| function.body.is_some()) {
+        let defined = |function: &&Function<'_>| function.body.is_some() || function.unreadable.is_some();
+        for function in file.functions.iter().filter(defined) {
             if scope.functions.insert(function.name, function).is_some() {
                 let message = format!("the function `{}` is defined twice", function.name);
                 reporter.report(function.line, "", message);
@@ -117,6 +124,11 @@ impl<'a> ModuleScope<'a> {
     /// The variable of that name in `.global` or `.const`, or texture.
     pub(super) fn variable(&self, name: &str) -> Result<Option<VariableId>, Complaint> {
         let found = self.ids.get(name).copied();
+        if self.function_pointers.contains(name) {
+            return Err(format!(
+                "`{name}` holds pointers to functions, which are not supported; accepted: addresses of variables"
+            ));
+        }
         if found.is_none() && self.externals.contains(name) {
             return Err(format!(
                 "`{name}` is external; accepted: variables defined in the same file, and .extern .shared"
@@ -125,7 +137,7 @@ impl<'a> ModuleScope<'a> {
         Ok(found)
     }
 
-    fn initialise(&mut self, id: VariableId, declaration: &Declaration<'_>) -> Result<(), Complaint> {
+    fn initialise(&mut self, id: VariableId, declaration: &Declaration<'a>) -> Result<(), Complaint> {
         let width = u64::from(declaration.ty.bytes());
         let mut initial = Vec::new();
         let mut relocations = Vec::new();
@@ -143,6 +155,10 @@ impl<'a> ModuleScope<'a> {
                         return Err(too_long(size));
                     }
                     initial.resize(end as usize, 0);
+                }
+                Initial::Symbol { name, .. } if self.declared_functions.contains(name) => {
+                    self.function_pointers.insert(declaration.name);
+                    return Ok(());
                 }
                 Initial::Symbol { name, addend, generic } => {
                     if !matches!(width, 4 | 8) {

@@ -4,6 +4,7 @@ use super::super::ast::{Number, RawOperand};
 use super::super::error::Complaint;
 use super::super::ir::{Address, Axis, Base, Op, Operand, Reg, Special, Symbol, Type, TypeKind};
 use super::kernel::Lowering;
+use super::left_out;
 use super::scope::Named;
 use crate::program::Space;
 
@@ -127,6 +128,7 @@ impl<'a> Lowering<'a, '_> {
         match operand {
             RawOperand::Name("WARP_SZ") if ty != Type::Pred => Ok(Operand::Imm(32)),
             RawOperand::Name(name) => {
+                left_out::special_register(name)?;
                 if let Some(special) = special(name, None) {
                     return self.special(special, ty);
                 }
@@ -143,6 +145,7 @@ impl<'a> Lowering<'a, '_> {
                 }
             }),
             RawOperand::Member(name, member) => {
+                left_out::special_register(name)?;
                 let special = special(name, Some(member)).ok_or_else(|| {
                     format!("found `{name}.{member}`; accepted: %tid %ntid %ctaid %nctaid with .x .y .z")
                 })?;

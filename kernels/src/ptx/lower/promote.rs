@@ -176,6 +176,8 @@ fn move_op(from: Type, to: Type) -> Op {
         rounding: CvtRounding::None,
         ftz: false,
         saturate: false,
+        relu: false,
+        finite: false,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::super::ast::{RawInstruction, RawOperand, Statement, StatementKind};
 use super::super::error::Complaint;
 use super::super::lex::TokenKind;
-use super::{Parser, type_named};
+use super::{Parser, is_declared, type_named};
 
 /// Depth of braces within a function at most.
 const MAX_SCOPES: usize = 64;
@@ -123,11 +123,13 @@ impl<'a> Parser<'a, '_> {
     fn registers(&mut self) -> Result<StatementKind<'a>, Complaint> {
         self.bump();
         let ty = match self.kind() {
-            TokenKind::Dot(word) => type_named(word),
+            TokenKind::Dot(word) => type_named(word).filter(|&ty| is_declared(ty)),
             _other => None,
         };
         let ty = ty.ok_or_else(|| {
-            self.expected("a register type: .pred .b8 .b16 .b32 .b64 .u8 … .u64 .s8 … .s64 .f16 .f32 .f64")
+            self.expected(
+                "a register type: .pred .b8 .b16 .b32 .b64 .u8 … .u64 .s8 … .s64 .f16 .f16x2 .f32 .f64",
+            )
         })?;
         self.bump();
         let mut names = Vec::new();

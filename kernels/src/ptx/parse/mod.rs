@@ -5,38 +5,36 @@
 mod body;
 mod values;
 
+use std::ops::Range;
+
 use super::ast::{Declaration, File, Function, Storage};
 use super::error::{Complaint, Reporter};
 use super::ir::Type;
-use super::lex::{Token, TokenKind, tokens};
+use super::lex::{Token, TokenKind, Unreadable, tokens};
 use crate::program::Space;
 
 /// Directives without meaning here whose arguments are numbers and names separated by commas.
-const IGNORED_WITH_ARGUMENTS: [&str; 8] = [
-    "minnctapersm",
-    "maxnctapersm",
-    "maxnreg",
-    "reqnctapercluster",
-    "maxclusterrank",
-    "explicitcluster",
-    "blocksareclusters",
-    "noreturn",
-];
+const IGNORED_WITH_ARGUMENTS: [&str; 5] =
+    ["minnctapersm", "maxnctapersm", "maxnreg", "maxclusterrank", "noreturn"];
 /// What `.target` may name beside an architecture.
 const TARGET_OPTIONS: [&str; 4] = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
 /// Linking directives in front of a declaration.
 const LINKING: [&str; 4] = ["visible", "extern", "weak", "common"];
 
-/// The syntax of a file; what cannot be read is reported and skipped.
+/// The syntax of a file; what cannot be read is skipped. It is reported, but for what belongs to a function, which has it.
 pub(super) fn parse<'a>(text: &'a str, reporter: &mut Reporter) -> File<'a> {
-    let tokens = tokens(text, reporter);
-    let mut parser = Parser { text, tokens, at: 0, reporter };
-    parser.file()
+    let (tokens, unreadable) = tokens(text);
+    let mut parser = Parser { text, tokens, unreadable, at: 0, reporter };
+    let file = parser.file();
+    parser.report_unreadable(0..text.len());
+    file
 }
 
 struct Parser<'a, 'r> {
     text: &'a str,
     tokens: Vec<Token<'a>>,
+    /// What is no token, as far as it has not been reported.
+    unreadable: Vec<Unreadable>,
     at: usize,
     reporter: &'r mut Reporter,
 }
@@ -129,6 +127,15 @@ impl<'a> Parser<'a, '_> {
         words
     }
 
+    /// Reports what is no token within a range of the text.
+    fn report_unreadable(&mut self, range: Range<usize>) {
+        let first = self.unreadable.partition_point(|found| found.start < range.start);
+        let end = self.unreadable.partition_point(|found| found.start < range.end).max(first);
+        for Unreadable { line, message, .. } in self.unreadable.drain(first..end) {
+            self.reporter.report(line, "", message);
+        }
+    }
+
     fn file(&mut self) -> File<'a> {
         let mut file = File::default();
         while self.kind() != TokenKind::End && !self.reporter.is_full() {
@@ -200,7 +207,7 @@ impl<'a> Parser<'a, '_> {
                 self.skip_item();
             }
             "entry" | "func" => {
-                let function = self.function(word == "entry")?;
+                let function = self.function(start, word == "entry")?;
                 file.functions.push(function);
             }
             "global" | "const" | "shared" | "tex" => {
@@ -262,22 +269,52 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    fn function(&mut self, entry: bool) -> Result<Function<'a>, Complaint> {
+    /// A function. What is wrong with it behind its name is kept with it, as long as the rest of the file can be read.
+    fn function(&mut self, start: usize, entry: bool) -> Result<Function<'a>, Complaint> {
         let line = self.bump().line;
         self.skip_function_attributes()?;
         let results = if self.is_mark('(') { self.parameters()? } else { Vec::new() };
         let name = self.name("a function name")?;
-        let parameters = if self.is_mark('(') { self.parameters()? } else { Vec::new() };
         let mut function = Function {
             name,
             line,
             entry,
             results,
-            parameters,
+            parameters: Vec::new(),
             max_threads: None,
             required_block: None,
             body: None,
+            unreadable: None,
         };
+        let own = self.reporter.of_part();
+        let of_file = std::mem::replace(self.reporter, own);
+        let outcome = self.definition(&mut function);
+        let end_of_file = outcome.is_err() && self.kind() == TokenKind::End;
+        if let Err(message) = &outcome {
+            let text = self.text_from(start);
+            self.reporter.report(self.token().line, &text, message.clone());
+            self.skip_item();
+        }
+        // What was no token is often why something else could not be read.
+        let last = self.reporter.of_part();
+        let of_syntax = std::mem::replace(self.reporter, last).finish();
+        self.report_unreadable(start..self.token().start);
+        if let Err(errors) = of_syntax {
+            self.reporter.add(&errors);
+        }
+        let own = std::mem::replace(self.reporter, of_file);
+        function.unreadable = own.finish().err();
+        if let Some(errors) = function.unreadable.as_ref().filter(|_| end_of_file) {
+            self.reporter.add(errors);
+        }
+        Ok(function)
+    }
+
+    /// What follows the name of a function.
+    fn definition(&mut self, function: &mut Function<'a>) -> Result<(), Complaint> {
+        if self.is_mark('(') {
+            function.parameters = self.parameters()?;
+        }
         loop {
             match self.kind() {
                 TokenKind::Dot(directive @ ("maxntid" | "reqntid")) => {
@@ -289,6 +326,11 @@ impl<'a> Parser<'a, '_> {
                         function.required_block = Some(extents);
                     }
                 }
+                TokenKind::Dot("reqnctapercluster" | "explicitcluster" | "blocksareclusters") => {
+                    return Err(
+                        "clusters of blocks are not supported; accepted: kernels without them".to_owned()
+                    );
+                }
                 TokenKind::Dot(word) if IGNORED_WITH_ARGUMENTS.contains(&word) => {
                     self.bump();
                     self.numbers()?;
@@ -296,11 +338,11 @@ impl<'a> Parser<'a, '_> {
                 TokenKind::Dot("pragma") => self.skip_item(),
                 TokenKind::Mark(';') => {
                     self.bump();
-                    return Ok(function);
+                    return Ok(());
                 }
                 TokenKind::Mark('{') => {
-                    function.body = Some(self.body(name)?);
-                    return Ok(function);
+                    function.body = Some(self.body(function.name)?);
+                    return Ok(());
                 }
                 _other => {
                     return Err(
@@ -384,7 +426,7 @@ impl<'a> Parser<'a, '_> {
             let TokenKind::Dot(word) = self.kind() else {
                 return Err(self.expected("a state space, .align or a type"));
             };
-            if let Some(ty) = type_named(word) {
+            if let Some(ty) = type_named(word).filter(|&ty| is_declared(ty) && ty != Type::F16x2) {
                 self.bump();
                 self.skip_pointer_attributes()?;
                 let storage = storage.ok_or("a declaration needs a state space in front of its type")?;
@@ -534,11 +576,21 @@ pub(super) fn type_named(word: &str) -> Option<Type> {
         "s16" => Type::S16,
         "s32" => Type::S32,
         "s64" => Type::S64,
+        "u16x2" => Type::U16x2,
+        "s16x2" => Type::S16x2,
         "f16" => Type::F16,
+        "f16x2" => Type::F16x2,
+        "bf16" => Type::Bf16,
+        "bf16x2" => Type::Bf16x2,
         "f32" => Type::F32,
         "f64" => Type::F64,
         _other => return None,
     })
+}
+
+/// Whether registers are declared with a type; the others are types of instructions only (PTX ISA, §5.2).
+fn is_declared(ty: Type) -> bool {
+    !matches!(ty, Type::U16x2 | Type::S16x2 | Type::Bf16 | Type::Bf16x2)
 }
 
 /// The state space of a declaration's directive; callers pass only the five names.
