@@ -8,6 +8,7 @@ mod execution;
 mod halves;
 mod host_buffers;
 mod launch_files;
+mod matrices;
 mod open_workloads;
 mod printing;
 mod ptx_parsing;

@@ -123,8 +123,15 @@ impl Effect {
             Op::St { space, ty, .. } => {
                 Effect::Write(Bytes::of(kernel, instruction, version, *space, *ty, instruction.srcs.len()))
             }
-            Op::Shfl { .. } | Op::Vote { .. } | Op::Match { .. } | Op::Redux { .. } | Op::Activemask => {
-                Effect::Lanes
+            Op::Shfl { .. }
+            | Op::Vote { .. }
+            | Op::Match { .. }
+            | Op::Redux { .. }
+            | Op::Mma { .. }
+            | Op::Activemask => Effect::Lanes,
+            // Rows are where other lanes say.
+            Op::LoadMatrix { space, .. } => {
+                Effect::Read(Bytes { space: *space, from: From::Unknown, range: 0..16 })
             }
             Op::Atom { .. }
             | Op::CopyAsync { .. }
