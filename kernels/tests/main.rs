@@ -9,6 +9,7 @@ mod halves;
 mod host_buffers;
 mod host_steps;
 mod launch_files;
+mod matrices;
 mod open_workloads;
 mod printing;
 mod ptx_parsing;

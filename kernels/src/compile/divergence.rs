@@ -139,6 +139,8 @@ fn is_source_of_variation(instruction: &Instruction) -> bool {
             | Op::Match { .. }
             | Op::Vote { .. }
             | Op::Redux { .. }
+            | Op::Mma { .. }
+            | Op::LoadMatrix { .. }
             | Op::Activemask
     );
     special || load || exchange

@@ -55,9 +55,16 @@ impl Effect {
             Op::St { space, ty, .. } => {
                 Effect::Write(Bytes::of(kernel, instruction, version, *space, *ty, instruction.srcs.len()))
             }
-            Op::Shfl { .. } | Op::Vote { .. } | Op::Match { .. } | Op::Redux { .. } | Op::Activemask => {
-                Effect::Lanes
+            // Rows are where other lanes say.
+            Op::LoadMatrix { space, .. } => {
+                Effect::Read(Bytes { space: *space, from: From::Unknown, range: 0..16 })
             }
+            Op::Shfl { .. }
+            | Op::Vote { .. }
+            | Op::Match { .. }
+            | Op::Redux { .. }
+            | Op::Mma { .. }
+            | Op::Activemask => Effect::Lanes,
             Op::Atom { .. }
             | Op::CopyAsync { .. }
             | Op::CommitGroup
@@ -144,6 +151,20 @@ impl Effect {
             (Effect::Read(a) | Effect::Write(a), Effect::Read(b) | Effect::Write(b)) => a.may_meet(b),
         }
     }
+}
+
+/// Whether its result depends on other lanes, or on which of them execute it: it stays behind its branches.
+pub fn asks_other_lanes(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Shfl { .. }
+            | Op::Vote { .. }
+            | Op::Match { .. }
+            | Op::Redux { .. }
+            | Op::Activemask
+            | Op::Mma { .. }
+            | Op::LoadMatrix { .. }
+    )
 }
 
 impl Bytes {

@@ -10,14 +10,17 @@ use super::launch::{Loaded, symbol_address, window};
 use super::registers::{Layout, Slot};
 use crate::ptx::ir::{Base, Instruction, Kernel, Op, Operand, Special, Type};
 
+/// Sources of an instruction at most: the registers of three matrices.
+const MAX_SOURCES: usize = 10;
+
 /// Operands of one instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Operands {
     /// Predicate of the guard.
     pub(super) guard: Option<PredicateSource>,
     /// Source rows; for predicate sources see `predicates`.
-    pub(super) sources: [u32; 4],
-    /// Sources that are predicates.
+    pub(super) sources: [u32; MAX_SOURCES],
+    /// Sources that are predicates, all among the first.
     pub(super) predicates: [PredicateSource; 4],
     /// Number of sources.
     pub(super) source_count: u8,

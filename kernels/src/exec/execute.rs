@@ -8,6 +8,7 @@ use super::error::Trouble;
 use super::float;
 use super::integer::{self, is_signed, map1, map2, mask, number};
 use super::launch::{resolve_generic, window};
+use super::matrix;
 use super::packed;
 use super::print;
 use super::registers::{Lanes, Registers};
@@ -125,6 +126,26 @@ pub(super) fn execute(
         }
         Op::CommitGroup => memories.copies.commit(context.active),
         Op::WaitGroup { but } => memories.copies.wait(context.active, but, memories.shared),
+        Op::LoadMatrix { space, transposed } => {
+            if context.active == 0 {
+                return Ok(Some([0; LANES]));
+            }
+            matrix::check_lanes(context.active)?;
+            let matrices = instruction.dsts.len();
+            let addresses = access::addresses(context.registers, context.operands, space, context.active);
+            let rows = matrix::row_addresses(&addresses, matrices);
+            let loaded = matrix::load(memories, &rows, matrices, (space, transposed))?;
+            (0..matrices).for_each(|index| context.set(index, &loaded[index]));
+            return Ok(Some(rows));
+        }
+        Op::Mma { k, a, b, c, d, saturate } if context.active != 0 => {
+            matrix::check_lanes(context.active)?;
+            let sources: Vec<&Lanes> =
+                (0..instruction.srcs.len()).map(|index| context.source(index)).collect();
+            let product = matrix::Product { k: k.into(), a, b, c, d, saturate };
+            let result = matrix::multiply(product, &sources);
+            (0..instruction.dsts.len()).for_each(|index| context.set(index, &result[index]));
+        }
         Op::Tex1d { ty } => return texture(context, memories, instruction, ty).map(Some),
         Op::Trap => {
             let lane = context.active.trailing_zeros() as usize;
@@ -300,6 +321,8 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         | Op::Shfl { .. }
         | Op::Vote { .. }
         | Op::Match { .. }
+        | Op::Mma { .. }
+        | Op::LoadMatrix { .. }
         | Op::WarpSync
         | Op::Barrier
         | Op::BarrierArrive
@@ -497,6 +520,7 @@ pub(super) fn accessed_space(op: &Op) -> Option<Space> {
     match *op {
         Op::Ld { space, .. } | Op::St { space, .. } | Op::Atom { space, .. } => Some(space),
         Op::Tex1d { .. } | Op::CopyAsync { .. } => Some(Space::Global),
+        Op::LoadMatrix { space, .. } => Some(space),
         _ => None,
     }
 }

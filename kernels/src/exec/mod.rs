@@ -18,6 +18,7 @@ mod execute;
 mod float;
 mod integer;
 mod launch;
+mod matrix;
 mod memory;
 mod outside;
 mod packed;

@@ -1276,6 +1276,30 @@ pub enum Op {
         /// Which.
         op: Redux,
     },
+    /// `d … = a … × b … + c …`, a matrix product of the whole warp: 16 × `k` times `k` × 8. Sources: the registers of `a`, of
+    /// `b`, of `c`.
+    Mma {
+        /// Columns of `a`: 8 or 16 of `f16` and `bf16`, 16 or 32 of 8-bit integers.
+        k: u8,
+        /// `f16`, `bf16`, `u8` or `s8`.
+        a: Type,
+        /// The same, or the other of `u8` and `s8`.
+        b: Type,
+        /// `f16` or `f32` of `f16`, `f32` of `bf16`, `s32` of integers.
+        c: Type,
+        /// As `c`.
+        d: Type,
+        /// Clamp to the range of `s32`.
+        saturate: bool,
+    },
+    /// `d … = matrices of 8 × 8 elements of 16 bits`, one a result, of the whole warp: lane `8 m + r` has the address of row
+    /// `r` of matrix `m`.
+    LoadMatrix {
+        /// `.shared`, or none: a generic address.
+        space: Space,
+        /// Rows and columns exchanged.
+        transposed: bool,
+    },
     /// `d = mask of active lanes`.
     Activemask,
     /// Lanes of the member mask meet: a no-op for lanes that execute together. Source `member mask`.

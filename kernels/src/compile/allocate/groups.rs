@@ -69,8 +69,8 @@ impl Groups {
         self.place[register.index()]
     }
 
-    /// Puts the registers that one vector access loads side by side, and those that one stores, where they are
-    /// free to move.
+    /// Puts the registers that one vector access loads side by side, those that one stores, and those of a fragment of a
+    /// matrix product, where they are free to move.
     pub fn add_vectors(&mut self, code: &MachineCode, interference: &Interference) {
         for op in &code.ops {
             let is_vector = matches!(op.operation, Operation::Load(_) | Operation::Texture);
@@ -78,6 +78,9 @@ impl Groups {
                 let registers: Vec<VReg> = op.results.iter().map(|&(register, _)| register).collect();
                 self.join(&registers, interference);
             }
+        }
+        for fragment in &code.fragments {
+            self.join(fragment, interference);
         }
     }
 

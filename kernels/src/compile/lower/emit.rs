@@ -77,6 +77,7 @@ pub struct Emitter<'a> {
     next_register: u32,
     next_predicate: u32,
     next_step: u16,
+    fragments: Vec<Vec<VReg>>,
 }
 
 /// Predicates of an instruction besides its guard.
@@ -114,7 +115,20 @@ impl<'a> Emitter<'a> {
             next_register: 2 * webs_count,
             next_predicate: webs_count,
             next_step: 0,
+            fragments: Vec::new(),
         }
+    }
+
+    /// Asks for registers side by side, if there are as many as the fragment has: none is a constant or unused.
+    pub fn keep_together(&mut self, registers: Vec<VReg>, count: usize) {
+        if registers.len() == count && matches!(count, 2 | 4) {
+            self.fragments.push(registers);
+        }
+    }
+
+    /// What was asked for so far.
+    pub fn fragments(&mut self) -> Vec<Vec<VReg>> {
+        std::mem::take(&mut self.fragments)
     }
 
     /// Starts the expansion of the instruction at `position`.

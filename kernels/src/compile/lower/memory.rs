@@ -38,6 +38,14 @@ pub fn copy_async(emitter: &mut Emitter, bytes: u8) {
     emitter.emit(operation, "", &inputs, &[], Predicates::default());
 }
 
+/// A load of matrices: one address a lane, one register a matrix.
+pub fn load_matrix(emitter: &mut Emitter, space: Space) {
+    let inputs = address(emitter, space);
+    let operation = Operation::Load(access(emitter.instruction.dsts.len(), space, Type::B32));
+    let outputs = results(emitter, Type::B32);
+    emitter.emit(operation, "", &inputs, &outputs, Predicates::default());
+}
+
 /// A texture fetch: up to four results.
 pub fn texture(emitter: &mut Emitter) {
     let inputs: Vec<Input> =

@@ -8,6 +8,7 @@ pub mod convert;
 pub mod emit;
 pub mod float;
 pub mod integer;
+pub mod matrix;
 pub mod memory;
 pub mod other;
 pub mod wide;
@@ -30,6 +31,8 @@ pub struct MachineCode {
     pub first_temporary: u32,
     /// Virtual predicates.
     pub predicates: u32,
+    /// Registers that lie side by side, beside those of vector loads: the fragments of matrix products.
+    pub fragments: Vec<Vec<VReg>>,
 }
 
 /// Lowers a kernel and removes what nobody reads.
@@ -47,7 +50,9 @@ pub fn lower(kernel: &Kernel, webs: &Webs, resolved: &Resolved) -> MachineCode {
     }
     let (registers, predicates) = emitter.counts();
     let first_temporary = emitter.first_temporary();
-    MachineCode { ops: remove_dead(ops, registers, predicates), registers, first_temporary, predicates }
+    let fragments = emitter.fragments();
+    let ops = remove_dead(ops, registers, predicates);
+    MachineCode { ops, registers, first_temporary, predicates, fragments }
 }
 
 /// Words of results that are copies or constants.
@@ -223,6 +228,8 @@ fn expand(emitter: &mut Emitter, position: usize) {
         Op::CopyAsync { bytes, .. } => memory::copy_async(emitter, bytes),
         Op::CommitGroup => other::lane_exchange(emitter),
         Op::WaitGroup { .. } => other::whole_sources(emitter, Operation::Fence),
+        Op::LoadMatrix { space, .. } => memory::load_matrix(emitter, space),
+        Op::Mma { k, a, b, .. } => matrix::multiply(emitter, k.into(), a, b),
         Op::Tex1d { .. } => memory::texture(emitter),
         Op::Hint => {}
         Op::Shfl { .. } => other::lane_exchange(emitter),

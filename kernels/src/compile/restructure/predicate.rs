@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::draft::{Draft, End, Label, LiveIn, Piece};
-use crate::compile::effect::Effect;
+use crate::compile::effect::{Effect, asks_other_lanes};
 use crate::program::Space;
 use crate::ptx::ir::{Guard, Instruction, Kernel, Op, Operand, Reg, Type};
 
@@ -178,7 +178,7 @@ fn takes_a_slot(instruction: &Instruction) -> bool {
 /// Whether other lanes notice nothing of it but what it does to memory.
 fn can_be_guarded(kernel: &Kernel, instruction: &Instruction) -> bool {
     match Effect::of(kernel, instruction, None) {
-        Effect::None | Effect::Read(_) | Effect::Write(_) => true,
+        Effect::None | Effect::Read(_) | Effect::Write(_) => !asks_other_lanes(&instruction.op),
         Effect::Order => matches!(instruction.op, Op::Atom { .. }),
         Effect::Lanes => false,
     }

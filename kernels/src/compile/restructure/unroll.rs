@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use super::draft::{Branch, Draft, End, Label, Piece};
 use super::rename::rename;
-use crate::compile::effect::Effect;
+use crate::compile::effect::{Effect, asks_other_lanes};
 use crate::ptx::ir::{
     Combine, Compare, FloatMode, Guard, InstIndex, Instruction, Op, Operand, Reg, Type, TypeKind,
 };
@@ -75,10 +75,9 @@ impl Counter {
         let (out, on) = if branch.taken == label { (branch.next, true) } else { (branch.taken, false) };
         let is_loop = (branch.taken == label) != (branch.next == label);
         let is_alone = instructions.iter().all(|instruction| {
-            matches!(
-                Effect::of(draft.frame(), instruction, None),
-                Effect::None | Effect::Read(_) | Effect::Write(_)
-            )
+            let effect = Effect::of(draft.frame(), instruction, None);
+            let own = matches!(effect, Effect::None | Effect::Read(_) | Effect::Write(_));
+            own && !asks_other_lanes(&instruction.op)
         });
         if !is_loop || !is_alone {
             return None;

@@ -7,6 +7,7 @@ mod data;
 mod form;
 mod kernel;
 mod left_out;
+mod matrix;
 mod memory;
 mod module;
 mod operand;

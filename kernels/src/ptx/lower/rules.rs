@@ -4,7 +4,7 @@ use super::super::ast::RawOperand;
 use super::super::error::Complaint;
 use super::form::Form;
 use super::kernel::Lowering;
-use super::{arithmetic, call, control, data, memory};
+use super::{arithmetic, call, control, data, matrix, memory};
 
 /// Lowers one instruction.
 pub(super) type Rule<'a, 'm> =
@@ -12,8 +12,8 @@ pub(super) type Rule<'a, 'm> =
 
 /// Every opcode that [`rule`] knows.
 const OPCODES: &str = "abs activemask add addc and atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call clz \
-                       cnot copysign cos cp cvt cvta discard div dp2a dp4a ex2 exit fence fma fns isspacep ld ldu lg2 lop3 mad \
-                       mad24 madc match max membar min mov mul mul24 nanosleep neg not or pmevent popc prefetch \
+                       cnot copysign cos cp cvt cvta discard div dp2a dp4a ex2 exit fence fma fns isspacep ld ldmatrix ldu lg2 lop3 mad \
+                       mad24 madc match max membar min mma mov mul mul24 nanosleep neg not or pmevent popc prefetch \
                        prefetchu prmt rcp red redux rem ret rsqrt sad selp set setp shf shfl shl shr sin slct sqrt \
                        st sub subc szext tanh testp tex trap vote xor";
 
@@ -124,6 +124,14 @@ pub(super) fn rule<'a, 'm>(opcode: &str) -> Result<(Rule<'a, 'm>, &'static str),
         "vote" => (control::vote, "vote{.sync}.{all,any,uni}.pred, .ballot.b32: d, {!}a{, members}"),
         "match" => (control::matching, "match.{any,all}.sync.{b32,b64}: d{|p}, a, members"),
         "redux" => (control::redux, "redux.sync.{add,min,max,and,or,xor}.{u32,s32,b32}: d, a, members"),
+        "mma" => (
+            matrix::multiply,
+            "mma.sync.aligned.{m16n8k8,m16n8k16}.row.col.{f16,f32}.f16.f16.{f16,f32}, .f32.bf16.bf16.f32, \
+             mma.sync.aligned.{m16n8k16,m16n8k32}.row.col{.satfinite}.s32.{u8,s8}.{u8,s8}.s32: d, a, b, c",
+        ),
+        "ldmatrix" => {
+            (matrix::load, "ldmatrix.sync.aligned.m8n8.{x1,x2,x4}{.trans}{.shared}.b16: {d, …}, [a]")
+        }
         "activemask" => (control::activemask, "activemask.b32: d"),
         "bar" | "barrier" => (
             control::barrier,
