@@ -15,8 +15,12 @@ const MOST_BYTES: usize = 1 << 24;
 struct Buffers(Vec<Vec<u8>>);
 
 impl HostMemory for Buffers {
-    fn read(&self, buffer: usize) -> Result<Vec<u8>, String> {
-        Ok(self.0[buffer].clone())
+    fn read(&self, buffer: usize) -> Result<&[u8], String> {
+        Ok(&self.0[buffer])
+    }
+
+    fn address(&self, buffer: usize) -> u64 {
+        buffer as u64 * MOST_BYTES as u64
     }
 
     fn write(&mut self, buffer: usize, bytes: &[u8]) -> Result<(), String> {

@@ -7,8 +7,13 @@ use warpfile_kernels::launch::HostMemory;
 pub struct HostBuffers(pub Vec<Vec<u8>>);
 
 impl HostMemory for HostBuffers {
-    fn read(&self, buffer: usize) -> Result<Vec<u8>, String> {
-        Ok(self.0[buffer].clone())
+    fn read(&self, buffer: usize) -> Result<&[u8], String> {
+        self.0.get(buffer).map(Vec::as_slice).ok_or_else(|| format!("no buffer {buffer}"))
+    }
+
+    /// As if each had a megabyte.
+    fn address(&self, buffer: usize) -> u64 {
+        (buffer as u64 + 1) << 20
     }
 
     fn write(&mut self, buffer: usize, bytes: &[u8]) -> Result<(), String> {

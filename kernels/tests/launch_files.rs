@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use warpfile_kernels::launch::{ArgumentValue, HostMemory, LaunchFile, MAX_STEPS, Planned, Sequence};
+use warpfile_kernels::launch::{
+    ArgumentValue, ElementType, HostMemory, LaunchFile, MAX_STEPS, MemberValue, Planned, Sequence, Value,
+};
 use warpfile_kernels::workloads;
 
 use crate::host_buffers::HostBuffers;
@@ -39,7 +41,7 @@ fn words(bytes: &[u8]) -> Vec<i32> {
 
 fn scalar(planned: &Planned, index: usize) -> i32 {
     match &planned.arguments[index] {
-        ArgumentValue::Scalar(_, bytes) => words(bytes)[0],
+        ArgumentValue::Member(MemberValue::Scalar(_, bytes)) => words(bytes)[0],
         other => panic!("argument {index} is {other:?}"),
     }
 }
@@ -104,7 +106,7 @@ fn loops_swaps_and_expressions_give_the_launches_in_order() {
         assert_eq!(planned.dynamic_shared_bytes, 400);
         seen.push((planned.grid, planned.arguments[0].clone(), scalar(&planned, 2)));
     }
-    let buffer = ArgumentValue::Buffer;
+    let buffer = |buffer| ArgumentValue::Member(MemberValue::Buffer { buffer, offset: 0 });
     assert_eq!(seen, [([4, 1, 1], buffer(0), 1), ([4, 3, 1], buffer(1), 9), ([4, 5, 1], buffer(0), 25)]);
     assert_eq!((sequence.bound(0), sequence.bound(1)), (1, 0));
 }
@@ -141,6 +143,82 @@ fn a_repeated_body_runs_until_the_buffer_is_zero() {
     assert_eq!(launches_when_set_for(0), Ok(1));
     assert_eq!(launches_when_set_for(3), Ok(4));
     assert!(launches_when_set_for(9).unwrap_err().contains("`more` is still not zero after 5 repetitions"));
+}
+
+#[test]
+fn addresses_among_contents_are_those_of_the_buffers() {
+    let (_, buffers) = start(
+        r#"
+        [sizes]
+        default = { columns = 6 }
+        [buffers]
+        rows = { type = "u64", length = 4, fill = { iota = { start = { address = "matrix", offset = 1 }, step = "columns" } } }
+        one = { type = "u64", length = 2, fill = { values = [{ address = "rows" }, 7] } }
+        matrix = { type = "f32", length = "4 * columns", fill = "zeros" }
+        records = { type = "u8", length = 48, fill = { structures = [
+            [{ s32 = -1 }, "matrix + columns", { u8 = 3 }],
+            [{ s32 = "columns" }, { address = "one", offset = 2 }, { u8 = 4 }],
+        ] } }
+        [[steps]]
+        grid = 1
+        block = 1
+        "#,
+    );
+    let longs = |buffer: usize| -> Vec<u64> {
+        buffers.0[buffer].chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect()
+    };
+    let matrix = buffers.address(2);
+    assert_eq!(longs(0), [4, 28, 52, 76].map(|offset| matrix + offset));
+    assert_eq!(longs(1), [buffers.address(0), 7]);
+    let minus_one = u64::from(u32::MAX);
+    assert_eq!(longs(3), [minus_one, matrix + 24, 3, 6, buffers.address(1) + 16, 4]);
+}
+
+#[test]
+fn what_the_host_computes_is_a_variable_of_the_steps_behind_it() {
+    let (mut sequence, mut buffers) = start(
+        r#"
+        [sizes]
+        default = { n = 4 }
+        [buffers]
+        sums = { type = "f32", length = "n", fill = { iota = { start = 1, step = 1 } } }
+        flags = { type = "u8", length = 3, fill = "zeros" }
+        [[steps]]
+        let = { mean = "sum(sums) / n", variance = "mean * mean - sums[n - 1]", rounds = 0 }
+        [[steps]]
+        while = "max(flags) + rounds < 3"
+        at_most = "n"
+        [[steps.body]]
+        let = { rounds = "rounds + 1" }
+        [[steps.body]]
+        grid = "rounds"
+        block = 1
+        arguments = ["sums + rounds", "variance", { f64 = "mean * rounds" }, 7, 0.25, "rounds * 2"]
+        "#,
+    );
+    let member = ArgumentValue::Member;
+    for round in 1..=2_i64 {
+        let planned = sequence.next(&mut buffers).unwrap().unwrap();
+        assert_eq!(planned.grid, [round as u32, 1, 1]);
+        let expected = [
+            member(MemberValue::Buffer { buffer: 0, offset: 4 * round as u64 }),
+            ArgumentValue::Number(Value::Real(2.25)),
+            member(MemberValue::Scalar(ElementType::F64, (2.5 * round as f64).to_le_bytes().to_vec())),
+            ArgumentValue::Number(Value::Integer(7)),
+            ArgumentValue::Number(Value::Real(0.25)),
+            ArgumentValue::Number(Value::Integer(2 * round)),
+        ];
+        assert_eq!(planned.arguments, expected);
+        buffers.write(1, &[0, round as u8 - 1, 0]).unwrap();
+    }
+    assert_eq!(sequence.next(&mut buffers).unwrap(), None);
+}
+
+#[test]
+fn a_variable_that_a_loop_makes_ends_with_it() {
+    let steps = "for = 'i'\nto = 2\nbody = [{ let = { x = 'i' } }]\n[[steps]]\ngrid = 'x'\nblock = 1";
+    let found = error(&format!("[[steps]]\n{steps}"));
+    assert!(found.ends_with("no variable `x` (there is none)"), "{found}");
 }
 
 #[test]
@@ -221,8 +299,8 @@ fn mistakes_name_file_line_key_and_what_is_accepted() {
             "`steps[0].arguments[0]`: no buffer `ba` (there is `ab`)",
         ),
         (
-            step("grid = 1\nblock = 1\narguments = [5]"),
-            "the integer 5 where the name of a buffer, a typed number",
+            step("grid = 1\nblock = 1\narguments = [true]"),
+            "true where a number, the name of a buffer, a typed number",
         ),
         (
             step("grid = 1\nblock = 1\narguments = [{ s32 = 0.5 }]"),
@@ -235,6 +313,59 @@ fn mistakes_name_file_line_key_and_what_is_accepted() {
             "my/launch.toml:5: `steps[0].to`: the loop has 99999999 steps or more; a run of at most 1000000 is accepted",
         ),
         (step("swap = ['ab']"), "1 names where two buffers"),
+        (
+            step("grid = 1\nblock = 1\narguments = ['ab + 9']"),
+            "`steps[0].arguments[0]`: element 9 of `ab`, which has 8; 0 to 8 is accepted",
+        ),
+        (
+            step("grid = 1\nblock = 1\narguments = [{ address = 'ba' }]"),
+            "`steps[0].arguments[0].address`: no buffer `ba` (there is `ab`)",
+        ),
+        (step("grid = 1\nblock = 1\narguments = ['ba + 1']"), "no variable `ba`"),
+        (
+            step("grid = 1\nblock = 1\narguments = ['ab[0]']"),
+            "the contents of `ab`, which only `let` and `while`",
+        ),
+        (step("grid = 1\nblock = 1\narguments = [[5]]"), "the integer 5 where the name of a buffer, a typed"),
+        (step("grid = 'sum(ab)'\nblock = 1"), "the contents of `ab`, which only `let` and `while` may read"),
+        (
+            step("let = { n = 'sum(ba)' }"),
+            "my/launch.toml:4: `steps[0].let.n`: no buffer `ba` (there is `ab`)",
+        ),
+        (step("let = { n = 'n + 1' }"), "`steps[0].let.n`: no variable `n` (there is none)"),
+        (step("let = { n = 'm', m = 1 }"), "`steps[0].let.n`: no variable `m`"),
+        (step("let = {}"), "`let` without a variable"),
+        (step("let = { n = 'ab[8]' }"), "element 8 of `ab`, which has 8"),
+        (step("let = { n = '1 / ab[7]' }"), "1.0 is divided by zero"),
+        (
+            step("for = 'i'\nto = 2\nbody = [{ let = { i = 1 } }]"),
+            "the variable `i` is of the size or a loop",
+        ),
+        (
+            step("let = { x = 0.5 }\n[[steps]]\ngrid = 'x'\nblock = 1"),
+            "0.5 where an integer is expected (floor, ceil and round make one)",
+        ),
+        (
+            step("let = { x = 0.5 }\n[[steps]]\nfor = 'x'\nto = 1\nbody = []"),
+            "the variable `x` has a value already",
+        ),
+        (
+            step("while = 'ab[0] == 0'\nat_most = 3\nbody = []"),
+            "`steps[0].while`: `ab[0] == 0` still holds after 3 repetitions, the most that `at_most` allows",
+        ),
+        (step("while = 'ab[0]'\nbody = []"), "the key `at_most` is missing"),
+        (
+            buffer("fill = { constant = { address = 'ab' } }"),
+            "`buffers.ab.fill.constant.address`: an address, of 8 bytes, as f32; u64 is accepted",
+        ),
+        (buffer("fill = { constant = { address = 'ba' } }"), "no buffer `ba` (there is `ab`)"),
+        (buffer("fill = { structures = [[{ f32 = 1 }]] }"), "structures in a buffer of type f32; u8 and s8"),
+        (
+            "[buffers]\nx = { type = 'u8', length = 20, fill = { structures = [[{ s32 = 1 }, 'x']] } }\n"
+                .to_string()
+                + STEPS,
+            "`buffers.x`: 1 structures of 16 bytes together for 20 bytes",
+        ),
     ] {
         let found = error(&text);
         assert!(found.contains(expected), "{text}\ngives   {found}\nwithout {expected}");

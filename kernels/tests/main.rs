@@ -4,6 +4,7 @@ mod compile_time;
 mod compiled_twice;
 mod execution;
 mod host_buffers;
+mod host_steps;
 mod launch_files;
 mod open_workloads;
 mod ptx_parsing;

@@ -80,11 +80,18 @@ enum HostBuffer {
 }
 
 impl HostMemory for Device {
-    fn read(&self, buffer: usize) -> Result<Vec<u8>, String> {
+    fn read(&self, buffer: usize) -> Result<&[u8], String> {
         Ok(match self.buffers[buffer] {
-            HostBuffer::Global(id) => self.memory.bytes(id).to_vec(),
-            HostBuffer::Constant { start, bytes } => self.loaded.constants[start..start + bytes].to_vec(),
+            HostBuffer::Global(id) => self.memory.bytes(id),
+            HostBuffer::Constant { start, bytes } => &self.loaded.constants[start..start + bytes],
         })
+    }
+
+    fn address(&self, buffer: usize) -> u64 {
+        match self.buffers[buffer] {
+            HostBuffer::Global(id) => self.memory.address(id),
+            HostBuffer::Constant { start, .. } => super::launch::window(Space::Constant) + start as u64,
+        }
     }
 
     fn write(&mut self, buffer: usize, contents: &[u8]) -> Result<(), String> {
@@ -230,15 +237,11 @@ impl PtxRun {
             }
         };
         let device = &self.device;
-        let address = |buffer: usize| match device.buffers[buffer] {
-            HostBuffer::Global(id) => device.memory.address(id),
-            HostBuffer::Constant { start, .. } => super::launch::window(Space::Constant) + start as u64,
-        };
         let configuration = Configuration {
             grid: planned.grid,
             block: planned.block,
             dynamic_shared_bytes: planned.dynamic_shared_bytes,
-            parameters: parameter_block(&planned, kernel, address)?,
+            parameters: parameter_block(&planned, kernel, |buffer| device.address(buffer))?,
             options: self.exec_options,
         };
         let prepared = Prepared::new(&code.kernel, &device.loaded, configuration)

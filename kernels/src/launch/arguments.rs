@@ -1,8 +1,9 @@
 //! Arguments of a launch, laid out as the kernel's parameters.
 
 use super::error::{LaunchError, Origin};
-use super::sequence::{ArgumentValue, Planned};
-use crate::ptx::ir::{Kernel, Parameter, TypeKind};
+use super::expression::Value;
+use super::sequence::{ArgumentValue, MemberValue, Planned};
+use crate::ptx::ir::{Kernel, Parameter, Type, TypeKind};
 
 /// Bytes of the kernel's parameter block. `address` gives the device address of a buffer.
 ///
@@ -24,60 +25,125 @@ pub fn parameter_block(
     for (index, (argument, parameter)) in planned.arguments.iter().zip(&kernel.parameters).enumerate() {
         let origin =
             Origin { key: format!("{}.arguments[{index}]", planned.origin.key), ..planned.origin.clone() };
-        let bytes = bytes_of(argument, &address);
-        if !fits(argument, &bytes, parameter) {
-            return Err(origin.error(format!(
-                "{} for the parameter `{}`, which has {} bytes{}",
-                describe(argument, &bytes),
+        let wrong = |found: String| {
+            origin.error(format!(
+                "{found} for the parameter `{}`, which has {} bytes{}",
                 parameter.name,
                 parameter.bytes,
                 listed(&kernel.parameters)
-            )));
-        }
+            ))
+        };
+        let bytes = match argument {
+            ArgumentValue::Member(member) => {
+                let bytes = member_bytes(member, &address);
+                if !fits(member, bytes.len(), parameter) {
+                    return Err(wrong(describe(member)));
+                }
+                bytes
+            }
+            ArgumentValue::Number(value) => number_bytes(*value, parameter).map_err(wrong)?,
+            ArgumentValue::Structure(members) => {
+                let bytes = structure_bytes(members, &address);
+                if bytes.len().next_multiple_of(parameter.align.max(1) as usize) != parameter.bytes as usize {
+                    return Err(wrong(format!("a structure of {} bytes", bytes.len())));
+                }
+                bytes
+            }
+        };
         let offset = parameter.offset as usize;
         block[offset..offset + bytes.len()].copy_from_slice(&bytes);
     }
     Ok(block)
 }
 
-/// Size and kind agree. A structure may end in padding that is not written as a member.
-fn fits(argument: &ArgumentValue, bytes: &[u8], parameter: &Parameter) -> bool {
-    let declared = parameter.bytes as usize;
+/// Size and kind agree.
+fn fits(member: &MemberValue, bytes: usize, parameter: &Parameter) -> bool {
     let is_float = parameter.ty.kind() == TypeKind::Float;
     let is_untyped = parameter.ty.kind() == TypeKind::Bits;
-    match argument {
-        ArgumentValue::Buffer(_) => bytes.len() == declared && !is_float,
-        ArgumentValue::Scalar(element, _) => {
-            bytes.len() == declared && (is_untyped || element.is_float() == is_float)
+    bytes == parameter.bytes as usize
+        && match member {
+            MemberValue::Buffer { .. } => !is_float,
+            MemberValue::Scalar(element, _) => is_untyped || element.is_float() == is_float,
         }
-        ArgumentValue::Structure(_) => {
-            bytes.len().next_multiple_of(parameter.align.max(1) as usize) == declared
-        }
+}
+
+fn describe(member: &MemberValue) -> String {
+    match member {
+        MemberValue::Buffer { .. } => "a buffer's address".to_string(),
+        MemberValue::Scalar(element, _) => format!("a number of type {}", element.name()),
     }
 }
 
-fn describe(argument: &ArgumentValue, bytes: &[u8]) -> String {
-    match argument {
-        ArgumentValue::Buffer(_) => "a buffer's address".to_string(),
-        ArgumentValue::Scalar(element, _) => format!("a number of type {}", element.name()),
-        ArgumentValue::Structure(_) => format!("a structure of {} bytes", bytes.len()),
+/// A number in the type of a parameter. Compilers declare signed parameters as unsigned, so that all numbers are accepted
+/// that the bits can stand for; a parameter without a kind is what the number is.
+fn number_bytes(value: Value, parameter: &Parameter) -> Result<Vec<u8>, String> {
+    if parameter.bytes * 8 != parameter.ty.bits() {
+        return Err(format!("the number {value}"));
+    }
+    match (value, parameter.ty.kind()) {
+        (Value::Integer(value), TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits) => {
+            integer_bytes(value, parameter)
+        }
+        (Value::Real(value), TypeKind::Float | TypeKind::Bits) => real_bytes(value, parameter),
+        (Value::Integer(value), TypeKind::Float) => real_bytes(value as f64, parameter),
+        (Value::Real(_), TypeKind::Signed | TypeKind::Unsigned) => {
+            Err(format!("the number {value}, which is no integer,"))
+        }
+        (Value::Integer(_) | Value::Real(_), TypeKind::Predicate) => Err(format!("the number {value}")),
     }
 }
 
-fn bytes_of(argument: &ArgumentValue, address: &impl Fn(usize) -> u64) -> Vec<u8> {
-    match argument {
-        ArgumentValue::Buffer(buffer) => address(*buffer).to_le_bytes().to_vec(),
-        ArgumentValue::Scalar(_, bytes) => bytes.clone(),
-        ArgumentValue::Structure(members) => {
-            let mut bytes = Vec::new();
-            for member in members {
-                let member = bytes_of(member, address);
-                bytes.resize(bytes.len().next_multiple_of(member.len().max(1)), 0);
-                bytes.extend(member);
-            }
-            bytes
-        }
+fn integer_bytes(value: i64, parameter: &Parameter) -> Result<Vec<u8>, String> {
+    let bits = parameter.ty.bits();
+    let most = if parameter.ty.kind() == TypeKind::Signed { bits - 1 } else { bits };
+    let (low, high) = (-(1_i128 << (bits - 1)), (1_i128 << most) - 1);
+    if (low..=high).contains(&i128::from(value)) {
+        return Ok(value.to_le_bytes()[..parameter.bytes as usize].to_vec());
     }
+    Err(format!("the number {value}, not from {low} to {high},"))
+}
+
+fn real_bytes(value: f64, parameter: &Parameter) -> Result<Vec<u8>, String> {
+    let single = value as f32;
+    match parameter.ty {
+        Type::F32 | Type::B32 if single.is_finite() => Ok(single.to_le_bytes().to_vec()),
+        Type::F64 | Type::B64 => Ok(value.to_le_bytes().to_vec()),
+        Type::F32 | Type::B32 => Err(format!("the number {value:?}, which f32 cannot hold,")),
+        Type::Pred
+        | Type::B8
+        | Type::B16
+        | Type::F16
+        | Type::U8
+        | Type::U16
+        | Type::U32
+        | Type::U64
+        | Type::S8
+        | Type::S16
+        | Type::S32
+        | Type::S64 => Err(format!("the real number {value:?}")),
+    }
+}
+
+fn member_bytes(member: &MemberValue, address: impl Fn(usize) -> u64) -> Vec<u8> {
+    match member {
+        MemberValue::Buffer { buffer, offset } => {
+            address(*buffer).wrapping_add(*offset).to_le_bytes().to_vec()
+        }
+        MemberValue::Scalar(_, bytes) => bytes.clone(),
+    }
+}
+
+/// Members at multiples of their sizes, up to a multiple of the largest.
+pub(super) fn structure_bytes(members: &[MemberValue], address: impl Fn(usize) -> u64) -> Vec<u8> {
+    let (mut bytes, mut align) = (Vec::new(), 1);
+    for member in members {
+        let member = member_bytes(member, &address);
+        align = align.max(member.len());
+        bytes.resize(bytes.len().next_multiple_of(member.len().max(1)), 0);
+        bytes.extend(member);
+    }
+    bytes.resize(bytes.len().next_multiple_of(align), 0);
+    bytes
 }
 
 /// ` (all parameters: a .u64 8 bytes, n .s32 4 bytes)`.
@@ -133,21 +199,28 @@ mod tests {
         parameter_block(&planned, kernel, address).map_err(|error| error.message)
     }
 
-    fn s32(value: i32) -> ArgumentValue {
-        ArgumentValue::Scalar(ElementType::S32, value.to_le_bytes().to_vec())
+    fn s32(value: i32) -> MemberValue {
+        MemberValue::Scalar(ElementType::S32, value.to_le_bytes().to_vec())
+    }
+
+    fn buffer(buffer: usize, offset: u64) -> MemberValue {
+        MemberValue::Buffer { buffer, offset }
+    }
+
+    fn members(members: Vec<MemberValue>, kernel: &Kernel) -> Result<Vec<u8>, String> {
+        block(members.into_iter().map(ArgumentValue::Member).collect(), kernel)
     }
 
     #[test]
     fn arguments_lie_at_their_parameters_offsets() {
         let found =
-            block(vec![s32(7), ArgumentValue::Buffer(2)], &kernel(&[(4, 4, Type::U32), (8, 8, Type::U64)]))
-                .unwrap();
-        assert_eq!(found, [7, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x10, 0, 0, 0, 0, 0, 0]);
+            members(vec![s32(7), buffer(2, 0x10)], &kernel(&[(4, 4, Type::U32), (8, 8, Type::U64)])).unwrap();
+        assert_eq!(found, [7, 0, 0, 0, 0, 0, 0, 0, 0x12, 0x10, 0, 0, 0, 0, 0, 0]);
     }
 
     #[test]
     fn members_of_a_structure_are_aligned_to_their_size() {
-        let members = vec![s32(1), ArgumentValue::Buffer(0), s32(2)];
+        let members = vec![s32(1), buffer(0, 0), s32(2)];
         let found = block(vec![ArgumentValue::Structure(members)], &kernel(&[(24, 8, Type::B8)])).unwrap();
         assert_eq!(found, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
     }
@@ -155,17 +228,58 @@ mod tests {
     #[test]
     fn a_wrong_number_or_type_of_arguments_names_the_parameters() {
         let kernel = kernel(&[(8, 8, Type::U64), (4, 4, Type::F32)]);
-        let few = block(vec![s32(1)], &kernel).unwrap_err();
+        let few = members(vec![s32(1)], &kernel).unwrap_err();
         assert_eq!(
             few,
             "1 arguments for `k`, which has 2 parameters (all parameters: p0 .u64 8 bytes, p1 .f32 4 bytes)"
         );
-        let short = block(vec![s32(1), s32(1)], &kernel).unwrap_err();
+        let short = members(vec![s32(1), s32(1)], &kernel).unwrap_err();
         assert!(
             short.starts_with("a number of type s32 for the parameter `p0`, which has 8 bytes"),
             "{short}"
         );
-        let integer = block(vec![ArgumentValue::Buffer(0), s32(1)], &kernel).unwrap_err();
+        let integer = members(vec![buffer(0, 0), s32(1)], &kernel).unwrap_err();
         assert!(integer.starts_with("a number of type s32 for the parameter `p1`"), "{integer}");
+    }
+
+    fn number(value: Value, ty: Type) -> Result<Vec<u8>, String> {
+        let bytes = ty.bits() / 8;
+        block(vec![ArgumentValue::Number(value)], &kernel(&[(bytes, bytes, ty)]))
+    }
+
+    #[test]
+    fn a_number_without_a_type_takes_that_of_the_parameter() {
+        let (one, half) = (Value::Integer(1), Value::Real(0.5));
+        assert_eq!(number(one, Type::F32), Ok(1.0_f32.to_le_bytes().to_vec()));
+        assert_eq!(number(one, Type::B64), Ok(1_i64.to_le_bytes().to_vec()));
+        assert_eq!(number(one, Type::U8), Ok(vec![1]));
+        assert_eq!(number(half, Type::B32), Ok(0.5_f32.to_le_bytes().to_vec()));
+        assert_eq!(number(half, Type::F64), Ok(0.5_f64.to_le_bytes().to_vec()));
+        assert_eq!(number(Value::Integer(-1), Type::U32), Ok(vec![255; 4]));
+        assert_eq!(number(Value::Integer(-1), Type::U64), Ok(vec![255; 8]));
+        assert_eq!(number(Value::Integer(0xffff_ffff), Type::U32), Ok(vec![255; 4]));
+    }
+
+    #[test]
+    fn a_number_that_does_not_fit_the_parameter_is_an_error() {
+        for (value, ty, told) in [
+            (Value::Integer(256), Type::U8, "the number 256, not from -128 to 255, for the parameter `p0`"),
+            (Value::Integer(128), Type::S8, "the number 128, not from -128 to 127,"),
+            (
+                Value::Integer(1 << 32),
+                Type::U32,
+                "the number 4294967296, not from -2147483648 to 4294967295,",
+            ),
+            (Value::Real(0.5), Type::U32, "the number 0.5, which is no integer, for the parameter `p0`"),
+            (Value::Real(2.0), Type::S64, "the number 2.0, which is no integer,"),
+            (Value::Real(1e300), Type::F32, "the number 1e300, which f32 cannot hold,"),
+            (Value::Real(0.5), Type::B16, "the real number 0.5"),
+        ] {
+            let found = number(value, ty).unwrap_err();
+            assert!(found.starts_with(told), "{found}");
+        }
+        let structure = kernel(&[(24, 8, Type::B8)]);
+        let found = block(vec![ArgumentValue::Number(Value::Integer(1))], &structure).unwrap_err();
+        assert!(found.starts_with("the number 1 for the parameter `p0`, which has 24 bytes"), "{found}");
     }
 }

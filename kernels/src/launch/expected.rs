@@ -37,9 +37,10 @@ pub fn check_results(
             continue;
         };
         let found = memory.read(sequence.bound(index)).map_err(|message| buffer.origin.error(message))?;
-        let elements = compare(&buffer.name, buffer.element, result.tolerance, expected, &found).map_err(
-            |mismatch| CheckError::Mismatch { launch_file: sequence.file().path.clone(), mismatch },
-        )?;
+        let elements =
+            compare(&buffer.name, buffer.element, result.tolerance, expected, found).map_err(|mismatch| {
+                CheckError::Mismatch { launch_file: sequence.file().path.clone(), mismatch }
+            })?;
         report.add(elements);
     }
     Ok(report)

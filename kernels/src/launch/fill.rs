@@ -4,9 +4,11 @@
 
 use std::path::Path;
 
+use super::arguments::structure_bytes;
 use super::error::{LaunchError, Origin};
-use super::expression::Variables;
-use super::{Buffer, ElementType, Fill, LaunchFile, MAX_BUFFER_BYTES, Scalar};
+use super::expression::{Value, Variables};
+use super::host::Host;
+use super::{Buffer, ElementType, Fill, LaunchFile, MAX_BUFFER_BYTES, Member, Scalar};
 
 impl LaunchFile {
     /// Elements of every buffer for a size; an error if they are too large together.
@@ -28,14 +30,10 @@ impl LaunchFile {
     }
 }
 
-/// The first contents of a buffer of `length` elements, little-endian. Relative file names start in `folder`.
-pub fn contents(
-    buffer: &Buffer,
-    length: usize,
-    folder: &Path,
-    variables: &Variables,
-) -> Result<Vec<u8>, LaunchError> {
-    let context = Context { element: buffer.element, folder, variables };
+/// The first contents of a buffer of `length` elements, little-endian.
+pub(super) fn contents(buffer: &Buffer, length: usize, host: Host<'_>) -> Result<Vec<u8>, LaunchError> {
+    let context = Context { element: buffer.element, host };
+    let variables = host.variables;
     let mut bytes = context.elements(&buffer.fill, length, &buffer.origin)?;
     for patch in &buffer.patches {
         let last_index = length as i64 - 1;
@@ -54,8 +52,7 @@ pub fn contents(
 
 struct Context<'a> {
     element: ElementType,
-    folder: &'a Path,
-    variables: &'a Variables,
+    host: Host<'a>,
 }
 
 impl Context<'_> {
@@ -64,14 +61,15 @@ impl Context<'_> {
             Fill::Zeros => Ok(vec![0; count * self.element.bytes()]),
             Fill::Constant(value) => {
                 let mut one = Vec::new();
-                value.push(self.element, self.variables, &mut one)?;
+                value.push(self.element, &self.host, &mut one)?;
                 Ok(one.repeat(count))
             }
             Fill::Iota { start, step } => self.iota(start, step, count, origin),
             Fill::Random { seed, low, high } => self.random(*seed, low, high, count, origin),
             Fill::Cumulative { seed, low, high } => self.cumulative(*seed, low, high, count, origin),
             Fill::Values(values) => self.values(values, count, origin),
-            Fill::File(file) => read_elements(&self.folder.join(file), self.element, count, origin),
+            Fill::Structures(structures) => self.structures(structures, count, origin),
+            Fill::File(file) => read_elements(&self.host.folder().join(file), self.element, count, origin),
         }
     }
 
@@ -84,16 +82,25 @@ impl Context<'_> {
     ) -> Result<Vec<u8>, LaunchError> {
         let mut bytes = Vec::with_capacity(count * self.element.bytes());
         if self.element.is_float() {
-            let (start, step) = (start.real(self.variables)?, step.real(self.variables)?);
+            let (start, step) = (start.real(self.host.variables)?, step.real(self.host.variables)?);
             for index in 0..count {
                 self.element
                     .push_float(start + step * index as f64, &mut bytes)
                     .map_err(|m| origin.error(m))?;
             }
         } else {
-            let (start, step) = (start.integer(self.variables)?, step.integer(self.variables)?);
+            let step = step.integer(self.host.variables)?;
+            // Addresses go on by elements of the buffer that they point to, as pointers do in C.
+            let (start, unit) = match start {
+                Scalar::Address(address) => {
+                    self.check_holds_addresses(origin)?;
+                    (self.host.address(address)? as i64, self.host.element_bytes(address) as i64)
+                }
+                Scalar::Expression(_) | Scalar::Real(..) => (start.integer(self.host.variables)?, 1),
+            };
             for index in 0..count as i64 {
-                let value = step.checked_mul(index).and_then(|offset| start.checked_add(offset));
+                let value = step.checked_mul(unit).and_then(|step| step.checked_mul(index));
+                let value = value.and_then(|offset| start.checked_add(offset));
                 let value = value.ok_or_else(|| origin.error("the iota does not fit 64 bits"))?;
                 self.element.push_integer(value, &mut bytes).map_err(|m| origin.error(m))?;
             }
@@ -112,7 +119,7 @@ impl Context<'_> {
         let mut random = SplitMix64(seed);
         let mut bytes = Vec::with_capacity(count * self.element.bytes());
         if self.element.is_float() {
-            let (low, high) = (low.real(self.variables)?, high.real(self.variables)?);
+            let (low, high) = (low.real(self.host.variables)?, high.real(self.host.variables)?);
             if low > high {
                 return Err(origin.error(format!("low is {low}, more than high, {high}")));
             }
@@ -151,11 +158,42 @@ impl Context<'_> {
     }
 
     fn integer_range(&self, low: &Scalar, high: &Scalar, origin: &Origin) -> Result<(i64, i64), LaunchError> {
-        let (low, high) = (low.integer(self.variables)?, high.integer(self.variables)?);
+        let (low, high) = (low.integer(self.host.variables)?, high.integer(self.host.variables)?);
         if low > high {
             return Err(origin.error(format!("low is {low}, more than high, {high}")));
         }
         Ok((low, high))
+    }
+
+    fn structures(
+        &self,
+        structures: &[Vec<Member>],
+        count: usize,
+        origin: &Origin,
+    ) -> Result<Vec<u8>, LaunchError> {
+        if self.element.bytes() != 1 {
+            let name = self.element.name();
+            return Err(
+                origin.error(format!("structures in a buffer of type {name}; u8 and s8 are accepted"))
+            );
+        }
+        let mut bytes = Vec::new();
+        for members in structures {
+            let members = members.iter().map(|member| self.host.member(member));
+            let members = members.collect::<Result<Vec<_>, _>>()?;
+            bytes.extend(structure_bytes(&members, |buffer| self.host.memory.address(buffer)));
+        }
+        if bytes.len() != count {
+            let (found, number) = (bytes.len(), structures.len());
+            return Err(
+                origin.error(format!("{number} structures of {found} bytes together for {count} bytes"))
+            );
+        }
+        Ok(bytes)
+    }
+
+    fn check_holds_addresses(&self, origin: &Origin) -> Result<(), LaunchError> {
+        check_holds_addresses(self.element).map_err(|message| origin.error(message))
     }
 
     fn values(&self, values: &[Scalar], count: usize, origin: &Origin) -> Result<Vec<u8>, LaunchError> {
@@ -164,7 +202,7 @@ impl Context<'_> {
         }
         let mut bytes = Vec::with_capacity(count * self.element.bytes());
         for value in values {
-            value.push(self.element, self.variables, &mut bytes)?;
+            value.push(self.element, &self.host, &mut bytes)?;
         }
         Ok(bytes)
     }
@@ -190,20 +228,37 @@ pub(super) fn read_elements(
     std::fs::read(path).map_err(failed)
 }
 
+/// That an address fits an element.
+fn check_holds_addresses(element: ElementType) -> Result<(), String> {
+    match element {
+        ElementType::U64 | ElementType::S64 => Ok(()),
+        ElementType::U8
+        | ElementType::S8
+        | ElementType::U16
+        | ElementType::S16
+        | ElementType::U32
+        | ElementType::S32
+        | ElementType::F32
+        | ElementType::F64 => Err(format!("an address, of 8 bytes, as {}; u64 is accepted", element.name())),
+    }
+}
+
 impl Scalar {
     /// Its value as an integer.
     fn integer(&self, variables: &Variables) -> Result<i64, LaunchError> {
         match self {
-            Scalar::Integer(expression) => expression.evaluate(variables),
+            Scalar::Expression(expression) => expression.evaluate(variables),
             Scalar::Real(origin, value) => Err(origin.error(format!("{value} where an integer is expected"))),
+            Scalar::Address(address) => Err(address.origin.error("an address where an integer is expected")),
         }
     }
 
     /// Its value as a real number.
     fn real(&self, variables: &Variables) -> Result<f64, LaunchError> {
         match self {
-            Scalar::Integer(expression) => expression.evaluate(variables).map(|value| value as f64),
+            Scalar::Expression(expression) => expression.value(variables).map(Value::real),
             Scalar::Real(_, value) => Ok(*value),
+            Scalar::Address(address) => Err(address.origin.error("an address where a number is expected")),
         }
     }
 
@@ -211,18 +266,25 @@ impl Scalar {
     pub(super) fn push(
         &self,
         element: ElementType,
-        variables: &Variables,
+        host: &Host<'_>,
         into: &mut Vec<u8>,
     ) -> Result<(), LaunchError> {
-        match self {
-            Scalar::Integer(expression) => {
-                let value = expression.evaluate(variables)?;
-                element.push_integer(value, into).map_err(|message| expression.origin.error(message))
+        let (origin, pushed) = match self {
+            Scalar::Expression(expression) => {
+                let pushed = match expression.value(host.variables)? {
+                    Value::Integer(value) => element.push_integer(value, into),
+                    Value::Real(value) => element.push_float(value, into),
+                };
+                (&expression.origin, pushed)
             }
-            Scalar::Real(origin, value) => {
-                element.push_float(*value, into).map_err(|message| origin.error(message))
+            Scalar::Real(origin, value) => (origin, element.push_float(*value, into)),
+            Scalar::Address(address) => {
+                let value = host.address(address)?;
+                into.extend(value.to_le_bytes());
+                (&address.origin, check_holds_addresses(element))
             }
-        }
+        };
+        pushed.map_err(|message| origin.error(message))
     }
 }
 

@@ -11,6 +11,7 @@ mod error;
 mod expected;
 mod expression;
 mod fill;
+mod host;
 mod parse;
 mod sequence;
 mod toml_value;
@@ -25,9 +26,8 @@ pub use compare::{CheckReport, Difference, Mismatch, SHOWN, Tolerance, compare};
 pub use element::{ElementType, Number};
 pub use error::{LaunchError, Origin, suggest};
 pub use expected::{CheckError, check_results, expected_files};
-pub use expression::{Expression, Variables};
-pub use fill::contents;
-pub use sequence::{ArgumentValue, HostMemory, Planned, Sequence};
+pub use expression::{Buffers, Expression, Reduction, Value, Variables};
+pub use sequence::{ArgumentValue, HostMemory, MemberValue, Planned, Sequence};
 
 /// Most bytes that a launch file may have.
 pub const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -37,6 +37,8 @@ pub const MAX_BUFFER_BYTES: u64 = 1 << 30;
 pub const MAX_BLOCK_THREADS: i64 = 1024;
 /// Most bytes of dynamic shared memory a block.
 pub const MAX_DYNAMIC_SHARED_BYTES: i64 = 227 << 10;
+/// Most elements of buffers that `let` and `while` of one run may read.
+pub const MAX_READ_ELEMENTS: u64 = 1 << 32;
 /// Most steps of one run, every repetition counted.
 pub const MAX_STEPS: u64 = 1_000_000;
 /// The size that is used when none is named.
@@ -115,6 +117,8 @@ pub enum Fill {
     },
     /// The values themselves, as many as there are elements.
     Values(Vec<Scalar>),
+    /// Structures of members, one after the other, in a buffer of bytes.
+    Structures(Vec<Vec<Member>>),
     /// Raw little-endian elements in a file, as many as there are elements.
     File(PathBuf),
 }
@@ -137,10 +141,23 @@ pub struct Patch {
 /// A number in a launch file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scalar {
-    /// An integer, possibly an expression.
-    Integer(Expression),
-    /// A real number.
+    /// A number or an expression.
+    Expression(Expression),
+    /// A real number written as such.
     Real(Origin, f64),
+    /// The address of a buffer's element.
+    Address(Address),
+}
+
+/// The address of an element of a buffer, or of its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Address {
+    /// Where it stands.
+    pub origin: Origin,
+    /// The buffer's index.
+    pub buffer: usize,
+    /// Elements from the start of the buffer.
+    pub offset: Expression,
 }
 
 /// How a result buffer is compared.
@@ -180,6 +197,20 @@ pub enum Step {
         at_most: Expression,
         /// The loop's steps.
         body: Arc<[Step]>,
+    },
+    /// `body` as long as a condition holds.
+    While {
+        /// What must not be zero.
+        condition: Expression,
+        /// Most repetitions; more is an error.
+        at_most: Expression,
+        /// The loop's steps.
+        body: Arc<[Step]>,
+    },
+    /// Gives variables values, one after the other.
+    Let {
+        /// Each variable with its value.
+        values: Vec<(String, Expression)>,
     },
     /// Gives a buffer its first contents again.
     Fill {
@@ -224,12 +255,21 @@ pub struct LaunchStep {
 /// An argument of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
-    /// The address of a buffer.
-    Buffer(usize),
+    /// An address, or a number with its type.
+    Member(Member),
+    /// A number of the type that the kernel declares.
+    Number(Scalar),
+    /// A structure passed by value: its members, each aligned to its size.
+    Structure(Vec<Member>),
+}
+
+/// An address, or a number with its type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Member {
+    /// The address of a buffer's element.
+    Address(Address),
     /// A number.
     Scalar(ElementType, Scalar),
-    /// A structure passed by value: its members, each aligned to its size.
-    Structure(Vec<Argument>),
 }
 
 impl LaunchFile {

@@ -1,19 +1,20 @@
 //! From the text of a launch file to a [`LaunchFile`], every name checked.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::error::{LaunchError, suggest};
-use super::expression::{Expression, Variables};
+use super::expression::{self, Expression, Variables};
 use super::toml_value::{Source, Table, Value, parse};
 use super::{
-    Argument, Buffer, DEFAULT_SIZE, ElementType, Fill, LaunchFile, LaunchStep, Patch, ResultCheck, Scalar,
-    Step, Tolerance,
+    Address, Argument, Buffer, DEFAULT_SIZE, ElementType, Fill, LaunchFile, LaunchStep, Member, Patch,
+    ResultCheck, Scalar, Step, Tolerance,
 };
 
 /// Deepest nesting of loops.
 const MAX_LOOPS: usize = 8;
-const STEP_KINDS: [&str; 6] = ["grid", "for", "repeat_while", "fill", "swap", "copy"];
+const STEP_KINDS: [&str; 8] = ["grid", "let", "for", "while", "repeat_while", "fill", "swap", "copy"];
 
 pub(super) fn launch_file(path: &Path, text: &str) -> Result<LaunchFile, LaunchError> {
     let source = Source::new(path, text);
@@ -24,8 +25,10 @@ pub(super) fn launch_file(path: &Path, text: &str) -> Result<LaunchFile, LaunchE
     let optional_string = |key| root.get(key).map(|value: Value| value.string()).transpose();
     let sizes = sizes(&root)?;
     let variables = sizes.first().map(|(_, variables)| variables.clone()).unwrap_or_default();
-    let buffers = buffers(&root, &variables)?;
-    let steps = Steps { buffers: &buffers, depth: 0 }.parse(&root.need("steps")?, &variables)?;
+    let names = buffer_names(&root)?;
+    let scope = Scope { variables, assigned: BTreeSet::new(), buffers: &names };
+    let buffers = buffers(&root, &scope)?;
+    let steps = Steps { buffers: &buffers, depth: 0 }.parse(&root.need("steps")?, &scope)?;
     Ok(LaunchFile {
         path: path.to_path_buf(),
         description: optional_string("description")?.unwrap_or_default().to_string(),
@@ -34,6 +37,31 @@ pub(super) fn launch_file(path: &Path, text: &str) -> Result<LaunchFile, LaunchE
         buffers,
         steps,
     })
+}
+
+/// The names that an expression may use where it stands.
+#[derive(Clone)]
+struct Scope<'a> {
+    /// With some value each.
+    variables: Variables,
+    /// Those that `let` has made, and may give another value.
+    assigned: BTreeSet<String>,
+    /// Buffers, in the order of the file.
+    buffers: &'a [&'a str],
+}
+
+impl Scope<'_> {
+    /// The variable has some value from here on.
+    fn define(&mut self, variable: &str) {
+        self.variables.insert(variable.to_string(), expression::Value::Integer(0));
+    }
+
+    fn buffer(&self, value: &Value, name: &str) -> Result<usize, LaunchError> {
+        self.buffers.iter().position(|&buffer| buffer == name).ok_or_else(|| {
+            let near = suggest(name, self.buffers.iter().copied());
+            value.origin.error(format!("no buffer `{name}`{near}"))
+        })
+    }
 }
 
 /// The sizes and their variables; one without variables if there are none.
@@ -46,7 +74,7 @@ fn sizes(root: &Table) -> Result<Vec<(String, Variables)>, LaunchError> {
         let mut variables = Variables::new();
         for (variable, number) in size.table()?.entries() {
             check_variable_name(variable, &number)?;
-            variables.insert(variable.to_string(), number.integer()?);
+            variables.insert(variable.to_string(), expression::Value::Integer(number.integer()?));
         }
         if let Some((first, known)) = sizes.first()
             && !known.keys().eq(variables.keys())
@@ -77,47 +105,52 @@ fn check_variable_name(name: &str, value: &Value) -> Result<(), LaunchError> {
         .error(format!("`{name}` is no name for a variable: letters, digits and `_` are accepted")))
 }
 
-fn buffers(root: &Table, variables: &Variables) -> Result<Vec<Buffer>, LaunchError> {
+fn buffer_names<'a>(root: &Table<'a>) -> Result<Vec<&'a str>, LaunchError> {
+    match root.get("buffers") {
+        Some(value) => Ok(value.table()?.entries().into_iter().map(|(name, _)| name).collect()),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn buffers(root: &Table, scope: &Scope) -> Result<Vec<Buffer>, LaunchError> {
     let Some(value) = root.get("buffers") else {
         return Ok(Vec::new());
     };
-    value.table()?.entries().into_iter().map(|(name, value)| buffer(name, &value, variables)).collect()
+    value.table()?.entries().into_iter().map(|(name, value)| buffer(name, &value, scope)).collect()
 }
 
-fn buffer(name: &str, value: &Value, variables: &Variables) -> Result<Buffer, LaunchError> {
+fn buffer(name: &str, value: &Value, scope: &Scope) -> Result<Buffer, LaunchError> {
     let table = value.table()?;
     table.accept(&["type", "length", "fill", "patches", "symbol", "result"])?;
     let patches = match table.get("patches") {
-        Some(patches) => {
-            patches.array()?.iter().map(|item| patch(item, variables)).collect::<Result<_, _>>()?
-        }
+        Some(patches) => patches.array()?.iter().map(|item| patch(item, scope)).collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
     Ok(Buffer {
         origin: table.origin.clone(),
         name: name.to_string(),
         element: element_type(&table.need("type")?)?,
-        length: expression(&table.need("length")?, variables)?,
-        fill: fill(&table.need("fill")?, variables)?,
+        length: expression(&table.need("length")?, scope)?,
+        fill: fill(&table.need("fill")?, scope)?,
         patches,
         symbol: table.get("symbol").map(|symbol| symbol.string().map(str::to_string)).transpose()?,
         result: table.get("result").map(|result| result_check(&result)).transpose()?,
     })
 }
 
-fn patch(value: &Value, variables: &Variables) -> Result<Patch, LaunchError> {
+fn patch(value: &Value, scope: &Scope) -> Result<Patch, LaunchError> {
     let table = value.table()?;
     table.accept(&["first", "every", "count", "fill"])?;
     let or_one = |key| match table.get(key) {
-        Some(value) => expression(&value, variables),
+        Some(value) => expression(&value, scope),
         None => Ok(Expression::number(table.origin.clone(), 1)),
     };
     Ok(Patch {
         origin: table.origin.clone(),
-        first: expression(&table.need("first")?, variables)?,
+        first: expression(&table.need("first")?, scope)?,
         every: or_one("every")?,
         count: or_one("count")?,
-        fill: fill(&table.need("fill")?, variables)?,
+        fill: fill(&table.need("fill")?, scope)?,
     })
 }
 
@@ -132,9 +165,8 @@ fn named_type(name: &str, value: &Value) -> Result<ElementType, LaunchError> {
     })
 }
 
-fn fill(value: &Value, variables: &Variables) -> Result<Fill, LaunchError> {
-    const EXPECTED: &str =
-        "\"zeros\" or a table with one of the keys constant, iota, random, cumulative, values, file";
+fn fill(value: &Value, scope: &Scope) -> Result<Fill, LaunchError> {
+    const EXPECTED: &str = "\"zeros\" or a table with one of the keys constant, iota, random, cumulative, values, structures, file";
     if let Some(text) = value.as_string() {
         return if text == "zeros" { Ok(Fill::Zeros) } else { Err(value.expected(EXPECTED)) };
     }
@@ -144,51 +176,132 @@ fn fill(value: &Value, variables: &Variables) -> Result<Fill, LaunchError> {
         return Err(table.origin.error(format!("{} keys; {EXPECTED} is expected", entries.len())));
     };
     Ok(match *kind {
-        "constant" => Fill::Constant(scalar(inner, variables)?),
+        "constant" => Fill::Constant(scalar(inner, scope)?),
         "iota" => {
             let table = inner.table()?;
             table.accept(&["start", "step"])?;
-            let start = scalar(&table.need("start")?, variables)?;
-            Fill::Iota { start, step: scalar(&table.need("step")?, variables)? }
+            let start = scalar(&table.need("start")?, scope)?;
+            Fill::Iota { start, step: scalar(&table.need("step")?, scope)? }
         }
         "random" => {
-            let (seed, low, high) = range(inner, variables)?;
+            let (seed, low, high) = range(inner, scope)?;
             Fill::Random { seed, low, high }
         }
         "cumulative" => {
-            let (seed, low, high) = range(inner, variables)?;
+            let (seed, low, high) = range(inner, scope)?;
             Fill::Cumulative { seed, low, high }
         }
         "values" => {
-            Fill::Values(inner.array()?.iter().map(|item| scalar(item, variables)).collect::<Result<_, _>>()?)
+            Fill::Values(inner.array()?.iter().map(|item| scalar(item, scope)).collect::<Result<_, _>>()?)
+        }
+        "structures" => {
+            let members = |structure: &Value| {
+                structure.array()?.iter().map(|item| member(item, scope)).collect::<Result<Vec<_>, _>>()
+            };
+            Fill::Structures(inner.array()?.iter().map(members).collect::<Result<_, _>>()?)
         }
         "file" => Fill::File(inner.string()?.into()),
         other => {
-            let near = suggest(other, ["constant", "iota", "random", "cumulative", "values", "file"]);
+            let near =
+                suggest(other, ["constant", "iota", "random", "cumulative", "values", "structures", "file"]);
             return Err(inner.origin.error(format!("unknown key{near}")));
         }
     })
 }
 
-fn range(value: &Value, variables: &Variables) -> Result<(u64, Scalar, Scalar), LaunchError> {
+fn range(value: &Value, scope: &Scope) -> Result<(u64, Scalar, Scalar), LaunchError> {
     let table = value.table()?;
     table.accept(&["seed", "low", "high"])?;
     let seed = table.need("seed")?;
     let number =
         u64::try_from(seed.integer()?).map_err(|_| seed.expected("an integer that is not negative"))?;
-    Ok((number, scalar(&table.need("low")?, variables)?, scalar(&table.need("high")?, variables)?))
+    Ok((number, scalar(&table.need("low")?, scope)?, scalar(&table.need("high")?, scope)?))
 }
 
-fn scalar(value: &Value, variables: &Variables) -> Result<Scalar, LaunchError> {
+fn scalar(value: &Value, scope: &Scope) -> Result<Scalar, LaunchError> {
+    if let Some(table) = value.as_table() {
+        return address(&table, scope).map(Scalar::Address);
+    }
     match value.as_real()? {
         Some(number) => Ok(Scalar::Real(value.origin.clone(), number)),
-        None => Ok(Scalar::Integer(expression(value, variables)?)),
+        None => Ok(Scalar::Expression(expression(value, scope)?)),
     }
 }
 
-fn expression(value: &Value, variables: &Variables) -> Result<Expression, LaunchError> {
+/// `{ address = "buffer", offset = 16 }`.
+fn address(table: &Table, scope: &Scope) -> Result<Address, LaunchError> {
+    table.accept(&["address", "offset"])?;
+    let name = table.need("address")?;
+    let offset = match table.get("offset") {
+        Some(offset) => expression(&offset, scope)?,
+        None => Expression::number(table.origin.clone(), 0),
+    };
+    Ok(Address { origin: name.origin.clone(), buffer: scope.buffer(&name, name.string()?)?, offset })
+}
+
+/// An address or a typed number.
+fn member(value: &Value, scope: &Scope) -> Result<Member, LaunchError> {
+    const EXPECTED: &str =
+        "the name of a buffer, a typed number such as { s32 = 5 }, or { address = \"buffer\", offset = 16 }";
+    if let Some(text) = value.as_string() {
+        return match text_argument(value, text, scope)? {
+            Scalar::Address(address) => Ok(Member::Address(address)),
+            Scalar::Expression(_) | Scalar::Real(..) => Err(value.expected(EXPECTED)),
+        };
+    }
+    let table = value.as_table().ok_or_else(|| value.expected(EXPECTED))?;
+    if table.has("address") {
+        return address(&table, scope).map(Member::Address);
+    }
+    let entries = table.entries();
+    let [(name, number)] = entries.as_slice() else {
+        return Err(table.origin.error(format!("{} keys where {EXPECTED} is expected", entries.len())));
+    };
+    let element = named_type(name, number)?;
+    let scalar = scalar(number, scope)?;
+    if let Scalar::Real(..) = scalar
+        && !element.is_float()
+    {
+        return Err(number.expected(&format!("an integer, as {name} needs,")));
+    }
+    Ok(Member::Scalar(element, scalar))
+}
+
+/// What a string stands for: a buffer, `buffer + offset`, or an expression.
+fn text_argument(value: &Value, text: &str, scope: &Scope) -> Result<Scalar, LaunchError> {
+    let is_buffer = |name: &str| scope.buffers.contains(&name);
+    let address = |buffer: &str, offset| {
+        Ok(Scalar::Address(Address {
+            origin: value.origin.clone(),
+            buffer: scope.buffer(value, buffer)?,
+            offset,
+        }))
+    };
+    if is_buffer(text) {
+        return address(text, Expression::number(value.origin.clone(), 0));
+    }
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if !scope.variables.contains_key(text) && text.chars().all(is_name) && !text.starts_with(char::is_numeric)
+    {
+        let known = scope.buffers.iter().copied().chain(scope.variables.keys().map(String::as_str));
+        return Err(value.origin.error(format!("no buffer `{text}`{}", suggest(text, known))));
+    }
+    let expression = Expression::parse(value.origin.clone(), text)?;
+    match expression.offset_from(|name| is_buffer(name) && !scope.variables.contains_key(name)) {
+        Ok((buffer, offset)) => {
+            offset.check(&scope.variables, None)?;
+            address(&buffer, offset)
+        }
+        Err(expression) => {
+            expression.check(&scope.variables, None)?;
+            Ok(Scalar::Expression(expression))
+        }
+    }
+}
+
+fn expression(value: &Value, scope: &Scope) -> Result<Expression, LaunchError> {
     let expression = value.expression()?;
-    expression.check_variables(variables)?;
+    expression.check(&scope.variables, None)?;
     Ok(expression)
 }
 
@@ -221,11 +334,23 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    fn parse(self, value: &Value, variables: &Variables) -> Result<Arc<[Step]>, LaunchError> {
-        value.array()?.iter().map(|item| self.step(&item.table()?, variables)).collect()
+    fn parse(self, value: &Value, scope: &Scope) -> Result<Arc<[Step]>, LaunchError> {
+        let mut scope = scope.clone();
+        let mut steps = Vec::new();
+        for item in value.array()? {
+            let step = self.step(&item.table()?, &scope)?;
+            if let Step::Let { values } = &step {
+                for (name, _) in values {
+                    scope.define(name);
+                    scope.assigned.insert(name.clone());
+                }
+            }
+            steps.push(step);
+        }
+        Ok(steps.into())
     }
 
-    fn step(self, table: &Table, variables: &Variables) -> Result<Step, LaunchError> {
+    fn step(self, table: &Table, scope: &Scope) -> Result<Step, LaunchError> {
         let kinds: Vec<&str> = STEP_KINDS.into_iter().filter(|kind| table.has(kind)).collect();
         let [kind] = kinds.as_slice() else {
             let found = if kinds.is_empty() { "none".to_string() } else { kinds.join(", ") };
@@ -235,121 +360,129 @@ impl Steps<'_> {
             )));
         };
         match *kind {
-            "grid" => self.launch(table, variables).map(|launch| Step::Launch(Box::new(launch))),
-            "for" => self.for_loop(table, variables),
-            "repeat_while" => self.repeat_while(table, variables),
+            "grid" => self.launch(table, scope).map(|launch| Step::Launch(Box::new(launch))),
+            "let" => self.assignment(table, scope),
+            "for" => self.for_loop(table, scope),
+            "while" => self.while_loop(table, scope),
+            "repeat_while" => self.repeat_while(table, scope),
             "fill" => {
                 table.accept(&["fill"])?;
-                Ok(Step::Fill { buffer: self.buffer(&table.need("fill")?)? })
+                Ok(Step::Fill { buffer: buffer_named(&table.need("fill")?, scope)? })
             }
-            "swap" => self.swap(table),
-            "copy" => self.copy(table),
+            "swap" => self.swap(table, scope),
+            "copy" => copy(table, scope),
             other => Err(table.origin.error(format!("no step `{other}`"))),
         }
     }
 
-    fn launch(self, table: &Table, variables: &Variables) -> Result<LaunchStep, LaunchError> {
+    fn launch(self, table: &Table, scope: &Scope) -> Result<LaunchStep, LaunchError> {
         table.accept(&["entry", "grid", "block", "shared", "arguments"])?;
         let arguments = match table.get("arguments") {
-            Some(arguments) => arguments
-                .array()?
-                .iter()
-                .map(|item| self.argument(item, variables))
-                .collect::<Result<_, _>>()?,
+            Some(arguments) => {
+                arguments.array()?.iter().map(|item| argument(item, scope)).collect::<Result<_, _>>()?
+            }
             None => Vec::new(),
         };
         Ok(LaunchStep {
             origin: table.origin.clone(),
             entry: table.get("entry").map(|entry| entry.string().map(str::to_string)).transpose()?,
-            grid: shape(&table.need("grid")?, variables)?,
-            block: shape(&table.need("block")?, variables)?,
+            grid: shape(&table.need("grid")?, scope)?,
+            block: shape(&table.need("block")?, scope)?,
             dynamic_shared_bytes: match table.get("shared") {
-                Some(bytes) => expression(&bytes, variables)?,
+                Some(bytes) => expression(&bytes, scope)?,
                 None => Expression::number(table.origin.clone(), 0),
             },
             arguments,
         })
     }
 
-    fn argument(self, value: &Value, variables: &Variables) -> Result<Argument, LaunchError> {
-        const EXPECTED: &str =
-            "the name of a buffer, a typed number such as { s32 = 5 }, or an array of members";
-        if value.as_string().is_some() {
-            return self.buffer(value).map(Argument::Buffer);
+    fn assignment(self, table: &Table, scope: &Scope) -> Result<Step, LaunchError> {
+        table.accept(&["let"])?;
+        let mut scope = scope.clone();
+        let mut values = Vec::new();
+        for (name, value) in table.need("let")?.table()?.entries() {
+            check_variable_name(name, &value)?;
+            if scope.variables.contains_key(name) && !scope.assigned.contains(name) {
+                return Err(value
+                    .origin
+                    .error(format!("the variable `{name}` is of the size or a loop; use another name")));
+            }
+            let expression = value.real_expression()?;
+            expression.check(&scope.variables, Some(scope.buffers))?;
+            values.push((name.to_string(), expression));
+            scope.define(name);
+            scope.assigned.insert(name.to_string());
         }
-        if let Some(members) = value.as_array() {
-            let member = |item: &Value| match item.as_array() {
-                Some(_) => Err(item.expected("a member that is no structure itself")),
-                None => self.argument(item, variables),
-            };
-            return members.iter().map(member).collect::<Result<_, _>>().map(Argument::Structure);
+        if values.is_empty() {
+            return Err(table
+                .origin
+                .error("`let` without a variable; { name = \"expression\" } is accepted"));
         }
-        let table = value.as_table().ok_or_else(|| value.expected(EXPECTED))?;
-        let entries = table.entries();
-        let [(name, number)] = entries.as_slice() else {
-            return Err(table.origin.error(format!("{} keys where {EXPECTED} is expected", entries.len())));
-        };
-        let element = named_type(name, number)?;
-        let scalar = scalar(number, variables)?;
-        if let Scalar::Real(..) = scalar
-            && !element.is_float()
-        {
-            return Err(number.expected(&format!("an integer, as {name} needs,")));
-        }
-        Ok(Argument::Scalar(element, scalar))
+        Ok(Step::Let { values })
     }
 
-    fn for_loop(self, table: &Table, variables: &Variables) -> Result<Step, LaunchError> {
+    fn while_loop(self, table: &Table, scope: &Scope) -> Result<Step, LaunchError> {
+        table.accept(&["while", "at_most", "body"])?;
+        let condition = table.need("while")?.expression()?;
+        condition.check(&scope.variables, Some(scope.buffers))?;
+        Ok(Step::While {
+            condition,
+            at_most: expression(&table.need("at_most")?, scope)?,
+            body: self.body(table, scope)?,
+        })
+    }
+
+    fn for_loop(self, table: &Table, scope: &Scope) -> Result<Step, LaunchError> {
         table.accept(&["for", "from", "to", "by", "body"])?;
         let name = table.need("for")?;
         let variable = name.string()?.to_string();
         check_variable_name(&variable, &name)?;
-        if variables.contains_key(&variable) {
+        if scope.variables.contains_key(&variable) {
             return Err(name
                 .origin
                 .error(format!("the variable `{variable}` has a value already; use another name")));
         }
         let or = |key, default| match table.get(key) {
-            Some(value) => expression(&value, variables),
+            Some(value) => expression(&value, scope),
             None => Ok(Expression::number(table.origin.clone(), default)),
         };
-        let mut inside = variables.clone();
-        inside.insert(variable.clone(), 0);
+        let mut inside = scope.clone();
+        inside.define(&variable);
         Ok(Step::For {
             from: or("from", 0)?,
-            to: expression(&table.need("to")?, variables)?,
+            to: expression(&table.need("to")?, scope)?,
             by: or("by", 1)?,
             body: self.body(table, &inside)?,
             variable,
         })
     }
 
-    fn repeat_while(self, table: &Table, variables: &Variables) -> Result<Step, LaunchError> {
+    fn repeat_while(self, table: &Table, scope: &Scope) -> Result<Step, LaunchError> {
         table.accept(&["repeat_while", "at_most", "body"])?;
         Ok(Step::RepeatWhile {
             origin: table.origin.clone(),
-            buffer: self.buffer(&table.need("repeat_while")?)?,
-            at_most: expression(&table.need("at_most")?, variables)?,
-            body: self.body(table, variables)?,
+            buffer: buffer_named(&table.need("repeat_while")?, scope)?,
+            at_most: expression(&table.need("at_most")?, scope)?,
+            body: self.body(table, scope)?,
         })
     }
 
-    fn body(self, table: &Table, variables: &Variables) -> Result<Arc<[Step]>, LaunchError> {
+    fn body(self, table: &Table, scope: &Scope) -> Result<Arc<[Step]>, LaunchError> {
         let body = table.need("body")?;
         if self.depth == MAX_LOOPS {
             return Err(body.origin.error(format!("loops are nested more than {MAX_LOOPS} deep")));
         }
-        Steps { depth: self.depth + 1, ..self }.parse(&body, variables)
+        Steps { depth: self.depth + 1, ..self }.parse(&body, scope)
     }
 
-    fn swap(self, table: &Table) -> Result<Step, LaunchError> {
+    fn swap(self, table: &Table, scope: &Scope) -> Result<Step, LaunchError> {
         table.accept(&["swap"])?;
         let value = table.need("swap")?;
         let names = value.array()?;
         let [left, right] = names.as_slice() else {
             return Err(value.origin.error(format!("{} names where two buffers are expected", names.len())));
         };
-        let buffers = [self.buffer(left)?, self.buffer(right)?];
+        let buffers = [buffer_named(left, scope)?, buffer_named(right, scope)?];
         if let Some(fixed) =
             buffers.iter().map(|&index| &self.buffers[index]).find(|buffer| buffer.symbol.is_some())
         {
@@ -360,31 +493,52 @@ impl Steps<'_> {
         }
         Ok(Step::Swap { origin: table.origin.clone(), buffers })
     }
+}
 
-    fn copy(self, table: &Table) -> Result<Step, LaunchError> {
-        table.accept(&["copy", "to"])?;
-        let from = self.buffer(&table.need("copy")?)?;
-        Ok(Step::Copy { origin: table.origin.clone(), from, to: self.buffer(&table.need("to")?)? })
-    }
+fn copy(table: &Table, scope: &Scope) -> Result<Step, LaunchError> {
+    table.accept(&["copy", "to"])?;
+    let from = buffer_named(&table.need("copy")?, scope)?;
+    Ok(Step::Copy { origin: table.origin.clone(), from, to: buffer_named(&table.need("to")?, scope)? })
+}
 
-    fn buffer(self, value: &Value) -> Result<usize, LaunchError> {
-        let name = value.string()?;
-        self.buffers.iter().position(|buffer| buffer.name == name).ok_or_else(|| {
-            let near = suggest(name, self.buffers.iter().map(|buffer| buffer.name.as_str()));
-            value.origin.error(format!("no buffer `{name}`{near}"))
-        })
+fn argument(value: &Value, scope: &Scope) -> Result<Argument, LaunchError> {
+    if let Some(text) = value.as_string() {
+        return Ok(match text_argument(value, text, scope)? {
+            Scalar::Address(address) => Argument::Member(Member::Address(address)),
+            number @ (Scalar::Expression(_) | Scalar::Real(..)) => Argument::Number(number),
+        });
     }
+    if let Some(members) = value.as_array() {
+        return members
+            .iter()
+            .map(|item| member(item, scope))
+            .collect::<Result<_, _>>()
+            .map(Argument::Structure);
+    }
+    if value.as_table().is_some() {
+        return member(value, scope).map(Argument::Member);
+    }
+    if value.is_number() {
+        return scalar(value, scope).map(Argument::Number);
+    }
+    Err(value.expected(
+        "a number, the name of a buffer, a typed number such as { s32 = 5 }, or an array of members",
+    ))
+}
+
+fn buffer_named(value: &Value, scope: &Scope) -> Result<usize, LaunchError> {
+    scope.buffer(value, value.string()?)
 }
 
 /// One to three extents: a number, or an array of numbers; the rest is 1.
-fn shape(value: &Value, variables: &Variables) -> Result<[Expression; 3], LaunchError> {
+fn shape(value: &Value, scope: &Scope) -> Result<[Expression; 3], LaunchError> {
     let one = Expression::number(value.origin.clone(), 1);
     let mut shape = [one.clone(), one.clone(), one];
     match value.as_array() {
-        None => shape[0] = expression(value, variables)?,
+        None => shape[0] = expression(value, scope)?,
         Some(items) if (1..=3).contains(&items.len()) => {
             for (extent, item) in shape.iter_mut().zip(&items) {
-                *extent = expression(item, variables)?;
+                *extent = expression(item, scope)?;
             }
         }
         Some(items) => {

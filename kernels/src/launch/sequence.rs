@@ -3,19 +3,24 @@
 use std::sync::Arc;
 
 use super::error::{LaunchError, Origin, suggest};
-use super::expression::Variables;
+use super::expression::{Value, Variables};
+use super::fill::contents;
+use super::host::{DeviceReader, Host};
 use super::{
     Argument, ElementType, Expression, LaunchFile, LaunchStep, MAX_BLOCK_THREADS, MAX_DYNAMIC_SHARED_BYTES,
-    MAX_STEPS, Step, contents,
+    MAX_READ_ELEMENTS, MAX_STEPS, Scalar, Step,
 };
 
 /// Device memory as the host sees it between launches. Buffers are numbered as in the launch file.
 pub trait HostMemory {
-    /// Reads a whole buffer.
-    fn read(&self, buffer: usize) -> Result<Vec<u8>, String>;
+    /// A whole buffer.
+    fn read(&self, buffer: usize) -> Result<&[u8], String>;
 
     /// Writes a whole buffer.
     fn write(&mut self, buffer: usize, bytes: &[u8]) -> Result<(), String>;
+
+    /// Device address of a buffer.
+    fn address(&self, buffer: usize) -> u64;
 }
 
 /// A launch with all its expressions evaluated.
@@ -38,12 +43,26 @@ pub struct Planned {
 /// An argument's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgumentValue {
-    /// The address of a buffer, by its number in memory.
-    Buffer(usize),
+    /// An address, or a number with its type.
+    Member(MemberValue),
+    /// A number of the type that the kernel declares.
+    Number(Value),
+    /// Members of a structure passed by value.
+    Structure(Vec<MemberValue>),
+}
+
+/// The value of an address, or of a number with its type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MemberValue {
+    /// An address: a buffer by its number in memory, and bytes from its start.
+    Buffer {
+        /// The buffer.
+        buffer: usize,
+        /// Bytes.
+        offset: u64,
+    },
     /// Type and little-endian bytes of a number.
     Scalar(ElementType, Vec<u8>),
-    /// Members of a structure passed by value.
-    Structure(Vec<ArgumentValue>),
 }
 
 /// The steps of a launch file for one size: where we are, and which name stands for which buffer.
@@ -56,6 +75,8 @@ pub struct Sequence {
     bound: Vec<usize>,
     frames: Vec<Frame>,
     steps: u64,
+    /// Elements of buffers that expressions may still read.
+    elements_left: u64,
 }
 
 /// Refuses steps of which it is plain that they are too many, before the first of them.
@@ -81,7 +102,8 @@ fn announced(steps: &[Step], variables: &Variables) -> u64 {
             repetitions(from, to, by).saturating_mul(announced(body, variables).saturating_add(1))
         }
         Step::RepeatWhile { body, .. } => announced(body, variables).saturating_add(1),
-        Step::Launch(_) | Step::Fill { .. } | Step::Swap { .. } | Step::Copy { .. } => 1,
+        Step::While { .. } => 1,
+        Step::Launch(_) | Step::Let { .. } | Step::Fill { .. } | Step::Swap { .. } | Step::Copy { .. } => 1,
     };
     steps.iter().map(of_step).fold(0, u64::saturating_add)
 }
@@ -109,7 +131,8 @@ struct Frame {
 enum Repeat {
     Once,
     For { variable: String, value: i64, to: i64, by: i64 },
-    While { origin: Origin, buffer: usize, done: i64, at_most: i64 },
+    WhileBuffer { origin: Origin, buffer: usize, done: i64, at_most: i64 },
+    While { condition: Expression, done: i64, at_most: i64 },
 }
 
 impl Sequence {
@@ -126,6 +149,7 @@ impl Sequence {
             lengths,
             frames: vec![root],
             steps: 0,
+            elements_left: MAX_READ_ELEMENTS,
         })
     }
 
@@ -185,7 +209,7 @@ impl Sequence {
 
     fn step(&mut self, step: Step, memory: &mut dyn HostMemory) -> Result<Option<Planned>, LaunchError> {
         match step {
-            Step::Launch(launch) => return self.plan(&launch).map(Some),
+            Step::Launch(launch) => return self.plan(&launch, memory).map(Some),
             Step::For { variable, from, to, by, body } => {
                 let value = from.evaluate(&self.variables)?;
                 let last = to;
@@ -194,13 +218,25 @@ impl Sequence {
                 if value < to {
                     // Its bounds may depend on a loop around it, of which only this time is known.
                     self.check_room(&last.origin, repetitions(value, to, step), &body)?;
-                    self.variables.insert(variable.clone(), value);
+                    self.variables.insert(variable.clone(), Value::Integer(value));
                     self.enter(body, Repeat::For { variable, value, to, by: step });
                 }
             }
             Step::RepeatWhile { origin, buffer, at_most, body } => {
                 let at_most = at_most.evaluate_within(&self.variables, 1, MAX_STEPS as i64)?;
-                self.enter(body, Repeat::While { origin, buffer, done: 0, at_most });
+                self.enter(body, Repeat::WhileBuffer { origin, buffer, done: 0, at_most });
+            }
+            Step::While { condition, at_most, body } => {
+                let at_most = at_most.evaluate_within(&self.variables, 1, MAX_STEPS as i64)?;
+                if self.value(&condition, memory)?.holds() {
+                    self.enter(body, Repeat::While { condition, done: 0, at_most });
+                }
+            }
+            Step::Let { values } => {
+                for (variable, expression) in values {
+                    let value = self.value(&expression, memory)?;
+                    self.variables.insert(variable, value);
+                }
             }
             Step::Fill { buffer } => self.fill(buffer, memory)?,
             Step::Swap { origin, buffers: [left, right] } => {
@@ -209,7 +245,7 @@ impl Sequence {
             }
             Step::Copy { origin, from, to } => {
                 self.check_alike(&origin, from, to)?;
-                let bytes = memory.read(self.bound[from]).map_err(|message| origin.error(message))?;
+                let bytes = memory.read(self.bound[from]).map_err(|message| origin.error(message))?.to_vec();
                 memory.write(self.bound[to], &bytes).map_err(|message| origin.error(message))?;
             }
         }
@@ -229,9 +265,9 @@ impl Sequence {
         self.frames.push(Frame { steps, next: 0, repeat });
     }
 
+    /// Begins the steps of a frame again, or leaves it.
     fn end_of_frame(&mut self, memory: &dyn HostMemory) -> Result<(), LaunchError> {
-        let bound = &self.bound;
-        let Some(frame) = self.frames.last_mut() else {
+        let Some(mut frame) = self.frames.pop() else {
             return Ok(());
         };
         let again = match &mut frame.repeat {
@@ -241,7 +277,7 @@ impl Sequence {
                 match next {
                     Some(next) => {
                         *value = next;
-                        self.variables.insert(variable.clone(), next);
+                        self.variables.insert(variable.clone(), Value::Integer(next));
                     }
                     None => {
                         self.variables.remove(variable);
@@ -249,9 +285,9 @@ impl Sequence {
                 }
                 next.is_some()
             }
-            Repeat::While { origin, buffer, done, at_most } => {
+            Repeat::WhileBuffer { origin, buffer, done, at_most } => {
                 *done += 1;
-                let bytes = memory.read(bound[*buffer]).map_err(|message| origin.error(message))?;
+                let bytes = memory.read(self.bound[*buffer]).map_err(|message| origin.error(message))?;
                 let again = bytes.iter().any(|&byte| byte != 0);
                 if again && *done == *at_most {
                     let name = &self.file.buffers[*buffer].name;
@@ -261,18 +297,43 @@ impl Sequence {
                 }
                 again
             }
+            Repeat::While { condition, done, at_most } => {
+                *done += 1;
+                let again = self.value(condition, memory)?.holds();
+                if again && *done == *at_most {
+                    return Err(condition.origin.error(format!(
+                        "`{}` still holds after {at_most} repetitions, the most that `at_most` allows",
+                        condition.text
+                    )));
+                }
+                again
+            }
         };
         if again {
-            frame.next = 0;
-        } else {
-            self.frames.pop();
+            self.frames.push(Frame { next: 0, ..frame });
         }
         Ok(())
     }
 
+    /// The value of an expression that may read buffers.
+    fn value(&mut self, expression: &Expression, memory: &dyn HostMemory) -> Result<Value, LaunchError> {
+        let Sequence { file, bound, variables, elements_left, .. } = self;
+        expression.value_over(variables, &mut DeviceReader { file, bound, memory, elements_left })
+    }
+
+    fn host<'a>(&'a self, memory: &'a dyn HostMemory) -> Host<'a> {
+        let Sequence { file, lengths, bound, variables, .. } = self;
+        Host { file, lengths, bound, variables, memory }
+    }
+
+    /// The first contents of a buffer, by its number in the launch file.
+    pub fn contents(&self, buffer: usize, memory: &dyn HostMemory) -> Result<Vec<u8>, LaunchError> {
+        contents(&self.file.buffers[buffer], self.lengths[buffer], self.host(memory))
+    }
+
     fn fill(&self, buffer: usize, memory: &mut dyn HostMemory) -> Result<(), LaunchError> {
         let declared = &self.file.buffers[buffer];
-        let bytes = contents(declared, self.lengths[buffer], self.file.folder(), &self.variables)?;
+        let bytes = self.contents(buffer, memory)?;
         memory.write(self.bound[buffer], &bytes).map_err(|message| declared.origin.error(message))
     }
 
@@ -288,7 +349,7 @@ impl Sequence {
         Err(origin.error(format!("{}, {}: they must be alike", describe(left), describe(right))))
     }
 
-    fn plan(&self, step: &LaunchStep) -> Result<Planned, LaunchError> {
+    fn plan(&self, step: &LaunchStep, memory: &dyn HostMemory) -> Result<Planned, LaunchError> {
         let grid = self.shape(&step.grid, [i64::from(i32::MAX), 65_535, 65_535])?;
         let block = self.shape(&step.block, [MAX_BLOCK_THREADS, MAX_BLOCK_THREADS, 64])?;
         let threads: i64 = block.iter().map(|&extent| i64::from(extent)).product();
@@ -308,7 +369,7 @@ impl Sequence {
             arguments: step
                 .arguments
                 .iter()
-                .map(|argument| self.argument(argument))
+                .map(|argument| argument_value(argument, &self.host(memory)))
                 .collect::<Result<_, _>>()?,
         })
     }
@@ -320,19 +381,22 @@ impl Sequence {
         }
         Ok(shape)
     }
+}
 
-    fn argument(&self, argument: &Argument) -> Result<ArgumentValue, LaunchError> {
-        match argument {
-            Argument::Buffer(buffer) => Ok(ArgumentValue::Buffer(self.bound[*buffer])),
-            Argument::Scalar(element, scalar) => {
-                let mut bytes = Vec::new();
-                scalar.push(*element, &self.variables, &mut bytes)?;
-                Ok(ArgumentValue::Scalar(*element, bytes))
-            }
-            Argument::Structure(members) => {
-                let members = members.iter().map(|member| self.argument(member));
-                members.collect::<Result<_, _>>().map(ArgumentValue::Structure)
-            }
+fn argument_value(argument: &Argument, host: &Host<'_>) -> Result<ArgumentValue, LaunchError> {
+    match argument {
+        Argument::Member(member) => host.member(member).map(ArgumentValue::Member),
+        Argument::Number(Scalar::Expression(expression)) => {
+            expression.value(host.variables).map(ArgumentValue::Number)
+        }
+        Argument::Number(Scalar::Real(_, value)) => Ok(ArgumentValue::Number(Value::Real(*value))),
+        Argument::Number(Scalar::Address(address)) => {
+            let (buffer, offset) = host.locate(address)?;
+            Ok(ArgumentValue::Member(MemberValue::Buffer { buffer, offset }))
+        }
+        Argument::Structure(members) => {
+            let members = members.iter().map(|member| host.member(member));
+            members.collect::<Result<_, _>>().map(ArgumentValue::Structure)
         }
     }
 }

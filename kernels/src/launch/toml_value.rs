@@ -168,6 +168,11 @@ impl<'a> Value<'a> {
             .map_err(|_| self.expected("an integer of 64 bits"))
     }
 
+    /// Whether it is a number, written as such.
+    pub(super) fn is_number(&self) -> bool {
+        matches!(self.value, DeValue::Integer(_) | DeValue::Float(_))
+    }
+
     /// A finite real number, `None` if it is not written as one.
     pub(super) fn as_real(&self) -> Result<Option<f64>, LaunchError> {
         let DeValue::Float(number) = self.value else {
@@ -176,6 +181,14 @@ impl<'a> Value<'a> {
         match number.as_str().parse::<f64>() {
             Ok(value) if value.is_finite() => Ok(Some(value)),
             Ok(_) | Err(_) => Err(self.expected("a finite number")),
+        }
+    }
+
+    /// A number or a string with an expression.
+    pub(super) fn real_expression(&self) -> Result<Expression, LaunchError> {
+        match self.as_real()? {
+            Some(value) => Ok(Expression::real(self.origin.clone(), value)),
+            None => self.expression(),
         }
     }
 

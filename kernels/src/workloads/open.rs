@@ -179,7 +179,7 @@ impl RecordedWorkload {
             let buffer = run.sequence().buffer(name)?;
             let Buffer { origin, element, .. } = &run.sequence().file().buffers[buffer];
             let bytes = run.host_memory().read(run.sequence().bound(buffer));
-            let bytes = bytes.map_err(|message| origin.error(message))?;
+            let bytes = bytes.map_err(|message| origin.error(message))?.to_vec();
             Ok::<_, LaunchError>(BufferContents { element: *element, bytes })
         })?;
         Ok(contents.map_err(CheckError::from)?)

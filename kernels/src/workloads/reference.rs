@@ -2,7 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use crate::launch::{LaunchError, Sequence, Variables, contents};
+use crate::launch::{HostMemory, LaunchError, Sequence, Value, Variables};
+
+/// References have no device, and no workload of theirs has an address in a buffer.
+struct NoDevice;
+
+impl HostMemory for NoDevice {
+    fn read(&self, _buffer: usize) -> Result<&[u8], String> {
+        Err("a reference has no device".to_owned())
+    }
+
+    fn write(&mut self, _buffer: usize, _bytes: &[u8]) -> Result<(), String> {
+        Err("a reference has no device".to_owned())
+    }
+
+    fn address(&self, _buffer: usize) -> u64 {
+        0
+    }
+}
 
 /// The variables of a size, and the first contents of the buffers.
 pub(super) struct Inputs {
@@ -14,9 +31,8 @@ impl Inputs {
     pub(super) fn of(sequence: &Sequence) -> Result<Self, LaunchError> {
         let file = sequence.file();
         let mut buffers = BTreeMap::new();
-        for (buffer, &length) in file.buffers.iter().zip(sequence.lengths()) {
-            let bytes = contents(buffer, length, file.folder(), sequence.variables())?;
-            buffers.insert(buffer.name.clone(), bytes);
+        for (index, buffer) in file.buffers.iter().enumerate() {
+            buffers.insert(buffer.name.clone(), sequence.contents(index, &NoDevice)?);
         }
         Ok(Inputs { variables: sequence.variables().clone(), buffers })
     }
@@ -25,7 +41,10 @@ impl Inputs {
     pub(super) fn size(&self, name: &str) -> usize {
         let value =
             self.variables.get(name).unwrap_or_else(|| panic!("the launch file has no variable {name}"));
-        usize::try_from(*value).expect("sizes are not negative")
+        match *value {
+            Value::Integer(value) => usize::try_from(value).expect("sizes are not negative"),
+            Value::Real(value) => panic!("the size {name} is {value}"),
+        }
     }
 
     /// A buffer of f32.
