@@ -1,4 +1,4 @@
-//! A launch file and its PTX module, run launch by launch.
+//! A launch file and its PTX modules, run launch by launch.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,17 +6,18 @@ use std::sync::Arc;
 use super::block::{BlockExecution, Observer};
 use super::error::ExecError;
 use super::launch::{Configuration, ExecOptions, Execution, Loaded, Prepared};
-use super::memory::{BufferId, Memory, MemoryError};
+use super::memory::{BufferId, Memory};
 use super::outside::{AccessKind, OutOfBounds, OutsideOfBlock};
 use super::replay::Recorder;
 use super::store::{BlockRecords, Store};
 use super::stream::PtxStream;
 use crate::compile::{CompileError, CompileOptions, Compiled, compile};
 use crate::launch::{
-    Buffer, HostMemory, LaunchError, LaunchFile, Planned, Sequence, parameter_block, suggest,
+    ArgumentValue, Buffer, HostMemory, LaunchError, LaunchFile, MemberValue, Origin, Planned, Sequence,
+    Symbol, parameter_block, suggest,
 };
 use crate::program::{BlockIndex, Launches, Space, Stream, StreamError};
-use crate::ptx::ir::{Kernel, Module};
+use crate::ptx::ir::{Kernel, Module, Variable};
 
 /// Why a run cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -44,10 +45,10 @@ impl RunError {
     }
 }
 
-/// A launch file and its PTX module, run launch by launch.
+/// A launch file and its PTX modules, run launch by launch.
 #[derive(Debug)]
 pub struct PtxRun {
-    module: Module,
+    modules: Vec<Module>,
     options: CompileOptions,
     compiled: BTreeMap<String, Arc<Compiled>>,
     sequence: Sequence,
@@ -60,6 +61,8 @@ pub struct PtxRun {
 /// A launch of a kernel: all that its records are replayed with.
 #[derive(Clone, Debug)]
 pub(super) struct Launched {
+    /// Number of its module.
+    module: usize,
     pub(super) code: Arc<Compiled>,
     pub(super) prepared: Arc<Prepared>,
 }
@@ -68,7 +71,8 @@ pub(super) struct Launched {
 #[derive(Debug)]
 struct Device {
     memory: Memory,
-    loaded: Loaded,
+    /// Each module with variables of its own.
+    loaded: Vec<Loaded>,
     buffers: Vec<HostBuffer>,
 }
 
@@ -76,14 +80,16 @@ struct Device {
 #[derive(Clone, Copy, Debug)]
 enum HostBuffer {
     Global(BufferId),
-    Constant { start: usize, bytes: usize },
+    Constant { module: usize, start: usize, bytes: usize },
 }
 
 impl HostMemory for Device {
     fn read(&self, buffer: usize) -> Result<&[u8], String> {
         Ok(match self.buffers[buffer] {
             HostBuffer::Global(id) => self.memory.bytes(id),
-            HostBuffer::Constant { start, bytes } => &self.loaded.constants[start..start + bytes],
+            HostBuffer::Constant { module, start, bytes } => {
+                &self.loaded[module].constants[start..start + bytes]
+            }
         })
     }
 
@@ -97,7 +103,9 @@ impl HostMemory for Device {
     fn write(&mut self, buffer: usize, contents: &[u8]) -> Result<(), String> {
         let target = match self.buffers[buffer] {
             HostBuffer::Global(id) => self.memory.bytes_mut(id),
-            HostBuffer::Constant { start, bytes } => &mut self.loaded.constants[start..start + bytes],
+            HostBuffer::Constant { module, start, bytes } => {
+                &mut self.loaded[module].constants[start..start + bytes]
+            }
         };
         if target.len() != contents.len() {
             return Err(format!("{} bytes for a buffer of {}", contents.len(), target.len()));
@@ -108,49 +116,143 @@ impl HostMemory for Device {
 }
 
 impl Device {
-    fn new(module: &Module, sequence: &Sequence) -> Result<Device, RunError> {
+    fn new(modules: &[Module], sequence: &Sequence) -> Result<Device, RunError> {
         let mut memory = Memory::new();
-        let loaded = Loaded::new(module, &mut memory).map_err(|error| RunError::exec(module, error))?;
+        let mut loaded = Vec::new();
+        for module in modules {
+            loaded.push(Loaded::new(module, &mut memory).map_err(|error| RunError::exec(module, error))?);
+        }
         let mut device = Device { memory, loaded, buffers: Vec::new() };
-        for (buffer, &length) in sequence.file().buffers.iter().zip(sequence.lengths()) {
+        let file = sequence.file();
+        for (buffer, &length) in file.buffers.iter().zip(sequence.lengths()) {
             let bytes = length as u64 * buffer.element.bytes() as u64;
-            let placed = device.place(module, buffer, bytes)?;
+            let placed = match &buffer.symbol {
+                Some(symbol) => {
+                    let (module, variable) = variable_of(modules, file, buffer, symbol)?;
+                    device.bind(&modules[module], (module, variable), buffer, bytes)?
+                }
+                None => HostBuffer::Global(device.allocate(buffer, bytes)?),
+            };
             device.buffers.push(placed);
         }
         Ok(device)
     }
 
-    /// Allocates a buffer, or finds the variable that it is.
-    fn place(&mut self, module: &Module, buffer: &Buffer, bytes: u64) -> Result<HostBuffer, RunError> {
-        let full = |error: MemoryError| RunError::from(buffer.origin.error(error.to_string()));
-        let Some(symbol) = &buffer.symbol else {
-            let id = self.memory.allocate(&buffer.name, bytes).map_err(full)?;
-            return Ok(HostBuffer::Global(id));
-        };
-        let Some(index) = module.variables.iter().position(|variable| variable.name == *symbol) else {
-            let names: Vec<&str> = module.variables.iter().map(|variable| variable.name.as_str()).collect();
-            let near = suggest(symbol, names);
-            let message = format!("no variable `{symbol}` in {}{near}", module.file);
-            return Err(buffer.origin.error(message).into());
-        };
+    fn allocate(&mut self, buffer: &Buffer, bytes: u64) -> Result<BufferId, LaunchError> {
+        self.memory.allocate(&buffer.name, bytes).map_err(|error| buffer.origin.error(error.to_string()))
+    }
+
+    /// The variable of a module that a buffer is, or memory that is bound to a texture.
+    fn bind(
+        &mut self,
+        module: &Module,
+        (number, index): (usize, usize),
+        buffer: &Buffer,
+        bytes: u64,
+    ) -> Result<HostBuffer, LaunchError> {
         let variable = &module.variables[index];
         if variable.texture {
-            let id = self.memory.allocate(&buffer.name, bytes).map_err(full)?;
-            self.loaded.bind_texture(module, symbol, id);
+            let id = self.allocate(buffer, bytes)?;
+            self.loaded[number].bind_texture(module, &variable.name, id);
             return Ok(HostBuffer::Global(id));
         }
         if variable.bytes != bytes {
-            let message = format!("{bytes} bytes for the variable `{symbol}`, which has {}", variable.bytes);
-            return Err(buffer.origin.error(message).into());
+            let Variable { name, bytes: accepted, .. } = variable;
+            let message = format!("{bytes} bytes for the variable `{name}`, which has {accepted}");
+            return Err(buffer.origin.error(message));
         }
-        Ok(match self.loaded.buffers[index] {
+        let loaded = &self.loaded[number];
+        Ok(match loaded.buffers[index] {
             Some(id) if variable.space == Space::Global => HostBuffer::Global(id),
             Some(_) | None => {
-                let start = self.loaded.addresses[index] as usize;
-                HostBuffer::Constant { start, bytes: bytes as usize }
+                let start = loaded.addresses[index] as usize;
+                HostBuffer::Constant { module: number, start, bytes: bytes as usize }
             }
         })
     }
+
+    /// Refuses arguments that are constants of another module: kernels have addresses of their own module's.
+    fn check_constants(&self, module: usize, planned: &Planned) -> Result<(), LaunchError> {
+        for argument in &planned.arguments {
+            let members = match argument {
+                ArgumentValue::Member(member) => std::slice::from_ref(member),
+                ArgumentValue::Structure(members) => members.as_slice(),
+                ArgumentValue::Number(_) | ArgumentValue::Expression { .. } => &[],
+            };
+            let foreign = members.iter().any(|member| match member {
+                MemberValue::Buffer { buffer, .. } => match self.buffers[*buffer] {
+                    HostBuffer::Constant { module: of, .. } => of != module,
+                    HostBuffer::Global(_) => false,
+                },
+                MemberValue::Scalar(..) => false,
+            });
+            if foreign {
+                return Err(planned.origin.error(
+                    "an argument is a constant of another PTX file; those of the kernel's are accepted",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The module and the variable of it that a buffer is.
+fn variable_of(
+    modules: &[Module],
+    file: &LaunchFile,
+    buffer: &Buffer,
+    symbol: &Symbol,
+) -> Result<(usize, usize), LaunchError> {
+    let named = symbol.ptx.as_ref().map(|ptx| file.folder().join(ptx).display().to_string());
+    let searched: Vec<(usize, &Module)> = modules
+        .iter()
+        .enumerate()
+        .filter(|(_, module)| named.as_ref().is_none_or(|named| module.file == *named))
+        .collect();
+    let files = || searched.iter().map(|(_, module)| module.file.as_str()).collect::<Vec<_>>().join(", ");
+    let Symbol { name, .. } = symbol;
+    let found: Vec<(usize, usize)> = searched
+        .iter()
+        .filter_map(|&(number, module)| {
+            let index = module.variables.iter().position(|variable| variable.name == *name);
+            index.map(|index| (number, index))
+        })
+        .collect();
+    match (found.as_slice(), &named) {
+        ([one], _) => Ok(*one),
+        ([], Some(named)) if searched.is_empty() => {
+            let all: Vec<&str> = modules.iter().map(|module| module.file.as_str()).collect();
+            Err(buffer.origin.error(format!("no PTX file `{named}`; there is {}", all.join(", "))))
+        }
+        ([], _) => {
+            let variables = searched.iter().flat_map(|(_, module)| &module.variables);
+            let near = suggest(name, variables.map(|variable| variable.name.as_str()));
+            Err(buffer.origin.error(format!("no variable `{name}` in {}{near}", files())))
+        }
+        (several, _) => {
+            let all: Vec<&str> = several.iter().map(|&(number, _)| modules[number].file.as_str()).collect();
+            Err(buffer.origin.error(format!(
+                "the variable `{name}` is in {}; symbol = {{ name = \"{name}\", ptx = \"FILE\" }} names one",
+                all.join(" and in ")
+            )))
+        }
+    }
+}
+
+/// Refuses kernels of one name.
+fn check_kernel_names(modules: &[Module], file: &LaunchFile) -> Result<(), LaunchError> {
+    let mut known: BTreeMap<&str, (&Module, u32)> = BTreeMap::new();
+    for module in modules {
+        for kernel in &module.kernels {
+            if let Some((other, line)) = known.insert(&kernel.name, (module, kernel.line)) {
+                return Err(Origin::of_file(&file.path).error(format!(
+                    "the kernel `{}` is in {}:{line} and in {}:{}; one of each name is accepted",
+                    kernel.name, other.file, module.file, kernel.line
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 impl PtxRun {
@@ -159,11 +261,20 @@ impl PtxRun {
     /// # Errors
     /// If the launch file does not fit the module, or its buffers do not fit the device.
     pub fn new(module: Module, file: Arc<LaunchFile>, size: &str) -> Result<PtxRun, RunError> {
+        Self::with_modules(vec![module], file, size)
+    }
+
+    /// The same with several modules, each with variables of its own.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and if two modules have kernels of the same name.
+    pub fn with_modules(modules: Vec<Module>, file: Arc<LaunchFile>, size: &str) -> Result<PtxRun, RunError> {
+        check_kernel_names(&modules, &file)?;
         let sequence = Sequence::new(file, size)?;
-        let mut device = Device::new(&module, &sequence)?;
+        let mut device = Device::new(&modules, &sequence)?;
         sequence.fill_all(&mut device)?;
         Ok(PtxRun {
-            module,
+            modules,
             options: CompileOptions::default(),
             compiled: BTreeMap::new(),
             sequence,
@@ -186,11 +297,6 @@ impl PtxRun {
     /// Accesses outside of every buffer that were tolerated so far, by kernel and instruction.
     pub fn out_of_bounds(&self) -> impl Iterator<Item = &OutOfBounds> {
         self.outside.values()
-    }
-
-    /// The module.
-    pub fn module(&self) -> &Module {
-        &self.module
     }
 
     /// Where the launch file is.
@@ -227,16 +333,18 @@ impl PtxRun {
         let Some(planned) = self.sequence.next(&mut self.device)? else {
             return Ok(None);
         };
-        let kernel = entry(&self.module, &planned)?;
+        let (number, kernel) = entry(&self.modules, &planned)?;
+        let module = &self.modules[number];
         let code = match self.compiled.get(&kernel.name) {
             Some(code) => code.clone(),
             None => {
-                let code = Arc::new(compile(&self.module, &kernel.name, &self.options)?);
+                let code = Arc::new(compile(module, &kernel.name, &self.options)?);
                 self.compiled.insert(kernel.name.clone(), code.clone());
                 code
             }
         };
         let device = &self.device;
+        device.check_constants(number, &planned)?;
         let configuration = Configuration {
             grid: planned.grid,
             block: planned.block,
@@ -244,9 +352,9 @@ impl PtxRun {
             parameters: parameter_block(&planned, kernel, |buffer| device.address(buffer))?,
             options: self.exec_options,
         };
-        let prepared = Prepared::new(&code.kernel, &device.loaded, configuration)
-            .map_err(|error| planned.origin.error(format!("{}: {error}", self.module.file)))?;
-        Ok(Some(Launched { code, prepared: Arc::new(prepared) }))
+        let prepared = Prepared::new(&code.kernel, &device.loaded[number], configuration)
+            .map_err(|error| planned.origin.error(format!("{}: {error}", module.file)))?;
+        Ok(Some(Launched { module: number, code, prepared: Arc::new(prepared) }))
     }
 
     /// Executes a block of the current launch, and gives the warp instructions (PTX) executed.
@@ -256,22 +364,24 @@ impl PtxRun {
         block: BlockIndex,
         observer: &mut impl Observer,
     ) -> Result<u64, RunError> {
-        let Launched { code, prepared } = launched;
+        let Launched { module, code, prepared } = launched;
         let Device { memory, loaded, .. } = &mut self.device;
+        let (module, loaded) = (&self.modules[*module], &loaded[*module]);
         let reconvergence = &code.reconvergence;
         let execution = Execution { kernel: &code.kernel, reconvergence, loaded, prepared: prepared.clone() };
         let mut block = BlockExecution::new(&execution, block);
-        block.run(memory, observer).map_err(|error| RunError::exec(&self.module, error))?;
+        block.run(memory, observer).map_err(|error| RunError::exec(module, error))?;
         let (executed, outside) = (block.executed(), block.outside());
-        self.note_outside(&code.kernel, outside);
+        self.note_outside(launched, outside);
         Ok(executed)
     }
 
-    fn note_outside(&mut self, kernel: &Kernel, block: OutsideOfBlock) {
+    fn note_outside(&mut self, launched: &Launched, block: OutsideOfBlock) {
+        let kernel = &launched.code.kernel;
         for (index, (accesses, first)) in block {
             let instruction = &kernel.instructions[index as usize];
             let known = self.outside.entry((kernel.name.clone(), index)).or_insert_with(|| OutOfBounds {
-                file: self.module.file.clone(),
+                file: self.modules[launched.module].file.clone(),
                 kernel: kernel.name.clone(),
                 line: instruction.line,
                 instruction: instruction.text.clone(),
@@ -294,16 +404,20 @@ impl PtxRun {
         let operands = &launched.prepared.decoded.operands;
         let mut recorder = Recorder::new(operands, store, warps);
         self.execute(launched, block, &mut recorder)?;
-        recorder.end().map_err(|message| RunError::exec(&self.module, ExecError::Observer(message)))
+        let module = &self.modules[launched.module];
+        recorder.end().map_err(|message| RunError::exec(module, ExecError::Observer(message)))
     }
 }
 
-/// The kernel of a launch; without a name, the only one of the module.
-fn entry<'m>(module: &'m Module, planned: &Planned) -> Result<&'m Kernel, LaunchError> {
-    let names: Vec<&str> = module.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-    let found = match (&planned.entry, module.kernels.as_slice()) {
-        (Some(name), _) => module.kernel(name),
-        (None, [only]) => Some(only),
+/// The kernel of a launch, and the number of its module; without a name, the only kernel that there is.
+fn entry<'m>(modules: &'m [Module], planned: &Planned) -> Result<(usize, &'m Kernel), LaunchError> {
+    let kernels = modules.iter().enumerate();
+    let kernels: Vec<(usize, &Kernel)> = kernels
+        .flat_map(|(number, module)| module.kernels.iter().map(move |kernel| (number, kernel)))
+        .collect();
+    let found = match (&planned.entry, kernels.as_slice()) {
+        (Some(name), kernels) => kernels.iter().find(|(_, kernel)| kernel.name == *name).copied(),
+        (None, [only]) => Some(*only),
         (None, _) => None,
     };
     found.ok_or_else(|| {
@@ -311,8 +425,12 @@ fn entry<'m>(module: &'m Module, planned: &Planned) -> Result<&'m Kernel, Launch
             .entry
             .as_ref()
             .map_or("no kernel is named".to_owned(), |name| format!("no kernel `{name}`"));
-        let has = if names.is_empty() { "no kernel".to_owned() } else { names.join(", ") };
-        planned.origin.error(format!("{asked}; {} has: {has}", module.file))
+        let has = modules.iter().map(|module| {
+            let names: Vec<&str> = module.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+            let names = if names.is_empty() { "no kernel".to_owned() } else { names.join(", ") };
+            format!("{} has: {names}", module.file)
+        });
+        planned.origin.error(format!("{asked}; {}", has.collect::<Vec<_>>().join("; ")))
     })
 }
 
