@@ -38,6 +38,7 @@ Examples:
   warpfile run sgemm --size tiny --set rfc.entries=8 --set scheduler.active_warps=4 --json
   warpfile run mine.ptx --launch mine.toml --out results
   warpfile run mine.ptx --launch mine.toml --dump sum=sum.npy --tolerate-out-of-bounds
+  warpfile run mine.cu --launch mine.toml
   warpfile run traces/kernelslist.g --design rfc
   warpfile run hotspot --size tiny --vcd w.vcd --vcd-scope register_file --vcd-cycles 0..2000
   warpfile run hotspot --size tiny --vcd w.vcd --gtkw w.gtkw && gtkwave w.vcd w.gtkw
@@ -45,6 +46,7 @@ Examples:
   warpfile run hotspot --size tiny --config results/config.toml
   warpfile run hotspot --size tiny --design regless --check-seeds
 
+A .cu file is made PTX with clang: $CLANG, clang, or the newest clang-N on PATH; no CUDA toolkit is needed.
 Designs and mechanisms: warpfile list designs, warpfile list mechanisms. Parameters: warpfile list parameters.")]
 pub struct Arguments {
     #[command(flatten)]
