@@ -13,6 +13,7 @@ mod collective;
 mod convert;
 mod copies;
 mod decode;
+mod entry;
 mod error;
 mod execute;
 mod float;

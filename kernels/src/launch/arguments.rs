@@ -42,6 +42,12 @@ pub fn parameter_block(
                 bytes
             }
             ArgumentValue::Number(value) => number_bytes(*value, parameter).map_err(wrong)?,
+            ArgumentValue::Expression { text, .. } if may_be_address(parameter) => {
+                return Err(wrong(format!(
+                    "`{text}`, which names no buffer ({{ u64 = \"{text}\" }} passes a number),"
+                )));
+            }
+            ArgumentValue::Expression { value, .. } => number_bytes(*value, parameter).map_err(wrong)?,
             ArgumentValue::Structure(members) => {
                 let bytes = structure_bytes(members, &address);
                 if bytes.len().next_multiple_of(parameter.align.max(1) as usize) != parameter.bytes as usize {
@@ -90,6 +96,14 @@ fn number_bytes(value: Value, parameter: &Parameter) -> Result<Vec<u8>, String> 
             Err(format!("the number {value}, which is no integer,"))
         }
         (Value::Integer(_) | Value::Real(_), TypeKind::Predicate) => Err(format!("the number {value}")),
+    }
+}
+
+/// Whether an address would fit. PTX does not tell pointers from other integers.
+fn may_be_address(parameter: &Parameter) -> bool {
+    match parameter.ty.kind() {
+        TypeKind::Bits | TypeKind::Unsigned | TypeKind::Signed => parameter.bytes * 8 == 64,
+        TypeKind::Float | TypeKind::Predicate => false,
     }
 }
 
@@ -263,6 +277,22 @@ mod tests {
         assert_eq!(number(Value::Integer(-1), Type::U32), Ok(vec![255; 4]));
         assert_eq!(number(Value::Integer(-1), Type::U64), Ok(vec![255; 8]));
         assert_eq!(number(Value::Integer(0xffff_ffff), Type::U32), Ok(vec![255; 4]));
+    }
+
+    #[test]
+    fn an_expression_is_no_address() {
+        let passed = |ty: Type| {
+            let text = "inputs".to_string();
+            let expression = ArgumentValue::Expression { text, value: Value::Integer(128) };
+            block(vec![expression], &kernel(&[(ty.bits() / 8, ty.bits() / 8, ty)]))
+        };
+        assert_eq!(passed(Type::U32), Ok(128_u32.to_le_bytes().to_vec()));
+        assert_eq!(passed(Type::F64), Ok(128_f64.to_le_bytes().to_vec()));
+        let told = passed(Type::U64).unwrap_err();
+        assert!(
+            told.starts_with("`inputs`, which names no buffer ({ u64 = \"inputs\" } passes a number), for the parameter `p0`"),
+            "{told}"
+        );
     }
 
     #[test]

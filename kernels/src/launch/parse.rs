@@ -1,15 +1,15 @@
 //! From the text of a launch file to a [`LaunchFile`], every name checked.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::{LaunchError, suggest};
 use super::expression::{self, Expression, Variables};
 use super::toml_value::{Source, Table, Value, parse};
 use super::{
-    Address, Argument, Buffer, DEFAULT_SIZE, ElementType, Fill, LaunchFile, LaunchStep, Member, Patch,
-    ResultCheck, Scalar, Step, Tolerance,
+    Address, Argument, Buffer, DEFAULT_SIZE, ElementType, Fill, LaunchFile, LaunchStep, MAX_PTX_FILES,
+    Member, Patch, ResultCheck, Scalar, Step, Symbol, Tolerance,
 };
 
 /// Deepest nesting of loops.
@@ -22,7 +22,6 @@ pub(super) fn launch_file(path: &Path, text: &str) -> Result<LaunchFile, LaunchE
     let root = Table::root(&source, &document);
     root.accept(&["description", "ptx", "sizes", "buffers", "steps"])?;
 
-    let optional_string = |key| root.get(key).map(|value: Value| value.string()).transpose();
     let sizes = sizes(&root)?;
     let variables = sizes.first().map(|(_, variables)| variables.clone()).unwrap_or_default();
     let names = buffer_names(&root)?;
@@ -31,8 +30,11 @@ pub(super) fn launch_file(path: &Path, text: &str) -> Result<LaunchFile, LaunchE
     let steps = Steps { buffers: &buffers, depth: 0 }.parse(&root.need("steps")?, &scope)?;
     Ok(LaunchFile {
         path: path.to_path_buf(),
-        description: optional_string("description")?.unwrap_or_default().to_string(),
-        ptx: optional_string("ptx")?.map(Into::into),
+        description: match root.get("description") {
+            Some(description) => description.string()?.to_string(),
+            None => String::new(),
+        },
+        ptx: root.get("ptx").map(|ptx| ptx_files(&ptx)).transpose()?.unwrap_or_default(),
         sizes,
         buffers,
         steps,
@@ -133,9 +135,34 @@ fn buffer(name: &str, value: &Value, scope: &Scope) -> Result<Buffer, LaunchErro
         length: expression(&table.need("length")?, scope)?,
         fill: fill(&table.need("fill")?, scope)?,
         patches,
-        symbol: table.get("symbol").map(|symbol| symbol.string().map(str::to_string)).transpose()?,
+        symbol: table.get("symbol").map(|value| symbol(&value)).transpose()?,
         result: table.get("result").map(|result| result_check(&result)).transpose()?,
     })
+}
+
+/// A name, or `{ name = "x", ptx = "a.ptx" }`.
+fn symbol(value: &Value) -> Result<Symbol, LaunchError> {
+    if let Some(name) = value.as_string() {
+        return Ok(Symbol { name: name.to_string(), ptx: None });
+    }
+    let table =
+        value.as_table().ok_or_else(|| value.expected("a name or { name = \"x\", ptx = \"a.ptx\" }"))?;
+    table.accept(&["name", "ptx"])?;
+    let ptx = table.get("ptx").map(|ptx| ptx.string().map(Into::into)).transpose()?;
+    Ok(Symbol { name: table.need("name")?.string()?.to_string(), ptx })
+}
+
+/// A PTX file, or a list of them.
+fn ptx_files(value: &Value) -> Result<Vec<PathBuf>, LaunchError> {
+    if let Some(one) = value.as_string() {
+        return Ok(vec![one.into()]);
+    }
+    let files = value.as_array().ok_or_else(|| value.expected("the name of a file, or an array of them"))?;
+    if !(1..=MAX_PTX_FILES).contains(&files.len()) {
+        let found = files.len();
+        return Err(value.origin.error(format!("{found} PTX files; 1 to {MAX_PTX_FILES} are accepted")));
+    }
+    files.iter().map(|file| file.string().map(Into::into)).collect()
 }
 
 fn patch(value: &Value, scope: &Scope) -> Result<Patch, LaunchError> {
@@ -505,7 +532,8 @@ fn argument(value: &Value, scope: &Scope) -> Result<Argument, LaunchError> {
     if let Some(text) = value.as_string() {
         return Ok(match text_argument(value, text, scope)? {
             Scalar::Address(address) => Argument::Member(Member::Address(address)),
-            number @ (Scalar::Expression(_) | Scalar::Real(..)) => Argument::Number(number),
+            Scalar::Expression(expression) => Argument::Expression(expression),
+            number @ Scalar::Real(..) => Argument::Number(number),
         });
     }
     if let Some(members) = value.as_array() {

@@ -47,6 +47,13 @@ pub enum ArgumentValue {
     Member(MemberValue),
     /// A number of the type that the kernel declares.
     Number(Value),
+    /// The same as an expression gives it.
+    Expression {
+        /// The expression as written.
+        text: String,
+        /// What it gives.
+        value: Value,
+    },
     /// Members of a structure passed by value.
     Structure(Vec<MemberValue>),
 }
@@ -389,6 +396,10 @@ fn argument_value(argument: &Argument, host: &Host<'_>) -> Result<ArgumentValue,
         Argument::Number(Scalar::Expression(expression)) => {
             expression.value(host.variables).map(ArgumentValue::Number)
         }
+        Argument::Expression(expression) => Ok(ArgumentValue::Expression {
+            text: expression.text.clone(),
+            value: expression.value(host.variables)?,
+        }),
         Argument::Number(Scalar::Real(_, value)) => Ok(ArgumentValue::Number(Value::Real(*value))),
         Argument::Number(Scalar::Address(address)) => {
             let (buffer, offset) = host.locate(address)?;
