@@ -7,6 +7,7 @@ mod cuda;
 mod execution;
 mod halves;
 mod host_buffers;
+mod images;
 mod launch_files;
 mod matrices;
 mod open_workloads;

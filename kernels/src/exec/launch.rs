@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::decode::Decoded;
 use super::error::ExecError;
 use super::memory::{BufferId, Memory};
+use super::texture::BoundObject;
 use crate::program::{Launch, Space};
 use crate::ptx::ir::{InstIndex, Kernel, Module, Place, Symbol, VariableId};
 
@@ -48,6 +49,8 @@ pub struct Loaded {
     pub(super) constants: Vec<u8>,
     /// The buffer bound to each texture.
     pub(super) textures: Vec<Option<BufferId>>,
+    /// Textures and surfaces of the current launch, by their handles.
+    pub(super) objects: Vec<BoundObject>,
 }
 
 impl Loaded {
@@ -61,6 +64,7 @@ impl Loaded {
             buffers: Vec::new(),
             constants: Vec::new(),
             textures: Vec::new(),
+            objects: Vec::new(),
         };
         for variable in &module.variables {
             loaded.textures.push(None);

@@ -11,9 +11,11 @@ use super::print::Printed;
 use super::replay::Recorder;
 use super::store::{BlockRecords, Store};
 use super::stream::PtxStream;
+use super::texture::BoundObject;
 use crate::compile::{CompileError, CompileOptions, Compiled, compile};
 use crate::launch::{
-    Buffer, HostMemory, LaunchError, LaunchFile, Origin, Sequence, parameter_block, suggest,
+    Buffer, HostMemory, LaunchError, LaunchFile, Origin, Planned, Reference, Sequence, parameter_block,
+    suggest,
 };
 use crate::program::{BlockIndex, Launches, Space, Stream, StreamError};
 use crate::ptx::ir::{Kernel, Module};
@@ -113,6 +115,34 @@ impl Device {
             device.buffers.push(placed);
         }
         Ok(device)
+    }
+
+    /// The parameter block of a launch, whose textures and surfaces are from now on those that handles stand for.
+    fn parameters(&mut self, planned: &Planned, kernel: &Kernel) -> Result<Vec<u8>, RunError> {
+        let mut objects: Vec<BoundObject> = Vec::new();
+        let block = parameter_block(planned, kernel, |reference| match reference {
+            Reference::Buffer(buffer) => Ok(match self.buffers[buffer] {
+                HostBuffer::Global(id) => self.memory.address(id),
+                HostBuffer::Constant { start, .. } => super::launch::window(Space::Constant) + start as u64,
+            }),
+            Reference::Object(object) => {
+                let HostBuffer::Global(buffer) = self.buffers[object.buffer] else {
+                    return Err("a variable in constant memory; accepted: another buffer".to_owned());
+                };
+                let (needed, found) = (object.bytes(), self.memory.bytes(buffer).len() as u64);
+                if needed > found {
+                    return Err(format!("a {} of {needed} bytes in a buffer of {found}", object.kind.name()));
+                }
+                let bound = BoundObject { buffer, object: object.clone() };
+                let index = objects.iter().position(|known| *known == bound).unwrap_or_else(|| {
+                    objects.push(bound);
+                    objects.len() - 1
+                });
+                Ok(super::texture::handle(index))
+            }
+        })?;
+        self.loaded.objects = objects;
+        Ok(block)
     }
 
     /// Allocates a buffer, or finds the variable that it is.
@@ -224,16 +254,13 @@ impl PtxRun {
                 code
             }
         };
+        let parameters = self.device.parameters(&planned, kernel)?;
         let device = &self.device;
-        let address = |buffer: usize| match device.buffers[buffer] {
-            HostBuffer::Global(id) => device.memory.address(id),
-            HostBuffer::Constant { start, .. } => super::launch::window(Space::Constant) + start as u64,
-        };
         let configuration = Configuration {
             grid: planned.grid,
             block: planned.block,
             dynamic_shared_bytes: planned.dynamic_shared_bytes,
-            parameters: parameter_block(&planned, kernel, address)?,
+            parameters,
             instruction_limit: DEFAULT_INSTRUCTION_LIMIT,
         };
         let prepared = Prepared::new(&code.kernel, &device.loaded, configuration)

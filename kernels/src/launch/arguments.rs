@@ -1,16 +1,27 @@
 //! Arguments of a launch, laid out as the kernel's parameters.
 
 use super::error::{LaunchError, Origin};
+use super::object::Object;
 use super::sequence::{ArgumentValue, Planned};
 use crate::ptx::ir::{Kernel, Parameter, TypeKind};
 
-/// Bytes of the kernel's parameter block. `address` gives the device address of a buffer.
+/// What an argument refers to.
+#[derive(Clone, Copy, Debug)]
+pub enum Reference<'r> {
+    /// A buffer, by its index.
+    Buffer(usize),
+    /// A texture or surface.
+    Object(&'r Object),
+}
+
+/// Bytes of the kernel's parameter block. `address` gives the device address of a buffer, or the handle of a texture or
+/// surface, or why there is none.
 ///
 /// The number of arguments and the size of each must be as the kernel declares.
 pub fn parameter_block(
     planned: &Planned,
     kernel: &Kernel,
-    address: impl Fn(usize) -> u64,
+    mut address: impl FnMut(Reference<'_>) -> Result<u64, String>,
 ) -> Result<Vec<u8>, LaunchError> {
     let (given, declared) = (planned.arguments.len(), kernel.parameters.len());
     if given != declared {
@@ -24,7 +35,7 @@ pub fn parameter_block(
     for (index, (argument, parameter)) in planned.arguments.iter().zip(&kernel.parameters).enumerate() {
         let origin =
             Origin { key: format!("{}.arguments[{index}]", planned.origin.key), ..planned.origin.clone() };
-        let bytes = bytes_of(argument, &address);
+        let bytes = bytes_of(argument, &mut address).map_err(|message| origin.error(message))?;
         if !fits(argument, &bytes, parameter) {
             return Err(origin.error(format!(
                 "{} for the parameter `{}`, which has {} bytes{}",
@@ -46,7 +57,7 @@ fn fits(argument: &ArgumentValue, bytes: &[u8], parameter: &Parameter) -> bool {
     let is_float = parameter.ty.kind() == TypeKind::Float;
     let is_untyped = parameter.ty.kind() == TypeKind::Bits;
     match argument {
-        ArgumentValue::Buffer(_) => bytes.len() == declared && !is_float,
+        ArgumentValue::Buffer(_) | ArgumentValue::Object(_) => bytes.len() == declared && !is_float,
         ArgumentValue::Scalar(element, _) => {
             bytes.len() == declared && (is_untyped || element.is_float() == is_float)
         }
@@ -59,25 +70,30 @@ fn fits(argument: &ArgumentValue, bytes: &[u8], parameter: &Parameter) -> bool {
 fn describe(argument: &ArgumentValue, bytes: &[u8]) -> String {
     match argument {
         ArgumentValue::Buffer(_) => "a buffer's address".to_string(),
+        ArgumentValue::Object(object) => format!("the handle of a {}", object.kind.name()),
         ArgumentValue::Scalar(element, _) => format!("a number of type {}", element.name()),
         ArgumentValue::Structure(_) => format!("a structure of {} bytes", bytes.len()),
     }
 }
 
-fn bytes_of(argument: &ArgumentValue, address: &impl Fn(usize) -> u64) -> Vec<u8> {
-    match argument {
-        ArgumentValue::Buffer(buffer) => address(*buffer).to_le_bytes().to_vec(),
+fn bytes_of(
+    argument: &ArgumentValue,
+    address: &mut impl FnMut(Reference<'_>) -> Result<u64, String>,
+) -> Result<Vec<u8>, String> {
+    Ok(match argument {
+        ArgumentValue::Buffer(buffer) => address(Reference::Buffer(*buffer))?.to_le_bytes().to_vec(),
+        ArgumentValue::Object(object) => address(Reference::Object(object))?.to_le_bytes().to_vec(),
         ArgumentValue::Scalar(_, bytes) => bytes.clone(),
         ArgumentValue::Structure(members) => {
             let mut bytes = Vec::new();
             for member in members {
-                let member = bytes_of(member, address);
+                let member = bytes_of(member, address)?;
                 bytes.resize(bytes.len().next_multiple_of(member.len().max(1)), 0);
                 bytes.extend(member);
             }
             bytes
         }
-    }
+    })
 }
 
 /// ` (all parameters: a .u64 8 bytes, n .s32 4 bytes)`.
@@ -128,7 +144,10 @@ mod tests {
             dynamic_shared_bytes: 0,
             arguments,
         };
-        let address = |buffer| 0x1000 + buffer as u64;
+        let address = |reference: Reference<'_>| match reference {
+            Reference::Buffer(buffer) => Ok(0x1000 + buffer as u64),
+            Reference::Object(object) => Err(format!("a {}", object.kind.name())),
+        };
         parameter_block(&planned, kernel, address).map_err(|error| error.message)
     }
 

@@ -11,6 +11,7 @@ mod error;
 mod expected;
 mod expression;
 mod fill;
+mod object;
 mod parse;
 mod sequence;
 mod toml_value;
@@ -20,13 +21,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use arguments::parameter_block;
+pub use arguments::{Reference, parameter_block};
 pub use compare::{CheckReport, Mismatch, Tolerance, compare};
 pub use element::{ElementType, Number};
 pub use error::{LaunchError, Origin, suggest};
 pub use expected::{CheckError, check_results, expected_files};
 pub use expression::{Expression, Variables};
 pub use fill::contents;
+pub use object::{AddressMode, Filter, Object, ObjectArgument, ObjectKind, Reads};
 pub use sequence::{ArgumentValue, HostMemory, Planned, Sequence};
 
 /// Most bytes that a launch file may have.
@@ -228,6 +230,8 @@ pub enum Argument {
     Buffer(usize),
     /// A number.
     Scalar(ElementType, Scalar),
+    /// The handle of a texture or surface.
+    Object(Box<ObjectArgument>),
     /// A structure passed by value: its members, each aligned to its size.
     Structure(Vec<Argument>),
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::error::{LaunchError, suggest};
 use super::expression::{Expression, Variables};
+use super::object::{ObjectArgument, ObjectKind};
 use super::toml_value::{Source, Table, Value, parse};
 use super::{
     Argument, Buffer, DEFAULT_SIZE, ElementType, Fill, LaunchFile, LaunchStep, Patch, ResultCheck, Scalar,
@@ -272,8 +273,7 @@ impl Steps<'_> {
     }
 
     fn argument(self, value: &Value, variables: &Variables) -> Result<Argument, LaunchError> {
-        const EXPECTED: &str =
-            "the name of a buffer, a typed number such as { s32 = 5 }, or an array of members";
+        const EXPECTED: &str = "the name of a buffer, a typed number such as { s32 = 5 }, a texture, a surface, or an array of members";
         if value.as_string().is_some() {
             return self.buffer(value).map(Argument::Buffer);
         }
@@ -285,6 +285,14 @@ impl Steps<'_> {
             return members.iter().map(member).collect::<Result<_, _>>().map(Argument::Structure);
         }
         let table = value.as_table().ok_or_else(|| value.expected(EXPECTED))?;
+        for kind in [ObjectKind::Texture, ObjectKind::Surface] {
+            if let Some(buffer) = table.get(kind.name()) {
+                let buffer = self.buffer(&buffer)?;
+                let of = (buffer, self.buffers[buffer].element);
+                let object = ObjectArgument::parse(&table, kind, of, variables)?;
+                return Ok(Argument::Object(Box::new(object)));
+            }
+        }
         let entries = table.entries();
         let [(name, number)] = entries.as_slice() else {
             return Err(table.origin.error(format!("{} keys where {EXPECTED} is expected", entries.len())));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::error::{LaunchError, Origin};
 use super::expression::Variables;
+use super::object::Object;
 use super::{
     Argument, ElementType, Expression, LaunchFile, LaunchStep, MAX_BLOCK_THREADS, MAX_DYNAMIC_SHARED_BYTES,
     MAX_STEPS, Step, contents,
@@ -42,6 +43,8 @@ pub enum ArgumentValue {
     Buffer(usize),
     /// Type and little-endian bytes of a number.
     Scalar(ElementType, Vec<u8>),
+    /// The handle of a texture or surface, whose buffer is its number in memory.
+    Object(Box<Object>),
     /// Members of a structure passed by value.
     Structure(Vec<ArgumentValue>),
 }
@@ -319,6 +322,10 @@ impl Sequence {
                 let mut bytes = Vec::new();
                 scalar.push(*element, &self.variables, &mut bytes)?;
                 Ok(ArgumentValue::Scalar(*element, bytes))
+            }
+            Argument::Object(object) => {
+                let object = object.with_buffer(|buffer| self.bound[buffer]).evaluate(&self.variables)?;
+                Ok(ArgumentValue::Object(Box::new(object)))
             }
             Argument::Structure(members) => {
                 let members = members.iter().map(|member| self.argument(member));

@@ -112,7 +112,8 @@ impl Effect {
     /// Of an instruction whose address is in a register that was written by instruction `version` of the stretch.
     pub fn of(kernel: &Kernel, instruction: &Instruction, version: Option<usize>) -> Effect {
         match &instruction.op {
-            Op::Ld { space: Space::Constant | Space::Parameter, .. } | Op::Tex1d { .. } => Effect::None,
+            // What a texture shows does not change while the kernel runs (CUDA C++ Programming Guide, texture memory).
+            Op::Ld { space: Space::Constant | Space::Parameter, .. } | Op::Tex { .. } => Effect::None,
             Op::Ld { order: MemoryOrder::ReadOnly, .. } => Effect::None,
             Op::Ld { order: MemoryOrder::Strong, .. } | Op::St { order: MemoryOrder::Strong, .. } => {
                 Effect::Order
@@ -134,6 +135,8 @@ impl Effect {
                 Effect::Read(Bytes { space: *space, from: From::Unknown, range: 0..16 })
             }
             Op::Atom { .. }
+            | Op::SurfaceLoad { .. }
+            | Op::SurfaceStore { .. }
             | Op::CopyAsync { .. }
             | Op::CommitGroup
             | Op::WaitGroup { .. }
