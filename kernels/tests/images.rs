@@ -189,6 +189,56 @@ fn a_cuda_program_reads_one_surface_and_writes_another() {
     }
 }
 
+#[test]
+fn a_texture_reference_is_the_image_that_its_buffer_says() {
+    // The same kernel with a reference in place of the handle.
+    let reference = PROGRAM
+        .replace(".address_size 64\n", ".address_size 64\n.global .texref image;\n")
+        .replace("[%rd1, {%f5, %f6}]", "[image, {%f5, %f6}]");
+    assert_ne!(reference, PROGRAM);
+    let values: Vec<String> = (0..15).map(|n| format!("{:?}", f64::from(n * n % 7))).collect();
+    let values = format!("length = 15, fill = {{ values = [{}] }}", values.join(", "));
+    let options = ", filter = \"linear\", address = [\"border\", \"clamp\"]";
+    let (by_handle, _) = plane("f32", &values, options, [1.0, 1.0]);
+    let image = format!("symbol = \"image\", texture = {{ width = {WIDTH}, height = {HEIGHT}{options} }}");
+    let (by_reference, _) = plane("f32", &format!("{values}, {image}"), options, [1.0, 1.0]);
+    let expected = outcome(PROGRAM, &by_handle, 3).unwrap();
+    assert_eq!(outcome(&reference, &by_reference, 3).unwrap(), expected);
+    let (plain, _) = plane("f32", &format!("{values}, symbol = \"image\""), options, [1.0, 1.0]);
+    assert_ne!(outcome(&reference, &plain, 3).unwrap(), expected);
+    let large =
+        by_reference.replace("texture = { width = 5, height = 3", "texture = { width = 5, height = 4");
+    let told = outcome(&reference, &large, 3).unwrap_err();
+    assert!(told.contains("a texture of 80 bytes in a buffer of 60"), "{told}");
+    let told = outcome(&reference, &by_reference.replace("symbol = \"image\", ", ""), 3).unwrap_err();
+    assert!(told.contains("a texture that has no `symbol`; accepted: that of a .texref"), "{told}");
+}
+
+#[test]
+fn coordinates_far_outside_and_no_numbers_are_answered() {
+    for address in ["clamp", "wrap", "mirror", "border"] {
+        for filter in ["point", "linear"] {
+            let launch = format!(
+                "[buffers]\nimage = {{ type = \"f32\", length = 2, fill = {{ values = [1.0, 2.0] }} }}\n\
+                 x = {{ type = \"u32\", length = 5, fill = {{ values = [2139095040, 4286578688, 2143289344, 1900671690, 4048155338] }} }}\n\
+                 texels = {{ type = \"f32\", length = 20, fill = \"zeros\" }}\n[[steps]]\nentry = \"line\"\ngrid = 1\nblock = 5\n\
+                 arguments = [{{ texture = \"image\", width = 2, normalized = true, filter = \"{filter}\", address = \"{address}\" }}, \"x\", \"texels\"]\n"
+            );
+            // Infinity, its negative, no number, 1e30, −1e30.
+            let found = floats(&outcome(PROGRAM, &launch, 2).unwrap());
+            let first = [found[0], found[4], found[12], found[16]];
+            match address {
+                "clamp" => assert_eq!(first, [2.0, 1.0, 2.0, 1.0], "{filter}"),
+                "border" => assert_eq!(first, [0.0; 4], "{filter}"),
+                _repeated => {
+                    assert!(first.iter().all(|value| (1.0..=2.0).contains(value)), "{filter} {first:?}")
+                }
+            }
+            assert!(found[8].is_finite());
+        }
+    }
+}
+
 /// A kernel of one thread with a handle in `%h`, and an address in `%a`.
 fn kernel(body: &str) -> String {
     format!(

@@ -282,16 +282,19 @@ pub(super) fn texture(
     let handles = addresses(registers, operands, lanes);
     let mut corners = [0; LANES];
     let mut values = [[0; LANES]; 4];
-    for lane in lanes_of(lanes) {
-        let of_variable = variable.map(|(variable, name)| {
-            let buffer = memories.loaded.textures[variable.index()].ok_or_else(|| {
+    let of_variable = match variable.filter(|_| lanes != 0) {
+        Some((variable, name)) => {
+            let bound = memories.loaded.textures[variable.index()].as_ref().ok_or_else(|| {
                 let message =
                     format!("no buffer is bound to the texture `{name}`; accepted: a binding in the launch");
-                Trouble { lane, message }
+                Trouble { lane: lanes.trailing_zeros() as usize, message }
             })?;
-            Ok(texture::of_reference(buffer, memories.global.bytes(buffer).len(), ty))
-        });
-        let of_variable = of_variable.transpose()?;
+            let bytes = memories.global.bytes(bound.0).len();
+            Some(texture::of_reference(bound, bytes, ty))
+        }
+        None => None,
+    };
+    for lane in lanes_of(lanes) {
         let bound = match &of_variable {
             Some(bound) => bound,
             None => texture::find(&memories.loaded.objects, handles[lane], lane, ObjectKind::Texture)?,

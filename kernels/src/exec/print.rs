@@ -119,8 +119,9 @@ impl Call<'_, '_> {
     }
 
     fn argument(&mut self, bytes: usize) -> Result<u64, Trouble> {
-        let address = self.at.next_multiple_of(bytes as u64);
-        self.at = address + bytes as u64;
+        // Beyond the last address there is nothing, and reading there says so.
+        let address = self.at.checked_next_multiple_of(bytes as u64).unwrap_or(u64::MAX);
+        self.at = address.saturating_add(bytes as u64);
         self.taken += 1;
         self.memories.read(Space::Generic, address, bytes, self.lane)
     }

@@ -14,8 +14,8 @@ use super::stream::PtxStream;
 use super::texture::BoundObject;
 use crate::compile::{CompileError, CompileOptions, Compiled, compile};
 use crate::launch::{
-    Buffer, HostMemory, LaunchError, LaunchFile, Origin, Planned, Reference, Sequence, parameter_block,
-    suggest,
+    Buffer, HostMemory, LaunchError, LaunchFile, Object, Origin, Planned, Reference, Sequence,
+    parameter_block, suggest,
 };
 use crate::program::{BlockIndex, Launches, Space, Stream, StreamError};
 use crate::ptx::ir::{Kernel, Module};
@@ -112,9 +112,27 @@ impl Device {
         for (buffer, &length) in sequence.file().buffers.iter().zip(sequence.lengths()) {
             let bytes = length as u64 * buffer.element.bytes() as u64;
             let placed = device.place(module, buffer, bytes)?;
+            if let Some(texture) = &buffer.texture {
+                device.shape(module, buffer, texture.evaluate(sequence.variables())?, bytes)?;
+            }
             device.buffers.push(placed);
         }
         Ok(device)
+    }
+
+    /// Says which image the buffer of a `.texref` is.
+    fn shape(&mut self, module: &Module, buffer: &Buffer, image: Object, bytes: u64) -> Result<(), RunError> {
+        if image.bytes() > bytes {
+            let message = format!("a texture of {} bytes in a buffer of {bytes}", image.bytes());
+            return Err(buffer.origin.error(message).into());
+        }
+        let index =
+            module.variables.iter().position(|variable| Some(&variable.name) == buffer.symbol.as_ref());
+        let bound = index.and_then(|index| self.loaded.textures[index].as_mut());
+        let (_, shape) =
+            bound.ok_or_else(|| buffer.origin.error("`texture` of a symbol that is no .texref"))?;
+        *shape = Some(image);
+        Ok(())
     }
 
     /// The parameter block of a launch, whose textures and surfaces are from now on those that handles stand for.

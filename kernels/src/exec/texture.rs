@@ -13,6 +13,8 @@ use crate::launch::{AddressMode, ElementType, Filter, Number, Object, ObjectKind
 use crate::program::{LANES, LaneMask};
 use crate::ptx::ir::{Outside, Type};
 
+/// Coordinates are counted up to here, in texels: beyond every texture, even if it is repeated.
+const FAR: f64 = (1_u64 << 40) as f64;
 /// Where handles begin: beyond every address.
 const HANDLES: u64 = 0x7f40_0000_0000;
 
@@ -28,8 +30,15 @@ pub(super) fn handle(index: usize) -> u64 {
     HANDLES + index as u64
 }
 
-/// The texture that a buffer bound to a `.texref` is: words, one after the other.
-pub(super) fn of_reference(buffer: BufferId, bytes: usize, ty: Type) -> BoundObject {
+/// The texture that a buffer bound to a `.texref` is: what has been said of it, or words, one after the other.
+pub(super) fn of_reference(
+    &(buffer, ref object): &(BufferId, Option<Object>),
+    bytes: usize,
+    ty: Type,
+) -> BoundObject {
+    if let Some(object) = object {
+        return BoundObject { buffer, object: object.clone() };
+    }
     let element = match ty {
         Type::F32 => ElementType::F32,
         Type::S32 => ElementType::S32,
@@ -119,8 +128,8 @@ struct Image<'i> {
 impl Image<'_> {
     /// The texel of a coordinate counted in texels, and, filtered linearly, the weight of the next: 8 bits of fraction.
     fn lower(&self, coordinate: f64) -> (i64, f64) {
-        // What is no number is in no texel; the first stands for it.
-        let coordinate = if coordinate.is_nan() { 0.0 } else { coordinate };
+        // What is no number is in no texel; the first stands for it. What is too far to be counted is as far as can be.
+        let coordinate = if coordinate.is_nan() { 0.0 } else { coordinate.clamp(-FAR, FAR) };
         match self.object.filter {
             Filter::Point => (coordinate.floor() as i64, 0.0),
             Filter::Linear => {

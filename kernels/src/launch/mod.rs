@@ -78,6 +78,8 @@ pub struct Buffer {
     pub patches: Vec<Patch>,
     /// The `.const` or `.global` variable of the PTX file that it is, if it is not allocated.
     pub symbol: Option<String>,
+    /// The image that it is, if its symbol is a `.texref`; words of one row if nothing is said.
+    pub texture: Option<ObjectArgument>,
     /// Whether it is a result, and how it is compared.
     pub result: Option<ResultCheck>,
 }

@@ -8,6 +8,12 @@ use super::toml_value::{Table, Value};
 /// Texels in a direction at most: what devices have of textures in linear memory.
 const MAX_EXTENT: i64 = 1 << 28;
 
+/// Keys of a texture beside its buffer.
+pub(super) const TEXTURE_KEYS: [&str; 7] =
+    ["width", "height", "channels", "filter", "address", "normalized", "read"];
+/// Keys of a surface beside its buffer.
+pub(super) const SURFACE_KEYS: [&str; 3] = ["width", "height", "channels"];
+
 /// What a kernel does with an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
@@ -120,26 +126,13 @@ pub struct ObjectArgument {
 }
 
 impl ObjectArgument {
-    /// Parses `{ texture = "buffer", width = … }` or `{ surface = … }`, whose buffer has an index and a type.
+    /// Parses `width = …` and so on, of an image over a buffer that has an index and a type.
     pub(super) fn parse(
         table: &Table,
         kind: ObjectKind,
         (buffer, element): (usize, ElementType),
         variables: &Variables,
     ) -> Result<ObjectArgument, LaunchError> {
-        match kind {
-            ObjectKind::Texture => table.accept(&[
-                "texture",
-                "width",
-                "height",
-                "channels",
-                "filter",
-                "address",
-                "normalized",
-                "read",
-            ])?,
-            ObjectKind::Surface => table.accept(&["surface", "width", "height", "channels"])?,
-        }
         let extent = |value: &Value| -> Result<Expression, LaunchError> {
             let expression = value.expression()?;
             expression.check_variables(variables)?;
@@ -173,7 +166,7 @@ impl ObjectArgument {
     }
 
     /// With its sizes.
-    pub(super) fn evaluate(&self, variables: &Variables) -> Result<Object, LaunchError> {
+    pub(crate) fn evaluate(&self, variables: &Variables) -> Result<Object, LaunchError> {
         let width = self.width.evaluate_within(variables, 1, MAX_EXTENT)? as u32;
         let height = self.height.evaluate_within(variables, 1, MAX_EXTENT)? as u32;
         Ok(Object { width, height, ..self.object.clone() })

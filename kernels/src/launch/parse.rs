@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::error::{LaunchError, suggest};
 use super::expression::{Expression, Variables};
-use super::object::{ObjectArgument, ObjectKind};
+use super::object::{ObjectArgument, ObjectKind, SURFACE_KEYS, TEXTURE_KEYS};
 use super::toml_value::{Source, Table, Value, parse};
 use super::{
     Argument, Buffer, DEFAULT_SIZE, ElementType, Fill, LaunchFile, LaunchStep, Patch, ResultCheck, Scalar,
@@ -87,21 +87,32 @@ fn buffers(root: &Table, variables: &Variables) -> Result<Vec<Buffer>, LaunchErr
 
 fn buffer(name: &str, value: &Value, variables: &Variables) -> Result<Buffer, LaunchError> {
     let table = value.table()?;
-    table.accept(&["type", "length", "fill", "patches", "symbol", "result"])?;
+    table.accept(&["type", "length", "fill", "patches", "symbol", "texture", "result"])?;
     let patches = match table.get("patches") {
         Some(patches) => {
             patches.array()?.iter().map(|item| patch(item, variables)).collect::<Result<_, _>>()?
         }
         None => Vec::new(),
     };
+    let element = element_type(&table.need("type")?)?;
+    let texture = table.get("texture").map(|texture| {
+        let keys = texture.table()?;
+        keys.accept(&TEXTURE_KEYS)?;
+        if !table.has("symbol") {
+            return Err(texture.origin.error("a texture that has no `symbol`; accepted: that of a .texref"));
+        }
+        // Which buffer it is, is known when it is bound.
+        ObjectArgument::parse(&keys, ObjectKind::Texture, (0, element), variables)
+    });
     Ok(Buffer {
         origin: table.origin.clone(),
         name: name.to_string(),
-        element: element_type(&table.need("type")?)?,
+        element,
         length: expression(&table.need("length")?, variables)?,
         fill: fill(&table.need("fill")?, variables)?,
         patches,
         symbol: table.get("symbol").map(|symbol| symbol.string().map(str::to_string)).transpose()?,
+        texture: texture.transpose()?,
         result: table.get("result").map(|result| result_check(&result)).transpose()?,
     })
 }
@@ -285,8 +296,10 @@ impl Steps<'_> {
             return members.iter().map(member).collect::<Result<_, _>>().map(Argument::Structure);
         }
         let table = value.as_table().ok_or_else(|| value.expected(EXPECTED))?;
-        for kind in [ObjectKind::Texture, ObjectKind::Surface] {
+        let kinds = [(ObjectKind::Texture, TEXTURE_KEYS.as_slice()), (ObjectKind::Surface, &SURFACE_KEYS)];
+        for (kind, keys) in kinds {
             if let Some(buffer) = table.get(kind.name()) {
+                table.accept(&[&[kind.name()], keys].concat())?;
                 let buffer = self.buffer(&buffer)?;
                 let of = (buffer, self.buffers[buffer].element);
                 let object = ObjectArgument::parse(&table, kind, of, variables)?;
