@@ -230,7 +230,9 @@ fn what_is_printed_is_bounded() {
                @%p bra LOOP;\n ret;\n}\n";
     let launch = "[buffers]\narguments = { type = \"s32\", length = 1, fill = \"zeros\" }\n\
                   [[steps]]\ngrid = 1\nblock = 1\narguments = [\"arguments\"]\n";
-    let (outcome, printed) = run(ptx, launch);
-    outcome.unwrap();
-    assert_eq!((printed.text.len(), printed.dropped), (1 << 20, 300 - 256));
+    for (launch, calls) in [(launch.to_owned(), 300), (launch.replace("grid = 1", "grid = 2"), 600)] {
+        let (outcome, printed) = run(ptx, &launch);
+        outcome.unwrap();
+        assert_eq!((printed.text.len(), printed.dropped), (1 << 20, calls - 256));
+    }
 }

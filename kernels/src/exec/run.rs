@@ -298,6 +298,7 @@ impl PtxRun {
         let reconvergence = &code.reconvergence;
         let execution = Execution { kernel: &code.kernel, reconvergence, loaded, prepared: prepared.clone() };
         let mut block = BlockExecution::new(&execution, block);
+        block.print_into(self.printed.next());
         let outcome = block.run(memory, observer);
         self.printed.append(block.printed());
         outcome.map_err(|error| RunError::exec(&self.module, error))?;
