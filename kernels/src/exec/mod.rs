@@ -33,6 +33,7 @@ mod softfloat;
 mod stack;
 mod store;
 mod stream;
+mod texture;
 
 pub use block::{BlockExecution, Executed, Observer, Step};
 pub use error::ExecError;

@@ -13,14 +13,15 @@ use super::print::Printed;
 use super::replay::Recorder;
 use super::store::{BlockRecords, Store};
 use super::stream::PtxStream;
+use super::texture::BoundObject;
 use crate::compile::{CompileError, CompileOptions, Compiled, compile};
 use crate::launch::{
-    ArgumentValue, Buffer, HostMemory, LaunchError, LaunchFile, MemberValue, Planned, Sequence, Symbol,
-    parameter_block, suggest,
+    ArgumentValue, Buffer, HostMemory, LaunchError, LaunchFile, MemberValue, Object, Planned, Reference,
+    Sequence, Symbol, parameter_block, suggest,
 };
 use crate::program::{BlockIndex, Launches, Space, Stream, StreamError};
 use crate::ptx::PtxErrors;
-use crate::ptx::ir::{Module, Variable};
+use crate::ptx::ir::{Kernel, Module, Variable};
 
 /// Why a run cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -135,14 +136,67 @@ impl Device {
             let bytes = length as u64 * buffer.element.bytes() as u64;
             let placed = match &buffer.symbol {
                 Some(symbol) => {
-                    let (module, variable) = variable_of(modules, file, buffer, symbol)?;
-                    device.bind(&modules[module], (module, variable), buffer, bytes)?
+                    let variable = variable_of(modules, file, buffer, symbol)?;
+                    let placed = device.bind(&modules[variable.0], variable, buffer, bytes)?;
+                    if let Some(texture) = &buffer.texture {
+                        device.shape(variable, buffer, texture.evaluate(sequence.variables())?, bytes)?;
+                    }
+                    placed
                 }
                 None => HostBuffer::Global(device.allocate(buffer, bytes)?),
             };
             device.buffers.push(placed);
         }
         Ok(device)
+    }
+
+    /// Says which image the buffer of a `.texref` is.
+    fn shape(
+        &mut self,
+        (module, variable): (usize, usize),
+        buffer: &Buffer,
+        image: Object,
+        bytes: u64,
+    ) -> Result<(), LaunchError> {
+        if image.bytes() > bytes {
+            let message = format!("a texture of {} bytes in a buffer of {bytes}", image.bytes());
+            return Err(buffer.origin.error(message));
+        }
+        let bound = self.loaded[module].textures[variable].as_mut();
+        let (_, shape) =
+            bound.ok_or_else(|| buffer.origin.error("`texture` of a symbol that is no .texref"))?;
+        *shape = Some(image);
+        Ok(())
+    }
+
+    /// The parameter block of a launch, whose textures and surfaces are from now on those that handles stand for.
+    fn parameters(
+        &mut self,
+        module: usize,
+        planned: &Planned,
+        kernel: &Kernel,
+    ) -> Result<Vec<u8>, LaunchError> {
+        let mut objects: Vec<BoundObject> = Vec::new();
+        let block = parameter_block(planned, kernel, |reference| match reference {
+            Reference::Buffer(buffer) => Ok(self.address(buffer)),
+            Reference::Object(object) => {
+                let HostBuffer::Global(buffer) = self.buffers[object.buffer] else {
+                    return Err("a variable in constant memory; accepted: another buffer".to_owned());
+                };
+                let (needed, found) = (object.bytes(), self.memory.bytes(buffer).len() as u64);
+                if needed > found {
+                    return Err(format!("a {} of {needed} bytes in a buffer of {found}", object.kind.name()));
+                }
+                let bound = BoundObject { buffer, object: object.clone() };
+                let index = objects.iter().position(|known| *known == bound).unwrap_or_else(|| {
+                    objects.push(bound);
+                    objects.len() - 1
+                });
+                Ok(super::texture::handle(index))
+            }
+        })?;
+        self.loaded[module].objects = objects;
+        Ok(block)
     }
 
     fn allocate(&mut self, buffer: &Buffer, bytes: u64) -> Result<BufferId, LaunchError> {
@@ -191,7 +245,7 @@ impl Device {
                     HostBuffer::Constant { module: of, .. } => of != module,
                     HostBuffer::Global(_) => false,
                 },
-                MemberValue::Scalar(..) => false,
+                MemberValue::Scalar(..) | MemberValue::Object(_) => false,
             });
             if foreign {
                 return Err(planned.origin.error(
@@ -345,16 +399,16 @@ impl PtxRun {
                 code
             }
         };
-        let device = &self.device;
-        device.check_constants(number, &planned)?;
+        self.device.check_constants(number, &planned)?;
+        let parameters = self.device.parameters(number, &planned, kernel)?;
         let configuration = Configuration {
             grid: planned.grid,
             block: planned.block,
             dynamic_shared_bytes: planned.dynamic_shared_bytes,
-            parameters: parameter_block(&planned, kernel, |buffer| device.address(buffer))?,
+            parameters,
             options: self.exec_options,
         };
-        let prepared = Prepared::new(&code.kernel, &device.loaded[number], configuration)
+        let prepared = Prepared::new(&code.kernel, &self.device.loaded[number], configuration)
             .map_err(|error| planned.origin.error(format!("{}: {error}", module.file)))?;
         Ok(Some(Launched { module: number, code, prepared: Arc::new(prepared) }))
     }
@@ -372,6 +426,7 @@ impl PtxRun {
         let reconvergence = &code.reconvergence;
         let execution = Execution { kernel: &code.kernel, reconvergence, loaded, prepared: prepared.clone() };
         let mut block = BlockExecution::new(&execution, block);
+        block.print_into(self.printed.next());
         let outcome = block.run(memory, observer);
         self.printed.append(block.printed());
         outcome.map_err(|error| RunError::exec(module, error))?;

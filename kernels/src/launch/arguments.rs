@@ -2,16 +2,27 @@
 
 use super::error::{LaunchError, Origin};
 use super::expression::Value;
+use super::object::Object;
 use super::sequence::{ArgumentValue, MemberValue, Planned};
 use crate::ptx::ir::{Kernel, Parameter, Type, TypeKind};
 
-/// Bytes of the kernel's parameter block. `address` gives the device address of a buffer.
+/// What an argument refers to.
+#[derive(Clone, Copy, Debug)]
+pub enum Reference<'r> {
+    /// A buffer, by its index.
+    Buffer(usize),
+    /// A texture or surface.
+    Object(&'r Object),
+}
+
+/// Bytes of the kernel's parameter block. `address` gives the device address of a buffer, or the handle of a texture or
+/// surface, or why there is none.
 ///
 /// The number of arguments and the size of each must be as the kernel declares.
 pub fn parameter_block(
     planned: &Planned,
     kernel: &Kernel,
-    address: impl Fn(usize) -> u64,
+    mut address: impl FnMut(Reference<'_>) -> Result<u64, String>,
 ) -> Result<Vec<u8>, LaunchError> {
     let (given, declared) = (planned.arguments.len(), kernel.parameters.len());
     if given != declared {
@@ -35,7 +46,7 @@ pub fn parameter_block(
         };
         let bytes = match argument {
             ArgumentValue::Member(member) => {
-                let bytes = member_bytes(member, &address);
+                let bytes = member_bytes(member, &mut address).map_err(|message| origin.error(message))?;
                 if !fits(member, bytes.len(), parameter) {
                     return Err(wrong(describe(member)));
                 }
@@ -49,7 +60,8 @@ pub fn parameter_block(
             }
             ArgumentValue::Expression { value, .. } => number_bytes(*value, parameter).map_err(wrong)?,
             ArgumentValue::Structure(members) => {
-                let bytes = structure_bytes(members, &address);
+                let bytes =
+                    structure_bytes(members, &mut address).map_err(|message| origin.error(message))?;
                 if bytes.len().next_multiple_of(parameter.align.max(1) as usize) != parameter.bytes as usize {
                     return Err(wrong(format!("a structure of {} bytes", bytes.len())));
                 }
@@ -68,7 +80,7 @@ fn fits(member: &MemberValue, bytes: usize, parameter: &Parameter) -> bool {
     let is_untyped = parameter.ty.kind() == TypeKind::Bits;
     bytes == parameter.bytes as usize
         && match member {
-            MemberValue::Buffer { .. } => !is_float,
+            MemberValue::Buffer { .. } | MemberValue::Object(_) => !is_float,
             MemberValue::Scalar(element, _) => is_untyped || element.is_float() == is_float,
         }
 }
@@ -77,6 +89,7 @@ fn describe(member: &MemberValue) -> String {
     match member {
         MemberValue::Buffer { .. } => "a buffer's address".to_string(),
         MemberValue::Scalar(element, _) => format!("a number of type {}", element.name()),
+        MemberValue::Object(object) => format!("the handle of a {}", object.kind.name()),
     }
 }
 
@@ -143,26 +156,33 @@ fn real_bytes(value: f64, parameter: &Parameter) -> Result<Vec<u8>, String> {
     }
 }
 
-fn member_bytes(member: &MemberValue, address: impl Fn(usize) -> u64) -> Vec<u8> {
-    match member {
+fn member_bytes(
+    member: &MemberValue,
+    address: &mut impl FnMut(Reference<'_>) -> Result<u64, String>,
+) -> Result<Vec<u8>, String> {
+    Ok(match member {
         MemberValue::Buffer { buffer, offset } => {
-            address(*buffer).wrapping_add(*offset).to_le_bytes().to_vec()
+            address(Reference::Buffer(*buffer))?.wrapping_add(*offset).to_le_bytes().to_vec()
         }
         MemberValue::Scalar(_, bytes) => bytes.clone(),
-    }
+        MemberValue::Object(object) => address(Reference::Object(object))?.to_le_bytes().to_vec(),
+    })
 }
 
 /// Members at multiples of their sizes, up to a multiple of the largest.
-pub(super) fn structure_bytes(members: &[MemberValue], address: impl Fn(usize) -> u64) -> Vec<u8> {
+pub(super) fn structure_bytes(
+    members: &[MemberValue],
+    address: &mut impl FnMut(Reference<'_>) -> Result<u64, String>,
+) -> Result<Vec<u8>, String> {
     let (mut bytes, mut align) = (Vec::new(), 1);
     for member in members {
-        let member = member_bytes(member, &address);
+        let member = member_bytes(member, address)?;
         align = align.max(member.len());
         bytes.resize(bytes.len().next_multiple_of(member.len().max(1)), 0);
         bytes.extend(member);
     }
     bytes.resize(bytes.len().next_multiple_of(align), 0);
-    bytes
+    Ok(bytes)
 }
 
 /// ` (all parameters: a .u64 8 bytes, n .s32 4 bytes)`.
@@ -214,7 +234,10 @@ mod tests {
             dynamic_shared_bytes: 0,
             arguments,
         };
-        let address = |buffer| 0x1000 + buffer as u64;
+        let address = |reference: Reference<'_>| match reference {
+            Reference::Buffer(buffer) => Ok(0x1000 + buffer as u64),
+            Reference::Object(object) => Err(format!("a {}", object.kind.name())),
+        };
         parameter_block(&planned, kernel, address).map_err(|error| error.message)
     }
 

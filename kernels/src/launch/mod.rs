@@ -12,6 +12,7 @@ mod expected;
 mod expression;
 mod fill;
 mod host;
+mod object;
 mod parse;
 mod sequence;
 mod toml_value;
@@ -21,12 +22,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use arguments::parameter_block;
+pub use arguments::{Reference, parameter_block};
 pub use compare::{CheckReport, Difference, Mismatch, SHOWN, Tolerance, compare};
 pub use element::{ElementType, Number};
 pub use error::{LaunchError, Origin, suggest};
 pub use expected::{CheckError, check_results, expected_files};
 pub use expression::{Buffers, Expression, Reduction, Value, Variables};
+pub use object::{AddressMode, Filter, Object, ObjectArgument, ObjectKind, Reads};
 pub use sequence::{ArgumentValue, HostMemory, MemberValue, Planned, Sequence};
 
 /// Most bytes that a launch file may have.
@@ -80,6 +82,8 @@ pub struct Buffer {
     pub patches: Vec<Patch>,
     /// The variable of a PTX file that it is or, for a texture, is bound to.
     pub symbol: Option<Symbol>,
+    /// The image that it is, if its symbol is a `.texref`; words of one row if nothing is said.
+    pub texture: Option<ObjectArgument>,
     /// Whether it is a result, and how it is compared.
     pub result: Option<ResultCheck>,
 }
@@ -266,7 +270,7 @@ pub struct LaunchStep {
 /// An argument of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
-    /// An address, or a number with its type.
+    /// An address, a number with its type, or a handle.
     Member(Member),
     /// A number, written as such, of the type that the kernel declares.
     Number(Scalar),
@@ -276,13 +280,15 @@ pub enum Argument {
     Structure(Vec<Member>),
 }
 
-/// An address, or a number with its type.
+/// An address, a number with its type, or a handle.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Member {
     /// The address of a buffer's element.
     Address(Address),
     /// A number.
     Scalar(ElementType, Scalar),
+    /// The handle of a texture or surface.
+    Object(Box<ObjectArgument>),
 }
 
 impl LaunchFile {
