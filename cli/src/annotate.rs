@@ -8,17 +8,16 @@ use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::compile::{CompileOptions, Compiled, compile};
 use warpfile_kernels::ptx::ir::{Module, Refused};
 use warpfile_kernels::ptx::{self, readable};
-use warpfile_kernels::workloads;
+use warpfile_kernels::workloads::{self, MAX_PTX_BYTES};
 use warpfile_sim::config::Config;
 use warpfile_sim::mechanisms::{Mechanism, Pass, Registry};
 
 use crate::configuration::ConfigurationArguments;
+use crate::cuda;
 use crate::files::read_text;
 use crate::input::schedule;
 use crate::output::print;
 
-/// Most bytes of a PTX file.
-const MAX_PTX_BYTES: u64 = 64 << 20;
 /// The pass that every kernel goes through.
 const LIVENESS: &str = "liveness";
 
@@ -35,7 +34,7 @@ Examples:
 Passes: liveness (last reads, soft definitions, suspension marks, values that are idle until a suspension), and those of
 mechanisms: warpfile list mechanisms.")]
 pub struct Arguments {
-    /// Workload (see `warpfile list kernels`) or .ptx file.
+    /// Workload (see `warpfile list kernels`), .ptx file, or .cu file (clang makes it PTX).
     #[arg(value_name = "KERNEL")]
     input: String,
     /// What the listing shows: liveness, or the compiler pass of a mechanism.
@@ -123,12 +122,15 @@ fn module(input: &str) -> anyhow::Result<Module> {
     match workloads::by_name(input) {
         Ok(workload) => Ok(ptx::parse(&workload.ptx_path().display().to_string(), workload.ptx)?),
         Err(_) if path.extension().is_some() || path.exists() => parse_file(&path),
-        Err(unknown) => {
-            Err(anyhow!("{unknown}; a .ptx file is accepted as well, but there is no file of that name"))
-        }
+        Err(unknown) => Err(anyhow!(
+            "{unknown}; a .ptx or .cu file is accepted as well, but there is no file of that name"
+        )),
     }
 }
 
 fn parse_file(path: &Path) -> anyhow::Result<Module> {
+    if cuda::is_cuda(path) {
+        return Ok(ptx::parse(&cuda::name_of_ptx(path), &cuda::compile(path, MAX_PTX_BYTES)?)?);
+    }
     Ok(ptx::parse(&path.display().to_string(), &read_text(path, MAX_PTX_BYTES)?)?)
 }

@@ -12,17 +12,21 @@ use warpfile_kernels::launch::{CheckReport, DEFAULT_SIZE, LaunchFile};
 use warpfile_kernels::program::{Launches, Stream, StreamError};
 use warpfile_kernels::trace::{self, OpenTrace, TraceReport};
 use warpfile_kernels::workloads::{
-    self, OpenError, OpenWorkload, RecordedCheckError, RecordedWorkload, Workload,
+    self, MAX_PTX_BYTES, OpenError, OpenWorkload, RecordedCheckError, RecordedWorkload, Workload,
+    launch_file_beside,
 };
 use warpfile_sim::config::Config;
+
+use crate::cuda;
+use crate::errors::message;
 
 /// Which input.
 #[derive(clap::Args)]
 pub struct InputArguments {
-    /// Workload (see `warpfile list kernels`), .ptx file, launch file, or trace (.wft, kernelslist.g, .traceg).
+    /// Workload (see `warpfile list kernels`), .ptx or .cu file (clang makes it PTX), launch file, or trace (.wft, kernelslist.g, .traceg).
     #[arg(value_name = "KERNEL")]
     input: String,
-    /// Launch file of a .ptx file; without it, the file of the same name with .toml, or launch.toml, beside it.
+    /// Launch file of a .ptx or .cu file; without it, the file of the same name with .toml, or launch.toml, beside it.
     #[arg(long, value_name = "FILE")]
     launch: Option<PathBuf>,
     /// Size of the problem: tiny, default or large, or as the launch file names them [default: default].
@@ -36,10 +40,10 @@ pub struct InputArguments {
 /// Which inputs.
 #[derive(clap::Args)]
 pub struct InputsArguments {
-    /// Workloads (see `warpfile list kernels`), .ptx files, launch files, or traces (.wft, kernelslist.g, .traceg).
+    /// Workloads (see `warpfile list kernels`), .ptx or .cu files (clang makes them PTX), launch files, or traces (.wft, kernelslist.g, .traceg).
     #[arg(value_name = "KERNEL", required = true)]
     inputs: Vec<String>,
-    /// Launch file of a .ptx file; without it, the file of the same name with .toml, or launch.toml, beside it.
+    /// Launch file of a .ptx or .cu file; without it, the file of the same name with .toml, or launch.toml, beside it.
     #[arg(long, value_name = "FILE")]
     launch: Option<PathBuf>,
     /// Size of the problems: tiny, default or large, or as the launch files name them [default: default].
@@ -83,9 +87,9 @@ pub enum Input {
         /// How instructions are ordered.
         schedule: Schedule,
     },
-    /// PTX with a launch file.
+    /// PTX, or CUDA C that is made PTX, with a launch file.
     Ptx {
-        /// The PTX.
+        /// The PTX, or the CUDA C.
         path: PathBuf,
         /// The launch file; the one beside it if `None`.
         launch: Option<PathBuf>,
@@ -125,7 +129,7 @@ impl InputsArguments {
     pub fn resolve(&self) -> anyhow::Result<Vec<Input>> {
         if let Some(launch) = self.launch.as_ref().filter(|_| self.inputs.len() > 1) {
             bail!(
-                "--launch {} belongs to one .ptx file; {} kernels are given",
+                "--launch {} belongs to one .ptx or .cu file; {} kernels are given",
                 launch.display(),
                 self.inputs.len()
             );
@@ -164,7 +168,7 @@ impl InputArguments {
         }
         let for_ptx = matches!(input, Input::Ptx { .. });
         if let Some(launch) = self.launch.as_ref().filter(|_| !for_ptx) {
-            bail!("--launch {} belongs to a .ptx file; `{}` is none", launch.display(), self.input);
+            bail!("--launch {} belongs to a .ptx or .cu file; `{}` is none", launch.display(), self.input);
         }
         if let (Input::Trace { .. }, Some(size)) = (&input, &self.size) {
             bail!("--size {size}: a trace has the size that it was recorded with; leave the option out");
@@ -185,13 +189,13 @@ impl InputArguments {
             Err(unknown) => unknown,
         };
         match path.extension().and_then(|extension| extension.to_str()) {
-            Some("ptx") => Ok(Input::Ptx { path, launch: self.launch.clone(), size, schedule }),
+            Some("ptx" | "cu") => Ok(Input::Ptx { path, launch: self.launch.clone(), size, schedule }),
             Some("toml") => Ok(Input::Launch { path, size, schedule }),
             Some(_) | None if path.is_dir() => Ok(Input::Trace { path: path.join("kernelslist.g") }),
             Some(_) => Ok(Input::Trace { path }),
             None if path.exists() || path.components().count() > 1 => Ok(Input::Trace { path }),
             None => Err(anyhow!(
-                "{unknown}; a .ptx file, a launch file or a trace is accepted as well, but there is no file of that name"
+                "{unknown}; a .ptx or .cu file, a launch file or a trace is accepted as well, but there is no file of that name"
             )),
         }
     }
@@ -202,16 +206,21 @@ impl Input {
     pub fn open(&self, options: ExecOptions) -> anyhow::Result<Opened> {
         let (mut opened, schedule) = match self {
             Input::Workload { workload, size, schedule } => (workload.open(size)?, *schedule),
-            Input::Ptx { path, launch: None, size, schedule } => {
-                let opened = OpenWorkload::from_ptx(path, size).map_err(|error| match error {
-                    OpenError::NoLaunchFile { .. } => anyhow!("{error}; --launch names another"),
-                    OpenError::Launch(_) | OpenError::Ptx(_) | OpenError::Run(_) => error.into(),
-                })?;
+            Input::Ptx { path, launch, size, schedule } => {
+                let file = match launch {
+                    Some(launch) => LaunchFile::read(launch)?,
+                    None => launch_file_beside(path).map_err(|error| match error {
+                        OpenError::NoLaunchFile { .. } => anyhow!("{error}; --launch names another"),
+                        OpenError::Launch(_) | OpenError::Ptx(_) | OpenError::Run(_) => error.into(),
+                    })?,
+                };
+                let opened = if cuda::is_cuda(path) {
+                    let ptx = cuda::compile(path, MAX_PTX_BYTES)?;
+                    OpenWorkload::from_text(file, &cuda::name_of_ptx(path), &ptx, size)?
+                } else {
+                    OpenWorkload::from_files(file, path, size)?
+                };
                 (opened, *schedule)
-            }
-            Input::Ptx { path, launch: Some(launch), size, schedule } => {
-                let file = LaunchFile::read(launch)?;
-                (OpenWorkload::from_files(file, path, size)?, *schedule)
             }
             Input::Launch { path, size, schedule } => {
                 (OpenWorkload::from_launch_file(path, size)?, *schedule)
@@ -279,7 +288,8 @@ impl Input {
 pub struct Source<'a> {
     input: &'a Input,
     options: ExecOptions,
-    recorded: Mutex<Option<Arc<RecordedWorkload>>>,
+    /// Once it has been opened, or why it cannot be.
+    recorded: Mutex<Option<Result<Arc<RecordedWorkload>, String>>>,
 }
 
 impl<'a> Source<'a> {
@@ -296,18 +306,27 @@ impl<'a> Source<'a> {
     /// What its kernels have printed so far; a trace prints nothing.
     pub fn printed(&self) -> Option<Printed> {
         let recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
-        recorded.as_ref().map(|workload| workload.printed())
+        match &*recorded {
+            Some(Ok(workload)) => Some(workload.printed()),
+            Some(Err(_)) | None => None,
+        }
     }
 
     /// Opens it for another run.
     pub fn open(&self) -> anyhow::Result<Opened> {
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(workload) = &*recorded {
-            return Ok(Opened::Recorded(workload.clone(), workload.replay()));
+        match &*recorded {
+            Some(Ok(workload)) => return Ok(Opened::Recorded(workload.clone(), workload.replay())),
+            Some(Err(problem)) => bail!("{problem}"),
+            None => {}
         }
-        Ok(match self.input.open(self.options)? {
+        // What clang says of a file it says once.
+        let opened =
+            self.input.open(self.options).inspect_err(|error| *recorded = Some(Err(message(error))))?;
+        Ok(match opened {
             Opened::Kernel(workload) => {
-                let workload = recorded.insert(Arc::new(workload.record()));
+                let workload = Arc::new(workload.record());
+                *recorded = Some(Ok(workload.clone()));
                 Opened::Recorded(workload.clone(), workload.replay())
             }
             opened => opened,

@@ -4,6 +4,7 @@ mod annotate;
 mod area;
 mod cache;
 mod configuration;
+mod cuda;
 mod dump;
 mod engine;
 mod errors;

@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
 use clap::value_parser;
@@ -39,6 +39,7 @@ Examples:
   warpfile run sgemm --size tiny --set rfc.entries=8 --set scheduler.active_warps=4 --json
   warpfile run mine.ptx --launch mine.toml --out results
   warpfile run mine.ptx --launch mine.toml --dump sum=sum.npy --tolerate-out-of-bounds
+  warpfile run mine.cu --launch mine.toml
   warpfile run traces/kernelslist.g --design rfc
   warpfile run hotspot --size tiny --vcd w.vcd --vcd-scope register_file --vcd-cycles 0..2000
   warpfile run hotspot --size tiny --vcd w.vcd --gtkw w.gtkw && gtkwave w.vcd w.gtkw
@@ -46,6 +47,7 @@ Examples:
   warpfile run hotspot --size tiny --config results/config.toml
   warpfile run hotspot --size tiny --design regless --check-seeds
 
+A .cu file is made PTX with clang: $CLANG, clang, or the newest clang-N on PATH; no CUDA toolkit is needed.
 Designs and mechanisms: warpfile list designs, warpfile list mechanisms. Parameters: warpfile list parameters.")]
 pub struct Arguments {
     #[command(flatten)]
@@ -118,12 +120,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let sources = inputs.iter().map(|input| Arc::new(Source::new(input, options)));
     let sources: Vec<Arc<Source<'_>>> = sources.collect();
     let dumps = Dumps::create(&arguments.dump, &inputs, &sources[0])?;
-    let simulated = simulate(&sources, &configs, setting, observed, arguments.threads.number());
-    let printed: Vec<Option<Printed>> = sources.iter().map(|source| source.printed()).collect();
+    let dumped = (!arguments.dump.is_empty()).then(|| sources[0].clone());
+    let printing: Vec<Mutex<Option<Printed>>> = inputs.iter().map(|_| Mutex::default()).collect();
+    let simulated = simulate(sources, &configs, setting, observed, arguments.threads.number(), &printing);
+    let printed = printing.into_iter().map(Mutex::into_inner);
+    let printed: Vec<Option<Printed>> =
+        printed.map(|printed| printed.unwrap_or_else(PoisonError::into_inner)).collect();
     if !arguments.json {
         print(&output(&inputs, &printed))?;
     }
-    let dumped = (!arguments.dump.is_empty()).then(|| sources[0].clone());
     let (outcomes, files) = dump(dumps, dumped.as_deref(), simulated)?;
     let reports: Vec<Report<'_>> = inputs
         .iter()
@@ -220,22 +225,24 @@ struct Observed {
 type Outcomes = Vec<(Stack, Outcome)>;
 
 /// Runs every SM of every design on every input. What is observed is the last design's first SM; its files are not
-/// published.
+/// published. An input's records end with its last run; what its kernels printed, also up to an error, goes to `printed`.
 fn simulate(
-    sources: &[Arc<Source<'_>>],
+    sources: Vec<Arc<Source<'_>>>,
     configs: &[Config],
     setting: Setting,
     mut observed: Observed,
     threads: usize,
+    printed: &[Mutex<Option<Printed>>],
 ) -> anyhow::Result<(Vec<Outcomes>, Vec<Output>)> {
+    let inputs = sources.len();
     for config in configs {
         EnergyModel::named(&config.energy.technology)?;
     }
-    let mut jobs: Vec<(Run<'_>, Observed)> = Vec::new();
-    for source in sources {
+    let mut jobs: Vec<(Run<'_>, Observed, &Mutex<Option<Printed>>)> = Vec::new();
+    for (source, printed) in sources.into_iter().zip(printed) {
         for config in configs {
             let runs = (0..config.chip.simulated_sms).map(|sm| Run { source: source.clone(), config, sm });
-            jobs.extend(runs.map(|run| (run, Observed::default())));
+            jobs.extend(runs.map(|run| (run, Observed::default(), printed)));
         }
     }
     let sms = |config: &Config| config.chip.simulated_sms as usize;
@@ -243,17 +250,21 @@ fn simulate(
     std::mem::swap(&mut jobs[last_design].1, &mut observed);
 
     let meters = Meters::new();
-    let outcomes = parallel(threads, jobs, |(run, observed)| {
+    let outcomes = parallel(threads, jobs, |(run, observed, printed)| {
         let outcome = observe(&run, setting, &meters, observed);
-        if sources.len() > 1 { outcome.with_context(|| run.source.input().title()) } else { outcome }
+        // Locked before it is asked: another run of the same input may have seen more.
+        let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
+        *printed = run.source.printed();
+        drop(printed);
+        if inputs > 1 { outcome.with_context(|| run.source.input().title()) } else { outcome }
     })?;
     let mut written = Vec::new();
     let mut outcomes = outcomes.into_iter().map(|(outcome, files)| {
         written.extend(files);
         outcome
     });
-    let mut all = Vec::with_capacity(sources.len());
-    for _ in sources {
+    let mut all = Vec::with_capacity(inputs);
+    for _ in 0..inputs {
         let of_sms: Vec<(&Config, Vec<SmOutcome>)> =
             configs.iter().map(|config| (config, outcomes.by_ref().take(sms(config)).collect())).collect();
         let beside = |(config, sms): &(&Config, Vec<SmOutcome>)| {

@@ -202,11 +202,11 @@ fn what_the_host_computes_is_a_variable_of_the_steps_behind_it() {
         assert_eq!(planned.grid, [round as u32, 1, 1]);
         let expected = [
             member(MemberValue::Buffer { buffer: 0, offset: 4 * round as u64 }),
-            ArgumentValue::Number(Value::Real(2.25)),
+            ArgumentValue::Expression { text: "variance".to_owned(), value: Value::Real(2.25) },
             member(MemberValue::Scalar(ElementType::F64, (2.5 * round as f64).to_le_bytes().to_vec())),
             ArgumentValue::Number(Value::Integer(7)),
             ArgumentValue::Number(Value::Real(0.25)),
-            ArgumentValue::Number(Value::Integer(2 * round)),
+            ArgumentValue::Expression { text: "rounds * 2".to_owned(), value: Value::Integer(2 * round) },
         ];
         assert_eq!(planned.arguments, expected);
         buffers.write(1, &[0, round as u8 - 1, 0]).unwrap();
@@ -313,6 +313,9 @@ fn mistakes_name_file_line_key_and_what_is_accepted() {
             "my/launch.toml:5: `steps[0].to`: the loop has 99999999 steps or more; a run of at most 1000000 is accepted",
         ),
         (step("swap = ['ab']"), "1 names where two buffers"),
+        ("ptx = []\n".to_string() + STEPS, "my/launch.toml:1: `ptx`: 0 PTX files; 1 to 64 are accepted"),
+        ("ptx = 5\n".to_string() + STEPS, "the integer 5 where the name of a file, or an array of them"),
+        (buffer("fill = 'zeros', symbol = 3"), "the integer 3 where a name or { name ="),
         (
             step("grid = 1\nblock = 1\narguments = ['ab + 9']"),
             "`steps[0].arguments[0]`: element 9 of `ab`, which has 8; 0 to 8 is accepted",
@@ -411,7 +414,7 @@ fn the_example_of_the_documentation_is_a_launch_file() {
     let (_, rest) = page.split_once("```toml\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();
     let file = parse(example).unwrap();
-    assert_eq!(file.ptx_path(), Path::new("my/reduce.ptx"));
+    assert_eq!(file.ptx_paths(), [Path::new("my/reduce.ptx")]);
     let mut sequence = Sequence::new(Arc::new(file), "large").unwrap();
     let mut buffers = HostBuffers::default();
     sequence.fill_all(&mut buffers).unwrap();
@@ -420,6 +423,21 @@ fn the_example_of_the_documentation_is_a_launch_file() {
     assert_eq!(scalar(&first, 2), 1 << 20);
     assert_eq!(sequence.next(&mut buffers).unwrap().unwrap().grid, [1, 1, 1]);
     assert_eq!(sequence.next(&mut buffers).unwrap(), None);
+}
+
+#[test]
+fn the_other_examples_of_the_documentation_are_steps() {
+    let page = include_str!("../../docs/launch-files.md");
+    let names = ["offsets", "edges", "frontier", "depth", "more", "image", "sum", "squares", "differences"];
+    let buffers =
+        names.map(|name| format!("{name} = {{ type = 'f32', length = 4, fill = 'zeros' }}\n")).concat();
+    let head = format!("[sizes]\ndefault = {{ nodes = 4, blocks = 1, pixels = 4 }}\n[buffers]\n{buffers}");
+    let examples = page.split("```toml\n").skip(2).map(|rest| rest.split("```").next().unwrap());
+    let parsed = examples.map(|example| {
+        let head = if example.contains("[buffers]") { "" } else { &head };
+        parse(&format!("{head}{example}")).unwrap_or_else(|error| panic!("{error}"))
+    });
+    assert_eq!(parsed.filter(|file| !file.steps.is_empty()).count(), 3);
 }
 
 proptest! {

@@ -8,6 +8,7 @@ mod execution;
 mod halves;
 mod host_buffers;
 mod host_steps;
+mod images;
 mod launch_files;
 mod matrices;
 mod open_workloads;

@@ -208,6 +208,19 @@ fn a_format_that_cannot_be_printed_says_what_is_accepted() {
 }
 
 #[test]
+fn arguments_beyond_the_last_address_are_not_there() {
+    let ptx = ".version 7.0\n.target sm_70\n.address_size 64\n.global .b8 f[8] = {37, 108, 100, 37, 108, 100, 0, 0};\n\
+               .extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n\
+               .entry k(.param .u64 at)\n{\n .reg .b64 %f, %a; .reg .b32 %r;\n\
+               ld.param.u64 %a, [at]; mov.u64 %f, f; cvta.global.u64 %f, %f; call (%r), vprintf, (%f, %a);\n ret;\n}\n";
+    for at in [-1, -8, -16] {
+        let launch = format!("[[steps]]\ngrid = 1\nblock = 1\narguments = [{{ s64 = {at} }}]\n");
+        let error = run(ptx, &launch).0.unwrap_err().to_string();
+        assert!(error.contains("8 bytes at global address 0xfffffffffffffff"), "{at}: {error}");
+    }
+}
+
+#[test]
 fn what_is_printed_is_bounded() {
     let ptx = ".version 7.0\n.target sm_70\n.address_size 64\n.global .b8 f[8] = {37, 52, 48, 57, 54, 100, 0, 0};\n\
                .extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n\
@@ -217,7 +230,9 @@ fn what_is_printed_is_bounded() {
                @%p bra LOOP;\n ret;\n}\n";
     let launch = "[buffers]\narguments = { type = \"s32\", length = 1, fill = \"zeros\" }\n\
                   [[steps]]\ngrid = 1\nblock = 1\narguments = [\"arguments\"]\n";
-    let (outcome, printed) = run(ptx, launch);
-    outcome.unwrap();
-    assert_eq!((printed.text.len(), printed.dropped), (1 << 20, 300 - 256));
+    for (launch, calls) in [(launch.to_owned(), 300), (launch.replace("grid = 1", "grid = 2"), 600)] {
+        let (outcome, printed) = run(ptx, &launch);
+        outcome.unwrap();
+        assert_eq!((printed.text.len(), printed.dropped), (1 << 20, calls - 256));
+    }
 }

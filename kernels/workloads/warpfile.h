@@ -3,7 +3,8 @@
 // `__syncthreads` is built into clang. Launch syntax and host code are left out: a launch.toml says how the kernels run. Transcendentals are the
 // hardware's approximations (what nvcc emits with -use_fast_math).
 
-#pragma once
+#ifndef WARPFILE_H
+#define WARPFILE_H
 
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
@@ -53,3 +54,5 @@ static inline __device__ float floorf(float x) { return __nvvm_floor_f(x); }
 static inline __device__ float fminf(float a, float b) { return __nvvm_fmin_f(a, b); }
 static inline __device__ float fmaxf(float a, float b) { return __nvvm_fmax_f(a, b); }
 static inline __device__ int atomicAdd(int *sum, int value) { return __nvvm_atom_add_gen_i(sum, value); }
+
+#endif

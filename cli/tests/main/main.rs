@@ -1,6 +1,7 @@
 //! The `warpfile` command as a person at a terminal meets it.
 
 mod command;
+mod cuda;
 mod execution;
 mod lists;
 mod malformed;

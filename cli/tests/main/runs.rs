@@ -427,3 +427,18 @@ fn what_a_kernel_prints_comes_before_the_table_and_in_the_document() {
     let refused = String::from_utf8_lossy(&output.stderr);
     assert!(refused.contains("assertion `values[i] < limit` failed"), "{refused}");
 }
+
+#[test]
+fn kernels_are_annotated_though_another_of_the_file_cannot_be_run() {
+    let place = Place::new();
+    let entry = |name: &str, body: &str| format!(".entry {name}(.param .u64 p)\n{{\n{body}\nret;\n}}\n");
+    let head = ".version 7.0\n.target sm_70\n.address_size 64\n";
+    place.write("mixed.ptx", head.to_owned() + &entry("_Z4goodPf", "") + &entry("_Z3badPf", "frobnicate;"));
+    let listing = place.succeeds("annotate mixed.ptx");
+    assert!(listing.contains("_Z4goodPf"), "{listing}");
+    assert!(listing.contains("bad(float*) cannot be run:\nmixed.ptx:11: `frobnicate`: "), "{listing}");
+    assert!(place.succeeds("annotate mixed.ptx --entry good").contains("_Z4goodPf"));
+    assert!(place.refused("annotate mixed.ptx --entry bad").contains("error: mixed.ptx:11: `frobnicate`: "));
+    place.write("bad.ptx", head.to_owned() + &entry("_Z3badPf", "frobnicate;"));
+    assert!(place.refused("annotate bad.ptx").contains("error: bad.ptx:6: `frobnicate`: "));
+}

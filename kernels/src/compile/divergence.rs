@@ -134,7 +134,8 @@ fn is_source_of_variation(instruction: &Instruction) -> bool {
     let exchange = matches!(
         instruction.op,
         Op::Atom { .. }
-            | Op::Tex1d { .. }
+            | Op::Tex { .. }
+            | Op::SurfaceLoad { .. }
             | Op::Shfl { .. }
             | Op::Match { .. }
             | Op::Vote { .. }

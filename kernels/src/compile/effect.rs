@@ -44,7 +44,7 @@ impl Effect {
     /// Of an instruction whose address is in a register that was written by instruction `version` of the stretch.
     pub fn of(kernel: &Kernel, instruction: &Instruction, version: Option<usize>) -> Effect {
         match &instruction.op {
-            Op::Ld { space: Space::Constant | Space::Parameter, .. } | Op::Tex1d { .. } => Effect::None,
+            Op::Ld { space: Space::Constant | Space::Parameter, .. } | Op::Tex { .. } => Effect::None,
             Op::Ld { order: MemoryOrder::ReadOnly, .. } => Effect::None,
             Op::Ld { order: MemoryOrder::Strong, .. } | Op::St { order: MemoryOrder::Strong, .. } => {
                 Effect::Order
@@ -66,6 +66,8 @@ impl Effect {
             | Op::Mma { .. }
             | Op::Activemask => Effect::Lanes,
             Op::Atom { .. }
+            | Op::SurfaceLoad { .. }
+            | Op::SurfaceStore { .. }
             | Op::CopyAsync { .. }
             | Op::CommitGroup
             | Op::WaitGroup { .. }

@@ -11,6 +11,8 @@ use super::memory::Memory;
 use super::outside::Outside;
 use super::print::Printed;
 use super::registers::{Lanes, Registers};
+use super::texture::{self, Coordinates};
+use crate::launch::ObjectKind;
 use crate::program::{LANES, LaneMask, Space};
 use crate::ptx::ir::{AtomicOp, Type, TypeKind, VariableId};
 
@@ -293,40 +295,48 @@ pub(super) fn atomic(
     Ok(())
 }
 
-/// A texture fetch: element `index` of the bound buffer, clamped to its ends, in the first component; the
-/// others are 0, 0 and 1.
+/// A texture fetch, of the texture bound to a variable or of those whose handles are given.
 pub(super) fn texture(
     registers: &mut Registers,
     memories: &mut Memories<'_>,
     operands: &Operands,
-    ty: Type,
+    (ty, coordinates): (Type, Coordinates),
     lanes: LaneMask,
-    (variable, name): (VariableId, &str),
+    variable: Option<(VariableId, &str)>,
 ) -> Result<Lanes, Trouble> {
-    let first = lanes.trailing_zeros() as usize;
-    let Some(buffer) = memories.loaded.textures[variable.index()] else {
-        let message =
-            format!("no buffer is bound to the texture `{name}`; accepted: a binding in the launch");
-        return Err(Trouble { lane: first.min(LANES - 1), message });
+    let handles = addresses(registers, operands, Space::Global, lanes);
+    let mut corners = [0; LANES];
+    let mut values = [[0; LANES]; 4];
+    let of_variable = match variable.filter(|_| lanes != 0) {
+        Some((variable, name)) => {
+            let bound = memories.loaded.textures[variable.index()].as_ref().ok_or_else(|| {
+                let message =
+                    format!("no buffer is bound to the texture `{name}`; accepted: a binding in the launch");
+                Trouble { lane: lanes.trailing_zeros() as usize, message }
+            })?;
+            let bytes = memories.global.bytes(bound.0).len();
+            Some(texture::of_reference(bound, bytes, ty))
+        }
+        None => None,
     };
-    let texels = memories.global.bytes(buffer);
-    let count = (texels.len() / 4) as i64;
-    let base = memories.global.address(buffer);
-    let mut addresses = [0; LANES];
-    let mut values = [0; LANES];
     for lane in lanes_of(lanes) {
-        let index = integer::signed(registers.rows[operands.sources[0] as usize][lane], 32);
-        let index = index.clamp(0, (count - 1).max(0)) as usize;
-        addresses[lane] = base + 4 * index as u64;
-        values[lane] = texels.get(4 * index..4 * index + 4).map_or(0, load_bytes);
-    }
-    let one = if ty == Type::F32 { u64::from(1.0_f32.to_bits()) } else { 1 };
-    for (result, values) in operands.results.iter().zip([values, [0; LANES], [0; LANES], [one; LANES]]) {
-        if let Some(Target::Row { row, .. }) = *result {
-            registers.write(row, lanes, &values);
+        let bound = match &of_variable {
+            Some(bound) => bound,
+            None => texture::find(&memories.loaded.objects, handles[lane], lane, ObjectKind::Texture)?,
+        };
+        let at = [0, 1].map(|axis| registers.rows[operands.sources[axis] as usize][lane]);
+        let (components, corner) = texture::fetch(memories.global, bound, ty, coordinates, at);
+        corners[lane] = corner;
+        for (values, component) in values.iter_mut().zip(components) {
+            values[lane] = component;
         }
     }
-    Ok(addresses)
+    for (result, values) in operands.results.iter().zip(&values) {
+        if let Some(Target::Row { row, .. }) = *result {
+            registers.write(row, lanes, values);
+        }
+    }
+    Ok(corners)
 }
 
 /// The address that the memory system sees: generic addresses resolved to their space, local memory

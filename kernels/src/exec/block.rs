@@ -133,6 +133,11 @@ impl<'e, 'a> BlockExecution<'e, 'a> {
         self.outside
     }
 
+    /// Keeps what its warps print, as far as it fits. To be said before the first instruction.
+    pub(super) fn print_into(&mut self, printed: Printed) {
+        self.printed = printed;
+    }
+
     /// What its warps have printed so far, in the order of execution.
     pub fn printed(&self) -> &Printed {
         &self.printed

@@ -13,8 +13,11 @@ use super::packed;
 use super::print;
 use super::registers::{Lanes, Registers};
 use super::softfloat;
+use super::texture::{self, Coordinates};
 use crate::program::{LANES, LaneMask, Space};
-use crate::ptx::ir::{Combine, Compare, Instruction, Kernel, Op, Place, Rounding, Type, TypeKind, Vote};
+use crate::ptx::ir::{
+    Base, Combine, Compare, Instruction, Kernel, Op, Place, Rounding, Type, TypeKind, Vote,
+};
 
 /// A warp's registers and one instruction's operands.
 pub(super) struct Context<'c> {
@@ -146,7 +149,25 @@ pub(super) fn execute(
             let result = matrix::multiply(product, &sources);
             (0..instruction.dsts.len()).for_each(|index| context.set(index, &result[index]));
         }
-        Op::Tex1d { ty } => return texture(context, memories, instruction, ty).map(Some),
+        Op::Tex { ty, dimensions, coordinate } => {
+            let coordinates = Coordinates { ty: coordinate, dimensions };
+            return fetch(context, memories, instruction, (ty, coordinates)).map(Some);
+        }
+        Op::SurfaceLoad { ty, dimensions, outside } | Op::SurfaceStore { ty, dimensions, outside } => {
+            let handles =
+                access::addresses(context.registers, context.operands, Space::Global, context.active);
+            let loads = matches!(instruction.op, Op::SurfaceLoad { .. });
+            let what = (ty, dimensions, outside, loads);
+            return texture::surface(
+                context.registers,
+                memories,
+                context.operands,
+                what,
+                context.active,
+                &handles,
+            )
+            .map(Some);
+        }
         Op::Trap => {
             let lane = context.active.trailing_zeros() as usize;
             if lane < LANES {
@@ -184,30 +205,21 @@ pub(super) fn execute(
     Ok(None)
 }
 
-fn texture(
+fn fetch(
     context: &mut Context<'_>,
     memories: &mut Memories<'_>,
     instruction: &Instruction,
-    ty: Type,
+    what: (Type, Coordinates),
 ) -> Result<Lanes, Trouble> {
-    use crate::ptx::ir::Base;
     let symbol = instruction.address.and_then(|address| match address.base {
         Base::Symbol(symbol) => Some(&context.kernel.symbols[symbol.index()]),
         Base::Reg(_) | Base::Zero => None,
     });
-    match symbol.map(|symbol| (symbol.place, &symbol.name)) {
-        Some((Place::Module(variable), name)) => access::texture(
-            context.registers,
-            memories,
-            context.operands,
-            ty,
-            context.active,
-            (variable, name),
-        ),
-        Some((Place::Offset(_) | Place::DynamicShared, _)) | None => {
-            Err(Trouble { lane: 0, message: "the texture is not a variable of the module".to_owned() })
-        }
-    }
+    let variable = symbol.and_then(|symbol| match symbol.place {
+        Place::Module(variable) => Some((variable, symbol.name.as_str())),
+        Place::Offset(_) | Place::DynamicShared => None,
+    });
+    access::texture(context.registers, memories, context.operands, what, context.active, variable)
 }
 
 /// Instructions whose only result is one value a lane.
@@ -316,7 +328,9 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         | Op::CopyAsync { .. }
         | Op::CommitGroup
         | Op::WaitGroup { .. }
-        | Op::Tex1d { .. }
+        | Op::Tex { .. }
+        | Op::SurfaceLoad { .. }
+        | Op::SurfaceStore { .. }
         | Op::Hint
         | Op::Shfl { .. }
         | Op::Vote { .. }
@@ -519,7 +533,9 @@ fn with_carry(context: &mut Context<'_>, values: &Lanes, carries: LaneMask) {
 pub(super) fn accessed_space(op: &Op) -> Option<Space> {
     match *op {
         Op::Ld { space, .. } | Op::St { space, .. } | Op::Atom { space, .. } => Some(space),
-        Op::Tex1d { .. } | Op::CopyAsync { .. } => Some(Space::Global),
+        Op::Tex { .. } | Op::SurfaceLoad { .. } | Op::SurfaceStore { .. } | Op::CopyAsync { .. } => {
+            Some(Space::Global)
+        }
         Op::LoadMatrix { space, .. } => Some(space),
         _ => None,
     }

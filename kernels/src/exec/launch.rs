@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::decode::Decoded;
 use super::error::ExecError;
 use super::memory::{BufferId, Memory};
+use super::texture::BoundObject;
+use crate::launch::Object;
 use crate::program::{Launch, Space};
 use crate::ptx::ir::{InstIndex, Kernel, Module, Place, Symbol, VariableId};
 
@@ -46,8 +48,10 @@ pub struct Loaded {
     pub(super) buffers: Vec<Option<BufferId>>,
     /// Constant memory.
     pub(super) constants: Vec<u8>,
-    /// The buffer bound to each texture.
-    pub(super) textures: Vec<Option<BufferId>>,
+    /// The buffer bound to each texture, and the image that it is, if that has been said.
+    pub(super) textures: Vec<Option<(BufferId, Option<Object>)>>,
+    /// Textures and surfaces of the current launch, by their handles.
+    pub(super) objects: Vec<BoundObject>,
 }
 
 impl Loaded {
@@ -61,6 +65,7 @@ impl Loaded {
             buffers: Vec::new(),
             constants: Vec::new(),
             textures: Vec::new(),
+            objects: Vec::new(),
         };
         for variable in &module.variables {
             loaded.textures.push(None);
@@ -102,7 +107,7 @@ impl Loaded {
     pub fn bind_texture(&mut self, module: &Module, name: &str, buffer: BufferId) -> bool {
         let found = module.variables.iter().position(|variable| variable.texture && variable.name == name);
         if let Some(index) = found {
-            self.textures[index] = Some(buffer);
+            self.textures[index] = Some((buffer, None));
         }
         found.is_some()
     }

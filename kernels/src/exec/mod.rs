@@ -13,6 +13,7 @@ mod collective;
 mod convert;
 mod copies;
 mod decode;
+mod entry;
 mod error;
 mod execute;
 mod float;
@@ -32,6 +33,7 @@ mod softfloat;
 mod stack;
 mod store;
 mod stream;
+mod texture;
 
 pub use block::{BlockExecution, Executed, Observer, Step};
 pub use error::ExecError;

@@ -35,28 +35,35 @@ pub(super) fn joined(low: &Lanes, high: &Lanes) -> Lanes {
 
 /// What an instruction on a packed type does to each half.
 fn of_halves(op: &Op) -> Option<Op> {
+    let element = type_of(op)?.element()?;
     let mut of_halves = op.clone();
-    let ty = type_of(&mut of_halves)?;
-    *ty = ty.element()?;
+    if let Some(ty) = type_of_mut(&mut of_halves) {
+        *ty = element;
+    }
     Some(of_halves)
 }
 
-/// The type of an instruction that has packed forms.
-fn type_of(op: &mut Op) -> Option<&mut Type> {
-    if let Op::Add { ty, .. }
-    | Op::Sub { ty, .. }
-    | Op::Mul { ty, .. }
-    | Op::Fma { ty, .. }
-    | Op::Abs { ty, .. }
-    | Op::Neg { ty, .. }
-    | Op::Min { ty, .. }
-    | Op::Max { ty, .. }
-    | Op::Transcendental { ty, .. } = op
-    {
-        Some(ty)
-    } else {
-        None
-    }
+/// The operations that have packed forms, as a pattern that binds the type.
+macro_rules! with_packed_form {
+    ($ty:ident) => {
+        Op::Add { $ty, .. }
+            | Op::Sub { $ty, .. }
+            | Op::Mul { $ty, .. }
+            | Op::Fma { $ty, .. }
+            | Op::Abs { $ty, .. }
+            | Op::Neg { $ty, .. }
+            | Op::Min { $ty, .. }
+            | Op::Max { $ty, .. }
+            | Op::Transcendental { $ty, .. }
+    };
+}
+
+fn type_of(op: &Op) -> Option<Type> {
+    if let with_packed_form!(ty) = op { Some(*ty) } else { None }
+}
+
+fn type_of_mut(op: &mut Op) -> Option<&mut Type> {
+    if let with_packed_form!(ty) = op { Some(ty) } else { None }
 }
 
 fn scalar(op: &Op, active: LaneMask, [a, b, c]: [&Lanes; 3]) -> Option<Lanes> {

@@ -17,31 +17,41 @@ const MAX_STRING: usize = 1 << 16;
 const MAX_WIDTH: usize = 4096;
 
 /// What kernels have printed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Printed {
-    /// The first [`MAX_PRINTED`] bytes.
+    /// The first [`MAX_PRINTED`] bytes, in whole calls.
     pub text: Vec<u8>,
     /// Calls of `printf` of which nothing is kept.
     pub dropped: u64,
+    /// Bytes that may be kept.
+    room: usize,
+}
+
+impl Default for Printed {
+    fn default() -> Self {
+        Printed { text: Vec::new(), dropped: 0, room: MAX_PRINTED }
+    }
 }
 
 impl Printed {
+    /// Nothing yet, with the room that is left.
+    pub(super) fn next(&self) -> Printed {
+        let room = if self.dropped > 0 { 0 } else { self.room - self.text.len() };
+        Printed { room, ..Printed::default() }
+    }
+
     fn push(&mut self, text: &[u8]) {
-        if self.dropped > 0 || self.text.len() + text.len() > MAX_PRINTED {
+        if self.dropped > 0 || self.text.len() + text.len() > self.room {
             self.dropped += 1;
         } else {
             self.text.extend_from_slice(text);
         }
     }
 
-    /// Adds what was printed later.
-    pub(super) fn append(&mut self, later: &Printed) {
-        if later.dropped == 0 && later.text.is_empty() {
-            return;
-        }
-        let lines = later.text.split_inclusive(|&byte| byte == b'\n');
-        lines.for_each(|line| self.push(line));
-        self.dropped += later.dropped;
+    /// Adds what was printed into the room that was left.
+    pub(super) fn append(&mut self, next: &Printed) {
+        self.text.extend_from_slice(&next.text);
+        self.dropped += next.dropped;
     }
 }
 
@@ -119,8 +129,9 @@ impl Call<'_, '_> {
     }
 
     fn argument(&mut self, bytes: usize) -> Result<u64, Trouble> {
-        let address = self.at.next_multiple_of(bytes as u64);
-        self.at = address + bytes as u64;
+        // Beyond the last address there is nothing, and reading there says so.
+        let address = self.at.checked_next_multiple_of(bytes as u64).unwrap_or(u64::MAX);
+        self.at = address.saturating_add(bytes as u64);
         self.taken += 1;
         self.memories.read(Space::Generic, address, bytes, self.lane)
     }

@@ -1,24 +1,27 @@
-//! A launch file and its PTX module, run launch by launch.
+//! A launch file and its PTX modules, run launch by launch.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::block::{BlockExecution, Observer};
+use super::entry::{check_names, entry};
 use super::error::ExecError;
 use super::launch::{Configuration, ExecOptions, Execution, Loaded, Prepared};
-use super::memory::{BufferId, Memory, MemoryError};
+use super::memory::{BufferId, Memory};
 use super::outside::{AccessKind, OutOfBounds, OutsideOfBlock};
 use super::print::Printed;
 use super::replay::Recorder;
 use super::store::{BlockRecords, Store};
 use super::stream::PtxStream;
+use super::texture::BoundObject;
 use crate::compile::{CompileError, CompileOptions, Compiled, compile};
 use crate::launch::{
-    Buffer, HostMemory, LaunchError, LaunchFile, Origin, Sequence, parameter_block, suggest,
+    ArgumentValue, Buffer, HostMemory, LaunchError, LaunchFile, MemberValue, Object, Planned, Reference,
+    Sequence, Symbol, parameter_block, suggest,
 };
 use crate::program::{BlockIndex, Launches, Space, Stream, StreamError};
-use crate::ptx::ir::{Kernel, Module};
-use crate::ptx::{EntryError, PtxErrors};
+use crate::ptx::PtxErrors;
+use crate::ptx::ir::{Kernel, Module, Variable};
 
 /// Why a run cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -49,10 +52,10 @@ impl RunError {
     }
 }
 
-/// A launch file and its PTX module, run launch by launch.
+/// A launch file and its PTX modules, run launch by launch.
 #[derive(Debug)]
 pub struct PtxRun {
-    module: Module,
+    modules: Vec<Module>,
     options: CompileOptions,
     compiled: BTreeMap<String, Arc<Compiled>>,
     sequence: Sequence,
@@ -66,6 +69,8 @@ pub struct PtxRun {
 /// A launch of a kernel: all that its records are replayed with.
 #[derive(Clone, Debug)]
 pub(super) struct Launched {
+    /// Number of its module.
+    module: usize,
     pub(super) code: Arc<Compiled>,
     pub(super) prepared: Arc<Prepared>,
 }
@@ -74,7 +79,8 @@ pub(super) struct Launched {
 #[derive(Debug)]
 struct Device {
     memory: Memory,
-    loaded: Loaded,
+    /// Each module with variables of its own.
+    loaded: Vec<Loaded>,
     buffers: Vec<HostBuffer>,
 }
 
@@ -82,14 +88,16 @@ struct Device {
 #[derive(Clone, Copy, Debug)]
 enum HostBuffer {
     Global(BufferId),
-    Constant { start: usize, bytes: usize },
+    Constant { module: usize, start: usize, bytes: usize },
 }
 
 impl HostMemory for Device {
     fn read(&self, buffer: usize) -> Result<&[u8], String> {
         Ok(match self.buffers[buffer] {
             HostBuffer::Global(id) => self.memory.bytes(id),
-            HostBuffer::Constant { start, bytes } => &self.loaded.constants[start..start + bytes],
+            HostBuffer::Constant { module, start, bytes } => {
+                &self.loaded[module].constants[start..start + bytes]
+            }
         })
     }
 
@@ -103,7 +111,9 @@ impl HostMemory for Device {
     fn write(&mut self, buffer: usize, contents: &[u8]) -> Result<(), String> {
         let target = match self.buffers[buffer] {
             HostBuffer::Global(id) => self.memory.bytes_mut(id),
-            HostBuffer::Constant { start, bytes } => &mut self.loaded.constants[start..start + bytes],
+            HostBuffer::Constant { module, start, bytes } => {
+                &mut self.loaded[module].constants[start..start + bytes]
+            }
         };
         if target.len() != contents.len() {
             return Err(format!("{} bytes for a buffer of {}", contents.len(), target.len()));
@@ -114,48 +124,179 @@ impl HostMemory for Device {
 }
 
 impl Device {
-    fn new(module: &Module, sequence: &Sequence) -> Result<Device, RunError> {
+    fn new(modules: &[Module], sequence: &Sequence) -> Result<Device, RunError> {
         let mut memory = Memory::new();
-        let loaded = Loaded::new(module, &mut memory).map_err(|error| RunError::exec(module, error))?;
+        let mut loaded = Vec::new();
+        for module in modules {
+            loaded.push(Loaded::new(module, &mut memory).map_err(|error| RunError::exec(module, error))?);
+        }
         let mut device = Device { memory, loaded, buffers: Vec::new() };
-        for (buffer, &length) in sequence.file().buffers.iter().zip(sequence.lengths()) {
+        let file = sequence.file();
+        for (buffer, &length) in file.buffers.iter().zip(sequence.lengths()) {
             let bytes = length as u64 * buffer.element.bytes() as u64;
-            let placed = device.place(module, buffer, bytes)?;
+            let placed = match &buffer.symbol {
+                Some(symbol) => {
+                    let variable = variable_of(modules, file, buffer, symbol)?;
+                    let placed = device.bind(&modules[variable.0], variable, buffer, bytes)?;
+                    if let Some(texture) = &buffer.texture {
+                        device.shape(variable, buffer, texture.evaluate(sequence.variables())?, bytes)?;
+                    }
+                    placed
+                }
+                None => HostBuffer::Global(device.allocate(buffer, bytes)?),
+            };
             device.buffers.push(placed);
         }
         Ok(device)
     }
 
-    /// Allocates a buffer, or finds the variable that it is.
-    fn place(&mut self, module: &Module, buffer: &Buffer, bytes: u64) -> Result<HostBuffer, RunError> {
-        let full = |error: MemoryError| RunError::from(buffer.origin.error(error.to_string()));
-        let Some(symbol) = &buffer.symbol else {
-            let id = self.memory.allocate(&buffer.name, bytes).map_err(full)?;
-            return Ok(HostBuffer::Global(id));
-        };
-        let Some(index) = module.variables.iter().position(|variable| variable.name == *symbol) else {
-            let names: Vec<&str> = module.variables.iter().map(|variable| variable.name.as_str()).collect();
-            let near = suggest(symbol, names);
-            let message = format!("no variable `{symbol}` in {}{near}", module.file);
-            return Err(buffer.origin.error(message).into());
-        };
+    /// Says which image the buffer of a `.texref` is.
+    fn shape(
+        &mut self,
+        (module, variable): (usize, usize),
+        buffer: &Buffer,
+        image: Object,
+        bytes: u64,
+    ) -> Result<(), LaunchError> {
+        if image.bytes() > bytes {
+            let message = format!("a texture of {} bytes in a buffer of {bytes}", image.bytes());
+            return Err(buffer.origin.error(message));
+        }
+        let bound = self.loaded[module].textures[variable].as_mut();
+        let (_, shape) =
+            bound.ok_or_else(|| buffer.origin.error("`texture` of a symbol that is no .texref"))?;
+        *shape = Some(image);
+        Ok(())
+    }
+
+    /// The parameter block of a launch, whose textures and surfaces are from now on those that handles stand for.
+    fn parameters(
+        &mut self,
+        module: usize,
+        planned: &Planned,
+        kernel: &Kernel,
+    ) -> Result<Vec<u8>, LaunchError> {
+        let mut objects: Vec<BoundObject> = Vec::new();
+        let block = parameter_block(planned, kernel, |reference| match reference {
+            Reference::Buffer(buffer) => Ok(self.address(buffer)),
+            Reference::Object(object) => {
+                let HostBuffer::Global(buffer) = self.buffers[object.buffer] else {
+                    return Err("a variable in constant memory; accepted: another buffer".to_owned());
+                };
+                let (needed, found) = (object.bytes(), self.memory.bytes(buffer).len() as u64);
+                if needed > found {
+                    return Err(format!("a {} of {needed} bytes in a buffer of {found}", object.kind.name()));
+                }
+                let bound = BoundObject { buffer, object: object.clone() };
+                let index = objects.iter().position(|known| *known == bound).unwrap_or_else(|| {
+                    objects.push(bound);
+                    objects.len() - 1
+                });
+                Ok(super::texture::handle(index))
+            }
+        })?;
+        self.loaded[module].objects = objects;
+        Ok(block)
+    }
+
+    fn allocate(&mut self, buffer: &Buffer, bytes: u64) -> Result<BufferId, LaunchError> {
+        self.memory.allocate(&buffer.name, bytes).map_err(|error| buffer.origin.error(error.to_string()))
+    }
+
+    /// The variable of a module that a buffer is, or memory that is bound to a texture.
+    fn bind(
+        &mut self,
+        module: &Module,
+        (number, index): (usize, usize),
+        buffer: &Buffer,
+        bytes: u64,
+    ) -> Result<HostBuffer, LaunchError> {
         let variable = &module.variables[index];
         if variable.texture {
-            let id = self.memory.allocate(&buffer.name, bytes).map_err(full)?;
-            self.loaded.bind_texture(module, symbol, id);
+            let id = self.allocate(buffer, bytes)?;
+            self.loaded[number].bind_texture(module, &variable.name, id);
             return Ok(HostBuffer::Global(id));
         }
         if variable.bytes != bytes {
-            let message = format!("{bytes} bytes for the variable `{symbol}`, which has {}", variable.bytes);
-            return Err(buffer.origin.error(message).into());
+            let Variable { name, bytes: accepted, .. } = variable;
+            let message = format!("{bytes} bytes for the variable `{name}`, which has {accepted}");
+            return Err(buffer.origin.error(message));
         }
-        Ok(match self.loaded.buffers[index] {
+        let loaded = &self.loaded[number];
+        Ok(match loaded.buffers[index] {
             Some(id) if variable.space == Space::Global => HostBuffer::Global(id),
             Some(_) | None => {
-                let start = self.loaded.addresses[index] as usize;
-                HostBuffer::Constant { start, bytes: bytes as usize }
+                let start = loaded.addresses[index] as usize;
+                HostBuffer::Constant { module: number, start, bytes: bytes as usize }
             }
         })
+    }
+
+    /// Refuses arguments that are constants of another module: kernels have addresses of their own module's.
+    fn check_constants(&self, module: usize, planned: &Planned) -> Result<(), LaunchError> {
+        for argument in &planned.arguments {
+            let members = match argument {
+                ArgumentValue::Member(member) => std::slice::from_ref(member),
+                ArgumentValue::Structure(members) => members.as_slice(),
+                ArgumentValue::Number(_) | ArgumentValue::Expression { .. } => &[],
+            };
+            let foreign = members.iter().any(|member| match member {
+                MemberValue::Buffer { buffer, .. } => match self.buffers[*buffer] {
+                    HostBuffer::Constant { module: of, .. } => of != module,
+                    HostBuffer::Global(_) => false,
+                },
+                MemberValue::Scalar(..) | MemberValue::Object(_) => false,
+            });
+            if foreign {
+                return Err(planned.origin.error(
+                    "an argument is a constant of another PTX file; those of the kernel's are accepted",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The module and the variable of it that a buffer is.
+fn variable_of(
+    modules: &[Module],
+    file: &LaunchFile,
+    buffer: &Buffer,
+    symbol: &Symbol,
+) -> Result<(usize, usize), LaunchError> {
+    let named = symbol.ptx.as_ref().map(|ptx| file.folder().join(ptx).display().to_string());
+    let searched: Vec<(usize, &Module)> = modules
+        .iter()
+        .enumerate()
+        .filter(|(_, module)| named.as_ref().is_none_or(|named| module.file == *named))
+        .collect();
+    let files = || searched.iter().map(|(_, module)| module.file.as_str()).collect::<Vec<_>>().join(", ");
+    let Symbol { name, .. } = symbol;
+    let found: Vec<(usize, usize)> = searched
+        .iter()
+        .filter_map(|&(number, module)| {
+            let index = module.variables.iter().position(|variable| variable.name == *name);
+            index.map(|index| (number, index))
+        })
+        .collect();
+    match (found.as_slice(), &named) {
+        ([one], _) => Ok(*one),
+        ([], Some(named)) if searched.is_empty() => {
+            let all: Vec<&str> = modules.iter().map(|module| module.file.as_str()).collect();
+            Err(buffer.origin.error(format!("no PTX file `{named}`; there is {}", all.join(", "))))
+        }
+        ([], _) => {
+            let variables = searched.iter().flat_map(|(_, module)| &module.variables);
+            let near = suggest(name, variables.map(|variable| variable.name.as_str()));
+            Err(buffer.origin.error(format!("no variable `{name}` in {}{near}", files())))
+        }
+        (several, _) => {
+            let all: Vec<&str> = several.iter().map(|&(number, _)| modules[number].file.as_str()).collect();
+            Err(buffer.origin.error(format!(
+                "the variable `{name}` is in {}; symbol = {{ name = \"{name}\", ptx = \"FILE\" }} names one",
+                all.join(" and in ")
+            )))
+        }
     }
 }
 
@@ -166,14 +307,23 @@ impl PtxRun {
     /// If the launch file does not fit the module, a kernel that it names cannot be run, or its buffers do not fit the
     /// device.
     pub fn new(module: Module, file: Arc<LaunchFile>, size: &str) -> Result<PtxRun, RunError> {
+        Self::with_modules(vec![module], file, size)
+    }
+
+    /// The same with several modules, each with variables of its own.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and if two modules have kernels of the same name.
+    pub fn with_modules(modules: Vec<Module>, file: Arc<LaunchFile>, size: &str) -> Result<PtxRun, RunError> {
+        check_names(&modules, &file)?;
         let sequence = Sequence::new(file, size)?;
         for step in sequence.file().launches() {
-            entry(&module, step.entry.as_deref(), &step.origin)?;
+            entry(&modules, step.entry.as_deref(), &step.origin)?;
         }
-        let mut device = Device::new(&module, &sequence)?;
+        let mut device = Device::new(&modules, &sequence)?;
         sequence.fill_all(&mut device)?;
         Ok(PtxRun {
-            module,
+            modules,
             options: CompileOptions::default(),
             compiled: BTreeMap::new(),
             sequence,
@@ -197,11 +347,6 @@ impl PtxRun {
     /// Accesses outside of every buffer that were tolerated so far, by kernel and instruction.
     pub fn out_of_bounds(&self) -> impl Iterator<Item = &OutOfBounds> {
         self.outside.values()
-    }
-
-    /// The module.
-    pub fn module(&self) -> &Module {
-        &self.module
     }
 
     /// Where the launch file is.
@@ -244,26 +389,28 @@ impl PtxRun {
         let Some(planned) = self.sequence.next(&mut self.device)? else {
             return Ok(None);
         };
-        let kernel = entry(&self.module, planned.entry.as_deref(), &planned.origin)?;
+        let (number, kernel) = entry(&self.modules, planned.entry.as_deref(), &planned.origin)?;
+        let module = &self.modules[number];
         let code = match self.compiled.get(&kernel.name) {
             Some(code) => code.clone(),
             None => {
-                let code = Arc::new(compile(&self.module, &kernel.name, &self.options)?);
+                let code = Arc::new(compile(module, &kernel.name, &self.options)?);
                 self.compiled.insert(kernel.name.clone(), code.clone());
                 code
             }
         };
-        let device = &self.device;
+        self.device.check_constants(number, &planned)?;
+        let parameters = self.device.parameters(number, &planned, kernel)?;
         let configuration = Configuration {
             grid: planned.grid,
             block: planned.block,
             dynamic_shared_bytes: planned.dynamic_shared_bytes,
-            parameters: parameter_block(&planned, kernel, |buffer| device.address(buffer))?,
+            parameters,
             options: self.exec_options,
         };
-        let prepared = Prepared::new(&code.kernel, &device.loaded, configuration)
-            .map_err(|error| planned.origin.error(format!("{}: {error}", self.module.file)))?;
-        Ok(Some(Launched { code, prepared: Arc::new(prepared) }))
+        let prepared = Prepared::new(&code.kernel, &self.device.loaded[number], configuration)
+            .map_err(|error| planned.origin.error(format!("{}: {error}", module.file)))?;
+        Ok(Some(Launched { module: number, code, prepared: Arc::new(prepared) }))
     }
 
     /// Executes a block of the current launch, and gives the warp instructions (PTX) executed.
@@ -273,24 +420,27 @@ impl PtxRun {
         block: BlockIndex,
         observer: &mut impl Observer,
     ) -> Result<u64, RunError> {
-        let Launched { code, prepared } = launched;
+        let Launched { module, code, prepared } = launched;
         let Device { memory, loaded, .. } = &mut self.device;
+        let (module, loaded) = (&self.modules[*module], &loaded[*module]);
         let reconvergence = &code.reconvergence;
         let execution = Execution { kernel: &code.kernel, reconvergence, loaded, prepared: prepared.clone() };
         let mut block = BlockExecution::new(&execution, block);
+        block.print_into(self.printed.next());
         let outcome = block.run(memory, observer);
         self.printed.append(block.printed());
-        outcome.map_err(|error| RunError::exec(&self.module, error))?;
+        outcome.map_err(|error| RunError::exec(module, error))?;
         let (executed, outside) = (block.executed(), block.outside());
-        self.note_outside(&code.kernel, outside);
+        self.note_outside(launched, outside);
         Ok(executed)
     }
 
-    fn note_outside(&mut self, kernel: &Kernel, block: OutsideOfBlock) {
+    fn note_outside(&mut self, launched: &Launched, block: OutsideOfBlock) {
+        let kernel = &launched.code.kernel;
         for (index, (accesses, first)) in block {
             let instruction = &kernel.instructions[index as usize];
             let known = self.outside.entry((kernel.name.clone(), index)).or_insert_with(|| OutOfBounds {
-                file: self.module.file.clone(),
+                file: self.modules[launched.module].file.clone(),
                 kernel: kernel.name.clone(),
                 line: instruction.line,
                 instruction: instruction.text.clone(),
@@ -313,25 +463,9 @@ impl PtxRun {
         let operands = &launched.prepared.decoded.operands;
         let mut recorder = Recorder::new(operands, store, warps);
         self.execute(launched, block, &mut recorder)?;
-        recorder.end().map_err(|message| RunError::exec(&self.module, ExecError::Observer(message)))
+        let module = &self.modules[launched.module];
+        recorder.end().map_err(|message| RunError::exec(module, ExecError::Observer(message)))
     }
-}
-
-/// The kernel of a launch; without a name, the only one of the module.
-fn entry<'m>(module: &'m Module, name: Option<&str>, origin: &Origin) -> Result<&'m Kernel, RunError> {
-    let found = match name {
-        Some(name) => module.kernel(name),
-        None => module.only_kernel().ok_or_else(|| {
-            let has = module.listed_kernels();
-            origin.error(format!("no kernel is named; {} has {has}", module.file))
-        })?,
-    };
-    found.map_err(|error| match error {
-        EntryError::Refused(errors) => errors.into(),
-        unknown @ (EntryError::Unknown { .. } | EntryError::Ambiguous { .. }) => {
-            origin.error(unknown.to_string()).into()
-        }
-    })
 }
 
 impl Launches for PtxRun {

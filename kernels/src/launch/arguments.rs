@@ -2,16 +2,27 @@
 
 use super::error::{LaunchError, Origin};
 use super::expression::Value;
+use super::object::Object;
 use super::sequence::{ArgumentValue, MemberValue, Planned};
 use crate::ptx::ir::{Kernel, Parameter, Type, TypeKind};
 
-/// Bytes of the kernel's parameter block. `address` gives the device address of a buffer.
+/// What an argument refers to.
+#[derive(Clone, Copy, Debug)]
+pub enum Reference<'r> {
+    /// A buffer, by its index.
+    Buffer(usize),
+    /// A texture or surface.
+    Object(&'r Object),
+}
+
+/// Bytes of the kernel's parameter block. `address` gives the device address of a buffer, or the handle of a texture or
+/// surface, or why there is none.
 ///
 /// The number of arguments and the size of each must be as the kernel declares.
 pub fn parameter_block(
     planned: &Planned,
     kernel: &Kernel,
-    address: impl Fn(usize) -> u64,
+    mut address: impl FnMut(Reference<'_>) -> Result<u64, String>,
 ) -> Result<Vec<u8>, LaunchError> {
     let (given, declared) = (planned.arguments.len(), kernel.parameters.len());
     if given != declared {
@@ -35,15 +46,22 @@ pub fn parameter_block(
         };
         let bytes = match argument {
             ArgumentValue::Member(member) => {
-                let bytes = member_bytes(member, &address);
+                let bytes = member_bytes(member, &mut address).map_err(|message| origin.error(message))?;
                 if !fits(member, bytes.len(), parameter) {
                     return Err(wrong(describe(member)));
                 }
                 bytes
             }
             ArgumentValue::Number(value) => number_bytes(*value, parameter).map_err(wrong)?,
+            ArgumentValue::Expression { text, .. } if may_be_address(parameter) => {
+                return Err(wrong(format!(
+                    "`{text}`, which names no buffer ({{ u64 = \"{text}\" }} passes a number),"
+                )));
+            }
+            ArgumentValue::Expression { value, .. } => number_bytes(*value, parameter).map_err(wrong)?,
             ArgumentValue::Structure(members) => {
-                let bytes = structure_bytes(members, &address);
+                let bytes =
+                    structure_bytes(members, &mut address).map_err(|message| origin.error(message))?;
                 if bytes.len().next_multiple_of(parameter.align.max(1) as usize) != parameter.bytes as usize {
                     return Err(wrong(format!("a structure of {} bytes", bytes.len())));
                 }
@@ -62,7 +80,7 @@ fn fits(member: &MemberValue, bytes: usize, parameter: &Parameter) -> bool {
     let is_untyped = parameter.ty.kind() == TypeKind::Bits;
     bytes == parameter.bytes as usize
         && match member {
-            MemberValue::Buffer { .. } => !is_float,
+            MemberValue::Buffer { .. } | MemberValue::Object(_) => !is_float,
             MemberValue::Scalar(element, _) => is_untyped || element.is_float() == is_float,
         }
 }
@@ -71,6 +89,7 @@ fn describe(member: &MemberValue) -> String {
     match member {
         MemberValue::Buffer { .. } => "a buffer's address".to_string(),
         MemberValue::Scalar(element, _) => format!("a number of type {}", element.name()),
+        MemberValue::Object(object) => format!("the handle of a {}", object.kind.name()),
     }
 }
 
@@ -90,6 +109,14 @@ fn number_bytes(value: Value, parameter: &Parameter) -> Result<Vec<u8>, String> 
             Err(format!("the number {value}, which is no integer,"))
         }
         (Value::Integer(_) | Value::Real(_), TypeKind::Predicate) => Err(format!("the number {value}")),
+    }
+}
+
+/// Whether an address would fit. PTX does not tell pointers from other integers.
+fn may_be_address(parameter: &Parameter) -> bool {
+    match parameter.ty.kind() {
+        TypeKind::Bits | TypeKind::Unsigned | TypeKind::Signed => parameter.bytes * 8 == 64,
+        TypeKind::Float | TypeKind::Predicate => false,
     }
 }
 
@@ -129,26 +156,33 @@ fn real_bytes(value: f64, parameter: &Parameter) -> Result<Vec<u8>, String> {
     }
 }
 
-fn member_bytes(member: &MemberValue, address: impl Fn(usize) -> u64) -> Vec<u8> {
-    match member {
+fn member_bytes(
+    member: &MemberValue,
+    address: &mut impl FnMut(Reference<'_>) -> Result<u64, String>,
+) -> Result<Vec<u8>, String> {
+    Ok(match member {
         MemberValue::Buffer { buffer, offset } => {
-            address(*buffer).wrapping_add(*offset).to_le_bytes().to_vec()
+            address(Reference::Buffer(*buffer))?.wrapping_add(*offset).to_le_bytes().to_vec()
         }
         MemberValue::Scalar(_, bytes) => bytes.clone(),
-    }
+        MemberValue::Object(object) => address(Reference::Object(object))?.to_le_bytes().to_vec(),
+    })
 }
 
 /// Members at multiples of their sizes, up to a multiple of the largest.
-pub(super) fn structure_bytes(members: &[MemberValue], address: impl Fn(usize) -> u64) -> Vec<u8> {
+pub(super) fn structure_bytes(
+    members: &[MemberValue],
+    address: &mut impl FnMut(Reference<'_>) -> Result<u64, String>,
+) -> Result<Vec<u8>, String> {
     let (mut bytes, mut align) = (Vec::new(), 1);
     for member in members {
-        let member = member_bytes(member, &address);
+        let member = member_bytes(member, address)?;
         align = align.max(member.len());
         bytes.resize(bytes.len().next_multiple_of(member.len().max(1)), 0);
         bytes.extend(member);
     }
     bytes.resize(bytes.len().next_multiple_of(align), 0);
-    bytes
+    Ok(bytes)
 }
 
 /// ` (all parameters: a .u64 8 bytes, n .s32 4 bytes)`.
@@ -200,7 +234,10 @@ mod tests {
             dynamic_shared_bytes: 0,
             arguments,
         };
-        let address = |buffer| 0x1000 + buffer as u64;
+        let address = |reference: Reference<'_>| match reference {
+            Reference::Buffer(buffer) => Ok(0x1000 + buffer as u64),
+            Reference::Object(object) => Err(format!("a {}", object.kind.name())),
+        };
         parameter_block(&planned, kernel, address).map_err(|error| error.message)
     }
 
@@ -263,6 +300,22 @@ mod tests {
         assert_eq!(number(Value::Integer(-1), Type::U32), Ok(vec![255; 4]));
         assert_eq!(number(Value::Integer(-1), Type::U64), Ok(vec![255; 8]));
         assert_eq!(number(Value::Integer(0xffff_ffff), Type::U32), Ok(vec![255; 4]));
+    }
+
+    #[test]
+    fn an_expression_is_no_address() {
+        let passed = |ty: Type| {
+            let text = "inputs".to_string();
+            let expression = ArgumentValue::Expression { text, value: Value::Integer(128) };
+            block(vec![expression], &kernel(&[(ty.bits() / 8, ty.bits() / 8, ty)]))
+        };
+        assert_eq!(passed(Type::U32), Ok(128_u32.to_le_bytes().to_vec()));
+        assert_eq!(passed(Type::F64), Ok(128_f64.to_le_bytes().to_vec()));
+        let told = passed(Type::U64).unwrap_err();
+        assert!(
+            told.starts_with("`inputs`, which names no buffer ({ u64 = \"inputs\" } passes a number), for the parameter `p0`"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::arguments::structure_bytes;
+use super::arguments::{Reference, structure_bytes};
 use super::error::{LaunchError, Origin};
 use super::expression::{Value, Variables};
 use super::host::Host;
@@ -181,7 +181,14 @@ impl Context<'_> {
         for members in structures {
             let members = members.iter().map(|member| self.host.member(member));
             let members = members.collect::<Result<Vec<_>, _>>()?;
-            bytes.extend(structure_bytes(&members, |buffer| self.host.memory.address(buffer)));
+            let structure = structure_bytes(&members, &mut |reference| match reference {
+                Reference::Buffer(buffer) => Ok(self.host.memory.address(buffer)),
+                Reference::Object(object) => Err(format!(
+                    "the handle of a {} in a buffer; accepted: as an argument",
+                    object.kind.name()
+                )),
+            });
+            bytes.extend(structure.map_err(|message| origin.error(message))?);
         }
         if bytes.len() != count {
             let (found, number) = (bytes.len(), structures.len());

@@ -61,6 +61,10 @@ impl Host<'_> {
                 scalar.push(*element, self, &mut bytes)?;
                 Ok(MemberValue::Scalar(*element, bytes))
             }
+            Member::Object(object) => {
+                let object = object.with_buffer(|buffer| self.bound[buffer]).evaluate(self.variables)?;
+                Ok(MemberValue::Object(Box::new(object)))
+            }
         }
     }
 }

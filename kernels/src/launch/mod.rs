@@ -12,6 +12,7 @@ mod expected;
 mod expression;
 mod fill;
 mod host;
+mod object;
 mod parse;
 mod sequence;
 mod toml_value;
@@ -21,16 +22,19 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use arguments::parameter_block;
+pub use arguments::{Reference, parameter_block};
 pub use compare::{CheckReport, Difference, Mismatch, SHOWN, Tolerance, compare};
 pub use element::{ElementType, Number};
 pub use error::{LaunchError, Origin, suggest};
 pub use expected::{CheckError, check_results, expected_files};
 pub use expression::{Buffers, Expression, Reduction, Value, Variables};
+pub use object::{AddressMode, Filter, Object, ObjectArgument, ObjectKind, Reads};
 pub use sequence::{ArgumentValue, HostMemory, MemberValue, Planned, Sequence};
 
 /// Most bytes that a launch file may have.
 pub const MAX_FILE_BYTES: u64 = 1 << 20;
+/// Most PTX files that a launch file may name.
+pub const MAX_PTX_FILES: usize = 64;
 /// Most bytes that the buffers of one run may have together.
 pub const MAX_BUFFER_BYTES: u64 = 1 << 30;
 /// Most threads of a block.
@@ -51,8 +55,8 @@ pub struct LaunchFile {
     pub path: PathBuf,
     /// What the kernels do, in a line.
     pub description: String,
-    /// The PTX file it names, if it does. Otherwise: the launch file's own name with `.ptx`.
-    pub ptx: Option<PathBuf>,
+    /// The PTX files it names. If there are none: the launch file's own name with `.ptx`.
+    pub ptx: Vec<PathBuf>,
     /// Names of the sizes and the variables of each, in the order of the file. All have the same variables.
     pub sizes: Vec<(String, Variables)>,
     /// Buffers in device memory, in the order of the file.
@@ -76,10 +80,21 @@ pub struct Buffer {
     pub fill: Fill,
     /// Elements that are different, later ones on top.
     pub patches: Vec<Patch>,
-    /// The `.const` or `.global` variable of the PTX file that it is, if it is not allocated.
-    pub symbol: Option<String>,
+    /// The variable of a PTX file that it is or, for a texture, is bound to.
+    pub symbol: Option<Symbol>,
+    /// The image that it is, if its symbol is a `.texref`; words of one row if nothing is said.
+    pub texture: Option<ObjectArgument>,
     /// Whether it is a result, and how it is compared.
     pub result: Option<ResultCheck>,
+}
+
+/// A `.const` or `.global` variable, or a `.texref`, of a PTX file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Symbol {
+    /// Its name.
+    pub name: String,
+    /// The PTX file, as the launch file names it; any that has the variable if it is left out.
+    pub ptx: Option<PathBuf>,
 }
 
 /// What a buffer, or a part of it, holds at first.
@@ -255,21 +270,25 @@ pub struct LaunchStep {
 /// An argument of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
-    /// An address, or a number with its type.
+    /// An address, a number with its type, or a handle.
     Member(Member),
-    /// A number of the type that the kernel declares.
+    /// A number, written as such, of the type that the kernel declares.
     Number(Scalar),
+    /// The value of an expression, of the type that the kernel declares.
+    Expression(Expression),
     /// A structure passed by value: its members, each aligned to its size.
     Structure(Vec<Member>),
 }
 
-/// An address, or a number with its type.
+/// An address, a number with its type, or a handle.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Member {
     /// The address of a buffer's element.
     Address(Address),
     /// A number.
     Scalar(ElementType, Scalar),
+    /// The handle of a texture or surface.
+    Object(Box<ObjectArgument>),
 }
 
 impl LaunchFile {
@@ -298,12 +317,12 @@ impl LaunchFile {
         launches(&self.steps)
     }
 
-    /// Path of the PTX file: as named, relative to the launch file, or the launch file's name with `.ptx`.
-    pub fn ptx_path(&self) -> PathBuf {
-        match &self.ptx {
-            Some(named) => self.folder().join(named),
-            None => self.path.with_extension("ptx"),
+    /// Paths of the PTX files: as named, relative to the launch file, or the launch file's name with `.ptx`.
+    pub fn ptx_paths(&self) -> Vec<PathBuf> {
+        if self.ptx.is_empty() {
+            return vec![self.path.with_extension("ptx")];
         }
+        self.ptx.iter().map(|named| self.folder().join(named)).collect()
     }
 
     /// The folder where relative paths start.

@@ -1,15 +1,16 @@
 //! From the text of a launch file to a [`LaunchFile`], every name checked.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::{LaunchError, suggest};
 use super::expression::{self, Expression, Variables};
+use super::object::{ObjectArgument, ObjectKind, SURFACE_KEYS, TEXTURE_KEYS};
 use super::toml_value::{Source, Table, Value, parse};
 use super::{
-    Address, Argument, Buffer, DEFAULT_SIZE, ElementType, Fill, LaunchFile, LaunchStep, Member, Patch,
-    ResultCheck, Scalar, Step, Tolerance,
+    Address, Argument, Buffer, DEFAULT_SIZE, ElementType, Fill, LaunchFile, LaunchStep, MAX_PTX_FILES,
+    Member, Patch, ResultCheck, Scalar, Step, Symbol, Tolerance,
 };
 
 /// Deepest nesting of loops.
@@ -22,7 +23,6 @@ pub(super) fn launch_file(path: &Path, text: &str) -> Result<LaunchFile, LaunchE
     let root = Table::root(&source, &document);
     root.accept(&["description", "ptx", "sizes", "buffers", "steps"])?;
 
-    let optional_string = |key| root.get(key).map(|value: Value| value.string()).transpose();
     let sizes = sizes(&root)?;
     let variables = sizes.first().map(|(_, variables)| variables.clone()).unwrap_or_default();
     let names = buffer_names(&root)?;
@@ -31,8 +31,11 @@ pub(super) fn launch_file(path: &Path, text: &str) -> Result<LaunchFile, LaunchE
     let steps = Steps { buffers: &buffers, depth: 0 }.parse(&root.need("steps")?, &scope)?;
     Ok(LaunchFile {
         path: path.to_path_buf(),
-        description: optional_string("description")?.unwrap_or_default().to_string(),
-        ptx: optional_string("ptx")?.map(Into::into),
+        description: match root.get("description") {
+            Some(description) => description.string()?.to_string(),
+            None => String::new(),
+        },
+        ptx: root.get("ptx").map(|ptx| ptx_files(&ptx)).transpose()?.unwrap_or_default(),
         sizes,
         buffers,
         steps,
@@ -121,21 +124,57 @@ fn buffers(root: &Table, scope: &Scope) -> Result<Vec<Buffer>, LaunchError> {
 
 fn buffer(name: &str, value: &Value, scope: &Scope) -> Result<Buffer, LaunchError> {
     let table = value.table()?;
-    table.accept(&["type", "length", "fill", "patches", "symbol", "result"])?;
+    table.accept(&["type", "length", "fill", "patches", "symbol", "texture", "result"])?;
     let patches = match table.get("patches") {
         Some(patches) => patches.array()?.iter().map(|item| patch(item, scope)).collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
+    let element = element_type(&table.need("type")?)?;
+    let texture = table.get("texture").map(|texture| {
+        let keys = texture.table()?;
+        keys.accept(&TEXTURE_KEYS)?;
+        if !table.has("symbol") {
+            return Err(texture.origin.error("a texture that has no `symbol`; accepted: that of a .texref"));
+        }
+        // Which buffer it is, is known when it is bound.
+        ObjectArgument::parse(&keys, ObjectKind::Texture, (0, element), &scope.variables)
+    });
     Ok(Buffer {
         origin: table.origin.clone(),
         name: name.to_string(),
-        element: element_type(&table.need("type")?)?,
+        element,
         length: expression(&table.need("length")?, scope)?,
         fill: fill(&table.need("fill")?, scope)?,
         patches,
-        symbol: table.get("symbol").map(|symbol| symbol.string().map(str::to_string)).transpose()?,
+        symbol: table.get("symbol").map(|value| symbol(&value)).transpose()?,
+        texture: texture.transpose()?,
         result: table.get("result").map(|result| result_check(&result)).transpose()?,
     })
+}
+
+/// A name, or `{ name = "x", ptx = "a.ptx" }`.
+fn symbol(value: &Value) -> Result<Symbol, LaunchError> {
+    if let Some(name) = value.as_string() {
+        return Ok(Symbol { name: name.to_string(), ptx: None });
+    }
+    let table =
+        value.as_table().ok_or_else(|| value.expected("a name or { name = \"x\", ptx = \"a.ptx\" }"))?;
+    table.accept(&["name", "ptx"])?;
+    let ptx = table.get("ptx").map(|ptx| ptx.string().map(Into::into)).transpose()?;
+    Ok(Symbol { name: table.need("name")?.string()?.to_string(), ptx })
+}
+
+/// A PTX file, or a list of them.
+fn ptx_files(value: &Value) -> Result<Vec<PathBuf>, LaunchError> {
+    if let Some(one) = value.as_string() {
+        return Ok(vec![one.into()]);
+    }
+    let files = value.as_array().ok_or_else(|| value.expected("the name of a file, or an array of them"))?;
+    if !(1..=MAX_PTX_FILES).contains(&files.len()) {
+        let found = files.len();
+        return Err(value.origin.error(format!("{found} PTX files; 1 to {MAX_PTX_FILES} are accepted")));
+    }
+    files.iter().map(|file| file.string().map(Into::into)).collect()
 }
 
 fn patch(value: &Value, scope: &Scope) -> Result<Patch, LaunchError> {
@@ -379,7 +418,7 @@ impl Steps<'_> {
         table.accept(&["entry", "grid", "block", "shared", "arguments"])?;
         let arguments = match table.get("arguments") {
             Some(arguments) => {
-                arguments.array()?.iter().map(|item| argument(item, scope)).collect::<Result<_, _>>()?
+                arguments.array()?.iter().map(|item| self.argument(item, scope)).collect::<Result<_, _>>()?
             }
             None => Vec::new(),
         };
@@ -394,6 +433,46 @@ impl Steps<'_> {
             },
             arguments,
         })
+    }
+
+    fn argument(self, value: &Value, scope: &Scope) -> Result<Argument, LaunchError> {
+        if let Some(text) = value.as_string() {
+            return Ok(match text_argument(value, text, scope)? {
+                Scalar::Address(address) => Argument::Member(Member::Address(address)),
+                Scalar::Expression(expression) => Argument::Expression(expression),
+                number @ Scalar::Real(..) => Argument::Number(number),
+            });
+        }
+        if let Some(members) = value.as_array() {
+            let members = members.iter().map(|item| self.member(item, scope));
+            return members.collect::<Result<_, _>>().map(Argument::Structure);
+        }
+        if value.as_table().is_some() {
+            return self.member(value, scope).map(Argument::Member);
+        }
+        if value.is_number() {
+            return scalar(value, scope).map(Argument::Number);
+        }
+        Err(value.expected(
+            "a number, the name of a buffer, a typed number such as { s32 = 5 }, a texture, a surface, or an array of members",
+        ))
+    }
+
+    /// What may be an argument and a member of one.
+    fn member(self, value: &Value, scope: &Scope) -> Result<Member, LaunchError> {
+        let kinds = [(ObjectKind::Texture, TEXTURE_KEYS.as_slice()), (ObjectKind::Surface, &SURFACE_KEYS)];
+        if let Some(table) = value.as_table() {
+            for (kind, keys) in kinds {
+                if let Some(buffer) = table.get(kind.name()) {
+                    table.accept(&[&[kind.name()], keys].concat())?;
+                    let buffer = buffer_named(&buffer, scope)?;
+                    let of = (buffer, self.buffers[buffer].element);
+                    let object = ObjectArgument::parse(&table, kind, of, &scope.variables)?;
+                    return Ok(Member::Object(Box::new(object)));
+                }
+            }
+        }
+        member(value, scope)
     }
 
     fn assignment(self, table: &Table, scope: &Scope) -> Result<Step, LaunchError> {
@@ -499,31 +578,6 @@ fn copy(table: &Table, scope: &Scope) -> Result<Step, LaunchError> {
     table.accept(&["copy", "to"])?;
     let from = buffer_named(&table.need("copy")?, scope)?;
     Ok(Step::Copy { origin: table.origin.clone(), from, to: buffer_named(&table.need("to")?, scope)? })
-}
-
-fn argument(value: &Value, scope: &Scope) -> Result<Argument, LaunchError> {
-    if let Some(text) = value.as_string() {
-        return Ok(match text_argument(value, text, scope)? {
-            Scalar::Address(address) => Argument::Member(Member::Address(address)),
-            number @ (Scalar::Expression(_) | Scalar::Real(..)) => Argument::Number(number),
-        });
-    }
-    if let Some(members) = value.as_array() {
-        return members
-            .iter()
-            .map(|item| member(item, scope))
-            .collect::<Result<_, _>>()
-            .map(Argument::Structure);
-    }
-    if value.as_table().is_some() {
-        return member(value, scope).map(Argument::Member);
-    }
-    if value.is_number() {
-        return scalar(value, scope).map(Argument::Number);
-    }
-    Err(value.expected(
-        "a number, the name of a buffer, a typed number such as { s32 = 5 }, or an array of members",
-    ))
 }
 
 fn buffer_named(value: &Value, scope: &Scope) -> Result<usize, LaunchError> {

@@ -6,6 +6,7 @@ use super::error::{LaunchError, Origin, suggest};
 use super::expression::{Value, Variables};
 use super::fill::contents;
 use super::host::{DeviceReader, Host};
+use super::object::Object;
 use super::{
     Argument, ElementType, Expression, LaunchFile, LaunchStep, MAX_BLOCK_THREADS, MAX_DYNAMIC_SHARED_BYTES,
     MAX_READ_ELEMENTS, MAX_STEPS, Scalar, Step,
@@ -43,15 +44,22 @@ pub struct Planned {
 /// An argument's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgumentValue {
-    /// An address, or a number with its type.
+    /// An address, a number with its type, or a handle.
     Member(MemberValue),
     /// A number of the type that the kernel declares.
     Number(Value),
+    /// The same as an expression gives it.
+    Expression {
+        /// The expression as written.
+        text: String,
+        /// What it gives.
+        value: Value,
+    },
     /// Members of a structure passed by value.
     Structure(Vec<MemberValue>),
 }
 
-/// The value of an address, or of a number with its type.
+/// The value of an address, of a number with its type, or of a handle.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MemberValue {
     /// An address: a buffer by its number in memory, and bytes from its start.
@@ -63,6 +71,8 @@ pub enum MemberValue {
     },
     /// Type and little-endian bytes of a number.
     Scalar(ElementType, Vec<u8>),
+    /// The handle of a texture or surface, whose buffer is its number in memory.
+    Object(Box<Object>),
 }
 
 /// The steps of a launch file for one size: where we are, and which name stands for which buffer.
@@ -389,6 +399,10 @@ fn argument_value(argument: &Argument, host: &Host<'_>) -> Result<ArgumentValue,
         Argument::Number(Scalar::Expression(expression)) => {
             expression.value(host.variables).map(ArgumentValue::Number)
         }
+        Argument::Expression(expression) => Ok(ArgumentValue::Expression {
+            text: expression.text.clone(),
+            value: expression.value(host.variables)?,
+        }),
         Argument::Number(Scalar::Real(_, value)) => Ok(ArgumentValue::Number(Value::Real(*value))),
         Argument::Number(Scalar::Address(address)) => {
             let (buffer, offset) = host.locate(address)?;

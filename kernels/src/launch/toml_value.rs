@@ -173,6 +173,10 @@ impl<'a> Value<'a> {
         matches!(self.value, DeValue::Integer(_) | DeValue::Float(_))
     }
 
+    pub(super) fn boolean(&self) -> Result<bool, LaunchError> {
+        self.value.as_bool().ok_or_else(|| self.expected("true or false"))
+    }
+
     /// A finite real number, `None` if it is not written as one.
     pub(super) fn as_real(&self) -> Result<Option<f64>, LaunchError> {
         let DeValue::Float(number) = self.value else {

@@ -69,15 +69,10 @@ impl Module {
         }
     }
 
-    /// The only kernel of the file; `None` if it has several or none.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn only_kernel(&self) -> Option<Result<&Kernel, EntryError>> {
-        match self.found(|_| true).as_slice() {
-            [only] => Some(self.runnable(only)),
-            _none_or_several => None,
-        }
+    /// Names of the entries and their lines, whether they can be run or not.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, u32)> {
+        let kernels = self.kernels.iter().map(|kernel| (kernel.name.as_str(), kernel.line));
+        kernels.chain(self.refused.iter().map(|refused| (refused.name.as_str(), refused.line)))
     }
 
     /// The kernels of the file in a sentence.
@@ -91,13 +86,9 @@ impl Module {
         if listed.is_empty() { "none".to_owned() } else { listed.join(", ") }
     }
 
-    /// Names of the entries that are, whether they can be run or not.
+    /// Names of the entries that are.
     fn found(&self, is: impl Fn(&str) -> bool) -> Vec<&str> {
-        let kernels = self.kernels.iter().map(|kernel| kernel.name.as_str());
-        kernels
-            .chain(self.refused.iter().map(|refused| refused.name.as_str()))
-            .filter(|name| is(name))
-            .collect()
+        self.entries().map(|(name, _)| name).filter(|name| is(name)).collect()
     }
 
     fn runnable(&self, name: &str) -> Result<&Kernel, EntryError> {

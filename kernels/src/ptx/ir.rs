@@ -612,6 +612,17 @@ pub enum Permute {
     Rc16,
 }
 
+/// What becomes of an access outside of a surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    /// It is an error.
+    Trap,
+    /// It is at the nearest element.
+    Clamp,
+    /// A load gives 0, a store does nothing.
+    Zero,
+}
+
 /// What becomes of a position or width of 32 and more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
@@ -1241,10 +1252,32 @@ pub enum Op {
         /// How many of the latest groups may be under way afterwards.
         but: Option<u32>,
     },
-    /// `{d, e, f, g} = texel a` of the texture that is the address' symbol.
-    Tex1d {
+    /// `{d, e, f, g} = texel at a [, b]` of the texture that is the address' symbol, or whose handle is the address.
+    Tex {
         /// `f32`, `s32` or `u32`.
         ty: Type,
+        /// Coordinates: 1 or 2.
+        dimensions: u8,
+        /// Type of the coordinates: `s32`, or `f32`, which are filtered.
+        coordinate: Type,
+    },
+    /// `d … = elements at byte a [of row b]` of the surface whose handle is the address.
+    SurfaceLoad {
+        /// Type of an element.
+        ty: Type,
+        /// Coordinates: 1 or 2.
+        dimensions: u8,
+        /// What becomes of an access outside.
+        outside: Outside,
+    },
+    /// `elements at byte a [of row b] = c …` of the surface whose handle is the address.
+    SurfaceStore {
+        /// Type of an element.
+        ty: Type,
+        /// Coordinates: 1 or 2.
+        dimensions: u8,
+        /// What becomes of an access outside.
+        outside: Outside,
     },
     /// A hint that does nothing (`prefetch`, `nanosleep`, `pmevent`, …).
     Hint,

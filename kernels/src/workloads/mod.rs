@@ -34,8 +34,14 @@ use std::path::{Path, PathBuf};
 
 pub use crate::launch::{CheckError, CheckReport};
 use crate::launch::{HostMemory, LaunchError, LaunchFile, Sequence, check_results, suggest};
-pub use open::{BufferContents, OpenError, OpenWorkload, RecordedCheckError, RecordedWorkload};
+pub use open::{
+    BufferContents, MAX_PTX_BYTES, OpenError, OpenWorkload, RecordedCheckError, RecordedWorkload,
+    launch_file_beside,
+};
 use reference::{Inputs, Outputs};
+
+/// The part of CUDA C that the workloads use, for clang without a CUDA toolkit: a header.
+pub const CUDA_HEADER: &str = include_str!("../../workloads/warpfile.h");
 
 /// A workload that comes with the project.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ use crate::program::{Launches, Stream, StreamError};
 use crate::ptx::{self, PtxErrors};
 
 /// Largest PTX file that is read, in bytes.
-const MAX_PTX_BYTES: u64 = 64 << 20;
+pub const MAX_PTX_BYTES: u64 = 64 << 20;
 
 /// PTX and its launch file for one size: launches that share device memory.
 #[derive(Debug)]
@@ -51,32 +51,35 @@ pub enum OpenError {
 impl OpenWorkload {
     pub(super) fn built_in(workload: &'static Workload, size: &str) -> Result<Self, OpenError> {
         let file = workload.launch_file()?;
-        let run = open(file, &workload.ptx_path(), workload.ptx, size)?;
+        let run = open(file, &[(workload.ptx_path().display().to_string(), workload.ptx)], size)?;
         Ok(OpenWorkload { run, built_in: Some(workload) })
     }
 
     /// Opens a PTX file with the launch file beside it: of the same name with `.toml`, or `launch.toml`.
     pub fn from_ptx(ptx: &Path, size: &str) -> Result<Self, OpenError> {
-        let first = ptx.with_extension("toml");
-        let second = ptx.with_file_name("launch.toml");
-        let found = if first.exists() { &first } else { &second };
-        if !found.exists() {
-            return Err(OpenError::NoLaunchFile { ptx: ptx.to_path_buf(), first, second });
-        }
-        Self::from_files(LaunchFile::read(found)?, ptx, size)
+        Self::from_files(launch_file_beside(ptx)?, ptx, size)
     }
 
     /// Opens a launch file with the PTX that it names.
     pub fn from_launch_file(path: &Path, size: &str) -> Result<Self, OpenError> {
         let file = LaunchFile::read(path)?;
-        let ptx = file.ptx_path();
-        Self::from_files(file, &ptx, size)
+        let (mut files, mut room) = (Vec::new(), MAX_PTX_BYTES);
+        for ptx in file.ptx_paths() {
+            let text = read_bounded(&ptx, room)?;
+            room -= text.len() as u64;
+            files.push((ptx.display().to_string(), text));
+        }
+        Ok(OpenWorkload { run: open(file, &files, size)?, built_in: None })
     }
 
     /// Opens a launch file with a PTX file.
     pub fn from_files(file: LaunchFile, ptx: &Path, size: &str) -> Result<Self, OpenError> {
-        let text = read_bounded(ptx, MAX_PTX_BYTES)?;
-        Ok(OpenWorkload { run: open(file, ptx, &text, size)?, built_in: None })
+        Self::from_text(file, &ptx.display().to_string(), &read_bounded(ptx, MAX_PTX_BYTES)?, size)
+    }
+
+    /// Opens a launch file with PTX that messages call by a name.
+    pub fn from_text(file: LaunchFile, name: &str, ptx: &str, size: &str) -> Result<Self, OpenError> {
+        Ok(OpenWorkload { run: open(file, &[(name.to_owned(), ptx)], size)?, built_in: None })
     }
 
     /// Compiles its kernels like that. To be said before the first launch.
@@ -200,9 +203,22 @@ pub struct BufferContents {
     pub bytes: Vec<u8>,
 }
 
-fn open(file: LaunchFile, ptx: &Path, text: &str, size: &str) -> Result<PtxRun, OpenError> {
-    let module = ptx::parse(&ptx.display().to_string(), text)?;
-    Ok(PtxRun::new(module, Arc::new(file), size)?)
+/// The launch file beside a file with kernels: of the same name with `.toml`, or `launch.toml`.
+pub fn launch_file_beside(kernels: &Path) -> Result<LaunchFile, OpenError> {
+    let first = kernels.with_extension("toml");
+    let second = kernels.with_file_name("launch.toml");
+    let found = if first.exists() { &first } else { &second };
+    if !found.exists() {
+        return Err(OpenError::NoLaunchFile { ptx: kernels.to_path_buf(), first, second });
+    }
+    Ok(LaunchFile::read(found)?)
+}
+
+/// With PTX files by name.
+fn open(file: LaunchFile, files: &[(String, impl AsRef<str>)], size: &str) -> Result<PtxRun, OpenError> {
+    let modules = files.iter().map(|(name, text)| ptx::parse(name, text.as_ref()));
+    let modules = modules.collect::<Result<Vec<_>, _>>()?;
+    Ok(PtxRun::with_modules(modules, Arc::new(file), size)?)
 }
 
 impl Launches for OpenWorkload {

@@ -46,12 +46,29 @@ pub fn load_matrix(emitter: &mut Emitter, space: Space) {
     emitter.emit(operation, "", &inputs, &outputs, Predicates::default());
 }
 
-/// A texture fetch: up to four results.
-pub fn texture(emitter: &mut Emitter) {
-    let inputs: Vec<Input> =
+/// A texture fetch, or a load from a surface: reads coordinates and handle, up to four results.
+pub fn texture(emitter: &mut Emitter, ty: Type) {
+    let mut inputs: Vec<Input> =
         (0..emitter.instruction.srcs.len()).map(|index| emitter.source(index, 0)).collect();
-    let outputs = results(emitter, Type::B32);
+    inputs.extend(address(emitter, Space::Global));
+    let outputs = results(emitter, ty);
     emitter.emit(Operation::Texture, "", &inputs, &outputs, Predicates::default());
+    extend(emitter, ty);
+}
+
+/// A store to a surface: reads the data, the coordinates and the handle.
+pub fn surface_store(emitter: &mut Emitter, ty: Type, coordinates: usize) {
+    let elements = emitter.instruction.srcs.len() - coordinates;
+    let words = ty.words() as u8;
+    let of_element = |index: usize| (0..words).map(move |word| (index, word));
+    let mut inputs: Vec<Input> = (coordinates..coordinates + elements)
+        .flat_map(of_element)
+        .chain((0..coordinates).map(|index| (index, 0)))
+        .map(|(index, word)| emitter.source(index, word))
+        .collect();
+    inputs.extend(address(emitter, Space::Global));
+    let operation = Operation::Store(access(elements, Space::Global, ty));
+    emitter.emit(operation, "", &inputs, &[], Predicates::default());
 }
 
 fn access(elements: usize, space: Space, ty: Type) -> MemoryAccess {

@@ -230,7 +230,9 @@ fn expand(emitter: &mut Emitter, position: usize) {
         Op::WaitGroup { .. } => other::whole_sources(emitter, Operation::Fence),
         Op::LoadMatrix { space, .. } => memory::load_matrix(emitter, space),
         Op::Mma { k, a, b, .. } => matrix::multiply(emitter, k.into(), a, b),
-        Op::Tex1d { .. } => memory::texture(emitter),
+        Op::Tex { .. } => memory::texture(emitter, Type::B32),
+        Op::SurfaceLoad { ty, .. } => memory::texture(emitter, ty),
+        Op::SurfaceStore { ty, dimensions, .. } => memory::surface_store(emitter, ty, dimensions.into()),
         Op::Hint => {}
         Op::Shfl { .. } => other::lane_exchange(emitter),
         Op::Vote { .. }

@@ -122,7 +122,8 @@ pub(super) fn mad<'a>(
 ) -> Lowered {
     let carry_in = opcode_is(lowering, "madc");
     if form.is_float() && !carry_in {
-        let ty = form.ty(&ALL_FLOATS)?;
+        // `mad` of floats is an older name of `fma`, and has its older types.
+        let ty = form.ty(if opcode_is(lowering, "fma") { &ALL_FLOATS } else { &FLOATS })?;
         let mode = form.float_mode(ty)?;
         let relu = opcode_is(lowering, "fma") && HALVES.contains(&ty) && form.flag("relu");
         let mode = FloatMode { relu, ..mode };

@@ -2,7 +2,7 @@
 
 use super::super::ast::RawOperand;
 use super::super::error::Complaint;
-use super::super::ir::{Address, AtomicOp, Base, MemoryOrder, Op, Operand, Type};
+use super::super::ir::{Address, AtomicOp, Base, MemoryOrder, Op, Operand, Outside, Type};
 use super::form::Form;
 use super::kernel::Lowering;
 use super::operand::{Fit, describe, immediate};
@@ -204,38 +204,99 @@ pub(super) fn hint<'a>(
     Ok(())
 }
 
+/// `.1d` or `.2d`.
+const GEOMETRIES: [(&str, u8); 2] = [("1d", 1), ("2d", 2)];
+
+/// A texture or surface and its coordinates: the address, and the sources that the coordinates are.
+fn texel<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    operand: &RawOperand<'a>,
+    dimensions: u8,
+    coordinate: Type,
+) -> Result<(Address, Vec<Operand>), Complaint> {
+    let RawOperand::Texel(name, coordinates) = operand else {
+        return Err(format!("found {}; accepted: [texture, {{coordinates}}]", describe(operand)));
+    };
+    // Compilers may write further coordinates, which are not read.
+    let Some(read) = coordinates.get(..usize::from(dimensions)) else {
+        return Err(format!("found {} coordinates; accepted: {dimensions}", coordinates.len()));
+    };
+    let base = match lowering.named_symbol(name)? {
+        Some(symbol) if lowering.is_texture(symbol) => Base::Symbol(symbol),
+        Some(_) => {
+            return Err(format!("`{name}` is not a texture; accepted: the name of a .texref, or a handle"));
+        }
+        None => Base::Reg(lowering.register(name, Type::B64)?),
+    };
+    let srcs = read
+        .iter()
+        .map(|operand| lowering.source(operand, coordinate, Fit::Exact))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok((Address { base, offset: 0 }, srcs))
+}
+
 pub(super) fn texture<'a>(
     lowering: &mut Lowering<'a, '_>,
     mut form: Form<'a>,
     operands: Operands<'_, 'a>,
 ) -> Lowered {
-    form.require(&[("1d", ())])?;
+    let dimensions = form.require(&GEOMETRIES)?;
     form.require(&[("v4", ())])?;
     let ty = form.ty(&[Type::F32, Type::S32, Type::U32])?;
-    let coordinate = form.ty(&[Type::S32])?;
+    let coordinate = form.ty(&[Type::S32, Type::F32])?;
     form.finish()?;
     Lowering::count(operands, 2..=2)?;
     let RawOperand::Vector(results) = &operands[0] else {
         return Err(format!("found {}; accepted: four registers in braces", describe(&operands[0])));
     };
-    let (RawOperand::Texel(name, coordinates), 4) = (&operands[1], results.len()) else {
-        return Err(format!("found {}; accepted: [texture, {{coordinate}}]", describe(&operands[1])));
-    };
-    // A one-dimensional texture has one coordinate; compilers may write further ones, which are not read.
-    let Some(first) = coordinates.first() else {
-        return Err("the coordinate is missing".to_owned());
-    };
-    let symbol = lowering
-        .named_symbol(name)?
-        .filter(|symbol| lowering.is_texture(*symbol))
-        .ok_or_else(|| format!("`{name}` is not a texture; accepted: the name of a .texref"))?;
+    if results.len() != 4 {
+        return Err(format!("found {} registers in braces; accepted: 4", results.len()));
+    }
     let dsts = results
         .iter()
         .map(|operand| lowering.result(operand, ty, Fit::Exact))
         .collect::<Result<Vec<_>, _>>()?;
-    let src = lowering.source(first, coordinate, Fit::Exact)?;
-    let address = Address { base: Base::Symbol(symbol), offset: 0 };
-    lowering.emit(Op::Tex1d { ty }, dsts, vec![src], Some(address));
+    let (address, srcs) = texel(lowering, &operands[1], dimensions, coordinate)?;
+    lowering.emit(Op::Tex { ty, dimensions, coordinate }, dsts, srcs, Some(address));
+    Ok(())
+}
+
+/// `suld.b` and `sust.b`.
+pub(super) fn surface<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    mut form: Form<'a>,
+    operands: Operands<'_, 'a>,
+) -> Lowered {
+    let loads = lowering.current.opcode() == "suld";
+    form.require(&[("b", ())])?;
+    let dimensions = form.require(&GEOMETRIES)?;
+    form.ignore(&["ca", "cg", "cs", "cv", "wb", "wt"]);
+    let outside =
+        form.require(&[("trap", Outside::Trap), ("clamp", Outside::Clamp), ("zero", Outside::Zero)])?;
+    let ty = form.ty(&[Type::B8, Type::B16, Type::B32, Type::B64])?;
+    Lowering::count(operands, 2..=2)?;
+    let (texel_operand, data) =
+        if loads { (&operands[1], &operands[0]) } else { (&operands[0], &operands[1]) };
+    let data = match data {
+        // A single element stands in braces too.
+        RawOperand::Vector(one) if one.len() == 1 => one.as_slice(),
+        other => elements(&mut form, ty, other)?,
+    };
+    form.finish()?;
+    let dsts = if loads {
+        data.iter().map(|operand| lowering.result(operand, ty, fit(ty))).collect::<Result<Vec<_>, _>>()?
+    } else {
+        Vec::new()
+    };
+    let (address, mut srcs) = texel(lowering, texel_operand, dimensions, Type::S32)?;
+    if loads {
+        lowering.emit(Op::SurfaceLoad { ty, dimensions, outside }, dsts, srcs, Some(address));
+        return Ok(());
+    }
+    for operand in data {
+        srcs.push(lowering.source(operand, ty, fit(ty))?);
+    }
+    lowering.emit(Op::SurfaceStore { ty, dimensions, outside }, Vec::new(), srcs, Some(address));
     Ok(())
 }
 

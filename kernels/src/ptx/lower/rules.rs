@@ -15,7 +15,7 @@ const OPCODES: &str = "abs activemask add addc and atom bar barrier bfe bfi bfin
                        cnot copysign cos cp cvt cvta discard div dp2a dp4a ex2 exit fence fma fns isspacep ld ldmatrix ldu lg2 lop3 mad \
                        mad24 madc match max membar min mma mov mul mul24 nanosleep neg not or pmevent popc prefetch \
                        prefetchu prmt rcp red redux rem ret rsqrt sad selp set setp shf shfl shl shr sin slct sqrt \
-                       st sub subc szext tanh testp tex trap vote xor";
+                       st sub subc suld sust szext tanh testp tex trap vote xor";
 
 /// What lowers an opcode, and its syntax.
 pub(super) fn rule<'a, 'm>(opcode: &str) -> Result<(Rule<'a, 'm>, &'static str), Complaint> {
@@ -119,7 +119,15 @@ pub(super) fn rule<'a, 'm>(opcode: &str) -> Result<(Rule<'a, 'm>, &'static str),
         "prefetch" | "prefetchu" | "discard" | "pmevent" | "nanosleep" => {
             (memory::hint, "{prefetch,prefetchu,discard,pmevent,nanosleep}, which have no effect")
         }
-        "tex" => (memory::texture, "tex.1d.v4.{f32,s32,u32}.s32: {d, e, f, g}, [texref, {a}]"),
+        "tex" => (
+            memory::texture,
+            "tex.{1d,2d}.v4.{f32,s32,u32}.{s32,f32}: {d, e, f, g}, [texref or handle, {a{, b}}]",
+        ),
+        "suld" | "sust" => (
+            memory::surface,
+            "suld.b.{1d,2d}{.v2,.v4}.{b8,b16,b32,b64}.{trap,clamp,zero}: d, [handle, {a{, b}}]; \
+             sust.b.{1d,2d}{.v2,.v4}.{b8,b16,b32,b64}.{trap,clamp,zero}: [handle, {a{, b}}], c",
+        ),
         "shfl" => (control::shuffle, "shfl{.sync}.{up,down,bfly,idx}.b32: d{|p}, a, b, c{, members}"),
         "vote" => (control::vote, "vote{.sync}.{all,any,uni}.pred, .ballot.b32: d, {!}a{, members}"),
         "match" => (control::matching, "match.{any,all}.sync.{b32,b64}: d{|p}, a, members"),
