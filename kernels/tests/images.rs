@@ -21,7 +21,7 @@ fn outcome(ptx: &str, launch: &str, buffer: usize) -> Result<Vec<u32>, String> {
     let mut run = PtxRun::new(module, Arc::new(file), "default").map_err(|error| error.to_string())?;
     run.set_options(CompileOptions { schedule: Schedule::List, ..CompileOptions::default() });
     run.run_to_end().map_err(|error| error.to_string())?;
-    Ok(words(&run.host_memory().read(buffer).unwrap()))
+    Ok(words(run.host_memory().read(buffer).unwrap()))
 }
 
 fn floats(words: &[u32]) -> Vec<f32> {

@@ -14,6 +14,8 @@ use crate::ptx::ir::{Guard, Instruction, Kernel, Op, Operand, Reg, Type};
 /// Instructions of a side at most, parameters and copies not counted: as many issue slots are lost by a warp none of whose
 /// lanes goes there. Measured in `docs/scheduling.md`.
 const LONGEST_SIDE: usize = 4;
+/// The same if nothing but the branch keeps a loop from being one block, which can be unrolled then.
+const LONGEST_SIDE_OF_LOOP: usize = 7;
 /// How deep branches may be nested.
 const ROUNDS: usize = 16;
 
@@ -25,7 +27,8 @@ pub(super) fn short_sides(draft: &mut Draft) {
         let mut changed = vec![false; arrivals.len()];
         for label in draft.order().to_vec() {
             let Some(fork) = Fork::of(draft, label, &arrivals) else { continue };
-            if fork.labels().all(|label| !changed[label.0]) && fork.is_worth_it(draft) {
+            let longest = if fork.is_loop(draft, &arrivals) { LONGEST_SIDE_OF_LOOP } else { LONGEST_SIDE };
+            if fork.labels().all(|label| !changed[label.0]) && fork.is_worth_it(draft, longest) {
                 fork.labels().for_each(|label| changed[label.0] = true);
                 fork.join(draft, &live_in);
             }
@@ -73,8 +76,14 @@ impl Fork {
         self.sides.iter().map(|(side, _)| *side).chain([self.from, self.meet])
     }
 
-    /// Whether its sides are short, and nothing in them concerns other lanes.
-    fn is_worth_it(&self, draft: &Draft) -> bool {
+    /// Whether all of it is the body of a loop.
+    fn is_loop(&self, draft: &Draft, arrivals: &[usize]) -> bool {
+        let turns = draft.piece(self.meet).end.successors().any(|next| next == self.from);
+        turns && arrivals[self.meet.0] == 2
+    }
+
+    /// Whether its sides have at most `longest` instructions each, and nothing in them concerns other lanes.
+    fn is_worth_it(&self, draft: &Draft, longest: usize) -> bool {
         self.sides.iter().all(|&(side, guard)| {
             let instructions = &draft.piece(side).instructions;
             let count = instructions.iter().filter(|instruction| takes_a_slot(instruction)).count();
@@ -82,7 +91,7 @@ impl Fork {
                 .iter()
                 .flat_map(Instruction::definitions)
                 .any(|register| register == guard.register);
-            count <= LONGEST_SIDE
+            count <= longest
                 && !writes_guard
                 && instructions.iter().all(|instruction| can_be_guarded(draft.frame(), instruction))
         })
