@@ -95,7 +95,10 @@ impl Surrounded {
         let mut usage: Vec<usize> = (0..banks).map(|_| random.below(most + 1) as usize).collect();
         let mut preloads = vec![0; banks];
         let mut notes = Vec::new();
-        for register in 0..REGISTERS {
+        // In any order, so that annotations of one bank meet in a word.
+        let mut registers: Vec<usize> = (0..REGISTERS).collect();
+        registers.sort_by_cached_key(|_| random.number());
+        for register in registers {
             let kinds = match self.regions {
                 Regions::Random => [Note::Preload, Note::InvalidatingPreload, Note::Invalidation],
                 Regions::EndTogether => [Note::Invalidation; 3],

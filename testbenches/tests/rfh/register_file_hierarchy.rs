@@ -13,6 +13,8 @@ use crate::regfile::operand_collectors::ready_units;
 use crate::regfile::traffic::{self, geometries, masks, registers};
 
 const UNITS: usize = 3;
+/// Instructions in most cycles, some of which copy an operand.
+const USUAL: (f64, f64) = (0.7, 0.4);
 
 fn circuits() -> impl Strategy<Value = RegisterFileHierarchy> {
     (geometries(), 2..6_usize, 3..6_usize, 1..4_usize, 1..5_usize, 1..3_usize).prop_map(
@@ -39,9 +41,11 @@ fn smallest() -> impl Strategy<Value = RegisterFileHierarchy> {
     })
 }
 
+/// `often`: how likely instructions come, and copy an operand to an upper file.
 fn traffic(
     circuits: impl Strategy<Value = RegisterFileHierarchy>,
     cycles: usize,
+    often: (f64, f64),
 ) -> impl Strategy<Value = (RegisterFileHierarchy, Vec<Intent>)> {
     circuits.prop_flat_map(move |circuit| {
         let RegisterFileHierarchy { slots, orf_entries, geometry, .. } = circuit;
@@ -53,7 +57,7 @@ fn traffic(
             option::weighted(0.8, operand)
         };
         let instruction = || {
-            let copy = option::weighted(0.4, (0..3_usize, 0..orf_entries));
+            let copy = option::weighted(often.1, (0..3_usize, 0..orf_entries));
             let sources = [source(), source(), source()];
             let instruction = (0..64_usize, 0..UNITS, masks(lanes), 0..slots, sources, copy).prop_map(
                 |(id, unit, active, slot, sources, copy)| Instruction {
@@ -65,7 +69,7 @@ fn traffic(
                     copy,
                 },
             );
-            option::weighted(0.7, instruction)
+            option::weighted(often.0, instruction)
         };
         let write = || {
             let place = option::weighted(0.6, (0..slots, 0..=orf_entries));
@@ -100,7 +104,7 @@ fn check(circuit: &RegisterFileHierarchy, how: Lockstep, cycles: &[Intent]) -> R
 proptest! {
     #![proptest_config(config(96))]
     #[test]
-    fn operands_are_what_their_level_held_when_the_instruction_was_taken((circuit, cycles) in traffic(circuits(), 80)) {
+    fn operands_are_what_their_level_held_when_the_instruction_was_taken((circuit, cycles) in traffic(circuits(), 80, USUAL)) {
         check(&circuit, Lockstep::default(), &cycles)?;
     }
 }
@@ -109,7 +113,22 @@ proptest! {
     #![proptest_config(config(24))]
     /// All instructions meet in two entries. A row's number is one bit, as are `valid` and `ready`.
     #[test]
-    fn so_it_is_with_one_slot_and_eight_banks_of_two_rows((circuit, cycles) in traffic(smallest(), 300)) {
+    fn so_it_is_with_one_slot_and_eight_banks_of_two_rows((circuit, cycles) in traffic(smallest(), 300, USUAL)) {
+        check(&circuit, Lockstep::default(), &cycles)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(24))]
+    /// Who reads what another copies sees it arrive, at both ways and at each operand.
+    #[test]
+    fn so_it_is_with_copies_all_the_time(
+        (circuit, cycles) in traffic(
+            circuits().prop_map(|circuit| RegisterFileHierarchy { slots: 1, issues: 2, ..circuit }),
+            200,
+            (0.98, 0.9),
+        )
+    ) {
         check(&circuit, Lockstep::default(), &cycles)?;
     }
 }
@@ -117,7 +136,7 @@ proptest! {
 proptest! {
     #![proptest_config(config(4))]
     #[test]
-    fn the_verilog_does_the_same((circuit, cycles) in traffic(circuits(), 60)) {
+    fn the_verilog_does_the_same((circuit, cycles) in traffic(circuits(), 60, USUAL)) {
         check(&circuit, Lockstep::with_verilog(), &cycles)?;
     }
 }

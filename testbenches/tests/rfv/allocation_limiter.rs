@@ -63,6 +63,37 @@ proptest! {
     }
 }
 
+/// All warps but one of the oldest block are at its barrier, and that one asks in vain: of the others gives up its claim
+/// who holds no more than at a barrier, whichever it is.
+#[test]
+fn a_warp_at_the_barrier_gives_up_what_the_last_of_its_block_needs() {
+    const WARPS: usize = 17;
+    // Enough for the claims of all others and the last one's quota.
+    let limiter = AllocationLimiter { warps: WARPS, registers: 2 * WARPS - 1, issues: 1 };
+    let all = (1_u64 << WARPS) - 1;
+    for low in 0..WARPS {
+        let last = if low == 0 { WARPS - 1 } else { 0 };
+        let others = all & !(1 << last);
+        let quiet = Intent {
+            takes: [(0, 0); 2],
+            frees: [None; 2],
+            oldest: all,
+            turn: 0,
+            parked: 0,
+            ended: 0,
+            claim: 2,
+            quota: 1,
+        };
+        let mut cycles = vec![Intent { turn: others, ..quiet.clone() }];
+        let takes = |warp| [(warp, if warp == low { 1 } else { 2 }), (0, 0)];
+        let take = |warp| Intent { takes: takes(warp), ..quiet.clone() };
+        cycles.extend((0..WARPS).filter(|warp| *warp != last).map(take));
+        let asks = Intent { turn: 1 << last, parked: others, ..quiet };
+        cycles.extend([asks.clone(), asks.clone(), asks]);
+        check(&limiter, Lockstep::default(), &cycles).unwrap();
+    }
+}
+
 /// Thread blocks over several partitions, each with a limiter of its own.
 #[derive(Clone, Debug)]
 struct Crowd {

@@ -86,6 +86,27 @@ fn an_instruction_waits_for_a_register_until_another_dies() {
     check(&SMALL, Lockstep::default(), &cycles).unwrap();
 }
 
+/// A result has no row, whatever others get in the same cycle, unless they are the same register.
+#[test]
+fn results_of_two_instructions_get_rows_in_one_cycle() {
+    let table = RenameTable { names: 8, banks: 4, rows: 2, warps: 2, issues: 2 };
+    let instruction = |results| Some(Instruction { results, ..Instruction::default() });
+    let looks_up = Some(Instruction { sources: [Some(0), Some(1), Some(2)], ..Instruction::default() });
+    for places in 0..4 * 4 * 4 {
+        let [earlier, first, second] = [places / 16, places / 4 % 4, places % 4];
+        for name in 0..3 {
+            let mut results = [[None; 4]; 2];
+            results[0][earlier] = Some(0);
+            results[1][first] = Some(1);
+            results[1][second] = Some(name);
+            let reads = Intent { issues: [looks_up.clone(), None], room: 2, ..Intent::default() };
+            let issues = results.map(instruction);
+            let cycles = [Intent { issues, room: 2, ..Intent::default() }, reads.clone(), reads];
+            check(&table, Lockstep::default(), &cycles).unwrap();
+        }
+    }
+}
+
 #[test]
 fn verilog() {
     let files = emit(&elaborate(&SMALL).unwrap()).modules;
