@@ -86,6 +86,19 @@ fn shards_with_few_warps_and_two_lines_a_bank_run() {
     }
 }
 
+/// An entry's number has as many bits as an access's position in it, a line's as many as what becomes of it, so that ports
+/// of different meaning are of one width. All eight banks and all units are busy.
+#[test]
+fn operands_of_eight_banks_come_to_their_entries_and_positions() {
+    let geometry = ShardGeometry { warps: 8, banks: 8, lines: 4, ..small(4).geometry };
+    let shard = RegLessShard { geometry, entries: 8, writes: 3, ..small(4) };
+    for seed in 0..3 {
+        let mut driver = Driver::new(&shard, true, seed);
+        driver.run(4000);
+        assert!(driver.counts.instructions > 200, "{:?}", driver.counts);
+    }
+}
+
 #[test]
 fn a_compressor_in_a_shard_keeps_registers_from_memory() {
     let run = |compressor_lines| {
