@@ -4,18 +4,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use warpfile_kernels::compile::listing::listing;
-use warpfile_kernels::compile::schedule::Schedule;
-use warpfile_kernels::compile::{CompileOptions, Compiled, compile};
+use warpfile_kernels::compile::{Compiled, compile};
 use warpfile_kernels::ptx::ir::{Module, Refused};
 use warpfile_kernels::ptx::{self, readable};
 use warpfile_kernels::workloads::{self, MAX_PTX_BYTES};
 use warpfile_sim::config::Config;
 use warpfile_sim::mechanisms::{Mechanism, Pass, Registry};
 
+use crate::code::CodeArguments;
 use crate::configuration::ConfigurationArguments;
 use crate::cuda;
 use crate::files::read_text;
-use crate::input::schedule;
 use crate::output::print;
 
 /// The pass that every kernel goes through.
@@ -43,9 +42,8 @@ pub struct Arguments {
     /// Only this kernel of the PTX file: its name there, or in the C++ source (`saxpy`, `saxpy(float*, int)`).
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// The order of instructions: `none`, that of the PTX, or `list`, that of a list scheduler.
-    #[arg(long, value_name = "NAME", default_value = Schedule::default().as_str(), value_parser = schedule)]
-    schedule: Schedule,
+    #[command(flatten)]
+    code: CodeArguments,
     #[command(flatten)]
     configuration: ConfigurationArguments,
 }
@@ -58,7 +56,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Some(entry) => vec![entry],
         None => entries(&module)?,
     };
-    let options = CompileOptions { schedule: arguments.schedule, ..CompileOptions::default() };
+    let options = arguments.code.code().options();
     let listings = entries.into_iter().map(|entry| {
         let compiled = compile(&module, entry, &options)?;
         annotated(&compiled, pass.as_ref())

@@ -5,8 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{anyhow, bail};
 use serde::Serialize;
-use warpfile_kernels::compile::CompileOptions;
-use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::exec::{ExecOptions, OutOfBounds, Printed, Replayed};
 use warpfile_kernels::launch::{CheckReport, DEFAULT_SIZE, LaunchFile};
 use warpfile_kernels::program::{Launches, Stream, StreamError};
@@ -17,6 +15,7 @@ use warpfile_kernels::workloads::{
 };
 use warpfile_sim::config::Config;
 
+use crate::code::{Code, CodeArguments};
 use crate::cuda;
 use crate::errors::message;
 
@@ -32,9 +31,8 @@ pub struct InputArguments {
     /// Size of the problem: tiny, default or large, or as the launch file names them [default: default].
     #[arg(long)]
     size: Option<String>,
-    /// The order of instructions: `none`, that of the PTX, or `list`, that of a list scheduler.
-    #[arg(long, value_name = "NAME", value_parser = schedule)]
-    schedule: Option<Schedule>,
+    #[command(flatten)]
+    code: CodeArguments,
 }
 
 /// Which inputs.
@@ -49,9 +47,8 @@ pub struct InputsArguments {
     /// Size of the problems: tiny, default or large, or as the launch files name them [default: default].
     #[arg(long)]
     size: Option<String>,
-    /// The order of instructions: `none`, that of the PTX, or `list`, that of a list scheduler.
-    #[arg(long, value_name = "NAME", value_parser = schedule)]
-    schedule: Option<Schedule>,
+    #[command(flatten)]
+    code: CodeArguments,
 }
 
 /// How kernels are executed, beside the parameters of `exec`.
@@ -84,8 +81,9 @@ pub enum Input {
         workload: &'static Workload,
         /// At which size.
         size: String,
-        /// How instructions are ordered.
-        schedule: Schedule,
+        /// How it is compiled.
+        #[serde(flatten)]
+        code: Code,
     },
     /// PTX, or CUDA C that is made PTX, with a launch file.
     Ptx {
@@ -95,8 +93,9 @@ pub enum Input {
         launch: Option<PathBuf>,
         /// At which size.
         size: String,
-        /// How instructions are ordered.
-        schedule: Schedule,
+        /// How it is compiled.
+        #[serde(flatten)]
+        code: Code,
     },
     /// A launch file, which names its PTX.
     Launch {
@@ -104,8 +103,9 @@ pub enum Input {
         path: PathBuf,
         /// At which size.
         size: String,
-        /// How instructions are ordered.
-        schedule: Schedule,
+        /// How it is compiled.
+        #[serde(flatten)]
+        code: Code,
     },
     /// A trace.
     Trace {
@@ -116,12 +116,6 @@ pub enum Input {
 
 fn name_of<S: serde::Serializer>(workload: &&'static Workload, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(workload.name)
-}
-
-/// The order of instructions of that name.
-pub fn schedule(name: &str) -> Result<Schedule, String> {
-    let found = Schedule::ALL.into_iter().find(|schedule| schedule.as_str() == name);
-    found.ok_or_else(|| format!("accepted: {}", Schedule::ALL.map(Schedule::as_str).join(", ")))
 }
 
 impl InputsArguments {
@@ -138,16 +132,15 @@ impl InputsArguments {
             input: input.clone(),
             launch: self.launch.clone(),
             size: self.size.clone(),
-            schedule: self.schedule,
+            code: self.code.clone(),
         };
         self.inputs.iter().map(|input| one(input).resolve()).collect()
     }
 
-    /// The words that all inputs have in common: their size and the order of their instructions.
+    /// The words that all inputs have in common: their size and how they are compiled.
     pub fn option_words(&self) -> Vec<String> {
         let size = self.size.as_ref().map(|size| format!("--size {size}"));
-        let schedule = self.schedule.map(|schedule| format!("--schedule {}", schedule.as_str()));
-        size.into_iter().chain(schedule).collect()
+        size.into_iter().chain(self.code.words()).collect()
     }
 }
 
@@ -156,7 +149,7 @@ impl InputArguments {
     pub fn of(kernel: &str, size: Option<&str>) -> InputArguments {
         let smallest = workloads::by_name(kernel).is_ok().then_some("tiny");
         let size = size.or(smallest).map(str::to_owned);
-        InputArguments { input: kernel.to_owned(), launch: None, size, schedule: None }
+        InputArguments { input: kernel.to_owned(), launch: None, size, code: CodeArguments::default() }
     }
 
     /// Finds out what the input is. Files are not opened yet.
@@ -173,24 +166,23 @@ impl InputArguments {
         if let (Input::Trace { .. }, Some(size)) = (&input, &self.size) {
             bail!("--size {size}: a trace has the size that it was recorded with; leave the option out");
         }
-        if let (Input::Trace { .. }, Some(schedule)) = (&input, self.schedule) {
-            let name = schedule.as_str();
-            bail!("--schedule {name}: a trace has the order that it was recorded in; leave the option out");
+        if let (Input::Trace { .. }, Some(words)) = (&input, self.code.words().first()) {
+            bail!("{words}: a trace has the code that it was recorded with; leave the option out");
         }
         Ok(input)
     }
 
     fn kind(&self) -> anyhow::Result<Input> {
         let size = self.size.clone().unwrap_or_else(|| DEFAULT_SIZE.to_owned());
-        let schedule = self.schedule.unwrap_or_default();
+        let code = self.code.code();
         let path = PathBuf::from(&self.input);
         let unknown = match workloads::by_name(&self.input) {
-            Ok(workload) => return Ok(Input::Workload { workload, size, schedule }),
+            Ok(workload) => return Ok(Input::Workload { workload, size, code }),
             Err(unknown) => unknown,
         };
         match path.extension().and_then(|extension| extension.to_str()) {
-            Some("ptx" | "cu") => Ok(Input::Ptx { path, launch: self.launch.clone(), size, schedule }),
-            Some("toml") => Ok(Input::Launch { path, size, schedule }),
+            Some("ptx" | "cu") => Ok(Input::Ptx { path, launch: self.launch.clone(), size, code }),
+            Some("toml") => Ok(Input::Launch { path, size, code }),
             Some(_) | None if path.is_dir() => Ok(Input::Trace { path: path.join("kernelslist.g") }),
             Some(_) => Ok(Input::Trace { path }),
             None if path.exists() || path.components().count() > 1 => Ok(Input::Trace { path }),
@@ -204,9 +196,9 @@ impl InputArguments {
 impl Input {
     /// Opens it: memory filled, ready to hand out its launches.
     pub fn open(&self, options: ExecOptions) -> anyhow::Result<Opened> {
-        let (mut opened, schedule) = match self {
-            Input::Workload { workload, size, schedule } => (workload.open(size)?, *schedule),
-            Input::Ptx { path, launch, size, schedule } => {
+        let (mut opened, code) = match self {
+            Input::Workload { workload, size, code } => (workload.open(size)?, *code),
+            Input::Ptx { path, launch, size, code } => {
                 let file = match launch {
                     Some(launch) => LaunchFile::read(launch)?,
                     None => launch_file_beside(path).map_err(|error| match error {
@@ -220,15 +212,13 @@ impl Input {
                 } else {
                     OpenWorkload::from_files(file, path, size)?
                 };
-                (opened, *schedule)
+                (opened, *code)
             }
-            Input::Launch { path, size, schedule } => {
-                (OpenWorkload::from_launch_file(path, size)?, *schedule)
-            }
+            Input::Launch { path, size, code } => (OpenWorkload::from_launch_file(path, size)?, *code),
             Input::Trace { path } => return Ok(Opened::Trace(Box::new(trace::open(path)?))),
         };
         opened.set_exec_options(options);
-        opened.set_options(CompileOptions { schedule, ..CompileOptions::default() });
+        opened.set_options(code.options());
         Ok(Opened::Kernel(Box::new(opened)))
     }
 
@@ -265,18 +255,14 @@ impl Input {
     pub fn words(&self) -> Vec<String> {
         let text = |path: &Path| path.display().to_string();
         let option = |name: &str, value: &str| vec![format!("--{name}"), value.to_owned()];
-        let order = |schedule: Schedule| {
-            let is_default = schedule == Schedule::default();
-            if is_default { vec![] } else { option("schedule", schedule.as_str()) }
-        };
         match self {
-            Input::Workload { size, schedule, .. } | Input::Launch { size, schedule, .. } => {
-                [vec![self.word()], option("size", size), order(*schedule)].concat()
+            Input::Workload { size, code, .. } | Input::Launch { size, code, .. } => {
+                [vec![self.word()], option("size", size), code.words()].concat()
             }
-            Input::Ptx { path, launch, size, schedule } => {
+            Input::Ptx { path, launch, size, code } => {
                 let launch =
                     launch.as_deref().map(|launch| option("launch", &text(launch))).unwrap_or_default();
-                [vec![text(path)], launch, option("size", size), order(*schedule)].concat()
+                [vec![text(path)], launch, option("size", size), code.words()].concat()
             }
             Input::Trace { .. } => vec![self.word()],
         }

@@ -3,6 +3,7 @@
 mod annotate;
 mod area;
 mod cache;
+mod code;
 mod configuration;
 mod cuda;
 mod dump;

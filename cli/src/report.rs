@@ -1,7 +1,10 @@
 //! What `warpfile run` prints: the designs side by side, or one JSON document.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use warpfile_kernels::exec::{AccessKind, OutOfBounds, Printed};
+use warpfile_kernels::ptx::readable;
 use warpfile_kernels::trace::TraceReport;
 use warpfile_sim::config::Config;
 use warpfile_sim::counters::{Counters, Counts, Row, Shown};
@@ -204,6 +207,7 @@ impl<'a> Report<'a> {
             }
         }
         notes.push("Every operand checked was right.".to_owned());
+        notes.extend(self.designs.last().into_iter().flat_map(|design| spill_notes(design.residency)));
         notes.extend(
             self.designs.last().and_then(|design| design.results).map(|results| self.results(results)),
         );
@@ -347,6 +351,13 @@ fn energy_notes(energy: &EnergyReport) -> Vec<String> {
             ]
         }
     }
+}
+
+/// A line for each kernel with values in local memory.
+fn spill_notes(residency: &[Residency]) -> BTreeSet<String> {
+    let spilled = residency.iter().filter(|launch| !launch.spills.is_none());
+    let note = |launch: &Residency| format!("{}: {}.", readable(&launch.kernel), launch.spills);
+    spilled.map(note).collect()
 }
 
 /// Which instructions left their buffers, and where first.

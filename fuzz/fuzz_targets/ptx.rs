@@ -15,7 +15,8 @@ fuzz_target!(|data: &[u8]| -> Corpus {
     let Ok(module) = ptx::parse("k.ptx", text) else { return Corpus::Keep };
     for kernel in &module.kernels {
         let compiled = Schedule::ALL.map(|schedule| {
-            compile(&module, &kernel.name, &CompileOptions { check_allocation: true, schedule })
+            let options = CompileOptions { check_allocation: true, schedule, ..CompileOptions::default() };
+            compile(&module, &kernel.name, &options)
         });
         // An order that breaks a dependence, or an allocation that does not hold, is an error of ours.
         assert_eq!(compiled[0].is_ok(), compiled[1].is_ok(), "{:?}", compiled.map(Result::err));

@@ -4,6 +4,8 @@
 //! side is a [`Program`]; the dynamic side is a [`Stream`] that hands out one [`WarpInstruction`] at a time,
 //! with the value of every operand.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// Lanes of a warp.
@@ -50,6 +52,47 @@ pub struct Program {
     /// Where control may go; `None` where that is not known (a container written before it was stored).
     #[serde(default)]
     pub control: Option<ControlFlow>,
+    /// What was kept out of registers for want of them.
+    #[serde(default, skip_serializing_if = "Spills::is_none")]
+    pub spills: Spills,
+}
+
+/// Values that the compiler kept out of registers because a thread had too few.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spills {
+    /// How many.
+    pub values: u32,
+    /// Others that are computed again before each use instead.
+    pub recomputed: u32,
+    /// Bytes of local memory that the first take, a thread.
+    pub frame_bytes: u32,
+    /// Bytes that the added stores of the program write, each counted once.
+    pub store_bytes: u32,
+    /// Bytes that its added loads read.
+    pub load_bytes: u32,
+}
+
+impl Spills {
+    /// Whether nothing was.
+    pub fn is_none(&self) -> bool {
+        *self == Spills::default()
+    }
+}
+
+impl fmt::Display for Spills {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Spills { values, recomputed, frame_bytes, store_bytes, load_bytes } = self;
+        let noun = if *values == 1 { "value" } else { "values" };
+        write!(
+            f,
+            "{values} {noun} in local memory for want of registers: {frame_bytes} bytes a thread, {store_bytes} bytes \
+             of spill stores, {load_bytes} bytes of spill loads"
+        )?;
+        if *recomputed > 0 {
+            write!(f, "; {recomputed} computed again for each use")?;
+        }
+        Ok(())
+    }
 }
 
 /// Where control may go in a [`Program`], for one lane and for the warp as a whole.

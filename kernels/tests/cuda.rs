@@ -47,7 +47,12 @@ pub(crate) fn outcome(
     schedule: Schedule,
 ) -> Result<Vec<Vec<u8>>, ExecError> {
     let module = parse("cuda.ptx", text).unwrap();
-    let compiled = compile(&module, entry, &CompileOptions { check_allocation: true, schedule }).unwrap();
+    let compiled = compile(
+        &module,
+        entry,
+        &CompileOptions { check_allocation: true, schedule, ..CompileOptions::default() },
+    )
+    .unwrap();
     let mut memory = Memory::new();
     let mut buffers: Vec<BufferId> = Vec::new();
     let mut parameters = Vec::new();

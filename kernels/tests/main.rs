@@ -17,4 +17,5 @@ mod ptx_parsing;
 mod recording;
 mod restructuring;
 mod semantics;
+mod spilling;
 mod workloads;

@@ -25,7 +25,7 @@ fn module(body: &str) -> Module {
 
 /// What one warp leaves in 64 words a lane; `None` if it does not end soon.
 fn run(module: &Module, schedule: Schedule, input: &[u8]) -> Option<Vec<u32>> {
-    let options = CompileOptions { check_allocation: true, schedule };
+    let options = CompileOptions { check_allocation: true, schedule, ..CompileOptions::default() };
     let compiled = compile(module, "k", &options).unwrap();
     let mut memory = Memory::new();
     let loaded = Loaded::new(module, &mut memory).unwrap();

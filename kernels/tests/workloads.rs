@@ -62,6 +62,32 @@ fn every_workload_computes_what_its_reference_computes() {
     }
 }
 
+/// Fewer registers than any of the larger kernels needs, and enough for each of its instructions.
+const FEW_REGISTERS: u16 = 12;
+
+#[test]
+fn workloads_compute_the_same_with_few_registers() {
+    let mut spilled = 0;
+    for workload in workloads::list() {
+        for schedule in Schedule::ALL {
+            let mut run = run(workload);
+            run.set_options(CompileOptions {
+                schedule,
+                max_registers: FEW_REGISTERS,
+                ..CompileOptions::default()
+            });
+            let drained = drain(&mut run);
+            assert!(drained > 100, "{}", workload.name);
+            assert!(workload.check(run.sequence(), run.host_memory()).unwrap().elements > 0);
+            for (name, compiled) in run.compiled() {
+                assert!(compiled.statistics.registers <= FEW_REGISTERS, "{name}");
+                spilled += usize::from(!compiled.program.spills.is_none());
+            }
+        }
+    }
+    assert!(spilled > 30, "{spilled} kernels");
+}
+
 /// Hands out all warps of the stream in an order that changes from block to block, and checks that each
 /// source has the value that was last written to its register.
 fn drain(launches: &mut impl Launches) -> u64 {

@@ -5,13 +5,13 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::exec::ExecOptions;
 use warpfile_kernels::workloads::Workload;
 use warpfile_sim::config::{Config, apply_overrides, preset};
 use warpfile_sim::sm::RunReport;
 
 use super::report::Effort;
+use crate::code::Code;
 use crate::input::{Input, Source};
 use crate::parallel::parallel;
 
@@ -130,7 +130,7 @@ pub fn sweep(
     let setups = distinct.iter().map(setup).collect::<Result<Vec<_>>>()?;
     let inputs: Vec<Input> = workloads
         .iter()
-        .map(|&workload| Input::Workload { workload, size: size.to_owned(), schedule: Schedule::default() })
+        .map(|&workload| Input::Workload { workload, size: size.to_owned(), code: Code::default() })
         .collect();
     let mut jobs = Vec::with_capacity(inputs.len() * distinct.len());
     for input in &inputs {

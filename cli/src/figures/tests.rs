@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
 use serde_json::Value;
-use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::exec::ExecOptions;
 use warpfile_sim::counters::Counts;
 use warpfile_sim::mechanisms::rfc;
@@ -14,6 +13,7 @@ use warpfile_sim::sm::{Accesses, EngineName, MRF, Residency, RunReport, WorkingS
 use super::report::FigureReport;
 use super::sweep::{Point, Setup};
 use super::{Figure, KeptRuns, Options, by_id, chosen, list, make, run, svg};
+use crate::code::Code;
 use crate::input::{Input, Source};
 
 fn options(workloads: &[&str]) -> Options {
@@ -250,7 +250,7 @@ fn a_run_that_several_figures_are_made_of_is_made_once() {
     let runs = KeptRuns::default();
     let made = AtomicUsize::new(0);
     let workload = &warpfile_kernels::workloads::list()[0];
-    let input = Input::Workload { workload, size: "tiny".to_owned(), schedule: Schedule::default() };
+    let input = Input::Workload { workload, size: "tiny".to_owned(), code: Code::default() };
     let source = Source::new(&input, ExecOptions::default());
     let get = |design| {
         let setup =

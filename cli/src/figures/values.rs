@@ -194,6 +194,7 @@ mod tests {
                 registers_per_thread: 4,
                 shared_bytes: 0,
                 control: None,
+                spills: warpfile_kernels::program::Spills::default(),
             };
             let launch = Launch { grid: [1; 3], block: [32, 1, 1], shared_bytes: 0 };
             Straight { program, launch, active: code.iter().map(|(active, ..)| *active).collect(), at: 0 }

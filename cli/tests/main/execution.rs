@@ -145,3 +145,71 @@ fn buffers_that_cannot_be_written_are_refused_before_the_run() {
     ];
     assert_snapshot!(commands.map(|command| place.refused(command)).concat());
 }
+
+/// Values that a thread of [`wide`] has at once.
+const VALUES: usize = 303;
+
+/// Each thread reads all its values before it adds them up.
+fn wide(directives: &str, threads: usize) -> Place {
+    let lines = |line: &dyn Fn(usize) -> String| (0..VALUES).map(line).collect::<Vec<_>>().join("\n");
+    let loads = lines(&|n| format!("ld.global.u32 %r{n}, [%rd1+{}];", 4 * threads * n));
+    let sums = lines(&|n| format!("add.u32 %sum, %sum, %r{n};"));
+    let place = Place::new();
+    place.write(
+        "wide.ptx",
+        format!(
+            ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry wide(.param .u64 a, .param .u64 b) {directives}\n{{\n\
+             .reg .b32 %r<{VALUES}>; .reg .b32 %sum, %t; .reg .b64 %rd<4>;\n\
+             ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; mov.u32 %t, %tid.x; mul.wide.u32 %rd3, %t, 4;\n\
+             add.u64 %rd1, %rd1, %rd3; add.u64 %rd2, %rd2, %rd3; mov.u32 %sum, 0;\n\
+             {loads}\n{sums}\nst.global.u32 [%rd2], %sum;\nret;\n}}\n"
+        ),
+    );
+    place.write(
+        "wide.toml",
+        format!(
+            "[buffers]\n\
+             a = {{ type = 'u32', length = {}, fill = {{ iota = {{ start = 0, step = 1 }} }} }}\n\
+             b = {{ type = 'u32', length = {threads}, fill = 'zeros', result = {{ file = 'b.bin' }} }}\n\
+             [[steps]]\ngrid = 1\nblock = {threads}\narguments = ['a', 'b']\n",
+            VALUES * threads
+        ),
+    );
+    let sum = |thread: usize| (0..VALUES).map(|n| threads * n + thread).sum::<usize>() as u32;
+    place.write("b.bin", (0..threads).flat_map(|thread| sum(thread).to_le_bytes()).collect::<Vec<u8>>());
+    place
+}
+
+#[test]
+fn a_kernel_with_more_values_than_registers_runs_in_every_design() {
+    let refused = wide(".maxntid 1024", 1024).refused("run wide.ptx --design rfc");
+    assert!(refused.contains("--max-registers 32"), "{refused}");
+    let place = wide(".maxntid 1024", 128);
+    for designs in ["rfc,two-level", "regless,rfv,rfh"] {
+        for schedule in ["none", "list"] {
+            let table = place.succeeds(&format!("run wide.ptx --design {designs} --schedule {schedule}"));
+            let note =
+                table.lines().find(|line| line.starts_with("wide: ")).unwrap_or_else(|| panic!("{table}"));
+            let (values, _) = note["wide: ".len()..].split_once(' ').expect("a number");
+            let values: usize = values.parse().expect("a number");
+            assert!((VALUES - 64..VALUES).contains(&values), "{note}");
+            assert!(note.contains(" in local memory for want of registers: "), "{note}");
+        }
+    }
+    let report = place.json("run wide.ptx --design rfh --json");
+    let residency = &report["designs"][0]["residency"][0];
+    assert_eq!(residency["registers_per_thread"], 64, "{residency}");
+    assert_eq!(residency["spills"]["load_bytes"], residency["spills"]["store_bytes"], "{residency}");
+}
+
+#[test]
+fn regless_refuses_more_registers_than_its_tags_name() {
+    let place = wide("", 32);
+    let refused = place.refused("run wide.ptx --design regless --max-registers 1024 --schedule none");
+    assert!(
+        refused.contains("design regless names at most 256: compile the kernel with --max-registers 256"),
+        "{refused}"
+    );
+    place.succeeds("run wide.ptx --design regless --max-registers 256 --schedule none");
+    place.succeeds("run wide.ptx --design rfh --max-registers 1024 --schedule none");
+}

@@ -3,6 +3,8 @@
 //! Source: Cooper, Harvey & Kennedy, "A simple, fast dominance algorithm": intersect along the partially built
 //! tree, in reverse postorder, until nothing changes.
 
+use std::collections::BTreeSet;
+
 use super::cfg::{Block, Cfg, postorder};
 
 /// The dominator tree: `a` dominates `b` if control must pass `a` before `b`.
@@ -36,6 +38,26 @@ impl Dominators {
     /// Whether `a` dominates `b`; every reachable block dominates itself. False if either is unreachable.
     pub fn dominates(&self, a: Block, b: Block) -> bool {
         self.tree.is_ancestor(a, b)
+    }
+
+    /// For each block how many loops it is in: natural loops, those with one head being one.
+    pub fn loop_depths(&self, cfg: &Cfg) -> Vec<usize> {
+        let mut depths = vec![0; cfg.blocks().len()];
+        for head in cfg.block_ids() {
+            let predecessors = cfg.block(head).predecessors.iter().copied();
+            let mut work: Vec<Block> = predecessors.filter(|&from| self.dominates(head, from)).collect();
+            if work.is_empty() {
+                continue;
+            }
+            let mut body = BTreeSet::from([head]);
+            while let Some(block) = work.pop() {
+                if body.insert(block) {
+                    work.extend(&cfg.block(block).predecessors);
+                }
+            }
+            body.into_iter().for_each(|block| depths[block.index()] += 1);
+        }
+        depths
     }
 }
 

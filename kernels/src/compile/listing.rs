@@ -17,11 +17,12 @@ const LEGEND: &str = "\
 pub fn listing(program: &Program, cfg: &Cfg) -> String {
     let postdominators = Postdominators::new(cfg);
     let mut text = format!(
-        "// {}: {} instructions, {} registers a thread, {} bytes of shared memory\n{LEGEND}",
+        "// {}: {} instructions, {} registers a thread, {} bytes of shared memory\n{}{LEGEND}",
         program.name,
         program.instructions.len(),
         program.registers_per_thread,
-        program.shared_bytes
+        program.shared_bytes,
+        if program.spills.is_none() { String::new() } else { format!("// {}\n", program.spills) }
     );
     for block in cfg.block_ids() {
         write_heading(&mut text, cfg, &postdominators, block);

@@ -3,7 +3,8 @@
 //!
 //! The phases, each a folder or file: control flow ([`cfg`], [`dominators`]) and which branches may diverge
 //! ([`divergence`]); what needs no instruction ([`optimise`]); machine instructions over virtual registers
-//! ([`lower`]); registers ([`allocate`]), checked by [`check`]; annotations ([`annotate`]) from liveness
+//! ([`lower`]); registers ([`allocate`]), checked by [`check`], with values in local memory where there are too few
+//! (`spill`); annotations ([`annotate`]) from liveness
 //! ([`liveness`]) and suspension points ([`suspension`]) on an abstract [`function`]; text ([`listing`]).
 //!
 //! [`regless`], [`rfh`] and [`rfv`] are passes for one machine each, on programs from anywhere. Each leaves a table of its
@@ -34,15 +35,21 @@ pub mod rfh;
 pub mod rfv;
 pub mod schedule;
 pub mod soft;
+mod spill;
 pub mod suspension;
 
-use crate::program::Program;
+use std::collections::BTreeSet;
+
+use crate::program::{LANES, Program, Spills};
 use crate::ptx::EntryError;
 use crate::ptx::ir::{InstIndex, Kernel, Module};
+use allocate::Allocation;
 use dominators::{Dominators, Postdominators};
+use function::Function;
+use lower::MachineCode;
 use lowering::Lowering;
 use optimise::resolve::Resolved;
-use optimise::webs::Webs;
+use optimise::webs::{Web, Webs};
 use schedule::{FREE_REGISTERS, Schedule, ScheduleError};
 
 /// A kernel ready to be executed and simulated.
@@ -86,6 +93,16 @@ pub struct Statistics {
     pub predicates: u16,
 }
 
+/// 32-bit registers that a thread can have: what instructions of GPUs since Kepler can name (CUDA C++ Programming Guide,
+/// table "Technical Specifications per Compute Capability").
+pub const MAX_REGISTERS: u16 = 255;
+/// Fewest that a kernel's own words leave it.
+pub const MIN_REGISTERS: u16 = 16;
+/// 32-bit registers of an SM that `.maxntid` and `.minnctapersm` share out (same table).
+const REGISTERS_OF_SM: u32 = 65_536;
+/// Registers a thread are given in multiples of that (same table: 256 a warp).
+const REGISTER_UNIT: u32 = 8;
+
 /// How to compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompileOptions {
@@ -93,11 +110,17 @@ pub struct CompileOptions {
     pub check_allocation: bool,
     /// The order of instructions.
     pub schedule: Schedule,
+    /// 32-bit registers that a thread may have; what a kernel says of itself may leave fewer ([`limit`]).
+    pub max_registers: u16,
 }
 
 impl Default for CompileOptions {
     fn default() -> CompileOptions {
-        CompileOptions { check_allocation: cfg!(debug_assertions), schedule: Schedule::default() }
+        CompileOptions {
+            check_allocation: cfg!(debug_assertions),
+            schedule: Schedule::default(),
+            max_registers: MAX_REGISTERS,
+        }
     }
 }
 
@@ -117,8 +140,8 @@ pub enum CompileError {
         /// What is wrong.
         source: cfg::CfgError,
     },
-    /// More registers than an instruction can name.
-    #[error("{file}: kernel `{kernel}` {source}")]
+    /// Too few registers, wherever values are kept.
+    #[error("{file}: kernel `{kernel}` {source}, however much is kept in local memory")]
     TooManyRegisters {
         /// The file.
         file: String,
@@ -149,6 +172,17 @@ pub enum CompileError {
     },
 }
 
+/// Registers that a thread of a kernel may have, of at most `most`: `.maxnreg`, and what leaves room in an SM for as many
+/// blocks of `.maxntid` threads as `.minnctapersm` says, one without it (PTX ISA, "Performance-Tuning Directives").
+pub fn limit(kernel: &Kernel, most: u16) -> u16 {
+    let warps = kernel.max_threads.map_or(1, |threads| threads.div_ceil(LANES as u32)).max(1);
+    let blocks = kernel.min_blocks.filter(|_| kernel.max_threads.is_some()).unwrap_or(1).max(1);
+    let threads = warps.saturating_mul(LANES as u32).saturating_mul(blocks);
+    let of_sm = REGISTERS_OF_SM / threads / REGISTER_UNIT * REGISTER_UNIT;
+    let said = kernel.max_registers.unwrap_or(u32::MAX).min(of_sm).max(MIN_REGISTERS.into());
+    most.min(u16::try_from(said).unwrap_or(u16::MAX))
+}
+
 /// How many registers fewer the scheduler aims at, if those it got were too many.
 const AIM_LOWER: u16 = 3;
 /// How often it is asked.
@@ -157,14 +191,20 @@ const AIMS: usize = 4;
 /// Compiles one kernel of a module.
 ///
 /// # Errors
-/// An unknown kernel, or one that needs more registers than an instruction can name.
+/// An unknown kernel, or one whose instructions cannot do with so few registers.
 pub fn compile(module: &Module, entry: &str, options: &CompileOptions) -> Result<Compiled, CompileError> {
     let kernel = module.kernel(entry)?;
+    let limit = limit(kernel, options.max_registers);
     match options.schedule {
-        Schedule::None => translate(module, kernel, options),
-        Schedule::Blocks => scheduled(module, translate(module, kernel, options)?, options),
+        Schedule::None => with_spills(module, kernel, limit, options),
+        Schedule::Blocks => scheduled(module, with_spills(module, kernel, limit, options)?, options),
         Schedule::List => {
-            scheduled(module, translate(module, &restructure::restructure(kernel), options)?, options)
+            // Longer blocks need more registers, and are not worth a spill.
+            let source = match allocated(module, &restructure::restructure(kernel), limit, options) {
+                Err(CompileError::TooManyRegisters { .. }) => with_spills(module, kernel, limit, options)?,
+                outcome => outcome?,
+            };
+            scheduled(module, source, options)
         }
     }
 }
@@ -175,14 +215,15 @@ fn scheduled(module: &Module, source: Compiled, options: &CompileOptions) -> Res
     let kernel = &source.kernel;
     let (file, name) = (&module.file, &kernel.name);
     let cfg = divergence::ptx_cfg(kernel).map_err(|source| control_flow(file, name, source))?;
-    let most = source.statistics.registers.max(FREE_REGISTERS);
+    let free = FREE_REGISTERS.min(limit(kernel, options.max_registers));
+    let most = source.statistics.registers.max(free);
     // What is aimed at is an estimate: allocation may need more.
     for aim in (0..most).rev().step_by(AIM_LOWER.into()).take(AIMS) {
         let ordered = schedule::list(kernel, &cfg, &source, aim + 1)
             .map_err(|source| CompileError::Schedule { file: file.clone(), kernel: name.clone(), source })?;
-        let compiled = translate(module, &ordered, options)?;
-        if compiled.statistics.registers <= most {
-            return Ok(compiled);
+        match allocated(module, &ordered, most, options) {
+            Err(CompileError::TooManyRegisters { .. }) => {}
+            outcome => return Ok(outcome?.with_spills(source.program.spills)),
         }
     }
     Ok(source)
@@ -192,32 +233,128 @@ fn control_flow(file: &str, kernel: &str, source: cfg::CfgError) -> CompileError
     CompileError::ControlFlow { file: file.to_owned(), kernel: kernel.to_owned(), source }
 }
 
-/// Machine instructions for a kernel as it stands.
-fn translate(module: &Module, kernel: &Kernel, options: &CompileOptions) -> Result<Compiled, CompileError> {
-    let control_flow = |source| control_flow(&module.file, &kernel.name, source);
-    let ptx_cfg = divergence::ptx_cfg(kernel).map_err(control_flow)?;
-    let dominators = Dominators::new(&ptx_cfg);
-    let postdominators = Postdominators::new(&ptx_cfg);
-    let may_diverge = divergence::divergent_branches(kernel, &ptx_cfg, &postdominators);
-    let webs = Webs::new(kernel, &ptx_cfg);
-    let resolved = Resolved::new(kernel, &ptx_cfg, &dominators, &webs);
-    let code = lower::lower(kernel, &webs, &resolved);
-    let before = machine::machine_cfg(kernel, &code.ops).map_err(control_flow)?;
-    let function =
-        machine::virtual_function(&code.ops, before, code.registers, code.first_temporary, &may_diverge);
-    let allocation = allocate::allocate(&code, &function).map_err(|source| {
-        CompileError::TooManyRegisters { file: module.file.clone(), kernel: kernel.name.clone(), source }
-    })?;
-    let placement = place::Placement::new(kernel, &code, &function.cfg, &allocation);
-    if options.check_allocation {
-        placement.check(&code, &function.cfg, &allocation).map_err(|source| CompileError::Allocation {
-            file: module.file.clone(),
-            kernel: kernel.name.clone(),
-            source,
-        })?;
+/// The kernel as it stands, in at most `limit` registers.
+fn allocated(
+    module: &Module,
+    kernel: &Kernel,
+    limit: u16,
+    options: &CompileOptions,
+) -> Result<Compiled, CompileError> {
+    let translation = Translation::new(module, kernel)?;
+    let allocation = translation.allocate(limit)?;
+    translation.finish(&allocation, options)
+}
+
+/// The same, with values in local memory if the registers are too few for all.
+fn with_spills(
+    module: &Module,
+    kernel: &Kernel,
+    limit: u16,
+    options: &CompileOptions,
+) -> Result<Compiled, CompileError> {
+    let source = Translation::new(module, kernel)?;
+    let mut too_many = match source.allocate(limit) {
+        Ok(allocation) => return source.finish(&allocation, options),
+        Err(too_many) => too_many,
+    };
+    let mut tried = BTreeSet::new();
+    // How many values are live is what is aimed at; pairs and vectors of registers leave gaps, so it may have to be less.
+    let lower = std::iter::successors(Some(limit), |aim| limit.checked_sub(2 * (limit - aim) + 1));
+    for aim in lower.take_while(|&aim| aim > 1).chain([1]) {
+        let chosen = source.spills(aim);
+        if chosen == tried {
+            continue;
+        }
+        let (kernel, spills) = spill::rewrite(kernel, &source.webs, &source.resolved, &chosen);
+        match allocated(module, &kernel, limit, options) {
+            Ok(compiled) => return Ok(compiled.with_spills(spills)),
+            Err(error @ CompileError::TooManyRegisters { .. }) => too_many = error,
+            Err(error) => return Err(error),
+        }
+        tried = chosen;
     }
-    let reconvergence = reconvergence(kernel, &ptx_cfg, &postdominators);
-    placement.finish(kernel, code, &allocation, may_diverge, reconvergence).map_err(control_flow)
+    Err(too_many)
+}
+
+impl Compiled {
+    fn with_spills(mut self, spills: Spills) -> Compiled {
+        self.program.spills = spills;
+        self
+    }
+}
+
+/// Machine instructions over virtual registers, and what is known of the PTX that they are of.
+struct Translation<'a> {
+    module: &'a Module,
+    kernel: &'a Kernel,
+    cfg: cfg::Cfg,
+    dominators: Dominators,
+    may_diverge: Vec<bool>,
+    reconvergence: Vec<Option<InstIndex>>,
+    webs: Webs,
+    resolved: Resolved,
+    code: MachineCode,
+    /// The machine instructions for dataflow.
+    function: Function,
+}
+
+impl<'a> Translation<'a> {
+    fn new(module: &'a Module, kernel: &'a Kernel) -> Result<Translation<'a>, CompileError> {
+        let control_flow = |source| control_flow(&module.file, &kernel.name, source);
+        let cfg = divergence::ptx_cfg(kernel).map_err(control_flow)?;
+        let dominators = Dominators::new(&cfg);
+        let postdominators = Postdominators::new(&cfg);
+        let may_diverge = divergence::divergent_branches(kernel, &cfg, &postdominators);
+        let reconvergence = reconvergence(kernel, &cfg, &postdominators);
+        let webs = Webs::new(kernel, &cfg);
+        let resolved = Resolved::new(kernel, &cfg, &dominators, &webs);
+        let code = lower::lower(kernel, &webs, &resolved);
+        let before = machine::machine_cfg(kernel, &code.ops).map_err(control_flow)?;
+        let function =
+            machine::virtual_function(&code.ops, before, code.registers, code.first_temporary, &may_diverge);
+        Ok(Translation {
+            module,
+            kernel,
+            cfg,
+            dominators,
+            may_diverge,
+            reconvergence,
+            webs,
+            resolved,
+            code,
+            function,
+        })
+    }
+
+    /// The values to keep in local memory for about `registers` registers.
+    fn spills(&self, registers: u16) -> BTreeSet<Web> {
+        let Translation { kernel, webs, resolved, code, function, .. } = self;
+        let depths = self.dominators.loop_depths(&self.cfg);
+        let depth = |position| depths[self.cfg.block_of(position).index()];
+        spill::choose(spill::Values { kernel, webs, resolved, code, function }, depth, registers.into())
+    }
+
+    fn allocate(&self, limit: u16) -> Result<Allocation, CompileError> {
+        allocate::allocate(&self.code, &self.function, limit.into()).map_err(|source| {
+            let (file, kernel) = (self.module.file.clone(), self.kernel.name.clone());
+            CompileError::TooManyRegisters { file, kernel, source }
+        })
+    }
+
+    fn finish(self, allocation: &Allocation, options: &CompileOptions) -> Result<Compiled, CompileError> {
+        let Translation { module, kernel, code, function, .. } = self;
+        let placement = place::Placement::new(kernel, &code, &function.cfg, allocation);
+        if options.check_allocation {
+            placement.check(&code, &function.cfg, allocation).map_err(|source| CompileError::Allocation {
+                file: module.file.clone(),
+                kernel: kernel.name.clone(),
+                source,
+            })?;
+        }
+        placement
+            .finish(kernel, code, allocation, self.may_diverge, self.reconvergence)
+            .map_err(|source| control_flow(&module.file, &kernel.name, source))
+    }
 }
 
 fn reconvergence(kernel: &Kernel, cfg: &cfg::Cfg, postdominators: &Postdominators) -> Vec<Option<InstIndex>> {

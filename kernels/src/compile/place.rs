@@ -16,7 +16,9 @@ use super::optimise::resolve::VReg;
 use super::optimise::webs::UnionFind;
 use super::suspension::next_sides;
 use super::{Compiled, Statistics};
-use crate::program::{ControlFlow, InstId, Instruction, PhysReg, Predicate, Program, ResultRegister, Source};
+use crate::program::{
+    ControlFlow, InstId, Instruction, PhysReg, Predicate, Program, ResultRegister, Source, Spills,
+};
 use crate::ptx::ir::{InstIndex, Kernel};
 
 /// Machine instructions with registers, before annotation.
@@ -132,6 +134,7 @@ impl Placement {
             registers_per_thread: allocation.count,
             shared_bytes: kernel.shared_bytes,
             control: Some(control_flow(machine_flow(kernel, &kept), &registers)),
+            spills: Spills::default(),
         };
         annotate(&mut program, &values, &registers);
         let lowering = lowering(kernel, &kept);

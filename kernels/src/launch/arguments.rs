@@ -221,7 +221,10 @@ mod tests {
             shared_bytes: 0,
             local_bytes: 0,
             max_threads: None,
+            max_registers: None,
+            min_blocks: None,
             required_block: None,
+            rereads_special: false,
         }
     }
 

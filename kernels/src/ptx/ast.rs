@@ -20,6 +20,10 @@ pub(super) struct Function<'a> {
     pub(super) results: Vec<Declaration<'a>>,
     pub(super) parameters: Vec<Declaration<'a>>,
     pub(super) max_threads: Option<u32>,
+    /// `.maxnreg`.
+    pub(super) max_registers: Option<u32>,
+    /// `.minnctapersm`.
+    pub(super) min_blocks: Option<u32>,
     pub(super) required_block: Option<[u32; 3]>,
     /// `None` for a declaration without a body.
     pub(super) body: Option<Vec<Statement<'a>>>,

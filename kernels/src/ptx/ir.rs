@@ -138,8 +138,15 @@ pub struct Kernel {
     pub local_bytes: u32,
     /// Threads of a block at most, if `.maxntid` or `.reqntid` says so.
     pub max_threads: Option<u32>,
+    /// Registers of a thread at most, if `.maxnreg` says so.
+    pub max_registers: Option<u32>,
+    /// Blocks for which an SM is to have room, if `.minnctapersm` says so.
+    pub min_blocks: Option<u32>,
     /// Threads of a block in x, y, z, if `.reqntid` says so.
     pub required_block: Option<[u32; 3]>,
+    /// A special register is read wherever an instruction says so; if not, once for all that it dominates. The compiler
+    /// reads it again where it would have to keep the value in memory.
+    pub rereads_special: bool,
 }
 
 /// A kernel parameter.
@@ -222,6 +229,21 @@ impl Instruction {
         let sources = self.srcs.iter().filter_map(|operand| operand.register());
         let address = self.address.and_then(|address| address.register());
         guard.into_iter().chain(sources).chain(address)
+    }
+
+    /// Reads other registers instead: guard, sources, address.
+    pub fn rename_uses(&mut self, name: impl Fn(Reg) -> Reg) {
+        if let Some(guard) = &mut self.guard {
+            guard.register = name(guard.register);
+        }
+        for operand in &mut self.srcs {
+            if let Operand::Reg(register) | Operand::Not(register) = operand {
+                *register = name(*register);
+            }
+        }
+        if let Some(Address { base: Base::Reg(register), .. }) = &mut self.address {
+            *register = name(*register);
+        }
     }
 
     /// Whether control may reach the instruction after it.

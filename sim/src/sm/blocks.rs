@@ -38,6 +38,8 @@ struct Resource {
     /// Blocks for which it is enough.
     fits: u64,
     limit: ResidencyLimit,
+    /// What else would make a block fit.
+    remedy: String,
 }
 
 impl BlockShape {
@@ -57,6 +59,10 @@ impl BlockShape {
         // A warp's registers lie in the file of its scheduler, so each file holds a whole number of warps.
         let warps_with_registers =
             rows.checked_div(rows_per_warp).map_or(u64::MAX, |warps| warps * schedulers);
+        // With one for each of the block's warps that share a file, that many registers would do.
+        let most =
+            rows / warps.div_ceil(schedulers).max(1) / file.allocation_granule * file.allocation_granule;
+        let fewer_registers = format!(", or compile the kernel with --max-registers {most}");
         let resources = [
             Resource {
                 name: "warps",
@@ -65,6 +71,7 @@ impl BlockShape {
                 available: config.sm.warps,
                 fits: config.sm.warps.checked_div(warps).unwrap_or(u64::MAX),
                 limit: ResidencyLimit::Warps,
+                remedy: String::new(),
             },
             Resource {
                 name: "block slots",
@@ -73,6 +80,7 @@ impl BlockShape {
                 available: config.sm.blocks,
                 fits: config.sm.blocks,
                 limit: ResidencyLimit::Blocks,
+                remedy: String::new(),
             },
             Resource {
                 name: "warp-wide registers",
@@ -81,6 +89,7 @@ impl BlockShape {
                 available: schedulers * rows,
                 fits: warps_with_registers.checked_div(warps).unwrap_or(u64::MAX),
                 limit: ResidencyLimit::Registers,
+                remedy: fewer_registers,
             },
             Resource {
                 name: "bytes of shared memory",
@@ -90,11 +99,12 @@ impl BlockShape {
                 fits: (config.sm.shared_memory_bytes.checked_div(u64::from(launch.shared_bytes)))
                     .unwrap_or(u64::MAX),
                 limit: ResidencyLimit::SharedMemory,
+                remedy: String::new(),
             },
         ];
         let mut fitting = blocks;
         let mut limited_by = ResidencyLimit::Launch;
-        for resource in &resources {
+        for resource in resources {
             if resource.fits == 0 {
                 return Err(SimError::BlockDoesNotFit {
                     kernel: program.name.clone(),
@@ -102,6 +112,7 @@ impl BlockShape {
                     needed: resource.needed,
                     available: resource.available,
                     parameter: resource.parameter,
+                    remedy: resource.remedy,
                 });
             }
             if resource.fits < fitting {
@@ -116,6 +127,7 @@ impl BlockShape {
             residency: Residency {
                 kernel: program.name.clone(),
                 registers_per_thread: u64::from(program.registers_per_thread),
+                spills: program.spills,
                 warps_per_block: warps,
                 blocks,
                 resident_blocks: fitting,
@@ -150,6 +162,7 @@ mod tests {
             registers_per_thread: registers,
             shared_bytes,
             control: None,
+            spills: warpfile_kernels::program::Spills::default(),
         };
         let launch = Launch { grid: [1000, 1, 1], block: [threads, 1, 1], shared_bytes };
         let config = preset("gebhart2011").expect("complete");
@@ -173,6 +186,7 @@ mod tests {
     fn a_block_that_cannot_fit_is_rejected_with_what_it_needs() {
         let error = shape(1024, 40, 0).expect_err("1280 warp-wide registers").to_string();
         assert!(error.contains("needs 1280 warp-wide registers, the SM has 1024"), "{error}");
+        assert!(error.ends_with("or compile the kernel with --max-registers 32"), "{error}");
         let error = shape(2048, 1, 0).expect_err("64 warps").to_string();
         assert!(error.contains("needs 64 warps, the SM has 32 (sm.warps)"), "{error}");
     }

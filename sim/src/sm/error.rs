@@ -19,7 +19,7 @@ pub enum SimError {
     /// A block needs more than the SM has.
     #[error(
         "kernel {kernel}: a block needs {needed} {resource}, the SM has {available} ({parameter}); \
-         use a smaller block or raise the parameter"
+         use a smaller block or raise the parameter{remedy}"
     )]
     BlockDoesNotFit {
         /// Kernel.
@@ -32,6 +32,8 @@ pub enum SimError {
         available: u64,
         /// Parameter that says so.
         parameter: &'static str,
+        /// What else would do, if something would.
+        remedy: String,
     },
     /// A mechanism cannot run the program.
     #[error("{0}")]

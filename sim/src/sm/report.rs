@@ -1,6 +1,7 @@
 //! What a run reports.
 
 use serde::Serialize;
+use warpfile_kernels::program::Spills;
 
 use super::working_set::WorkingSet;
 use crate::counters;
@@ -120,6 +121,9 @@ pub struct Residency {
     pub kernel: String,
     /// 32-bit registers a thread.
     pub registers_per_thread: u64,
+    /// What the compiler kept in local memory for want of more.
+    #[serde(skip_serializing_if = "Spills::is_none")]
+    pub spills: Spills,
     /// Warps of a block.
     pub warps_per_block: u64,
     /// Blocks of the launch that the SM runs.

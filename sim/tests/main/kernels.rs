@@ -31,6 +31,7 @@ impl Kernel {
             registers_per_thread: 16,
             shared_bytes: 0,
             control: None,
+            spills: warpfile_kernels::program::Spills::default(),
         };
         Kernel {
             program,

@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::TooManyRegisters;
-use crate::compile::bitset::BitSet;
-use crate::compile::cfg::Block;
 use crate::compile::function::Function;
 use crate::compile::liveness::{Liveness, maybe_written_and_live};
 use crate::compile::lower::MachineCode;
@@ -32,22 +30,12 @@ impl Interference {
         function: &Function,
         limit: usize,
     ) -> Result<Interference, TooManyRegisters> {
-        let threads = Liveness::per_thread(function);
-        let written = maybe_written_and_live(function, &threads);
         let mut graph = Interference { neighbours: vec![Vec::new(); function.registers], max_live: 0 };
-        for block in function.cfg.block_ids() {
-            each_live(function, &threads, &written[block.index()], block, |_, live| {
-                graph.max_live = graph.max_live.max(live.len());
-            });
-        }
+        each_point(function, |_, live| graph.max_live = graph.max_live.max(live.len()));
         if graph.max_live > limit {
             return Err(TooManyRegisters { needed: graph.max_live, limit });
         }
-        for block in function.cfg.block_ids() {
-            each_live(function, &threads, &written[block.index()], block, |position, live| {
-                graph.add_definitions(code, function, position, live);
-            });
-        }
+        each_point(function, |position, live| graph.add_definitions(code, function, position, live));
         for neighbours in &mut graph.neighbours {
             neighbours.sort_unstable();
             neighbours.dedup();
@@ -87,30 +75,25 @@ impl Interference {
 
 /// Largest number of registers of an allocation that hold live values at once.
 pub fn most_held(function: &Function, registers: &[Option<PhysReg>]) -> usize {
-    let threads = Liveness::per_thread(function);
-    let written = maybe_written_and_live(function, &threads);
     let mut most = 0;
-    for block in function.cfg.block_ids() {
-        each_live(function, &threads, &written[block.index()], block, |_, live| {
-            let held: BTreeSet<PhysReg> =
-                live.iter().filter_map(|&register| registers[register as usize]).collect();
-            most = most.max(held.len());
-        });
-    }
+    each_point(function, |_, live| {
+        let held: BTreeSet<PhysReg> =
+            live.iter().filter_map(|&register| registers[register as usize]).collect();
+        most = most.max(held.len());
+    });
     most
 }
 
-/// Visits each instruction of a block with what is live when it writes its results, those included.
-fn each_live(
-    function: &Function,
-    threads: &Liveness,
-    written_in: &BitSet,
-    block: Block,
-    mut visit: impl FnMut(usize, &BTreeSet<u32>),
-) {
-    threads.each_held_backward(function, block, written_in, |position, access, held| {
-        let mut live = held.clone();
-        live.extend(access.definitions.iter().map(|definition| definition.register));
-        visit(position, &live);
-    });
+/// Visits each instruction, in each block from the last to the first, with what is live when it writes its results, those
+/// included.
+pub fn each_point(function: &Function, mut visit: impl FnMut(usize, &BTreeSet<u32>)) {
+    let threads = Liveness::per_thread(function);
+    let written = maybe_written_and_live(function, &threads);
+    for block in function.cfg.block_ids() {
+        threads.each_held_backward(function, block, &written[block.index()], |position, access, held| {
+            let mut live = held.clone();
+            live.extend(access.definitions.iter().map(|definition| definition.register));
+            visit(position, &live);
+        });
+    }
 }

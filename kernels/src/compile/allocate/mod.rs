@@ -1,4 +1,5 @@
-//! Register allocation without spills: every virtual register gets one 32-bit register for all its life.
+//! Register allocation: every virtual register gets one 32-bit register for all its life. Where there are too few,
+//! [`super::spill`] makes other code.
 //!
 //! Phases: [`interference`] between virtual registers, [`groups`] of words that must lie side by side (64-bit
 //! values in aligned pairs, vector loads in aligned groups), coalescing of copies into groups, [`colour`].
@@ -27,25 +28,28 @@ pub struct Allocation {
     pub max_live: u16,
 }
 
-/// A kernel that needs more registers than an instruction can name.
+/// More registers are needed than there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("needs at least {needed} registers a thread; at most {limit} are supported")]
+#[error("needs at least {needed} registers a thread, there are {limit}")]
 pub struct TooManyRegisters {
     /// Registers needed.
     pub needed: usize,
-    /// Registers that can be named.
+    /// Registers there are.
     pub limit: usize,
 }
 
-/// Registers that an allocation may use: the rows of a 128 KB register file, which one warp would fill alone.
-pub const REGISTER_LIMIT: usize = 1024;
-
-/// Allocates registers; `function` describes the code over its virtual registers.
+/// Allocates at most `limit` registers; `function` describes the code over its virtual registers.
 ///
 /// # Errors
-/// More than [`REGISTER_LIMIT`] registers are needed.
-pub fn allocate(code: &MachineCode, function: &Function) -> Result<Allocation, TooManyRegisters> {
-    let interference = Interference::new(code, function, REGISTER_LIMIT)?;
+/// More are needed.
+pub fn allocate(
+    code: &MachineCode,
+    function: &Function,
+    limit: usize,
+) -> Result<Allocation, TooManyRegisters> {
+    // Copies are counted, and may yet share a register.
+    let interference = Interference::new(code, function, 2 * limit)
+        .map_err(|too_many| TooManyRegisters { limit, ..too_many })?;
     let mut groups = Groups::of_values(code);
     groups.add_vectors(code, &interference);
     groups.coalesce_copies(code, function, &interference);
@@ -54,12 +58,12 @@ pub fn allocate(code: &MachineCode, function: &Function) -> Result<Allocation, T
     for (register, slot) in allocation.registers.iter_mut().enumerate() {
         if let Some((group, offset)) = groups.place(VReg(register as u32)) {
             let number = bases[group] + offset;
-            if number >= REGISTER_LIMIT {
-                return Err(TooManyRegisters { needed: number + 1, limit: REGISTER_LIMIT });
-            }
             *slot = Some(PhysReg(number as u16));
             allocation.count = allocation.count.max(number as u16 + 1);
         }
+    }
+    if usize::from(allocation.count) > limit {
+        return Err(TooManyRegisters { needed: allocation.count.into(), limit });
     }
     allocation.max_live = interference::most_held(function, &allocation.registers) as u16;
     Ok(allocation)

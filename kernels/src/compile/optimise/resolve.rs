@@ -77,7 +77,9 @@ impl Resolved {
                 let instruction = &kernel.instructions[position];
                 resolved.resolve_predicate(kernel, webs, instruction, position);
                 resolved.resolve_words(kernel, webs, instruction, position);
-                if let Some((special, web)) = special_read(webs, instruction, position) {
+                if let Some((special, web)) = special_read(webs, instruction, position)
+                    && !kernel.rereads_special
+                {
                     let earlier = special_reads.iter().find(|&&(read, at, _)| {
                         read == special && dominators.dominates(cfg.block_of(at), block)
                     });

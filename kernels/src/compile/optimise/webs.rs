@@ -32,6 +32,8 @@ pub struct WebInfo {
     pub maybe_undefined: bool,
     /// A definition is guarded.
     pub guarded: bool,
+    /// No other web is held in its register: what the register holds anywhere is this one's value.
+    pub is_alone: bool,
 }
 
 impl WebInfo {
@@ -80,6 +82,7 @@ impl Webs {
                     definitions: Vec::new(),
                     maybe_undefined: false,
                     guarded: false,
+                    is_alone: true,
                 });
                 Web(webs.len() as u32 - 1)
             })
@@ -105,6 +108,9 @@ impl Webs {
                 webs[web.index()].maybe_undefined = true;
             }
         }
+        let mut webs_of = vec![0_u32; kernel.registers.len()];
+        webs.iter().for_each(|web| webs_of[web.register.index()] += 1);
+        webs.iter_mut().for_each(|web| web.is_alone = webs_of[web.register.index()] == 1);
         Webs { webs, uses, definitions }
     }
 

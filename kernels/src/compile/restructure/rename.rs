@@ -25,7 +25,7 @@ fn own_registers(draft: &mut Draft, instructions: &mut [Instruction]) {
     }
     let mut names: BTreeMap<Reg, Reg> = BTreeMap::new();
     for instruction in instructions {
-        replace_uses(instruction, |register| names.get(&register).copied().unwrap_or(register));
+        instruction.rename_uses(|register| names.get(&register).copied().unwrap_or(register));
         let is_guarded = instruction.guard.is_some();
         for register in instruction.dsts.iter_mut().flatten() {
             if !is_guarded {
@@ -36,20 +36,6 @@ fn own_registers(draft: &mut Draft, instructions: &mut [Instruction]) {
             }
             *register = names.get(register).copied().unwrap_or(*register);
         }
-    }
-}
-
-fn replace_uses(instruction: &mut Instruction, name: impl Fn(Reg) -> Reg) {
-    if let Some(guard) = &mut instruction.guard {
-        guard.register = name(guard.register);
-    }
-    for operand in &mut instruction.srcs {
-        if let Operand::Reg(register) | Operand::Not(register) = operand {
-            *register = name(*register);
-        }
-    }
-    if let Some(Address { base: Base::Reg(register), .. }) = &mut instruction.address {
-        *register = name(*register);
     }
 }
 

@@ -98,7 +98,8 @@ fn an_order_has_each_instruction_of_a_block_once() {
 }
 
 fn listed(module: &Module) -> Compiled {
-    let options = CompileOptions { check_allocation: true, schedule: Schedule::Blocks };
+    let options =
+        CompileOptions { check_allocation: true, schedule: Schedule::Blocks, ..CompileOptions::default() };
     compile(module, "k", &options).unwrap()
 }
 

@@ -25,7 +25,7 @@ fn every_workload_is_allocated_correctly_and_close_to_the_minimum() {
         let module = ptx::parse(&file.display().to_string(), &text).unwrap();
         let all = module.kernels.iter().flat_map(|kernel| Schedule::ALL.map(|schedule| (kernel, schedule)));
         for (kernel, schedule) in all {
-            let options = CompileOptions { check_allocation: true, schedule };
+            let options = CompileOptions { check_allocation: true, schedule, ..CompileOptions::default() };
             let compiled = compile(&module, &kernel.name, &options).unwrap();
             let Statistics { registers, max_live, .. } = compiled.statistics;
             assert!(registers >= max_live, "{}: {registers} registers, {max_live} values live", kernel.name);
@@ -43,12 +43,15 @@ fn every_workload_is_allocated_correctly_and_close_to_the_minimum() {
     }
 }
 
-fn compiled(body: &str) -> Compiled {
-    let text = format!(
+fn text_of(body: &str) -> String {
+    format!(
         ".version 6.0\n.target sm_60\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n)\n{{\n\
          .reg .pred %p<5>;\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n.reg .f32 %f<9>;\n.reg .f64 %g<9>;\n{body}\nret;\n}}\n"
-    );
-    let module = ptx::parse("test.ptx", &text).unwrap();
+    )
+}
+
+fn compiled(body: &str) -> Compiled {
+    let module = ptx::parse("test.ptx", &text_of(body)).unwrap();
     compile(&module, "k", &CompileOptions { check_allocation: true, ..CompileOptions::default() }).unwrap()
 }
 
@@ -138,17 +141,86 @@ fn the_listing_shows_blocks_registers_and_annotations() {
     insta::assert_snapshot!(listing::listing(&compiled.program, &compiled.cfg));
 }
 
-#[test]
-fn a_kernel_that_needs_too_many_registers_is_an_error_that_says_how_many() {
-    let loads: String = (0..1100).map(|n| format!("ld.shared.u32 %x{n}, [{}];\n", 4 * n)).collect();
-    let stores: String = (0..1100).map(|n| format!("st.shared.u32 [{}], %x{n};\n", 4 * n)).collect();
+fn wide(directives: &str, values: usize) -> ptx::ir::Module {
+    let lines = |line: fn(usize) -> String| (0..values).map(line).collect::<String>();
+    let loads = lines(|n| format!("ld.shared.u32 %x{n}, [{}];\n", 4 * n));
+    let stores = lines(|n| format!("st.shared.u32 [{}], %x{n};\n", 4 * n));
     let text = format!(
-        ".version 6.0\n.target sm_60\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %x<1100>;\n{loads}{stores}ret;\n}}\n"
+        ".version 6.0\n.target sm_60\n.address_size 64\n.visible .entry k() {directives}\n{{\n.reg .b32 %x<{values}>;\n{loads}{stores}ret;\n}}\n"
     );
-    let module = ptx::parse("wide.ptx", &text).unwrap();
-    let error = compile(&module, "k", &CompileOptions::default()).unwrap_err();
-    let expected = "wide.ptx: kernel `k` needs at least 1100 registers a thread; at most 1024 are supported";
-    assert_eq!(error.to_string(), expected);
+    ptx::parse("wide.ptx", &text).unwrap()
+}
+
+#[test]
+fn what_does_not_fit_in_the_registers_is_in_local_memory() {
+    let options = CompileOptions { check_allocation: true, ..CompileOptions::default() };
+    for (directives, most) in [
+        ("", 255),
+        (".maxnreg 40", 40),
+        (".maxntid 1024", 64),
+        (".maxntid 32, 24", 80),
+        (".reqntid 200 .minnctapersm 2", 144),
+        (".maxntid 1024 .minnctapersm 32", MIN_REGISTERS),
+        (".minnctapersm 32", 255),
+        (".maxnreg 1000", 255),
+    ] {
+        let compiled = compile(&wide(directives, 303), "k", &options).unwrap();
+        let Spills { values, recomputed, frame_bytes, store_bytes, load_bytes } = compiled.program.spills;
+        assert_eq!(compiled.statistics.registers, most, "{directives}");
+        assert_eq!([values, recomputed], [303 - u32::from(most), 0], "{directives}");
+        assert_eq!([frame_bytes, store_bytes, load_bytes, compiled.kernel.local_bytes], [4 * values; 4]);
+    }
+    let few = CompileOptions { max_registers: 30, ..options };
+    assert_eq!(compile(&wide(".maxnreg 40", 303), "k", &few).unwrap().statistics.registers, 30);
+    assert!(compile(&wide("", 255), "k", &options).unwrap().program.spills.is_none());
+}
+
+#[test]
+fn a_value_of_a_loop_stays_in_its_register() {
+    let reads: String = (0..8).map(|n| format!("ld.shared.u32 %r{n}, [{}];\n", 4 * n)).collect();
+    let sums: String = (1..8).map(|n| format!("add.u32 %r0, %r0, %r{n};\n")).collect();
+    let body = format!(
+        "{reads}L: ld.shared.u32 %r8, [%r0];\nadd.u32 %r0, %r0, %r8;\nsetp.lt.u32 %p1, %r0, 99;\n@%p1 bra L;\n{sums}st.shared.u32 [0], %r0;"
+    );
+    let module = ptx::parse("test.ptx", &text_of(&body)).unwrap();
+    let options = CompileOptions { check_allocation: true, max_registers: 8, ..CompileOptions::default() };
+    let compiled = compile(&module, "k", &options).unwrap();
+    assert_eq!(
+        compiled.program.spills,
+        Spills { values: 1, frame_bytes: 4, store_bytes: 4, load_bytes: 4, recomputed: 0 }
+    );
+    let of_loop = compiled.cfg.blocks().iter().find(|block| block.successors.len() == 2).unwrap();
+    let code = &compiled.program.instructions[of_loop.instructions.clone()];
+    let names: Vec<&str> = code.iter().map(|instruction| instruction.text.as_str()).collect();
+    assert_eq!(names, ["ld.shared.u32", "add.u32", "setp.lt.u32", "@P0 bra"]);
+}
+
+#[test]
+fn what_is_cheap_is_computed_again_and_needs_no_memory() {
+    let reads: String = (0..5).map(|n| format!("ld.shared.u32 %r{n}, [{}];\n", 4 * n)).collect();
+    let sums: String = (1..5).map(|n| format!("add.u32 %r0, %r0, %r{n};\n")).collect();
+    let body = format!(
+        "mov.u32 %r6, %laneid;\nmov.u32 %r5, %ntid.x;\nmul.lo.u32 %r7, %r5, 12;\nadd.u32 %r8, %r6, %r7;\n\
+         st.shared.u32 [32], %r8;\n{reads}{sums}add.u32 %r0, %r0, %r6;\nadd.u32 %r0, %r0, %r7;\nst.shared.u32 [0], %r0;"
+    );
+    let module = ptx::parse("test.ptx", &text_of(&body)).unwrap();
+    let options = CompileOptions { check_allocation: true, max_registers: 5, ..CompileOptions::default() };
+    let compiled = compile(&module, "k", &options).unwrap();
+    assert_eq!(compiled.statistics.registers, 5);
+    assert_eq!(compiled.program.spills, Spills { recomputed: 2, ..Spills::default() });
+    assert_eq!(compiled.kernel.local_bytes, 0);
+}
+
+#[test]
+fn fewer_registers_than_one_instruction_needs_are_an_error_that_says_how_many() {
+    let body = "ld.shared.v2.f64 {%g0, %g1}, [0];\nld.shared.v4.u32 {%r0, %r1, %r2, %r3}, [16];\n                st.shared.v2.f64 [0], {%g1, %g0};\nst.shared.v4.u32 [16], {%r3, %r2, %r1, %r0};";
+    let module = ptx::parse("wide.ptx", &text_of(body)).unwrap();
+    let compiled =
+        |max_registers| compile(&module, "k", &CompileOptions { max_registers, ..CompileOptions::default() });
+    assert_eq!(compiled(4).unwrap().statistics.registers, 4);
+    let expected = "wide.ptx: kernel `k` needs at least 4 registers a thread, there are 3, \
+                    however much is kept in local memory";
+    assert_eq!(compiled(3).unwrap_err().to_string(), expected);
 }
 
 /// The table of `docs/expansions.md`.

@@ -126,10 +126,15 @@ proptest! {
     /// read after its last read, no needed value of another lane is killed by a definition that is not soft, the
     /// first consumer of every load suspends, nothing idle is read before.
     #[test]
-    fn machine_code_computes_what_the_ptx_computes_and_keeps_every_promise(text in program()) {
+    fn machine_code_computes_what_the_ptx_computes_and_keeps_every_promise(
+        text in program(),
+        max_registers in 12_u16..24,
+    ) {
         let module = ptx::parse("random.ptx", &text).unwrap();
         for schedule in Schedule::ALL {
-            let compiled = compile(&module, "k", &CompileOptions { check_allocation: true, schedule }).unwrap();
+            let options = CompileOptions { check_allocation: true, schedule, max_registers };
+            let compiled = compile(&module, "k", &options).unwrap();
+            prop_assert!(compiled.statistics.registers <= max_registers);
             if let Err(broken) = Warp::new(&compiled).run() {
                 let listing = crate::compile::listing::listing(&compiled.program, &compiled.cfg);
                 return Err(TestCaseError::fail(format!("{schedule:?}: {broken}\n{text}\n{listing}")));

@@ -430,7 +430,10 @@ impl<'a> Lowering<'a, '_> {
             shared_bytes: self.shared_bytes as u32,
             local_bytes: self.local_bytes as u32,
             max_threads: function.max_threads,
+            max_registers: function.max_registers,
+            min_blocks: function.min_blocks,
             required_block: function.required_block,
+            rereads_special: false,
         })
     }
 

@@ -14,8 +14,7 @@ use super::lex::{Token, TokenKind, Unreadable, tokens};
 use crate::program::Space;
 
 /// Directives without meaning here whose arguments are numbers and names separated by commas.
-const IGNORED_WITH_ARGUMENTS: [&str; 5] =
-    ["minnctapersm", "maxnctapersm", "maxnreg", "maxclusterrank", "noreturn"];
+const IGNORED_WITH_ARGUMENTS: [&str; 3] = ["maxnctapersm", "maxclusterrank", "noreturn"];
 /// What `.target` may name beside an architecture.
 const TARGET_OPTIONS: [&str; 4] = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
 /// Linking directives in front of a declaration.
@@ -282,6 +281,8 @@ impl<'a> Parser<'a, '_> {
             results,
             parameters: Vec::new(),
             max_threads: None,
+            max_registers: None,
+            min_blocks: None,
             required_block: None,
             body: None,
             unreadable: None,
@@ -324,6 +325,15 @@ impl<'a> Parser<'a, '_> {
                     function.max_threads = Some(u32::try_from(threads).unwrap_or(u32::MAX));
                     if directive == "reqntid" {
                         function.required_block = Some(extents);
+                    }
+                }
+                TokenKind::Dot(directive @ ("maxnreg" | "minnctapersm")) => {
+                    self.bump();
+                    let number = Some(self.number_of(directive)?);
+                    if directive == "maxnreg" {
+                        function.max_registers = number;
+                    } else {
+                        function.min_blocks = number;
                     }
                 }
                 TokenKind::Dot("reqnctapercluster" | "explicitcluster" | "blocksareclusters") => {
@@ -378,6 +388,18 @@ impl<'a> Parser<'a, '_> {
             *extent = u32::try_from(number).unwrap_or(u32::MAX);
         }
         Ok(extents)
+    }
+
+    /// The one number of a directive.
+    fn number_of(&mut self, directive: &str) -> Result<u32, Complaint> {
+        let at = self.token();
+        if let [number] = self.numbers()?[..]
+            && number > 0
+        {
+            return Ok(u32::try_from(number).unwrap_or(u32::MAX));
+        }
+        let found = &self.text[at.start..at.end];
+        Err(format!("found `{found}` after .{directive}; accepted: one number of at least 1"))
     }
 
     /// Numbers separated by commas; possibly none.

@@ -358,6 +358,7 @@ impl Observer {
             instructions,
             shared_bytes: header.launch.shared_bytes,
             control: None,
+            spills: crate::program::Spills::default(),
         }
     }
 

@@ -158,6 +158,7 @@ fn program(random: &mut Random, instructions: u64) -> Program {
         registers_per_thread,
         shared_bytes: 0,
         control: None,
+        spills: crate::program::Spills::default(),
     }
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use warpfile_engine::EngineError;
 use warpfile_hdl::regless::{Fate, L1Port, Note, RegLessShard, RequestKind, ShardGeometry};
 use warpfile_kernels::compile::cfg::Cfg;
-use warpfile_kernels::compile::regless::{self, BANKS};
+use warpfile_kernels::compile::regless::{self, BANKS, Regions};
 use warpfile_kernels::program::Program;
 
 use super::register_file::issues;
@@ -159,15 +159,13 @@ impl Mechanism for RegLess {
         program: &Program,
         notes: &mut Notes,
     ) -> Result<Option<Program>, SimError> {
-        let (program, regions) =
-            regless::compile(program, &pass_parameters(config)).map_err(SimError::mechanism)?;
+        let (program, regions) = compile(config, program)?;
         notes.leave(regions);
         Ok(Some(program))
     }
 
     fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
-        let (program, regions) =
-            regless::compile(program, &pass_parameters(config)).map_err(SimError::mechanism)?;
+        let (program, regions) = compile(config, program)?;
         Ok(Some(regless::listing::listing(&program, &regions, cfg)))
     }
 
@@ -274,6 +272,28 @@ fn check_lines_in_memory(config: &Config) -> Result<(), ConfigError> {
         }
     }
     Ok(())
+}
+
+/// More registers than the tags of the staging units name.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "kernel {kernel}: {registers} registers a thread; design regless names at most {most}: compile the kernel with \
+     --max-registers {most}"
+)]
+struct TooManyRegisters {
+    kernel: String,
+    registers: u16,
+    most: u16,
+}
+
+/// The program for the staging units, and its regions.
+fn compile(config: &Config, program: &Program) -> Result<(Program, Regions), SimError> {
+    let most = 1 << ShardGeometry::GTX980.register_bits;
+    if program.registers_per_thread > most {
+        let (kernel, registers) = (program.name.clone(), program.registers_per_thread);
+        return Err(SimError::mechanism(TooManyRegisters { kernel, registers, most }));
+    }
+    regless::compile(program, &pass_parameters(config)).map_err(SimError::mechanism)
 }
 
 fn pass_parameters(config: &Config) -> regless::Parameters {

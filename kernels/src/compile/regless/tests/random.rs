@@ -77,6 +77,7 @@ pub(crate) fn random_program(blocks: &[Block]) -> Random {
             registers_per_thread: REGISTERS,
             shared_bytes: 0,
             control: None,
+            spills: crate::program::Spills::default(),
         },
         guarded,
     };
