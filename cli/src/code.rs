@@ -7,7 +7,8 @@ use warpfile_kernels::compile::{CompileOptions, MAX_REGISTERS};
 /// How kernels are compiled.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct CodeArguments {
-    /// The order of instructions: `none`, that of the PTX, or `list`, that of a list scheduler [default: none].
+    /// The order of instructions: `list`, that of a list scheduler in blocks that have been made longer; `blocks`, the same
+    /// in the blocks of the PTX; `none`, that of the PTX [default: list].
     #[arg(long, value_name = "NAME", value_parser = schedule)]
     schedule: Option<Schedule>,
     /// Registers that a thread may have, if its kernel does not say fewer (.maxnreg, .maxntid, .minnctapersm): what does not

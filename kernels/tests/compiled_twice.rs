@@ -40,8 +40,8 @@ fn run(text: &str, entry: &str, parameters: &[u8]) -> (Vec<Vec<u8>>, u64) {
         parameters: parameters.to_vec(),
         options: ExecOptions { max_warp_instructions: 100_000, ..ExecOptions::default() },
     };
-    let kernel = module.kernel(entry).unwrap();
-    let execution = Execution::new(kernel, &compiled.reconvergence, &loaded, configuration).unwrap();
+    let execution =
+        Execution::new(&compiled.kernel, &compiled.reconvergence, &loaded, configuration).unwrap();
     let mut block = BlockExecution::new(&execution, 0);
     block.run(&mut memory, &mut ()).unwrap();
     (buffers.map(|buffer| memory.bytes(buffer).to_vec()).to_vec(), block.executed())

@@ -64,8 +64,7 @@ impl<'a> Case<'a> {
                 tolerate_out_of_bounds: self.tolerate_out_of_bounds,
             },
         };
-        let kernel = module.kernel("k").unwrap();
-        let execution = Execution::new(kernel, &compiled.reconvergence, &loaded, configuration)?;
+        let execution = Execution::new(&compiled.kernel, &compiled.reconvergence, &loaded, configuration)?;
         for block in 0..execution.launch().blocks() {
             BlockExecution::new(&execution, block).run(&mut memory, &mut ())?;
         }

@@ -230,7 +230,7 @@ fn a_launch_file_runs_the_entry_that_is_fine_and_is_refused_before_its_first_ste
         let file = LaunchFile::parse(Path::new("mixed.toml"), &steps).unwrap();
         PtxRun::new(module, Arc::new(file), "default").map_err(|error| error.to_string())
     };
-    assert_eq!(run(&["good(float*)", "_Z4goodPf"]).unwrap().run_to_end().unwrap(), 4);
+    assert_eq!(run(&["good(float*)", "_Z4goodPf"]).unwrap().run_to_end().unwrap(), 2);
     let error = run(&["good", "bad"]).unwrap_err();
     assert!(error.starts_with("mixed.ptx:10: `bar.foo`: "), "{error}");
     let error = run(&["good", "god"]).unwrap_err();

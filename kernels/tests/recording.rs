@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use allocation_counter::measure;
 use proptest::prelude::*;
+use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::exec::{PtxRun, Recording};
 use warpfile_kernels::launch::LaunchFile;
 use warpfile_kernels::program::{Launches, Stream, WarpInstruction};
@@ -162,7 +163,9 @@ fn looping(times: u32) -> PtxRun {
     let launch = format!("[[steps]]\ngrid = 1\nblock = 64\narguments = [{{ u32 = {times} }}]\n");
     let module = warpfile_kernels::ptx::parse("loop.ptx", ptx).unwrap();
     let file = LaunchFile::parse(Path::new("loop.toml"), &launch).unwrap();
-    PtxRun::new(module, Arc::new(file), "default").unwrap()
+    let mut run = PtxRun::new(module, Arc::new(file), "default").unwrap();
+    run.set_options(CompileOptions::as_written());
+    run
 }
 
 /// Bytes that executing and replaying takes at most, and the instructions of the first warp.

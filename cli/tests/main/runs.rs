@@ -46,8 +46,9 @@ fn the_table_has_a_column_for_the_baseline_and_one_for_the_design() {
 #[test]
 fn the_document_holds_what_the_table_shows() {
     let report = Place::new().json("run hotspot --design rfc --size tiny --json");
-    let input =
-        serde_json::json!({"kind": "workload", "name": "hotspot", "size": "tiny", "schedule": "none"});
+    let input = serde_json::json!({
+        "kind": "workload", "name": "hotspot", "size": "tiny", "schedule": "list", "max_registers": 255
+    });
     assert_eq!(report["input"], input);
     let designs = designs(&report);
     assert_eq!([&designs[0]["name"], &designs[1]["name"]], ["baseline", "rfc"]);
@@ -378,7 +379,7 @@ fn where_lines_are_scarce_the_papers_soft_definitions_lose_lanes_and_the_sound_o
         place.write(&format!("{name}.toml"), launch);
         let run = |soft_defs: &str| {
             place.run(&format!(
-                "run {name}.toml --preset gtx980-regless --design regless --set regless.lines=64 \
+                "run {name}.toml --schedule none --preset gtx980-regless --design regless --set regless.lines=64 \
                  --set regless.max_live_fraction=0.5 --set regless.compressor_lines=0 --set regless.soft_defs={soft_defs}"
             ))
         };

@@ -114,6 +114,13 @@ pub struct CompileOptions {
     pub max_registers: u16,
 }
 
+impl CompileOptions {
+    /// In the order of the source.
+    pub fn as_written() -> CompileOptions {
+        CompileOptions { schedule: Schedule::None, ..CompileOptions::default() }
+    }
+}
+
 impl Default for CompileOptions {
     fn default() -> CompileOptions {
         CompileOptions {

@@ -7,7 +7,7 @@ const STEEPNESS: f64 = 0.5;
 pub(super) fn reference(inputs: &Inputs) -> Outputs {
     let shape = ["width", "height", "depth"].map(|name| inputs.size(name));
     let particles = inputs.size("particles");
-    let (positions, charges) = (inputs.doubles("position"), inputs.doubles("charge"));
+    let (positions, charges) = (inputs.wide("position"), inputs.wide("charge"));
     let boxes = shape.iter().product::<usize>();
     let mut counts = Vec::new();
     let mut forces = Vec::new();
@@ -25,7 +25,7 @@ pub(super) fn reference(inputs: &Inputs) -> Outputs {
             forces.extend(sum);
         }
     }
-    Outputs::default().integers("count", &counts).doubles("force", &forces)
+    Outputs::default().integers("count", &counts).wide("force", &forces)
 }
 
 /// Whether two boxes touch, or are the same.

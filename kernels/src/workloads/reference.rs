@@ -57,6 +57,12 @@ impl Inputs {
         self.words(name).map(|bits| f64::from(f32::from_bits(bits))).collect()
     }
 
+    /// A buffer of f64.
+    pub(super) fn wide(&self, name: &str) -> Vec<f64> {
+        let (values, _rest) = self.bytes(name).as_chunks();
+        values.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect()
+    }
+
     /// A buffer of s32.
     pub(super) fn integers(&self, name: &str) -> Vec<i32> {
         self.words(name).map(|bits| bits as i32).collect()
@@ -82,6 +88,13 @@ impl Outputs {
         self
     }
 
+    /// A buffer of f64.
+    pub(super) fn wide(mut self, name: &str, values: &[f64]) -> Self {
+        self.0.insert(name.to_string(), values.iter().flat_map(|value| value.to_le_bytes()).collect());
+        self
+    }
+
+    /// A buffer of f32, from a reference in double precision.
     pub(super) fn doubles(self, name: &str, values: &[f64]) -> Self {
         let rounded: Vec<f32> = values.iter().map(|&value| value as f32).collect();
         self.floats(name, &rounded)

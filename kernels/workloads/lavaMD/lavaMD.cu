@@ -1,7 +1,7 @@
 // Forces between particles in boxes: every particle feels those of its own box and of the up to 26 around it. A
 // block is a box; the particles of one neighbour at a time pass through shared memory.
 //
-// The potential is a screened one, exp(-a r²), from positions and charges.
+// The potential is a screened one, exp(-a r²), from positions and charges, in double precision as in Rodinia.
 
 #include "warpfile.h"
 
@@ -24,11 +24,11 @@ extern "C" __global__ void neighbours(int *neighbour, int *count, int width, int
 }
 
 // x, y, z and half the squared length of every position; potential and force of every particle.
-extern "C" __global__ void forces(const int *neighbour, const int *count, const float4 *position,
-                                  const float *charge, float4 *force, int particles, float steepness) {
-    __shared__ float4 own_position[MOST_PARTICLES];
-    __shared__ float4 near_position[MOST_PARTICLES];
-    __shared__ float near_charge[MOST_PARTICLES];
+extern "C" __global__ void forces(const int *neighbour, const int *count, const double4 *position,
+                                  const double *charge, double4 *force, int particles, double steepness) {
+    __shared__ double4 own_position[MOST_PARTICLES];
+    __shared__ double4 near_position[MOST_PARTICLES];
+    __shared__ double near_charge[MOST_PARTICLES];
 
     int box = blockIdx.x;
     for (int i = threadIdx.x; i < particles; i += blockDim.x) own_position[i] = position[box * particles + i];
@@ -44,19 +44,19 @@ extern "C" __global__ void forces(const int *neighbour, const int *count, const 
         __syncthreads();
 
         for (int i = threadIdx.x; i < particles; i += blockDim.x) {
-            float4 here = own_position[i];
-            float4 sum = force[box * particles + i];
+            double4 here = own_position[i];
+            double4 sum = force[box * particles + i];
 #pragma unroll 1
             for (int j = 0; j < particles; j++) {
-                float4 there = near_position[j];
-                float dot = here.x * there.x + here.y * there.y + here.z * there.z;
-                float squared = here.w + there.w - dot;
-                float potential = expf(-steepness * squared);
-                float strength = 2.0f * potential;
-                float dx = here.x - there.x;
-                float dy = here.y - there.y;
-                float dz = here.z - there.z;
-                float q = near_charge[j];
+                double4 there = near_position[j];
+                double dot = here.x * there.x + here.y * there.y + here.z * there.z;
+                double squared = here.w + there.w - dot;
+                double potential = exp(-steepness * squared);
+                double strength = 2.0 * potential;
+                double dx = here.x - there.x;
+                double dy = here.y - there.y;
+                double dz = here.z - there.z;
+                double q = near_charge[j];
                 sum.w += q * potential;
                 sum.x += q * (strength * dx);
                 sum.y += q * (strength * dy);

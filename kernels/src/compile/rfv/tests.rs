@@ -158,7 +158,7 @@ fn a_release_too_many_or_too_few_is_found() {
 
 #[test]
 fn a_result_that_nothing_reads_dies_when_it_is_written() {
-    let options = crate::compile::CompileOptions::default();
+    let options = crate::compile::CompileOptions::as_written();
     let body = "atom.global.add.u32 %r2, [%rd2], %r1;";
     let program = crate::compile::compile(&module(body), "k", &options).unwrap().program;
     let releases = compile(&program).unwrap();

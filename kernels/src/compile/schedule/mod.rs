@@ -29,11 +29,11 @@ pub use check::ScheduleError;
 #[serde(rename_all = "lowercase")]
 pub enum Schedule {
     /// As in the source.
-    #[default]
     None,
     /// By a list scheduler in the basic blocks of the source.
     Blocks,
     /// The same in longer blocks, after short branches have become guards and loops have been unrolled.
+    #[default]
     List,
 }
 

@@ -132,7 +132,7 @@ fn an_order_takes_no_more_registers_than_the_source_or_than_are_free() {
             .map(|n| format!("ld.shared.u32 %r{n}, [s+{0}];\nst.global.u32 [%d1+{0}], %r{n};\n", 4 * n))
             .collect();
         let module = module(&format!("ld.param.u64 %d1, [p];\n{body}"));
-        let source = compile(&module, "k", &CompileOptions::default()).unwrap().statistics.registers;
+        let source = compile(&module, "k", &CompileOptions::as_written()).unwrap().statistics.registers;
         let registers = listed(&module).statistics.registers;
         assert!(
             registers <= source.max(FREE_REGISTERS),

@@ -102,7 +102,7 @@ fn a_load_and_its_first_use_in_one_region_are_found() {
 
 fn compiled(body: &str) -> (Program, Regions) {
     let module = programs::module(body);
-    let options = crate::compile::CompileOptions::default();
+    let options = crate::compile::CompileOptions::as_written();
     let program = crate::compile::compile(&module, "k", &options).unwrap().program;
     compile(&program, &Parameters { spread_banks: false, ..Parameters::default() }).unwrap()
 }

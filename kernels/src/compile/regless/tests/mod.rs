@@ -99,7 +99,7 @@ fn the_papers_soft_definitions_lose_lanes_and_the_sound_ones_do_not() {
 /// The program of a small kernel.
 fn program(body: &str) -> Program {
     let module = programs::module(body);
-    crate::compile::compile(&module, "k", &crate::compile::CompileOptions::default()).unwrap().program
+    crate::compile::compile(&module, "k", &crate::compile::CompileOptions::as_written()).unwrap().program
 }
 
 #[test]

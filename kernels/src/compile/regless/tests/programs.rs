@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::compile::CompileOptions;
 use crate::exec::PtxRun;
 use crate::launch::LaunchFile;
 use crate::ptx;
@@ -24,5 +25,7 @@ pub fn ptx_run(body: &str) -> PtxRun {
     let launch = "[buffers]\no = { type = \"u32\", length = 64, fill = \"zeros\" }\n\
                   [[steps]]\ngrid = 1\nblock = 40\narguments = [\"o\"]\n";
     let launch = LaunchFile::parse(Path::new("small.toml"), launch).expect("valid launch file");
-    PtxRun::new(module(body), Arc::new(launch), "default").expect("it fits together")
+    let mut run = PtxRun::new(module(body), Arc::new(launch), "default").expect("it fits together");
+    run.set_options(CompileOptions::as_written());
+    run
 }

@@ -65,7 +65,7 @@ fn placed(body: &str) -> Placement {
 
 fn compiled(body: &str) -> (Program, Placement) {
     let module = programs::module(body);
-    let options = crate::compile::CompileOptions::default();
+    let options = crate::compile::CompileOptions::as_written();
     let program = crate::compile::compile(&module, "k", &options).unwrap().program;
     let placement = compile(&program, &Parameters::default()).unwrap();
     (program, placement)
