@@ -11,8 +11,8 @@
 //! what waits for it has been set aside when its request went out: lines get their place in a cache when they are asked
 //! for. So no circle of full queues can lock itself.
 //!
-//! Each message moves one stage a cycle, since stages are advanced from the far end. One SM sees its part of the chip:
-//! [`share`].
+//! A reply moves one stage a cycle, since the stages nearest to the SM are advanced first; on the way of requests a pipeline
+//! is between any two. One SM sees its part of the chip: [`share`].
 
 mod dram;
 mod mshrs;
@@ -316,13 +316,13 @@ impl MemorySystem for QueuedMemory {
         if self.is_idle() {
             return;
         }
-        let mut moved = self.advance_dram(now);
+        let mut moved = self.take_replies(now);
+        moved |= self.send_replies(now);
         for slice in &mut self.slices {
             moved |= slice.cycle(now);
         }
         moved |= self.send_request(now);
-        moved |= self.send_replies(now);
-        moved |= self.take_replies(now);
+        moved |= self.advance_dram(now);
         if moved {
             self.last_move = now;
         }
@@ -766,3 +766,6 @@ fn count_fetch(statistics: &mut RegisterLineStatistics, level: Level, compressed
     *all += 1;
     *of_compressed += u64::from(compressed);
 }
+
+#[cfg(test)]
+mod tests;
