@@ -152,33 +152,33 @@ parameters! {
         /// Integer and single-precision arithmetic that has no latency of its own here.
         alu: u64 = Accepted::integer(1, 1000),
         /// Integer addition and subtraction; 0: as the ALU.
-        int_add: u64 = Accepted::integer(0, 1000),
+        int_add: u64 = Accepted::integer(0, 255),
         /// Integer minimum and maximum; 0: as the ALU.
-        int_max: u64 = Accepted::integer(0, 1000),
+        int_max: u64 = Accepted::integer(0, 255),
         /// Integer multiplication; 0: as the ALU.
-        int_mul: u64 = Accepted::integer(0, 1000),
+        int_mul: u64 = Accepted::integer(0, 255),
         /// Integer multiply-add; 0: as the ALU.
-        int_mad: u64 = Accepted::integer(0, 1000),
+        int_mad: u64 = Accepted::integer(0, 255),
         /// Single-precision addition and subtraction; 0: as the ALU.
-        fp_add: u64 = Accepted::integer(0, 1000),
+        fp_add: u64 = Accepted::integer(0, 255),
         /// Single-precision minimum and maximum; 0: as the ALU.
-        fp_max: u64 = Accepted::integer(0, 1000),
+        fp_max: u64 = Accepted::integer(0, 255),
         /// Single-precision multiplication; 0: as the ALU.
-        fp_mul: u64 = Accepted::integer(0, 1000),
+        fp_mul: u64 = Accepted::integer(0, 255),
         /// Single-precision multiply-add; 0: as the ALU.
-        fp_mad: u64 = Accepted::integer(0, 1000),
+        fp_mad: u64 = Accepted::integer(0, 255),
         /// Special functions.
         sfu: u64 = Accepted::integer(1, 1000),
         /// Double-precision arithmetic that has no latency of its own here.
         double: u64 = Accepted::integer(1, 1000),
         /// Double-precision addition and subtraction; 0: as other double precision.
-        dp_add: u64 = Accepted::integer(0, 1000),
+        dp_add: u64 = Accepted::integer(0, 255),
         /// Double-precision minimum and maximum; 0: as other double precision.
-        dp_max: u64 = Accepted::integer(0, 1000),
+        dp_max: u64 = Accepted::integer(0, 255),
         /// Double-precision multiplication; 0: as other double precision.
-        dp_mul: u64 = Accepted::integer(0, 1000),
+        dp_mul: u64 = Accepted::integer(0, 255),
         /// Double-precision multiply-add; 0: as other double precision.
-        dp_mad: u64 = Accepted::integer(0, 1000),
+        dp_mad: u64 = Accepted::integer(0, 255),
         /// Texture fetch.
         texture: u64 = Accepted::integer(1, 10_000),
         /// Shared memory.
@@ -195,35 +195,35 @@ parameters! {
     /// (`throughput`).
     pub struct Initiation {
         /// Integer and single-precision arithmetic that has no interval of its own here.
-        alu: u64 = Accepted::integer(0, 1000),
+        alu: u64 = Accepted::integer(0, 64),
         /// Integer addition and subtraction; 0: as the ALU.
-        int_add: u64 = Accepted::integer(0, 1000),
+        int_add: u64 = Accepted::integer(0, 64),
         /// Integer minimum and maximum; 0: as the ALU.
-        int_max: u64 = Accepted::integer(0, 1000),
+        int_max: u64 = Accepted::integer(0, 64),
         /// Integer multiplication; 0: as the ALU.
-        int_mul: u64 = Accepted::integer(0, 1000),
+        int_mul: u64 = Accepted::integer(0, 64),
         /// Integer multiply-add; 0: as the ALU.
-        int_mad: u64 = Accepted::integer(0, 1000),
+        int_mad: u64 = Accepted::integer(0, 64),
         /// Single-precision addition and subtraction; 0: as the ALU.
-        fp_add: u64 = Accepted::integer(0, 1000),
+        fp_add: u64 = Accepted::integer(0, 64),
         /// Single-precision minimum and maximum; 0: as the ALU.
-        fp_max: u64 = Accepted::integer(0, 1000),
+        fp_max: u64 = Accepted::integer(0, 64),
         /// Single-precision multiplication; 0: as the ALU.
-        fp_mul: u64 = Accepted::integer(0, 1000),
+        fp_mul: u64 = Accepted::integer(0, 64),
         /// Single-precision multiply-add; 0: as the ALU.
-        fp_mad: u64 = Accepted::integer(0, 1000),
+        fp_mad: u64 = Accepted::integer(0, 64),
         /// Special functions.
-        sfu: u64 = Accepted::integer(0, 1000),
+        sfu: u64 = Accepted::integer(0, 64),
         /// Double-precision arithmetic that has no interval of its own here.
-        double: u64 = Accepted::integer(0, 1000),
+        double: u64 = Accepted::integer(0, 64),
         /// Double-precision addition and subtraction; 0: as other double precision.
-        dp_add: u64 = Accepted::integer(0, 1000),
+        dp_add: u64 = Accepted::integer(0, 64),
         /// Double-precision minimum and maximum; 0: as other double precision.
-        dp_max: u64 = Accepted::integer(0, 1000),
+        dp_max: u64 = Accepted::integer(0, 64),
         /// Double-precision multiplication; 0: as other double precision.
-        dp_mul: u64 = Accepted::integer(0, 1000),
+        dp_mul: u64 = Accepted::integer(0, 64),
         /// Double-precision multiply-add; 0: as other double precision.
-        dp_mad: u64 = Accepted::integer(0, 1000),
+        dp_mad: u64 = Accepted::integer(0, 64),
     }
 }
 
@@ -337,7 +337,7 @@ parameters! {
     /// `memory.model = "queued"`.
     pub struct Network {
         /// Bytes that an SM or a slice sends or takes a cycle and way. A message is its data and a header of 8 bytes.
-        flit_bytes: u64 = Accepted::integer(1, 1024),
+        flit_bytes: u64 = Accepted::integer(8, 1024),
         /// Cycles of a message without waiting, beside those of its flits.
         latency: u64 = Accepted::integer(0, 10_000),
         /// Requests that wait in an SM to be sent.
@@ -385,33 +385,33 @@ parameters! {
         /// Bytes of a row.
         row_bytes: u64 = Accepted::integer(64, 65_536),
         /// Bytes of a burst, the least that is moved.
-        burst_bytes: u64 = Accepted::integer(4, 4096),
+        burst_bytes: u64 = Accepted::integer(4, 256),
         /// Clock of the SM, in MHz: memory cycles are counted by it.
-        core_mhz: u64 = Accepted::integer(1, 10_000),
+        core_mhz: u64 = Accepted::integer(100, 4000),
         /// Clock of the memory's commands, in MHz.
-        memory_mhz: u64 = Accepted::integer(1, 10_000),
+        memory_mhz: u64 = Accepted::integer(100, 10_000),
         /// Between activations of two banks, memory cycles.
-        rrd: u64 = Accepted::integer(0, 1000),
+        rrd: u64 = Accepted::integer(0, 63),
         /// From activation to read or write, memory cycles.
-        rcd: u64 = Accepted::integer(0, 1000),
+        rcd: u64 = Accepted::integer(0, 255),
         /// From activation to precharge, memory cycles.
-        ras: u64 = Accepted::integer(0, 1000),
+        ras: u64 = Accepted::integer(0, 255),
         /// From precharge to activation, memory cycles.
-        rp: u64 = Accepted::integer(0, 1000),
+        rp: u64 = Accepted::integer(0, 255),
         /// Between activations of one bank, memory cycles.
-        rc: u64 = Accepted::integer(0, 1000),
+        rc: u64 = Accepted::integer(0, 255),
         /// From read to its data, memory cycles.
-        cl: u64 = Accepted::integer(0, 1000),
+        cl: u64 = Accepted::integer(0, 255),
         /// From write to its data, memory cycles.
-        wl: u64 = Accepted::integer(0, 1000),
+        wl: u64 = Accepted::integer(0, 255),
         /// From the last data of a write to a read, memory cycles.
-        cdlr: u64 = Accepted::integer(0, 1000),
+        cdlr: u64 = Accepted::integer(0, 255),
         /// From the last data of a write to precharge, memory cycles.
-        wr: u64 = Accepted::integer(0, 1000),
+        wr: u64 = Accepted::integer(0, 255),
         /// Between reads or writes of one group of banks, memory cycles.
-        ccdl: u64 = Accepted::integer(0, 1000),
+        ccdl: u64 = Accepted::integer(0, 255),
         /// From read to precharge, memory cycles.
-        rtp: u64 = Accepted::integer(0, 1000),
+        rtp: u64 = Accepted::integer(0, 255),
     }
 }
 

@@ -3,7 +3,10 @@
 /// A file of miss status registers.
 pub(super) struct Mshrs<W> {
     entries: Vec<Entry<W>>,
+    /// Entries that have no line on its way, and those that have.
     free: Vec<usize>,
+    busy: Vec<usize>,
+    count: usize,
     merge: usize,
 }
 
@@ -16,39 +19,40 @@ pub(super) struct Entry<W> {
     pub dirty: bool,
     /// In the order in which they came.
     pub waiters: Vec<W>,
-    busy: bool,
 }
 
-/// Waiters of an entry that there is room for from the start.
-const AT_FIRST: usize = 8;
+/// Entries, and waiters of each, that there is room for from the start.
+const ENTRIES: usize = 512;
+const WAITERS: usize = 8;
 
 impl<W> Mshrs<W> {
     /// `count` lines, for each of which `merge` requests may wait.
     pub fn new(count: usize, merge: u64) -> Mshrs<W> {
-        let entry = || Entry {
-            address: 0,
-            place: None,
-            dirty: false,
-            waiters: Vec::with_capacity((merge as usize).min(AT_FIRST)),
-            busy: false,
-        };
-        Mshrs {
-            entries: (0..count).map(|_| entry()).collect(),
-            free: (0..count).rev().collect(),
+        let at_first = count.min(ENTRIES);
+        let mut mshrs = Mshrs {
+            entries: Vec::with_capacity(at_first),
+            free: Vec::with_capacity(at_first),
+            busy: Vec::with_capacity(at_first),
+            count,
             merge: merge as usize,
-        }
+        };
+        (0..at_first).for_each(|_| mshrs.add());
+        mshrs
+    }
+
+    fn add(&mut self) {
+        self.free.push(self.entries.len());
+        let waiters = Vec::with_capacity(self.merge.min(WAITERS));
+        self.entries.push(Entry { address: 0, place: None, dirty: false, waiters });
     }
 
     pub fn has_room(&self) -> bool {
-        !self.free.is_empty()
+        self.busy.len() < self.count
     }
 
     /// The entry of a line on its way.
     pub fn find(&self, address: u64) -> Option<usize> {
-        if self.free.len() == self.entries.len() {
-            return None;
-        }
-        self.entries.iter().position(|entry| entry.busy && entry.address == address)
+        self.busy.iter().copied().find(|&entry| self.entries[entry].address == address)
     }
 
     /// Whether another request may wait for the line of an entry.
@@ -58,9 +62,13 @@ impl<W> Mshrs<W> {
 
     /// Takes an entry; there must be room.
     pub fn take(&mut self, address: u64, place: Option<usize>, dirty: bool, waiter: W) -> Option<usize> {
+        if self.free.is_empty() && self.has_room() {
+            self.add();
+        }
         let index = self.free.pop()?;
+        self.busy.push(index);
         let entry = &mut self.entries[index];
-        (entry.address, entry.place, entry.dirty, entry.busy) = (address, place, dirty, true);
+        (entry.address, entry.place, entry.dirty) = (address, place, dirty);
         entry.waiters.push(waiter);
         Some(index)
     }
@@ -71,7 +79,7 @@ impl<W> Mshrs<W> {
 
     /// Nobody waits any longer.
     pub fn release(&mut self, entry: usize) {
-        self.entries[entry].busy = false;
+        self.busy.retain(|&busy| busy != entry);
         self.entries[entry].waiters.clear();
         self.free.push(entry);
     }
