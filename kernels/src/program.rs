@@ -4,9 +4,13 @@
 //! side is a [`Program`]; the dynamic side is a [`Stream`] that hands out one [`WarpInstruction`] at a time,
 //! with the value of every operand.
 
+mod arithmetic;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+pub use arithmetic::{Arithmetic, Number, Step};
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;

@@ -22,12 +22,15 @@ pub use overrides::{apply_file, apply_overrides};
 pub use parameter::{Accepted, Parameter, Section, SectionInfo};
 pub use presets::{preset, preset_names, preset_with};
 pub use sections::{
-    CacheLevel, Chip, Dram, Energy, Exec, InnerPolicy, Latency, Memory, MemoryModel, RegisterFile, Scheduler,
-    SingleLevelPolicy, Sm, Throughput, WritePolicy,
+    ArithmeticUnit, CacheIndex, CacheLevel, Chip, Dram, Energy, Exec, Initiation, InnerPolicy, Latency,
+    LineLayout, Memory, MemoryModel, Network, RegisterFile, Scheduler, SingleLevelPolicy, Slices, Slots, Sm,
+    Throughput, Units, WritePolicy,
 };
 
 /// Sectors of a cache line at most.
 const MAX_SECTORS: u64 = 64;
+/// Bytes of a warp-wide register.
+const REGISTER_LINE_BYTES: u64 = 128;
 
 /// Why a configuration cannot be used. `origin` is the file's name, or how the value was given.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -127,14 +130,24 @@ pub struct Config {
     pub scheduler: Scheduler,
     /// Latencies.
     pub latency: Latency,
+    /// Initiation intervals.
+    pub initiation: Initiation,
     /// Throughput.
     pub throughput: Throughput,
+    /// Arithmetic units that the schedulers share.
+    pub units: Units,
+    /// Slots of the whole SM.
+    pub slots: Slots,
     /// Memory unit.
     pub memory: Memory,
     /// First-level cache of the SM.
     pub l1: CacheLevel,
     /// Second-level cache of the chip.
     pub l2: CacheLevel,
+    /// Network between the SMs and the second-level cache.
+    pub network: Network,
+    /// Slices of the second-level cache.
+    pub slices: Slices,
     /// DRAM.
     pub dram: Dram,
     /// Energy.
@@ -166,10 +179,15 @@ impl Config {
             RegisterFile::describe("register_file"),
             Scheduler::describe("scheduler"),
             Latency::describe("latency"),
+            Initiation::describe("initiation"),
             Throughput::describe("throughput"),
+            Units::describe("units"),
+            Slots::describe("slots"),
             Memory::describe("memory"),
             CacheLevel::describe("l1"),
             CacheLevel::describe("l2"),
+            Network::describe("network"),
+            Slices::describe("slices"),
             Dram::describe("dram"),
             Energy::describe("energy"),
         ];
@@ -242,10 +260,15 @@ impl Config {
         section(&mut tree, "register_file", &self.register_file);
         section(&mut tree, "scheduler", &self.scheduler);
         section(&mut tree, "latency", &self.latency);
+        section(&mut tree, "initiation", &self.initiation);
         section(&mut tree, "throughput", &self.throughput);
+        section(&mut tree, "units", &self.units);
+        section(&mut tree, "slots", &self.slots);
         section(&mut tree, "memory", &self.memory);
         section(&mut tree, "l1", &self.l1);
         section(&mut tree, "l2", &self.l2);
+        section(&mut tree, "network", &self.network);
+        section(&mut tree, "slices", &self.slices);
         section(&mut tree, "dram", &self.dram);
         section(&mut tree, "energy", &self.energy);
         for (name, table) in &self.mechanisms {
@@ -277,10 +300,15 @@ impl Config {
             register_file: section(origin, take("register_file"))?,
             scheduler: section(origin, take("scheduler"))?,
             latency: section(origin, take("latency"))?,
+            initiation: section(origin, take("initiation"))?,
             throughput: section(origin, take("throughput"))?,
+            units: section(origin, take("units"))?,
+            slots: section(origin, take("slots"))?,
             memory: section(origin, take("memory"))?,
             l1: section(origin, take("l1"))?,
             l2: section(origin, take("l2"))?,
+            network: section(origin, take("network"))?,
+            slices: section(origin, take("slices"))?,
             dram: section(origin, take("dram"))?,
             energy: section(origin, take("energy"))?,
             registry: registry.clone(),
@@ -317,6 +345,8 @@ impl Config {
         self.check_units()?;
         self.check_cache("l1.line_bytes", "l1.bytes", &self.l1)?;
         self.check_cache("l2.line_bytes", "l2.bytes", &self.l2)?;
+        self.check_indices()?;
+        self.check_interleaving()?;
         if self.chip.simulated_sms > self.chip.sms {
             return Err(conflict(
                 "chip.simulated_sms",
@@ -351,6 +381,34 @@ impl Config {
         for (key, value) in powers {
             if !value.is_power_of_two() {
                 return Err(conflict(key, value, "a power of two is needed".to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_indices(&self) -> Result<(), ConfigError> {
+        if self.l2.index == CacheIndex::Fermi {
+            return Err(conflict("l2.index", "fermi", "linear or xor: fermi is for an L1".to_owned()));
+        }
+        let sets = self.l1.bytes / (self.l1.ways * self.l1.line_bytes);
+        if self.l1.index == CacheIndex::Fermi && self.l1.bytes != 0 && !matches!(sets, 32 | 64) {
+            let reason = format!("32 or 64 sets of l1.ways × l1.line_bytes are needed, there are {sets}");
+            return Err(conflict("l1.index", "fermi", reason));
+        }
+        Ok(())
+    }
+
+    /// A line lies in one slice, and in one row of the memory.
+    fn check_interleaving(&self) -> Result<(), ConfigError> {
+        let longest = self.l1.line_bytes.max(self.l2.line_bytes).max(REGISTER_LINE_BYTES);
+        let parts = [
+            ("slices.interleave_bytes", self.slices.interleave_bytes),
+            ("dram.row_bytes", self.dram.row_bytes),
+        ];
+        for (key, value) in parts {
+            if self.memory.model == MemoryModel::Queued && (!value.is_power_of_two() || value < longest) {
+                let reason = format!("a power of two of at least a line of {longest} bytes");
+                return Err(conflict(key, value, reason));
             }
         }
         Ok(())

@@ -3,11 +3,16 @@
 use super::{Config, ConfigError};
 use crate::mechanisms::Registry;
 
-/// Name and text of every preset.
+/// Name and text of every preset. One text may have two names.
 const PRESETS: &[(&str, &str)] = &[
     ("gebhart2011", include_str!("../../presets/gebhart2011.toml")),
-    ("gtx980-regless", include_str!("../../presets/gtx980-regless.toml")),
+    ("gtx980-regless", GTX980),
+    ("gtx980", GTX980),
+    ("gtx980-gpgpusim", include_str!("../../presets/gtx980-gpgpusim.toml")),
+    ("fermi-gpgpusim", include_str!("../../presets/fermi-gpgpusim.toml")),
+    ("kepler-gpgpusim", include_str!("../../presets/kepler-gpgpusim.toml")),
 ];
+const GTX980: &str = include_str!("../../presets/gtx980.toml");
 
 /// Names of the presets.
 pub fn preset_names() -> impl Iterator<Item = &'static str> {
@@ -22,7 +27,10 @@ pub fn preset(name: &str) -> Result<Config, ConfigError> {
 /// A preset by name, with the mechanisms of `registry`.
 pub fn preset_with(registry: &Registry, name: &str) -> Result<Config, ConfigError> {
     match PRESETS.iter().find(|(known, _)| *known == name) {
-        Some((name, text)) => Config::from_toml(registry, &format!("{name}.toml"), text),
+        Some((name, text)) => {
+            let config = Config::from_toml(registry, &format!("{name}.toml"), text)?;
+            Ok(Config { preset: (*name).to_owned(), ..config })
+        }
         None => Err(ConfigError::UnknownPreset {
             name: name.to_owned(),
             known: preset_names().collect::<Vec<_>>().join(", "),

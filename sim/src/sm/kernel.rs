@@ -1,11 +1,15 @@
 //! A launch's static side, decoded for the cycle loop.
 
 use warpfile_kernels::program::{
-    InstId, Instruction, LANES, MAX_RESULTS, MAX_SOURCES, Operation, PhysReg, Program, Space,
+    Arithmetic, InstId, Instruction, LANES, MAX_RESULTS, MAX_SOURCES, Number, Operation, PhysReg, Program,
+    Space, Step,
 };
 
 use super::SimError;
 use super::design::{Metadata, OperandStorage, Unit};
+use super::machine::{SlotClass, arithmetic_unit};
+use super::timing::TimingClass;
+use crate::config::Units;
 
 /// Decoded instructions of one program.
 pub(super) struct Kernel {
@@ -25,6 +29,10 @@ pub(super) struct Kernel {
 pub(super) struct Decoded {
     pub action: Action,
     pub unit: Unit,
+    /// What it takes a slot of.
+    pub slot_class: SlotClass,
+    /// How long it takes, if it is arithmetic.
+    pub timing: TimingClass,
     pub suspends: bool,
     /// Source registers.
     pub sources: [Option<u32>; MAX_SOURCES],
@@ -63,7 +71,7 @@ pub(super) enum MemoryKind {
 
 impl Kernel {
     /// `storage` has been told of the program: it knows what else must not be pending, and of metadata instructions.
-    pub fn new(program: &Program, storage: &dyn OperandStorage) -> Result<Kernel, SimError> {
+    pub fn new(program: &Program, storage: &dyn OperandStorage, units: &Units) -> Result<Kernel, SimError> {
         let registers = usize::from(program.registers_per_thread);
         let predicates = program
             .instructions
@@ -86,7 +94,7 @@ impl Kernel {
             kernel.mark(index, instruction);
             let inst = InstId(index as u32);
             kernel.mark_pending(index, storage.waits_for(inst));
-            kernel.instructions.push(Decoded::new(instruction, storage.metadata(inst)));
+            kernel.instructions.push(Decoded::new(instruction, storage.metadata(inst), units));
         }
         Ok(kernel)
     }
@@ -132,15 +140,19 @@ impl Kernel {
 }
 
 impl Decoded {
-    fn new(instruction: &Instruction, metadata: Metadata) -> Decoded {
+    fn new(instruction: &Instruction, metadata: Metadata, units: &Units) -> Decoded {
         let action = action(instruction.operation);
+        let arithmetic = Arithmetic::of(instruction);
+        let unit = action.unit(arithmetic, units);
         let mut sources = [None; MAX_SOURCES];
         for (slot, source) in sources.iter_mut().zip(&instruction.sources) {
             *slot = Some(u32::from(source.register.0));
         }
         Decoded {
             action,
-            unit: action.unit(),
+            unit,
+            slot_class: SlotClass::of(action, unit, units),
+            timing: if action == Action::Sfu { TimingClass::SFU } else { TimingClass::of(arithmetic) },
             suspends: instruction.suspends,
             sources,
             results: instruction.results.iter().map(|result| result.register.0).collect(),
@@ -182,9 +194,15 @@ impl Action {
         }
     }
 
-    fn unit(self) -> Unit {
+    fn unit(self, arithmetic: Arithmetic, units: &Units) -> Unit {
+        let multiplies = matches!(arithmetic.step, Step::Multiply | Step::MultiplyAdd);
         match self {
-            Action::Alu | Action::Double => Unit::Alu,
+            Action::Alu if arithmetic.number == Number::Integer && multiplies => {
+                arithmetic_unit(units.int_multiply_on)
+            }
+            Action::Alu => Unit::Alu,
+            Action::Double if units.double > 0 => Unit::Alu,
+            Action::Double => arithmetic_unit(units.double_on),
             Action::Sfu => Unit::Sfu,
             Action::Texture => Unit::Texture,
             Action::Memory { .. } => Unit::Memory,

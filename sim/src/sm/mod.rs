@@ -12,6 +12,7 @@ mod memory;
 mod oracle;
 mod report;
 mod share;
+mod timing;
 mod together;
 mod twins;
 mod warp;

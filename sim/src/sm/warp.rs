@@ -4,6 +4,7 @@
 //! cycle looks at each warp.
 
 use super::kernel::{Decoded, Kernel};
+use super::machine::{CLASSES, SharedPipeline, SlotClass};
 
 /// A set of warp slots, one bit each.
 pub(super) type WarpSet = u64;
@@ -92,6 +93,8 @@ pub(super) struct WarpSets {
     pub marked: WarpSet,
     /// There are metadata instructions before the head that have not been issued.
     pub metadata: WarpSet,
+    /// The head takes an issue slot of a class, by class.
+    pub by_slot_class: [WarpSet; CLASSES],
     /// The head waits for results of short operations only, as of the last [`Warps::set_hazard`].
     pub short_hazard: WarpSet,
     /// The head waits for a result of a long-latency operation, perhaps among others.
@@ -147,8 +150,10 @@ impl Warps {
     }
 
     /// The next instruction is visible.
-    pub fn set_head(&mut self, warp: usize, head: Head, marked: bool) {
+    pub fn set_head(&mut self, warp: usize, head: Head, marked: bool, class: SlotClass) {
         let bit = 1 << warp;
+        self.sets.by_slot_class.iter_mut().for_each(|set| *set &= !bit);
+        self.sets.by_slot_class[class as usize] |= bit;
         self.warps[warp].head = Some(head);
         self.sets.resumed &= !bit;
         self.sets.marked = if marked { self.sets.marked | bit } else { self.sets.marked & !bit };
@@ -169,6 +174,16 @@ impl Warps {
         warp.short_in_flight += 1;
         warp.memory_in_flight += u32::from(accesses_memory);
         warp.head = None;
+    }
+
+    /// Warps whose head finds no issue slot of the SM in this cycle.
+    pub fn without_slot(&self, shared: &SharedPipeline) -> WarpSet {
+        if !shared.is_limited() {
+            return 0;
+        }
+        let classes = [SlotClass::Alu, SlotClass::Double, SlotClass::Sfu, SlotClass::Memory];
+        let full = classes.into_iter().filter(|class| !shared.can_issue(*class));
+        full.fold(0, |warps, class| warps | self.sets.by_slot_class[class as usize])
     }
 
     /// Issues up to `slots` of the metadata instructions before the head. Gives how many.

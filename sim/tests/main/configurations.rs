@@ -6,7 +6,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 use warpfile_kernels::workloads::OpenWorkload;
-use warpfile_sim::config::{Accepted, Config, Parameter, apply_overrides, preset};
+use warpfile_sim::config::{Accepted, Config, Parameter, apply_overrides, preset, preset_names};
 use warpfile_sim::mechanisms::{Registry, Stack};
 use warpfile_sim::sm::{RunOptions, SimError, run};
 
@@ -129,4 +129,27 @@ fn any_machine_that_is_accepted_computes_what_the_kernel_does() {
         ran.get(),
         refused.get()
     );
+}
+
+/// Every design on every preset that carries it; the others say so before they run.
+#[test]
+fn every_design_runs_on_every_preset_that_carries_it() {
+    let mut ran = Vec::new();
+    for name in preset_names() {
+        for stack in Registry::shipped().stacks() {
+            let config = preset(name).expect("complete").with_stack(stack.clone());
+            if config.validate().is_err() {
+                continue;
+            }
+            let report = run(&config, &mut medley(), RunOptions::default())
+                .unwrap_or_else(|error| panic!("{stack} on {name}: {error}"));
+            assert!(report.operands_checked > 0, "{stack} on {name}");
+            ran.push(format!("{stack} on {name}"));
+        }
+    }
+    for preset in ["gtx980-gpgpusim", "fermi-gpgpusim", "kepler-gpgpusim"] {
+        for stack in ["baseline", "two-level", "regless", "rfv", "rfh"] {
+            assert!(ran.contains(&format!("{stack} on {preset}")), "{stack} on {preset}: {ran:?}");
+        }
+    }
 }

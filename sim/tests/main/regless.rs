@@ -170,5 +170,5 @@ fn what_the_circuits_cannot_do_is_refused() {
     assert!(error(|config| config.l1.line_bytes = 64).contains("l1.line_bytes = 64"));
     assert!(error(|config| config.memory.single_l1_port = false).contains("memory.single_l1_port = false"));
     let fixed = error(|config| config.memory.model = warpfile_sim::config::MemoryModel::Fixed);
-    assert!(fixed.contains("memory.model = fixed") && fixed.ends_with("accepted: caches"), "{fixed}");
+    assert!(fixed.contains("memory.model = fixed") && fixed.ends_with("accepted: caches, queued"), "{fixed}");
 }

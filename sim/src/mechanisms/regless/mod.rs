@@ -256,8 +256,8 @@ fn check_shards(config: &Config) -> Result<(), ConfigError> {
 
 /// What register lines in memory ask for.
 fn check_lines_in_memory(config: &Config) -> Result<(), ConfigError> {
-    if config.memory.model != MemoryModel::Caches {
-        let reason = "design regless keeps registers in caches; accepted: caches".to_owned();
+    if config.memory.model == MemoryModel::Fixed {
+        let reason = "design regless keeps registers in caches; accepted: caches, queued".to_owned();
         return Err(conflict("memory.model", "fixed", reason));
     }
     if !config.memory.single_l1_port {

@@ -3,7 +3,7 @@
 use super::super::design::{Layer, MAX_ISSUES, StorageInputs, Unit, WarpPlace, Write};
 use super::super::in_flight::{InFlight, ResultQueue};
 use super::super::kernel::{Action, Kernel, MemoryKind};
-use super::super::memory::{Sent, Step, constant_cycles, shared_cycles};
+use super::super::memory::{Arrived, Sent, Step, constant_cycles, shared_cycles};
 use super::super::oracle::Mismatch;
 use super::super::warp::{Warp, Warps};
 use super::super::working_set::WorkingSetCounter;
@@ -144,6 +144,20 @@ impl Machine<'_, '_> {
         has_sent
     }
 
+    /// Data and register lines that have come from memory.
+    pub(super) fn take_arrived(&mut self) {
+        self.memory.advance(self.now);
+        while let Some(arrived) = self.memory.pop_arrived(self.now) {
+            match arrived {
+                Arrived::Instruction(Sent { partition, id, .. }) => {
+                    self.partitions[partition].completions.push(self.now, id);
+                }
+                Arrived::Line(line) => self.lines.push((self.now, line)),
+            }
+            self.last_progress = self.now;
+        }
+    }
+
     /// Units that can take an instruction of the partition in this cycle.
     fn ready_units(&self, partition: usize) -> u8 {
         let mut ready = 0;
@@ -154,7 +168,7 @@ impl Machine<'_, '_> {
         if !self.memory.is_ready() {
             ready &= !(1 << Unit::Memory as u8);
         }
-        ready
+        ready & !self.shared.busy_units(self.now)
     }
 
     /// Operand values have been delivered: they are compared with the kernel's.
@@ -201,11 +215,18 @@ impl Machine<'_, '_> {
         let latency = &self.config.latency;
         let throughput = &self.config.throughput;
         let operand_cycles = at.operand_cycles;
+        let unit = decoded.unit;
+        self.shared.dispatch(unit);
         let after_operands = |cycles: u64| cycles.saturating_sub(operand_cycles).max(1);
         let (busy, done) = match decoded.action {
-            Action::Alu => (LANES.div_ceil(throughput.alu_lanes), after_operands(latency.alu)),
-            Action::Sfu => (LANES.div_ceil(throughput.sfu_lanes), after_operands(latency.sfu)),
-            Action::Double => (LANES.div_ceil(throughput.double_lanes), after_operands(latency.double)),
+            Action::Alu | Action::Sfu | Action::Double => {
+                let timing = self.timings.of(decoded.timing);
+                let done = after_operands(timing.latency);
+                let later = self.shared.start(self.now, decoded.action, unit, (timing.initiation, done));
+                // A unit that the SM's schedulers share keeps its own time.
+                let busy = if self.shared.has_own_units(unit) { timing.initiation + later } else { 0 };
+                (busy, done + later)
+            }
             Action::Texture => {
                 at.warps.dispatch_long(warp);
                 (LANES.div_ceil(throughput.texture_lanes), after_operands(latency.texture))
@@ -220,7 +241,11 @@ impl Machine<'_, '_> {
                 (cycles, after_operands(latency.constant) + cycles - 1)
             }
             // Resolution takes as long after the operands in every design; a tag stage before them adds to it.
-            Action::Branch => (1, latency.branch.saturating_sub(super::BASELINE_OPERAND_CYCLES).max(1)),
+            Action::Branch => {
+                let done = latency.branch.saturating_sub(super::BASELINE_OPERAND_CYCLES).max(1);
+                self.shared.pass(self.now, done);
+                (1, done)
+            }
             Action::Fence => (1, 1),
             // A barrier that the guard switches off in every lane is none.
             Action::Barrier if instruction.active == 0 => (1, 1),

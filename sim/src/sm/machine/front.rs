@@ -123,7 +123,7 @@ impl Machine<'_, '_> {
         let Metadata { instructions, take_slots } = decoded.metadata;
         let metadata = if take_slots { instructions } else { 0 };
         self.totals.metadata_instructions += u64::from(instructions - metadata);
-        at.warps.set_head(warp, Head { id, index, metadata }, decoded.suspends);
+        at.warps.set_head(warp, Head { id, index, metadata }, decoded.suspends, decoded.slot_class);
         let inst = InstId(index as u32);
         at.design.storage.decode(warp, inst);
         for layer in &mut self.layers {

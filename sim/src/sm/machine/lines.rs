@@ -6,6 +6,7 @@
 //! operands are there; how long a load takes is the same as in a design without register lines.
 
 use super::super::design::{FilledLine, LinePort, LineRequest, Offer};
+use super::super::memory::LineAnswer;
 use super::Machine;
 
 /// Lines on their way that there is room for from the start.
@@ -38,8 +39,8 @@ impl Machine<'_, '_> {
             Some(Offer::Data) => return self.send_transactions(AFTER_DISPATCH),
             None => return false,
         };
-        let Some(fetched) = self.memory.request_line(self.now, &request) else { return false };
-        if let (Some(fetched), LineRequest::Fetch { line, tag, .. }) = (fetched, request) {
+        let Some(answer) = self.memory.request_line(self.now, &request) else { return false };
+        if let (LineAnswer::Fetched(fetched), LineRequest::Fetch { line, tag, .. }) = (answer, request) {
             let filled = FilledLine { line, tag, values: fetched.values };
             self.lines.push((fetched.at.max(self.now + 1), filled));
         }

@@ -9,6 +9,7 @@ mod front;
 mod lines;
 mod partition;
 mod schedule;
+mod slots;
 
 use warpfile_kernels::program::{Launches, Program, Stream};
 
@@ -22,6 +23,7 @@ use super::memory::MemoryUnit;
 use super::oracle::Oracle;
 use super::report::{Residency, RunReport, SchedulerStatistics, Stalls, instructions_per_cycle};
 use super::share::Share;
+use super::timing::Timings;
 use super::twins::Twins;
 use super::warp::{Scoreboard, State};
 use super::waveform::Recorder;
@@ -30,6 +32,8 @@ use super::{Accesses, PortActivity, Progress, RunOptions, SimError};
 use crate::counters::Counts;
 use crate::mechanisms::{Compiled, Stack};
 use partition::Partition;
+
+pub(super) use slots::{CLASSES, SharedPipeline, SlotClass, arithmetic_unit};
 
 /// Cycles between calls of the progress callback; a power of two.
 const PROGRESS_INTERVAL: u64 = 1024;
@@ -56,6 +60,8 @@ pub(super) struct Machine<'c, 'o> {
     blocks: Vec<Block>,
     /// When a unit that the partitions share takes the next instruction.
     shared_unit_free_at: [u64; Unit::COUNT],
+    shared: SharedPipeline,
+    timings: Timings,
     memory: MemoryUnit,
     /// `None` in designs that keep all registers in the SM: data has the L1 for itself.
     line_port: Option<Box<dyn LinePort + 'c>>,
@@ -141,6 +147,8 @@ impl<'c, 'o> Machine<'c, 'o> {
             layers: design.layers,
             blocks: vec![Block::default(); config.sm.blocks as usize],
             shared_unit_free_at: [0; Unit::COUNT],
+            shared: SharedPipeline::new(config),
+            timings: Timings::new(config),
             memory: MemoryUnit::new(config),
             line_port: design.line_port,
             lines: Vec::with_capacity(lines::ON_THEIR_WAY),
@@ -180,7 +188,7 @@ impl<'c, 'o> Machine<'c, 'o> {
         for layer in &mut self.layers {
             layer.start_kernel(&compiled)?;
         }
-        let kernel = Kernel::new(program, self.partitions[0].design.storage.as_ref())?;
+        let kernel = Kernel::new(program, self.partitions[0].design.storage.as_ref(), &self.config.units)?;
         for partition in &mut self.partitions {
             partition.scoreboard = Scoreboard::new(partition.warps.count(), kernel.words);
         }
@@ -228,6 +236,10 @@ impl<'c, 'o> Machine<'c, 'o> {
             self.retry_fetches(launch, partition)?;
         }
 
+        self.shared.start_cycle();
+        if self.memory.answers_later() {
+            self.take_arrived();
+        }
         for partition in 0..self.partitions.len() {
             self.complete(launch, partition)?;
         }
@@ -241,8 +253,14 @@ impl<'c, 'o> Machine<'c, 'o> {
             self.send_transactions(0);
         }
 
-        for partition in 0..self.partitions.len() {
-            self.schedule(launch, partition)?;
+        if self.shared.is_limited() {
+            for partition in self.in_turn() {
+                self.schedule(launch, partition)?;
+            }
+        } else {
+            for partition in 0..self.partitions.len() {
+                self.schedule(launch, partition)?;
+            }
         }
 
         let partitions = || self.partitions.iter().map(|partition| &partition.design);
@@ -276,7 +294,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             || self.partitions.iter().any(|partition| !partition.completions.is_empty())
     }
 
-    /// The partitions in the order in which they may take a shared unit: each is first in its turn.
+    /// The partitions in the order in which they may take what the SM shares: each is first in its turn.
     fn in_turn(&self) -> impl Iterator<Item = usize> + use<> {
         let count = self.partitions.len();
         let first = if count == 1 { 0 } else { (self.now % count as u64) as usize };

@@ -5,6 +5,7 @@ use super::super::design::{Flush, Issue, SchedulerInputs, SchedulerOutputs, Warp
 use super::super::kernel::{Action, clusters};
 use super::super::warp::{Hazard, Head, State, each, first};
 use super::partition::Partition;
+use super::slots::SharedPipeline;
 use super::{Machine, Running};
 
 /// Why warps cannot issue, one bit a warp slot each.
@@ -16,6 +17,8 @@ struct Waiting {
     barrier: u64,
     /// They could issue before long, but the design holds them back.
     held: u64,
+    /// They could issue, but the SM has no slot left for them in this cycle.
+    no_slot: u64,
 }
 
 impl Machine<'_, '_> {
@@ -23,7 +26,9 @@ impl Machine<'_, '_> {
     pub(super) fn schedule(&mut self, launch: &mut Running<'_>, partition: usize) -> Result<(), SimError> {
         let at = &mut self.partitions[partition];
         at.held_by_layers = self.layers.iter_mut().fold(0, |held, layer| held | layer.held_warps(partition));
-        let (inputs, waiting) = at.scheduler_inputs(launch, self.config.scheduler.suspend_when_ready);
+        let no_slot = at.warps.without_slot(&self.shared);
+        let (inputs, waiting) =
+            at.scheduler_inputs(launch, self.config.scheduler.suspend_when_ready, no_slot);
         let held = waiting.held & !waiting.short;
         self.totals.scheduler.held_warp_cycles += u64::from(held.count_ones());
         let outputs = at.design.scheduler.cycle(inputs);
@@ -64,7 +69,7 @@ impl Machine<'_, '_> {
         if metadata + 1 == slots {
             return Ok(());
         }
-        match self.partitions[partition].companion(launch, warp, head, suspend_when_ready) {
+        match self.partitions[partition].companion(launch, warp, head, suspend_when_ready, &self.shared) {
             Some(companion) => self.issue(launch, partition, (warp, slot), companion),
             None => Ok(()),
         }
@@ -115,6 +120,7 @@ impl Machine<'_, '_> {
     ) -> Result<(), SimError> {
         let at = &mut self.partitions[partition];
         let decoded = &launch.kernel.instructions[index];
+        self.shared.issue(decoded.slot_class);
         at.warps.issue(warp, slot, decoded.action.accesses_memory());
         let state = at.warps.get(warp);
         let entry = at.in_flight.get_mut(id);
@@ -168,7 +174,7 @@ impl Machine<'_, '_> {
 
     fn count_stall(&mut self, inputs: &SchedulerInputs, waiting: &Waiting) {
         let stalls = &mut self.totals.stalls;
-        let reason = if !inputs.issue_enable {
+        let reason = if !inputs.issue_enable || waiting.no_slot != 0 {
             &mut stalls.issue_blocked
         } else if inputs.ready != 0 {
             &mut stalls.ready_warp_inactive
@@ -197,6 +203,7 @@ impl Partition<'_> {
         &mut self,
         launch: &Running<'_>,
         suspend_when_ready: bool,
+        no_slot: u64,
     ) -> (SchedulerInputs, Waiting) {
         self.find_hazards(launch);
         let sets = self.warps.sets();
@@ -204,20 +211,21 @@ impl Partition<'_> {
         let suspends = if self.design.scheduler.suspends() { u64::MAX } else { 0 };
         let held = self.held_warps() & sets.ready & !sets.long_hazard;
         let suspendable = if held == 0 { 0 } else { self.design.storage.suspendable_warps() };
+        let unhindered = sets.ready & !sets.short_hazard & !sets.long_hazard;
         let waiting = Waiting {
             short: sets.ready & sets.short_hazard,
             long: sets.ready & sets.long_hazard,
             branch: sets.branching,
             barrier: sets.at_barrier,
             held,
+            no_slot: unhindered & !suspend & !held & no_slot,
         };
-        let unhindered = sets.ready & !sets.short_hazard & !sets.long_hazard;
         let alive = sets.ready | sets.fetching | sets.branching | sets.at_barrier;
         // A warp is suspended only after its last instruction has reached the operand storage.
         let in_issue = self.issue_queue.warps();
         let inputs = SchedulerInputs {
             resident: alive | (sets.ended & sets.short_in_flight),
-            ready: unhindered & !suspend & !held,
+            ready: unhindered & !suspend & !held & !no_slot,
             // A warp that is held back makes room in the active set for one that can go on.
             suspend: (suspend | ((sets.arrived | held & suspendable) & suspends)) & sets.holding & !in_issue,
             eligible: sets.ready & !sets.long_hazard & !held,
@@ -289,6 +297,7 @@ impl Partition<'_> {
         warp: usize,
         first: Head,
         suspend_when_ready: bool,
+        shared: &SharedPipeline,
     ) -> Option<Head> {
         if !self.issue_queue.has_room() {
             return None;
@@ -297,6 +306,7 @@ impl Partition<'_> {
         let unit = |head: Head| launch.kernel.instructions[head.index].unit;
         let held = self.held_warps() | self.to_suspend(suspend_when_ready);
         let may_issue = unit(next) != unit(first)
+            && shared.can_issue(launch.kernel.instructions[next.index].slot_class)
             && next.metadata == 0
             && held >> warp & 1 == 0
             && self.head_hazard(launch, warp) == Hazard::None;

@@ -5,10 +5,11 @@
 
 use warpfile_kernels::program::{LANES, LaneValues};
 
-use crate::config::{CacheLevel, WritePolicy};
+use crate::config::{CacheIndex, CacheLevel, WritePolicy};
 
 use super::CacheStatistics;
 use super::bandwidth::Channel;
+use super::set_index::set_of;
 
 /// A cache level.
 pub(super) struct Cache {
@@ -18,6 +19,7 @@ pub(super) struct Cache {
     contents: Vec<LaneValues>,
     ways: usize,
     sets: u64,
+    index: CacheIndex,
     line_bytes: u64,
     /// When the outstanding misses end; at most `mshrs`.
     outstanding: Vec<u64>,
@@ -69,6 +71,7 @@ impl Cache {
             contents: vec![[0; LANES]; (sets * level.ways) as usize],
             ways: level.ways as usize,
             sets,
+            index: level.index,
             line_bytes: level.line_bytes,
             outstanding: Vec::with_capacity(level.mshrs as usize),
             mshrs: level.mshrs as usize,
@@ -185,7 +188,7 @@ impl Cache {
     }
 
     fn first_of_set(&self, number: u64) -> usize {
-        (number % self.sets) as usize * self.ways
+        set_of(number, self.sets, self.index) as usize * self.ways
     }
 
     fn set(&self, number: u64) -> &[Line] {

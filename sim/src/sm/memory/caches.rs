@@ -13,8 +13,8 @@ use crate::config::{Config, WritePolicy};
 use super::super::kernel::MemoryKind;
 use super::bandwidth::Channel;
 use super::cache::{Cache, Lookup};
-use super::{Access, LineMemory, MemoryStatistics, MemorySystem, RegisterLineStatistics};
-use lines::line_count;
+use super::register_lines::RegisterLines;
+use super::{Access, Answer, LineMemory, MemoryStatistics, MemorySystem, RegisterLineStatistics};
 
 /// The hierarchy as one SM sees it.
 pub(super) struct CacheHierarchy {
@@ -27,6 +27,7 @@ pub(super) struct CacheHierarchy {
     port_free_at: u64,
     beyond: Beyond,
     transaction_bytes: u64,
+    line_addresses: RegisterLines,
     line_statistics: RegisterLineStatistics,
 }
 
@@ -47,6 +48,7 @@ impl CacheHierarchy {
     pub fn new(config: &Config) -> CacheHierarchy {
         let sms = config.chip.sms;
         let l1 = Cache::new(&config.l1, 1);
+        let line_addresses = RegisterLines::new(config);
         let transaction_bytes = l1.as_ref().map_or(config.memory.sector_bytes, Cache::line_bytes);
         CacheHierarchy {
             l1,
@@ -58,11 +60,12 @@ impl CacheHierarchy {
                 dram: Channel::new(config.dram.bytes_per_cycle, sms),
                 dram_latency: config.dram.latency,
                 dram_bytes: 0,
-                dram_lines: vec![[0; LANES]; line_count(config.sm.warps)],
+                dram_lines: vec![[0; LANES]; line_addresses.count()],
                 lines_to_l2: 0,
                 lines_to_dram: 0,
             },
             transaction_bytes,
+            line_addresses,
             line_statistics: RegisterLineStatistics::default(),
         }
     }
@@ -73,13 +76,13 @@ impl MemorySystem for CacheHierarchy {
         self.transaction_bytes
     }
 
-    fn access(&mut self, now: u64, access: Access) -> Option<u64> {
+    fn access(&mut self, now: u64, access: Access, _waiter: u16) -> Option<Answer> {
         if !self.port_is_free(now) {
             return None;
         }
         let back = self.access_data(now, access)?;
         self.port_free_at = now + 1;
-        Some(back)
+        Some(Answer::At(back))
     }
 
     fn is_busy(&self, now: u64) -> bool {
@@ -242,6 +245,16 @@ mod tests {
         CacheHierarchy::new(&config)
     }
 
+    impl CacheHierarchy {
+        /// The cycle in which an access made in cycle `now` is back.
+        pub(super) fn back(&mut self, now: u64, access: Access) -> Option<u64> {
+            match MemorySystem::access(self, now, access, 0)? {
+                Answer::At(back) => Some(back),
+                Answer::Later => panic!("it is known at once"),
+            }
+        }
+    }
+
     fn load(address: u64) -> Access {
         Access { address, bytes: 128, kind: MemoryKind::Load }
     }
@@ -259,18 +272,18 @@ mod tests {
     #[test]
     fn a_line_is_as_far_as_the_level_that_has_it() {
         let mut memory = hierarchy(|_| ());
-        assert_eq!(memory.access(0, load(0)), Some(430), "DRAM");
-        assert_eq!(memory.access(1000, load(0)), Some(1030), "L1");
+        assert_eq!(memory.back(0, load(0)), Some(430), "DRAM");
+        assert_eq!(memory.back(1000, load(0)), Some(1030), "L1");
         let mut memory = hierarchy(|config| config.l1.bytes = 0);
-        assert_eq!(memory.access(0, load(0)), Some(400), "DRAM without L1");
-        assert_eq!(memory.access(1000, load(0)), Some(1200), "L2");
+        assert_eq!(memory.back(0, load(0)), Some(400), "DRAM without L1");
+        assert_eq!(memory.back(1000, load(0)), Some(1200), "L2");
     }
 
     #[test]
     fn a_second_miss_on_a_line_waits_for_the_first() {
         let mut memory = hierarchy(|_| ());
-        assert_eq!(memory.access(0, load(0)), Some(430));
-        assert_eq!(memory.access(5, load(0)), Some(430));
+        assert_eq!(memory.back(0, load(0)), Some(430));
+        assert_eq!(memory.back(5, load(0)), Some(430));
         assert_eq!(statistics(&memory).l1.merged_misses, 1);
         assert_eq!(statistics(&memory).dram_bytes, 128);
     }
@@ -278,11 +291,11 @@ mod tests {
     #[test]
     fn misses_beyond_the_miss_status_registers_wait_for_a_free_one() {
         let mut memory = hierarchy(|config| config.l1.mshrs = 2);
-        assert!(memory.access(0, load(0)).is_some());
-        assert!(memory.access(1, load(128)).is_some());
-        assert_eq!(memory.access(2, load(256)), None);
-        assert!(memory.access(2, load(0)).is_some(), "a line on its way needs no register");
-        assert!(memory.access(430, load(256)).is_some());
+        assert!(memory.back(0, load(0)).is_some());
+        assert!(memory.back(1, load(128)).is_some());
+        assert_eq!(memory.back(2, load(256)), None);
+        assert!(memory.back(2, load(0)).is_some(), "a line on its way needs no register");
+        assert!(memory.back(430, load(256)).is_some());
     }
 
     #[test]
@@ -292,18 +305,18 @@ mod tests {
             config.l1.ways = 2;
         });
         for (cycle, line) in [(0, 0), (1000, 1), (2000, 0), (3000, 2)] {
-            memory.access(cycle, load(line * 128));
+            memory.back(cycle, load(line * 128));
         }
-        assert_eq!(memory.access(4000, load(0)), Some(4030), "used again, kept");
-        assert_eq!(memory.access(5000, load(128)), Some(5230), "gave way, in the L2");
+        assert_eq!(memory.back(4000, load(0)), Some(4030), "used again, kept");
+        assert_eq!(memory.back(5000, load(128)), Some(5230), "gave way, in the L2");
     }
 
     #[test]
     fn a_store_through_goes_on_and_allocates_no_line() {
         let mut memory = hierarchy(|config| config.l2.bytes = 0);
-        memory.access(0, store(0));
+        memory.back(0, store(0));
         assert_eq!(statistics(&memory).dram_bytes, 128);
-        assert_eq!(memory.access(1000, load(0)), Some(1230), "still a miss");
+        assert_eq!(memory.back(1000, load(0)), Some(1230), "still a miss");
     }
 
     #[test]
@@ -314,11 +327,11 @@ mod tests {
             config.l1.ways = 1;
             config.l2.bytes = 0;
         });
-        memory.access(0, store(0));
+        memory.back(0, store(0));
         assert_eq!(statistics(&memory).dram_bytes, 128, "the line is brought in");
-        memory.access(1000, store(0));
+        memory.back(1000, store(0));
         assert_eq!(statistics(&memory).dram_bytes, 128, "and then only modified");
-        memory.access(2000, load(128));
+        memory.back(2000, load(128));
         assert_eq!(statistics(&memory).dram_bytes, 3 * 128, "its eviction writes it back");
         assert_eq!(statistics(&memory).l1.writebacks, 1);
     }
@@ -331,7 +344,7 @@ mod tests {
                 config.l1.bytes = 0;
                 config.l2.bytes = 0;
             });
-            (0..100).map(|line| memory.access(0, load(line * 128)).expect("no limit")).max()
+            (0..100).map(|line| memory.back(0, load(line * 128)).expect("no limit")).max()
         };
         assert_eq!(last(1), Some(99 + 200));
         assert_eq!(last(4), Some(4 * 99 + 200));

@@ -3,7 +3,7 @@
 use crate::config::Config;
 
 use super::bandwidth::Channel;
-use super::{Access, MemoryStatistics, MemorySystem};
+use super::{Access, Answer, MemoryStatistics, MemorySystem};
 
 /// Every transaction takes the same time once the channel has taken it.
 pub(super) struct FixedLatency {
@@ -29,12 +29,12 @@ impl MemorySystem for FixedLatency {
         self.sector_bytes
     }
 
-    fn access(&mut self, now: u64, access: Access) -> Option<u64> {
+    fn access(&mut self, now: u64, access: Access, _waiter: u16) -> Option<Answer> {
         if !self.channel.is_free(now) {
             return None;
         }
         self.bytes += access.bytes;
-        Some(self.channel.transfer(now, access.bytes) + self.latency)
+        Some(Answer::At(self.channel.transfer(now, access.bytes) + self.latency))
     }
 
     fn is_busy(&self, now: u64) -> bool {

@@ -5,7 +5,10 @@ mod cache;
 mod caches;
 mod coalesce;
 mod fixed;
+mod queued;
+mod register_lines;
 mod scratchpad;
+mod set_index;
 
 use std::collections::VecDeque;
 
@@ -13,7 +16,8 @@ use warpfile_kernels::program::WarpInstruction;
 
 use crate::config::{Config, MemoryModel};
 
-use super::design::{FetchedLine, LineRequest};
+use super::design::{FetchedLine, FilledLine, LineRequest};
+use super::in_flight::CAPACITY;
 use super::kernel::MemoryKind;
 use super::report::{CacheStatistics, MemoryStatistics, RegisterLineStatistics};
 use coalesce::{MAX_TRANSACTIONS, Transaction};
@@ -25,9 +29,22 @@ trait MemorySystem {
     /// Bytes of the aligned block that one transaction may span.
     fn transaction_bytes(&self) -> u64;
 
-    /// Sends a transaction in cycle `now`. Gives the cycle in which its data is back, or `None` if it cannot
-    /// be taken in this cycle. Cycles of successive calls do not decrease.
-    fn access(&mut self, now: u64, access: Access) -> Option<u64>;
+    /// Sends a transaction in cycle `now`, for an instruction that `waiter` names if its data comes later. `None` if it
+    /// cannot be taken in this cycle. Cycles of successive calls do not decrease.
+    fn access(&mut self, now: u64, access: Access, waiter: u16) -> Option<Answer>;
+
+    /// Whether it is advanced cycle by cycle, and data of loads comes later.
+    fn answers_later(&self) -> bool {
+        false
+    }
+
+    /// Cycle `now`, before anything is asked for in it.
+    fn cycle(&mut self, _now: u64) {}
+
+    /// Something that has come back, each once.
+    fn pop_returned(&mut self) -> Option<Returned> {
+        None
+    }
 
     /// Whether something is on its way in cycle `now`: what is not taken may be taken when that has ended.
     fn is_busy(&self, now: u64) -> bool;
@@ -44,7 +61,44 @@ trait MemorySystem {
 /// Memory that keeps register lines with their contents.
 trait LineMemory {
     /// Performs a request in cycle `now`, or gives `None` if it cannot be taken in this cycle.
-    fn request(&mut self, now: u64, request: &LineRequest<'_>) -> Option<Option<FetchedLine>>;
+    fn request(&mut self, now: u64, request: &LineRequest<'_>) -> Option<LineAnswer>;
+}
+
+/// When the data of a transaction is back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// In this cycle.
+    At(u64),
+    /// It will be among [`MemorySystem::pop_returned`].
+    Later,
+}
+
+/// What becomes of a request for a register line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LineAnswer {
+    /// Nothing comes back.
+    Done,
+    /// The line, and when it is there.
+    Fetched(FetchedLine),
+    /// It will be among what has come back.
+    Later,
+}
+
+/// What has come back.
+#[derive(Clone, Copy, Debug)]
+enum Returned {
+    /// The data of a transaction of a waiter.
+    Data(u16),
+    /// A register line.
+    Line(FilledLine),
+}
+
+/// What has come back to the SM.
+pub(super) enum Arrived {
+    /// An instruction all of whose data is here.
+    Instruction(Sent),
+    /// A register line.
+    Line(FilledLine),
 }
 
 /// One transaction.
@@ -67,8 +121,22 @@ pub(super) struct MemoryUnit {
     /// Places of the instructions that wait, in the order in which they came.
     queue: VecDeque<usize>,
     capacity: usize,
+    /// Instructions whose data comes later, by the number of their waiter.
+    waiting: Vec<Waiting>,
+    free_waiters: Vec<u16>,
     sector_bytes: u64,
     statistics: MemoryStatistics,
+}
+
+/// An instruction whose data comes later.
+#[derive(Clone, Copy, Default)]
+struct Waiting {
+    partition: usize,
+    id: u16,
+    /// Transactions whose data has not come.
+    outstanding: usize,
+    /// All have been sent.
+    is_sent: bool,
 }
 
 /// A warp instruction all of whose transactions have been sent.
@@ -96,6 +164,8 @@ struct Queued {
     id: u16,
     kind: MemoryKind,
     transactions: [Transaction; MAX_TRANSACTIONS],
+    /// Names the instruction if its data comes later.
+    waiter: u16,
     count: usize,
     sent: usize,
     /// When the data of the transactions sent so far is back.
@@ -109,6 +179,7 @@ impl Default for Queued {
             id: 0,
             kind: MemoryKind::Load,
             transactions: [Transaction::default(); MAX_TRANSACTIONS],
+            waiter: 0,
             count: 0,
             sent: 0,
             back: 0,
@@ -121,14 +192,18 @@ impl MemoryUnit {
         let system: Box<dyn MemorySystem> = match config.memory.model {
             MemoryModel::Fixed => Box::new(fixed::FixedLatency::new(config)),
             MemoryModel::Caches => Box::new(caches::CacheHierarchy::new(config)),
+            MemoryModel::Queued => Box::new(queued::QueuedMemory::new(config)),
         };
         let capacity = config.memory.queue as usize;
+        let in_flight = if system.answers_later() { CAPACITY * config.sm.schedulers as usize } else { 0 };
         MemoryUnit {
             system,
             queue: VecDeque::with_capacity(capacity),
             places: (0..capacity).map(|_| Queued::default()).collect(),
             free: (0..capacity).collect(),
             capacity,
+            waiting: vec![Waiting::default(); in_flight],
+            free_waiters: (0..in_flight as u16).rev().collect(),
             sector_bytes: config.memory.sector_bytes,
             statistics: MemoryStatistics::default(),
         }
@@ -160,6 +235,11 @@ impl MemoryUnit {
             self.system.transaction_bytes(),
             &mut queued.transactions,
         );
+        // As many waiters as instructions in flight: there is one.
+        if let Some(waiter) = self.free_waiters.pop() {
+            queued.waiter = waiter;
+            self.waiting[usize::from(waiter)] = Waiting { partition, id, outstanding: 0, is_sent: false };
+        }
         self.statistics.instructions += 1;
         self.queue.push_back(place);
     }
@@ -169,9 +249,36 @@ impl MemoryUnit {
         self.queue.front().is_some_and(|&place| self.places[place].sent < self.places[place].count)
     }
 
-    /// Whether a transaction waits for others to end.
+    /// Whether a transaction waits for others to end, or data for its time to come.
     pub fn is_waiting(&self, now: u64) -> bool {
-        self.has_transaction() && self.system.is_busy(now)
+        (self.has_transaction() || self.system.answers_later()) && self.system.is_busy(now)
+    }
+
+    /// Whether [`MemoryUnit::advance`] is to be called.
+    pub fn answers_later(&self) -> bool {
+        self.system.answers_later()
+    }
+
+    /// The system's cycle, before anything is asked for in it.
+    pub fn advance(&mut self, now: u64) {
+        self.system.cycle(now);
+    }
+
+    /// What has come back in cycle `now`, each once.
+    pub fn pop_arrived(&mut self, now: u64) -> Option<Arrived> {
+        loop {
+            let waiter = match self.system.pop_returned()? {
+                Returned::Line(line) => return Some(Arrived::Line(line)),
+                Returned::Data(waiter) => waiter,
+            };
+            let waiting = &mut self.waiting[usize::from(waiter)];
+            waiting.outstanding -= 1;
+            if waiting.outstanding == 0 && waiting.is_sent {
+                let Waiting { partition, id, .. } = *waiting;
+                self.free_waiters.push(waiter);
+                return Some(Arrived::Instruction(Sent { partition, id, kind: MemoryKind::Load, back: now }));
+            }
+        }
     }
 
     /// One cycle: sends what the memory system takes. If an instruction's transactions have all been sent, the memory
@@ -184,22 +291,32 @@ impl MemoryUnit {
             let transaction = front.transactions[front.sent];
             let bytes = u64::from(transaction.sectors.count_ones()) * self.sector_bytes;
             let access = Access { address: transaction.address, bytes, kind: front.kind };
-            let Some(back) = self.system.access(now, access) else { return step };
+            match self.system.access(now, access, front.waiter) {
+                Some(Answer::At(back)) => front.back = front.back.max(back),
+                Some(Answer::Later) => self.waiting[usize::from(front.waiter)].outstanding += 1,
+                None => return step,
+            }
             step.has_sent = true;
-            front.back = front.back.max(back);
             front.sent += 1;
             self.statistics.transactions += 1;
             self.statistics.bytes += bytes;
         }
-        let Queued { partition, id, kind, back, .. } = *front;
-        step.done = Some(Sent { partition, id, kind, back: back.max(now) });
+        let Queued { partition, id, kind, back, waiter, .. } = *front;
         self.free.extend(self.queue.pop_front());
+        if let Some(waiting) = self.waiting.get_mut(usize::from(waiter)) {
+            waiting.is_sent = true;
+            if waiting.outstanding > 0 {
+                return step;
+            }
+            self.free_waiters.push(waiter);
+        }
+        step.done = Some(Sent { partition, id, kind, back: back.max(now) });
         step
     }
 
-    /// Performs a request for a register line in cycle `now`: `None` if it cannot be taken in this cycle, the line
-    /// if one is fetched. Only memory with caches takes such requests.
-    pub fn request_line(&mut self, now: u64, request: &LineRequest<'_>) -> Option<Option<FetchedLine>> {
+    /// Performs a request for a register line in cycle `now`: `None` if it cannot be taken in this cycle. Only memory with
+    /// caches takes such requests.
+    pub fn request_line(&mut self, now: u64, request: &LineRequest<'_>) -> Option<LineAnswer> {
         self.system.lines()?.request(now, request)
     }
 

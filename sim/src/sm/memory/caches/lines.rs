@@ -4,23 +4,14 @@
 //! whole line. A dropped line is gone from every level, dirty or not; that costs the one request of the L1 and no
 //! bandwidth behind it. Source: Kloosterman et al., MICRO 2017, §5.2.3.
 
-use warpfile_kernels::program::{LANES, LaneValues};
+use warpfile_kernels::program::LaneValues;
 
 use super::super::super::design::{FetchedLine, LINE_REGISTERS, Line, LineRequest};
 use super::super::super::kernel::MemoryKind;
 use super::super::cache::{Cache, Placed};
-use super::super::{Access, LineMemory};
+use super::super::register_lines::{LINE_BYTES, is_register_line, line_number};
+use super::super::{Access, LineAnswer, LineMemory};
 use super::{Beyond, CacheHierarchy};
-
-/// Bytes of a register line.
-const LINE_BYTES: u64 = 4 * LANES as u64;
-/// Where register lines begin in memory: beyond what kernels address.
-const FIRST_LINE: u64 = 1 << 56;
-
-/// Lines of all warps in both spaces.
-pub(super) fn line_count(warps: u64) -> usize {
-    2 * LINE_REGISTERS * warps as usize
-}
 
 /// Which level a fetched line was in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +22,11 @@ enum Level {
 }
 
 impl LineMemory for CacheHierarchy {
-    fn request(&mut self, now: u64, request: &LineRequest<'_>) -> Option<Option<FetchedLine>> {
+    fn request(&mut self, now: u64, request: &LineRequest<'_>) -> Option<LineAnswer> {
         if !self.port_is_free(now) {
             return None;
         }
-        let fetched = match *request {
+        let answer = match *request {
             LineRequest::Fetch { line, invalidates, tag: _ } => {
                 let address = self.address(line);
                 let (fetched, level) = self.fetch(now, address, !invalidates)?;
@@ -43,40 +34,35 @@ impl LineMemory for CacheHierarchy {
                 if invalidates {
                     self.drop_line(address);
                 }
-                Some(fetched)
+                LineAnswer::Fetched(fetched)
             }
             LineRequest::Write { line, values } => {
                 self.line_statistics.writes += 1;
                 self.line_statistics.compressed_writes += u64::from(line.compressed);
                 self.write(now, self.address(line), values);
-                None
+                LineAnswer::Done
             }
             LineRequest::Invalidate { line } => {
                 self.line_statistics.invalidations += 1;
                 self.drop_line(self.address(line));
-                None
+                LineAnswer::Done
             }
             LineRequest::Drop { warp } => {
                 self.line_statistics.drops += 1;
                 for register in 0..LINE_REGISTERS {
                     self.drop_line(self.address(Line { compressed: false, warp, register }));
                 }
-                None
+                LineAnswer::Done
             }
         };
         self.port_free_at = now + 1;
-        Some(fetched)
+        Some(answer)
     }
 }
 
 impl CacheHierarchy {
-    /// All warps' registers of one number lie side by side, then those of the next (§5.2.3); compressed lines behind
-    /// them likewise (§5.3).
     fn address(&self, line: Line) -> u64 {
-        let Line { compressed, warp, register } = line;
-        let warps = self.beyond.dram_lines.len() / (2 * LINE_REGISTERS);
-        let space = if compressed { LINE_REGISTERS } else { 0 };
-        FIRST_LINE + ((space + register) * warps + warp) as u64 * LINE_BYTES
+        self.line_addresses.address(line)
     }
 
     /// Reads a line, into the L1 if it is to be kept there; not if a miss finds no status register.
@@ -143,7 +129,7 @@ impl Beyond {
     /// Writes back the dirty line that has made way in the L1, if one has.
     pub(super) fn take_evicted(&mut self, now: u64, l1: &Cache, placed: Placed) {
         let Some(address) = placed.written_back else { return };
-        if address >= FIRST_LINE {
+        if is_register_line(address) {
             self.write(now, address, l1.contents(placed.place));
         } else {
             self.access(now, Access { address, bytes: l1.line_bytes(), kind: MemoryKind::Store });
@@ -153,7 +139,7 @@ impl Beyond {
     /// Reads a line from the L2 or DRAM, into the L2 if it is to be kept; not if a miss finds no status register.
     fn fetch(&mut self, now: u64, address: u64, keep: bool) -> Option<(FetchedLine, Level)> {
         let Some(l2) = &mut self.l2 else {
-            let values = self.dram_lines[number(address)];
+            let values = self.dram_lines[line_number(address)];
             return Some((FetchedLine { at: self.access_dram(now, LINE_BYTES), values }, Level::Dram));
         };
         let (found, latency) = (l2.find(address), l2.latency);
@@ -164,7 +150,7 @@ impl Beyond {
         if let Some((place, there)) = found {
             return Some((FetchedLine { at: there.max(start), values: *l2.contents(place) }, Level::L2));
         }
-        let values = self.dram_lines[number(address)];
+        let values = self.dram_lines[line_number(address)];
         let at = self.access_dram(start, LINE_BYTES);
         if let Some(l2) = &mut self.l2 {
             l2.miss(at);
@@ -181,7 +167,7 @@ impl Beyond {
         let Some(l2) = &mut self.l2 else {
             self.access_dram(now, LINE_BYTES);
             self.lines_to_dram += 1;
-            self.dram_lines[number(address)] = *values;
+            self.dram_lines[line_number(address)] = *values;
             return;
         };
         self.lines_to_l2 += 1;
@@ -201,8 +187,8 @@ impl Beyond {
     pub(super) fn evict_to_dram(&mut self, now: u64, placed: Placed) {
         let Some((address, l2)) = placed.written_back.zip(self.l2.as_ref()) else { return };
         let bytes = l2.line_bytes();
-        if address >= FIRST_LINE {
-            self.dram_lines[number(address)] = *l2.contents(placed.place);
+        if is_register_line(address) {
+            self.dram_lines[line_number(address)] = *l2.contents(placed.place);
             self.lines_to_dram += 1;
         }
         self.access_dram(now, bytes);
@@ -213,11 +199,6 @@ impl Beyond {
             l2.set_contents(place, values, dirty);
         }
     }
-}
-
-/// Number of a register line.
-fn number(address: u64) -> usize {
-    ((address - FIRST_LINE) / LINE_BYTES) as usize
 }
 
 #[cfg(test)]

@@ -30,12 +30,19 @@ fn values(seed: u32) -> LaneValues {
 
 fn write(memory: &mut CacheHierarchy, now: u64, line: Line, seed: u32) {
     let request = LineRequest::Write { line, values: &values(seed) };
-    assert_eq!(memory.request(now, &request), Some(None), "a write is taken");
+    assert_eq!(memory.request(now, &request), Some(LineAnswer::Done), "a write is taken");
 }
 
 fn fetch(memory: &mut CacheHierarchy, now: u64, line: Line) -> FetchedLine {
     let request = LineRequest::Fetch { line, invalidates: false, tag: 0 };
-    memory.request(now, &request).expect("taken").expect("a line")
+    the_line(memory.request(now, &request))
+}
+
+fn the_line(answer: Option<LineAnswer>) -> FetchedLine {
+    match answer {
+        Some(LineAnswer::Fetched(line)) => line,
+        other => panic!("no line, but {other:?}"),
+    }
 }
 
 fn statistics(memory: &CacheHierarchy) -> MemoryStatistics {
@@ -73,7 +80,10 @@ fn a_dropped_line_is_never_written_back() {
     write(&mut memory, 0, line(0), 1);
     write(&mut memory, 1000, line(1), 2);
     for (now, register) in [(2000, 0), (2001, 1)] {
-        assert_eq!(memory.request(now, &LineRequest::Invalidate { line: line(register) }), Some(None));
+        assert_eq!(
+            memory.request(now, &LineRequest::Invalidate { line: line(register) }),
+            Some(LineAnswer::Done)
+        );
     }
     write(&mut memory, 3000, line(2), 3);
     write(&mut memory, 4000, line(3), 4);
@@ -85,14 +95,14 @@ fn a_fetch_that_invalidates_leaves_no_copy() {
     let mut memory = memory(tiny);
     write(&mut memory, 0, line(0), 1);
     let request = LineRequest::Fetch { line: line(0), invalidates: true, tag: 9 };
-    let fetched = memory.request(100, &request).expect("taken").expect("a line");
+    let fetched = the_line(memory.request(100, &request));
     assert_eq!(fetched.values, values(1));
     write(&mut memory, 1000, line(1), 2);
     write(&mut memory, 2000, line(2), 3);
     assert_eq!(statistics(&memory).dram_bytes, 0);
     // Line 2 is in the L1, line 1 in the L2: reading the latter for the last time drives nothing out.
     let request = LineRequest::Fetch { line: line(1), invalidates: true, tag: 9 };
-    assert_eq!(memory.request(3000, &request).expect("taken").expect("a line").values, values(2));
+    assert_eq!(the_line(memory.request(3000, &request)).values, values(2));
     assert_eq!(fetch(&mut memory, 4000, line(2)).at, 4030);
 }
 
@@ -104,7 +114,7 @@ fn a_warp_that_ends_loses_its_lines_and_no_others_are_lost() {
     for (now, line) in [(0, line(0)), (1, compressed), (2, other)] {
         write(&mut memory, now, line, now as u32);
     }
-    assert_eq!(memory.request(3, &LineRequest::Drop { warp: 3 }), Some(None));
+    assert_eq!(memory.request(3, &LineRequest::Drop { warp: 3 }), Some(LineAnswer::Done));
     assert_eq!(fetch(&mut memory, 1000, other), FetchedLine { at: 1030, values: values(2) });
     assert_eq!(
         fetch(&mut memory, 2000, line(0)).at,
@@ -143,20 +153,20 @@ fn warps_of_one_register_lie_side_by_side() {
 fn lines_and_data_share_one_request_a_cycle() {
     let mut memory = memory(|config| config.memory.data_in_l1 = false);
     let data = Access { address: 0, bytes: 32, kind: MemoryKind::Load };
-    assert!(memory.access(0, data).is_some());
+    assert!(memory.back(0, data).is_some());
     assert_eq!(memory.request(0, &LineRequest::Invalidate { line: line(0) }), None, "the port is taken");
     write(&mut memory, 1, line(0), 1);
-    assert_eq!(memory.access(1, data), None);
-    assert!(memory.access(2, data).is_some());
-    assert_eq!(memory.access(2, data), None, "two small ones are two requests");
+    assert_eq!(memory.back(1, data), None);
+    assert!(memory.back(2, data).is_some());
+    assert_eq!(memory.back(2, data), None, "two small ones are two requests");
 }
 
 #[test]
 fn data_that_the_l1_does_not_keep_goes_to_the_l2_every_time() {
     let mut memory = memory(|config| config.memory.data_in_l1 = false);
     let data = Access { address: 0, bytes: 128, kind: MemoryKind::Load };
-    assert_eq!(memory.access(0, data), Some(400));
-    assert_eq!(memory.access(1000, data), Some(1200));
+    assert_eq!(memory.back(0, data), Some(400));
+    assert_eq!(memory.back(1000, data), Some(1200));
     assert_eq!(statistics(&memory).l1.hits + statistics(&memory).l1.misses, 0);
 }
 
@@ -165,7 +175,7 @@ fn data_that_drives_a_dirty_line_out_does_not_destroy_it() {
     let mut memory = memory(tiny);
     write(&mut memory, 0, line(5), 1);
     for (now, address) in [(1000, 0), (2000, 128)] {
-        memory.access(now, Access { address, bytes: 128, kind: MemoryKind::Load }).expect("taken");
+        memory.back(now, Access { address, bytes: 128, kind: MemoryKind::Load }).expect("taken");
     }
     assert_eq!(fetch(&mut memory, 3000, line(5)).values, values(1));
     let RegisterLineStatistics { fetched_from_dram, writes, .. } = statistics(&memory).register_lines;
