@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use warpfile_hdl::library;
 use warpfile_kernels::workloads;
 use warpfile_sim::config::{Config, preset, preset_names};
-use warpfile_sim::energy::{EnergyModel, Surroundings, technology_names};
+use warpfile_sim::energy::{Rest, Technology, technology_names};
 use warpfile_sim::mechanisms::{Mechanism, Pass, Registry, Role, Stack};
 
 use crate::configuration::DEFAULT_PRESET;
@@ -174,27 +174,19 @@ fn presets() -> anyhow::Result<Vec<Entry>> {
 
 fn technologies() -> anyhow::Result<Vec<Entry>> {
     let entry = |name| {
-        let (summary, figures) = match EnergyModel::named(name)? {
-            EnergyModel::Accesses(model) => {
-                let technology = model.technology;
-                let summary = format!(
-                    "{} sizes of register file cache, {} bits an access; {}",
-                    technology.rfc.len(),
-                    technology.access_bits,
-                    technology.mrf.read_pj.source
-                );
-                (summary, serde_json::to_value(technology)?)
-            }
-            EnergyModel::Arrays(model) => {
-                let Surroundings { node_nm, clock_ghz, .. } = model.surroundings();
-                let summary = format!(
-                    "CACTI arrays at {node_nm} nm and {} GHz; registers with leakage, and the GPU around them",
-                    clock_ghz.value
-                );
-                (summary, serde_json::to_value(model.surroundings())?)
+        let technology = Technology::named(name)?;
+        let published = technology.rfc.len() + usize::from(technology.mrf.is_some());
+        let rest = match &technology.chip.rest {
+            Rest::Power(card) => format!("a card of {} W", card.card_w.value),
+            Rest::Share(share) => {
+                format!("registers are {} % of the GPU", 100.0 * share.registers_share.value)
             }
         };
-        Ok(Entry::new(name, &summary, json!({ "figures": figures })))
+        let summary = format!(
+            "{} nm, {} GHz, {published} published arrays, {rest}",
+            technology.node_nm, technology.clock_ghz.value
+        );
+        Ok(Entry::new(name, &summary, json!({ "figures": serde_json::to_value(&technology)? })))
     };
     technology_names().map(entry).collect()
 }

@@ -9,7 +9,6 @@ use warpfile_kernels::trace::TraceReport;
 use warpfile_sim::config::Config;
 use warpfile_sim::counters::{Counters, Counts, Row, Shown};
 use warpfile_sim::energy::EnergyReport;
-use warpfile_sim::energy::gpu::GpuEnergyReport;
 use warpfile_sim::mechanisms::Stack;
 use warpfile_sim::sm::{
     Accesses, MemoryStatistics, PortActivity, Residency, RunReport, SchedulerStatistics, Stalls, percent_less,
@@ -173,18 +172,13 @@ impl<'a> Report<'a> {
     /// Energy relative to the baseline's, as the technology gives it; it is the same for all designs.
     fn energy(&self) -> Vec<Vec<String>> {
         let ratio = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| format!("{value:.3}"));
-        match self.designs.last().map(|design| design.energy) {
-            Some(EnergyReport::Accesses(_)) => vec![
-                self.row("energy, access only", |design| ratio(design.energy_normalised_access)),
-                self.row("energy, with wires", |design| ratio(design.energy_normalised_with_wires)),
-            ],
-            Some(EnergyReport::Gpu(_)) => vec![
-                self.row("energy of registers, nJ", |design| nanojoules(design.energy)),
-                self.row("energy, registers", |design| ratio(design.energy_normalised_registers)),
-                self.row("energy, GPU", |design| ratio(design.energy_normalised_gpu)),
-            ],
-            None => Vec::new(),
-        }
+        vec![
+            self.row("energy, access only", |design| ratio(design.energy_normalised_access)),
+            self.row("energy, with wires", |design| ratio(design.energy_normalised_with_wires)),
+            self.row("energy of registers, nJ", |design| nanojoules(design.energy)),
+            self.row("energy, registers", |design| ratio(design.energy_normalised_registers)),
+            self.row("energy, GPU", |design| ratio(design.energy_normalised_gpu)),
+        ]
     }
 
     fn measurement(&self) -> Vec<Vec<String>> {
@@ -202,7 +196,7 @@ impl<'a> Report<'a> {
         let mut notes = Vec::new();
         notes.extend(self.designs.last().into_iter().flat_map(|design| energy_notes(design.energy)));
         for design in &self.designs {
-            if let Some(reason) = design.energy.unavailable() {
+            if let Some(reason) = &design.energy.unavailable {
                 notes.push(format!("No energy for {}: {reason}.", design.name));
             }
         }
@@ -248,12 +242,6 @@ impl<'a> Report<'a> {
 impl<'a> DesignReport<'a> {
     fn new(design: &'a Stack, outcome: &'a Outcome) -> DesignReport<'a> {
         let Outcome { report, energy, check, trace: _, out_of_bounds: _, wall_time } = outcome;
-        let (access, with_wires, of_registers, gpu) = match energy {
-            EnergyReport::Accesses(energy) => {
-                (energy.normalised_access, energy.normalised_with_wires, None, None)
-            }
-            EnergyReport::Gpu(energy) => (None, None, energy.normalised_registers, energy.normalised_gpu),
-        };
         let mrf = report.mrf();
         let seconds = wall_time.as_secs_f64();
         DesignReport {
@@ -271,10 +259,10 @@ impl<'a> DesignReport<'a> {
             mrf_writes: mrf.writes,
             mrf_reads_avoided_percent: report.mrf_reads_avoided_percent(),
             mrf_writes_avoided_percent: report.mrf_writes_avoided_percent(),
-            energy_normalised_access: access,
-            energy_normalised_with_wires: with_wires,
-            energy_normalised_registers: of_registers,
-            energy_normalised_gpu: gpu,
+            energy_normalised_access: energy.accesses.normalised_access,
+            energy_normalised_with_wires: energy.accesses.normalised_with_wires,
+            energy_normalised_registers: energy.normalised_registers,
+            energy_normalised_gpu: energy.normalised_gpu,
             operands_checked: report.operands_checked,
             lane_operands_checked: report.lane_operands_checked,
             results: check
@@ -315,42 +303,29 @@ impl DesignReport<'_> {
     }
 }
 
-/// The design's registers, accesses and leakage.
+/// The design's registers.
 fn nanojoules(energy: &EnergyReport) -> String {
-    let design = match energy {
-        EnergyReport::Accesses(_) => None,
-        EnergyReport::Gpu(energy) => energy.design,
-    };
-    design.map_or(NONE.to_owned(), |design| count((design.registers.total_pj() / 1e3).round() as u64))
+    energy.design.map_or(NONE.to_owned(), |design| count((design.registers.total_pj() / 1e3).round() as u64))
 }
 
-/// Which technology the energies are of, and what they are made of.
+/// Which technology the energies are of, what they are made of, and what has no published energy where others have.
 fn energy_notes(energy: &EnergyReport) -> Vec<String> {
-    match energy {
-        EnergyReport::Accesses(energy) => {
-            let without_figure = energy.arrays.iter().filter(|array| !array.is_published);
-            let without_figure = without_figure.map(|array| {
-                format!("No published energy for {} ({} rows): {}.", array.name, array.entries, array.source)
-            });
-            std::iter::once(format!(
-                "Energy of the register file relative to the baseline's; technology {}.",
-                energy.technology
-            ))
-            .chain(without_figure)
-            .collect()
-        }
-        EnergyReport::Gpu(energy) => {
-            let GpuEnergyReport { technology, node_nm, clock_ghz, modelled, not_modelled, .. } = energy;
-            vec![
-                format!(
-                    "Energy relative to the baseline's in its own run; technology {technology} ({node_nm} nm, \
-                     {clock_ghz} GHz).",
-                ),
-                format!("Modelled: {modelled}."),
-                format!("Not modelled: {not_modelled}."),
-            ]
-        }
-    }
+    let EnergyReport { technology, node_nm, clock_ghz, modelled, not_modelled, accesses, .. } = energy;
+    let is_published = accesses.arrays.iter().any(|array| array.is_published);
+    let without_figure =
+        accesses.arrays.iter().filter(|array| is_published && !array.is_published && array.access_pj > 0.0);
+    let without_figure = without_figure.map(|array| {
+        format!("No published energy for {} ({} rows): {}.", array.name, array.entries, array.source)
+    });
+    let mut notes = vec![
+        format!("Energy relative to the baseline's; technology {technology} ({node_nm} nm, {clock_ghz} GHz)."),
+        "Access only and with wires: beside the baseline's on the same instructions; all else beside its own run."
+            .to_owned(),
+        format!("Modelled: {modelled}."),
+        format!("Not modelled: {not_modelled}."),
+    ];
+    notes.splice(2..2, without_figure);
+    notes
 }
 
 /// A line for each kernel with values in local memory.

@@ -9,8 +9,7 @@ use warpfile_kernels::exec::OutOfBounds;
 use warpfile_kernels::launch::CheckReport;
 use warpfile_kernels::trace::TraceReport;
 use warpfile_sim::config::Config;
-use warpfile_sim::energy::gpu::MeasuredRun;
-use warpfile_sim::energy::{EnergyModel, EnergyReport};
+use warpfile_sim::energy::{EnergyModel, EnergyReport, MeasuredRun};
 use warpfile_sim::sm::{self, EngineName, Progress, RunOptions, RunReport};
 
 use crate::cache;
@@ -153,12 +152,8 @@ impl Outcome {
     ) -> anyhow::Result<Outcome> {
         let reports: Vec<RunReport> = sms.iter().map(|sm| sm.report.clone()).collect();
         let report = RunReport::together(&reports);
-        let energy = match EnergyModel::named(&config.energy.technology)? {
-            EnergyModel::Accesses(model) => EnergyReport::Accesses(model.evaluate(config, &report)),
-            EnergyModel::Arrays(model) => {
-                EnergyReport::Gpu(model.report(&measured(baseline), &measured((config, sms))))
-            }
-        };
+        let model = EnergyModel::named(&config.energy.technology)?;
+        let energy = model.report((config, &report), &measured(baseline), &measured((config, sms)));
         Ok(Outcome {
             energy,
             report,

@@ -9,6 +9,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
@@ -155,9 +156,15 @@ struct Between {
 }
 
 impl Grid {
-    /// The runs at `node_nm` nm that come with the program: 45, 40, 32, 28 or 22.
+    /// The runs at `node_nm` nm that come with the program: 45, 40, 32, 28 or 22. They are read once.
     pub fn at(node_nm: u32) -> Result<Grid, GridError> {
-        files::Files::OURS.read(node_nm)
+        static READ: Mutex<BTreeMap<u32, Grid>> = Mutex::new(BTreeMap::new());
+        let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(grid) = read.get(&node_nm) {
+            return Ok(grid.clone());
+        }
+        let grid = files::Files::OURS.read(node_nm)?;
+        Ok(read.entry(node_nm).or_insert(grid).clone())
     }
 
     /// An array of `entries` words of `bits` bits. Words of more than 128 bits are better built of several arrays.

@@ -1,11 +1,13 @@
 //! The arrays that a mechanism's energy is of: what they are like, what accesses them, what an access costs.
 //!
-//! A mechanism states [`Structure`]s; a technology prices any of them, from the CACTI runs of its node or, where a paper
-//! has published a figure for the array, with that ([`Published`]).
+//! A mechanism states [`Structure`]s; a technology prices any of them: memories from the CACTI runs of its node, flip-flops
+//! from synthesised arrays ([`ArrayPrices`]) or, where a paper has published a figure for the array, with that
+//! ([`Published`]).
 
 use serde::Serialize;
 
-use super::grid::{Array, Cam, Grid, GridError, Origin, Ports};
+use super::calibration::{ArrayPrices, FlipFlops};
+use super::grid::{Array, Cam, GridError, Ports};
 use crate::sm::{Accesses, RunReport, TableAccesses};
 
 /// Bits of a slice of a wide word: four lanes.
@@ -45,13 +47,46 @@ pub enum Cells {
     Sram(Ports),
     /// Content-addressed, one search port.
     Cam,
+    /// Flip-flops with gated clocks, of any number of ports. A search compares all rows.
+    FlipFlops,
+}
+
+/// Where figures of an array come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// Accesses: a paper's table. Leakage and area as without it.
+    Published,
+    /// Runs of CACTI, or interpolated between runs.
+    Runs,
+    /// The runs of 32 and 64 entries extended in a line to 8 and 16.
+    Extrapolated,
+    /// The polynomial fitted to the runs.
+    Fit,
+    /// Synthesised arrays of flip-flops.
+    FlipFlops,
+}
+
+impl Source {
+    /// As it is printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Source::Published => "published",
+            Source::Runs => "runs",
+            Source::Extrapolated => "extrapolated",
+            Source::Fit => "fit",
+            Source::FlipFlops => "flip-flops",
+        }
+    }
 }
 
 /// Whose energy a structure's is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Account {
-    /// The registers'.
+    /// Values of registers, and the tags they are found by.
     Registers,
+    /// What stands around them: collectors, queues, states, tables of names.
+    Control,
     /// The metadata's.
     Metadata,
 }
@@ -98,6 +133,11 @@ impl ArrayAccesses {
         ArrayAccesses { slice_reads: cluster_reads, slice_writes: cluster_writes, ..ArrayAccesses::default() }
     }
 
+    /// Of a queue: each row is written once and read once.
+    pub fn queued(rows: u64) -> ArrayAccesses {
+        ArrayAccesses { row_reads: rows, row_writes: rows, ..ArrayAccesses::default() }
+    }
+
     /// Of a table whose rows are accessed as a whole.
     pub fn of_table(accesses: TableAccesses) -> ArrayAccesses {
         let TableAccesses { reads, writes, searches } = accesses;
@@ -128,58 +168,98 @@ impl Structure {
         }
     }
 
-    /// What its arrays cost at a node.
+    /// The same as flip-flops.
+    pub fn of_flip_flops(self) -> Structure {
+        Structure { cells: Cells::FlipFlops, ..self }
+    }
+
+    /// A table of one slice: arrays, rows and bits of each.
+    pub fn table(
+        name: &'static str,
+        account: Account,
+        (arrays, entries, bits): (u32, u32, u32),
+        accesses: fn(&RunReport) -> ArrayAccesses,
+    ) -> Structure {
+        Structure {
+            name,
+            arrays,
+            entries,
+            slices: 1,
+            bits,
+            cells: Cells::FlipFlops,
+            account,
+            accesses,
+            wire: Wire::None,
+            published: None,
+        }
+    }
+
+    /// What its arrays cost at a node, but for wires and published figures, which are the technology's to add.
     ///
     /// # Errors
     /// Arrays with such ports were not run.
-    pub fn price(&self, grid: &Grid) -> Result<Part, GridError> {
-        let all = f64::from(self.arrays) * f64::from(self.slices);
-        let slices = f64::from(self.slices);
-        Ok(match self.cells {
-            Cells::Sram(ports) => {
-                let Array { read_pj, write_pj, leakage_mw, area_um2, origin } =
-                    grid.array(self.entries, self.bits, ports)?;
-                Part {
-                    area_um2: all * area_um2,
-                    leakage_mw: all * leakage_mw,
-                    read_pj: slices * read_pj,
-                    write_pj: slices * write_pj,
-                    search_pj: None,
-                    ..self.unpriced(ports.to_string(), origin)
-                }
-            }
-            Cells::Cam => {
-                let Cam { search_pj, read_pj, write_pj, leakage_mw, area_um2 } =
-                    grid.cam(self.entries, self.bits)?;
-                Part {
-                    area_um2: all * area_um2,
-                    leakage_mw: all * leakage_mw,
-                    read_pj,
-                    write_pj,
-                    search_pj: Some(search_pj),
-                    ..self.unpriced("cam".to_owned(), Origin::Fit)
-                }
-            }
-        })
-    }
-
-    fn unpriced(&self, ports: String, origin: Origin) -> Part {
+    pub fn price(&self, prices: &ArrayPrices) -> Result<Part, GridError> {
         let Structure { name, arrays, entries, slices, bits, .. } = *self;
-        let (area_um2, leakage_mw, read_pj, write_pj, search_pj) = (0.0, 0.0, 0.0, 0.0, None);
-        Part {
+        let (all, row) = (f64::from(arrays) * f64::from(slices), f64::from(slices));
+        let part = Part {
             name,
             arrays,
             entries,
             slices,
             bits,
-            ports,
-            origin,
-            area_um2,
-            leakage_mw,
-            read_pj,
-            write_pj,
-            search_pj,
-        }
+            ports: String::new(),
+            source: Source::FlipFlops,
+            area_um2: 0.0,
+            leakage_mw: 0.0,
+            read_pj: 0.0,
+            write_pj: 0.0,
+            search_pj: None,
+            clock_pj: 0.0,
+            wire_pj: 0.0,
+            mm: 0.0,
+        };
+        Ok(match self.cells {
+            Cells::Sram(ports) => {
+                let Array { read_pj, write_pj, leakage_mw, area_um2, origin } =
+                    prices.memory(entries, bits, ports)?;
+                Part {
+                    ports: ports.to_string(),
+                    source: origin.into(),
+                    area_um2: all * area_um2,
+                    leakage_mw: all * leakage_mw,
+                    read_pj: row * read_pj,
+                    write_pj: row * write_pj,
+                    ..part
+                }
+            }
+            Cells::Cam => {
+                let Cam { search_pj, read_pj, write_pj, leakage_mw, area_um2 } = prices.cam(entries, bits)?;
+                Part {
+                    ports: "cam".to_owned(),
+                    source: Source::Fit,
+                    area_um2: all * area_um2,
+                    leakage_mw: all * leakage_mw,
+                    read_pj: row * read_pj,
+                    write_pj: row * write_pj,
+                    search_pj: Some(row * search_pj),
+                    ..part
+                }
+            }
+            Cells::FlipFlops => {
+                let FlipFlops { read_pj, write_pj, search_pj, clock_pj, leakage_mw, area_um2 } =
+                    prices.flip_flops(entries, bits)?;
+                Part {
+                    ports: "any".to_owned(),
+                    area_um2: all * area_um2,
+                    leakage_mw: all * leakage_mw,
+                    read_pj: row * read_pj,
+                    write_pj: row * write_pj,
+                    search_pj: Some(row * search_pj),
+                    clock_pj: all * clock_pj,
+                    ..part
+                }
+            }
+        })
     }
 }
 
@@ -196,10 +276,10 @@ pub struct Part {
     pub slices: u32,
     /// Bits of each slice's rows.
     pub bits: u32,
-    /// Ports as in the grid's files, or `cam`.
+    /// Ports as in the grid's files, `cam`, or `any` of flip-flops.
     pub ports: String,
     /// Where the figures come from.
-    pub origin: Origin,
+    pub source: Source,
     /// All of them, µm².
     pub area_um2: f64,
     /// All of them, mW.
@@ -208,12 +288,18 @@ pub struct Part {
     pub read_pj: f64,
     /// Write of a row over all slices, pJ.
     pub write_pj: f64,
-    /// Search in all rows, pJ.
+    /// Search in all rows, pJ; none where none is possible.
     pub search_pj: Option<f64>,
+    /// Clock that is not gated, of all of them, pJ a cycle.
+    pub clock_pj: f64,
+    /// Wires that a row over all slices travels, pJ.
+    pub wire_pj: f64,
+    /// Their length, mm.
+    pub mm: f64,
 }
 
 impl Part {
-    /// What accesses cost, pJ.
+    /// What accesses cost in the arrays, pJ.
     pub fn access_pj(&self, accesses: ArrayAccesses) -> f64 {
         let ArrayAccesses { slice_reads, slice_writes, row_reads, row_writes, searches } = accesses;
         (slice_reads as f64 * self.read_pj + slice_writes as f64 * self.write_pj) / f64::from(self.slices)
@@ -221,4 +307,14 @@ impl Part {
             + row_writes as f64 * self.write_pj
             + searches as f64 * self.search_pj.unwrap_or(0.0)
     }
+
+    /// What moving the accessed bits costs, pJ.
+    pub fn wires_pj(&self, accesses: ArrayAccesses) -> f64 {
+        let ArrayAccesses { slice_reads, slice_writes, row_reads, row_writes, searches: _ } = accesses;
+        let rows = (slice_reads + slice_writes) as f64 / f64::from(self.slices);
+        (rows + (row_reads + row_writes) as f64) * self.wire_pj
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,7 @@
-//! Technology files: energies as data, each figure with its source.
+//! Technology files: what the arrays of the grid do not give, as data, each figure with its source.
 
 use serde::{Deserialize, Serialize};
 
-use super::Surroundings;
 use super::structure::{Published, Structure};
 
 /// A figure and where it comes from.
@@ -23,17 +22,32 @@ pub struct Technology {
     pub name: String,
     /// Technology node, nm.
     pub node_nm: u32,
+    /// Supply voltage of logic, V.
+    pub supply_v: Figure,
     /// Cycles a nanosecond.
     pub clock_ghz: Figure,
-    /// Bits of the accesses that the energies are for.
+    /// Bits of the accesses that published energies are for.
     pub access_bits: u32,
-    /// Energy of moving 32 bits by one millimetre, pJ.
+    /// Energy of moving 32 bits by one millimetre in an SM, pJ.
     pub wire_pj_per_mm_per_32_bits: Figure,
-    /// Main register file.
-    pub mrf: MrfEnergy,
-    /// Register file cache, by configuration.
+    /// Where arrays lie. Without it the distances are those of the configuration (`energy.mrf_to_alu_mm`,
+    /// `energy.rfc_to_alu_mm`).
+    pub floorplan: Option<Floorplan>,
+    /// A published figure of banks of a main register file.
+    pub mrf: Option<MrfEnergy>,
+    /// Published figures of a register file cache, by configuration.
     #[serde(default)]
     pub rfc: Vec<RfcEnergy>,
+    /// The GPU around the registers.
+    pub chip: Chip,
+}
+
+/// Where arrays lie.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Floorplan {
+    /// From the arrays of a scheduler to its ALUs, mm for an area of 1 mm²; grows with the root of their area.
+    pub mm_per_root_mm2: Figure,
 }
 
 /// Energies of the main register file.
@@ -66,6 +80,83 @@ pub struct RfcEnergy {
     pub write_pj: Figure,
 }
 
+/// A GPU around its registers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chip {
+    /// What is spent beside registers, register lines and metadata.
+    pub rest: Rest,
+    /// A line of 128 bytes from or to DRAM, pJ.
+    pub dram_line_pj: Figure,
+    /// Energy of moving a bit by one millimetre between an SM and the L2, pJ.
+    pub wire_pj_per_mm_per_bit: Figure,
+    /// From an SM to the L2, mm.
+    pub l2_distance_mm: Figure,
+    /// Rows of an array of the L2.
+    pub l2_rows: Figure,
+    /// From the registers of an SM to its L1, mm.
+    pub l1_distance_mm: Figure,
+    /// Bits of tag and state of a cache line.
+    pub tag_bits: Figure,
+    /// Words of 64 bits of an SM's instruction cache.
+    pub instruction_cache_words: Figure,
+}
+
+/// How the rest of a GPU is found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Rest {
+    /// From the power of a card under full load.
+    Power(CardPower),
+    /// From a share of the registers that is the same in each run of the baseline.
+    Share(RegistersShare),
+}
+
+/// Power of a card under full load, and where it goes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CardPower {
+    /// All of it, W.
+    pub card_w: Figure,
+    /// SMs of the chip.
+    pub sms: Figure,
+    /// Share that is spent whether work is done or not.
+    pub static_share: Figure,
+    /// Share of the SMs in what is not static; the memory system has the rest.
+    pub sms_share: Figure,
+    /// Share of the registers in what the SMs spend on work.
+    pub registers_share: Figure,
+    /// Warp instructions an SM and cycle under full load.
+    pub full_load_ipc: Figure,
+}
+
+/// A share of the registers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegistersShare {
+    /// Of the baseline's energy.
+    pub registers_share: Figure,
+    /// Of the rest: what is spent by time, not by work.
+    pub by_time_share: Figure,
+}
+
+impl CardPower {
+    /// What an SM and its part of the chip spend in a cycle without work, pJ.
+    pub fn static_pj_per_cycle(&self, clock_ghz: f64) -> f64 {
+        PJ_PER_NJ * self.card_w.value * self.static_share.value / self.sms.value / clock_ghz
+    }
+
+    /// What an SM spends on a warp instruction beside its registers, pJ.
+    pub fn instruction_pj(&self, clock_ghz: f64) -> f64 {
+        let dynamic_w = self.card_w.value * (1.0 - self.static_share.value);
+        let sm_w = dynamic_w * self.sms_share.value / self.sms.value;
+        PJ_PER_NJ * sm_w * (1.0 - self.registers_share.value) / (clock_ghz * self.full_load_ipc.value)
+    }
+}
+
+/// W at GHz are nJ.
+const PJ_PER_NJ: f64 = 1000.0;
+
 /// Why a technology cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TechnologyError {
@@ -75,14 +166,6 @@ pub enum TechnologyError {
         /// As given.
         name: String,
         /// Technologies that exist.
-        known: String,
-    },
-    /// It is one of arrays.
-    #[error("technology \"{name}\" (energy.technology) has no energies per access; {known} has")]
-    Arrays {
-        /// As given.
-        name: String,
-        /// Technologies that have.
         known: String,
     },
     /// The file is not a technology.
@@ -95,32 +178,35 @@ pub enum TechnologyError {
     },
 }
 
-/// Name and text of every technology with energies per access that comes with the program.
-const TECHNOLOGIES: &[(&str, &str)] =
-    &[("gebhart2011-40nm", include_str!("../../technologies/gebhart2011-40nm.toml"))];
+/// Name and text of every technology that comes with the program.
+const TECHNOLOGIES: &[(&str, &str)] = &[
+    (Technology::GEBHART2011, include_str!("../../technologies/gebhart2011-40nm.toml")),
+    (Technology::GTX980, include_str!("../../technologies/gtx980-28nm.toml")),
+    ("kloosterman2017-28nm", include_str!("../../technologies/kloosterman2017-28nm.toml")),
+];
 
-/// Names of the technologies: those with energies per access, then the one of arrays.
+/// Names of the technologies.
 pub fn technology_names() -> impl Iterator<Item = &'static str> {
-    with_accesses().chain([Surroundings::GTX980])
-}
-
-fn with_accesses() -> impl Iterator<Item = &'static str> {
     TECHNOLOGIES.iter().map(|(name, _)| *name)
 }
 
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.collect::<Vec<_>>().join(", ")
-}
-
 impl Technology {
-    /// A technology with energies per access that comes with the program.
+    /// Name of the technology of Gebhart et al., ISCA 2011, whose tables all arrays are scaled to.
+    pub const GEBHART2011: &'static str = "gebhart2011-40nm";
+    /// Name of the technology of a GTX 980.
+    pub const GTX980: &'static str = "gtx980-28nm";
+
+    /// A technology that comes with the program.
+    ///
+    /// # Errors
+    /// There is none of that name.
     pub fn named(name: &str) -> Result<Technology, TechnologyError> {
         match TECHNOLOGIES.iter().find(|(known, _)| *known == name) {
             Some((name, text)) => Technology::from_toml(&format!("{name}.toml"), text),
-            None if name == Surroundings::GTX980 => {
-                Err(TechnologyError::Arrays { name: name.to_owned(), known: list(with_accesses()) })
+            None => {
+                let known = technology_names().collect::<Vec<_>>().join(", ");
+                Err(TechnologyError::Unknown { name: name.to_owned(), known })
             }
-            None => Err(TechnologyError::Unknown { name: name.to_owned(), known: list(technology_names()) }),
         }
     }
 
@@ -139,7 +225,7 @@ impl Technology {
         }
         match structure.published? {
             Published::MainRegisterFile => {
-                let MrfEnergy { entries, read_pj, write_pj, .. } = &self.mrf;
+                let MrfEnergy { entries, read_pj, write_pj, .. } = self.mrf.as_ref()?;
                 (structure.entries == *entries).then_some((read_pj, write_pj))
             }
             Published::RegisterFileCache => {

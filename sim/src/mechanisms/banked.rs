@@ -62,7 +62,7 @@ impl Mechanism for Banked {
     }
 
     fn structures(&self, config: &Config) -> Vec<Structure> {
-        vec![register_file::structure(config, config.register_file.rows)]
+        register_file::structures(config, config.register_file.rows)
     }
 
     fn rows(&self) -> Vec<Row> {

@@ -9,7 +9,7 @@ use super::circuit::{accesses, activity, copy_lanes, words};
 use crate::config::Config;
 use crate::counters::{Counts, Row, Shown};
 use crate::energy::grid::Ports;
-use crate::energy::structure::{ArrayAccesses, Published, Structure, Wire};
+use crate::energy::structure::{Account, ArrayAccesses, Published, Structure, Wire};
 use crate::sm::design::{Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write};
 use crate::sm::{Accesses, MRF, PortActivity, RunReport, SimError};
 
@@ -40,15 +40,48 @@ pub fn structure(config: &Config, rows: u64) -> Structure {
     Structure {
         wire: Wire::FromMainRegisterFile,
         published: Some(Published::MainRegisterFile),
-        // A bank reads or writes once a cycle, as in every design it is compared with (decision 38).
+        // A bank reads and writes in one cycle, as its circuit does and as in Gebhart et al., ISCA 2011, §4.3.
         ..Structure::of_warp_registers(
-            "registers",
+            REGISTERS,
             (config.sm.schedulers * config.register_file.bank_groups) as u32,
             rows as u32,
-            Ports::SINGLE,
+            Ports::DUAL,
             |report: &RunReport| ArrayAccesses::of(report.mrf()),
         )
     }
+}
+
+/// Name of the arrays of the main register file.
+pub const REGISTERS: &str = "registers";
+/// Name of the arrays that buffer operands.
+pub const COLLECTORS: &str = "operand collectors";
+/// Bits of an operand collector beside its operands, as it is mapped: 25,901 flip-flops less 8 × 3 × 1024 in eight collectors
+/// (docs/area.md).
+const COLLECTOR_STATE_BITS: u32 = 166;
+
+/// The arrays of a main register file of `rows` warp-wide registers a bank group, and its operand collectors, which hold
+/// what is read from it until the instruction leaves.
+pub fn structures(config: &Config, rows: u64) -> Vec<Structure> {
+    let groups = (config.sm.schedulers * config.sm.issues_per_scheduler) as u32;
+    let (positions, collectors) = (MAX_SOURCES as u32, config.register_file.collectors as u32);
+    let operands = Structure {
+        account: Account::Control,
+        ..Structure::of_warp_registers(COLLECTORS, groups * positions, collectors, Ports::DUAL, |report| {
+            buffered(report.mrf().cluster_reads)
+        })
+    };
+    let state = Structure::table(
+        "state of operand collectors",
+        Account::Control,
+        (groups, collectors, COLLECTOR_STATE_BITS),
+        |report| ArrayAccesses::queued(report.warp_instructions),
+    );
+    vec![structure(config, rows), operands.of_flip_flops(), state]
+}
+
+/// Slices that are written into a buffer and read from it.
+pub fn buffered(slices: u64) -> ArrayAccesses {
+    ArrayAccesses { slice_reads: slices, slice_writes: slices, ..ArrayAccesses::default() }
 }
 
 /// The rows of a report that show accesses to the main register file.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use warpfile_sim::config::{Config, preset, preset_names, preset_with};
 use warpfile_sim::counters::Merge;
-use warpfile_sim::energy::EnergyModel;
+use warpfile_sim::energy::{EnergyModel, MeasuredRun};
 use warpfile_sim::mechanisms::{Registry, Role, Stack};
 use warpfile_sim::sm::{RunOptions, RunReport};
 
@@ -254,22 +254,15 @@ fn any_stack_has_an_energy_in_any_technology() {
         let config = toy(design);
         let report = run_tiny(&config, "vectoradd", RunOptions::default());
         for technology in warpfile_sim::energy::technology_names() {
-            match EnergyModel::named(technology).expect("complete") {
-                EnergyModel::Accesses(model) => {
-                    let energy = model.evaluate(&config, &report);
-                    assert_eq!(energy.unavailable, None, "{design}");
-                    assert!(
-                        energy.design.is_some_and(|energy| energy.access_pj > 0.0),
-                        "{design}: {energy:?}"
-                    );
-                    assert!(energy.leakage_pj.is_some_and(|leakage| leakage > 0.0), "{design}");
-                }
-                EnergyModel::Arrays(model) => {
-                    let run = warpfile_sim::energy::gpu::MeasuredRun { config: &config, report: &report };
-                    let energy = model.registers(run).expect("priced");
-                    assert!(energy.access_pj > 0.0 && energy.leakage_pj > 0.0, "{design}");
-                }
-            }
+            let model = EnergyModel::named(technology).expect("complete");
+            let run = MeasuredRun { config: &config, report: &report };
+            let energy = model.report((&config, &report), &[run], &[run]);
+            assert_eq!(energy.unavailable, None, "{design}, {technology}");
+            let accesses = energy.accesses.design.expect("priced");
+            assert!(accesses.access_pj > 0.0, "{design}, {technology}");
+            let registers = energy.design.expect("priced").registers;
+            assert!(registers.access_pj > 0.0 && registers.leakage_pj > 0.0, "{design}, {technology}");
+            assert!(energy.normalised_gpu.is_some(), "{design}, {technology}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use warpfile_sim::counters::Counts;
-use warpfile_sim::energy::AccessModel;
+use warpfile_sim::energy::EnergyModel;
 use warpfile_sim::mechanisms::rfc;
 use warpfile_sim::sm::RunReport;
 
@@ -35,26 +35,26 @@ pub fn points_table_5() -> Vec<Point> {
 }
 
 /// Energy relative to the baseline's on the same instructions, with wires of these lengths.
-fn normalised(run: &Run, technology: &AccessModel, mrf_mm: f64, rfc_mm: f64) -> Option<f64> {
+fn normalised(run: &Run, technology: &EnergyModel, mrf_mm: f64, rfc_mm: f64) -> Option<f64> {
     let mut config = run.config.clone();
     config.energy.mrf_to_alu_mm = mrf_mm;
     config.energy.rfc_to_alu_mm = rfc_mm;
-    technology.evaluate(&config, &run.report).normalised_with_wires
+    technology.accesses(&config, &run.report).normalised_with_wires
 }
 
 /// Energy if every operand were read from and written to the cache alone (§5.4).
-fn idealised(run: &Run, technology: &AccessModel) -> Option<f64> {
+fn idealised(run: &Run, technology: &EnergyModel) -> Option<f64> {
     let operands = run.report.operands;
     let mut counters = Counts::default();
     counters.add(rfc::COUNTERS, &operands);
     let report = RunReport { operands, counters, ..RunReport::default() };
-    technology.evaluate(&run.config, &report).normalised_access
+    technology.accesses(&run.config, &report).normalised_access
 }
 
-fn technology(results: &Results) -> Result<AccessModel> {
+fn technology(results: &Results) -> Result<EnergyModel> {
     let config = Point::rfc(ENTRIES, ACTIVE).config()?;
     let run = results.of(&Point::rfc(ENTRIES, ACTIVE)).first();
-    Ok(AccessModel::named(run.map_or(&config, |run| &run.config).energy.technology.as_str())?)
+    Ok(EnergyModel::named(run.map_or(&config, |run| &run.config).energy.technology.as_str())?)
 }
 
 /// Fig. 12.

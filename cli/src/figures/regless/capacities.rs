@@ -1,9 +1,8 @@
 //! Fig. 13: run time against energy over the capacities of the staging units.
 
 use anyhow::Result;
-use warpfile_sim::energy::gpu::GpuModel;
 
-use super::energy::{gpu_relative, registers_relative};
+use super::energy::{gpu_relative, model, registers_relative};
 use super::rodinia::{AVERAGES, Average, Series, baseline, change, regless, table};
 use super::run_time::relative_times;
 use crate::figures::chart::{Bars, Chart, Line, LineStyle, Plot};
@@ -36,7 +35,7 @@ struct Cost {
 
 /// Fig. 13.
 pub fn figure_13(results: &Results) -> Result<Content> {
-    let model = GpuModel::gtx980()?;
+    let model = model()?;
     let named = |lines: u64, values| Series::new(format!("lines_{lines}"), lines.to_string(), 3, values);
     let mut times = Vec::new();
     let mut energies = Vec::new();

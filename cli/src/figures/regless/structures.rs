@@ -5,7 +5,8 @@ mod quantity;
 
 use anyhow::Result;
 use quantity::{AREA, LEAKAGE};
-use warpfile_sim::energy::grid::{Grid, Ports};
+use warpfile_sim::energy::grid::Ports;
+use warpfile_sim::energy::{EnergyModel, Technology};
 use warpfile_sim::mechanisms::regless::structures::{
     AccessRate, RegisterStructure, SHARDS, register_file, staging_unit,
 };
@@ -13,8 +14,6 @@ use warpfile_sim::mechanisms::regless::structures::{
 use crate::figures::chart::{Bars, Chart, Plot};
 use crate::figures::report::{Cell, Claim, Content, Table};
 
-/// Technology node of the paper, nm (§6.1).
-const NODE_NM: u32 = 28;
 /// Registers of the baseline's file (Fig. 11).
 const BASELINE_LINES: u32 = 2048;
 /// Capacities of Figs. 11 and 12.
@@ -33,10 +32,10 @@ const RATES: [f64; 5] = [0.0, 0.5, 1.0, 2.0, 4.0];
 
 /// What is compared.
 struct Structures {
-    /// The register file that everything is normalised to: banks of one port.
+    /// The register file that everything is normalised to: a read and a write port a bank, as its circuit has them.
     baseline: RegisterStructure,
-    /// The same with a read and a write port a bank, as the baseline's circuit has them.
-    dual: RegisterStructure,
+    /// The same with one port a bank, as RegLess's banks have.
+    single: RegisterStructure,
     /// RegLess by capacity.
     staging: Vec<RegisterStructure>,
     /// The same with the fewer compressed lines.
@@ -49,15 +48,16 @@ struct Structures {
 
 impl Structures {
     fn new() -> Result<Structures> {
-        let grid = Grid::at(NODE_NM)?;
+        let model = EnergyModel::named(Technology::GTX980)?;
+        let prices = model.prices();
         let by_capacity = |compressor_lines| {
-            let of = |&lines: &u32| staging_unit(&grid, lines, compressor_lines);
+            let of = |&lines: &u32| staging_unit(prices, lines, compressor_lines);
             CAPACITIES.iter().map(of).collect::<Result<Vec<_>, _>>()
         };
-        let staging = |lines| staging_unit(&grid, lines, COMPRESSOR_LINES[0]);
+        let staging = |lines| staging_unit(prices, lines, COMPRESSOR_LINES[0]);
         Ok(Structures {
-            baseline: register_file(&grid, BASELINE_LINES, Ports::SINGLE)?,
-            dual: register_file(&grid, BASELINE_LINES, Ports::DUAL)?,
+            baseline: register_file(prices, BASELINE_LINES, Ports::DUAL)?,
+            single: register_file(prices, BASELINE_LINES, Ports::SINGLE)?,
             staging: by_capacity(COMPRESSOR_LINES[0])?,
             fewer_compressed: by_capacity(COMPRESSOR_LINES[1])?,
             smallest: staging(CAPACITIES[0])?,
@@ -69,7 +69,7 @@ impl Structures {
     /// Every structure with its name: RegLess by capacity, then the register files.
     fn named(&self) -> impl Iterator<Item = (&'static str, &RegisterStructure)> {
         let staging = self.staging.iter().map(|structure| ("RegLess", structure));
-        staging.chain([("register file, 1rw", &self.baseline), ("register file, 1r1w", &self.dual)])
+        staging.chain([("register file, 1r1w", &self.baseline), ("register file, 1rw", &self.single)])
     }
 }
 
@@ -114,7 +114,7 @@ pub fn figure_11() -> Result<Content> {
             "§6.2",
             "more logic is needed for tags and decoding",
             format!(
-                "no logic here; tags, copies and compressor add {:.3} (512 lines) and {:.3} (2048 lines)",
+                "no decoding here; tags, copies and compressor add {:.3} (512 lines) and {:.3} (2048 lines)",
                 normalised(design) - registers(design),
                 normalised(largest) - registers(largest)
             ),
@@ -260,7 +260,7 @@ fn power_normalised(structure: &RegisterStructure, baseline: &RegisterStructure,
 }
 
 fn power(structures: &Structures) -> Table {
-    let title = "Power relative to the register file (1rw) at as many warp instructions an SM and cycle";
+    let title = "Power relative to the register file (1r1w) at as many warp instructions an SM and cycle";
     let mut table =
         Table::new("power_normalised", title).column("structure", "structure").column("lines", "lines an SM");
     for rate in RATES {
@@ -308,7 +308,7 @@ fn arrays(design: &RegisterStructure) -> Table {
             u64::from(part.slices).into(),
             u64::from(part.bits).into(),
             part.ports.as_str().into(),
-            part.origin.as_str().into(),
+            part.source.as_str().into(),
             part.area_um2.into(),
             part.leakage_mw.into(),
             part.read_pj.into(),
@@ -321,10 +321,11 @@ fn arrays(design: &RegisterStructure) -> Table {
 
 fn notes() -> Vec<String> {
     vec![format!(
-        "Arrays of CACTI runs at {NODE_NM} nm ({SHARDS} shards of 8 banks, 128-bit slices); no logic, no flip-flops, no wires \
-         (decision 33). Normalised to a register file of {BASELINE_LINES} lines in as many banks, one port each, unless \
-         it says 1r1w. Compressed lines: {} a shard, or {}. Arrays of fewer than 32 rows are extrapolated, of \
-         fewer than 8 fitted: ratios there are less certain than between the others.",
+        "{SHARDS} shards of 8 banks, 128-bit slices, at 28 nm: registers are memories of CACTI, all else flip-flops, both scaled \
+         to one process (decision 103); no wires, no control. Normalised to a register file of {BASELINE_LINES} lines in as \
+         many banks with a read and a write port each; RegLess's have one port. Compressed lines: {} a shard, or {}. \
+         Memories of fewer than 32 rows are extrapolated, of fewer than 8 fitted: ratios there are less certain than \
+         between the others.",
         COMPRESSOR_LINES[0], COMPRESSOR_LINES[1]
     )]
 }

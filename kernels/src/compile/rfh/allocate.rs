@@ -9,17 +9,19 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::Range;
 
-use super::energy::AccessEnergy;
+use super::Parameters;
+use super::energy::{AccessEnergy, LevelEnergies};
 use super::placement::{Places, ResultPlace, SourcePlace, Upper};
 use super::values::{Access, AccessKind, Value};
 
 /// Places the values of a strand.
-pub fn allocate(values: &[Value], orf_entries: u8, places: &mut [Places]) {
+pub fn allocate(values: &[Value], parameters: &Parameters, places: &mut [Places]) {
     let mut strand = Strand {
         values,
+        energies: parameters.energies,
         places,
         lrf: Occupancy::default(),
-        orf: vec![Occupancy::default(); usize::from(orf_entries)],
+        orf: vec![Occupancy::default(); usize::from(parameters.orf_entries)],
         copying: BTreeSet::new(),
     };
     let left = strand.place_last_results();
@@ -44,6 +46,7 @@ struct Ranked {
 /// A strand, as far as its values are placed.
 struct Strand<'a> {
     values: &'a [Value],
+    energies: LevelEnergies,
     places: &'a mut [Places],
     lrf: Occupancy,
     orf: Vec<Occupancy>,
@@ -63,7 +66,7 @@ impl Strand<'_> {
         let written = (0..self.values.len()).filter(|&value| self.values[value].is_written);
         let all: Vec<Candidate> = written.filter_map(|value| self.longest(value)).collect();
         let mut ranked: BinaryHeap<Ranked> =
-            all.iter().filter_map(|&candidate| self.rank(candidate, AccessEnergy::LRF)).collect();
+            all.iter().filter_map(|&candidate| self.rank(candidate, self.energies.lrf)).collect();
         let mut placed = BTreeSet::new();
         while let Some(Ranked { candidate, .. }) = ranked.pop() {
             let span = self.span(candidate);
@@ -79,7 +82,7 @@ impl Strand<'_> {
     fn place_operands(&mut self, written: Vec<Candidate>) {
         let mut ranked = BinaryHeap::new();
         for candidate in &written {
-            ranked.extend(self.rank(*candidate, AccessEnergy::ORF));
+            ranked.extend(self.rank(*candidate, self.energies.orf));
         }
         let from_before = (0..self.values.len()).filter(|&value| !self.values[value].is_written);
         for value in from_before.collect::<Vec<_>>() {
@@ -105,7 +108,7 @@ impl Strand<'_> {
     fn shorten(&self, candidate: Candidate, ranked: &mut BinaryHeap<Ranked>) {
         let shorter =
             candidate.last.checked_sub(1).and_then(|last| self.up_to(Candidate { last, ..candidate }));
-        match shorter.and_then(|shorter| self.rank(shorter, AccessEnergy::ORF)) {
+        match shorter.and_then(|shorter| self.rank(shorter, self.energies.orf)) {
             Some(shorter) => ranked.push(shorter),
             None if self.copies(candidate) => {}
             None => self.rank_copies(candidate.value, candidate.first + 1, ranked),
@@ -125,7 +128,7 @@ impl Strand<'_> {
             let run_ends = accesses.get(index + 1).is_none_or(|next| !next.is_read());
             if let Some(first) = first.filter(|_| run_ends) {
                 let candidate = Candidate { value, first, last: index };
-                ranked.extend(self.rank(candidate, AccessEnergy::ORF).filter(|_| first < index));
+                ranked.extend(self.rank(candidate, self.energies.orf).filter(|_| first < index));
             }
         }
     }
@@ -176,7 +179,7 @@ impl Strand<'_> {
         let accesses = self.accesses(candidate);
         let reads = accesses.iter().filter(|access| access.is_read()).count() as f64;
         let writes = accesses.len() as f64 - reads;
-        let main = AccessEnergy::MRF;
+        let main = self.energies.main;
         let saved = if self.copies(candidate) {
             (reads - 1.0) * (main.read - upper.read) - upper.write
         } else {

@@ -21,22 +21,16 @@ use serde::{Deserialize, Serialize};
 use super::graph::{GraphError, Graphs};
 use crate::program::Program;
 
+pub use energy::{AccessEnergy, LevelEnergies};
 pub use placement::{MAX_ORF_ENTRIES, Placement, Places, ResultPlace, SourcePlace, Upper};
 
 /// How values are placed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
     /// Entries of the operand register file for a warp, 1 to [`MAX_ORF_ENTRIES`].
     pub orf_entries: u8,
-}
-
-/// Entries that the paper settles on for a warp.
-pub const DEFAULT_ORF_ENTRIES: u8 = 3;
-
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters { orf_entries: DEFAULT_ORF_ENTRIES }
-    }
+    /// What accesses to the levels cost.
+    pub energies: LevelEnergies,
 }
 
 /// Where the operands of a program are.
@@ -54,7 +48,7 @@ pub fn compile(program: &Program, parameters: &Parameters) -> Result<Placement, 
     let lives = values::Lives::new(program, graphs.lanes);
     for strand in strands {
         let values = values::values(program, &lives, &strand);
-        allocate::allocate(&values, parameters.orf_entries, &mut placement.places);
+        allocate::allocate(&values, parameters, &mut placement.places);
         placement.strands.push(strand.start as u32..strand.end as u32);
     }
     Ok(placement)

@@ -14,7 +14,7 @@ use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
 use crate::config::{Accepted, Config, SectionInfo};
 use crate::counters::{Row, Shown};
 use crate::energy::grid::Ports;
-use crate::energy::structure::{ArrayAccesses, Published, Structure, Wire};
+use crate::energy::structure::{Account, ArrayAccesses, Published, Structure, Wire};
 use crate::parameters;
 use crate::sm::design::{ID_BITS, OperandStorage, Unit};
 use crate::sm::{Accesses, RunReport, SimError};
@@ -22,6 +22,9 @@ pub use storage::CachedStorage;
 
 /// Name of the group of counters of the cache, evictions and flushes included.
 pub const COUNTERS: &str = "rfc";
+
+/// Bits of a tag: the register, the lanes it holds, whether it is the main register file's only copy.
+const TAG_BITS: u32 = 8 + 32 + 1;
 
 /// A register file cache.
 pub struct Rfc;
@@ -84,19 +87,35 @@ impl Mechanism for Rfc {
 
     /// The cache is one array of slices a scheduler: the entries of all active warps (§3.1).
     fn structures(&self, config: &Config) -> Vec<Structure> {
-        let rows = config.of::<Parameters>().entries * config.design.slots(config);
+        let (entries, slots) = (config.of::<Parameters>().entries, config.design.slots(config));
+        let rows = entries * slots;
+        let schedulers = config.sm.schedulers as u32;
         let cache = Structure {
             wire: Wire::FromUpperLevel,
             published: Some(Published::RegisterFileCache),
             ..Structure::of_warp_registers(
                 "register file cache",
-                config.sm.schedulers as u32,
+                schedulers,
                 rows as u32,
-                ports(config),
+                Ports::DUAL,
                 |report: &RunReport| ArrayAccesses::of(accesses(report)),
             )
+            .of_flip_flops()
         };
-        vec![register_file::structure(config, config.register_file.rows), cache]
+        // Those of a slot are searched for each operand; a write is of the result's alone.
+        let tags = Structure::table(
+            "tags of the register file cache",
+            Account::Control,
+            (schedulers * slots as u32, entries as u32, TAG_BITS),
+            |report| ArrayAccesses {
+                searches: report.operands.reads + report.operands.writes,
+                row_writes: accesses(report).writes,
+                ..ArrayAccesses::default()
+            },
+        );
+        let mut structures = register_file::structures(config, config.register_file.rows);
+        structures.extend([cache, tags]);
+        structures
     }
 
     fn rows(&self) -> Vec<Row> {
@@ -108,15 +127,6 @@ impl Mechanism for Rfc {
 
     fn waves(&self) -> Vec<WaveGroup> {
         vec![waves::ISSUE, LOOKUP, RESULT, SPILL, FLUSH, waves::OPERANDS, waves::FILL]
-    }
-}
-
-/// Ports of the cache's array, in the port sets that there are runs of: at least the three operands and one result of each
-/// instruction issued a cycle (Fig. 5(a)).
-fn ports(config: &Config) -> Ports {
-    match config.sm.issues_per_scheduler {
-        1 => Ports { read: 4, write: 1, read_write: 0 },
-        _ => Ports { read: 6, write: 2, read_write: 0 },
     }
 }
 

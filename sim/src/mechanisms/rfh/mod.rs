@@ -15,6 +15,7 @@ use super::waves::{self, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::config::{Accepted, Config, SectionInfo};
 use crate::counters::{Row, Shown};
+use crate::energy::EnergyModel;
 use crate::energy::grid::Ports;
 use crate::energy::structure::{ArrayAccesses, Structure, Wire};
 use crate::sm::design::{ID_BITS, OperandStorage, Unit};
@@ -25,8 +26,10 @@ use storage::HierarchyStorage;
 /// Name of the group of counters of the upper levels.
 pub const COUNTERS: &str = "hierarchy";
 
-/// Ports of the upper levels: of three operands and of a result for each of two instructions a cycle (decision 37).
-const PORTS: Ports = Ports { read: 6, write: 2, read_write: 0 };
+/// Name of the arrays of the last result files.
+const LRF: &str = "last result files";
+/// Name of the arrays of the operand register files.
+const ORF: &str = "operand register files";
 
 /// A register file hierarchy.
 pub struct Rfh;
@@ -78,12 +81,12 @@ impl Mechanism for Rfh {
         program: &Program,
         notes: &mut Notes,
     ) -> Result<Option<Program>, SimError> {
-        notes.leave(rfh::compile(program, &pass_parameters(config)).map_err(SimError::mechanism)?);
+        notes.leave(rfh::compile(program, &pass_parameters(config)?).map_err(SimError::mechanism)?);
         Ok(None)
     }
 
     fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
-        let placement = rfh::compile(program, &pass_parameters(config)).map_err(SimError::mechanism)?;
+        let placement = rfh::compile(program, &pass_parameters(config)?).map_err(SimError::mechanism)?;
         Ok(Some(rfh::listing::listing(program, &placement, cfg)))
     }
 
@@ -102,15 +105,15 @@ impl Mechanism for Rfh {
         let entries = config.of::<Parameters>().orf_entries as u32;
         let level = |name, rows, accesses| Structure {
             wire: Wire::FromUpperLevel,
-            ..Structure::of_warp_registers(name, config.sm.schedulers as u32, rows, PORTS, accesses)
+            ..Structure::of_warp_registers(name, config.sm.schedulers as u32, rows, Ports::DUAL, accesses)
+                .of_flip_flops()
         };
-        vec![
-            register_file::structure(config, config.register_file.rows),
-            level("last result files", slots, |report: &RunReport| ArrayAccesses::of(accesses(report).lrf)),
-            level("operand register files", slots * entries, |report: &RunReport| {
-                ArrayAccesses::of(accesses(report).orf)
-            }),
-        ]
+        let mut structures = register_file::structures(config, config.register_file.rows);
+        structures.extend([
+            level(LRF, slots, |report: &RunReport| ArrayAccesses::of(accesses(report).lrf)),
+            level(ORF, slots * entries, |report: &RunReport| ArrayAccesses::of(accesses(report).orf)),
+        ]);
+        structures
     }
 
     fn rows(&self) -> Vec<Row> {
@@ -135,8 +138,22 @@ pub fn accesses(report: &RunReport) -> UpperLevels {
     report.counters.get(COUNTERS)
 }
 
-fn pass_parameters(config: &Config) -> rfh::Parameters {
-    rfh::Parameters { orf_entries: config.of::<Parameters>().orf_entries as u8 }
+/// Values are placed by what the technology of the configuration charges for each level.
+fn pass_parameters(config: &Config) -> Result<rfh::Parameters, SimError> {
+    let model = EnergyModel::named(&config.energy.technology).map_err(SimError::mechanism)?;
+    let parts = model.parts(config).map_err(SimError::mechanism)?;
+    let access = |name: &str| {
+        let part = parts.iter().map(|(_, part)| part).find(|part| part.name == name);
+        part.map_or(rfh::AccessEnergy::default(), |part| rfh::AccessEnergy {
+            read: part.read_pj + part.wire_pj,
+            write: part.write_pj + part.wire_pj,
+        })
+    };
+    // What is read from the main register file is kept in a collector; what is read above it is not.
+    let (mut main, collected) = (access(register_file::REGISTERS), access(register_file::COLLECTORS));
+    main.read += collected.write + collected.read;
+    let energies = rfh::LevelEnergies { main, orf: access(ORF), lrf: access(LRF) };
+    Ok(rfh::Parameters { orf_entries: config.of::<Parameters>().orf_entries as u8, energies })
 }
 
 fn circuit(config: &Config) -> RegisterFileHierarchy {

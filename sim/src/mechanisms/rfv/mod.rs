@@ -18,9 +18,9 @@ use super::waves::{self, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Row, Shown};
-use crate::energy::structure::Structure;
-use crate::sm::SimError;
+use crate::energy::structure::{Account, ArrayAccesses, Structure};
 use crate::sm::design::{ID_BITS, OperandStorage, Unit};
+use crate::sm::{RunReport, SimError};
 use crate::{counters, parameters};
 use storage::RenamedRegisterFile;
 
@@ -144,10 +144,38 @@ impl Mechanism for Rfv {
         Ok(Part::Storages { of_partitions: at.of_partitions(&circuit, &[], part)?, line_port: None })
     }
 
-    /// The rename table and the lists of free registers cost nothing (Kloosterman et al., §6.1).
+    /// A name's row in the rename table is its register, and whether it has one and is about to be given back. Kloosterman
+    /// et al. charge neither it nor the lists of free registers (§6.1).
     fn structures(&self, config: &Config) -> Vec<Structure> {
+        let schedulers = config.sm.schedulers as u32;
         let banks = config.sm.schedulers * config.register_file.bank_groups;
-        vec![register_file::structure(config, config.of::<Parameters>().registers / banks)]
+        let registers = config.of::<Parameters>().registers;
+        let names = config.register_file.bank_groups * config.register_file.rows;
+        let name_bits = index_bits(registers / config.sm.schedulers) + 2;
+        let renamed = |report: &RunReport| ArrayAccesses {
+            row_reads: report.operands.reads + report.operands.writes,
+            row_writes: 2 * report.counters.get::<Renaming>(COUNTERS).allocations,
+            ..ArrayAccesses::default()
+        };
+        let given = |report: &RunReport| {
+            ArrayAccesses::queued(2 * report.counters.get::<Renaming>(COUNTERS).allocations)
+        };
+        let mut structures = register_file::structures(config, registers / banks);
+        structures.extend([
+            Structure::table(
+                "rename tables",
+                Account::Control,
+                (schedulers, names as u32, name_bits),
+                renamed,
+            ),
+            Structure::table(
+                "free registers",
+                Account::Control,
+                (banks as u32, (registers / banks) as u32, 1),
+                given,
+            ),
+        ]);
+        structures
     }
 
     fn rows(&self) -> Vec<Row> {
@@ -163,6 +191,11 @@ impl Mechanism for Rfv {
     fn waves(&self) -> Vec<WaveGroup> {
         vec![waves::ISSUE, RENAMING, waves::RESULT, waves::OPERANDS]
     }
+}
+
+/// Bits that tell `count` rows apart.
+fn index_bits(count: u64) -> u32 {
+    u64::BITS - (count.max(2) - 1).leading_zeros()
 }
 
 /// Architectural registers are those of the full register file.

@@ -67,7 +67,7 @@ impl Quantity {
             .real("normalised", "normalised", 3)
             .real("normalised_registers", "registers alone", 3)
             .real("normalised_fewer_compressed", "with 4 compressed lines", 3)
-            .real("normalised_to_1r1w", "normalised to 1r1w", 3);
+            .real("normalised_to_1rw", "normalised to 1rw", 3);
         for (index, (name, structure)) in structures.named().enumerate() {
             let registers = &structure.parts[0];
             let baseline = &structures.baseline;
@@ -76,7 +76,7 @@ impl Quantity {
                 name.into(),
                 u64::from(structure.lines).into(),
                 u64::from(registers.entries).into(),
-                registers.origin.as_str().into(),
+                registers.source.as_str().into(),
             ];
             row.extend((0..GROUPS.len()).map(|group| Cell::from(self.of_group(structure, group))));
             row.extend([
@@ -84,7 +84,7 @@ impl Quantity {
                 self.normalised(structure, baseline).into(),
                 ((self.of)(registers) / self.sum(baseline)).into(),
                 fewer.map(|fewer| self.normalised(fewer, baseline)).into(),
-                self.normalised(structure, &structures.dual).into(),
+                self.normalised(structure, &structures.single).into(),
             ]);
             table.row(row);
         }

@@ -12,6 +12,18 @@ use crate::compile::regless::tests::random::{blocks, ends, random_program};
 use crate::program::Launches;
 use crate::workloads;
 
+/// Energies of Gebhart et al., ISCA 2011: Table 3 and a millimetre of wires, and the sizes of Table 2 that are nearest.
+fn parameters(orf_entries: u8) -> Parameters {
+    let energy =
+        |read: f64, write: f64, mm: f64| AccessEnergy { read: read + 7.6 * mm, write: write + 7.6 * mm };
+    let energies = LevelEnergies {
+        main: energy(8.0, 11.0, 1.0),
+        orf: energy(1.2, 4.4, 0.2),
+        lrf: energy(1.2, 3.8, 0.05),
+    };
+    Parameters { orf_entries, energies }
+}
+
 /// Checks every launch with the placement that `change` makes of the compiler's.
 fn check(
     launches: &mut dyn Launches,
@@ -21,7 +33,7 @@ fn check(
     let mut checked = 0;
     while let Some(mut stream) = launches.next_launch()? {
         let program = stream.program().clone();
-        let mut placement = compile(&program, &Parameters { orf_entries }).expect("control flow is known");
+        let mut placement = compile(&program, &parameters(orf_entries)).expect("control flow is known");
         change(&program, &mut placement);
         checked += check_recorded(stream.as_mut(), &program, &placement, orf_entries)?;
     }
@@ -46,7 +58,7 @@ fn every_path_of_every_workload_finds_its_operands_where_they_are_said_to_be() {
         for workload in workloads::list() {
             let mut open = workload.open("tiny").unwrap();
             while let Some(stream) = open.next_launch().unwrap() {
-                let placement = compile(stream.program(), &Parameters { orf_entries }).unwrap();
+                let placement = compile(stream.program(), &parameters(orf_entries)).unwrap();
                 check_static(stream.program(), &placement)
                     .unwrap_or_else(|error| panic!("{}: {error}", workload.name));
             }
@@ -67,7 +79,7 @@ fn compiled(body: &str) -> (Program, Placement) {
     let module = programs::module(body);
     let options = crate::compile::CompileOptions::as_written();
     let program = crate::compile::compile(&module, "k", &options).unwrap().program;
-    let placement = compile(&program, &Parameters::default()).unwrap();
+    let placement = compile(&program, &parameters(3)).unwrap();
     (program, placement)
 }
 
@@ -147,7 +159,7 @@ proptest! {
         let flow = &random.program.control.as_ref().expect("known").flow;
         prop_assume!(ends(flow));
         let program = &random.program;
-        let placement = compile(program, &Parameters { orf_entries }).expect("control flow is known");
+        let placement = compile(program, &parameters(orf_entries)).expect("control flow is known");
         let listing = || {
             let cfg = crate::compile::cfg::Cfg::new(flow).expect("valid");
             listing::listing(program, &placement, &cfg)

@@ -2,20 +2,22 @@
 
 use serde::Serialize;
 
-use super::{GpuEnergy, GpuEnergyError, GpuModel, MeasuredRun, RegisterEnergy};
+use super::super::{AccessEnergyReport, EnergyError, EnergyModel, RegisterEnergy};
+use super::{GpuEnergy, MeasuredRun};
+use crate::config::Config;
+use crate::sm::RunReport;
 
 /// What the energies consist of.
-const MODELLED: &str = "registers: accesses to their arrays, and leakage over the run's cycles; GPU: also register lines in \
-                        L1, L2 and DRAM, metadata, and a rest of the SM and its part of the chip that makes the \
-                        baseline's registers a fixed share of the whole";
-/// What they leave out (decisions 33 and 38).
-const NOT_MODELLED: &str = "logic, flip-flops and clocks of the register structures, wires between their arrays and to the \
-                            units, operand collectors, power gating; renaming (rfv) and the bits that name levels (rfh); \
+const MODELLED: &str = "registers: accesses to their arrays, wires to the ALUs, collectors, queues and tables around them, \
+                        clocks that are not gated, leakage; GPU: also register lines and data in L2 and DRAM, metadata, \
+                        and the rest of the SM and its part of the chip";
+/// What they leave out (decision 103).
+const NOT_MODELLED: &str = "arbiters and crossbars, power gating, the bits of an instruction that name levels (rfh), \
                             decoding of metadata";
 
 /// Energy of a design's registers and of the GPU around them, beside the baseline's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct GpuEnergyReport {
+pub struct EnergyReport {
     /// Technology that the figures come from.
     pub technology: String,
     /// Its node, nm.
@@ -26,13 +28,15 @@ pub struct GpuEnergyReport {
     pub modelled: &'static str,
     /// What they leave out.
     pub not_modelled: &'static str,
+    /// Accesses and wires alone, beside the baseline's on the same instructions.
+    pub accesses: AccessEnergyReport,
     /// What the baseline spent on the same input; `None` if there is no figure.
     pub baseline: Option<SmEnergy>,
     /// What the design spent; `None` if there is no figure.
     pub design: Option<SmEnergy>,
-    /// The registers' energy relative to the baseline's.
+    /// The registers' energy relative to the baseline's in its own run.
     pub normalised_registers: Option<f64>,
-    /// The GPU's energy relative to the baseline's.
+    /// The GPU's energy relative to the baseline's in its own run.
     pub normalised_gpu: Option<f64>,
     /// Why there is no figure.
     pub unavailable: Option<String>,
@@ -47,23 +51,31 @@ pub struct SmEnergy {
     pub gpu: GpuEnergy,
 }
 
-impl GpuModel {
-    /// Energy of a design's SMs beside the baseline's, each with the SM of its number.
-    pub fn report(&self, baseline: &[MeasuredRun<'_>], design: &[MeasuredRun<'_>]) -> GpuEnergyReport {
+impl EnergyModel {
+    /// Energy of a design's SMs beside the baseline's, each with the SM of its number; `together` is what the design's
+    /// have counted in all.
+    pub fn report(
+        &self,
+        (config, together): (&Config, &RunReport),
+        baseline: &[MeasuredRun<'_>],
+        design: &[MeasuredRun<'_>],
+    ) -> EnergyReport {
         let base = self.sms(baseline, baseline);
         let energy = self.sms(baseline, design);
-        let unavailable = energy.as_ref().err().map(GpuEnergyError::to_string);
+        let refused = base.as_ref().err().or(energy.as_ref().err());
+        let unavailable = refused.map(|error: &EnergyError| format!("{}: {error}", self.technology().name));
         let (base, energy) = (base.ok(), energy.ok());
         let normalise = |of: fn(&SmEnergy) -> f64| {
             let (base, energy) = (of(base.as_ref()?), of(energy.as_ref()?));
             (base > 0.0).then(|| energy / base)
         };
-        GpuEnergyReport {
-            technology: self.surroundings.name.clone(),
-            node_nm: self.surroundings.node_nm,
-            clock_ghz: self.surroundings.clock_ghz.value,
+        EnergyReport {
+            technology: self.technology().name.clone(),
+            node_nm: self.technology().node_nm,
+            clock_ghz: self.technology().clock_ghz.value,
             modelled: MODELLED,
             not_modelled: NOT_MODELLED,
+            accesses: self.accesses(config, together),
             normalised_registers: normalise(|energy| energy.registers.total_pj()),
             normalised_gpu: normalise(|energy| energy.gpu.total_pj()),
             baseline: base,
@@ -73,20 +85,11 @@ impl GpuModel {
     }
 
     /// Energy of several SMs, each over its own cycles.
-    fn sms(
-        &self,
-        baseline: &[MeasuredRun<'_>],
-        runs: &[MeasuredRun<'_>],
-    ) -> Result<SmEnergy, GpuEnergyError> {
+    fn sms(&self, baseline: &[MeasuredRun<'_>], runs: &[MeasuredRun<'_>]) -> Result<SmEnergy, EnergyError> {
         let mut sum = SmEnergy::default();
         for (base, run) in baseline.iter().zip(runs) {
-            let (registers, gpu) = (self.registers(*run)?, self.gpu(*base, *run)?);
-            sum.registers.access_pj += registers.access_pj;
-            sum.registers.leakage_pj += registers.leakage_pj;
-            sum.gpu.registers_pj += gpu.registers_pj;
-            sum.gpu.lines_pj += gpu.lines_pj;
-            sum.gpu.metadata_pj += gpu.metadata_pj;
-            sum.gpu.rest_pj += gpu.rest_pj;
+            sum.registers += self.registers(*run)?;
+            sum.gpu += self.gpu(*base, *run)?;
         }
         Ok(sum)
     }
