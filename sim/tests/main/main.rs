@@ -19,6 +19,7 @@ mod residency;
 mod rfh;
 mod rfv;
 mod schedulers;
+mod slots;
 mod stand_ins;
 mod suspension;
 mod tiny;
