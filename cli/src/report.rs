@@ -312,8 +312,9 @@ fn nanojoules(energy: &EnergyReport) -> String {
 fn energy_notes(energy: &EnergyReport) -> Vec<String> {
     let EnergyReport { technology, node_nm, clock_ghz, modelled, not_modelled, accesses, .. } = energy;
     let is_published = accesses.arrays.iter().any(|array| array.is_published);
+    let without_figure = accesses.arrays.iter();
     let without_figure =
-        accesses.arrays.iter().filter(|array| is_published && !array.is_published && array.access_pj > 0.0);
+        without_figure.filter(|array| is_published && array.holds_registers && !array.is_published);
     let without_figure = without_figure.map(|array| {
         format!("No published energy for {} ({} rows): {}.", array.name, array.entries, array.source)
     });

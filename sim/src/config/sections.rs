@@ -416,7 +416,7 @@ parameters! {
 }
 
 parameters! {
-    /// Which technology the energy report uses, and the distances that wires span in one with energies per access.
+    /// Which technology the energy report uses, and the distances that wires span in one without a floorplan.
     pub struct Energy {
         /// Technology; see `warpfile list technologies`.
         technology: String = Accepted::Text,

@@ -151,8 +151,9 @@ impl ArrayPrices {
             read_pj: width * self.read_pj.at(rows),
             write_pj: width * self.write_pj.at(rows),
             search_pj: cells * self.match_pj,
-            // A gate for each row, which is written as a whole; its own pin is charged in every cycle.
-            clock_pj: f64::from(entries) * self.clock_pin_pj,
+            // The clock ends at a gate in cycles without a write; the gates of rows behind it are in a write's energy, as in
+            // Table 2, whose arrays are accessed in every cycle.
+            clock_pj: self.clock_pin_pj,
             leakage_mw: area_um2 * self.leakage_mw_per_um2,
             area_um2,
         })

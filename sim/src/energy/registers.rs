@@ -56,6 +56,8 @@ pub struct ArrayEnergy {
     pub arrays: u32,
     /// Rows of each.
     pub entries: u32,
+    /// Whether it is among the energies of accesses alone; else it stands around the arrays of registers.
+    pub holds_registers: bool,
     /// Whether an access's energy is a published one.
     pub is_published: bool,
     /// Where it comes from: a table of the technology's paper, the runs of its node, flip-flops.
@@ -171,6 +173,7 @@ impl EnergyModel {
                 name: structure.name,
                 arrays: structure.arrays,
                 entries: structure.entries,
+                holds_registers: structure.account == Account::Registers,
                 is_published: published.is_some(),
                 source: match (published, part.source) {
                     (Some((read, _)), _) => read.source.clone(),

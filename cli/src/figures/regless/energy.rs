@@ -141,7 +141,7 @@ pub fn figure_14(results: &Results) -> Result<Content> {
         tables: vec![
             table("register_energy", "Energy of the registers, relative to the baseline", results, &series, Average::Geometric),
             parts(&model, results)?,
-            by_technology(results, "register_energy_by_technology", "Energy of the registers by technology", &registers_relative)?,
+            by_technology(results, "register_energy_by_technology", "Energy of the registers by technology", registers_relative)?,
         ],
         notes: vec![
             "Arrays, wires, clocks and leakage at 28 nm (decision 103): accesses as counted in the runs. Banks of the \
@@ -154,12 +154,15 @@ pub fn figure_14(results: &Results) -> Result<Content> {
     })
 }
 
+/// Energies of a point's runs relative to the baseline's, in the order of the workloads.
+type RelativeEnergy = fn(&EnergyModel, &Results, &Point) -> Result<Vec<Option<f64>>>;
+
 /// The same quantity of every design in every technology, geometric means over the workloads.
 fn by_technology(
     results: &Results,
     key: &'static str,
     title: &str,
-    relative: &dyn Fn(&EnergyModel, &Results, &Point) -> Result<Vec<Option<f64>>>,
+    relative: RelativeEnergy,
 ) -> Result<Table> {
     let mut table = Table::new(key, format!("{title}, geometric means")).column("technology", "technology");
     for design in DESIGNS {
@@ -256,7 +259,7 @@ pub fn figure_15(results: &Results) -> Result<Content> {
         tables: vec![
             table("gpu_energy", "Energy of the GPU, relative to the baseline", results, &series, Average::Geometric),
             gpu_parts(&model, results)?,
-            by_technology(results, "gpu_energy_by_technology", "Energy of the GPU by technology", &gpu_relative)?,
+            by_technology(results, "gpu_energy_by_technology", "Energy of the GPU by technology", gpu_relative)?,
         ],
         notes: vec![
             "A card of 165 W under full load, a third of it static; data and register lines in DRAM at 16 nJ a line (decision \

@@ -365,8 +365,8 @@ mod tests {
         assert!(near(file.power_mw(rate), 256.0 * 0.330263 + 1.5 * pj));
         let staging = staging_unit(&prices(), 512, 12).expect("even banks");
         let idle = AccessRate { reads_per_cycle: 0.0, writes_per_cycle: 0.0, clock_ghz: 1.0 };
-        // Rows of flip-flops in slices: tags, copies, compressed lines, their tags, bits of compressed registers.
-        let gates = 32.0 * (16.0 + 16.0) + 4.0 * (12.0 * 8.0 + 12.0 + 16.0 * 2.0);
+        // A gate a slice of flip-flops: tags, copies, compressed lines, their tags, bits of compressed registers.
+        let gates = 32.0 * (1.0 + 1.0) + 4.0 * (8.0 + 1.0 + 2.0);
         let clock_pj = gates * 0.208 * (28.0 / 180.0) * 0.25;
         assert!(near(staging.power_mw(idle), staging.leakage_mw() + clock_pj));
     }

@@ -184,3 +184,44 @@ const UPPER: WaveGroup = WaveGroup {
         "result0_entry_i",
     ],
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::preset;
+    use crate::energy::technology_names;
+
+    /// What the compiler takes an access for is what a run with that access alone is charged for it, in any technology.
+    #[test]
+    fn values_are_placed_by_what_is_charged() {
+        let slices =
+            |reads, writes| Accesses { cluster_reads: reads, cluster_writes: writes, ..Default::default() };
+        for technology in technology_names() {
+            let mut config = preset("gtx980-regless").expect("complete").with_design("rfh").expect("known");
+            config.energy.technology = technology.to_owned();
+            let model = EnergyModel::named(technology).expect("complete");
+            let charged = |mrf: Accesses, upper: UpperLevels| {
+                let mut report = RunReport::default();
+                report.counters.add(crate::sm::MRF, &mrf);
+                report.counters.add(COUNTERS, &upper);
+                let run = crate::energy::MeasuredRun { config: &config, report: &report };
+                let energy = model.registers(run).expect("priced");
+                energy.access_pj + energy.wires_pj
+            };
+            let energies = pass_parameters(&config).expect("priced").energies;
+            let (none, upper) = (Accesses::default(), UpperLevels::default());
+            let levels = [
+                (energies.main.read, charged(slices(8, 0), upper)),
+                (energies.main.write, charged(slices(0, 8), upper)),
+                (energies.orf.read, charged(none, UpperLevels { orf: slices(8, 0), ..upper })),
+                (energies.orf.write, charged(none, UpperLevels { orf: slices(0, 8), ..upper })),
+                (energies.lrf.read, charged(none, UpperLevels { lrf: slices(8, 0), ..upper })),
+                (energies.lrf.write, charged(none, UpperLevels { lrf: slices(0, 8), ..upper })),
+            ];
+            for (assumed, charged) in levels {
+                assert!((assumed / charged - 1.0).abs() < 1e-9, "{technology}: {levels:?}");
+            }
+            assert!(energies.orf.read < energies.main.read && energies.lrf.read < energies.orf.read);
+        }
+    }
+}

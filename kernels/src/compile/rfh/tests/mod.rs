@@ -66,6 +66,30 @@ fn every_path_of_every_workload_finds_its_operands_where_they_are_said_to_be() {
     }
 }
 
+/// Entries are given to what saves energy by the energies that are given: where the levels above cost more, to nothing.
+#[test]
+fn levels_that_cost_more_than_the_main_register_file_hold_nothing() {
+    let cheap = parameters(3);
+    let LevelEnergies { main, orf, lrf } = cheap.energies;
+    let above = AccessEnergy { read: main.read + 1.0, write: main.write + 1.0 };
+    let dear = Parameters { energies: LevelEnergies { main, orf: above, lrf: above }, ..cheap };
+    let no_orf = Parameters { energies: LevelEnergies { main, orf: above, lrf }, ..cheap };
+    let mut open = workloads::by_name("hotspot").unwrap().open("tiny").unwrap();
+    let stream = open.next_launch().unwrap().expect("a launch");
+    let uppers = |parameters: &Parameters| -> Vec<Upper> {
+        let placement = compile(stream.program(), parameters).unwrap();
+        let of_results = |places: &Places| places.results.map(|place| place.upper);
+        let of_sources = |places: &Places| places.sources.map(|place| place.upper);
+        let all = placement.places.iter();
+        all.flat_map(|places| of_results(places).into_iter().chain(of_sources(places))).flatten().collect()
+    };
+    assert!(uppers(&cheap).iter().any(|upper| matches!(upper, Upper::Orf(_))));
+    assert!(uppers(&cheap).contains(&Upper::Lrf));
+    assert!(uppers(&no_orf).iter().all(|upper| *upper == Upper::Lrf) && !uppers(&no_orf).is_empty());
+    assert_eq!(uppers(&dear), Vec::new());
+    assert!(orf.read < main.read);
+}
+
 /// Checks a kernel of a few lines on what it executes and on every path; gives where its operands are.
 fn placed(body: &str) -> Placement {
     let checked = check(&mut ptx_run(body), 3, |_, _| {});
