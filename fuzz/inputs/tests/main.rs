@@ -1,8 +1,8 @@
 //! What the fuzzer would call, called with its seeds and a few changes of each.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs, panic};
 
 use warpfile_engine::recording::Recording;
 use warpfile_fuzz_inputs::targets::{TARGETS, Target};
@@ -33,17 +33,24 @@ fn target(name: &str) -> Target {
     TARGETS.iter().find(|(of, _)| *of == name).expect("a target").1
 }
 
-/// Calls a target with inputs, each of them cut short, and with words and lines of it changed.
+/// How often each input is changed: the environment variable `RANDOM_TIMES` multiplies it.
+fn changes() -> u32 {
+    let times = env::var("RANDOM_TIMES").map(|text| text.parse().expect("RANDOM_TIMES is a number"));
+    3 * times.unwrap_or(1_u32)
+}
+
+/// Calls a target with inputs, each of them cut short, and with words and lines of it changed. A panic of
+/// it says target, number of the input, and change.
 fn call(name: &str, inputs: impl IntoIterator<Item = Vec<u8>>) {
     let target = target(name);
     let mut called = 0;
     for input in inputs {
         assert!(target(&input), "{name}: worth keeping");
         target(&input[..input.len() / 2]);
-        for seed in 0..3 {
-            if let Some(changed) = text::change(&input, seed) {
-                target(&changed);
-            }
+        for seed in 0..changes() {
+            let Some(changed) = text::change(&input, seed) else { continue };
+            let ended = panic::catch_unwind(|| target(&changed));
+            ended.unwrap_or_else(|_| panic!("{name}: input {called}, change {seed}"));
         }
         called += 1;
     }
@@ -67,7 +74,12 @@ fn launch_files_are_gone_through() {
 
 #[test]
 fn traces_and_lists_are_read() {
-    call("accelsim", read(files("kernels/tests/data/accelsim", ".traceg", false)).take(8));
+    call("accelsim", read(files("kernels/tests/data/accelsim", ".traceg", false)));
+    // Real ones, where there are any.
+    if let Some(folder) = env::var_os("TRACES") {
+        let found = files(&folder.to_string_lossy(), ".traceg", true);
+        call("accelsim", read(found).filter(|trace| trace.len() < 200_000));
+    }
     call("kernelslist", read(files("kernels/tests/data/accelsim", "kernelslist.g", true)));
     // A container's records: a launch of nothing, and bytes that are none.
     call("container", [vec![4, 3, 0, 0, 1, 2, 3], vec![9; 40]]);
