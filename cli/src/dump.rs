@@ -9,7 +9,7 @@ use warpfile_kernels::launch::ElementType;
 use warpfile_kernels::workloads::BufferContents;
 
 use crate::files::Output;
-use crate::input::{Input, Opened, Source};
+use crate::input::{Input, Source};
 
 /// Bytes of which the data in a .npy file starts at a multiple.
 const NPY_ALIGNMENT: usize = 64;
@@ -45,7 +45,7 @@ impl Dumps {
         if inputs.len() > 1 {
             bail!("{}: accepted: one kernel; given: {}", option(first), inputs.len());
         }
-        let Opened::Recorded(workload, _) = source.open()? else {
+        let Ok(workload) = source.workload()? else {
             bail!("{}: a trace has no buffers; accepted: a workload, PTX or a launch file", option(first));
         };
         let mut files = Vec::new();
@@ -64,7 +64,7 @@ impl Dumps {
         if self.0.is_empty() {
             return Ok(Vec::new());
         }
-        let Opened::Recorded(workload, _) = source.open()? else { return Ok(Vec::new()) };
+        let Ok(workload) = source.workload()? else { return Ok(Vec::new()) };
         let mut complete = Vec::new();
         for (buffer, mut file) in self.0 {
             let BufferContents { element, bytes } = workload.buffer(&buffer)?;

@@ -84,8 +84,9 @@ impl OutputFolder {
         let mut folder = OutputFolder { path: path.to_path_buf(), made: Vec::new(), kept: false };
         let missing: Vec<&Path> = missing.collect();
         for new in missing.into_iter().rev() {
-            fs::create_dir(new).with_context(|| format!("cannot create folder {}", new.display()))?;
-            folder.made.push((new.to_path_buf(), Unfinished::empty_folder(new)));
+            let made = Unfinished::empty_folder(|| fs::create_dir(new).map(|()| ((), new.to_path_buf())));
+            let ((), unfinished) = made.with_context(|| format!("cannot create folder {}", new.display()))?;
+            folder.made.push((new.to_path_buf(), unfinished));
         }
         if !path.is_dir() {
             bail!("{}: it is a file; a folder is accepted", path.display());
@@ -143,12 +144,14 @@ impl StagedFolder {
     pub fn create(path: &Path) -> anyhow::Result<StagedFolder> {
         let folder = OutputFolder::create(path)?;
         sweep(path);
-        let staging = tempfile::Builder::new()
-            .prefix(&unfinished_prefix())
-            .tempdir_in(path)
-            .map_err(|error| io::Error::from(error.kind()))
-            .with_context(|| format!("cannot write to {}", path.display()))?;
-        let _unfinished = Unfinished::folder(staging.path());
+        let prefix = unfinished_prefix();
+        let made = Unfinished::folder(|| {
+            let staging = tempfile::Builder::new().prefix(&prefix).tempdir_in(path);
+            let staging = staging.map_err(|error| io::Error::from(error.kind()))?;
+            let name = staging.path().to_path_buf();
+            Ok::<_, io::Error>((staging, name))
+        });
+        let (staging, _unfinished) = made.with_context(|| format!("cannot write to {}", path.display()))?;
         Ok(StagedFolder { staging, _unfinished, folder })
     }
 

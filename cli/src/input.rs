@@ -65,6 +65,7 @@ impl ToleranceArguments {
     pub fn options(&self, config: &Config) -> ExecOptions {
         ExecOptions {
             max_warp_instructions: config.exec.max_warp_instructions,
+            max_blocks: config.exec.max_blocks,
             tolerate_out_of_bounds: self.tolerate_out_of_bounds,
         }
     }
@@ -274,14 +275,21 @@ impl Input {
 pub struct Source<'a> {
     input: &'a Input,
     options: ExecOptions,
+    /// How many runs there will be, if that is known.
+    runs: Option<usize>,
     /// Once it has been opened, or why it cannot be.
     recorded: Mutex<Option<Result<Arc<RecordedWorkload>, String>>>,
 }
 
 impl<'a> Source<'a> {
-    /// Nothing is opened yet.
+    /// Of any number of runs. Nothing is opened yet.
     pub fn new(input: &'a Input, options: ExecOptions) -> Source<'a> {
-        Source { input, options, recorded: Mutex::default() }
+        Source { input, options, runs: None, recorded: Mutex::default() }
+    }
+
+    /// Of so many runs and no more: what all of them have replayed is forgotten.
+    pub fn of_runs(self, runs: usize) -> Source<'a> {
+        Source { runs: Some(runs), ..self }
     }
 
     /// What it is of.
@@ -299,24 +307,34 @@ impl<'a> Source<'a> {
     }
 
     /// Opens it for another run.
+    ///
+    /// # Panics
+    /// It has been opened for as many as it is [of](Source::of_runs).
     pub fn open(&self) -> anyhow::Result<Opened> {
+        Ok(match self.workload()? {
+            Ok(workload) => Opened::Recorded(workload.clone(), workload.replay()),
+            Err(opened) => opened,
+        })
+    }
+
+    /// What is executed once for all runs; the trace, if it is one.
+    pub fn workload(&self) -> anyhow::Result<Result<Arc<RecordedWorkload>, Opened>> {
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
         match &*recorded {
-            Some(Ok(workload)) => return Ok(Opened::Recorded(workload.clone(), workload.replay())),
+            Some(Ok(workload)) => return Ok(Ok(workload.clone())),
             Some(Err(problem)) => bail!("{problem}"),
             None => {}
         }
         // What clang says of a file it says once.
         let opened =
             self.input.open(self.options).inspect_err(|error| *recorded = Some(Err(message(error))))?;
-        Ok(match opened {
-            Opened::Kernel(workload) => {
-                let workload = Arc::new(workload.record());
-                *recorded = Some(Ok(workload.clone()));
-                Opened::Recorded(workload.clone(), workload.replay())
-            }
-            opened => opened,
-        })
+        let Opened::Kernel(workload) = opened else { return Ok(Err(opened)) };
+        let workload = Arc::new(match self.runs {
+            Some(runs) => workload.record_for(runs),
+            None => workload.record(),
+        });
+        *recorded = Some(Ok(workload.clone()));
+        Ok(Ok(workload))
     }
 }
 

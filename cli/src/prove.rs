@@ -1,18 +1,21 @@
 //! `warpfile prove`.
 
 use std::fmt::Write as _;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use serde::Serialize;
 use serde_json::Value;
+use tempfile::NamedTempFile;
 use warpfile_hdl::library::{CircuitEntry, library};
 use warpfile_hdl::rtl::netlist::Netlist;
 use warpfile_verify::formal::{Counterexample, Effort, Proof, Prover, Reached, Verdict, prove};
 
 use crate::configuration::name_and_value;
-use crate::files::{Output, check_output, read_text};
+use crate::files::{Output, read_text};
 use crate::generate::{library_circuit, overrides};
 use crate::output::{json, print};
 use crate::progress::Meters;
@@ -124,7 +127,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         bail!("--set and --vcd are for one circuit; {} are to be proven", entries.len());
     }
     let page = arguments.write.as_deref().map(Page::read).transpose()?;
-    arguments.vcd.as_deref().map(check_output).transpose()?;
     let meters = Meters::new();
     let mut meter = meters.meter("prove");
     let (mut lines, mut refuted) = (Vec::new(), None);
@@ -172,7 +174,8 @@ impl Arguments {
         parameters: &Value,
         refuted: &mut Option<Counterexample>,
     ) -> anyhow::Result<Vec<Line>> {
-        let proofs = prove(netlist, &self.effort(), self.vcd.as_deref())?;
+        let prove = |waveform: Option<&Path>| Ok(prove(netlist, &self.effort(), waveform)?);
+        let proofs = with_waveform(self.vcd.as_deref(), prove)?;
         let line = |proof: &Proof| {
             let invariant = proof.property.full_name();
             if let Verdict::Refuted(cycle) = proof.verdict() {
@@ -249,6 +252,22 @@ impl Arguments {
     }
 }
 
+/// Proves with a file for a waveform, which becomes `path` if something has been written to it.
+fn with_waveform<T>(
+    path: Option<&Path>,
+    prove: impl FnOnce(Option<&Path>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let Some(path) = path else { return prove(None) };
+    let mut output = Output::create(path)?;
+    let waveform = NamedTempFile::new().context("cannot keep a waveform")?;
+    let proven = prove(Some(waveform.path()))?;
+    let copied = File::open(waveform.path()).and_then(|mut from| io::copy(&mut from, output.file()));
+    if copied.with_context(|| format!("cannot write {}", path.display()))? > 0 {
+        output.publish()?;
+    }
+    Ok(proven)
+}
+
 fn text_of(verdict: Verdict) -> String {
     match verdict {
         Verdict::Proven => "proven".to_owned(),
@@ -300,5 +319,42 @@ impl<'a> Page<'a> {
         let mut file = Output::create(self.path)?;
         file.write(&format!("{}{BEGIN}\n\n{table}\n{END}{}", self.before, self.after))?;
         file.publish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Names in the folder of a file, with what the file holds.
+    fn kept(path: &Path) -> (usize, Option<String>) {
+        (fs::read_dir(path.parent().unwrap()).unwrap().count(), fs::read_to_string(path).ok())
+    }
+
+    #[test]
+    fn a_waveform_replaces_a_file_only_if_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("w.vcd");
+        let write = |text: &'static str| {
+            move |waveform: Option<&Path>| {
+                fs::write(waveform.expect("a file"), text).unwrap();
+                Ok(())
+            }
+        };
+        with_waveform(Some(&path), write("")).unwrap();
+        assert_eq!(kept(&path), (0, None));
+        with_waveform(Some(&path), write("waves")).unwrap();
+        assert_eq!(kept(&path), (1, Some("waves".to_owned())));
+        let fails = |waveform: Option<&Path>| {
+            write("half")(waveform)?;
+            bail!("the tool has failed")
+        };
+        with_waveform::<()>(Some(&path), fails).unwrap_err();
+        with_waveform(Some(&path), write("")).unwrap();
+        assert_eq!(kept(&path), (1, Some("waves".to_owned())));
+        let error = with_waveform(Some(Path::new("/dev/full")), write("waves")).unwrap_err();
+        assert!(format!("{error:#}").starts_with("cannot write /dev/full: "), "{error:#}");
     }
 }

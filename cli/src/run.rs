@@ -7,10 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
 use clap::value_parser;
+use warpfile_engine::recording::RecordingError;
+use warpfile_engine::vcd::VcdError;
 use warpfile_kernels::exec::Printed;
 use warpfile_sim::config::Config;
 use warpfile_sim::energy::EnergyModel;
 use warpfile_sim::mechanisms::Stack;
+use warpfile_sim::sm::SimError;
 
 use crate::configuration::ConfigurationArguments;
 use crate::dump::{Dump, Dumps};
@@ -117,7 +120,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let (seed, check_seeds, engine) = (arguments.seed, arguments.check_seeds, arguments.engine.name());
     let setting = Setting { seed, check_seeds, engine };
     let options = arguments.tolerance.options(&configs[0]);
-    let sources = inputs.iter().map(|input| Arc::new(Source::new(input, options)));
+    let runs = configs.iter().map(|config| config.chip.simulated_sms as usize).sum();
+    let sources = inputs.iter().map(|input| Arc::new(Source::new(input, options).of_runs(runs)));
     let sources: Vec<Arc<Source<'_>>> = sources.collect();
     let dumps = Dumps::create(&arguments.dump, &inputs, &sources[0])?;
     let dumped = (!arguments.dump.is_empty()).then(|| sources[0].clone());
@@ -294,13 +298,19 @@ fn observe(
         traffic: traffic.as_mut().map(|(writer, traffic)| (writer as &mut dyn Write, *traffic)),
     };
     let result = run.simulate(setting, meters, observers);
+    let path = |file: Option<&Output>| file.map(|file| file.path().display().to_string()).unwrap_or_default();
     let writers = [waveform.map(|(writer, _)| writer), traffic.map(|(writer, _)| writer)];
     let flushed = writers.into_iter().flatten().try_for_each(|mut writer| writer.flush());
-    let waveform = observed.waveform.map(|(file, _)| file);
+    let (waveform, traffic) =
+        (observed.waveform.map(|(file, _)| file), observed.traffic.map(|(file, _)| file));
+    let result = result.map_err(|error| match error.downcast_ref() {
+        Some(SimError::Waveform(VcdError::Io(_))) => error.context(path(waveform.as_ref())),
+        Some(SimError::Recording(RecordingError::Io(_))) => error.context(path(traffic.as_ref())),
+        Some(_) | None => error,
+    });
     match (result, waveform) {
         (Ok(outcome), waveform) => {
-            let files: Vec<Output> =
-                waveform.into_iter().chain(observed.traffic.map(|(file, _)| file)).collect();
+            let files: Vec<Output> = waveform.into_iter().chain(traffic).collect();
             let names =
                 || files.iter().map(|file| file.path().display().to_string()).collect::<Vec<_>>().join(", ");
             flushed.with_context(|| format!("cannot write {}", names()))?;

@@ -1,6 +1,6 @@
 //! One folder for all temporary files, so that one removal leaves none behind.
 
-use std::env;
+use std::{env, io};
 
 use tempfile::{Builder, TempDir};
 use warpfile_kernels::trace::output::{Unfinished, sweep, unfinished_prefix};
@@ -16,9 +16,14 @@ pub struct Scratch {
 pub fn create() -> Option<Scratch> {
     let outer = env::temp_dir();
     sweep(&outer);
-    let folder = Builder::new().prefix(&unfinished_prefix()).tempdir_in(outer).ok()?;
+    let prefix = unfinished_prefix();
+    let (folder, unfinished) = Unfinished::folder(|| {
+        let folder = Builder::new().prefix(&prefix).tempdir_in(outer)?;
+        let path = folder.path().to_path_buf();
+        Ok::<_, io::Error>((folder, path))
+    })
+    .ok()?;
     // Only the first folder is taken, and there is one a process.
     tempfile::env::override_temp_dir(folder.path()).ok()?;
-    let unfinished = Unfinished::folder(folder.path());
     Some(Scratch { _folder: folder, _unfinished: unfinished })
 }

@@ -134,11 +134,8 @@ impl TrafficArguments {
         let setting = Setting { seed, check_seeds: 0, engine: EngineName::default() };
         let mut writer = BufWriter::new(&mut file);
         let observers = Observers { waveform: None, traffic: Some((&mut writer, &traffic)) };
-        Run { source: Arc::new(Source::new(input, ExecOptions::default())), config, sm: 0 }.simulate(
-            setting,
-            &Meters::new(),
-            observers,
-        )?;
+        let source = Arc::new(Source::new(input, ExecOptions::default()).of_runs(1));
+        Run { source, config, sm: 0 }.simulate(setting, &Meters::new(), observers)?;
         writer.flush().context("cannot keep the recording")?;
         drop(writer);
         file.rewind().context("cannot keep the recording")?;

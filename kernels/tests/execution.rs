@@ -62,6 +62,7 @@ impl<'a> Case<'a> {
             options: ExecOptions {
                 max_warp_instructions: 10_000,
                 tolerate_out_of_bounds: self.tolerate_out_of_bounds,
+                ..ExecOptions::default()
             },
         };
         let execution = Execution::new(&compiled.kernel, &compiled.reconvergence, &loaded, configuration)?;

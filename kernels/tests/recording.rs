@@ -7,7 +7,7 @@ use std::sync::Arc;
 use allocation_counter::measure;
 use proptest::prelude::*;
 use warpfile_kernels::compile::CompileOptions;
-use warpfile_kernels::exec::{PtxRun, Recording};
+use warpfile_kernels::exec::{ExecOptions, PtxRun, Recording, Replayed};
 use warpfile_kernels::launch::LaunchFile;
 use warpfile_kernels::program::{Launches, Stream, WarpInstruction};
 use warpfile_kernels::workloads::{self, Workload};
@@ -33,7 +33,23 @@ fn block(stream: &mut dyn Stream, block: u64) -> Vec<WarpInstruction> {
 
 /// Compares the blocks that `wanted` names of each launch.
 fn compare(executed: &mut dyn Launches, replayed: &mut dyn Launches, wanted: impl Fn(u64) -> bool) {
-    while let Some(mut executed) = executed.next_launch().unwrap() {
+    while compare_launch(executed, replayed, &wanted) {}
+}
+
+/// Compares so many launches, if there are as many left.
+fn compare_some(executed: &mut dyn Launches, replayed: &mut dyn Launches, launches: usize) {
+    for _ in 0..launches {
+        compare_launch(executed, replayed, &|_| true);
+    }
+}
+
+/// Compares the blocks that `wanted` names of the next launch; `false` after the last.
+fn compare_launch(
+    executed: &mut dyn Launches,
+    replayed: &mut dyn Launches,
+    wanted: &dyn Fn(u64) -> bool,
+) -> bool {
+    if let Some(mut executed) = executed.next_launch().unwrap() {
         let mut replayed = replayed.next_launch().unwrap().expect("as many launches");
         assert_eq!((executed.program(), executed.launch()), (replayed.program(), replayed.launch()));
         for index in 0..executed.launch().blocks() {
@@ -42,8 +58,10 @@ fn compare(executed: &mut dyn Launches, replayed: &mut dyn Launches, wanted: imp
                 assert_eq!(block(replayed.as_mut(), index), expected, "block {index}");
             }
         }
+        return true;
     }
     assert!(replayed.next_launch().unwrap().is_none());
+    false
 }
 
 #[test]
@@ -85,6 +103,28 @@ proptest! {
             compare(&mut ptx_run(workload), &mut recording.replay(), |_| true);
         }
         prop_assert!(bytes > 1000 || recording.spilled_bytes() > 0);
+    }
+
+    #[test]
+    fn so_it_is_when_blocks_are_forgotten_behind_the_last_reader(
+        bytes in prop_oneof![0..2000usize, 0..200_000usize],
+        which in 0..4usize,
+        readers in 1..4usize,
+        turns in prop::collection::vec((0..3usize, 1..40usize), 1..40),
+    ) {
+        let workload = workloads::by_name(["hotspot", "bfs", "lud", "nw"][which]).unwrap();
+        let recording = Arc::new(Recording::with_memory(ptx_run(workload), bytes).for_readers(readers));
+        let replayed = (0..readers).map(|_| recording.replay());
+        let mut all: Vec<(PtxRun, Replayed)> = replayed.map(|replayed| (ptx_run(workload), replayed)).collect();
+        // Some get ahead of others, by whole launches.
+        for (reader, launches) in turns {
+            let (executed, replayed) = &mut all[reader % readers];
+            compare_some(executed, replayed, launches);
+        }
+        for (mut executed, mut replayed) in all {
+            compare(&mut executed, &mut replayed, |_| true);
+        }
+        prop_assert_eq!(recording.spilled_bytes(), 0);
     }
 }
 
@@ -142,6 +182,11 @@ fn blocks_are_started_in_order_and_asked_for_while_they_run() {
 
 /// Two warps that go through a loop so many times, with values that no two lanes share.
 fn looping(times: u32) -> PtxRun {
+    blocks_looping(1, times)
+}
+
+/// So many blocks of the same.
+fn blocks_looping(blocks: u32, times: u32) -> PtxRun {
     let ptx = "
         .version 7.0
         .target sm_50
@@ -160,7 +205,7 @@ fn looping(times: u32) -> PtxRun {
             @%p1 bra again;
             ret;
         }";
-    let launch = format!("[[steps]]\ngrid = 1\nblock = 64\narguments = [{{ u32 = {times} }}]\n");
+    let launch = format!("[[steps]]\ngrid = {blocks}\nblock = 64\narguments = [{{ u32 = {times} }}]\n");
     let module = warpfile_kernels::ptx::parse("loop.ptx", ptx).unwrap();
     let file = LaunchFile::parse(Path::new("loop.toml"), &launch).unwrap();
     let mut run = PtxRun::new(module, Arc::new(file), "default").unwrap();
@@ -191,4 +236,62 @@ fn memory_does_not_grow_with_how_long_a_block_runs() {
     let streamed = memory_of(looping(200_000));
     assert_eq!(streamed.1, long.1);
     assert!(streamed.0 < 18 << 20, "{streamed:?}");
+}
+
+/// Bytes that executing and replaying takes at most, with readers that lead the one behind them by so many blocks.
+fn memory_of_blocks(blocks: u32, recording: Recording, readers: usize, lead: u64) -> u64 {
+    let recording = Arc::new(recording);
+    let mut replayed: Vec<Replayed> = (0..readers).map(|_| recording.replay()).collect();
+    let info = measure(|| {
+        let mut streams: Vec<_> =
+            replayed.iter_mut().map(|replayed| replayed.next_launch().unwrap().expect("a launch")).collect();
+        for step in 0..u64::from(blocks) + lead * (readers as u64 - 1) {
+            for (reader, stream) in streams.iter_mut().enumerate() {
+                let behind = lead * reader as u64;
+                if (behind..u64::from(blocks) + behind).contains(&step) {
+                    assert!(block(stream.as_mut(), step - behind).len() > 10);
+                }
+            }
+        }
+    });
+    info.bytes_max
+}
+
+#[test]
+fn memory_does_not_grow_with_how_many_blocks_run() {
+    let recording = |blocks| Recording::with_memory(blocks_looping(blocks, 2), 1 << 17);
+    for readers in 1..3 {
+        let forgotten = |blocks| memory_of_blocks(blocks, recording(blocks).for_readers(readers), readers, 3);
+        let (few, many) = (forgotten(1000), forgotten(10_000));
+        assert!(many < few + (4 << 10), "{readers} readers: {few} {many}");
+    }
+    // A reader that is all blocks ahead, and any number of readers: what is kept goes to the file.
+    let ahead = |blocks| memory_of_blocks(blocks, recording(blocks).for_readers(2), 2, blocks.into());
+    let kept = |blocks| memory_of_blocks(blocks, recording(blocks), 1, 0);
+    for of in [&ahead as &dyn Fn(u32) -> u64, &kept] {
+        let (few, many) = (of(1000), of(10_000));
+        assert!(few > 1 << 16, "the memory is used: {few}");
+        assert!(many < few + (64 << 10), "{few} {many}");
+    }
+}
+
+#[test]
+fn a_recording_has_as_many_readers_as_was_said() {
+    let recording = Arc::new(Recording::new(looping(2)).for_readers(1));
+    drop(recording.replay());
+    assert!(std::panic::catch_unwind(|| recording.replay()).is_err());
+}
+
+#[test]
+fn a_grid_of_more_blocks_than_may_be_is_refused_before_the_first_of_them() {
+    let grid = |blocks: u32, most: u64| {
+        let mut run = blocks_looping(blocks, 1);
+        run.set_exec_options(ExecOptions { max_blocks: most, ..ExecOptions::default() });
+        run.next_launch().map(|launch| launch.is_some()).map_err(|error| error.to_string())
+    };
+    assert_eq!(grid(12, 12), Ok(true));
+    let refused = grid(13, 12).unwrap_err();
+    for part in ["loop.toml:", "13 blocks", "at most 12", "exec.max_blocks"] {
+        assert!(refused.contains(part), "{refused}");
+    }
 }

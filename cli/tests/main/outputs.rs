@@ -169,18 +169,20 @@ fn power_is_kept_with_saif_and_the_mapped_verilog() {
 }
 
 /// Commands that write a file, up to its name.
-const WRITERS: [&str; 4] = [
-    "trace vectoradd --size tiny -o",
-    "run vectoradd --size tiny --vcd",
-    "run vectoradd --size tiny --record-circuit scheduler --record",
-    "run vectoradd --size tiny --vcd other.vcd --gtkw",
+const WRITERS: [&str; 6] = [
+    "trace vectoradd --size tiny -o ",
+    "run vectoradd --size tiny --vcd ",
+    "run vectoradd --size tiny --record-circuit scheduler --record ",
+    "run vectoradd --size tiny --vcd other.vcd --gtkw ",
+    "run vectoradd --size tiny --dump sum=",
+    "run vectoradd --size tiny --dump a=other.npy --dump sum=",
 ];
 
 #[test]
 fn an_output_goes_where_its_name_leads() {
     for writer in WRITERS {
         let place = Place::new();
-        place.succeeds(&format!("{writer} plain"));
+        place.succeeds(&format!("{writer}plain"));
         let expected = place.bytes("plain");
         place.write("old", "old");
         fs::set_permissions(place.path("old"), fs::Permissions::from_mode(0o600)).unwrap();
@@ -190,12 +192,12 @@ fn an_output_goes_where_its_name_leads() {
             symlink(target, place.path(link)).unwrap();
         }
         for (link, target) in [("to_old", "old"), ("to_none", "folder/none"), ("to_link", "folder/none")] {
-            place.succeeds(&format!("{writer} {link}"));
-            assert!(place.path(link).is_symlink(), "{writer} {link}");
-            assert!(place.bytes(target) == expected, "{writer} {link}");
+            place.succeeds(&format!("{writer}{link}"));
+            assert!(place.path(link).is_symlink(), "{writer}{link}");
+            assert!(place.bytes(target) == expected, "{writer}{link}");
             place.write(target, "old");
         }
-        place.succeeds(&format!("{writer} old"));
+        place.succeeds(&format!("{writer}old"));
         assert_eq!(fs::metadata(place.path("old")).unwrap().permissions().mode() & 0o777, 0o600);
 
         let fifo = place.path("fifo");
@@ -204,18 +206,17 @@ fn an_output_goes_where_its_name_leads() {
             let fifo = fifo.clone();
             move || fs::read(fifo).unwrap()
         });
-        place.succeeds(&format!("{writer} fifo"));
-        assert!(reader.join().unwrap() == expected, "{writer} fifo");
+        place.succeeds(&format!("{writer}fifo"));
+        assert!(reader.join().unwrap() == expected, "{writer}fifo");
         assert!(fs::metadata(fifo).unwrap().file_type().is_fifo());
 
-        place.succeeds(&format!("{writer} /dev/null"));
+        place.succeeds(&format!("{writer}/dev/null"));
         assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
-        assert!(
-            place.refused(&format!("{writer} /dev/full")).contains("No space left on device"),
-            "{writer}"
-        );
+        let full = place.refused(&format!("{writer}/dev/full"));
+        let (_, said) = full.split_once("error: ").expect("an error");
+        assert!(said.contains("/dev/full") && said.contains("No space left on device"), "{full}");
         symlink("loop", place.path("loop")).unwrap();
-        place.refused(&format!("{writer} loop"));
+        place.refused(&format!("{writer}loop"));
     }
 }
 
@@ -257,12 +258,86 @@ fn a_signal_leaves_nothing_behind() {
     }
 }
 
+/// Commands that are ended at any time, with what they make.
+const LONG_WRITERS: [(&str, &[&str]); 4] = [
+    (
+        "run vectoradd --size tiny --vcd w.vcd --dump sum=sum.npy --out results/of/run",
+        &[
+            "results",
+            "results/of",
+            "results/of/run",
+            "results/of/run/config.toml",
+            "results/of/run/report.json",
+            "sum.npy",
+            "w.vcd",
+        ],
+    ),
+    ("trace hotspot --size tiny -o t.wft", &["t.wft"]),
+    (
+        "trace hotspot --size tiny --format accelsim -o a/b",
+        &["a", "a/b", "a/b/kernel-1.traceg", "a/b/kernelslist.g"],
+    ),
+    ("figure gebhart-6 --size tiny --workloads vectoradd --out f", &["f"]),
+];
+
+#[test]
+fn a_signal_at_any_time_leaves_whole_files_or_none() {
+    for (command, made) in LONG_WRITERS {
+        let whole = Place::new();
+        let begun = Instant::now();
+        whole.succeeds(command);
+        let takes = begun.elapsed();
+        assert!(made.iter().all(|name| whole.files().contains(&name.to_string())), "{:?}", whole.files());
+        let mut ended = 0;
+        for step in 0..12_u32 {
+            let place = Place::new();
+            fs::create_dir(place.path("temporary")).unwrap();
+            let mut run = Command::new("env");
+            run.args(["--default-signal", env!("CARGO_BIN_EXE_warpfile")]).args(command.split_whitespace());
+            run.current_dir(place.path("")).env("TMPDIR", place.path("temporary")).stdin(Stdio::null());
+            run.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR")).stdout(Stdio::null());
+            let mut run = run.spawn().expect("started");
+            // From the start to behind the end.
+            thread::sleep(takes * step / 10);
+            let signal = ["INT", "TERM", "HUP", "QUIT"][step as usize % 4];
+            let mut kill = Command::new("kill");
+            kill.args([format!("-{signal}"), run.id().to_string()]).stderr(Stdio::null());
+            // It may have ended before.
+            kill.status().expect("started");
+            let status = run.wait().unwrap();
+            let files: Vec<String> = place.files().into_iter().filter(|file| file != "temporary").collect();
+            if status.success() {
+                assert_eq!(files, whole.files(), "{command}, step {step}");
+                continue;
+            }
+            assert!(std::os::unix::process::ExitStatusExt::signal(&status).is_some(), "{status}");
+            ended += 1;
+            // Files appear one after the other once all are complete.
+            for file in files {
+                assert!(whole.files().contains(&file), "{command}, SIG{signal} at step {step} leaves {file}");
+                let is_timed = file.ends_with(".json") || file.starts_with('f');
+                if !is_timed && place.path(&file).is_file() {
+                    assert!(place.bytes(&file) == whole.bytes(&file), "{command}, step {step}: {file}");
+                }
+            }
+        }
+        assert!(ended > 2, "{command}: {ended} were ended");
+    }
+}
+
 /// Commands that write files into a folder, up to its name.
-const FOLDER_WRITERS: [&str; 4] = [
-    "gen two_level_scheduler -o",
-    "run vectoradd --size tiny --out",
-    "trace vectoradd --size tiny --format accelsim -o",
-    "figure gebhart-6 --size tiny --workloads vectoradd --out",
+const FOLDER_WRITERS: [&str; 6] = [
+    "gen two_level_scheduler -o ",
+    "run vectoradd --size tiny --out ",
+    "trace vectoradd --size tiny --format accelsim -o ",
+    "figure gebhart-6 --size tiny --workloads vectoradd --out ",
+    // What Yosys has mapped is kept outside of the place: Yosys's own files are not what is short of room.
+    concat!("area fifo --set depth=2 --set width=3 --cache ", env!("CARGO_TARGET_TMPDIR"), "/mapped --out "),
+    concat!(
+        "power fifo --set depth=2 --set width=3 --random 50 --cache ",
+        env!("CARGO_TARGET_TMPDIR"),
+        "/mapped --out "
+    ),
 ];
 
 /// Runs a command in a place where no file may have more than so many bytes: the disk is full at that write.
@@ -276,7 +351,7 @@ fn limited(place: &Place, bytes: usize, command: &str) -> std::process::Output {
 #[test]
 fn a_disk_that_is_full_at_any_write_leaves_what_was_there() {
     for writer in WRITERS.iter().chain(&FOLDER_WRITERS) {
-        let command = format!("{writer} out");
+        let command = format!("{writer}out");
         let kept = Place::new();
         kept.succeeds(&command);
         let complete = kept.contents();
@@ -312,7 +387,7 @@ fn a_folder_that_cannot_be_written_stays_as_it_is() {
         fs::create_dir(place.path("folder")).unwrap();
         place.write("folder/kept", "kept");
         fs::set_permissions(place.path("folder"), fs::Permissions::from_mode(0o555)).unwrap();
-        let command = format!("{writer} folder/out");
+        let command = format!("{writer}folder/out");
         let run = permitted(&place, &command);
         let said = String::from_utf8_lossy(&run.stderr);
         assert_eq!(run.status.code(), Some(2), "{command}: {said}");
@@ -341,7 +416,7 @@ fn a_file_that_must_not_be_replaced_is_not() {
         for path in ["folder", "folder/out"] {
             std::os::unix::fs::chown(place.path(path), Some(65534), Some(65534)).unwrap();
         }
-        let command = format!("{writer} folder/out");
+        let command = format!("{writer}folder/out");
         let run = permitted(&place, &command);
         let said = String::from_utf8_lossy(&run.stderr);
         assert_eq!(run.status.code(), Some(2), "{command}: {said}");
@@ -350,6 +425,56 @@ fn a_file_that_must_not_be_replaced_is_not() {
         assert_eq!(kept, ["folder", "folder/out"], "{command}");
         assert_eq!(place.read("folder/out"), "somebody else's");
     }
+}
+
+/// A page that `prove --write` puts its table into, with room for so many bytes before it.
+fn page(bytes: usize) -> String {
+    let before = "x".repeat(bytes);
+    format!("{before}\n<!-- warpfile prove --write: begin -->\n\n<!-- warpfile prove --write: end -->\n")
+}
+
+#[test]
+fn what_comes_of_a_comparison_or_a_proof_is_whole_or_not_there() {
+    let place = Place::new();
+    place.succeeds("gen fifo --set depth=2 --set width=3 -o mine");
+    place.rewrite("mine/fifo_2x3.v", "mine/fifo_2x3.v", "out_valid_o = ~", "out_valid_o = ");
+    let verify = "verify fifo --set depth=2 --set width=3 --cycles 40 --seeds 1 --simulator icarus --verilog mine --vcd ";
+    let prove = "prove fifo --seconds 20 --write ";
+    place.write("page.md", page(0));
+    place.succeeds(&format!("{prove}page.md"));
+    assert!(place.read("page.md").contains("| fifo |"));
+
+    // A device, and a folder that nothing can be written to.
+    let said = |run: std::process::Output| {
+        assert_eq!(run.status.code(), Some(2));
+        String::from_utf8_lossy(&run.stderr).into_owned()
+    };
+    let full = said(place.run(&format!("{verify}/dev/full")));
+    assert!(full.contains("cannot write /dev/full") && full.contains("No space left"), "{full}");
+    fs::create_dir(place.path("folder")).unwrap();
+    place.write("folder/page.md", page(0));
+    fs::set_permissions(place.path("folder"), fs::Permissions::from_mode(0o555)).unwrap();
+    let before = place.contents();
+    for command in [format!("{verify}folder/w.vcd"), format!("{prove}folder/page.md"), {
+        "prove fifo --seconds 20 --vcd folder/w.vcd".to_owned()
+    }] {
+        let said = said(permitted(&place, &command)).to_lowercase();
+        assert!(said.contains("cannot write folder/") && said.contains("permission denied"), "{said}");
+        assert!(place.contents() == before, "{command}: {:?}", place.files());
+    }
+    fs::set_permissions(place.path("folder"), fs::Permissions::from_mode(0o755)).unwrap();
+
+    // A disk that is full at the page, which is longer than what the tools write.
+    place.write("long.md", page(3 << 20));
+    let before = place.contents();
+    let told = said(limited(&place, 2 << 20, &format!("{prove}long.md")));
+    assert!(told.contains("cannot write long.md") && told.contains("File too large"), "{told}");
+    assert!(place.contents() == before, "{:?}", place.files());
+
+    // Nothing is refuted, and so there is no waveform.
+    place.write("kept.vcd", "a user's");
+    place.succeeds("prove fifo --seconds 20 --vcd kept.vcd");
+    assert_eq!(place.read("kept.vcd"), "a user's");
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! What the fuzz targets share.
+//! The fuzz targets, but for the fuzzer, and what they share.
 
 pub mod container;
+pub mod targets;
 pub mod text;
 
 use std::path::Path;

@@ -157,6 +157,8 @@ pub struct Configuration {
 pub struct ExecOptions {
     /// Warp instructions that a block may execute.
     pub max_warp_instructions: u64,
+    /// Blocks that a launch may have.
+    pub max_blocks: u64,
     /// Accesses to device memory outside of every buffer do not end the run: loads give zero, stores and atomics are
     /// dropped, and all are counted.
     pub tolerate_out_of_bounds: bool,
@@ -164,7 +166,11 @@ pub struct ExecOptions {
 
 impl Default for ExecOptions {
     fn default() -> Self {
-        ExecOptions { max_warp_instructions: 100_000_000, tolerate_out_of_bounds: false }
+        ExecOptions {
+            max_warp_instructions: 100_000_000,
+            max_blocks: 10_000_000,
+            tolerate_out_of_bounds: false,
+        }
     }
 }
 
@@ -211,12 +217,15 @@ impl Prepared {
         if let Some(problem) = block_problem(kernel, block, threads) {
             return error(problem);
         }
-        if grid
-            .iter()
-            .try_fold(1_u64, |product, &n| product.checked_mul(u64::from(n)))
-            .is_none_or(|blocks| blocks == 0)
-        {
+        let blocks: u128 = grid.iter().map(|&n| u128::from(n)).product();
+        if blocks == 0 {
             return error(format!("a grid of {grid:?} blocks; accepted: 1 and more in every direction"));
+        }
+        if blocks > u128::from(options.max_blocks) {
+            let most = options.max_blocks;
+            return error(format!(
+                "a grid of {grid:?}, {blocks} blocks; accepted: at most {most} (or a higher exec.max_blocks)"
+            ));
         }
         if parameters.len() != kernel.parameter_bytes as usize {
             let (found, accepted) = (parameters.len(), kernel.parameter_bytes);

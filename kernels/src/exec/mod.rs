@@ -9,6 +9,7 @@
 mod access;
 mod barrier;
 mod block;
+mod blocks;
 mod collective;
 mod convert;
 mod copies;

@@ -2,15 +2,17 @@
 //!
 //! Whoever first asks for a block has it executed, with all blocks before it; the others find its records. So the first
 //! design starts at once, and what is executed grows with the blocks and not with designs or SMs. Records stay in memory
-//! up to a bound, and go to a temporary file without a name from there on.
+//! up to a bound, and go to a temporary file without a name beyond it. If it is known how many readers there will be, a
+//! block is forgotten when the last of them has passed it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::blocks::Blocks;
 use super::print::Printed;
 use super::replay::Replay;
 use super::run::{Launched, PtxRun};
-use super::store::{BlockRecords, Store};
+use super::store::Store;
 use super::stream::{check_order, not_started, replays};
 use crate::program::{BlockIndex, Launch, Launches, Program, Stream, StreamError, WarpInstruction};
 
@@ -25,26 +27,43 @@ pub struct Recording(Mutex<Recorder>);
 #[derive(Debug)]
 pub struct Replayed {
     recording: Arc<Recording>,
+    /// Its number among the readers.
+    reader: usize,
+    /// The launch that is next.
     next: usize,
 }
 
 #[derive(Debug)]
 struct Recorder {
     run: PtxRun,
-    /// All but the last have been executed to their end.
-    launches: Vec<RecordedLaunch>,
+    /// From the first that a reader may still ask for. All but the last have been executed to their end.
+    launches: VecDeque<RecordedLaunch>,
+    /// Launches before those.
+    launches_passed: usize,
     /// There are no more launches.
     ended: bool,
     /// Why the run cannot go on: asked again, it says the same.
     failure: Option<String>,
-    store: Arc<Store>,
+    blocks: Blocks,
+    /// Of each reader the first block that it may still ask for, counted through all launches.
+    readers: Vec<u64>,
+    /// How many readers there will be, if that is known.
+    expected: Option<usize>,
 }
 
-/// A launch with the records of its first blocks.
-#[derive(Debug)]
+/// A launch whose blocks are being recorded.
+#[derive(Clone, Debug)]
 struct RecordedLaunch {
     launched: Launched,
-    blocks: Vec<BlockRecords>,
+    /// Blocks of all launches before it.
+    first: u64,
+}
+
+impl RecordedLaunch {
+    /// Blocks of all launches up to it.
+    fn end(&self) -> u64 {
+        self.first + self.launched.prepared.launch.blocks()
+    }
 }
 
 impl Recording {
@@ -55,13 +74,38 @@ impl Recording {
 
     /// The same with so many bytes of records in memory at most, but for what is being replayed.
     pub fn with_memory(run: PtxRun, bytes: usize) -> Recording {
-        let store = Arc::new(Store::new(bytes));
-        Recording(Mutex::new(Recorder { run, launches: Vec::new(), ended: false, failure: None, store }))
+        Recording(Mutex::new(Recorder {
+            run,
+            launches: VecDeque::new(),
+            launches_passed: 0,
+            ended: false,
+            failure: None,
+            blocks: Blocks::new(Arc::new(Store::new(bytes))),
+            readers: Vec::new(),
+            expected: None,
+        }))
+    }
+
+    /// The same for so many readers and no more: what all of them have passed is forgotten.
+    pub fn for_readers(mut self, readers: usize) -> Recording {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner).expected = Some(readers);
+        self
     }
 
     /// Its launches, from the first.
+    ///
+    /// # Panics
+    /// There are as many readers as it is [for](Recording::for_readers).
     pub fn replay(self: &Arc<Self>) -> Replayed {
-        Replayed { recording: self.clone(), next: 0 }
+        let mut recorder = self.lock();
+        let reader = recorder.readers.len();
+        assert!(
+            recorder.expected.is_none_or(|expected| reader < expected),
+            "a recording for {reader} readers is asked for another"
+        );
+        recorder.readers.push(0);
+        drop(recorder);
+        Replayed { recording: self.clone(), reader, next: 0 }
     }
 
     /// Executes what is left of the run, and looks at what it has come to.
@@ -88,7 +132,7 @@ impl Recording {
 
     /// Bytes of records in the temporary file.
     pub fn spilled_bytes(&self) -> u64 {
-        self.lock().store.spilled_bytes()
+        self.lock().blocks.store().spilled_bytes()
     }
 
     /// A thread that has ended in the middle of a block leaves a failure, so that what it was about to change is not read.
@@ -103,41 +147,56 @@ impl Recording {
 
 impl Recorder {
     /// A launch; `None` after the last.
-    fn launch(&mut self, number: usize) -> Result<Option<Launched>, StreamError> {
-        while number >= self.launches.len() {
+    fn launch(&mut self, number: usize) -> Result<Option<RecordedLaunch>, StreamError> {
+        while number >= self.launches_passed + self.launches.len() {
             if self.ended {
                 return Ok(None);
             }
             self.advance()?;
         }
-        Ok(Some(self.launches[number].launched.clone()))
+        // A reader asks for the launch after the one that it is in, which is not passed before it has said so.
+        let launch = number.checked_sub(self.launches_passed).and_then(|at| self.launches.get(at));
+        launch.cloned().map(Some).ok_or_else(|| StreamError(format!("launch {number} is gone")))
     }
 
     /// Ends the current launch and goes on to the next, if there is one.
     fn advance(&mut self) -> Result<(), StreamError> {
         self.check()?;
-        if let Some(last) = self.launches.last() {
-            let (number, blocks) = (self.launches.len() - 1, last.launched.prepared.launch.blocks());
-            self.execute(number, blocks)?;
-        }
+        let end = self.launches.back().map_or(0, RecordedLaunch::end);
+        self.execute(end)?;
         let next = self.run.advance();
         match self.noticing(next)? {
-            Some(launched) => self.launches.push(RecordedLaunch { launched, blocks: Vec::new() }),
+            Some(launched) => self.launches.push_back(RecordedLaunch { launched, first: end }),
             None => self.ended = true,
         }
         Ok(())
     }
 
-    /// Executes and records the blocks of a launch before `end` that have not been.
-    fn execute(&mut self, launch: usize, end: BlockIndex) -> Result<(), StreamError> {
-        while (self.launches[launch].blocks.len() as u64) < end {
+    /// Executes and records the blocks before `end`, which is within the current launch, that have not been.
+    fn execute(&mut self, end: u64) -> Result<(), StreamError> {
+        while self.blocks.executed() < end {
             self.check()?;
-            let RecordedLaunch { launched, blocks } = &self.launches[launch];
-            let records = self.run.record(launched, blocks.len() as u64, &self.store);
+            let Some(RecordedLaunch { launched, first }) = self.launches.back() else { return Ok(()) };
+            let records = self.run.record(launched, self.blocks.executed() - first, self.blocks.store());
             let records = self.noticing(records)?;
-            self.launches[launch].blocks.push(records);
+            let kept = self.blocks.push(records);
+            self.noticing(kept)?;
         }
         Ok(())
+    }
+
+    /// A reader will not ask for blocks before this one any more.
+    fn pass(&mut self, reader: usize, block: u64) {
+        self.readers[reader] = block;
+        if self.expected == Some(self.readers.len()) {
+            let all = self.readers.iter().copied().min().unwrap_or_default();
+            self.blocks.pass(all);
+            // The last launch may have blocks that are still to be executed.
+            while self.launches.len() > 1 && self.launches[0].end() <= all {
+                self.launches.pop_front();
+                self.launches_passed += 1;
+            }
+        }
     }
 
     /// That nothing has failed.
@@ -157,13 +216,21 @@ impl Recorder {
 
 impl Launches for Replayed {
     fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
-        let number = self.next;
-        let Some(launched) = self.recording.lock().launch(number)? else { return Ok(None) };
+        let launch = {
+            let mut recorder = self.recording.lock();
+            let Some(launch) = recorder.launch(self.next)? else {
+                recorder.pass(self.reader, u64::MAX);
+                return Ok(None);
+            };
+            recorder.pass(self.reader, launch.first);
+            launch
+        };
         self.next += 1;
+        let (recording, reader) = (&*self.recording, self.reader);
         Ok(Some(Box::new(RecordedStream {
-            recording: &self.recording,
-            number,
-            launched,
+            recording,
+            reader,
+            launch,
             blocks: BTreeMap::new(),
             started: None,
         })))
@@ -174,42 +241,51 @@ impl Launches for Replayed {
     }
 }
 
+impl Drop for Replayed {
+    fn drop(&mut self) {
+        self.recording.lock().pass(self.reader, u64::MAX);
+    }
+}
+
 /// A launch of a recording.
 struct RecordedStream<'r> {
     recording: &'r Recording,
-    /// Of the launch.
-    number: usize,
-    launched: Launched,
+    reader: usize,
+    launch: RecordedLaunch,
     /// Blocks that have started and not finished; `None` as long as nothing of them has been asked for.
     blocks: BTreeMap<BlockIndex, Option<Vec<Replay>>>,
     started: Option<BlockIndex>,
 }
 
 impl RecordedStream<'_> {
-    fn open(&self, block: BlockIndex) -> Vec<Replay> {
+    fn open(&self, block: BlockIndex) -> Result<Vec<Replay>, StreamError> {
         let (records, store) = {
-            let recorder = self.recording.lock();
-            (recorder.launches[self.number].blocks[block as usize].clone(), recorder.store.clone())
+            let mut recorder = self.recording.lock();
+            (recorder.blocks.get(self.launch.first + block), recorder.blocks.store().clone())
         };
-        replays(&self.launched, block, &store, records)
+        Ok(replays(&self.launch.launched, block, &store, records.map_err(StreamError)?))
     }
 }
 
 impl Stream for RecordedStream<'_> {
     fn program(&self) -> &Program {
-        &self.launched.code.program
+        &self.launch.launched.code.program
     }
 
     fn launch(&self) -> &Launch {
-        &self.launched.prepared.launch
+        &self.launch.launched.prepared.launch
     }
 
     /// Blocks of which nothing is asked for, because another SM has them, cost no more than this.
     fn start_block(&mut self, block: BlockIndex) -> Result<(), StreamError> {
-        check_order(&self.launched, self.started, block)?;
+        check_order(&self.launch.launched, self.started, block)?;
         self.started = Some(block);
         self.blocks.insert(block, None);
-        self.recording.lock().execute(self.number, block + 1)
+        let first = self.launch.first;
+        let unfinished = self.blocks.keys().next().copied().unwrap_or(block);
+        let mut recorder = self.recording.lock();
+        recorder.pass(self.reader, first + unfinished);
+        recorder.execute(first + block + 1)
     }
 
     fn next(
@@ -219,13 +295,14 @@ impl Stream for RecordedStream<'_> {
         into: &mut WarpInstruction,
     ) -> Result<bool, StreamError> {
         if let Some(None) = self.blocks.get(&block) {
-            let opened = self.open(block);
+            let opened = self.open(block)?;
             self.blocks.insert(block, Some(opened));
         }
+        let launched = &self.launch.launched;
         let warps = self.blocks.get_mut(&block).and_then(Option::as_mut);
         let replay = warps.and_then(|warps| warps.get_mut(warp));
-        let replay = replay.ok_or_else(|| not_started(&self.launched, block, warp))?;
-        replay.next(&self.launched, into)
+        let replay = replay.ok_or_else(|| not_started(launched, block, warp))?;
+        replay.next(launched, into)
     }
 
     fn finish_block(&mut self, block: BlockIndex) {

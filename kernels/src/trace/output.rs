@@ -63,10 +63,12 @@ impl OutputFile {
         // As for files made in the ordinary way; the user's mask still applies.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        // Its name for the file is of no use to anyone.
-        let file = builder.tempfile_in(folder).map_err(|error| io::Error::from(error.kind()))?;
-        let (file, temporary) = file.into_parts();
-        let _unfinished = Unfinished::file(&temporary);
+        let ((file, temporary), _unfinished) = Unfinished::file(|| {
+            // Its name for the file is of no use to anyone.
+            let file = builder.tempfile_in(folder).map_err(|error| io::Error::from(error.kind()))?;
+            let path = file.path().to_path_buf();
+            Ok::<_, io::Error>((file.into_parts(), path))
+        })?;
         Ok(OutputFile {
             file: BufWriter::new(file),
             partial: Some(Partial { temporary, target, _unfinished }),
@@ -143,26 +145,40 @@ static UNFINISHED: Mutex<BTreeMap<PathBuf, Removal>> = Mutex::new(BTreeMap::new(
 pub struct Unfinished(PathBuf);
 
 impl Unfinished {
-    /// A file.
-    pub fn file(path: &Path) -> Unfinished {
-        Unfinished::new(path, Removal::File)
+    /// Of a file that `make` makes and names. No signal is heard between the two.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn file<T, E>(make: impl FnOnce() -> Result<(T, PathBuf), E>) -> Result<(T, Unfinished), E> {
+        Unfinished::new(Removal::File, make)
     }
 
-    /// A folder with all that is in it.
-    pub fn folder(path: &Path) -> Unfinished {
-        Unfinished::new(path, Removal::Folder)
+    /// Of a folder with all that is in it, in the same way.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn folder<T, E>(make: impl FnOnce() -> Result<(T, PathBuf), E>) -> Result<(T, Unfinished), E> {
+        Unfinished::new(Removal::Folder, make)
     }
 
-    /// A folder, unless someone else has put something there.
-    pub fn empty_folder(path: &Path) -> Unfinished {
-        Unfinished::new(path, Removal::EmptyFolder)
+    /// Of a folder, unless someone else has put something there, in the same way.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn empty_folder<T, E>(make: impl FnOnce() -> Result<(T, PathBuf), E>) -> Result<(T, Unfinished), E> {
+        Unfinished::new(Removal::EmptyFolder, make)
     }
 
-    fn new(path: &Path, removal: Removal) -> Unfinished {
+    fn new<T, E>(
+        removal: Removal,
+        make: impl FnOnce() -> Result<(T, PathBuf), E>,
+    ) -> Result<(T, Unfinished), E> {
+        let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        let (made, path) = make()?;
         // The current folder does not change, but what is done at a signal should not lean on that.
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), removal);
-        Unfinished(path)
+        let path = std::path::absolute(&path).unwrap_or(path);
+        unfinished.insert(path.clone(), removal);
+        Ok((made, Unfinished(path)))
     }
 }
 

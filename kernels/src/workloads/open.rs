@@ -109,8 +109,12 @@ impl OpenWorkload {
 
     /// Executes its launches once, for any number of readers. To be asked before the first launch.
     pub fn record(self) -> RecordedWorkload {
-        let recording = Arc::new(Recording::new(self.run));
-        RecordedWorkload { recording, built_in: self.built_in, checked: Mutex::default() }
+        RecordedWorkload::new(Recording::new(self.run), self.built_in)
+    }
+
+    /// The same for so many readers and no more: what all of them have passed is forgotten.
+    pub fn record_for(self, readers: usize) -> RecordedWorkload {
+        RecordedWorkload::new(Recording::new(self.run).for_readers(readers), self.built_in)
     }
 
     /// Compares the results with what is expected of them, after the last launch: with the reference, if the
@@ -148,12 +152,19 @@ pub enum RecordedCheckError {
 }
 
 impl RecordedWorkload {
+    fn new(recording: Recording, built_in: Option<&'static Workload>) -> RecordedWorkload {
+        RecordedWorkload { recording: Arc::new(recording), built_in, checked: Mutex::default() }
+    }
+
     /// What the kernels executed so far have printed.
     pub fn printed(&self) -> Printed {
         self.recording.printed()
     }
 
     /// Its launches, from the first.
+    ///
+    /// # Panics
+    /// There are as many readers as it was [recorded for](OpenWorkload::record_for).
     pub fn replay(&self) -> Replayed {
         self.recording.replay()
     }

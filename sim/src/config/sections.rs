@@ -112,6 +112,8 @@ parameters! {
     pub struct Exec {
         /// Warp instructions that a block may execute; a kernel that needs more is taken for endless.
         max_warp_instructions: u64 = Accepted::integer(1, 1 << 50),
+        /// Blocks that a launch may have; one with more is refused.
+        max_blocks: u64 = Accepted::integer(1, 1 << 50),
     }
 }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::path::Path;
 
 use proptest::prelude::*;
-use proptest::test_runner::{RngSeed, TestRunner};
+use proptest::test_runner::TestRunner;
 use warpfile_kernels::workloads::OpenWorkload;
 use warpfile_sim::config::{Accepted, Config, Parameter, apply_overrides, preset, preset_names};
 use warpfile_sim::mechanisms::{Registry, Stack};
@@ -90,16 +90,6 @@ fn machine(stack: &Stack, choices: &[Choice]) -> (Config, Vec<(String, String)>)
     (config, overrides)
 }
 
-/// The same machines in every run of `scripts/test`: what one in a thousand shows would stop those whom it does not
-/// concern. `RANDOM_TIMES` draws others, as `scripts/verify --long` does.
-fn machines() -> ProptestConfig {
-    let config = warpfile_random::config(250);
-    if std::env::var_os("RANDOM_TIMES").is_some() {
-        return config;
-    }
-    ProptestConfig { rng_seed: RngSeed::Fixed(1), ..config }
-}
-
 #[test]
 fn any_machine_that_is_accepted_computes_what_the_kernel_does() {
     let choices = prop::collection::vec((any::<prop::sample::Index>(), places()), 0..OVERRIDES);
@@ -121,7 +111,8 @@ fn any_machine_that_is_accepted_computes_what_the_kernel_does() {
         }
         Ok(())
     };
-    let outcome = TestRunner::new(machines()).run(&(any::<prop::sample::Index>(), choices), case);
+    let outcome = TestRunner::new(warpfile_random::drawn_config(250))
+        .run(&(any::<prop::sample::Index>(), choices), case);
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
     assert!(
         ran.get() > 2 * refused.get(),

@@ -27,7 +27,7 @@ mod text;
 pub use beside::{Beside, Snapshots, Unequal, option_sets};
 pub use case::{Case, Cycle, cases, inputs_of, random_cycles};
 pub use choice::Choice;
-pub use config::config;
+pub use config::{config, drawn_config};
 pub use numbers::Random;
 pub use recipe::{Constants, ModuleRecipe, Names, Recipe, Size, Style};
 pub use text::describe;

@@ -36,6 +36,50 @@ pub(super) const FORESEEN: [&str; 8] = [
     "memory_request_value_o",
 ];
 
+/// Instructions that the shard has taken and whose lines have not come out: none of them may offer a result, because there
+/// is no line of its own that it could go to.
+///
+/// The shard cannot tell: it gets the number of a line, and a line that an earlier instruction has given up may be held by
+/// another one by now (decision 80). It is followed from the shard's ports alone, so that it does not lean on what
+/// [`RegLessStorage::set_write`] waits for.
+struct Unreserved(Vec<bool>);
+
+impl Unreserved {
+    /// The invariant's name.
+    const INVARIANT: &str = "a_result_goes_to_a_line_that_came_out_with_its_operands";
+
+    fn new() -> Unreserved {
+        Unreserved(vec![false; 1 << ID_BITS])
+    }
+
+    /// The shard has taken an instruction.
+    fn issued(&mut self, id: u16) {
+        self.0[usize::from(id)] = true;
+    }
+
+    /// Its lines have come out with its operands.
+    fn came_out(&mut self, id: u16) {
+        self.0[usize::from(id)] = false;
+    }
+
+    /// A result of it is offered in the cycle that begins.
+    fn offered(&self, write: &Write<'_>) -> Result<(), SimError> {
+        if !self.0[usize::from(write.id)] {
+            return Ok(());
+        }
+        let Write { warp, inst, result, .. } = write;
+        Err(SimError::Circuit {
+            design: "regless".to_owned(),
+            problem: format!(
+                "invariant `{}` does not hold: result {result} of instruction {}, warp {warp}, is offered before its \
+                 line has come out",
+                Unreserved::INVARIANT,
+                inst.0
+            ),
+        })
+    }
+}
+
 /// A shard with its ports: what decode, the scheduler, the units and the L1 see of it.
 pub struct RegLessStorage {
     engine: AnyEngine,
@@ -48,6 +92,7 @@ pub struct RegLessStorage {
     /// Lines reserved for the results of instructions in flight, by their number; `None` until they have come out with
     /// the operands. A result goes to no line before that.
     lines: Vec<Option<[u16; MAX_RESULTS]>>,
+    unreserved: Unreserved,
     /// Words of metadata that have been decoded: warp, region, number of the word.
     metadata: VecDeque<(WarpSlot, usize, usize)>,
     /// Warps whose region is staged.
@@ -86,6 +131,7 @@ impl RegLessStorage {
             code: Code::default(),
             metadata_slots,
             lines: vec![None; 1 << ID_BITS],
+            unreserved: Unreserved::new(),
             metadata: VecDeque::with_capacity(u64::BITS as usize),
             active: 0,
             leaving: 0,
@@ -121,11 +167,12 @@ impl RegLessStorage {
     }
 
     /// Offers a result from the cycle after its instruction's operands on: with them comes the line it goes to.
-    fn set_write(&mut self, number: usize, write: &Option<Write<'_>>) {
+    fn set_write(&mut self, number: usize, write: &Option<Write<'_>>) -> Result<(), SimError> {
         let (engine, ports) = (self.engine.state_mut(), &self.ports.sm.write[number]);
         let with_lines = write.as_ref().and_then(|write| Some((write, self.lines[usize::from(write.id)]?)));
         engine.set(ports.valid_i, u64::from(with_lines.is_some()));
-        let Some((write, lines)) = with_lines else { return };
+        let Some((write, lines)) = with_lines else { return Ok(()) };
+        self.unreserved.offered(write)?;
         engine.set(ports.warp_i, write.warp as u64);
         engine.set(ports.line_i, u64::from(lines[write.result]));
         if let Some(RegisterAccess { register, fate }) =
@@ -136,6 +183,7 @@ impl RegLessStorage {
         }
         engine.set(ports.lanes_i, u64::from(write.lanes));
         engine.set_words(ports.value_i, &words(write.values));
+        Ok(())
     }
 
     fn set_metadata(&mut self) {
@@ -182,6 +230,9 @@ impl RegLessStorage {
         let one = |port| engine.get(port) == 1;
         for (index, issue) in ports.issue.iter().enumerate() {
             outputs.issue_taken[index] = inputs.issue[index].is_some() && one(issue.ready_o);
+            if let Some(taken) = inputs.issue[index].as_ref().filter(|_| outputs.issue_taken[index]) {
+                self.unreserved.issued(taken.id);
+            }
             outputs.result_taken[index] = inputs.result[index].is_some() && one(ports.write[index].ready_o);
         }
         outputs.fill_taken = inputs.fill.is_some() && one(ports.write[ports.issue.len()].ready_o);
@@ -195,6 +246,7 @@ impl RegLessStorage {
             for (operand, &port) in outputs.operands[index].iter_mut().zip(&operands.source_o) {
                 copy_lanes(engine.get_words(port), operand);
             }
+            self.unreserved.came_out(id);
             let lines = array::from_fn(|result| engine.get(operands.result[result].line_o) as u16);
             self.lines[usize::from(id)] = Some(lines);
         }
@@ -278,7 +330,7 @@ impl OperandStorage for RegLessStorage {
             self.set_issue(number, issue);
         }
         for (number, write) in inputs.result[..issues].iter().chain([&inputs.fill]).enumerate() {
-            self.set_write(number, write);
+            self.set_write(number, write)?;
         }
         for (unit, ports) in self.ports.sm.unit.iter().enumerate() {
             self.engine.set(ports.ready_i, u64::from(inputs.ready_units >> unit & 1));
@@ -360,5 +412,33 @@ fn set_access(engine: &mut State, ports: [InPort; 3], access: &Option<RegisterAc
     if let Some(access) = access {
         engine.set(register, access.register);
         engine.set(fate, access.fate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_not_offered_between_issue_and_operands() {
+        let values = [0; LANES];
+        let write = |id| Write {
+            id,
+            inst: InstId(7),
+            result: 0,
+            warp: 3,
+            row: 0,
+            lanes: 1,
+            values: &values,
+            slot: None,
+            cached: false,
+        };
+        let mut unreserved = Unreserved::new();
+        unreserved.issued(5);
+        unreserved.offered(&write(4)).expect("another instruction's");
+        let broken = unreserved.offered(&write(5)).expect_err("no line").to_string();
+        assert!(broken.contains(Unreserved::INVARIANT) && broken.contains("warp 3"), "{broken}");
+        unreserved.came_out(5);
+        unreserved.offered(&write(5)).expect("its line has come out");
     }
 }
