@@ -27,6 +27,9 @@ pub use sections::{
     Throughput, Units, WritePolicy,
 };
 
+/// Lines of a cache: 512 MB with lines of 128 bytes. A line takes some 160 bytes here.
+const MAX_CACHE_LINES: u64 = 1 << 22;
+
 /// Sectors of a cache line at most.
 const MAX_SECTORS: u64 = 64;
 /// Bytes of a warp-wide register.
@@ -431,6 +434,13 @@ impl Config {
         let set_bytes = level.ways * level.line_bytes;
         if level.bytes != 0 && level.bytes < set_bytes {
             let reason = format!("0, or at least one set of {set_bytes} bytes");
+            return Err(conflict(bytes_key, level.bytes, reason));
+        }
+        if level.bytes / level.line_bytes > MAX_CACHE_LINES {
+            let reason = format!(
+                "at most {MAX_CACHE_LINES} lines of {} bytes, all of which are kept",
+                level.line_bytes
+            );
             return Err(conflict(bytes_key, level.bytes, reason));
         }
         Ok(())

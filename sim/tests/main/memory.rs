@@ -72,6 +72,20 @@ fn a_store_is_awaited_however_slow_the_memory_is() {
 }
 
 #[test]
+fn a_cache_with_more_lines_than_are_kept_is_refused() {
+    let mut config = gebhart();
+    (config.memory.sector_bytes, config.l2.ways) = (4, 4);
+    (config.l1.line_bytes, config.l2.line_bytes, config.l2.bytes) = (4, 4, 1 << 25);
+    let refused = config.validate().expect_err("8,388,608 lines").to_string();
+    assert!(
+        refused.contains("l2.bytes = 33554432") && refused.contains("at most 4194304 lines"),
+        "{refused}"
+    );
+    config.l2.bytes = 1 << 24;
+    config.validate().expect("as many as are kept");
+}
+
+#[test]
 fn caches_serve_a_second_load_sooner() {
     let mut config = gebhart();
     config.memory.model = MemoryModel::Caches;
