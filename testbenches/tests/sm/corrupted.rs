@@ -11,10 +11,14 @@ use warpfile_sim::mechanisms::two_level::{self, SchedulerCircuit, TwoLevel};
 use warpfile_sim::sm::design::{Design, PartitionDesign};
 use warpfile_sim::sm::{RunOptions, RunReport, SimError, WrongOperand, run_design};
 
-use super::{gebhart, run_tiny, simulate, tiny};
+use super::{as_written, gebhart, run_tiny, simulate, tiny};
 
-/// Runs a workload with the cache's register file after `corrupt` has changed tables whose name starts with `table`.
-fn run_corrupted(name: &str, table: &str, corrupt: fn(&mut Table)) -> Result<RunReport, SimError> {
+/// Runs launches with the cache's register file after `corrupt` has changed tables whose name starts with `table`.
+fn run_corrupted(
+    launches: &mut dyn Launches,
+    table: &str,
+    corrupt: fn(&mut Table),
+) -> Result<RunReport, SimError> {
     let config = gebhart("rfc");
     let mut register_file = circuit(&config, "register_file");
     let modules = register_file.modules.iter_mut();
@@ -24,7 +28,7 @@ fn run_corrupted(name: &str, table: &str, corrupt: fn(&mut Table)) -> Result<Run
         changed += 1;
     }
     assert!(changed > 0, "no table {table}");
-    run_design(&config, cached(&config, &register_file), &mut tiny(name), RunOptions::default())
+    run_design(&config, cached(&config, &register_file), launches, RunOptions::default())
 }
 
 /// The design `rfc` with this register file.
@@ -72,7 +76,7 @@ fn wrong_operand(result: Result<RunReport, SimError>) -> WrongOperand {
 
 #[test]
 fn the_design_put_together_by_hand_is_the_shipped_one() {
-    let report = run_corrupted("backprop", "values", change_nothing).unwrap();
+    let report = run_corrupted(&mut tiny("backprop"), "values", change_nothing).unwrap();
     assert_eq!(report, run_tiny(&gebhart("rfc"), "backprop"));
 }
 
@@ -85,7 +89,7 @@ fn a_broken_circuit_delivers_an_operand_that_is_found_wrong() {
         ("hotspot", "values", halve),
         ("hotspot", "registers", halve),
     ] {
-        let wrong = wrong_operand(run_corrupted(name, table, corrupt));
+        let wrong = wrong_operand(run_corrupted(&mut as_written(name), table, corrupt));
         assert!(wrong.cycle > 0 && wrong.expected != wrong.found && wrong.lane < 32, "{table}: {wrong}");
     }
 }

@@ -7,6 +7,7 @@ mod replayed;
 mod samples;
 mod workloads;
 
+use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::program::Launches;
 use warpfile_kernels::workloads::{OpenWorkload, by_name, list};
 use warpfile_sim::config::{Config, apply_overrides, preset};
@@ -34,6 +35,13 @@ fn small_cache() -> Config {
 /// A workload at its test size.
 fn tiny(name: &str) -> OpenWorkload {
     by_name(name).unwrap().open("tiny").unwrap()
+}
+
+/// The same in the order of its PTX.
+fn as_written(name: &str) -> OpenWorkload {
+    let mut workload = tiny(name);
+    workload.set_options(CompileOptions::as_written());
+    workload
 }
 
 /// Names of all workloads.

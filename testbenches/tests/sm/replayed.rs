@@ -6,8 +6,8 @@ use warpfile_kernels::trace::{open, write_accelsim, write_warpfile};
 use warpfile_sim::config::Config;
 use warpfile_sim::sm::RunReport;
 
-use super::workloads::{BASELINE, CACHED, SMALL_CACHE};
-use super::{gebhart, names, simulate, small_cache, tiny};
+use super::workloads::{CACHED, SMALL_CACHE};
+use super::{as_written, gebhart, names, simulate, small_cache, tiny};
 
 fn replay(config: &Config, trace: &Path) -> RunReport {
     simulate(config, &mut open(trace).unwrap()).unwrap_or_else(|error| panic!("{}: {error}", trace.display()))
@@ -30,14 +30,17 @@ fn a_run_from_the_container_is_the_same_to_the_last_figure() {
 fn a_run_from_an_accelsim_trace_is_the_same_but_for_what_the_compiler_knew() {
     let folder = tempfile::tempdir().unwrap();
     let mut the_same = 0;
-    for (index, name) in names().enumerate().filter(|&(_, name)| name != "bfs") {
-        write_accelsim(&mut tiny(name), &folder.path().join(name)).unwrap();
+    // In the order of the PTX: the guards that take the place of short branches are not in the format either, and a write
+    // under a guard ends no value (scalarprod: 5.6 % more writes to the main register file).
+    for name in names().filter(|&name| name != "bfs") {
+        let own = |design| simulate(&gebhart(design), &mut as_written(name)).unwrap();
+        write_accelsim(&mut as_written(name), &folder.path().join(name)).unwrap();
         let list = folder.path().join(name).join("kernelslist.g");
-        assert_eq!(replay(&gebhart("baseline"), &list), BASELINE[index], "{name}");
+        assert_eq!(replay(&gebhart("baseline"), &list), own("baseline"), "{name}");
 
         // Last reads and suspension marks are not in the format. They are found anew from what was executed, and
         // paths that were not taken neither ask for a suspension nor keep a value alive.
-        let (replayed, own) = (replay(&gebhart("rfc"), &list), &CACHED[index]);
+        let (replayed, own) = (replay(&gebhart("rfc"), &list), &own("rfc"));
         assert_eq!(replayed.operands_checked, own.operands_checked, "{name}");
         assert_eq!(replayed.lane_operands_checked, own.lane_operands_checked, "{name}");
         assert_eq!(replayed.operands, own.operands, "{name}");
