@@ -12,3 +12,7 @@ pub mod rfc;
 pub mod rfh;
 pub mod rfv;
 pub mod rtl;
+
+/// Folders of circuits, in the order of listings.
+pub const FOLDERS: &[library::Folder] =
+    &[parts::FOLDER, regfile::FOLDER, rfc::FOLDER, rfv::FOLDER, rfh::FOLDER, regless::FOLDER];

@@ -2,6 +2,7 @@
 
 mod bank;
 mod banked_register_file;
+mod circuits;
 pub(crate) mod collector_groups;
 mod dual_issue_register_file;
 mod geometry;
@@ -11,6 +12,7 @@ mod ports;
 
 pub use bank::{BankReadIo, BankWriteIo, RegisterBank, RegisterBankIo};
 pub use banked_register_file::{BankedRegisterFile, BankedRegisterFileIo, IssueIo, SourceIo};
+pub use circuits::FOLDER;
 pub use dual_issue_register_file::{DualIssueRegisterFile, DualIssueRegisterFileIo};
 pub use geometry::{Geometry, LANE_BITS, SOURCES};
 pub(crate) use geometry::{WarpLanes, WarpRegister};

@@ -7,6 +7,7 @@ mod access_distributor;
 mod access_queue;
 mod bank_ports;
 mod capacity_manager;
+mod circuits;
 mod compressed_lines;
 mod compressor;
 mod geometry;
@@ -34,6 +35,7 @@ pub use bank_ports::{
     AccessIo, BankFillIo, BankRequestIo, BankWriteIo, DropIo, HeldIo, PreloadIo, StagingBankIo,
 };
 pub use capacity_manager::CapacityManager;
+pub use circuits::FOLDER;
 pub use compressor::{Compressor, CompressorIo, OsuFillIo, OsuRequestIo};
 pub use geometry::{ISSUES, NOTES, RESULTS, SOURCES, ShardGeometry};
 pub use l1_port::{L1FillIo, L1Port, L1PortIo, L1RequestIo, ShardIo};

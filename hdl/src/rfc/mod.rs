@@ -5,6 +5,7 @@
 
 mod cache_ports;
 mod cached_register_file;
+mod circuits;
 mod register_file_cache;
 mod source_allocator;
 mod two_level_scheduler;
@@ -14,6 +15,7 @@ pub use cache_ports::{
     SpillIo,
 };
 pub use cached_register_file::{CachedRegisterFile, CachedRegisterFileIo, IssueIo, SourceIo};
+pub use circuits::FOLDER;
 pub use register_file_cache::{RegisterFileCache, Replacement};
 pub use source_allocator::{
     EmptiedIo, FollowIo, FollowSourceIo, LeaveIo, OfferIo, SourceAllocator, SourceAllocatorIo, WrittenIo,

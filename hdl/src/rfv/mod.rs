@@ -4,12 +4,14 @@
 //! "RegLess", MICRO 2017, §6.1 compare with it.
 
 mod allocation_limiter;
+mod circuits;
 mod rename_table;
 mod virtual_register_file;
 
 use crate::rtl::{Module, Signal, count_bits};
 
 pub use allocation_limiter::{AllocationIo, AllocationLimiter, AllocationLimiterIo, LimitsIo, ReturnIo};
+pub use circuits::FOLDER;
 pub use rename_table::{
     FreedIo, NameIo, RESULTS, RenameIssueIo, RenameSourceIo, RenameTable, RenameTableIo, RenameWriteIo,
 };

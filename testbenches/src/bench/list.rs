@@ -1,7 +1,7 @@
 //! The circuits that are raced.
 
-use serde_json::json;
-use warpfile_hdl::library::library;
+use serde_json::{Value, json};
+use warpfile_hdl::library::{CircuitEntry, library};
 use warpfile_hdl::regless::CapacityManager;
 use warpfile_hdl::rtl::netlist::{Netlist, Port};
 use warpfile_hdl::rtl::{Circuit, elaborate, index_bits};
@@ -27,150 +27,128 @@ pub struct Entry {
 /// Sizes of the circuits that are there to show how cost grows.
 const SIZES: [usize; 4] = [1, 2, 4, 8];
 
-/// Every circuit that is raced, at every size. One of the library needs a line; what its ports mean is said where the usual
-/// drives would leave it idle or stuck.
+/// Every circuit that is raced, at every size: those of the library, and some that show how cost grows.
 pub fn list() -> Vec<Entry> {
-    let library = vec![
-        from_library("round_robin_arbiter", &[("request_i", Drive::Active), ("take_i", Often)]),
-        from_library("fifo", &[]),
-        from_library("register_bank", &[]),
-        from_library("main_register_file", &[]),
-        // An instruction for a unit that does not exist would wait for ever.
-        from_library("operand_collectors", &[("unit_i", Low(2)), ("source_valid_i", Often)]),
-        from_library("banked_register_file", &[("unit_i", Low(2)), ("source_valid_i", Often)]),
-        from_library("dual_issue_register_file", &[("unit_i", Low(2)), ("source_valid_i", Often)]),
-        // Eight registers a slot, so that the six entries have hits and misses.
-        from_library(
-            "register_file_cache",
-            &[
-                ("register_i", Low(3)),
-                ("source_valid_i", Often),
-                ("last_read_i", Rarely),
-                ("waiting_i", Often),
-                ("result_clean_i", Rarely),
-                ("invalidate_valid_i", Rarely),
-                ("flush_valid_i", Rarely),
-                ("flush_discard_i", Rarely),
-            ],
-        ),
-        from_library(
-            "source_allocator",
-            &[("register_i", Low(4)), ("source_valid_i", Often), ("flush_valid_i", Rarely)],
-        ),
-        from_library(
-            "cached_register_file",
-            &[
-                ("unit_i", Low(2)),
-                ("source_valid_i", Often),
-                ("source_register_i", Below(3, "issue_slot_i")),
-                ("result_register_i", Below(3, "result_slot_i")),
-                ("fill_register_i", Low(6)),
-                ("last_read_i", Rarely),
-                ("result_cached_i", Often),
-                ("flush_valid_i", Rarely),
-                ("flush_discard_i", Rarely),
-            ],
-        ),
-        from_library(
-            "two_level_scheduler",
-            &[
-                ("resident_i", Often),
-                ("slot_busy_i", Rarely),
-                ("suspend_i", Rarely),
-                ("eligible_i", Often),
-                ("issue_enable_i", Often),
-                ("ready_i", Drive::Active),
-            ],
-        ),
-        // Half of the names die at once now and then, so that most rows are used and some come back.
-        from_library(
-            "rename_table",
-            &[("release_i", Rarely), ("retire_i", Rarely), ("dies_i", Rarely), ("taken_i", Often)],
-        ),
-        from_library(
-            "virtual_register_file",
-            &[
-                ("unit_i", Low(2)),
-                ("source_valid_i", Often),
-                ("release_i", Rarely),
-                // Names die with instructions and results: if half of them did now and then, a tenth of the activity
-                // would have nothing to write to.
-                ("retire_i", Low(1)),
-                ("dead_i", Rarely),
-                // Counts of registers as they come: a part of what a warp has at most, fewer at barriers.
-                ("ended_i", Rarely),
-                ("claim_i", Low(5)),
-                ("quota_i", Low(4)),
-            ],
-        ),
-        // Half the operands and results are in entries, and half the instructions copy one.
-        from_library(
-            "register_file_hierarchy",
-            &[
-                ("unit_i", Low(2)),
-                ("source_valid_i", Often),
-                ("entry_valid_i", Drive::Index),
-                ("copy_valid_i", Drive::Index),
-            ],
-        ),
-        // A quarter of the values are constants.
-        from_library("pattern_matcher", &[("value_i", Drive::FewValues)]),
-        from_library("pattern_expander", &[("bases_i", Drive::Data)]),
-        // Fetches and writes of 18 compressed lines, so that some are missing.
-        from_library(
-            "compressor",
-            &[
-                ("request_kind_i", Low(1)),
-                ("request_register_i", Low(4)),
-                ("request_invalidates_i", Rarely),
-                ("request_value_i", Drive::FewValues),
-            ],
-        ),
-        from_library("l1_port", &[]),
-        from_library("access_queue", &access_drives()),
-        // What comes leaves room on the value port for reads.
-        from_library(
-            "operand_staging_bank",
-            &[
-                &[("write_valid_i", Shared(4)), ("fill_valid_i", Shared(8)), ("write_fate_i", Rarely)],
-                &[("drop_valid_i", Rarely), ("may_hold_i", Often)][..],
-                &access_drives(),
-            ]
-            .concat(),
-        ),
-        from_library(
-            "operand_staging_unit",
-            &[
-                &[("blocked_i", Rarely), ("exit_valid_i", Rarely), ("compressed_i", Rarely)],
-                &[("may_hold_i", Often)][..],
-                &access_drives(),
-            ]
-            .concat(),
-        ),
-        from_library(
-            "metadata_store",
-            &[("first_i", Often), ("last_i", Often), ("note_valid_i", Often), ("begins_i", Drive::Active)],
-        ),
-        // Warps come more rarely than they go, so that there is room on the stack; half of them go at once.
-        from_library("warp_stack", &[("push_valid_i", Shared(2))]),
-        capacity_manager(),
-        from_library(
-            "access_distributor",
-            &[
-                ("unit_i", Low(2)),
-                ("source_valid_i", Drive::Index),
-                ("result_valid_i", Shared(4)),
-                ("fate_i", Low(1)),
-                ("written_i", Often),
-                ("room_i", Often),
-                ("two_i", Often),
-            ],
-        ),
-        // Accesses are served at random: an instruction waits for some time until all of its own are.
-        from_library("register_read_unit", &[("enter_valid_i", Shared(16))]),
-    ];
     let own = SIZES.map(staging_shard).into_iter().chain(SIZES.map(wide_table));
-    library.into_iter().chain(own).collect()
+    library().into_iter().map(from_library).chain(own).collect()
+}
+
+/// What the ports of a circuit of the library mean, where the usual drives would leave it idle or stuck.
+fn drives(circuit: &str) -> Vec<(&'static str, Drive)> {
+    match circuit {
+        "round_robin_arbiter" => vec![("request_i", Drive::Active), ("take_i", Often)],
+
+        // An instruction for a unit that does not exist would wait for ever.
+        "operand_collectors" => vec![("unit_i", Low(2)), ("source_valid_i", Often)],
+        "banked_register_file" => vec![("unit_i", Low(2)), ("source_valid_i", Often)],
+        "dual_issue_register_file" => vec![("unit_i", Low(2)), ("source_valid_i", Often)],
+
+        // Eight registers a slot, so that the six entries have hits and misses.
+        "register_file_cache" => vec![
+            ("register_i", Low(3)),
+            ("source_valid_i", Often),
+            ("last_read_i", Rarely),
+            ("waiting_i", Often),
+            ("result_clean_i", Rarely),
+            ("invalidate_valid_i", Rarely),
+            ("flush_valid_i", Rarely),
+            ("flush_discard_i", Rarely),
+        ],
+        "source_allocator" => {
+            vec![("register_i", Low(4)), ("source_valid_i", Often), ("flush_valid_i", Rarely)]
+        }
+        "cached_register_file" => vec![
+            ("unit_i", Low(2)),
+            ("source_valid_i", Often),
+            ("source_register_i", Below(3, "issue_slot_i")),
+            ("result_register_i", Below(3, "result_slot_i")),
+            ("fill_register_i", Low(6)),
+            ("last_read_i", Rarely),
+            ("result_cached_i", Often),
+            ("flush_valid_i", Rarely),
+            ("flush_discard_i", Rarely),
+        ],
+        "two_level_scheduler" => vec![
+            ("resident_i", Often),
+            ("slot_busy_i", Rarely),
+            ("suspend_i", Rarely),
+            ("eligible_i", Often),
+            ("issue_enable_i", Often),
+            ("ready_i", Drive::Active),
+        ],
+
+        // Half of the names die at once now and then, so that most rows are used and some come back.
+        "rename_table" => {
+            vec![("release_i", Rarely), ("retire_i", Rarely), ("dies_i", Rarely), ("taken_i", Often)]
+        }
+        "virtual_register_file" => vec![
+            ("unit_i", Low(2)),
+            ("source_valid_i", Often),
+            ("release_i", Rarely),
+            // Names die with instructions and results: if half of them did now and then, a tenth of the activity
+            // would have nothing to write to.
+            ("retire_i", Low(1)),
+            ("dead_i", Rarely),
+            // Counts of registers as they come: a part of what a warp has at most, fewer at barriers.
+            ("ended_i", Rarely),
+            ("claim_i", Low(5)),
+            ("quota_i", Low(4)),
+        ],
+
+        // Half the operands and results are in entries, and half the instructions copy one.
+        "register_file_hierarchy" => vec![
+            ("unit_i", Low(2)),
+            ("source_valid_i", Often),
+            ("entry_valid_i", Drive::Index),
+            ("copy_valid_i", Drive::Index),
+        ],
+
+        // A quarter of the values are constants.
+        "pattern_matcher" => vec![("value_i", Drive::FewValues)],
+        "pattern_expander" => vec![("bases_i", Drive::Data)],
+
+        // Fetches and writes of 18 compressed lines, so that some are missing.
+        "compressor" => vec![
+            ("request_kind_i", Low(1)),
+            ("request_register_i", Low(4)),
+            ("request_invalidates_i", Rarely),
+            ("request_value_i", Drive::FewValues),
+        ],
+        "access_queue" => access_drives(),
+
+        // What comes leaves room on the value port for reads.
+        "operand_staging_bank" => [
+            &[("write_valid_i", Shared(4)), ("fill_valid_i", Shared(8)), ("write_fate_i", Rarely)],
+            &[("drop_valid_i", Rarely), ("may_hold_i", Often)][..],
+            &access_drives(),
+        ]
+        .concat(),
+        "operand_staging_unit" => [
+            &[("blocked_i", Rarely), ("exit_valid_i", Rarely), ("compressed_i", Rarely)],
+            &[("may_hold_i", Often)][..],
+            &access_drives(),
+        ]
+        .concat(),
+        "metadata_store" => {
+            vec![("first_i", Often), ("last_i", Often), ("note_valid_i", Often), ("begins_i", Drive::Active)]
+        }
+
+        // Warps come more rarely than they go, so that there is room on the stack; half of them go at once.
+        "warp_stack" => vec![("push_valid_i", Shared(2))],
+        "access_distributor" => vec![
+            ("unit_i", Low(2)),
+            ("source_valid_i", Drive::Index),
+            ("result_valid_i", Shared(4)),
+            ("fate_i", Low(1)),
+            ("written_i", Often),
+            ("room_i", Often),
+            ("two_i", Often),
+        ],
+
+        // Accesses are served at random: an instruction waits for some time until all of its own are.
+        "register_read_unit" => vec![("enter_valid_i", Shared(16))],
+        _ => Vec::new(),
+    }
 }
 
 /// Accesses and annotations of 32 registers, so that half of them find their line among 16; a region ends with half of
@@ -195,22 +173,20 @@ pub fn benchmarks() -> Vec<Benchmark> {
 }
 
 /// A circuit of the library with its defaults.
-fn from_library(name: &'static str, drives: &[(&'static str, Drive)]) -> Entry {
-    let elaborate = move || {
-        let entry = library().into_iter().find(|entry| entry.name == name);
-        let entry = entry.ok_or_else(|| format!("the library has no `{name}`"))?;
-        entry.elaborate_with(&json!({})).map_err(|error| error.to_string())
-    };
-    Entry { name, size: 1, drives: drives.to_vec(), elaborate: Box::new(elaborate) }
+fn from_library(entry: CircuitEntry) -> Entry {
+    let name = entry.name;
+    if name == CapacityManager::NAME {
+        return capacity_manager(entry.defaults);
+    }
+    let elaborate = move || entry.elaborate_with(&json!({})).map_err(|error| error.to_string());
+    Entry { name, size: 1, drives: drives(name), elaborate: Box::new(elaborate) }
 }
 
 /// The capacity manager of the library, with warps that run regions: under inputs that know nothing of each other its counts
 /// would say nothing.
-fn capacity_manager() -> Entry {
+fn capacity_manager(defaults: Value) -> Entry {
     let elaborate = move || {
-        let entry = library().into_iter().find(|entry| entry.name == CapacityManager::NAME);
-        let defaults = entry.ok_or("the library has no capacity manager")?.defaults;
-        let manager = serde_json::from_value(defaults).map_err(|error| error.to_string())?;
+        let manager = serde_json::from_value(defaults.clone()).map_err(|error| error.to_string())?;
         elaborate(&ManagedWarps { manager }).map_err(|errors| errors.to_string())
     };
     Entry {

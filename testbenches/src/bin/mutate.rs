@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
 use clap::Parser;
-use warpfile_testbenches::mutation::circuits::{CIRCUITS, Tested};
+use warpfile_testbenches::mutation::circuits::{Tested, circuits};
 use warpfile_testbenches::mutation::report::{Reasons, explain, json, line, page, reason};
 use warpfile_testbenches::mutation::run::{Outcome, Score, Scored, Settings, Testbenches};
 
@@ -166,11 +166,11 @@ fn report(score: &Score, names: &BTreeSet<String>, stands: bool) {
 
 fn chosen(names: &[String]) -> Result<Vec<Tested>, String> {
     if names.is_empty() {
-        return Ok(CIRCUITS.to_vec());
+        return Ok(circuits());
     }
     let find = |name: &String| {
-        let known = || CIRCUITS.map(|tested| tested.circuit).join(", ");
-        let found = CIRCUITS.iter().find(|tested| tested.circuit == name).copied();
+        let known = || circuits().iter().map(|tested| tested.circuit).collect::<Vec<_>>().join(", ");
+        let found = circuits().into_iter().find(|tested| tested.circuit == name);
         found.ok_or_else(|| format!("no circuit `{name}`; there are: {}", known()))
     };
     names.iter().map(find).collect()
@@ -210,7 +210,7 @@ fn keep(score: Score) -> Result<(), String> {
     scores.insert(score.circuit.clone(), score);
     replace(&scores_file(), &json(&scores).map_err(|error| error.to_string())?)?;
     let in_order: Vec<Score> =
-        CIRCUITS.iter().filter_map(|tested| scores.get(tested.circuit).cloned()).collect();
+        circuits().iter().filter_map(|tested| scores.get(tested.circuit).cloned()).collect();
     replace(&folder().join("../../docs/mutation.md"), &page(&in_order))
 }
 

@@ -222,7 +222,7 @@ impl Testbenches {
     /// All tests of a circuit.
     fn command(&self, tested: Tested, settings: &Settings) -> Command {
         let mut command = self.process(tested, settings);
-        command.args(tested.tests).args(SKIPPED.iter().flat_map(|name| ["--skip", *name]));
+        command.args(tested.tests()).args(SKIPPED.iter().flat_map(|name| ["--skip", *name]));
         command
     }
 
@@ -281,7 +281,7 @@ impl Testbenches {
         let taken = time_of_children()?.saturating_sub(before);
         let patience = (taken * PATIENCE).max(PATIENCE_AT_LEAST);
         if !sites.exists() {
-            let tests = tested.tests.join(", ");
+            let tests = tested.tests().collect::<Vec<_>>().join(", ");
             return Err(RunError::Absent { circuit: tested.circuit, tests });
         }
         let lines: BTreeSet<String> = fs::read_to_string(&sites)?.lines().map(String::from).collect();
@@ -399,11 +399,8 @@ impl<'a> Queue<'a> {
 
 /// What a score is of: the circuit, its testbench with all that is beside it, and what mutates.
 fn of(tested: Tested, modules: &BTreeSet<String>) -> String {
-    let folders: BTreeSet<String> = (tested.tests.iter())
-        .filter_map(|tests| Some(format!("testbenches/tests/{}", tests.split_once("::")?.0)))
-        .collect();
-    let folders: Vec<&str> = folders.iter().map(String::as_str).chain(["testbenches/src/mutation"]).collect();
-    let sources = warpfile_records::sources(&folders);
+    let tests = format!("testbenches/tests/{}", tested.folder);
+    let sources = warpfile_records::sources(&[&tests, "testbenches/src/mutation"]);
     let texts: Vec<&str> = modules.iter().chain([&sources]).map(String::as_str).collect();
     format!("{:016x}", warpfile_records::hash(&texts))
 }
