@@ -1,12 +1,16 @@
 //! Every circuit of the library, at its default and at odd parameters.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 use std::sync::{LazyLock, Mutex};
 use std::thread::{available_parallelism, scope};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use warpfile_gen::{Files, Style, emit, emit_in};
-use warpfile_hdl::library::library;
+use warpfile_hdl::FOLDERS;
+use warpfile_hdl::library::{Testbench, library};
 use warpfile_hdl::rtl::netlist::Netlist;
 use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, elaborate};
 use warpfile_records::{check, sources, version};
@@ -32,6 +36,37 @@ fn every_circuit_is_clean_for_the_three_tools() {
         };
         (0..workers).for_each(|_| drop(threads.spawn(work)));
     });
+}
+
+/// A folder that nothing announces would have no testbench, no lint and no proof.
+#[test]
+fn every_folder_of_circuits_is_announced_and_has_testbenches() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let folders = |path: &str| -> BTreeSet<String> {
+        let entries = fs::read_dir(root.join(path)).unwrap().map(|entry| entry.unwrap());
+        let folders = entries.filter(|entry| entry.file_type().unwrap().is_dir());
+        folders.map(|entry| entry.file_name().into_string().unwrap()).collect()
+    };
+    let announced: BTreeSet<String> = FOLDERS.iter().map(|folder| folder.name.to_string()).collect();
+    let circuits: BTreeSet<String> = folders("hdl/src").into_iter().filter(|name| name != "rtl").collect();
+    assert_eq!(circuits, announced, "folders of hdl/src, and FOLDERS of hdl/src/lib.rs");
+    let testbenches = folders("testbenches/tests");
+    let modules = fs::read_to_string(root.join("testbenches/tests/main.rs")).unwrap();
+    for name in &announced {
+        assert!(testbenches.contains(name), "testbenches/tests has no {name}");
+        assert!(modules.contains(&format!("mod {name};")), "testbenches/tests/main.rs does not run {name}");
+    }
+    for folder in FOLDERS {
+        for circuit in (folder.circuits)() {
+            let is_its = |testbench: &Testbench| testbench.circuit == circuit.name;
+            assert!(
+                folder.testbenches.iter().any(is_its),
+                "{}: no testbench for {}",
+                folder.name,
+                circuit.name
+            );
+        }
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use warpfile_hdl::rtl::{Circuit, elaborate};
 
 use super::prepared;
 use crate::config::Config;
-use crate::sm::design::{Layer, LinePort, OperandStorage, WarpScheduler};
+use crate::sm::design::{Interposer, Layer, LinePort, OperandStorage, WarpScheduler};
 use crate::sm::{EngineName, RunOptions, SimError};
 
 /// What a mechanism plugs into the SM.
@@ -24,6 +24,9 @@ pub enum Part {
     },
     /// A layer of the SM.
     Layer(Box<dyn Layer>),
+    /// A layer in front of the operand storages, one a partition. Of several the first of the stack is the nearest to its
+    /// storage.
+    Interposers(Vec<Box<dyn Interposer>>),
 }
 
 /// A circuit of a mechanism.

@@ -9,7 +9,7 @@ use crate::config::{Config, ConfigError};
 use crate::counters::Row;
 use crate::energy::structure::Structure;
 use crate::sm::SimError;
-use crate::sm::design::{Design, PartitionDesign};
+use crate::sm::design::{Design, Interposed, OperandStorage, PartitionDesign};
 use warpfile_hdl::rtl::netlist::Netlist;
 
 /// The operand storage of a stack that names none.
@@ -151,6 +151,7 @@ impl Stack {
     pub fn build(&self, at: &Build<'_>) -> Result<Design<'static>, SimError> {
         let (mut schedulers, mut storages, mut layers, mut line_port) =
             (Vec::new(), Vec::new(), Vec::new(), None);
+        let mut in_front = Vec::new();
         for mechanism in self.mechanisms() {
             match mechanism.build(at)? {
                 Part::Schedulers(of_partitions) => schedulers = of_partitions,
@@ -158,7 +159,15 @@ impl Stack {
                     (storages, line_port) = (of_partitions, port)
                 }
                 Part::Layer(layer) => layers.push(layer),
+                Part::Interposers(of_partitions) => in_front.push(of_partitions),
             }
+        }
+        for of_partitions in in_front {
+            let pairs = storages.into_iter().zip(of_partitions);
+            let interposed = |(storage, interposer)| -> Box<dyn OperandStorage> {
+                Box::new(Interposed { interposer, storage })
+            };
+            storages = pairs.map(interposed).collect();
         }
         let parts = storages.into_iter().zip(schedulers);
         let partitions = parts.map(|(storage, scheduler)| PartitionDesign { storage, scheduler }).collect();

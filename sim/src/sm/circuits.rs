@@ -37,5 +37,5 @@ fn of_partition<'d>(
 ) -> impl Iterator<Item = (&'static str, &'d dyn Engine)> {
     let storage = partition.storage.circuit().map(|circuit| ("register_file", circuit));
     let scheduler = partition.scheduler.circuit().map(|circuit| ("scheduler", circuit));
-    storage.into_iter().chain(scheduler)
+    storage.into_iter().chain(partition.storage.circuits_in_front()).chain(scheduler)
 }

@@ -8,7 +8,7 @@
 //! | admit | [`OperandStorage::registers_per_warp`] | [`Layer::admit`] |
 //! | start of a warp | [`OperandStorage::start_warp`] | [`Layer::start_warp`] |
 //! | decode | [`OperandStorage::decode`], [`OperandStorage::metadata`] | [`Layer::decode`] |
-//! | pick, suspend, resume | [`WarpScheduler::cycle`]; the storage sees a suspension as a [`Flush`] | |
+//! | pick, suspend, resume | [`WarpScheduler::cycle`]; the storage sees a suspension as a [`Flush`] | [`Layer::preferred_warps`] |
 //! | may issue | [`OperandStorage::held_warps`] | [`Layer::held_warps`] |
 //! | issue | [`OperandStorage::pick`] | [`Layer::issue`] |
 //! | operands, writeback | [`OperandStorage::cycle`], which gets registers by row and answers by instruction | [`Layer::read`], [`Layer::written`] |
@@ -16,15 +16,20 @@
 //! | retire | | [`Layer::retire`] |
 //! | end of a warp | [`OperandStorage::end_warp`], [`OperandStorage::ending_warps`] | [`Layer::end_warp`] |
 //!
+//! An [`Interposer`] is a layer of another kind: it stands in front of a storage, sees and changes what passes between the SM
+//! and it, and so meets the points issue, operands, result and memory (register lines). It may answer an instruction.
+//!
 //! Circuits are RTL behind resolved port handles; these traits carry one cycle's values to and from them. Source:
 //! `docs/sm-pipeline.md`.
 
 use warpfile_engine::Engine;
 use warpfile_kernels::program::{
-    BlockIndex, InstId, LANES, LaneMask, LaneValues, MAX_SOURCES, PhysReg, Program, WarpInstruction,
+    BlockIndex, InstId, LANES, LaneMask, LaneValues, MAX_RESULTS, MAX_SOURCES, PhysReg, Program,
+    WarpInstruction,
 };
 
 pub use super::in_flight::ID_BITS;
+pub use super::interposer::{Interposed, Interposer};
 
 use super::SimError;
 use super::report::PortActivity;
@@ -162,6 +167,11 @@ pub trait OperandStorage {
     fn circuit(&self) -> Option<&dyn Engine> {
         None
     }
+
+    /// Circuits of what stands in front of it by their names, for waveforms ([`Interposer::circuit`]).
+    fn circuits_in_front(&self) -> Vec<(&'static str, &dyn Engine)> {
+        Vec::new()
+    }
 }
 
 /// What the harness offers to the operand storage in one cycle. An offer that is not taken is repeated. Of several
@@ -263,6 +273,12 @@ pub struct StorageOutputs {
     pub operands: [[LaneValues; MAX_SOURCES]; MAX_DISPATCHES],
     /// Slots that may not be given to another warp yet, one bit a slot.
     pub busy_slots: u64,
+    /// Instructions taken that are answered instead of executed: they deliver no operands and take no unit, and their
+    /// results need not be written any more. The SM takes the numbers away. An instruction that does more than to write
+    /// registers cannot be answered.
+    pub answered: [Option<u16>; MAX_ISSUES],
+    /// Their results, which are compared with the kernel's in the lanes that execute.
+    pub answers: [[LaneValues; MAX_RESULTS]; MAX_ISSUES],
 }
 
 impl Default for StorageOutputs {
@@ -275,6 +291,8 @@ impl Default for StorageOutputs {
             delivered: [None; MAX_DISPATCHES],
             operands: [[[0; LANES]; MAX_SOURCES]; MAX_DISPATCHES],
             busy_slots: 0,
+            answered: [None; MAX_ISSUES],
+            answers: [[[0; LANES]; MAX_RESULTS]; MAX_ISSUES],
         }
     }
 }
@@ -422,8 +440,8 @@ pub trait Layer {
     /// A warp of `block` becomes resident; register `r` is row `first_row + r` of its partition.
     fn start_warp(&mut self, _at: WarpPlace, _first_row: u32, _block: BlockIndex) {}
 
-    /// The next instruction of a warp has been decoded: it can be picked from now on.
-    fn decode(&mut self, _at: WarpPlace, _inst: InstId) {}
+    /// The next instruction of a warp has been decoded: it can be picked from now on. Its values are those that it will have.
+    fn decode(&mut self, _at: WarpPlace, _instruction: &WarpInstruction) {}
 
     /// Warps of a partition that must not issue now, one bit a warp slot. Asked in every cycle, before the pick.
     ///
@@ -431,6 +449,13 @@ pub trait Layer {
     /// for must not need that slot.
     fn held_warps(&mut self, _partition: usize) -> u64 {
         0
+    }
+
+    /// Those of a partition's warps that are picked from first, of the warps that could be picked now, `ready`, one bit a
+    /// warp slot each: a class of priority. All of them if it gives none. Asked in every cycle with warps that could be
+    /// picked; of several layers the first decides before the next.
+    fn preferred_warps(&mut self, _partition: usize, ready: u64) -> u64 {
+        ready
     }
 
     /// An instruction has been picked, with its values.

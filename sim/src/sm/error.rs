@@ -64,7 +64,7 @@ pub enum SimError {
         /// Instructions of the program.
         count: usize,
     },
-    /// An operand that the design delivered differs from the kernel's value.
+    /// An operand that the design delivered, or a result that it answered with, differs from the kernel's value.
     #[error(transparent)]
     WrongOperand(Box<WrongOperand>),
     /// Nothing happened for too long.
@@ -133,13 +133,33 @@ impl SimError {
     }
 }
 
-/// The first wrong operand of a run.
+/// What a design gives and the kernel has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// An operand that it has delivered.
+    Operand,
+    /// A result that it has answered an instruction with.
+    Result,
+}
+
+impl std::fmt::Display for Compared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Compared::Operand => "operand",
+            Compared::Result => "result",
+        })
+    }
+}
+
+/// The first wrong operand of a run, or the first wrong result of an instruction that is answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "wrong operand in cycle {cycle}: kernel {kernel}, block {block}, warp {warp}, instruction {pc:#x} \
+    "wrong {compared} in cycle {cycle}: kernel {kernel}, block {block}, warp {warp}, instruction {pc:#x} \
      ({text}), register R{register}, lane {lane}: expected {expected:#010x}, found {found:#010x}"
 )]
 pub struct WrongOperand {
+    /// What has been compared.
+    pub compared: Compared,
     /// Cycle of the run in which the operand was delivered.
     pub cycle: u64,
     /// Kernel.

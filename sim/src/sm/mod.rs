@@ -6,6 +6,7 @@ pub mod design;
 mod engine_name;
 mod error;
 mod in_flight;
+mod interposer;
 mod kernel;
 mod machine;
 mod memory;
@@ -33,7 +34,7 @@ use design::Design;
 use machine::Machine;
 
 pub use engine_name::EngineName;
-pub use error::{SimError, WrongOperand};
+pub use error::{Compared, SimError, WrongOperand};
 pub use report::{
     Accesses, CacheStatistics, MRF, MemoryStatistics, PortActivity, RegisterLineStatistics, Residency,
     ResidencyLimit, RunReport, SchedulerStatistics, Stalls, TableAccesses, percent_less,

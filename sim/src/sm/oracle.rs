@@ -9,13 +9,15 @@ pub(super) struct Oracle {
     pub operands: u64,
     /// Lanes compared.
     pub lanes: u64,
+    /// Results compared: those of instructions that a design answers instead of executing them.
+    pub results: u64,
 }
 
 /// A lane of an operand that is not as the kernel has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mismatch {
-    /// Index of the source.
-    pub source: usize,
+    /// Index of the source, or of the result.
+    pub index: usize,
     pub lane: usize,
     pub expected: u32,
     pub found: u32,
@@ -36,10 +38,29 @@ impl Oracle {
             let wrong = differing_lanes(expected, found) & compared;
             if wrong != 0 {
                 let lane = wrong.trailing_zeros() as usize;
-                return Err(Mismatch { source, lane, expected: expected[lane], found: found[lane] });
+                return Err(Mismatch { index: source, lane, expected: expected[lane], found: found[lane] });
             }
             self.operands += u64::from(compared != 0);
             self.lanes += u64::from(compared.count_ones());
+        }
+        Ok(())
+    }
+
+    /// Compares the first `results` results that a design answers an instruction with, in the lanes that execute. Gives the
+    /// first mismatch.
+    pub fn check_results(
+        &mut self,
+        instruction: &WarpInstruction,
+        results: usize,
+        found: &[LaneValues],
+    ) -> Result<(), Mismatch> {
+        for (index, (expected, found)) in instruction.results.iter().zip(found).enumerate().take(results) {
+            let wrong = differing_lanes(expected, found) & instruction.active;
+            if wrong != 0 {
+                let lane = wrong.trailing_zeros() as usize;
+                return Err(Mismatch { index, lane, expected: expected[lane], found: found[lane] });
+            }
+            self.results += u64::from(instruction.active != 0);
         }
         Ok(())
     }
@@ -79,6 +100,6 @@ mod tests {
         let mut found = [[7; LANES], [8; LANES]];
         found[1][5] = 8 ^ 0x8000_0000;
         let mismatch = Oracle::default().check(&instruction(), 2, &found).expect_err("lane 5");
-        assert_eq!(mismatch, Mismatch { source: 1, lane: 5, expected: 8, found: 0x8000_0008 });
+        assert_eq!(mismatch, Mismatch { index: 1, lane: 5, expected: 8, found: 0x8000_0008 });
     }
 }

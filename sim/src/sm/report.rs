@@ -35,6 +35,12 @@ pub struct RunReport {
     pub operands_checked: u64,
     /// Register operands that were compared with the kernel's values, in lanes.
     pub lane_operands_checked: u64,
+    /// Warp instructions that the design answered instead of executing them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub answered_instructions: u64,
+    /// Their results, all compared with the kernel's values, in warp registers.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub results_checked: u64,
     /// What the instructions read and wrote, whatever the design: the baseline's main register file traffic.
     pub operands: Accesses,
     /// Where cycles without issue went.
@@ -70,6 +76,10 @@ impl RunReport {
     pub fn mrf_writes_avoided_percent(&self) -> Option<f64> {
         percent_less(self.mrf().writes, self.operands.writes)
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What `made` is less than `all`, per cent of `all`; `None` of nothing.

@@ -29,6 +29,8 @@ impl RunReport {
         self.metadata_instructions += other.metadata_instructions;
         self.operands_checked += other.operands_checked;
         self.lane_operands_checked += other.lane_operands_checked;
+        self.answered_instructions += other.answered_instructions;
+        self.results_checked += other.results_checked;
         self.operands.add(&other.operands);
         self.stalls.add(&other.stalls);
         self.scheduler.add(&other.scheduler);

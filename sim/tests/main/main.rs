@@ -8,6 +8,7 @@ mod capacities;
 mod circuits;
 mod configurations;
 mod every_sm;
+mod interposers;
 mod kernels;
 mod latency;
 mod lines;

@@ -136,6 +136,7 @@ fn mechanisms_from_outside_run() {
             (report.warp_instructions, report.warp_instructions),
             "{design}"
         );
+        assert_eq!((paced.otherwise, paced.narrowed), (0, 0), "{design}");
         assert_eq!((paced.read, paced.started), (report.warp_instructions, paced.ended), "{design}");
         assert_eq!(paced.written, report.operands.writes, "{design}");
         assert!(paced.loads > 0 && paced.loads < paced.issued, "{design}");
@@ -154,6 +155,18 @@ fn a_layer_holds_warps_back_and_admits_fewer_blocks() {
     assert!(paced.scheduler.held_warp_cycles > 0 && paced.stalls.design > 0);
     assert_eq!(few.residency[0].resident_blocks, 1);
     assert!(few.counters.get::<Paced>("pacer").most_warps < free.counters.get::<Paced>("pacer").most_warps);
+}
+
+#[test]
+fn a_layer_has_its_class_of_warps_picked_first() {
+    for design in ["ideal+pacer", "two-level+banked+pacer", "single-level+rfc+pacer"] {
+        let mut config = toy(design);
+        config.edit(|pacer: &mut Parameters| (pacer.cycles, pacer.odd_first) = (1, true));
+        let report = run_tiny(&config, "hotspot", RunOptions::default());
+        let paced: Paced = report.counters.get("pacer");
+        assert!(paced.narrowed > report.warp_instructions / 10, "{design}: {}", paced.narrowed);
+        assert_eq!(paced.passed_over, 0, "{design}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Two mechanisms from outside: a storage that keeps registers without a circuit, and a layer that paces warps. What they
 //! need of the program is in this file and in the registry that a test makes.
 
-use warpfile_kernels::program::{Operation, Program, WarpInstruction};
+use warpfile_kernels::program::{InstId, LANES, Operation, Program, WarpInstruction};
 use warpfile_sim::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use warpfile_sim::counters::{Counts, Row, Shown};
 use warpfile_sim::energy::grid::Ports;
@@ -57,6 +57,8 @@ parameters! {
         cycles: u64 = 16, Accepted::integer(1, 64);
         /// Blocks that may be resident.
         blocks: u64 = 64, Accepted::integer(1, 64);
+        /// Warps with odd numbers are picked from first.
+        odd_first: bool = false, Accepted::Flag;
     }
 }
 
@@ -69,6 +71,12 @@ counters! {
         read: sum("warp instructions"),
         /// Registers written.
         written: sum("registers"),
+        /// Instructions that were not as they had been decoded.
+        otherwise: sum("warp instructions"),
+        /// Cycles in which only some of the warps that could be picked were given.
+        narrowed: sum("cycles"),
+        /// Instructions issued by others than these.
+        passed_over: sum("warp instructions"),
         /// Instructions of which nothing is left to do.
         retired: sum("warp instructions"),
         /// Loads, as the compiler pass has noted them.
@@ -92,6 +100,10 @@ struct PacerLayer {
     /// When each warp slot of each partition may issue again.
     free_at: Vec<[u64; 64]>,
     resident: Vec<u64>,
+    /// The warps of each partition that are to be picked from in this cycle.
+    preferred: Vec<u64>,
+    /// The next instruction of each warp of each partition.
+    decoded: Vec<Vec<(InstId, [u64; LANES])>>,
     counted: Paced,
 }
 
@@ -133,6 +145,8 @@ impl Mechanism for Pacer {
             loads: Vec::new(),
             free_at: vec![[0; 64]; at.partitions()],
             resident: vec![0; at.partitions()],
+            preferred: vec![u64::MAX; at.partitions()],
+            decoded: vec![vec![(InstId(0), [0; LANES]); 64]; at.partitions()],
             counted: Paced::default(),
         })))
     }
@@ -163,7 +177,22 @@ impl Layer for PacerLayer {
         (0..64).filter(waits).fold(0, |held, warp| held | 1 << warp)
     }
 
+    fn decode(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
+        self.decoded[at.partition][at.warp] = (instruction.inst, instruction.addresses);
+    }
+
+    fn preferred_warps(&mut self, partition: usize, ready: u64) -> u64 {
+        let odd = ready & 0xaaaa_aaaa_aaaa_aaaa;
+        let preferred = if self.parameters.odd_first && odd != 0 { odd } else { ready };
+        self.counted.narrowed += u64::from(preferred != ready);
+        self.preferred[partition] = preferred;
+        preferred
+    }
+
     fn issue(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
+        let as_decoded = self.decoded[at.partition][at.warp] == (instruction.inst, instruction.addresses);
+        self.counted.otherwise += u64::from(!as_decoded);
+        self.counted.passed_over += u64::from(self.preferred[at.partition] >> at.warp & 1 == 0);
         self.counted.issued += 1;
         self.counted.loads += u64::from(self.loads[instruction.inst.0 as usize]);
         self.free_at[at.partition][at.warp] = self.now + self.parameters.cycles;

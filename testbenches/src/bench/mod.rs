@@ -61,7 +61,7 @@ mod wide_table;
 pub use drive::{Activity, Drive};
 pub use list::{Entry, benchmarks, list};
 pub use managed_warps::ManagedWarps;
-pub use native::{NativeLoop, native};
+pub use native::{NativeLoop, loops, native};
 pub use staging_shard::StagingShard;
 pub use top::{Benchmark, BenchmarkIo, Part};
 pub use wide_table::WideTable;

@@ -65,7 +65,8 @@ fn the_interpreter_and_the_compiled_engine_have_the_same_signature() {
     }
 }
 
-/// Part of the cycles in which a table port or register of a circuit is used, at least, when it is busy.
+/// Part of the cycles in which a table port or register of a circuit is used, at least, when it is busy; of a circuit without
+/// a line here every port and register of the outermost module has to be used in some cycle.
 const USED_WHEN_BUSY: [(&str, &str, f64); 63] = [
     ("round_robin_arbiter", "behind_last", 0.7),
     ("fifo", "words.head", 0.8),
@@ -148,7 +149,11 @@ fn a_busy_circuit_uses_its_tables_and_a_tenth_of_the_activity_uses_them_less() {
         let registers = activity.registers.iter().map(|register| (&register.path, register.cycles));
         let used: Vec<_> = ports.chain(registers).collect();
         let floors = USED_WHEN_BUSY.iter().filter(|(circuit, ..)| *circuit == benchmark.circuit);
-        assert!(floors.clone().count() > 0, "{} has no line in USED_WHEN_BUSY", benchmark.circuit);
+        if floors.clone().next().is_none() {
+            for (path, cycles) in used.iter().filter(|(path, _)| path.matches('.').count() == 1) {
+                assert!(*cycles > 0, "{}: {path} is never used", benchmark.name());
+            }
+        }
         for (circuit, end, floor) in floors {
             let path = format!("{circuit}.{end}");
             let cycles = used.iter().find(|(known, _)| **known == path).unwrap().1;

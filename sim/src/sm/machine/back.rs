@@ -1,6 +1,7 @@
 //! Operand access, the oracle, functional units, completion and writeback.
 
 use super::super::design::{Layer, MAX_ISSUES, StorageInputs, Unit, WarpPlace, Write};
+use super::super::error::Compared;
 use super::super::in_flight::{InFlight, ResultQueue};
 use super::super::kernel::{Action, Kernel, MemoryKind};
 use super::super::memory::{Arrived, Sent, Step, constant_cycles, shared_cycles};
@@ -87,6 +88,11 @@ impl Machine<'_, '_> {
         for port in 0..ports {
             if let Some(id) = self.partitions[partition].outputs.delivered[port] {
                 self.check_operands(launch, partition, id, port)?;
+            }
+        }
+        for port in 0..MAX_ISSUES {
+            if let Some(id) = self.partitions[partition].outputs.answered[port].take() {
+                self.take_answer(launch, partition, id, port)?;
             }
         }
         self.follow_writes(&launch.kernel, partition, late);
@@ -192,7 +198,7 @@ impl Machine<'_, '_> {
         if let Err(mismatch) =
             self.oracle.check(&entry.instruction, sources.count(), &at.outputs.operands[port])
         {
-            return Err(self.wrong_operand(launch, partition, id, mismatch));
+            return Err(self.wrong(launch, partition, id, (Compared::Operand, mismatch)));
         }
         for layer in &mut self.layers {
             layer.read(WarpPlace { partition, warp: entry.warp }, &entry.instruction);
@@ -268,20 +274,32 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    fn wrong_operand(&self, launch: &Running<'_>, partition: usize, id: u16, mismatch: Mismatch) -> SimError {
+    /// What a design has wrong of an instruction.
+    pub(super) fn wrong(
+        &self,
+        launch: &Running<'_>,
+        partition: usize,
+        id: u16,
+        (compared, mismatch): (Compared, Mismatch),
+    ) -> SimError {
         let at = &self.partitions[partition];
         let entry = at.in_flight.get(id);
         let &Warp { block, number, .. } = at.warps.get(entry.warp);
         let program = launch.program();
         let instruction = &program.instructions[entry.index()];
+        let register = match compared {
+            Compared::Operand => instruction.sources[mismatch.index].register,
+            Compared::Result => instruction.results[mismatch.index].register,
+        };
         SimError::WrongOperand(Box::new(WrongOperand {
+            compared,
             cycle: self.now,
             kernel: program.name.clone(),
             block: self.blocks[block].index.unwrap_or_default(),
             warp: number,
             pc: instruction.pc,
             text: instruction.text.clone(),
-            register: instruction.sources[mismatch.source].register.0,
+            register: register.0,
             lane: mismatch.lane,
             expected: mismatch.expected,
             found: mismatch.found,
@@ -316,7 +334,7 @@ impl Partition<'_> {
     }
 
     /// Nothing of an instruction is left to do.
-    fn finish(&mut self, id: u16, kernel: &Kernel) {
+    pub(super) fn finish(&mut self, id: u16, kernel: &Kernel) {
         let entry = self.in_flight.get_mut(id);
         entry.finished = true;
         let delivered = entry.delivered;
@@ -353,7 +371,7 @@ fn written(
 }
 
 /// Tells the layers that nothing of an instruction is left to do.
-fn retire(layers: &mut [Box<dyn Layer + '_>], partition: usize, at: &Partition<'_>, id: u16) {
+pub(super) fn retire(layers: &mut [Box<dyn Layer + '_>], partition: usize, at: &Partition<'_>, id: u16) {
     let entry = at.in_flight.get(id);
     for layer in layers {
         layer.retire(WarpPlace { partition, warp: entry.warp }, &entry.instruction);

@@ -127,7 +127,7 @@ impl Machine<'_, '_> {
         let inst = InstId(index as u32);
         at.design.storage.decode(warp, inst);
         for layer in &mut self.layers {
-            layer.decode(WarpPlace { partition, warp }, inst);
+            layer.decode(WarpPlace { partition, warp }, &at.in_flight.get(id).instruction);
         }
         Ok(())
     }

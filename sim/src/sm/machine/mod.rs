@@ -4,6 +4,7 @@
 //! Each scheduler is the head of a [`partition`] with warps, operand storage and arithmetic units of its own. Blocks,
 //! barriers, memory and the units in front of it are the SM's. Warp slot s belongs to partition s mod partitions.
 
+mod answers;
 mod back;
 mod front;
 mod lines;
@@ -83,6 +84,7 @@ struct Totals {
     warp_instructions: u64,
     thread_instructions: u64,
     metadata_instructions: u64,
+    answered_instructions: u64,
     operands: Accesses,
     stalls: Stalls,
     scheduler: SchedulerStatistics,
@@ -363,6 +365,8 @@ impl<'c, 'o> Machine<'c, 'o> {
             ipc: instructions_per_cycle(totals.warp_instructions, self.now),
             operands_checked: self.oracle.operands,
             lane_operands_checked: self.oracle.lanes,
+            answered_instructions: totals.answered_instructions,
+            results_checked: self.oracle.results,
             operands: totals.operands,
             stalls: totals.stalls,
             residency: totals.residency,

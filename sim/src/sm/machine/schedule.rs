@@ -1,7 +1,7 @@
 //! Ready, suspend and eligible masks; the scheduler's decision.
 
 use super::super::SimError;
-use super::super::design::{Flush, Issue, SchedulerInputs, SchedulerOutputs, WarpPlace, WarpSlot};
+use super::super::design::{Flush, Issue, Layer, SchedulerInputs, SchedulerOutputs, WarpPlace, WarpSlot};
 use super::super::kernel::{Action, clusters};
 use super::super::warp::{Hazard, Head, State, each, first};
 use super::partition::Partition;
@@ -31,6 +31,8 @@ impl Machine<'_, '_> {
             at.scheduler_inputs(launch, self.config.scheduler.suspend_when_ready, no_slot);
         let held = waiting.held & !waiting.short;
         self.totals.scheduler.held_warp_cycles += u64::from(held.count_ones());
+        let inputs =
+            SchedulerInputs { ready: at.preferred(&mut self.layers, partition, inputs.ready), ..inputs };
         let outputs = at.design.scheduler.cycle(inputs);
         self.follow_slots(partition, &outputs);
         match outputs.issue {
@@ -233,6 +235,23 @@ impl Partition<'_> {
             issue_enable: self.issue_queue.has_room(),
         };
         (inputs, waiting)
+    }
+
+    /// Of the warps that are ready those that the layers would have picked first; one that has no slot of the active set
+    /// keeps none that has one from being picked.
+    #[inline]
+    fn preferred(&self, layers: &mut [Box<dyn Layer + '_>], partition: usize, ready: u64) -> u64 {
+        if layers.is_empty() {
+            return ready;
+        }
+        let active = if self.design.scheduler.suspends() { self.warps.sets().holding } else { u64::MAX };
+        let narrow = |candidates: u64, layer: &mut Box<dyn Layer + '_>| match candidates {
+            0 => 0,
+            _ => Some(layer.preferred_warps(partition, candidates) & candidates)
+                .filter(|preferred| *preferred != 0)
+                .unwrap_or(candidates),
+        };
+        layers.iter_mut().fold(ready & active, narrow) | ready & !active
     }
 
     /// Warps that must not issue now.

@@ -48,6 +48,11 @@ pub fn native(circuit: &str, size: usize) -> Option<NativeLoop> {
     Some(*native)
 }
 
+/// Name and size of each circuit that a loop is written for.
+pub fn loops() -> impl Iterator<Item = (&'static str, usize)> {
+    LOOPS.iter().map(|(circuit, size, _)| (*circuit, *size))
+}
+
 /// Name and size of each circuit, and its loop.
 const LOOPS: &[(&str, usize, NativeLoop)] = &[
     ("round_robin_arbiter", 1, round_robin_arbiter::run),
