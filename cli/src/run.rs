@@ -38,7 +38,7 @@ Examples:
   warpfile run hotspot --design rfc
   warpfile run hotspot bfs --design two-level,rfc --threads 2
   warpfile run hotspot --design regless,rfv,rfh
-  warpfile run hotspot --design single-level+rfc --preset gtx980-regless
+  warpfile run hotspot --design single-level+rfc --preset gtx980-gpgpusim
   warpfile run sgemm --size tiny --set rfc.entries=8 --set scheduler.active_warps=4 --json
   warpfile run mine.ptx --launch mine.toml --out results
   warpfile run mine.ptx --launch mine.toml --dump sum=sum.npy --tolerate-out-of-bounds

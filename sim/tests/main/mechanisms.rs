@@ -50,7 +50,8 @@ fn parts(word: &str) -> Vec<String> {
 #[test]
 fn the_sm_names_no_mechanism() {
     assert_eq!(parts("RfcReads_of"), ["rfc", "reads", "of"]);
-    let names = Registry::shipped().all().map(|mechanism| mechanism.info().name);
+    let registry = Registry::shipped();
+    let names = registry.all().map(|mechanism| mechanism.info().name);
     let names: Vec<Vec<String>> = names.map(|name| name.split('-').map(str::to_owned).collect()).collect();
     let mut files = 0;
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sm")];

@@ -325,7 +325,7 @@ mod tests {
     fn a_run_that_fails_is_an_outcome_with_its_error() {
         let wrong = Entry { design: "regless".into(), ..entry("") };
         let outcome = make(&wrong, &Shared::new(&wrong.workload, "tiny"), 1);
-        assert!(outcome.error.is_some_and(|error| error.contains("gtx980-regless")));
+        assert!(outcome.error.is_some_and(|error| error.contains("gtx980-gpgpusim")));
         assert!(make(&entry("rfc"), &Shared::new("vectoradd", "huge"), 1).error.is_some());
     }
 }

@@ -127,7 +127,7 @@ pub fn staging(report: &RunReport) -> Staging {
 impl Mechanism for RegLess {
     fn info(&self) -> Info {
         let summary = "operand staging units, registers in memory (Kloosterman et al. §5)";
-        Info { name: "regless", summary, design: Some(("regless", summary)), preset: "gtx980-regless" }
+        Info { name: "regless", summary, design: Some(("regless", summary)), preset: "gtx980-gpgpusim" }
     }
 
     fn role(&self) -> Role {

@@ -59,7 +59,7 @@ impl Mechanism for Rfh {
             name: "rfh",
             summary: "register file hierarchy managed by the compiler (Gebhart et al., MICRO 2011)",
             design: Some(("rfh", design)),
-            preset: "gtx980-regless",
+            preset: "gtx980-gpgpusim",
         }
     }
 

@@ -84,7 +84,7 @@ impl Mechanism for Rfv {
             name: "rfv",
             summary: "smaller register file with renaming (Jeon et al.)",
             design: Some(("rfv", "smaller register file with renaming, two-level scheduler (Jeon et al.)")),
-            preset: "gtx980-regless",
+            preset: "gtx980-gpgpusim",
         }
     }
 
