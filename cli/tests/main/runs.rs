@@ -158,8 +158,8 @@ fn a_design_runs_on_the_preset_of_its_paper() {
         rest.split(',').next().expect("a name").to_owned()
     };
     assert_eq!(preset("rfc"), "gebhart2011");
-    assert_eq!(preset("regless"), "gtx980-regless");
-    assert_eq!(preset("two-level,regless"), "gtx980-regless");
+    assert_eq!(preset("regless"), "gtx980-gpgpusim");
+    assert_eq!(preset("two-level,regless"), "gtx980-gpgpusim");
     let error = Place::new().refused("run vectoradd --preset gebhart2011 --design regless");
     assert!(error.contains("design regless runs with preset gtx980-regless"), "{error}");
     Place::new().succeeds("gen regless -o out");
