@@ -1,5 +1,6 @@
 //! Figures and tables of the papers, each printed beside what the model gives.
 
+mod all_designs;
 pub mod chart;
 pub mod fidelity;
 mod gebhart;
@@ -137,7 +138,7 @@ pub struct Outputs {
 
 /// All figures, in the order of the papers.
 pub fn list() -> impl Iterator<Item = &'static Figure> {
-    PAPERS.iter().flat_map(|paper| paper.figures)
+    PAPERS.iter().flat_map(|paper| paper.figures).chain(all_designs::FIGURES)
 }
 
 /// Makes figures and prints them. A run that several are made of is made once.

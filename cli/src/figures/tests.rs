@@ -12,7 +12,7 @@ use warpfile_sim::sm::{Accesses, EngineName, MRF, Residency, RunReport, WorkingS
 
 use super::report::FigureReport;
 use super::sweep::{Point, Setup};
-use super::{Figure, KeptRuns, Options, Outputs, Variation, by_id, chosen, list, make, run, svg};
+use super::{Figure, KeptRuns, Options, Outputs, PAPERS, Variation, by_id, chosen, list, make, run, svg};
 use crate::code::Code;
 use crate::input::{Input, Source};
 
@@ -84,7 +84,8 @@ fn document(report: &FigureReport) -> Value {
 fn every_figure_has_claims_tables_charts_and_a_row_for_every_workload() {
     for entry in list().filter(|figure| is_simulated(figure)) {
         let report = figure(entry.id, &[]);
-        assert!(!report.content.claims.is_empty(), "{}", entry.id);
+        let of_paper = PAPERS.iter().flat_map(|paper| paper.figures).any(|figure| figure.id == entry.id);
+        assert!(!of_paper || !report.content.claims.is_empty(), "{}", entry.id);
         assert!(!report.content.charts.is_empty(), "{}", entry.id);
         let text = report.to_markdown();
         for workload in &report.workloads {
