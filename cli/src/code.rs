@@ -26,6 +26,14 @@ impl CodeArguments {
         }
     }
 
+    /// These, but where `more` says something else.
+    pub fn with(&self, more: CodeArguments) -> CodeArguments {
+        CodeArguments {
+            schedule: more.schedule.or(self.schedule),
+            max_registers: more.max_registers.or(self.max_registers),
+        }
+    }
+
     /// The words that were given.
     pub fn words(&self) -> Vec<String> {
         let schedule = self.schedule.map(|schedule| format!("--schedule {}", schedule.as_str()));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::engine::EngineArguments;
-use crate::figures;
+use crate::figures::{self, Options, Outputs, Variation};
 use crate::parallel::ThreadArguments;
 
 /// What is printed, and how.
@@ -12,18 +12,15 @@ use crate::parallel::ThreadArguments;
 Examples:
   warpfile list figures
   warpfile figure gebhart-6
-  warpfile figure gebhart-6 --size default --out results
-  warpfile figure regless-14 regless-15 regless-16 --out results")]
+  warpfile figure gebhart-6 --size tiny --out results
+  warpfile figure regless-14 regless-15 regless-16 --out results
+  warpfile figure regless-16 --schedule none --set l1.ways=12")]
 pub struct Arguments {
     /// Which figures: see `warpfile list figures`. What several have in common is run once.
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// Size of the workloads: tiny, default or large.
-    #[arg(long, default_value = "tiny")]
-    size: String,
-    /// Only these workloads, separated by commas; if not given, those that stand for the paper's.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    workloads: Vec<String>,
+    #[command(flatten)]
+    variation: Variation,
     #[command(flatten)]
     engine: EngineArguments,
     #[command(flatten)]
@@ -41,7 +38,7 @@ pub struct Arguments {
 
 /// Makes figures and prints them.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let Arguments { ids, size, workloads, engine, threads, json, out, svg } = arguments;
-    let (engine, threads) = (engine.name(), threads.number());
-    figures::run(&ids, &figures::Options { size, workloads, engine, threads, json, out, svg })
+    let Arguments { ids, variation, engine, threads, json, out, svg } = arguments;
+    let options = Options { variation, engine: engine.name(), threads: threads.number() };
+    figures::run(&ids, &options, &Outputs { json, out, svg })
 }

@@ -9,6 +9,7 @@ mod cuda;
 mod dump;
 mod engine;
 mod errors;
+mod fidelity;
 mod figure;
 mod figures;
 mod files;
@@ -61,6 +62,8 @@ enum Command {
     Run(run::Arguments),
     /// Print a figure or table of a paper beside what the model gives.
     Figure(figure::Arguments),
+    /// Print every number that a paper states beside ours, and why those differ that do.
+    Fidelity(fidelity::Arguments),
     /// Write the Verilog of a circuit, or of all circuits of a design.
     Gen(generate::Arguments),
     /// Map a circuit, or all circuits of a design, onto standard cells and say what they take.
@@ -96,6 +99,7 @@ fn dispatch(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Figure(arguments) => figure::run(arguments),
+        Command::Fidelity(arguments) => fidelity::run(arguments),
         Command::Gen(arguments) => generate::run(&arguments),
         Command::Area(arguments) => area::run(&arguments),
         Command::Power(arguments) => power::run(&arguments),

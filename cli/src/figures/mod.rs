@@ -1,7 +1,10 @@
 //! Figures and tables of the papers, each printed beside what the model gives.
 
+mod all_designs;
 pub mod chart;
+pub mod fidelity;
 mod gebhart;
+mod number;
 mod regless;
 mod report;
 mod statistics;
@@ -10,7 +13,9 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod values;
+mod variation;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -29,6 +34,7 @@ use regless::{WorkloadRegions, workload_regions};
 use report::{Content, Effort, FigureReport};
 use sweep::{Point, Results, Setup, Simulate};
 use values::{ValueUsage, value_usage};
+pub use variation::Variation;
 
 /// A figure that can be asked for.
 pub struct Figure {
@@ -41,7 +47,44 @@ pub struct Figure {
     /// Workloads that it is made of unless others are asked for; all if there are none here.
     workloads: &'static [&'static str],
     method: Method,
+    /// Why some of its numbers differ from the paper's.
+    causes: &'static [Cause],
 }
+
+/// A paper: what it says with numbers is told in its figures' claims.
+pub struct Paper {
+    /// As on the command line: `gebhart`.
+    pub name: &'static str,
+    /// Authors, title, where and when.
+    citation: &'static str,
+    figures: &'static [Figure],
+    /// What its page looks into beside the claims.
+    studies: &'static [Study],
+}
+
+/// Why numbers of a figure differ from the paper's, and the run that shows it.
+pub struct Cause {
+    /// Keys of the numbers.
+    of: &'static [&'static str],
+    /// One or two sentences.
+    why: &'static str,
+    /// What that run has beside the figure's own, as words of the command line.
+    run: &'static str,
+}
+
+/// Numbers of figures under several runs.
+pub struct Study {
+    title: &'static str,
+    /// What it shows.
+    text: &'static str,
+    /// Figure, key of the number, heading.
+    columns: &'static [(&'static str, &'static str, &'static str)],
+    /// Heading, and words of the command line.
+    runs: &'static [(&'static str, &'static str)],
+}
+
+/// All papers.
+const PAPERS: &[&Paper] = &[&gebhart::PAPER, &regless::PAPER];
 
 /// How the numbers of a figure are found.
 enum Method {
@@ -65,16 +108,27 @@ impl Figure {
 }
 
 /// How a figure is made.
+#[derive(Clone)]
 pub struct Options {
-    /// Size of the workloads: `tiny`, `default` or `large`.
-    pub size: String,
-    /// Names of the workloads; the figure's own if empty.
-    pub workloads: Vec<String>,
+    /// Size, workloads, and what departs from the figure's own.
+    pub variation: Variation,
     /// What runs the circuits.
     pub engine: EngineName,
     /// Threads that runs are spread over; 0 takes as many as there are cores.
     pub threads: usize,
-    /// Print one JSON document instead of tables.
+}
+
+impl Options {
+    /// The same with the figures' own workloads.
+    fn without_workloads(&self) -> Options {
+        Options { variation: self.variation.without_workloads(), ..self.clone() }
+    }
+}
+
+/// Where figures go.
+#[derive(Default)]
+pub struct Outputs {
+    /// Print JSON instead of tables, one document for each figure.
     pub json: bool,
     /// Folder that keeps the tables, the JSON and the SVG charts.
     pub out: Option<PathBuf>,
@@ -84,71 +138,75 @@ pub struct Options {
 
 /// All figures, in the order of the papers.
 pub fn list() -> impl Iterator<Item = &'static Figure> {
-    gebhart::FIGURES.iter().chain(regless::FIGURES)
+    PAPERS.iter().flat_map(|paper| paper.figures).chain(all_designs::FIGURES)
 }
 
 /// Makes figures and prints them. A run that several are made of is made once.
 ///
 /// # Errors
 /// No figure has such an id, there is no such workload or size, a run fails, or one SVG file is asked for several figures.
-pub fn run(ids: &[String], options: &Options) -> Result<()> {
+pub fn run(ids: &[String], options: &Options, outputs: &Outputs) -> Result<()> {
     let figures = ids.iter().map(|id| by_id(id)).collect::<Result<Vec<_>>>()?;
-    if let Some(path) = options.svg.as_ref().filter(|_| figures.len() > 1) {
+    if let Some(path) = outputs.svg.as_ref().filter(|_| figures.len() > 1) {
         let count = figures.len();
         bail!(
             "--svg {} takes one figure, there are {count}; --out keeps the charts of several",
             path.display()
         );
     }
-    let chosen =
-        figures.iter().map(|figure| chosen(figure, &options.workloads)).collect::<Result<Vec<_>>>()?;
+    for figure in &figures {
+        chosen(figure, options.variation.workloads())?;
+    }
     let runs = KeptRuns::default();
     let simulate = |source: &Source<'_>, setup: &Setup| {
-        runs.get(&source.input().word(), setup, || simulate(source, setup, options.engine))
+        runs.get(source, setup, || simulate(source, setup, options.engine))
     };
-    for (figure, workloads) in figures.iter().zip(&chosen) {
-        let report = make(figure, workloads, options, &simulate)?;
-        keep(&report, options)?;
+    for figure in figures {
+        keep(&make(figure, options, &simulate)?, outputs)?;
     }
     Ok(())
 }
 
 /// Prints a figure, and keeps it where it is asked for.
-fn keep(report: &FigureReport, options: &Options) -> Result<()> {
+fn keep(report: &FigureReport, outputs: &Outputs) -> Result<()> {
     let svg = svg::draw(&format!("{} ({})", report.title, report.source), &report.content.charts);
-    if let Some(path) = &options.out {
-        let files = [("md", report.to_markdown()), ("json", json(report)?), ("svg", svg.clone())];
-        let files = files.map(|(extension, text)| (format!("{}.{extension}", report.id), text));
-        OutputFolder::create(path)?
-            .publish(files.iter().map(|(name, text)| (name.as_str(), text.as_str())))?;
+    if let Some(path) = &outputs.out {
+        keep_in(path, report, &svg)?;
     }
-    if let Some(path) = &options.svg {
+    if let Some(path) = &outputs.svg {
         let mut file = Output::create(Path::new(path))?;
         file.write(&svg)?;
         file.publish()?;
     }
-    print(&if options.json { json(report)? } else { report.to_markdown() })
+    print(&if outputs.json { json(report)? } else { report.to_markdown() })
 }
 
-/// Runs that have been made, for the figures that come later.
+/// Keeps a figure's tables, JSON and charts in a folder.
+fn keep_in(folder: &Path, report: &FigureReport, svg: &str) -> Result<()> {
+    let files = [("md", report.to_markdown()), ("json", json(report)?), ("svg", svg.to_owned())];
+    let files = files.map(|(extension, text)| (format!("{}.{extension}", report.id), text));
+    OutputFolder::create(folder)?.publish(files.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+}
+
+/// Runs that have been made, for the figures that come later, by all that they depend on.
 #[derive(Default)]
-struct KeptRuns(Mutex<Vec<(String, Setup, RunReport)>>);
+struct KeptRuns(Mutex<BTreeMap<String, RunReport>>);
 
 impl KeptRuns {
     /// The run of a workload under a configuration, made now if it has not been.
     fn get(
         &self,
-        workload: &str,
+        source: &Source<'_>,
         setup: &Setup,
         simulate: impl FnOnce() -> Result<RunReport>,
     ) -> Result<RunReport> {
         let runs = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |(name, kept, _): &&(String, Setup, RunReport)| *name == workload && kept == setup;
-        if let Some((.., report)) = runs().iter().find(is_it) {
+        let key = format!("{}\n{}", source.input().words().join(" "), setup.key());
+        if let Some(report) = runs().get(&key) {
             return Ok(report.clone());
         }
         let report = simulate()?;
-        runs().push((workload.to_owned(), setup.clone(), report.clone()));
+        runs().insert(key, report.clone());
         Ok(report)
     }
 }
@@ -176,12 +234,8 @@ fn chosen(figure: &Figure, names: &[String]) -> Result<Vec<&'static Workload>> {
 }
 
 /// Makes a figure with a simulator.
-fn make(
-    figure: &'static Figure,
-    workloads: &[&'static Workload],
-    options: &Options,
-    simulate: Simulate<'_>,
-) -> Result<FigureReport> {
+fn make(figure: &'static Figure, options: &Options, simulate: Simulate<'_>) -> Result<FigureReport> {
+    let workloads = &chosen(figure, options.variation.workloads())?;
     let (content, effort) = match figure.method {
         Method::Streams(show) => {
             let usages = of_each(figure, workloads, options, |opened| Ok(value_usage(opened)?))?;
@@ -209,7 +263,7 @@ fn make(
         title: figure.title,
         source: figure.source,
         command: command(figure, options),
-        size: figure.has_workloads().then(|| options.size.clone()),
+        size: figure.has_workloads().then(|| options.variation.size().to_owned()),
         workloads: workloads.iter().map(|workload| workload.name).collect(),
         effort,
         content,
@@ -225,7 +279,7 @@ fn runs(
     simulate: Simulate<'_>,
 ) -> Result<Results> {
     let count = Counter::new(figure.id, points.len() * workloads.len());
-    sweep::sweep((workloads, &options.size), points, options.threads, simulate, &|| count.one())
+    sweep::sweep(workloads, points, &options.variation, options.threads, simulate, &|| count.one())
 }
 
 /// What `look` finds in each workload, in their order.
@@ -237,7 +291,9 @@ fn of_each<T: Send>(
 ) -> Result<Vec<T>> {
     let count = Counter::new(figure.id, workloads.len());
     parallel(options.threads, workloads.to_vec(), |workload| {
-        let found = look(&mut workload.open(&options.size)?).with_context(|| workload.name)?;
+        let mut opened = workload.open(options.variation.size())?;
+        opened.set_options(options.variation.code().options());
+        let found = look(&mut opened).with_context(|| workload.name)?;
         count.one();
         Ok(found)
     })
@@ -245,18 +301,11 @@ fn of_each<T: Send>(
 
 /// The command that makes a figure again.
 fn command(figure: &Figure, options: &Options) -> String {
-    let mut command = format!("warpfile figure {}", figure.id);
-    if !figure.has_workloads() {
-        return command;
-    }
-    command += &format!(" --size {}", options.size);
-    if !options.workloads.is_empty() {
-        command += &format!(" --workloads {}", options.workloads.join(","));
-    }
-    if options.engine != EngineName::default() {
-        command += &format!(" --engine {}", options.engine.as_str());
-    }
-    command
+    let words = options.variation.words(figure.has_workloads());
+    let engine = (figure.has_workloads() && options.engine != EngineName::default())
+        .then(|| format!("--engine {}", options.engine.as_str()));
+    let command = ["warpfile", "figure", figure.id].map(str::to_owned);
+    command.into_iter().chain(words).chain(engine).collect::<Vec<_>>().join(" ")
 }
 
 /// Runs a workload through a configuration's design; every operand is checked, and so are the results.

@@ -4,6 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::chart::Chart;
+use super::number::Number;
 use crate::table::count;
 
 /// A figure as it is printed and kept.
@@ -51,12 +52,25 @@ pub struct Claim {
     pub paper: String,
     /// What comes out here.
     pub here: String,
+    /// The numbers in what the paper says, each with ours.
+    pub numbers: Vec<Number>,
 }
 
 impl Claim {
     /// A claim of `source`.
     pub fn new(source: &'static str, paper: impl Into<String>, here: impl Into<String>) -> Claim {
-        Claim { source, paper: paper.into(), here: here.into() }
+        Claim { source, paper: paper.into(), here: here.into(), numbers: Vec::new() }
+    }
+
+    /// The same with a number of the paper's and ours.
+    pub fn number(self, number: Number) -> Claim {
+        self.numbers([number])
+    }
+
+    /// The same with numbers of the paper's and ours.
+    pub fn numbers(mut self, numbers: impl IntoIterator<Item = Number>) -> Claim {
+        self.numbers.extend(numbers);
+        self
     }
 }
 
@@ -247,7 +261,7 @@ impl FigureReport {
     /// Title, claims, tables and notes as Markdown, readable on a terminal.
     pub fn to_markdown(&self) -> String {
         let mut out = format!("## {}: {}\n\n{}\n\n", self.id, self.title, self.source);
-        for Claim { source, paper, here } in &self.content.claims {
+        for Claim { source, paper, here, .. } in &self.content.claims {
             out += &format!("- {source}: {paper}\n  here: {here}\n");
         }
         out.push('\n');

@@ -7,18 +7,18 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use warpfile_kernels::exec::ExecOptions;
 use warpfile_kernels::workloads::Workload;
-use warpfile_sim::config::{Config, apply_overrides, preset};
+use warpfile_sim::config::Config;
 use warpfile_sim::sm::RunReport;
 
 use super::report::Effort;
-use crate::code::Code;
+use super::variation::Variation;
 use crate::input::{Input, Source};
 use crate::parallel::parallel;
 
 /// The preset of Gebhart et al.
 const GEBHART: &str = "gebhart2011";
-/// The preset of Kloosterman et al.
-const REGLESS: &str = "gtx980-regless";
+/// The machine that Kloosterman et al. measured on: their Table 1 in GPGPU-Sim.
+const REGLESS: &str = "gtx980-gpgpusim";
 
 /// A configuration: a preset, what differs from it, and what is measured beside the usual.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,7 +30,7 @@ pub struct Point {
 
 impl Point {
     /// A preset with a design.
-    fn new(preset: &'static str, design: &str) -> Point {
+    pub fn new(preset: &'static str, design: &str) -> Point {
         Point { preset, parameters: BTreeMap::new(), working_set_window: None }.with("design", design)
     }
 
@@ -66,14 +66,19 @@ impl Point {
         self
     }
 
-    /// The whole configuration.
-    pub fn config(&self) -> Result<Config> {
-        let mut config = preset(self.preset)?;
-        let parameters = self.parameters.iter();
-        let overrides: Vec<(&str, &str)> = parameters.map(|(key, value)| (*key, value.as_str())).collect();
-        apply_overrides(&mut config, &overrides)?;
-        config.validate()?;
-        Ok(config)
+    /// The preset that it starts from.
+    pub fn preset(&self) -> &'static str {
+        self.preset
+    }
+
+    /// What differs from the preset: parameter and value.
+    pub fn parameters(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.parameters.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+
+    /// Whether a parameter is among what differs.
+    pub fn sets(&self, parameter: &str) -> bool {
+        self.parameters.contains_key(parameter)
     }
 }
 
@@ -103,6 +108,22 @@ pub struct Setup {
     pub working_set_window: Option<NonZeroU64>,
 }
 
+impl Setup {
+    /// All that a run depends on as text: parameters of mechanisms that the design does not have are left out.
+    pub fn key(&self) -> String {
+        let mut tree: toml::Table = self.config.to_toml().parse().unwrap_or_default();
+        tree.remove("preset");
+        let mechanisms = self.config.design.mechanisms();
+        let in_design: Vec<&str> =
+            mechanisms.filter_map(|mechanism| Some(mechanism.section()?.name)).collect();
+        let sections = self.config.registry().sections();
+        for section in sections.iter().filter(|section| !in_design.contains(&section.name)) {
+            tree.remove(section.name);
+        }
+        format!("{:?}\n{tree}", self.working_set_window)
+    }
+}
+
 /// Runs a workload under a configuration.
 pub type Simulate<'a> = &'a (dyn Fn(&Source<'_>, &Setup) -> Result<RunReport> + Sync);
 
@@ -116,8 +137,9 @@ pub struct Results {
 /// Runs every workload at every point, one workload after the other, so that each is executed once; `finished` is called
 /// after each run.
 pub fn sweep(
-    (workloads, size): (&[&'static Workload], &str),
+    workloads: &[&'static Workload],
     points: &[Point],
+    variation: &Variation,
     threads: usize,
     simulate: Simulate<'_>,
     finished: &(dyn Fn() + Sync),
@@ -125,12 +147,17 @@ pub fn sweep(
     let mut distinct = points.to_vec();
     distinct.sort();
     distinct.dedup();
-    let setup =
-        |point: &Point| Ok(Setup { config: point.config()?, working_set_window: point.working_set_window });
+    let setup = |point: &Point| {
+        Ok(Setup { config: variation.config(point)?, working_set_window: point.working_set_window })
+    };
     let setups = distinct.iter().map(setup).collect::<Result<Vec<_>>>()?;
     let inputs: Vec<Input> = workloads
         .iter()
-        .map(|&workload| Input::Workload { workload, size: size.to_owned(), code: Code::default() })
+        .map(|&workload| Input::Workload {
+            workload,
+            size: variation.size().to_owned(),
+            code: variation.code(),
+        })
         .collect();
     let mut jobs = Vec::with_capacity(inputs.len() * distinct.len());
     for input in &inputs {

@@ -1,6 +1,6 @@
 //! Fig. 12 and Table 5: register file energy of the combined architecture.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use warpfile_sim::counters::Counts;
 use warpfile_sim::energy::EnergyModel;
 use warpfile_sim::mechanisms::rfc;
@@ -10,6 +10,7 @@ use super::{
     ACTIVE, ENTRIES, Measure, WARPS, by_workload, catalogue_order, claim, overall, percent, relative_ipc,
 };
 use crate::figures::chart::{Bars, Chart, Plot};
+use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Cell, Claim, Content, Table};
 use crate::figures::statistics::range;
 use crate::figures::sweep::{Point, Results, Run};
@@ -52,9 +53,8 @@ fn idealised(run: &Run, technology: &EnergyModel) -> Option<f64> {
 }
 
 fn technology(results: &Results) -> Result<EnergyModel> {
-    let config = Point::rfc(ENTRIES, ACTIVE).config()?;
-    let run = results.of(&Point::rfc(ENTRIES, ACTIVE)).first();
-    Ok(EnergyModel::named(run.map_or(&config, |run| &run.config).energy.technology.as_str())?)
+    let run = results.of(&Point::rfc(ENTRIES, ACTIVE)).first().context("no workload was run")?;
+    Ok(EnergyModel::named(run.config.energy.technology.as_str())?)
 }
 
 /// Fig. 12.
@@ -159,6 +159,7 @@ fn claims_12(
     let saving = |energy: Option<f64>| percent(energy.map(|energy| 100.0 * (1.0 - energy)));
     let all = SIZES.into_iter().flat_map(|entries| SIZES.map(|active| (entries, active)));
     let extent = range(all.filter_map(|(entries, active)| energy(entries, active)));
+    let savings = extent.map(|(low, high)| (100.0 * (1.0 - high), 100.0 * (1.0 - low)));
     let extent = extent.map_or_else(
         || "no value".to_owned(),
         |(low, high)| format!("{} to {}", saving(Some(high)), saving(Some(low))),
@@ -169,7 +170,17 @@ fn claims_12(
         best.map_or_else(|| "no value".to_owned(), |(entries, _)| format!("{active} active: {entries}"))
     });
     vec![
-        claim("§5.4", "energy falls by 20 % to 40 % for a variety of design points", extent),
+        claim("§5.4", "energy falls by 20 % to 40 % for a variety of design points", extent).numbers(
+            savings
+                .map(|(low, high)| (Some(low), Some(high)))
+                .map_or([None, None], |(low, high)| [low, high])
+                .into_iter()
+                .zip([("least", 20.0), ("most", 40.0)])
+                .map(|(here, (name, paper))| {
+                    let what = format!("energy saved by the design point that saves {name}");
+                    Number::change(format!("saving_{name}"), what, Stated::exactly(paper), here)
+                }),
+        ),
         claim(
             "§5.4",
             "6 entries generally save most",
@@ -183,7 +194,21 @@ fn claims_12(
                 saving(energy(ENTRIES, ACTIVE)),
                 percent(ipc(ENTRIES, ACTIVE).map(|ipc| 100.0 * ipc))
             ),
-        ),
+        )
+        .numbers([
+            Number::change(
+                "saving",
+                "energy saved, 6 entries, 8 active",
+                Stated::exactly(25.0),
+                energy(ENTRIES, ACTIVE).map(|energy| 100.0 * (1.0 - energy)),
+            ),
+            Number::change(
+                "ipc",
+                "IPC of 8 active warps beside all",
+                Stated::exactly(0.0),
+                ipc(ENTRIES, ACTIVE).map(|ipc| 100.0 * (ipc - 1.0)),
+            ),
+        ]),
         claim(
             "§5.4",
             "at most 58 % could be saved there, if the MRF were never accessed",
@@ -193,11 +218,24 @@ fn claims_12(
                 mix().unwrap_or(f64::NAN),
                 results.workloads.len()
             ),
-        ),
+        )
+        .number(Number::change(
+            "bound",
+            "energy saved if the MRF were never accessed",
+            Stated::exactly(58.0),
+            idealised(),
+        )),
         claim("§5.4", "6 entries, 8 active: 192 bytes a lane, 6,144 an SM", {
             let lane = ENTRIES * ACTIVE * REGISTER_BYTES;
             format!("{lane} bytes a lane, {} an SM", lane * 32)
-        }),
+        })
+        .number(Number::of(
+            "bytes",
+            "storage",
+            "storage a lane, 6 entries, 8 active",
+            Stated::exactly(192.0),
+            Some((ENTRIES * ACTIVE * REGISTER_BYTES) as f64),
+        )),
     ]
 }
 
@@ -239,15 +277,31 @@ pub fn table_5(results: &Results) -> Result<Content> {
     );
     let groups = TABLE_5.map(|(mrf_mm, rfc_mm, ..)| format!("MRF {mrf_mm} mm, RFC {rfc_mm} mm"));
     let here = (0..TABLE_5.len()).map(|row| overall(results, |workload| energy(row, workload)));
-    let saving = |row| percent(overall(results, |workload| energy(row, workload)).map(|e| 100.0 * (1.0 - e)));
+    let saved = |row| overall(results, |workload| energy(row, workload)).map(|e| 100.0 * (1.0 - e));
+    let saving = |row| percent(saved(row));
+    let numbers = TABLE_5.into_iter().enumerate().map(|(row, (mrf_mm, rfc_mm, compute, _))| {
+        let key = format!("mrf_{mrf_mm}_rfc_{rfc_mm}").replace('.', "_");
+        let what = format!("energy saved, MRF at {mrf_mm} mm, RFC at {rfc_mm} mm, compute");
+        // 1 - 0.87 is not 0.13 in binary.
+        let paper = (100.0 - 100.0 * compute).round();
+        Number::change(key, what, Stated::exactly(paper), saved(row))
+    });
     Ok(Content {
         claims: vec![
             claim(
                 "§5.4",
                 "MRF at 1 mm, RFC at 0.2 mm: 35 % saved on compute, 37 % on shaders (36 % in the abstract)",
                 saving(2),
-            ),
+            )
+            .number(Number::change(
+                "saving",
+                "energy saved with wires (the abstract's 36 %)",
+                Stated::exactly(36.0),
+                saved(2),
+            )),
             claim("§5.4", "without wires: 25 % saved", saving(0)),
+            claim("Table 5", "savings by the distances of MRF and RFC from the ALUs", "the table below")
+                .numbers(numbers),
         ],
         tables: vec![distances, workloads],
         notes: Vec::new(),

@@ -13,7 +13,7 @@ use warpfile_kernels::workloads::Workload;
 use super::report::{Cell, Claim, Table};
 use super::statistics::{category, groups, mean};
 use super::sweep::{Results, Run};
-use super::{Figure, Method};
+use super::{Figure, Method, Paper};
 
 /// Entries of the paper's design point (§3.1, §5.4).
 const ENTRIES: u64 = 6;
@@ -41,14 +41,23 @@ const WORKLOADS: &[&str] = &[
     "blackscholes",
 ];
 
+/// The paper.
+pub const PAPER: Paper = Paper {
+    name: "gebhart",
+    citation: "Gebhart et al., \"Energy-efficient Mechanisms for Managing Thread Context in Throughput Processors\", ISCA 2011",
+    figures: FIGURES,
+    studies: &[],
+};
+
 /// All figures and tables.
-pub const FIGURES: &[Figure] = &[
+const FIGURES: &[Figure] = &[
     Figure {
         id: "gebhart-2",
         title: "How often register values are read, and how long those read once live",
         source: "Gebhart et al., Fig. 2, §2.2",
         workloads: WORKLOADS,
         method: Method::Streams(values::figure_2),
+        causes: &[],
     },
     Figure {
         id: "gebhart-6",
@@ -56,6 +65,7 @@ pub const FIGURES: &[Figure] = &[
         source: "Gebhart et al., Fig. 6, §5.1",
         workloads: WORKLOADS,
         method: Method::Runs { points: cache::points_6, show: cache::figure_6 },
+        causes: &[],
     },
     Figure {
         id: "gebhart-7",
@@ -63,6 +73,7 @@ pub const FIGURES: &[Figure] = &[
         source: "Gebhart et al., Fig. 7, §5.1",
         workloads: WORKLOADS,
         method: Method::Runs { points: cache::points_7, show: cache::figure_7 },
+        causes: &[],
     },
     Figure {
         id: "gebhart-9",
@@ -70,6 +81,7 @@ pub const FIGURES: &[Figure] = &[
         source: "Gebhart et al., Fig. 9, §5.2, §5.5",
         workloads: WORKLOADS,
         method: Method::Runs { points: scheduler::points_9, show: scheduler::figure_9 },
+        causes: &[],
     },
     Figure {
         id: "gebhart-10",
@@ -77,6 +89,7 @@ pub const FIGURES: &[Figure] = &[
         source: "Gebhart et al., Fig. 10, §5.2",
         workloads: WORKLOADS,
         method: Method::Runs { points: scheduler::points_10, show: scheduler::figure_10 },
+        causes: &[],
     },
     Figure {
         id: "gebhart-11",
@@ -84,6 +97,7 @@ pub const FIGURES: &[Figure] = &[
         source: "Gebhart et al., Fig. 11, §5.3",
         workloads: WORKLOADS,
         method: Method::Runs { points: combined::points_11, show: combined::figure_11 },
+        causes: &[],
     },
     Figure {
         id: "gebhart-12",
@@ -91,6 +105,7 @@ pub const FIGURES: &[Figure] = &[
         source: "Gebhart et al., Fig. 12, §5.4",
         workloads: WORKLOADS,
         method: Method::Runs { points: energy::points_12, show: energy::figure_12 },
+        causes: &[],
     },
     Figure {
         id: "gebhart-table5",
@@ -98,6 +113,7 @@ pub const FIGURES: &[Figure] = &[
         source: "Gebhart et al., Table 5, §5.4",
         workloads: WORKLOADS,
         method: Method::Runs { points: energy::points_table_5, show: energy::table_5 },
+        causes: &[],
     },
     Figure {
         id: "gebhart-policies",
@@ -105,6 +121,7 @@ pub const FIGURES: &[Figure] = &[
         source: "Gebhart et al., §3.1, §3.2, §5.3",
         workloads: WORKLOADS,
         method: Method::Runs { points: policies::points, show: policies::policies },
+        causes: &[],
     },
 ];
 

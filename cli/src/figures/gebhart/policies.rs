@@ -9,6 +9,7 @@ use super::{
     reads_avoided, relative_ipc, writes_avoided,
 };
 use crate::figures::chart::{Bars, Chart, Plot};
+use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Cell, Claim, Content, Table};
 use crate::figures::sweep::{Point, Results, Run};
 
@@ -182,7 +183,13 @@ fn claims(mean: &dyn Fn(&str, usize) -> Option<f64>) -> Vec<Claim> {
             "§3.1",
             "LRU instead of FIFO reduces MRF accesses by only 1–2 % more",
             format!("{}; with 8 active {}", change("lru_6", ACCESSES), change("combined_lru", ACCESSES)),
-        ),
+        )
+        .number(Number::change(
+            "lru",
+            "MRF accesses of LRU beside FIFO",
+            Stated::between(-2.0, -1.0),
+            mean("lru_6", ACCESSES),
+        )),
         claim(
             "§3.1",
             "allocating sources too: 5 % fewer MRF reads with a large RFC, 10–20 % more MRF writes",
@@ -193,7 +200,21 @@ fn claims(mean: &dyn Fn(&str, usize) -> Option<f64>) -> Vec<Claim> {
                 change("sources_6", 2),
                 change("sources_6", 3)
             ),
-        ),
+        )
+        .numbers([
+            Number::change(
+                "sources_reads",
+                "MRF reads with sources allocated, 13 entries",
+                Stated::exactly(-5.0),
+                mean("sources_13", 2),
+            ),
+            Number::change(
+                "sources_writes",
+                "MRF writes with sources allocated, 13 entries",
+                Stated::between(10.0, 20.0),
+                mean("sources_13", 3),
+            ),
+        ]),
         claim(
             "§5.3",
             "bypass and eviction by liveness reduce MRF accesses by 1–2 %",
@@ -203,7 +224,13 @@ fn claims(mean: &dyn Fn(&str, usize) -> Option<f64>) -> Vec<Claim> {
                 change("evict", ACCESSES),
                 change("bypass_evict", ACCESSES)
             ),
-        ),
+        )
+        .number(Number::change(
+            "bypass_accesses",
+            "MRF accesses with bypass and eviction by liveness",
+            Stated::between(-2.0, -1.0),
+            mean("bypass_evict", ACCESSES),
+        )),
         claim(
             "§5.3",
             "they reduce RFC writebacks to the MRF by 30 %",
@@ -213,7 +240,13 @@ fn claims(mean: &dyn Fn(&str, usize) -> Option<f64>) -> Vec<Claim> {
                 change("evict", 5),
                 change("bypass_evict", 5)
             ),
-        ),
+        )
+        .number(Number::change(
+            "bypass_writebacks",
+            "writebacks with bypass and eviction by liveness",
+            Stated::exactly(-30.0),
+            mean("bypass_evict", 5),
+        )),
         claim(
             "§3.2",
             "a marked instruction suspends its warp at once: the value will not be ready",

@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use super::{WARPS, claim};
 use crate::figures::chart::{Bars, Chart, Plot};
+use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Cell, Content, Table};
 use crate::figures::statistics::{category, deviation, mean};
 use crate::figures::sweep::{Point, Results, Run};
@@ -170,12 +171,24 @@ fn claims_9(results: &Results) -> Vec<crate::figures::report::Claim> {
             "§5.2",
             "8 active warps achieve nearly the performance of 32",
             signed_percent(change(results, &greedy(8), &all)),
-        ),
+        )
+        .number(Number::change(
+            "eight_active",
+            "IPC of 8 active warps beside 32 (\"nearly identical\")",
+            Stated::exactly(0.0),
+            change(results, &greedy(8), &all),
+        )),
         claim(
             "§5.2",
             "6 active warps lose 1 % on compute, 5 % on shaders",
             signed_percent(change(results, &greedy(6), &all)),
-        ),
+        )
+        .number(Number::change(
+            "six_active",
+            "IPC of 6 active warps beside 32",
+            Stated::exactly(-1.0),
+            change(results, &greedy(6), &all),
+        )),
         claim(
             "§5.2",
             "performance deteriorates significantly with fewer than 6",
@@ -190,7 +203,13 @@ fn claims_9(results: &Results) -> Vec<crate::figures::report::Claim> {
             "§5.5",
             "an ALU latency of 4 increases IPC by 5 % with 4 active warps, less with 6 and 8",
             list(&SHORT_LATENCY_SIZES, &|size| change(results, &short_latency(size), &greedy(size))),
-        ),
+        )
+        .numbers(SHORT_LATENCY_SIZES.map(|size| {
+            let paper = if size == 4 { Stated::exactly(5.0) } else { Stated::between(0.0, 5.0) };
+            let here = change(results, &short_latency(size), &greedy(size));
+            let what = format!("IPC of an ALU latency of 4 with {size} active warps");
+            Number::change(format!("short_latency_{size}"), what, paper, here)
+        })),
     ]
 }
 

@@ -4,6 +4,7 @@ use warpfile_kernels::workloads::Workload;
 
 use super::{Measure, by_workload, catalogue_order, claim, percent};
 use crate::figures::chart::{Bars, Chart, Plot};
+use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Content, Table};
 use crate::figures::statistics::{groups, mean};
 use crate::figures::values::ValueUsage;
@@ -93,18 +94,42 @@ fn claims(
         format!("mean {}, highest category {}", percent(of_group("all", value)), percent(highest(value)))
     };
     vec![
-        claim("§2.2", "up to 70 % of values are read only once", both(&once)),
-        claim("§2.2", "only 10 % of values are read more than 2 times", both(&more_than_twice)),
+        claim("§2.2", "up to 70 % of values are read only once", both(&once)).number(Number::share(
+            "read_once",
+            "values read once, highest category",
+            Stated::exactly(70.0),
+            highest(&once),
+        )),
+        claim("§2.2", "only 10 % of values are read more than 2 times", both(&more_than_twice)).number(
+            Number::share(
+                "read_more_than_twice",
+                "values read more than twice",
+                Stated::exactly(10.0),
+                of_group("all", &more_than_twice),
+            ),
+        ),
         claim(
             "§2.2",
             "HPC workloads: 40 % of values are read more than once",
             percent(of_group("HPC", &more_than_once)),
-        ),
+        )
+        .number(Number::share(
+            "hpc_more_than_once",
+            "HPC: values read more than once",
+            Stated::exactly(40.0),
+            of_group("HPC", &more_than_once),
+        )),
         claim(
             "§2.2",
             "up to 40 % of all dynamic values are read only once and within 3 instructions",
             both(&short),
-        ),
+        )
+        .number(Number::share(
+            "short_lived",
+            "values read once and within 3 instructions, highest category",
+            Stated::exactly(40.0),
+            highest(&short),
+        )),
     ]
 }
 

@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::rodinia::{AVERAGES, Average, Series, baseline, chart, ratio, regless, rfh, table};
+use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
 use crate::figures::sweep::{Point, Results, Run};
 
@@ -90,6 +91,12 @@ fn claims(results: &Results, columns: &[Series]) -> Vec<Claim> {
                 number(mean(staged), 2),
                 number(mean(base), 1)
             ),
-        ),
+        )
+        .number(Number::share(
+            "filtered",
+            "accesses that reach the L1",
+            Stated::exactly(0.9),
+            mean(through),
+        )),
     ]
 }

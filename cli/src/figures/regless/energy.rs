@@ -10,6 +10,7 @@ use super::rodinia::{
     AVERAGES, Average, Series, baseline, chart, ratio, regless, regless_without_compressor, rfh, rfv, table,
     two_level,
 };
+use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Cell, Claim, Content, Table};
 use crate::figures::sweep::{Point, Results, Run};
 
@@ -94,7 +95,13 @@ fn savings(results: &Results, series: &[Series], what: &str, paper: fn((f64, f64
     let theirs =
         DESIGNS.iter().filter_map(|design| Some(format!("{} {} %", design.heading, paper(design.paper?))));
     let join = |parts: Vec<String>| parts.join(", ");
+    let numbers = DESIGNS.iter().zip(series).filter_map(|(design, one)| {
+        let saved = one.average(results, Average::Geometric).map(|relative| 100.0 * (1.0 - relative));
+        let what = format!("{what} saved by {}", design.heading);
+        Some(Number::change(design.key, what, Stated::exactly(paper(design.paper?)), saved))
+    });
     Claim::new("§6.3", format!("{what} saved: {}", join(theirs.collect())), join(here.collect()))
+        .numbers(numbers)
 }
 
 /// Fig. 14.
@@ -254,7 +261,13 @@ pub fn figure_15(results: &Results) -> Result<Content> {
                     saving(bound),
                     reached.map_or_else(|| "no value".to_owned(), |reached| format!("{reached:.0} %"))
                 ),
-            ),
+            )
+            .number(Number::change(
+                "no_register_file",
+                "energy of the GPU saved without a register file",
+                Stated::exactly(NO_REGISTER_FILE),
+                bound.map(|relative| 100.0 * (1.0 - relative)),
+            )),
         ],
         tables: vec![
             table("gpu_energy", "Energy of the GPU, relative to the baseline", results, &series, Average::Geometric),

@@ -5,6 +5,7 @@ use warpfile_sim::mechanisms::regless::staging;
 use warpfile_sim::sm::RunReport;
 
 use super::rodinia::{AVERAGES, Average, Series, baseline, chart, named, ratio, regless, table};
+use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
 use crate::figures::sweep::{Point, Results};
 
@@ -136,7 +137,21 @@ fn claims_17(results: &Results, columns: &[Series]) -> Vec<Claim> {
                 mean(staged, 1),
                 mean(compressor, 1)
             ),
-        ),
+        )
+        .numbers([
+            Number::share(
+                "l1",
+                "preloads that reach the L1",
+                Stated::exactly(0.9),
+                l1.average(results, Average::Arithmetic),
+            ),
+            Number::share(
+                "beyond",
+                "preloads that reach the L2 or DRAM",
+                Stated::exactly(0.013),
+                beyond.average(results, Average::Arithmetic),
+            ),
+        ]),
         Claim::new(
             "§6.5",
             "bfs, nw and others never miss in the staging units",
@@ -154,7 +169,16 @@ fn claims_17(results: &Results, columns: &[Series]) -> Vec<Claim> {
             "§6.5",
             "L2 requests added: kmeans 0.5 %, hybridsort 1.0 %, dwt2d 2.6 %, others negligible",
             format!("0.5 % or more: {}", named(results, added, |value| value >= 0.5, one)),
-        ),
+        )
+        .numbers([("kmeans", 0.5), ("hybridsort", 1.0), ("dwt2d", 2.6)].map(|(name, paper)| {
+            let here = added.of_workload(results, name);
+            Number::share(
+                format!("added_l2_{name}"),
+                format!("L2 requests added, {name}"),
+                Stated::exactly(paper),
+                here,
+            )
+        })),
     ]
 }
 
@@ -228,7 +252,14 @@ fn claims_18(results: &Results, columns: &[Series]) -> Vec<Claim> {
             "§6.5",
             "fewer than 0.02 requests a cycle on average",
             format!("{} and {} for warps that end; {} together", mean(&moved), mean(drops), mean(all)),
-        ),
+        )
+        .number(Number::of(
+            "requests a cycle",
+            "l1_requests",
+            "requests of the L1 for registers, warps that end included",
+            Stated::at_most(0.02),
+            all.average(results, Average::Arithmetic),
+        )),
         Claim::new(
             "§6.5",
             "benchmarks without misses in the staging unit use no L1 bandwidth",

@@ -100,6 +100,12 @@ impl Series {
         &self.heading
     }
 
+    /// The value of one workload.
+    pub fn of_workload(&self, results: &Results, name: &str) -> Option<f64> {
+        let position = results.workloads.iter().position(|workload| workload.name == name)?;
+        self.values[position]
+    }
+
     /// Its average over the workloads that have a value and count; over all if none counts.
     pub fn average(&self, results: &Results, average: Average) -> Option<f64> {
         let counts = |name: &str| !SECOND_VERSIONS.contains(&name);
@@ -200,7 +206,12 @@ pub fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
+/// A change in per cent; what is 1 has not changed.
+pub fn percent_change(relative: Option<f64>) -> Option<f64> {
+    relative.map(|relative| 100.0 * (relative - 1.0))
+}
+
 /// A change as it is printed: `+1.2 %`; what is 1 has not changed.
 pub fn change(relative: Option<f64>) -> String {
-    relative.map_or_else(|| "no value".to_owned(), |relative| format!("{:+.1} %", 100.0 * (relative - 1.0)))
+    percent_change(relative).map_or_else(|| "no value".to_owned(), |percent| format!("{percent:+.1} %"))
 }

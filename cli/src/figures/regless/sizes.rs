@@ -8,6 +8,7 @@ use warpfile_sim::mechanisms::regless::staging;
 use super::regions::WorkloadRegions;
 use super::rodinia::{ratio, regless};
 use crate::figures::chart::{Bars, Chart, Plot};
+use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Cell, Claim, Content, Table};
 use crate::figures::statistics::{mean, range};
 use crate::figures::sweep::{Point, Results, Run};
@@ -129,7 +130,13 @@ fn claims_19(workloads: &[&'static Workload], sizes: &[Sizes]) -> Vec<Claim> {
                 [] => format!("none; {largest}"),
                 names => format!("{}; {largest}", names.join(", ")),
             },
-        ),
+        )
+        .numbers(["dwt2d", "hotspot", "myocyte"].map(|name| {
+            let found = workloads.iter().zip(sizes).find(|(workload, _)| workload.name == name);
+            let here = found.map(|(_, sizes)| sizes.most_live as f64);
+            let what = format!("most concurrent live registers of a region, {name}");
+            Number::of("registers", format!("live_{name}"), what, Stated::at_least(MANY_LIVE as f64), here)
+        })),
     ]
 }
 
@@ -253,7 +260,19 @@ fn claims_2(rows: &[Row]) -> Vec<Claim> {
                 number(mean(shared(rows).map(|(row, _)| row.code.mean))),
                 number(mean(shared(rows).map(|(row, _)| row.runs.mean)))
             ),
-        ),
+        )
+        .number(Number::of(
+            "instructions",
+            "instructions",
+            "instructions a region in the code, mean of the workloads of both",
+            mean(shared(rows).map(|(_, paper)| paper)).map_or(Stated::at_least(0.0), Stated::exactly),
+            mean(shared(rows).map(|(row, _)| row.code.mean)),
+        ))
+        .numbers(shared(rows).map(|(row, paper)| {
+            let (key, what) =
+                (format!("instructions_{}", row.name), format!("instructions a region, {}", row.name));
+            Number::of("instructions", key, what, Stated::exactly(paper), Some(row.code.mean))
+        })),
         Claim::new(
             "§6.6",
             "compute-intensive dwt2d, lud and nw have the largest regions",
@@ -271,7 +290,19 @@ fn claims_2(rows: &[Row]) -> Vec<Claim> {
                 number(mean(shared(rows).filter_map(|(row, _)| row.paper_cycles)))
             ),
             number(mean(shared(rows).filter_map(|(row, _)| row.cycles))),
-        ),
+        )
+        .number(Number::of(
+            "cycles",
+            "cycles",
+            "cycles a region, mean of the workloads of both",
+            mean(shared(rows).filter_map(|(row, _)| row.paper_cycles))
+                .map_or(Stated::at_least(0.0), Stated::exactly),
+            mean(shared(rows).filter_map(|(row, _)| row.cycles)),
+        ))
+        .numbers(rows.iter().filter_map(|row| {
+            let (key, what) = (format!("cycles_{}", row.name), format!("cycles a region, {}", row.name));
+            Some(Number::of("cycles", key, what, Stated::exactly(row.paper_cycles?), row.cycles))
+        })),
         Claim::new("§6.6", "bfs has a smaller time per region (60), lavaMD a longer one (1601)", {
             let of = |name: &str| number(rows.iter().find(|row| row.name == name).and_then(|row| row.cycles));
             format!("bfs {}, lavaMD {}", of("bfs"), of("lavaMD"))

@@ -12,6 +12,7 @@ use warpfile_sim::mechanisms::regless::structures::{
 };
 
 use crate::figures::chart::{Bars, Chart, Plot};
+use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Cell, Claim, Content, Table};
 
 /// Registers of the baseline's file (Fig. 11).
@@ -99,7 +100,13 @@ pub fn figure_11() -> Result<Content> {
                 100.0 * normalised(design),
                 100.0 * registers(design)
             ),
-        ),
+        )
+        .number(Number::share(
+            "area",
+            "area of 512 lines, of the register file's",
+            Stated::exactly(25.0),
+            Some(100.0 * normalised(design)),
+        )),
         claim(
             "§6.2",
             "logic and storage area scale with the capacity",

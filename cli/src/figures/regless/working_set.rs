@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use anyhow::Result;
 
 use crate::figures::chart::{Bars, Chart, Plot};
+use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Cell, Claim, Content, Table};
 use crate::figures::statistics::mean;
 use crate::figures::sweep::{Point, Results};
@@ -111,7 +112,14 @@ fn claims(schedulers: &[(String, String, Point)], found: &[Vec<Registers>]) -> V
         (from..schedulers.len()).map(text).collect::<Vec<_>>().join("; ")
     };
     vec![
-        Claim::new("§2.1", "for most applications 10 % of the register file or less", all(&small, 0)),
+        Claim::new("§2.1", "for most applications 10 % of the register file or less", all(&small, 0)).number(
+            Number::share(
+                "working_set",
+                "registers accessed in 100 cycles under GTO, mean",
+                Stated::at_most(SMALL_PERCENT),
+                mean(values(0)).map(percent),
+            ),
+        ),
         Claim::new("§2.1", "the two-level scheduler uses less in each interval than GTO", all(&change, 1)),
     ]
 }

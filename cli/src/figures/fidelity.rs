@@ -1,0 +1,285 @@
+//! A page for each paper: every number of its text beside ours, and why those differ that do.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+use super::number::Number;
+use super::report::{FigureReport, Table};
+use super::sweep::{Setup, Simulate};
+use super::{Cause, KeptRuns, Options, PAPERS, Paper, Study, by_id, command, keep_in, make, simulate, svg};
+use crate::files::OutputFolder;
+use crate::input::Source;
+use crate::output::print;
+
+/// Where pages go.
+#[derive(Default)]
+pub struct Outputs {
+    /// Folder that keeps the pages.
+    pub out: Option<PathBuf>,
+    /// Folder that keeps the figures that the pages were made from.
+    pub figures: Option<PathBuf>,
+}
+
+/// Makes the pages of papers by name, of all if none is named, and prints them.
+///
+/// # Errors
+/// There is no such paper or workload, a run fails, or a file cannot be written.
+pub fn run(names: &[String], options: &Options, outputs: &Outputs) -> Result<()> {
+    let papers = if names.is_empty() {
+        PAPERS.to_vec()
+    } else {
+        names.iter().map(|name| by_name(name)).collect::<Result<_>>()?
+    };
+    let runs = KeptRuns::default();
+    let simulate = |source: &Source<'_>, setup: &Setup| {
+        runs.get(source, setup, || simulate(source, setup, options.engine))
+    };
+    for paper in papers {
+        let reports = reports(paper, options, &simulate)?;
+        if let Some(folder) = &outputs.figures {
+            for report in &reports {
+                let title = format!("{} ({})", report.title, report.source);
+                keep_in(folder, report, &svg::draw(&title, &report.content.charts))?;
+            }
+        }
+        let page = page(paper, &reports, options, &simulate)?;
+        if let Some(folder) = &outputs.out {
+            let name = format!("{}.md", paper.name);
+            OutputFolder::create(folder)?.publish([(name.as_str(), page.as_str())])?;
+        }
+        print(&page)?;
+    }
+    Ok(())
+}
+
+fn by_name(name: &str) -> Result<&'static Paper> {
+    let Some(paper) = PAPERS.iter().find(|paper| paper.name == name) else {
+        let known: Vec<&str> = PAPERS.iter().map(|paper| paper.name).collect();
+        bail!("no paper `{name}`; there are: {}", known.join(", "));
+    };
+    Ok(paper)
+}
+
+/// All figures of a paper; workloads that are named are those of the figures that have any.
+pub fn reports(paper: &Paper, options: &Options, simulate: Simulate<'_>) -> Result<Vec<FigureReport>> {
+    let of_one = |figure: &'static super::Figure| {
+        let options = if figure.has_workloads() { options.clone() } else { options.without_workloads() };
+        make(figure, &options, simulate)
+    };
+    paper.figures.iter().map(of_one).collect()
+}
+
+/// A number and where it is.
+struct Row<'a> {
+    /// Figure and key: `regless-16.run_time`.
+    id: String,
+    source: &'static str,
+    number: &'a Number,
+}
+
+fn rows(reports: &[FigureReport]) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    for report in reports {
+        for claim in &report.content.claims {
+            rows.extend(claim.numbers.iter().map(|number| Row {
+                id: format!("{}.{}", report.id, number.key),
+                source: claim.source,
+                number,
+            }));
+        }
+    }
+    rows
+}
+
+/// A cause with the numbers that its run gives.
+struct Shown {
+    figure: &'static str,
+    cause: &'static Cause,
+    command: String,
+    numbers: Vec<Number>,
+}
+
+/// Runs what is said to remove differences.
+fn shown(paper: &Paper, options: &Options, simulate: Simulate<'_>) -> Result<Vec<Shown>> {
+    let mut all = Vec::new();
+    for figure in paper.figures {
+        for cause in figure.causes {
+            let of_cause = || format!("{}, cause of {}", figure.id, cause.of.join(", "));
+            let variation = options.variation.with(cause.run).with_context(of_cause)?;
+            let options = Options { variation, ..options.clone() };
+            let report = make(figure, &options, simulate).with_context(of_cause)?;
+            let numbers = cause.of.iter().map(|key| number(&report, key).cloned()).collect::<Result<_>>()?;
+            all.push(Shown { figure: figure.id, cause, command: command(figure, &options), numbers });
+        }
+    }
+    Ok(all)
+}
+
+/// A number of a figure by its key.
+fn number<'a>(report: &'a FigureReport, key: &str) -> Result<&'a Number> {
+    let mut numbers = report.content.claims.iter().flat_map(|claim| &claim.numbers);
+    numbers.find(|number| number.key == key).with_context(|| format!("{} has no number `{key}`", report.id))
+}
+
+/// The page of a paper.
+pub fn page(
+    paper: &Paper,
+    reports: &[FigureReport],
+    options: &Options,
+    simulate: Simulate<'_>,
+) -> Result<String> {
+    let shown = shown(paper, options, simulate)?;
+    let rows = rows(reports);
+    let words = ["warpfile", "fidelity", paper.name].map(str::to_owned);
+    let words: Vec<String> = words.into_iter().chain(options.variation.words(true)).collect();
+    let differing = rows.iter().filter(|row| row.number.differs());
+    let unexplained = differing.clone().filter(|row| causes_of(row, &shown).next().is_none()).count();
+    let mut out = format!(
+        "# {}: the paper's numbers and ours\n\n\
+         {}. Made by `{}`; every number that the paper's text gives is here.\n\n\
+         The last columns hold a number against the nearest that the paper gives: points where it is a change or a \
+         saving, else the ratio. A number *differs* if it lies more than a fifth of the paper's away, a change also more \
+         than a point; then a cause is named by the number of a run below that shows what removes it, or it is not \
+         explained. Of {} numbers {} differ, {} of them not explained.\n\n",
+        paper.name,
+        paper.citation,
+        words.join(" "),
+        rows.len(),
+        differing.count(),
+        unexplained
+    );
+    out += &numbers_table(&rows, &shown).to_markdown();
+    out += "\n## Runs that show causes\n\n";
+    if shown.is_empty() {
+        out += "None.\n";
+    }
+    for (position, run) in shown.iter().enumerate() {
+        out += &shown_text(position + 1, run, &rows);
+    }
+    for study in paper.studies {
+        out += &study_text(study, options, simulate)?;
+    }
+    Ok(out)
+}
+
+/// Positions of the causes of a number, from 1.
+fn causes_of<'a>(row: &'a Row<'_>, shown: &'a [Shown]) -> impl Iterator<Item = usize> + 'a {
+    let is_of =
+        |run: &Shown| run.numbers.iter().any(|number| format!("{}.{}", run.figure, number.key) == row.id);
+    shown.iter().enumerate().filter(move |(_, run)| is_of(run)).map(|(position, _)| position + 1)
+}
+
+fn numbers_table(rows: &[Row<'_>], shown: &[Shown]) -> Table {
+    let mut table = Table::new("numbers", "Numbers")
+        .column("claim", "number")
+        .column("source", "source")
+        .column("what", "what")
+        .column("paper", "the paper")
+        .column("here", "here")
+        .column("difference", "here beside it")
+        .column("cause", "cause");
+    for row in rows {
+        let causes: Vec<String> = causes_of(row, shown).map(|position| position.to_string()).collect();
+        let cause = match (row.number.differs(), causes.is_empty()) {
+            (false, true) => String::new(),
+            (true, true) => "not explained".to_owned(),
+            (_, false) => format!("run {}", causes.join(", ")),
+        };
+        table.row(vec![
+            format!("`{}`", row.id).into(),
+            row.source.into(),
+            row.number.what.clone().into(),
+            row.number.paper_text().into(),
+            row.number.here_text().into(),
+            row.number.difference_text().into(),
+            cause.into(),
+        ]);
+    }
+    table
+}
+
+fn shown_text(position: usize, run: &Shown, rows: &[Row<'_>]) -> String {
+    let mut out = format!("{position}. {} `{}`:\n", run.cause.why, run.command);
+    for number in &run.numbers {
+        let id = format!("{}.{}", run.figure, number.key);
+        let before =
+            rows.iter().find(|row| row.id == id).map_or_else(String::new, |row| row.number.here_text());
+        let verdict = if number.differs() { "still differs" } else { "does not differ" };
+        out += &format!(
+            "   - `{id}`: {} instead of {before}; the paper {}: {verdict}\n",
+            number.here_text(),
+            number.paper_text()
+        );
+    }
+    out
+}
+
+fn study_text(study: &Study, options: &Options, simulate: Simulate<'_>) -> Result<String> {
+    let mut table = Table::new("study", study.title).column("run", "run");
+    for (figure, key, heading) in study.columns {
+        table = table.column(format!("{figure}.{key}"), *heading);
+    }
+    for (name, words) in study.runs {
+        let variation = options.variation.with(words).context(study.title)?;
+        let options = Options { variation, ..options.clone() };
+        let mut cells = vec![format!("{name}: `{words}`").into()];
+        for (id, key, _) in study.columns {
+            let report = make(by_id(id)?, &options, simulate).with_context(|| study.title)?;
+            cells.push(number(&report, key)?.here_text().into());
+        }
+        table.row(cells);
+    }
+    Ok(format!("\n## {}\n\n{}\n\n{}", study.title, study.text, table.to_markdown()))
+}
+
+#[cfg(test)]
+mod tests {
+    use warpfile_kernels::workloads;
+    use warpfile_sim::sm::EngineName;
+
+    use super::{PAPERS, page, reports, rows};
+    use crate::figures::sweep::Setup;
+    use crate::figures::{KeptRuns, Options, Paper, Variation, simulate};
+    use crate::input::Source;
+
+    fn options(workloads: &[&str]) -> Options {
+        Options { variation: Variation::of("tiny", workloads), engine: EngineName::default(), threads: 0 }
+    }
+
+    /// The first cells of the rows of a page's table of numbers.
+    fn ids(page: &str) -> Vec<String> {
+        let cells = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        cells.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_page_has_both_values_of_every_number_and_the_runs_that_show_causes() {
+        let runs = KeptRuns::default();
+        let simulate = |source: &Source<'_>, setup: &Setup| {
+            runs.get(source, setup, || simulate(source, setup, EngineName::default()))
+        };
+        let (options, mine) = (options(&["nn"]), "nn");
+        for paper in PAPERS {
+            let reports = reports(paper, &options, &simulate).expect("no run fails");
+            let page = page(&Paper { studies: &[], ..**paper }, &reports, &options, &simulate).expect("runs");
+            let rows = rows(&reports);
+            assert_eq!(ids(&page), rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>());
+            for row in rows {
+                let of_another = workloads::list()
+                    .iter()
+                    .any(|workload| workload.name != mine && row.number.key.ends_with(workload.name));
+                assert_ne!(row.number.paper_text(), "any", "{}", row.id);
+                assert!(row.number.here.is_some() || of_another || is_of_many(&row.id), "{}", row.id);
+            }
+            let causes = paper.figures.iter().map(|figure| figure.causes.len()).sum::<usize>();
+            let shown = page.lines().filter(|line| line.contains("`: ") && line.starts_with("   - `"));
+            assert!(shown.count() >= causes, "{page}");
+        }
+    }
+
+    /// Numbers of categories and occupancies that one workload does not have.
+    fn is_of_many(id: &str) -> bool {
+        id == "gebhart-2.hpc_more_than_once" || id.starts_with("gebhart-9")
+    }
+}
