@@ -66,7 +66,7 @@ pub fn is_wrong_operand(error: &anyhow::Error) -> bool {
 mod tests {
     use anyhow::anyhow;
     use warpfile_kernels::program::StreamError;
-    use warpfile_sim::sm::WrongOperand;
+    use warpfile_sim::sm::{Compared, WrongOperand};
 
     use super::*;
 
@@ -87,6 +87,7 @@ mod tests {
     #[test]
     fn a_wrong_operand_is_the_models_fault_and_a_bad_stream_the_inputs() {
         let wrong = SimError::WrongOperand(Box::new(WrongOperand {
+            compared: Compared::Operand,
             cycle: 9,
             kernel: "k".to_owned(),
             block: 0,
