@@ -304,7 +304,7 @@ impl Interposer for MoverInterposer {
             }
             None => {
                 let first = inputs.issue[0].filter(|issue| self.done != Some(issue.id));
-                let copied = first.filter(|issue| self.seen % 2 == 0 && issue.sources[0].is_some());
+                let copied = first.filter(|issue| self.seen.is_multiple_of(2) && issue.sources[0].is_some());
                 let Some(issue) = copied else {
                     storage.cycle(inputs, outputs)?;
                     if outputs.issue_taken[0] {
