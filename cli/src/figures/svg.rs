@@ -93,7 +93,7 @@ fn draw_panel(out: &mut String, chart: &Chart, frame: Frame) {
     text(out, (centre, frame.y + frame.height - 8.0), "middle", "", &chart.x_label);
     let (x, y) = (frame.x + 14.0, axes.y + axes.height / 2.0);
     text(out, (x, y), "middle", &format!("transform=\"rotate(-90 {x:.1} {y:.1})\""), &chart.y_label);
-    draw_legend(out, &chart.names(), (axes.x, frame.y + 38.0), axes.width);
+    draw_legend(out, &chart.names(), chart.has_paper(), (axes.x, frame.y + 38.0), axes.width);
     let ticks = ticks(chart.extent());
     let scale = Scale { low: ticks[0], high: ticks[ticks.len() - 1], axes };
     draw_y_axis(out, &ticks, &scale);
@@ -147,7 +147,7 @@ fn draw_y_axis(out: &mut String, ticks: &[f64], scale: &Scale) {
 }
 
 /// Names with their colours, in rows of the width given.
-fn draw_legend(out: &mut String, names: &[&str], (left, top): (f64, f64), width: f64) {
+fn draw_legend(out: &mut String, names: &[&str], paper: bool, (left, top): (f64, f64), width: f64) {
     let (mut x, mut y) = (left, top);
     for (index, name) in names.iter().enumerate() {
         let needed = 22.0 + LETTER * name.chars().count() as f64;
@@ -158,6 +158,10 @@ fn draw_legend(out: &mut String, names: &[&str], (left, top): (f64, f64), width:
         rectangle(out, Frame { x, y: y - 9.0, width: 10.0, height: 10.0 }, colour);
         text(out, (x + 14.0, y), "start", "font-size=\"11\"", name);
         x += needed;
+    }
+    if paper {
+        draw_paper(out, (x, 10.0), y - 4.0);
+        text(out, (x + 14.0, y), "start", "font-size=\"11\"", "the paper");
     }
 }
 
@@ -226,10 +230,15 @@ fn draw_bars(out: &mut String, groups: &[String], series: &[Bars], stacked: bool
                 continue;
             };
             let column = if stacked { 0 } else { index };
-            let (from, to) = (scale.y(base), scale.y(base + value));
+            let (from, to) = (scale.y(base), scale.y((base + value).min(scale.high)));
             let x = left + width * column as f64;
             let bar = Frame { x: x + 0.5, y: from.min(to), width: width - 1.0, height: (from - to).abs() };
             rectangle(out, bar, COLOURS[index % COLOURS.len()]);
+            if base + value > scale.high {
+                let (x, y) = (x + width / 2.0 + 4.0, scale.axes.y + 30.0);
+                let turn = format!("transform=\"rotate(-90 {x:.1} {y:.1})\" font-size=\"10\" fill=\"#fff\"");
+                text(out, (x, y), "start", &turn, &format!("{value:.2}"));
+            }
             if let Some(&deviation) = bars.deviations.get(group) {
                 let middle = x + width / 2.0;
                 let (low, high) = (scale.y((value - deviation).max(scale.low)), scale.y(value + deviation));
@@ -240,6 +249,12 @@ fn draw_bars(out: &mut String, groups: &[String], series: &[Bars], stacked: bool
             }
             base = if stacked { base + value } else { 0.0 };
         }
+        for (index, bars) in series.iter().enumerate() {
+            if let Some(paper) = bars.paper_of(group) {
+                let x = left + width * if stacked { 0.0 } else { index as f64 };
+                draw_paper(out, (x, width), scale.y(paper));
+            }
+        }
         let (x, y) = (centre, axes.y + axes.height + 16.0);
         if tilt {
             let turn = format!("transform=\"rotate(-24 {x:.1} {y:.1})\" font-size=\"10\"");
@@ -248,6 +263,13 @@ fn draw_bars(out: &mut String, groups: &[String], series: &[Bars], stacked: bool
             text(out, (x, y), "middle", "", name);
         }
     }
+}
+
+/// The paper's value: a line across the bar's place, with a rim so that it is seen on any colour.
+fn draw_paper(out: &mut String, (x, width): (f64, f64), y: f64) {
+    let (left, right) = (x - 1.0, x + width + 1.0);
+    line(out, (left, y), (right, y), "stroke=\"#fff\" stroke-width=\"5\"");
+    line(out, (left, y), (right, y), "stroke=\"#000\" stroke-width=\"2.5\"");
 }
 
 fn text(out: &mut String, (x, y): (f64, f64), anchor: &str, attributes: &str, content: &str) {

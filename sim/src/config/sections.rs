@@ -143,6 +143,8 @@ parameters! {
         inner: InnerPolicy = Accepted::Word(&["greedy", "round-robin"]),
         /// Suspend a warp at a marked instruction even when its operands are ready.
         suspend_when_ready: bool = Accepted::Flag,
+        /// Suspend a warp that waits at a barrier at once; else only when a warp that could issue has no slot.
+        suspend_at_barriers: bool = Accepted::Flag,
     }
 }
 

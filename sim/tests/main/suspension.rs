@@ -1,5 +1,6 @@
 //! Suspension at marked instructions (RFC §3.2, §3.3), flushes, reuse of slots.
 
+use warpfile_kernels::program::Operation;
 use warpfile_sim::config::Config;
 
 use crate::kernels::{Kernel, Sequence};
@@ -125,4 +126,20 @@ fn few_active_warps_run_every_kernel_to_its_end() {
         assert_eq!(report.warp_instructions, 9 * 5 * 20);
         assert_eq!(report.scheduler.suspensions, 9 * 5 * 4);
     }
+}
+
+#[test]
+fn a_warp_at_a_barrier_keeps_its_slot_while_no_other_wants_it_if_asked_to() {
+    let kernel = Kernel::new().alu(0, &[]).op(Operation::Barrier, &[], &[]).alu(1, &[0]).exit();
+    let suspensions = |active, suspend_at_barriers| {
+        let mut config = with_active(active);
+        config.scheduler.suspend_at_barriers = suspend_at_barriers;
+        let mut kernels = Sequence::from(kernel.clone().warps(1, 8));
+        let (report, _) = run_two_level(&config, 5, &mut kernels).expect("no warp waits forever");
+        assert_eq!(report.warp_instructions, 8 * 4);
+        report.scheduler.barrier_suspensions
+    };
+    assert_eq!(suspensions(8, false), 0, "all have a slot");
+    assert!(suspensions(8, true) > 0);
+    assert!((6..8).contains(&suspensions(2, false)), "six give their slot to a warp before the barrier");
 }

@@ -231,6 +231,7 @@ fn chart_9(results: &Results) -> Chart {
                 .iter()
                 .map(|size| at(size).and_then(|ipcs| deviation(&ipcs)).unwrap_or(0.0))
                 .collect(),
+            paper: Vec::new(),
         }
     };
     Chart {

@@ -109,7 +109,8 @@ pub fn figure_14(results: &Results) -> Result<Content> {
     let model = model()?;
     let relative = |design: &Design| {
         let values = registers_relative(&model, results, &(design.point)())?;
-        Ok(Series::new(design.key, design.heading, 3, values))
+        let paper = design.paper.map(|(registers, _)| 1.0 - registers / 100.0);
+        Ok(Series::new(design.key, design.heading, 3, values).with_paper(paper))
     };
     let mut series: Vec<Series> = DESIGNS.iter().map(relative).collect::<Result<_>>()?;
     let claim = savings(results, &series, "energy of the register structures", |(registers, _)| registers);
@@ -240,11 +241,15 @@ pub fn figure_15(results: &Results) -> Result<Content> {
     let model = model()?;
     let relative = |design: &Design| {
         let values = gpu_relative(&model, results, &(design.point)())?;
-        Ok(Series::new(design.key, design.heading, 3, values))
+        let paper = design.paper.map(|(_, gpu)| 1.0 - gpu / 100.0);
+        Ok(Series::new(design.key, design.heading, 3, values).with_paper(paper))
     };
     let mut series: Vec<Series> = DESIGNS.iter().map(relative).collect::<Result<_>>()?;
     let claim = savings(results, &series, "energy of the GPU", |(_, gpu)| gpu);
-    series.push(Series::new("no_register_file", "no register file", 3, bound(&model, results)?));
+    series.push(
+        Series::new("no_register_file", "no register file", 3, bound(&model, results)?)
+            .with_paper(Some(1.0 - NO_REGISTER_FILE / 100.0)),
+    );
     let drawn =
         chart("energy of the GPU", "relative to the baseline", results, &series, Average::Geometric, false);
     let bound = series.last().and_then(|series| series.average(results, Average::Geometric));

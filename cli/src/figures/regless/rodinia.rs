@@ -71,6 +71,8 @@ pub struct Series {
     decimals: usize,
     /// In the order of the workloads; none where there is none.
     pub values: Vec<Option<f64>>,
+    /// The average that the paper's text gives.
+    paper: Option<f64>,
 }
 
 impl Series {
@@ -92,7 +94,12 @@ impl Series {
         decimals: usize,
         values: Vec<Option<f64>>,
     ) -> Series {
-        Series { key: key.into(), heading: heading.into(), decimals, values }
+        Series { key: key.into(), heading: heading.into(), decimals, values, paper: None }
+    }
+
+    /// The same with the average that the paper's text gives.
+    pub fn with_paper(self, paper: Option<f64>) -> Series {
+        Series { paper, ..self }
     }
 
     /// As it is printed.
@@ -172,7 +179,7 @@ pub fn chart(
     let groups = results.workloads.iter().map(|workload| workload.name).chain([average.name()]);
     let bars = |one: &Series| {
         let values = one.values.iter().copied().chain([one.average(results, average)]);
-        Bars::new(&one.heading, values.collect())
+        Bars::new(&one.heading, values.collect()).with_paper_at_last(one.paper)
     };
     Chart {
         title: title.into(),

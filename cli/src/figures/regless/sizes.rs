@@ -68,6 +68,7 @@ pub fn figure_19(workloads: &[&'static Workload], regions: &[WorkloadRegions]) -
             name: name.to_owned(),
             values: spreads.iter().map(|spread| Some(spread.mean)).collect(),
             deviations: spreads.iter().map(|spread| spread.deviation).collect(),
+            paper: Vec::new(),
         }
     };
     Content {

@@ -7,6 +7,7 @@ use super::super::warp::{Hazard, Head, State, each, first};
 use super::partition::Partition;
 use super::slots::SharedPipeline;
 use super::{Machine, Running};
+use crate::config::Scheduler;
 
 /// Why warps cannot issue, one bit a warp slot each.
 #[derive(Default)]
@@ -27,8 +28,7 @@ impl Machine<'_, '_> {
         let at = &mut self.partitions[partition];
         at.held_by_layers = self.layers.iter_mut().fold(0, |held, layer| held | layer.held_warps(partition));
         let no_slot = at.warps.without_slot(&self.shared);
-        let (inputs, waiting) =
-            at.scheduler_inputs(launch, self.config.scheduler.suspend_when_ready, no_slot);
+        let (inputs, waiting) = at.scheduler_inputs(launch, &self.config.scheduler, no_slot);
         let held = waiting.held & !waiting.short;
         self.totals.scheduler.held_warp_cycles += u64::from(held.count_ones());
         let inputs =
@@ -204,12 +204,12 @@ impl Partition<'_> {
     fn scheduler_inputs(
         &mut self,
         launch: &Running<'_>,
-        suspend_when_ready: bool,
+        config: &Scheduler,
         no_slot: u64,
     ) -> (SchedulerInputs, Waiting) {
         self.find_hazards(launch);
         let sets = self.warps.sets();
-        let suspend = self.to_suspend(suspend_when_ready);
+        let suspend = self.to_suspend(config.suspend_when_ready);
         let suspends = if self.design.scheduler.suspends() { u64::MAX } else { 0 };
         let held = self.held_warps() & sets.ready & !sets.long_hazard;
         let suspendable = if held == 0 { 0 } else { self.design.storage.suspendable_warps() };
@@ -225,12 +225,16 @@ impl Partition<'_> {
         let alive = sets.ready | sets.fetching | sets.branching | sets.at_barrier;
         // A warp is suspended only after its last instruction has reached the operand storage.
         let in_issue = self.issue_queue.warps();
+        let eligible = sets.ready & !sets.long_hazard & !held;
+        let all_slots_held = u64::from(sets.holding.count_ones()) >= config.active_warps;
+        let slot_is_wanted = config.suspend_at_barriers || all_slots_held && eligible & !sets.holding != 0;
+        let at_barrier = if slot_is_wanted { sets.arrived } else { 0 };
         let inputs = SchedulerInputs {
             resident: alive | (sets.ended & sets.short_in_flight),
             ready: unhindered & !suspend & !held & !no_slot,
             // A warp that is held back makes room in the active set for one that can go on.
-            suspend: (suspend | ((sets.arrived | held & suspendable) & suspends)) & sets.holding & !in_issue,
-            eligible: sets.ready & !sets.long_hazard & !held,
+            suspend: (suspend | ((at_barrier | held & suspendable) & suspends)) & sets.holding & !in_issue,
+            eligible,
             busy_slots: self.busy_slots(),
             issue_enable: self.issue_queue.has_room(),
         };
