@@ -4,6 +4,7 @@
 
 extern crate self as warpfile_hdl;
 
+pub mod greener;
 pub mod library;
 pub mod parts;
 pub mod regfile;

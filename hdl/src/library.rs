@@ -259,6 +259,9 @@ pub fn library() -> Vec<CircuitEntry> {
         ])
         .proven_at(json!({"geometry": two_each, "entries": 4, "id_bits": 1})),
     ]
+    .into_iter()
+    .chain(crate::greener::circuits())
+    .collect()
 }
 
 /// A circuit whose type is not known, with its default parameters.

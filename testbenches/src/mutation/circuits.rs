@@ -13,7 +13,7 @@ pub struct Tested {
 pub const SKIPPED: [&str; 3] = ["verilog", "clean", "compiled"];
 
 /// All circuits, in the order of the folders.
-pub const CIRCUITS: [Tested; 30] = [
+pub const CIRCUITS: [Tested; 35] = [
     tested("round_robin_arbiter", &["parts::arbiter::"]),
     tested("fifo", &["parts::fifo::"]),
     tested("register_bank", &["regfile::bank::"]),
@@ -44,6 +44,11 @@ pub const CIRCUITS: [Tested; 30] = [
     tested("register_read_unit", &["regless::register_read_unit::"]),
     tested("access_distributor", &["regless::access_distributor::"]),
     tested("regless_shard", &["regless::shard::"]),
+    tested("power_state_decoder", &["greener::power_state_decoder::"]),
+    tested("lookup_table", &["greener::lookup_table::"]),
+    tested("wake_up_controller", &["greener::wake_up_controller::"]),
+    tested("sleep_transistors", &["greener::sleep_transistors::"]),
+    tested("register_power_unit", &["greener::register_power_unit::"]),
 ];
 
 const fn tested(circuit: &'static str, tests: &'static [&'static str]) -> Tested {
