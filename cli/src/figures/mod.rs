@@ -2,6 +2,7 @@
 
 pub mod chart;
 mod gebhart;
+mod greener;
 mod regless;
 mod report;
 mod statistics;
@@ -84,7 +85,7 @@ pub struct Options {
 
 /// All figures, in the order of the papers.
 pub fn list() -> impl Iterator<Item = &'static Figure> {
-    gebhart::FIGURES.iter().chain(regless::FIGURES)
+    gebhart::FIGURES.iter().chain(regless::FIGURES).chain(greener::FIGURES)
 }
 
 /// Makes figures and prints them. A run that several are made of is made once.

@@ -8,6 +8,7 @@ mod capacities;
 mod circuits;
 mod configurations;
 mod every_sm;
+mod greener;
 mod kernels;
 mod latency;
 mod lines;
