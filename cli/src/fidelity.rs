@@ -15,7 +15,7 @@ Examples:
   warpfile fidelity --out docs/fidelity --figures docs/figures
   warpfile fidelity gebhart --size tiny --workloads hotspot,nw")]
 pub struct Arguments {
-    /// Which papers: gebhart, regless; all if not given.
+    /// Which papers, by the word that the names of their figures begin with; all if not given.
     #[arg(value_name = "PAPER")]
     papers: Vec<String>,
     #[command(flatten)]

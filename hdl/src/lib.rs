@@ -4,6 +4,7 @@
 
 extern crate self as warpfile_hdl;
 
+pub mod greener;
 pub mod library;
 pub mod parts;
 pub mod regfile;
@@ -14,5 +15,12 @@ pub mod rfv;
 pub mod rtl;
 
 /// Folders of circuits, in the order of listings.
-pub const FOLDERS: &[library::Folder] =
-    &[parts::FOLDER, regfile::FOLDER, rfc::FOLDER, rfv::FOLDER, rfh::FOLDER, regless::FOLDER];
+pub const FOLDERS: &[library::Folder] = &[
+    parts::FOLDER,
+    regfile::FOLDER,
+    rfc::FOLDER,
+    rfv::FOLDER,
+    rfh::FOLDER,
+    regless::FOLDER,
+    greener::FOLDER,
+];

@@ -3,6 +3,7 @@
 mod bench;
 mod compiled;
 mod cross_check;
+mod greener;
 mod library;
 mod miniature;
 mod mutation;

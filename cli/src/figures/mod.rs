@@ -4,6 +4,7 @@ mod all_designs;
 pub mod chart;
 pub mod fidelity;
 mod gebhart;
+mod greener;
 mod number;
 mod regless;
 mod report;
@@ -84,7 +85,7 @@ pub struct Study {
 }
 
 /// All papers.
-const PAPERS: &[&Paper] = &[&gebhart::PAPER, &regless::PAPER];
+const PAPERS: &[&Paper] = &[&gebhart::PAPER, &regless::PAPER, &greener::PAPER];
 
 /// How the numbers of a figure are found.
 enum Method {

@@ -7,7 +7,7 @@
 //! (`spill`); annotations ([`annotate`]) from liveness
 //! ([`liveness`]) and suspension points ([`suspension`]) on an abstract [`function`]; text ([`listing`]).
 //!
-//! [`regless`], [`rfh`] and [`rfv`] are passes for one machine each, on programs from anywhere. Each leaves a table of its
+//! [`greener`], [`regless`], [`rfh`] and [`rfv`] are passes for one machine each, on programs from anywhere. Each leaves a table of its
 //! own, looked up by instruction. They share the graphs of a program ([`graph`]), which definitions are soft ([`soft`])
 //! and what lives where ([`lifetime`]).
 
@@ -21,6 +21,7 @@ pub mod dominators;
 pub mod effect;
 pub mod function;
 pub mod graph;
+pub mod greener;
 pub mod lifetime;
 pub mod listing;
 pub mod liveness;

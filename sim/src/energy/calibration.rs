@@ -110,12 +110,13 @@ impl ArrayPrices {
     /// # Errors
     /// Arrays with such ports were not run.
     pub fn memory(&self, entries: u32, bits: u32, ports: Ports) -> Result<Array, GridError> {
-        let Array { read_pj, write_pj, leakage_mw, area_um2, origin } =
+        let Array { read_pj, write_pj, leakage_mw, gated_mw, area_um2, origin } =
             self.grid.array(entries, bits, ports)?;
         Ok(Array {
             read_pj: self.read_factor * read_pj,
             write_pj: self.write_factor * write_pj,
             leakage_mw,
+            gated_mw,
             area_um2: self.area_factor * area_um2,
             origin,
         })

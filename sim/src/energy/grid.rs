@@ -77,6 +77,9 @@ pub struct Array {
     pub write_pj: f64,
     /// Leakage, mW at 350 K.
     pub leakage_mw: f64,
+    /// Leakage with all rows in a state that keeps their values (CACTI's array gating), mW at 350 K.
+    #[serde(skip)]
+    pub gated_mw: f64,
     /// Area, µm².
     pub area_um2: f64,
     /// The least of the figures it was found from.
@@ -243,6 +246,7 @@ impl Array {
             read_pj: figure(|array| array.read_pj),
             write_pj: figure(|array| array.write_pj),
             leakage_mw: figure(|array| array.leakage_mw),
+            gated_mw: figure(|array| array.gated_mw),
             area_um2: figure(|array| array.area_um2),
             origin: self.origin.max(other.origin),
         }

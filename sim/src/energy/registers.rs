@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::structure::{Account, ArrayAccesses, Source};
+use super::structure::{Account, ArrayAccesses, Part, Published, Source, Structure};
 use super::{EnergyError, EnergyModel, MeasuredRun};
 use crate::config::Config;
 use crate::mechanisms::register_file;
@@ -116,7 +116,7 @@ impl EnergyModel {
                     access_pj: part.access_pj(accesses),
                     wires_pj: part.wires_pj(accesses),
                     clock_pj: part.clock_pj * cycles,
-                    leakage_pj: self.leakage_pj(part.leakage_mw, run.report.cycles),
+                    leakage_pj: self.structure_leakage_pj(run, &structure, &part),
                 };
             }
         }
@@ -184,10 +184,23 @@ impl EnergyModel {
                 wires_pj,
                 mm: part.mm,
                 clock_pj: part.clock_pj * report.cycles as f64,
-                leakage_pj: self.leakage_pj(part.leakage_mw, report.cycles),
+                leakage_pj: self.structure_leakage_pj(MeasuredRun { config, report }, &structure, &part),
             });
         }
         Ok((sum, arrays))
+    }
+
+    /// Leakage of an array over a run; where rows are gated, that of their states and what changing these takes.
+    fn structure_leakage_pj(&self, run: MeasuredRun<'_>, structure: &Structure, part: &Part) -> f64 {
+        let ungated = self.leakage_pj(part.leakage_mw, run.report.cycles);
+        let is_gated = structure.published == Some(Published::MainRegisterFile) && part.leakage_mw > 0.0;
+        match run.config.design.power_gating(run.config).filter(|_| is_gated) {
+            Some(gating) => {
+                let share = gating.leakage_share(run.report, part.gated_mw / part.leakage_mw);
+                ungated * share + gating.transitions_pj(run.report)
+            }
+            None => ungated,
+        }
     }
 
     /// Leakage over `cycles`: mW times ns are pJ.

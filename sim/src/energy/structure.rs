@@ -126,6 +126,52 @@ pub struct ArrayAccesses {
     pub searches: u64,
 }
 
+/// How a mechanism gates the supply of the main register file's rows.
+#[derive(Clone, Copy, Debug)]
+pub struct PowerGating {
+    /// How long rows were in each power state in a run.
+    pub rows: fn(&RunReport) -> RowCycles,
+    /// Leakage of a row that is OFF, as a part of one that is ON.
+    pub off_leakage: f64,
+    /// To wake a row up from SLEEP or to put it to SLEEP, pJ.
+    pub sleep_transition_pj: f64,
+    /// To wake a row up that is OFF or to switch it off, pJ.
+    pub off_transition_pj: f64,
+}
+
+/// Power states of rows in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowCycles {
+    /// Rows that were ON, summed over cycles.
+    pub on: u64,
+    /// Rows in SLEEP: they keep their values.
+    pub sleep: u64,
+    /// Rows that were OFF.
+    pub off: u64,
+    /// Rows that went to SLEEP or came from there.
+    pub sleep_transitions: u64,
+    /// Rows that were switched off, or on again.
+    pub off_transitions: u64,
+}
+
+impl PowerGating {
+    /// Leakage of gated arrays as a part of what they leak ungated. The state that keeps values leaks `gated` of it.
+    pub fn leakage_share(&self, report: &RunReport, gated: f64) -> f64 {
+        let RowCycles { on, sleep, off, .. } = (self.rows)(report);
+        let all = on + sleep + off;
+        if all == 0 {
+            return 1.0;
+        }
+        (on as f64 + sleep as f64 * gated + off as f64 * self.off_leakage) / all as f64
+    }
+
+    /// What rows took to change their states in a run, pJ.
+    pub fn transitions_pj(&self, report: &RunReport) -> f64 {
+        let RowCycles { sleep_transitions, off_transitions, .. } = (self.rows)(report);
+        sleep_transitions as f64 * self.sleep_transition_pj + off_transitions as f64 * self.off_transition_pj
+    }
+}
+
 impl ArrayAccesses {
     /// Of warp-wide registers: slices of four lanes, those that are needed.
     pub fn of(accesses: Accesses) -> ArrayAccesses {
@@ -211,6 +257,7 @@ impl Structure {
             source: Source::FlipFlops,
             area_um2: 0.0,
             leakage_mw: 0.0,
+            gated_mw: 0.0,
             read_pj: 0.0,
             write_pj: 0.0,
             search_pj: None,
@@ -220,13 +267,14 @@ impl Structure {
         };
         Ok(match self.cells {
             Cells::Sram(ports) => {
-                let Array { read_pj, write_pj, leakage_mw, area_um2, origin } =
+                let Array { read_pj, write_pj, leakage_mw, gated_mw, area_um2, origin } =
                     prices.memory(entries, bits, ports)?;
                 Part {
                     ports: ports.to_string(),
                     source: origin.into(),
                     area_um2: all * area_um2,
                     leakage_mw: all * leakage_mw,
+                    gated_mw: all * gated_mw,
                     read_pj: row * read_pj,
                     write_pj: row * write_pj,
                     ..part
@@ -284,6 +332,9 @@ pub struct Part {
     pub area_um2: f64,
     /// All of them, mW.
     pub leakage_mw: f64,
+    /// The same with all rows in SLEEP, mW; 0 of what is not a memory.
+    #[serde(skip)]
+    pub gated_mw: f64,
     /// Read of a row over all slices, pJ.
     pub read_pj: f64,
     /// Write of a row over all slices, pJ.

@@ -261,3 +261,46 @@ proptest! {
         prop_assert!(of(rows) <= of((rows + more).min(2048)));
     }
 }
+
+/// A row leaks as its state says: ON the array's leakage, in SLEEP what CACTI's gating leaves, OFF a part of ON's, and each
+/// change of state takes its energy.
+#[test]
+fn rows_leak_by_their_power_states() {
+    use crate::mechanisms::greener::{self, Power};
+    use crate::mechanisms::register_file::REGISTERS;
+
+    let mut config = preset("k20x-greener").expect("complete");
+    config.edit(|p: &mut greener::Parameters| {
+        (p.off_leakage, p.sleep_transition_pj, p.off_transition_pj) = (0.25, 2.0, 5.0);
+    });
+    let model = EnergyModel::named(Technology::GTX980).expect("complete");
+    let leakage = |config: &Config, power: Power| {
+        let mut report = RunReport { cycles: 100, ..RunReport::default() };
+        report.counters.add(greener::COUNTERS, &power);
+        let arrays = model.accesses(config, &report).arrays;
+        arrays.iter().find(|array| array.name == REGISTERS).expect("there").leakage_pj
+    };
+    let near =
+        |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-9, "{value} {expected}");
+    let full = leakage(&config.clone().with_design("baseline").expect("known"), Power::default());
+    let rows = 2048 * 100;
+    near(leakage(&config, Power { on: rows, ..Power::default() }), full);
+    near(leakage(&config, Power { off: rows, ..Power::default() }), full * 0.25);
+    // cacti_sram.csv, 28 nm, 1r1w, 64 entries of 128 bits.
+    let array = model.prices().memory(64, 128, Ports::DUAL).expect("a run");
+    let gated = array.gated_mw / array.leakage_mw;
+    assert!((0.5..1.0).contains(&gated), "{gated}");
+    near(leakage(&config, Power { sleep: rows, ..Power::default() }), full * gated);
+    let mixed = Power { on: rows / 2, sleep: rows / 4, off: rows / 4, ..Power::default() };
+    near(leakage(&config, mixed), full * (0.5 + 0.25 * gated + 0.25 * 0.25));
+    let moved = Power {
+        on: rows,
+        sleep_to_on: 3,
+        on_to_sleep: 4,
+        off_to_on: 1,
+        on_to_off: 1,
+        sleep_to_off: 1,
+        ..Power::default()
+    };
+    near(leakage(&config, moved), full + 7.0 * 2.0 + 3.0 * 5.0);
+}

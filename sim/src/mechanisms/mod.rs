@@ -16,6 +16,7 @@ mod stack;
 pub mod waves;
 
 pub mod banked;
+pub mod greener;
 pub mod register_file;
 pub mod regless;
 pub mod rfc;
@@ -29,7 +30,7 @@ use warpfile_kernels::program::Program;
 
 use crate::config::{Config, ConfigError, SectionInfo};
 use crate::counters::Row;
-use crate::energy::structure::Structure;
+use crate::energy::structure::{PowerGating, Structure};
 use crate::sm::SimError;
 
 pub use build::{Build, CircuitScope, NamedCircuit, Part};
@@ -47,6 +48,9 @@ pub static ALL: &[&dyn Mechanism] = &[
     &regless::RegLess,
     &rfv::Rfv,
     &rfh::Rfh,
+    &greener::GREENER,
+    &greener::COMPILER_ONLY,
+    &greener::SLEEP_REG,
 ];
 
 /// What a mechanism is called, and where it comes from.
@@ -161,6 +165,11 @@ pub trait Mechanism: Sync {
     /// The arrays that its energy is of, with what accesses them.
     fn structures(&self, _config: &Config) -> Vec<Structure> {
         Vec::new()
+    }
+
+    /// How it gates the supply of the main register file's rows, if it does.
+    fn power_gating(&self, _config: &Config) -> Option<PowerGating> {
+        None
     }
 
     /// Rows of the report that show what it counts.

@@ -7,7 +7,7 @@ use warpfile_kernels::program::Program;
 use super::{Build, CircuitScope, Mechanism, Notes, Part, Pass, Registry, Role};
 use crate::config::{Config, ConfigError};
 use crate::counters::Row;
-use crate::energy::structure::Structure;
+use crate::energy::structure::{PowerGating, Structure};
 use crate::sm::SimError;
 use crate::sm::design::{Design, Interposed, OperandStorage, PartitionDesign};
 use warpfile_hdl::rtl::netlist::Netlist;
@@ -177,6 +177,11 @@ impl Stack {
     /// The arrays that its energy is of.
     pub fn structures(&self, config: &Config) -> Vec<Structure> {
         self.mechanisms().flat_map(|mechanism| mechanism.structures(config)).collect()
+    }
+
+    /// How the supply of the main register file's rows is gated; `None` if it is not.
+    pub fn power_gating(&self, config: &Config) -> Option<PowerGating> {
+        self.mechanisms().find_map(|mechanism| mechanism.power_gating(config))
     }
 
     /// Rows of the report that show what its mechanisms count.

@@ -458,6 +458,11 @@ pub trait Layer {
         ready
     }
 
+    /// Whether a warp that has just issued must not issue its next instruction, which has been decoded, in the same cycle.
+    fn holds_companion(&mut self, _at: WarpPlace) -> bool {
+        false
+    }
+
     /// An instruction has been picked, with its values.
     fn issue(&mut self, _at: WarpPlace, _instruction: &WarpInstruction) {}
 
@@ -473,8 +478,16 @@ pub trait Layer {
     /// A warp has ended and nothing of it is in flight.
     fn end_warp(&mut self, _at: WarpPlace) {}
 
-    /// A cycle ends.
+    /// A cycle ends: circuits are stepped.
     fn end_cycle(&mut self) {}
+
+    /// Whether all is well at the end of a cycle.
+    ///
+    /// # Errors
+    /// What ends the run.
+    fn check(&mut self) -> Result<(), SimError> {
+        Ok(())
+    }
 
     /// Adds what has been counted so far, by group.
     fn count(&self, _into: &mut Counts) {}

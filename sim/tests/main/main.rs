@@ -8,6 +8,7 @@ mod capacities;
 mod circuits;
 mod configurations;
 mod every_sm;
+mod greener;
 mod interposers;
 mod kernels;
 mod latency;

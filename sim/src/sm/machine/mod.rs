@@ -265,15 +265,16 @@ impl<'c, 'o> Machine<'c, 'o> {
             }
         }
 
+        for layer in &mut self.layers {
+            layer.end_cycle();
+            layer.check()?;
+        }
         let partitions = || self.partitions.iter().map(|partition| &partition.design);
         if let Some(recorder) = &mut self.recorder {
             recorder.record(circuits::all(partitions(), self.line_port.as_deref(), &self.layers))?;
         }
         if let Some(twins) = &mut self.twins {
             twins.follow(circuits::all(partitions(), self.line_port.as_deref(), &self.layers))?;
-        }
-        for layer in &mut self.layers {
-            layer.end_cycle();
         }
         if let Some(counter) = &mut self.working_set {
             counter.end_cycle();

@@ -72,7 +72,13 @@ impl Machine<'_, '_> {
             return Ok(());
         }
         match self.partitions[partition].companion(launch, warp, head, suspend_when_ready, &self.shared) {
-            Some(companion) => self.issue(launch, partition, (warp, slot), companion),
+            Some(companion) => {
+                let at = WarpPlace { partition, warp };
+                if self.layers.iter_mut().any(|layer| layer.holds_companion(at)) {
+                    return Ok(());
+                }
+                self.issue(launch, partition, (warp, slot), companion)
+            }
             None => Ok(()),
         }
     }

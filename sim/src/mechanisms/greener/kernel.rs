@@ -1,0 +1,100 @@
+//! What a kernel's instructions access and say, for the cycle loop.
+
+use warpfile_kernels::compile::greener::{Codes, PowerStates};
+use warpfile_kernels::program::{Instruction, Program};
+
+use super::MAX_REGISTERS;
+
+/// Words of a set of a thread's registers.
+const WORDS: usize = MAX_REGISTERS / u64::BITS as usize;
+
+/// A set of a warp's registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Registers([u64; WORDS]);
+
+impl Registers {
+    pub fn insert(&mut self, register: u16) {
+        self.0[usize::from(register) / 64] |= 1 << (register % 64);
+    }
+
+    pub fn remove(&mut self, register: u16) {
+        self.0[usize::from(register) / 64] &= !(1 << (register % 64));
+    }
+
+    pub fn meets(&self, other: &Registers) -> bool {
+        self.0.iter().zip(&other.0).any(|(one, other)| one & other != 0)
+    }
+}
+
+/// A register that an instruction accesses.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand {
+    pub register: u16,
+    /// Its code among those of the instruction.
+    pub code: Option<u8>,
+    /// Its access says what becomes of the register: not a read of one that is written as well.
+    pub changes: bool,
+}
+
+/// An instruction.
+#[derive(Clone, Debug)]
+pub struct Decoded {
+    pub sources: Vec<Operand>,
+    pub results: Vec<Operand>,
+    /// All of them, each once.
+    pub registers: Vec<u16>,
+    /// The same as a set.
+    pub set: Registers,
+    /// The codes, as the circuit takes them.
+    pub codes: u64,
+    pub pc: u32,
+    pub text: String,
+}
+
+/// A kernel.
+#[derive(Default)]
+pub struct Kernel {
+    pub name: String,
+    pub registers_per_thread: u16,
+    pub instructions: Vec<Decoded>,
+}
+
+impl Kernel {
+    /// Without states, no register has a code: all go to SLEEP.
+    pub fn new(program: &Program, states: Option<&PowerStates>) -> Kernel {
+        let none = Codes::default();
+        let codes = |index: usize| states.map_or(none, |states| states.instructions[index]);
+        let instructions = program.instructions.iter().enumerate();
+        Kernel {
+            name: program.name.clone(),
+            registers_per_thread: program.registers_per_thread,
+            instructions: instructions
+                .map(|(index, instruction)| Decoded::new(instruction, &codes(index)))
+                .collect(),
+        }
+    }
+}
+
+impl Decoded {
+    fn new(instruction: &Instruction, codes: &Codes) -> Decoded {
+        let results: Vec<Operand> = (instruction.results.iter().zip(codes.results))
+            .map(|(result, code)| Operand { register: result.register.0, code, changes: true })
+            .collect();
+        let is_written = |register| results.iter().any(|result| result.register == register);
+        let sources: Vec<Operand> = (instruction.sources.iter().zip(codes.sources))
+            .map(|(source, code)| Operand {
+                register: source.register.0,
+                code,
+                changes: !is_written(source.register.0),
+            })
+            .collect();
+        let mut registers: Vec<u16> =
+            sources.iter().chain(&results).map(|operand| operand.register).collect();
+        registers.sort_unstable();
+        registers.dedup();
+        let mut set = Registers::default();
+        registers.iter().for_each(|&register| set.insert(register));
+        let (pc, text) = (instruction.pc, instruction.text.clone());
+        Decoded { sources, results, registers, set, codes: codes.bits(), pc, text }
+    }
+}

@@ -1,0 +1,212 @@
+//! The layer: what the SM does with registers, told to the circuits of its partitions.
+
+use warpfile_engine::Engine;
+use warpfile_kernels::program::{BlockIndex, InstId, LaneMask, WarpInstruction};
+
+use super::kernel::Kernel;
+use super::partition::Partition;
+use super::{CIRCUIT, COUNTERS, Liveness, MAX_REGISTERS, Parameters, Policy};
+use crate::config::Config;
+use crate::counters::Counts;
+use crate::mechanisms::Compiled;
+use crate::sm::SimError;
+use crate::sm::design::{Layer, WarpPlace};
+
+/// Outputs that are looked at before a cycle is run.
+pub(super) const FORESEEN: [&str; 3] = ["on_o", "sleep_o", "off_o"];
+
+/// A row was accessed that could not be, or that had lost the value.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "kernel {kernel}, scheduler {partition}, warp slot {warp}, instruction {pc:#x} ({text}): \
+     R{register} {what}"
+)]
+struct WrongAccess {
+    kernel: String,
+    partition: usize,
+    warp: usize,
+    pc: u32,
+    text: String,
+    register: u16,
+    what: String,
+}
+
+/// The kernel has more registers than a set of them holds.
+#[derive(Debug, thiserror::Error)]
+#[error("kernel {kernel}: {registers} registers a thread; registers that sleep are at most {MAX_REGISTERS}")]
+struct TooManyRegisters {
+    kernel: String,
+    registers: u16,
+}
+
+/// Registers that sleep, of an SM.
+pub struct PowerLayer {
+    policy: Policy,
+    /// Values survive an OFF, and those that would not are counted.
+    survives: bool,
+    kernel: Kernel,
+    partitions: Vec<Partition>,
+    /// What ends the run.
+    fault: Option<Box<WrongAccess>>,
+    design: String,
+    lost_lanes: u64,
+}
+
+impl PowerLayer {
+    pub fn new(config: &Config, policy: Policy, partitions: Vec<Partition>) -> PowerLayer {
+        PowerLayer {
+            policy,
+            survives: config.of::<Parameters>().liveness == Liveness::Thesis,
+            kernel: Kernel::default(),
+            partitions,
+            fault: None,
+            design: config.design.to_string(),
+            lost_lanes: 0,
+        }
+    }
+
+    fn fail(&mut self, at: WarpPlace, inst: InstId, register: u16, what: String) {
+        let decoded = &self.kernel.instructions[inst.0 as usize];
+        self.fault.get_or_insert_with(|| {
+            Box::new(WrongAccess {
+                kernel: self.kernel.name.clone(),
+                partition: at.partition,
+                warp: at.warp,
+                pc: decoded.pc,
+                text: decoded.text.clone(),
+                register,
+                what,
+            })
+        });
+    }
+
+    /// The lanes of a source that are read and have lost their value.
+    fn check_lost(&mut self, at: WarpPlace, inst: InstId, register: u16, lost: LaneMask) {
+        if lost == 0 {
+            return;
+        }
+        if self.survives {
+            self.lost_lanes += u64::from(lost.count_ones());
+            return;
+        }
+        self.fail(
+            at,
+            inst,
+            register,
+            format!("is read in lanes {lost:#010x}, whose value an OFF has destroyed"),
+        );
+    }
+}
+
+impl Layer for PowerLayer {
+    fn start_kernel(&mut self, kernel: &Compiled<'_>) -> Result<(), SimError> {
+        let registers = kernel.program.registers_per_thread;
+        if usize::from(registers) > MAX_REGISTERS {
+            let kernel = kernel.program.name.clone();
+            return Err(SimError::mechanism(TooManyRegisters { kernel, registers }));
+        }
+        let states = if self.policy == Policy::SleepReg { None } else { kernel.notes.get() };
+        self.kernel = Kernel::new(kernel.program, states);
+        Ok(())
+    }
+
+    fn start_warp(&mut self, at: WarpPlace, first_row: u32, _block: BlockIndex) {
+        self.partitions[at.partition].start_warp(at.warp, first_row);
+    }
+
+    fn decode(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
+        self.partitions[at.partition].decode(at.warp, instruction.inst.0);
+    }
+
+    fn held_warps(&mut self, partition: usize) -> u64 {
+        let (partition, instructions) = (&mut self.partitions[partition], &self.kernel.instructions);
+        let mut held = 0;
+        for warp in 0..partition.warps.len() {
+            held |= u64::from(partition.must_wait(warp, instructions)) << warp;
+        }
+        held
+    }
+
+    fn holds_companion(&mut self, at: WarpPlace) -> bool {
+        self.partitions[at.partition].must_wait(at.warp, &self.kernel.instructions)
+    }
+
+    fn issue(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
+        let inst = instruction.inst;
+        let decoded = &self.kernel.instructions[inst.0 as usize];
+        let wrong = self.partitions[at.partition].issue(at.warp, inst.0, decoded);
+        if let Some(register) = wrong {
+            self.fail(at, inst, register, "is issued while its row is not ON".to_owned());
+        }
+    }
+
+    fn read(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
+        let (inst, active) = (instruction.inst, instruction.active);
+        for index in 0..self.kernel.instructions[inst.0 as usize].sources.len() {
+            let decoded = &self.kernel.instructions[inst.0 as usize];
+            let operand = decoded.sources[index];
+            let (is_on, lost) =
+                self.partitions[at.partition].access(at.warp, decoded, operand, false, active);
+            if !is_on && active != 0 {
+                self.fail(at, inst, operand.register, "is read while its row is not ON".to_owned());
+            }
+            self.check_lost(at, inst, operand.register, lost & instruction.defined[index]);
+        }
+    }
+
+    fn written(&mut self, at: WarpPlace, instruction: &WarpInstruction, result: usize) {
+        let inst = instruction.inst;
+        let decoded = &self.kernel.instructions[inst.0 as usize];
+        let operand = decoded.results[result];
+        let of_partition = &mut self.partitions[at.partition];
+        let (is_on, _) = of_partition.access(at.warp, decoded, operand, true, instruction.active);
+        if !is_on {
+            self.fail(at, inst, operand.register, "is written while its row is not ON".to_owned());
+        }
+    }
+
+    fn retire(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
+        let decoded = &self.kernel.instructions[instruction.inst.0 as usize];
+        let partition = &mut self.partitions[at.partition];
+        if instruction.active == 0 {
+            // Its results are not written; what its codes say of them holds all the same.
+            for &operand in &decoded.results {
+                partition.access(at.warp, decoded, operand, true, 0);
+            }
+        }
+        partition.retire(at.warp, instruction.inst.0);
+    }
+
+    fn end_warp(&mut self, at: WarpPlace) {
+        self.partitions[at.partition].end_warp(at.warp, self.kernel.registers_per_thread);
+    }
+
+    fn end_cycle(&mut self) {
+        for partition in &mut self.partitions {
+            partition.end_cycle(&self.kernel.instructions);
+        }
+    }
+
+    fn check(&mut self) -> Result<(), SimError> {
+        match self.fault.take() {
+            Some(fault) => Err(SimError::Circuit { design: self.design.clone(), problem: fault.to_string() }),
+            None => Ok(()),
+        }
+    }
+
+    fn count(&self, into: &mut Counts) {
+        for partition in &self.partitions {
+            into.add(COUNTERS, &partition.counted);
+        }
+        into.add(COUNTERS, &super::Power { lost_lanes: self.lost_lanes, ..super::Power::default() });
+    }
+
+    fn circuits(&self) -> Vec<(String, &dyn Engine)> {
+        let name = |index| match self.partitions.len() {
+            1 => CIRCUIT.to_owned(),
+            _ => format!("partition{index}_{CIRCUIT}"),
+        };
+        let partitions = self.partitions.iter().enumerate();
+        partitions.map(|(index, partition)| (name(index), partition.circuit())).collect()
+    }
+}

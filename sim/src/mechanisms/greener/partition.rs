@@ -1,0 +1,399 @@
+//! The registers of one scheduler's warps, and the circuit that holds their power states.
+
+use std::collections::VecDeque;
+
+use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
+use warpfile_hdl::greener::{ENTERS, LEAVES, RegisterPowerUnit};
+use warpfile_kernels::program::LaneMask;
+
+use super::kernel::{Decoded, Operand, Registers};
+use super::{MAX_REGISTERS, NUMBER_BITS, Power};
+use crate::sm::design::WarpSlot;
+
+/// Number of an instruction among those that a warp has decoded, modulo what the circuit tells apart.
+pub type Number = u16;
+
+/// A warp's place.
+#[derive(Clone)]
+pub struct Warp {
+    pub is_resident: bool,
+    pub first_row: u32,
+    /// The next instruction and its number, if it has been decoded.
+    pub head: Option<(u32, Number)>,
+    next_number: Number,
+    /// Registers whose access has not been seen by the circuit yet.
+    pub reading: Registers,
+    /// Registers that are to be written.
+    pub writing: Registers,
+    /// Who reads each register, and who writes it: one instruction at a time.
+    readers: [Number; MAX_REGISTERS],
+    writers: [Number; MAX_REGISTERS],
+    /// Instructions that have been issued and are not done, in program order.
+    in_flight: VecDeque<(u32, Number)>,
+}
+
+impl Default for Warp {
+    fn default() -> Warp {
+        Warp {
+            is_resident: false,
+            first_row: 0,
+            head: None,
+            next_number: 0,
+            reading: Registers::default(),
+            writing: Registers::default(),
+            readers: [0; MAX_REGISTERS],
+            writers: [0; MAX_REGISTERS],
+            in_flight: VecDeque::new(),
+        }
+    }
+}
+
+/// An access that the circuit is told of.
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    warp: WarpSlot,
+    place: usize,
+    operand: Operand,
+    codes: u64,
+    number: Number,
+    /// It is a write; a read if not.
+    writes: bool,
+}
+
+/// One scheduler's part.
+pub struct Partition {
+    engine: AnyEngine,
+    ports: CircuitPorts<RegisterPowerUnit>,
+    /// Where each register of the file is among the rows.
+    places: Vec<usize>,
+    has_lookup: bool,
+    pub warps: Vec<Warp>,
+    /// Lanes of each row whose value is lost.
+    lost: Vec<LaneMask>,
+    /// Accesses of this cycle, as many as the circuit takes; those behind them wait.
+    accesses: VecDeque<Access>,
+    entering: VecDeque<(WarpSlot, Number, u32)>,
+    leaving: VecDeque<(WarpSlot, Number)>,
+    ended: u64,
+    /// One bit a row: states in this cycle, and what is asked of them.
+    on: Vec<u64>,
+    sleep: Vec<u64>,
+    off: Vec<u64>,
+    request: Vec<u64>,
+    free: Vec<u64>,
+    /// The circuit has been stepped, and what it says is of the cycle before.
+    is_stale: bool,
+    pub counted: Power,
+}
+
+fn has(set: &[u64], place: usize) -> bool {
+    set[place / 64] >> (place % 64) & 1 == 1
+}
+
+fn insert(set: &mut [u64], place: usize) {
+    set[place / 64] |= 1 << (place % 64);
+}
+
+fn ones(words: impl Iterator<Item = u64>) -> u64 {
+    words.map(|word| u64::from(word.count_ones())).sum()
+}
+
+impl Partition {
+    /// A circuit with its ports.
+    ///
+    /// # Errors
+    /// A port that is not there.
+    pub fn new(engine: AnyEngine, circuit: &RegisterPowerUnit) -> Result<Partition, EngineError> {
+        let words = vec![0; circuit.file.rows_of_all().div_ceil(u64::BITS as usize)];
+        Ok(Partition {
+            ports: engine.ports(circuit)?,
+            engine,
+            places: (0..circuit.file.rows_of_all()).map(|register| circuit.file.place(register)).collect(),
+            has_lookup: circuit.entries > 0,
+            warps: vec![Warp::default(); circuit.warps],
+            lost: vec![LaneMask::MAX; circuit.file.rows_of_all()],
+            accesses: VecDeque::new(),
+            entering: VecDeque::new(),
+            leaving: VecDeque::new(),
+            ended: 0,
+            on: words.clone(),
+            sleep: words.clone(),
+            off: words.clone(),
+            request: words.clone(),
+            free: words,
+            is_stale: true,
+            counted: Power::default(),
+        })
+    }
+
+    /// The row of a warp's register.
+    fn place(&self, warp: WarpSlot, register: u16) -> usize {
+        self.places[self.warps[warp].first_row as usize + usize::from(register)]
+    }
+
+    /// Whether a row is ON, and not on its way OFF because its warp has ended.
+    fn is_on(&self, place: usize) -> bool {
+        has(&self.on, place) && !has(&self.free, place)
+    }
+
+    /// States of the cycle that begins. Called before anything else of a cycle asks for them.
+    pub fn begin_cycle(&mut self) {
+        if !std::mem::replace(&mut self.is_stale, false) {
+            return;
+        }
+        self.engine.foresee();
+        let state = self.engine.state();
+        let [on, sleep, off] =
+            [self.ports.on_o, self.ports.sleep_o, self.ports.off_o].map(|port| state.get_words(port));
+        let counted = &mut self.counted;
+        for word in 0..on.len() {
+            let was = [self.on[word], self.sleep[word], self.off[word]];
+            let count = |rows: u64| u64::from(rows.count_ones());
+            counted.sleep_to_on += count(was[1] & on[word]);
+            counted.off_to_on += count(was[2] & on[word]);
+            counted.on_to_sleep += count(was[0] & sleep[word]);
+            counted.on_to_off += count(was[0] & off[word]);
+            counted.sleep_to_off += count(was[1] & off[word]);
+            let mut new = off[word] & !was[2];
+            while new != 0 {
+                self.lost[word * 64 + new.trailing_zeros() as usize] = LaneMask::MAX;
+                new &= new - 1;
+            }
+        }
+        self.on.copy_from_slice(on);
+        self.sleep.copy_from_slice(sleep);
+        self.off.copy_from_slice(off);
+    }
+
+    pub fn start_warp(&mut self, warp: WarpSlot, first_row: u32) {
+        self.warps[warp] = Warp { is_resident: true, first_row, ..Warp::default() };
+    }
+
+    /// Its rows go OFF. What the circuit has not been told of it is of no use any more.
+    pub fn end_warp(&mut self, warp: WarpSlot, registers: u16) {
+        self.begin_cycle();
+        for register in 0..registers {
+            let place = self.place(warp, register);
+            insert(&mut self.free, place);
+        }
+        self.accesses.retain(|access| access.warp != warp);
+        self.entering.retain(|(entering, ..)| *entering != warp);
+        self.leaving.retain(|(leaving, _)| *leaving != warp);
+        self.ended |= 1 << warp;
+        self.warps[warp].is_resident = false;
+        self.warps[warp].head = None;
+    }
+
+    pub fn decode(&mut self, warp: WarpSlot, inst: u32) {
+        let state = &mut self.warps[warp];
+        let number = state.next_number;
+        state.next_number = (number + 1) % (1 << NUMBER_BITS);
+        state.head = Some((inst, number));
+        if self.has_lookup {
+            self.entering.push_back((warp, number, inst));
+        }
+    }
+
+    /// Whether a warp's next instruction must wait; asks for its rows if no access of an earlier one is to come.
+    pub fn must_wait(&mut self, warp: WarpSlot, instructions: &[Decoded]) -> bool {
+        self.begin_cycle();
+        let Some((inst, _)) = self.warps[warp].head else { return false };
+        let decoded = &instructions[inst as usize];
+        if self.warps[warp].writing.meets(&decoded.set) {
+            // The scoreboard holds it.
+            return false;
+        }
+        if self.warps[warp].reading.meets(&decoded.set) {
+            self.counted.read_waits += 1;
+            return true;
+        }
+        let mut waits = false;
+        for &register in &decoded.registers {
+            let place = self.place(warp, register);
+            insert(&mut self.request, place);
+            waits |= !self.is_on(place);
+        }
+        self.counted.wake_waits += u64::from(waits);
+        waits
+    }
+
+    /// An instruction has been picked. Gives the register whose row is not ON, if there is one.
+    pub fn issue(&mut self, warp: WarpSlot, inst: u32, decoded: &Decoded) -> Option<u16> {
+        let state = &mut self.warps[warp];
+        let number = state.head.take().map_or(0, |(_, number)| number);
+        for source in &decoded.sources {
+            state.reading.insert(source.register);
+            state.readers[usize::from(source.register)] = number;
+        }
+        for result in &decoded.results {
+            state.writing.insert(result.register);
+            state.writers[usize::from(result.register)] = number;
+        }
+        state.in_flight.push_back((inst, number));
+        decoded.registers.iter().copied().find(|&register| !self.is_on(self.place(warp, register)))
+    }
+
+    /// A register has been read or written in this cycle, or would have been if a lane had executed. Gives whether its row is
+    /// ON, and the lanes whose value it has lost.
+    pub fn access(
+        &mut self,
+        warp: WarpSlot,
+        decoded: &Decoded,
+        operand: Operand,
+        writes: bool,
+        lanes: LaneMask,
+    ) -> (bool, LaneMask) {
+        self.begin_cycle();
+        let register = operand.register;
+        let place = self.place(warp, register);
+        let numbers = if writes { &self.warps[warp].writers } else { &self.warps[warp].readers };
+        let number = numbers[usize::from(register)];
+        let codes = decoded.codes;
+        // Of one that no lane makes, the circuit is told only what becomes of the row.
+        let is_told = operand.changes || lanes != 0;
+        let is_late = is_told && self.accesses.len() >= self.ports.access.len();
+        if is_told {
+            let writes = writes && lanes != 0;
+            self.accesses.push_back(Access { warp, place, operand, codes, number, writes });
+        }
+        let state = &mut self.warps[warp];
+        if writes {
+            state.writing.remove(register);
+        }
+        // Until the circuit knows of the access, the register's next one waits.
+        match is_late {
+            true => state.reading.insert(register),
+            false if !writes => state.reading.remove(register),
+            false => {}
+        }
+        let lost = self.lost[place] & lanes;
+        if writes {
+            self.lost[place] &= !lanes;
+        }
+        (has(&self.on, place), lost)
+    }
+
+    /// Nothing of an instruction is left to do.
+    pub fn retire(&mut self, warp: WarpSlot, inst: u32) {
+        let in_flight = &mut self.warps[warp].in_flight;
+        // Those of one instruction are done in program order.
+        let Some(index) = in_flight.iter().position(|(issued, _)| *issued == inst) else { return };
+        let (_, number) = in_flight.remove(index).unwrap_or_default();
+        if !self.has_lookup {
+            return;
+        }
+        let waiting =
+            self.entering.iter().position(|(other, entering, _)| (*other, *entering) == (warp, number));
+        match waiting.and_then(|waiting| self.entering.remove(waiting)) {
+            Some(_) => self.counted.not_entered += 1,
+            None => self.leaving.push_back((warp, number)),
+        }
+    }
+
+    /// Ends the cycle: what has happened goes into the circuit.
+    pub fn end_cycle(&mut self, instructions: &[Decoded]) {
+        self.begin_cycle();
+        for (request, free) in self.request.iter_mut().zip(&self.free) {
+            *request &= !free;
+        }
+        let taken = self.set_accesses();
+        let entered = self.set_lookup(instructions);
+        let engine = self.engine.state_mut();
+        engine.set_words(self.ports.request_i, &self.request);
+        engine.set_words(self.ports.free_i, &self.free);
+        for &port in &self.ports.ended_i {
+            engine.set(port, self.ended);
+        }
+        self.engine.step();
+        self.is_stale = true;
+        self.count(entered);
+        self.accesses.drain(..taken);
+        // What comes next is no longer late.
+        for access in self.accesses.iter().take(self.ports.access.len()) {
+            self.warps[access.warp].reading.remove(access.operand.register);
+        }
+        self.request.fill(0);
+        self.free.fill(0);
+        self.ended = 0;
+    }
+
+    fn set_accesses(&mut self) -> usize {
+        let engine = self.engine.state_mut();
+        for (index, ports) in self.ports.access.iter().enumerate() {
+            let access = self.accesses.get(index);
+            engine.set(ports.valid_i, u64::from(access.is_some()));
+            let Some(access) = access else { continue };
+            engine.set(ports.writes_i, u64::from(access.writes));
+            engine.set(ports.changes_i, u64::from(access.operand.changes));
+            engine.set(ports.row_i, access.place as u64);
+            for by in &ports.by {
+                engine.set(by.warp_i, access.warp as u64);
+                engine.set(by.register_i, u64::from(access.operand.register));
+                engine.set(by.number_i, u64::from(access.number));
+            }
+            engine.set(ports.codes_i, access.codes);
+            engine.set(ports.has_code_i, u64::from(access.operand.code.is_some()));
+            engine.set(ports.code_i, u64::from(access.operand.code.unwrap_or(0)));
+        }
+        self.accesses.len().min(self.ports.access.len())
+    }
+
+    /// Gives how many instructions are offered to the lookup table.
+    fn set_lookup(&mut self, instructions: &[Decoded]) -> usize {
+        if !self.has_lookup {
+            return 0;
+        }
+        let engine = self.engine.state_mut();
+        // One of a warp that takes the place of another enters when that one's have left.
+        let offered = if self.ended == 0 { self.entering.len().min(ENTERS) } else { 0 };
+        for (index, ports) in self.ports.enter.iter().enumerate() {
+            let entering = self.entering.get(index).filter(|_| index < offered);
+            engine.set(ports.valid_i, u64::from(entering.is_some()));
+            let Some(&(warp, number, inst)) = entering else { continue };
+            let registers = &instructions[inst as usize].registers;
+            let packed =
+                registers.iter().rev().fold(0, |packed: u64, &register| packed << 8 | u64::from(register));
+            engine.set(ports.warp_i, warp as u64);
+            engine.set(ports.number_i, u64::from(number));
+            engine.set(ports.used_i, (1 << registers.len()) - 1);
+            engine.set(ports.registers_i, packed);
+        }
+        for (index, ports) in self.ports.leave.iter().enumerate() {
+            let leaving = self.leaving.get(index);
+            engine.set(ports.valid_i, u64::from(leaving.is_some()));
+            let Some(&(warp, number)) = leaving else { continue };
+            engine.set(ports.warp_i, warp as u64);
+            engine.set(ports.number_i, u64::from(number));
+        }
+        self.entering.drain(..offered);
+        self.leaving.drain(..self.leaving.len().min(LEAVES));
+        offered
+    }
+
+    /// Counts states in this cycle, and what changes with it.
+    fn count(&mut self, entered: usize) {
+        let state = self.engine.state();
+        let waking = state.get_words(self.ports.waking_o);
+        let (on, sleep, off) = (
+            state.get_words(self.ports.on_o),
+            state.get_words(self.ports.sleep_o),
+            state.get_words(self.ports.off_o),
+        );
+        let words = 0..on.len();
+        let counted = &mut self.counted;
+        counted.on += ones(words.clone().map(|word| on[word] | waking[word]));
+        counted.sleep += ones(words.clone().map(|word| sleep[word] & !waking[word]));
+        counted.off += ones(words.map(|word| off[word] & !waking[word]));
+        for ports in self.ports.access.iter().take(self.accesses.len()) {
+            counted.kept_on += state.get(ports.kept_o);
+        }
+        for ports in self.ports.enter.iter().take(entered) {
+            counted.not_entered += 1 - state.get(ports.entered_o);
+        }
+    }
+
+    /// The circuit.
+    pub fn circuit(&self) -> &dyn Engine {
+        &self.engine
+    }
+}

@@ -1,0 +1,201 @@
+//! Registers that sleep: `greener`, `greener-comp-opt`, `sleep-reg`.
+
+use warpfile_kernels::compile::greener::{Codes, PowerState, PowerStates};
+use warpfile_kernels::program::Program;
+use warpfile_kernels::workloads;
+use warpfile_sim::config::{Config, preset, preset_with};
+use warpfile_sim::mechanisms::greener::{self, Liveness, Parameters, Power};
+use warpfile_sim::mechanisms::{Build, Info, Mechanism, Notes, Part, Pass, Registry, Role};
+use warpfile_sim::sm::design::Layer;
+use warpfile_sim::sm::{EngineName, RunOptions, RunReport, SimError, run};
+
+use crate::tiny::{open, run_tiny};
+
+const DESIGNS: [&str; 3] = ["greener", "greener-comp-opt", "sleep-reg"];
+
+fn design(name: &str) -> Config {
+    preset("k20x-greener").expect("complete").with_design(name).expect("known")
+}
+
+fn power(report: &RunReport) -> Power {
+    report.counters.get(greener::COUNTERS)
+}
+
+fn with(name: &str, edit: impl FnOnce(&mut Parameters)) -> Config {
+    let mut config = design(name);
+    config.edit(edit);
+    config
+}
+
+/// Short ones: loads and stores, barriers, shared memory, lanes that part.
+const WORKLOADS: [&str; 7] = ["vectoradd", "hotspot", "bfs", "pathfinder", "hybridsort", "dwt2d", "lud"];
+
+/// The run ends if a row is accessed that is not ON, or a lane is read that an OFF has destroyed.
+#[test]
+fn no_workload_reads_what_is_off_or_asleep() {
+    for workload in workloads::list() {
+        for name in DESIGNS {
+            let report = run_tiny(&design(name), workload.name, RunOptions::default());
+            let Power { on, sleep, off, lost_lanes, .. } = power(&report);
+            assert_eq!(on + sleep + off, 2048 * report.cycles, "{} on {name}", workload.name);
+            assert_eq!(lost_lanes, 0, "{} on {name}", workload.name);
+        }
+    }
+}
+
+#[test]
+fn what_is_executed_does_not_depend_on_states_of_registers() {
+    for name in WORKLOADS {
+        let baseline = run_tiny(&design("baseline"), name, RunOptions::default());
+        for design_name in DESIGNS {
+            let report = run_tiny(&design(design_name), name, RunOptions::default());
+            assert_eq!(report.operands_checked, baseline.operands_checked, "{name} on {design_name}");
+            assert_eq!(report.operands, baseline.operands, "{name} on {design_name}");
+            assert!(power(&report).sleep > 0 && power(&report).off > 0, "{name} on {design_name}");
+        }
+    }
+}
+
+#[test]
+fn neither_seed_nor_engine_changes_a_figure() {
+    for name in ["vectoradd", "pathfinder"] {
+        let run = |seed, engine| {
+            let options = RunOptions { seed, engine, ..RunOptions::default() };
+            run_tiny(&design("greener"), name, options)
+        };
+        let first = run(0, EngineName::Compiled);
+        assert_eq!(run(7, EngineName::Compiled), first);
+        assert_eq!(run(0, EngineName::Interpreter), first);
+    }
+}
+
+#[test]
+fn sleep_reg_switches_nothing_off_before_a_warp_ends() {
+    let of = |name| power(&run_tiny(&design(name), "hotspot", RunOptions::default()));
+    let (sleep_reg, greener) = (of("sleep-reg"), of("greener-comp-opt"));
+    assert!(greener.on_to_off > 0);
+    assert!(sleep_reg.sleep_to_on > greener.sleep_to_on, "{sleep_reg:?} {greener:?}");
+    assert!(sleep_reg.on_to_sleep > greener.on_to_sleep, "{sleep_reg:?} {greener:?}");
+}
+
+#[test]
+fn the_lookup_table_keeps_rows_on_that_are_about_to_be_accessed() {
+    let of = |name| power(&run_tiny(&with(name, |p| p.threshold = 1), "hotspot", RunOptions::default()));
+    let (with, without) = (of("greener"), of("greener-comp-opt"));
+    assert!(with.kept_on > 0 && without.kept_on == 0);
+    assert!(
+        with.sleep_to_on + with.off_to_on < without.sleep_to_on + without.off_to_on,
+        "{with:?} {without:?}"
+    );
+}
+
+/// Thresholds, latencies, a limit on the rush current and tables of any size; the run ends if a row is not as it must be.
+#[test]
+fn parameters_change_times_and_not_values() {
+    for name in ["bfs", "lud"] {
+        let checked = run_tiny(&design("greener"), name, RunOptions::default()).operands_checked;
+        for (threshold, sleep_latency, off_latency, rush_limit, lookup_entries) in
+            [(1, 1, 1, 1, 1), (2, 4, 8, 0, 8), (7, 16, 1, 2, 3), (21, 2, 16, 8, 2)]
+        {
+            for design_name in DESIGNS {
+                let config = with(design_name, |p| {
+                    *p = Parameters {
+                        threshold,
+                        sleep_latency,
+                        off_latency,
+                        rush_limit,
+                        lookup_entries,
+                        ..p.clone()
+                    };
+                });
+                let report = run_tiny(&config, name, RunOptions::default());
+                assert_eq!(report.operands_checked, checked, "{name} on {design_name}, {threshold}");
+            }
+        }
+    }
+}
+
+#[test]
+fn other_storages_and_schedulers_can_carry_it() {
+    for stack in
+        ["rfc+greener", "rfh+greener", "two-level+greener", "two-level+sleep-reg", "rfc+greener-comp-opt"]
+    {
+        let config = design("greener").with_design(stack).expect("known");
+        for name in ["vectoradd", "hotspot", "bfs"] {
+            let report = run_tiny(&config, name, RunOptions::default());
+            assert_eq!(power(&report).lost_lanes, 0, "{name} on {stack}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_carry_it_says_so() {
+    for (stack, reason) in [
+        ("regless+greener", "greener does not go with regless"),
+        ("rfv+sleep-reg", "sleep-reg does not go with rfv"),
+        ("greener+sleep-reg", "greener and sleep-reg both put rows to sleep; nearest: greener"),
+        ("sleep-reg+greener-comp-opt", "greener-comp-opt and sleep-reg both put rows to sleep"),
+    ] {
+        let config = design("greener").with_design(stack);
+        let refused = config.and_then(|config| config.validate()).expect_err(stack).to_string();
+        assert!(refused.contains(reason), "{stack}: {refused}");
+    }
+}
+
+/// The thesis's liveness is a thread's: lanes that wait elsewhere lose values, which is counted.
+#[test]
+fn the_thesis_liveness_counts_what_hardware_would_lose() {
+    let lost = |liveness| {
+        let config = with("greener", |p| p.liveness = liveness);
+        let of = |name: &&str| power(&run_tiny(&config, name, RunOptions::default())).lost_lanes;
+        WORKLOADS.iter().map(of).sum::<u64>()
+    };
+    assert_eq!(lost(Liveness::Sound), 0);
+    assert!(lost(Liveness::Thesis) > 0);
+}
+
+/// A compiler that is wrong: every register is dead behind every access. Its notes come before those of the real one.
+struct AllOff;
+
+struct NoLayer;
+
+impl Layer for NoLayer {}
+
+impl Mechanism for AllOff {
+    fn info(&self) -> Info {
+        Info { name: "all-off", summary: "every register is dead", design: None, preset: "k20x-greener" }
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn pass(&self) -> Pass {
+        Pass::Notes
+    }
+
+    fn compile(&self, _: &Config, program: &Program, notes: &mut Notes) -> Result<Option<Program>, SimError> {
+        let codes = Codes {
+            codes: [PowerState::Off; 3],
+            sources: [Some(1), Some(2), None],
+            results: [Some(0), None, None, None],
+        };
+        notes.leave(PowerStates { instructions: vec![codes; program.instructions.len()] });
+        Ok(None)
+    }
+
+    fn build(&self, _: &Build<'_>) -> Result<Part, SimError> {
+        Ok(Part::Layer(Box::new(NoLayer)))
+    }
+}
+
+#[test]
+fn a_register_that_is_switched_off_too_early_ends_the_run() {
+    let registry = Registry::shipped().with(&[&AllOff]);
+    let config = preset_with(&registry, "k20x-greener").expect("complete");
+    let config = config.with_design("all-off+greener-comp-opt").expect("known");
+    let error = run(&config, &mut open("vectoradd"), RunOptions::default()).expect_err("lost").to_string();
+    for part in ["warp slot", "instruction 0x", "R", "is read in lanes", "whose value an OFF has destroyed"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
