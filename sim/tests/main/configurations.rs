@@ -149,3 +149,12 @@ fn every_design_runs_on_every_preset_that_carries_it() {
         }
     }
 }
+
+/// Lines from DRAM queue at the data port of an L2 slice for longer than the watchdog waits.
+#[test]
+fn lines_that_wait_for_a_slow_port_are_no_deadlock() {
+    let mut config = preset("kepler-gpgpusim").expect("complete");
+    apply_overrides(&mut config, &[("l2.bytes_per_cycle", "2"), ("chip.sms", "86")]).expect("in range");
+    let report = run(&config, &mut medley(), RunOptions::default()).expect("it goes on");
+    assert!(report.cycles > config.sm.watchdog_cycles);
+}

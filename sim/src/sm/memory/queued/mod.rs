@@ -218,11 +218,13 @@ impl QueuedMemory {
     }
 }
 
-/// All the times that one request may take, each twice.
+/// All the times that one request may take, each twice. Lines that come from DRAM take their turns at a slice's data port, as
+/// many as its MSHRs have asked for, while requests wait for it and nothing moves.
 fn patience(config: &Config, slices: Share, channels: Share) -> u64 {
     let line = config.l1.line_bytes.max(config.l2.line_bytes).max(LINE_BYTES);
     let flits = (HEADER_BYTES + line).div_ceil(config.network.flit_bytes);
-    let port = line * config.chip.sms * slices.count / config.l2.bytes_per_cycle;
+    let fills = slices.places(config.l2.mshrs.div_ceil(config.slices.count)) as u64;
+    let port = (1 + fills) * line * config.chip.sms * slices.count / config.l2.bytes_per_cycle;
     let fixed = config.network.latency + config.l1.latency + config.l2.latency + config.dram.latency;
     2 * (fixed + slices.slower(flits) + flits + port + dram::longest_access(config, channels)) + 16
 }
