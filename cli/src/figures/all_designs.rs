@@ -23,6 +23,7 @@ pub const FIGURES: &[Figure] = &[Figure {
     source: "all papers",
     workloads: WORKLOADS,
     method: Method::Runs { points, show },
+    has_numbers: false,
     causes: &[],
 }];
 

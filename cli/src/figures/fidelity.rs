@@ -36,7 +36,7 @@ pub fn run(names: &[String], options: &Options, outputs: &Outputs) -> Result<()>
         runs.get(source, setup, || simulate(source, setup, options.engine))
     };
     for paper in papers {
-        let reports = reports(paper, options, &simulate)?;
+        let reports = reports(paper, outputs.figures.is_some(), options, &simulate)?;
         if let Some(folder) = &outputs.figures {
             for report in &reports {
                 let title = format!("{} ({})", report.title, report.source);
@@ -61,13 +61,19 @@ fn by_name(name: &str) -> Result<&'static Paper> {
     Ok(paper)
 }
 
-/// All figures of a paper; workloads that are named are those of the figures that have any.
-pub fn reports(paper: &Paper, options: &Options, simulate: Simulate<'_>) -> Result<Vec<FigureReport>> {
+/// The figures of a paper: all, or those that the text gives numbers of. Workloads that are named are those of the figures
+/// that have any.
+pub fn reports(
+    paper: &Paper,
+    all: bool,
+    options: &Options,
+    simulate: Simulate<'_>,
+) -> Result<Vec<FigureReport>> {
     let of_one = |figure: &'static super::Figure| {
         let options = if figure.has_workloads() { options.clone() } else { options.without_workloads() };
         make(figure, &options, simulate)
     };
-    paper.figures.iter().map(of_one).collect()
+    paper.figures.iter().filter(|figure| all || figure.has_numbers).map(of_one).collect()
 }
 
 /// A number and where it is.
@@ -109,7 +115,10 @@ fn shown(paper: &Paper, options: &Options, simulate: Simulate<'_>) -> Result<Vec
             let variation = options.variation.with(cause.run).with_context(of_cause)?;
             let options = Options { variation, ..options.clone() };
             let report = make(figure, &options, simulate).with_context(of_cause)?;
-            let numbers = cause.of.iter().map(|key| number(&report, key).cloned()).collect::<Result<_>>()?;
+            let found = cause.of.iter().map(|key| number(&report, key).cloned());
+            // Of workloads that are left out there are no numbers.
+            let numbers = found.filter(|number| number.is_ok() || options.variation.workloads().is_empty());
+            let numbers = numbers.collect::<Result<_>>()?;
             all.push(Shown { figure: figure.id, cause, command: command(figure, &options), numbers });
         }
     }
@@ -240,7 +249,7 @@ mod tests {
 
     use super::{PAPERS, page, reports, rows};
     use crate::figures::sweep::Setup;
-    use crate::figures::{KeptRuns, Options, Paper, Variation, simulate};
+    use crate::figures::{KeptRuns, Options, Paper, Variation, simulate, tests};
     use crate::input::Source;
 
     fn options(workloads: &[&str]) -> Options {
@@ -253,6 +262,23 @@ mod tests {
         cells.map(str::to_owned).collect()
     }
 
+    fn committed(paper: &Paper) -> String {
+        let path = format!("{}/../docs/fidelity/{}.md", env!("CARGO_MANIFEST_DIR"), paper.name);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    #[test]
+    fn the_committed_pages_list_the_numbers_of_today_s_claims() {
+        for paper in PAPERS {
+            let reports = reports(paper, true, &options(&[]), &tests::injected).expect("no run fails");
+            let today: Vec<String> = rows(&reports).into_iter().map(|row| row.id).collect();
+            let committed = ids(&committed(paper));
+            assert_eq!(committed, today, "run scripts/figures: docs/fidelity/{}.md", paper.name);
+            let distinct: std::collections::BTreeSet<&String> = today.iter().collect();
+            assert_eq!(distinct.len(), today.len(), "{}: two numbers of one name", paper.name);
+        }
+    }
+
     #[test]
     fn a_page_has_both_values_of_every_number_and_the_runs_that_show_causes() {
         let runs = KeptRuns::default();
@@ -261,8 +287,12 @@ mod tests {
         };
         let (options, mine) = (options(&["nn"]), "nn");
         for paper in PAPERS {
-            let reports = reports(paper, &options, &simulate).expect("no run fails");
+            let reports = reports(paper, true, &options, &simulate).expect("no run fails");
             let page = page(&Paper { studies: &[], ..**paper }, &reports, &options, &simulate).expect("runs");
+            for (report, figure) in reports.iter().zip(paper.figures) {
+                let numbers = report.content.claims.iter().map(|claim| claim.numbers.len()).sum::<usize>();
+                assert_eq!(numbers > 0, figure.has_numbers, "{}", figure.id);
+            }
             let rows = rows(&reports);
             assert_eq!(ids(&page), rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>());
             for row in rows {
@@ -273,8 +303,9 @@ mod tests {
                 assert!(row.number.here.is_some() || of_another || is_of_many(&row.id), "{}", row.id);
             }
             let causes = paper.figures.iter().map(|figure| figure.causes.len()).sum::<usize>();
-            let shown = page.lines().filter(|line| line.contains("`: ") && line.starts_with("   - `"));
-            assert!(shown.count() >= causes, "{page}");
+            let shown =
+                page.lines().filter(|line| line.contains("`warpfile figure ") && line.ends_with("`:"));
+            assert_eq!(shown.count(), causes, "{page}");
         }
     }
 

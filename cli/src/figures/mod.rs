@@ -48,6 +48,8 @@ pub struct Figure {
     /// Workloads that it is made of unless others are asked for; all if there are none here.
     workloads: &'static [&'static str],
     method: Method,
+    /// Whether the paper's text gives numbers of it, which its claims hold.
+    has_numbers: bool,
     /// Why some of its numbers differ from the paper's.
     causes: &'static [Cause],
 }

@@ -68,12 +68,15 @@ impl Stated {
     }
 
     fn print(self, unit: Unit) -> String {
+        // A mean of several of the paper's numbers has no more digits than these.
+        let rounded = |value: f64| (1000.0 * value).round() / 1000.0;
+        let (low, high) = (self.low.map(rounded), self.high.map(rounded));
         let number = |value: f64| match unit {
             Unit::Change | Unit::Share => format!("{value} %"),
             Unit::Of("") => value.to_string(),
             Unit::Of(name) => format!("{value} {name}"),
         };
-        match (self.low, self.high) {
+        match (low, high) {
             (Some(low), Some(high)) if low == high => number(low),
             (Some(low), Some(high)) => format!("{low} to {}", number(high)),
             (Some(low), None) => format!("{} or more", number(low)),

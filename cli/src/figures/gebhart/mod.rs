@@ -57,6 +57,7 @@ const FIGURES: &[Figure] = &[
         source: "Gebhart et al., Fig. 2, §2.2",
         workloads: WORKLOADS,
         method: Method::Streams(values::figure_2),
+        has_numbers: true,
         causes: &[],
     },
     Figure {
@@ -65,6 +66,7 @@ const FIGURES: &[Figure] = &[
         source: "Gebhart et al., Fig. 6, §5.1",
         workloads: WORKLOADS,
         method: Method::Runs { points: cache::points_6, show: cache::figure_6 },
+        has_numbers: true,
         causes: &[],
     },
     Figure {
@@ -73,6 +75,7 @@ const FIGURES: &[Figure] = &[
         source: "Gebhart et al., Fig. 7, §5.1",
         workloads: WORKLOADS,
         method: Method::Runs { points: cache::points_7, show: cache::figure_7 },
+        has_numbers: true,
         causes: &[],
     },
     Figure {
@@ -81,6 +84,7 @@ const FIGURES: &[Figure] = &[
         source: "Gebhart et al., Fig. 9, §5.2, §5.5",
         workloads: WORKLOADS,
         method: Method::Runs { points: scheduler::points_9, show: scheduler::figure_9 },
+        has_numbers: true,
         causes: &[],
     },
     Figure {
@@ -89,6 +93,7 @@ const FIGURES: &[Figure] = &[
         source: "Gebhart et al., Fig. 10, §5.2",
         workloads: WORKLOADS,
         method: Method::Runs { points: scheduler::points_10, show: scheduler::figure_10 },
+        has_numbers: false,
         causes: &[],
     },
     Figure {
@@ -97,6 +102,7 @@ const FIGURES: &[Figure] = &[
         source: "Gebhart et al., Fig. 11, §5.3",
         workloads: WORKLOADS,
         method: Method::Runs { points: combined::points_11, show: combined::figure_11 },
+        has_numbers: true,
         causes: &[],
     },
     Figure {
@@ -105,6 +111,7 @@ const FIGURES: &[Figure] = &[
         source: "Gebhart et al., Fig. 12, §5.4",
         workloads: WORKLOADS,
         method: Method::Runs { points: energy::points_12, show: energy::figure_12 },
+        has_numbers: true,
         causes: &[],
     },
     Figure {
@@ -113,6 +120,7 @@ const FIGURES: &[Figure] = &[
         source: "Gebhart et al., Table 5, §5.4",
         workloads: WORKLOADS,
         method: Method::Runs { points: energy::points_table_5, show: energy::table_5 },
+        has_numbers: true,
         causes: &[],
     },
     Figure {
@@ -121,6 +129,7 @@ const FIGURES: &[Figure] = &[
         source: "Gebhart et al., §3.1, §3.2, §5.3",
         workloads: WORKLOADS,
         method: Method::Runs { points: policies::points, show: policies::policies },
+        has_numbers: true,
         causes: &[],
     },
 ];
