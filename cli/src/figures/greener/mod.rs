@@ -40,6 +40,7 @@ const FIGURES: &[Figure] = &[
         source: "Jatala, Fig. 4.6, §4.3.1",
         workloads: WORKLOADS,
         method: Method::Runs { points: leakage::points, show: leakage::figure_6 },
+        has_numbers: true,
         causes: &[],
     },
     Figure {
@@ -48,6 +49,7 @@ const FIGURES: &[Figure] = &[
         source: "Jatala, Fig. 4.7, §4.3.2",
         workloads: WORKLOADS,
         method: Method::Runs { points: leakage::points, show: leakage::figure_7 },
+        has_numbers: true,
         causes: &[],
     },
     Figure {
@@ -56,6 +58,7 @@ const FIGURES: &[Figure] = &[
         source: "Jatala, Fig. 4.8, §4.3.3",
         workloads: WORKLOADS,
         method: Method::Runs { points: leakage::points, show: leakage::figure_8 },
+        has_numbers: true,
         causes: &[],
     },
     Figure {
@@ -64,6 +67,7 @@ const FIGURES: &[Figure] = &[
         source: "Jatala, Fig. 4.9, §4.3.4",
         workloads: WORKLOADS,
         method: Method::Runs { points: leakage::points_9, show: leakage::figure_9 },
+        has_numbers: true,
         causes: &[],
     },
     Figure {
@@ -72,6 +76,7 @@ const FIGURES: &[Figure] = &[
         source: "Jatala, Fig. 4.10, §4.3.6",
         workloads: WORKLOADS,
         method: Method::Runs { points: sweeps::points_10, show: sweeps::figure_10 },
+        has_numbers: false,
         causes: &[],
     },
     Figure {
@@ -80,6 +85,7 @@ const FIGURES: &[Figure] = &[
         source: "Jatala, Fig. 4.11, §4.3.6",
         workloads: WORKLOADS,
         method: Method::Runs { points: sweeps::points_10, show: sweeps::figure_11 },
+        has_numbers: false,
         causes: &[],
     },
     Figure {
@@ -88,6 +94,7 @@ const FIGURES: &[Figure] = &[
         source: "Jatala, Fig. 4.12, §4.3.7",
         workloads: WORKLOADS,
         method: Method::Runs { points: leakage::points, show: sweeps::figure_12 },
+        has_numbers: false,
         causes: &[],
     },
     Figure {
@@ -96,6 +103,7 @@ const FIGURES: &[Figure] = &[
         source: "Jatala, Fig. 4.15, §4.3.9",
         workloads: WORKLOADS,
         method: Method::Runs { points: leakage::points, show: sweeps::figure_15 },
+        has_numbers: false,
         causes: &[],
     },
     Figure {
@@ -104,6 +112,7 @@ const FIGURES: &[Figure] = &[
         source: "Jatala, Table 4.5, §4.3.10",
         workloads: WORKLOADS,
         method: Method::Runs { points: sweeps::points_table_5, show: sweeps::table_5 },
+        has_numbers: false,
         causes: &[],
     },
     Figure {
@@ -112,6 +121,7 @@ const FIGURES: &[Figure] = &[
         source: "Jatala, §4.3.5",
         workloads: &[],
         method: Method::Structures(overheads::overheads),
+        has_numbers: false,
         causes: &[],
     },
 ];
