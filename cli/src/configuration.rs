@@ -91,7 +91,7 @@ impl ConfigurationArguments {
     }
 }
 
-/// The preset of the first design's paper, or else another, that carries all designs.
+/// The first preset of the designs' papers, or else another, that carries all designs.
 fn default_preset(designs: &[Stack]) -> &'static str {
     let of_paper = designs.first().and_then(Stack::preset).unwrap_or(DEFAULT_PRESET);
     let carries_all = |name: &&str| {
@@ -100,7 +100,8 @@ fn default_preset(designs: &[Stack]) -> &'static str {
             designs.iter().all(|design| machine.with_stack(design.clone()).validate().is_ok())
         })
     };
-    std::iter::once(of_paper).chain(preset_names()).find(carries_all).unwrap_or(of_paper)
+    let of_papers = designs.iter().filter_map(Stack::preset);
+    of_papers.chain(preset_names()).find(carries_all).unwrap_or(of_paper)
 }
 
 /// `NAME=VALUE`.

@@ -4,7 +4,6 @@ mod all_designs;
 pub mod chart;
 pub mod fidelity;
 mod gebhart;
-mod greener;
 mod number;
 mod regless;
 mod report;
@@ -87,7 +86,7 @@ pub struct Study {
 }
 
 /// All papers.
-const PAPERS: &[&Paper] = &[&gebhart::PAPER, &regless::PAPER, &greener::PAPER];
+const PAPERS: &[&Paper] = &[&gebhart::PAPER, &regless::PAPER];
 
 /// How the numbers of a figure are found.
 enum Method {

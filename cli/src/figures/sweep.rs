@@ -39,11 +39,6 @@ impl Point {
         Point::new(REGLESS, design)
     }
 
-    /// The GPU of Jatala's thesis with a design.
-    pub fn k20x(design: &str) -> Point {
-        Point::new("k20x-greener", design)
-    }
-
     /// No cache, all warps selectable.
     pub fn baseline() -> Point {
         Point::new(GEBHART, "baseline")
