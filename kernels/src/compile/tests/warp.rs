@@ -5,7 +5,7 @@ use crate::compile::Compiled;
 use crate::compile::lowering::Value;
 use crate::program::{Instruction, Operation};
 use crate::ptx::ir::{
-    Base, Compare, Instruction as Ptx, Kernel, Op, Operand, Product, Reg, Special, Type, TypeKind,
+    Base, Combine, Compare, Instruction as Ptx, Kernel, Op, Operand, Product, Reg, Special, Type, TypeKind,
 };
 
 pub const LANES: usize = 4;
@@ -294,7 +294,15 @@ fn evaluate(op: &Op, s: &[u64], address: u64, results: usize) -> Vec<u64> {
         Op::Min { .. } => (s[0] as i64).min(s[1] as i64) as u64,
         Op::RemInt { .. } => s[0].checked_rem(s[1]).unwrap_or(s[0]),
         Op::Selp { .. } => s[if s[2] != 0 { 0 } else { 1 }],
-        Op::Setp { compare: Compare::Lt, .. } => u64::from(s[0] < s[1]),
+        Op::Setp { ty, compare, combine, .. } => {
+            let holds = u64::from(compares(*ty, *compare, s[0], s[1]));
+            match combine {
+                None => holds,
+                Some(Combine::And) => holds & s[2],
+                Some(Combine::Or) => holds | s[2],
+                Some(Combine::Xor) => holds ^ s[2],
+            }
+        }
         Op::Cvt { from: Type::S32, .. } => i64::from(s[0] as i32) as u64,
         Op::Cvt { from: Type::U16, .. } => s[0] & 0xffff,
         Op::Cvt { .. } => s[0],
@@ -308,4 +316,24 @@ fn evaluate(op: &Op, s: &[u64], address: u64, results: usize) -> Vec<u64> {
         other => unreachable!("{other:?} is not used in random programs"),
     };
     vec![one; results]
+}
+
+/// A comparison of integers.
+fn compares(ty: Type, compare: Compare, a: u64, b: u64) -> bool {
+    let number = |bits: u64| match (ty.kind() == TypeKind::Signed, ty.bits()) {
+        (true, 32) => i128::from(bits as i32),
+        (true, _) => i128::from(bits as i64),
+        (false, 32) => i128::from(bits as u32),
+        (false, _) => i128::from(bits),
+    };
+    let (a, b) = (number(a), number(b));
+    match compare {
+        Compare::Eq => a == b,
+        Compare::Ne => a != b,
+        Compare::Lt => a < b,
+        Compare::Le => a <= b,
+        Compare::Gt => a > b,
+        Compare::Ge => a >= b,
+        other => unreachable!("{other:?} is no comparison of integers"),
+    }
 }
