@@ -169,6 +169,18 @@ fn with_a_limit_no_row_waits_for_ever() {
     assert_eq!(woken, all);
 }
 
+/// More rows are asked for than may begin, in every bank: the lowest begin, as many as the limit says.
+#[test]
+fn the_lowest_rows_begin_first() {
+    for rush_limit in 1..=3 {
+        let file = Rows { banks: 3, rows: 7 };
+        let circuit = WakeUpController { file, rush_limit, ..SMALL };
+        let all: BTreeSet<usize> = (0..file.rows_of_all()).collect();
+        let cycles: Vec<Intent> = (0..20).map(|_| (all.clone(), all.clone(), BTreeSet::new())).collect();
+        check(&circuit, Lockstep::default(), &cycles).unwrap();
+    }
+}
+
 #[test]
 fn verilog() {
     let files = emit(&elaborate(&SMALL).unwrap()).modules;
