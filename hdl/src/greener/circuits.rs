@@ -42,14 +42,17 @@ fn circuits() -> Vec<CircuitEntry> {
             json!({"warps": 1, "entries": 1, "operands": 1, "register_bits": 1, "number_bits": 2, "enters": 1,
                    "leaves": 1, "searches": 1}),
             json!({"warps": 3, "entries": 3, "operands": 2, "register_bits": 3, "number_bits": 3, "searches": 2}),
-        ]),
+        ])
+        .proven_at(json!({"warps": 2, "entries": 2, "operands": 2, "register_bits": 2, "number_bits": 3, "leaves": 2, "searches": 2})),
         CircuitEntry::new(WakeUpController { file, sleep_latency: 1, off_latency: 2, rush_limit: 0 })
             .odd([
                 json!({"file": one, "sleep_latency": 1, "off_latency": 1, "rush_limit": 1}),
                 json!({"file": uneven, "sleep_latency": 3, "off_latency": 5, "rush_limit": 2}),
             ])
             .proven_at(json!({"file": {"banks": 1, "rows": 2}, "sleep_latency": 2, "off_latency": 3})),
-        CircuitEntry::new(SleepTransistors { file }).odd([json!({"file": one}), json!({"file": uneven})]),
+        CircuitEntry::new(SleepTransistors { file })
+            .odd([json!({"file": one}), json!({"file": uneven})])
+            .proven_at(json!({"file": {"banks": 2, "rows": 2}})),
         CircuitEntry::new(RegisterPowerUnit {
             file,
             warps: 16,
@@ -67,6 +70,8 @@ fn circuits() -> Vec<CircuitEntry> {
                    "number_bits": 2}),
             json!({"file": uneven, "warps": 3, "sleep_latency": 2, "off_latency": 3, "rush_limit": 1, "accesses": 3,
                    "entries": 1, "operands": 2, "register_bits": 3, "number_bits": 3}),
-        ]),
+        ])
+        .proven_at(json!({"file": {"banks": 2, "rows": 2}, "warps": 2, "accesses": 2, "entries": 1, "operands": 2,
+                          "register_bits": 1, "number_bits": 3})),
     ]
 }

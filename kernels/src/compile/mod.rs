@@ -19,6 +19,7 @@ pub mod check;
 pub mod divergence;
 pub mod dominators;
 pub mod effect;
+mod executed;
 pub mod function;
 pub mod graph;
 pub mod greener;

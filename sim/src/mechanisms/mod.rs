@@ -167,6 +167,12 @@ pub trait Mechanism: Sync {
         Vec::new()
     }
 
+    /// Of a storage: whether register `r` of a warp is row `first_row + r` of a main register file for as long as the warp is
+    /// there.
+    fn has_fixed_rows(&self) -> bool {
+        true
+    }
+
     /// How it gates the supply of the main register file's rows, if it does.
     fn power_gating(&self, _config: &Config) -> Option<PowerGating> {
         None

@@ -479,13 +479,10 @@ pub trait Layer {
     fn end_warp(&mut self, _at: WarpPlace) {}
 
     /// A cycle ends: circuits are stepped.
-    fn end_cycle(&mut self) {}
-
-    /// Whether all is well at the end of a cycle.
     ///
     /// # Errors
-    /// What ends the run.
-    fn check(&mut self) -> Result<(), SimError> {
+    /// Something in this cycle was wrong, which ends the run.
+    fn end_cycle(&mut self) -> Result<(), SimError> {
         Ok(())
     }
 

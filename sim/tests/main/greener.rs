@@ -134,7 +134,7 @@ fn what_cannot_carry_it_says_so() {
         ("regless+greener", "greener does not go with regless"),
         ("rfv+sleep-reg", "sleep-reg does not go with rfv"),
         ("greener+sleep-reg", "greener and sleep-reg both put rows to sleep; nearest: greener"),
-        ("sleep-reg+greener-comp-opt", "greener-comp-opt and sleep-reg both put rows to sleep"),
+        ("sleep-reg+greener-comp-opt", "sleep-reg and greener-comp-opt both put rows to sleep"),
     ] {
         let config = design("greener").with_design(stack);
         let refused = config.and_then(|config| config.validate()).expect_err(stack).to_string();

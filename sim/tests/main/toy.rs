@@ -215,8 +215,9 @@ impl Layer for PacerLayer {
         self.resident[at.partition] -= 1;
     }
 
-    fn end_cycle(&mut self) {
+    fn end_cycle(&mut self) -> Result<(), SimError> {
         self.now += 1;
+        Ok(())
     }
 
     fn count(&self, into: &mut Counts) {

@@ -1,13 +1,16 @@
 //! Fig. 4.3, and a checker that knows nothing of the pass: what executes never finds a value that an OFF has destroyed.
 
+use std::error::Error;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::compile::cfg::{Cfg, Flow};
+use crate::compile::executed::follow_warps;
 use crate::compile::function::Definition;
 use crate::compile::regless::tests::programs::{module, ptx_run};
 use crate::compile::regless::tests::random::{blocks, ends, random_program};
-use crate::program::{LaneMask, Launches, Stream, WarpInstruction};
+use crate::program::{LaneMask, Launches, Stream};
 use crate::workloads;
 
 /// A line of Fig. 4.3: registers written and read that have a code, those that have none, where control goes, the states.
@@ -183,24 +186,17 @@ impl Lost {
 }
 
 /// Runs every warp; gives the instructions executed.
-fn check(stream: &mut dyn Stream, states: &PowerStates) -> Result<u64, String> {
+fn check(stream: &mut dyn Stream, states: &PowerStates) -> Result<u64, Box<dyn Error>> {
     let program = stream.program().clone();
-    let (blocks, warps) = (stream.launch().blocks(), stream.launch().warps_per_block());
-    let mut executed = WarpInstruction::default();
-    let mut checked = 0;
-    for block in 0..blocks {
-        stream.start_block(block).map_err(|error| error.to_string())?;
-        for warp in 0..warps {
-            let mut lost = Lost::new(&program);
-            while stream.next(block, warp, &mut executed).map_err(|error| error.to_string())? {
-                let position = executed.inst.0 as usize;
-                lost.step(&program, states, position, executed.active, &executed.defined)?;
-                checked += 1;
-            }
-        }
-        stream.finish_block(block);
-    }
-    Ok(checked)
+    follow_warps(
+        stream,
+        || Lost::new(&program),
+        |lost, executed| {
+            let position = executed.inst.0 as usize;
+            Ok(lost.step(&program, states, position, executed.active, &executed.defined)?)
+        },
+        |_| Ok(()),
+    )
 }
 
 /// Thresholds of Table 4.5, first and last, and the thesis's choice.
@@ -239,7 +235,7 @@ fn the_liveness_of_a_thread_loses_values_of_lanes_that_wait_and_the_sound_one_do
         check(stream.as_mut(), &states)
     };
     assert!(checked(Liveness::Sound).unwrap() > 0);
-    assert!(checked(Liveness::Thesis).unwrap_err().contains("has lost lanes"));
+    assert!(checked(Liveness::Thesis).unwrap_err().to_string().contains("has lost lanes"));
 }
 
 /// One OFF too early must be found.
@@ -251,7 +247,7 @@ fn a_register_switched_off_too_early_is_found() {
     for codes in &mut states.instructions {
         codes.codes[0] = PowerState::Off;
     }
-    assert!(check(stream.as_mut(), &states).unwrap_err().contains("has lost lanes"));
+    assert!(check(stream.as_mut(), &states).unwrap_err().to_string().contains("has lost lanes"));
 }
 
 #[test]

@@ -12,10 +12,9 @@
 //!
 //! After regalloc2's checker. [`check_recorded`] runs what a stream recorded.
 
+use super::super::executed::follow_warps;
 use super::regions::{BANKS, Fate, Region, RegionId, Regions};
-use crate::program::{
-    Instruction, LaneMask, MAX_RESULTS, PhysReg, Program, Stream, StreamError, WarpInstruction,
-};
+use crate::program::{Instruction, LaneMask, MAX_RESULTS, PhysReg, Program, Stream, StreamError};
 
 /// A promise that regions do not keep.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -314,20 +313,13 @@ pub fn check_recorded(
     program: &Program,
     regions: &Regions,
 ) -> Result<u64, CheckError> {
-    let (blocks, warps) = (stream.launch().blocks(), stream.launch().warps_per_block());
-    let mut executed = WarpInstruction::default();
-    let mut checked = 0;
-    for block in 0..blocks {
-        stream.start_block(block)?;
-        for warp in 0..warps {
-            let mut state = Warp::new(program);
-            while stream.next(block, warp, &mut executed)? {
-                let position = executed.inst.0 as usize;
-                state.step(program, regions, position, executed.active, &executed.defined)?;
-                checked += 1;
-            }
-        }
-        stream.finish_block(block);
-    }
-    Ok(checked)
+    follow_warps(
+        stream,
+        || Warp::new(program),
+        |warp, executed| {
+            let position = executed.inst.0 as usize;
+            Ok(warp.step(program, regions, position, executed.active, &executed.defined)?)
+        },
+        |_| Ok(()),
+    )
 }

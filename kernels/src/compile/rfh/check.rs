@@ -12,10 +12,9 @@
 //!
 //! After regalloc2's checker. [`check_recorded`] runs what a stream recorded.
 
+use super::super::executed::follow_warps;
 use super::placement::{Placement, Places, Upper};
-use crate::program::{
-    Instruction, LaneMask, Operation, PhysReg, Program, Stream, StreamError, WarpInstruction,
-};
+use crate::program::{Instruction, LaneMask, Operation, PhysReg, Program, Stream, StreamError};
 
 /// A promise that a placement does not keep.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -260,20 +259,13 @@ pub fn check_recorded(
     placement: &Placement,
     orf_entries: u8,
 ) -> Result<u64, CheckError> {
-    let (blocks, warps) = (stream.launch().blocks(), stream.launch().warps_per_block());
-    let mut executed = WarpInstruction::default();
-    let mut checked = 0;
-    for block in 0..blocks {
-        stream.start_block(block)?;
-        for warp in 0..warps {
-            let mut state = Warp::new(program, orf_entries);
-            while stream.next(block, warp, &mut executed)? {
-                let position = executed.inst.0 as usize;
-                state.step(program, placement, position, executed.active, &executed.defined)?;
-                checked += 1;
-            }
-        }
-        stream.finish_block(block);
-    }
-    Ok(checked)
+    follow_warps(
+        stream,
+        || Warp::new(program, orf_entries),
+        |warp, executed| {
+            let position = executed.inst.0 as usize;
+            Ok(warp.step(program, placement, position, executed.active, &executed.defined)?)
+        },
+        |_| Ok(()),
+    )
 }

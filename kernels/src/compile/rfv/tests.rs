@@ -1,6 +1,9 @@
 //! Releases of whole programs, checked on what their kernels execute: a register that is released is lost in all lanes.
 
+use std::error::Error;
+
 use super::*;
+use crate::compile::executed::follow_warps;
 use crate::compile::regless::tests::programs::{module, ptx_run};
 use crate::program::{LaneMask, Launches, Stream, WarpInstruction};
 use crate::trace::{open, write_accelsim};
@@ -52,26 +55,17 @@ fn step(
 }
 
 /// Runs every warp; gives the instructions checked.
-fn check(stream: &mut dyn Stream, releases: &Releases) -> Result<u64, String> {
+fn check(stream: &mut dyn Stream, releases: &Releases) -> Result<u64, Box<dyn Error>> {
     let program = stream.program().clone();
-    let (blocks, warps) = (stream.launch().blocks(), stream.launch().warps_per_block());
-    let mut executed = WarpInstruction::default();
-    let mut checked = 0;
-    for block in 0..blocks {
-        stream.start_block(block).map_err(|error| error.to_string())?;
-        for warp in 0..warps {
-            let mut held: Held = vec![None; usize::from(program.registers_per_thread)];
-            while stream.next(block, warp, &mut executed).map_err(|error| error.to_string())? {
-                step(&program, releases, &mut held, &executed)?;
-                checked += 1;
-            }
-            if held.iter().any(Option::is_some) {
-                return Err(format!("{}: registers are left at the end: {held:?}", program.name));
-            }
-        }
-        stream.finish_block(block);
-    }
-    Ok(checked)
+    follow_warps(
+        stream,
+        || -> Held { vec![None; usize::from(program.registers_per_thread)] },
+        |held, executed| Ok(step(&program, releases, held, executed)?),
+        |held| match held.iter().any(Option::is_some) {
+            true => Err(format!("{}: registers are left at the end: {held:?}", program.name).into()),
+            false => Ok(()),
+        },
+    )
 }
 
 #[test]
@@ -148,11 +142,11 @@ fn a_release_too_many_or_too_few_is_found() {
         releases
     };
     let early = change(|release| release.results = [true; MAX_RESULTS]);
-    assert!(check(stream.as_mut(), &early).unwrap_err().contains("has lost lanes"));
+    assert!(check(stream.as_mut(), &early).unwrap_err().to_string().contains("has lost lanes"));
     let mut run = ptx_run(DIVERGENT[0].1);
     let mut stream = run.next_launch().unwrap().expect("one launch");
     let never = change(|release| release.registers.clear());
-    let problem = check(stream.as_mut(), &never).unwrap_err();
+    let problem = check(stream.as_mut(), &never).unwrap_err().to_string();
     assert!(problem.contains("are held") || problem.contains("are left"), "{problem}");
 }
 

@@ -181,13 +181,10 @@ impl Layer for PowerLayer {
         self.partitions[at.partition].end_warp(at.warp, self.kernel.registers_per_thread);
     }
 
-    fn end_cycle(&mut self) {
+    fn end_cycle(&mut self) -> Result<(), SimError> {
         for partition in &mut self.partitions {
             partition.end_cycle(&self.kernel.instructions);
         }
-    }
-
-    fn check(&mut self) -> Result<(), SimError> {
         match self.fault.take() {
             Some(fault) => Err(SimError::Circuit { design: self.design.clone(), problem: fault.to_string() }),
             None => Ok(()),

@@ -144,15 +144,6 @@ counters! {
     }
 }
 
-/// Names of the three.
-const NAMES: [&str; 3] = ["greener", "greener-comp-opt", "sleep-reg"];
-
-/// Storages that it cannot be put on, with the reason.
-const EXCLUDED: [(&str, &str); 2] = [
-    ("regless", "registers have no rows of a main register file; nearest: greener, or rfc+greener"),
-    ("rfv", "a row holds another register each time it is given away; nearest: greener, or rfc+greener"),
-];
-
 impl Mechanism for Sleeping {
     fn info(&self) -> Info {
         self.info
@@ -169,14 +160,16 @@ impl Mechanism for Sleeping {
     fn check(&self, config: &Config) -> Result<(), ConfigError> {
         let refuse = |reason: &str| Err(conflict("design", &config.design, reason.to_owned()));
         let own = self.info.name;
-        // Said by the one that is listed first.
-        let later = NAMES.iter().skip_while(|name| **name != own).skip(1);
-        if let Some(other) = later.into_iter().find(|name| config.design.contains(name)) {
+        let others = || config.design.mechanisms().filter(|other| other.info().name != own);
+        if let Some(other) = others().find(|other| other.power_gating(config).is_some()) {
+            let other = other.info().name;
             return refuse(&format!("{own} and {other} both put rows to sleep; nearest: {own}"));
         }
-        if let Some((storage, reason)) = EXCLUDED.iter().find(|(storage, _)| config.design.contains(storage))
-        {
-            return refuse(&format!("{} does not go with {storage}: {reason}", own));
+        if let Some(storage) = others().find(|other| !other.has_fixed_rows()) {
+            return refuse(&format!(
+                "{own} does not go with {}: a register has no row of its own in a main register file; nearest: {own}",
+                storage.info().name
+            ));
         }
         let banks = config.register_file.bank_groups;
         if !(1..=32).contains(&banks) {

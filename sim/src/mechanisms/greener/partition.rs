@@ -16,7 +16,6 @@ pub type Number = u16;
 /// A warp's place.
 #[derive(Clone)]
 pub struct Warp {
-    pub is_resident: bool,
     pub first_row: u32,
     /// The next instruction and its number, if it has been decoded.
     pub head: Option<(u32, Number)>,
@@ -35,7 +34,6 @@ pub struct Warp {
 impl Default for Warp {
     fn default() -> Warp {
         Warp {
-            is_resident: false,
             first_row: 0,
             head: None,
             next_number: 0,
@@ -166,7 +164,9 @@ impl Partition {
     }
 
     pub fn start_warp(&mut self, warp: WarpSlot, first_row: u32) {
-        self.warps[warp] = Warp { is_resident: true, first_row, ..Warp::default() };
+        let mut in_flight = std::mem::take(&mut self.warps[warp].in_flight);
+        in_flight.clear();
+        self.warps[warp] = Warp { first_row, in_flight, ..Warp::default() };
     }
 
     /// Its rows go OFF. What the circuit has not been told of it is of no use any more.
@@ -180,7 +180,6 @@ impl Partition {
         self.entering.retain(|(entering, ..)| *entering != warp);
         self.leaving.retain(|(leaving, _)| *leaving != warp);
         self.ended |= 1 << warp;
-        self.warps[warp].is_resident = false;
         self.warps[warp].head = None;
     }
 

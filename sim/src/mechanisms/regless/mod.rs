@@ -130,6 +130,10 @@ impl Mechanism for RegLess {
         Info { name: "regless", summary, design: Some(("regless", summary)), preset: "gtx980-gpgpusim" }
     }
 
+    fn has_fixed_rows(&self) -> bool {
+        false
+    }
+
     fn role(&self) -> Role {
         Role::Storage { scheduler: "single-level" }
     }

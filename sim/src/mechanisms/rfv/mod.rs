@@ -88,6 +88,10 @@ impl Mechanism for Rfv {
         }
     }
 
+    fn has_fixed_rows(&self) -> bool {
+        false
+    }
+
     fn role(&self) -> Role {
         Role::Storage { scheduler: "two-level" }
     }

@@ -266,8 +266,7 @@ impl<'c, 'o> Machine<'c, 'o> {
         }
 
         for layer in &mut self.layers {
-            layer.end_cycle();
-            layer.check()?;
+            layer.end_cycle()?;
         }
         let partitions = || self.partitions.iter().map(|partition| &partition.design);
         if let Some(recorder) = &mut self.recorder {
