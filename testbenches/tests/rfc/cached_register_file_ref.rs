@@ -1,6 +1,7 @@
 //! Reference of the register file with a cache in front: what every lane of every register must read, the
 //! instructions under way, and the tags of the cache. Written from Gebhart et al., §3, and the port contract in
-//! `docs/sm-pipeline.md`; it follows what was taken in each cycle and does not predict when.
+//! `docs/sm-pipeline.md`; it follows what was taken in each cycle and does not predict when, but for writes to the main register
+//! file, which wait only for a reason.
 
 use std::collections::BTreeMap;
 
@@ -106,6 +107,8 @@ struct UnderWay {
     unit: u64,
     taken_in: u64,
     operands: [Vec<u32>; 3],
+    /// Registers that it reads.
+    reads: [Option<usize>; 3],
     dispatched: bool,
 }
 
@@ -135,6 +138,7 @@ pub struct RegisterFileReference {
     liveness: bool,
     access_cycles: u64,
     lanes: usize,
+    banks: usize,
     pub cache: CacheReference,
     /// What each lane of each register must read.
     pub registers: Vec<Vec<u32>>,
@@ -170,6 +174,7 @@ impl RegisterFileReference {
             liveness,
             access_cycles: parameters.access_cycles as u64,
             lanes: geometry.lanes,
+            banks: geometry.banks,
             cache: CacheReference::new(rules, parameters.slots, parameters.entries),
             registers: vec![vec![0; geometry.lanes]; geometry.banks * geometry.rows],
             under_way: BTreeMap::new(),
@@ -231,6 +236,7 @@ impl RegisterFileReference {
         assert!(evicted.len() <= 1, "cycle {}: two registers are evicted", self.cycle);
         self.spill(evicted.pop(), outputs);
         self.take_instructions(inputs, outputs);
+        self.check_waits(inputs, outputs);
         if let Some(fill) = inputs.fill.as_ref().filter(|_| outputs.fill_taken) {
             if fill.in_slot {
                 self.cache.invalidate(fill.slot, fill.written());
@@ -262,8 +268,7 @@ impl RegisterFileReference {
 
     /// The results that were taken, and whether they go to the cache.
     fn results<'i>(&mut self, inputs: &'i Inputs, outputs: &Outputs) -> [Option<(&'i Write, bool)>; 2] {
-        let cached = |write: &Write| write.in_slot && !(self.bypass_idle && write.idle);
-        let offered = inputs.results().map(|result| result.map(|write| (write, cached(write))));
+        let offered = inputs.results().map(|result| result.map(|write| (write, self.is_cached(write))));
         let taken = [outputs.first.result_taken, outputs.second.result_taken];
         if let [Some((first, true)), Some((second, true))] = offered {
             let in_order = first.slot != second.slot || taken[0] || !taken[1];
@@ -272,6 +277,33 @@ impl RegisterFileReference {
             self.seen.in_one_slot += usize::from(taken == [true; 2] && first.slot == second.slot);
         }
         [offered[0].filter(|_| taken[0]), offered[1].filter(|_| taken[1])]
+    }
+
+    /// Whether a result goes to the cache.
+    fn is_cached(&self, write: &Write) -> bool {
+        write.in_slot && !(self.bypass_idle && write.idle)
+    }
+
+    /// A write to the main register file waits only for an instruction that has still to read the register, or for a write
+    /// before it to the same bank: of the cache, of a result, and last of the fill.
+    fn check_waits(&self, inputs: &Inputs, outputs: &Outputs) {
+        let bank = |register: usize| register % self.banks;
+        let mut written: Vec<usize> = outputs.spill.iter().map(|(lanes, _)| bank(lanes.register)).collect();
+        let results = inputs.results().into_iter().zip([&outputs.first, &outputs.second]);
+        let past = results.filter_map(|(result, way)| Some((result?, way.result_taken)));
+        let past = past.filter(|(result, _)| !self.is_cached(result));
+        for (write, taken) in past.chain(inputs.fill.as_ref().map(|fill| (fill, outputs.fill_taken))) {
+            let is_read = || self.under_way.values().any(|other| other.reads.contains(&Some(write.register)));
+            assert!(
+                taken || written.contains(&bank(write.register)) || is_read(),
+                "cycle {}: a write of register {} waits for nothing",
+                self.cycle,
+                write.register
+            );
+            if taken {
+                written.push(bank(write.register));
+            }
+        }
     }
 
     fn take_instructions(&mut self, inputs: &Inputs, outputs: &Outputs) {
@@ -405,7 +437,8 @@ impl RegisterFileReference {
             let value = |lane| source.map_or(0, |source| self.registers[source.register][lane]);
             (0..self.lanes).map(|lane| if has(*active, lane) { value(lane) } else { 0 }).collect()
         });
-        let new = UnderWay { unit: *unit, taken_in: self.cycle, operands, dispatched: false };
+        let reads = sources.map(|source| source.map(|source| source.register));
+        let new = UnderWay { unit: *unit, taken_in: self.cycle, operands, reads, dispatched: false };
         assert!(self.under_way.insert(*id, new).is_none(), "identifier {id} is in use");
     }
 
