@@ -181,7 +181,8 @@ proptest! {
     }
 }
 
-/// All fields of an entry are as wide as each other, so that one taken for another is no matter of width.
+/// All fields of an entry are as wide as each other, so that one taken for another is no matter of width; with two operands of
+/// two bits, numbers and registers are.
 const EQUAL_FIELDS: LookupTable = LookupTable {
     warps: 2,
     entries: 4,
@@ -193,10 +194,14 @@ const EQUAL_FIELDS: LookupTable = LookupTable {
     searches: 3,
 };
 
+fn equal_fields() -> impl Strategy<Value = LookupTable> {
+    prop_oneof![Just(EQUAL_FIELDS), Just(LookupTable { operands: 2, register_bits: 2, ..EQUAL_FIELDS })]
+}
+
 proptest! {
     #![proptest_config(config(32))]
     #[test]
-    fn no_field_of_an_entry_is_taken_for_another((table, cycles) in traffic(Just(EQUAL_FIELDS), 100)) {
+    fn no_field_of_an_entry_is_taken_for_another((table, cycles) in traffic(equal_fields(), 100)) {
         check(&table, Lockstep::default(), &cycles)?;
     }
 }
