@@ -3,9 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::access_queue::{AccessWidths, OlderReadIo, PopIo};
-use super::geometry::{ISSUES, RESULTS, SOURCES, ShardGeometry};
+use super::geometry::{ISSUES, RESULT_BITS, RESULTS, SOURCE_BITS, SOURCES, ShardGeometry};
 use super::ports::Fate;
-use super::register_read_unit::{FIRST_RESULT, POSITION_BITS};
 use crate::rtl::{
     Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, count_bits, index_bits,
 };
@@ -13,6 +12,7 @@ use crate::rtl::{
 /// Access distributor: takes issued instructions, gives each an entry of its register read unit, and sends its
 /// accesses to the queues of their banks.
 ///
+/// A result whose register is also read makes no access of its own: the last read of that register reserves its line.
 /// In a cycle each bank gets one access, the oldest: those of the first instruction before those of the second,
 /// sources before results. What is left over goes in the cycles that follow; until then nothing is taken.
 ///
@@ -131,6 +131,10 @@ const ACCESSES: usize = SOURCES + RESULTS;
 struct Accesses<'m> {
     /// One bit each: it has to go to its bank.
     pending: Signal<'m>,
+    /// One bit each: it reserves the line of a result.
+    reserves: Signal<'m>,
+    /// Which result.
+    results: Signal<'m>,
     registers: Signal<'m>,
     fates: Signal<'m>,
     written: Signal<'m>,
@@ -145,10 +149,18 @@ struct Instruction<'m> {
     place: Signal<'m>,
 }
 
+/// Results of an instruction whose lines its reads reserve.
+struct Shared<'m> {
+    /// Of each result one bit a source: that source's access is its own.
+    of_result: Vec<Signal<'m>>,
+    /// Results without an access of their own, one bit each.
+    results: Signal<'m>,
+}
+
 impl AccessDistributor {
-    /// Bits that name a position of an entry of a read unit.
+    /// Bits that name a source and a result of an entry of a read unit.
     pub fn place_bits(&self) -> usize {
-        POSITION_BITS + index_bits(self.entries) + index_bits(self.units)
+        SOURCE_BITS + RESULT_BITS + index_bits(self.entries) + index_bits(self.units)
     }
 }
 
@@ -169,8 +181,9 @@ impl Circuit for AccessDistributor {
         // A bit for each access of the instructions taken last: it has not gone to its bank yet.
         let left_over = m.register("left_over", self.issues * ACCESSES).reset(0);
         let idle = (!left_over.any()).named("idle");
-        let entries = self.take(m, io, idle);
-        let accesses = self.accesses(m, io, left_over, idle, &entries);
+        let shared: Vec<Shared<'m>> = io.issue.iter().map(|issue| issue.shared(m)).collect();
+        let entries = self.take(m, io, idle, &shared);
+        let accesses = self.accesses(m, io, left_over, idle, (&entries, &shared));
         let banks = self.banks(m, &accesses).named("banks");
         let mut pending = accesses.pending;
         let mut overtaken = m.lit(1, 0);
@@ -187,29 +200,58 @@ impl Circuit for AccessDistributor {
     }
 }
 
+impl<'m> DistributeIo<'m> {
+    /// Finds the results whose register is read as well: each goes with the last of those reads. Of two results to one
+    /// register, only the first does.
+    fn shared(&self, m: &Module<'m>) -> Shared<'m> {
+        let mut taken = m.lit(SOURCES, 0);
+        let mut of_result = Vec::new();
+        for result in &self.result {
+            let mut later = m.lit(1, 0);
+            let mut last = Vec::new();
+            for source in self.source.iter().rev() {
+                let same = source.valid_i & source.register_i.eq(result.register_i);
+                last.push(result.valid_i & same & !later);
+                later = later | same;
+            }
+            let goes_with = m.cat(last.into_iter().rev()) & !taken;
+            taken = taken | goes_with;
+            of_result.push(goes_with);
+        }
+        let results = m.cat(of_result.iter().map(|sources| sources.any()));
+        Shared { of_result, results }
+    }
+}
+
 impl AccessDistributor {
     /// Takes instructions whose read unit has room. Gives the entry of each.
-    fn take<'m>(&self, m: &Module<'m>, io: &AccessDistributorIo<'m>, idle: Signal<'m>) -> Vec<Signal<'m>> {
+    fn take<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &AccessDistributorIo<'m>,
+        idle: Signal<'m>,
+        shared: &[Shared<'m>],
+    ) -> Vec<Signal<'m>> {
         let entry_bits = index_bits(self.entries);
         let next = |unit: Signal<'m>| io.next_i.lane_select(unit, entry_bits);
         let room = |unit: Signal<'m>| io.room_i.lane_select(unit, 1);
         let first = &io.issue[0];
         first.ready_o.set(idle & room(first.unit_i));
         let second = io.issue.get(1).zip(io.room_for_two_i.first()).map(|(second, room_for_two)| {
-            let shared = (first.valid_i & first.unit_i.eq(second.unit_i)).named("one_unit");
-            let room_behind = shared.mux(room_for_two.lane_select(second.unit_i, 1), room(second.unit_i));
+            let one_unit = (first.valid_i & first.unit_i.eq(second.unit_i)).named("one_unit");
+            let room_behind = one_unit.mux(room_for_two.lane_select(second.unit_i, 1), room(second.unit_i));
             second.ready_o.set(idle & room_behind & (first.ready_o | !first.valid_i));
-            (second.unit_i, shared)
+            (second.unit_i, one_unit)
         });
-        for issue in &io.issue {
+        for (issue, shared) in io.issue.iter().zip(shared) {
             let sources = m.cat(issue.source.iter().map(|source| source.valid_i));
-            let results = m.cat(issue.result.iter().map(|result| result.valid_i));
+            let results = m.cat(issue.result.iter().map(|result| result.valid_i)) & !shared.results;
             let written = m.cat(issue.result.iter().map(|result| result.valid_i & result.written_i));
             issue.accesses_o.set(sources.concat(results).popcount());
             issue.writes_o.set(written.popcount());
         }
         let mut entries = vec![next(first.unit_i)];
-        entries.extend(second.map(|(unit, shared)| next(unit) + shared.zext(entry_bits)));
+        entries.extend(second.map(|(unit, one_unit)| next(unit) + one_unit.zext(entry_bits)));
         entries
     }
 
@@ -219,11 +261,12 @@ impl AccessDistributor {
         io: &AccessDistributorIo<'m>,
         left_over: Signal<'m>,
         idle: Signal<'m>,
-        entries: &[Signal<'m>],
+        (entries, shared): (&[Signal<'m>], &[Shared<'m>]),
     ) -> Accesses<'m> {
         let (mut arriving, mut instructions) = (Vec::new(), Vec::new());
+        let (mut reserves, mut results) = (Vec::new(), Vec::new());
         let (mut registers, mut fates, mut written) = (Vec::new(), Vec::new(), Vec::new());
-        for (i, (issue, &entry)) in io.issue.iter().zip(entries).enumerate() {
+        for (i, (issue, (&entry, shared))) in io.issue.iter().zip(entries.iter().zip(shared)).enumerate() {
             let taken = (issue.valid_i & issue.ready_o).named(format!("taken{i}"));
             // What arrives in an idle cycle, and is remembered for the accesses left over.
             let kept = |name: &str, arriving: Signal<'m>| {
@@ -233,16 +276,27 @@ impl AccessDistributor {
                 });
                 idle.mux(arriving, kept)
             };
-            let each = |source: fn(&OperandIo<'m>) -> Signal<'m>,
-                        result: fn(&DestinationIo<'m>) -> Signal<'m>| {
-                m.cat(issue.source.iter().map(source).chain(issue.result.iter().map(result)))
+            let each = |source: &dyn Fn(usize) -> Signal<'m>, result: &dyn Fn(usize) -> Signal<'m>| {
+                m.cat((0..SOURCES).map(source).chain((0..RESULTS).map(result)))
             };
-            let valid = each(|source| source.valid_i, |result| result.valid_i);
+            let (source, result) = (&issue.source, &issue.result);
+            // Of a source that reserves, what is said of the result.
+            let of_result = |k: usize, none: Signal<'m>, field: &dyn Fn(usize) -> Signal<'m>| {
+                (0..RESULTS).fold(none, |value, r| shared.of_result[r].bit(k).mux(field(r), value))
+            };
+            let fate = |k: usize| of_result(k, source[k].fate_i, &|r| result[r].fate_i);
+            let is_written = |k: usize| of_result(k, m.lit(1, 0), &|r| result[r].written_i);
+            let number = |k: usize| of_result(k, m.lit(RESULT_BITS, 0), &|r| m.lit(RESULT_BITS, r));
+            let reserving = |k: usize| of_result(k, m.lit(1, 0), &|_| m.lit(1, 1));
+            let valid = each(&|k| source[k].valid_i, &|r| result[r].valid_i & !shared.results.bit(r));
             arriving.push(valid & taken.replicate(ACCESSES));
-            registers.push(kept("registers", each(|source| source.register_i, |result| result.register_i)));
-            fates.push(kept("fates", each(|source| source.fate_i, |result| result.fate_i)));
-            written.push(m.lit(SOURCES, 0));
-            written.push(kept("written", m.cat(issue.result.iter().map(|result| result.written_i))));
+            reserves.push(kept("reserves", m.cat((0..SOURCES).map(reserving))));
+            reserves.push(m.ones(RESULTS));
+            results.push(kept("results", m.cat((0..SOURCES).map(number))));
+            results.push(m.cat((0..RESULTS).map(|r| m.lit(RESULT_BITS, r))));
+            registers.push(kept("registers", each(&|k| source[k].register_i, &|r| result[r].register_i)));
+            fates.push(kept("fates", each(&fate, &|r| result[r].fate_i)));
+            written.push(kept("written", each(&is_written, &|r| result[r].written_i)));
             instructions.push(Instruction {
                 warp: kept("warp", issue.warp_i),
                 lanes: kept("lanes", issue.lanes_i),
@@ -251,6 +305,8 @@ impl AccessDistributor {
         }
         Accesses {
             pending: (left_over | m.cat(arriving)).named("pending"),
+            reserves: m.cat(reserves),
+            results: m.cat(results),
             registers: m.cat(registers),
             fates: m.cat(fates),
             written: m.cat(written),
@@ -285,23 +341,23 @@ impl AccessDistributor {
             Some(second) => second.mux(field(&accesses.instructions[1]), field(&accesses.instructions[0])),
             None => field(&accesses.instructions[0]),
         };
-        let position = |k| if k < SOURCES { k } else { FIRST_RESULT + k - SOURCES };
-        let positions =
-            m.cat((0..ACCESSES).map(|k| m.lit(POSITION_BITS, position(k)))).replicate(self.issues);
-        let results = m.lit(SOURCES, 0).concat(m.ones(RESULTS)).replicate(self.issues);
+        let sources = m.cat((0..ACCESSES).map(|k| m.lit(SOURCE_BITS, if k < SOURCES { k } else { 0 })));
+        let reads = m.ones(SOURCES).zext(ACCESSES).replicate(self.issues);
         let register_bits = self.geometry.register_bits;
 
         push.valid_o.set(here.any());
-        push.reserves_o.set((oldest & results).any()).valid_when(push.valid_o);
+        push.reads_o.set((oldest & reads).any()).valid_when(push.valid_o);
+        push.reserves_o.set((oldest & accesses.reserves).any()).valid_when(push.valid_o);
         push.warp_o.set(of_instruction(|instruction| instruction.warp)).valid_when(push.valid_o);
         push.register_o.set(accesses.registers.lane_select(number, register_bits)).valid_when(push.valid_o);
         push.fate_o.set(accesses.fates.lane_select(number, Fate::BITS)).valid_when(push.valid_o);
         let lanes = of_instruction(|instruction| instruction.lanes);
-        push.lanes_o.set((!push.reserves_o).mux(lanes, 0)).valid_when(push.valid_o);
+        push.lanes_o.set(push.reads_o.mux(lanes, 0)).valid_when(push.valid_o);
         push.written_o.set(accesses.written.lane_select(number, 1)).valid_when(push.valid_o);
         let place = of_instruction(|instruction| instruction.place);
-        let position = positions.lane_select(number, POSITION_BITS);
-        push.place_o.set(position.concat(place)).valid_when(push.valid_o);
+        let source = sources.replicate(self.issues).lane_select(number, SOURCE_BITS);
+        let result = accesses.results.lane_select(number, RESULT_BITS);
+        push.place_o.set(source.concat(result).concat(place)).valid_when(push.valid_o);
         oldest & push.ready_i.replicate(self.issues * ACCESSES)
     }
 

@@ -64,7 +64,9 @@ pub struct PushIo<'m> {
     pub valid_i: In<'m>,
     /// There is room.
     pub ready_o: Out<'m>,
-    /// It reserves the line of a result; else it reads a source.
+    /// It reads a source.
+    pub reads_i: In<'m>,
+    /// It reserves the line of a result: that of the register it reads, if it reads one.
     pub reserves_i: In<'m>,
     /// The warp.
     #[bits(p.geometry.warp_bits())]
@@ -110,6 +112,7 @@ impl AccessQueue {
 #[derive(Clone, Copy, Record)]
 #[params(AccessQueue)]
 struct Waiting<T = Field> {
+    reads: T,
     reserves: T,
     /// The warp, and its register above it.
     #[bits(p.geometry.warp_bits() + p.geometry.register_bits)]
@@ -146,6 +149,7 @@ impl Circuit for AccessQueue {
         pop.valid_o.set(waiting.valid_rows().lane_select(head, 1));
         let leaves = (pop.valid_o & pop.ready_i).named("leaves");
         let oldest = waiting.read("pop", head, leaves);
+        pop.reads_o.set(oldest.reads).valid_when(pop.valid_o);
         pop.reserves_o.set(oldest.reserves).valid_when(pop.valid_o);
         pop.warp_o.set(oldest.tag.low(g.warp_bits())).valid_when(pop.valid_o);
         pop.register_o.set(oldest.tag.high(g.register_bits)).valid_when(pop.valid_o);
@@ -159,6 +163,7 @@ impl Circuit for AccessQueue {
         });
         m.when(push.valid_i & push.ready_o, || {
             let access = Waiting {
+                reads: push.reads_i,
                 reserves: push.reserves_i,
                 tag: push.warp_i.concat(push.register_i),
                 fate: push.fate_i,
@@ -171,7 +176,7 @@ impl Circuit for AccessQueue {
         });
         for (w, write) in io.write.iter().enumerate() {
             let reads = waiting.matching(format!("write{w}"), 1, |row| {
-                row.valid() & !row.reserves & row.tag.eq(write.warp_i.concat(write.register_i))
+                row.valid() & row.reads & row.tag.eq(write.warp_i.concat(write.register_i))
             });
             write.blocked_o.set(reads.any());
         }
@@ -199,7 +204,7 @@ impl AccessQueue {
         let (mut missed, mut for_nothing) = (m.lit(1, 0), m.lit(1, 0));
         for write in &io.write {
             let oldest = pop.warp_o.eq(write.warp_i) & pop.register_o.eq(write.register_i);
-            missed = missed | (pop.valid_o & !pop.reserves_o & oldest & !write.blocked_o);
+            missed = missed | (pop.valid_o & pop.reads_o & oldest & !write.blocked_o);
             for_nothing = for_nothing | (!pop.valid_o & write.blocked_o);
         }
         m.invariant("a_write_waits_for_the_oldest_read_of_its_register", !missed);

@@ -35,7 +35,9 @@ pub struct AccessIo<'m> {
     pub valid_i: In<'m>,
     /// It is done in this cycle.
     pub ready_o: Out<'m>,
-    /// It reserves the line of a result; else it reads a source.
+    /// It reads a source.
+    pub reads_i: In<'m>,
+    /// It reserves the line of a result: that of the register it reads, if it reads one.
     pub reserves_i: In<'m>,
     /// The warp.
     #[bits(p.geometry.warp_bits())]

@@ -68,7 +68,7 @@ fn circuits() -> Vec<CircuitEntry> {
         CircuitEntry::new(AccessQueue {
             geometry: ShardGeometry::GTX980,
             depth: 4,
-            place_bits: 8,
+            place_bits: 9,
             writers: 3,
         })
         .odd([
@@ -84,7 +84,7 @@ fn circuits() -> Vec<CircuitEntry> {
         CircuitEntry::new(OperandStagingUnit {
             geometry: ShardGeometry::GTX980,
             queue: 4,
-            place_bits: 8,
+            place_bits: 9,
             writes: 3,
         })
         .odd([

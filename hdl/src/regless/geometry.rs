@@ -11,6 +11,10 @@ pub const LANE_BITS: usize = 32;
 pub const SOURCES: usize = 3;
 /// Registers an instruction writes at most (a 128-bit load).
 pub const RESULTS: usize = 4;
+/// Bits that name a source.
+pub const SOURCE_BITS: usize = index_bits(SOURCES);
+/// Bits that name a result.
+pub const RESULT_BITS: usize = index_bits(RESULTS);
 /// Instructions issued in a cycle at most (Table 1: GTX 980).
 pub const ISSUES: usize = 2;
 /// Annotations a word of metadata holds (§5.4).

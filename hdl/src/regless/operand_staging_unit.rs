@@ -99,6 +99,7 @@ impl OperandStagingUnit {
     fn serve_accesses<'m>(&self, m: &Module<'m>, io: &OperandStagingUnitIo<'m>, b: usize, bank: &Bank<'m>) {
         let (oldest, access, outer) = (&bank.access, &bank.bank.access, &io.bank[b]);
         access.valid_i.set(oldest.valid_o);
+        access.reads_i.set(oldest.reads_o);
         access.reserves_i.set(oldest.reserves_o);
         access.warp_i.set(oldest.warp_o);
         access.register_i.set(oldest.register_o);
@@ -111,10 +112,12 @@ impl OperandStagingUnit {
         let served = &outer.served;
         served.valid_o.set(oldest.valid_o & access.ready_o);
         served.warp_o.set(oldest.warp_o).valid_when(served.valid_o);
+        served.reads_o.set(oldest.reads_o).valid_when(served.valid_o);
+        served.reserves_o.set(oldest.reserves_o).valid_when(served.valid_o);
         served.place_o.set(oldest.place_o).valid_when(served.valid_o);
         served.line_o.set(access.line_o).valid_when(served.valid_o);
 
-        let reads = served.valid_o & !oldest.reserves_o & oldest.lanes_o.any();
+        let reads = served.valid_o & oldest.reads_o & oldest.lanes_o.any();
         let was_read = m.register(format!("read{b}"), 1).reset(0);
         let place = m.register(format!("read_place{b}"), self.place_bits).no_reset();
         was_read.set(reads);

@@ -2,21 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::geometry::{ISSUES, LANE_BITS, RESULTS, SOURCES, ShardGeometry};
+use super::geometry::{ISSUES, LANE_BITS, RESULT_BITS, RESULTS, SOURCE_BITS, SOURCES, ShardGeometry};
 use crate::parts::turn;
 use crate::regfile::{WarpLanes, WarpRegister};
 use crate::rtl::{
     Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, Signal, Table, index_bits,
 };
 
-/// Bits of the position of an access in its instruction: sources from 0 on, results from 4 on.
-pub const POSITION_BITS: usize = 3;
-/// Position of the first result. The one before it stands for the cycle an instruction spends here at least.
-pub const FIRST_RESULT: usize = 4;
-/// Position that an instruction waits for in its first cycle.
-const ARRIVAL: usize = 3;
-/// Positions of an instruction.
-const POSITIONS: usize = 8;
+/// What an instruction waits for: its sources, its first cycle, and its results, one bit each in this order.
+const POSITIONS: usize = SOURCES + 1 + RESULTS;
+/// Position of the first cycle.
+const ARRIVAL: usize = SOURCES;
 
 /// Register read unit: assembles the operands of the instructions of one execution unit, and remembers the lines
 /// reserved for their results.
@@ -108,9 +104,16 @@ pub struct ServedHereIo<'m> {
     /// Its entry.
     #[bits(index_bits(p.entries))]
     pub entry_i: In<'m>,
-    /// Its position.
-    #[bits(POSITION_BITS)]
-    pub position_i: In<'m>,
+    /// It read a source.
+    pub reads_i: In<'m>,
+    /// Which.
+    #[bits(SOURCE_BITS)]
+    pub source_i: In<'m>,
+    /// It reserved the line of a result.
+    pub reserves_i: In<'m>,
+    /// Which.
+    #[bits(RESULT_BITS)]
+    pub result_i: In<'m>,
     /// Result: the line.
     #[bits(p.geometry.line_bits())]
     pub line_i: In<'m>,
@@ -125,9 +128,9 @@ pub struct ValueHereIo<'m> {
     /// Its entry.
     #[bits(index_bits(p.entries))]
     pub entry_i: In<'m>,
-    /// Its position.
-    #[bits(POSITION_BITS)]
-    pub position_i: In<'m>,
+    /// Which source it is.
+    #[bits(SOURCE_BITS)]
+    pub source_i: In<'m>,
     /// The value.
     #[bits(p.geometry.value_bits())]
     pub value_i: In<'m>,
@@ -285,8 +288,11 @@ impl RegisterReadUnit {
     /// What the banks have served, a bit for each position of each entry.
     fn served<'m>(&self, m: &Module<'m>, io: &RegisterReadUnitIo<'m>) -> Signal<'m> {
         io.served.iter().fold(m.lit(self.entries * POSITIONS, 0), |served, access| {
-            let place = access.position_i.concat(access.entry_i).decode(self.entries * POSITIONS);
-            served | (place & access.valid_i.replicate(self.entries * POSITIONS))
+            let sources = access.source_i.decode(SOURCES) & access.reads_i.replicate(SOURCES);
+            let results = access.result_i.decode(RESULTS) & access.reserves_i.replicate(RESULTS);
+            let positions = m.cat([sources, m.lit(1, 0), results]).replicate(self.entries);
+            let here = access.entry_i.decode(self.entries) & access.valid_i.replicate(self.entries);
+            served | (here.spread(POSITIONS) & positions)
         })
     }
 
@@ -328,7 +334,7 @@ impl RegisterReadUnit {
             let lanes = WarpLanes { lanes: g.lanes, per_array: g.lanes_per_slice };
             let values = m.table::<WarpRegister>(format!("source{k}"), self.entries, &lanes);
             for (b, value) in io.value.iter().enumerate() {
-                m.when(value.valid_i & value.position_i.eq(k), || {
+                m.when(value.valid_i & value.source_i.eq(k), || {
                     values.write(format!("bank{b}"), value.entry_i, WarpRegister { value: value.value_i });
                 });
             }
@@ -340,7 +346,7 @@ impl RegisterReadUnit {
         for (k, result) in operands.result.iter().enumerate() {
             let lines = m.table::<Reserved>(format!("result{k}"), self.entries, g);
             for (b, access) in io.served.iter().enumerate() {
-                m.when(access.valid_i & access.position_i.eq(FIRST_RESULT + k), || {
+                m.when(access.valid_i & access.reserves_i & access.result_i.eq(k), || {
                     lines.write(format!("bank{b}"), access.entry_i, Reserved { line: access.line_i });
                 });
             }

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::access_distributor::{AccessDistributor, AccessDistributorIo};
 use super::capacity_manager::CapacityManager;
 use super::compressor::{Compressor, CompressorIo};
-use super::geometry::{ISSUES, ShardGeometry};
+use super::geometry::{ISSUES, RESULT_BITS, SOURCE_BITS, ShardGeometry};
 use super::manager_ports::CapacityManagerIo;
 use super::memory_ports::{RequestKind, RequestOutIo};
 use super::operand_staging_unit::OperandStagingUnit;
-use super::register_read_unit::{POSITION_BITS, RegisterReadUnit, RegisterReadUnitIo};
+use super::register_read_unit::{RegisterReadUnit, RegisterReadUnitIo};
 use super::shard_ports::{RegLessShardIo, ShardSmIo};
 use super::unit_ports::OperandStagingUnitIo;
 use crate::rtl::{Circuit, Documented, Module, ParameterError, Signal, index_bits};
@@ -210,17 +210,22 @@ impl RegLessShard {
         unit: &RegisterReadUnitIo<'m>,
     ) {
         let entry_bits = index_bits(self.entries);
-        let entry = |place: Signal<'m>| place.slice(POSITION_BITS, entry_bits);
+        let source = |place: Signal<'m>| place.low(SOURCE_BITS);
+        let result = |place: Signal<'m>| place.slice(SOURCE_BITS, RESULT_BITS);
+        let entry = |place: Signal<'m>| place.slice(SOURCE_BITS + RESULT_BITS, entry_bits);
         let is_here = |place: Signal<'m>| place.high(index_bits(self.units)).eq(u);
         for (b, bank) in parts.staging.bank.iter().enumerate() {
             let (served, value) = (&unit.served[b], &unit.value[b]);
             served.valid_i.set(bank.served.valid_o & is_here(bank.served.place_o));
             served.entry_i.set(entry(bank.served.place_o));
-            served.position_i.set(bank.served.place_o.low(POSITION_BITS));
+            served.reads_i.set(bank.served.reads_o);
+            served.source_i.set(source(bank.served.place_o));
+            served.reserves_i.set(bank.served.reserves_o);
+            served.result_i.set(result(bank.served.place_o));
             served.line_i.set(bank.served.line_o);
             value.valid_i.set(bank.value.valid_o & is_here(bank.value.place_o));
             value.entry_i.set(entry(bank.value.place_o));
-            value.position_i.set(bank.value.place_o.low(POSITION_BITS));
+            value.source_i.set(source(bank.value.place_o));
             value.value_i.set(bank.value.value_o);
         }
         m.pass_through(&io.unit[u], &unit.unit);

@@ -13,7 +13,8 @@ use crate::rtl::{Circuit, Documented, Field, Module, ParameterError, Record, Sig
 /// Staging bank: lines of warp registers found by tag, and the lists of those that no region holds.
 ///
 /// A line is free, clean, dirty or held by a region. An access finds its register's line by the tags; its fate may
-/// end the hold. A reservation or a preload that finds nothing takes a free line, else a clean one; if all are dirty it
+/// end the hold. One that reads a register which is written as well finds its line held, and goes on holding it until
+/// the result comes. A reservation or a preload that finds nothing takes a free line, else a clean one; if all are dirty it
 /// first writes one back, and asks again. Within a list the search begins behind the line taken last. A preload of
 /// a register of which memory has no copy fetches nothing: the line is read and written back as 0 until it is written,
 /// and so are the lanes that its first write leaves out.
@@ -183,7 +184,7 @@ impl<'c, 'm> Bank<'c, 'm> {
 
     /// Whether the access reads a source's value.
     fn reads_value(&self) -> Signal<'m> {
-        !self.io.access.reserves_i & self.io.access.lanes_i.any()
+        self.io.access.reads_i & self.io.access.lanes_i.any()
     }
 
     /// Decides what is done with what was looked up.
@@ -220,7 +221,7 @@ impl<'c, 'm> Bank<'c, 'm> {
         m.assumption("a_line_is_left_for_who_wants_one", wants_line.implies(chosen.any()));
         m.assumption(
             "an_active_warps_inputs_are_present",
-            (lookup.access & !access.reserves_i).implies(held_hit),
+            (lookup.access & access.reads_i).implies(held_hit),
         );
         m.assumption("a_preload_finds_no_held_line", lookup.preload.implies(!held_hit));
         let only = |condition: Signal<'m>, of: Signal<'m>| of & condition.replicate(self.g.lines);

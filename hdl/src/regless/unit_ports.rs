@@ -66,6 +66,10 @@ pub struct ServedIo<'m> {
     /// Its warp.
     #[bits(p.geometry.warp_bits())]
     pub warp_o: Out<'m>,
+    /// It reads a source.
+    pub reads_o: Out<'m>,
+    /// It reserves the line of a result.
+    pub reserves_o: Out<'m>,
     /// Who waits for it.
     #[bits(p.place_bits)]
     pub place_o: Out<'m>,

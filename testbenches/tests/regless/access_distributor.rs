@@ -9,10 +9,8 @@ use warpfile_random::config;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
 use warpfile_testbenches::mutation::elaborate;
 
-/// Position of the first result of an instruction: sources come before, and one that is nobody's.
-const FIRST_RESULT: usize = 4;
-/// Bits of a position.
-const POSITION_BITS: usize = 3;
+/// Bits of the number of a source, and of a result.
+const OPERAND_BITS: usize = 2;
 
 #[derive(Clone, Debug)]
 struct Instruction {
@@ -41,6 +39,7 @@ struct Cycle {
 
 #[derive(Clone, Copy, Debug)]
 struct Access {
+    reads: bool,
     reserves: bool,
     warp: usize,
     register: usize,
@@ -59,7 +58,18 @@ struct DistributorReference {
 
 impl Instruction {
     fn accesses(&self) -> usize {
-        self.sources.iter().flatten().count() + self.results.iter().flatten().count()
+        let alone = (0..RESULTS).filter(|&k| self.results[k].is_some() && self.source_of(k).is_none());
+        self.sources.iter().flatten().count() + alone.count()
+    }
+
+    /// The source whose access reserves the line of result `k`: the last with its register, for the first such result.
+    fn source_of(&self, k: usize) -> Option<usize> {
+        let register = |result: usize| self.results[result].map(|(register, ..)| register);
+        let wanted = register(k)?;
+        if (0..k).any(|before| register(before) == Some(wanted)) {
+            return None;
+        }
+        (0..SOURCES).rev().find(|&source| self.sources[source].is_some_and(|(other, _)| other == wanted))
     }
 
     fn writes(&self) -> usize {
@@ -88,17 +98,33 @@ impl DistributorReference {
         let behind = cycle.offered[..port].iter().flatten().filter(|before| before.unit == unit).count();
         let entry = (cycle.next[unit] + behind) % self.distributor.entries;
         let entry_bits = self.distributor.entries.ilog2() as usize;
-        let place =
-            |position: usize| position | entry << POSITION_BITS | unit << (POSITION_BITS + entry_bits);
+        let place = |source: usize, result: usize| {
+            let operands = source | result << OPERAND_BITS;
+            operands | entry << (2 * OPERAND_BITS) | unit << (2 * OPERAND_BITS + entry_bits)
+        };
         let sources = instruction.sources.iter().enumerate().filter_map(|(k, source)| {
             let (register, fate) = (*source)?;
-            let (reserves, written) = (false, false);
-            Some(Access { reserves, warp, register, fate, lanes, written, place: place(k) })
+            let reads = Access {
+                reads: true,
+                reserves: false,
+                warp,
+                register,
+                fate,
+                lanes,
+                written: false,
+                place: place(k, 0),
+            };
+            let result = (0..RESULTS).find(|&result| instruction.source_of(result) == Some(k));
+            let Some(result) = result else { return Some(reads) };
+            let (_, fate, written) = instruction.results[result].expect("a result with that source");
+            Some(Access { reserves: true, fate, written, place: place(k, result), ..reads })
         });
         let results = instruction.results.iter().enumerate().filter_map(|(k, result)| {
             let (register, fate, written) = (*result)?;
-            let place = place(FIRST_RESULT + k);
-            Some(Access { reserves: true, warp, register, fate, lanes: 0, written, place })
+            let place = place(0, k);
+            let reserves =
+                Access { reads: false, reserves: true, warp, register, fate, lanes: 0, written, place };
+            instruction.source_of(k).is_none().then_some(reserves)
         });
         sources.chain(results).collect()
     }
@@ -146,7 +172,7 @@ impl Reference for DistributorReference {
 
     fn cycle(&mut self, cycle: &Cycle, outputs: &mut Pins) {
         for (w, write) in cycle.writes.iter().enumerate() {
-            let mut reads = self.left_over.iter().filter(|access| !access.reserves);
+            let mut reads = self.left_over.iter().filter(|access| access.reads);
             let is_read = reads.any(|access| (access.warp, access.register) == *write);
             outputs.set(&format!("write{w}_blocked_o"), u8::from(is_read));
         }
@@ -169,6 +195,7 @@ impl Reference for DistributorReference {
             outputs.set(&format!("push{b}_valid_o"), u8::from(oldest.is_some()));
             let Some(oldest) = oldest else { continue };
             let access = self.left_over[oldest];
+            outputs.set(&format!("push{b}_reads_o"), u8::from(access.reads));
             outputs.set(&format!("push{b}_reserves_o"), u8::from(access.reserves));
             outputs.set(&format!("push{b}_warp_o"), access.warp);
             outputs.set(&format!("push{b}_register_o"), access.register);
@@ -204,8 +231,19 @@ fn instructions(distributor: &AccessDistributor) -> impl Strategy<Value = Instru
     let result = move || option::weighted(0.3, (0..registers, 0..3_usize, any::<bool>()));
     let results = [result(), result(), result(), result()];
     let lanes = 0..1_u32 << lanes;
-    (0..distributor.units, 0..warps, lanes, [source(), source(), source()], results)
-        .prop_map(|(unit, warp, lanes, sources, results)| Instruction { unit, warp, lanes, sources, results })
+    // Results go to registers that are read more often than chance would have it.
+    let reused = [0, 1, 2, 3].map(|_| option::weighted(0.3, 0..SOURCES));
+    (0..distributor.units, 0..warps, lanes, [source(), source(), source()], results, reused).prop_map(
+        |(unit, warp, lanes, sources, mut results, reused)| {
+            for (result, source) in results.iter_mut().zip(reused) {
+                let read = source.and_then(|source| sources[source]);
+                if let (Some((register, ..)), Some((read, _))) = (result, read) {
+                    *register = read;
+                }
+            }
+            Instruction { unit, warp, lanes, sources, results }
+        },
+    )
 }
 
 fn traffic(cycles: usize) -> impl Strategy<Value = (AccessDistributor, Vec<Cycle>)> {

@@ -36,7 +36,7 @@ struct UnitReference {
     /// The oldest first.
     held: VecDeque<Instruction>,
     next: usize,
-    /// For each bank what it read in the cycle before: entry, position, value.
+    /// For each bank what it read in the cycle before: entry, source, value.
     read: Vec<Option<(usize, usize, Vec<u32>)>>,
     dispatched: Option<Instruction>,
 }
@@ -44,9 +44,27 @@ struct UnitReference {
 /// What a cycle's random number stands for.
 struct Cycle {
     enters: Vec<Option<Instruction>>,
-    /// For each bank the entry, position and line of what it serves.
-    served: Vec<Option<(usize, usize, usize)>>,
+    /// What each bank serves.
+    served: Vec<Option<Served>>,
     ready: bool,
+}
+
+/// An access of an entry: it reads a source, reserves a line for a result, or both.
+#[derive(Clone, Copy)]
+struct Served {
+    entry: usize,
+    source: Option<usize>,
+    result: Option<usize>,
+    line: usize,
+}
+
+impl Served {
+    fn take(&mut self, position: usize) {
+        match position.checked_sub(FIRST_RESULT) {
+            Some(result) => self.result = Some(result),
+            None => self.source = Some(position),
+        }
+    }
 }
 
 impl UnitReference {
@@ -98,7 +116,16 @@ impl UnitReference {
             let line = random.below(g.lines as u32) as usize;
             some.then(|| {
                 let (entry, position) = open.swap_remove(random.below(open.len() as u32) as usize);
-                (entry, position, line)
+                let mut served = Served { entry, source: None, result: None, line };
+                served.take(position);
+                // The line that is read may be that of a result as well.
+                let is_other = |&(of, other): &(usize, usize)| {
+                    of == entry && (other < FIRST_RESULT) != (position < FIRST_RESULT)
+                };
+                if let Some(other) = open.iter().position(is_other).filter(|_| random.below(2) == 0) {
+                    served.take(open.swap_remove(other).1);
+                }
+                served
             })
         });
         Cycle { enters, served: served.collect(), ready: random.below(3) > 0 }
@@ -119,17 +146,20 @@ impl Reference for UnitReference {
             inputs.set(&format!("enter{i}_results_i"), mask(&instruction.results));
         }
         for (b, access) in served.iter().enumerate() {
-            let Some((entry, position, line)) = access else { continue };
+            let Some(Served { entry, source, result, line }) = *access else { continue };
             inputs.set(&format!("served{b}_valid_i"), 1u8);
-            inputs.set(&format!("served{b}_entry_i"), *entry);
-            inputs.set(&format!("served{b}_position_i"), *position);
-            inputs.set(&format!("served{b}_line_i"), *line);
+            inputs.set(&format!("served{b}_entry_i"), entry);
+            inputs.set(&format!("served{b}_reads_i"), u8::from(source.is_some()));
+            inputs.set(&format!("served{b}_source_i"), source.unwrap_or(0));
+            inputs.set(&format!("served{b}_reserves_i"), u8::from(result.is_some()));
+            inputs.set(&format!("served{b}_result_i"), result.unwrap_or(0));
+            inputs.set(&format!("served{b}_line_i"), line);
         }
         for (b, read) in self.read.iter().enumerate() {
-            let Some((entry, position, value)) = read else { continue };
+            let Some((entry, source, value)) = read else { continue };
             inputs.set(&format!("value{b}_valid_i"), 1u8);
             inputs.set(&format!("value{b}_entry_i"), *entry);
-            inputs.set(&format!("value{b}_position_i"), *position);
+            inputs.set(&format!("value{b}_source_i"), *source);
             inputs.set(&format!("value{b}_value_i"), BigUint::from_slice(value));
         }
         inputs.set("ready_i", u8::from(ready));
@@ -148,24 +178,25 @@ impl Reference for UnitReference {
         let goes = self.held.front().is_some_and(|one| one.waits.is_empty() && !one.is_new) && ready;
         outputs.set("dispatch_valid_o", u8::from(goes));
         outputs.set("dispatch_id_o", self.held.front().map_or(0, |one| one.id));
-        for (entry, position, value) in std::mem::take(&mut self.read).into_iter().flatten() {
-            self.entry(entry).values[position] = value;
+        for (entry, source, value) in std::mem::take(&mut self.read).into_iter().flatten() {
+            self.entry(entry).values[source] = value;
         }
         self.dispatched = if goes { self.held.pop_front() } else { None };
         self.held.iter_mut().for_each(|one| one.is_new = false);
         let mut random = Random(!*number);
         for access in served {
-            let read = access.map(|(entry, position, line)| {
+            let read = access.map(|Served { entry, source, result, line }| {
                 let lanes = self.unit.geometry.lanes;
                 let one = self.entry(entry);
-                one.waits.remove(&position);
-                if position >= FIRST_RESULT {
-                    one.lines[position - FIRST_RESULT] = line;
-                    return None;
+                if let Some(result) = result {
+                    one.waits.remove(&(FIRST_RESULT + result));
+                    one.lines[result] = line;
                 }
+                let source = source?;
+                one.waits.remove(&source);
                 // Nothing is read for an instruction without lanes.
                 let value = (0..lanes).map(|_| random.number() as u32).collect();
-                (one.lanes != 0).then_some((entry, position, value))
+                (one.lanes != 0).then_some((entry, source, value))
             });
             self.read.push(read.flatten());
         }

@@ -132,7 +132,7 @@ fn a_read_unit_takes_as_many_instructions_as_it_has_entries() {
     for entries in [2, 4] {
         let mut driver = Driver::new(&RegLessShard { entries, ..small(12) }, true, 5);
         driver.halts = true;
-        driver.run(2000);
+        driver.run(6000);
         let counts = &driver.counts;
         assert!(counts.unit_full.iter().all(|&count| count > 1), "{counts:?}");
     }
@@ -143,7 +143,7 @@ fn no_access_is_lost_when_the_queues_of_the_banks_are_full() {
     let geometry = ShardGeometry { warps: 8, banks: 8, ..small(6).geometry };
     let mut driver = Driver::new(&RegLessShard { geometry, writes: 3, ..small(6) }, true, 9);
     driver.style.is_narrow = true;
-    driver.run(3000);
+    driver.run(12000);
     let counts = &driver.counts;
     let all = counts.queue_full.iter().chain(&counts.result_waits[1..]);
     assert!(all.copied().all(|count| count > 0), "{counts:?}");

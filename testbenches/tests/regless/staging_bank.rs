@@ -27,8 +27,18 @@ fn notes() -> impl Strategy<Value = Note> {
 
 fn accesses() -> impl Strategy<Value = Access> {
     let lanes = prop_oneof![Just(0b1111_u32), Just(0), 1..16_u32];
-    (any::<bool>(), 0..64_usize, fates(), lanes, prop::bool::weighted(0.9))
-        .prop_map(|(reserves, pick, fate, lanes, written)| Access { reserves, pick, fate, lanes, written })
+    // A read, a reservation, or both.
+    let kinds = prop_oneof![2 => Just((true, false)), 2 => Just((false, true)), 1 => Just((true, true))];
+    (kinds, 0..64_usize, fates(), lanes, prop::bool::weighted(0.9)).prop_map(
+        |((reads, reserves), pick, fate, lanes, written)| Access {
+            reads,
+            reserves,
+            pick,
+            fate,
+            lanes,
+            written,
+        },
+    )
 }
 
 pub fn cycles() -> impl Strategy<Value = Cycle> {
@@ -78,8 +88,8 @@ fn a_line_that_nothing_was_written_to_is_written_back_as_0() {
         may_hold: true,
         ready: true,
     };
-    let access = |reserves, pick, fate, written| Cycle {
-        access: Some(Access { reserves, pick, fate, lanes: 0, written }),
+    let access = |reserves: bool, pick, fate, written| Cycle {
+        access: Some(Access { reads: !reserves, reserves, pick, fate, lanes: 0, written }),
         ..idle
     };
     let written = |register| {

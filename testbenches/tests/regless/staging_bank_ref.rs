@@ -33,6 +33,7 @@ pub struct Cycle {
 /// An access: of one of the registers there are.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
+    pub reads: bool,
     pub reserves: bool,
     pub pick: usize,
     pub fate: Fate,
@@ -162,7 +163,7 @@ impl StagingBankReference {
     fn allow(&self, cycle: &Cycle) -> Allowed {
         let access = self.waiting.or_else(|| {
             let access = cycle.access?;
-            let may = |tag| !self.is_under_way(tag) && (access.reserves || self.is_held(tag));
+            let may = |tag| !self.is_under_way(tag) && (!access.reads || self.is_held(tag));
             Some((access, self.choose(may, access.pick)?))
         });
         let of_access = |tag| access.is_some_and(|(_, other)| tag == other);
@@ -258,7 +259,7 @@ impl StagingBankReference {
             done.line = line;
         } else if let Some(line) = self.find(tag) {
             done.line = line;
-            if !access.reserves && access.lanes != 0 {
+            if access.reads && access.lanes != 0 {
                 let zero = vec![0; self.geometry.lanes];
                 self.value = Some((self.lines[line].value.clone().unwrap_or(zero), access.lanes));
             }
@@ -348,6 +349,7 @@ impl Reference for StagingBankReference {
         let number = |lanes: &[u32]| BigUint::from_slice(lanes);
         if let Some((access, (warp, register))) = allowed.access {
             inputs.set("access_valid_i", 1u8);
+            inputs.set("access_reads_i", u8::from(access.reads));
             inputs.set("access_reserves_i", u8::from(access.reserves));
             inputs.set("access_warp_i", warp);
             inputs.set("access_register_i", register);
@@ -402,7 +404,7 @@ impl Reference for StagingBankReference {
         // Who gets the tags: the access, if it does not wait for the value port or for a line.
         let line_is_left = self.lines.iter().any(|line| matches!(line.list, List::Free | List::Clean));
         let looks = allowed.access.filter(|(access, _)| {
-            let reads = !access.reserves && access.lanes != 0;
+            let reads = access.reads && access.lanes != 0;
             let can_go_on = may_hold && (line_is_left || (frees.0 && frees.1));
             (frees.1 || !reads) && (!self.missed || can_go_on)
         });

@@ -229,7 +229,7 @@ impl Driver {
             // What is pushed in this cycle is not older.
             let accesses = &self.reference.accesses[bank];
             let older = accesses.len() - usize::from(self.pushed[bank]);
-            let is_read = accesses.iter().take(older).any(|access| !access.reserves && access.tag == tag);
+            let is_read = accesses.iter().take(older).any(|access| access.reads && access.tag == tag);
             (!is_read && !self.blocked[p]).then_some(bank)
         };
         let Some(bank) = bank_of(p) else { return false };
@@ -281,8 +281,10 @@ impl Driver {
     /// The oldest access is served. Gives its register, and whether its warp holds a line more, or less.
     fn serve_access(&mut self, bank: usize, cycle: usize) -> (Tag, bool, bool) {
         let access = *self.reference.accesses[bank].front().expect("what is served waits");
-        let said = ["served_warp", "served_place"].map(|name| self.of_bank(bank, name));
-        assert_eq!(said, [access.tag.0 as u64, access.place], "{access:?}");
+        let said = ["served_warp", "served_place", "served_reads", "served_reserves"];
+        let [warp, place, reads, reserves] = said.map(|name| self.of_bank(bank, name));
+        assert_eq!((warp, place), (access.tag.0 as u64, access.place), "{access:?}");
+        assert_eq!((reads == 1, reserves == 1), (access.reads, access.reserves), "{access:?}");
         let (reserved, more, less) = self.reference.serve(bank, self.of_bank(bank, "served_line"));
         let one = self.uses.get_mut(&access.tag).unwrap();
         one.accesses -= 1;

@@ -15,6 +15,7 @@ pub type Tag = (usize, usize);
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
     pub tag: Tag,
+    pub reads: bool,
     pub reserves: bool,
     pub fate: Fate,
     pub lanes: u32,
@@ -140,14 +141,14 @@ impl StagingUnitReference {
     /// line more, or less.
     pub fn serve(&mut self, bank: usize, line: u64) -> (Option<Reserved>, bool, bool) {
         let access = self.accesses[bank].pop_front().expect("what is served waits");
-        let Access { tag, reserves, fate, lanes, written, .. } = access;
+        let Access { tag, reads, reserves, fate, lanes, written, .. } = access;
         let before = self.registers[&tag].clone();
         let vanishes = !written && fate != Fate::Keep;
         let more = reserves && !before.held && !vanishes;
         if before.held {
             assert_eq!(before.line.unwrap_or(line), line, "the line of R{} of warp {}", tag.1, tag.0);
         }
-        if !reserves {
+        if reads {
             assert!(before.held, "R{} of warp {} is read and not held", tag.1, tag.0);
             let value = before.value.clone().expect("no dead value is read");
             self.read[bank] = (lanes != 0).then_some((access, value));

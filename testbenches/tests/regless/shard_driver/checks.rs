@@ -1,6 +1,6 @@
 //! What a shard has to do besides giving the right operands, as §5 and `docs/regless-pipeline.md` say.
 
-use warpfile_engine::Engine;
+use warpfile_engine::{Engine, OutPort};
 use warpfile_hdl::regless::Note;
 
 use super::super::random_region::Region;
@@ -27,9 +27,15 @@ impl Driver {
         }
     }
 
-    /// All units have halted for long: an instruction still waits only if its read unit is full.
+    /// All units have halted for long: an instruction still waits only if its read unit is full. One that has only just come
+    /// waits for the accesses of the one before it, which are on their way.
     pub(super) fn check_room(&mut self, cycle: u64) {
         let Some(first) = self.offered.first() else { return };
+        let goes =
+            |[offered, room]: &[OutPort; 2]| self.engine.get(*offered) == 1 && self.engine.get(*room) == 1;
+        if self.pushes.iter().any(goes) {
+            return;
+        }
         let unit = self.flights[first].instruction.unit;
         let is_held =
             |(id, flight): &(&u64, &Flight)| flight.instruction.unit == unit && !self.offered.contains(id);

@@ -38,7 +38,7 @@ impl Driver {
         let fates = [Fate::Keep, Fate::Evict, Fate::Evict, Fate::Erase];
         let fate = fates[self.random.below(4) as usize];
         let place = self.random.number() & ((1 << self.unit.place_bits) - 1);
-        let access = Access { tag, reserves: true, fate, lanes: some, written: true, place };
+        let access = Access { tag, reads: false, reserves: true, fate, lanes: some, written: true, place };
         let leaves = self.leaving == Some(tag.0);
         if !register.held && one.is_none() && !leaves {
             // A result that is written as a whole, or in part if the other lanes are 0; or one that is not written.
@@ -58,8 +58,14 @@ impl Driver {
         }
         match self.random.below(3) {
             0 if !one.result && !one.ends => {
-                let written = !self.random.chance(8);
-                Some(Access { lanes: if self.random.chance(2) { all } else { some }, written, ..access })
+                // Every other result is of a register that its instruction reads as well.
+                let (written, reads) = (!self.random.chance(8), self.random.chance(2));
+                Some(Access {
+                    lanes: if self.random.chance(2) { all } else { some },
+                    written,
+                    reads,
+                    ..access
+                })
             }
             _ => {
                 let fate = match (one.result, leaves) {
@@ -68,7 +74,7 @@ impl Driver {
                     (false, false) => fate,
                 };
                 let lanes = [0, some, all, all][self.random.below(4) as usize];
-                Some(Access { reserves: false, fate, lanes, ..access })
+                Some(Access { reads: true, reserves: false, fate, lanes, ..access })
             }
         }
     }
@@ -79,6 +85,7 @@ impl Driver {
         self.set(&format!("bank{bank}_push_valid_i"), u64::from(access.is_some()));
         let Some(access) = access else { return };
         for (field, value) in [
+            ("reads", u64::from(access.reads)),
             ("reserves", u64::from(access.reserves)),
             ("warp", access.tag.0 as u64),
             ("register", access.tag.1 as u64),

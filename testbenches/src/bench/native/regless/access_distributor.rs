@@ -11,8 +11,6 @@ const RESULTS: usize = 4;
 const ACCESSES: usize = SOURCES + RESULTS;
 const UNITS: u32 = 6;
 const ENTRY_BITS: u32 = 2;
-/// Position of the first result.
-const FIRST_RESULT: usize = 4;
 
 /// Instructions, and which of their accesses have not gone to their banks yet.
 struct Distributor {
@@ -28,7 +26,7 @@ struct Instruction {
     warp: u8,
     lanes: u32,
     /// Entry and unit of its read unit.
-    place: u8,
+    place: u16,
     accesses: [Access; ACCESSES],
 }
 
@@ -38,6 +36,8 @@ struct Access {
     register: u8,
     fate: u8,
     written: bool,
+    /// The result whose line it reserves.
+    result: Option<u8>,
 }
 
 #[derive(Clone, Copy)]
@@ -107,13 +107,13 @@ impl DistributorFields {
 const LANE_DATA: [usize; ISSUES] = [0, 1];
 const ROOM_DATA: [usize; 2] = [2, 3];
 
-const OUTPUTS: ([[u32; 3]; ISSUES], [[u32; 8]; BANKS], [u32; WRITES]) = {
+const OUTPUTS: ([[u32; 3]; ISSUES], [[u32; 9]; BANKS], [u32; WRITES]) = {
     let (first, used) = places([1, 3, 3], 0);
     let (second, used) = places([1, 3, 3], used);
-    let mut banks = [[0; 8]; BANKS];
+    let mut banks = [[0; 9]; BANKS];
     let (mut bank, mut used) = (0, used);
     while bank < BANKS {
-        (banks[bank], used) = places([1, 1, 4, 8, 2, 32, 1, 8], used);
+        (banks[bank], used) = places([1, 1, 1, 4, 8, 2, 32, 1, 9], used);
         bank += 1;
     }
     ([first, second], banks, places([1; WRITES], used).0)
@@ -139,7 +139,21 @@ impl Instruction {
     #[inline(always)]
     fn writes(&self) -> u32 {
         let written = |access: &&Access| access.valid && access.written;
-        self.accesses[SOURCES..].iter().filter(written).count() as u32
+        self.accesses.iter().filter(written).count() as u32
+    }
+}
+
+/// The last read of a register that is written as well reserves the line of the first such result.
+#[inline(always)]
+fn share(accesses: &mut [Access; ACCESSES]) {
+    for k in SOURCES..ACCESSES {
+        let result = accesses[k];
+        let same = |source: &usize| accesses[*source].valid && accesses[*source].register == result.register;
+        let Some(source) = (0..SOURCES).rev().find(same).filter(|_| result.valid) else { continue };
+        if accesses[source].result.is_none() {
+            accesses[source] = result;
+            accesses[k].valid = false;
+        }
     }
 }
 
@@ -152,16 +166,18 @@ impl Distributor {
             let [valid, register, fate, written] = fields.accesses[k];
             let (register, fate) = (register.of(noise) as u8, fate.of(noise) as u8);
             if k < SOURCES {
-                return Access { valid: valid.of(noise) == 1, register, fate, written: false };
+                return Access { valid: valid.of(noise) == 1, register, fate, written: false, result: None };
             }
             let (valid, written) = (happens(self.results, valid), happens(Event::OFTEN, written));
-            Access { valid, register, fate, written }
+            Access { valid, register, fate, written, result: Some((k - SOURCES) as u8) }
         };
+        let mut accesses = std::array::from_fn(access);
+        share(&mut accesses);
         Instruction {
             warp: fields.warp.of(noise) as u8,
             lanes: lanes(noise[fields.lanes.word], fields.lanes.low, noise[LANE_DATA[i]]),
-            place: entry | unit << ENTRY_BITS,
-            accesses: std::array::from_fn(access),
+            place: u16::from(entry | unit << ENTRY_BITS),
+            accesses,
         }
     }
 
@@ -176,23 +192,25 @@ impl Distributor {
             left &= left - 1;
             let instruction = &self.instructions[number / ACCESSES];
             let k = number % ACCESSES;
-            let Access { register, fate, written, .. } = instruction.accesses[k];
+            let Access { register, fate, written, result, .. } = instruction.accesses[k];
             let bank = usize::from(instruction.warp.wrapping_add(register)) % BANKS;
             if sent >> bank & 1 == 1 {
                 continue;
             }
             sent |= 1 << bank;
-            let reserves = k >= SOURCES;
-            let position = if reserves { k - SOURCES + FIRST_RESULT } else { k };
+            let reads = k < SOURCES;
+            let source = if reads { k as u64 } else { 0 };
+            let operands = source | u64::from(result.unwrap_or(0)) << 2;
             let place = &OUTPUTS.1[bank];
             outputs ^= 1 << place[0]
-                ^ u64::from(reserves) << place[1]
-                ^ u64::from(instruction.warp) << place[2]
-                ^ u64::from(register) << place[3]
-                ^ u64::from(fate) << place[4]
-                ^ u64::from(if reserves { 0 } else { instruction.lanes }) << place[5]
-                ^ u64::from(written) << place[6]
-                ^ (position as u64 | u64::from(instruction.place) << 3) << place[7];
+                ^ u64::from(reads) << place[1]
+                ^ u64::from(result.is_some()) << place[2]
+                ^ u64::from(instruction.warp) << place[3]
+                ^ u64::from(register) << place[4]
+                ^ u64::from(fate) << place[5]
+                ^ u64::from(if reads { instruction.lanes } else { 0 }) << place[6]
+                ^ u64::from(written) << place[7]
+                ^ (operands | u64::from(instruction.place) << 4) << place[8];
             let at = FIELDS.ready[bank];
             taken |= u16::from(Event::OFTEN.happens(noise[at.word], at.low)) << number;
         }

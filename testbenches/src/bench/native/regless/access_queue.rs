@@ -10,7 +10,7 @@ const DEPTH: usize = 4;
 /// The oldest access is the one at `popped`.
 pub(super) struct Queue {
     accesses: [Access; DEPTH],
-    places: [u8; DEPTH],
+    places: [u16; DEPTH],
     /// Accesses that have come, and that have left, since the start.
     pushed: usize,
     popped: usize,
@@ -20,6 +20,7 @@ impl Queue {
     pub const NEW: Queue = Queue {
         accesses: [Access {
             valid: false,
+            reads: false,
             reserves: false,
             warp: 0,
             register: 0,
@@ -40,7 +41,7 @@ impl Queue {
 
     /// The oldest access and its place, if there is one.
     #[inline(always)]
-    pub fn oldest(&self) -> Option<(&Access, u8)> {
+    pub fn oldest(&self) -> Option<(&Access, u16)> {
         let row = self.popped % DEPTH;
         (self.pushed != self.popped).then(|| (&self.accesses[row], self.places[row]))
     }
@@ -50,12 +51,12 @@ impl Queue {
     pub fn reads(&self, warp: u8, register: u8) -> bool {
         (self.popped..self.pushed).any(|access| {
             let access = &self.accesses[access % DEPTH];
-            !access.reserves && (access.warp, access.register) == (warp, register)
+            access.reads && (access.warp, access.register) == (warp, register)
         })
     }
 
     #[inline(always)]
-    pub fn push(&mut self, access: Access, place: u8) {
+    pub fn push(&mut self, access: Access, place: u16) {
         let row = self.pushed % DEPTH;
         (self.accesses[row], self.places[row]) = (access, place);
         self.pushed += 1;
@@ -82,16 +83,16 @@ impl Circuit<1> for Alone {
         let queue = &mut self.queue;
         let room = queue.has_room();
         let mut outputs = u64::from(room);
-        let leaves = Event::OFTEN.happens(a, 33);
-        for (w, (warp, register)) in [(41, 42), (46, 47), (51, 52)].into_iter().enumerate() {
+        let leaves = Event::OFTEN.happens(a, 35);
+        for (w, (warp, register)) in [(43, 44), (48, 49), (53, 54)].into_iter().enumerate() {
             let blocked = queue.reads(field(a, warp, 1) as u8, field(a, register, 4) as u8);
-            outputs |= u64::from(blocked) << (58 + w);
+            outputs |= u64::from(blocked) << (60 + w);
         }
         if let Some((access, place)) = queue.oldest() {
-            outputs |= 1 << 1 | u64::from(access.reserves) << 2 | u64::from(access.warp) << 3;
-            outputs |= u64::from(access.register) << 7 | u64::from(access.fate) << 15;
-            outputs |= u64::from(access.lanes) << 17 | u64::from(access.written) << 49;
-            outputs |= u64::from(place) << 50;
+            outputs |= 1 << 1 | u64::from(access.reads) << 2 | u64::from(access.reserves) << 3;
+            outputs |= u64::from(access.warp) << 4 | u64::from(access.register) << 8;
+            outputs |= u64::from(access.fate) << 16 | u64::from(access.lanes) << 18;
+            outputs |= u64::from(access.written) << 50 | u64::from(place) << 51;
             if leaves {
                 queue.pop();
             }
@@ -99,15 +100,16 @@ impl Circuit<1> for Alone {
         if self.active.happens(a, 0) && room {
             let access = Access {
                 valid: true,
-                reserves: field(a, 8, 1) == 1,
-                warp: field(a, 9, 1) as u8,
-                register: field(a, 10, 4) as u8,
-                fate: field(a, 14, 1) as u8,
-                lanes: lanes(a, 15, a),
-                written: Event::OFTEN.happens(a, 17),
+                reads: field(a, 8, 1) == 1,
+                reserves: field(a, 9, 1) == 1,
+                warp: field(a, 10, 1) as u8,
+                register: field(a, 11, 4) as u8,
+                fate: field(a, 15, 1) as u8,
+                lanes: lanes(a, 16, a),
+                written: Event::OFTEN.happens(a, 18),
                 may_hold: false,
             };
-            queue.push(access, field(a, 25, PLACE_BITS) as u8);
+            queue.push(access, field(a, 26, PLACE_BITS) as u16);
         }
         outputs
     }

@@ -48,6 +48,7 @@ pub(super) struct Request {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Access {
     pub valid: bool,
+    pub reads: bool,
     pub reserves: bool,
     pub warp: u8,
     pub register: u8,
@@ -175,7 +176,7 @@ impl Bank {
         let Inputs { access, preload, .. } = inputs;
         let line_is_left = self.free | self.clean != 0 || (request_free && port_free);
         let waits_for_line = self.missed && !(access.may_hold && line_is_left);
-        let reads_value = !access.reserves && access.lanes != 0;
+        let reads_value = access.reads && access.lanes != 0;
         let by_access = access.valid && (port_free || !reads_value) && !waits_for_line;
         let by_preload = preload.valid && !by_access;
         let mut done = Done {

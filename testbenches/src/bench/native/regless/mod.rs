@@ -19,7 +19,7 @@ const BANKS: usize = 8;
 /// Lines of a bank.
 const LINES: usize = 16;
 /// Bits of an access's place in a read unit.
-const PLACE_BITS: u32 = 8;
+const PLACE_BITS: u32 = 9;
 /// Ports for results.
 const WRITES: usize = 3;
 

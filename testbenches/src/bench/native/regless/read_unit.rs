@@ -10,9 +10,9 @@ const SOURCES: usize = 3;
 const RESULTS: usize = 4;
 const ENTRIES: usize = 4;
 const ID_BITS: u32 = 9;
-/// Position of the first result, and the one that stands for the cycle after an instruction has come.
-const FIRST_RESULT: usize = 4;
-const ARRIVAL: u8 = 1 << 3;
+/// Bits of what an instruction waits for: its sources, the cycle after it has come, and its results.
+const FIRST_RESULT: usize = SOURCES + 1;
+const ARRIVAL: u8 = 1 << SOURCES;
 
 struct ReadUnit {
     served: Event,
@@ -47,18 +47,30 @@ struct EnterFields {
     results: Field,
 }
 
-/// Valid, entry, position, and of what is served the line.
+/// What a bank has served.
 #[derive(Clone, Copy)]
-struct BankFields {
+struct ServedFields {
     valid: Field,
     entry: Field,
-    position: Field,
+    reads: Field,
+    source: Field,
+    reserves: Field,
+    result: Field,
+    line: Field,
+}
+
+/// A value that a bank has read.
+#[derive(Clone, Copy)]
+struct ValueFields {
+    valid: Field,
+    entry: Field,
+    source: Field,
 }
 
 struct UnitFields {
     enters: [EnterFields; ISSUES],
-    served: [(BankFields, Field); BANKS],
-    values: [BankFields; BANKS],
+    served: [ServedFields; BANKS],
+    values: [ValueFields; BANKS],
     ready: Field,
 }
 
@@ -77,9 +89,23 @@ impl EnterFields {
     }
 }
 
-impl BankFields {
-    const fn next(fields: &mut Fields) -> BankFields {
-        BankFields { valid: fields.next(8), entry: fields.next(2), position: fields.next(3) }
+impl ServedFields {
+    const fn next(fields: &mut Fields) -> ServedFields {
+        ServedFields {
+            valid: fields.next(8),
+            entry: fields.next(2),
+            reads: fields.next(1),
+            source: fields.next(2),
+            reserves: fields.next(1),
+            result: fields.next(2),
+            line: fields.next(4),
+        }
+    }
+}
+
+impl ValueFields {
+    const fn next(fields: &mut Fields) -> ValueFields {
+        ValueFields { valid: fields.next(8), entry: fields.next(2), source: fields.next(2) }
     }
 }
 
@@ -87,17 +113,16 @@ impl UnitFields {
     const fn new() -> UnitFields {
         let mut fields = Fields::NONE;
         let enters = [EnterFields::next(&mut fields), EnterFields::next(&mut fields)];
-        let first = (BankFields::next(&mut fields), fields.next(4));
-        let mut served = [first; BANKS];
+        let mut served = [ServedFields::next(&mut fields); BANKS];
         let mut bank = 1;
         while bank < BANKS {
-            served[bank] = (BankFields::next(&mut fields), fields.next(4));
+            served[bank] = ServedFields::next(&mut fields);
             bank += 1;
         }
-        let mut values = [BankFields::next(&mut fields); BANKS];
+        let mut values = [ValueFields::next(&mut fields); BANKS];
         bank = 1;
         while bank < BANKS {
-            values[bank] = BankFields::next(&mut fields);
+            values[bank] = ValueFields::next(&mut fields);
             bank += 1;
         }
         UnitFields { enters, served, values, ready: fields.next(8) }
@@ -179,19 +204,23 @@ impl Circuit<WORDS> for ReadUnit {
         for entry in &mut self.entries {
             entry.waiting &= !ARRIVAL;
         }
-        for (BankFields { valid, entry, position }, line) in FIELDS.served {
-            if self.served.happens(noise[valid.word], valid.low) {
-                let (entry, position) = (&mut self.entries[entry.of(noise)], position.of(noise));
-                entry.waiting &= !(1 << position);
-                if position >= FIRST_RESULT {
-                    entry.lines[position - FIRST_RESULT] = line.of(noise) as u8;
+        for served in FIELDS.served {
+            if self.served.happens(noise[served.valid.word], served.valid.low) {
+                let entry = &mut self.entries[served.entry.of(noise)];
+                let (source, result) = (served.source.of(noise), served.result.of(noise));
+                if served.reads.of(noise) == 1 && source < SOURCES {
+                    entry.waiting &= !(1 << source);
+                }
+                if served.reserves.of(noise) == 1 {
+                    entry.waiting &= !(1 << (FIRST_RESULT + result));
+                    entry.lines[result] = served.line.of(noise) as u8;
                 }
             }
         }
-        for (b, BankFields { valid, entry, position }) in FIELDS.values.into_iter().enumerate() {
-            let position = position.of(noise);
-            if position < SOURCES && self.served.happens(noise[valid.word], valid.low) {
-                self.values[entry.of(noise)][position] = Row::repeated(noise[(VALUE_DATA + b) % WORDS]);
+        for (b, ValueFields { valid, entry, source }) in FIELDS.values.into_iter().enumerate() {
+            let source = source.of(noise);
+            if source < SOURCES && self.served.happens(noise[valid.word], valid.low) {
+                self.values[entry.of(noise)][source] = Row::repeated(noise[(VALUE_DATA + b) % WORDS]);
             }
         }
         let waits = self.enter(noise);

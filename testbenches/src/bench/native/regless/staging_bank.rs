@@ -28,31 +28,32 @@ impl Circuit<2> for Alone {
     fn cycle(&mut self, &[a, b]: &[u64; 2]) -> u64 {
         let access = Access {
             valid: self.active.happens(a, 0),
-            reserves: field(a, 8, 1) == 1,
-            warp: field(a, 9, 1) as u8,
-            register: field(a, 10, 4) as u8,
-            fate: field(a, 14, 1) as u8,
-            lanes: lanes(a, 15, a),
-            written: Event::OFTEN.happens(a, 17),
-            may_hold: Event::OFTEN.happens(a, 25),
+            reads: field(a, 8, 1) == 1,
+            reserves: field(a, 9, 1) == 1,
+            warp: field(a, 10, 1) as u8,
+            register: field(a, 11, 4) as u8,
+            fate: field(a, 15, 1) as u8,
+            lanes: lanes(a, 16, a),
+            written: Event::OFTEN.happens(a, 18),
+            may_hold: Event::OFTEN.happens(a, 26),
         };
         let preload = Preload {
-            valid: self.active.happens(a, 33),
-            kind: field(a, 41, 1) as u8,
-            warp: field(a, 42, 1) as u8,
-            register: field(a, 43, 4) as u8,
+            valid: self.active.happens(a, 34),
+            kind: field(a, 42, 1) as u8,
+            warp: field(a, 43, 1) as u8,
+            register: field(a, 44, 4) as u8,
         };
         let (result, filled) = (Row::repeated(b), Row::repeated(a));
-        let fate = if Event::RARELY.happens(b, 0) { (b >> 62) as u8 } else { KEEP };
-        let result = Result { line: field(a, 60, 4), fate, lanes: lanes(b, 8, a), value: &result };
-        let fill = self.fills.happens(b, 10).then_some((field(b, 18, 4), &filled));
+        let fate = if Event::RARELY.happens(b, 4) { (b >> 62) as u8 } else { KEEP };
+        let result = Result { line: field(b, 0, 4), fate, lanes: lanes(b, 12, a), value: &result };
+        let fill = self.fills.happens(b, 14).then_some((field(b, 22, 4), &filled));
         let inputs = Inputs {
             access,
             preload,
-            result: self.writes.happens(a, 47).then_some(result),
+            result: self.writes.happens(a, 48).then_some(result),
             fill,
-            drops: Event::RARELY.happens(b, 22).then(|| field(b, 30, 1) as u8),
-            request_is_taken: Event::OFTEN.happens(b, 31),
+            drops: Event::RARELY.happens(b, 26).then(|| field(b, 34, 1) as u8),
+            request_is_taken: Event::OFTEN.happens(b, 35),
         };
         let write_ready = inputs.fill.is_none();
         let bank = &mut self.bank;

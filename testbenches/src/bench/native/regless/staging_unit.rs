@@ -25,7 +25,7 @@ struct BankWithQueues {
     bank: Bank,
     accesses: Queue,
     /// The place of the source read in the cycle before.
-    place_read: u8,
+    place_read: u16,
     preloads: Preloads,
 }
 
@@ -37,8 +37,8 @@ struct Preloads {
 }
 
 /// Where the outputs of a bank are in the words of the signature, in the order of the ports; and those of the rest.
-const BANK_WIDTHS: [u32; 20] = [1, 1, 4, 8, 4, 1, 8, 1, 1, 4, 1, 1, 1, 1, 1, 4, 1, 4, 5, 1];
-const BANK_PLACES: ([[u32; 20]; BANKS], u32) = {
+const BANK_WIDTHS: [u32; 22] = [1, 1, 4, 1, 1, 9, 4, 1, 9, 1, 1, 4, 1, 1, 1, 1, 1, 4, 1, 4, 5, 1];
+const BANK_PLACES: ([[u32; 22]; BANKS], u32) = {
     let (first, mut used) = places(BANK_WIDTHS, 0);
     let mut all = [first; BANKS];
     let mut bank = 1;
@@ -153,18 +153,18 @@ impl Unit {
             oldest_place = at;
         }
         let (has_room, note_room) = (bank.accesses.has_room(), bank.preloads.has_room());
-        let mut outputs = u64::from(has_room) << place[0] ^ u64::from(note_room) << place[7];
+        let mut outputs = u64::from(has_room) << place[0] ^ u64::from(note_room) << place[9];
         if bank.bank.was_read() {
-            outputs ^= 1 << place[5] ^ u64::from(bank.place_read) << place[6];
+            outputs ^= 1 << place[7] ^ u64::from(bank.place_read) << place[8];
             outputs ^= bank.bank.value_sum().rotate_left(7 * b as u32);
         }
         let preload = bank.preloads.oldest();
         let done = bank.bank.cycle(&Inputs { access, preload, ..inputs });
         outputs ^= shown(&done, place, &access, oldest_place, result_warp);
-        outputs ^= u64::from(preload.warp) << place[9];
+        outputs ^= u64::from(preload.warp) << place[11];
 
         if done.access {
-            if !access.reserves && access.lanes != 0 {
+            if access.reads && access.lanes != 0 {
                 bank.place_read = oldest_place;
             }
             bank.accesses.pop();
@@ -173,6 +173,7 @@ impl Unit {
         if happens(self.active, fields.access) && has_room {
             let access = Access {
                 valid: true,
+                reads: fields.reads.of(noise) == 1,
                 reserves: fields.reserves.of(noise) == 1,
                 warp: fields.warp.of(noise) as u8,
                 register: fields.register.of(noise) as u8,
@@ -181,7 +182,7 @@ impl Unit {
                 written: happens(Event::OFTEN, fields.written),
                 may_hold: false,
             };
-            bank.accesses.push(access, fields.place.of(noise) as u8);
+            bank.accesses.push(access, fields.place.of(noise) as u16);
         }
         if happens(self.active, fields.note) && note_room {
             bank.preloads.push(Preload {
@@ -197,22 +198,23 @@ impl Unit {
 
 /// What the signature takes in of what a bank does.
 #[inline(always)]
-fn shown(done: &Done, place: &[u32; 20], access: &Access, oldest_place: u8, result_warp: u8) -> u64 {
-    let mut outputs = u64::from(done.preload && !done.fetched) << place[8]
-        ^ u64::from(done.hit) << place[10]
-        ^ u64::from(done.unwritten) << place[11]
-        ^ u64::from(done.fetched) << place[12]
-        ^ u64::from(done.more) << place[13]
-        ^ u64::from(done.less) << place[14]
-        ^ u64::from(done.warp) << place[15]
-        ^ u64::from(done.listed) << place[18]
-        ^ u64::from(done.tags_used) << place[19];
+fn shown(done: &Done, place: &[u32; 22], access: &Access, oldest_place: u16, result_warp: u8) -> u64 {
+    let mut outputs = u64::from(done.preload && !done.fetched) << place[10]
+        ^ u64::from(done.hit) << place[12]
+        ^ u64::from(done.unwritten) << place[13]
+        ^ u64::from(done.fetched) << place[14]
+        ^ u64::from(done.more) << place[15]
+        ^ u64::from(done.less) << place[16]
+        ^ u64::from(done.warp) << place[17]
+        ^ u64::from(done.listed) << place[20]
+        ^ u64::from(done.tags_used) << place[21];
     if done.access {
         outputs ^= 1 << place[1] ^ u64::from(access.warp) << place[2];
-        outputs ^= u64::from(oldest_place) << place[3] ^ u64::from(done.line) << place[4];
+        outputs ^= u64::from(access.reads) << place[3] ^ u64::from(access.reserves) << place[4];
+        outputs ^= u64::from(oldest_place) << place[5] ^ u64::from(done.line) << place[6];
     }
     if done.written_less {
-        outputs ^= 1 << place[16] ^ u64::from(result_warp) << place[17];
+        outputs ^= 1 << place[18] ^ u64::from(result_warp) << place[19];
     }
     outputs
 }

@@ -7,6 +7,7 @@ use super::{BANKS, PLACE_BITS, REGISTER_DRAWN, WARP_DRAWN, WRITES};
 #[derive(Clone, Copy)]
 pub(super) struct BankFields {
     pub access: Field,
+    pub reads: Field,
     pub reserves: Field,
     pub warp: Field,
     pub register: Field,
@@ -79,6 +80,7 @@ impl BankFields {
     const fn next(fields: &mut Fields) -> BankFields {
         BankFields {
             access: fields.next(8),
+            reads: fields.next(1),
             reserves: fields.next(1),
             warp: fields.next(WARP_DRAWN),
             register: fields.next(REGISTER_DRAWN),
