@@ -145,22 +145,11 @@ fn cause(compiled: &Compiled, load: usize, reader: usize) -> (usize, String) {
             .iter()
             .any(|other| Effect::of(kernel, other, None) == Effect::Order && !is_control(&other.op))
     };
-    let leads_to_load = waiting.iter().any(|&at| {
-        let other = &of_kernel[at];
-        let is_address = other.address.and_then(|address| address.register());
-        let load_of = |instruction: &warpfile_kernels::ptx::ir::Instruction| {
-            kernel.instructions[load_ptx].definitions().any(|register| Some(register) == is_address)
-                || instruction.address.is_some() && reader_ptx == range.start + at
-        };
-        matches!(other.op, warpfile_kernels::ptx::ir::Op::Ld { .. }) && load_of(other)
-    });
     let is_loop = block.successors.contains(&cfg.block_of(load_ptx));
     let cause = if !range.contains(&reader_ptx) {
         "read in another block"
     } else if free >= FAR {
         if has_barrier(&range) { "the block has enough, and a barrier" } else { "the block has enough" }
-    } else if leads_to_load {
-        "short block, waited for by a load"
     } else if has_barrier(&range) {
         "short block with a barrier"
     } else if is_loop {

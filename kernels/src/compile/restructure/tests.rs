@@ -63,6 +63,20 @@ fn what_can_neither_fail_nor_be_noticed_moves() {
 }
 
 #[test]
+fn what_a_guarded_write_of_the_other_side_keeps_stays() {
+    let sides = |write: &str| {
+        kernel(&format!(
+            "ld.global.u32 %r2, [%d1];\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra OTHER;\n\
+             add.u32 %r3, %r1, 1; st.global.u32 [%d1], %r3; bra.uni END;\n\
+             OTHER: {write} ld.global.u32 %r3, [%d1+4]; st.global.u32 [%d1], %r3;\nEND: bar.sync 0;"
+        ))
+    };
+    let moved = |kernel: &Kernel| in_front(&hoist(kernel).unwrap()) - in_front(kernel);
+    assert_eq!(moved(&sides("")), 1);
+    assert_eq!(moved(&sides("@%p2 ld.global.u32 %r3, [%d1+8];")), 0);
+}
+
+#[test]
 fn nothing_moves_where_nothing_waits_or_into_a_loop() {
     let side = "mul.wide.u32 %d2, %r1, 4; st.global.u32 [%d2], %r1; st.global.u32 [%d2], %r1;";
     let soon = kernel(&format!("setp.eq.u32 %p1, %r1, 0;\n@%p1 bra OUT;\n{side}\nOUT: bar.sync 0;"));
