@@ -209,13 +209,38 @@ pub fn compile(module: &Module, entry: &str, options: &CompileOptions) -> Result
         Schedule::Blocks => scheduled(module, with_spills(module, kernel, limit, options)?, options),
         Schedule::List => {
             // Longer blocks need more registers, and are not worth a spill.
-            let source = match allocated(module, &restructure::restructure(kernel), limit, options) {
+            let source = match longer(module, kernel, limit, options) {
                 Err(CompileError::TooManyRegisters { .. }) => with_spills(module, kernel, limit, options)?,
                 outcome => outcome?,
             };
             scheduled(module, source, options)
         }
     }
+}
+
+/// The kernel with longer blocks.
+fn longer(
+    module: &Module,
+    kernel: &Kernel,
+    limit: u16,
+    options: &CompileOptions,
+) -> Result<Compiled, CompileError> {
+    let longer = restructure::restructure(kernel);
+    let hoisted = restructure::hoist(&longer).map_err(|source| schedule_error(module, kernel, source))?;
+    let compiled = allocated(module, &longer, limit, options)?;
+    if hoisted == longer {
+        return Ok(compiled);
+    }
+    // What is computed early is kept until it is needed: not where that costs a resident block.
+    let most = compiled.statistics.registers.max(FREE_REGISTERS.min(limit));
+    match allocated(module, &hoisted, most, options) {
+        Err(CompileError::TooManyRegisters { .. }) => Ok(compiled),
+        outcome => outcome,
+    }
+}
+
+fn schedule_error(module: &Module, kernel: &Kernel, source: ScheduleError) -> CompileError {
+    CompileError::Schedule { file: module.file.clone(), kernel: kernel.name.clone(), source }
 }
 
 /// The kernel in the order of the list scheduler, with as many registers as cost no resident block: those of the source
@@ -229,7 +254,7 @@ fn scheduled(module: &Module, source: Compiled, options: &CompileOptions) -> Res
     // What is aimed at is an estimate: allocation may need more.
     for aim in (0..most).rev().step_by(AIM_LOWER.into()).take(AIMS) {
         let ordered = schedule::list(kernel, &cfg, &source, aim + 1)
-            .map_err(|source| CompileError::Schedule { file: file.clone(), kernel: name.clone(), source })?;
+            .map_err(|source| schedule_error(module, kernel, source))?;
         match allocated(module, &ordered, most, options) {
             Err(CompileError::TooManyRegisters { .. }) => {}
             outcome => return Ok(outcome?.with_spills(source.program.spills)),

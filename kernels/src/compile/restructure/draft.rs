@@ -12,6 +12,7 @@ use crate::ptx::ir::{Guard, InstIndex, Instruction, Kernel, Op, Reg, Register, T
 pub(super) struct Label(pub usize);
 
 /// A kernel in parts.
+#[derive(Clone)]
 pub(super) struct Draft {
     /// What is not instructions, and the registers.
     frame: Kernel,
@@ -31,7 +32,7 @@ pub(super) struct Piece {
 }
 
 /// How a block ends.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum End {
     /// In one other.
     Next(Label),
@@ -56,7 +57,7 @@ pub(super) enum End {
 }
 
 /// A branch with a guard.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Branch {
     /// The branch of the source.
     pub instruction: Instruction,
@@ -83,6 +84,15 @@ impl LiveIn {
 }
 
 impl End {
+    /// The registers that it reads.
+    pub fn asks(&self) -> Vec<Reg> {
+        match self {
+            End::Next(_) => Vec::new(),
+            End::Branch(branch) => vec![branch.guard.register],
+            End::Switch { instruction, .. } | End::Exit { instruction, .. } => instruction.uses().collect(),
+        }
+    }
+
     /// The blocks that it names.
     pub fn successors(&self) -> impl Iterator<Item = Label> + '_ {
         let (one, two, many) = match self {
@@ -271,7 +281,7 @@ impl Draft {
     }
 
     /// The kernel, and where each block begins in it.
-    fn assemble(&self) -> (Kernel, Vec<usize>) {
+    pub fn assemble(&self) -> (Kernel, Vec<usize>) {
         let mut instructions: Vec<Instruction> = Vec::new();
         let mut starts = vec![0; self.blocks.len()];
         for (place, &label) in self.order.iter().enumerate() {

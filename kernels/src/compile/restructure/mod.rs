@@ -4,12 +4,18 @@
 //!
 //! A [`draft`] is a kernel whose blocks can be joined, copied and taken out; [`predicate`] joins the sides of short branches
 //! into the block that branches, [`unroll`] copies the bodies of loops, and [`rename`] gives each copy registers of its own.
+//! [`hoist`] moves computations in front of branches that wait for loads, which [`check`] compares with what was there.
 
+mod check;
 mod draft;
+mod hoist;
 mod predicate;
 mod rename;
+#[cfg(test)]
+mod tests;
 mod unroll;
 
+use super::schedule::ScheduleError;
 use crate::ptx::ir::Kernel;
 use draft::Draft;
 
@@ -21,4 +27,15 @@ pub fn restructure(kernel: &Kernel) -> Kernel {
     unroll::counted_loops(&mut draft);
     draft.simplify();
     draft.kernel()
+}
+
+/// The kernel with computations in front of branches that wait for loads, behind which they are in `kernel`.
+///
+/// # Errors
+/// A thread would read another value: an error of this pass.
+pub fn hoist(kernel: &Kernel) -> Result<Kernel, ScheduleError> {
+    let mut draft = Draft::new(kernel);
+    hoist::above_waiting_branches(&mut draft)?;
+    draft.simplify();
+    Ok(draft.kernel())
 }

@@ -172,7 +172,7 @@ fn conjunction(line: u32, register: Reg, a: Guard, b: Guard) -> Instruction {
 }
 
 /// Whether it usually becomes an instruction of the machine.
-fn takes_a_slot(instruction: &Instruction) -> bool {
+pub(super) fn takes_a_slot(instruction: &Instruction) -> bool {
     let needs_none = matches!(
         instruction.op,
         Op::Mov { .. }
@@ -194,7 +194,7 @@ fn can_be_guarded(kernel: &Kernel, instruction: &Instruction) -> bool {
 }
 
 /// Whether a lane may execute it whose thread does not: it can neither fail nor be noticed.
-fn is_pure(kernel: &Kernel, instruction: &Instruction) -> bool {
+pub(super) fn is_pure(kernel: &Kernel, instruction: &Instruction) -> bool {
     let cannot_fail =
         instruction.address.is_none() || matches!(instruction.op, Op::Ld { space: Space::Parameter, .. });
     cannot_fail && Effect::of(kernel, instruction, None) == Effect::None

@@ -1,34 +1,67 @@
 //! Registers within one block: each value that dies in it gets a register of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::{Draft, Label};
-use crate::ptx::ir::{Address, Base, Instruction, Op, Operand, Reg, Type};
+use crate::ptx::ir::{Address, Base, Guard, Instruction, Op, Operand, Reg, Type};
 
 /// The offsets that an instruction of the machine holds: 24 bits with a sign.
 const OFFSETS: std::ops::Range<i64> = -(1 << 23)..1 << 23;
 
 /// Gives each value of a block but the last of its register another register, so that copies of a loop's body do not wait
-/// for each other; and counts addresses and counters from the register that the block began with.
-pub(super) fn rename(draft: &mut Draft, label: Label) {
+/// for each other; and counts addresses and counters from the register that the block began with. `own` are registers that
+/// nothing outside reads, nor a lane that a guard switches off when they are written.
+pub(super) fn rename(draft: &mut Draft, label: Label, own: &BTreeSet<Reg>) {
     let mut instructions = std::mem::take(&mut draft.piece_mut(label).instructions);
-    own_registers(draft, &mut instructions);
+    own_registers(draft, &mut instructions, own);
     count_from_the_first(draft, &mut instructions);
     draft.piece_mut(label).instructions = instructions;
 }
 
-/// A write under a guard leaves the old value in some lanes, so it goes to the register that has it.
-fn own_registers(draft: &mut Draft, instructions: &mut [Instruction]) {
+/// Registers that are written in a block under a guard, and read only under the same guard with the same value: what the
+/// other lanes find in them does not matter.
+pub(super) fn read_under_the_guard(instructions: &[Instruction]) -> BTreeSet<Reg> {
+    let mut guarded = BTreeSet::new();
+    let mut others = BTreeSet::new();
+    // Under which guard each register was last written; `None`: in all lanes.
+    let mut writes: BTreeMap<Reg, Option<Guard>> = BTreeMap::new();
+    for instruction in instructions {
+        let is_covered = |register: &Reg| match writes.get(register) {
+            Some(written) => written.is_none() || *written == instruction.guard,
+            None => false,
+        };
+        others.extend(instruction.uses().filter(|register| !is_covered(register)));
+        for register in instruction.definitions() {
+            // Who was written under a guard that has changed is under no guard that could be asked.
+            let of_old = |written: &Option<Guard>| written.is_some_and(|guard| guard.register == register);
+            let stale = writes.iter().filter(|(_, written)| of_old(written)).map(|(of, _)| *of);
+            stale.collect::<Vec<Reg>>().iter().for_each(|of| _ = writes.remove(of));
+        }
+        for register in instruction.definitions() {
+            if instruction.guard.is_some() {
+                guarded.insert(register);
+            }
+            writes.insert(register, instruction.guard);
+        }
+    }
+    guarded.difference(&others).copied().collect()
+}
+
+/// A write under a guard leaves the old value in some lanes, so it goes to the register that has it, but for `own` ones.
+fn own_registers(draft: &mut Draft, instructions: &mut [Instruction], own: &BTreeSet<Reg>) {
+    let is_whole =
+        |instruction: &Instruction, register: Reg| instruction.guard.is_none() || own.contains(&register);
     let mut writes_left: BTreeMap<Reg, usize> = BTreeMap::new();
-    for instruction in instructions.iter().filter(|instruction| instruction.guard.is_none()) {
-        instruction.definitions().for_each(|register| *writes_left.entry(register).or_default() += 1);
+    for instruction in instructions.iter() {
+        let whole = instruction.definitions().filter(|register| is_whole(instruction, *register));
+        whole.for_each(|register| *writes_left.entry(register).or_default() += 1);
     }
     let mut names: BTreeMap<Reg, Reg> = BTreeMap::new();
     for instruction in instructions {
         instruction.rename_uses(|register| names.get(&register).copied().unwrap_or(register));
         let is_guarded = instruction.guard.is_some();
         for register in instruction.dsts.iter_mut().flatten() {
-            if !is_guarded {
+            if !is_guarded || own.contains(register) {
                 let left = writes_left.get_mut(register).expect("counted above");
                 *left -= 1;
                 let name = if *left == 0 { *register } else { draft.register_like(*register) };

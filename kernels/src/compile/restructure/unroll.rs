@@ -10,10 +10,10 @@
 //!                                 @p bra LOOP, else out
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::{Branch, Draft, End, Label, Piece};
-use super::rename::rename;
+use super::rename::{read_under_the_guard, rename};
 use crate::compile::effect::{Effect, asks_other_lanes};
 use crate::ptx::ir::{
     Combine, Compare, FloatMode, Guard, InstIndex, Instruction, Op, Operand, Reg, Type, TypeKind,
@@ -29,18 +29,21 @@ const WHOLE_BUDGET: usize = 256;
 /// Unrolls the loops of one block.
 pub(super) fn counted_loops(draft: &mut Draft) {
     let mut predecessors = draft.predecessors();
+    let blocks_of = blocks_of(draft);
     let mut inserted = BTreeMap::new();
     for label in draft.order().to_vec() {
         let Some(counter) = Counter::of(draft, label) else { continue };
         let entries: Vec<Label> =
             predecessors[label.0].iter().copied().filter(|from| *from != label).collect();
         let count = draft.piece(label).instructions.len();
+        let mut own = read_under_the_guard(&draft.piece(label).instructions);
+        own.retain(|register| blocks_of[register.index()] == 1);
         let most = (WHOLE_BUDGET / count.max(1)) as u64;
         if let Some(turns) = counter.turns(draft, &entries, most) {
-            whole(draft, label, &counter, turns as usize);
+            whole(draft, label, &counter, turns as usize, &own);
         } else if let Some(factor) = FACTORS.into_iter().find(|factor| factor * count <= BUDGET)
             && turns_overlap(draft, label)
-            && let Some(added) = by_factor(draft, label, &counter, factor, &entries)
+            && let Some(added) = by_factor(draft, label, &counter, factor, &entries, &own)
         {
             // What has been added is no loop of the source.
             predecessors.get_mut(counter.out.0).into_iter().for_each(|list| list.extend(&added));
@@ -48,6 +51,21 @@ pub(super) fn counted_loops(draft: &mut Draft) {
         }
     }
     draft.insert(inserted);
+}
+
+/// For each register how many blocks name it.
+fn blocks_of(draft: &Draft) -> Vec<usize> {
+    let mut blocks_of = vec![0; draft.frame().registers.len()];
+    for label in draft.order() {
+        let piece = draft.piece(*label);
+        let of_instructions = piece
+            .instructions
+            .iter()
+            .flat_map(|instruction| instruction.uses().chain(instruction.definitions()));
+        let named: BTreeSet<Reg> = of_instructions.chain(piece.end.asks()).collect();
+        named.into_iter().for_each(|register| blocks_of[register.index()] += 1);
+    }
+    blocks_of
 }
 
 /// What decides how often a loop turns: it goes on as long as `compare(register, bound)`.
@@ -218,11 +236,11 @@ fn turns_overlap(draft: &Draft, label: Label) -> bool {
 }
 
 /// All turns behind each other.
-fn whole(draft: &mut Draft, label: Label, counter: &Counter, turns: usize) {
+fn whole(draft: &mut Draft, label: Label, counter: &Counter, turns: usize, own: &BTreeSet<Reg>) {
     let piece = draft.piece_mut(label);
     piece.instructions = copies(&piece.instructions, turns);
     piece.end = End::Next(counter.out);
-    rename(draft, label);
+    rename(draft, label, own);
 }
 
 /// A loop of `factor` turns at a time in front of the loop that `entries` lead to: the blocks that were added.
@@ -232,6 +250,7 @@ fn by_factor(
     counter: &Counter,
     factor: usize,
     entries: &[Label],
+    own: &BTreeSet<Reg>,
 ) -> Option<Vec<Label>> {
     let Piece { instructions: body, end } = draft.piece(label).clone();
     let End::Branch(branch) = &end else { return None };
@@ -247,7 +266,7 @@ fn by_factor(
         let branch = Branch { instruction: instruction.clone(), guard, taken: main, next };
         draft.piece_mut(from).end = End::Branch(branch);
     }
-    rename(draft, main);
+    rename(draft, main, own);
     entries.iter().for_each(|from| draft.piece_mut(*from).end.redirect(label, entry));
     Some(vec![entry, main, rest])
 }

@@ -28,8 +28,8 @@ enum Class {
 
 /// The positions of a stretch's instructions in their new order.
 ///
-/// As long as values occupy fewer than `registers`: first what leads to loads from device memory; then what waits for
-/// nothing, and of that what the longest chain of latencies hangs on. Above: what frees most.
+/// As long as values occupy fewer than `registers`: first what leads to loads from device memory, of that what is one; then
+/// what waits for nothing, and of that what the longest chain of latencies hangs on. Above: what frees most.
 pub(super) fn order(dependences: &Dependences, values: &mut Values, registers: i64) -> Vec<usize> {
     let count = dependences.predecessors.len();
     let heights = heights(dependences);
@@ -51,7 +51,9 @@ pub(super) fn order(dependences: &Dependences, values: &mut Values, registers: i
             } else {
                 Class::Fits
             };
-            (class, wait, Reverse(height), ready.position)
+            // A load goes as soon as its address is there, before what leads to others.
+            let is_later = class == Class::LeadsToLoad && dependences.latencies[ready.position] < LONG;
+            (class, is_later, wait, Reverse(height), ready.position)
         };
         let Some(best) = (0..ready.len()).min_by_key(|&index| key(&ready[index])) else { return order };
         let chosen = ready.swap_remove(best);
