@@ -28,6 +28,9 @@ const ATTEMPTS: usize = 400;
 /// After so many of them inputs become 0 more and more.
 const ANYTHING: usize = 40;
 
+/// One in so many times they are what they were in the cycle before: some stay until they are taken.
+const HELD_EVERY: u64 = 8;
+
 /// Why there is no stimulus.
 #[derive(Debug, Error)]
 pub enum StimulusError {
@@ -62,7 +65,7 @@ pub fn random(netlist: &Netlist, cycles: usize, seed: u64) -> Result<Vec<Stimulu
     let ports: Vec<_> = ports.collect::<Result<_, _>>()?;
     let mut drawers: Vec<Drawer> = inputs.iter().map(|port| Drawer::new(port.width)).collect();
     let mut random = Random(seed);
-    let mut stimuli = Vec::with_capacity(cycles);
+    let mut stimuli: Vec<Stimulus> = Vec::with_capacity(cycles);
     for cycle in 0..cycles {
         if cycle.is_multiple_of(PHASE) {
             drawers.iter_mut().for_each(|drawer| drawer.new_phase(&mut random));
@@ -81,9 +84,14 @@ pub fn random(netlist: &Netlist, cycles: usize, seed: u64) -> Result<Vec<Stimulu
                 let (circuit, assumption) = (netlist.top().name.clone(), assumptions.names[broken].clone());
                 return Err(StimulusError::Assumption { cycle, circuit, assumption });
             }
+            let holds = random.one_in(HELD_EVERY);
             for &input in &assumptions.depend_on[broken] {
                 let idle = attempt >= ANYTHING && random.one_in(2);
-                values[input] = if idle { BigUint::ZERO } else { drawers[input].draw(&mut random) };
+                values[input] = match stimuli.last() {
+                    Some(Stimulus { inputs: before, .. }) if holds => before[input].clone(),
+                    _ if idle => BigUint::ZERO,
+                    _ => drawers[input].draw(&mut random),
+                };
             }
         }
         engine.step();
