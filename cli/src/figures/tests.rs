@@ -219,6 +219,17 @@ fn the_structures_of_regless_as_they_are_printed() {
 }
 
 #[test]
+fn accesses_of_real_kernels_as_they_are_printed() {
+    for id in ["greener-4.1", "greener-4.2"] {
+        let report = figure(id, &["vectoradd"]);
+        insta::assert_snapshot!(id, report.to_markdown());
+        check_svg(&svg::draw(report.title, &report.content.charts));
+        assert_eq!(document(&report)["effort"]["runs"].as_u64(), Some(1));
+    }
+    insta::assert_snapshot!("greener-overheads", figure("greener-overheads", &[]).to_markdown());
+}
+
+#[test]
 fn a_figure_made_without_workloads_refuses_some() {
     let figure = by_id("regless-11").expect("known");
     let error = chosen(figure, &["bfs".to_owned()]).expect_err("made without").to_string();
