@@ -271,6 +271,19 @@ fn a_run_that_several_figures_are_made_of_is_made_once() {
 }
 
 #[test]
+fn parameters_that_mechanisms_share_tell_runs_of_each_of_them_apart() {
+    let key = |design: &str, latency: u64| {
+        let point = Point::k20x(design).with("greener.sleep_latency", latency);
+        let config = options(&[]).variation.config(&point).expect("valid");
+        Setup { config, working_set_window: None }.key()
+    };
+    for design in ["greener", "greener-comp-opt", "sleep-reg", "two-level+sleep-reg"] {
+        assert_ne!(key(design, 1), key(design, 2), "{design}");
+    }
+    assert_eq!(key("baseline", 1), key("baseline", 2));
+}
+
+#[test]
 fn one_svg_file_is_not_for_several_figures() {
     let outputs = Outputs { svg: Some("charts.svg".into()), ..Outputs::default() };
     let ids = ["regless-11", "regless-12"].map(str::to_owned);
