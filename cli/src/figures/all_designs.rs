@@ -14,7 +14,7 @@ use super::{Figure, Method};
 /// What everything is relative to.
 const BASELINE: &str = "baseline";
 /// The programs that the figures of every paper are made of.
-pub const WORKLOADS: &[&str] = &["hotspot", "pathfinder", "backprop", "bfs", "nw", "srad"];
+pub const WORKLOADS: &[&str] = &["pathfinder", "backprop", "bfs"];
 
 /// The figure.
 pub const FIGURES: &[Figure] = &[Figure {

@@ -56,6 +56,8 @@ pub enum LineStyle {
     Bold,
     /// Large markers alone.
     Marks,
+    /// Small markers alone: many points.
+    Dots,
 }
 
 /// Bars of one colour, one a group.

@@ -1,12 +1,15 @@
 //! Figures and tables of the papers, each printed beside what the model gives.
 
+mod accesses;
 mod all_designs;
 pub mod chart;
 pub mod fidelity;
 mod gebhart;
+mod greener;
 mod number;
 mod regless;
 mod report;
+mod series;
 mod statistics;
 pub mod svg;
 mod sweep;
@@ -30,6 +33,7 @@ use crate::input::Source;
 use crate::output::{json, print};
 use crate::parallel::parallel;
 use crate::progress::Meter;
+use accesses::{RegisterAccesses, register_accesses};
 use regless::{WorkloadRegions, workload_regions};
 use report::{Content, Effort, FigureReport};
 use sweep::{Point, Results, Setup, Simulate};
@@ -86,7 +90,7 @@ pub struct Study {
 }
 
 /// All papers.
-const PAPERS: &[&Paper] = &[&gebhart::PAPER, &regless::PAPER];
+const PAPERS: &[&Paper] = &[&gebhart::PAPER, &greener::PAPER, &regless::PAPER];
 
 /// How the numbers of a figure are found.
 enum Method {
@@ -96,6 +100,8 @@ enum Method {
     Regions(fn(&[&'static Workload], &[WorkloadRegions]) -> Content),
     /// From the regions and from runs of every workload at these points.
     RegionsAndRuns { points: fn() -> Vec<Point>, show: fn(&[WorkloadRegions], &Results) -> Result<Content> },
+    /// From when registers are accessed in a run of every workload at a point.
+    Accesses { point: fn() -> Point, show: fn(&[&'static Workload], &[RegisterAccesses]) -> Content },
     /// From the sizes of the structures; there are no workloads.
     Structures(fn() -> Result<Content>),
     /// From runs of every workload at these points.
@@ -253,6 +259,12 @@ fn make(figure: &'static Figure, options: &Options, simulate: Simulate<'_>) -> R
             let regions = of_each(figure, workloads, options, |opened| workload_regions(opened))?;
             let results = runs(figure, workloads, &points(), options, simulate)?;
             (show(&regions, &results)?, results.effort())
+        }
+        Method::Accesses { point, show } => {
+            let config = options.variation.config(&point())?;
+            let look = |opened: &mut OpenWorkload| register_accesses(&config, opened, options.engine);
+            let accesses = of_each(figure, workloads, options, look)?;
+            (show(workloads, &accesses), accesses.iter().map(|one| one.effort).sum())
         }
         Method::Structures(show) => (show()?, Effort::default()),
         Method::Runs { points, show } => {

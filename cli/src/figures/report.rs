@@ -2,6 +2,7 @@
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use warpfile_sim::sm::RunReport;
 
 use super::chart::Chart;
 use super::number::Number;
@@ -91,6 +92,27 @@ impl Effort {
     /// Runs of workloads whose timing does not matter.
     pub fn without_timing(runs: usize, warp_instructions: u64) -> Effort {
         Effort { runs: runs as u64, warp_instructions, ..Effort::default() }
+    }
+
+    /// A run of a workload.
+    pub fn of(report: &RunReport) -> Effort {
+        Effort {
+            runs: 1,
+            cycles: report.cycles,
+            warp_instructions: report.warp_instructions,
+            operands_checked: report.operands_checked,
+        }
+    }
+}
+
+impl std::iter::Sum for Effort {
+    fn sum<I: Iterator<Item = Effort>>(efforts: I) -> Effort {
+        efforts.fold(Effort::default(), |sum, one| Effort {
+            runs: sum.runs + one.runs,
+            cycles: sum.cycles + one.cycles,
+            warp_instructions: sum.warp_instructions + one.warp_instructions,
+            operands_checked: sum.operands_checked + one.operands_checked,
+        })
     }
 }
 

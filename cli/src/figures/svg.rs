@@ -23,6 +23,8 @@ const NARROW_BARS: usize = 18;
 const NARROW_NUMBERS: usize = 20;
 /// Radius of a marker that stands alone, px.
 const MARK: f64 = 4.0;
+/// Radius of one among many, px.
+const DOT: f64 = 1.3;
 /// Estimated width of a legend's letter, px.
 const LETTER: f64 = 6.2;
 
@@ -197,7 +199,7 @@ fn draw_lines(out: &mut String, lines: &[Line], scale: &Scale) {
         let width = match series.style {
             LineStyle::Thin => Some(1.5),
             LineStyle::Bold => Some(3.0),
-            LineStyle::Marks => None,
+            LineStyle::Marks | LineStyle::Dots => None,
         };
         if let Some(width) = width {
             let path: Vec<String> = at.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
@@ -207,7 +209,7 @@ fn draw_lines(out: &mut String, lines: &[Line], scale: &Scale) {
                 "<polyline points=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>"
             );
         }
-        let radius = width.unwrap_or(MARK);
+        let radius = if series.style == LineStyle::Dots { DOT } else { width.unwrap_or(MARK) };
         for (x, y) in at {
             let _ =
                 writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\" fill=\"{colour}\"/>");

@@ -19,6 +19,8 @@ use crate::parallel::parallel;
 const GEBHART: &str = "gebhart2011";
 /// The machine that Kloosterman et al. measured on: their Table 1 in GPGPU-Sim.
 const REGLESS: &str = "gtx980-gpgpusim";
+/// The machine of Jatala's Table 4.2.
+const GREENER: &str = "k20x-greener";
 
 /// A configuration: a preset, what differs from it, and what is measured beside the usual.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +39,11 @@ impl Point {
     /// RegLess's GPU with another design.
     pub fn gtx980(design: &str) -> Point {
         Point::new(REGLESS, design)
+    }
+
+    /// GREENER's GPU with another design.
+    pub fn k20x(design: &str) -> Point {
+        Point::new(GREENER, design)
     }
 
     /// No cache, all warps selectable.
@@ -191,11 +198,6 @@ impl Results {
 
     /// What all runs together took.
     pub fn effort(&self) -> Effort {
-        self.runs.values().flatten().fold(Effort::default(), |sum, run| Effort {
-            runs: sum.runs + 1,
-            cycles: sum.cycles + run.report.cycles,
-            warp_instructions: sum.warp_instructions + run.report.warp_instructions,
-            operands_checked: sum.operands_checked + run.report.operands_checked,
-        })
+        self.runs.values().flatten().map(|run| Effort::of(&run.report)).sum()
     }
 }

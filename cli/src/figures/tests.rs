@@ -219,6 +219,17 @@ fn the_structures_of_regless_as_they_are_printed() {
 }
 
 #[test]
+fn accesses_of_real_kernels_as_they_are_printed() {
+    for id in ["greener-4.1", "greener-4.2"] {
+        let report = figure(id, &["vectoradd"]);
+        insta::assert_snapshot!(id, report.to_markdown());
+        check_svg(&svg::draw(report.title, &report.content.charts));
+        assert_eq!(document(&report)["effort"]["runs"].as_u64(), Some(1));
+    }
+    insta::assert_snapshot!("greener-overheads", figure("greener-overheads", &[]).to_markdown());
+}
+
+#[test]
 fn a_figure_made_without_workloads_refuses_some() {
     let figure = by_id("regless-11").expect("known");
     let error = chosen(figure, &["bfs".to_owned()]).expect_err("made without").to_string();
@@ -257,6 +268,19 @@ fn a_run_that_several_figures_are_made_of_is_made_once() {
     let (first, other, again) = (get("baseline"), get("two-level"), get("baseline"));
     assert_eq!((first.design.as_str(), other.design.as_str()), ("baseline", "two-level"));
     assert_eq!((first, made.into_inner()), (again, 2));
+}
+
+#[test]
+fn parameters_that_mechanisms_share_tell_runs_of_each_of_them_apart() {
+    let key = |design: &str, latency: u64| {
+        let point = Point::k20x(design).with("greener.sleep_latency", latency);
+        let config = options(&[]).variation.config(&point).expect("valid");
+        Setup { config, working_set_window: None }.key()
+    };
+    for design in ["greener", "greener-comp-opt", "sleep-reg", "two-level+sleep-reg"] {
+        assert_ne!(key(design, 1), key(design, 2), "{design}");
+    }
+    assert_eq!(key("baseline", 1), key("baseline", 2));
 }
 
 #[test]

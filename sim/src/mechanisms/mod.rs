@@ -99,7 +99,7 @@ pub trait Mechanism: Sync {
     /// What it is in a stack.
     fn role(&self) -> Role;
 
-    /// Its section of the configuration.
+    /// Its section of the configuration, which it may share with others.
     fn section(&self) -> Option<SectionInfo> {
         None
     }

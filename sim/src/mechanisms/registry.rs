@@ -30,9 +30,15 @@ impl Registry {
         self.all().find(|mechanism| mechanism.info().name == name)
     }
 
-    /// Sections of the configuration, in the order of the mechanisms.
+    /// Sections of the configuration, in the order of the mechanisms, each once.
     pub fn sections(&self) -> Vec<SectionInfo> {
-        self.all().filter_map(|mechanism| mechanism.section()).collect()
+        let mut sections: Vec<SectionInfo> = Vec::new();
+        for section in self.all().filter_map(|mechanism| mechanism.section()) {
+            if sections.iter().all(|known| known.name != section.name) {
+                sections.push(section);
+            }
+        }
+        sections
     }
 
     /// Designs that have a name of their own: name, one line, and the mechanism that each is named after.

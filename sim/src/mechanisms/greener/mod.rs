@@ -154,7 +154,7 @@ impl Mechanism for Sleeping {
     }
 
     fn section(&self) -> Option<SectionInfo> {
-        (self.policy == Policy::Greener).then(SectionInfo::of::<Parameters>)
+        Some(SectionInfo::of::<Parameters>())
     }
 
     fn check(&self, config: &Config) -> Result<(), ConfigError> {

@@ -1,0 +1,140 @@
+//! Storage of the lookup table and of the extended scoreboard (§4.3.5).
+
+use anyhow::Result;
+use serde_json::Value;
+use warpfile_hdl::greener::{ENTERS, LEAVES, LookupTable};
+use warpfile_hdl::rtl::elaborate;
+use warpfile_kernels::program::{MAX_RESULTS, MAX_SOURCES};
+
+use crate::figures::chart::{Bars, Chart, Plot};
+use crate::figures::number::{Number, Stated};
+use crate::figures::report::{Cell, Claim, Content, Table};
+
+/// Warps of an SM, and its schedulers (Table 4.2).
+const WARPS: usize = 64;
+const SCHEDULERS: usize = 4;
+/// Entries of each warp (§4.2.4: fewer than two on average).
+const ENTRIES: usize = 2;
+/// Bits that name one of 64 registers of a thread (§4.3.5).
+const REGISTER_BITS: usize = 6;
+/// Bits of a PC: what the thesis's 1280 bytes leave for it with 8 registers an instruction.
+const PC_BITS: usize = 32;
+/// Registers that an instruction reads at most, and as many that it writes (§4.2.2, §4.3.5).
+const PTXPLUS: usize = 4;
+/// Bits of an instruction's number, which stands in the place of the PC here.
+const NUMBER_BITS: usize = 8;
+/// What the thesis's structures take, bytes (§4.3.5).
+const LOOKUP_TABLE: u64 = 1280;
+const SCOREBOARD: u64 = 192;
+
+/// What the thesis's structures take by its formulas, and the circuits here.
+pub fn overheads() -> Result<Content> {
+    let bytes = |bits: usize| bits as u64 / 8;
+    let lookup = lookup_table_bits()? * SCHEDULERS as u64 / 8;
+    let rows = [
+        (
+            "lookup table",
+            "lookup_table",
+            LOOKUP_TABLE,
+            bytes(WARPS * ENTRIES * (PC_BITS + REGISTER_BITS * 2 * PTXPLUS)),
+            lookup,
+        ),
+        (
+            "scoreboard of reads",
+            "scoreboard",
+            SCOREBOARD,
+            bytes(PTXPLUS * WARPS * REGISTER_BITS),
+            bytes(MAX_SOURCES * WARPS * REGISTER_BITS),
+        ),
+    ];
+    let mut table = Table::new("bytes", "Bytes an SM, at 64 warps and 64 registers a thread")
+        .column("structure", "structure")
+        .column("thesis", "thesis")
+        .column("formula", "its formula")
+        .column("here", "here");
+    let here = rows.iter().map(|row| Some(row.4 as f64)).collect();
+    let paper = rows.iter().map(|row| Some(row.2 as f64)).collect();
+    let drawn = Chart {
+        title: "storage of an SM".to_owned(),
+        x_label: String::new(),
+        y_label: "bytes".to_owned(),
+        plot: Plot::Bars {
+            groups: rows.iter().map(|row| row.0.to_owned()).collect(),
+            series: vec![Bars { paper, ..Bars::new("here", here) }],
+            stacked: false,
+        },
+    };
+    let mut claims = Vec::new();
+    for (name, key, thesis, formula, here) in rows {
+        table.row(vec![name.into(), thesis.into(), formula.into(), Cell::Integer(here)]);
+        let claim = Claim::new("§4.3.5", format!("{name}: {thesis} bytes"), format!("{here} bytes"));
+        let what = format!("storage of the {name}");
+        claims.push(claim.number(Number::of(
+            "bytes",
+            key,
+            what,
+            Stated::exactly(thesis as f64),
+            Some(here as f64),
+        )));
+    }
+    claims.push(Claim::new(
+        "Table 4.4",
+        "sleep transistors: 0.04709 mm²; 8 bits more an instruction: less than 0.0001 % area and 0.005 % leakage of an SM",
+        "n/a: the grid has no column for the area of gating, and instructions have no encoding",
+    ));
+    let note = format!(
+        "The lookup table is the circuit's, as its manifest has it: tables and registers of {SCHEDULERS} of {} warps. An \
+         instruction here reads {MAX_SOURCES} registers and writes {MAX_RESULTS} at most, each with a bit that says whether \
+         it is there, and has a number of {NUMBER_BITS} bits in the place of its PC. The scoreboard's is that of as many \
+         sources. In runs circuits are built for 256 registers a thread: two bits more each.",
+        WARPS / SCHEDULERS
+    );
+    Ok(Content { claims, tables: vec![table], notes: vec![note], charts: vec![drawn] })
+}
+
+/// Bits of tables and registers that the manifest of a scheduler's lookup table lists.
+fn lookup_table_bits() -> Result<u64> {
+    let circuit = LookupTable {
+        warps: WARPS / SCHEDULERS,
+        entries: ENTRIES,
+        operands: MAX_SOURCES + MAX_RESULTS,
+        register_bits: REGISTER_BITS,
+        number_bits: NUMBER_BITS,
+        enters: ENTERS,
+        leaves: LEAVES,
+        searches: 2 * (MAX_SOURCES + 1) + 1,
+    };
+    let files = warpfile_gen::emit(&elaborate(&circuit)?);
+    let manifest: Value = serde_json::from_str(&files.manifest.text)?;
+    let number = |of: &Value, name: &str| of[name].as_u64().unwrap_or(0);
+    let list = |of: &Value, name: &str| of[name].as_array().cloned().unwrap_or_default();
+    let bits = list(&manifest, "modules").into_iter().map(|module| {
+        let tables = list(&module, "tables");
+        let of_tables = tables.iter().map(|table| {
+            number(table, "depth") * (number(table, "row_bits") + u64::from(table["valid_bits"] == true))
+        });
+        number(&module["registers"], "bits") + of_tables.sum::<u64>()
+    });
+    Ok(bits.sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LOOKUP_TABLE, SCOREBOARD, lookup_table_bits, overheads};
+
+    #[test]
+    fn the_formulas_give_what_the_thesis_says() {
+        let content = overheads().expect("elaborates");
+        let text = content.tables[0].to_markdown();
+        for bytes in [LOOKUP_TABLE, SCOREBOARD] {
+            assert!(text.contains(&format!("| {bytes:>6} | {bytes:>11} |")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_lookup_table_holds_its_entries() {
+        // 16 warps of 2 entries: a number of 8 bits, 7 registers of 6 and whether each is there, and whether it is taken. An
+        // invariant counts what is taken: 6 bits.
+        assert_eq!(lookup_table_bits().expect("elaborates"), 16 * 2 * (8 + 7 * (6 + 1) + 1) + 6);
+    }
+}
