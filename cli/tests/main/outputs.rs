@@ -66,7 +66,7 @@ fn ptx_runs_with_the_launch_file_beside_it_or_one_that_is_named() {
 #[test]
 fn a_listing_shows_registers_and_what_is_known_of_them() {
     let listing = Place::new().succeeds("annotate vectoradd --pass liveness");
-    assert!(listing.starts_with("// vectoradd: 18 instructions, 6 registers a thread"), "{listing}");
+    assert!(listing.starts_with("// vectoradd: 18 instructions, 5 registers a thread"), "{listing}");
     assert!(listing.contains("R1!~") && listing.contains("S "), "{listing}");
     let both = Place::new().succeeds("annotate backprop");
     let one = Place::new().succeeds("annotate backprop --entry layer_forward");
