@@ -3,8 +3,8 @@
 //! Random inputs come in phases of [`PHASE`] cycles, in each of which every one-bit input is mostly 0, mostly 1 or
 //! either, so that queues fill up and run empty. Wider inputs are mostly values that were there before or small ones, so
 //! that addresses meet. Inputs under which an assumption of the circuit does not hold are drawn again, those first that
-//! the assumption depends on; the engine says whether it holds
-//! ([`Engine::foresee`]), by the state that the circuit is in.
+//! the assumption depends on, or stay what they were, since some are held until they are taken; the engine says whether it
+//! holds ([`Engine::foresee`]), by the state that the circuit is in.
 
 use std::collections::BTreeSet;
 use std::io::BufRead;

@@ -200,7 +200,8 @@ mod tests {
 
     #[test]
     fn every_operand_and_every_result_of_a_run_is_an_access_of_its_register() {
-        let config = Variation::of("tiny", &[]).config(&Point::k20x("baseline")).expect("valid");
+        let config =
+            Variation::of("tiny", &[]).config(&Point::new("k20x-greener", "baseline")).expect("valid");
         let mut opened = workloads::by_name("vectoradd").expect("known").open("tiny").expect("opens");
         let found = register_accesses(&config, &mut opened, EngineName::default()).expect("runs");
         let warp = &found.longest;

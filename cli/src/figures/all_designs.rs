@@ -13,8 +13,8 @@ use super::{Figure, Method};
 
 /// What everything is relative to.
 const BASELINE: &str = "baseline";
-/// The programs that the figures of every paper are made of.
-pub const WORKLOADS: &[&str] = &["pathfinder", "backprop", "bfs"];
+/// Programs that more than one paper measured.
+pub const WORKLOADS: &[&str] = &["hotspot", "pathfinder", "backprop", "bfs", "nw", "srad"];
 
 /// The figure.
 pub const FIGURES: &[Figure] = &[Figure {
@@ -226,7 +226,7 @@ fn chart(results: &Results, entries: &[Entry], title: &str, quantity: Quantity<'
 mod tests {
     use warpfile_sim::mechanisms::Registry;
 
-    use super::super::{PAPERS, workloads};
+    use super::super::{PAPERS, Paper};
     use super::{WORKLOADS, entries, machines};
 
     #[test]
@@ -240,17 +240,13 @@ mod tests {
     }
 
     #[test]
-    fn the_programs_are_those_of_every_paper_s_figures() {
-        let of_all = |name: &&str| {
-            PAPERS.iter().all(|paper| {
-                let with_runs = paper.figures.iter().filter(|figure| figure.workloads.len() > 1);
-                with_runs.map(|figure| figure.workloads).all(|named| named.contains(name))
-            })
-        };
-        let names: Vec<&str> =
-            workloads::list().iter().map(|workload| workload.name).filter(of_all).collect();
-        let mut wanted = WORKLOADS.to_vec();
-        wanted.sort_by_key(|name| workloads::list().iter().position(|workload| workload.name == *name));
-        assert_eq!(names, wanted);
+    fn more_than_one_paper_has_measured_each_program() {
+        for name in WORKLOADS {
+            let has_it = |paper: &&&Paper| {
+                let mut with_runs = paper.figures.iter().filter(|figure| figure.workloads.len() > 1);
+                with_runs.all(|figure| figure.workloads.contains(name))
+            };
+            assert!(PAPERS.iter().filter(has_it).count() > 1, "{name}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use super::sweep::{Results, Run};
 
 /// What is `hotspot` once more: it has rows, but is not in averages, where hotspot counts once.
 const SECOND_VERSIONS: [&str; 1] = ["hotspot-registers"];
+
 /// A quantity with a value for each workload.
 pub struct Series {
     key: String,

@@ -19,8 +19,6 @@ use crate::parallel::parallel;
 const GEBHART: &str = "gebhart2011";
 /// The machine that Kloosterman et al. measured on: their Table 1 in GPGPU-Sim.
 const REGLESS: &str = "gtx980-gpgpusim";
-/// The machine of Jatala's Table 4.2.
-const GREENER: &str = "k20x-greener";
 
 /// A configuration: a preset, what differs from it, and what is measured beside the usual.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,11 +37,6 @@ impl Point {
     /// RegLess's GPU with another design.
     pub fn gtx980(design: &str) -> Point {
         Point::new(REGLESS, design)
-    }
-
-    /// GREENER's GPU with another design.
-    pub fn k20x(design: &str) -> Point {
-        Point::new(GREENER, design)
     }
 
     /// No cache, all warps selectable.

@@ -273,7 +273,7 @@ fn a_run_that_several_figures_are_made_of_is_made_once() {
 #[test]
 fn parameters_that_mechanisms_share_tell_runs_of_each_of_them_apart() {
     let key = |design: &str, latency: u64| {
-        let point = Point::k20x(design).with("greener.sleep_latency", latency);
+        let point = Point::new("k20x-greener", design).with("greener.sleep_latency", latency);
         let config = options(&[]).variation.config(&point).expect("valid");
         Setup { config, working_set_window: None }.key()
     };

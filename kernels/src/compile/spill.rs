@@ -20,7 +20,7 @@ use super::optimise::resolve::{Resolved, VReg, Word};
 use super::optimise::webs::{UnionFind, Web, Webs};
 use crate::program::{Space, Spills};
 use crate::ptx::ir::{
-    Address, Base, InstIndex, Instruction, Kernel, MemoryOrder, Op, Operand, Reg, Register, Special, Type,
+    Address, Base, InstIndex, Instruction, Kernel, MemoryOrder, Op, Operand, Reg, Register, Type,
 };
 
 /// An access counts as so many of one outside the loop around it.
@@ -54,8 +54,8 @@ fn recomputation(kernel: &Kernel, webs: &Webs, resolved: &Resolved, web: Web) ->
     let &[position] = &info.definitions[..] else { return None };
     let instruction = &kernel.instructions[position];
     let repeats = |&operand: &Operand| match operand {
-        Operand::Special(Special::Clock | Special::ClockHi | Special::Clock64) => false,
-        Operand::Special(_) | Operand::Imm(_) | Operand::Symbol(..) | Operand::GenericSymbol(..) => true,
+        Operand::Special(special) => !special.is_clock(),
+        Operand::Imm(_) | Operand::Symbol(..) | Operand::GenericSymbol(..) => true,
         Operand::Reg(register) | Operand::Not(register) => {
             let words = resolved.register(kernel, webs, position, register);
             let is_alone = webs.read(position, register).is_some_and(|web| webs.info(web).is_alone);

@@ -231,6 +231,11 @@ impl Instruction {
         guard.into_iter().chain(sources).chain(address)
     }
 
+    /// Whether it says when it is executed.
+    pub fn reads_clock(&self) -> bool {
+        self.srcs.iter().any(|operand| matches!(operand, Operand::Special(special) if special.is_clock()))
+    }
+
     /// Reads other registers instead: guard, sources, address.
     pub fn rename_uses(&mut self, name: impl Fn(Reg) -> Reg) {
         if let Some(guard) = &mut self.guard {
@@ -819,6 +824,13 @@ pub enum Special {
     DynamicSharedBytes,
     /// Bytes of shared memory, static and dynamic.
     TotalSharedBytes,
+}
+
+impl Special {
+    /// Whether it says when it is read.
+    pub fn is_clock(self) -> bool {
+        matches!(self, Special::Clock | Special::ClockHi | Special::Clock64)
+    }
 }
 
 /// What an instruction does. Operands are in [`Instruction`]; the comment gives their order.

@@ -4,7 +4,8 @@ use anyhow::Result;
 
 use super::leakage::off_leaks;
 use super::{
-    DESIGNS, Design, GREENER, NODE_NM, baseline, leakage_pj, model, notes, percent, relative, saved, saving,
+    DESIGNS, Design, GREENER, NODE_NM, baseline, leakage_pj, model, notes, on_k20x, percent, relative, saved,
+    saving,
 };
 use crate::figures::Cause;
 use crate::figures::report::{Claim, Content};
@@ -31,11 +32,11 @@ fn of_gto(design: Design) -> Point {
 }
 
 fn two_level_baseline() -> Point {
-    Point::k20x("two-level")
+    on_k20x("two-level")
 }
 
 fn of_two_level(design: Design) -> Point {
-    Point::k20x(&format!("two-level+{}", design.name))
+    on_k20x(&format!("two-level+{}", design.name))
 }
 
 /// GTO.

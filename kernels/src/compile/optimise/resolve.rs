@@ -185,7 +185,7 @@ fn special_read(webs: &Webs, instruction: &Instruction, position: usize) -> Opti
     else {
         return None;
     };
-    let changes = matches!(special, Special::Clock | Special::ClockHi | Special::Clock64);
     let web = webs.written(position, *register)?;
-    (!changes && !is_launch_constant(special) && webs.info(web).is_single()).then_some((special, web))
+    (!special.is_clock() && !is_launch_constant(special) && webs.info(web).is_single())
+        .then_some((special, web))
 }

@@ -182,6 +182,7 @@ fn cannot_be_noticed(kernel: &Kernel, instruction: &Instruction) -> bool {
         _ => instruction.address.is_none(),
     };
     has_no_memory
+        && !instruction.reads_clock()
         && Effect::of(kernel, instruction, None) == Effect::None
         && !asks_other_lanes(&instruction.op)
 }

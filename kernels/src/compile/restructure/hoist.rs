@@ -14,7 +14,7 @@ use crate::compile::divergence;
 use crate::compile::dominators::Dominators;
 use crate::compile::schedule::ScheduleError;
 use crate::program::Space;
-use crate::ptx::ir::{Instruction, Op, Operand, Reg, Special};
+use crate::ptx::ir::{Instruction, Op, Reg};
 
 /// Instructions of the machine that are computed in front of one branch at most.
 const MOST: usize = 16;
@@ -125,7 +125,7 @@ fn split(
     let mut slots = 0;
     let mut passes_clock = false;
     for instruction in &draft.piece(side).instructions {
-        passes_clock |= reads_clock(instruction);
+        passes_clock |= instruction.reads_clock();
         let is_free = instruction.uses().all(|register| !written.contains(&register))
             && instruction.definitions().all(|register| {
                 may_write(register) && !read.contains(&register) && !written.contains(&register)
@@ -151,12 +151,4 @@ fn split(
 /// Whether it is about one instruction of the machine.
 fn costs_little(instruction: &Instruction) -> bool {
     !matches!(instruction.op, Op::DivInt { .. } | Op::RemInt { .. } | Op::Div { .. } | Op::Tex { .. })
-}
-
-/// Whether it says when it is executed.
-fn reads_clock(instruction: &Instruction) -> bool {
-    let is_clock = |operand: &Operand| {
-        matches!(operand, Operand::Special(Special::Clock | Special::ClockHi | Special::Clock64))
-    };
-    instruction.srcs.iter().any(is_clock)
 }

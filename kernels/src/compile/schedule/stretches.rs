@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::divergence::is_control;
-use crate::ptx::ir::{Instruction, Kernel, Operand, Special};
+use crate::ptx::ir::{Instruction, Kernel};
 
 /// Most instructions of a stretch: what a long block costs grows with its length then, and not with its square.
 const LONGEST: usize = 512;
@@ -31,8 +31,5 @@ pub(super) fn of(kernel: &Kernel, block: Range<usize>) -> Vec<Range<usize>> {
 
 /// Whether nothing may pass the instruction: where control goes, and clocks, which say where they are.
 fn stays_in_place(instruction: &Instruction) -> bool {
-    let reads_clock = |operand: &Operand| {
-        matches!(operand, Operand::Special(Special::Clock | Special::ClockHi | Special::Clock64))
-    };
-    is_control(&instruction.op) || instruction.srcs.iter().any(reads_clock)
+    is_control(&instruction.op) || instruction.reads_clock()
 }

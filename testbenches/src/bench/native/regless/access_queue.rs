@@ -1,6 +1,6 @@
 //! Loop of a bank's queue of accesses: 4 of them.
 
-use super::super::noise::{Circuit, Event, field, lanes, signature};
+use super::super::noise::{Circuit, Event, field, signature};
 use super::PLACE_BITS;
 use super::bank::Access;
 use crate::bench::Activity;
@@ -97,18 +97,8 @@ impl Circuit<1> for Alone {
                 queue.pop();
             }
         }
-        if self.active.happens(a, 0) && room {
-            let access = Access {
-                valid: true,
-                reads: field(a, 8, 1) == 1,
-                reserves: field(a, 9, 1) == 1,
-                warp: field(a, 10, 1) as u8,
-                register: field(a, 11, 4) as u8,
-                fate: field(a, 15, 1) as u8,
-                lanes: lanes(a, 16, a),
-                written: Event::OFTEN.happens(a, 18),
-                may_hold: false,
-            };
+        let access = Access::drawn(a, self.active);
+        if access.valid && room {
             queue.push(access, field(a, 26, PLACE_BITS) as u16);
         }
         outputs

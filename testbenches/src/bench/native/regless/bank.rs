@@ -2,6 +2,7 @@
 //!
 //! Which line is on which list is a bit of a 16-bit word, so that a cycle moves lines with a few operations on words.
 
+use super::super::noise::{Event, field, lanes};
 use super::super::row::Row;
 use super::{
     ERASE, EVICT, FETCH, INVALIDATE, INVALIDATION, KEEP, LINES, PRELOAD, WARPS, WRITE, above, choose, index,
@@ -56,6 +57,24 @@ pub(super) struct Access {
     pub lanes: u32,
     pub written: bool,
     pub may_hold: bool,
+}
+
+impl Access {
+    /// Drawn from bits 0 to 25 of a word of noise, as the inputs of a bank and of its queue begin; the warps may not hold.
+    #[inline(always)]
+    pub fn drawn(noise: u64, active: Event) -> Access {
+        Access {
+            valid: active.happens(noise, 0),
+            reads: field(noise, 8, 1) == 1,
+            reserves: field(noise, 9, 1) == 1,
+            warp: field(noise, 10, 1) as u8,
+            register: field(noise, 11, 4) as u8,
+            fate: field(noise, 15, 1) as u8,
+            lanes: lanes(noise, 16, noise),
+            written: Event::OFTEN.happens(noise, 18),
+            may_hold: false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Default)]

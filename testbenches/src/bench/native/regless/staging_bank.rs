@@ -26,17 +26,7 @@ pub(in super::super) fn run(activity: Activity, cycles: u64) -> u64 {
 impl Circuit<2> for Alone {
     #[inline(always)]
     fn cycle(&mut self, &[a, b]: &[u64; 2]) -> u64 {
-        let access = Access {
-            valid: self.active.happens(a, 0),
-            reads: field(a, 8, 1) == 1,
-            reserves: field(a, 9, 1) == 1,
-            warp: field(a, 10, 1) as u8,
-            register: field(a, 11, 4) as u8,
-            fate: field(a, 15, 1) as u8,
-            lanes: lanes(a, 16, a),
-            written: Event::OFTEN.happens(a, 18),
-            may_hold: Event::OFTEN.happens(a, 26),
-        };
+        let access = Access { may_hold: Event::OFTEN.happens(a, 26), ..Access::drawn(a, self.active) };
         let preload = Preload {
             valid: self.active.happens(a, 34),
             kind: field(a, 42, 1) as u8,
