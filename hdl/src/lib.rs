@@ -5,6 +5,7 @@
 extern crate self as warpfile_hdl;
 
 pub mod greener;
+pub mod hybrid;
 pub mod library;
 pub mod parts;
 pub mod regfile;
@@ -23,4 +24,5 @@ pub const FOLDERS: &[library::Folder] = &[
     rfh::FOLDER,
     regless::FOLDER,
     greener::FOLDER,
+    hybrid::FOLDER,
 ];

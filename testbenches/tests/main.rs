@@ -4,6 +4,7 @@ mod bench;
 mod compiled;
 mod cross_check;
 mod greener;
+mod hybrid;
 mod library;
 mod miniature;
 mod mutation;

@@ -30,7 +30,7 @@ pub struct OperandCollectors {
     pub geometry: Geometry,
     /// Collectors, 2 to 32.
     pub collectors: usize,
-    /// Cycles an instruction spends here at least, 3 to 8.
+    /// Cycles an instruction spends here at least, 2 to 8.
     pub access_cycles: usize,
     /// Bits of an instruction's identifier, 1 to 16.
     pub id_bits: usize,
@@ -175,7 +175,7 @@ impl Circuit for OperandCollectors {
     fn validate(&self) -> Result<(), ParameterError> {
         self.geometry.validate::<Self>()?;
         Self::check_range("collectors", self.collectors, 2..=32)?;
-        Self::check_range("access_cycles", self.access_cycles, 3..=8)?;
+        Self::check_range("access_cycles", self.access_cycles, 2..=8)?;
         Self::check_range("id_bits", self.id_bits, 1..=16)?;
         Self::check_range("units", self.units, 1..=16)?;
         Self::check_range("writers", self.writers, 1..=8)

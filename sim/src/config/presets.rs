@@ -9,6 +9,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("gtx980-regless", GTX980),
     ("gtx980", GTX980),
     ("gtx980-gpgpusim", include_str!("../../presets/gtx980-gpgpusim.toml")),
+    ("gtx980-hybrid", include_str!("../../presets/gtx980-hybrid.toml")),
     ("fermi-gpgpusim", include_str!("../../presets/fermi-gpgpusim.toml")),
     ("k20x-greener", include_str!("../../presets/k20x-greener.toml")),
     ("kepler-gpgpusim", include_str!("../../presets/kepler-gpgpusim.toml")),

@@ -17,6 +17,7 @@ pub mod waves;
 
 pub mod banked;
 pub mod greener;
+pub mod hybrid;
 pub mod register_file;
 pub mod regless;
 pub mod rfc;
@@ -51,6 +52,7 @@ pub static ALL: &[&dyn Mechanism] = &[
     &greener::GREENER,
     &greener::COMPILER_ONLY,
     &greener::SLEEP_REG,
+    &hybrid::RegisterCache,
 ];
 
 /// What a mechanism is called, and where it comes from.

@@ -1,0 +1,57 @@
+//! The circuits of this folder, for those who choose circuits and parameters at run time.
+
+use serde_json::json;
+
+use super::{RegisterCache, RegisterCacheHierarchy};
+use crate::library::{CircuitEntry, Folder, Testbench};
+use crate::regfile::Geometry;
+
+/// The folder.
+pub const FOLDER: Folder = Folder {
+    name: "hybrid",
+    circuits,
+    testbenches: &[
+        Testbench { circuit: "register_cache", tests: &["register_cache", "register_cache_hierarchy"] },
+        Testbench { circuit: "register_cache_hierarchy", tests: &["register_cache_hierarchy"] },
+    ],
+};
+
+/// The main register file of a scheduler: 64 KB in four banks (Table I: 256 KB and 16 banks an SM).
+const GTX980: Geometry = Geometry { banks: 4, rows: 128, ..Geometry::GEBHART_2011 };
+
+fn circuits() -> Vec<CircuitEntry> {
+    let one_lane = json!({"banks": 1, "rows": 5, "lanes": 1, "lanes_per_cluster": 1});
+    let uneven = json!({"banks": 2, "rows": 7, "lanes": 6, "lanes_per_cluster": 3});
+    vec![
+        CircuitEntry::new(RegisterCache {
+            sets: 12,
+            liveness: true,
+            warps: 16,
+            lanes: 32,
+            lanes_per_cluster: 4,
+            register_bits: 9,
+            collectors: 2,
+            issues: 2,
+        })
+        .odd([
+            json!({"sets": 1, "warps": 1, "lanes": 1, "lanes_per_cluster": 1, "register_bits": 1, "issues": 1}),
+            json!({"sets": 5, "warps": 3, "lanes": 6, "lanes_per_cluster": 3, "liveness": false, "collectors": 3}),
+        ])
+        .proven_at(json!({"sets": 1, "warps": 2, "lanes": 1, "lanes_per_cluster": 1, "register_bits": 2})),
+        CircuitEntry::new(RegisterCacheHierarchy {
+            geometry: GTX980,
+            collectors: 2,
+            access_cycles: 3,
+            id_bits: 6,
+            units: 6,
+            sets: 12,
+            liveness: true,
+            warps: 16,
+            issues: 2,
+        })
+        .odd([
+            json!({"geometry": one_lane, "sets": 1, "warps": 1, "units": 1, "id_bits": 1, "issues": 1}),
+            json!({"geometry": uneven, "sets": 3, "warps": 3, "access_cycles": 5, "liveness": false, "collectors": 3}),
+        ]),
+    ]
+}

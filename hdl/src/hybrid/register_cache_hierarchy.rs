@@ -1,0 +1,360 @@
+//! The register file with a register cache in front.
+
+use serde::{Deserialize, Serialize};
+
+use super::cache_ports::RegisterCacheIo;
+use super::register_cache::RegisterCache;
+use crate::regfile::collector_groups::{Choice, Dealt, WAYS, numbered, share_banks, share_units, take_turns};
+use crate::regfile::{
+    DispatchIo, Geometry, MainRegisterFile, MainRegisterFileIo, OperandCollectors, OperandCollectorsIo,
+    OperandsIo, RegisterWriteIo, SOURCES, Widths,
+};
+use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, index_bits};
+
+/// Register cache in front of the main register file: operands come from the cache, from the main register file, or from
+/// both if lanes are divided between them; every result goes to the cache.
+///
+/// For two instructions a cycle there are two groups of operand collectors, as in the dual-issue register file, each with
+/// a tag stage and three read ports of the cache, and two write ports of the cache. An instruction on the second issue port
+/// is taken only together with the one on the first, which comes before it in program order. An instruction that waits in
+/// a tag stage may be passed by those of the other group, so a register that leaves the cache waits for its reads as it does
+/// for those in collectors.
+///
+/// Results of long-latency operations share the last write port with results of short ones, which come first; one that has
+/// had to wait is next.
+///
+/// Timing: an instruction that finds its operands in the cache is dispatched `access_cycles` after it is offered at the
+/// earliest, the first of them being that of the tags; one that reads the main register file a cycle later (§IV-D). Operands
+/// are out one cycle after the dispatch. A write is seen by instructions offered from the next cycle on.
+/// Source: Bailey et al., TCAD 2018, §III-A and §IV-D, the design with a register cache alone.
+#[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct RegisterCacheHierarchy {
+    /// Banks, rows and lanes of the main register file.
+    pub geometry: Geometry,
+    /// Operand collectors of each group, 2 to 32.
+    pub collectors: usize,
+    /// Register access cycles of an instruction whose operands are in the cache, 3 to 8.
+    pub access_cycles: usize,
+    /// Bits of an instruction's identifier, 1 to 16.
+    pub id_bits: usize,
+    /// Functional units, 1 to 16.
+    pub units: usize,
+    /// Sets of the cache, of two lines each; 1 to 64.
+    pub sets: usize,
+    /// Whether last reads end a copy (§III-A.2).
+    pub liveness: bool,
+    /// Warps, 1 to 64.
+    pub warps: usize,
+    /// Instructions taken a cycle, each dispatched from a group of collectors; 1 or 2.
+    pub issues: usize,
+}
+
+/// Ports of a [`RegisterCacheHierarchy`].
+#[derive(Ports)]
+#[params(RegisterCacheHierarchy)]
+pub struct RegisterCacheHierarchyIo<'m> {
+    /// Instructions and their register operands, in program order.
+    #[repeat_plain(p.issues)]
+    pub issue: Vec<HierarchyIssueIo<'m>>,
+    /// Instructions whose last operand is read in this cycle, each for another unit.
+    #[repeat_plain(p.issues)]
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub dispatch: Vec<DispatchIo<'m>>,
+    /// Units that can take an instruction.
+    #[bits(p.units)]
+    pub unit_ready_i: In<'m>,
+    /// Operands, one cycle after dispatch.
+    #[repeat_plain(p.issues)]
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub operands: Vec<OperandsIo<'m>>,
+    /// Results of short operations.
+    #[repeat_plain(p.issues)]
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub result: Vec<RegisterWriteIo<'m>>,
+    /// The warp whose result it is.
+    #[repeat_plain(p.issues)]
+    #[bits(index_bits(p.warps))]
+    pub result_warp_i: Vec<In<'m>>,
+    /// Result of a long-latency operation.
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub fill: RegisterWriteIo<'m>,
+    /// The warp whose result it is.
+    #[bits(index_bits(p.warps))]
+    pub fill_warp_i: In<'m>,
+    /// Warps that have ended: nothing of theirs is kept.
+    #[bits(p.warps)]
+    pub ended_i: In<'m>,
+}
+
+/// An instruction and its register operands.
+#[derive(Ports)]
+#[params(RegisterCacheHierarchy)]
+pub struct HierarchyIssueIo<'m> {
+    /// There is one.
+    pub valid_i: In<'m>,
+    /// An offered instruction is taken.
+    pub ready_o: Out<'m>,
+    /// Comes back with the operands.
+    #[bits(p.id_bits)]
+    pub id_i: In<'m>,
+    /// The unit that executes it.
+    #[bits(index_bits(p.units))]
+    pub unit_i: In<'m>,
+    /// Lanes that execute it.
+    #[bits(p.geometry.lanes)]
+    pub active_i: In<'m>,
+    /// Its register operands.
+    #[repeat(SOURCES)]
+    pub source: Vec<HierarchySourceIo<'m>>,
+}
+
+/// A register operand.
+#[derive(Ports)]
+#[params(RegisterCacheHierarchy)]
+pub struct HierarchySourceIo<'m> {
+    /// There is one.
+    pub valid_i: In<'m>,
+    /// Its register.
+    #[bits(p.geometry.register_bits())]
+    pub register_i: In<'m>,
+    /// No executing lane reads the value again.
+    pub last_read_i: In<'m>,
+}
+
+/// The instruction of a tag stage on its way to a collector.
+struct Checked<'m> {
+    /// There is one.
+    valid: Signal<'m>,
+    /// Registers of its operands, and their lanes that are read from the main register file.
+    sources: Vec<(Signal<'m>, Signal<'m>)>,
+}
+
+/// The circuits inside.
+struct Parts<'m> {
+    cache: RegisterCacheIo<'m>,
+    groups: Vec<OperandCollectorsIo<'m>>,
+    mrf: MainRegisterFileIo<'m>,
+}
+
+/// The only writer of the main register file: registers that leave the cache.
+const SPILL: usize = 0;
+
+impl Circuit for RegisterCacheHierarchy {
+    type Io<'m> = RegisterCacheHierarchyIo<'m>;
+    const NAME: &'static str = "register_cache_hierarchy";
+
+    fn validate(&self) -> Result<(), ParameterError> {
+        self.geometry.validate::<Self>()?;
+        Self::check_range("collectors", self.collectors, 2..=32)?;
+        Self::check_range("access_cycles", self.access_cycles, 3..=8)?;
+        Self::check_range("id_bits", self.id_bits, 1..=16)?;
+        Self::check_range("units", self.units, 1..=16)?;
+        Self::check_range("sets", self.sets, 1..=64)?;
+        Self::check_range("warps", self.warps, 1..=64)?;
+        Self::check_range("issues", self.issues, 1..=WAYS)
+    }
+
+    fn build<'m>(&self, m: &Module<'m>, io: &RegisterCacheHierarchyIo<'m>) {
+        let cache = m.instance("cache", self.cache());
+        let group = |group| m.instance(self.numbered("collectors", group), self.group(group > 0));
+        let groups = (0..self.issues).map(group).collect();
+        let mrf = m.instance("mrf", MainRegisterFile { geometry: self.geometry, writers: SPILL + 1 });
+        let parts = Parts { cache, groups, mrf };
+        let checked = self.check_tags(m, io, &parts);
+        self.dispatch(m, io, &parts);
+        self.write(m, io, &parts);
+        self.spill(m, &parts, &checked);
+        share_banks(&parts.mrf, &parts.groups);
+        parts.cache.ended_i.set(io.ended_i);
+    }
+}
+
+impl RegisterCacheHierarchy {
+    fn cache(&self) -> RegisterCache {
+        RegisterCache {
+            sets: self.sets,
+            liveness: self.liveness,
+            warps: self.warps,
+            lanes: self.geometry.lanes,
+            lanes_per_cluster: self.geometry.lanes_per_cluster,
+            register_bits: self.geometry.register_bits(),
+            collectors: self.collectors,
+            issues: self.issues,
+        }
+    }
+
+    fn group(&self, shares_banks: bool) -> OperandCollectors {
+        OperandCollectors {
+            geometry: self.geometry,
+            collectors: self.collectors,
+            access_cycles: self.access_cycles - 1,
+            id_bits: self.id_bits,
+            units: self.units,
+            writers: SPILL + 1,
+            shares_banks,
+            holds: true,
+        }
+    }
+
+    /// The name of a part of which there is one for each instruction a cycle.
+    fn numbered(&self, name: &str, number: usize) -> String {
+        numbered(name, self.issues, number)
+    }
+
+    /// The tag stages, one a group, which take instructions in turn.
+    fn check_tags<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &RegisterCacheHierarchyIo<'m>,
+        parts: &Parts<'m>,
+    ) -> Vec<Checked<'m>> {
+        let occupied: Vec<Signal<'m>> =
+            (0..self.issues).map(|group| m.register(self.numbered("checked", group), 1).reset(0)).collect();
+        let stages = occupied.iter().zip(&parts.groups);
+        let ready: Vec<_> = stages.map(|(occupied, group)| !*occupied | group.issue.ready_o).collect();
+        let offered: Vec<_> = io.issue.iter().map(|issue| issue.valid_i).collect();
+        let dealt = take_turns(m, &offered, &ready);
+        for (issue, ready) in io.issue.iter().zip(&dealt.ready) {
+            issue.ready_o.set(*ready);
+        }
+        let stages = occupied.iter().enumerate();
+        stages.map(|(group, &occupied)| self.check(m, io, parts, (group, occupied), &dealt)).collect()
+    }
+
+    /// The tag stage of a group: looks operands up and holds the instruction until a collector takes it.
+    fn check<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &RegisterCacheHierarchyIo<'m>,
+        parts: &Parts<'m>,
+        (group, occupied): (usize, Signal<'m>),
+        dealt: &Dealt<'m>,
+    ) -> Checked<'m> {
+        let choice = Choice::new(dealt.crossed, group);
+        let issue = |of: fn(&HierarchyIssueIo<'m>) -> Signal<'m>| choice.of(|way| of(&io.issue[way]));
+        let (lookup, collectors) = (&parts.cache.lookup[group], &parts.groups[group]);
+        let check = choice.of(|way| dealt.taken[way]).named(self.numbered("check", group));
+        let collected = (occupied & collectors.issue.ready_o).named(self.numbered("collected", group));
+        occupied.set(check | (occupied & !collected));
+        let keep = |name: &str, value: Signal<'m>| {
+            let name = format!("{}_{name}", self.numbered("checked", group));
+            let register = m.register(name, value.width()).no_reset();
+            m.when(check, || {
+                register.set(value);
+            });
+            register
+        };
+        let active = issue(|issue| issue.active_i);
+        lookup.valid_i.set(check);
+        lookup.active_i.set(active);
+        collectors.issue.valid_i.set(occupied);
+        collectors.issue.id_i.set(keep("id", issue(|issue| issue.id_i)));
+        collectors.issue.unit_i.set(keep("unit", issue(|issue| issue.unit_i)));
+        let mut sources = Vec::new();
+        for (k, (lookup, collect)) in lookup.source.iter().zip(&collectors.issue.source).enumerate() {
+            let of = |field: fn(&HierarchySourceIo<'m>) -> Signal<'m>| {
+                choice.of(|way| field(&io.issue[way].source[k]))
+            };
+            let (valid, register) = (of(|source| source.valid_i), of(|source| source.register_i));
+            lookup.valid_i.set(valid);
+            lookup.register_i.set(register);
+            lookup.last_read_i.set(of(|source| source.last_read_i));
+            let missing = active & !lookup.lanes_o & valid.replicate(self.geometry.lanes);
+            let register = keep(&format!("register{k}"), register);
+            let lanes = keep(&format!("lanes{k}"), missing);
+            collect.valid_i.set(lanes.any());
+            collect.register_i.set(register);
+            collect.lanes_i.set(lanes);
+            sources.push((register, lanes));
+        }
+        parts.cache.waiting_i[group].set(occupied);
+        parts.cache.collect[group].valid_i.set(collected);
+        parts.cache.collect[group].index_i.set(collectors.issue.index_o);
+        let misses = m.cat(sources.iter().map(|(_, lanes)| lanes.any())).any();
+        self.delay_misses(m, group, collected & misses, collectors);
+        Checked { valid: occupied, sources }
+    }
+
+    /// An instruction that reads the main register file spends one access cycle more than its collector asks for.
+    fn delay_misses<'m>(
+        &self,
+        m: &Module<'m>,
+        group: usize,
+        misses: Signal<'m>,
+        collectors: &OperandCollectorsIo<'m>,
+    ) {
+        let mut stage = misses.replicate(self.collectors) & collectors.issue.index_o.decode(self.collectors);
+        for age in 1..self.access_cycles - 1 {
+            let missed =
+                m.register(format!("{}{age}", self.numbered("missed", group)), self.collectors).reset(0);
+            missed.set(stage);
+            stage = missed;
+        }
+        collectors.hold_i[0].set(stage);
+    }
+
+    /// Reads the cache for the instructions that leave their collectors, and joins both sources' lanes.
+    fn dispatch<'m>(&self, m: &Module<'m>, io: &RegisterCacheHierarchyIo<'m>, parts: &Parts<'m>) {
+        share_units(io.unit_ready_i, &parts.groups);
+        for (group, collectors) in parts.groups.iter().enumerate() {
+            let read = &parts.cache.dispatch[group];
+            read.valid_i.set(collectors.dispatch.valid_o);
+            read.index_i.set(collectors.dispatch_index_o);
+            m.pass_through(&io.dispatch[group], &collectors.dispatch);
+
+            let (valid, operands) = (collectors.operands.valid_o, &io.operands[group]);
+            operands.valid_o.set(valid);
+            operands.id_o.set(collectors.operands.id_o).valid_when(valid);
+            for (k, operand) in operands.source_o.iter().enumerate() {
+                let cached = &parts.cache.operand[group * SOURCES + k];
+                let collected = collectors.operands.source_o[k];
+                operand.set(cached.lanes_o.lane_mux(cached.value_o, collected)).valid_when(valid);
+            }
+        }
+    }
+
+    /// Results to the cache, those of long-latency operations through its last port.
+    fn write<'m>(&self, m: &Module<'m>, io: &RegisterCacheHierarchyIo<'m>, parts: &Parts<'m>) {
+        let waited = m.register("fill_waited", 1).reset(0);
+        let fill = &io.fill;
+        for (port, (result, write)) in io.result.iter().zip(&parts.cache.write).enumerate() {
+            let warp = &parts.cache.write_warp_i[port];
+            if port + 1 < self.issues {
+                m.pass_through(result, write);
+                warp.set(io.result_warp_i[port]);
+                continue;
+            }
+            let fills = (fill.valid_i & (waited | !result.valid_i)).named("fills");
+            waited.set(fill.valid_i & !fills);
+            write.valid_i.set(fills | result.valid_i);
+            write.register_i.set(fills.mux(fill.register_i, result.register_i));
+            write.lanes_i.set(fills.mux(fill.lanes_i, result.lanes_i));
+            write.value_i.set(fills.mux(fill.value_i, result.value_i));
+            warp.set(fills.mux(io.fill_warp_i, io.result_warp_i[port]));
+            fill.ready_o.set(fills & write.ready_o);
+            result.ready_o.set(!fills & write.ready_o);
+        }
+    }
+
+    /// A register that leaves the cache is written when nobody has still to read it from the main register file: no collector,
+    /// nor an instruction in a tag stage that a later one of the other group may have passed.
+    fn spill<'m>(&self, m: &Module<'m>, parts: &Parts<'m>, checked: &[Checked<'m>]) {
+        let (spill, port) = (&parts.cache.spill, &parts.mrf.write[SPILL]);
+        let collected = parts.groups.iter().fold(m.lit(1, 0), |blocked, group| {
+            group.write[SPILL].register_i.set(spill.register_o);
+            blocked | group.write[SPILL].blocked_o
+        });
+        let passed = if self.issues > 1 { checked } else { &[] };
+        let blocked = passed.iter().fold(collected, |blocked, stage| {
+            let reads =
+                stage.sources.iter().map(|&(register, lanes)| lanes.any() & register.eq(spill.register_o));
+            blocked | (stage.valid & m.cat(reads).any())
+        });
+        port.valid_i.set(spill.valid_o & !blocked);
+        port.register_i.set(spill.register_o);
+        port.lanes_i.set(spill.lanes_o);
+        port.value_i.set(spill.value_o);
+        spill.ready_i.set(port.ready_o & !blocked);
+    }
+}

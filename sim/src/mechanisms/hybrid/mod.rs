@@ -1,0 +1,170 @@
+//! A register cache that the warps of a scheduler share, in front of the main register file.
+//!
+//! Source: Bailey et al., "Scratch That (But Cache This): A Hybrid Register Cache / Scratchpad for GPUs", TCAD 2018, §III and
+//! §IV.
+
+mod storage;
+
+use warpfile_hdl::hybrid::{LINES_OF_SET, RegisterCacheHierarchy};
+
+use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
+use super::waves::{self, WaveGroup};
+use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
+use crate::config::{Accepted, Config, SectionInfo};
+use crate::counters::{Row, Shown};
+use crate::energy::grid::Ports;
+use crate::energy::structure::{Account, ArrayAccesses, Structure, Wire};
+use crate::parameters;
+use crate::sm::design::{ID_BITS, OperandStorage, Unit};
+use crate::sm::{Accesses, RunReport, SimError};
+use storage::RegisterCacheStorage;
+
+/// Name of the group of counters of the register cache, registers that leave it included.
+pub const COUNTERS: &str = "rc";
+
+/// Bits of a line beside its value: the register and its warp, the lanes it holds, the lanes that the main register file does
+/// not have.
+const TAG_BITS: u32 = 9 + 4 + 32 + 32;
+
+/// A register cache alone.
+pub struct RegisterCache;
+
+parameters! {
+    /// The register cache. Defaults: 12 KB an SM of four schedulers (§III-A.4), as a design of its own has them.
+    pub struct Parameters in "rc" {
+        /// Sets of a scheduler's cache, of two warp-wide registers each: 256 bytes.
+        sets: u64 = 12, Accepted::integer(1, 64);
+        /// Use static liveness: a value read for the last time is not written back.
+        use_last_read: bool = true, Accepted::Flag;
+    }
+}
+
+impl Mechanism for RegisterCache {
+    fn info(&self) -> Info {
+        Info {
+            name: "rc",
+            summary: "register cache shared by a scheduler's warps (Bailey et al. §III-A)",
+            design: Some(("rc", "shared register cache and two-level scheduler (Bailey et al., TCAD 2018)")),
+            preset: "gtx980-hybrid",
+        }
+    }
+
+    fn role(&self) -> Role {
+        Role::Storage { scheduler: "two-level" }
+    }
+
+    fn section(&self) -> Option<SectionInfo> {
+        Some(SectionInfo::of::<Parameters>())
+    }
+
+    fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
+        Ok(vec![NamedCircuit::of_partition(config, "register_file", &circuit(config))?])
+    }
+
+    fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
+        let circuit = circuit(at.config);
+        let part =
+            |engine| Ok(Box::new(RegisterCacheStorage::new(engine, &circuit)?) as Box<dyn OperandStorage>);
+        Ok(Part::Storages { of_partitions: at.of_partitions(&circuit, &[], part)?, line_port: None })
+    }
+
+    fn structures(&self, config: &Config) -> Vec<Structure> {
+        let (sets, lines) = (config.of::<Parameters>().sets as u32, LINES_OF_SET as u32);
+        let schedulers = config.sm.schedulers as u32;
+        let values = Structure {
+            wire: Wire::FromUpperLevel,
+            ..Structure::of_warp_registers(
+                "register cache",
+                schedulers,
+                sets * lines,
+                Ports::DUAL,
+                |report: &RunReport| ArrayAccesses::of(accesses(report)),
+            )
+            .of_flip_flops()
+        };
+        // The lines of one set are compared for each operand and each result.
+        let tags = Structure::table(
+            "tags of the register cache",
+            Account::Control,
+            (schedulers * sets, lines, TAG_BITS),
+            |report| ArrayAccesses {
+                searches: report.operands.reads + report.operands.writes,
+                row_writes: accesses(report).writes,
+                ..ArrayAccesses::default()
+            },
+        );
+        let mut structures = register_file::structures(config, config.register_file.rows);
+        structures.extend([values, tags]);
+        structures
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let own = [("RC reads", Shown::Count("rc.reads")), ("RC writes", Shown::Count("rc.writes"))];
+        let mut rows = register_file::rows();
+        rows.splice(2..2, own.map(|(label, shown)| Row { label, shown }));
+        rows
+    }
+
+    fn waves(&self) -> Vec<WaveGroup> {
+        vec![waves::ISSUE, LOOKUP, WRITE, SPILL, waves::OPERANDS, waves::FILL]
+    }
+}
+
+/// Accesses to the cache.
+pub fn accesses(report: &RunReport) -> Accesses {
+    report.counters.get(COUNTERS)
+}
+
+/// The circuit of a configuration.
+fn circuit(config: &Config) -> RegisterCacheHierarchy {
+    let parameters = config.of::<Parameters>();
+    RegisterCacheHierarchy {
+        geometry: geometry(config),
+        collectors: config.register_file.collectors as usize,
+        access_cycles: ACCESS_CYCLES,
+        id_bits: ID_BITS,
+        units: Unit::COUNT,
+        sets: parameters.sets as usize,
+        liveness: parameters.use_last_read,
+        warps: config.warps_per_scheduler() as usize,
+        issues: issues(config),
+    }
+}
+
+const LOOKUP: WaveGroup = WaveGroup {
+    title: "Lookup in the cache",
+    scope: "register_file.cache",
+    signals: &[
+        "lookup_valid_i",
+        "lookup_source0_register_i",
+        "lookup_source0_lanes_o",
+        "lookup_source1_register_i",
+        "lookup_source1_lanes_o",
+        "lookup0_valid_i",
+        "lookup0_source0_register_i",
+        "lookup0_source0_lanes_o",
+        "lookup0_source1_register_i",
+        "lookup0_source1_lanes_o",
+    ],
+};
+
+const WRITE: WaveGroup = WaveGroup {
+    title: "Write to the cache",
+    scope: "register_file.cache",
+    signals: &[
+        "write_valid_i",
+        "write_ready_o",
+        "write_register_i",
+        "write_lanes_i",
+        "write0_valid_i",
+        "write0_ready_o",
+        "write0_register_i",
+        "write0_lanes_i",
+    ],
+};
+
+const SPILL: WaveGroup = WaveGroup {
+    title: "Spill to the main register file",
+    scope: "register_file.cache",
+    signals: &["spill_valid_o", "spill_ready_i", "spill_register_o", "spill_lanes_o"],
+};

@@ -1,0 +1,116 @@
+//! The register cache circuit as operand storage: what it has to be told of warps and last reads.
+
+use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
+use warpfile_hdl::hybrid::RegisterCacheHierarchy;
+use warpfile_kernels::program::{BlockIndex, MAX_SOURCES, Program};
+
+use super::COUNTERS;
+use crate::counters::Counts;
+use crate::mechanisms::Compiled;
+use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports};
+use crate::sm::design::{Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot};
+use crate::sm::{PortActivity, SimError};
+
+/// Name of the table that holds values in the cache.
+const VALUES_TABLE: &str = "values";
+
+/// A [`RegisterFile`] whose circuit has a register cache in front.
+pub struct RegisterCacheStorage {
+    file: RegisterFile,
+    ports: CircuitPorts<RegisterCacheHierarchy>,
+    /// For each instruction the sources that no executing lane reads again.
+    last_reads: Vec<[bool; MAX_SOURCES]>,
+    /// Warps that have ended since the last cycle, one bit each.
+    ended: u64,
+}
+
+impl RegisterCacheStorage {
+    /// An engine that runs `circuit`.
+    ///
+    /// # Errors
+    /// A port that is not there.
+    pub fn new(
+        engine: AnyEngine,
+        circuit: &RegisterCacheHierarchy,
+    ) -> Result<RegisterCacheStorage, EngineError> {
+        let ports = engine.ports(circuit)?;
+        let file = RegisterFile::new(engine, common_ports!(ports), ACCESS_CYCLES);
+        Ok(RegisterCacheStorage { file, ports, last_reads: Vec::new(), ended: 0 })
+    }
+
+    fn set_issue(&mut self, index: usize, issue: &Issue) {
+        let (engine, ports) = (self.file.engine.state_mut(), &self.ports.issue[index]);
+        let last_reads = &self.last_reads[issue.inst.0 as usize];
+        for source in (0..MAX_SOURCES).filter(|&source| issue.sources[source].is_some()) {
+            engine.set(ports.source[source].last_read_i, u64::from(last_reads[source]));
+        }
+    }
+}
+
+impl OperandStorage for RegisterCacheStorage {
+    fn operand_cycles(&self) -> u64 {
+        self.file.operand_cycles()
+    }
+
+    fn dispatches(&self) -> usize {
+        self.file.dispatches()
+    }
+
+    fn start_kernel(&mut self, kernel: &Compiled<'_>) -> Result<(), SimError> {
+        let instructions = &kernel.program.instructions;
+        self.last_reads = instructions
+            .iter()
+            .map(|instruction| {
+                std::array::from_fn(|k| instruction.sources.get(k).is_some_and(|source| source.last_read))
+            })
+            .collect();
+        self.file.start_kernel(kernel)
+    }
+
+    fn registers_per_warp(&self, program: &Program) -> u64 {
+        self.file.registers_per_warp(program)
+    }
+
+    fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
+        self.file.start_warp(warp, first_row, block);
+    }
+
+    fn held_warps(&self) -> u64 {
+        0
+    }
+
+    fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError> {
+        for index in 0..self.ports.issue.len() {
+            if let Some(issue) = &inputs.issue[index] {
+                self.set_issue(index, issue);
+            }
+            if let Some(write) = &inputs.result[index] {
+                self.file.engine.state_mut().set(self.ports.result_warp_i[index], write.warp as u64);
+            }
+        }
+        let engine = self.file.engine.state_mut();
+        if let Some(write) = &inputs.fill {
+            engine.set(self.ports.fill_warp_i, write.warp as u64);
+        }
+        engine.set(self.ports.ended_i, std::mem::take(&mut self.ended));
+        self.file.cycle(inputs, outputs)
+    }
+
+    fn end_warp(&mut self, warp: WarpSlot) {
+        self.ended |= 1 << warp;
+        self.file.end_warp(warp);
+    }
+
+    fn count(&self, into: &mut Counts) {
+        self.file.count(into);
+        into.add(COUNTERS, &self.file.accesses(VALUES_TABLE));
+    }
+
+    fn activity(&self) -> Vec<PortActivity> {
+        self.file.activity()
+    }
+
+    fn circuit(&self) -> Option<&dyn Engine> {
+        self.file.circuit()
+    }
+}

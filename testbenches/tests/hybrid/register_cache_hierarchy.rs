@@ -1,0 +1,151 @@
+//! The register file with a register cache in front under random traffic, beside its reference.
+
+use proptest::prelude::*;
+use warpfile_gen::Style;
+use warpfile_hdl::hybrid::RegisterCacheHierarchy;
+use warpfile_hdl::regfile::Geometry;
+use warpfile_random::config;
+use warpfile_testbenches::witness::verilog_equals_engines;
+
+use super::bench::Bench;
+use super::register_cache_hierarchy_ref::Seen;
+use super::traffic::{ID_BITS, Traffic};
+
+/// Cycles within which everything under way must end.
+const PATIENCE: usize = 500;
+
+/// Those that take so many instructions a cycle.
+fn with_issues(issues: usize) -> impl Strategy<Value = RegisterCacheHierarchy> {
+    let sizes = (0..3u32, 1..=4usize, 2..=5usize, 1..=6usize, 1..=5usize, 3..=5usize);
+    (sizes, any::<bool>()).prop_map(move |(sizes, liveness)| {
+        let (bank_bits, half_lanes, collectors, sets, warps, access_cycles) = sizes;
+        let (banks, lanes) = (1 << bank_bits, 2 * half_lanes - 1);
+        RegisterCacheHierarchy {
+            geometry: Geometry { banks, rows: rows(warps, banks), lanes, lanes_per_cluster: lanes },
+            collectors,
+            access_cycles,
+            id_bits: ID_BITS,
+            units: 2,
+            sets,
+            liveness,
+            warps,
+            issues,
+        }
+    })
+}
+
+/// Rows of a bank for so many warps.
+fn rows(warps: usize, banks: usize) -> usize {
+    Traffic::registers(warps).div_ceil(banks).max(2)
+}
+
+/// A register file as the random ones are.
+fn example(sets: usize, issues: usize) -> RegisterCacheHierarchy {
+    RegisterCacheHierarchy {
+        geometry: Geometry { banks: 2, rows: rows(4, 2), lanes: 4, lanes_per_cluster: 2 },
+        collectors: 3,
+        access_cycles: 3,
+        id_bits: ID_BITS,
+        units: 2,
+        sets,
+        liveness: true,
+        warps: 4,
+        issues,
+    }
+}
+
+/// Random traffic, then until nothing is under way.
+fn run(parameters: &RegisterCacheHierarchy, seed: u64, cycles: usize) -> (Bench, Traffic) {
+    let mut bench = Bench::new(parameters, seed);
+    let mut traffic = Traffic::new(seed, parameters);
+    for _ in 0..cycles {
+        cycle(&mut bench, &mut traffic);
+    }
+    traffic.drain();
+    let mut patience = 0..PATIENCE;
+    while !(traffic.is_drained() && bench.reference.is_quiet()) {
+        assert!(patience.next().is_some(), "something does not end");
+        cycle(&mut bench, &mut traffic);
+    }
+    (bench, traffic)
+}
+
+fn cycle(bench: &mut Bench, traffic: &mut Traffic) {
+    let inputs = traffic.inputs();
+    let outputs = bench.step(&inputs);
+    traffic.follow(&outputs);
+}
+
+/// Random traffic; then what is kept is compared.
+fn check(parameters: &RegisterCacheHierarchy, seed: u64) {
+    let (mut bench, traffic) = run(parameters, seed, 600);
+    let undefined: Vec<u32> =
+        (0..bench.reference.registers.len()).map(|register| traffic.undefined(register)).collect();
+    bench.compare_state(&undefined);
+}
+
+proptest! {
+    #![proptest_config(config(40))]
+    #[test]
+    fn every_lane_of_every_operand_and_register_is_right(parameters in with_issues(1), seed in any::<u64>()) {
+        check(&parameters, seed);
+    }
+}
+
+proptest! {
+    // What two instructions do to each other is rare: more of it.
+    #![proptest_config(config(120))]
+    #[test]
+    fn so_it_is_with_two_instructions_a_cycle(parameters in with_issues(2), seed in any::<u64>()) {
+        check(&parameters, seed);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(16))]
+    /// One lane, two collectors, one or two sets: registers leave all the time.
+    #[test]
+    fn so_it_is_in_the_smallest_register_file(sets in 1..=2usize, issues in 1..=2usize, seed in any::<u64>()) {
+        let geometry = Geometry { banks: 1, rows: rows(4, 1), lanes: 1, lanes_per_cluster: 1 };
+        check(&RegisterCacheHierarchy { geometry, collectors: 2, ..example(sets, issues) }, seed);
+    }
+}
+
+#[test]
+fn the_traffic_does_everything_that_matters() {
+    for issues in [1, 2] {
+        let mut counts = [0; 9];
+        let mut in_one_set = 0;
+        for seed in 0..20 {
+            let (bench, _) = run(&example(3, issues), seed, 600);
+            let Seen { hits, partial_hits, misses, evictions, waits, fills_first, at_once, .. } =
+                bench.reference.seen;
+            let [no_line, no_eviction, _] = waits;
+            let more = [
+                hits,
+                partial_hits,
+                misses,
+                evictions,
+                no_line,
+                no_eviction,
+                fills_first,
+                at_once[0],
+                at_once[1],
+            ];
+            counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
+            in_one_set += bench.reference.seen.in_one_set;
+        }
+        assert!(counts.iter().all(|&count| count >= 20), "{counts:?} with {issues}");
+        assert_eq!(in_one_set >= 20, issues == 2, "{in_one_set} with {issues}");
+    }
+}
+
+proptest! {
+    #![proptest_config(config(3))]
+    #[test]
+    fn the_verilog_does_the_same(parameters in (1..=2usize).prop_flat_map(with_issues), seed in any::<u64>()) {
+        let (bench, _) = run(&parameters, seed, 300);
+        let compared = verilog_equals_engines(&bench.netlist, Style::Words, seed, &bench.stimuli);
+        compared.map_err(|difference| TestCaseError::fail(difference.to_string()))?;
+    }
+}

@@ -1,0 +1,339 @@
+//! Reference of the register file with a register cache in front: what every lane of every register must read, the
+//! instructions under way, and the tags of the cache. Written from Bailey et al., §III-A and §IV-D, and the port contract in
+//! `docs/sm-pipeline.md`. It follows when instructions leave; what a write does, and whether it is taken, it says itself but
+//! for registers that leave the cache while the main register file is still read.
+
+use std::collections::BTreeMap;
+
+use warpfile_hdl::hybrid::RegisterCacheHierarchy;
+
+use super::register_cache_ref::{CacheReference, Lanes, Place, Source};
+
+/// An instruction that is offered.
+#[derive(Clone, Debug, Default)]
+pub struct Instruction {
+    pub id: u64,
+    pub unit: u64,
+    pub active: u32,
+    pub sources: [Option<Source>; 3],
+}
+
+/// A result or a fill that is offered.
+#[derive(Clone, Debug, Default)]
+pub struct Write {
+    pub warp: usize,
+    pub register: usize,
+    pub lanes: u32,
+    pub value: Vec<u32>,
+}
+
+/// What goes in, in a cycle. Of instructions and results the second of a register file that takes one is never there.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    pub issue: [Option<Instruction>; 2],
+    pub result: [Option<Write>; 2],
+    pub fill: Option<Write>,
+    pub ended: u64,
+    pub units_ready: u64,
+}
+
+/// What came out of one port, or one group of collectors.
+#[derive(Clone, Debug, Default)]
+pub struct Way {
+    pub issue_taken: bool,
+    pub result_taken: bool,
+    /// Identifier and unit.
+    pub dispatch: Option<(u64, u64)>,
+    pub operands: Option<(u64, [Vec<u32>; 3])>,
+    /// Lanes that the cache found for each operand of the instruction taken.
+    pub found: [u32; 3],
+}
+
+/// What came out, and what the cache was seen to do.
+#[derive(Clone, Debug, Default)]
+pub struct Outputs {
+    pub way: [Way; 2],
+    pub fill_taken: bool,
+    /// The second instruction was looked up for the first group of collectors, and the first for the second.
+    pub crossed: bool,
+    /// What was written to the main register file.
+    pub spill: Option<(Lanes, Vec<u32>)>,
+}
+
+/// An instruction whose operands have not been delivered.
+#[derive(Clone, Debug)]
+struct UnderWay {
+    unit: u64,
+    taken_in: u64,
+    operands: [Vec<u32>; 3],
+    /// Lines of the cache that its operands are read from.
+    found: [Option<Place>; 3],
+    /// Registers that it reads from the main register file.
+    main: [Option<usize>; 3],
+    dispatched: bool,
+}
+
+/// How often the interesting things happened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    pub hits: usize,
+    /// Operands of which the cache had some executing lanes.
+    pub partial_hits: usize,
+    pub misses: usize,
+    pub evictions: usize,
+    /// Writes that waited for a line, for an eviction, and for the other port's use of the set.
+    pub waits: [usize; 3],
+    /// Two writes to one set taken together.
+    pub in_one_set: usize,
+    /// Fills that came before a result.
+    pub fills_first: usize,
+    /// Instructions that left as soon as they may: with all operands in the cache, and with others.
+    pub at_once: [usize; 2],
+}
+
+pub struct HierarchyReference {
+    pub seen: Seen,
+    access_cycles: u64,
+    lanes: usize,
+    issues: usize,
+    pub cache: CacheReference,
+    /// What each lane of each register must read.
+    pub registers: Vec<Vec<u32>>,
+    under_way: BTreeMap<u64, UnderWay>,
+    /// What each group of collectors has dispatched.
+    delivers: [Option<u64>; 2],
+    /// A fill had to let a result pass.
+    fill_waited: bool,
+    cycle: u64,
+}
+
+pub fn has(lanes: u32, lane: usize) -> bool {
+    lanes >> lane & 1 == 1
+}
+
+impl HierarchyReference {
+    pub fn new(parameters: &RegisterCacheHierarchy) -> HierarchyReference {
+        let &RegisterCacheHierarchy { geometry, sets, liveness, .. } = parameters;
+        HierarchyReference {
+            seen: Seen::default(),
+            access_cycles: parameters.access_cycles as u64,
+            lanes: geometry.lanes,
+            issues: parameters.issues,
+            cache: CacheReference::new(sets, geometry.register_bits(), liveness),
+            registers: vec![vec![0; geometry.lanes]; geometry.banks * geometry.rows],
+            under_way: BTreeMap::new(),
+            delivers: [None; 2],
+            fill_waited: false,
+            cycle: 0,
+        }
+    }
+
+    /// Nothing is under way.
+    pub fn is_quiet(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    /// Compares a cycle with what it may do; panics where it differs.
+    pub fn follow(&mut self, inputs: &Inputs, outputs: &Outputs) {
+        for (group, way) in outputs.way.iter().enumerate() {
+            self.deliver(group, way);
+        }
+        let before = self.cache.clone();
+        self.take(inputs, outputs);
+        let offered = self.writes(inputs, outputs);
+        let plan = self.plan(&before, &offered, outputs);
+        self.cache.drop_warps(inputs.ended);
+        self.use_operands(inputs, outputs);
+        for ((write, taken), place) in offered.iter().zip(plan) {
+            let Some(write) = write else { continue };
+            let value = Lanes { register: write.register, lanes: write.lanes };
+            assert_eq!(place.is_some(), *taken, "cycle {}: {write:x?} is taken, or not", self.cycle);
+            if let Some(place) = place {
+                self.cache.write(place, write.warp, value);
+                self.set(write);
+            }
+        }
+        for (group, way) in outputs.way.iter().enumerate() {
+            self.dispatch(inputs, group, way);
+        }
+        let units = [0, 1].map(|group| outputs.way[group].dispatch.map(|(_, unit)| unit));
+        assert!(units[0].is_none() || units[0] != units[1], "cycle {}: two for one unit", self.cycle);
+        self.cycle += 1;
+    }
+
+    /// What each write port of the cache is offered, and whether it was taken. A fill has the last one if no result wants it,
+    /// or if it let one pass in the cycle before.
+    fn writes<'i>(&mut self, inputs: &'i Inputs, outputs: &Outputs) -> Vec<(Option<&'i Write>, bool)> {
+        let last = self.issues - 1;
+        let fills = inputs.fill.is_some() && (self.fill_waited || inputs.result[last].is_none());
+        self.fill_waited = inputs.fill.is_some() && !fills;
+        self.seen.fills_first += usize::from(fills && inputs.result[last].is_some());
+        let (lost, name) =
+            if fills { (outputs.way[last].result_taken, "result") } else { (outputs.fill_taken, "fill") };
+        assert!(!lost, "cycle {}: a {name} without the port", self.cycle);
+        (0..self.issues)
+            .map(|port| match (port == last && fills, &inputs.fill) {
+                (true, Some(fill)) => (Some(fill), outputs.fill_taken),
+                _ => (inputs.result[port].as_ref(), outputs.way[port].result_taken),
+            })
+            .collect()
+    }
+
+    /// Where each write goes, if it is taken in this cycle; checks what leaves for it.
+    fn plan(
+        &mut self,
+        before: &CacheReference,
+        offered: &[(Option<&Write>, bool)],
+        outputs: &Outputs,
+    ) -> Vec<Option<Place>> {
+        let mut wanted: Vec<Option<Place>> = Vec::new();
+        for (write, _) in offered {
+            let Some(write) = write else {
+                wanted.push(None);
+                continue;
+            };
+            let beside = wanted.last().copied().flatten();
+            let pinned = |place: Place| self.is_to_be_read(place);
+            let place = before.target(write.register, |place| pinned(place) || beside == Some(place));
+            let alone = before.target(write.register, pinned);
+            self.seen.waits[0] += usize::from(place.is_none());
+            self.seen.waits[2] += usize::from(place.is_none() && alone.is_some());
+            wanted.push(place);
+        }
+        let evicted: Vec<Option<Lanes>> = offered
+            .iter()
+            .zip(&wanted)
+            .map(|((write, _), place)| before.evicted((*place)?, write.as_ref()?.register))
+            .collect();
+        let evicting = evicted.iter().position(Option::is_some);
+        let spilled = self.spill(evicting.and_then(|port| evicted[port]), outputs);
+        let plan: Vec<Option<Place>> = wanted
+            .iter()
+            .zip(&evicted)
+            .enumerate()
+            .map(|(port, (&place, leaving))| {
+                let waits = leaving.is_some() && !(evicting == Some(port) && spilled);
+                self.seen.waits[1] += usize::from(waits);
+                place.filter(|_| !waits)
+            })
+            .collect();
+        if let [Some(first), Some(second)] = plan[..] {
+            self.seen.in_one_set += usize::from(first.0 == second.0);
+        }
+        plan
+    }
+
+    /// Whether an operand has still to be read from a line: the instruction leaves in this cycle or later.
+    fn is_to_be_read(&self, place: Place) -> bool {
+        self.under_way.values().any(|other| !other.dispatched && other.found.contains(&Some(place)))
+    }
+
+    /// A register leaves for a write of this cycle or not at all; it waits only for an operand that is read from the main
+    /// register file, or for the read ports. Whether it left.
+    fn spill(&mut self, evicted: Option<Lanes>, outputs: &Outputs) -> bool {
+        let cycle = self.cycle;
+        if let Some((Lanes { register, lanes }, value)) = &outputs.spill {
+            for lane in (0..self.lanes).filter(|&lane| has(*lanes, lane)) {
+                let expected = self.registers[*register][lane];
+                assert_eq!(value[lane], expected, "cycle {cycle}: spilled register {register}, lane {lane}");
+            }
+        }
+        match (evicted, outputs.spill.as_ref().map(|(lanes, _)| *lanes)) {
+            (None, spilled) => assert_eq!(spilled, None, "cycle {cycle}: nobody asked for it"),
+            (Some(evicted), None) => {
+                let is_read =
+                    |other: &UnderWay| !other.dispatched && other.main.contains(&Some(evicted.register));
+                let last = outputs.way[self.issues - 1].dispatch.map(|(id, _)| &self.under_way[&id]);
+                let no_port = last.is_some_and(|leaving| leaving.found.iter().all(Option::is_some));
+                assert!(no_port || self.under_way.values().any(is_read), "cycle {cycle}: {evicted:x?} waits");
+            }
+            (Some(evicted), Some(spilled)) => {
+                assert_eq!(evicted, spilled, "cycle {cycle}: evicted");
+                self.seen.evictions += 1;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Both instructions find what is there before the cycle.
+    fn take(&mut self, inputs: &Inputs, outputs: &Outputs) {
+        let [first, second] = &outputs.way;
+        assert!(first.issue_taken || !second.issue_taken, "cycle {}: second alone", self.cycle);
+        for (instruction, way) in inputs.issue.iter().zip(&outputs.way) {
+            if let Some(instruction) = instruction.as_ref().filter(|_| way.issue_taken) {
+                self.enter(instruction, way.found);
+            }
+        }
+    }
+
+    fn enter(&mut self, instruction: &Instruction, lanes: [u32; 3]) {
+        let Instruction { id, unit, active, sources } = instruction;
+        let found = sources.map(|source| self.cache.look_up(source?.register, *active));
+        let found_lanes = found.map(|found| found.map_or(0, |(_, lanes)| lanes));
+        assert_eq!(lanes, found_lanes, "cycle {}: lanes found for {instruction:x?}", self.cycle);
+        let main = [0, 1, 2].map(|k| {
+            let register = sources[k].map(|source| source.register).filter(|_| *active != 0);
+            self.seen.hits += usize::from(register.is_some() && lanes[k] == *active);
+            self.seen.partial_hits += usize::from(lanes[k] != 0 && lanes[k] != *active);
+            self.seen.misses += usize::from(register.is_some() && lanes[k] == 0);
+            register.filter(|_| lanes[k] != *active)
+        });
+        let operands = sources.map(|source| {
+            let value = |lane| source.map_or(0, |source| self.registers[source.register][lane]);
+            (0..self.lanes).map(|lane| if has(*active, lane) { value(lane) } else { 0 }).collect()
+        });
+        let found = found.map(|found| found.map(|(place, _)| place));
+        let new = UnderWay { unit: *unit, taken_in: self.cycle, operands, found, main, dispatched: false };
+        assert!(self.under_way.insert(*id, new).is_none(), "identifier {id} is in use");
+    }
+
+    /// What was found is used, group after group; then last reads end copies.
+    fn use_operands(&mut self, inputs: &Inputs, outputs: &Outputs) {
+        let groups = if outputs.crossed { [1, 0] } else { [0, 1] };
+        let taken = groups.map(|way| inputs.issue[way].as_ref().filter(|_| outputs.way[way].issue_taken));
+        for instruction in taken.into_iter().flatten() {
+            for place in self.under_way[&instruction.id].found.into_iter().flatten() {
+                self.cache.touch(place);
+            }
+        }
+        for Instruction { active, sources, .. } in taken.into_iter().flatten() {
+            sources.iter().flatten().for_each(|&source| self.cache.end(source, *active));
+        }
+    }
+
+    /// Operands come in the cycle after the dispatch, and are what the registers held at issue.
+    fn deliver(&mut self, group: usize, way: &Way) {
+        let cycle = self.cycle;
+        let id = way.operands.as_ref().map(|(id, _)| *id);
+        assert_eq!(id, self.delivers[group].take(), "cycle {cycle}: operands");
+        if let Some((id, operands)) = &way.operands {
+            let expected = self.under_way.remove(id).unwrap();
+            assert_eq!(operands, &expected.operands, "cycle {cycle}: operands of instruction {id}");
+        }
+    }
+
+    /// One that reads the main register file takes a cycle more.
+    fn dispatch(&mut self, inputs: &Inputs, group: usize, way: &Way) {
+        let Some((id, unit)) = way.dispatch else { return };
+        let cycle = self.cycle;
+        let Some(instruction) = self.under_way.get_mut(&id) else {
+            panic!("cycle {cycle}: instruction {id} is not under way")
+        };
+        assert_eq!(unit, instruction.unit, "cycle {cycle}: unit of instruction {id}");
+        assert!(inputs.units_ready >> unit & 1 == 1, "cycle {cycle}: unit {unit} is not ready");
+        assert!(!instruction.dispatched, "cycle {cycle}: instruction {id} is dispatched twice");
+        let misses = instruction.main.iter().any(Option::is_some);
+        let earliest = instruction.taken_in + self.access_cycles - 1 + u64::from(misses);
+        assert!(cycle >= earliest, "cycle {cycle}: too early");
+        self.seen.at_once[usize::from(misses)] += usize::from(cycle == earliest);
+        instruction.dispatched = true;
+        self.delivers[group] = Some(id);
+    }
+
+    fn set(&mut self, write: &Write) {
+        for lane in (0..self.lanes).filter(|&lane| has(write.lanes, lane)) {
+            self.registers[write.register][lane] = write.value[lane];
+        }
+    }
+}
