@@ -6,6 +6,7 @@ pub mod chart;
 pub mod fidelity;
 mod gebhart;
 mod greener;
+mod hybrid;
 mod number;
 mod regless;
 mod report;
@@ -90,7 +91,7 @@ pub struct Study {
 }
 
 /// All papers.
-const PAPERS: &[&Paper] = &[&gebhart::PAPER, &greener::PAPER, &regless::PAPER];
+const PAPERS: &[&Paper] = &[&gebhart::PAPER, &greener::PAPER, &hybrid::PAPER, &regless::PAPER];
 
 /// How the numbers of a figure are found.
 enum Method {
