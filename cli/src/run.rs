@@ -46,6 +46,7 @@ Examples:
   warpfile run traces/kernelslist.g --design rfc
   warpfile run hotspot --size tiny --vcd w.vcd --vcd-scope register_file --vcd-cycles 0..2000
   warpfile run hotspot --size tiny --vcd w.vcd --gtkw w.gtkw && gtkwave w.vcd w.gtkw
+  warpfile run vectoradd --size tiny --design rfc --kanata w.kanata --kanata-cycles 0..2000
   warpfile run hotspot --size tiny --record cache.wfr --record-circuit register_file.cache
   warpfile run hotspot --size tiny --config results/config.toml
   warpfile run hotspot --size tiny --design regless --check-seeds
@@ -97,6 +98,12 @@ pub struct Arguments {
     /// Write a GTKWave save file that shows what matters of the design first.
     #[arg(long, value_name = "FILE", requires = "vcd")]
     gtkw: Option<PathBuf>,
+    /// Log every instruction's way through the pipeline, for Konata; of the first SM if several are simulated.
+    #[arg(long, value_name = "FILE")]
+    kanata: Option<PathBuf>,
+    /// Only instructions that are decoded in these cycles, the last one excluded.
+    #[arg(long, value_name = "A..B", requires = "kanata", value_parser = cycles)]
+    kanata_cycles: Option<Range<u64>>,
     /// Record what passes the ports of one of the design's circuits, to drive it again with the same traffic; of the
     /// first SM if several are simulated.
     #[arg(long, value_name = "FILE", requires = "record_circuit")]
@@ -184,7 +191,8 @@ impl Arguments {
     fn observed(&self, inputs: &[Input], configs: &[Config]) -> anyhow::Result<Observed> {
         let designs = configs.len().saturating_sub(1).max(1);
         let kernels = inputs.len();
-        for (option, path) in [("--vcd", &self.vcd), ("--record", &self.record)] {
+        let files = [("--vcd", &self.vcd), ("--kanata", &self.kanata), ("--record", &self.record)];
+        for (option, path) in files {
             let Some(path) = path.as_ref().filter(|_| kernels > 1 || designs > 1) else { continue };
             bail!(
                 "{option} {}: accepted: one kernel and one design beside the baseline; given: {kernels} and {designs}",
@@ -197,6 +205,7 @@ impl Arguments {
         let create = |path: &Option<PathBuf>| path.as_deref().map(Output::create).transpose();
         Ok(Observed {
             waveform: create(&self.vcd)?.map(|file| (file, window)),
+            pipeline: create(&self.kanata)?.map(|file| (file, self.kanata_cycles.clone())),
             traffic: create(&self.record)?.map(|file| (file, traffic)),
         })
     }
@@ -222,6 +231,8 @@ impl Arguments {
 #[derive(Default)]
 struct Observed {
     waveform: Option<(Output, Window)>,
+    /// With the cycles that it covers.
+    pipeline: Option<(Output, Option<Range<u64>>)>,
     traffic: Option<(Output, Traffic)>,
 }
 
@@ -282,46 +293,55 @@ fn simulate(
     Ok((all, written))
 }
 
-/// Runs, and writes what is observed. When an operand is wrong the waveform up to there is kept: it shows why.
+/// Runs, and writes what is observed. When an operand is wrong the waveform and the pipeline log up to there are kept: they
+/// show why.
 fn observe(
     run: &Run<'_>,
     setting: Setting,
     meters: &Meters,
-    mut observed: Observed,
+    observed: Observed,
 ) -> anyhow::Result<(SmOutcome, Vec<Output>)> {
-    let mut waveform =
-        observed.waveform.as_mut().map(|(file, window)| (BufWriter::new(file.file()), &*window));
-    let mut traffic =
-        observed.traffic.as_mut().map(|(file, traffic)| (BufWriter::new(file.file()), &*traffic));
+    let Observed { mut waveform, mut pipeline, mut traffic } = observed;
+    let mut waves = waveform.as_mut().map(|(file, window)| (BufWriter::new(file.file()), &*window));
+    let mut log = pipeline.as_mut().map(|(file, cycles)| (BufWriter::new(file.file()), cycles.clone()));
+    let mut ports = traffic.as_mut().map(|(file, traffic)| (BufWriter::new(file.file()), &*traffic));
     let observers = Observers {
-        waveform: waveform.as_mut().map(|(writer, window)| (writer as &mut dyn Write, *window)),
-        traffic: traffic.as_mut().map(|(writer, traffic)| (writer as &mut dyn Write, *traffic)),
+        waveform: waves.as_mut().map(|(writer, window)| (writer as &mut dyn Write, *window)),
+        pipeline: log.as_mut().map(|(writer, cycles)| (writer as &mut dyn Write, cycles.clone())),
+        traffic: ports.as_mut().map(|(writer, traffic)| (writer as &mut dyn Write, *traffic)),
     };
     let result = run.simulate(setting, meters, observers);
-    let path = |file: Option<&Output>| file.map(|file| file.path().display().to_string()).unwrap_or_default();
-    let writers = [waveform.map(|(writer, _)| writer), traffic.map(|(writer, _)| writer)];
+    let writers =
+        [waves.map(|(writer, _)| writer), log.map(|(writer, _)| writer), ports.map(|(writer, _)| writer)];
     let flushed = writers.into_iter().flatten().try_for_each(|mut writer| writer.flush());
-    let (waveform, traffic) =
-        (observed.waveform.map(|(file, _)| file), observed.traffic.map(|(file, _)| file));
+    let (waveform, pipeline) = (waveform.map(|(file, _)| file), pipeline.map(|(file, _)| file));
+    let traffic = traffic.map(|(file, _)| file);
+    let path = |file: Option<&Output>| file.map(|file| file.path().display().to_string()).unwrap_or_default();
     let result = result.map_err(|error| match error.downcast_ref() {
         Some(SimError::Waveform(VcdError::Io(_))) => error.context(path(waveform.as_ref())),
+        Some(SimError::PipelineLog(_)) => error.context(path(pipeline.as_ref())),
         Some(SimError::Recording(RecordingError::Io(_))) => error.context(path(traffic.as_ref())),
         Some(_) | None => error,
     });
-    match (result, waveform) {
-        (Ok(outcome), waveform) => {
-            let files: Vec<Output> = waveform.into_iter().chain(traffic).collect();
-            let names =
-                || files.iter().map(|file| file.path().display().to_string()).collect::<Vec<_>>().join(", ");
-            flushed.with_context(|| format!("cannot write {}", names()))?;
+    match result {
+        Ok(outcome) => {
+            let files: Vec<Output> = [waveform, pipeline, traffic].into_iter().flatten().collect();
+            let names: Vec<String> = files.iter().map(|file| path(Some(file))).collect();
+            flushed.with_context(|| format!("cannot write {}", names.join(", ")))?;
             Ok((outcome, files))
         }
-        (Err(error), Some(waveform)) if is_wrong_operand(&error) => {
-            let path = waveform.path().display().to_string();
-            waveform.publish()?;
-            Err(error.context(format!("{path} holds the waveform up to the failure")))
+        Err(error) if is_wrong_operand(&error) => {
+            let kept = [(waveform, "the waveform"), (pipeline, "the pipeline log")];
+            kept.into_iter()
+                .try_fold(error, |error, (file, what)| {
+                    let Some(file) = file else { return Ok(error) };
+                    let path = path(Some(&file));
+                    file.publish()?;
+                    Ok(error.context(format!("{path} holds {what} up to the failure")))
+                })
+                .and_then(Err)
         }
-        (Err(error), _) => Err(error),
+        Err(error) => Err(error),
     }
 }
 

@@ -56,6 +56,8 @@ pub struct Traffic {
 pub struct Observers<'a> {
     /// The waveform.
     pub waveform: Option<(&'a mut dyn Write, &'a Window)>,
+    /// The log of the pipeline, and the cycles that it covers; all if `None`.
+    pub pipeline: Option<(&'a mut dyn Write, Option<Range<u64>>)>,
     /// The traffic at a circuit's ports.
     pub traffic: Option<(&'a mut dyn Write, &'a Traffic)>,
 }
@@ -112,10 +114,12 @@ impl Run<'_> {
             circuit: traffic.circuit.clone(),
             cycles: traffic.cycles,
         });
+        let pipeline_log = observers.pipeline.map(|(writer, cycles)| sm::PipelineLog { writer, cycles });
         let Setting { seed, check_seeds, engine } = setting;
         let options = RunOptions {
             progress: Some(&mut progress),
             waveform,
+            pipeline_log,
             port_traffic,
             seed,
             check_seeds,

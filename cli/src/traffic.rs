@@ -133,7 +133,7 @@ impl TrafficArguments {
         let traffic = Traffic { circuit: path.to_owned(), cycles: Some(cycles) };
         let setting = Setting { seed, check_seeds: 0, engine: EngineName::default() };
         let mut writer = BufWriter::new(&mut file);
-        let observers = Observers { waveform: None, traffic: Some((&mut writer, &traffic)) };
+        let observers = Observers { traffic: Some((&mut writer, &traffic)), ..Observers::default() };
         let source = Arc::new(Source::new(input, ExecOptions::default()).of_runs(1));
         Run { source, config, sm: 0 }.simulate(setting, &Meters::new(), observers)?;
         writer.flush().context("cannot keep the recording")?;

@@ -134,6 +134,7 @@ fn names() {
         "run vectoradd hotspot --launch launch.toml",
         "run vectoradd hotspot --vcd w.vcd",
         "run vectoradd --design rfc,two-level --vcd w.vcd",
+        "run vectoradd hotspot --kanata w.kanata",
         "run vectoradd --set chip.simulated_sms=2",
         "run hotspot --set energy.technology=7nm",
         "gen fifoo -o out",
@@ -233,6 +234,8 @@ fn waveforms() {
         "run hotspot --size tiny --vcd w.vcd --vcd-cycles 5..2",
         "run hotspot --size tiny --vcd w.vcd --vcd-cycles 5",
         "run hotspot --size tiny --vcd-cycles 2..5",
+        "run hotspot --size tiny --kanata-cycles 2..5",
+        "run hotspot --size tiny --kanata w.kanata --kanata-cycles 5..2",
         "run hotspot --size tiny --vcd w.vcd --vcd-scope registers --out results",
     ];
     assert_snapshot!(told(&place, &commands));

@@ -105,6 +105,9 @@ pub enum SimError {
         /// Its output.
         missing: Box<MissingReset>,
     },
+    /// The pipeline log could not be written.
+    #[error("pipeline log: {0}")]
+    PipelineLog(std::io::Error),
     /// The waveform could not be written.
     #[error("waveform: {0}")]
     Waveform(#[from] VcdError),

@@ -11,6 +11,7 @@ mod kernel;
 mod machine;
 mod memory;
 mod oracle;
+mod pipeline_log;
 mod report;
 mod share;
 mod timing;
@@ -32,9 +33,11 @@ use crate::config::Config;
 use crate::mechanisms::Build;
 use design::Design;
 use machine::Machine;
+use pipeline_log::PipelineLogger;
 
 pub use engine_name::EngineName;
 pub use error::{Compared, SimError, WrongOperand};
+pub use pipeline_log::PipelineLog;
 pub use report::{
     Accesses, CacheStatistics, MRF, MemoryStatistics, PortActivity, RegisterLineStatistics, Residency,
     ResidencyLimit, RunReport, SchedulerStatistics, Stalls, TableAccesses, percent_less,
@@ -49,6 +52,8 @@ pub struct RunOptions<'a> {
     pub progress: Option<&'a mut dyn FnMut(Progress)>,
     /// Waveform of the design's circuits.
     pub waveform: Option<Waveform<'a>>,
+    /// Log of every instruction's way through the pipeline. A design of the caller's has its own.
+    pub pipeline_log: Option<PipelineLog<'a>>,
     /// What passes the ports of one of the design's circuits.
     pub port_traffic: Option<PortTraffic<'a>>,
     /// What state without a reset starts from; no figure may depend on it. A design of the caller's has its own.
@@ -112,7 +117,7 @@ pub struct PortTraffic<'a> {
 pub fn run(
     config: &Config,
     launches: &mut dyn Launches,
-    options: RunOptions<'_>,
+    mut options: RunOptions<'_>,
 ) -> Result<RunReport, SimError> {
     let mut config = config.clone();
     if !launches.has_values()? {
@@ -121,7 +126,11 @@ pub fn run(
         }
     }
     config.validate()?;
-    let design = config.design.build(&Build::new(&config, &options))?;
+    let mut design = config.design.build(&Build::new(&config, &options))?;
+    if let Some(log) = options.pipeline_log.take() {
+        let (partitions, warps) = (design.partitions.len(), config.warps_per_scheduler() as usize);
+        design.layers.push(Box::new(PipelineLogger::new(log, partitions, warps)));
+    }
     run_design(&config, design, launches, options)
 }
 

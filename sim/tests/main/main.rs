@@ -16,6 +16,7 @@ mod lines;
 mod mechanisms;
 mod memory;
 mod oracle;
+mod pipeline_log;
 mod regless;
 mod residency;
 mod rfh;
