@@ -25,6 +25,7 @@ mod prove;
 mod report;
 mod run;
 mod scratch;
+mod shell;
 mod signals;
 mod simulate;
 mod table;
@@ -34,7 +35,7 @@ mod verify;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Real kernels through cycle-accurate models of GPU operand storage.
 #[derive(Parser)]
@@ -80,6 +81,10 @@ enum Command {
     Prove(prove::Arguments),
     /// List what can be named on the command line.
     List(list::Arguments),
+    /// Print what completes the words of this command in a shell.
+    Completions(shell::CompletionsArguments),
+    /// Write manual pages of this command and its subcommands.
+    Man(shell::ManArguments),
 }
 
 fn main() -> ExitCode {
@@ -108,5 +113,7 @@ fn dispatch(command: Command) -> anyhow::Result<()> {
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Prove(arguments) => prove::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
+        Command::Completions(arguments) => shell::completions(&arguments, Cli::command()),
+        Command::Man(arguments) => shell::man(&arguments, Cli::command()),
     }
 }

@@ -57,3 +57,33 @@ fn a_reader_that_stops_early_is_no_error() {
     child.stderr.take().expect("piped").read_to_string(&mut stderr).expect("text");
     assert!(child.wait().expect("ended").success() && stderr.is_empty(), "{stderr}");
 }
+
+#[test]
+fn shells_and_man_are_told_of_every_command() {
+    let place = Place::new();
+    let help = place.succeeds("--help");
+    let commands: Vec<&str> = (help.lines().skip_while(|line| *line != "Commands:").skip(1))
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|command| *command != "help")
+        .collect();
+    assert!(commands.contains(&"run") && commands.contains(&"man"), "{commands:?}");
+
+    for shell in ["bash", "zsh", "fish"] {
+        let script = place.succeeds(&format!("completions {shell}"));
+        assert!(commands.iter().all(|command| script.contains(command)), "{shell}");
+        assert!(script.contains("vcd-scope"), "{shell}");
+    }
+    place.write("script", place.succeeds("completions bash"));
+    let checked = std::process::Command::new("bash").arg("-n").arg(place.path("script")).status();
+    assert!(checked.expect("bash runs").success());
+
+    place.succeeds("man -o pages");
+    let mut pages: Vec<String> =
+        commands.iter().map(|command| format!("pages/warpfile-{command}.1")).chain(["pages/warpfile.1".into()]).collect();
+    pages.sort();
+    let files: Vec<String> = place.files().into_iter().filter(|file| file.ends_with(".1")).collect();
+    assert_eq!(files, pages);
+    assert!(pages.iter().all(|page| place.read(page).contains(".TH warpfile")));
+    assert!(place.read("pages/warpfile-run.1").contains("kanata"));
+}
