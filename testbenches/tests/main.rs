@@ -15,4 +15,5 @@ mod regless;
 mod rfc;
 mod rfh;
 mod rfv;
+mod sharing;
 mod sm;
