@@ -57,6 +57,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         None => entries(&module)?,
     };
     let options = arguments.code.code().options();
+    let options = match &pass {
+        Some((_, config)) => config.design.code(config, options),
+        None => options,
+    };
     let listings = entries.into_iter().map(|entry| {
         let compiled = compile(&module, entry, &options)?;
         annotated(&compiled, pass.as_ref())

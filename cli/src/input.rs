@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{anyhow, bail};
 use serde::Serialize;
+use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::exec::{ExecOptions, OutOfBounds, Printed, Replayed};
 use warpfile_kernels::launch::{CheckReport, DEFAULT_SIZE, LaunchFile};
 use warpfile_kernels::program::{Launches, Stream, StreamError};
@@ -196,7 +197,7 @@ impl InputArguments {
 
 impl Input {
     /// Opens it: memory filled, ready to hand out its launches.
-    pub fn open(&self, options: ExecOptions) -> anyhow::Result<Opened> {
+    pub fn open(&self, options: ExecOptions, design: Option<&Config>) -> anyhow::Result<Opened> {
         let (mut opened, code) = match self {
             Input::Workload { workload, size, code } => (workload.open(size)?, *code),
             Input::Ptx { path, launch, size, code } => {
@@ -219,7 +220,8 @@ impl Input {
             Input::Trace { path } => return Ok(Opened::Trace(Box::new(trace::open(path)?))),
         };
         opened.set_exec_options(options);
-        opened.set_options(code.options());
+        let code = code.options();
+        opened.set_options(design.map_or(code, |config| config.design.code(config, code)));
         Ok(Opened::Kernel(Box::new(opened)))
     }
 
@@ -275,6 +277,8 @@ impl Input {
 pub struct Source<'a> {
     input: &'a Input,
     options: ExecOptions,
+    /// The design that its kernels are compiled for; any of those that compile them alike.
+    design: Option<&'a Config>,
     /// How many runs there will be, if that is known.
     runs: Option<usize>,
     /// Once it has been opened, or why it cannot be.
@@ -284,7 +288,20 @@ pub struct Source<'a> {
 impl<'a> Source<'a> {
     /// Of any number of runs. Nothing is opened yet.
     pub fn new(input: &'a Input, options: ExecOptions) -> Source<'a> {
-        Source { input, options, runs: None, recorded: Mutex::default() }
+        Source { input, options, design: None, runs: None, recorded: Mutex::default() }
+    }
+
+    /// Of one design: compiled for it.
+    pub fn for_design(self, config: &'a Config) -> Source<'a> {
+        Source { design: Some(config), ..self }
+    }
+
+    /// For each design the number of the first one for which kernels are compiled in the same way.
+    pub fn alike(designs: &[&Config]) -> Vec<usize> {
+        let code = |config: &&Config| config.design.code(config, CompileOptions::default());
+        let codes: Vec<CompileOptions> = designs.iter().map(code).collect();
+        let first = |own: usize| codes.iter().position(|code| *code == codes[own]).unwrap_or(own);
+        (0..codes.len()).map(first).collect()
     }
 
     /// Of so many runs and no more: what all of them have replayed is forgotten.
@@ -326,8 +343,10 @@ impl<'a> Source<'a> {
             None => {}
         }
         // What clang says of a file it says once.
-        let opened =
-            self.input.open(self.options).inspect_err(|error| *recorded = Some(Err(message(error))))?;
+        let opened = self
+            .input
+            .open(self.options, self.design)
+            .inspect_err(|error| *recorded = Some(Err(message(error))))?;
         let Opened::Kernel(workload) = opened else { return Ok(Err(opened)) };
         let workload = Arc::new(match self.runs {
             Some(runs) => workload.record_for(runs),

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use clap::value_parser;
 use warpfile_engine::recording::RecordingError;
 use warpfile_engine::vcd::VcdError;
-use warpfile_kernels::exec::Printed;
+use warpfile_kernels::exec::{ExecOptions, Printed};
 use warpfile_sim::config::Config;
 use warpfile_sim::energy::EnergyModel;
 use warpfile_sim::mechanisms::Stack;
@@ -127,11 +127,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let (seed, check_seeds, engine) = (arguments.seed, arguments.check_seeds, arguments.engine.name());
     let setting = Setting { seed, check_seeds, engine };
     let options = arguments.tolerance.options(&configs[0]);
-    let runs = configs.iter().map(|config| config.chip.simulated_sms as usize).sum();
-    let sources = inputs.iter().map(|input| Arc::new(Source::new(input, options).of_runs(runs)));
-    let sources: Vec<Arc<Source<'_>>> = sources.collect();
-    let dumps = Dumps::create(&arguments.dump, &inputs, &sources[0])?;
-    let dumped = (!arguments.dump.is_empty()).then(|| sources[0].clone());
+    let sources: Vec<Vec<Arc<Source<'_>>>> =
+        inputs.iter().map(|input| sources(input, options, &configs)).collect();
+    let dumps = Dumps::create(&arguments.dump, &inputs, &sources[0][0])?;
+    let dumped = (!arguments.dump.is_empty()).then(|| sources[0][0].clone());
     let printing: Vec<Mutex<Option<Printed>>> = inputs.iter().map(|_| Mutex::default()).collect();
     let simulated = simulate(sources, &configs, setting, observed, arguments.threads.number(), &printing);
     let printed = printing.into_iter().map(Mutex::into_inner);
@@ -158,6 +157,24 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         kept.publish(&arguments.reproduction(&inputs), &configs, &reports)?;
     }
     print(&if arguments.json { document(&reports)? } else { text(&reports) })
+}
+
+/// What an input is run from, for each design: one source for designs that compile its kernels alike.
+fn sources<'a>(input: &'a Input, options: ExecOptions, configs: &'a [Config]) -> Vec<Arc<Source<'a>>> {
+    let alike = Source::alike(&configs.iter().collect::<Vec<_>>());
+    let mut sources: Vec<Arc<Source<'_>>> = Vec::with_capacity(configs.len());
+    for (own, &first) in alike.iter().enumerate() {
+        let source = match sources.get(first) {
+            Some(source) => source.clone(),
+            None => {
+                let same = configs.iter().zip(&alike).filter(|(_, other)| **other == first);
+                let runs = same.map(|(config, _)| config.chip.simulated_sms as usize).sum();
+                Arc::new(Source::new(input, options).for_design(&configs[own]).of_runs(runs))
+            }
+        };
+        sources.push(source);
+    }
+    sources
 }
 
 /// Writes the buffers asked for, also when a result is wrong: they show how.
@@ -242,7 +259,7 @@ type Outcomes = Vec<(Stack, Outcome)>;
 /// Runs every SM of every design on every input. What is observed is the last design's first SM; its files are not
 /// published. An input's records end with its last run; what its kernels printed, also up to an error, goes to `printed`.
 fn simulate(
-    sources: Vec<Arc<Source<'_>>>,
+    sources: Vec<Vec<Arc<Source<'_>>>>,
     configs: &[Config],
     setting: Setting,
     mut observed: Observed,
@@ -254,8 +271,8 @@ fn simulate(
         EnergyModel::named(&config.energy.technology)?;
     }
     let mut jobs: Vec<(Run<'_>, Observed, &Mutex<Option<Printed>>)> = Vec::new();
-    for (source, printed) in sources.into_iter().zip(printed) {
-        for config in configs {
+    for (sources, printed) in sources.into_iter().zip(printed) {
+        for (config, source) in configs.iter().zip(sources) {
             let runs = (0..config.chip.simulated_sms).map(|sm| Run { source: source.clone(), config, sm });
             jobs.extend(runs.map(|run| (run, Observed::default(), printed)));
         }

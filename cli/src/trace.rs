@@ -49,7 +49,7 @@ enum Format {
 /// Writes the trace and says what it holds.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let input = arguments.input.resolve()?;
-    let mut opened = input.open(arguments.tolerance.options(&arguments.configuration()?))?;
+    let mut opened = input.open(arguments.tolerance.options(&arguments.configuration()?), None)?;
     let mut watched = Watched::new(&mut opened, "tracing");
     let summary = match arguments.format {
         Format::Warpfile => write_file(&mut watched, &arguments.out)?,

@@ -14,6 +14,7 @@ pub mod rfc;
 pub mod rfh;
 pub mod rfv;
 pub mod rtl;
+pub mod sharing;
 
 /// Folders of circuits, in the order of listings.
 pub const FOLDERS: &[library::Folder] = &[
@@ -25,4 +26,5 @@ pub const FOLDERS: &[library::Folder] = &[
     regless::FOLDER,
     greener::FOLDER,
     hybrid::FOLDER,
+    sharing::FOLDER,
 ];

@@ -194,6 +194,8 @@ pub enum Operation {
     Barrier,
     /// Orders memory accesses.
     Fence,
+    /// Says that the executing lanes no longer need the scratchpad that their block shares with another (`relssp`).
+    Release,
     /// Ends or redirects control flow; the successor is known only when it resolves.
     Branch,
     /// Ends the executing lanes.
@@ -242,6 +244,7 @@ impl Operation {
             | Operation::Store(_)
             | Operation::Barrier
             | Operation::Fence
+            | Operation::Release
             | Operation::Branch
             | Operation::Exit => false,
         }
@@ -259,6 +262,7 @@ impl Operation {
             Operation::Store(_)
             | Operation::Barrier
             | Operation::Fence
+            | Operation::Release
             | Operation::Branch
             | Operation::Exit => false,
         }
@@ -274,6 +278,7 @@ impl Operation {
             | Operation::Texture
             | Operation::Barrier
             | Operation::Fence
+            | Operation::Release
             | Operation::Branch
             | Operation::Exit => false,
         }

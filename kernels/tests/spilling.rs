@@ -83,7 +83,11 @@ fn module(body: &str) -> Module {
 }
 
 fn compiled(module: &Module, max_registers: u16, schedule: Schedule) -> Result<Compiled, CompileError> {
-    compile(module, "k", &CompileOptions { check_allocation: true, schedule, max_registers })
+    compile(
+        module,
+        "k",
+        &CompileOptions { check_allocation: true, schedule, max_registers, ..CompileOptions::default() },
+    )
 }
 
 /// What one warp writes.

@@ -16,4 +16,5 @@ mod regless;
 mod rfc;
 mod rfh;
 mod rfv;
+mod sharing;
 mod sm;

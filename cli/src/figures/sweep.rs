@@ -159,10 +159,15 @@ pub fn sweep(
             code: variation.code(),
         })
         .collect();
+    let alike = Source::alike(&setups.iter().map(|setup| &setup.config).collect::<Vec<_>>());
     let mut jobs = Vec::with_capacity(inputs.len() * distinct.len());
     for input in &inputs {
-        let source = Arc::new(Source::new(input, ExecOptions::default()));
-        jobs.extend((0..distinct.len()).map(|point| (source.clone(), point)));
+        let mut sources: Vec<Arc<Source<'_>>> = Vec::with_capacity(alike.len());
+        for (own, &first) in alike.iter().enumerate() {
+            let new = || Source::new(input, ExecOptions::default()).for_design(&setups[own].config);
+            sources.push(sources.get(first).cloned().unwrap_or_else(|| Arc::new(new())));
+        }
+        jobs.extend(sources.into_iter().enumerate().map(|(point, source)| (source, point)));
     }
     let reports = parallel(threads, jobs, |(source, point): (Arc<Source<'_>>, usize)| {
         let report = simulate(&source, &setups[point])

@@ -76,6 +76,7 @@ impl Effect {
             | Op::BarrierArrive
             | Op::BarrierReduce { .. }
             | Op::Fence
+            | Op::ReleaseScratchpad
             | Op::Bra { .. }
             | Op::Brx { .. }
             | Op::Exit

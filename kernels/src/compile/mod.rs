@@ -7,8 +7,8 @@
 //! (`spill`); annotations ([`annotate`]) from liveness
 //! ([`liveness`]) and suspension points ([`suspension`]) on an abstract [`function`]; text ([`listing`]).
 //!
-//! [`greener`], [`regless`], [`rfh`] and [`rfv`] are passes for one machine each, on programs from anywhere. Each leaves a table of its
-//! own, looked up by instruction. They share the graphs of a program ([`graph`]), which definitions are soft ([`soft`])
+//! [`greener`], [`regless`], [`rfh`], [`rfv`] and [`sharing`] are passes for one machine each, on programs from anywhere. Most
+//! leave a table of their own, looked up by instruction. They share the graphs of a program ([`graph`]), which definitions are soft ([`soft`])
 //! and what lives where ([`lifetime`]).
 
 pub mod allocate;
@@ -36,6 +36,7 @@ pub mod restructure;
 pub mod rfh;
 pub mod rfv;
 pub mod schedule;
+pub mod sharing;
 pub mod soft;
 mod spill;
 pub mod suspension;
@@ -53,6 +54,7 @@ use lowering::Lowering;
 use optimise::resolve::Resolved;
 use optimise::webs::{Web, Webs};
 use schedule::{FREE_REGISTERS, Schedule, ScheduleError};
+use sharing::{ScratchpadOptions, insert};
 
 /// A kernel ready to be executed and simulated.
 #[derive(Clone, Debug)]
@@ -114,6 +116,8 @@ pub struct CompileOptions {
     pub schedule: Schedule,
     /// 32-bit registers that a thread may have; what a kernel says of itself may leave fewer ([`limit`]).
     pub max_registers: u16,
+    /// Blocks share scratchpad: its variables are laid out for it, and each thread executes one `relssp`.
+    pub scratchpad: Option<ScratchpadOptions>,
 }
 
 impl CompileOptions {
@@ -129,6 +133,7 @@ impl Default for CompileOptions {
             check_allocation: cfg!(debug_assertions),
             schedule: Schedule::default(),
             max_registers: MAX_REGISTERS,
+            scratchpad: None,
         }
     }
 }
@@ -158,6 +163,14 @@ pub enum CompileError {
         kernel: String,
         /// How many.
         source: allocate::TooManyRegisters,
+    },
+    /// It cannot share scratchpad.
+    #[error("{file}: {source}")]
+    Sharing {
+        /// The file.
+        file: String,
+        /// Why.
+        source: insert::InsertError,
     },
     /// The order does not hold: an error of this compiler.
     #[error("{file}: kernel `{kernel}`: the order of instructions is wrong: {source}")]
@@ -203,6 +216,22 @@ const AIMS: usize = 4;
 /// An unknown kernel, or one whose instructions cannot do with so few registers.
 pub fn compile(module: &Module, entry: &str, options: &CompileOptions) -> Result<Compiled, CompileError> {
     let kernel = module.kernel(entry)?;
+    let Some(sharing) = options.scratchpad else { return compile_kernel(module, kernel, options) };
+    let shared = |source| CompileError::Sharing { file: module.file.clone(), source };
+    let kernel = insert::lay_out(kernel, sharing).map_err(shared)?;
+    let compiled = compile_kernel(module, &kernel, options)?;
+    // The order of instructions is known now, and stays.
+    let released = insert::release(&compiled.kernel, sharing).map_err(shared)?;
+    let spills = compiled.program.spills;
+    Ok(allocated(module, &released, limit(&released, options.max_registers), options)?.with_spills(spills))
+}
+
+/// As [`compile`], a kernel that is not necessarily the module's.
+fn compile_kernel(
+    module: &Module,
+    kernel: &Kernel,
+    options: &CompileOptions,
+) -> Result<Compiled, CompileError> {
     let limit = limit(kernel, options.max_registers);
     match options.schedule {
         Schedule::None => with_spills(module, kernel, limit, options),

@@ -332,6 +332,7 @@ fn value(context: &Context<'_>, op: &Op) -> Option<Lanes> {
         | Op::SurfaceLoad { .. }
         | Op::SurfaceStore { .. }
         | Op::Hint
+        | Op::ReleaseScratchpad
         | Op::Shfl { .. }
         | Op::Vote { .. }
         | Op::Match { .. }

@@ -62,6 +62,7 @@ impl Arithmetic {
             | Operation::Atomic(_)
             | Operation::Barrier
             | Operation::Fence
+            | Operation::Release
             | Operation::Branch
             | Operation::Exit => arithmetic,
         }

@@ -182,6 +182,8 @@ pub struct Symbol {
     pub space: Space,
     /// Bytes; 0 for dynamic shared memory and textures.
     pub bytes: u64,
+    /// Alignment in bytes.
+    pub align: u32,
     /// Where it is.
     pub place: Place,
 }
@@ -1315,6 +1317,8 @@ pub enum Op {
     },
     /// A hint that does nothing (`prefetch`, `nanosleep`, `pmevent`, …).
     Hint,
+    /// The thread no longer needs the scratchpad that its block shares with another (`relssp`: Jatala, §3.2.2).
+    ReleaseScratchpad,
     /// `d [, p] = a of another lane`. Sources `a, b (lane), c (clamp and segment) [, member mask]`.
     Shfl {
         /// Pattern.

@@ -160,6 +160,9 @@ pub struct Config {
     mechanisms: BTreeMap<&'static str, Table>,
 }
 
+/// Warps of a scheduler at most.
+const MAX_WARPS_PER_SCHEDULER: u64 = 64;
+
 impl Config {
     /// Every parameter, those of the machine and then those of the mechanisms of `registry`.
     pub fn parameters(registry: &Registry) -> Vec<Parameter> {
@@ -364,6 +367,14 @@ impl Config {
         let Sm { warps, schedulers, .. } = self.sm;
         if !warps.is_multiple_of(schedulers) {
             return Err(conflict("sm.warps", warps, format!("a multiple of sm.schedulers = {schedulers}")));
+        }
+        if warps / schedulers > MAX_WARPS_PER_SCHEDULER {
+            let most = MAX_WARPS_PER_SCHEDULER * schedulers;
+            return Err(conflict(
+                "sm.warps",
+                warps,
+                format!("at most {most}: {MAX_WARPS_PER_SCHEDULER} for each scheduler"),
+            ));
         }
         if self.scheduler.active_warps > warps / schedulers {
             let reason = match schedulers {

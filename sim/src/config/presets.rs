@@ -12,6 +12,8 @@ const PRESETS: &[(&str, &str)] = &[
     ("gtx980-hybrid", include_str!("../../presets/gtx980-hybrid.toml")),
     ("fermi-gpgpusim", include_str!("../../presets/fermi-gpgpusim.toml")),
     ("k20x-greener", include_str!("../../presets/k20x-greener.toml")),
+    ("jatala-ch2", include_str!("../../presets/jatala-ch2.toml")),
+    ("jatala-ch3", include_str!("../../presets/jatala-ch3.toml")),
     ("kepler-gpgpusim", include_str!("../../presets/kepler-gpgpusim.toml")),
 ];
 const GTX980: &str = include_str!("../../presets/gtx980.toml");

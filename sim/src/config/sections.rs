@@ -93,7 +93,7 @@ parameters! {
     /// warp, a register file, ALUs and special function units.
     pub struct Sm {
         /// Warps resident at a time, a multiple of the schedulers.
-        warps: u64 = Accepted::integer(1, 64),
+        warps: u64 = Accepted::integer(1, 128),
         /// Thread blocks resident at a time.
         blocks: u64 = Accepted::integer(1, 64),
         /// Shared memory, in bytes.

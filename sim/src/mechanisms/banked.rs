@@ -33,6 +33,10 @@ impl Mechanism for Banked {
         Role::Storage { scheduler: "single-level" }
     }
 
+    fn has_movable_rows(&self) -> bool {
+        true
+    }
+
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
         let name = "register_file";
         Ok(vec![if config.sm.issues_per_scheduler > 1 {

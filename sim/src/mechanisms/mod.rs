@@ -23,9 +23,11 @@ pub mod regless;
 pub mod rfc;
 pub mod rfh;
 pub mod rfv;
+pub mod sharing;
 pub mod single_level;
 pub mod two_level;
 
+use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::program::Program;
 
@@ -53,6 +55,10 @@ pub static ALL: &[&dyn Mechanism] = &[
     &greener::COMPILER_ONLY,
     &greener::SLEEP_REG,
     &hybrid::RegisterCache,
+    &sharing::Owf,
+    &sharing::ShareRegisters,
+    &sharing::SHARE_SCRATCHPAD,
+    &sharing::SHARE_SCRATCHPAD_RELSSP,
 ];
 
 /// What a mechanism is called, and where it comes from.
@@ -101,6 +107,11 @@ pub trait Mechanism: Sync {
     /// What it is in a stack.
     fn role(&self) -> Role;
 
+    /// Of a layer: the scheduler of its paper, which completes a stack that names none.
+    fn scheduler(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Its section of the configuration, which it may share with others.
     fn section(&self) -> Option<SectionInfo> {
         None
@@ -122,6 +133,11 @@ pub trait Mechanism: Sync {
     /// Changes the configuration for values that are not those of a kernel. Gives what a reader has to know of it.
     fn without_values(&self, _config: &mut Config) -> Option<&'static str> {
         None
+    }
+
+    /// How kernels are compiled for it, where there is source; a trace has the code that it was recorded with.
+    fn code(&self, _config: &Config, options: CompileOptions) -> CompileOptions {
+        options
     }
 
     /// What its compiler pass does.
@@ -173,6 +189,12 @@ pub trait Mechanism: Sync {
     /// there.
     fn has_fixed_rows(&self) -> bool {
         true
+    }
+
+    /// Of a storage: whether the rows of a warp may lie anywhere in a main register file, and be another warp's as well at
+    /// other times.
+    fn has_movable_rows(&self) -> bool {
+        false
     }
 
     /// How it gates the supply of the main register file's rows, if it does.

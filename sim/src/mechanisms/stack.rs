@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::program::Program;
 
 use super::{Build, CircuitScope, Mechanism, Notes, Part, Pass, Registry, Role};
@@ -129,6 +130,11 @@ impl Stack {
         Ok(())
     }
 
+    /// How kernels are compiled for it, where there is source.
+    pub fn code(&self, config: &Config, options: CompileOptions) -> CompileOptions {
+        self.mechanisms().fold(options, |options, mechanism| mechanism.code(config, options))
+    }
+
     /// Runs the compiler passes on a program. Gives the program if one rewrites it, and their notes.
     ///
     /// # Errors
@@ -224,7 +230,9 @@ fn completed(registry: &Registry, given: &[&'static dyn Mechanism]) -> Vec<&'sta
             Role::Storage { scheduler } => Some(scheduler),
             Role::Scheduler | Role::Layer => None,
         });
-        mechanisms.splice(0..0, registry.find(of_storage.unwrap_or(DEFAULT_SCHEDULER)));
+        let of_layer = mechanisms.iter().find_map(|mechanism| mechanism.scheduler());
+        let scheduler = of_layer.or(of_storage).unwrap_or(DEFAULT_SCHEDULER);
+        mechanisms.splice(0..0, registry.find(scheduler));
     }
     mechanisms
 }

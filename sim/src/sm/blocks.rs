@@ -5,6 +5,7 @@ use warpfile_kernels::program::{Launch, Program};
 use crate::config::Config;
 
 use super::SimError;
+use super::design::Fits;
 use super::report::{Residency, ResidencyLimit};
 
 /// A resident block.
@@ -26,6 +27,8 @@ pub(super) struct BlockShape {
     pub warps: usize,
     pub resident_blocks: usize,
     pub rows_per_warp: u32,
+    /// For how many blocks each resource is enough.
+    pub fits: Fits,
     pub residency: Residency,
 }
 
@@ -102,6 +105,15 @@ impl BlockShape {
                 remedy: String::new(),
             },
         ];
+        let [of_warps, of_slots, of_registers, of_scratchpad] =
+            resources.each_ref().map(|resource| resource.fits);
+        let fits = Fits {
+            warps: of_warps,
+            slots: of_slots,
+            registers: of_registers,
+            scratchpad: of_scratchpad,
+            launch: blocks,
+        };
         let mut fitting = blocks;
         let mut limited_by = ResidencyLimit::Launch;
         for resource in resources {
@@ -124,6 +136,7 @@ impl BlockShape {
             warps: warps as usize,
             resident_blocks: fitting as usize,
             rows_per_warp: rows_per_warp as u32,
+            fits,
             residency: Residency {
                 kernel: program.name.clone(),
                 registers_per_thread: u64::from(program.registers_per_thread),
@@ -139,14 +152,26 @@ impl BlockShape {
 }
 
 impl BlockShape {
-    /// At most `blocks` are resident at a time, whatever else there is room for.
-    pub fn limit(&mut self, blocks: u64) {
-        if blocks < self.resident_blocks as u64 {
-            self.resident_blocks = blocks as usize;
-            self.residency.resident_blocks = blocks;
-            self.residency.resident_warps = blocks * self.warps as u64;
+    /// A layer has `blocks` resident at a time: fewer than there is room for, or more, as far as there are blocks and slots.
+    pub fn admit(&mut self, blocks: u64) {
+        let Fits { warps, slots, launch, .. } = self.fits;
+        let limits = [
+            (launch, ResidencyLimit::Launch),
+            (warps, ResidencyLimit::Warps),
+            (slots, ResidencyLimit::Blocks),
+        ];
+        let resident = limits.iter().fold(blocks, |blocks, (limit, _)| blocks.min(*limit));
+        let before = self.resident_blocks as u64;
+        if resident < before {
             self.residency.limited_by = ResidencyLimit::Layer;
+        } else if let Some((_, limit)) =
+            limits.iter().find(|(limit, _)| resident > before && *limit == resident)
+        {
+            self.residency.limited_by = *limit;
         }
+        self.resident_blocks = resident as usize;
+        self.residency.resident_blocks = resident;
+        self.residency.resident_warps = resident * self.warps as u64;
     }
 }
 

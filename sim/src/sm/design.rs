@@ -5,10 +5,10 @@
 //! | point | storage and scheduler | layer |
 //! |---|---|---|
 //! | compile | [`OperandStorage::start_kernel`] with what the passes note | [`Layer::start_kernel`] |
-//! | admit | [`OperandStorage::registers_per_warp`] | [`Layer::admit`] |
+//! | admit | [`OperandStorage::registers_per_warp`] | [`Layer::admit`], [`Layer::register_order`], [`Layer::home`] |
 //! | start of a warp | [`OperandStorage::start_warp`] | [`Layer::start_warp`] |
 //! | decode | [`OperandStorage::decode`], [`OperandStorage::metadata`] | [`Layer::decode`] |
-//! | pick, suspend, resume | [`WarpScheduler::cycle`]; the storage sees a suspension as a [`Flush`] | [`Layer::preferred_warps`] |
+//! | pick, suspend, resume | [`WarpScheduler::cycle`]; the storage sees a suspension as a [`Flush`] | [`Layer::preferred_warps`], [`Layer::classes`] |
 //! | may issue | [`OperandStorage::held_warps`] | [`Layer::held_warps`] |
 //! | issue | [`OperandStorage::pick`] | [`Layer::issue`] |
 //! | operands, writeback | [`OperandStorage::cycle`], which gets registers by row and answers by instruction | [`Layer::read`], [`Layer::written`] |
@@ -411,14 +411,101 @@ pub struct WarpPlace {
 }
 
 /// What a block takes of the SM, and how many the SM would run at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Admission {
     /// Warps of a block.
     pub warps: usize,
+    /// Threads of a block.
+    pub threads: u32,
     /// Warp-wide registers of a warp.
     pub rows_per_warp: u32,
     /// Blocks that are resident at a time.
     pub blocks: u64,
+    /// Bytes of scratchpad of a block.
+    pub scratchpad_bytes: u64,
+    /// For how many blocks each resource is enough; [`u64::MAX`] if a block needs none of it.
+    pub fits: Fits,
+    /// Of a partition.
+    pub of_partition: PartitionSize,
+    /// Bytes of scratchpad of the SM.
+    pub scratchpad_of_sm: u64,
+}
+
+/// For how many blocks each resource of an SM is enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fits {
+    /// Warp slots.
+    pub warps: u64,
+    /// Block slots.
+    pub slots: u64,
+    /// Registers.
+    pub registers: u64,
+    /// Scratchpad.
+    pub scratchpad: u64,
+    /// Blocks that the launch has for the SM.
+    pub launch: u64,
+}
+
+/// What each partition of an SM has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartitionSize {
+    /// Warp slots.
+    pub warps: usize,
+    /// Rows of its main register file.
+    pub rows: u32,
+}
+
+/// Where a warp is put, and where its registers lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// The warp slot.
+    pub at: WarpPlace,
+    /// The rows.
+    pub rows: WarpRows,
+}
+
+/// Rows of a warp's registers in the main register file of its partition: two stretches, one after the other in the order of
+/// the registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WarpRows {
+    first: u32,
+    split: u32,
+    second: u32,
+}
+
+impl WarpRows {
+    /// Register `r` is row `first + r`.
+    pub fn from(first: u32) -> WarpRows {
+        WarpRows { first, split: u32::MAX, second: 0 }
+    }
+
+    /// Registers below `split` are rows from `first` on, the others rows from `second` on.
+    pub fn in_two(first: u32, split: u32, second: u32) -> WarpRows {
+        WarpRows { first, split, second }
+    }
+
+    /// The row of register 0.
+    pub fn first(&self) -> u32 {
+        self.first
+    }
+
+    /// The row of a register.
+    #[inline]
+    pub fn row(&self, register: u32) -> u32 {
+        match register.checked_sub(self.split) {
+            Some(behind) => self.second + behind,
+            None => self.first + register,
+        }
+    }
+}
+
+/// Classes of priority of a partition's warps, one bit a warp slot each; a warp in neither is in between.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Classes {
+    /// To be picked before all others.
+    pub first: u64,
+    /// To be picked after all others.
+    pub last: u64,
 }
 
 /// A mechanism on top of an operand storage and a scheduler, for all partitions of an SM. A layer that has nothing to do at
@@ -432,12 +519,27 @@ pub trait Layer {
         Ok(())
     }
 
-    /// How many blocks may be resident at a time, at most `admission.blocks`.
+    /// How many blocks may be resident at a time: fewer than `admission.blocks`, or more if what they need of a resource that
+    /// does not fit is the layer's business. For more registers than there are, it has to say where they lie
+    /// ([`Layer::home`]). Warp and block slots limit in any case.
     fn admit(&mut self, admission: &Admission) -> u64 {
         admission.blocks
     }
 
-    /// A warp of `block` becomes resident; register `r` is row `first_row + r` of its partition.
+    /// In which order a warp's registers lie in its rows: register `r` is the `order[r]`-th, counted from 0; in that of their
+    /// numbers if the layer says nothing. Asked once blocks have been admitted.
+    fn register_order(&self) -> Option<&[u16]> {
+        None
+    }
+
+    /// Where warp `number` of the block in block slot `slot` is put, and where its registers lie, if the layer has a say in it.
+    /// It has one of all warps of a launch or of none, and gives no two resident warps one slot. Asked when a block starts.
+    fn home(&self, _slot: usize, _number: usize) -> Option<Home> {
+        None
+    }
+
+    /// A warp of `block` becomes resident; register `r` is row `first_row + r` of its partition, but for rows that a layer
+    /// has put elsewhere.
     fn start_warp(&mut self, _at: WarpPlace, _first_row: u32, _block: BlockIndex) {}
 
     /// The next instruction of a warp has been decoded: it can be picked from now on. Its values are those that it will have.
@@ -456,6 +558,11 @@ pub trait Layer {
     /// picked; of several layers the first decides before the next.
     fn preferred_warps(&mut self, _partition: usize, ready: u64) -> u64 {
         ready
+    }
+
+    /// Classes of priority of a partition's warps, for schedulers that have any. Asked in every cycle, before the pick.
+    fn classes(&mut self, _partition: usize) -> Classes {
+        Classes::default()
     }
 
     /// Whether a warp that has just issued must not issue its next instruction, which has been decoded, in the same cycle.
@@ -525,6 +632,8 @@ pub struct SchedulerInputs {
     pub eligible: u64,
     /// Slots that may not be given to another warp yet, one bit a slot.
     pub busy_slots: u64,
+    /// Classes of priority that layers have given.
+    pub classes: Classes,
     /// Whether an instruction can be picked.
     pub issue_enable: bool,
 }

@@ -22,6 +22,8 @@ pub(super) struct Kernel {
     writes: Vec<u64>,
     /// Number of registers, the scoreboard bit of predicate 0.
     registers: usize,
+    /// The place of each register among the rows of its warp.
+    places: Vec<u32>,
 }
 
 /// One instruction.
@@ -50,11 +52,18 @@ pub(super) enum Action {
     Sfu,
     Double,
     Texture,
-    Memory { bytes: u8, kind: MemoryKind },
-    Shared { bytes: u8 },
+    Memory {
+        bytes: u8,
+        kind: MemoryKind,
+    },
+    Shared {
+        bytes: u8,
+    },
     Constant,
     Barrier,
     Fence,
+    /// Only a layer makes something of it.
+    Release,
     Branch,
 }
 
@@ -88,6 +97,7 @@ impl Kernel {
             hazards: vec![0; count * words],
             writes: vec![0; count * words],
             registers,
+            places: (0..registers as u32).collect(),
         };
         for (index, instruction) in program.instructions.iter().enumerate() {
             check(program, instruction)?;
@@ -107,6 +117,17 @@ impl Kernel {
     /// Registers and predicates that become pending when the instruction issues.
     pub fn writes(&self, index: usize) -> &[u64] {
         &self.writes[index * self.words..][..self.words]
+    }
+
+    /// Registers lie in another order: register `r` is the `order[r]`-th.
+    pub fn reorder(&mut self, order: &[u16]) {
+        self.places.iter_mut().zip(order).for_each(|(place, number)| *place = u32::from(*number));
+    }
+
+    /// The place of a register among the rows of its warp.
+    #[inline]
+    pub fn place(&self, register: u32) -> u32 {
+        self.places[register as usize]
     }
 
     /// Scoreboard bit of a predicate.
@@ -172,6 +193,7 @@ impl Decoded {
             | Action::Constant
             | Action::Barrier
             | Action::Fence
+            | Action::Release
             | Action::Branch => false,
         }
     }
@@ -190,6 +212,7 @@ impl Action {
             | Action::Constant
             | Action::Barrier
             | Action::Fence
+            | Action::Release
             | Action::Branch => false,
         }
     }
@@ -207,7 +230,7 @@ impl Action {
             Action::Texture => Unit::Texture,
             Action::Memory { .. } => Unit::Memory,
             Action::Shared { .. } | Action::Constant => Unit::Scratchpad,
-            Action::Barrier | Action::Fence | Action::Branch => Unit::Control,
+            Action::Barrier | Action::Fence | Action::Release | Action::Branch => Unit::Control,
         }
     }
 }
@@ -228,6 +251,7 @@ fn action(operation: Operation) -> Action {
         Operation::Atomic(a) => access(a, MemoryKind::Atomic),
         Operation::Barrier => Action::Barrier,
         Operation::Fence => Action::Fence,
+        Operation::Release => Action::Release,
         Operation::Branch | Operation::Exit => Action::Branch,
     }
 }

@@ -3,6 +3,7 @@
 //! What the cycle loop asks of all warps at once is kept as sets, one bit a warp slot, and follows every change: no
 //! cycle looks at each warp.
 
+use super::design::WarpRows;
 use super::kernel::{Decoded, Kernel};
 use super::machine::{CLASSES, SharedPipeline, SlotClass};
 
@@ -17,8 +18,8 @@ pub(super) struct Warp {
     pub block: usize,
     /// Number in its block.
     pub number: usize,
-    /// Row of register 0 in the main register file.
-    pub first_row: u32,
+    /// Rows of its registers in the main register file.
+    pub rows: WarpRows,
     /// The next instruction, fetched and visible to the hardware.
     head: Option<Head>,
     /// Slot of the active set it holds.
@@ -121,8 +122,8 @@ impl Warps {
     }
 
     /// A warp takes an empty slot; its first instruction is to be fetched.
-    pub fn start(&mut self, warp: usize, block: usize, number: usize, first_row: u32) {
-        self.warps[warp] = Warp { block, number, first_row, ..Warp::default() };
+    pub fn start(&mut self, warp: usize, block: usize, number: usize, rows: WarpRows) {
+        self.warps[warp] = Warp { block, number, rows, ..Warp::default() };
         self.set_state(warp, State::Fetching);
     }
 

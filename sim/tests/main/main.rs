@@ -22,6 +22,7 @@ mod residency;
 mod rfh;
 mod rfv;
 mod schedulers;
+mod sharing;
 mod slots;
 mod stand_ins;
 mod suspension;

@@ -190,6 +190,23 @@ fn a_layer_has_its_class_of_warps_picked_first() {
     }
 }
 
+/// Registers that lie where a layer says, in the order that it says, are read as they were written; its scheduler completes
+/// the stack, and another one may take its place.
+#[test]
+fn a_layer_says_where_warps_and_registers_lie() {
+    let names = |design: &str| toy(design).design.mechanisms().map(|one| one.info().name).collect::<Vec<_>>();
+    assert_eq!(names("mover"), ["owf", "banked", "mover"]);
+    assert_eq!(names("single-level+mover"), ["single-level", "banked", "mover"]);
+    for design in ["mover", "single-level+mover", "two-level+mover"] {
+        for workload in ["hotspot", "bfs", "lud"] {
+            let report = run_tiny(&toy(design), workload, RunOptions::default());
+            let baseline = run_tiny(&toy("baseline"), workload, RunOptions::default());
+            assert_eq!(report.residency[0].resident_blocks, 1, "{design}, {workload}");
+            assert_eq!(report.operands, baseline.operands, "{design}, {workload}");
+        }
+    }
+}
+
 #[test]
 fn a_stack_without_layers_runs_as_its_storage_does() {
     let alone = run_tiny(&toy("single-level+ideal"), "vectoradd", RunOptions::default());

@@ -1,5 +1,5 @@
-//! Two mechanisms from outside: a storage that keeps registers without a circuit, and a layer that paces warps. What they
-//! need of the program is in this file and in the registry that a test makes.
+//! Mechanisms from outside: a storage that keeps registers without a circuit, a layer that paces warps, and one that says where
+//! they lie. What they need of the program is in this file and in the registry that a test makes.
 
 use warpfile_kernels::program::{InstId, LANES, Operation, Program, WarpInstruction};
 use warpfile_sim::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
@@ -7,15 +7,15 @@ use warpfile_sim::counters::{Counts, Row, Shown};
 use warpfile_sim::energy::grid::Ports;
 use warpfile_sim::energy::structure::{ArrayAccesses, Structure};
 use warpfile_sim::mechanisms::{Build, Compiled, Info, Mechanism, Notes, Part, Pass, Registry, Role};
-use warpfile_sim::sm::design::{Admission, Layer, WarpPlace};
+use warpfile_sim::sm::design::{Admission, Classes, Home, Layer, WarpPlace, WarpRows};
 use warpfile_sim::sm::{RunReport, SimError};
 use warpfile_sim::{counters, parameters};
 
 use crate::stand_ins::ideal_storage;
 
-/// Every mechanism that comes with the program, and the two.
+/// Every mechanism that comes with the program, and those of this file.
 pub fn registry() -> Registry {
-    Registry::shipped().with(&[&Ideal, &Pacer])
+    Registry::shipped().with(&[&Ideal, &Pacer, &Mover])
 }
 
 /// A storage that reads every operand three cycles after the pick.
@@ -222,5 +222,67 @@ impl Layer for PacerLayer {
 
     fn count(&self, into: &mut Counts) {
         into.add("pacer", &self.counted);
+    }
+}
+
+/// A layer that has one block resident, puts its warps into the last slots, and their registers, in the opposite order, into the
+/// last rows, in two stretches of which the second lies before the first. Warps with odd numbers are to be picked first. It is of
+/// a scheduler.
+pub struct Mover;
+
+#[derive(Default)]
+struct MoverLayer {
+    partitions: usize,
+    registers: u16,
+    admission: Admission,
+    order: Vec<u16>,
+}
+
+impl Mechanism for Mover {
+    fn info(&self) -> Info {
+        Info { name: "mover", summary: "registers lie elsewhere", design: None, preset: "gebhart2011" }
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn scheduler(&self) -> Option<&'static str> {
+        Some("owf")
+    }
+
+    fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
+        let partitions = at.partitions();
+        Ok(Part::Layer(Box::new(MoverLayer { partitions, ..MoverLayer::default() })))
+    }
+}
+
+impl Layer for MoverLayer {
+    fn start_kernel(&mut self, kernel: &Compiled<'_>) -> Result<(), SimError> {
+        self.registers = kernel.program.registers_per_thread;
+        self.order = (0..self.registers).rev().collect();
+        Ok(())
+    }
+
+    fn admit(&mut self, admission: &Admission) -> u64 {
+        self.admission = *admission;
+        1
+    }
+
+    fn register_order(&self) -> Option<&[u16]> {
+        Some(&self.order)
+    }
+
+    fn home(&self, _slot: usize, number: usize) -> Option<Home> {
+        let Admission { rows_per_warp, of_partition, .. } = self.admission;
+        let (partition, index) = (number % self.partitions, number / self.partitions);
+        let end = of_partition.rows - index as u32 * rows_per_warp;
+        let split = rows_per_warp / 3;
+        let rows = WarpRows::in_two(end - split, split, end - rows_per_warp);
+        Some(Home { at: WarpPlace { partition, warp: of_partition.warps - 1 - index }, rows })
+    }
+
+    fn classes(&mut self, _partition: usize) -> Classes {
+        Classes { first: 0xaaaa_aaaa_aaaa_aaaa, last: 0x1111_1111_1111_1111 }
     }
 }

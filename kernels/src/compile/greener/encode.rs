@@ -33,6 +33,7 @@ pub fn format(instruction: &Instruction) -> Codes {
         | Operation::Texture
         | Operation::Barrier
         | Operation::Fence
+        | Operation::Release
         | Operation::Branch
         | Operation::Exit => (sources.len().min(1), sources.len()),
     };

@@ -243,6 +243,7 @@ fn expand(emitter: &mut Emitter, position: usize) {
         | Op::Print
         | Op::AssertFail => other::lane_exchange(emitter),
         Op::Barrier => other::whole_sources(emitter, Operation::Barrier),
+        Op::ReleaseScratchpad => other::whole_sources(emitter, Operation::Release),
         Op::BarrierArrive | Op::Fence => other::whole_sources(emitter, Operation::Fence),
         Op::BarrierReduce { .. } => other::barrier_reduction(emitter),
         Op::Bra { target, .. } => {

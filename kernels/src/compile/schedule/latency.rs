@@ -36,8 +36,11 @@ fn cycles(operation: Operation) -> u32 {
             Space::Global | Space::Local | Space::Generic => LONG,
             Space::Shared | Space::Constant | Space::Parameter => SHARED,
         },
-        Operation::Store(_) | Operation::Barrier | Operation::Fence | Operation::Branch | Operation::Exit => {
-            1
-        }
+        Operation::Store(_)
+        | Operation::Barrier
+        | Operation::Fence
+        | Operation::Release
+        | Operation::Branch
+        | Operation::Exit => 1,
     }
 }

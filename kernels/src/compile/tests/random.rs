@@ -132,7 +132,7 @@ proptest! {
     ) {
         let module = ptx::parse("random.ptx", &text).unwrap();
         for schedule in Schedule::ALL {
-            let options = CompileOptions { check_allocation: true, schedule, max_registers };
+            let options = CompileOptions { check_allocation: true, schedule, max_registers, ..CompileOptions::default() };
             let compiled = compile(&module, "k", &options).unwrap();
             prop_assert!(compiled.statistics.registers <= max_registers);
             if let Err(broken) = Warp::new(&compiled).run() {

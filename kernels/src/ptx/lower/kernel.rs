@@ -123,7 +123,12 @@ impl<'a> Lowering<'a, '_> {
         if offset + bytes > 32_764 {
             return Err("the parameters take more than 32764 bytes".to_owned());
         }
-        let symbol = self.new_symbol(declaration.name, Space::Parameter, bytes, Place::Offset(offset as u32));
+        let symbol = self.new_symbol(
+            declaration.name,
+            Space::Parameter,
+            (bytes, declaration.align),
+            Place::Offset(offset as u32),
+        );
         self.declare_symbol(declaration.name, symbol)?;
         Ok(Parameter {
             name: declaration.name.to_owned(),
@@ -234,8 +239,14 @@ impl<'a> Lowering<'a, '_> {
         self.inlined += 1;
     }
 
-    pub(super) fn new_symbol(&mut self, name: &str, space: Space, bytes: u64, place: Place) -> SymbolId {
-        self.symbols.push(Symbol { name: name.to_owned(), space, bytes, place });
+    pub(super) fn new_symbol(
+        &mut self,
+        name: &str,
+        space: Space,
+        (bytes, align): (u64, u32),
+        place: Place,
+    ) -> SymbolId {
+        self.symbols.push(Symbol { name: name.to_owned(), space, bytes, align, place });
         SymbolId(self.symbols.len() as u32 - 1)
     }
 
@@ -279,7 +290,7 @@ impl<'a> Lowering<'a, '_> {
             Storage::Memory(Space::Local) => {
                 let bytes = declaration.bytes.ok_or_else(|| format!("`{name}` has no size"))?;
                 let place = self.local_place(bytes, declaration.align)?;
-                self.new_symbol(name, Space::Local, bytes, place)
+                self.new_symbol(name, Space::Local, (bytes, declaration.align), place)
             }
             Storage::Memory(Space::Parameter) => {
                 let bytes = declaration.bytes.ok_or_else(|| format!("`{name}` has no size"))?;
@@ -300,7 +311,7 @@ impl<'a> Lowering<'a, '_> {
         align: u32,
     ) -> Result<SymbolId, Complaint> {
         let place = self.local_place(bytes, align)?;
-        let symbol = self.new_symbol(name, Space::Local, bytes, place);
+        let symbol = self.new_symbol(name, Space::Local, (bytes, align), place);
         self.call_variables.push(symbol);
         Ok(symbol)
     }
@@ -331,7 +342,7 @@ impl<'a> Lowering<'a, '_> {
             }
             Some(_) | None => (0, Place::DynamicShared),
         };
-        Ok(self.new_symbol(declaration.name, Space::Shared, bytes, place))
+        Ok(self.new_symbol(declaration.name, Space::Shared, (bytes, declaration.align), place))
     }
 
     /// The symbol of a module-scope variable.
@@ -344,7 +355,10 @@ impl<'a> Lowering<'a, '_> {
             Some((name, self.shared_symbol(declaration)?))
         } else if let Some(id) = module.variable(name)? {
             let variable = &module.variables[id.index()];
-            Some((name, self.new_symbol(name, variable.space, variable.bytes, Place::Module(id))))
+            Some((
+                name,
+                self.new_symbol(name, variable.space, (variable.bytes, variable.align), Place::Module(id)),
+            ))
         } else {
             None
         };

@@ -204,6 +204,18 @@ pub(super) fn hint<'a>(
     Ok(())
 }
 
+/// `relssp` (Jatala, "Hardware and Software Optimizations for GPU Resource Management", 2018, §3.2.2).
+pub(super) fn release_scratchpad<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    form: Form<'a>,
+    operands: Operands<'_, 'a>,
+) -> Lowered {
+    form.finish()?;
+    Lowering::count(operands, 0..=0)?;
+    lowering.emit(Op::ReleaseScratchpad, Vec::new(), Vec::new(), None);
+    Ok(())
+}
+
 /// `.1d` or `.2d`.
 const GEOMETRIES: [(&str, u8); 2] = [("1d", 1), ("2d", 2)];
 

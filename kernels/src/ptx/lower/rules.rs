@@ -14,7 +14,7 @@ pub(super) type Rule<'a, 'm> =
 const OPCODES: &str = "abs activemask add addc and atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call clz \
                        cnot copysign cos cp cvt cvta discard div dp2a dp4a ex2 exit fence fma fns isspacep ld ldmatrix ldu lg2 lop3 mad \
                        mad24 madc match max membar min mma mov mul mul24 nanosleep neg not or pmevent popc prefetch \
-                       prefetchu prmt rcp red redux rem ret rsqrt sad selp set setp shf shfl shl shr sin slct sqrt \
+                       prefetchu prmt rcp red redux relssp rem ret rsqrt sad selp set setp shf shfl shl shr sin slct sqrt \
                        st sub subc suld sust szext tanh testp tex trap vote xor";
 
 /// What lowers an opcode, and its syntax.
@@ -116,6 +116,7 @@ pub(super) fn rule<'a, 'm>(opcode: &str) -> Result<(Rule<'a, 'm>, &'static str),
             "cp.async.ca.shared.global: [a], [b], {4,8,16}{, source bytes}; cp.async.cg.shared.global: [a], [b], 16{, source \
              bytes}; cp.async.{commit_group,wait_all}; cp.async.wait_group: number",
         ),
+        "relssp" => (memory::release_scratchpad, "relssp"),
         "prefetch" | "prefetchu" | "discard" | "pmevent" | "nanosleep" => {
             (memory::hint, "{prefetch,prefetchu,discard,pmevent,nanosleep}, which have no effect")
         }

@@ -53,6 +53,7 @@ pub(super) fn expand(line: &Line, sm: Option<u32>, complete_registers: bool) -> 
         | Operation::Store(_)
         | Operation::Barrier
         | Operation::Fence
+        | Operation::Release
         | Operation::Branch
         | Operation::Exit => 1,
     };

@@ -42,7 +42,7 @@ pub(super) struct Opcode {
 }
 
 /// The rows of the table that need no more than their name.
-const PLAIN: [(Operation, &[&str]); 6] = [
+const PLAIN: [(Operation, &[&str]); 7] = [
     (
         Operation::Alu,
         &[
@@ -185,6 +185,7 @@ const PLAIN: [(Operation, &[&str]); 6] = [
         Operation::Fence,
         &["MEMBAR", "ERRBAR", "FENCE", "CCTL", "CCTLL", "CCTLT", "UCGABAR_ARV", "UCGABAR_WAIT"],
     ),
+    (Operation::Release, &["RELSSP"]),
     (
         Operation::Branch,
         &[
@@ -401,6 +402,7 @@ pub(super) fn opcode_of(operation: Operation) -> String {
         Operation::Texture => return "TEX".into(),
         Operation::Barrier => return "BAR.SYNC".into(),
         Operation::Fence => return "MEMBAR".into(),
+        Operation::Release => return "RELSSP".into(),
         Operation::Branch => return "BRA".into(),
         Operation::Exit => return "EXIT".into(),
         Operation::Load(access) => (Memory::Load, access),
@@ -480,6 +482,7 @@ mod tests {
             Operation::Texture,
             Operation::Barrier,
             Operation::Fence,
+            Operation::Release,
             Operation::Branch,
             Operation::Exit,
         ];

@@ -203,6 +203,7 @@ fn static_of(instruction: &Instruction, pc: u32) -> Static {
             | Operation::Texture
             | Operation::Barrier
             | Operation::Fence
+            | Operation::Release
             | Operation::Branch
             | Operation::Exit => None,
         },

@@ -177,16 +177,20 @@ fn instruction(random: &mut Random, position: u64) -> Instruction {
         Operation::Atomic(access),
         Operation::Barrier,
         Operation::Fence,
+        Operation::Release,
         Operation::Branch,
         Operation::Exit,
-    ][random.below(11) as usize];
+    ][random.below(12) as usize];
     let results = match operation {
         Operation::Load(_) => random.below(5),
         Operation::Alu | Operation::Sfu | Operation::Double => random.below(2),
         Operation::Texture | Operation::Atomic(_) => random.below(3),
-        Operation::Store(_) | Operation::Barrier | Operation::Fence | Operation::Branch | Operation::Exit => {
-            0
-        }
+        Operation::Store(_)
+        | Operation::Barrier
+        | Operation::Fence
+        | Operation::Release
+        | Operation::Branch
+        | Operation::Exit => 0,
     };
     let sources = random.below(4);
     let first = random.below(20) as u16;

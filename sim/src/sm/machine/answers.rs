@@ -57,7 +57,7 @@ fn may_be_answered(decoded: &Decoded) -> bool {
         | Action::Shared { .. }
         | Action::Constant => false,
         Action::Memory { kind, .. } => kind != MemoryKind::Load,
-        Action::Branch | Action::Barrier | Action::Fence => true,
+        Action::Branch | Action::Barrier | Action::Fence | Action::Release => true,
     };
     !acts && !decoded.results.is_empty() && decoded.predicate_results.is_empty()
 }

@@ -252,7 +252,7 @@ impl Machine<'_, '_> {
                 self.shared.pass(self.now, done);
                 (1, done)
             }
-            Action::Fence => (1, 1),
+            Action::Fence | Action::Release => (1, 1),
             // A barrier that the guard switches off in every lane is none.
             Action::Barrier if instruction.active == 0 => (1, 1),
             Action::Barrier => {
@@ -394,7 +394,7 @@ fn offer<'f>(
         inst: entry.instruction.inst,
         result,
         warp: entry.warp,
-        row: warp.first_row + u32::from(register),
+        row: warp.rows.row(kernel.place(u32::from(register))),
         lanes: entry.instruction.active,
         values: &entry.instruction.results[result],
         slot: warp.slot_or_flushing(),

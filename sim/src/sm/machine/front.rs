@@ -4,7 +4,7 @@ use warpfile_kernels::program::InstId;
 
 use super::super::SimError;
 use super::super::blocks::Block;
-use super::super::design::{Metadata, WarpPlace};
+use super::super::design::{Home, Metadata, WarpPlace, WarpRows};
 use super::super::warp::{Head, State, Warp, each, first};
 use super::{Machine, Running};
 
@@ -26,18 +26,29 @@ impl Machine<'_, '_> {
         let warps = launch.shape.warps as u32;
         self.blocks[slot] = Block { index: Some(index), warps, running: warps, arrived: 0 };
         let mut number = 0;
+        while let Some(Home { at, rows }) = self.home(launch, slot, number) {
+            self.start_warp(launch, (at.partition, at.warp), (slot, number), rows)?;
+            number += 1;
+        }
         for warp_slot in 0..self.config.sm.warps as usize {
             if number == launch.shape.warps {
                 break;
             }
             let (partition, warp) = self.place(warp_slot);
             if self.partitions[partition].warps.get(warp).state() == State::Empty {
-                self.start_warp(launch, (partition, warp), slot, number)?;
+                let rows = WarpRows::from(warp as u32 * launch.shape.rows_per_warp);
+                self.start_warp(launch, (partition, warp), (slot, number), rows)?;
                 number += 1;
             }
         }
         self.end_block_without_warps(launch, slot);
         Ok(())
+    }
+
+    /// Where a layer puts a warp of a block, if there is such a warp and a layer has a say in it.
+    fn home(&self, launch: &Running<'_>, slot: usize, number: usize) -> Option<Home> {
+        let layers = self.layers.iter().filter(|_| number < launch.shape.warps);
+        layers.filter_map(|layer| layer.home(slot, number)).next()
     }
 
     /// Executes the blocks before the SM's next one, or before the end of the grid: what they leave in memory is
@@ -56,13 +67,13 @@ impl Machine<'_, '_> {
         &mut self,
         launch: &mut Running<'_>,
         (partition, warp): (usize, usize),
-        block: usize,
-        number: usize,
+        (block, number): (usize, usize),
+        rows: WarpRows,
     ) -> Result<(), SimError> {
-        let first_row = warp as u32 * launch.shape.rows_per_warp;
+        let first_row = rows.first();
         let index = self.blocks[block].index.unwrap_or_default();
         let at = &mut self.partitions[partition];
-        at.warps.start(warp, block, number, first_row);
+        at.warps.start(warp, block, number, rows);
         at.design.storage.start_warp(warp, first_row, index);
         for layer in &mut self.layers {
             layer.start_warp(WarpPlace { partition, warp }, first_row, index);

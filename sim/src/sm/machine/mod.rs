@@ -18,7 +18,7 @@ use crate::config::Config;
 
 use super::blocks::{Block, BlockShape};
 use super::circuits;
-use super::design::{Admission, Design, FilledLine, Layer, LinePort, Unit};
+use super::design::{Admission, Design, FilledLine, Layer, LinePort, PartitionSize, Unit};
 use super::kernel::Kernel;
 use super::memory::MemoryUnit;
 use super::oracle::Oracle;
@@ -190,7 +190,8 @@ impl<'c, 'o> Machine<'c, 'o> {
         for layer in &mut self.layers {
             layer.start_kernel(&compiled)?;
         }
-        let kernel = Kernel::new(program, self.partitions[0].design.storage.as_ref(), &self.config.units)?;
+        let mut kernel =
+            Kernel::new(program, self.partitions[0].design.storage.as_ref(), &self.config.units)?;
         for partition in &mut self.partitions {
             partition.scoreboard = Scoreboard::new(partition.warps.count(), kernel.words);
         }
@@ -202,10 +203,21 @@ impl<'c, 'o> Machine<'c, 'o> {
         for layer in &mut self.layers {
             let admission = Admission {
                 warps: shape.warps,
+                threads: stream.launch().threads_per_block(),
                 rows_per_warp: shape.rows_per_warp,
                 blocks: shape.resident_blocks as u64,
+                scratchpad_bytes: u64::from(stream.launch().shared_bytes),
+                fits: shape.fits,
+                of_partition: PartitionSize {
+                    warps: self.config.warps_per_scheduler() as usize,
+                    rows: (self.config.register_file.bank_groups * self.config.register_file.rows) as u32,
+                },
+                scratchpad_of_sm: self.config.sm.shared_memory_bytes,
             };
-            shape.limit(layer.admit(&admission));
+            shape.admit(layer.admit(&admission));
+        }
+        if let Some(order) = self.layers.iter().find_map(|layer| layer.register_order()) {
+            kernel.reorder(order);
         }
         let begin = self.now;
         self.totals.blocks_seen += blocks;

@@ -1,7 +1,9 @@
 //! Ready, suspend and eligible masks; the scheduler's decision.
 
 use super::super::SimError;
-use super::super::design::{Flush, Issue, Layer, SchedulerInputs, SchedulerOutputs, WarpPlace, WarpSlot};
+use super::super::design::{
+    Classes, Flush, Issue, Layer, SchedulerInputs, SchedulerOutputs, WarpPlace, WarpSlot,
+};
 use super::super::kernel::{Action, clusters};
 use super::super::warp::{Hazard, Head, State, each, first};
 use super::partition::Partition;
@@ -31,8 +33,11 @@ impl Machine<'_, '_> {
         let (inputs, waiting) = at.scheduler_inputs(launch, &self.config.scheduler, no_slot);
         let held = waiting.held & !waiting.short;
         self.totals.scheduler.held_warp_cycles += u64::from(held.count_ones());
-        let inputs =
-            SchedulerInputs { ready: at.preferred(&mut self.layers, partition, inputs.ready), ..inputs };
+        let inputs = SchedulerInputs {
+            ready: at.preferred(&mut self.layers, partition, inputs.ready),
+            classes: classes(&mut self.layers, partition),
+            ..inputs
+        };
         let outputs = at.design.scheduler.cycle(inputs);
         self.follow_slots(partition, &outputs);
         match outputs.issue {
@@ -142,7 +147,7 @@ impl Machine<'_, '_> {
 
         let mut sources = decoded.sources;
         for source in sources.iter_mut().flatten() {
-            *source += state.first_row;
+            *source = state.rows.row(launch.kernel.place(*source));
         }
         if active == 0 {
             sources = Default::default();
@@ -175,7 +180,8 @@ impl Machine<'_, '_> {
             | Action::Shared { .. }
             | Action::Constant
             | Action::Barrier
-            | Action::Fence => self.fetch(launch, partition, warp)?,
+            | Action::Fence
+            | Action::Release => self.fetch(launch, partition, warp)?,
         }
         Ok(())
     }
@@ -203,6 +209,15 @@ impl Machine<'_, '_> {
         };
         *reason += 1;
     }
+}
+
+/// Classes of priority of a partition's warps: of several layers the first decides before the next.
+#[inline]
+fn classes(layers: &mut [Box<dyn Layer + '_>], partition: usize) -> Classes {
+    layers.iter_mut().fold(Classes::default(), |all, layer| {
+        let Classes { first, last } = layer.classes(partition);
+        Classes { first: all.first | first & !all.last, last: all.last | last & !all.first & !first }
+    })
 }
 
 impl Partition<'_> {
@@ -242,6 +257,7 @@ impl Partition<'_> {
             suspend: (suspend | ((at_barrier | held & suspendable) & suspends)) & sets.holding & !in_issue,
             eligible,
             busy_slots: self.busy_slots(),
+            classes: Classes::default(),
             issue_enable: self.issue_queue.has_room(),
         };
         (inputs, waiting)

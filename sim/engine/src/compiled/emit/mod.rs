@@ -348,7 +348,9 @@ impl<'a, 'f> Emitter<'a, 'f> {
         }
         let mut held = self.loaded - before;
         inst.visit_operands(self.plan, &mut |(place, _)| {
-            held += self.graph.producer(place).map_or(0, |operand| self.held[operand]);
+            let of_operand = self.graph.producer(place).map_or(0, |operand| self.held[operand]);
+            // Where much is used twice again and again, the sum has no bound.
+            held = held.saturating_add(of_operand);
         });
         if self.frame.is_conditional() || held <= self.tuning.loads_held && !self.waits_in_memory(id) {
             self.held[id] = held;

@@ -1,0 +1,17 @@
+//! Sharing of registers and scratchpad between two thread blocks: who may access what they share, and who is picked first.
+//!
+//! Source: Jatala, "Hardware and Software Optimizations for GPU Resource Management", PhD thesis, IIT Kanpur, 2018, chapters 2
+//! and 3.
+
+mod circuits;
+mod owner_warp_first;
+mod pairs;
+mod register_access_unit;
+mod release_unit;
+mod scratchpad_access_unit;
+
+pub use circuits::FOLDER;
+pub use owner_warp_first::{OwnerWarpFirst, OwnerWarpFirstIo};
+pub use register_access_unit::{RegisterAccessUnit, RegisterAccessUnitIo};
+pub use release_unit::{DoneIo, ReleaseUnit, ReleaseUnitIo};
+pub use scratchpad_access_unit::{ScratchpadAccessUnit, ScratchpadAccessUnitIo};

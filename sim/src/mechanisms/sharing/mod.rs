@@ -1,0 +1,419 @@
+//! Sharing of what blocks do not use: two blocks share registers, or scratchpad, of which there is too little for both.
+//!
+//! Layers `reg-share`, `spad-share` and, with early release, `spad-share-relssp`; and the scheduler of all, `owf`. The contract, cycle by cycle, is in
+//! `docs/sharing-pipeline.md`.
+//!
+//! Source: Jatala, "Hardware and Software Optimizations for GPU Resource Management", PhD thesis, IIT Kanpur, 2018, chapters 2 and 3.
+
+mod blocks;
+mod owf;
+mod plan;
+mod registers;
+mod release;
+mod scratchpad;
+
+use serde::{Deserialize, Serialize};
+use warpfile_hdl::rtl::count_bits;
+use warpfile_hdl::sharing::{RegisterAccessUnit, ReleaseUnit, ScratchpadAccessUnit};
+use warpfile_kernels::compile::CompileOptions;
+use warpfile_kernels::compile::cfg::Cfg;
+use warpfile_kernels::compile::listing::listing;
+use warpfile_kernels::compile::sharing::{self, ScratchpadOptions, Threshold, order};
+use warpfile_kernels::program::{LANES, Program};
+
+use super::waves::WaveGroup;
+use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
+use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
+use crate::counters::{Row, Shown};
+use crate::energy::structure::{Account, ArrayAccesses, Structure};
+use crate::sm::{RunReport, SimError};
+use crate::{counters, parameters};
+pub use owf::Owf;
+use registers::RegisterSharing;
+use scratchpad::ScratchpadSharing;
+
+/// Name of the group of counters.
+pub const COUNTERS: &str = "sharing";
+/// Names of the circuits in waveforms, recordings and Verilog.
+const REGISTER_CIRCUIT: &str = "register_access_unit";
+const SCRATCHPAD_CIRCUIT: &str = "scratchpad_access_unit";
+const RELEASE_CIRCUIT: &str = "release_unit";
+/// Bits of a register's number, counted from 1: a thread has at most 255.
+const REGISTER_BITS: usize = 8;
+
+/// Where `relssp` goes (§3.2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// As early as every path allows.
+    Optimal,
+    /// At the common postdominator of all accesses.
+    Postdominator,
+}
+
+parameters! {
+    /// Sharing of registers and scratchpad: reg-share, spad-share, spad-share-relssp.
+    pub struct Parameters in "sharing" {
+        /// Part of its registers or scratchpad that a sharing block has for itself, in percent: 100 t of §2.2.4.
+        private_percent: u64 = 10, Accepted::integer(1, 100);
+        /// Registers lie in the order of their first use where blocks share them (§2.3.2).
+        reorder_registers: bool = true, Accepted::Flag;
+        /// Where spad-share-relssp puts relssp: optimal, as early as every path allows (Equations 3.1, 3.2); postdominator,
+        /// where all accesses are over (§3.2.3).
+        relssp: Placement = Placement::Optimal, Accepted::Word(&["optimal", "postdominator"]);
+    }
+}
+
+counters! {
+    /// What came of sharing.
+    pub struct Shared {
+        /// Warps of blocks that shared.
+        sharing_warps: sum("warps"),
+        /// Locks taken.
+        locks: sum("locks"),
+        /// Times that a block became the owner of its pair.
+        handovers: sum("blocks"),
+        /// Warps that waited for a lock, summed over cycles.
+        lock_waits: sum("warp cycles"),
+        /// Accesses to scratchpad that two blocks share.
+        shared_accesses: sum("warp instructions"),
+        /// Blocks whose threads have all released what they share before the block's end.
+        releases: sum("blocks"),
+        /// Executions of relssp.
+        relssp: sum("thread instructions"),
+    }
+}
+
+/// The notes of the pass: the place of each register in the order of first use.
+struct RegisterOrder(Vec<u16>);
+
+fn threshold(config: &Config) -> Threshold {
+    let Parameters { private_percent, .. } = config.of();
+    // The parameter's range is the threshold's.
+    Threshold::from_percent(private_percent).unwrap_or_else(Threshold::none)
+}
+
+/// Why a layer does not go with what else is in its stack.
+fn refuse(config: &Config, reason: String) -> Result<(), ConfigError> {
+    Err(conflict("design", &config.design, reason))
+}
+
+fn check_sizes(config: &Config) -> Result<(), ConfigError> {
+    let accepted = |key, value: u64, range: std::ops::RangeInclusive<u64>| match range.contains(&value) {
+        true => Ok(()),
+        false => Err(conflict(key, value, format!("{} to {}", range.start(), range.end()))),
+    };
+    accepted("sm.warps", config.sm.warps, 2..=blocks::MAX_WARPS)?;
+    accepted("sm.blocks", config.sm.blocks, 2..=32)
+}
+
+/// Two sharing layers have not been made to agree on an owner.
+fn check_alone(config: &Config, own: &str) -> Result<(), ConfigError> {
+    let sharing = [REGISTERS.name, SCRATCHPAD.name, SCRATCHPAD_RELSSP.name];
+    let other = sharing.into_iter().find(|name| *name != own && config.design.contains(name));
+    match other {
+        Some(other) => {
+            refuse(config, format!("{own} and {other} have each owners of their own; nearest: {own}"))
+        }
+        None => Ok(()),
+    }
+}
+
+const REGISTERS: Info = Info {
+    name: "reg-share",
+    summary: "blocks that share registers in pairs (Jatala, §2.2.1)",
+    design: Some((
+        "reg-share",
+        "register sharing, OWF scheduler, registers in the order of first use (Jatala, ch. 2)",
+    )),
+    preset: "jatala-ch2",
+};
+
+const SCRATCHPAD: Info = Info {
+    name: "spad-share",
+    summary: "blocks that share scratchpad in pairs (Jatala, §2.2.2)",
+    design: Some(("spad-share", "scratchpad sharing, OWF scheduler (Jatala, ch. 2)")),
+    preset: "jatala-ch3",
+};
+
+/// Register sharing.
+pub struct ShareRegisters;
+
+impl Mechanism for ShareRegisters {
+    fn info(&self) -> Info {
+        REGISTERS
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn scheduler(&self) -> Option<&'static str> {
+        Some("owf")
+    }
+
+    fn section(&self) -> Option<SectionInfo> {
+        Some(SectionInfo::of::<Parameters>())
+    }
+
+    fn check(&self, config: &Config) -> Result<(), ConfigError> {
+        check_sizes(config)?;
+        check_alone(config, REGISTERS.name)?;
+        let warps = config.warps_per_scheduler();
+        if !warps.is_multiple_of(2) {
+            let reason = "an even number of warps for each scheduler: two that share are neighbours";
+            return Err(conflict("sm.warps", config.sm.warps, reason.to_owned()));
+        }
+        let others = || config.design.mechanisms().filter(|other| other.info().name != REGISTERS.name);
+        if let Some(other) = others().find(|other| other.power_gating(config).is_some()) {
+            let other = other.info().name;
+            return refuse(config, format!("{other} takes a row to be one warp's; nearest: reg-share"));
+        }
+        let is_storage = |other: &&'static dyn Mechanism| matches!(other.role(), Role::Storage { .. });
+        match others().filter(is_storage).find(|storage| !storage.has_movable_rows()) {
+            Some(storage) => {
+                let storage = storage.info().name;
+                refuse(
+                    config,
+                    format!("reg-share moves registers, which {storage} does not follow; nearest: reg-share"),
+                )
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn pass(&self) -> Pass {
+        Pass::Notes
+    }
+
+    fn compile(
+        &self,
+        config: &Config,
+        program: &Program,
+        notes: &mut Notes,
+    ) -> Result<Option<Program>, SimError> {
+        let Parameters { reorder_registers, .. } = config.of();
+        if reorder_registers {
+            notes.leave(RegisterOrder(order::by_first_use(program)));
+        }
+        Ok(None)
+    }
+
+    fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
+        let Parameters { reorder_registers, .. } = config.of();
+        let numbers = match reorder_registers {
+            true => order::by_first_use(program),
+            false => (0..program.registers_per_thread).collect(),
+        };
+        Ok(Some(order::listing(program, &numbers, threshold(config), cfg)))
+    }
+
+    fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
+        Ok(vec![NamedCircuit::of_sm(config, REGISTER_CIRCUIT, &register_circuit(config))?])
+    }
+
+    fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
+        let circuit = register_circuit(at.config);
+        let engine = at.circuit(&circuit, &registers::FORESEEN)?;
+        let layer = RegisterSharing::new(at.config, threshold(at.config), engine, &circuit);
+        Ok(Part::Layer(Box::new(layer.map_err(|error| SimError::circuit(at.config, error))?)))
+    }
+
+    /// The tables of §2.4.1 are looked at in every cycle; that they change is counted by locks.
+    fn structures(&self, config: &Config) -> Vec<Structure> {
+        let (warps, blocks) = (config.sm.warps, config.sm.blocks);
+        let lock = warps / 2 * index_bits(warps);
+        vec![tables("register sharing", 1 + blocks * partner_bits(blocks) + 2 * warps + lock)]
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        rows()
+    }
+
+    fn waves(&self) -> Vec<WaveGroup> {
+        vec![WaveGroup {
+            title: "Register sharing",
+            scope: REGISTER_CIRCUIT,
+            signals: &["held_o", "owner_o", "shared_o", "locked_o", "issue_i", "ended_i"],
+        }]
+    }
+}
+
+const SCRATCHPAD_RELSSP: Info = Info {
+    name: "spad-share-relssp",
+    summary: "blocks that share scratchpad in pairs and release it with relssp (Jatala, ch. 3)",
+    design: Some(("spad-share-relssp", "scratchpad sharing with relssp, OWF scheduler (Jatala, ch. 3)")),
+    preset: "jatala-ch3",
+};
+
+/// Scratchpad sharing.
+pub struct ShareScratchpad {
+    info: Info,
+    /// Threads release what they share before their block ends.
+    relssp: bool,
+}
+
+/// Scratchpad sharing (§2.2.2).
+pub static SHARE_SCRATCHPAD: ShareScratchpad = ShareScratchpad { info: SCRATCHPAD, relssp: false };
+/// The same with the compiler's layout and `relssp` (chapter 3).
+pub static SHARE_SCRATCHPAD_RELSSP: ShareScratchpad =
+    ShareScratchpad { info: SCRATCHPAD_RELSSP, relssp: true };
+
+impl Mechanism for ShareScratchpad {
+    fn info(&self) -> Info {
+        self.info
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn scheduler(&self) -> Option<&'static str> {
+        Some("owf")
+    }
+
+    fn section(&self) -> Option<SectionInfo> {
+        Some(SectionInfo::of::<Parameters>())
+    }
+
+    fn check(&self, config: &Config) -> Result<(), ConfigError> {
+        check_sizes(config)?;
+        let bytes = config.sm.shared_memory_bytes;
+        if !(1..1 << 20).contains(&bytes) {
+            return Err(conflict("sm.shared_memory_bytes", bytes, "1 to 1048575".to_owned()));
+        }
+        check_alone(config, self.info.name)
+    }
+
+    fn code(&self, config: &Config, options: CompileOptions) -> CompileOptions {
+        if !self.relssp {
+            return options;
+        }
+        let Parameters { relssp, .. } = config.of();
+        let placement = match relssp {
+            Placement::Optimal => sharing::Placement::Optimal,
+            Placement::Postdominator => sharing::Placement::Postdominator,
+        };
+        let scratchpad = Some(ScratchpadOptions { threshold: threshold(config), placement });
+        CompileOptions { scratchpad, ..options }
+    }
+
+    /// What it changes is in the code.
+    fn pass(&self) -> Pass {
+        if self.relssp { Pass::Notes } else { Pass::None }
+    }
+
+    fn listing(&self, _config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
+        Ok(self.relssp.then(|| listing(program, cfg)))
+    }
+
+    fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
+        let mut circuits =
+            vec![NamedCircuit::of_sm(config, SCRATCHPAD_CIRCUIT, &scratchpad_circuit(config))?];
+        if self.relssp {
+            circuits.push(NamedCircuit::of_sm(config, RELEASE_CIRCUIT, &release_circuit(config))?);
+        }
+        Ok(circuits)
+    }
+
+    fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
+        let circuit = scratchpad_circuit(at.config);
+        let engine = at.circuit(&circuit, &scratchpad::FORESEEN)?;
+        let release = match self.relssp {
+            true => {
+                let circuit = release_circuit(at.config);
+                let engine = at.circuit(&circuit, &release::FORESEEN)?;
+                let release = release::Release::new(engine, &circuit);
+                Some(release.map_err(|error| SimError::circuit(at.config, error))?)
+            }
+            false => None,
+        };
+        let layer = ScratchpadSharing::new(at.config, threshold(at.config), (engine, &circuit), release);
+        Ok(Part::Layer(Box::new(layer.map_err(|error| SimError::circuit(at.config, error))?)))
+    }
+
+    fn structures(&self, config: &Config) -> Vec<Structure> {
+        let (warps, blocks) = (config.sm.warps, config.sm.blocks);
+        let lock = blocks / 2 * index_bits(blocks);
+        let of_unit = tables("scratchpad sharing", 1 + blocks * partner_bits(blocks) + warps + lock);
+        let bits = 2 * LANES as u32;
+        let release = Structure::table(
+            "release bits",
+            Account::Control,
+            (1, warps as u32, bits),
+            |report: &RunReport| {
+                let shared: Shared = report.counters.get(COUNTERS);
+                ArrayAccesses { row_writes: shared.relssp / LANES as u64, ..ArrayAccesses::default() }
+            },
+        );
+        [of_unit].into_iter().chain(self.relssp.then_some(release)).collect()
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        rows()
+    }
+
+    fn waves(&self) -> Vec<WaveGroup> {
+        vec![WaveGroup {
+            title: "Scratchpad sharing",
+            scope: SCRATCHPAD_CIRCUIT,
+            signals: &["held_o", "owner_o", "shared_o", "locked_o", "issue_i", "block_ended_i"],
+        }]
+    }
+}
+
+fn rows() -> Vec<Row> {
+    let rows = [
+        ("warps of sharing blocks", Shown::Count("sharing.sharing_warps")),
+        ("locks taken", Shown::Count("sharing.locks")),
+        ("changes of owner", Shown::Count("sharing.handovers")),
+        ("waits for locks", Shown::Count("sharing.lock_waits")),
+    ];
+    rows.map(|(label, shown)| Row { label, shown }).to_vec()
+}
+
+fn index_bits(count: u64) -> u64 {
+    warpfile_hdl::rtl::index_bits(count as usize) as u64
+}
+
+/// Bits of a slot, or of none (§2.4.1, item 2).
+fn partner_bits(blocks: u64) -> u64 {
+    count_bits(blocks as usize) as u64
+}
+
+/// The tables of an access unit as one row of so many bits.
+fn tables(name: &'static str, bits: u64) -> Structure {
+    Structure::table(name, Account::Control, (1, 1, bits as u32), |report: &RunReport| {
+        let shared: Shared = report.counters.get(COUNTERS);
+        ArrayAccesses {
+            row_writes: shared.locks + shared.handovers,
+            row_reads: report.warp_instructions,
+            ..ArrayAccesses::default()
+        }
+    })
+}
+
+fn register_circuit(config: &Config) -> RegisterAccessUnit {
+    RegisterAccessUnit {
+        warps: config.sm.warps as usize,
+        blocks: config.sm.blocks as usize,
+        register_bits: REGISTER_BITS,
+    }
+}
+
+fn release_circuit(config: &Config) -> ReleaseUnit {
+    ReleaseUnit {
+        warps: config.sm.warps as usize,
+        lanes: LANES,
+        blocks: config.sm.blocks as usize,
+        ports: config.sm.schedulers as usize,
+    }
+}
+
+fn scratchpad_circuit(config: &Config) -> ScratchpadAccessUnit {
+    ScratchpadAccessUnit {
+        warps: config.sm.warps as usize,
+        blocks: config.sm.blocks as usize,
+        byte_bits: count_bits(config.sm.shared_memory_bytes as usize),
+    }
+}

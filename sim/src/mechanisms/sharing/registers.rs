@@ -1,0 +1,238 @@
+//! Register sharing: more blocks than registers, with pairs of warps that use some registers one after the other.
+
+use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
+use warpfile_hdl::sharing::RegisterAccessUnit;
+use warpfile_kernels::compile::sharing::Threshold;
+use warpfile_kernels::program::{BlockIndex, Program, WarpInstruction};
+
+use super::blocks::{Blocks, Launch, Packed, Warps, of_partition, set_warps, warps};
+use super::plan::Plan;
+use super::{COUNTERS, REGISTER_CIRCUIT, RegisterOrder, Shared};
+use crate::config::Config;
+use crate::counters::Counts;
+use crate::mechanisms::Compiled;
+use crate::sm::SimError;
+use crate::sm::design::{Admission, Classes, Home, Layer, WarpPlace};
+
+/// Outputs that are looked at before a cycle is run.
+pub(super) const FORESEEN: [&str; 4] = ["held_o", "owner_o", "shared_o", "locked_o"];
+
+/// A layer that shares registers.
+pub struct RegisterSharing {
+    engine: AnyEngine,
+    ports: CircuitPorts<RegisterAccessUnit>,
+    threshold: Threshold,
+    partitions: usize,
+    warps_per_partition: usize,
+    blocks_of_sm: usize,
+    design: String,
+    /// By instruction the highest register, counted from 1 in the order in which registers lie; 0 for none.
+    highest: Vec<u16>,
+    /// The order of the kernel's registers, if it is not that of their numbers.
+    order: Option<Vec<u16>>,
+    /// `None`: no block shares.
+    plan: Option<Plan>,
+    /// The slot of the block that is put into each warp slot of the SM.
+    slots: Vec<usize>,
+    /// A kernel has begun that the unit has not been told of.
+    is_new: bool,
+    blocks: Blocks,
+    /// What each warp's next instruction accesses, as of now.
+    access: Packed,
+    issued: Warps,
+    /// In this cycle, one bit a warp of the SM.
+    held: Warps,
+    owner: Warps,
+    shared: Warps,
+    locked: Warps,
+    /// The circuit has been stepped, and what is above is of the cycle before.
+    is_stale: bool,
+    counted: Shared,
+}
+
+impl RegisterSharing {
+    /// A layer on a circuit.
+    ///
+    /// # Errors
+    /// A port that is not there.
+    pub fn new(
+        config: &Config,
+        threshold: Threshold,
+        engine: AnyEngine,
+        circuit: &RegisterAccessUnit,
+    ) -> Result<RegisterSharing, EngineError> {
+        Ok(RegisterSharing {
+            ports: engine.ports(circuit)?,
+            engine,
+            threshold,
+            partitions: config.sm.schedulers as usize,
+            warps_per_partition: config.warps_per_scheduler() as usize,
+            blocks_of_sm: circuit.blocks,
+            design: config.design.to_string(),
+            highest: Vec::new(),
+            order: None,
+            plan: None,
+            slots: vec![0; circuit.warps],
+            is_new: false,
+            blocks: Blocks::new(circuit.blocks),
+            access: Packed::new(circuit.warps, circuit.register_bits),
+            issued: 0,
+            held: 0,
+            owner: 0,
+            shared: 0,
+            locked: 0,
+            is_stale: true,
+            counted: Shared::default(),
+        })
+    }
+
+    /// The number of a warp in the unit: two that share are neighbours.
+    fn number(&self, at: WarpPlace) -> usize {
+        at.partition * self.warps_per_partition + at.warp
+    }
+
+    /// Asks the unit who is held in this cycle.
+    fn begin_cycle(&mut self) {
+        if !std::mem::replace(&mut self.is_stale, false) {
+            return;
+        }
+        self.engine.state_mut().set_words(self.ports.register_i, &self.access.words);
+        self.engine.foresee();
+        let (state, ports) = (self.engine.state(), &self.ports);
+        let [held, owner, shared, locked] =
+            [ports.held_o, ports.owner_o, ports.shared_o, ports.locked_o].map(|port| warps(state, port));
+        self.counted.handovers += u64::from(owner & !self.owner & self.shared != 0);
+        self.counted.locks += u64::from((locked & !self.locked).count_ones());
+        (self.held, self.owner, self.shared, self.locked) = (held, owner, shared, locked);
+        self.counted.lock_waits += u64::from(held.count_ones());
+    }
+}
+
+/// The highest register of each instruction, counted from 1 in an order.
+fn highest(program: &Program, order: Option<&[u16]>) -> Vec<u16> {
+    let place = |register: u16| order.map_or(register, |order| order[usize::from(register)]) + 1;
+    let of_instruction = program.instructions.iter().map(|instruction| {
+        let sources = instruction.sources.iter().map(|source| source.register.0);
+        let results = instruction.results.iter().map(|result| result.register.0);
+        sources.chain(results).map(place).max().unwrap_or(0)
+    });
+    of_instruction.collect()
+}
+
+impl Layer for RegisterSharing {
+    fn start_kernel(&mut self, kernel: &Compiled<'_>) -> Result<(), SimError> {
+        self.order = kernel.notes.get::<RegisterOrder>().map(|order| order.0.clone());
+        self.highest = highest(kernel.program, self.order.as_deref());
+        self.plan = None;
+        self.is_new = true;
+        Ok(())
+    }
+
+    fn admit(&mut self, admission: &Admission) -> u64 {
+        self.plan = Plan::new(admission, self.partitions, self.threshold);
+        let Some(plan) = &self.plan else { return admission.blocks };
+        for slot in 0..self.slots.len() {
+            let (partition, warp) = (slot / self.warps_per_partition, slot % self.warps_per_partition);
+            self.slots[slot] = plan.slot_of(WarpPlace { partition, warp }).unwrap_or(0);
+        }
+        plan.residents.blocks()
+    }
+
+    fn register_order(&self) -> Option<&[u16]> {
+        self.order.as_deref().filter(|_| self.plan.is_some())
+    }
+
+    fn home(&self, slot: usize, number: usize) -> Option<Home> {
+        self.plan.as_ref()?.home(slot, number)
+    }
+
+    fn start_warp(&mut self, at: WarpPlace, _first_row: u32, _block: BlockIndex) {
+        let Some(plan) = &self.plan else { return };
+        let warp = self.number(at);
+        let slot = self.slots[warp];
+        let shares = (slot as u64) < 2 * plan.residents.pairs;
+        self.counted.sharing_warps += u64::from(shares);
+        self.blocks.start_warp(slot, shares.then_some(slot ^ 1), warp);
+    }
+
+    fn decode(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
+        let highest = if instruction.active == 0 { 0 } else { self.highest[instruction.inst.0 as usize] };
+        self.access.set(self.number(at), u64::from(highest));
+    }
+
+    fn held_warps(&mut self, partition: usize) -> u64 {
+        if self.plan.is_none() {
+            return 0;
+        }
+        self.begin_cycle();
+        of_partition(self.held | self.blocks.unknown, partition, self.warps_per_partition)
+    }
+
+    fn classes(&mut self, partition: usize) -> Classes {
+        if self.plan.is_none() {
+            return Classes::default();
+        }
+        let of = |warps| of_partition(warps, partition, self.warps_per_partition);
+        Classes { first: of(self.owner), last: of(self.shared & !self.owner) }
+    }
+
+    /// The unit has seen the warp's instruction before this one only, so one that needs a lock waits for it to be seen.
+    fn holds_companion(&mut self, at: WarpPlace) -> bool {
+        let Some(plan) = &self.plan else { return false };
+        let warp = self.number(at);
+        let needs = self.shared >> warp & 1 == 1 && self.access.get(warp) > u64::from(plan.private);
+        needs && self.locked >> warp & 1 == 0
+    }
+
+    fn issue(&mut self, at: WarpPlace, _instruction: &WarpInstruction) {
+        self.issued |= 1 << self.number(at);
+    }
+
+    fn end_warp(&mut self, at: WarpPlace) {
+        if self.plan.is_some() {
+            let warp = self.number(at);
+            self.access.set(warp, 0);
+            self.blocks.end_warp(self.slots[warp], warp);
+        }
+    }
+
+    fn end_cycle(&mut self) -> Result<(), SimError> {
+        if self.plan.is_some() {
+            self.begin_cycle();
+        }
+        let events = self.blocks.end_cycle(!self.is_new);
+        let wrong = self.issued & self.held;
+        let (state, ports) = (self.engine.state_mut(), &self.ports);
+        state.set(ports.configure_valid_i, u64::from(self.is_new));
+        state.set(ports.configure_share_i, u64::from(self.plan.is_some()));
+        let private = self.plan.as_ref().map_or(0, |plan| plan.private);
+        state.set(ports.configure_private_i, u64::from(private));
+        state.set(ports.launch_valid_i, u64::from(events.launch.is_some()));
+        if let Some(Launch { slot, partner, warps, .. }) = events.launch {
+            state.set(ports.launch_block_i, slot as u64);
+            state.set(ports.launch_partner_i, partner.unwrap_or(self.blocks_of_sm) as u64);
+            set_warps(state, ports.launch_warps_i, warps);
+        }
+        let issued = if self.plan.is_some() { self.issued & !events.warps_ended } else { 0 };
+        set_warps(state, ports.issue_i, issued);
+        set_warps(state, ports.ended_i, events.warps_ended);
+        state.set(ports.block_ended_i, events.blocks_ended);
+        self.engine.step();
+        (self.issued, self.is_new, self.is_stale) = (0, false, true);
+        match wrong {
+            0 => Ok(()),
+            warps => Err(SimError::Circuit {
+                design: self.design.clone(),
+                problem: format!("warps {warps:#x} issued shared registers without their locks"),
+            }),
+        }
+    }
+
+    fn count(&self, into: &mut Counts) {
+        into.add(COUNTERS, &self.counted);
+    }
+
+    fn circuits(&self) -> Vec<(String, &dyn Engine)> {
+        vec![(REGISTER_CIRCUIT.to_owned(), &self.engine)]
+    }
+}

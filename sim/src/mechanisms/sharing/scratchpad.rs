@@ -1,0 +1,404 @@
+//! Scratchpad sharing: more blocks than scratchpad, with pairs of blocks that use a part of it one after the other.
+
+use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
+use warpfile_hdl::sharing::ScratchpadAccessUnit;
+use warpfile_kernels::compile::sharing::{Residents, Threshold, residents};
+use warpfile_kernels::program::{
+    BlockIndex, LANES, MemoryAccess, Operation, Program, Space, WarpInstruction,
+};
+
+use super::blocks::{Blocks, Launch, Packed, Warps, of_partition, set_warps, warps};
+use super::release::Release;
+use super::{COUNTERS, RELEASE_CIRCUIT, SCRATCHPAD_CIRCUIT, Shared};
+use crate::config::Config;
+use crate::counters::Counts;
+use crate::mechanisms::Compiled;
+use crate::sm::SimError;
+use crate::sm::design::{Admission, Classes, Layer, WarpPlace};
+
+/// Outputs that are looked at before a cycle is run.
+pub(super) const FORESEEN: [&str; 3] = ["held_o", "owner_o", "locked_o"];
+
+/// What an instruction accesses of the scratchpad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    /// Nothing.
+    None,
+    /// So many bytes a lane at its addresses.
+    Bytes(u8),
+    /// At a generic address: of the scratchpad if it lies within a block's.
+    Generic(u8),
+    /// It copies from global memory to where no address says.
+    Unknown,
+}
+
+/// Blocks of a kernel.
+#[derive(Clone, Copy, Debug)]
+struct Kernel {
+    residents: Residents,
+    /// Bytes of a block's scratchpad, and those of them that it has for itself.
+    bytes: u64,
+    private: u64,
+}
+
+/// What a block must not do.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    /// It accesses what another one uses.
+    InUse { slot: usize, other: usize },
+    /// It accesses what it has released.
+    Released { slot: usize },
+}
+
+/// A layer that shares scratchpad.
+pub struct ScratchpadSharing {
+    engine: AnyEngine,
+    ports: CircuitPorts<ScratchpadAccessUnit>,
+    threshold: Threshold,
+    warps_per_partition: usize,
+    blocks_of_sm: usize,
+    design: String,
+    /// By instruction.
+    accesses: Vec<Access>,
+    /// `None`: no block shares.
+    kernel: Option<Kernel>,
+    /// Warps of a block.
+    warps_of_block: usize,
+    /// The block that is being started, its slot, and its warps so far.
+    starting: Option<(BlockIndex, usize, usize)>,
+    /// The slot of each warp's block.
+    slots: Vec<usize>,
+    /// A kernel has begun that the unit has not been told of.
+    is_new: bool,
+    blocks: Blocks,
+    /// The highest byte that each warp's next instruction accesses, counted from 1, as of now.
+    access: Packed,
+    issued: Warps,
+    /// Of each pair the block that has accessed the shared part and not ended: what the lock is for.
+    users: Vec<Option<usize>>,
+    /// What was wrong in this cycle.
+    fault: Option<Fault>,
+    /// Threads release what they share before their block ends.
+    release: Option<Release>,
+    /// Blocks that have released it, one bit each.
+    released: u64,
+    /// Warps whose release or exit waits for accesses before it.
+    waiting: Warps,
+    /// In this cycle, one bit a warp of the SM; locks one bit a block.
+    held: Warps,
+    owner: Warps,
+    shared: Warps,
+    locked: u64,
+    /// The circuit has been stepped, and what is above is of the cycle before.
+    is_stale: bool,
+    counted: Shared,
+}
+
+impl ScratchpadSharing {
+    /// A layer on a circuit.
+    ///
+    /// # Errors
+    /// A port that is not there.
+    pub fn new(
+        config: &Config,
+        threshold: Threshold,
+        (engine, circuit): (AnyEngine, &ScratchpadAccessUnit),
+        release: Option<Release>,
+    ) -> Result<ScratchpadSharing, EngineError> {
+        Ok(ScratchpadSharing {
+            ports: engine.ports(circuit)?,
+            engine,
+            threshold,
+            warps_per_partition: config.warps_per_scheduler() as usize,
+            blocks_of_sm: circuit.blocks,
+            design: config.design.to_string(),
+            accesses: Vec::new(),
+            kernel: None,
+            warps_of_block: 0,
+            starting: None,
+            slots: vec![0; circuit.warps],
+            is_new: false,
+            blocks: Blocks::new(circuit.blocks),
+            access: Packed::new(circuit.warps, circuit.byte_bits),
+            issued: 0,
+            users: vec![None; circuit.blocks.div_ceil(2)],
+            fault: None,
+            release,
+            released: 0,
+            waiting: 0,
+            held: 0,
+            owner: 0,
+            shared: 0,
+            locked: 0,
+            is_stale: true,
+            counted: Shared::default(),
+        })
+    }
+
+    fn number(&self, at: WarpPlace) -> usize {
+        at.partition * self.warps_per_partition + at.warp
+    }
+
+    /// The highest byte of its block's scratchpad that an instruction accesses, counted from 1; 0 for none.
+    fn highest_byte(&self, instruction: &WarpInstruction, of_block: u64) -> u64 {
+        let bytes = match self.accesses[instruction.inst.0 as usize] {
+            Access::None => return 0,
+            Access::Unknown => return of_block,
+            Access::Bytes(bytes) | Access::Generic(bytes) => u64::from(bytes),
+        };
+        let is_generic = matches!(self.accesses[instruction.inst.0 as usize], Access::Generic(_));
+        let active = (0..LANES).filter(|lane| instruction.active >> lane & 1 == 1);
+        let ends = active.map(|lane| instruction.addresses[lane].saturating_add(bytes));
+        // Device memory lies above all scratchpad.
+        ends.filter(|end| !is_generic || *end <= of_block).map(|end| end.min(of_block)).max().unwrap_or(0)
+    }
+
+    /// Asks the unit who is held in this cycle.
+    fn begin_cycle(&mut self) {
+        if !std::mem::replace(&mut self.is_stale, false) {
+            return;
+        }
+        self.engine.state_mut().set_words(self.ports.byte_i, &self.access.words);
+        self.engine.foresee();
+        let (state, ports) = (self.engine.state(), &self.ports);
+        let [held, owner] = [ports.held_o, ports.owner_o].map(|port| warps(state, port));
+        let locked = state.get(ports.locked_o);
+        self.counted.handovers += u64::from(owner & !self.owner & self.shared != 0);
+        self.counted.locks += u64::from((locked & !self.locked).count_ones());
+        (self.held, self.owner, self.locked) = (held, owner, locked);
+        self.counted.lock_waits += u64::from(held.count_ones());
+    }
+
+    /// A block accesses the shared part: the other one of its pair must not have, or must have ended.
+    fn use_shared(&mut self, slot: usize) {
+        let user = &mut self.users[slot / 2];
+        match *user {
+            Some(other) if other != slot => self.fault = self.fault.or(Some(Fault::InUse { slot, other })),
+            Some(_) | None => *user = Some(slot),
+        }
+    }
+}
+
+/// What each instruction of a program accesses of the scratchpad.
+fn accesses(program: &Program) -> Vec<Access> {
+    let of = |access: MemoryAccess| match access.space {
+        Space::Shared => Access::Bytes(access.bytes),
+        Space::Generic => Access::Generic(access.bytes),
+        Space::Global | Space::Local | Space::Constant | Space::Parameter => Access::None,
+    };
+    let of_instruction = program.instructions.iter().map(|instruction| match instruction.operation {
+        // A copy to shared memory is a load from global memory that writes no register.
+        Operation::Load(MemoryAccess { space: Space::Global, .. }) if instruction.results.is_empty() => {
+            Access::Unknown
+        }
+        Operation::Load(access) | Operation::Store(access) | Operation::Atomic(access) => of(access),
+        Operation::Alu
+        | Operation::Sfu
+        | Operation::Double
+        | Operation::Texture
+        | Operation::Barrier
+        | Operation::Fence
+        | Operation::Release
+        | Operation::Branch
+        | Operation::Exit => Access::None,
+    });
+    of_instruction.collect()
+}
+
+impl Layer for ScratchpadSharing {
+    fn start_kernel(&mut self, kernel: &Compiled<'_>) -> Result<(), SimError> {
+        self.accesses = accesses(kernel.program);
+        if let Some(release) = &mut self.release {
+            release.start_kernel(kernel.program);
+        }
+        self.kernel = None;
+        self.is_new = true;
+        Ok(())
+    }
+
+    fn admit(&mut self, admission: &Admission) -> u64 {
+        let Admission { fits, scratchpad_bytes: bytes, scratchpad_of_sm, .. } = *admission;
+        let limit = fits.warps.min(fits.slots).min(fits.registers).min(fits.launch);
+        let residents = residents(scratchpad_of_sm, bytes, limit, self.threshold);
+        let private = self.threshold.private(bytes);
+        let gains = residents.blocks() > admission.blocks;
+        self.kernel = gains.then_some(Kernel { residents, bytes, private });
+        if let Some(release) = &mut self.release {
+            release.admit(admission.threads);
+        }
+        self.warps_of_block = admission.warps;
+        if gains { residents.blocks() } else { admission.blocks }
+    }
+
+    fn start_warp(&mut self, at: WarpPlace, _first_row: u32, block: BlockIndex) {
+        let Some(kernel) = self.kernel else { return };
+        let warp = self.number(at);
+        let (slot, started) = match self.starting {
+            Some((starting, slot, started)) if starting == block => (slot, started + 1),
+            Some(_) | None => (self.blocks.free_slot().unwrap_or(0), 1),
+        };
+        self.starting = Some((block, slot, started));
+        if let Some(release) = &mut self.release {
+            release.start_warp(warp, started == self.warps_of_block);
+        }
+        self.slots[warp] = slot;
+        let shares = (slot as u64) < 2 * kernel.residents.pairs;
+        self.counted.sharing_warps += u64::from(shares);
+        self.blocks.start_warp(slot, shares.then_some(slot ^ 1), warp);
+    }
+
+    fn decode(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
+        let Some(kernel) = self.kernel else { return };
+        let byte = self.highest_byte(instruction, kernel.bytes);
+        let warp = self.number(at);
+        self.access.set(warp, byte);
+        let slot = self.slots[warp];
+        if byte > kernel.private && self.released >> slot & 1 == 1 {
+            self.fault = self.fault.or(Some(Fault::Released { slot }));
+        }
+        if let Some(release) = &mut self.release {
+            release.decode(warp, instruction.inst.0);
+            self.waiting = self.waiting & !(1 << warp) | Warps::from(release.holds(warp)) << warp;
+        }
+    }
+
+    fn held_warps(&mut self, partition: usize) -> u64 {
+        if self.kernel.is_none() {
+            return 0;
+        }
+        self.begin_cycle();
+        of_partition(self.held | self.waiting | self.blocks.unknown, partition, self.warps_per_partition)
+    }
+
+    fn classes(&mut self, partition: usize) -> Classes {
+        if self.kernel.is_none() {
+            return Classes::default();
+        }
+        let of = |warps| of_partition(warps, partition, self.warps_per_partition);
+        Classes { first: of(self.owner), last: of(self.shared & !self.owner) }
+    }
+
+    /// The unit has seen the warp's instruction before this one only, so one that needs the lock waits for it to be seen.
+    fn holds_companion(&mut self, at: WarpPlace) -> bool {
+        let Some(kernel) = self.kernel else { return false };
+        let warp = self.number(at);
+        if self.waiting >> warp & 1 == 1 {
+            return true;
+        }
+        let needs = self.shared >> warp & 1 == 1 && self.access.get(warp) > kernel.private;
+        needs && self.locked >> self.slots[warp] & 1 == 0
+    }
+
+    fn issue(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
+        let warp = self.number(at);
+        self.issued |= 1 << warp;
+        let accesses = self.accesses[instruction.inst.0 as usize] != Access::None;
+        if let Some(release) = self.release.as_mut().filter(|_| accesses && self.kernel.is_some()) {
+            release.access(warp);
+        }
+        if let Some(kernel) = self.kernel
+            && self.shared >> warp & 1 == 1
+            && self.highest_byte(instruction, kernel.bytes) > kernel.private
+        {
+            self.counted.shared_accesses += 1;
+            self.use_shared(self.slots[warp]);
+        }
+    }
+
+    fn retire(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
+        let warp = self.number(at);
+        let accesses = self.accesses[instruction.inst.0 as usize] != Access::None;
+        if let Some(release) = self.release.as_mut().filter(|_| self.kernel.is_some()) {
+            release.retire(warp, instruction.inst.0, instruction.active, accesses);
+            if !release.holds(warp) {
+                self.waiting &= !(1 << warp);
+            }
+        }
+    }
+
+    fn end_warp(&mut self, at: WarpPlace) {
+        if self.kernel.is_none() {
+            return;
+        }
+        let warp = self.number(at);
+        let slot = self.slots[warp];
+        self.access.set(warp, 0);
+        self.shared &= !(1 << warp);
+        let is_known = self.blocks.known() >> slot & 1 == 1;
+        if let Some(release) = self.release.as_mut().filter(|_| is_known) {
+            release.end_warp(warp);
+        }
+        if self.blocks.end_warp(slot, warp) {
+            if let Some(release) = self.release.as_mut().filter(|_| is_known) {
+                release.end_block(slot);
+            }
+            self.released &= !(1 << slot);
+            // Its number may come again, in another launch.
+            self.starting = None;
+            if self.users[slot / 2] == Some(slot) {
+                self.users[slot / 2] = None;
+            }
+        }
+    }
+
+    fn end_cycle(&mut self) -> Result<(), SimError> {
+        if self.kernel.is_some() {
+            self.begin_cycle();
+        }
+        let resident = self.blocks.known();
+        let is_told = self.release.as_ref().is_none_or(Release::is_told);
+        let newly = match self.release.as_mut().filter(|_| self.kernel.is_some()) {
+            Some(release) => release.released() & resident & !self.released,
+            None => 0,
+        };
+        let events = self.blocks.end_cycle(!self.is_new && is_told);
+        if let Some(release) = &mut self.release {
+            release.end_cycle(events.launch);
+            self.counted.relssp = release.executed;
+        }
+        let newly = newly & !events.blocks_ended;
+        self.released |= newly;
+        self.counted.releases += u64::from((newly & self.locked).count_ones());
+        for (pair, user) in self.users.iter_mut().enumerate() {
+            *user = user.filter(|slot| newly >> slot & 1 == 0 || *slot / 2 != pair);
+        }
+        let (state, ports) = (self.engine.state_mut(), &self.ports);
+        state.set(ports.configure_valid_i, u64::from(self.is_new));
+        state.set(ports.configure_share_i, u64::from(self.kernel.is_some()));
+        state.set(ports.configure_private_i, self.kernel.map_or(0, |kernel| kernel.private));
+        state.set(ports.launch_valid_i, u64::from(events.launch.is_some()));
+        if let Some(Launch { slot, partner, warps, .. }) = events.launch {
+            state.set(ports.launch_block_i, slot as u64);
+            state.set(ports.launch_partner_i, partner.unwrap_or(self.blocks_of_sm) as u64);
+            set_warps(state, ports.launch_warps_i, warps);
+            self.shared |= if partner.is_some() { warps } else { 0 };
+        }
+        set_warps(state, ports.issue_i, if self.kernel.is_some() { self.issued } else { 0 });
+        state.set(ports.release_i, newly);
+        state.set(ports.block_ended_i, events.blocks_ended);
+        self.engine.step();
+        let wrong = self.issued & self.held;
+        (self.issued, self.is_new, self.is_stale) = (0, false, true);
+        let problem = match (wrong, self.fault.take()) {
+            (0, None) => return Ok(()),
+            (_, Some(Fault::InUse { slot, other })) => {
+                format!("block slot {slot} accesses scratchpad that block slot {other} uses")
+            }
+            (_, Some(Fault::Released { slot })) => {
+                format!("block slot {slot} accesses shared scratchpad after all its threads have released it")
+            }
+            (warps, None) => format!("warps {warps:#x} issued shared accesses without their locks"),
+        };
+        Err(SimError::Circuit { design: self.design.clone(), problem })
+    }
+
+    fn count(&self, into: &mut Counts) {
+        into.add(COUNTERS, &self.counted);
+    }
+
+    fn circuits(&self) -> Vec<(String, &dyn Engine)> {
+        let own: (String, &dyn Engine) = (SCRATCHPAD_CIRCUIT.to_owned(), &self.engine);
+        let release = self.release.as_ref().map(|release| (RELEASE_CIRCUIT.to_owned(), release.circuit()));
+        [own].into_iter().chain(release).collect()
+    }
+}

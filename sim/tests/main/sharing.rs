@@ -1,0 +1,322 @@
+//! Blocks that share registers or scratchpad: `reg-share`, `spad-share`, `owf`.
+
+use warpfile_kernels::compile::CompileOptions;
+use warpfile_kernels::program::{Launches, Operation};
+use warpfile_kernels::workloads;
+use warpfile_sim::config::{Config, apply_overrides, preset};
+use warpfile_sim::mechanisms::sharing::{self, Parameters, Placement, Shared};
+use warpfile_sim::sm::{EngineName, ResidencyLimit, RunOptions, RunReport, run};
+
+use crate::kernels::{Kernel, Sequence, shared};
+use crate::tiny::{open, run_tiny};
+
+fn on(name: &str, design: &str) -> Config {
+    preset(name).expect("complete").with_design(design).expect("known")
+}
+
+fn of(report: &RunReport) -> Shared {
+    report.counters.get(sharing::COUNTERS)
+}
+
+fn tiny(config: &Config, name: &str) -> RunReport {
+    run_tiny(config, name, RunOptions::default())
+}
+
+/// The largest launch of a workload: registers of a warp, warps and bytes of scratchpad of a block.
+fn largest(name: &str) -> (u64, u64, u64) {
+    let (mut registers, mut warps, mut bytes) = (0, 0, 0);
+    let mut open = open(name);
+    while let Some(stream) = open.next_launch().expect("readable") {
+        registers = registers.max(u64::from(stream.program().registers_per_thread));
+        warps = warps.max(stream.launch().warps_per_block() as u64);
+        bytes = bytes.max(u64::from(stream.launch().shared_bytes));
+    }
+    (registers, warps, bytes)
+}
+
+/// Room for one and a half blocks of a workload's registers, in each scheduler's file.
+fn with_few_registers(mut config: Config, name: &str) -> Config {
+    let (registers, warps, _) = largest(name);
+    let of_partition = warps.div_ceil(config.sm.schedulers) * registers;
+    config.register_file.rows = (of_partition * 3 / 2).div_ceil(config.register_file.bank_groups);
+    config
+}
+
+/// Room for one and a half blocks of its scratchpad; `None` if it uses none.
+fn with_little_scratchpad(mut config: Config, name: &str) -> Option<Config> {
+    let (_, _, bytes) = largest(name);
+    config.sm.shared_memory_bytes = bytes * 3 / 2;
+    (bytes > 0).then_some(config)
+}
+
+/// As [`run_tiny`], with the code that the design wants.
+fn compiled_for(config: &Config, name: &str) -> RunReport {
+    let mut open = open(name);
+    open.set_options(config.design.code(config, CompileOptions::default()));
+    let report =
+        run(config, &mut open, RunOptions::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
+    open.check_results().unwrap_or_else(|error| panic!("{name}: {error}"));
+    report
+}
+
+/// On the machines of the thesis, and where one block and a half fit; every operand is checked in every run.
+#[test]
+fn every_workload_runs_with_shared_registers() {
+    let mut sharing = 0;
+    for workload in workloads::list() {
+        let config = on("jatala-ch2", "reg-share");
+        tiny(&config, workload.name);
+        let few = with_few_registers(config.clone(), workload.name);
+        let report = tiny(&few, workload.name);
+        let baseline = tiny(&few.with_design("baseline").expect("known"), workload.name);
+        assert_eq!(report.operands, baseline.operands, "{}", workload.name);
+        assert_eq!(report.operands_checked, baseline.operands_checked, "{}", workload.name);
+        sharing += usize::from(of(&report).locks > 0);
+    }
+    assert!(sharing >= 15, "{sharing}");
+}
+
+#[test]
+fn every_workload_runs_with_shared_scratchpad() {
+    let mut sharing = 0;
+    for workload in workloads::list() {
+        tiny(&on("jatala-ch3", "spad-share"), workload.name);
+        let Some(little) = with_little_scratchpad(on("jatala-ch2", "spad-share"), workload.name) else {
+            continue;
+        };
+        let report = tiny(&little, workload.name);
+        let baseline = tiny(&little.with_design("baseline").expect("known"), workload.name);
+        assert_eq!(report.operands, baseline.operands, "{}", workload.name);
+        assert_eq!(report.operands_checked, baseline.operands_checked, "{}", workload.name);
+        sharing += usize::from(of(&report).locks > 0 && of(&report).shared_accesses > 0);
+    }
+    assert!(sharing >= 5, "{sharing}");
+}
+
+/// §2.5.2: where nothing is gained, nothing is shared and registers stay where they are.
+#[test]
+fn without_a_further_block_a_run_is_the_baseline_s() {
+    for name in ["vectoradd", "hotspot", "bfs", "pathfinder"] {
+        for policy in ["lrr", "gto"] {
+            let with = |design: &str| {
+                let mut config = on("jatala-ch2", design);
+                apply_overrides(&mut config, &[("scheduler.single_level", policy)]).expect("accepted");
+                config.register_file.rows = 1024;
+                tiny(&config, name)
+            };
+            let baseline = with("baseline");
+            for layer in ["single-level+reg-share", "single-level+spad-share"] {
+                let report = with(layer);
+                assert_eq!(of(&report), Shared::default(), "{name}, {policy}, {layer}");
+                assert_eq!(
+                    (report.cycles, report.stalls),
+                    (baseline.cycles, baseline.stalls),
+                    "{name}, {policy}"
+                );
+            }
+        }
+    }
+}
+
+/// Blocks that fit are as many as Table 2.6 has of such a kernel, and what limits them is said.
+#[test]
+fn more_blocks_are_resident_with_shared_registers() {
+    // hotspot of Table 2.1: 8 warps of 36 registers.
+    let mut kernel = Kernel::new().alu(35, &[1, 2]).alu(3, &[35]).exit().warps(40, 8);
+    kernel.program.registers_per_thread = 36;
+    let resident = |design: &str, percent: u64| {
+        let mut config = on("jatala-ch2", design);
+        config.edit(|sharing: &mut Parameters| sharing.private_percent = percent);
+        let report = run(&config, &mut Sequence::from(kernel.clone()), RunOptions::default()).expect("runs");
+        (report.residency[0].resident_blocks, report.residency[0].limited_by)
+    };
+    assert_eq!(resident("baseline", 10), (3, ResidencyLimit::Registers));
+    assert_eq!(resident("reg-share", 10), (6, ResidencyLimit::Warps));
+    assert_eq!(resident("reg-share", 50), (4, ResidencyLimit::Registers));
+    assert_eq!(resident("reg-share", 100), (3, ResidencyLimit::Registers));
+}
+
+#[test]
+fn more_blocks_are_resident_with_shared_scratchpad() {
+    // SRAD1 of Table 2.2: 8 warps, 6144 bytes. Equation 2.4 as it stands would give six blocks.
+    let mut kernel =
+        Kernel::new().op(Operation::Load(shared(4)), &[1], &[2]).alu(3, &[1]).exit().warps(40, 8);
+    (kernel.launch.shared_bytes, kernel.program.shared_bytes) = (6144, 6144);
+    for (percent, blocks) in [(100, 2), (50, 3), (30, 4), (10, 4)] {
+        let mut config = on("jatala-ch2", "spad-share");
+        config.sm.shared_memory_bytes = 16 * 1024;
+        config.edit(|sharing: &mut Parameters| sharing.private_percent = percent);
+        let report = run(&config, &mut Sequence::from(kernel.clone()), RunOptions::default()).expect("runs");
+        assert_eq!(report.residency[0].resident_blocks, blocks, "{percent}");
+    }
+}
+
+/// Fig. 2.8 as a kernel: every warp takes its lock, waits at a barrier for the others of its block, and again.
+#[test]
+fn barriers_between_shared_accesses_do_not_deadlock() {
+    for scheduler in ["owf", "single-level", "two-level"] {
+        for percent in [10, 50, 90] {
+            let mut kernel = Kernel::new().alu(1, &[2]);
+            for _ in 0..3 {
+                kernel = kernel.alu(15, &[1, 14]).op(Operation::Barrier, &[], &[]).alu(13, &[15]);
+            }
+            let mut kernel = kernel.exit().warps(30, 4);
+            kernel.program.registers_per_thread = 16;
+            let mut config = on("jatala-ch2", &format!("{scheduler}+reg-share"));
+            config.register_file.rows = 6;
+            config.sm.watchdog_cycles = 2000;
+            config.edit(|sharing: &mut Parameters| {
+                (sharing.private_percent, sharing.reorder_registers) = (percent, false);
+            });
+            let report = run(&config, &mut Sequence::from(kernel), RunOptions::default());
+            let report = report.unwrap_or_else(|error| panic!("{scheduler} at {percent}: {error}"));
+            assert_eq!(report.blocks, 30);
+            assert!(percent == 90 || of(&report).locks > 0, "{scheduler} at {percent}");
+        }
+    }
+}
+
+#[test]
+fn barriers_between_shared_accesses_of_scratchpad_do_not_deadlock() {
+    let mut kernel = Kernel::new().alu(1, &[2]);
+    for stride in [4, 8, 4] {
+        kernel = kernel
+            .op(Operation::Load(shared(4)), &[3], &[1])
+            .stride(stride)
+            .op(Operation::Barrier, &[], &[])
+            .alu(4, &[3]);
+    }
+    let mut kernel = kernel.exit().warps(30, 4);
+    (kernel.launch.shared_bytes, kernel.program.shared_bytes) = (256, 256);
+    for scheduler in ["owf", "single-level", "two-level"] {
+        let mut config = on("jatala-ch2", &format!("{scheduler}+spad-share"));
+        config.sm.shared_memory_bytes = 1024 + 128;
+        config.sm.watchdog_cycles = 2000;
+        config.edit(|sharing: &mut Parameters| sharing.private_percent = 50);
+        let report = run(&config, &mut Sequence::from(kernel.clone()), RunOptions::default()).expect("runs");
+        assert_eq!(report.blocks, 30);
+        assert!(of(&report).locks > 0 && of(&report).lock_waits > 0, "{scheduler}: {:?}", of(&report));
+    }
+}
+
+#[test]
+fn neither_seed_nor_engine_changes_a_figure_of_sharing() {
+    for (config, name) in [
+        (with_few_registers(on("jatala-ch2", "reg-share"), "hotspot"), "hotspot"),
+        (with_little_scratchpad(on("jatala-ch2", "spad-share"), "pathfinder").expect("some"), "pathfinder"),
+    ] {
+        let run =
+            |seed, engine| run_tiny(&config, name, RunOptions { seed, engine, ..RunOptions::default() });
+        let first = run(0, EngineName::Compiled);
+        assert!(of(&first).locks > 0, "{name}");
+        assert_eq!(run(7, EngineName::Compiled), first);
+        assert_eq!(run(0, EngineName::Interpreter), first);
+    }
+}
+
+#[test]
+fn what_sharing_does_not_go_with_is_refused_with_a_reason() {
+    let refused = |preset: &str, design: &str| on(preset, design).validate().expect_err(design).to_string();
+    let error = refused("jatala-ch2", "reg-share+spad-share");
+    assert!(error.contains("reg-share and spad-share have each owners of their own"), "{error}");
+    let error = refused("jatala-ch2", "rfc+reg-share");
+    assert!(
+        error.contains("reg-share moves registers, which rfc does not follow; nearest: reg-share"),
+        "{error}"
+    );
+    let error = refused("jatala-ch2", "reg-share+greener");
+    assert!(error.contains("greener takes a row to be one warp's"), "{error}");
+    let mut config = on("jatala-ch2", "reg-share");
+    config.sm.warps = 46;
+    config.scheduler.active_warps = 8;
+    let error = config.validate().expect_err("23 warps").to_string();
+    assert!(error.contains("an even number of warps for each scheduler"), "{error}");
+}
+
+/// The order of first use (§2.3.2) lets non-owners go on for longer: hotspot takes its locks later.
+#[test]
+fn registers_in_the_order_of_first_use_are_shared_later() {
+    let run = |reorder| {
+        let mut config = with_few_registers(on("jatala-ch2", "reg-share"), "hotspot");
+        config.edit(|sharing: &mut Parameters| {
+            (sharing.private_percent, sharing.reorder_registers) = (50, reorder);
+        });
+        tiny(&config, "hotspot")
+    };
+    let (ordered, declared) = (run(true), run(false));
+    assert!(of(&ordered).locks > 0 && of(&declared).locks > 0);
+    assert_ne!(ordered.cycles, declared.cycles);
+}
+
+/// Every thread executes one `relssp`, more blocks release early than with the postdominator or as many, and everything
+/// computes what it did. The layer ends a run in which a block accesses what it has released.
+#[test]
+fn every_workload_runs_with_released_scratchpad() {
+    let (mut early, mut late, mut sharing) = (0, 0, 0);
+    for workload in workloads::list() {
+        let name = workload.name;
+        compiled_for(&on("jatala-ch3", "spad-share-relssp"), name);
+        let Some(little) = with_little_scratchpad(on("jatala-ch2", "spad-share-relssp"), name) else {
+            continue;
+        };
+        let run = |relssp| {
+            let mut config = little.clone();
+            config.edit(|sharing: &mut Parameters| sharing.relssp = relssp);
+            of(&compiled_for(&config, name))
+        };
+        let (optimal, postdominator) = (run(Placement::Optimal), run(Placement::Postdominator));
+        assert_eq!(optimal.relssp, postdominator.relssp, "{name}");
+        sharing += usize::from(optimal.locks > 0);
+        early += optimal.releases;
+        late += postdominator.releases;
+    }
+    assert!(sharing >= 5 && early > 0 && early >= late, "{sharing}: {early} and {late} early releases");
+}
+
+/// The shared part is needed at the beginning only: with `relssp` the partner gets it long before the block ends.
+#[test]
+fn a_partner_gets_released_scratchpad_before_the_block_ends() {
+    let kernel = |release: bool| {
+        let mut kernel = Kernel::new().op(Operation::Load(shared(4)), &[1], &[2]).stride(8);
+        if release {
+            kernel = kernel.op(Operation::Release, &[], &[]);
+        }
+        let mut kernel = kernel.alus(200, 3, &[3]).exit().warps(12, 2);
+        (kernel.launch.shared_bytes, kernel.program.shared_bytes) = (256, 256);
+        kernel
+    };
+    let run = |design: &str, release: bool| {
+        let mut config = on("jatala-ch2", design);
+        config.sm.shared_memory_bytes = 256 + 128;
+        let report = run(&config, &mut Sequence::from(kernel(release)), RunOptions::default()).expect("runs");
+        assert_eq!(report.blocks, 12);
+        (report.cycles, of(&report))
+    };
+    let (kept, of_kept) = run("spad-share", false);
+    let (released, of_released) = run("spad-share-relssp", true);
+    assert_eq!((of_released.relssp, of_released.releases), (12 * 64, 12));
+    assert_eq!((of_kept.relssp, of_kept.releases), (0, 0));
+    assert!(3 * released < 2 * kept, "{released} and {kept} cycles");
+    // Without the unit, `relssp` is an instruction that does nothing.
+    let (ignored, _) = run("spad-share", true);
+    assert!(ignored > kept, "{ignored} and {kept}");
+}
+
+#[test]
+fn an_access_after_the_release_ends_the_run() {
+    let mut kernel = Kernel::new()
+        .op(Operation::Load(shared(4)), &[1], &[2])
+        .stride(8)
+        .op(Operation::Release, &[], &[])
+        .alus(30, 3, &[3])
+        .op(Operation::Load(shared(4)), &[1], &[3])
+        .stride(8)
+        .exit()
+        .warps(4, 1);
+    (kernel.launch.shared_bytes, kernel.program.shared_bytes) = (256, 256);
+    let mut config = on("jatala-ch2", "spad-share-relssp");
+    config.sm.shared_memory_bytes = 256 + 128;
+    let error =
+        run(&config, &mut Sequence::from(kernel), RunOptions::default()).expect_err("accessed").to_string();
+    assert!(error.contains("accesses shared scratchpad after all its threads have released it"), "{error}");
+}

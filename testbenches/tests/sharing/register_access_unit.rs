@@ -1,0 +1,199 @@
+//! The resource access unit for registers beside locks of pairs of warps.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use warpfile_gen::emit;
+use warpfile_hdl::sharing::RegisterAccessUnit;
+use warpfile_random::config;
+use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
+use warpfile_testbenches::mutation::elaborate;
+
+use super::pairs_ref::{Blocks, Intent, traffic};
+use super::{bits, packed};
+
+#[derive(Clone)]
+struct Registers {
+    blocks: Blocks,
+    register_bits: usize,
+    /// Warps that hold the lock of their pair.
+    holders: BTreeSet<usize>,
+}
+
+/// What a cycle comes to.
+struct Cycle {
+    held: BTreeSet<usize>,
+    issued: BTreeSet<usize>,
+    taking: BTreeSet<usize>,
+    ended: BTreeSet<usize>,
+    blocks_ended: BTreeSet<usize>,
+}
+
+impl Registers {
+    fn new(circuit: &RegisterAccessUnit, blocks: Blocks) -> Registers {
+        Registers { blocks, register_bits: circuit.register_bits, holders: BTreeSet::new() }
+    }
+
+    fn of_cycle(&self, intent: &Intent) -> Cycle {
+        let blocks = &self.blocks;
+        let needing = blocks.needing(intent);
+        let of_slot = |warps: &BTreeSet<usize>, slot: usize| {
+            warps.iter().any(|warp| blocks.slot_of(*warp) == Some(slot))
+        };
+        let may_take = |slot: usize| {
+            blocks.may_take(slot, |other| of_slot(&self.holders, other), |other| of_slot(&needing, other))
+        };
+        let is_held = |warp: &usize| blocks.slot_of(*warp).is_some_and(|slot| !may_take(slot));
+        let held: BTreeSet<usize> = needing.iter().copied().filter(is_held).collect();
+        let resident = |warp: &usize| blocks.slot_of(*warp).is_some();
+        let all = || (0..blocks.warps()).filter(resident);
+        let issued: BTreeSet<usize> = all()
+            .filter(|warp| intent.issue[*warp] && !intent.end_warps[*warp] && !held.contains(warp))
+            .collect();
+        let ended: BTreeSet<usize> = all().filter(|warp| intent.end_warps[*warp]).collect();
+        let taking =
+            needing.intersection(&issued).copied().filter(|warp| !self.holders.contains(warp)).collect();
+        let is_done = |slot: &usize| {
+            let warps = blocks.warps_of(*slot);
+            let idle = |warp: &usize| {
+                !issued.contains(warp) && (ended.contains(warp) || !self.holders.contains(warp))
+            };
+            blocks.is_resident(*slot) && intent.end_blocks[*slot] && warps.iter().all(idle)
+        };
+        let blocks_ended = (0..blocks.slots.len()).filter(is_done).collect();
+        Cycle { held, issued, taking, ended, blocks_ended }
+    }
+}
+
+impl Reference for Registers {
+    type Operation = Intent;
+
+    fn inputs(&self, intent: &Intent, inputs: &mut Pins) {
+        let cycle = self.of_cycle(intent);
+        self.blocks.inputs(intent, &cycle.blocks_ended, inputs);
+        inputs.set("register_i", packed(&intent.access, self.register_bits));
+        inputs.set("issue_i", bits(cycle.issued));
+        inputs.set("ended_i", bits(cycle.ended));
+    }
+
+    fn cycle(&mut self, intent: &Intent, outputs: &mut Pins) {
+        let Cycle { held, taking, ended, blocks_ended, .. } = self.of_cycle(intent);
+        let slots = 0..self.blocks.slots.len();
+        let sharing =
+            slots.filter(|slot| self.blocks.shares(*slot)).flat_map(|slot| self.blocks.warps_of(slot));
+        outputs.set("held_o", bits(held));
+        outputs.set("owner_o", bits(self.blocks.owner_warps()));
+        outputs.set("shared_o", bits(sharing));
+        outputs.set("locked_o", bits(self.holders.iter().copied()));
+        let blocks_taking = taking.iter().filter_map(|warp| self.blocks.slot_of(*warp)).collect();
+        self.holders.retain(|warp| !ended.contains(warp));
+        self.holders.extend(taking);
+        self.blocks.step(intent, &blocks_taking, &blocks_ended);
+    }
+}
+
+fn sizes(cycles: usize) -> impl Strategy<Value = (RegisterAccessUnit, Blocks, Vec<Intent>)> {
+    (2..6_usize, 1..4_usize, 2..5_usize).prop_flat_map(move |(slots, warps, register_bits)| {
+        let blocks = Blocks::new(slots, warps);
+        let circuit = RegisterAccessUnit { warps: blocks.warps(), blocks: slots, register_bits };
+        (Just(circuit), Just(blocks), traffic(slots, warps, (1 << register_bits) - 1, cycles))
+    })
+}
+
+fn check(
+    circuit: &RegisterAccessUnit,
+    blocks: &Blocks,
+    how: Lockstep,
+    cycles: &[Intent],
+) -> Result<(), TestCaseError> {
+    how.run(&elaborate(circuit).unwrap(), &Registers::new(circuit, blocks.clone()), cycles)
+        .map_err(|difference| TestCaseError::fail(difference.to_string()))
+}
+
+proptest! {
+    #![proptest_config(config(128))]
+    #[test]
+    fn one_warp_of_a_pair_uses_what_they_share((circuit, blocks, cycles) in sizes(80)) {
+        check(&circuit, &blocks, Lockstep::default(), &cycles)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(4))]
+    #[test]
+    fn the_verilog_does_the_same((circuit, blocks, cycles) in sizes(40)) {
+        check(&circuit, &blocks, Lockstep::with_verilog(), &cycles)?;
+    }
+}
+
+/// Nothing happens but what is said.
+fn quiet(blocks: &Blocks) -> Intent {
+    let (warps, slots) = (blocks.warps(), blocks.slots.len());
+    Intent {
+        configure: None,
+        launch: None,
+        access: vec![0; warps],
+        issue: vec![false; warps],
+        end_warps: vec![false; warps],
+        end_blocks: vec![false; slots],
+        release: vec![false; slots],
+    }
+}
+
+/// Fig. 2.8: blocks 0 (warps 0, 2) and 1 (warps 1, 3) share. Warp 2 of the first and warp 1 of the second hold a lock each and
+/// wait at a barrier for warps 0 and 3, which need the locks that these hold: it cannot come to that.
+#[test]
+fn the_deadlock_of_fig_2_8_does_not_come() {
+    let blocks = Blocks::new(2, 2);
+    let circuit = RegisterAccessUnit { warps: 4, blocks: 2, register_bits: 3 };
+    let launch = |slot| Intent { launch: Some((slot, true)), ..quiet(&blocks) };
+    let needs = |warps: &[usize], issue: &[usize]| {
+        let mut intent = quiet(&blocks);
+        warps.iter().for_each(|warp| intent.access[*warp] = 5);
+        issue.iter().for_each(|warp| intent.issue[*warp] = true);
+        intent
+    };
+    let configure = Intent { configure: Some((true, 2)), ..quiet(&blocks) };
+    let cycles =
+        [configure, launch(0), launch(1), needs(&[1], &[1]), needs(&[2], &[2]), needs(&[0, 2, 3], &[3])];
+    check(&circuit, &blocks, Lockstep::default(), &cycles).unwrap();
+    let mut reference = Registers::new(&circuit, blocks.clone());
+    for intent in &cycles {
+        reference.cycle(intent, &mut Pins::default());
+    }
+    // Warp 1 was first and made block 1 the owner; only that block's warp 3 has taken another lock.
+    assert_eq!(reference.holders, BTreeSet::from([1, 3]));
+    assert_eq!(reference.of_cycle(&needs(&[0, 2], &[])).held, BTreeSet::from([0, 2]));
+    let mut end = quiet(&blocks);
+    end.end_warps = vec![false, true, false, true];
+    end.end_blocks = vec![false, true];
+    reference.cycle(&end, &mut Pins::default());
+    assert_eq!(reference.of_cycle(&needs(&[0, 2], &[])).held, BTreeSet::new());
+    assert!(reference.blocks.owns(0));
+}
+
+/// §2.4: 273 bits for Table 2.3, as the netlist has them.
+#[test]
+fn the_tables_have_the_bits_of_section_2_4() {
+    let circuit = RegisterAccessUnit { warps: 48, blocks: 8, register_bits: 8 };
+    assert_eq!(table_bits(&circuit, &["sh_sm", "sh_tb", "owner", "sh_warp", "lock"]), 273);
+}
+
+/// Bits of registers by name, from the manifest of the exported Verilog.
+pub fn table_bits(circuit: &impl warpfile_hdl::rtl::Circuit, names: &[&str]) -> u64 {
+    let netlist = elaborate(circuit).unwrap();
+    let module = &netlist.modules[netlist.top.index()];
+    let width = |name: &&str| {
+        let found = module.registers.iter().find(|register| register.name == **name);
+        u64::from(found.unwrap_or_else(|| panic!("no register {name}")).width)
+    };
+    names.iter().map(width).sum()
+}
+
+#[test]
+fn verilog() {
+    let circuit = RegisterAccessUnit { warps: 4, blocks: 2, register_bits: 3 };
+    let files = emit(&elaborate(&circuit).unwrap()).modules;
+    let text: Vec<String> = files.into_iter().map(|file| file.text).collect();
+    insta::assert_snapshot!(text.join("\n"));
+}
