@@ -13,6 +13,7 @@ pub mod rfc;
 pub mod rfh;
 pub mod rfv;
 pub mod rtl;
+pub mod wir;
 
 /// Folders of circuits, in the order of listings.
 pub const FOLDERS: &[library::Folder] = &[
@@ -23,4 +24,5 @@ pub const FOLDERS: &[library::Folder] = &[
     rfh::FOLDER,
     regless::FOLDER,
     greener::FOLDER,
+    wir::FOLDER,
 ];

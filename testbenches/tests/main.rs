@@ -16,3 +16,4 @@ mod rfc;
 mod rfh;
 mod rfv;
 mod sm;
+mod wir;
