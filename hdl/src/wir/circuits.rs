@@ -2,8 +2,12 @@
 
 use serde_json::json;
 
-use super::{FreePool, ReferenceCounts, RenameTables, ReuseBuffer, SEED, ValueHash, ValueSignatureBuffer};
+use super::{
+    FreePool, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, SEED, ValueHash, ValueSignatureBuffer,
+    VerifyCache,
+};
 use crate::library::{CircuitEntry, Folder, Testbench};
+use crate::regfile::Geometry;
 
 /// The folder.
 pub const FOLDER: Folder = Folder {
@@ -16,6 +20,8 @@ pub const FOLDER: Folder = Folder {
         Testbench { circuit: "value_signature_buffer", tests: &["value_signature_buffer"] },
         Testbench { circuit: "free_pool", tests: &["free_pool"] },
         Testbench { circuit: "reference_counts", tests: &["reference_counts"] },
+        Testbench { circuit: "retry_queue", tests: &["retry_queue"] },
+        Testbench { circuit: "verify_cache", tests: &["verify_cache"] },
     ],
 };
 
@@ -72,5 +78,22 @@ fn circuits() -> Vec<CircuitEntry> {
         ])
         .proven_at(json!({"registers": 3, "count_bits": 3, "hold_bits": 2, "increments": 2, "decrements": 1,
                           "holds": 1, "drops": 1, "queries": 1})),
+        CircuitEntry::new(RetryQueue { depth: 8, id_bits: 9, patience: 32 })
+            .odd([
+                json!({"depth": 1, "id_bits": 1, "patience": 1}),
+                json!({"depth": 5, "id_bits": 3, "patience": 6}),
+            ])
+            .proven_at(json!({"depth": 3, "id_bits": 2, "patience": 2})),
+        CircuitEntry::new(VerifyCache {
+            entries: 4,
+            register_bits: 9,
+            lanes: Geometry::GEBHART_2011.lanes,
+            lanes_per_array: Geometry::GEBHART_2011.lanes_per_cluster,
+        })
+        .odd([
+            json!({"entries": 1, "register_bits": 1, "lanes": 1, "lanes_per_array": 1}),
+            json!({"entries": 3, "register_bits": 4, "lanes": 4, "lanes_per_array": 2}),
+        ])
+        .proven_at(json!({"entries": 3, "register_bits": 3, "lanes": 1, "lanes_per_array": 1})),
     ]
 }

@@ -11,6 +11,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("gtx980-gpgpusim", include_str!("../../presets/gtx980-gpgpusim.toml")),
     ("fermi-gpgpusim", include_str!("../../presets/fermi-gpgpusim.toml")),
     ("k20x-greener", include_str!("../../presets/k20x-greener.toml")),
+    ("fermi-wir", include_str!("../../presets/fermi-wir.toml")),
     ("kepler-gpgpusim", include_str!("../../presets/kepler-gpgpusim.toml")),
 ];
 const GTX980: &str = include_str!("../../presets/gtx980.toml");

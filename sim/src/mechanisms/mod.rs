@@ -24,6 +24,7 @@ pub mod rfh;
 pub mod rfv;
 pub mod single_level;
 pub mod two_level;
+pub mod wir;
 
 use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::program::Program;
@@ -51,6 +52,8 @@ pub static ALL: &[&dyn Mechanism] = &[
     &greener::GREENER,
     &greener::COMPILER_ONLY,
     &greener::SLEEP_REG,
+    &wir::R,
+    &wir::NO_SIGNATURES,
 ];
 
 /// What a mechanism is called, and where it comes from.

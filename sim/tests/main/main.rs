@@ -26,5 +26,6 @@ mod stand_ins;
 mod suspension;
 mod tiny;
 mod toy;
+mod wir;
 mod working_set;
 mod workloads;

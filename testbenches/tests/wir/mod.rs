@@ -6,9 +6,11 @@
 mod free_pool;
 mod reference_counts;
 mod rename_tables;
+mod retry_queue;
 mod reuse_buffer;
 mod value_hash;
 mod value_signature_buffer;
+mod verify_cache;
 
 use proptest::prelude::*;
 use warpfile_gen::emit;
