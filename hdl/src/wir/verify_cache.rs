@@ -131,7 +131,8 @@ impl Circuit for VerifyCache {
             evicted = evicted | (same & write.valid_i.replicate(self.entries));
             is_written = is_written | (write.valid_i & write.register_i.eq(fill.register_i));
         }
-        let known = tags.matching("fill", fill.valid_i, |row| row.valid() & row.register.eq(fill.register_i));
+        let known =
+            tags.matching("known", fill.valid_i, |row| row.valid() & row.register.eq(fill.register_i));
         let fills = (fill.valid_i & !is_written & !known.any()).named("fills");
         m.when(evicted.any(), || tags.clear_rows(evicted));
         m.when(fills, || {

@@ -53,6 +53,7 @@ pub static ALL: &[&dyn Mechanism] = &[
     &greener::COMPILER_ONLY,
     &greener::SLEEP_REG,
     &wir::R,
+    &wir::RPV,
     &wir::NO_SIGNATURES,
 ];
 

@@ -1,4 +1,4 @@
-//! Warp instruction reuse: `wir-r`, `wir-novsb`.
+//! Warp instruction reuse: `wir-r`, `wir-rpv`, `wir-novsb`.
 
 use warpfile_kernels::workloads;
 use warpfile_sim::config::{Config, preset};
@@ -7,7 +7,7 @@ use warpfile_sim::sm::{EngineName, RunOptions, RunReport, SimError, run};
 
 use crate::tiny::{open, run_tiny};
 
-const DESIGNS: [&str; 2] = ["wir-r", "wir-novsb"];
+const DESIGNS: [&str; 3] = ["wir-r", "wir-rpv", "wir-novsb"];
 
 fn design(name: &str) -> Config {
     preset("fermi-wir").expect("complete").with_design(name).expect("known")
@@ -67,12 +67,48 @@ fn sharing_registers_is_what_makes_reuse_possible() {
     assert!(with > 2 * without && with > 0, "{with}, {without}");
 }
 
+/// §VI-B, §VI-C: who waits for a result gets it, and what has been read to verify one value verifies the next.
+#[test]
+fn waiting_finds_more_and_the_verify_cache_reads_less() {
+    let sum = |config: &Config| {
+        let (mut hits, mut retry_hits, mut reads, mut verified) = (0, 0, 0, 0);
+        for name in WORKLOADS {
+            let of_run = counted(&run_tiny(config, name, RunOptions::default()));
+            let Counted { verify_reads, verify_hits, signature_hits, .. } = of_run;
+            assert_eq!(verify_reads + verify_hits, signature_hits, "{name}");
+            hits += of_run.hits;
+            retry_hits += of_run.retry_hits;
+            reads += verify_reads;
+            verified += signature_hits;
+        }
+        (hits, retry_hits, reads, verified)
+    };
+    let (plain, full) = (sum(&design("wir-r")), sum(&design("wir-rpv")));
+    assert!(full.0 > plain.0 && full.1 > 0 && plain.1 == 0, "{plain:?} {full:?}");
+    assert!(plain.2 == plain.3 && full.2 < full.3, "{plain:?} {full:?}");
+    let without_cache = sum(&with("wir-rpv", |p| p.verify_entries = 0));
+    assert_eq!(without_cache.2, without_cache.3);
+}
+
+/// A queue of one entry that is never urgent, and one whose front always is.
+#[test]
+fn no_instruction_waits_for_ever() {
+    for (retry_entries, retry_patience) in [(2, 255), (64, 1), (2, 1)] {
+        let config = with("wir-rpv", |p| {
+            (p.retry_entries, p.retry_patience, p.reuse_rows) = (retry_entries, retry_patience, 8);
+        });
+        for name in ["hotspot", "blackscholes", "bfs"] {
+            run_tiny(&config, name, RunOptions::default());
+        }
+    }
+}
+
 #[test]
 fn neither_seed_nor_engine_changes_a_figure() {
     for name in ["vectoradd", "pathfinder"] {
         let run = |seed, engine| {
             let options = RunOptions { seed, engine, ..RunOptions::default() };
-            run_tiny(&design("wir-r"), name, options)
+            run_tiny(&design("wir-rpv"), name, options)
         };
         let first = run(0, EngineName::Compiled);
         assert_eq!(run(7, EngineName::Compiled), first);
@@ -83,17 +119,19 @@ fn neither_seed_nor_engine_changes_a_figure() {
 /// With a hash of four bits most values that hit are others.
 #[test]
 fn values_that_share_a_hash_are_told_apart() {
-    let config = with("wir-r", |p| (p.hash_bits, p.signature_rows) = (4, 32));
-    let mut false_positives = 0;
-    for name in WORKLOADS {
-        false_positives += counted(&run_tiny(&config, name, RunOptions::default())).false_positives;
+    for name in ["wir-r", "wir-rpv"] {
+        let config = with(name, |p| (p.hash_bits, p.signature_rows) = (4, 32));
+        let mut false_positives = 0;
+        for name in WORKLOADS {
+            false_positives += counted(&run_tiny(&config, name, RunOptions::default())).false_positives;
+        }
+        assert!(false_positives > 1000, "{name}: {false_positives}");
     }
-    assert!(false_positives > 1000, "{false_positives}");
 }
 
 #[test]
 fn a_register_that_is_named_too_often_gets_no_further_sharer() {
-    let config = with("wir-r", |p| p.count_bits = 3);
+    let config = with("wir-rpv", |p| p.count_bits = 3);
     let (mut full, mut hits) = (0, 0);
     for name in WORKLOADS {
         let of_run = counted(&run_tiny(&config, name, RunOptions::default()));
@@ -125,7 +163,7 @@ fn smallest(design_name: &str, workload: &str) -> Config {
 fn registers_run_out_without_a_deadlock() {
     let mut given_up = 0;
     for (design_name, name) in
-        [("wir-r", "vectoradd"), ("wir-novsb", "vectoradd"), ("wir-r", "bfs"), ("wir-novsb", "pathfinder")]
+        [("wir-r", "vectoradd"), ("wir-novsb", "vectoradd"), ("wir-rpv", "bfs"), ("wir-rpv", "pathfinder")]
     {
         let report = run_tiny(&smallest(design_name, name), name, RunOptions::default());
         let of_run = counted(&report);
@@ -151,7 +189,7 @@ fn sizes_change_times_and_not_values() {
 
 #[test]
 fn one_scheduler_or_four_carry_it_and_any_picks() {
-    for (schedulers, stack) in [(1, "wir-r"), (4, "wir-r"), (2, "two-level+wir-r")] {
+    for (schedulers, stack) in [(1, "wir-rpv"), (4, "wir-rpv"), (2, "two-level+wir-rpv")] {
         let mut config = design(stack);
         config.sm.schedulers = schedulers;
         config.register_file.rows = 256 / schedulers;
@@ -186,6 +224,10 @@ fn what_cannot_carry_it_says_so() {
         refused(&|config| config.edit(|p: &mut Parameters| p.reuse_rows = 24)).contains("wir.reuse_rows")
     );
     assert!(refused(&|config| config.edit(|p: &mut Parameters| p.hash_bits = 3)).contains("wir.hash_bits"));
+    assert!(
+        refused(&|config| config.edit(|p: &mut Parameters| p.verify_entries = 3))
+            .contains("wir.verify_entries")
+    );
 }
 
 #[test]

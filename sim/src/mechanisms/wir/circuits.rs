@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine, InPort};
 use warpfile_hdl::wir::{
-    EvictedRowIo, FreePool, ReferenceCounts, RenameTables, ReuseBuffer, ValueHash, ValueSignatureBuffer,
+    EvictedRowIo, FreePool, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, ValueHash,
+    ValueSignatureBuffer, VerifyCache,
 };
 
 use super::{CHANGES, Parts};
@@ -31,6 +32,10 @@ pub struct Circuits {
     pub signatures: Circuit<CircuitPorts<ValueSignatureBuffer>>,
     pub pool: Circuit<CircuitPorts<FreePool>>,
     pub counts: Circuit<CircuitPorts<ReferenceCounts>>,
+    /// `None` if nothing is looked up again.
+    pub retry: Option<Circuit<CircuitPorts<RetryQueue>>>,
+    /// `None` if every register that is verified is read.
+    pub verify: Option<Circuit<CircuitPorts<VerifyCache>>>,
     pub registers: usize,
     pub register_bits: usize,
 }
@@ -88,13 +93,31 @@ impl Circuits {
         let mut signatures = built!(&parts.signatures, Vec::new());
         let mut pool = built!(&parts.pool, vec!["valid_o", "register_o", "count_o"]);
         let mut counts = built!(&parts.counts, queries.iter().map(String::as_str).collect());
+        let mut retry = match &parts.retry {
+            Some(circuit) => Some(built!(circuit, vec!["ready_o", "valid_o", "id_o", "urgent_o"])),
+            None => None,
+        };
+        let mut verify = match &parts.verify {
+            Some(circuit) => Some(built!(circuit, Vec::new())),
+            None => None,
+        };
         let (registers, register_bits) = (parts.pool.registers, parts.reuse.register_bits);
         let mut all = Vec::with_capacity(at.partitions());
         while let (Some(rename), Some(reuse), Some(hash), Some(signatures), Some(pool), Some(counts)) =
             (rename.next(), reuse.next(), hash.next(), signatures.next(), pool.next(), counts.next())
         {
-            let circuits =
-                Circuits { rename, reuse, hash, signatures, pool, counts, registers, register_bits };
+            let circuits = Circuits {
+                rename,
+                reuse,
+                hash,
+                signatures,
+                pool,
+                counts,
+                retry: retry.as_mut().and_then(Iterator::next),
+                verify: verify.as_mut().and_then(Iterator::next),
+                registers,
+                register_bits,
+            };
             all.push((circuits, Changes::new(registers)));
         }
         Ok(all)

@@ -1,6 +1,7 @@
 //! What stands in front of the register file of a scheduler: rename, reuse, retire.
 
 use warpfile_engine::Engine;
+use warpfile_hdl::wir::VERIFY_CACHE_WRITERS;
 use warpfile_kernels::program::{
     BlockIndex, Instruction, LANES, LaneMask, LaneValues, MAX_RESULTS, MAX_SOURCES,
 };
@@ -12,7 +13,7 @@ use super::{COUNTERS, Counted, FORM_BITS, Parameters, Policy};
 use crate::config::Config;
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
-use crate::mechanisms::circuit::words;
+use crate::mechanisms::circuit::{copy_lanes, words};
 use crate::sm::SimError;
 use crate::sm::design::{
     ID_BITS, Interposer, Issue, MAX_ISSUES, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write,
@@ -67,8 +68,27 @@ struct Flying {
     sources: [Option<u32>; MAX_SOURCES],
     /// The row of the reuse buffer that it has reserved.
     row: Option<usize>,
+    /// What waits in the retry queue under its number.
+    waiting: Option<Renamed>,
     /// The operand storage reads a register under its number for one of its results.
     reads_for_result: bool,
+}
+
+/// The retry queue in this cycle.
+#[derive(Clone, Copy, Debug, Default)]
+struct Front {
+    /// The instruction in front.
+    renamed: Option<Renamed>,
+    is_urgent: bool,
+    has_room: bool,
+}
+
+/// What becomes of the instruction in front of the retry queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    Stays,
+    Leaves,
+    Rotates,
 }
 
 /// Whose lookup of a destination it is in this cycle.
@@ -111,6 +131,7 @@ pub struct Reuse {
     drains: bool,
 
     renamed: Option<Renamed>,
+    front: Front,
     answering: Option<(Renamed, u32)>,
     leaving: Option<Issue>,
     flying: Vec<Flying>,
@@ -123,6 +144,9 @@ pub struct Reuse {
     starved: u64,
     free: Option<u32>,
 
+    /// Rows written in this cycle, and what has been read to verify a result.
+    written_rows: [Option<u32>; VERIFY_CACHE_WRITERS],
+    read_to_verify: Option<(u32, LaneValues)>,
     /// What has been written to each physical register: what the register file holds.
     values: Vec<LaneValues>,
     counted: Counted,
@@ -145,6 +169,7 @@ impl Reuse {
             ending: 0,
             drains: false,
             renamed: None,
+            front: Front::default(),
             answering: None,
             leaving: None,
             flying: vec![Flying::default(); 1 << ID_BITS],
@@ -153,6 +178,8 @@ impl Reuse {
             fill_next: false,
             starved: 0,
             free: None,
+            written_rows: [None; VERIFY_CACHE_WRITERS],
+            read_to_verify: None,
             values: vec![[0; LANES]; circuits.registers],
             counted: Counted::default(),
             circuits,
@@ -167,6 +194,16 @@ impl Reuse {
         let count = pool.engine.get(pool.ports.count_o);
         self.free =
             (pool.engine.get(pool.ports.valid_o) == 1).then(|| pool.engine.get(pool.ports.register_o) as u32);
+        if let Some(Circuit { engine, ports }) = &mut self.circuits.retry {
+            engine.foresee();
+            let one = |port| engine.get(port) == 1;
+            let waiting = &self.flying[engine.get(ports.id_o) as usize];
+            self.front = Front {
+                renamed: waiting.waiting.filter(|_| one(ports.valid_o)),
+                is_urgent: one(ports.urgent_o),
+                has_room: one(ports.ready_o),
+            };
+        }
         let in_use = self.circuits.registers as u64 - count;
         self.drains &= in_use > 0;
         self.counted.register_cycles += in_use;
@@ -231,10 +268,10 @@ impl Reuse {
                 self.leaving = None;
             }
         }
-        for (index, taken) in [(short, outputs.result_taken[0]), (long, outputs.fill_taken)] {
-            if taken {
-                self.follow_write(index);
-            }
+        self.written_rows = [None; VERIFY_CACHE_WRITERS];
+        let taken = [(short, outputs.result_taken[0]), (long, outputs.fill_taken)];
+        for (place, (index, _)) in taken.into_iter().enumerate().filter(|(_, (_, taken))| *taken) {
+            self.written_rows[place] = self.follow_write(index);
         }
         outputs.issue_taken = [false; MAX_ISSUES];
         outputs.result_taken = [false; MAX_ISSUES];
@@ -243,20 +280,21 @@ impl Reuse {
         Ok(())
     }
 
-    /// A write has been taken.
-    fn follow_write(&mut self, index: Option<usize>) {
-        let Some(slot) = self.retiring.slot_mut(index) else { return };
-        if let Some(write) = slot.write() {
-            let held = &mut self.values[write.row as usize];
-            for lane in (0..LANES).filter(|lane| write.lanes >> lane & 1 == 1) {
-                held[lane] = write.values[lane];
-            }
+    /// A write has been taken. Gives its row.
+    fn follow_write(&mut self, index: Option<usize>) -> Option<u32> {
+        let slot = self.retiring.slot_mut(index)?;
+        let write = slot.write()?;
+        let row = write.row;
+        let held = &mut self.values[row as usize];
+        for lane in (0..LANES).filter(|lane| write.lanes >> lane & 1 == 1) {
+            held[lane] = write.values[lane];
         }
         slot.step = match std::mem::replace(&mut slot.step, Step::Allocate) {
             Step::Copy { to, .. } => Step::Write(to),
             Step::Write(register) => Step::Done { register, shared: false },
             other => other,
         };
+        Some(row)
     }
 
     /// Operands of instructions pass on; what is read for results is kept.
@@ -282,24 +320,63 @@ impl Reuse {
         let index = self.retiring.oldest(|slot| slot.reading && slot.arrived.id == id);
         let Some(slot) = self.retiring.slot_mut(index) else { return };
         slot.reading = false;
-        slot.step = match slot.step {
-            Step::Verify(register) if slot.arrived.values == *values => {
-                self.counted.verify_reads += 1;
-                Step::Done { register, shared: true }
-            }
+        match slot.step {
             Step::Verify(register) => {
                 self.counted.verify_reads += 1;
-                self.counted.false_positives += 1;
-                self.changes.drops.push_back(register);
-                slot.held = None;
-                Step::Allocate
+                self.read_to_verify = Some((register, *values));
+                self.verify(index, register, values);
             }
             Step::Move { to, .. } => {
                 self.counted.moves += 1;
-                Step::Copy { to, values: Box::new(*values) }
+                slot.step = Step::Copy { to, values: Box::new(*values) };
             }
-            ref other => other.clone(),
+            Step::Seek(_) | Step::Copy { .. } | Step::Write(_) | Step::Allocate | Step::Done { .. } => {}
+        }
+    }
+
+    /// A register's value is compared with a result that may be in it already.
+    fn verify(&mut self, index: Option<usize>, register: u32, values: &LaneValues) {
+        let Some(slot) = self.retiring.slot_mut(index) else { return };
+        if slot.arrived.values == *values {
+            slot.step = Step::Done { register, shared: true };
+        } else {
+            self.counted.false_positives += 1;
+            self.changes.drops.push_back(register);
+            slot.held = None;
+            slot.step = Step::Allocate;
+        }
+    }
+
+    /// A cycle of the verify cache: the oldest register that is to be verified is looked up, one that has been read comes in.
+    fn seek(&mut self) {
+        let read = self.read_to_verify.take();
+        let written = std::mem::take(&mut self.written_rows);
+        let index = self.retiring.oldest(|slot| self.retiring.may_seek(slot));
+        let Some(Circuit { engine, ports }) = &mut self.circuits.verify else { return };
+        let register = match self.retiring.slot(index).map(|slot| &slot.step) {
+            Some(Step::Seek(register)) => Some(*register),
+            Some(_) | None => None,
         };
+        set_register(engine, ports.lookup.valid_i, ports.lookup.register_i, register);
+        let fill = read.as_ref().map(|(register, _)| *register);
+        set_register(engine, ports.fill.valid_i, ports.fill.register_i, fill);
+        if let Some((_, values)) = &read {
+            engine.set_words(ports.fill.value_i, &words(values));
+        }
+        for (port, row) in ports.written.iter().zip(written) {
+            set_register(engine, port.valid_i, port.register_i, row);
+        }
+        engine.step();
+        let Some(register) = register else { return };
+        self.counted.verify_lookups += 1;
+        if engine.get(ports.lookup.hit_o) == 1 {
+            self.counted.verify_hits += 1;
+            let mut values = [0; LANES];
+            copy_lanes(engine.get_words(ports.lookup.value_o), &mut values);
+            self.verify(index, register, &values);
+        } else if let Some(slot) = self.retiring.slot_mut(index) {
+            slot.step = Step::Verify(register);
+        }
     }
 
     // Retire.
@@ -440,7 +517,11 @@ impl Reuse {
             self.counted.signatures += 1;
             self.counted.signature_hits += 1;
             self.hold(register);
-            self.retiring.enter(arrived, Step::Verify(register), Some(register), false);
+            let step = match self.circuits.verify {
+                Some(_) => Step::Seek(register),
+                None => Step::Verify(register),
+            };
+            self.retiring.enter(arrived, step, Some(register), false);
         } else if let (true, Some(old)) = (overwrites, arrived.old) {
             self.retiring.enter(arrived, Step::Write(old), None, true);
         } else if let Some(register) = self.allocate() {
@@ -541,17 +622,25 @@ impl Reuse {
         (Some(mapping), Destination::Answered)
     }
 
-    /// The renamed instruction is looked up, or goes on. `sources`: whether there is room for more references to its sources.
+    /// The instruction that may be looked up in this cycle, and whether it has waited: the one that has just been renamed,
+    /// unless there is none or the one in front of the retry queue is urgent.
+    fn candidate(&self) -> Option<(Renamed, bool)> {
+        let waiting = self.front.renamed.map(|renamed| (renamed, true));
+        let new = self.renamed.map(|renamed| (renamed, false));
+        if self.front.is_urgent { waiting.or(new) } else { new.or(waiting) }
+    }
+
+    /// The candidate is looked up, or goes on. `sources`: whether there is room for more references to its sources.
     fn look_up(&mut self, sources: &[Answer], fill: Option<(usize, u16, u32)>) {
         let can_leave = self.leaving.is_none();
         let gives_up = self.starved > PATIENCE;
-        let renamed = self.renamed.take_if(|renamed| {
+        let candidate = self.candidate().filter(|(renamed, _)| {
             can_leave && (renamed.function.is_none() || self.answering.is_none() || gives_up)
         });
-        let function = renamed.as_ref().and_then(|renamed| renamed.function).filter(|_| !gives_up);
+        let function = candidate.and_then(|(renamed, _)| renamed.function).filter(|_| !gives_up);
         let (engine, ports) = (&mut self.circuits.reuse.engine, &self.circuits.reuse.ports);
         engine.set(ports.lookup.valid_i, u64::from(function.is_some()));
-        if let (Some(renamed), Some(function)) = (&renamed, &function) {
+        if let (Some((renamed, _)), Some(function)) = (&candidate, &function) {
             engine.set(ports.lookup.form_i, u64::from(function.form));
             let mut has_room = true;
             for (port, operand) in ports.lookup.operand.iter().zip(function.operands) {
@@ -580,7 +669,7 @@ impl Reuse {
         let one = |port| engine.get(port) == 1;
         let hit = one(ports.lookup.hit_o).then(|| engine.get(ports.lookup.register_o) as u32);
         let row = one(ports.lookup.reserved_o).then(|| engine.get(ports.lookup.row_o) as usize);
-        self.counted.pending += u64::from(one(ports.lookup.pending_o));
+        let is_pending = one(ports.lookup.pending_o);
         if one(ports.fill.filled_o)
             && let Some((.., register)) = fill
         {
@@ -588,10 +677,35 @@ impl Reuse {
             self.refer(register);
         }
         self.circuits.give_up_rows(&mut self.changes);
-        let Some(renamed) = renamed else { return };
-        self.counted.lookups += u64::from(function.is_some());
+        self.follow_lookup(candidate, function, (hit, is_pending, row));
+    }
+
+    /// Where the candidate goes: to be answered, to the retry queue, or to the register file.
+    fn follow_lookup(
+        &mut self,
+        candidate: Option<(Renamed, bool)>,
+        function: Option<Function>,
+        (hit, is_pending, row): (Option<u32>, bool, Option<usize>),
+    ) {
+        let Some((renamed, has_waited)) = candidate else { return self.queue(None, Left::Stays) };
+        let id = renamed.issue.id;
+        // An instruction that waits for another's result counts as one lookup, and its waits apart.
+        self.counted.lookups += u64::from(function.is_some() && !has_waited);
+        self.counted.pending += u64::from(is_pending && !has_waited);
+        let waits = is_pending && (has_waited || self.front.has_room && self.circuits.retry.is_some());
+        if !has_waited {
+            self.renamed = None;
+        }
+        if waits {
+            self.counted.waited += 1;
+            self.flying[usize::from(id)].waiting = Some(renamed);
+            let come = (!has_waited).then_some(id);
+            return self.queue(come, if has_waited { Left::Rotates } else { Left::Stays });
+        }
+        self.queue(None, if has_waited { Left::Leaves } else { Left::Stays });
         if let Some(register) = hit {
             self.hold(register);
+            self.counted.retry_hits += u64::from(has_waited);
             self.answering = Some((renamed, register));
             return;
         }
@@ -604,8 +718,18 @@ impl Reuse {
                 }
             }
         }
-        self.flying[usize::from(renamed.issue.id)].row = row;
+        self.flying[usize::from(id)].row = row;
         self.leaving = Some(renamed.issue);
+    }
+
+    /// A cycle of the retry queue.
+    fn queue(&mut self, comes: Option<u16>, left: Left) {
+        let Some(Circuit { engine, ports }) = &mut self.circuits.retry else { return };
+        engine.set(ports.push_i, u64::from(comes.is_some()));
+        engine.set(ports.id_i, u64::from(comes.unwrap_or(0)));
+        engine.set(ports.pop_i, u64::from(left == Left::Leaves));
+        engine.set(ports.rotate_i, u64::from(left == Left::Rotates));
+        engine.step();
     }
 
     // Rename.
@@ -689,16 +813,16 @@ impl Reuse {
         self.counted.beyond += u64::from(beyond && !is_divergent);
         let is_known = is_stable && issue.known == LaneMask::MAX;
         self.counted.unstable += u64::from(function.is_some() && !is_divergent && !is_known);
-        self.flying[usize::from(issue.id)] =
-            Flying { sources: issue.sources, row: None, reads_for_result: false };
+        self.flying[usize::from(issue.id)] = Flying { sources: issue.sources, ..Flying::default() };
         let function = function.filter(|_| is_known && !is_divergent);
         self.renamed = Some(Renamed { issue, function, destination: self.destinations[index] });
     }
 
     /// Registers that are asked for in this cycle, and the slot that one of them is of.
     fn queries(&self) -> ([Option<u32>; QUERIES], Option<usize>) {
-        let sources = self.renamed.filter(|renamed| renamed.function.is_some());
-        let [first, second, third] = sources.map_or([None; MAX_SOURCES], |renamed| renamed.issue.sources);
+        let candidate = self.candidate().filter(|(renamed, _)| renamed.function.is_some());
+        let [first, second, third] =
+            candidate.map_or([None; MAX_SOURCES], |(renamed, _)| renamed.issue.sources);
         let found = self.answering.map(|(_, register)| register);
         let shared = self.retiring.oldest(|slot| matches!(slot.step, Step::Done { shared: true, .. }));
         let of_slot = self.retiring.slot(shared).and_then(|slot| slot.held);
@@ -753,6 +877,7 @@ impl Interposer for Reuse {
         let (queries, shared) = self.queries();
         let answers = self.circuits.query(queries);
         self.access(storage, inputs, outputs)?;
+        self.seek();
 
         let given_up = self.give_up(answers[5]);
         let (mut mapping, mut fill) = (given_up, None);
@@ -792,13 +917,20 @@ impl Interposer for Reuse {
 
     fn circuits(&self) -> Vec<(&'static str, &dyn Engine)> {
         let Circuits { rename, reuse, hash, signatures, pool, counts, .. } = &self.circuits;
-        vec![
+        let mut all: Vec<(&'static str, &dyn Engine)> = vec![
             ("rename_tables", &rename.engine),
             ("reuse_buffer", &reuse.engine),
             ("value_hash", &hash.engine),
             ("value_signature_buffer", &signatures.engine),
             ("free_pool", &pool.engine),
             ("reference_counts", &counts.engine),
-        ]
+        ];
+        if let Some(retry) = &self.circuits.retry {
+            all.push(("retry_queue", &retry.engine));
+        }
+        if let Some(verify) = &self.circuits.verify {
+            all.push(("verify_cache", &verify.engine));
+        }
+        all
     }
 }

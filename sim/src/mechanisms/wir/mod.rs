@@ -11,8 +11,10 @@ mod interposer;
 mod kernel;
 mod retire;
 
+use warpfile_hdl::regfile::LANE_BITS;
 use warpfile_hdl::wir::{
-    FreePool, ReferenceCounts, RenameTables, ReuseBuffer, SEED, ValueHash, ValueSignatureBuffer,
+    FreePool, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, SEED, ValueHash, ValueSignatureBuffer,
+    VerifyCache,
 };
 
 use super::register_file::{LANES, geometry};
@@ -49,19 +51,30 @@ pub struct Wir {
 pub(crate) struct Policy {
     /// Equal values share a register.
     pub signatures: bool,
+    /// Instructions whose result is being computed wait for it.
+    pub retries: bool,
+    /// Registers that have been read to verify a result are kept.
+    pub verify_cache: bool,
 }
 
 /// The minimum: renaming, reuse buffer, value signature buffer (§VII-A: R).
 pub static R: Wir = Wir::new(
-    Policy { signatures: true },
+    Policy { signatures: true, retries: false, verify_cache: false },
     "wir-r",
     "warp instruction reuse: renaming, reuse buffer, value signature buffer (Kim & Ro, R)",
 );
 /// The same with a new register for every convergent write (§VII-A: NoVSB).
 pub static NO_SIGNATURES: Wir = Wir::new(
-    Policy { signatures: false },
+    Policy { signatures: false, retries: false, verify_cache: false },
     "wir-novsb",
     "warp instruction reuse without value signature buffer (Kim & Ro, NoVSB)",
+);
+
+/// The minimum with pending-retry and verify cache (§VII-A: RPV).
+pub static RPV: Wir = Wir::new(
+    Policy { signatures: true, retries: true, verify_cache: true },
+    "wir-rpv",
+    "warp instruction reuse with pending-retry and verify cache, without load reuse (Kim & Ro, RPV)",
 );
 
 impl Wir {
@@ -71,7 +84,7 @@ impl Wir {
 }
 
 parameters! {
-    /// Warp instruction reuse: wir-r, wir-novsb.
+    /// Warp instruction reuse: wir-r, wir-rpv, wir-novsb.
     pub struct Parameters in "wir" {
         /// Rows of the reuse buffers, equally many for each scheduler, a power of two (Table II).
         reuse_rows: u64 = 256, Accepted::integer(4, 1024);
@@ -83,6 +96,12 @@ parameters! {
         logical_registers: u64 = 63, Accepted::integer(2, 256);
         /// Bits of the count of entries that name a physical register (§VII-E).
         count_bits: u64 = 10, Accepted::integer(3, 16);
+        /// Instructions that wait for a result that is being computed, equally many for each scheduler; wir-rpv (§VI-B).
+        retry_entries: u64 = 16, Accepted::integer(1, 64);
+        /// Cycles after which the instruction in front of them is looked up before one that has just been renamed; wir-rpv.
+        retry_patience: u64 = 32, Accepted::integer(1, 255);
+        /// Entries of the verify caches, equally many for each scheduler, 0 for none; wir-rpv (Table II).
+        verify_entries: u64 = 8, Accepted::integer(0, 64);
         /// Results of a scheduler that are written or verified at a time.
         retiring: u64 = 8, Accepted::integer(1, 16);
     }
@@ -105,6 +124,10 @@ counters! {
         hits: sum("warp instructions"),
         /// Of these, those whose result was being computed.
         pending: sum("warp instructions"),
+        /// Instructions that waited for a result that was being computed, each time they were looked up.
+        waited: sum("lookups"),
+        /// Of the hits, those of instructions that had waited.
+        retry_hits: sum("warp instructions"),
         /// Rows of the reuse buffer reserved.
         reserved: sum("rows"),
         /// Rows of the reuse buffer filled.
@@ -115,6 +138,10 @@ counters! {
         signatures: sum("values"),
         /// Of these, those with a register of the same hash.
         signature_hits: sum("values"),
+        /// Registers looked up in the verify cache.
+        verify_lookups: sum("registers"),
+        /// Of these, those that were there.
+        verify_hits: sum("registers"),
         /// Registers read to verify a hit.
         verify_reads: sum("registers"),
         /// Hits whose register held another value.
@@ -153,14 +180,15 @@ impl Mechanism for Wir {
 
     fn check(&self, config: &Config) -> Result<(), ConfigError> {
         let own = self.info.name;
-        let storage = config.design.mechanisms().find(|other| matches!(other.role(), Role::Storage { .. }));
-        let others = config.design.mechanisms().filter(|other| other.info().name != own);
-        let foreign = storage.filter(|storage| storage.info().name != "banked");
-        let layer = others.into_iter().find(|other| other.role() == Role::Layer);
-        if let Some(other) = foreign.or(layer) {
+        let is_foreign = |other: &dyn Mechanism| match other.role() {
+            Role::Storage { .. } => other.info().name != "banked",
+            Role::Layer => other.info().name != own && !other.has_fixed_rows(),
+            Role::Scheduler => false,
+        };
+        if let Some(other) = config.design.mechanisms().find(|other| is_foreign(*other)) {
             let other = other.info().name;
             let reason =
-                format!("{own} does not go with {other}: it gives registers rows of its own; nearest: {own}");
+                format!("{own} does not go with {other}: both say which row a register has; nearest: {own}");
             return Err(conflict("design", &config.design, reason));
         }
         if config.sm.issues_per_scheduler != 1 {
@@ -176,6 +204,16 @@ impl Mechanism for Wir {
                 let reason =
                     format!("a power of two, 2 at least, for each of {} schedulers", config.sm.schedulers);
                 return Err(conflict(key, rows, reason));
+            }
+        }
+        for (key, entries) in [
+            ("wir.retry_entries", parameters.retry_entries),
+            ("wir.verify_entries", parameters.verify_entries),
+        ] {
+            if !entries.is_multiple_of(config.sm.schedulers) || entries / config.sm.schedulers > 32 {
+                let reason =
+                    format!("equally many for each of {} schedulers, 32 at most", config.sm.schedulers);
+                return Err(conflict(key, entries, reason));
             }
         }
         let of_one = parameters.signature_rows / config.sm.schedulers;
@@ -195,19 +233,26 @@ impl Mechanism for Wir {
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
-        let all = Parts::new(config);
-        Ok(vec![
+        let all = Parts::new(config, self.policy);
+        let mut circuits = vec![
             NamedCircuit::of_partition(config, "rename_tables", &all.rename)?,
             NamedCircuit::of_partition(config, "reuse_buffer", &all.reuse)?,
             NamedCircuit::of_partition(config, "value_hash", &all.hash)?,
             NamedCircuit::of_partition(config, "value_signature_buffer", &all.signatures)?,
             NamedCircuit::of_partition(config, "free_pool", &all.pool)?,
             NamedCircuit::of_partition(config, "reference_counts", &all.counts)?,
-        ])
+        ];
+        if let Some(retry) = &all.retry {
+            circuits.push(NamedCircuit::of_partition(config, "retry_queue", retry)?);
+        }
+        if let Some(verify) = &all.verify {
+            circuits.push(NamedCircuit::of_partition(config, "verify_cache", verify)?);
+        }
+        Ok(circuits)
     }
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
-        let circuits = Circuits::of_partitions(at, &Parts::new(at.config))?;
+        let circuits = Circuits::of_partitions(at, &Parts::new(at.config, self.policy))?;
         let one =
             |circuits| -> Box<dyn Interposer> { Box::new(Reuse::new(at.config, self.policy, circuits)) };
         Ok(Part::Interposers(circuits.into_iter().map(one).collect()))
@@ -219,7 +264,7 @@ impl Mechanism for Wir {
 
     /// Table III and §VII-E: tables as wide as the circuits'.
     fn structures(&self, config: &Config) -> Vec<Structure> {
-        let all = Parts::new(config);
+        let all = Parts::new(config, self.policy);
         let schedulers = config.sm.schedulers as u32;
         let table =
             |name: &'static str, rows: usize, bits: usize, accesses: fn(&RunReport) -> ArrayAccesses| {
@@ -251,12 +296,26 @@ impl Mechanism for Wir {
         let pool = table("free registers", all.pool.registers, 1, |report| {
             ArrayAccesses::queued(report.counters.get::<Counted>(COUNTERS).allocations)
         });
-        [rename, reuse].into_iter().chain(signatures).chain([counts, pool]).collect()
+        let retry = all.retry.map(|queue| {
+            table("retry queues", queue.depth, queue.id_bits, |report| {
+                ArrayAccesses::queued(report.counters.get::<Counted>(COUNTERS).waited)
+            })
+        });
+        let verify = all.verify.map(|cache| {
+            let bits = LANES * LANE_BITS + cache.register_bits + 1;
+            table("verify caches", cache.entries, bits, |report| {
+                let Counted { verify_hits, verify_reads, .. } = report.counters.get(COUNTERS);
+                ArrayAccesses { row_reads: verify_hits, row_writes: verify_reads, ..ArrayAccesses::default() }
+            })
+        });
+        let more = retry.into_iter().chain(verify);
+        [rename, reuse].into_iter().chain(signatures).chain([counts, pool]).chain(more).collect()
     }
 
     fn rows(&self) -> Vec<Row> {
         let rows = [
             ("instructions reused", Shown::Count("reuse.hits")),
+            ("of these, after a wait", Shown::Count("reuse.retry_hits")),
             ("values with a signature", Shown::Count("reuse.signature_hits")),
             ("false positives", Shown::Count("reuse.false_positives")),
             ("registers copied for divergence", Shown::Count("reuse.moves")),
@@ -275,16 +334,31 @@ pub(crate) struct Parts {
     pub signatures: ValueSignatureBuffer,
     pub pool: FreePool,
     pub counts: ReferenceCounts,
+    pub retry: Option<RetryQueue>,
+    pub verify: Option<VerifyCache>,
 }
 
 impl Parts {
-    pub fn new(config: &Config) -> Parts {
+    pub fn new(config: &Config, policy: Policy) -> Parts {
         let parameters: Parameters = config.of();
         let file = geometry(config);
         let (registers, register_bits) = (file.banks * file.rows, file.register_bits());
         let of_one = |rows: u64| (rows / config.sm.schedulers) as usize;
         let hash_bits = parameters.hash_bits as usize;
+        let retry = RetryQueue {
+            depth: of_one(parameters.retry_entries).max(1),
+            id_bits: ID_BITS,
+            patience: parameters.retry_patience as usize,
+        };
+        let verify = VerifyCache {
+            entries: of_one(parameters.verify_entries),
+            register_bits,
+            lanes: LANES,
+            lanes_per_array: file.lanes_per_cluster,
+        };
         Parts {
+            retry: policy.retries.then_some(retry),
+            verify: (policy.verify_cache && verify.entries > 0).then_some(verify),
             rename: RenameTables {
                 warps: config.warps_per_scheduler() as usize,
                 registers: parameters.logical_registers as usize,

@@ -35,6 +35,8 @@ impl Arrived {
 /// What has to happen next to a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
+    /// A register is looked up in the verify cache.
+    Seek(u32),
     /// A register is read and compared with it.
     Verify(u32),
     /// The destination's register is read, to be copied into another in the lanes that do not execute.
@@ -68,7 +70,9 @@ impl Slot {
     pub fn read(&self) -> Option<Issue> {
         let register = match self.step {
             Step::Verify(register) | Step::Move { from: register, .. } => register,
-            Step::Copy { .. } | Step::Write(_) | Step::Allocate | Step::Done { .. } => return None,
+            Step::Seek(_) | Step::Copy { .. } | Step::Write(_) | Step::Allocate | Step::Done { .. } => {
+                return None;
+            }
         };
         let Arrived { id, inst, warp, .. } = self.arrived;
         (!self.reading).then_some(Issue {
@@ -89,7 +93,9 @@ impl Slot {
         let (row, lanes, values) = match &self.step {
             Step::Copy { to, values } => (*to, !lanes, &**values),
             Step::Write(register) => (*register, lanes, &self.arrived.values),
-            Step::Verify(_) | Step::Move { .. } | Step::Allocate | Step::Done { .. } => return None,
+            Step::Seek(_) | Step::Verify(_) | Step::Move { .. } | Step::Allocate | Step::Done { .. } => {
+                return None;
+            }
         };
         Some(Write { id, inst, result, warp, row, lanes, values, slot: None, cached: false })
     }
@@ -130,9 +136,18 @@ impl Retiring {
 
     /// Whether a slot asks for a read of a register that has been written.
     pub fn may_read(&self, slot: &Slot) -> bool {
-        let is_written =
-            |row| self.slots.iter().flatten().all(|other| other.write().is_none_or(|write| write.row != row));
-        slot.read().and_then(|read| read.sources[0]).is_some_and(is_written)
+        slot.read().and_then(|read| read.sources[0]).is_some_and(|register| self.is_written(register))
+    }
+
+    /// Whether a slot looks for a register in the verify cache that has been written.
+    pub fn may_seek(&self, slot: &Slot) -> bool {
+        matches!(slot.step, Step::Seek(register) if self.is_written(register))
+    }
+
+    /// Whether no slot is still to write a register.
+    fn is_written(&self, register: u32) -> bool {
+        let slots = self.slots.iter().flatten();
+        slots.filter_map(Slot::write).all(|write| write.row != register)
     }
 
     pub fn slot(&self, index: Option<usize>) -> Option<&Slot> {
