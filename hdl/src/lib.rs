@@ -15,6 +15,7 @@ pub mod rfh;
 pub mod rfv;
 pub mod rtl;
 pub mod sharing;
+pub mod wir;
 
 /// Folders of circuits, in the order of listings.
 pub const FOLDERS: &[library::Folder] = &[
@@ -27,4 +28,5 @@ pub const FOLDERS: &[library::Folder] = &[
     greener::FOLDER,
     hybrid::FOLDER,
     sharing::FOLDER,
+    wir::FOLDER,
 ];

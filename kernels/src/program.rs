@@ -20,6 +20,8 @@ pub const DEVICE_BYTES: u64 = 4 << 30;
 pub const MAX_SOURCES: usize = 3;
 /// Registers that one machine instruction writes at most (a 128-bit load); all others write one.
 pub const MAX_RESULTS: usize = 4;
+/// Bits of a constant that is an operand of its own in a [`Computation`].
+pub const IMMEDIATE_BITS: usize = 9;
 
 /// One bit a lane, lane 0 lowest.
 pub type LaneMask = u32;
@@ -59,6 +61,28 @@ pub struct Program {
     /// What was kept out of registers for want of them.
     #[serde(default, skip_serializing_if = "Spills::is_none")]
     pub spills: Spills,
+    /// What each instruction computes; empty where it is not known (a trace, a container written before it was stored).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub computations: Vec<Computation>,
+}
+
+/// What an instruction computes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Computation {
+    /// One register, from its sources and constants, and nothing else. Instructions of equal functions have equal results if
+    /// their sources, in order, are equal and they execute in one launch.
+    Function {
+        /// Opcode, types, modifiers, kinds of operands and long constants, as a number among those of the program.
+        form: u32,
+        /// Constants of [`IMMEDIATE_BITS`] bits; with the sources at most [`MAX_SOURCES`].
+        immediates: Vec<u16>,
+    },
+    /// It reads or writes steps of an expansion whose values stand for those of a hardware that is not known.
+    Invented,
+    /// Anything else: it reads or writes predicates or several registers, or reads what a thread has of its own.
+    #[default]
+    Other,
 }
 
 /// Values that the compiler kept out of registers because a thread had too few.

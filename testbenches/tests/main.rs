@@ -18,3 +18,4 @@ mod rfh;
 mod rfv;
 mod sharing;
 mod sm;
+mod wir;

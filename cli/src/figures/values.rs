@@ -195,6 +195,7 @@ mod tests {
                 shared_bytes: 0,
                 control: None,
                 spills: warpfile_kernels::program::Spills::default(),
+                computations: Vec::new(),
             };
             let launch = Launch { grid: [1; 3], block: [32, 1, 1], shared_bytes: 0 };
             Straight { program, launch, active: code.iter().map(|(active, ..)| *active).collect(), at: 0 }

@@ -1,6 +1,6 @@
 //! Puts allocated registers into the instructions and drops copies that became nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::allocate::Allocation;
 use super::allocate::predicates::allocate_predicates;
@@ -9,6 +9,7 @@ use super::cfg::{Block, Cfg, CfgError, Flow};
 use super::check::{AllocationError, Placed, check};
 use super::function::Function;
 use super::lower::MachineCode;
+use super::lower::computation::Computed;
 use super::lower::emit::{MachineOp, VPred};
 use super::lowering::{Lowered, Lowering};
 use super::machine::{machine_cfg, machine_flow, renamed, virtual_function};
@@ -17,7 +18,8 @@ use super::optimise::webs::UnionFind;
 use super::suspension::next_sides;
 use super::{Compiled, Statistics};
 use crate::program::{
-    ControlFlow, InstId, Instruction, PhysReg, Predicate, Program, ResultRegister, Source, Spills,
+    Computation, ControlFlow, InstId, Instruction, PhysReg, Predicate, Program, ResultRegister, Source,
+    Spills,
 };
 use crate::ptx::ir::{InstIndex, Kernel};
 
@@ -94,9 +96,11 @@ impl Placement {
         let mut kept: Vec<MachineOp> = Vec::with_capacity(code.ops.len());
         let mut instructions = Vec::with_capacity(code.ops.len());
         let mut copies_coalesced = 0;
+        let mut computations = Computations::default();
         for (mut op, instruction) in code.ops.into_iter().zip(self.instructions) {
             match instruction {
                 Some(instruction) => {
+                    computations.push(&op, &operands(&op, allocation));
                     let mut operands = operands(&op, allocation).into_iter();
                     let mut listed = 0;
                     op.sources.retain(|_| {
@@ -135,6 +139,7 @@ impl Placement {
             shared_bytes: kernel.shared_bytes,
             control: Some(control_flow(machine_flow(kernel, &kept), &registers)),
             spills: Spills::default(),
+            computations: computations.of_instructions,
         };
         annotate(&mut program, &values, &registers);
         let lowering = lowering(kernel, &kept);
@@ -156,6 +161,29 @@ impl Placement {
             cfg,
             statistics,
         })
+    }
+}
+
+/// What instructions compute, with their forms numbered in the order in which they come.
+#[derive(Default)]
+struct Computations {
+    forms: BTreeMap<String, u32>,
+    of_instructions: Vec<Computation>,
+}
+
+impl Computations {
+    /// Adds an instruction whose sources are these operands: which of them share a register is a part of the form.
+    fn push(&mut self, op: &MachineOp, operands: &[usize]) {
+        let computation = match &op.computed {
+            Computed::Function { form, immediates } => {
+                let next = self.forms.len() as u32;
+                let form = *self.forms.entry(format!("{form} {operands:?}")).or_insert(next);
+                Computation::Function { form, immediates: immediates.clone() }
+            }
+            Computed::Invented => Computation::Invented,
+            Computed::Other => Computation::Other,
+        };
+        self.of_instructions.push(computation);
     }
 }
 

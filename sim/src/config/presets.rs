@@ -14,6 +14,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("k20x-greener", include_str!("../../presets/k20x-greener.toml")),
     ("jatala-ch2", include_str!("../../presets/jatala-ch2.toml")),
     ("jatala-ch3", include_str!("../../presets/jatala-ch3.toml")),
+    ("fermi-wir", include_str!("../../presets/fermi-wir.toml")),
     ("kepler-gpgpusim", include_str!("../../presets/kepler-gpgpusim.toml")),
 ];
 const GTX980: &str = include_str!("../../presets/gtx980.toml");

@@ -26,6 +26,7 @@ pub mod rfv;
 pub mod sharing;
 pub mod single_level;
 pub mod two_level;
+pub mod wir;
 
 use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::compile::cfg::Cfg;
@@ -59,6 +60,9 @@ pub static ALL: &[&dyn Mechanism] = &[
     &sharing::ShareRegisters,
     &sharing::SHARE_SCRATCHPAD,
     &sharing::SHARE_SCRATCHPAD_RELSSP,
+    &wir::R,
+    &wir::RPV,
+    &wir::NO_SIGNATURES,
 ];
 
 /// What a mechanism is called, and where it comes from.

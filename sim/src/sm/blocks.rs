@@ -188,6 +188,7 @@ mod tests {
             shared_bytes,
             control: None,
             spills: warpfile_kernels::program::Spills::default(),
+            computations: Vec::new(),
         };
         let launch = Launch { grid: [1000, 1, 1], block: [threads, 1, 1], shared_bytes };
         let config = preset("gebhart2011").expect("complete");

@@ -40,6 +40,8 @@ use crate::mechanisms::{Compiled, Stack};
 pub const MAX_ISSUES: usize = 2;
 /// Instructions that an operand storage dispatches a cycle at most: one to each unit.
 pub const MAX_DISPATCHES: usize = Unit::COUNT;
+/// Results that an operand storage has taken earlier and writes in a cycle, at most.
+pub const MAX_WRITTEN: usize = 2;
 
 /// A design: as many equal parts as the SM has schedulers, and what they share.
 #[derive(Default)]
@@ -168,7 +170,7 @@ pub trait OperandStorage {
         None
     }
 
-    /// Circuits of what stands in front of it by their names, for waveforms ([`Interposer::circuit`]).
+    /// Circuits of what stands in front of it by their names, for waveforms ([`Interposer::circuits`]).
     fn circuits_in_front(&self) -> Vec<(&'static str, &dyn Engine)> {
         Vec::new()
     }
@@ -213,6 +215,9 @@ pub struct Issue {
     pub active: LaneMask,
     /// Row of each register operand: the warp's first row plus its number. None if no lane executes.
     pub sources: [Option<u32>; MAX_SOURCES],
+    /// Lanes in which the value of every operand is known: written before, in the kernel. What is computed of others may be
+    /// anything.
+    pub known: LaneMask,
 }
 
 /// Metadata instructions before an instruction.
@@ -265,6 +270,14 @@ pub struct StorageOutputs {
     pub result_taken: [bool; MAX_ISSUES],
     /// The offered fill has been taken.
     pub fill_taken: bool,
+    /// The result taken on a port is not written yet: its register stays pending until `written` names it. The SM takes the
+    /// mark away.
+    pub result_later: [bool; MAX_ISSUES],
+    /// The same of the fill.
+    pub fill_later: bool,
+    /// Results that are written in this cycle and were taken earlier, so marked: the instruction, and which of its results.
+    /// The SM takes them away.
+    pub written: [Option<(u16, usize)>; MAX_WRITTEN],
     /// Instructions whose last operand is read in this cycle; their units take them.
     pub dispatch: [Option<u16>; MAX_DISPATCHES],
     /// Instructions whose operand values are there: those dispatched in the cycle before.
@@ -287,6 +300,9 @@ impl Default for StorageOutputs {
             issue_taken: [false; MAX_ISSUES],
             result_taken: [false; MAX_ISSUES],
             fill_taken: false,
+            result_later: [false; MAX_ISSUES],
+            fill_later: false,
+            written: [None; MAX_WRITTEN],
             dispatch: [None; MAX_DISPATCHES],
             delivered: [None; MAX_DISPATCHES],
             operands: [[[0; LANES]; MAX_SOURCES]; MAX_DISPATCHES],

@@ -15,6 +15,7 @@ use crate::mechanisms::Compiled;
 /// - rename: change rows of [`Issue::sources`](super::design::Issue::sources) and of
 ///   [`Write::row`](super::design::Write::row);
 /// - delay: offer an instruction or a result later, since what is not taken stays offered;
+/// - take a result and have it written later ([`StorageOutputs::written`]);
 /// - choose where a result goes, or that it need not be written: take it, and offer the storage another write, or none;
 /// - inject: offer the storage instructions and results of its own, under the number of the instruction that they go
 ///   before, and keep what is dispatched and delivered for them to itself;
@@ -97,9 +98,9 @@ pub trait Interposer {
     /// Adds what it has counted so far, by group; the storage adds its own.
     fn count(&self, _into: &mut Counts) {}
 
-    /// Its circuit by its name, for waveforms; `None` if it is behavioural.
-    fn circuit(&self) -> Option<(&'static str, &dyn Engine)> {
-        None
+    /// Its circuits by their names, for waveforms; none if it is behavioural.
+    fn circuits(&self) -> Vec<(&'static str, &dyn Engine)> {
+        Vec::new()
     }
 }
 
@@ -186,6 +187,6 @@ impl OperandStorage for Interposed<'_> {
     }
 
     fn circuits_in_front(&self) -> Vec<(&'static str, &dyn Engine)> {
-        self.storage.circuits_in_front().into_iter().chain(self.interposer.circuit()).collect()
+        self.storage.circuits_in_front().into_iter().chain(self.interposer.circuits()).collect()
     }
 }

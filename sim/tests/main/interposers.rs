@@ -1,10 +1,11 @@
-//! Two mechanisms from outside that stand in front of an operand storage: one answers instructions that repeat, one sends
-//! copies of registers before instructions. What they need of the program is in this file.
+//! Three mechanisms from outside that stand in front of an operand storage: one answers instructions that repeat, one sends
+//! copies of registers before instructions, one writes results later than it takes them. What they need of the program is in
+//! this file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use warpfile_kernels::program::{
-    BlockIndex, LANES, LaneMask, LaneValues, MAX_RESULTS, Operation, PhysReg, Program,
+    BlockIndex, InstId, LANES, LaneMask, LaneValues, MAX_RESULTS, Operation, PhysReg, Program,
 };
 use warpfile_sim::config::{Accepted, Config, SectionInfo, preset_with};
 use warpfile_sim::counters::Counts;
@@ -328,8 +329,92 @@ impl Interposer for MoverInterposer {
     }
 }
 
+/// Takes results at once and writes them a few cycles later.
+struct Late;
+
+/// Cycles between the two, at least.
+const LATER: u64 = 3;
+
+/// A result that has been taken.
+struct Kept {
+    id: u16,
+    inst: InstId,
+    result: usize,
+    warp: WarpSlot,
+    row: u32,
+    lanes: LaneMask,
+    values: LaneValues,
+    due: u64,
+}
+
+#[derive(Default)]
+struct LateInterposer {
+    now: u64,
+    /// Results, and fills.
+    kept: [VecDeque<Kept>; 2],
+}
+
+impl Kept {
+    fn new(write: &Write<'_>, due: u64) -> Kept {
+        let Write { id, inst, result, warp, row, lanes, values, .. } = *write;
+        Kept { id, inst, result, warp, row, lanes, values: *values, due }
+    }
+
+    fn write(&self) -> Write<'_> {
+        let Kept { id, inst, result, warp, row, lanes, ref values, .. } = *self;
+        Write { id, inst, result, warp, row, lanes, values, slot: None, cached: false }
+    }
+}
+
+impl Mechanism for Late {
+    fn info(&self) -> Info {
+        Info { name: "late", summary: "writes results later", design: None, preset: "gebhart2011" }
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
+        let one = |_| -> Box<dyn Interposer> { Box::<LateInterposer>::default() };
+        Ok(Part::Interposers((0..at.partitions()).map(one).collect()))
+    }
+}
+
+impl Interposer for LateInterposer {
+    fn cycle(
+        &mut self,
+        storage: &mut dyn OperandStorage,
+        inputs: &StorageInputs<'_>,
+        outputs: &mut StorageOutputs,
+    ) -> Result<(), SimError> {
+        let [result, fill] = &self.kept;
+        let due = |kept: &'_ VecDeque<Kept>| kept.front().is_some_and(|kept| kept.due <= self.now);
+        let offered = StorageInputs {
+            result: [result.front().filter(|_| due(result)).map(Kept::write), None],
+            fill: fill.front().filter(|_| due(fill)).map(Kept::write),
+            ..*inputs
+        };
+        storage.cycle(&offered, outputs)?;
+        let taken = [outputs.result_taken[0], outputs.fill_taken];
+        for (place, (kept, taken)) in self.kept.iter_mut().zip(taken).enumerate() {
+            let written = if taken { kept.pop_front() } else { None };
+            outputs.written[place] = written.map(|kept| (kept.id, kept.result));
+        }
+        let due = self.now + LATER;
+        self.kept[0].extend(inputs.result[0].iter().map(|write| Kept::new(write, due)));
+        self.kept[1].extend(inputs.fill.iter().map(|write| Kept::new(write, due)));
+        outputs.result_taken = [inputs.result[0].is_some(), false];
+        outputs.result_later = outputs.result_taken;
+        outputs.fill_taken = inputs.fill.is_some();
+        outputs.fill_later = outputs.fill_taken;
+        self.now += 1;
+        Ok(())
+    }
+}
+
 fn config(design: &str) -> Config {
-    let registry = Registry::shipped().with(&[&Ideal, &Memo, &Mover]);
+    let registry = Registry::shipped().with(&[&Ideal, &Memo, &Mover, &Late]);
     preset_with(&registry, "gebhart2011").expect("complete").with_design(design).expect("a stack")
 }
 
@@ -375,5 +460,22 @@ fn what_is_injected_is_no_instruction_of_the_kernel() {
         assert_eq!(report.warp_instructions, without.warp_instructions);
         assert_eq!(report.mrf().writes, without.mrf().writes + copies, "{design}");
         assert!(report.cycles > without.cycles, "each copy takes its time");
+    }
+}
+
+#[test]
+fn a_register_stays_pending_until_a_result_that_was_taken_is_written() {
+    for design in ["ideal+late", "banked+late", "two-level+banked+late"] {
+        let (mut cycles, mut cycles_without) = (0, 0);
+        for workload in ["hotspot", "sgemm", "bfs"] {
+            let report = run_tiny(&config(design), workload, RunOptions::default());
+            let without =
+                run_tiny(&config(design.trim_end_matches("+late")), workload, RunOptions::default());
+            assert_eq!(report.operands_checked, without.operands_checked, "{design}, {workload}");
+            assert_eq!(report.mrf().writes, without.mrf().writes, "{design}, {workload}");
+            cycles += report.cycles;
+            cycles_without += without.cycles;
+        }
+        assert!(cycles > cycles_without, "{design}: dependent instructions wait");
     }
 }

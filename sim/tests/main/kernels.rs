@@ -32,6 +32,7 @@ impl Kernel {
             shared_bytes: 0,
             control: None,
             spills: warpfile_kernels::program::Spills::default(),
+            computations: Vec::new(),
         };
         Kernel {
             program,

@@ -28,5 +28,6 @@ mod stand_ins;
 mod suspension;
 mod tiny;
 mod toy;
+mod wir;
 mod working_set;
 mod workloads;

@@ -254,7 +254,10 @@ fn counters_of_every_design_add_up_over_sms() {
                 (one.operands, one.warp_instructions),
                 "{layered}"
             );
-            assert_eq!(report.operands_checked, one.operands_checked, "{layered}");
+            // What is answered delivers no operands, and how much is depends on what runs on the same SM.
+            if one.answered_instructions == 0 {
+                assert_eq!(report.operands_checked, one.operands_checked, "{layered}");
+            }
             for path in ["pacer.issued", "pacer.retired", "pacer.written", "pacer.loads", "pacer.started"] {
                 assert_eq!(report.counters.value(path), one.counters.value(path), "{layered}: {path}");
             }

@@ -1,5 +1,6 @@
 //! Builds the machine instructions of one PTX instruction at a time.
 
+use super::computation::Computed;
 use crate::compile::lowering::{Temporary, Value};
 use crate::compile::optimise::resolve::{Resolved, VReg, Word};
 use crate::compile::optimise::webs::{Web, Webs};
@@ -35,6 +36,8 @@ pub struct MachineOp {
     pub copy: bool,
     /// Must stay even if nothing reads what it writes.
     pub has_effect: bool,
+    /// What it computes.
+    pub computed: Computed,
 }
 
 /// A 32-bit value that a machine instruction reads.
@@ -166,6 +169,13 @@ impl<'a> Emitter<'a> {
     /// A word of a register that the instruction reads.
     pub fn register(&self, register: Reg, word: u8) -> Input {
         self.operand(Operand::Reg(register), word)
+    }
+
+    /// Where the words of a register that the instruction reads are, as many as it has, and its web.
+    pub fn read(&self, register: Reg) -> (Vec<Word>, Option<Web>) {
+        let words = self.resolved.register(self.kernel, self.webs, self.position, register);
+        let count = self.kernel.registers[register.index()].ty.words() as usize;
+        (words.into_iter().take(count).collect(), self.webs.read(self.position, register))
     }
 
     fn operand(&self, operand: Operand, word: u8) -> Input {
@@ -329,6 +339,7 @@ impl<'a> Emitter<'a> {
             guard_negated: guard.map(|(_, negated)| negated),
             copy: false,
             has_effect: !matches!(operation, Operation::Alu | Operation::Sfu | Operation::Double),
+            computed: Computed::Other,
         }
     }
 

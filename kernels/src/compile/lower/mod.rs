@@ -4,6 +4,7 @@
 //! What one instruction becomes is listed, with reasons, in `docs/expansions.md`. Constants of any kind are free
 //! operands, so an instruction whose sources are all known at launch reads no register.
 
+pub mod computation;
 pub mod convert;
 pub mod emit;
 pub mod float;
@@ -46,7 +47,9 @@ pub fn lower(kernel: &Kernel, webs: &Webs, resolved: &Resolved) -> MachineCode {
             expand(&mut emitter, position);
         }
         let expansion = copy_folded_words(&mut emitter, &folded.copies);
-        ops.extend(protect_sources(&mut emitter, expansion));
+        let mut expansion = protect_sources(&mut emitter, expansion);
+        computation::note_computations(&emitter, &mut expansion);
+        ops.extend(expansion);
     }
     let (registers, predicates) = emitter.counts();
     let first_temporary = emitter.first_temporary();

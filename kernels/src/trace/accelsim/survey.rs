@@ -359,6 +359,7 @@ impl Observer {
             shared_bytes: header.launch.shared_bytes,
             control: None,
             spills: crate::program::Spills::default(),
+            computations: Vec::new(),
         }
     }
 

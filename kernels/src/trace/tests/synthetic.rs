@@ -159,6 +159,7 @@ fn program(random: &mut Random, instructions: u64) -> Program {
         shared_bytes: 0,
         control: None,
         spills: crate::program::Spills::default(),
+        computations: Vec::new(),
     }
 }
 

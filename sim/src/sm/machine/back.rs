@@ -1,6 +1,6 @@
 //! Operand access, the oracle, functional units, completion and writeback.
 
-use super::super::design::{Layer, MAX_ISSUES, StorageInputs, Unit, WarpPlace, Write};
+use super::super::design::{Layer, MAX_ISSUES, MAX_WRITTEN, StorageInputs, Unit, WarpPlace, Write};
 use super::super::error::Compared;
 use super::super::in_flight::{InFlight, ResultQueue};
 use super::super::kernel::{Action, Kernel, MemoryKind};
@@ -107,31 +107,46 @@ impl Machine<'_, '_> {
 
     /// Results and fills that the operand storage has taken are written. `late`: results of suspended warps.
     fn follow_writes(&mut self, kernel: &Kernel, partition: usize, late: [bool; MAX_ISSUES]) {
-        let at = &mut self.partitions[partition];
+        let mut at = &mut self.partitions[partition];
         let mut left = 0;
-        for (taken, late) in at.outputs.result_taken.into_iter().zip(late) {
+        let later = std::mem::take(&mut at.outputs.result_later);
+        let fill_later = std::mem::take(&mut at.outputs.fill_later);
+        for ((taken, late), later) in at.outputs.result_taken.into_iter().zip(late).zip(later) {
             if !taken {
                 left += 1;
-            } else if let Some((id, result)) = remove(&mut at.results, left) {
+            } else if let Some(result) = remove(&mut at.results, left) {
                 self.totals.scheduler.results_after_suspension += u64::from(late);
-                if let Some(counter) = &mut self.working_set {
-                    at.count_write(counter, partition, (id, result), kernel);
-                }
-                at.written(id, result, kernel);
-                written(&mut self.layers, partition, at, (id, result));
                 self.last_progress = self.now;
+                if !later {
+                    self.follow_write(kernel, partition, result);
+                }
             }
+            at = &mut self.partitions[partition];
         }
         if at.outputs.fill_taken
-            && let Some((id, result)) = at.fills.pop_front()
+            && let Some(fill) = at.fills.pop_front()
         {
-            if let Some(counter) = &mut self.working_set {
-                at.count_write(counter, partition, (id, result), kernel);
-            }
-            at.written(id, result, kernel);
-            written(&mut self.layers, partition, at, (id, result));
             self.last_progress = self.now;
+            if !fill_later {
+                self.follow_write(kernel, partition, fill);
+            }
         }
+        for port in 0..MAX_WRITTEN {
+            if let Some(result) = self.partitions[partition].outputs.written[port].take() {
+                self.follow_write(kernel, partition, result);
+            }
+        }
+    }
+
+    /// A result of an instruction is in its register.
+    fn follow_write(&mut self, kernel: &Kernel, partition: usize, (id, result): (u16, usize)) {
+        let at = &mut self.partitions[partition];
+        if let Some(counter) = &mut self.working_set {
+            at.count_write(counter, partition, (id, result), kernel);
+        }
+        at.written(id, result, kernel);
+        written(&mut self.layers, partition, at, (id, result));
+        self.last_progress = self.now;
     }
 
     /// Sends the memory unit's transactions, `after` cycles after they could have been sent first; a load's data comes

@@ -10,6 +10,7 @@ use super::partition::Partition;
 use super::slots::SharedPipeline;
 use super::{Machine, Running};
 use crate::config::Scheduler;
+use warpfile_kernels::program::LaneMask;
 
 /// Why warps cannot issue, one bit a warp slot each.
 #[derive(Default)]
@@ -160,12 +161,15 @@ impl Machine<'_, '_> {
         self.totals.operands.writes += writes;
         self.totals.operands.cluster_reads += reads * clusters(active);
         self.totals.operands.cluster_writes += writes * clusters(active);
+        let known = entry.instruction.defined[..decoded.sources.iter().flatten().count()]
+            .iter()
+            .fold(LaneMask::MAX, |known, defined| known & defined);
         at.design.storage.pick(warp, inst);
         for layer in &mut self.layers {
             layer.issue(WarpPlace { partition, warp }, &at.in_flight.get(id).instruction);
         }
         if let Some(register) = at.issue_queue.free_register() {
-            *register = Some(Issue { id, warp, slot, inst, unit: decoded.unit, active, sources });
+            *register = Some(Issue { id, warp, slot, inst, unit: decoded.unit, active, sources, known });
         }
         self.last_progress = self.now;
 

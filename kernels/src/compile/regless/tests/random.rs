@@ -78,6 +78,7 @@ pub(crate) fn random_program(blocks: &[Block]) -> Random {
             shared_bytes: 0,
             control: None,
             spills: crate::program::Spills::default(),
+            computations: Vec::new(),
         },
         guarded,
     };

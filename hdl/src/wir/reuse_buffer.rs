@@ -1,0 +1,284 @@
+//! What has been computed of which registers, and where the result is.
+
+use serde::{Deserialize, Serialize};
+
+use super::h3_rows;
+use crate::rtl::{
+    Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, Signal, count_bits,
+    index_bits,
+};
+
+/// Operands of an instruction that is looked up.
+pub const OPERANDS: usize = 3;
+
+/// Reuse buffer: finds the register that holds the result of an instruction with the same operands.
+///
+/// Direct-indexed by a hash of the tag, which is the form of the instruction, its operands, its block and the block's count of
+/// barriers. A miss can reserve its row unless that is pending: the row has the tag and is pending until the instruction fills
+/// it with its result, or cancels it. While it is pending its result field has the number of that instruction, so that a fill
+/// finds out whether the row is still its own. When registers are short a miss only evicts. In a cycle without lookup and fill
+/// the buffer can be swept, a row a cycle, pending or not.
+///
+/// Timing: a lookup answers in the same cycle; a change is seen from the next cycle on. A lookup in the cycle of the fill of
+/// its row sees it pending.
+/// Source: Kim & Ro, WIR, §V-C, Fig. 9, §VI-B (pending rows), §V-E (low register mode); 256 rows of 59 bits (Table II, §VII-E).
+#[derive(Clone, Debug, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct ReuseBuffer {
+    /// Rows, a power of two, 2 to 1024.
+    pub rows: usize,
+    /// Bits of an instruction's form, 1 to 12 (Fig. 9: 8).
+    pub form_bits: usize,
+    /// Bits of a physical register's number, or of a constant, 1 to 16. An operand has one more, which tells them apart.
+    pub register_bits: usize,
+    /// Bits of a block's number, 1 to 8 (Fig. 9: 4).
+    pub block_bits: usize,
+    /// Bits of a count of barriers, 1 to 8 (Fig. 9: 5).
+    pub barrier_bits: usize,
+    /// Bits of the number of an instruction in flight, 1 to 16.
+    pub id_bits: usize,
+    /// What the matrix of the hash is drawn from.
+    pub seed: u64,
+}
+
+/// Ports of a [`ReuseBuffer`].
+#[derive(Ports)]
+#[params(ReuseBuffer)]
+pub struct ReuseBufferIo<'m> {
+    /// An instruction that is about to execute.
+    pub lookup: ReuseLookupIo<'m>,
+    /// An instruction that has executed.
+    pub fill: FillIo<'m>,
+    /// Evicts the next row in turn if there is neither lookup nor fill.
+    pub sweep_i: In<'m>,
+    /// The row that a lookup or the sweep evicts, and the row that is cancelled.
+    #[repeat(2)]
+    pub evicted: Vec<EvictedRowIo<'m>>,
+}
+
+/// An instruction that is about to execute.
+#[derive(Ports)]
+#[params(ReuseBuffer)]
+pub struct ReuseLookupIo<'m> {
+    /// There is one.
+    pub valid_i: In<'m>,
+    /// Its form.
+    #[bits(p.form_bits)]
+    pub form_i: In<'m>,
+    /// Its operands; those that it does not have are the constant 0.
+    #[repeat(OPERANDS)]
+    pub operand: Vec<OperandIo<'m>>,
+    /// Its block, if that matters.
+    #[bits(p.block_bits)]
+    pub block_i: In<'m>,
+    /// The barriers that the block has passed, if that matters.
+    #[bits(p.barrier_bits)]
+    pub barrier_i: In<'m>,
+    /// Its number.
+    #[bits(p.id_bits)]
+    pub id_i: In<'m>,
+    /// On a miss it reserves the row.
+    pub reserve_i: In<'m>,
+    /// On a miss that reserves nothing the row is evicted, unless it is pending.
+    pub drop_i: In<'m>,
+    /// The result is known.
+    pub hit_o: Out<'m>,
+    /// The register that holds it.
+    #[bits(p.register_bits)]
+    pub register_o: Out<'m>,
+    /// An instruction that is executing computes it.
+    pub pending_o: Out<'m>,
+    /// The row is reserved.
+    pub reserved_o: Out<'m>,
+    /// The row.
+    #[bits(index_bits(p.rows))]
+    pub row_o: Out<'m>,
+}
+
+/// An operand.
+#[derive(Ports)]
+#[params(ReuseBuffer)]
+pub struct OperandIo<'m> {
+    /// It is a register.
+    pub is_register_i: In<'m>,
+    /// The physical register, or the constant.
+    #[bits(p.register_bits)]
+    pub value_i: In<'m>,
+}
+
+/// An instruction that has executed and had reserved a row.
+#[derive(Ports)]
+#[params(ReuseBuffer)]
+pub struct FillIo<'m> {
+    /// There is one.
+    pub valid_i: In<'m>,
+    /// The row.
+    #[bits(index_bits(p.rows))]
+    pub row_i: In<'m>,
+    /// Its number.
+    #[bits(p.id_bits)]
+    pub id_i: In<'m>,
+    /// The row is given up.
+    pub cancel_i: In<'m>,
+    /// The register that holds the result.
+    #[bits(p.register_bits)]
+    pub register_i: In<'m>,
+    /// The row was still its own, and is filled.
+    pub filled_o: Out<'m>,
+}
+
+/// A row that is given up.
+#[derive(Ports)]
+#[params(ReuseBuffer)]
+pub struct EvictedRowIo<'m> {
+    /// There is one.
+    pub valid_o: Out<'m>,
+    /// Its operands.
+    #[repeat(OPERANDS)]
+    pub operand: Vec<EvictedOperandIo<'m>>,
+    /// It had a result.
+    pub has_result_o: Out<'m>,
+    /// The register that holds it.
+    #[bits(p.register_bits)]
+    pub register_o: Out<'m>,
+}
+
+/// An operand of a row that is given up.
+#[derive(Ports)]
+#[params(ReuseBuffer)]
+pub struct EvictedOperandIo<'m> {
+    /// It is a register.
+    pub is_register_o: Out<'m>,
+    /// The register.
+    #[bits(p.register_bits)]
+    pub register_o: Out<'m>,
+}
+
+/// A computation.
+#[derive(Clone, Copy, Record)]
+#[params(ReuseBuffer)]
+struct Computation<T = Field> {
+    /// Form, operands, block and barriers, the form lowest.
+    #[bits(p.tag_bits())]
+    tag: T,
+    /// The result's register; while it is pending the instruction's number.
+    #[bits(p.result_bits())]
+    result: T,
+    /// An instruction that is executing computes it.
+    #[bits(1)]
+    pending: T,
+}
+
+impl Circuit for ReuseBuffer {
+    type Io<'m> = ReuseBufferIo<'m>;
+    const NAME: &'static str = "reuse_buffer";
+
+    fn validate(&self) -> Result<(), ParameterError> {
+        Self::check_range("rows", self.rows, 2..=1024)?;
+        Self::check(self.rows.is_power_of_two(), "rows", self.rows, "a power of two")?;
+        Self::check_range("form_bits", self.form_bits, 1..=12)?;
+        Self::check_range("register_bits", self.register_bits, 1..=16)?;
+        Self::check_range("block_bits", self.block_bits, 1..=8)?;
+        Self::check_range("barrier_bits", self.barrier_bits, 1..=8)?;
+        Self::check_range("id_bits", self.id_bits, 1..=16)
+    }
+
+    fn build<'m>(&self, m: &Module<'m>, io: &ReuseBufferIo<'m>) {
+        let rows = m.table::<Computation>("rows", self.rows, self).valid_bits();
+        let turn = m.register("turn", rows.index_bits()).reset(0);
+        let (lookup, fill) = (&io.lookup, &io.fill);
+        let sweeps = (io.sweep_i & !lookup.valid_i & !fill.valid_i).named("sweeps");
+        let tag = self.tag(m, lookup);
+        let hash = tag.xor_hash(h3_rows(self.tag_bits(), rows.index_bits(), self.seed));
+        let index = lookup.valid_i.mux(hash, turn);
+        let row = rows.read("row", index, lookup.valid_i | sweeps);
+
+        let matches = lookup.valid_i & row.valid() & row.tag.eq(tag);
+        let misses = lookup.valid_i & !matches;
+        let is_pending = row.valid() & row.pending;
+        let hit = (matches & !row.pending).named("hit");
+        let reserves = (misses & lookup.reserve_i & !is_pending).named("reserves");
+        let drops = misses & lookup.drop_i & !is_pending;
+        let evicts = ((reserves | drops | sweeps) & row.valid()).named("evicts");
+        lookup.hit_o.set(hit);
+        lookup.register_o.set(row.result.low(self.register_bits)).valid_when(hit);
+        lookup.pending_o.set(matches & row.pending);
+        lookup.reserved_o.set(reserves);
+        lookup.row_o.set(hash).valid_when(lookup.valid_i);
+        self.give_up(&io.evicted[0], evicts, row.tag, row.result, row.pending);
+
+        let own = rows.read("own", fill.row_i, fill.valid_i);
+        let is_own = own.valid() & own.pending & own.result.eq(fill.id_i.zext(self.result_bits()));
+        let filled = (fill.valid_i & is_own & !fill.cancel_i).named("filled");
+        let cancelled = (fill.valid_i & is_own & fill.cancel_i).named("cancelled");
+        fill.filled_o.set(filled);
+        self.give_up(&io.evicted[1], cancelled, own.tag, own.result, own.pending);
+
+        m.when(evicts, || rows.clear_row(index));
+        m.when(reserves, || {
+            let result = lookup.id_i.zext(self.result_bits());
+            rows.write("reserve", index, Computation { tag, result, pending: m.lit(1, 1) });
+        });
+        m.when(cancelled, || rows.clear_row(fill.row_i));
+        m.when(filled, || {
+            let result = fill.register_i.zext(self.result_bits());
+            rows.write_fields("fill", fill.row_i, |row| [(row.result, result), (row.pending, m.lit(1, 0))])
+                .keep_valid();
+        });
+        m.when(sweeps, || {
+            turn.set(turn + 1);
+        });
+
+        let held_bits = count_bits(self.rows);
+        let held = m.register("held", held_bits).reset(0);
+        held.set(held + reserves.zext(held_bits) - evicts.zext(held_bits) - cancelled.zext(held_bits));
+        m.invariant("every_row_that_was_reserved_is_held_or_given_up", rows.valid_rows().popcount().eq(held));
+        m.invariant("a_pending_row_is_not_reserved_again", !(reserves & is_pending));
+        m.invariant(
+            "one_row_is_not_reserved_and_filled_at_once",
+            !(reserves & filled & index.eq(fill.row_i)),
+        );
+    }
+}
+
+impl ReuseBuffer {
+    fn operand_bits(&self) -> usize {
+        self.register_bits + 1
+    }
+
+    fn tag_bits(&self) -> usize {
+        self.form_bits + OPERANDS * self.operand_bits() + self.block_bits + self.barrier_bits
+    }
+
+    fn result_bits(&self) -> usize {
+        self.register_bits.max(self.id_bits)
+    }
+
+    /// Bits of a row: valid bit, tag, result, pending bit.
+    pub fn row_bits(&self) -> usize {
+        self.tag_bits() + self.result_bits() + 2
+    }
+
+    fn tag<'m>(&self, m: &Module<'m>, lookup: &ReuseLookupIo<'m>) -> Signal<'m> {
+        let operands = lookup.operand.iter().map(|operand| operand.value_i.concat(operand.is_register_i));
+        m.cat([lookup.form_i].into_iter().chain(operands).chain([lookup.block_i, lookup.barrier_i]))
+    }
+
+    fn give_up<'m>(
+        &self,
+        io: &EvictedRowIo<'m>,
+        valid: Signal<'m>,
+        tag: Signal<'m>,
+        result: Signal<'m>,
+        pending: Signal<'m>,
+    ) {
+        io.valid_o.set(valid);
+        for (place, port) in io.operand.iter().enumerate() {
+            let operand = tag.slice(self.form_bits + place * self.operand_bits(), self.operand_bits());
+            port.is_register_o.set(valid & operand.bit(self.register_bits));
+            port.register_o.set(operand.low(self.register_bits)).valid_when(port.is_register_o);
+        }
+        io.has_result_o.set(valid & !pending);
+        io.register_o.set(result.low(self.register_bits)).valid_when(io.has_result_o);
+    }
+}

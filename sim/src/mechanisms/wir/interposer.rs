@@ -1,0 +1,936 @@
+//! What stands in front of the register file of a scheduler: rename, reuse, retire.
+
+use warpfile_engine::Engine;
+use warpfile_hdl::wir::VERIFY_CACHE_WRITERS;
+use warpfile_kernels::program::{
+    BlockIndex, Instruction, LANES, LaneMask, LaneValues, MAX_RESULTS, MAX_SOURCES,
+};
+
+use super::circuits::{Answer, Changes, Circuit, Circuits, QUERIES, set_register};
+use super::kernel::{Decoded, Function, Operand, decode};
+use super::retire::{Arrived, Retiring, Slot, Step};
+use super::{COUNTERS, Counted, FORM_BITS, Parameters, Policy};
+use crate::config::Config;
+use crate::counters::Counts;
+use crate::mechanisms::Compiled;
+use crate::mechanisms::circuit::{copy_lanes, words};
+use crate::sm::SimError;
+use crate::sm::design::{
+    ID_BITS, Interposer, Issue, MAX_ISSUES, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write,
+};
+
+/// Cycles without a free register, while a result needs one, until nothing is looked up any more, so that the buffers are
+/// swept in every cycle.
+const PATIENCE: u64 = 64;
+/// Cycles in which a register is freed after its last reference has gone.
+const FREEING: u64 = 8;
+
+/// The kernel has more registers than a rename table.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "kernel {kernel}: {registers} registers a thread, a rename table has {available}; raise wir.logical_registers"
+)]
+struct TooManyRegisters {
+    kernel: String,
+    registers: u16,
+    available: usize,
+}
+
+/// A mapped register holds another value than the kernel has computed.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "warp slot {warp}, {text}: physical register {register} holds {found:#010x} in lane {lane}, the kernel has {expected:#010x}"
+)]
+struct WrongRegister {
+    warp: WarpSlot,
+    text: String,
+    register: u32,
+    lane: usize,
+    expected: u32,
+    found: u32,
+}
+
+/// A renamed instruction.
+#[derive(Clone, Copy, Debug)]
+struct Renamed {
+    /// With physical sources.
+    issue: Issue,
+    /// What is looked up.
+    function: Option<Function>,
+    /// Its destination as the SM has it, relative to the warp's registers.
+    destination: u32,
+}
+
+/// An instruction in flight.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flying {
+    /// The registers that it holds until it has read them.
+    sources: [Option<u32>; MAX_SOURCES],
+    /// The row of the reuse buffer that it has reserved.
+    row: Option<usize>,
+    /// What waits in the retry queue under its number.
+    waiting: Option<Renamed>,
+    /// The operand storage reads a register under its number for one of its results.
+    reads_for_result: bool,
+}
+
+/// The retry queue in this cycle.
+#[derive(Clone, Copy, Debug, Default)]
+struct Front {
+    /// The instruction in front.
+    renamed: Option<Renamed>,
+    is_urgent: bool,
+    has_room: bool,
+}
+
+/// What becomes of the instruction in front of the retry queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    Stays,
+    Leaves,
+    Rotates,
+}
+
+/// Whose lookup of a destination it is in this cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Destination {
+    None,
+    /// Of the instruction that is answered.
+    Answered,
+    /// Of the result that arrives.
+    Arriving,
+}
+
+/// A new mapping, or none.
+#[derive(Clone, Copy, Debug)]
+struct Mapping {
+    warp: WarpSlot,
+    logical: u32,
+    physical: Option<u32>,
+    pinned: bool,
+}
+
+/// Warp instruction reuse in front of the operand storage of a scheduler.
+pub struct Reuse {
+    config: Config,
+    policy: Policy,
+    circuits: Circuits,
+    changes: Changes,
+    logical_registers: usize,
+    /// Cycles that it takes to sweep the larger buffer.
+    sweep_cycles: u64,
+
+    instructions: Vec<Decoded>,
+    texts: Vec<String>,
+    destinations: Vec<u32>,
+    first_rows: Vec<u32>,
+    /// Warps that end, and those that have mappings left.
+    ends: u64,
+    ending: u64,
+    /// Nothing issues until the buffers of the launch before are empty.
+    drains: bool,
+
+    renamed: Option<Renamed>,
+    front: Front,
+    answering: Option<(Renamed, u32)>,
+    leaving: Option<Issue>,
+    flying: Vec<Flying>,
+    retiring: Retiring,
+    /// The next read is a result's, if both it and an instruction ask for one.
+    result_reads_next: bool,
+    /// The next result taken is that of a long-latency operation, if there are both.
+    fill_next: bool,
+    /// Cycles for which no register has been free while a result needed one.
+    starved: u64,
+    free: Option<u32>,
+
+    /// Rows written in this cycle, and what has been read to verify a result.
+    written_rows: [Option<u32>; VERIFY_CACHE_WRITERS],
+    read_to_verify: Option<(u32, LaneValues)>,
+    /// What has been written to each physical register: what the register file holds.
+    values: Vec<LaneValues>,
+    counted: Counted,
+}
+
+impl Reuse {
+    pub fn new(config: &Config, policy: Policy, (circuits, changes): (Circuits, Changes)) -> Reuse {
+        let parameters: Parameters = config.of();
+        let rows = parameters.reuse_rows.max(parameters.signature_rows) / config.sm.schedulers;
+        Reuse {
+            policy,
+            changes,
+            logical_registers: parameters.logical_registers as usize,
+            sweep_cycles: rows,
+            instructions: Vec::new(),
+            texts: Vec::new(),
+            destinations: Vec::new(),
+            first_rows: vec![0; config.warps_per_scheduler() as usize],
+            ends: 0,
+            ending: 0,
+            drains: false,
+            renamed: None,
+            front: Front::default(),
+            answering: None,
+            leaving: None,
+            flying: vec![Flying::default(); 1 << ID_BITS],
+            retiring: Retiring::new(parameters.retiring as usize),
+            result_reads_next: false,
+            fill_next: false,
+            starved: 0,
+            free: None,
+            written_rows: [None; VERIFY_CACHE_WRITERS],
+            read_to_verify: None,
+            values: vec![[0; LANES]; circuits.registers],
+            counted: Counted::default(),
+            circuits,
+            config: config.clone(),
+        }
+    }
+
+    /// State of the pool in this cycle.
+    fn begin(&mut self) {
+        let pool = &mut self.circuits.pool;
+        pool.engine.foresee();
+        let count = pool.engine.get(pool.ports.count_o);
+        self.free =
+            (pool.engine.get(pool.ports.valid_o) == 1).then(|| pool.engine.get(pool.ports.register_o) as u32);
+        if let Some(Circuit { engine, ports }) = &mut self.circuits.retry {
+            engine.foresee();
+            let one = |port| engine.get(port) == 1;
+            let waiting = &self.flying[engine.get(ports.id_o) as usize];
+            self.front = Front {
+                renamed: waiting.waiting.filter(|_| one(ports.valid_o)),
+                is_urgent: one(ports.urgent_o),
+                has_room: one(ports.ready_o),
+            };
+        }
+        let in_use = self.circuits.registers as u64 - count;
+        self.drains &= in_use > 0;
+        self.counted.register_cycles += in_use;
+        self.counted.most_in_use = self.counted.most_in_use.max(in_use);
+        self.counted.empty_cycles += u64::from(self.free.is_none());
+    }
+
+    /// Takes the register on offer.
+    fn allocate(&mut self) -> Option<u32> {
+        let register = self.free.filter(|_| self.changes.allocated.is_none())?;
+        self.changes.allocated = Some(register);
+        self.counted.allocations += 1;
+        self.counted.references += 1;
+        self.starved = 0;
+        Some(register)
+    }
+
+    fn hold(&mut self, register: u32) {
+        self.changes.holds.push(register);
+        self.counted.references += 1;
+    }
+
+    fn refer(&mut self, register: u32) {
+        self.changes.increments.push(register);
+        self.counted.references += 1;
+    }
+
+    fn drop_sources(&mut self, id: u16) {
+        let sources = std::mem::take(&mut self.flying[usize::from(id)].sources);
+        self.changes.drops.extend(sources.iter().flatten());
+    }
+
+    // The operand storage.
+
+    /// A cycle of the storage: an instruction or a read for a result, and the oldest write of each kind.
+    fn access(
+        &mut self,
+        storage: &mut dyn OperandStorage,
+        inputs: &StorageInputs<'_>,
+        outputs: &mut StorageOutputs,
+    ) -> Result<(), SimError> {
+        let reader = self.retiring.oldest(|slot| self.retiring.may_read(slot));
+        let read = self.retiring.slot(reader).and_then(Slot::read);
+        let reads = read.is_some() && (self.leaving.is_none() || self.result_reads_next);
+        let issue = [if reads { read } else { self.leaving }, None];
+        let writer =
+            |long| self.retiring.oldest(move |slot| slot.arrived.long == long && slot.write().is_some());
+        let (short, long) = (writer(false), writer(true));
+        let write = |index| self.retiring.slot(index).and_then(Slot::write);
+        let passed =
+            StorageInputs { issue: &issue, result: [write(short), None], fill: write(long), ..*inputs };
+        storage.cycle(&passed, outputs)?;
+
+        if let Some(issue) = issue[0].filter(|_| outputs.issue_taken[0]) {
+            self.result_reads_next = !reads;
+            if reads {
+                self.flying[usize::from(issue.id)].reads_for_result = true;
+                if let Some(slot) = self.retiring.slot_mut(reader) {
+                    slot.reading = true;
+                }
+            } else {
+                self.leaving = None;
+            }
+        }
+        self.written_rows = [None; VERIFY_CACHE_WRITERS];
+        let taken = [(short, outputs.result_taken[0]), (long, outputs.fill_taken)];
+        for (place, (index, _)) in taken.into_iter().enumerate().filter(|(_, (_, taken))| *taken) {
+            self.written_rows[place] = self.follow_write(index);
+        }
+        outputs.issue_taken = [false; MAX_ISSUES];
+        outputs.result_taken = [false; MAX_ISSUES];
+        outputs.fill_taken = false;
+        self.follow_reads(storage.dispatches(), outputs);
+        Ok(())
+    }
+
+    /// A write has been taken. Gives its row.
+    fn follow_write(&mut self, index: Option<usize>) -> Option<u32> {
+        let slot = self.retiring.slot_mut(index)?;
+        let write = slot.write()?;
+        let row = write.row;
+        let held = &mut self.values[row as usize];
+        for lane in (0..LANES).filter(|lane| write.lanes >> lane & 1 == 1) {
+            held[lane] = write.values[lane];
+        }
+        slot.step = match std::mem::replace(&mut slot.step, Step::Allocate) {
+            Step::Copy { to, .. } => Step::Write(to),
+            Step::Write(register) => Step::Done { register, shared: false },
+            other => other,
+        };
+        Some(row)
+    }
+
+    /// Operands of instructions pass on; what is read for results is kept.
+    fn follow_reads(&mut self, ports: usize, outputs: &mut StorageOutputs) {
+        for port in 0..ports {
+            let for_result = |id: u16| self.flying[usize::from(id)].reads_for_result;
+            if outputs.dispatch[port].is_some_and(for_result) {
+                outputs.dispatch[port] = None;
+            }
+            match outputs.delivered[port] {
+                Some(id) if for_result(id) => {
+                    outputs.delivered[port] = None;
+                    self.flying[usize::from(id)].reads_for_result = false;
+                    self.take_read(id, &outputs.operands[port][0]);
+                }
+                Some(id) => self.drop_sources(id),
+                None => {}
+            }
+        }
+    }
+
+    fn take_read(&mut self, id: u16, values: &LaneValues) {
+        let index = self.retiring.oldest(|slot| slot.reading && slot.arrived.id == id);
+        let Some(slot) = self.retiring.slot_mut(index) else { return };
+        slot.reading = false;
+        match slot.step {
+            Step::Verify(register) => {
+                self.counted.verify_reads += 1;
+                self.read_to_verify = Some((register, *values));
+                self.verify(index, register, values);
+            }
+            Step::Move { to, .. } => {
+                self.counted.moves += 1;
+                slot.step = Step::Copy { to, values: Box::new(*values) };
+            }
+            Step::Seek(_) | Step::Copy { .. } | Step::Write(_) | Step::Allocate | Step::Done { .. } => {}
+        }
+    }
+
+    /// A register's value is compared with a result that may be in it already.
+    fn verify(&mut self, index: Option<usize>, register: u32, values: &LaneValues) {
+        let Some(slot) = self.retiring.slot_mut(index) else { return };
+        if slot.arrived.values == *values {
+            slot.step = Step::Done { register, shared: true };
+        } else {
+            self.counted.false_positives += 1;
+            self.changes.drops.push_back(register);
+            slot.held = None;
+            slot.step = Step::Allocate;
+        }
+    }
+
+    /// A cycle of the verify cache: the oldest register that is to be verified is looked up, one that has been read comes in.
+    fn seek(&mut self) {
+        let read = self.read_to_verify.take();
+        let written = std::mem::take(&mut self.written_rows);
+        let index = self.retiring.oldest(|slot| self.retiring.may_seek(slot));
+        let Some(Circuit { engine, ports }) = &mut self.circuits.verify else { return };
+        let register = match self.retiring.slot(index).map(|slot| &slot.step) {
+            Some(Step::Seek(register)) => Some(*register),
+            Some(_) | None => None,
+        };
+        set_register(engine, ports.lookup.valid_i, ports.lookup.register_i, register);
+        let fill = read.as_ref().map(|(register, _)| *register);
+        set_register(engine, ports.fill.valid_i, ports.fill.register_i, fill);
+        if let Some((_, values)) = &read {
+            engine.set_words(ports.fill.value_i, &words(values));
+        }
+        for (port, row) in ports.written.iter().zip(written) {
+            set_register(engine, port.valid_i, port.register_i, row);
+        }
+        engine.step();
+        let Some(register) = register else { return };
+        self.counted.verify_lookups += 1;
+        if engine.get(ports.lookup.hit_o) == 1 {
+            self.counted.verify_hits += 1;
+            let mut values = [0; LANES];
+            copy_lanes(engine.get_words(ports.lookup.value_o), &mut values);
+            self.verify(index, register, &values);
+        } else if let Some(slot) = self.retiring.slot_mut(index) {
+            slot.step = Step::Verify(register);
+        }
+    }
+
+    // Retire.
+
+    /// Compares a register with a result in the lanes that execute.
+    fn compare(
+        &mut self,
+        warp: WarpSlot,
+        inst: usize,
+        register: u32,
+        (lanes, values): (LaneMask, &LaneValues),
+    ) -> Result<(), SimError> {
+        let held = &self.values[register as usize];
+        self.counted.compared += 1;
+        let differs = |lane: &usize| lanes >> lane & 1 == 1 && held[*lane] != values[*lane];
+        match (0..LANES).find(differs) {
+            None => Ok(()),
+            Some(lane) => Err(SimError::circuit(
+                &self.config,
+                WrongRegister {
+                    warp,
+                    text: self.texts[inst].clone(),
+                    register,
+                    lane,
+                    expected: values[lane],
+                    found: held[lane],
+                },
+            )),
+        }
+    }
+
+    /// The slot that retires in this cycle: it gives its destination a mapping, and fills the row that its instruction has
+    /// reserved. `asked`: a register that is shared, and whether there is room for it.
+    fn retire(
+        &mut self,
+        asked: Option<(usize, Answer)>,
+        outputs: &mut StorageOutputs,
+    ) -> Result<(Option<Mapping>, Option<(usize, u16, u32)>), SimError> {
+        if let Some((index, Answer { has_room: false, .. })) = asked
+            && let Some(slot) = self.retiring.slot_mut(Some(index))
+        {
+            self.changes.drops.extend(slot.held.take());
+            slot.step = Step::Allocate;
+            self.counted.full += 1;
+        }
+        let is_asked = asked.filter(|(_, answer)| answer.has_room).map(|(index, _)| index);
+        let own = || self.retiring.oldest(|slot| matches!(slot.step, Step::Done { shared: false, .. }));
+        let Some(index) = is_asked.or_else(own) else { return Ok((None, None)) };
+        let Some(slot) = self.retiring.slots[index].take() else { return Ok((None, None)) };
+        let Slot { arrived, step, held, pins, .. } = slot;
+        let Step::Done { register, .. } = step else { return Ok((None, None)) };
+        let (warp, inst) = (arrived.warp, arrived.inst.0 as usize);
+        self.compare(warp, inst, register, (arrived.lanes, &arrived.values))?;
+        if arrived.old != Some(register) {
+            self.refer(register);
+            self.changes.decrements.extend(arrived.old);
+        }
+        self.changes.drops.extend(held);
+        outputs.written[0] = Some((arrived.id, arrived.result));
+        let mapping = Mapping { warp, logical: arrived.logical, physical: Some(register), pinned: pins };
+        Ok((Some(mapping), arrived.row.map(|row| (row, arrived.id, register))))
+    }
+
+    /// Whatever waits for a register gives up what its destination is mapped to, once nothing else is left to take away.
+    fn give_up(&mut self, sole: Answer) -> Option<Mapping> {
+        let waiting = self.retiring.oldest(|slot| slot.step == Step::Allocate);
+        let arrived_waits = self.retiring.arrived.is_some();
+        if self.free.is_some() || !(waiting.is_some() || arrived_waits) {
+            self.starved = 0;
+            return None;
+        }
+        self.starved += 1;
+        if self.starved <= PATIENCE + self.sweep_cycles + FREEING {
+            return None;
+        }
+        let slot = self.retiring.slots.get_mut(waiting.unwrap_or(usize::MAX)).and_then(Option::as_mut);
+        let arrived = match slot {
+            Some(slot) => &mut slot.arrived,
+            None => self.retiring.arrived.as_mut()?,
+        };
+        if !arrived.is_convergent() {
+            // Its destination's register keeps the lanes that do not execute: it is overwritten if it is its own.
+            arrived.pinned |= sole.is_sole;
+            return None;
+        }
+        let old = arrived.old.take()?;
+        let mapping = Mapping { warp: arrived.warp, logical: arrived.logical, physical: None, pinned: false };
+        self.changes.decrements.push_back(old);
+        self.counted.given_up += 1;
+        Some(mapping)
+    }
+
+    /// A result that could not share a register gets one of its own.
+    fn allocate_again(&mut self) {
+        let waiting = self.retiring.oldest(|slot| slot.step == Step::Allocate);
+        if waiting.is_none() {
+            return;
+        }
+        let Some(register) = self.allocate() else { return };
+        if let Some(slot) = self.retiring.slot_mut(waiting) {
+            slot.step = Step::Write(register);
+            slot.held = Some(register);
+        }
+    }
+
+    /// The result that has been hashed gets a register: one that holds its value, its destination's own, or a new one.
+    fn choose_register(&mut self) {
+        let can_enter = self.retiring.has_free_slot();
+        let arrived = self.retiring.arrived.take_if(|_| can_enter);
+        let new = self.free.filter(|_| self.changes.allocated.is_none());
+        let asks = |arrived: &Arrived| arrived.signs && (new.is_some() || !arrived.missed);
+        let signs = arrived.as_ref().is_some_and(asks);
+        let signatures = &mut self.circuits.signatures;
+        let (engine, ports) = (&mut signatures.engine, &signatures.ports);
+        engine.set(ports.lookup.valid_i, u64::from(signs));
+        if signs {
+            let hash = &mut self.circuits.hash;
+            hash.engine.foresee();
+            engine.set(ports.lookup.hash_i, hash.engine.get(hash.ports.hash_o));
+            engine.set(ports.lookup.insert_i, u64::from(new.is_some()));
+            engine.set(ports.lookup.register_i, u64::from(new.unwrap_or(0)));
+            engine.set(ports.lookup.drop_i, u64::from(self.free.is_none()));
+        }
+        engine.set(ports.sweep_i, u64::from(self.free.is_none() || self.drains));
+        engine.step();
+        let hit = (engine.get(ports.lookup.hit_o) == 1).then(|| engine.get(ports.lookup.register_o) as u32);
+        if engine.get(ports.evicted.valid_o) == 1 {
+            self.changes.decrements.push_back(engine.get(ports.evicted.register_o) as u32);
+        }
+        if let Some(arrived) = arrived {
+            self.enter_slot(arrived, hit);
+        }
+    }
+
+    fn enter_slot(&mut self, arrived: Arrived, hit: Option<u32>) {
+        let overwrites = !arrived.is_convergent() && arrived.pinned;
+        if let Some(register) = hit {
+            self.counted.signatures += 1;
+            self.counted.signature_hits += 1;
+            self.hold(register);
+            let step = match self.circuits.verify {
+                Some(_) => Step::Seek(register),
+                None => Step::Verify(register),
+            };
+            self.retiring.enter(arrived, step, Some(register), false);
+        } else if let (true, Some(old)) = (overwrites, arrived.old) {
+            self.retiring.enter(arrived, Step::Write(old), None, true);
+        } else if let Some(register) = self.allocate() {
+            if arrived.signs {
+                self.counted.signatures += 1;
+                self.refer(register);
+            }
+            let pins = !arrived.is_convergent();
+            let step = match arrived.old.filter(|_| pins) {
+                Some(from) => Step::Move { from, to: register },
+                None => Step::Write(register),
+            };
+            self.retiring.enter(arrived, step, Some(register), pins);
+        } else {
+            self.retiring.arrived = Some(Arrived { missed: true, ..arrived });
+        }
+    }
+
+    /// Takes a result of the SM, if the one before it is on its way. Gives whether one has been taken; what its destination is
+    /// mapped to is not known yet.
+    fn take_result(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> bool {
+        let (result, fill) = (inputs.result[0], inputs.fill);
+        let is_busy = |write: &Write<'_>| self.retiring.oldest(|slot| slot.arrived.id == write.id).is_some();
+        // Of an instruction with several results one at a time: they are read back under one number.
+        let fill = fill.filter(|write| !is_busy(write));
+        let result = result.filter(|write| !is_busy(write));
+        let takes_fill = fill.is_some() && (self.fill_next || result.is_none());
+        let Some(write) = (if takes_fill { fill } else { result }) else { return false };
+        self.fill_next = !takes_fill;
+        if takes_fill {
+            (outputs.fill_taken, outputs.fill_later) = (true, true);
+        } else {
+            (outputs.result_taken[0], outputs.result_later[0]) = (true, true);
+        }
+        let is_convergent = write.lanes == LaneMask::MAX;
+        let invented = self.instructions[write.inst.0 as usize].invented;
+        self.retiring.arrived = Some(Arrived {
+            id: write.id,
+            inst: write.inst,
+            result: write.result,
+            warp: write.warp,
+            logical: write.row - self.first_rows[write.warp],
+            lanes: write.lanes,
+            values: *write.values,
+            long: takes_fill,
+            signs: self.policy.signatures && is_convergent && !invented,
+            row: self.flying[usize::from(write.id)].row.take(),
+            old: None,
+            pinned: false,
+            missed: false,
+        });
+        true
+    }
+
+    /// Hashes the result that has been taken in this cycle.
+    fn hash(&mut self, takes: bool) {
+        let Circuit { engine, ports } = &mut self.circuits.hash;
+        let value = self.retiring.arrived.as_ref().filter(|arrived| takes && arrived.signs);
+        engine.set(ports.valid_i, u64::from(value.is_some()));
+        if let Some(arrived) = value {
+            engine.set_words(ports.value_i, &words(&arrived.values));
+        }
+        engine.step();
+    }
+
+    // Reuse.
+
+    /// An instruction whose result has been found gets it, or executes after all if the register is named too often.
+    fn answer(
+        &mut self,
+        answer: Answer,
+        can_write: bool,
+        outputs: &mut StorageOutputs,
+    ) -> (Option<Mapping>, Destination) {
+        let Some((renamed, register)) = self.answering else { return (None, Destination::None) };
+        let Issue { id, warp, .. } = renamed.issue;
+        if !answer.has_room {
+            if self.leaving.is_none() {
+                self.leaving = Some(renamed.issue);
+                self.answering = None;
+                self.changes.drops.push_back(register);
+                self.counted.full += 1;
+            }
+            return (None, Destination::None);
+        }
+        if !can_write {
+            return (None, Destination::None);
+        }
+        self.answering = None;
+        self.counted.hits += 1;
+        self.refer(register);
+        self.changes.drops.push_back(register);
+        self.drop_sources(id);
+        outputs.answered[0] = Some(id);
+        outputs.answers[0] = [[0; LANES]; MAX_RESULTS];
+        outputs.answers[0][0] = self.values[register as usize];
+        let mapping = Mapping { warp, logical: renamed.destination, physical: Some(register), pinned: false };
+        (Some(mapping), Destination::Answered)
+    }
+
+    /// The instruction that may be looked up in this cycle, and whether it has waited: the one that has just been renamed,
+    /// unless there is none or the one in front of the retry queue is urgent.
+    fn candidate(&self) -> Option<(Renamed, bool)> {
+        let waiting = self.front.renamed.map(|renamed| (renamed, true));
+        let new = self.renamed.map(|renamed| (renamed, false));
+        if self.front.is_urgent { waiting.or(new) } else { new.or(waiting) }
+    }
+
+    /// The candidate is looked up, or goes on. `sources`: whether there is room for more references to its sources.
+    fn look_up(&mut self, sources: &[Answer], fill: Option<(usize, u16, u32)>) {
+        let can_leave = self.leaving.is_none();
+        let gives_up = self.starved > PATIENCE;
+        let candidate = self.candidate().filter(|(renamed, _)| {
+            can_leave && (renamed.function.is_none() || self.answering.is_none() || gives_up)
+        });
+        let function = candidate.and_then(|(renamed, _)| renamed.function).filter(|_| !gives_up);
+        let (engine, ports) = (&mut self.circuits.reuse.engine, &self.circuits.reuse.ports);
+        engine.set(ports.lookup.valid_i, u64::from(function.is_some()));
+        if let (Some((renamed, _)), Some(function)) = (&candidate, &function) {
+            engine.set(ports.lookup.form_i, u64::from(function.form));
+            let mut has_room = true;
+            for (port, operand) in ports.lookup.operand.iter().zip(function.operands) {
+                let (is_register, value) = match operand {
+                    Operand::Source(place) => {
+                        has_room &= sources[place].has_room;
+                        (true, renamed.issue.sources[place].unwrap_or_default())
+                    }
+                    Operand::Immediate(value) => (false, u32::from(value)),
+                };
+                engine.set(port.is_register_i, u64::from(is_register));
+                engine.set(port.value_i, u64::from(value));
+            }
+            engine.set(ports.lookup.id_i, u64::from(renamed.issue.id));
+            engine.set(ports.lookup.reserve_i, u64::from(has_room && self.free.is_some()));
+            engine.set(ports.lookup.drop_i, u64::from(self.free.is_none()));
+        }
+        engine.set(ports.fill.valid_i, u64::from(fill.is_some()));
+        if let Some((row, id, register)) = fill {
+            engine.set(ports.fill.row_i, row as u64);
+            engine.set(ports.fill.id_i, u64::from(id));
+            engine.set(ports.fill.register_i, u64::from(register));
+        }
+        engine.set(ports.sweep_i, u64::from(self.free.is_none() || self.drains));
+        engine.step();
+        let one = |port| engine.get(port) == 1;
+        let hit = one(ports.lookup.hit_o).then(|| engine.get(ports.lookup.register_o) as u32);
+        let row = one(ports.lookup.reserved_o).then(|| engine.get(ports.lookup.row_o) as usize);
+        let is_pending = one(ports.lookup.pending_o);
+        if one(ports.fill.filled_o)
+            && let Some((.., register)) = fill
+        {
+            self.counted.filled += 1;
+            self.refer(register);
+        }
+        self.circuits.give_up_rows(&mut self.changes);
+        self.follow_lookup(candidate, function, (hit, is_pending, row));
+    }
+
+    /// Where the candidate goes: to be answered, to the retry queue, or to the register file.
+    fn follow_lookup(
+        &mut self,
+        candidate: Option<(Renamed, bool)>,
+        function: Option<Function>,
+        (hit, is_pending, row): (Option<u32>, bool, Option<usize>),
+    ) {
+        let Some((renamed, has_waited)) = candidate else { return self.queue(None, Left::Stays) };
+        let id = renamed.issue.id;
+        // An instruction that waits for another's result counts as one lookup, and its waits apart.
+        self.counted.lookups += u64::from(function.is_some() && !has_waited);
+        self.counted.pending += u64::from(is_pending && !has_waited);
+        let waits = is_pending && (has_waited || self.front.has_room && self.circuits.retry.is_some());
+        if !has_waited {
+            self.renamed = None;
+        }
+        if waits {
+            self.counted.waited += 1;
+            self.flying[usize::from(id)].waiting = Some(renamed);
+            let come = (!has_waited).then_some(id);
+            return self.queue(come, if has_waited { Left::Rotates } else { Left::Stays });
+        }
+        self.queue(None, if has_waited { Left::Leaves } else { Left::Stays });
+        if let Some(register) = hit {
+            self.hold(register);
+            self.counted.retry_hits += u64::from(has_waited);
+            self.answering = Some((renamed, register));
+            return;
+        }
+        if row.is_some() {
+            self.counted.reserved += 1;
+            for operand in function.iter().flat_map(|function| function.operands) {
+                if let Operand::Source(place) = operand {
+                    self.changes.increments.extend(renamed.issue.sources[place]);
+                    self.counted.references += 1;
+                }
+            }
+        }
+        self.flying[usize::from(id)].row = row;
+        self.leaving = Some(renamed.issue);
+    }
+
+    /// A cycle of the retry queue.
+    fn queue(&mut self, comes: Option<u16>, left: Left) {
+        let Some(Circuit { engine, ports }) = &mut self.circuits.retry else { return };
+        engine.set(ports.push_i, u64::from(comes.is_some()));
+        engine.set(ports.id_i, u64::from(comes.unwrap_or(0)));
+        engine.set(ports.pop_i, u64::from(left == Left::Leaves));
+        engine.set(ports.rotate_i, u64::from(left == Left::Rotates));
+        engine.step();
+    }
+
+    // Rename.
+
+    /// A cycle of the rename tables: an instruction of the SM is renamed, a destination looked up, a mapping written.
+    fn rename(
+        &mut self,
+        inputs: &StorageInputs<'_>,
+        outputs: &mut StorageOutputs,
+        mapping: Option<Mapping>,
+        destination: Destination,
+        answered: Option<Renamed>,
+    ) {
+        let issue = inputs.issue[0].filter(|_| self.renamed.is_none());
+        let (engine, ports) = (&mut self.circuits.rename.engine, &self.circuits.rename.ports);
+        if let Some(issue) = &issue {
+            engine.set(ports.warp_i, issue.warp as u64);
+        }
+        for (place, port) in ports.source.iter().enumerate() {
+            let row = issue.as_ref().and_then(|issue| issue.sources[place].map(|row| (row, issue.warp)));
+            let logical = row.map(|(row, warp)| row - self.first_rows[warp]);
+            set_register(engine, port.valid_i, port.register_i, logical);
+        }
+        let looked_up = match (destination, &self.retiring.arrived, answered) {
+            (Destination::Arriving, Some(arrived), _) => Some((arrived.warp, arrived.logical)),
+            (Destination::Answered, _, Some(answered)) => Some((answered.issue.warp, answered.destination)),
+            (..) => None,
+        };
+        let port = &ports.destination;
+        set_register(engine, port.valid_i, port.register_i, looked_up.map(|(_, logical)| logical));
+        engine.set(port.warp_i, looked_up.map_or(0, |(warp, _)| warp as u64));
+        let port = &ports.write;
+        engine.set(port.valid_i, u64::from(mapping.is_some()));
+        if let Some(Mapping { warp, logical, physical, pinned }) = mapping {
+            engine.set(port.warp_i, warp as u64);
+            engine.set(port.register_i, u64::from(logical));
+            engine.set(port.clear_i, u64::from(physical.is_none()));
+            engine.set(port.physical_i, u64::from(physical.unwrap_or(0)));
+            engine.set(port.pinned_i, u64::from(pinned));
+        }
+        let ends = std::mem::take(&mut self.ends);
+        engine.set(ports.end_i, ends);
+        engine.step();
+        // Those that have just ended show in the next cycle.
+        self.ending = engine.get(ports.ending_o) | ends;
+        if engine.get(ports.released.valid_o) == 1 {
+            self.changes.decrements.push_back(engine.get(ports.released.physical_o) as u32);
+        }
+        let port = &ports.destination;
+        let old = (engine.get(port.mapped_o) == 1).then(|| engine.get(port.physical_o) as u32);
+        let pinned = engine.get(port.pinned_o) == 1;
+        match (destination, &mut self.retiring.arrived) {
+            (Destination::Arriving, Some(arrived)) => (arrived.old, arrived.pinned) = (old, pinned),
+            (Destination::Answered, _) => self.changes.decrements.extend(old),
+            (Destination::Arriving | Destination::None, _) => {}
+        }
+        if let Some(issue) = issue {
+            self.enter(issue);
+            outputs.issue_taken[0] = true;
+        }
+    }
+
+    /// An instruction has been renamed.
+    fn enter(&mut self, mut issue: Issue) {
+        let (engine, ports) = (&self.circuits.rename.engine, &self.circuits.rename.ports);
+        let mut is_stable = true;
+        for (source, port) in issue.sources.iter_mut().zip(&ports.source) {
+            let physical = (engine.get(port.mapped_o) == 1).then(|| engine.get(port.physical_o) as u32);
+            is_stable &= source.is_none() || physical.is_some() && engine.get(port.pinned_o) == 0;
+            *source = physical;
+        }
+        for &source in issue.sources.iter().flatten() {
+            self.changes.holds.push(source);
+            self.counted.references += 1;
+        }
+        let index = issue.inst.0 as usize;
+        let Decoded { function, invented, beyond } = self.instructions[index];
+        let is_divergent = issue.active != LaneMask::MAX;
+        self.counted.divergent += u64::from(is_divergent);
+        self.counted.invented += u64::from(invented && !is_divergent);
+        self.counted.beyond += u64::from(beyond && !is_divergent);
+        let is_known = is_stable && issue.known == LaneMask::MAX;
+        self.counted.unstable += u64::from(function.is_some() && !is_divergent && !is_known);
+        self.flying[usize::from(issue.id)] = Flying { sources: issue.sources, ..Flying::default() };
+        let function = function.filter(|_| is_known && !is_divergent);
+        self.renamed = Some(Renamed { issue, function, destination: self.destinations[index] });
+    }
+
+    /// Registers that are asked for in this cycle, and the slot that one of them is of.
+    fn queries(&self) -> ([Option<u32>; QUERIES], Option<usize>) {
+        let candidate = self.candidate().filter(|(renamed, _)| renamed.function.is_some());
+        let [first, second, third] =
+            candidate.map_or([None; MAX_SOURCES], |(renamed, _)| renamed.issue.sources);
+        let found = self.answering.map(|(_, register)| register);
+        let shared = self.retiring.oldest(|slot| matches!(slot.step, Step::Done { shared: true, .. }));
+        let of_slot = self.retiring.slot(shared).and_then(|slot| slot.held);
+        let of_arrived = self.retiring.arrived.as_ref().and_then(|arrived| arrived.old);
+        ([first, second, third, found, of_slot, of_arrived], shared)
+    }
+}
+
+impl Interposer for Reuse {
+    fn start_kernel(
+        &mut self,
+        storage: &mut dyn OperandStorage,
+        kernel: &Compiled<'_>,
+    ) -> Result<(), SimError> {
+        let program = kernel.program;
+        let registers = program.registers_per_thread;
+        if usize::from(registers) > self.logical_registers {
+            let (kernel, available) = (program.name.clone(), self.logical_registers);
+            return Err(SimError::mechanism(TooManyRegisters { kernel, registers, available }));
+        }
+        self.instructions = decode(program, 1 << FORM_BITS, self.circuits.register_bits);
+        self.texts = program.instructions.iter().map(|one| one.text.clone()).collect();
+        let destination =
+            |one: &Instruction| one.results.first().map_or(0, |result| u32::from(result.register.0));
+        self.destinations = program.instructions.iter().map(destination).collect();
+        self.drains = true;
+        storage.start_kernel(kernel)
+    }
+
+    fn start_warp(
+        &mut self,
+        storage: &mut dyn OperandStorage,
+        warp: WarpSlot,
+        first_row: u32,
+        block: BlockIndex,
+    ) {
+        self.first_rows[warp] = first_row;
+        storage.start_warp(warp, first_row, block);
+    }
+
+    fn held_warps(&self, storage: &dyn OperandStorage) -> u64 {
+        if self.drains { u64::MAX } else { storage.held_warps() }
+    }
+
+    fn cycle(
+        &mut self,
+        storage: &mut dyn OperandStorage,
+        inputs: &StorageInputs<'_>,
+        outputs: &mut StorageOutputs,
+    ) -> Result<(), SimError> {
+        self.begin();
+        let (queries, shared) = self.queries();
+        let answers = self.circuits.query(queries);
+        self.access(storage, inputs, outputs)?;
+        self.seek();
+
+        let given_up = self.give_up(answers[5]);
+        let (mut mapping, mut fill) = (given_up, None);
+        if mapping.is_none() {
+            (mapping, fill) = self.retire(shared.map(|index| (index, answers[4])), outputs)?;
+        }
+        let asked = self.answering.map(|(renamed, _)| renamed);
+        let (answered, mut destination) = self.answer(answers[3], mapping.is_none(), outputs);
+        mapping = mapping.or(answered);
+        self.look_up(&answers[..MAX_SOURCES], fill);
+        self.allocate_again();
+        self.choose_register();
+        let takes = destination == Destination::None
+            && self.retiring.arrived.is_none()
+            && self.take_result(inputs, outputs);
+        if takes {
+            destination = Destination::Arriving;
+        }
+        self.hash(takes);
+        self.rename(inputs, outputs, mapping, destination, asked);
+        self.circuits.end_cycle(&mut self.changes);
+        Ok(())
+    }
+
+    fn end_warp(&mut self, storage: &mut dyn OperandStorage, warp: WarpSlot) {
+        self.ends |= 1 << warp;
+        storage.end_warp(warp);
+    }
+
+    fn ending_warps(&self, storage: &dyn OperandStorage) -> u64 {
+        self.ends | self.ending | storage.ending_warps()
+    }
+
+    fn count(&self, into: &mut Counts) {
+        into.add(COUNTERS, &self.counted);
+    }
+
+    fn circuits(&self) -> Vec<(&'static str, &dyn Engine)> {
+        let Circuits { rename, reuse, hash, signatures, pool, counts, .. } = &self.circuits;
+        let mut all: Vec<(&'static str, &dyn Engine)> = vec![
+            ("rename_tables", &rename.engine),
+            ("reuse_buffer", &reuse.engine),
+            ("value_hash", &hash.engine),
+            ("value_signature_buffer", &signatures.engine),
+            ("free_pool", &pool.engine),
+            ("reference_counts", &counts.engine),
+        ];
+        if let Some(retry) = &self.circuits.retry {
+            all.push(("retry_queue", &retry.engine));
+        }
+        if let Some(verify) = &self.circuits.verify {
+            all.push(("verify_cache", &verify.engine));
+        }
+        all
+    }
+}

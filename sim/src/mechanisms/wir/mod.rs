@@ -1,0 +1,395 @@
+//! Warp instruction reuse: registers that hold equal values share a physical one, and an instruction whose operands are the
+//! same physical registers as another's gets its result instead of executing.
+//!
+//! Interposers in front of a banked register file, one for each scheduler with a part of the buffers of its own. The contract,
+//! cycle by cycle, is in `docs/wir-pipeline.md`.
+//!
+//! Source: Kim & Ro, "WIR: Warp Instruction Reuse to Minimize Repeated Computations in GPUs".
+
+mod circuits;
+mod interposer;
+mod kernel;
+mod retire;
+
+use warpfile_hdl::regfile::LANE_BITS;
+use warpfile_hdl::wir::{
+    FreePool, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, SEED, ValueHash, ValueSignatureBuffer,
+    VerifyCache,
+};
+
+use super::register_file::{LANES, geometry};
+use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
+use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
+use crate::counters::{Row, Shown};
+use crate::energy::structure::{Account, ArrayAccesses, Structure};
+use crate::sm::design::{ID_BITS, Interposer};
+use crate::sm::{Accesses, RunReport, SimError};
+use crate::{counters, parameters};
+use circuits::Circuits;
+use interposer::Reuse;
+
+/// Name of the group of counters.
+pub const COUNTERS: &str = "reuse";
+/// Bits of an instruction's form (Fig. 9: the opcode).
+const FORM_BITS: usize = 8;
+/// Bits of a block's number and of its count of barriers (Fig. 9).
+const BLOCK_BITS: usize = 4;
+const BARRIER_BITS: usize = 5;
+/// References that come and go in a cycle: half of the SM's 12 and 12 (Table III).
+const CHANGES: usize = 6;
+/// Bits of a count of instructions that hold a register.
+const HOLD_BITS: usize = 8;
+
+/// Warp instruction reuse.
+pub struct Wir {
+    policy: Policy,
+    info: Info,
+}
+
+/// What of it there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Policy {
+    /// Equal values share a register.
+    pub signatures: bool,
+    /// Instructions whose result is being computed wait for it.
+    pub retries: bool,
+    /// Registers that have been read to verify a result are kept.
+    pub verify_cache: bool,
+}
+
+/// The minimum: renaming, reuse buffer, value signature buffer (§VII-A: R).
+pub static R: Wir = Wir::new(
+    Policy { signatures: true, retries: false, verify_cache: false },
+    "wir-r",
+    "warp instruction reuse: renaming, reuse buffer, value signature buffer (Kim & Ro, R)",
+);
+/// The same with a new register for every convergent write (§VII-A: NoVSB).
+pub static NO_SIGNATURES: Wir = Wir::new(
+    Policy { signatures: false, retries: false, verify_cache: false },
+    "wir-novsb",
+    "warp instruction reuse without value signature buffer (Kim & Ro, NoVSB)",
+);
+
+/// The minimum with pending-retry and verify cache (§VII-A: RPV).
+pub static RPV: Wir = Wir::new(
+    Policy { signatures: true, retries: true, verify_cache: true },
+    "wir-rpv",
+    "warp instruction reuse with pending-retry and verify cache, without load reuse (Kim & Ro, RPV)",
+);
+
+impl Wir {
+    const fn new(policy: Policy, name: &'static str, summary: &'static str) -> Wir {
+        Wir { policy, info: Info { name, summary, design: Some((name, summary)), preset: "fermi-wir" } }
+    }
+}
+
+parameters! {
+    /// Warp instruction reuse: wir-r, wir-rpv, wir-novsb.
+    pub struct Parameters in "wir" {
+        /// Rows of the reuse buffers, equally many for each scheduler, a power of two (Table II).
+        reuse_rows: u64 = 256, Accepted::integer(4, 1024);
+        /// Rows of the value signature buffers, equally many for each scheduler, a power of two (Table II).
+        signature_rows: u64 = 256, Accepted::integer(4, 1024);
+        /// Bits of a value's hash (§V-A).
+        hash_bits: u64 = 32, Accepted::integer(1, 32);
+        /// Logical registers of a rename table (§V-B).
+        logical_registers: u64 = 63, Accepted::integer(2, 256);
+        /// Bits of the count of entries that name a physical register (§VII-E).
+        count_bits: u64 = 10, Accepted::integer(3, 16);
+        /// Instructions that wait for a result that is being computed, equally many for each scheduler; wir-rpv (§VI-B).
+        retry_entries: u64 = 16, Accepted::integer(1, 64);
+        /// Cycles after which the instruction in front of them is looked up before one that has just been renamed; wir-rpv.
+        retry_patience: u64 = 32, Accepted::integer(1, 255);
+        /// Entries of the verify caches, equally many for each scheduler, 0 for none; wir-rpv (Table II).
+        verify_entries: u64 = 8, Accepted::integer(0, 64);
+        /// Results of a scheduler that are written or verified at a time.
+        retiring: u64 = 8, Accepted::integer(1, 16);
+    }
+}
+
+counters! {
+    /// Warp instruction reuse.
+    pub struct Counted {
+        /// Instructions whose lanes were not all active: they neither reuse nor are reused.
+        divergent: sum("warp instructions"),
+        /// Instructions that read or wrote values that stand for those of a hardware that is not known.
+        invented: sum("warp instructions"),
+        /// Instructions whose form was one too many for the buffer.
+        beyond: sum("warp instructions"),
+        /// Instructions that could have been looked up, but for an operand that was pinned or had no register.
+        unstable: sum("warp instructions"),
+        /// Instructions looked up in the reuse buffer.
+        lookups: sum("warp instructions"),
+        /// Of these, those whose result was there.
+        hits: sum("warp instructions"),
+        /// Of these, those whose result was being computed.
+        pending: sum("warp instructions"),
+        /// Instructions that waited for a result that was being computed, each time they were looked up.
+        waited: sum("lookups"),
+        /// Of the hits, those of instructions that had waited.
+        retry_hits: sum("warp instructions"),
+        /// Rows of the reuse buffer reserved.
+        reserved: sum("rows"),
+        /// Rows of the reuse buffer filled.
+        filled: sum("rows"),
+        /// Hits that were given up because the register was named too often.
+        full: sum("warp instructions"),
+        /// Values looked up in the value signature buffer.
+        signatures: sum("values"),
+        /// Of these, those with a register of the same hash.
+        signature_hits: sum("values"),
+        /// Registers looked up in the verify cache.
+        verify_lookups: sum("registers"),
+        /// Of these, those that were there.
+        verify_hits: sum("registers"),
+        /// Registers read to verify a hit.
+        verify_reads: sum("registers"),
+        /// Hits whose register held another value.
+        false_positives: sum("values"),
+        /// Physical registers given away.
+        allocations: sum("registers"),
+        /// Registers copied under the inverted mask before a divergent instruction wrote a new one.
+        moves: sum("registers"),
+        /// Physical registers in use, summed over cycles.
+        register_cycles: sum("register cycles"),
+        /// Most physical registers in use at once, summed over schedulers.
+        most_in_use: sum("registers"),
+        /// Cycles without a free register, summed over schedulers.
+        empty_cycles: sum("cycles"),
+        /// Mappings given up before their successor had a register, because none was left.
+        given_up: sum("registers"),
+        /// References to physical registers that came, of table entries and of instructions.
+        references: sum("references"),
+        /// Results whose mapped register was compared with what the kernel computed.
+        compared: sum("results"),
+    }
+}
+
+impl Mechanism for Wir {
+    fn info(&self) -> Info {
+        self.info
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn section(&self) -> Option<SectionInfo> {
+        Some(SectionInfo::of::<Parameters>())
+    }
+
+    fn check(&self, config: &Config) -> Result<(), ConfigError> {
+        let own = self.info.name;
+        let is_foreign = |other: &dyn Mechanism| match other.role() {
+            Role::Storage { .. } => other.info().name != "banked",
+            Role::Layer => other.info().name != own && !other.has_fixed_rows(),
+            Role::Scheduler => false,
+        };
+        if let Some(other) = config.design.mechanisms().find(|other| is_foreign(*other)) {
+            let other = other.info().name;
+            let reason =
+                format!("{own} does not go with {other}: both say which row a register has; nearest: {own}");
+            return Err(conflict("design", &config.design, reason));
+        }
+        if config.sm.issues_per_scheduler != 1 {
+            let reason = format!("1: {own} renames one instruction of a scheduler a cycle");
+            return Err(conflict("sm.issues_per_scheduler", config.sm.issues_per_scheduler, reason));
+        }
+        let parameters: Parameters = config.of();
+        for (key, rows) in
+            [("wir.reuse_rows", parameters.reuse_rows), ("wir.signature_rows", parameters.signature_rows)]
+        {
+            let of_one = rows / config.sm.schedulers;
+            if !rows.is_multiple_of(config.sm.schedulers) || of_one < 2 || !of_one.is_power_of_two() {
+                let reason =
+                    format!("a power of two, 2 at least, for each of {} schedulers", config.sm.schedulers);
+                return Err(conflict(key, rows, reason));
+            }
+        }
+        for (key, entries) in [
+            ("wir.retry_entries", parameters.retry_entries),
+            ("wir.verify_entries", parameters.verify_entries),
+        ] {
+            if !entries.is_multiple_of(config.sm.schedulers) || entries / config.sm.schedulers > 32 {
+                let reason =
+                    format!("equally many for each of {} schedulers, 32 at most", config.sm.schedulers);
+                return Err(conflict(key, entries, reason));
+            }
+        }
+        let of_one = parameters.signature_rows / config.sm.schedulers;
+        if u64::from(of_one.ilog2()) > parameters.hash_bits {
+            let reason = format!("{} at least: as many as the number of a row", of_one.ilog2());
+            return Err(conflict("wir.hash_bits", parameters.hash_bits, reason));
+        }
+        let registers = config.register_file.bank_groups * config.register_file.rows;
+        if registers > 4096 {
+            let reason = format!("at most 4096 registers for each scheduler, there are {registers}");
+            return Err(conflict("register_file.rows", config.register_file.rows, reason));
+        }
+        if config.warps_per_scheduler() > 64 {
+            return Err(conflict("sm.warps", config.sm.warps, "64 for each scheduler at most".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
+        let all = Parts::new(config, self.policy);
+        let mut circuits = vec![
+            NamedCircuit::of_partition(config, "rename_tables", &all.rename)?,
+            NamedCircuit::of_partition(config, "reuse_buffer", &all.reuse)?,
+            NamedCircuit::of_partition(config, "value_hash", &all.hash)?,
+            NamedCircuit::of_partition(config, "value_signature_buffer", &all.signatures)?,
+            NamedCircuit::of_partition(config, "free_pool", &all.pool)?,
+            NamedCircuit::of_partition(config, "reference_counts", &all.counts)?,
+        ];
+        if let Some(retry) = &all.retry {
+            circuits.push(NamedCircuit::of_partition(config, "retry_queue", retry)?);
+        }
+        if let Some(verify) = &all.verify {
+            circuits.push(NamedCircuit::of_partition(config, "verify_cache", verify)?);
+        }
+        Ok(circuits)
+    }
+
+    fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
+        let circuits = Circuits::of_partitions(at, &Parts::new(at.config, self.policy))?;
+        let one =
+            |circuits| -> Box<dyn Interposer> { Box::new(Reuse::new(at.config, self.policy, circuits)) };
+        Ok(Part::Interposers(circuits.into_iter().map(one).collect()))
+    }
+
+    fn has_fixed_rows(&self) -> bool {
+        false
+    }
+
+    /// Table III and §VII-E: tables as wide as the circuits'.
+    fn structures(&self, config: &Config) -> Vec<Structure> {
+        let all = Parts::new(config, self.policy);
+        let schedulers = config.sm.schedulers as u32;
+        let table =
+            |name: &'static str, rows: usize, bits: usize, accesses: fn(&RunReport) -> ArrayAccesses| {
+                Structure::table(name, Account::Control, (schedulers, rows as u32, bits as u32), accesses)
+            };
+        let rename = table("rename tables", all.rename.entries(), all.rename.register_bits + 2, |report| {
+            let Accesses { reads, writes, .. } = report.operands;
+            ArrayAccesses { row_reads: reads + writes, row_writes: writes, ..ArrayAccesses::default() }
+        });
+        let reuse = table("reuse buffers", all.reuse.rows, all.reuse.row_bits(), |report| {
+            let Counted { lookups, reserved, filled, .. } = report.counters.get(COUNTERS);
+            let row_writes = reserved + filled;
+            ArrayAccesses { row_reads: lookups + filled, row_writes, ..ArrayAccesses::default() }
+        });
+        let signatures = self.policy.signatures.then(|| {
+            let bits = all.signatures.hash_bits + all.signatures.register_bits + 1;
+            table("value signature buffers", all.signatures.rows, bits, |report| {
+                let Counted { signatures, signature_hits, .. } = report.counters.get(COUNTERS);
+                let row_writes = signatures - signature_hits;
+                ArrayAccesses { row_reads: signatures, row_writes, ..ArrayAccesses::default() }
+            })
+        });
+        let counts = table(
+            "reference counts",
+            all.counts.registers,
+            all.counts.count_bits + all.counts.hold_bits,
+            |report| ArrayAccesses::queued(2 * report.counters.get::<Counted>(COUNTERS).references),
+        );
+        let pool = table("free registers", all.pool.registers, 1, |report| {
+            ArrayAccesses::queued(report.counters.get::<Counted>(COUNTERS).allocations)
+        });
+        let retry = all.retry.map(|queue| {
+            table("retry queues", queue.depth, queue.id_bits, |report| {
+                ArrayAccesses::queued(report.counters.get::<Counted>(COUNTERS).waited)
+            })
+        });
+        let verify = all.verify.map(|cache| {
+            let bits = LANES * LANE_BITS + cache.register_bits + 1;
+            table("verify caches", cache.entries, bits, |report| {
+                let Counted { verify_hits, verify_reads, .. } = report.counters.get(COUNTERS);
+                ArrayAccesses { row_reads: verify_hits, row_writes: verify_reads, ..ArrayAccesses::default() }
+            })
+        });
+        let more = retry.into_iter().chain(verify);
+        [rename, reuse].into_iter().chain(signatures).chain([counts, pool]).chain(more).collect()
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let rows = [
+            ("instructions reused", Shown::Count("reuse.hits")),
+            ("of these, after a wait", Shown::Count("reuse.retry_hits")),
+            ("values with a signature", Shown::Count("reuse.signature_hits")),
+            ("false positives", Shown::Count("reuse.false_positives")),
+            ("registers copied for divergence", Shown::Count("reuse.moves")),
+            ("most registers in use", Shown::Count("reuse.most_in_use")),
+        ];
+        rows.map(|(label, shown)| Row { label, shown }).to_vec()
+    }
+}
+
+/// The circuits of one scheduler.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts {
+    pub rename: RenameTables,
+    pub reuse: ReuseBuffer,
+    pub hash: ValueHash,
+    pub signatures: ValueSignatureBuffer,
+    pub pool: FreePool,
+    pub counts: ReferenceCounts,
+    pub retry: Option<RetryQueue>,
+    pub verify: Option<VerifyCache>,
+}
+
+impl Parts {
+    pub fn new(config: &Config, policy: Policy) -> Parts {
+        let parameters: Parameters = config.of();
+        let file = geometry(config);
+        let (registers, register_bits) = (file.banks * file.rows, file.register_bits());
+        let of_one = |rows: u64| (rows / config.sm.schedulers) as usize;
+        let hash_bits = parameters.hash_bits as usize;
+        let retry = RetryQueue {
+            depth: of_one(parameters.retry_entries).max(1),
+            id_bits: ID_BITS,
+            patience: parameters.retry_patience as usize,
+        };
+        let verify = VerifyCache {
+            entries: of_one(parameters.verify_entries),
+            register_bits,
+            lanes: LANES,
+            lanes_per_array: file.lanes_per_cluster,
+        };
+        Parts {
+            retry: policy.retries.then_some(retry),
+            verify: (policy.verify_cache && verify.entries > 0).then_some(verify),
+            rename: RenameTables {
+                warps: config.warps_per_scheduler() as usize,
+                registers: parameters.logical_registers as usize,
+                register_bits,
+            },
+            reuse: ReuseBuffer {
+                rows: of_one(parameters.reuse_rows),
+                form_bits: FORM_BITS,
+                register_bits,
+                block_bits: BLOCK_BITS,
+                barrier_bits: BARRIER_BITS,
+                id_bits: ID_BITS,
+                seed: SEED,
+            },
+            hash: ValueHash { lanes: LANES, hash_bits, seed: SEED },
+            signatures: ValueSignatureBuffer {
+                rows: of_one(parameters.signature_rows),
+                hash_bits,
+                register_bits,
+            },
+            pool: FreePool { registers },
+            counts: ReferenceCounts {
+                registers,
+                count_bits: parameters.count_bits as usize,
+                hold_bits: HOLD_BITS,
+                increments: CHANGES,
+                decrements: CHANGES,
+                holds: circuits::HOLDS,
+                drops: CHANGES,
+                queries: circuits::QUERIES,
+            },
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Results on their way to a register: which they get, whether it holds them already, when they are written.
+
+use warpfile_kernels::program::{InstId, LaneMask, LaneValues};
+
+use crate::sm::design::{Issue, Unit, WarpSlot, Write};
+
+/// A result that has been taken, and what its destination has been mapped to so far.
+#[derive(Clone, Debug)]
+pub struct Arrived {
+    pub id: u16,
+    pub inst: InstId,
+    pub result: usize,
+    pub warp: WarpSlot,
+    pub logical: u32,
+    pub lanes: LaneMask,
+    pub values: LaneValues,
+    /// It comes from a long-latency operation.
+    pub long: bool,
+    /// It may enter a signature.
+    pub signs: bool,
+    /// The row of the reuse buffer that the instruction has reserved.
+    pub row: Option<usize>,
+    pub old: Option<u32>,
+    pub pinned: bool,
+    /// Its value has been looked up and has no register: it is looked up again when one is free.
+    pub missed: bool,
+}
+
+impl Arrived {
+    pub fn is_convergent(&self) -> bool {
+        self.lanes == LaneMask::MAX
+    }
+}
+
+/// What has to happen next to a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A register is looked up in the verify cache.
+    Seek(u32),
+    /// A register is read and compared with it.
+    Verify(u32),
+    /// The destination's register is read, to be copied into another in the lanes that do not execute.
+    Move { from: u32, to: u32 },
+    /// What has been read is written there.
+    Copy { to: u32, values: Box<LaneValues> },
+    /// It is written.
+    Write(u32),
+    /// The register that was found cannot be shared: it needs one of its own.
+    Allocate,
+    /// A register has it. `shared`: from before.
+    Done { register: u32, shared: bool },
+}
+
+/// A result that is verified or written.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    pub arrived: Arrived,
+    pub step: Step,
+    /// The read has been taken and has not been delivered.
+    pub reading: bool,
+    /// The register that it holds.
+    pub held: Option<u32>,
+    /// The new mapping is pinned.
+    pub pins: bool,
+    pub age: u64,
+}
+
+impl Slot {
+    /// The read that it asks for, as an instruction.
+    pub fn read(&self) -> Option<Issue> {
+        let register = match self.step {
+            Step::Verify(register) | Step::Move { from: register, .. } => register,
+            Step::Seek(_) | Step::Copy { .. } | Step::Write(_) | Step::Allocate | Step::Done { .. } => {
+                return None;
+            }
+        };
+        let Arrived { id, inst, warp, .. } = self.arrived;
+        (!self.reading).then_some(Issue {
+            id,
+            warp,
+            slot: 0,
+            inst,
+            unit: Unit::Control,
+            active: LaneMask::MAX,
+            sources: [Some(register), None, None],
+            known: LaneMask::MAX,
+        })
+    }
+
+    /// The write that it asks for.
+    pub fn write(&self) -> Option<Write<'_>> {
+        let Arrived { id, inst, result, warp, lanes, .. } = self.arrived;
+        let (row, lanes, values) = match &self.step {
+            Step::Copy { to, values } => (*to, !lanes, &**values),
+            Step::Write(register) => (*register, lanes, &self.arrived.values),
+            Step::Seek(_) | Step::Verify(_) | Step::Move { .. } | Step::Allocate | Step::Done { .. } => {
+                return None;
+            }
+        };
+        Some(Write { id, inst, result, warp, row, lanes, values, slot: None, cached: false })
+    }
+}
+
+/// Results that are verified or written, and the one before them that is looked up in the value signature buffer.
+pub struct Retiring {
+    pub arrived: Option<Arrived>,
+    pub slots: Vec<Option<Slot>>,
+    next_age: u64,
+}
+
+impl Retiring {
+    pub fn new(slots: usize) -> Retiring {
+        Retiring { arrived: None, slots: vec![None; slots], next_age: 0 }
+    }
+
+    pub fn has_free_slot(&self) -> bool {
+        self.slots.iter().any(Option::is_none)
+    }
+
+    pub fn enter(&mut self, arrived: Arrived, step: Step, held: Option<u32>, pins: bool) {
+        let age = self.next_age;
+        self.next_age += 1;
+        if let Some(free) = self.slots.iter_mut().find(|slot| slot.is_none()) {
+            *free = Some(Slot { arrived, step, reading: false, held, pins, age });
+        }
+    }
+
+    /// The oldest slot of which something holds.
+    pub fn oldest(&self, holds: impl Fn(&Slot) -> bool) -> Option<usize> {
+        let slots = self.slots.iter().enumerate();
+        let found = slots.filter_map(|(index, slot)| {
+            slot.as_ref().filter(|slot| holds(slot)).map(|slot| (slot.age, index))
+        });
+        found.min().map(|(_, index)| index)
+    }
+
+    /// Whether a slot asks for a read of a register that has been written.
+    pub fn may_read(&self, slot: &Slot) -> bool {
+        slot.read().and_then(|read| read.sources[0]).is_some_and(|register| self.is_written(register))
+    }
+
+    /// Whether a slot looks for a register in the verify cache that has been written.
+    pub fn may_seek(&self, slot: &Slot) -> bool {
+        matches!(slot.step, Step::Seek(register) if self.is_written(register))
+    }
+
+    /// Whether no slot is still to write a register.
+    fn is_written(&self, register: u32) -> bool {
+        let slots = self.slots.iter().flatten();
+        slots.filter_map(Slot::write).all(|write| write.row != register)
+    }
+
+    pub fn slot(&self, index: Option<usize>) -> Option<&Slot> {
+        self.slots.get(index?)?.as_ref()
+    }
+
+    pub fn slot_mut(&mut self, index: Option<usize>) -> Option<&mut Slot> {
+        self.slots.get_mut(index?)?.as_mut()
+    }
+}

@@ -1,0 +1,272 @@
+//! The reference counts beside a bag of references.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_bigint::BigUint;
+use proptest::prelude::*;
+use warpfile_hdl::wir::ReferenceCounts;
+use warpfile_random::config;
+use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
+
+use super::{Random, check, verilog};
+
+/// What happens in a cycle: registers.
+#[derive(Clone, Debug, Default)]
+struct Cycle {
+    allocated: Option<usize>,
+    increments: Vec<usize>,
+    decrements: Vec<usize>,
+    holds: Vec<usize>,
+    drops: Vec<usize>,
+    queries: Vec<usize>,
+}
+
+/// Of each register that has been given away, who refers to it: entries and holds.
+#[derive(Clone)]
+struct Bags {
+    parameters: ReferenceCounts,
+    bags: BTreeMap<usize, (usize, usize)>,
+    /// Registers without a reference since the cycle before last, and since the last.
+    unused: [BTreeSet<usize>; 2],
+    /// Registers of which something changed in the last cycle.
+    changed: BTreeSet<usize>,
+    /// Registers that an entry ceased to name in the last cycle, as often.
+    gone: Vec<usize>,
+}
+
+impl Bags {
+    fn new(parameters: &ReferenceCounts) -> Bags {
+        Bags {
+            parameters: parameters.clone(),
+            bags: BTreeMap::new(),
+            unused: Default::default(),
+            changed: BTreeSet::new(),
+            gone: Vec::new(),
+        }
+    }
+
+    fn most(&self) -> usize {
+        (1 << self.parameters.count_bits) - 1
+    }
+
+    fn bag(&mut self, register: usize) -> &mut (usize, usize) {
+        self.bags.get_mut(&register).expect("it has been given away")
+    }
+}
+
+impl Reference for Bags {
+    type Operation = Cycle;
+
+    fn inputs(&self, cycle: &Cycle, inputs: &mut Pins) {
+        let mut set = |name: String, register: usize| {
+            inputs.set(&format!("{name}_valid_i"), 1_u8);
+            inputs.set(&format!("{name}_register_i"), register);
+        };
+        if let Some(register) = cycle.allocated {
+            set("allocated".to_owned(), register);
+        }
+        for (name, registers) in [
+            ("increment", &cycle.increments),
+            ("decrement", &cycle.decrements),
+            ("hold", &cycle.holds),
+            ("drop", &cycle.drops),
+            ("query", &cycle.queries),
+        ] {
+            for (port, &register) in registers.iter().enumerate() {
+                set(format!("{name}{port}"), register);
+            }
+        }
+    }
+
+    fn cycle(&mut self, cycle: &Cycle, outputs: &mut Pins) {
+        let [freed, unused] = std::mem::take(&mut self.unused);
+        let mask = freed.iter().fold(BigUint::default(), |mut mask, &register| {
+            mask.set_bit(register as u64, true);
+            mask
+        });
+        outputs.set("freed_o", mask);
+        let room = self.most() - self.parameters.increments;
+        for port in 0..self.parameters.queries {
+            let bag = cycle.queries.get(port).map(|register| (register, self.bags.get(register)));
+            let has_room = bag.is_some_and(|(register, bag)| {
+                let gone = self.gone.iter().filter(|gone| *gone == register).count();
+                bag.is_some_and(|(entries, _)| entries + gone <= room)
+            });
+            let is_sole = matches!(bag, Some((register, Some((1, 0)))) if !self.changed.contains(register));
+            outputs.set(&format!("query{port}_has_room_o"), u8::from(has_room));
+            outputs.set(&format!("query{port}_is_sole_o"), u8::from(is_sole));
+        }
+        for register in freed {
+            self.bags.remove(&register);
+        }
+        if let Some(register) = cycle.allocated {
+            self.bags.insert(register, (0, 1));
+        }
+        for &register in &cycle.increments {
+            self.bag(register).0 += 1;
+        }
+        for &register in &cycle.holds {
+            self.bag(register).1 += 1;
+        }
+        for &register in &cycle.decrements {
+            self.bag(register).0 -= 1;
+        }
+        for &register in &cycle.drops {
+            self.bag(register).1 -= 1;
+        }
+        let lost = cycle.decrements.iter().chain(&cycle.drops).copied();
+        let gone = lost.filter(|register| self.bags[register] == (0, 0)).collect();
+        self.unused = [unused, gone];
+        self.gone.clone_from(&cycle.decrements);
+        let changes = [&cycle.increments, &cycle.decrements, &cycle.holds, &cycle.drops];
+        self.changed = changes.into_iter().flatten().chain(cycle.allocated.as_ref()).copied().collect();
+    }
+}
+
+/// References come only to registers that somebody refers to and, entries, only where there is room; they go where they are.
+fn traffic(parameters: &ReferenceCounts, seed: u64, cycles: usize) -> Vec<Cycle> {
+    let (mut random, mut bags) = (Random(seed), Bags::new(parameters));
+    let most_holds = (1 << parameters.hold_bits) - 1 - parameters.holds;
+    let mut given_back: BTreeSet<usize> = (0..parameters.registers).collect();
+    let mut one = |number: usize| {
+        let growing = number / 60 % 3 != 2;
+        let mut cycle = Cycle::default();
+        given_back.extend(&bags.unused[0]);
+        let free: Vec<usize> =
+            given_back.iter().copied().filter(|register| !bags.unused[0].contains(register)).collect();
+        if !free.is_empty() && random.percent(if growing { 70 } else { 20 }) {
+            let register = free[random.below(free.len())];
+            given_back.remove(&register);
+            cycle.allocated = Some(register);
+        }
+        let live: Vec<usize> = bags
+            .bags
+            .iter()
+            .filter(|(_, bag)| **bag != (0, 0))
+            .map(|(register, _)| *register)
+            .chain(cycle.allocated)
+            .collect();
+        let (more, less) = if growing { (60, 45) } else { (20, 75) };
+        let mut left = bags.bags.clone();
+        if let Some(register) = cycle.allocated {
+            left.insert(register, (0, 1));
+        }
+        if live.is_empty() {
+            cycle.queries = (0..parameters.queries).map(|_| random.below(parameters.registers)).collect();
+            bags.cycle(&cycle, &mut Pins::default());
+            return cycle;
+        }
+        // Registers of one cycle are often the same.
+        let favourite = live[random.below(live.len())];
+        let pick = |random: &mut Random| {
+            if random.percent(40) { favourite } else { live[random.below(live.len())] }
+        };
+        let room = bags.most() - parameters.increments;
+        for _ in 0..parameters.increments {
+            let register = pick(&mut random);
+            let entries = bags.bags.get(&register).map_or(0, |(entries, _)| *entries);
+            if random.percent(more) && entries <= room {
+                cycle.increments.push(register);
+            }
+        }
+        for _ in 0..parameters.holds {
+            let register = pick(&mut random);
+            let holds = bags.bags.get(&register).map_or(1, |(_, holds)| *holds);
+            if random.percent(more) && holds <= most_holds {
+                cycle.holds.push(register);
+            }
+        }
+        for _ in 0..parameters.decrements {
+            let register = pick(&mut random);
+            if let Some((entries @ 1.., _)) = left.get_mut(&register)
+                && random.percent(less)
+            {
+                *entries -= 1;
+                cycle.decrements.push(register);
+            }
+        }
+        for _ in 0..parameters.drops {
+            let register = pick(&mut random);
+            if let Some((_, holds @ 1..)) = left.get_mut(&register)
+                && random.percent(less)
+            {
+                *holds -= 1;
+                cycle.drops.push(register);
+            }
+        }
+        cycle.queries = (0..parameters.queries)
+            .map(|_| if random.percent(70) { pick(&mut random) } else { random.below(parameters.registers) })
+            .collect();
+        bags.cycle(&cycle, &mut Pins::default());
+        cycle
+    };
+    (0..cycles).map(&mut one).collect()
+}
+
+fn counts() -> impl Strategy<Value = ReferenceCounts> {
+    let ports = (1..5_usize, 1..5_usize, 1..4_usize, 1..5_usize, 1..4_usize);
+    (2..9_usize, 3..6_usize, 3..5_usize, ports).prop_map(
+        |(registers, count_bits, hold_bits, (increments, decrements, holds, drops, queries))| {
+            ReferenceCounts {
+                registers,
+                count_bits,
+                hold_bits,
+                increments,
+                decrements,
+                holds,
+                drops,
+                queries,
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(config(128))]
+    #[test]
+    fn a_register_is_freed_when_the_last_reference_has_gone((counts, seed) in (counts(), any::<u64>())) {
+        check(&counts, &Bags::new(&counts), &Lockstep::default(), &traffic(&counts, seed, 300))?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(4))]
+    #[test]
+    fn the_verilog_does_the_same((counts, seed) in (counts(), any::<u64>())) {
+        check(&counts, &Bags::new(&counts), &Lockstep::with_verilog(), &traffic(&counts, seed, 80))?;
+    }
+}
+
+/// Counts of three bits are full soon.
+#[test]
+#[ignore = "minutes"]
+fn millions_of_cycles_with_counts_of_three_bits() {
+    for seed in 0..8 {
+        let counts = ReferenceCounts {
+            registers: 16,
+            count_bits: 3,
+            hold_bits: 4,
+            increments: 6,
+            decrements: 6,
+            holds: 5,
+            drops: 6,
+            queries: 5,
+        };
+        let how = Lockstep { seeds: vec![seed], ..Lockstep::default() };
+        check(&counts, &Bags::new(&counts), &how, &traffic(&counts, seed, 500_000)).unwrap();
+    }
+}
+
+#[test]
+fn verilog_text() {
+    insta::assert_snapshot!(verilog(&ReferenceCounts {
+        registers: 4,
+        count_bits: 3,
+        hold_bits: 2,
+        increments: 2,
+        decrements: 1,
+        holds: 1,
+        drops: 1,
+        queries: 1,
+    }));
+}

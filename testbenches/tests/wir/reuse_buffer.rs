@@ -1,0 +1,273 @@
+//! The reuse buffer beside a map from rows to computations.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use warpfile_hdl::wir::{OPERANDS, ReuseBuffer, h3_rows};
+use warpfile_random::config;
+use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
+
+use super::{Random, check, verilog};
+
+/// Form, operands with whether they are registers, block and barriers: the columns of Fig. 9.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tag {
+    form: usize,
+    operands: [(usize, bool); OPERANDS],
+    block: usize,
+    barrier: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lookup {
+    tag: Tag,
+    id: usize,
+    reserve: bool,
+    drop: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Fill {
+    row: usize,
+    id: usize,
+    cancel: bool,
+    register: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Cycle {
+    lookup: Option<Lookup>,
+    fill: Option<Fill>,
+    sweep: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Result {
+    /// The instruction that computes it.
+    Pending(usize),
+    /// The register that holds it.
+    Known(usize),
+}
+
+#[derive(Clone)]
+struct Rows {
+    parameters: ReuseBuffer,
+    /// Masks of a tag's bits, of which each bit of a row's number is the parity.
+    masks: Vec<u64>,
+    rows: BTreeMap<usize, (Tag, Result)>,
+    turn: usize,
+}
+
+impl Rows {
+    fn new(parameters: &ReuseBuffer) -> Rows {
+        let ReuseBuffer { rows, form_bits, register_bits, block_bits, barrier_bits, seed, .. } = *parameters;
+        let width = form_bits + OPERANDS * (register_bits + 1) + block_bits + barrier_bits;
+        let masks = h3_rows(width, rows.ilog2() as usize, seed);
+        Rows {
+            parameters: parameters.clone(),
+            masks: masks.iter().map(|mask| mask.words()[0]).collect(),
+            rows: BTreeMap::new(),
+            turn: 0,
+        }
+    }
+
+    fn row(&self, tag: &Tag) -> usize {
+        let ReuseBuffer { form_bits, register_bits, block_bits, .. } = self.parameters;
+        let mut packed = tag.form as u64;
+        let mut at = form_bits;
+        for (value, is_register) in tag.operands {
+            packed |= (value as u64 | u64::from(is_register) << register_bits) << at;
+            at += register_bits + 1;
+        }
+        packed |= (tag.block as u64) << at | (tag.barrier as u64) << (at + block_bits);
+        let bits = self.masks.iter().map(|mask| (mask & packed).count_ones() as usize % 2);
+        bits.enumerate().fold(0, |row, (place, bit)| row | bit << place)
+    }
+}
+
+fn say_evicted(outputs: &mut Pins, number: usize, evicted: Option<(Tag, Result)>) {
+    outputs.set(&format!("evicted{number}_valid_o"), u8::from(evicted.is_some()));
+    for place in 0..OPERANDS {
+        let register = evicted.map(|(tag, _)| tag.operands[place]).filter(|(_, is_register)| *is_register);
+        outputs.set(&format!("evicted{number}_operand{place}_is_register_o"), u8::from(register.is_some()));
+        outputs.set(
+            &format!("evicted{number}_operand{place}_register_o"),
+            register.map_or(0, |(register, _)| register),
+        );
+    }
+    let result = match evicted {
+        Some((_, Result::Known(register))) => Some(register),
+        Some((_, Result::Pending(_))) | None => None,
+    };
+    outputs.set(&format!("evicted{number}_has_result_o"), u8::from(result.is_some()));
+    outputs.set(&format!("evicted{number}_register_o"), result.unwrap_or(0));
+}
+
+impl Reference for Rows {
+    type Operation = Cycle;
+
+    fn inputs(&self, cycle: &Cycle, inputs: &mut Pins) {
+        inputs.set("sweep_i", u8::from(cycle.sweep));
+        if let Some(Lookup { tag, id, reserve, drop }) = cycle.lookup {
+            inputs.set("lookup_valid_i", 1_u8);
+            inputs.set("lookup_form_i", tag.form);
+            for (place, (value, is_register)) in tag.operands.into_iter().enumerate() {
+                inputs.set(&format!("lookup_operand{place}_is_register_i"), u8::from(is_register));
+                inputs.set(&format!("lookup_operand{place}_value_i"), value);
+            }
+            inputs.set("lookup_block_i", tag.block);
+            inputs.set("lookup_barrier_i", tag.barrier);
+            inputs.set("lookup_id_i", id);
+            inputs.set("lookup_reserve_i", u8::from(reserve));
+            inputs.set("lookup_drop_i", u8::from(drop));
+        }
+        if let Some(Fill { row, id, cancel, register }) = cycle.fill {
+            inputs.set("fill_valid_i", 1_u8);
+            inputs.set("fill_row_i", row);
+            inputs.set("fill_id_i", id);
+            inputs.set("fill_cancel_i", u8::from(cancel));
+            inputs.set("fill_register_i", register);
+        }
+    }
+
+    fn cycle(&mut self, cycle: &Cycle, outputs: &mut Pins) {
+        let (mut hit, mut pending, mut reserved) = (None, false, false);
+        let mut evicted = [None, None];
+        let before = self.rows.clone();
+        if let Some(Lookup { tag, id, reserve, drop }) = cycle.lookup {
+            let row = self.row(&tag);
+            outputs.set("lookup_row_o", row);
+            match before.get(&row) {
+                Some((known, Result::Known(register))) if *known == tag => hit = Some(*register),
+                Some((known, Result::Pending(_))) if *known == tag => pending = true,
+                Some((_, Result::Pending(_))) => {}
+                other => {
+                    reserved = reserve;
+                    if reserve || drop {
+                        evicted[0] = other.copied();
+                        self.rows.remove(&row);
+                    }
+                    if reserve {
+                        self.rows.insert(row, (tag, Result::Pending(id)));
+                    }
+                }
+            }
+        } else if cycle.sweep && cycle.fill.is_none() {
+            evicted[0] = self.rows.remove(&self.turn);
+            self.turn = (self.turn + 1) % self.parameters.rows;
+        }
+        let mut filled = false;
+        if let Some(Fill { row, id, cancel, register }) = cycle.fill
+            && let Some(&(tag, Result::Pending(own))) = before.get(&row)
+            && own == id
+        {
+            filled = !cancel;
+            if cancel {
+                evicted[1] = self.rows.remove(&row);
+            } else {
+                self.rows.insert(row, (tag, Result::Known(register)));
+            }
+        }
+        outputs.set("lookup_hit_o", u8::from(hit.is_some()));
+        outputs.set("lookup_register_o", hit.unwrap_or(0));
+        outputs.set("lookup_pending_o", u8::from(pending));
+        outputs.set("lookup_reserved_o", u8::from(reserved));
+        outputs.set("fill_filled_o", u8::from(filled));
+        for (number, evicted) in evicted.into_iter().enumerate() {
+            say_evicted(outputs, number, evicted);
+        }
+    }
+}
+
+/// A few tags that come again and again, fills of rows that are pending, and some of rows that are not or are another's.
+fn traffic(parameters: &ReuseBuffer, seed: u64, cycles: usize) -> Vec<Cycle> {
+    let (mut random, mut rows) = (Random(seed), Rows::new(parameters));
+    let ReuseBuffer { form_bits, register_bits, block_bits, barrier_bits, id_bits, .. } = *parameters;
+    let tags: Vec<Tag> = (0..3 * parameters.rows)
+        .map(|_| Tag {
+            form: random.below(1 << form_bits),
+            operands: [(); OPERANDS].map(|()| (random.below(1 << register_bits), random.percent(60))),
+            block: random.below(1 << block_bits),
+            barrier: random.below(1 << barrier_bits),
+        })
+        .collect();
+    let one = |_| {
+        let mut cycle = Cycle { sweep: random.percent(20), ..Cycle::default() };
+        if random.percent(70) {
+            let (tag, id) = (tags[random.below(tags.len())], random.below(1 << id_bits));
+            let reserve = random.percent(70);
+            cycle.lookup = Some(Lookup { tag, id, reserve, drop: random.percent(40) });
+        }
+        if random.percent(50) {
+            let row = random.below(parameters.rows);
+            let own = match rows.rows.get(&row) {
+                Some((_, Result::Pending(id))) if random.percent(85) => *id,
+                Some(_) | None => random.below(1 << id_bits),
+            };
+            let register = random.below(1 << register_bits);
+            cycle.fill = Some(Fill { row, id: own, cancel: random.percent(25), register });
+        }
+        rows.cycle(&cycle, &mut Pins::default());
+        cycle
+    };
+    (0..cycles).map(one).collect()
+}
+
+fn buffers() -> impl Strategy<Value = ReuseBuffer> {
+    let bits = (1..5_usize, 1..5_usize, 1..4_usize, 1..4_usize, 1..7_usize);
+    (1..5_u32, bits, any::<u64>()).prop_map(
+        |(index_bits, (form_bits, register_bits, block_bits, barrier_bits, id_bits), seed)| ReuseBuffer {
+            rows: 1 << index_bits,
+            form_bits,
+            register_bits,
+            block_bits,
+            barrier_bits,
+            id_bits,
+            seed,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(config(128))]
+    #[test]
+    fn a_hit_is_the_result_of_the_same_computation((buffer, seed) in (buffers(), any::<u64>())) {
+        check(&buffer, &Rows::new(&buffer), &Lockstep::default(), &traffic(&buffer, seed, 250))?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(4))]
+    #[test]
+    fn the_verilog_does_the_same((buffer, seed) in (buffers(), any::<u64>())) {
+        check(&buffer, &Rows::new(&buffer), &Lockstep::with_verilog(), &traffic(&buffer, seed, 80))?;
+    }
+}
+
+/// The paper's row has 59 bits, with a register's number of ten; a scheduler's half of the registers has numbers of nine.
+#[test]
+fn a_row_is_no_wider_than_the_papers() {
+    let buffer = ReuseBuffer {
+        rows: 128,
+        form_bits: 8,
+        register_bits: 9,
+        block_bits: 4,
+        barrier_bits: 5,
+        id_bits: 9,
+        seed: 0,
+    };
+    assert_eq!(buffer.row_bits(), 58);
+}
+
+#[test]
+fn verilog_text() {
+    insta::assert_snapshot!(verilog(&ReuseBuffer {
+        rows: 4,
+        form_bits: 2,
+        register_bits: 3,
+        block_bits: 1,
+        barrier_bits: 2,
+        id_bits: 4,
+        seed: 1,
+    }));
+}
