@@ -18,10 +18,12 @@ enum Class {
     NonOwner,
 }
 
+/// Whether a warp comes, goes, is ready; its class.
+type Wish = (bool, bool, bool, Class);
+
 #[derive(Clone, Debug)]
 struct Intent {
-    /// Whether each warp comes, goes, is ready; its class.
-    warps: Vec<(bool, bool, bool, Class)>,
+    warps: Vec<Wish>,
     enable: bool,
 }
 
@@ -48,7 +50,7 @@ impl Reference for Scheduler {
     type Operation = Intent;
 
     fn inputs(&self, intent: &Intent, inputs: &mut Pins) {
-        let of = |condition: &dyn Fn(&(bool, bool, bool, Class)) -> bool| {
+        let of = |condition: &dyn Fn(&Wish) -> bool| {
             bits((0..intent.warps.len()).filter(|warp| condition(&intent.warps[*warp])))
         };
         inputs.set("resident_i", bits(self.resident(intent)));

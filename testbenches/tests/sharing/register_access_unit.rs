@@ -179,7 +179,7 @@ fn the_tables_have_the_bits_of_section_2_4() {
     assert_eq!(table_bits(&circuit, &["sh_sm", "sh_tb", "owner", "sh_warp", "lock"]), 273);
 }
 
-/// Bits of registers by name, from the manifest of the exported Verilog.
+/// Bits of registers by name.
 pub fn table_bits(circuit: &impl warpfile_hdl::rtl::Circuit, names: &[&str]) -> u64 {
     let netlist = elaborate(circuit).unwrap();
     let module = &netlist.modules[netlist.top.index()];

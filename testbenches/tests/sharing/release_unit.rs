@@ -14,6 +14,12 @@ use super::bits;
 /// A thread: its warp, and its lane there.
 type Thread = (usize, usize);
 
+/// A block that comes: its slot, its warps, and lanes of the last.
+type Launch = (usize, BTreeSet<usize>, BTreeSet<usize>);
+
+/// An instruction: whether it exits, its warp, its lanes.
+type Done = (bool, usize, BTreeSet<usize>);
+
 #[derive(Clone)]
 struct Threads {
     parameters: ReleaseUnit,
@@ -27,10 +33,9 @@ struct Threads {
 /// What is wished for in a cycle; what the contract does not allow is left out.
 #[derive(Clone, Debug)]
 struct Intent {
-    /// Slot, warps, and lanes of the last.
-    launch: Option<(usize, BTreeSet<usize>, BTreeSet<usize>)>,
-    /// For each port: whether it exits, its warp, its lanes.
-    done: Vec<Option<(bool, usize, BTreeSet<usize>)>>,
+    launch: Option<Launch>,
+    /// For each port.
+    done: Vec<Option<Done>>,
     ended: BTreeSet<usize>,
 }
 
@@ -48,15 +53,15 @@ impl Threads {
         self.existing.values().any(|threads| threads.contains(&thread))
     }
 
-    fn launched(&self, intent: &Intent) -> Option<(usize, BTreeSet<usize>, BTreeSet<usize>)> {
+    fn launched(&self, intent: &Intent) -> Option<Launch> {
         let (slot, warps, lanes) = intent.launch.clone()?;
         let taken: BTreeSet<usize> = self.warps.values().flatten().copied().collect();
         let warps: BTreeSet<usize> = warps.difference(&taken).copied().collect();
         (!self.existing.contains_key(&slot) && !warps.is_empty()).then_some((slot, warps, lanes))
     }
 
-    fn done(&self, intent: &Intent) -> Vec<Option<(bool, usize, BTreeSet<usize>)>> {
-        let of = |done: &Option<(bool, usize, BTreeSet<usize>)>| {
+    fn done(&self, intent: &Intent) -> Vec<Option<Done>> {
+        let of = |done: &Option<Done>| {
             let (exits, warp, lanes) = done.clone()?;
             Some((exits, warp, lanes.into_iter().filter(|lane| self.exists((warp, *lane))).collect()))
         };
