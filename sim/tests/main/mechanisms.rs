@@ -259,7 +259,12 @@ fn counters_of_every_design_add_up_over_sms() {
                 assert_eq!(report.operands_checked, one.operands_checked, "{layered}");
             }
             for path in ["pacer.issued", "pacer.retired", "pacer.written", "pacer.loads", "pacer.started"] {
-                assert_eq!(report.counters.value(path), one.counters.value(path), "{layered}: {path}");
+                // The one register of an instruction that is answered is not written.
+                let count = |report: &RunReport| {
+                    let answered = if path == "pacer.written" { report.answered_instructions } else { 0 };
+                    report.counters.value(path).map(|value| value + answered)
+                };
+                assert_eq!(count(report), count(&one), "{layered}: {path}");
             }
             let paths = |report: &RunReport| {
                 report.counters.leaves().into_iter().map(|(path, ..)| path).collect::<Vec<_>>()

@@ -55,7 +55,7 @@ impl Reference for Free {
 fn traffic(pool: &FreePool, seed: u64, cycles: usize) -> Vec<Cycle> {
     let (mut random, mut free) = (Random(seed), Free::new(pool));
     let one = |cycle: usize| {
-        let eager = cycle / 40 % 2 == 0;
+        let eager = (cycle / 40).is_multiple_of(2);
         let back = if eager { 5 } else { 30 };
         let freed: BTreeSet<usize> = (0..pool.registers)
             .filter(|register| !free.0.contains(register) && random.percent(back))

@@ -9,13 +9,16 @@ use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
 
 use super::{Random, check, verilog};
 
+/// A physical register, and whether it is pinned.
+type Mapping = (usize, bool);
+
 #[derive(Clone, Debug, Default)]
 struct Cycle {
     warp: usize,
     sources: [Option<usize>; 3],
     destination: Option<(usize, usize)>,
     /// Warp, register, and the physical register with its pin; without one the mapping is cleared.
-    write: Option<(usize, usize, Option<(usize, bool)>)>,
+    write: Option<(usize, usize, Option<Mapping>)>,
     end: Vec<usize>,
 }
 

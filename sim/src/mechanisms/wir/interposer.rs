@@ -110,6 +110,9 @@ struct Mapping {
     pinned: bool,
 }
 
+/// A row of the reuse buffer, the instruction that has reserved it, and the register of its result.
+type Fill = (usize, u16, u32);
+
 /// Warp instruction reuse in front of the operand storage of a scheduler.
 pub struct Reuse {
     config: Config,
@@ -414,7 +417,7 @@ impl Reuse {
         &mut self,
         asked: Option<(usize, Answer)>,
         outputs: &mut StorageOutputs,
-    ) -> Result<(Option<Mapping>, Option<(usize, u16, u32)>), SimError> {
+    ) -> Result<(Option<Mapping>, Option<Fill>), SimError> {
         if let Some((index, Answer { has_room: false, .. })) = asked
             && let Some(slot) = self.retiring.slot_mut(Some(index))
         {
@@ -631,7 +634,7 @@ impl Reuse {
     }
 
     /// The candidate is looked up, or goes on. `sources`: whether there is room for more references to its sources.
-    fn look_up(&mut self, sources: &[Answer], fill: Option<(usize, u16, u32)>) {
+    fn look_up(&mut self, sources: &[Answer], fill: Option<Fill>) {
         let can_leave = self.leaving.is_none();
         let gives_up = self.starved > PATIENCE;
         let candidate = self.candidate().filter(|(renamed, _)| {
