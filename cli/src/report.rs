@@ -216,8 +216,9 @@ impl<'a> Report<'a> {
         let has_values = self.trace.is_none_or(|trace| trace.instructions_with_values > 0);
         if !has_values {
             let mechanisms = self.designs.iter().flat_map(|design| design.design.mechanisms());
-            let without =
-                mechanisms.filter_map(|mechanism| mechanism.without_values(&mut self.config.clone()));
+            // One that does nothing without values has not run.
+            let without = mechanisms
+                .filter_map(|mechanism| mechanism.without_values(&mut self.config.clone()).ok().flatten());
             notes.extend(without.map(str::to_owned));
         }
         notes

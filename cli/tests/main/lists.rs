@@ -79,8 +79,11 @@ fn shells_and_man_are_told_of_every_command() {
     assert!(checked.expect("bash runs").success());
 
     place.succeeds("man -o pages");
-    let mut pages: Vec<String> =
-        commands.iter().map(|command| format!("pages/warpfile-{command}.1")).chain(["pages/warpfile.1".into()]).collect();
+    let mut pages: Vec<String> = commands
+        .iter()
+        .map(|command| format!("pages/warpfile-{command}.1"))
+        .chain(["pages/warpfile.1".into()])
+        .collect();
     pages.sort();
     let files: Vec<String> = place.files().into_iter().filter(|file| file.ends_with(".1")).collect();
     assert_eq!(files, pages);

@@ -135,8 +135,11 @@ pub trait Mechanism: Sync {
     }
 
     /// Changes the configuration for values that are not those of a kernel. Gives what a reader has to know of it.
-    fn without_values(&self, _config: &mut Config) -> Option<&'static str> {
-        None
+    ///
+    /// # Errors
+    /// It does nothing without them, and what would do.
+    fn without_values(&self, _config: &mut Config) -> Result<Option<&'static str>, ConfigError> {
+        Ok(None)
     }
 
     /// How kernels are compiled for it, where there is source; a trace has the code that it was recorded with.

@@ -122,7 +122,7 @@ pub fn run(
     let mut config = config.clone();
     if !launches.has_values()? {
         for mechanism in config.design.clone().mechanisms() {
-            mechanism.without_values(&mut config);
+            mechanism.without_values(&mut config)?;
         }
     }
     config.validate()?;

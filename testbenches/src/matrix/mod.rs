@@ -16,10 +16,11 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
-use warpfile_kernels::workloads::{self, RecordedWorkload, Workload};
+use warpfile_kernels::compile::CompileOptions;
+use warpfile_kernels::workloads::{self, OpenWorkload, RecordedWorkload, Workload};
 use warpfile_sim::config::{Config, preset};
 use warpfile_sim::mechanisms::Registry;
-use warpfile_sim::sm::{RunOptions, run};
+use warpfile_sim::sm::{RunOptions, RunReport, run};
 
 pub use page::page;
 
@@ -124,13 +125,30 @@ impl Shared {
         Shared { workload, size, recorded: OnceLock::new() }
     }
 
-    /// The workload, opened by whoever asks first.
+    fn open(&self) -> Result<OpenWorkload, String> {
+        let workload = workloads::by_name(&self.workload).map_err(|error| error.to_string())?;
+        workload.open(&self.size).map_err(|error| error.to_string())
+    }
+
+    /// The workload as it is compiled for most designs, executed by whoever asks first.
     fn recorded(&self) -> Result<&RecordedWorkload, String> {
-        let open = || {
-            let workload = workloads::by_name(&self.workload).map_err(|error| error.to_string())?;
-            workload.open(&self.size).map(|open| open.record()).map_err(|error| error.to_string())
-        };
-        self.recorded.get_or_init(open).as_ref().map_err(Clone::clone)
+        let record = || self.open().map(OpenWorkload::record);
+        self.recorded.get_or_init(record).as_ref().map_err(Clone::clone)
+    }
+
+    /// Runs the workload, compiled for the design; how many elements of its results were right.
+    fn run(&self, config: &Config) -> Result<(RunReport, u64), Box<dyn std::error::Error>> {
+        let usual = CompileOptions::default();
+        let code = config.design.code(config, usual);
+        if code == usual {
+            let recorded = self.recorded()?;
+            let report = run(config, &mut recorded.replay(), RunOptions::default())?;
+            return Ok((report, recorded.check_results()?.elements));
+        }
+        let mut open = self.open()?;
+        open.set_options(code);
+        let report = run(config, &mut open, RunOptions::default())?;
+        Ok((report, open.check_results()?.elements))
     }
 }
 
@@ -158,13 +176,11 @@ fn make(entry: &Entry, shared: &Shared, build: u64) -> Outcome {
 fn simulate(shared: &Shared, outcome: &mut Outcome) -> Result<(), Box<dyn std::error::Error>> {
     let Entry { preset: name, design, .. } = &outcome.entry;
     let config: Config = preset(name)?.with_design(design)?;
-    let recorded = shared.recorded()?;
-    let report = run(&config, &mut recorded.replay(), RunOptions::default())?;
-    let check = recorded.check_results()?;
+    let (report, elements) = shared.run(&config)?;
     outcome.cycles = report.cycles;
     outcome.warp_instructions = report.warp_instructions;
     outcome.operands_checked = report.operands_checked;
-    outcome.elements_checked = check.elements;
+    outcome.elements_checked = elements;
     if outcome.operands_checked == 0 {
         return Err("no operand was compared".into());
     }

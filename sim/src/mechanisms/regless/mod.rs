@@ -148,9 +148,9 @@ impl Mechanism for RegLess {
     }
 
     /// The compressor would find patterns in none of them.
-    fn without_values(&self, config: &mut Config) -> Option<&'static str> {
+    fn without_values(&self, config: &mut Config) -> Result<Option<&'static str>, ConfigError> {
         config.edit(|regless: &mut Parameters| regless.compressor_lines = 0);
-        Some("No compressor in regless: it finds patterns in a kernel's own values only.")
+        Ok(Some("No compressor in regless: it finds patterns in a kernel's own values only."))
     }
 
     fn pass(&self) -> Pass {

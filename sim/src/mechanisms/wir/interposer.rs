@@ -331,7 +331,7 @@ impl Reuse {
             }
             Step::Move { to, .. } => {
                 self.counted.moves += 1;
-                slot.step = Step::Copy { to, values: Box::new(*values) };
+                slot.step = Step::Copy { to, values: *values };
             }
             Step::Seek(_) | Step::Copy { .. } | Step::Write(_) | Step::Allocate | Step::Done { .. } => {}
         }

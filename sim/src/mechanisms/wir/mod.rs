@@ -16,6 +16,7 @@ use warpfile_hdl::wir::{
     FreePool, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, SEED, ValueHash, ValueSignatureBuffer,
     VerifyCache,
 };
+use warpfile_kernels::compile::CompileOptions;
 
 use super::register_file::{LANES, geometry};
 use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
@@ -230,6 +231,20 @@ impl Mechanism for Wir {
             return Err(conflict("sm.warps", config.sm.warps, "64 for each scheduler at most".to_owned()));
         }
         Ok(())
+    }
+
+    /// What is reused are values: without a kernel's own any two would be the same.
+    fn without_values(&self, config: &mut Config) -> Result<Option<&'static str>, ConfigError> {
+        let reason = "one without wir: the trace has no values, which are what is reused; run the kernel's PTX, or record \
+                      the trace with values"
+            .to_owned();
+        Err(conflict("design", &config.design, reason))
+    }
+
+    /// A thread has as many registers as a rename table has entries (Table II).
+    fn code(&self, config: &Config, options: CompileOptions) -> CompileOptions {
+        let entries = config.of::<Parameters>().logical_registers as u16;
+        CompileOptions { max_registers: options.max_registers.min(entries), ..options }
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {

@@ -42,7 +42,7 @@ pub enum Step {
     /// The destination's register is read, to be copied into another in the lanes that do not execute.
     Move { from: u32, to: u32 },
     /// What has been read is written there.
-    Copy { to: u32, values: Box<LaneValues> },
+    Copy { to: u32, values: LaneValues },
     /// It is written.
     Write(u32),
     /// The register that was found cannot be shared: it needs one of its own.
@@ -91,7 +91,7 @@ impl Slot {
     pub fn write(&self) -> Option<Write<'_>> {
         let Arrived { id, inst, result, warp, lanes, .. } = self.arrived;
         let (row, lanes, values) = match &self.step {
-            Step::Copy { to, values } => (*to, !lanes, &**values),
+            Step::Copy { to, values } => (*to, !lanes, values),
             Step::Write(register) => (*register, lanes, &self.arrived.values),
             Step::Seek(_) | Step::Verify(_) | Step::Move { .. } | Step::Allocate | Step::Done { .. } => {
                 return None;
