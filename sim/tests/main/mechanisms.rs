@@ -47,6 +47,9 @@ fn parts(word: &str) -> Vec<String> {
     parts
 }
 
+/// Words of the field that a mechanism happens to share: the row cycle time of DRAM.
+const OTHER_MEANINGS: [(&str, &str); 1] = [("dram.rs", "rc")];
+
 #[test]
 fn the_sm_names_no_mechanism() {
     assert_eq!(parts("RfcReads_of"), ["rfc", "reads", "of"]);
@@ -67,7 +70,9 @@ fn the_sm_names_no_mechanism() {
             for word in code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_')) {
                 let parts = parts(word);
                 let names_one = names.iter().any(|name| parts.windows(name.len()).any(|some| some == name));
-                assert!(!names_one, "{}: {word}", entry.display());
+                let means_another =
+                    OTHER_MEANINGS.iter().any(|(file, meant)| entry.ends_with(file) && word == *meant);
+                assert!(!names_one || means_another, "{}: {word}", entry.display());
             }
         }
     }
