@@ -14,10 +14,10 @@ pub const LINES_OF_SET: usize = 2;
 
 /// Register cache (RC): sets of two lines, a warp register each, that all warps of a scheduler share.
 ///
-/// A line has one tag and, for each lane, whether the lane is held here and whether it is newer than in the main register
-/// file (dirty). A lookup tells which executing lanes each operand finds here; the others are read from the main register
-/// file. Every value written gets a line: that of its register, else a free one, else the one that was not used for longest,
-/// whose dirty lanes are spilled in the same cycle. A last read (`liveness`) ends the executing lanes' copy, which then is
+/// A line has one tag and, for each lane, whether the lane is held here; what is held is newer than in the main register file,
+/// since lines are written by results alone. A lookup tells which executing lanes each operand finds here; the others are read
+/// from the main register file. Every value written gets a line: that of its register, else a free one, else the one that was not used for longest,
+/// whose lanes are spilled in the same cycle. A last read (`liveness`) ends the executing lanes' copy, which then is
 /// not written back. The lines of a warp that has ended are dropped.
 ///
 /// A line from which an operand has still to be read keeps its value: no other register gets it, and a write to its own
@@ -63,14 +63,10 @@ struct Line<T = Field> {
     register: T,
     #[bits(index_bits(p.warps))]
     warp: T,
-    /// Lanes that are here.
+    /// Lanes that are here, and not in the main register file.
     #[bits(p.lanes)]
     #[lanes(p.lanes)]
     held: T,
-    /// Lanes that the main register file does not have.
-    #[bits(p.lanes)]
-    #[lanes(p.lanes)]
-    dirty: T,
 }
 
 /// An operand found here that has still to be read.
@@ -258,7 +254,7 @@ impl RegisterCache {
                 for (number, line) in state.lines.iter().enumerate() {
                     m.when(source.last_read_i & view.hit.bit(number), || {
                         line.write_fields(self.of_operand("end", group, k), view.set, |line| {
-                            [(line.held, none), (line.dirty, none)]
+                            [(line.held, none)]
                         })
                         .lanes(lookup.active_i)
                         .keep_valid();
@@ -336,19 +332,15 @@ impl RegisterCache {
         });
         let taken = beside.map_or(pinned, |beside| pinned | beside);
         let entry = hits.mux(view.hit, self.victim(m, state, &view, !taken)) & !taken;
-        let dirty = view.select(m, entry & view.valid(m), |line| line.dirty);
-        let must_evict = !hits & dirty.any();
+        let leaving = view.select(m, entry & view.valid(m), |line| line.held);
+        let must_evict = !hits & leaving.any();
         let evicts = write.valid_i & must_evict & first.map_or(m.lit(1, 1), |first| !first.evicts);
-        m.invariant(
-            self.numbered("dirty_lanes_are_held", port),
-            !(dirty & !view.select(m, entry & view.valid(m), |line| line.held)).any(),
-        );
         Target {
             row: self.row(m, state, view.set, entry),
             register: view.select(m, entry, |line| line.register),
             evicts: evicts.named(self.numbered("evicts", port)),
             must_evict,
-            dirty,
+            leaving,
             entry,
             view,
         }
@@ -398,7 +390,7 @@ impl RegisterCache {
         let leaving = |of: fn(&Target<'m>) -> Signal<'m>| {
             others.iter().rev().fold(of(&last[0]), |next, target| target.evicts.mux(of(target), next))
         };
-        let (row, lanes) = (leaving(|target| target.row), leaving(|target| target.dirty));
+        let (row, lanes) = (leaving(|target| target.row), leaving(|target| target.leaving));
         let evicts = others.iter().fold(last[0].evicts, |any, target| any | target.evicts);
         let (last_group, groups) = reading.split_at(reading.len() - 1);
         let (groups, last_group) = (last_group, groups[0].as_slice());
@@ -473,8 +465,7 @@ impl RegisterCache {
         let taken = (write.valid_i & ready).named(self.numbered("write_taken", port));
         let hit = target.view.hit;
         let held = target.view.select(m, hit, |line| line.held) | write.lanes_i;
-        let dirty = target.view.select(m, hit, |line| line.dirty) | write.lanes_i;
-        let line = Line { register: write.register_i, warp, held, dirty };
+        let line = Line { register: write.register_i, warp, held };
         for (number, table) in state.lines.iter().enumerate() {
             m.when(taken & target.entry.bit(number), || {
                 table.write(self.numbered("allocate", port), target.view.set, line);
@@ -524,9 +515,9 @@ struct Target<'m> {
     row: Signal<'m>,
     /// The register that the line holds.
     register: Signal<'m>,
-    /// Lanes there that the main register file does not have.
-    dirty: Signal<'m>,
-    /// The line holds another register with dirty lanes.
+    /// Lanes of that register that are there.
+    leaving: Signal<'m>,
+    /// The line holds lanes of another register.
     must_evict: Signal<'m>,
     /// That register may leave in this cycle.
     evicts: Signal<'m>,

@@ -286,8 +286,9 @@ impl RegisterCacheHierarchy {
     ) {
         let mut stage = misses.replicate(self.collectors) & collectors.issue.index_o.decode(self.collectors);
         for age in 1..self.access_cycles - 1 {
+            // Whatever it is at first: there is nothing in a collector that it would hold.
             let missed =
-                m.register(format!("{}{age}", self.numbered("missed", group)), self.collectors).reset(0);
+                m.register(format!("{}{age}", self.numbered("missed", group)), self.collectors).no_reset();
             missed.set(stage);
             stage = missed;
         }

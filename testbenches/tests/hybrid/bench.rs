@@ -109,7 +109,9 @@ impl Bench {
             if issue_taken { lanes() } else { 0 }
         };
         let operands = || [0, 1, 2].map(|k| self.value(&format!("operands{n}_source{k}_o")));
+        let cached = [0, 1, 2].map(|k| self.get(&format!("cache.operand{}_lanes_o", 3 * way + k)) as u32);
         Way {
+            cached,
             issue_taken,
             result_taken: inputs.result[way].is_some() && is("result", "ready_o"),
             dispatch: is("dispatch", "valid_o").then(|| (get("dispatch", "id_o"), get("dispatch", "unit_o"))),
@@ -160,13 +162,8 @@ impl Bench {
                     u64::try_from(value).unwrap()
                 };
                 let Some(register) = line.register else { continue };
-                let kept = [
-                    field("register") as usize,
-                    field("warp") as usize,
-                    field("held") as usize,
-                    field("dirty") as usize,
-                ];
-                assert_eq!(kept, [register, line.warp, line.held as usize, line.dirty as usize]);
+                let kept = [field("register") as usize, field("warp") as usize, field("held") as usize];
+                assert_eq!(kept, [register, line.warp, line.held as usize]);
             }
         }
         let banks = self.parameters.geometry.banks;

@@ -47,6 +47,8 @@ pub struct Way {
     pub operands: Option<(u64, [Vec<u32>; 3])>,
     /// Lanes that the cache found for each operand of the instruction taken.
     pub found: [u32; 3],
+    /// Lanes of each operand that the cache delivers, of a group of collectors.
+    pub cached: [u32; 3],
 }
 
 /// What came out, and what the cache was seen to do.
@@ -66,8 +68,9 @@ struct UnderWay {
     unit: u64,
     taken_in: u64,
     operands: [Vec<u32>; 3],
-    /// Lines of the cache that its operands are read from.
+    /// Lines of the cache that its operands are read from, and which lanes.
     found: [Option<Place>; 3],
+    cached: [u32; 3],
     /// Registers that it reads from the main register file.
     main: [Option<usize>; 3],
     dispatched: bool,
@@ -104,6 +107,8 @@ pub struct HierarchyReference {
     delivers: [Option<u64>; 2],
     /// A fill had to let a result pass.
     fill_waited: bool,
+    /// The next instruction goes to the second group of collectors.
+    crosses: bool,
     cycle: u64,
 }
 
@@ -124,6 +129,7 @@ impl HierarchyReference {
             under_way: BTreeMap::new(),
             delivers: [None; 2],
             fill_waited: false,
+            crosses: false,
             cycle: 0,
         }
     }
@@ -260,6 +266,8 @@ impl HierarchyReference {
     fn take(&mut self, inputs: &Inputs, outputs: &Outputs) {
         let [first, second] = &outputs.way;
         assert!(first.issue_taken || !second.issue_taken, "cycle {}: second alone", self.cycle);
+        assert_eq!(outputs.crossed, self.crosses, "cycle {}: groups take turns", self.cycle);
+        self.crosses ^= self.issues == 2 && first.issue_taken != second.issue_taken;
         for (instruction, way) in inputs.issue.iter().zip(&outputs.way) {
             if let Some(instruction) = instruction.as_ref().filter(|_| way.issue_taken) {
                 self.enter(instruction, way.found);
@@ -284,7 +292,15 @@ impl HierarchyReference {
             (0..self.lanes).map(|lane| if has(*active, lane) { value(lane) } else { 0 }).collect()
         });
         let found = found.map(|found| found.map(|(place, _)| place));
-        let new = UnderWay { unit: *unit, taken_in: self.cycle, operands, found, main, dispatched: false };
+        let new = UnderWay {
+            unit: *unit,
+            taken_in: self.cycle,
+            operands,
+            found,
+            cached: found_lanes,
+            main,
+            dispatched: false,
+        };
         assert!(self.under_way.insert(*id, new).is_none(), "identifier {id} is in use");
     }
 
@@ -310,6 +326,9 @@ impl HierarchyReference {
         if let Some((id, operands)) = &way.operands {
             let expected = self.under_way.remove(id).unwrap();
             assert_eq!(operands, &expected.operands, "cycle {cycle}: operands of instruction {id}");
+            assert_eq!(way.cached, expected.cached, "cycle {cycle}: what the cache has of instruction {id}");
+        } else {
+            assert_eq!(way.cached, [0; 3], "cycle {cycle}: the cache delivers something");
         }
     }
 

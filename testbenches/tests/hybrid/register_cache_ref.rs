@@ -20,7 +20,6 @@ pub struct Line {
     pub register: Option<usize>,
     pub warp: usize,
     pub held: u32,
-    pub dirty: u32,
 }
 
 /// Place of a line: its set, and which of the set's two.
@@ -79,7 +78,6 @@ impl CacheReference {
         let Some((set, line)) = self.place(source.register) else { return };
         if self.liveness && source.last_read {
             self.sets[set][line].held &= !active;
-            self.sets[set][line].dirty &= !active;
         }
     }
 
@@ -98,9 +96,9 @@ impl CacheReference {
 
     /// What has to leave a line before it takes a register.
     pub fn evicted(&self, place: Place, register: usize) -> Option<Lanes> {
-        let Line { register: holder, dirty, .. } = self.line(place);
-        let leaving = holder.filter(|&holder| holder != register && dirty != 0);
-        leaving.map(|register| Lanes { register, lanes: dirty })
+        let Line { register: holder, held, .. } = self.line(place);
+        let leaving = holder.filter(|&holder| holder != register && held != 0);
+        leaving.map(|register| Lanes { register, lanes: held })
     }
 
     /// Writes a value to a line.
@@ -111,7 +109,6 @@ impl CacheReference {
         }
         line.warp = warp;
         line.held |= value.lanes;
-        line.dirty |= value.lanes;
         self.touch(place);
     }
 

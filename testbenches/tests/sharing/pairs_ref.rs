@@ -191,11 +191,37 @@ pub fn traffic(
     cycles: usize,
 ) -> impl Strategy<Value = Vec<Intent>> {
     let warps = Blocks::new(slots, warps_per_block).warps();
+    intents(slots, warps, vec(0..=most, warps), most, 0.2, 1..cycles)
+}
+
+/// The same over many cycles of one kernel: most slots have a block, and at times hardly any warp asks for anything.
+pub fn long_traffic(
+    slots: usize,
+    warps_per_block: usize,
+    most: usize,
+    cycles: usize,
+) -> impl Strategy<Value = Vec<Intent>> {
+    let warps = Blocks::new(slots, warps_per_block).warps();
+    let often = prop_oneof![Just(0.02), Just(0.1), Just(0.5)];
+    let access = often.prop_flat_map(move |often| {
+        vec(prop::option::weighted(often, 0..=most).prop_map(Option::unwrap_or_default), warps)
+    });
+    intents(slots, warps, access, most, 0.01, cycles..cycles + 1)
+}
+
+fn intents(
+    slots: usize,
+    warps: usize,
+    access: impl Strategy<Value = Vec<usize>>,
+    most: usize,
+    configured: f64,
+    cycles: std::ops::Range<usize>,
+) -> impl Strategy<Value = Vec<Intent>> {
     let some = move |count: usize, often: f64| vec(prop::bool::weighted(often), count);
     let intent = (
-        prop::option::weighted(0.2, (prop::bool::weighted(0.9), 0..=most / 2)),
+        prop::option::weighted(configured, (prop::bool::weighted(0.9), 0..=most / 2)),
         prop::option::weighted(0.5, (0..slots, prop::bool::weighted(0.8))),
-        vec(0..=most, warps),
+        access,
         some(warps, 0.5),
         some(warps, 0.1),
         some(slots, 0.2),
@@ -204,7 +230,7 @@ pub fn traffic(
     let intent = intent.prop_map(|(configure, launch, access, issue, end_warps, end_blocks, release)| {
         Intent { configure, launch, access, issue, end_warps, end_blocks, release }
     });
-    vec(intent, 1..cycles).prop_map(|mut intents| {
+    vec(intent, cycles).prop_map(|mut intents| {
         // Most runs begin with a kernel that shares.
         if let Some(first) = intents.first_mut() {
             first.configure = first.configure.or(Some((true, 1)));

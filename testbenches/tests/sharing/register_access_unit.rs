@@ -9,7 +9,7 @@ use warpfile_random::config;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
 use warpfile_testbenches::mutation::elaborate;
 
-use super::pairs_ref::{Blocks, Intent, traffic};
+use super::pairs_ref::{Blocks, Intent, long_traffic, traffic};
 use super::{bits, packed};
 
 #[derive(Clone)]
@@ -115,6 +115,15 @@ proptest! {
     #[test]
     fn one_warp_of_a_pair_uses_what_they_share((circuit, blocks, cycles) in sizes(80)) {
         check(&circuit, &blocks, Lockstep::default(), &cycles)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(4))]
+    #[test]
+    fn so_it_is_at_the_size_of_table_2_3(cycles in long_traffic(8, 6, 255, 400)) {
+        let circuit = RegisterAccessUnit { warps: 48, blocks: 8, register_bits: 8 };
+        check(&circuit, &Blocks::new(8, 6), Lockstep::default(), &cycles)?;
     }
 }
 

@@ -22,9 +22,8 @@ use storage::RegisterCacheStorage;
 /// Name of the group of counters of the register cache, registers that leave it included.
 pub const COUNTERS: &str = "rc";
 
-/// Bits of a line beside its value: the register and its warp, the lanes it holds, the lanes that the main register file does
-/// not have.
-const TAG_BITS: u32 = 9 + 4 + 32 + 32;
+/// Bits of a line beside its value: the register and its warp, the lanes it holds.
+const TAG_BITS: u32 = 9 + 4 + 32;
 
 /// A register cache alone.
 pub struct RegisterCache;
