@@ -24,6 +24,8 @@ pub struct Blocks {
     /// For each pair of slots the owner.
     owners: Vec<Option<usize>>,
     warps_per_block: usize,
+    /// Pairs of warp slots by which blocks lie behind those of their number.
+    shift: usize,
     /// Whether the SM is in sharing mode, and what each block or warp has for itself.
     pub sharing: bool,
     pub private: usize,
@@ -51,9 +53,15 @@ impl Blocks {
             slots: vec![None; slots],
             owners: vec![None; slots.div_ceil(2)],
             warps_per_block,
+            shift: 0,
             sharing: false,
             private: 0,
         }
+    }
+
+    /// The same with blocks in other warp slots, `shift` pairs behind.
+    pub fn behind(self, shift: usize) -> Blocks {
+        Blocks { shift, ..self }
     }
 
     /// Warp slots: blocks 2 i and 2 i + 1 have every other one.
@@ -62,8 +70,9 @@ impl Blocks {
     }
 
     fn home(&self, slot: usize) -> BTreeSet<usize> {
+        let pairs = self.warps() / 2;
         (0..self.warps_per_block)
-            .map(|number| 2 * (slot / 2 * self.warps_per_block + number) + slot % 2)
+            .map(|number| 2 * ((slot / 2 * self.warps_per_block + number + self.shift) % pairs) + slot % 2)
             .collect()
     }
 

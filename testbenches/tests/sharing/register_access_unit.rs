@@ -119,11 +119,11 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(4))]
+    #![proptest_config(config(24))]
     #[test]
-    fn so_it_is_at_the_size_of_table_2_3(cycles in long_traffic(8, 6, 255, 400)) {
+    fn so_it_is_at_the_size_of_table_2_3(shift in 0..24_usize, cycles in long_traffic(8, 6, 255, 120)) {
         let circuit = RegisterAccessUnit { warps: 48, blocks: 8, register_bits: 8 };
-        check(&circuit, &Blocks::new(8, 6), Lockstep::default(), &cycles)?;
+        check(&circuit, &Blocks::new(8, 6).behind(shift), Lockstep::default(), &cycles)?;
     }
 }
 

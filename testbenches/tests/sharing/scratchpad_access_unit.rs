@@ -123,11 +123,11 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(4))]
+    #![proptest_config(config(24))]
     #[test]
-    fn so_it_is_at_the_size_of_table_2_3(cycles in long_traffic(8, 6, 65535, 400)) {
+    fn so_it_is_at_the_size_of_table_2_3(shift in 0..24_usize, cycles in long_traffic(8, 6, 65535, 120)) {
         let circuit = ScratchpadAccessUnit { warps: 48, blocks: 8, byte_bits: 16 };
-        check(&circuit, &Blocks::new(8, 6), Lockstep::default(), &cycles)?;
+        check(&circuit, &Blocks::new(8, 6).behind(shift), Lockstep::default(), &cycles)?;
     }
 }
 
