@@ -3,18 +3,23 @@
 use serde_json::json;
 
 use super::{RegisterCache, RegisterCacheHierarchy};
-use crate::library::{CircuitEntry, Folder};
+use crate::library::{CircuitEntry, Folder, Testbench};
 use crate::regfile::Geometry;
 
-/// The folder. Its circuits come into the library with their rows on the pages of proofs and areas; until then they are in
-/// [`unrecorded`].
-pub const FOLDER: Folder = Folder { name: "hybrid", circuits: Vec::new, testbenches: &[] };
+/// The folder.
+pub const FOLDER: Folder = Folder {
+    name: "hybrid",
+    circuits,
+    testbenches: &[
+        Testbench { circuit: "register_cache", tests: &["register_cache", "register_cache_hierarchy"] },
+        Testbench { circuit: "register_cache_hierarchy", tests: &["register_cache_hierarchy"] },
+    ],
+};
 
 /// The main register file of a scheduler: 64 KB in four banks (Table I: 256 KB and 16 banks an SM).
 const GTX980: Geometry = Geometry { banks: 4, rows: 128, ..Geometry::GEBHART_2011 };
 
-/// Circuits of the folder that the library does not have yet.
-pub fn unrecorded() -> Vec<CircuitEntry> {
+fn circuits() -> Vec<CircuitEntry> {
     let one_lane = json!({"banks": 1, "rows": 5, "lanes": 1, "lanes_per_cluster": 1});
     let uneven = json!({"banks": 2, "rows": 7, "lanes": 6, "lanes_per_cluster": 3});
     vec![

@@ -8,7 +8,7 @@ mod register_cache;
 mod register_cache_hierarchy;
 
 pub use cache_ports::{CollectorIo, FoundOperandIo, LookupIo, LookupSourceIo, RegisterCacheIo, SpillIo};
-pub use circuits::{FOLDER, unrecorded};
+pub use circuits::FOLDER;
 pub use register_cache::{LINES_OF_SET, RegisterCache};
 pub use register_cache_hierarchy::{
     HierarchyIssueIo, HierarchySourceIo, RegisterCacheHierarchy, RegisterCacheHierarchyIo,

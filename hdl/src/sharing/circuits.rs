@@ -3,16 +3,22 @@
 use serde_json::json;
 
 use super::{OwnerWarpFirst, RegisterAccessUnit, ReleaseUnit, ScratchpadAccessUnit};
-use crate::library::{CircuitEntry, Folder};
+use crate::library::{CircuitEntry, Folder, Testbench};
 
-/// The folder. Its circuits come into the library with their rows on the pages of proofs and areas; until then they are in
-/// [`unrecorded`].
-pub const FOLDER: Folder = Folder { name: "sharing", circuits: Vec::new, testbenches: &[] };
+/// The folder.
+pub const FOLDER: Folder = Folder {
+    name: "sharing",
+    circuits,
+    testbenches: &[
+        Testbench { circuit: "register_access_unit", tests: &["register_access_unit"] },
+        Testbench { circuit: "scratchpad_access_unit", tests: &["scratchpad_access_unit"] },
+        Testbench { circuit: "release_unit", tests: &["release_unit"] },
+        Testbench { circuit: "owner_warp_first", tests: &["owner_warp_first"] },
+    ],
+};
 
 /// Table 2.3: 1536 threads are 48 warps, 8 thread blocks; registers of a thread and 48 KB of scratchpad are counted from 1.
-///
-/// Circuits of the folder that the library does not have yet.
-pub fn unrecorded() -> Vec<CircuitEntry> {
+fn circuits() -> Vec<CircuitEntry> {
     vec![
         CircuitEntry::new(RegisterAccessUnit { warps: 48, blocks: 8, register_bits: 8 })
             .odd([

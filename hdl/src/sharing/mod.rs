@@ -10,7 +10,7 @@ mod register_access_unit;
 mod release_unit;
 mod scratchpad_access_unit;
 
-pub use circuits::{FOLDER, unrecorded};
+pub use circuits::FOLDER;
 pub use owner_warp_first::{OwnerWarpFirst, OwnerWarpFirstIo};
 pub use register_access_unit::{RegisterAccessUnit, RegisterAccessUnitIo};
 pub use release_unit::{DoneIo, ReleaseUnit, ReleaseUnitIo};

@@ -14,7 +14,7 @@ mod value_hash;
 mod value_signature_buffer;
 mod verify_cache;
 
-pub use circuits::{FOLDER, unrecorded};
+pub use circuits::FOLDER;
 pub use free_pool::{FreePool, FreePoolIo};
 pub use h3::h3_rows;
 pub use reference_counts::{AllocatedIo, CountedIo, QueryIo, ReferenceCounts, ReferenceCountsIo};

@@ -9,7 +9,8 @@ use crate::rtl::{
 /// Reference counts: tells when nothing refers to a physical register any more.
 ///
 /// A register has two counts: of the entries of tables and buffers that name it, and of the instructions in flight that hold
-/// it. A register that is given away starts with one hold and no entry. When both are zero it is freed, once.
+/// it. A register that is given away starts with one hold and no entry. When both are zero it is freed, once, unless somebody
+/// refers to it by then.
 /// A register has room for more entries if those that could come in a cycle do not overflow its count; entries that came in
 /// the cycle before are in it, those that went are still. Its only entry is that of whoever asks if nobody holds it either.
 ///
@@ -227,7 +228,7 @@ impl ReferenceCounts {
         }
     }
 
-    /// Registers that lost an entry or a hold two cycles ago and have none.
+    /// Registers that lost an entry or a hold two cycles ago, have none, and got none in the cycle before.
     fn free<'m>(
         &self,
         m: &Module<'m>,
@@ -239,16 +240,13 @@ impl ReferenceCounts {
         for (k, change) in changes.decrements.iter().chain(&changes.drops).enumerate() {
             let lost = self.delayed(m, &format!("lost{k}"), change.valid, change.register);
             let row = counts.read(format!("lost{k}"), lost.register, lost.valid);
-            let is_unused = lost.valid & row.valid() & !row.entries.any() & !row.holds.any();
+            let gains = changes.increments.iter().chain(&changes.holds);
+            let is_wanted = gains.fold(m.lit(1, 0), |any, gain| any | gain.is_of(lost.register));
+            let is_unused = lost.valid & row.valid() & !row.entries.any() & !row.holds.any() & !is_wanted;
             freed = freed | Change { valid: is_unused, ..lost }.one_hot(self.registers);
         }
         io.freed_o.set(freed);
-        let gains = changes
-            .increments
-            .iter()
-            .chain(&changes.holds)
-            .fold(m.lit(self.registers, 0), |all, &gain| all | gain.one_hot(self.registers));
-        m.assumption("nobody_gets_hold_of_a_register_that_is_freed", !(freed & gains).any());
+        m.invariant("a_register_that_is_freed_was_given_away", !(freed & !counts.valid_rows()).any());
         freed
     }
 

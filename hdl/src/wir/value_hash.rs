@@ -51,9 +51,11 @@ impl Circuit for ValueHash {
         let valid = m.register("valid", 1).reset(0);
         let hash = m.register("hash", self.hash_bits).no_reset();
         valid.set(io.valid_i);
+        let hashed = io.value_i.xor_hash(h3_rows(self.lanes * LANE_BITS, self.hash_bits, self.seed));
         m.when(io.valid_i, || {
-            hash.set(io.value_i.xor_hash(h3_rows(self.lanes * LANE_BITS, self.hash_bits, self.seed)));
+            hash.set(hashed);
         });
+        m.invariant("zeros_hash_to_zero", (!io.value_i.any()).implies(!hashed.any()));
         io.valid_o.set(valid);
         io.hash_o.set(hash).valid_when(valid);
     }

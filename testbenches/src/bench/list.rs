@@ -147,6 +147,12 @@ fn drives(circuit: &str) -> Vec<(&'static str, Drive)> {
 
         // Accesses are served at random: an instruction waits for some time until all of its own are.
         "register_read_unit" => vec![("enter_valid_i", Shared(16))],
+
+        // Blocks stay for some time, so that they are there when their threads have released.
+        "release_unit" => vec![("block_ended_i", Rarely)],
+
+        // As many registers as entries, and few writes, so that something is found at a tenth of the activity.
+        "verify_cache" => vec![("register_i", Low(2)), ("written_valid_i", Rarely)],
         _ => Vec::new(),
     }
 }

@@ -32,6 +32,8 @@ struct Bags {
     changed: BTreeSet<usize>,
     /// Registers that an entry ceased to name in the last cycle, as often.
     gone: Vec<usize>,
+    /// Registers that somebody came to refer to in the last cycle.
+    gained: BTreeSet<usize>,
 }
 
 impl Bags {
@@ -42,6 +44,7 @@ impl Bags {
             unused: Default::default(),
             changed: BTreeSet::new(),
             gone: Vec::new(),
+            gained: BTreeSet::new(),
         }
     }
 
@@ -79,7 +82,8 @@ impl Reference for Bags {
     }
 
     fn cycle(&mut self, cycle: &Cycle, outputs: &mut Pins) {
-        let [freed, unused] = std::mem::take(&mut self.unused);
+        let [lost, unused] = std::mem::take(&mut self.unused);
+        let freed = &lost - &std::mem::take(&mut self.gained);
         let mask = freed.iter().fold(BigUint::default(), |mut mask, &register| {
             mask.set_bit(register as u64, true);
             mask
@@ -117,13 +121,15 @@ impl Reference for Bags {
         let lost = cycle.decrements.iter().chain(&cycle.drops).copied();
         let gone = lost.filter(|register| self.bags[register] == (0, 0)).collect();
         self.unused = [unused, gone];
+        self.gained = cycle.increments.iter().chain(&cycle.holds).copied().collect();
         self.gone.clone_from(&cycle.decrements);
         let changes = [&cycle.increments, &cycle.decrements, &cycle.holds, &cycle.drops];
         self.changed = changes.into_iter().flatten().chain(cycle.allocated.as_ref()).copied().collect();
     }
 }
 
-/// References come only to registers that somebody refers to and, entries, only where there is room; they go where they are.
+/// References come only to registers that somebody refers to or did in the last cycle and, entries, only where there is room;
+/// they go where they are.
 fn traffic(parameters: &ReferenceCounts, seed: u64, cycles: usize) -> Vec<Cycle> {
     let (mut random, mut bags) = (Random(seed), Bags::new(parameters));
     let most_holds = (1 << parameters.hold_bits) - 1 - parameters.holds;
@@ -131,9 +137,10 @@ fn traffic(parameters: &ReferenceCounts, seed: u64, cycles: usize) -> Vec<Cycle>
     let mut one = |number: usize| {
         let growing = number / 60 % 3 != 2;
         let mut cycle = Cycle::default();
-        given_back.extend(&bags.unused[0]);
+        let freed = &bags.unused[0] - &bags.gained;
+        given_back.extend(&freed);
         let free: Vec<usize> =
-            given_back.iter().copied().filter(|register| !bags.unused[0].contains(register)).collect();
+            given_back.iter().copied().filter(|register| !freed.contains(register)).collect();
         if !free.is_empty() && random.percent(if growing { 70 } else { 20 }) {
             let register = free[random.below(free.len())];
             given_back.remove(&register);
@@ -142,7 +149,7 @@ fn traffic(parameters: &ReferenceCounts, seed: u64, cycles: usize) -> Vec<Cycle>
         let live: Vec<usize> = bags
             .bags
             .iter()
-            .filter(|(_, bag)| **bag != (0, 0))
+            .filter(|(register, bag)| **bag != (0, 0) || bags.unused[1].contains(register))
             .map(|(register, _)| *register)
             .chain(cycle.allocated)
             .collect();
