@@ -168,7 +168,7 @@ impl Circuit for RegisterScratchpad {
             (0..self.issues).map(|way| self.write(m, &state, way, &copies[way], &io.result[way])).collect();
         self.follow_writes(m, io, &state, (&arrivals, &copies, &written));
         self.follow_dirt(m, io, &state, transferred, &written);
-        let is_behind = self.dirty_places_of(m, &state, "fill", io.fill_register_i);
+        let is_behind = self.dirty_places_of(&state, "fill", io.fill_register_i);
         io.fill_waits_o.set(is_behind.any());
     }
 }
@@ -239,13 +239,7 @@ impl RegisterScratchpad {
     }
 
     /// Places at which a register is dirty.
-    fn dirty_places_of<'m>(
-        &self,
-        _m: &Module<'m>,
-        state: &State<'m>,
-        port: &str,
-        register: Signal<'m>,
-    ) -> Signal<'m> {
+    fn dirty_places_of<'m>(&self, state: &State<'m>, port: &str, register: Signal<'m>) -> Signal<'m> {
         state.owners.matching(port, 1, |row| row.register.eq(register)) & state.is_dirty
     }
 
@@ -413,7 +407,7 @@ impl RegisterScratchpad {
             read_before.fold(to_be_read, |a, b| a | b) | (copy.decode(self.places()) & state.is_dirty).any();
 
         let behind = issue.source.iter().enumerate().map(|(k, source)| {
-            let dirty = self.dirty_places_of(m, state, &format!("source{way}_{k}"), source.register_i);
+            let dirty = self.dirty_places_of(state, &format!("source{way}_{k}"), source.register_i);
             source.valid_i & !source.entry_valid_i & dirty.any()
         });
         let transfer = behind.fold(m.lit(1, 0), |a, b| a | b).named(format!("waits_for_transfer{way}"));
@@ -456,7 +450,7 @@ impl RegisterScratchpad {
     ) -> Signal<'m> {
         let place = self.place(m, result.slot_i, result.entry_i);
         let here = place.decode(self.places()) & result.entry_valid_i.replicate(self.places());
-        let dirty = self.dirty_places_of(m, state, &format!("result{way}"), result.register_i);
+        let dirty = self.dirty_places_of(state, &format!("older{way}"), result.register_i);
         let is_older_elsewhere = (dirty & !here).any();
         let is_others = (here & state.is_dirty & !dirty).any();
         let to_be_read = self.is_to_be_read(state, &format!("result{way}"), place);
@@ -486,9 +480,9 @@ impl RegisterScratchpad {
         (arrivals, copies, written): (&[Arrival<'m>], &[Copy<'m>], &[Signal<'m>]),
     ) {
         let (mut awaited, mut used) = (state.awaited, state.used);
-        for dispatch in &io.dispatch {
+        for (port, dispatch) in io.dispatch.iter().enumerate() {
             let left = dispatch.number_i.decode(self.under_way) & dispatch.valid_i.replicate(self.under_way);
-            m.invariant("what_is_dispatched_was_taken", !(left & !state.used).any());
+            m.invariant(format!("what_is_dispatched_was_taken{port}"), !(left & !state.used).any());
             used = used & !left;
         }
         for (way, (copy, &written)) in copies.iter().zip(written).enumerate() {

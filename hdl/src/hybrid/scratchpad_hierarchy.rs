@@ -229,11 +229,8 @@ impl Circuit for ScratchpadHierarchy {
         issue(io, &scratchpad, &backing);
         deliver(io, &scratchpad, &backing);
         write(m, io, &scratchpad, &backing);
-        match &backing.warps {
-            Some((.., ended)) => {
-                ended.set(io.ended_i);
-            }
-            None => io.ended_i.ignore(),
+        if let Some((.., ended)) = &backing.warps {
+            ended.set(io.ended_i);
         }
         backing.unit_ready.set(io.unit_ready_i);
         io.slot_busy_o.set(scratchpad.slot_busy_o);
@@ -376,11 +373,8 @@ fn issue<'m>(io: &ScratchpadHierarchyIo<'m>, scratchpad: &RegisterScratchpadIo<'
             here.entry_i.set(source.entry_i);
             behind.valid.set(source.valid_i & !source.entry_valid_i);
             behind.register.set(source.register_i);
-            match behind.last_read {
-                Some(last_read) => {
-                    last_read.set(source.last_read_i);
-                }
-                None => source.last_read_i.ignore(),
+            if let Some(last_read) = behind.last_read {
+                last_read.set(source.last_read_i);
             }
         }
     }
@@ -453,9 +447,6 @@ fn write<'m>(
         Some((_, warp, _)) => {
             warp.set(transfers.mux(transfer.warp_o, io.fill_warp_i));
         }
-        None => {
-            io.fill_warp_i.ignore();
-            transfer.warp_o.ignore();
-        }
+        None => transfer.warp_o.ignore(),
     }
 }

@@ -121,8 +121,17 @@ fn the_traffic_does_everything_that_matters() {
         let mut counts = [0; 14];
         for seed in 0..20 {
             let (bench, _) = run(&example(sets, issues), seed, 600);
-            let Seen { reads, copies, writes, transfers, transfers_wait, waits, results_wait, fills_wait, at_once } =
-                bench.reference.seen;
+            let Seen {
+                reads,
+                copies,
+                writes,
+                transfers,
+                transfers_wait,
+                waits,
+                results_wait,
+                fills_wait,
+                at_once,
+            } = bench.reference.seen;
             let more = [reads, copies, transfers, transfers_wait, fills_wait, at_once];
             let more = more.into_iter().chain(writes).chain(waits).chain(results_wait);
             counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);

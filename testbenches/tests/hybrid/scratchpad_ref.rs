@@ -233,7 +233,8 @@ impl ScratchpadReference {
     }
 
     fn dirty_at(&self, register: usize) -> Option<Place> {
-        let mut dirty = self.entries.iter().filter(|(_, entry)| entry.dirty != 0 && entry.owner.0 == register);
+        let mut dirty =
+            self.entries.iter().filter(|(_, entry)| entry.dirty != 0 && entry.owner.0 == register);
         let place = dirty.next().map(|(&place, _)| place);
         assert!(dirty.next().is_none(), "cycle {}: register {register} is dirty twice", self.cycle);
         place
@@ -245,7 +246,8 @@ impl ScratchpadReference {
         let mut before: Option<&Instruction> = None;
         for (way, issue) in inputs.issue.iter().enumerate().take(self.issues) {
             let Some(instruction) = issue else { continue };
-            let claimed_before = |place: &Place| before.is_some_and(|earlier| earlier.claims().contains(place));
+            let claimed_before =
+                |place: &Place| before.is_some_and(|earlier| earlier.claims().contains(place));
             let is_awaited = |place: Place| self.entries[&place].awaited || claimed_before(&place);
             let mut used_entries = instruction.reads().into_iter().flatten().chain(instruction.claims());
             let awaits = used_entries.any(is_awaited);
@@ -301,7 +303,11 @@ impl ScratchpadReference {
             let is_taken_here = write.place.is_some() && way.may_be_written;
             assert!(!is_taken_here || way.result_taken, "cycle {}: {write:x?} is not taken", self.cycle);
             assert!(way.may_be_written || !way.result_taken, "cycle {}: {write:x?} is taken", self.cycle);
-            self.seen.results_wait.iter_mut().zip(waits).for_each(|(count, waits)| *count += usize::from(waits));
+            self.seen
+                .results_wait
+                .iter_mut()
+                .zip(waits)
+                .for_each(|(count, waits)| *count += usize::from(waits));
         }
         if let Some(fill) = &inputs.fill {
             let waits = self.dirty_at(fill.register).is_some();

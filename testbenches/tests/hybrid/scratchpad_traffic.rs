@@ -225,7 +225,8 @@ impl Traffic {
         let destination = self.destination(index, active);
         let goes_to_entry = unit != LONG && self.random.chance(60);
         let entry = self.random.below(self.warps[index].entries.len());
-        let written = destination.filter(|_| goes_to_entry && copy.map(|(_, to)| to) != Some(entry)).map(|_| entry);
+        let written =
+            destination.filter(|_| goes_to_entry && copy.map(|(_, to)| to) != Some(entry)).map(|_| entry);
         let live_out = written.is_some() && self.random.chance(50);
         let warp = &mut self.warps[index];
         if let Some(register) = destination {
@@ -245,11 +246,17 @@ impl Traffic {
     }
 
     /// An operand of the backing store is copied to an entry.
-    fn copy(&mut self, index: usize, active: u32, sources: &mut [Option<Operand>; 3]) -> Option<(usize, usize)> {
+    fn copy(
+        &mut self,
+        index: usize,
+        active: u32,
+        sources: &mut [Option<Operand>; 3],
+    ) -> Option<(usize, usize)> {
         let k = self.random.below(3);
         let entry = self.random.below(self.warps[index].entries.len());
         let wanted = self.random.chance(60);
-        let source = sources[k].as_mut().filter(|source| source.entry.is_none() && wanted && !source.last_read)?;
+        let source =
+            sources[k].as_mut().filter(|source| source.entry.is_none() && wanted && !source.last_read)?;
         hold(&mut self.warps[index].entries[entry], source.register % REGISTERS, active);
         Some((k, entry))
     }

@@ -21,7 +21,8 @@ pub fn elided(
     paper: fn(&Compared) -> f64,
 ) -> Vec<Series> {
     let of_design = |compared: &Compared| {
-        let (key, heading) = (format!("{}_{kind}", compared.key), format!("{}: {kind} elided, %", compared.key));
+        let (key, heading) =
+            (format!("{}_{kind}", compared.key), format!("{}: {kind} elided, %", compared.key));
         let runs = results.of(&(compared.point)());
         Series::of_runs(key, heading, 1, runs, |run| percent(&run.report)).with_paper(Some(paper(compared)))
     };

@@ -52,7 +52,8 @@ pub fn figure_3(results: &Results) -> Result<Content> {
     let mut points: Vec<(f64, f64)> = pairs.filter_map(|(x, y)| Some(((*x)?, (*y)?))).collect();
     points.sort_by(|one, other| one.0.total_cmp(&other.0));
     let half = points.len() / 2;
-    let mean = |points: &[(f64, f64)]| points.iter().map(|point| point.1).sum::<f64>() / points.len().max(1) as f64;
+    let mean =
+        |points: &[(f64, f64)]| points.iter().map(|point| point.1).sum::<f64>() / points.len().max(1) as f64;
     let here = format!(
         "mean of the {half} workloads with the shorter strands {:.1} %, of the others {:.1} %",
         mean(&points[..half]),
@@ -136,7 +137,13 @@ pub fn figure_11(results: &Results) -> Result<Content> {
     let average = |series: &Series| series.average(results, Average::Geometric);
     let claims = vec![
         Claim::new("§IV-C", "the scratchpad tends to elide more register accesses than the cache", here),
-        share("§IV-C", "hit_rate", "hit rate of register reads in the hybrid's cache", HIT_RATE, average(&hits)),
+        share(
+            "§IV-C",
+            "hit_rate",
+            "hit rate of register reads in the hybrid's cache",
+            HIT_RATE,
+            average(&hits),
+        ),
         share(
             "§IV-C",
             "hit_rate_alone",

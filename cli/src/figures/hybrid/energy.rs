@@ -6,7 +6,8 @@ use warpfile_sim::energy::{Arrays, EnergyModel, MeasuredRun, RegisterEnergy, Tec
 use warpfile_sim::mechanisms::hybrid::{Parameters, ScratchpadParameters};
 
 use super::{
-    AVERAGES, COMPARED, Compared, KILOBYTES, accesses, baseline, compared_points, cycles, hybrid, on_gtx980, register_cache, register_scratchpad, relative, share,
+    AVERAGES, COMPARED, Compared, KILOBYTES, accesses, baseline, compared_points, cycles, hybrid, on_gtx980,
+    register_cache, register_scratchpad, relative, share,
 };
 use crate::figures::chart::{Chart, Line, LineStyle, Plot};
 use crate::figures::report::{Claim, Content};
@@ -133,7 +134,12 @@ pub fn figure_7(results: &Results) -> Result<Content> {
     for kilobytes in CAPACITIES {
         for (key, point) in at_capacity(kilobytes) {
             let values = registers(&model, results, &point, RegisterEnergy::total_pj)?;
-            series.push(Series::new(format!("{key}_{kilobytes}"), format!("{key}, {kilobytes} KB"), 3, values));
+            series.push(Series::new(
+                format!("{key}_{kilobytes}"),
+                format!("{key}, {kilobytes} KB"),
+                3,
+                values,
+            ));
         }
     }
     let average = |one: &Series| one.average(results, Average::Geometric);
@@ -158,7 +164,11 @@ pub fn figure_7(results: &Results) -> Result<Content> {
     Ok(Content {
         claims: vec![
             Claim::new("§III-A.4", "the hybrid saves more energy than either alone at all capacities", here),
-            Claim::new("Fig. 7", "values of the chart: n/a, they are in the chart alone", averages.join("; ")),
+            Claim::new(
+                "Fig. 7",
+                "values of the chart: n/a, they are in the chart alone",
+                averages.join("; "),
+            ),
         ],
         tables: vec![table(
             "register_energy",
@@ -225,12 +235,14 @@ pub fn figure_9(results: &Results) -> Result<Content> {
             let values = half_size(&model, results, &point)?;
             let one = Series::new(format!("{key}_half_size"), format!("{key}, half-size power"), 3, values)
                 .with_paper(paper(stated_half));
-            let what = format!("energy of the registers with {name}, half-size power, relative to the baseline");
+            let what =
+                format!("energy of the registers with {name}, half-size power, relative to the baseline");
             stated(&one, format!("{key}_half_size"), what, stated_half);
             half.push(one);
         }
         let values = gpu(&model, results, &point)?;
-        let one = Series::new(format!("{key}_gpu"), format!("{key}: GPU"), 3, values).with_paper(paper(compared.gpu));
+        let one = Series::new(format!("{key}_gpu"), format!("{key}: GPU"), 3, values)
+            .with_paper(paper(compared.gpu));
         let what = format!("energy of the GPU with {name} relative to the baseline");
         stated(&one, format!("{key}_gpu"), what, compared.gpu);
         of_gpu.push(one);
@@ -244,7 +256,12 @@ pub fn figure_9(results: &Results) -> Result<Content> {
     for compared in &COMPARED {
         let (key, point) = (compared.key, (compared.point)());
         let accesses = registers(&model, results, &point, |energy| energy.access_pj + energy.wires_pj)?;
-        series.push(Series::new(format!("{key}_accesses"), format!("{key}: accesses and wires"), 3, accesses));
+        series.push(Series::new(
+            format!("{key}_accesses"),
+            format!("{key}: accesses and wires"),
+            3,
+            accesses,
+        ));
         series.push(cycles(results, compared)?);
     }
     let memory = model.clone().with_ports(Arrays::Named("register cache"), CACHE_PORTS);
@@ -274,7 +291,8 @@ pub fn figure_9(results: &Results) -> Result<Content> {
 fn synergy(results: &Results, all: &[Series], half: &[Series]) -> Vec<Claim> {
     let (writes, reads) = (accesses::writes(results), accesses::reads(results));
     let value = |series: &Series, workload: usize| series.values[workload].unwrap_or(f64::NAN);
-    let is_balanced = |&workload: &usize| (value(&half[0], workload) - value(&half[1], workload)).abs() < BALANCED;
+    let is_balanced =
+        |&workload: &usize| (value(&half[0], workload) - value(&half[1], workload)).abs() < BALANCED;
     let (balanced, others): (Vec<usize>, Vec<usize>) = (0..results.workloads.len()).partition(is_balanced);
     let saves = |&&workload: &&usize| half.iter().all(|one| value(&all[2], workload) < value(one, workload));
     let elides = |series: &[Series], workload: usize| {
@@ -299,7 +317,11 @@ fn synergy(results: &Results, all: &[Series], half: &[Series]) -> Vec<Claim> {
              elides more writes in 11, more reads in 7",
             here,
         ),
-        Claim::new("§IV-B.3", "the hybrid saves more than either in 3 of 8 unbalanced benchmarks", unbalanced),
+        Claim::new(
+            "§IV-B.3",
+            "the hybrid saves more than either in 3 of 8 unbalanced benchmarks",
+            unbalanced,
+        ),
         Claim::new(
             "§IV-B.3",
             "streamcluster: the cache outperforms the scratchpad, the hybrid is between",

@@ -224,13 +224,7 @@ fn cycles(results: &Results, compared: &Compared) -> Result<Series> {
 }
 
 /// A share of the paper's, per cent, beside ours.
-fn share(
-    source: &'static str,
-    key: impl Into<String>,
-    what: &str,
-    paper: f64,
-    here: Option<f64>,
-) -> Claim {
+fn share(source: &'static str, key: impl Into<String>, what: &str, paper: f64, here: Option<f64>) -> Claim {
     let text = here.map_or_else(|| "no value".to_owned(), |here| format!("{here:.1} %"));
     let number = Number::share(key, what, Stated::exactly(paper), here);
     Claim::new(source, format!("{what}: {paper} %"), text).number(number)
