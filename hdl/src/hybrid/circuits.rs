@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{RegisterCache, RegisterCacheHierarchy};
+use super::{RegisterCache, RegisterCacheHierarchy, RegisterScratchpad, ScratchpadHierarchy};
 use crate::library::{CircuitEntry, Folder, Testbench};
 use crate::regfile::Geometry;
 
@@ -52,6 +52,47 @@ fn circuits() -> Vec<CircuitEntry> {
         .odd([
             json!({"geometry": one_lane, "sets": 1, "warps": 1, "units": 1, "id_bits": 1, "issues": 1}),
             json!({"geometry": uneven, "sets": 3, "warps": 3, "access_cycles": 5, "liveness": false, "collectors": 3}),
+        ]),
+    ]
+}
+
+/// Circuits of the folder that come into the library with their rows on the pages of proofs and areas.
+pub fn unrecorded() -> Vec<CircuitEntry> {
+    let one_lane = json!({"banks": 1, "rows": 5, "lanes": 1, "lanes_per_cluster": 1});
+    let uneven = json!({"banks": 2, "rows": 7, "lanes": 6, "lanes_per_cluster": 3});
+    vec![
+        CircuitEntry::new(RegisterScratchpad {
+            slots: 4,
+            entries: 2,
+            lanes: 32,
+            lanes_per_cluster: 4,
+            register_bits: 9,
+            warps: 16,
+            id_bits: 9,
+            under_way: 6,
+            issues: 2,
+        })
+        .odd([
+            json!({"slots": 1, "entries": 1, "lanes": 1, "lanes_per_cluster": 1, "register_bits": 1, "warps": 1, "id_bits": 1, "under_way": 2, "issues": 1}),
+            json!({"slots": 3, "entries": 5, "lanes": 6, "lanes_per_cluster": 3, "under_way": 7}),
+        ])
+        .proven_at(json!({"slots": 2, "entries": 2, "lanes": 1, "lanes_per_cluster": 1, "register_bits": 2, "warps": 2, "id_bits": 2, "under_way": 3})),
+        CircuitEntry::new(ScratchpadHierarchy {
+            geometry: GTX980,
+            collectors: 2,
+            access_cycles: 3,
+            id_bits: 9,
+            units: 6,
+            slots: 4,
+            entries: 2,
+            sets: 8,
+            liveness: true,
+            warps: 16,
+            issues: 2,
+        })
+        .odd([
+            json!({"geometry": one_lane, "slots": 1, "entries": 1, "sets": 0, "warps": 1, "units": 1, "id_bits": 1, "issues": 1}),
+            json!({"geometry": uneven, "slots": 3, "entries": 3, "sets": 0, "warps": 3, "access_cycles": 5, "collectors": 3}),
         ]),
     ]
 }

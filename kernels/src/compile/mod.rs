@@ -7,7 +7,7 @@
 //! (`spill`); annotations ([`annotate`]) from liveness
 //! ([`liveness`]) and suspension points ([`suspension`]) on an abstract [`function`]; text ([`listing`]).
 //!
-//! [`greener`], [`regless`], [`rfh`], [`rfv`] and [`sharing`] are passes for one machine each, on programs from anywhere. Most
+//! [`greener`], [`regless`], [`rfh`], [`rfv`], [`rsp`] and [`sharing`] are passes for one machine each, on programs from anywhere. Most
 //! leave a table of their own, looked up by instruction. They share the graphs of a program ([`graph`]), which definitions are soft ([`soft`])
 //! and what lives where ([`lifetime`]).
 
@@ -26,15 +26,19 @@ pub mod greener;
 pub mod lifetime;
 pub mod listing;
 pub mod liveness;
+pub mod lives;
 pub mod lower;
 pub mod lowering;
 pub mod machine;
+pub mod occupancy;
 pub mod optimise;
+pub mod paths;
 mod place;
 pub mod regless;
 pub mod restructure;
 pub mod rfh;
 pub mod rfv;
+pub mod rsp;
 pub mod schedule;
 pub mod sharing;
 pub mod soft;

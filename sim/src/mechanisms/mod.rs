@@ -9,6 +9,7 @@
 
 mod build;
 pub mod circuit;
+mod levels;
 mod notes;
 mod prepared;
 mod registry;
@@ -56,6 +57,8 @@ pub static ALL: &[&dyn Mechanism] = &[
     &greener::COMPILER_ONLY,
     &greener::SLEEP_REG,
     &hybrid::RegisterCache,
+    &hybrid::RSP,
+    &hybrid::HYBRID,
     &sharing::Owf,
     &sharing::ShareRegisters,
     &sharing::SHARE_SCRATCHPAD,

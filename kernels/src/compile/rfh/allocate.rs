@@ -6,13 +6,14 @@
 //! and competes again. Reads that a value has given up may be served by a copy.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Range;
 
 use super::Parameters;
 use super::energy::{AccessEnergy, LevelEnergies};
 use super::placement::{Places, ResultPlace, SourcePlace, Upper};
 use super::values::{Access, AccessKind, Value};
+use crate::compile::occupancy::Occupancy;
 
 /// Places the values of a strand.
 pub fn allocate(values: &[Value], parameters: &Parameters, places: &mut [Places]) {
@@ -52,12 +53,6 @@ struct Strand<'a> {
     orf: Vec<Occupancy>,
     /// Instructions that copy an operand.
     copying: BTreeSet<usize>,
-}
-
-/// When an entry is held: beginnings with ends. One may begin with the instruction that is another's end.
-#[derive(Clone, Debug, Default)]
-struct Occupancy {
-    held: BTreeMap<usize, usize>,
 }
 
 impl Strand<'_> {
@@ -209,18 +204,6 @@ impl Strand<'_> {
                 }
             }
         }
-    }
-}
-
-impl Occupancy {
-    /// Holds the entry over a span if it is free all the time; whether it is.
-    fn hold(&mut self, span: &Range<usize>) -> bool {
-        let before = self.held.range(..span.end).next_back();
-        let free = before.is_none_or(|(_, &end)| end <= span.start);
-        if free {
-            self.held.insert(span.start, span.end);
-        }
-        free
     }
 }
 

@@ -9,7 +9,8 @@
 use std::collections::BTreeMap;
 
 use super::placement::{Placement, Upper};
-use crate::program::{Flow, Operation, PhysReg, Program};
+use crate::compile::paths::{reader_without_value, successors};
+use crate::program::{Operation, PhysReg, Program};
 
 /// What is wrong with a placement, whatever is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,24 +58,18 @@ pub fn check_static(program: &Program, placement: &Placement) -> Result<(), Misp
     }
     for (position, instruction) in program.instructions.iter().enumerate() {
         for (result, place) in instruction.results.iter().zip(placement.places[position].results) {
-            if !place.main {
-                check_main(program, placement, &lanes, position, result.register)?;
+            let register = result.register;
+            let is_in_main =
+                |reader: usize, source: usize| placement.places[reader].sources[source].upper.is_none();
+            if place.main {
+                continue;
+            }
+            if let Some(instruction) = reader_without_value(program, &lanes, position, register, is_in_main) {
+                return Err(Misplaced::NotInMain { register, instruction });
             }
         }
     }
     Ok(())
-}
-
-/// For each instruction where a lane may go on.
-fn successors(program: &Program) -> Vec<Vec<usize>> {
-    let count = program.instructions.len();
-    let next = |position: usize| (position + 1..count.min(position + 2)).collect();
-    let Some(control) = &program.control else { return (0..count).map(next).collect() };
-    let after = |(position, flow): (usize, &Flow)| match flow {
-        Flow::Next => next(position),
-        Flow::To { targets, .. } => targets.clone(),
-    };
-    control.flow.iter().enumerate().map(after).collect()
 }
 
 fn check_strands(
@@ -135,34 +130,6 @@ fn check_entries(
             let merges = place.upper.is_some_and(|upper| held.get(&number(upper)) == Some(&result.register));
             held.retain(|_, register| *register != result.register || merges);
             held.extend(place.upper.map(|upper| (number(upper), result.register)));
-        }
-    }
-    Ok(())
-}
-
-/// Searches for a read in the main register file behind a result that does not go there.
-fn check_main(
-    program: &Program,
-    placement: &Placement,
-    successors: &[Vec<usize>],
-    written: usize,
-    register: PhysReg,
-) -> Result<(), Misplaced> {
-    let mut seen = vec![false; program.instructions.len()];
-    let mut work = successors[written].clone();
-    while let Some(position) = work.pop() {
-        if std::mem::replace(&mut seen[position], true) {
-            continue;
-        }
-        let (instruction, places) = (&program.instructions[position], &placement.places[position]);
-        let mut sources = instruction.sources.iter().zip(places.sources);
-        if sources.any(|(source, place)| source.register == register && place.upper.is_none()) {
-            return Err(Misplaced::NotInMain { register, instruction: position });
-        }
-        // Another result that goes elsewhere is searched from on its own.
-        let no_guard = |soft: bool| !soft || instruction.predicate_sources.is_empty();
-        if !instruction.results.iter().any(|result| result.register == register && no_guard(result.soft)) {
-            work.extend(&successors[position]);
         }
     }
     Ok(())

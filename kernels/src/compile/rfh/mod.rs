@@ -19,6 +19,7 @@ pub mod values;
 use serde::{Deserialize, Serialize};
 
 use super::graph::{GraphError, Graphs};
+use super::lives::Lives;
 use crate::program::Program;
 
 pub use energy::{AccessEnergy, LevelEnergies};
@@ -45,7 +46,7 @@ pub fn compile(program: &Program, parameters: &Parameters) -> Result<Placement, 
     }
     let graphs = Graphs::of(program)?;
     let strands = strands::strands(program, &graphs);
-    let lives = values::Lives::new(program, graphs.lanes);
+    let lives = Lives::new(program, graphs.lanes);
     for strand in strands {
         let values = values::values(program, &lives, &strand);
         allocate::allocate(&values, parameters, &mut placement.places);

@@ -6,9 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::compile::bitset::BitSet;
-use crate::compile::function::Function;
-use crate::compile::liveness::Liveness;
+use crate::compile::lives::{Lives, has_no_guard};
 use crate::program::{Instruction, Operation, PhysReg, Program};
 
 /// A value of a register in a strand.
@@ -84,7 +82,7 @@ pub fn values(program: &Program, lives: &Lives, strand: &Range<usize>) -> Vec<Va
         let span = value.accesses[0].position..end.unwrap_or(strand.end - 1);
         value.exits = exits.iter().copied().filter(|exit| span.contains(exit)).collect();
         let register = usize::from(value.register.0);
-        let read_behind = end.is_none() && lives.live_after[strand.end - 1].contains(register);
+        let read_behind = end.is_none() && lives.after(strand.end - 1).contains(register);
         value.lives_on = read_behind || value.exits.iter().any(|&exit| lives.is_read_aside(exit, register));
     }
     values
@@ -118,51 +116,6 @@ impl Found {
         }
         self.values[index].accesses.push(access);
     }
-}
-
-/// What lanes may still read. Each lane of the main register file is its own, so it is the liveness of threads: lanes
-/// that wait elsewhere keep what they have.
-pub struct Lives {
-    function: Function,
-    blocks: Liveness,
-    /// For each instruction what a lane may read after it.
-    live_after: Vec<BitSet>,
-}
-
-impl Lives {
-    /// Finds it on the graph of lanes, `function`.
-    pub fn new(program: &Program, mut function: Function) -> Lives {
-        for (access, instruction) in function.instructions.iter_mut().zip(&program.instructions) {
-            let guarded = !has_no_guard(instruction);
-            access.definitions.iter_mut().for_each(|definition| definition.guarded = guarded);
-        }
-        let blocks = Liveness::per_thread(&function);
-        let mut live_after = vec![BitSet::default(); function.instructions.len()];
-        for block in function.cfg.block_ids() {
-            blocks.each_backward(&function, block, |position, _, live| live_after[position] = live.clone());
-        }
-        Lives { function, blocks, live_after }
-    }
-
-    /// Positions of a strand behind which it goes on in another block.
-    fn exits(&self, strand: &Range<usize>) -> Vec<usize> {
-        let cfg = &self.function.cfg;
-        let last = |&position: &usize| cfg.last_instruction(cfg.block_of(position)) == position;
-        (strand.start..strand.end - 1).filter(last).collect()
-    }
-
-    /// Whether a register may be read where control goes behind `exit`, other than on to the next instruction.
-    fn is_read_aside(&self, exit: usize, register: usize) -> bool {
-        let cfg = &self.function.cfg;
-        let next = cfg.block_of(exit + 1);
-        let mut aside = cfg.block(cfg.block_of(exit)).successors.iter().filter(|&&block| block != next);
-        aside.any(|&block| self.blocks.live_in(block).contains(register))
-    }
-}
-
-/// Whether surely no guard leaves lanes of an instruction out: it reads no predicate, or what it writes ends lives.
-fn has_no_guard(instruction: &Instruction) -> bool {
-    instruction.predicate_sources.is_empty() || instruction.results.first().is_some_and(|result| !result.soft)
 }
 
 impl Access {

@@ -1,8 +1,11 @@
-//! A register cache that the warps of a scheduler share, in front of the main register file.
+//! A register cache that the warps of a scheduler share, a register scratchpad for its active ones, and one behind the other,
+//! in front of the main register file.
 //!
 //! Source: Bailey et al., "Scratch That (But Cache This): A Hybrid Register Cache / Scratchpad for GPUs", TCAD 2018, §III and
 //! §IV.
 
+mod scratchpad;
+mod scratchpad_storage;
 mod storage;
 
 use warpfile_hdl::hybrid::{LINES_OF_SET, RegisterCacheHierarchy};
@@ -19,8 +22,15 @@ use crate::sm::design::{ID_BITS, OperandStorage, Unit};
 use crate::sm::{Accesses, RunReport, SimError};
 use storage::RegisterCacheStorage;
 
+pub use scratchpad::{
+    HYBRID, HybridParameters, RSP, RSP_COUNTERS, Scratchpad, ScratchpadParameters, scratchpad_accesses,
+};
+
 /// Name of the group of counters of the register cache, registers that leave it included.
 pub const COUNTERS: &str = "rc";
+
+/// Name of the arrays of register caches.
+const CACHE: &str = "register cache";
 
 /// Bits of a line beside its value: the register and its warp, the lanes it holds.
 const TAG_BITS: u32 = 9 + 4 + 32;
@@ -68,32 +78,14 @@ impl Mechanism for RegisterCache {
     }
 
     fn structures(&self, config: &Config) -> Vec<Structure> {
-        let (sets, lines) = (config.of::<Parameters>().sets as u32, LINES_OF_SET as u32);
-        let schedulers = config.sm.schedulers as u32;
-        let values = Structure {
-            wire: Wire::FromUpperLevel,
-            ..Structure::of_warp_registers(
-                "register cache",
-                schedulers,
-                sets * lines,
-                Ports::DUAL,
-                |report: &RunReport| ArrayAccesses::of(accesses(report)),
-            )
-            .of_flip_flops()
-        };
-        // The lines of one set are compared for each operand and each result.
-        let tags = Structure::table(
-            "tags of the register cache",
-            Account::Control,
-            (schedulers * sets, lines, TAG_BITS),
-            |report| ArrayAccesses {
-                searches: report.operands.reads + report.operands.writes,
-                row_writes: accesses(report).writes,
-                ..ArrayAccesses::default()
-            },
-        );
         let mut structures = register_file::structures(config, config.register_file.rows);
-        structures.extend([values, tags]);
+        let values = |report: &RunReport| ArrayAccesses::of(accesses(report));
+        let tags = |report: &RunReport| ArrayAccesses {
+            searches: report.operands.reads + report.operands.writes,
+            row_writes: accesses(report).writes,
+            ..ArrayAccesses::default()
+        };
+        structures.extend(cache_structures(config, config.of::<Parameters>().sets, values, tags));
         structures
     }
 
@@ -107,6 +99,29 @@ impl Mechanism for RegisterCache {
     fn waves(&self) -> Vec<WaveGroup> {
         vec![waves::ISSUE, LOOKUP, WRITE, SPILL, waves::OPERANDS, waves::FILL]
     }
+}
+
+/// The arrays of caches of so many sets, one a scheduler. The lines of one set are compared for each operand that is looked up
+/// and for each value that is written.
+fn cache_structures(
+    config: &Config,
+    sets: u64,
+    values: fn(&RunReport) -> ArrayAccesses,
+    tags: fn(&RunReport) -> ArrayAccesses,
+) -> [Structure; 2] {
+    let (sets, lines) = (sets as u32, LINES_OF_SET as u32);
+    let schedulers = config.sm.schedulers as u32;
+    let values = Structure {
+        wire: Wire::FromUpperLevel,
+        ..Structure::of_warp_registers(CACHE, schedulers, sets * lines, Ports::DUAL, values).of_flip_flops()
+    };
+    let tags = Structure::table(
+        "tags of the register cache",
+        Account::Control,
+        (schedulers * sets, lines, TAG_BITS),
+        tags,
+    );
+    [values, tags]
 }
 
 /// Accesses to the cache.

@@ -2,7 +2,7 @@
 
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
 use warpfile_hdl::hybrid::RegisterCacheHierarchy;
-use warpfile_kernels::program::{BlockIndex, MAX_SOURCES, Program};
+use warpfile_kernels::program::{BlockIndex, Instruction, MAX_SOURCES, Program};
 
 use super::COUNTERS;
 use crate::counters::Counts;
@@ -12,14 +12,24 @@ use crate::sm::design::{Issue, OperandStorage, StorageInputs, StorageOutputs, Wa
 use crate::sm::{PortActivity, SimError};
 
 /// Name of the table that holds values in the cache.
-const VALUES_TABLE: &str = "values";
+pub(super) const VALUES_TABLE: &str = "values";
+
+/// For each instruction the sources that no executing lane reads again.
+pub(super) type LastReads = Vec<[bool; MAX_SOURCES]>;
+
+/// Those of a program.
+pub(super) fn last_reads(program: &Program) -> LastReads {
+    let of_instruction = |instruction: &Instruction| {
+        std::array::from_fn(|k| instruction.sources.get(k).is_some_and(|source| source.last_read))
+    };
+    program.instructions.iter().map(of_instruction).collect()
+}
 
 /// A [`RegisterFile`] whose circuit has a register cache in front.
 pub struct RegisterCacheStorage {
     file: RegisterFile,
     ports: CircuitPorts<RegisterCacheHierarchy>,
-    /// For each instruction the sources that no executing lane reads again.
-    last_reads: Vec<[bool; MAX_SOURCES]>,
+    last_reads: LastReads,
     /// Warps that have ended since the last cycle, one bit each.
     ended: u64,
 }
@@ -57,13 +67,7 @@ impl OperandStorage for RegisterCacheStorage {
     }
 
     fn start_kernel(&mut self, kernel: &Compiled<'_>) -> Result<(), SimError> {
-        let instructions = &kernel.program.instructions;
-        self.last_reads = instructions
-            .iter()
-            .map(|instruction| {
-                std::array::from_fn(|k| instruction.sources.get(k).is_some_and(|source| source.last_read))
-            })
-            .collect();
+        self.last_reads = last_reads(kernel.program);
         self.file.start_kernel(kernel)
     }
 

@@ -10,12 +10,12 @@ use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::compile::rfh::{self, MAX_ORF_ENTRIES};
 use warpfile_kernels::program::Program;
 
+use super::levels::Levels;
 use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
 use super::waves::{self, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::config::{Accepted, Config, SectionInfo};
 use crate::counters::{Row, Shown};
-use crate::energy::EnergyModel;
 use crate::energy::grid::Ports;
 use crate::energy::structure::{ArrayAccesses, Structure, Wire};
 use crate::sm::design::{ID_BITS, OperandStorage, Unit};
@@ -140,19 +140,12 @@ pub fn accesses(report: &RunReport) -> UpperLevels {
 
 /// Values are placed by what the technology of the configuration charges for each level.
 fn pass_parameters(config: &Config) -> Result<rfh::Parameters, SimError> {
-    let model = EnergyModel::named(&config.energy.technology).map_err(SimError::mechanism)?;
-    let parts = model.parts(config).map_err(SimError::mechanism)?;
-    let access = |name: &str| {
-        let part = parts.iter().map(|(_, part)| part).find(|part| part.name == name);
-        part.map_or(rfh::AccessEnergy::default(), |part| rfh::AccessEnergy {
-            read: part.read_pj + part.wire_pj,
-            write: part.write_pj + part.wire_pj,
-        })
+    let levels = Levels::of(config)?;
+    let energies = rfh::LevelEnergies {
+        main: levels.main_register_file(),
+        orf: levels.access(ORF),
+        lrf: levels.access(LRF),
     };
-    // What is read from the main register file is kept in a collector; what is read above it is not.
-    let (mut main, collected) = (access(register_file::REGISTERS), access(register_file::COLLECTORS));
-    main.read += collected.write + collected.read;
-    let energies = rfh::LevelEnergies { main, orf: access(ORF), lrf: access(LRF) };
     Ok(rfh::Parameters { orf_entries: config.of::<Parameters>().orf_entries as u8, energies })
 }
 
@@ -189,7 +182,7 @@ const UPPER: WaveGroup = WaveGroup {
 mod tests {
     use super::*;
     use crate::config::preset;
-    use crate::energy::technology_names;
+    use crate::energy::{EnergyModel, technology_names};
 
     /// What the compiler takes an access for is what a run with that access alone is charged for it, in any technology.
     #[test]

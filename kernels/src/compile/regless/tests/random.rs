@@ -33,6 +33,8 @@ pub(crate) struct Random {
     guarded: Vec<bool>,
     /// For each instruction where lanes that part at it meet again.
     meets: Vec<Option<usize>>,
+    /// Of the sides of a branch, the one that comes first in the program runs first, as in the executor; if not, either may.
+    pub(crate) in_program_order: bool,
 }
 
 /// The program of some blocks; its soft definitions and ways of the warp are those of the passes for PTX.
@@ -71,6 +73,7 @@ pub(crate) fn random_program(blocks: &[Block]) -> Random {
     }
     let mut random = Random {
         meets: meets(&flow),
+        in_program_order: false,
         program: Program {
             name: "random".to_owned(),
             instructions,
@@ -189,7 +192,7 @@ impl Random {
         Ok(())
     }
 
-    /// Lanes of `taken` go to the first target, the others to the second; either may run first.
+    /// Lanes of `taken` go to the first target, the others to the second.
     fn part(
         &self,
         paths: &mut Vec<(usize, Option<usize>, LaneMask)>,
@@ -210,7 +213,9 @@ impl Random {
         }
         let inner = meet.or(until);
         let mut sides = [(targets.0, inner, first), (targets.1, inner, second)];
-        if taken & 0x10 != 0 {
+        // The last one runs first.
+        let reverses = if self.in_program_order { targets.0 < targets.1 } else { taken & 0x10 != 0 };
+        if reverses {
             sides.reverse();
         }
         paths.extend(sides);

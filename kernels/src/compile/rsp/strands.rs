@@ -1,0 +1,105 @@
+//! Strands: runs of instructions in which the scheduler does not take a warp's slice, and which it enters at the first.
+//!
+//! Source: Bailey et al., TCAD 2018, §III-B. The SIMT execution order is that of the executor: where lanes part, the path
+//! whose first instruction comes first in the program runs first. So a strand is a run of the program, and goes on into a block
+//! that comes from it alone, the sides of a branch and where they meet included, if all that the warp executes between the
+//! branch and there is in the strand. It ends before a consumer of a long-latency result, behind a barrier, and behind a
+//! backward branch. Where nothing is known of guards, each instruction is a strand of its own.
+
+use std::ops::Range;
+
+use crate::compile::cfg::{Block, Cfg};
+use crate::compile::dominators::Postdominators;
+use crate::compile::graph::Graphs;
+use crate::program::{Operation, Program};
+
+/// The strands of a program, in program order; together they cover it.
+pub fn strands(program: &Program, graphs: &Graphs) -> Vec<Range<usize>> {
+    let cfg = &graphs.lanes.cfg;
+    let walk = Walk { program, cfg, postdominators: Postdominators::new(cfg) };
+    let mut strands = Vec::new();
+    let mut start = 0;
+    for position in 1..program.instructions.len() {
+        if !walk.goes_on(start, position) {
+            strands.push(start..position);
+            start = position;
+        }
+    }
+    strands.push(start..program.instructions.len());
+    strands
+}
+
+/// Whether lanes may part behind an instruction. A trace says of every instruction that they may: it does not show guards.
+pub fn may_part(program: &Program, position: usize) -> bool {
+    let known = program.control.as_ref().and_then(|control| control.may_diverge.get(position));
+    known.copied().unwrap_or(true)
+}
+
+/// A program on its way through the strands.
+struct Walk<'a> {
+    program: &'a Program,
+    cfg: &'a Cfg,
+    postdominators: Postdominators,
+}
+
+impl Walk<'_> {
+    /// Whether the strand that begins at `start` and holds what comes before `position` goes on with it.
+    fn goes_on(&self, start: usize, position: usize) -> bool {
+        let before = position - 1;
+        let is_cut = self.program.instructions[position].suspends
+            || self.program.instructions[before].operation == Operation::Barrier;
+        let (last, next) = (self.cfg.block_of(before), self.cfg.block_of(position));
+        if last == next {
+            return !is_cut && !may_part(self.program, before);
+        }
+        !is_cut && !self.branches_back(last) && self.comes_from(start, next) && self.nobody_waits(start, next)
+    }
+
+    fn branches_back(&self, block: Block) -> bool {
+        self.cfg.block(block).successors.iter().any(|&successor| successor <= block)
+    }
+
+    /// Whether every way into a block begins in the strand, before it.
+    fn comes_from(&self, start: usize, block: Block) -> bool {
+        let predecessors = &self.cfg.block(block).predecessors;
+        let within = |&from: &Block| from < block && self.cfg.last_instruction(from) >= start;
+        block != Block(0) && !predecessors.is_empty() && predecessors.iter().all(within)
+    }
+
+    /// Whether lanes that wait at a block, for others that have parted from them in the strand, wait for what the strand
+    /// executes between the branch and the block alone.
+    fn nobody_waits(&self, start: usize, block: Block) -> bool {
+        let first = self.cfg.block_of(start);
+        let branches = (first.0..block.0).map(Block);
+        let parting = branches.filter(|&branch| {
+            let last = self.cfg.last_instruction(branch);
+            last >= start && may_part(self.program, last) && self.cfg.branches(branch)
+        });
+        parting.into_iter().all(|branch| {
+            let successors = &self.cfg.block(branch).successors;
+            let meet = self.postdominators.immediate(branch);
+            if meet != Some(block) && !successors.contains(&block) {
+                return true;
+            }
+            let is_before = |&side: &Block| side != block && (meet == Some(block) || side < block);
+            let mut sides = successors.iter().copied().filter(is_before);
+            sides.all(|side| Some(side) == meet || self.stays_between(side, meet, branch..block))
+        })
+    }
+
+    /// Whether a side of a branch, up to where its lanes wait for others, lies between two blocks.
+    fn stays_between(&self, side: Block, meet: Option<Block>, between: Range<Block>) -> bool {
+        let mut seen = vec![false; (between.end.0 - between.start.0) as usize];
+        let mut work = vec![side];
+        while let Some(block) = work.pop().filter(|&block| Some(block) != meet) {
+            if block <= between.start || block >= between.end {
+                return false;
+            }
+            let place = (block.0 - between.start.0) as usize;
+            if !std::mem::replace(&mut seen[place], true) {
+                work.extend(&self.cfg.block(block).successors);
+            }
+        }
+        true
+    }
+}

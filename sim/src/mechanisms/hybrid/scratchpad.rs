@@ -1,0 +1,275 @@
+//! A register scratchpad for the active warps of a scheduler, in front of the main register file or of a register cache.
+
+use warpfile_hdl::hybrid::ScratchpadHierarchy;
+use warpfile_kernels::compile::cfg::Cfg;
+use warpfile_kernels::compile::rsp::{self, MAX_ENTRIES};
+use warpfile_kernels::program::Program;
+
+use super::scratchpad_storage::ScratchpadStorage;
+use super::{accesses, cache_structures};
+use crate::config::{Accepted, Config, SectionInfo};
+use crate::counters::{Row, Shown};
+use crate::energy::grid::Ports;
+use crate::energy::structure::{ArrayAccesses, Structure, Wire};
+use crate::mechanisms::levels::Levels;
+use crate::mechanisms::register_file::{self, ACCESS_CYCLES, geometry, issues};
+use crate::mechanisms::waves::{self, WaveGroup};
+use crate::mechanisms::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
+use crate::sm::design::{ID_BITS, OperandStorage, Unit};
+use crate::sm::{Accesses, RunReport, SimError};
+use crate::{counters, parameters};
+
+/// Name of the group of counters of the scratchpad.
+pub const RSP_COUNTERS: &str = "rsp";
+
+/// Name of the arrays of scratchpads.
+const ENTRIES: &str = "register scratchpad";
+
+/// A register scratchpad alone.
+pub const RSP: Scratchpad = Scratchpad { has_cache: false };
+/// A register scratchpad in front of a register cache.
+pub const HYBRID: Scratchpad = Scratchpad { has_cache: true };
+
+/// A register scratchpad.
+pub struct Scratchpad {
+    /// A register cache is behind it.
+    has_cache: bool,
+}
+
+parameters! {
+    /// The register scratchpad. Default: 12 KB an SM of four schedulers with four active warps (§III-A.4).
+    pub struct ScratchpadParameters in "rsp" {
+        /// Entries of an active warp, a warp-wide register each: 128 bytes.
+        entries: u64 = 6, Accepted::integer(1, MAX_ENTRIES as u64);
+    }
+}
+
+parameters! {
+    /// The register scratchpad in front of a register cache. Defaults: 4 and 8 KB an SM of four schedulers with four active warps
+    /// (§III-A.4).
+    pub struct HybridParameters in "hybrid" {
+        /// Entries of the scratchpad for an active warp, a warp-wide register each: 128 bytes.
+        entries: u64 = 2, Accepted::integer(1, MAX_ENTRIES as u64);
+        /// Sets of a scheduler's cache, of two warp-wide registers each: 256 bytes.
+        sets: u64 = 8, Accepted::integer(1, 64);
+        /// Use static liveness: a value read in the cache for the last time is not written back.
+        use_last_read: bool = true, Accepted::Flag;
+    }
+}
+
+counters! {
+    /// The register scratchpad.
+    pub struct ScratchpadCounters {
+        /// Accesses to it, transfers and copies included.
+        accesses: group(Accesses),
+        /// Operands of instructions that were read in it.
+        operand_reads: sum("accesses"),
+        /// Results that were written to it.
+        result_writes: sum("accesses"),
+        /// Operands that were copied to it.
+        copies: sum("accesses"),
+        /// Registers that were transferred from it to the backing store.
+        transfers: sum("accesses"),
+        /// Cycles in which the first picked instruction waited for an entry, summed over schedulers.
+        entry_waits: sum("cycles"),
+        /// Cycles in which it waited for a transfer, summed over schedulers.
+        transfer_waits: sum("cycles"),
+        /// Strands that warps have begun.
+        strands: sum("strands"),
+    }
+}
+
+impl Mechanism for Scratchpad {
+    fn info(&self) -> Info {
+        let (name, summary, design) = if self.has_cache {
+            (
+                "hybrid",
+                "register scratchpad in front of a register cache (Bailey et al. §III-A)",
+                "register scratchpad, shared register cache and two-level scheduler (Bailey et al., TCAD 2018)",
+            )
+        } else {
+            (
+                "rsp",
+                "register scratchpad managed by the compiler (Bailey et al. §III-B)",
+                "register scratchpad and two-level scheduler (Bailey et al., TCAD 2018)",
+            )
+        };
+        Info { name, summary, design: Some((name, design)), preset: "gtx980-hybrid" }
+    }
+
+    fn role(&self) -> Role {
+        Role::Storage { scheduler: "two-level" }
+    }
+
+    fn section(&self) -> Option<SectionInfo> {
+        Some(if self.has_cache {
+            SectionInfo::of::<HybridParameters>()
+        } else {
+            SectionInfo::of::<ScratchpadParameters>()
+        })
+    }
+
+    fn pass(&self) -> Pass {
+        Pass::Notes
+    }
+
+    fn compile(
+        &self,
+        config: &Config,
+        program: &Program,
+        notes: &mut Notes,
+    ) -> Result<Option<Program>, SimError> {
+        let parameters = self.pass_parameters(config)?;
+        notes.leave(rsp::compile(program, &parameters).map_err(SimError::mechanism)?);
+        Ok(None)
+    }
+
+    fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
+        let parameters = self.pass_parameters(config)?;
+        let placement = rsp::compile(program, &parameters).map_err(SimError::mechanism)?;
+        Ok(Some(rsp::listing::listing(program, &placement, cfg)))
+    }
+
+    fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
+        Ok(vec![NamedCircuit::of_partition(config, "register_file", &self.circuit(config))?])
+    }
+
+    fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
+        let circuit = self.circuit(at.config);
+        let part =
+            |engine| Ok(Box::new(ScratchpadStorage::new(engine, &circuit)?) as Box<dyn OperandStorage>);
+        Ok(Part::Storages { of_partitions: at.of_partitions(&circuit, &[], part)?, line_port: None })
+    }
+
+    fn structures(&self, config: &Config) -> Vec<Structure> {
+        let entries = config.design.slots(config) as u32 * self.entries(config) as u32;
+        let values = Structure {
+            wire: Wire::FromUpperLevel,
+            ..Structure::of_warp_registers(
+                ENTRIES,
+                config.sm.schedulers as u32,
+                entries,
+                Ports::DUAL,
+                |report: &RunReport| ArrayAccesses::of(scratchpad_accesses(report).accesses),
+            )
+            .of_flip_flops()
+        };
+        let mut structures = register_file::structures(config, config.register_file.rows);
+        structures.push(values);
+        if self.has_cache {
+            let sets = config.of::<HybridParameters>().sets;
+            let values = |report: &RunReport| ArrayAccesses::of(accesses(report));
+            structures.extend(cache_structures(config, sets, values, tag_accesses));
+        }
+        structures
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let own = [
+            ("RSP reads", Shown::Count("rsp.operand_reads")),
+            ("RSP writes", Shown::Count("rsp.result_writes")),
+            ("RSP copies", Shown::Count("rsp.copies")),
+            ("RSP transfers", Shown::Count("rsp.transfers")),
+            ("waits for entries", Shown::Count("rsp.entry_waits")),
+            ("waits for transfers", Shown::Count("rsp.transfer_waits")),
+        ];
+        let cache = [("RC reads", Shown::Count("rc.reads")), ("RC writes", Shown::Count("rc.writes"))];
+        let cache = &cache[..if self.has_cache { 2 } else { 0 }];
+        let mut rows = register_file::rows();
+        let own = own.iter().chain(cache).map(|&(label, shown)| Row { label, shown });
+        rows.splice(2..2, own);
+        rows
+    }
+
+    fn waves(&self) -> Vec<WaveGroup> {
+        vec![waves::ISSUE, SCRATCHPAD, TRANSFER, waves::RESULT, waves::OPERANDS, waves::FILL]
+    }
+}
+
+impl Scratchpad {
+    /// Entries of an active warp.
+    fn entries(&self, config: &Config) -> u64 {
+        if self.has_cache {
+            config.of::<HybridParameters>().entries
+        } else {
+            config.of::<ScratchpadParameters>().entries
+        }
+    }
+
+    /// Registers are mapped by what the technology of the configuration charges for the main register file, a cache or not
+    /// (§III-A.2: allocation is not altered for a cache).
+    fn pass_parameters(&self, config: &Config) -> Result<rsp::Parameters, SimError> {
+        let levels = Levels::of(config)?;
+        let energies =
+            rsp::Energies { backing: levels.main_register_file(), scratchpad: levels.access(ENTRIES) };
+        Ok(rsp::Parameters { entries: self.entries(config) as u8, energies })
+    }
+
+    /// The circuit of a configuration.
+    fn circuit(&self, config: &Config) -> ScratchpadHierarchy {
+        let (sets, liveness) = match self.has_cache {
+            true => {
+                let parameters = config.of::<HybridParameters>();
+                (parameters.sets as usize, parameters.use_last_read)
+            }
+            false => (0, false),
+        };
+        ScratchpadHierarchy {
+            geometry: geometry(config),
+            collectors: config.register_file.collectors as usize,
+            access_cycles: ACCESS_CYCLES,
+            id_bits: ID_BITS,
+            units: Unit::COUNT,
+            slots: config.design.slots(config) as usize,
+            entries: self.entries(config) as usize,
+            sets,
+            liveness,
+            warps: config.warps_per_scheduler() as usize,
+            issues: issues(config),
+        }
+    }
+}
+
+/// Accesses to the scratchpad.
+pub fn scratchpad_accesses(report: &RunReport) -> ScratchpadCounters {
+    report.counters.get(RSP_COUNTERS)
+}
+
+/// Operands and results that the scratchpad does not serve, and its transfers, are looked up behind it.
+fn tag_accesses(report: &RunReport) -> ArrayAccesses {
+    let rsp = scratchpad_accesses(report);
+    let reads = report.operands.reads - rsp.operand_reads;
+    let writes = report.operands.writes - rsp.result_writes + rsp.transfers;
+    ArrayAccesses {
+        searches: reads + writes,
+        row_writes: accesses(report).writes,
+        ..ArrayAccesses::default()
+    }
+}
+
+const SCRATCHPAD: WaveGroup = WaveGroup {
+    title: "Register scratchpad",
+    scope: "register_file.scratchpad",
+    signals: &[
+        "issue0_taken_i",
+        "issue0_slot_i",
+        "issue0_source0_entry_valid_i",
+        "issue0_source0_entry_i",
+        "issue0_copy_valid_i",
+        "issue0_copy_entry_i",
+        "issue0_writes_i",
+        "result0_valid_i",
+        "result0_ready_o",
+        "result0_entry_valid_i",
+        "result0_slot_i",
+        "result0_entry_i",
+        "entry_wait_o",
+        "transfer_wait_o",
+    ],
+};
+
+const TRANSFER: WaveGroup = WaveGroup {
+    title: "Transfer to the backing store",
+    scope: "register_file.scratchpad",
+    signals: &["transfer_valid_o", "transfer_ready_i", "transfer_register_o", "transfer_lanes_o"],
+};

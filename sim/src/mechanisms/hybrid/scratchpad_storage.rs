@@ -1,0 +1,205 @@
+//! A scratchpad circuit as operand storage: a register file whose operands are where the compiler says.
+
+use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
+use warpfile_hdl::hybrid::ScratchpadHierarchy;
+use warpfile_kernels::compile::rsp::{Placement, Places};
+use warpfile_kernels::program::{BlockIndex, InstId, Program};
+
+use super::COUNTERS;
+use super::scratchpad::{RSP_COUNTERS, ScratchpadCounters};
+use super::storage::{LastReads, VALUES_TABLE, last_reads};
+use crate::counters::Counts;
+use crate::mechanisms::Compiled;
+use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports};
+use crate::sm::design::{Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write};
+use crate::sm::{PortActivity, SimError};
+
+/// Name of the table of the scratchpad.
+const ENTRIES_TABLE: &str = "entries";
+
+/// A register file with the ports of `ScratchpadHierarchy`.
+pub struct ScratchpadStorage {
+    file: RegisterFile,
+    ports: CircuitPorts<ScratchpadHierarchy>,
+    has_cache: bool,
+    /// Where the operands of each instruction are.
+    places: Vec<Places>,
+    last_reads: LastReads,
+    /// Instructions that begin a strand: before them nothing is in the scratchpad that is read again.
+    begins_strand: Vec<bool>,
+    /// Warps whose next instruction begins a strand, one bit each.
+    between_strands: u64,
+    /// Warps that have ended since the last cycle, one bit each.
+    ended: u64,
+    counted: ScratchpadCounters,
+}
+
+impl ScratchpadStorage {
+    /// An engine that runs `circuit`.
+    ///
+    /// # Errors
+    /// A port that is not there.
+    pub fn new(engine: AnyEngine, circuit: &ScratchpadHierarchy) -> Result<ScratchpadStorage, EngineError> {
+        let ports = engine.ports(circuit)?;
+        let file = RegisterFile::new(engine, common_ports!(ports), ACCESS_CYCLES);
+        Ok(ScratchpadStorage {
+            file,
+            ports,
+            has_cache: circuit.sets > 0,
+            places: Vec::new(),
+            last_reads: Vec::new(),
+            begins_strand: Vec::new(),
+            between_strands: u64::MAX,
+            ended: 0,
+            counted: ScratchpadCounters::default(),
+        })
+    }
+
+    fn set_issue(&mut self, index: usize, issue: &Issue) {
+        let places = &self.places[issue.inst.0 as usize];
+        let last_reads = &self.last_reads[issue.inst.0 as usize];
+        let (engine, ports) = (self.file.engine.state_mut(), &self.ports.issue[index]);
+        engine.set(ports.slot_i, issue.slot as u64);
+        engine.set(ports.copy_valid_i, 0);
+        for (number, (source, place)) in issue.sources.iter().zip(&places.sources).enumerate() {
+            let ports_of_source = &ports.source[number];
+            let entry = place.entry.filter(|_| source.is_some());
+            engine.set(ports_of_source.entry_valid_i, u64::from(entry.is_some()));
+            engine.set(ports_of_source.entry_i, u64::from(entry.unwrap_or_default()));
+            engine.set(ports_of_source.last_read_i, u64::from(last_reads[number]));
+            if let Some(entry) = place.copied_to.filter(|_| source.is_some()) {
+                engine.set(ports.copy_valid_i, 1);
+                engine.set(ports.copy_entry_i, u64::from(entry));
+                engine.set(ports.copy_source_i, number as u64);
+            }
+        }
+        engine.set(ports.writes_i, if issue.active == 0 { 0 } else { written_entries(places) });
+    }
+
+    fn set_result(&mut self, index: usize, write: &Write<'_>) {
+        let place = self.places[write.inst.0 as usize].results[write.result];
+        let (engine, ports) = (self.file.engine.state_mut(), &self.ports.result[index]);
+        engine.set(ports.warp_i, write.warp as u64);
+        engine.set(ports.entry_valid_i, u64::from(place.entry.is_some()));
+        engine.set(ports.slot_i, write.slot.unwrap_or_default() as u64);
+        engine.set(ports.entry_i, u64::from(place.entry.unwrap_or_default()));
+        engine.set(ports.live_out_i, u64::from(place.live_out));
+    }
+
+    /// Counts what has been taken in a cycle.
+    fn count_taken(&mut self, inputs: &StorageInputs<'_>, outputs: &StorageOutputs) {
+        let taken = inputs.issue.iter().flatten().zip(outputs.issue_taken).filter(|&(_, taken)| taken);
+        for (issue, _) in taken {
+            let places = &self.places[issue.inst.0 as usize].sources;
+            for (_, place) in issue.sources.iter().zip(places).filter(|(source, _)| source.is_some()) {
+                self.counted.operand_reads += u64::from(place.entry.is_some());
+                self.counted.copies += u64::from(place.copied_to.is_some());
+            }
+            self.counted.strands += u64::from(self.begins_strand[issue.inst.0 as usize]);
+        }
+        let taken = inputs.result.iter().zip(outputs.result_taken).filter(|&(_, taken)| taken);
+        for write in taken.filter_map(|(write, _)| write.as_ref()) {
+            let place = self.places[write.inst.0 as usize].results[write.result];
+            self.counted.result_writes += u64::from(place.entry.is_some());
+        }
+        let engine = self.file.engine.state();
+        self.counted.entry_waits += engine.get(self.ports.entry_wait_o);
+        self.counted.transfer_waits += engine.get(self.ports.transfer_wait_o);
+    }
+}
+
+/// Entries that the results of an instruction go to, one bit each.
+fn written_entries(places: &Places) -> u64 {
+    places.results.iter().filter_map(|result| result.entry).fold(0, |entries, entry| entries | 1 << entry)
+}
+
+impl OperandStorage for ScratchpadStorage {
+    fn operand_cycles(&self) -> u64 {
+        self.file.operand_cycles()
+    }
+
+    fn dispatches(&self) -> usize {
+        self.file.dispatches()
+    }
+
+    fn start_kernel(&mut self, kernel: &Compiled<'_>) -> Result<(), SimError> {
+        let instructions = kernel.program.instructions.len();
+        self.last_reads = last_reads(kernel.program);
+        self.begins_strand = vec![false; instructions];
+        self.places = match kernel.notes.get::<Placement>() {
+            Some(placement) => {
+                for strand in &placement.strands {
+                    self.begins_strand[strand.start as usize] = true;
+                }
+                placement.places.clone()
+            }
+            None => vec![Places::default(); instructions],
+        };
+        self.file.start_kernel(kernel)
+    }
+
+    fn registers_per_warp(&self, program: &Program) -> u64 {
+        self.file.registers_per_warp(program)
+    }
+
+    fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
+        self.file.start_warp(warp, first_row, block);
+    }
+
+    fn decode(&mut self, warp: WarpSlot, inst: InstId) {
+        let begins = u64::from(self.begins_strand[inst.0 as usize]);
+        self.between_strands = self.between_strands & !(1 << warp) | begins << warp;
+    }
+
+    fn held_warps(&self) -> u64 {
+        0
+    }
+
+    /// What is in the scratchpad is lost with the slot.
+    fn suspendable_warps(&self) -> u64 {
+        self.between_strands
+    }
+
+    fn cycle(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> Result<(), SimError> {
+        for index in 0..self.ports.issue.len() {
+            if let Some(issue) = &inputs.issue[index] {
+                self.set_issue(index, issue);
+            }
+            if let Some(write) = &inputs.result[index] {
+                self.set_result(index, write);
+            }
+        }
+        let engine = self.file.engine.state_mut();
+        if let Some(write) = &inputs.fill {
+            engine.set(self.ports.fill_warp_i, write.warp as u64);
+        }
+        engine.set(self.ports.ended_i, std::mem::take(&mut self.ended));
+        self.file.cycle(inputs, outputs)?;
+        outputs.busy_slots = self.file.engine.state().get(self.ports.slot_busy_o);
+        self.count_taken(inputs, outputs);
+        Ok(())
+    }
+
+    fn end_warp(&mut self, warp: WarpSlot) {
+        self.ended |= 1 << warp;
+        self.file.end_warp(warp);
+    }
+
+    fn count(&self, into: &mut Counts) {
+        self.file.count(into);
+        let accesses = self.file.accesses(ENTRIES_TABLE);
+        let transfers = accesses.reads - self.counted.operand_reads;
+        into.add(RSP_COUNTERS, &ScratchpadCounters { accesses, transfers, ..self.counted });
+        if self.has_cache {
+            into.add(COUNTERS, &self.file.accesses(VALUES_TABLE));
+        }
+    }
+
+    fn activity(&self) -> Vec<PortActivity> {
+        self.file.activity()
+    }
+
+    fn circuit(&self) -> Option<&dyn Engine> {
+        self.file.circuit()
+    }
+}

@@ -1,0 +1,40 @@
+//! What the technology of a configuration charges for accesses, for compilers that choose between levels.
+
+use warpfile_kernels::compile::rfh::AccessEnergy;
+
+use super::register_file;
+use crate::config::Config;
+use crate::energy::EnergyModel;
+use crate::energy::structure::{Part, Structure};
+use crate::sm::SimError;
+
+/// The arrays of a design, priced.
+pub struct Levels(Vec<(Structure, Part)>);
+
+impl Levels {
+    /// Those of a configuration's design.
+    ///
+    /// # Errors
+    /// There is no such technology, or it cannot price an array.
+    pub fn of(config: &Config) -> Result<Levels, SimError> {
+        let model = EnergyModel::named(&config.energy.technology).map_err(SimError::mechanism)?;
+        Ok(Levels(model.parts(config).map_err(SimError::mechanism)?))
+    }
+
+    /// An access to arrays of a name, wires included.
+    pub fn access(&self, name: &str) -> AccessEnergy {
+        let part = self.0.iter().map(|(_, part)| part).find(|part| part.name == name);
+        part.map_or(AccessEnergy::default(), |part| AccessEnergy {
+            read: part.read_pj + part.wire_pj,
+            write: part.write_pj + part.wire_pj,
+        })
+    }
+
+    /// An access to the main register file: what is read there is kept in a collector; what is read above it is not.
+    pub fn main_register_file(&self) -> AccessEnergy {
+        let mut main = self.access(register_file::REGISTERS);
+        let collected = self.access(register_file::COLLECTORS);
+        main.read += collected.write + collected.read;
+        main
+    }
+}
