@@ -127,6 +127,9 @@ pub struct Reuse {
     texts: Vec<String>,
     destinations: Vec<u32>,
     first_rows: Vec<u32>,
+    /// Registers of a warp of the kernel, and the warps that have started and not ended.
+    kernel_registers: u64,
+    resident: u64,
     /// Warps that end, and those that have mappings left.
     ends: u64,
     ending: u64,
@@ -168,6 +171,8 @@ impl Reuse {
             texts: Vec::new(),
             destinations: Vec::new(),
             first_rows: vec![0; config.warps_per_scheduler() as usize],
+            kernel_registers: 0,
+            resident: 0,
             ends: 0,
             ending: 0,
             drains: false,
@@ -209,6 +214,7 @@ impl Reuse {
         }
         let in_use = self.circuits.registers as u64 - count;
         self.drains &= in_use > 0;
+        self.counted.logical_cycles += self.kernel_registers * u64::from(self.resident.count_ones());
         self.counted.register_cycles += in_use;
         self.counted.most_in_use = self.counted.most_in_use.max(in_use);
         self.counted.empty_cycles += u64::from(self.free.is_none());
@@ -615,6 +621,7 @@ impl Reuse {
         }
         self.answering = None;
         self.counted.hits += 1;
+        self.counted.reused.count(renamed.issue.unit);
         self.refer(register);
         self.changes.drops.push_back(register);
         self.drop_sources(id);
@@ -808,6 +815,7 @@ impl Reuse {
             self.changes.holds.push(source);
             self.counted.references += 1;
         }
+        self.counted.renamed.count(issue.unit);
         let index = issue.inst.0 as usize;
         let Decoded { function, invented, beyond } = self.instructions[index];
         let is_divergent = issue.active != LaneMask::MAX;
@@ -851,6 +859,7 @@ impl Interposer for Reuse {
         let destination =
             |one: &Instruction| one.results.first().map_or(0, |result| u32::from(result.register.0));
         self.destinations = program.instructions.iter().map(destination).collect();
+        self.kernel_registers = u64::from(registers);
         self.drains = true;
         storage.start_kernel(kernel)
     }
@@ -863,6 +872,7 @@ impl Interposer for Reuse {
         block: BlockIndex,
     ) {
         self.first_rows[warp] = first_row;
+        self.resident |= 1 << warp;
         storage.start_warp(warp, first_row, block);
     }
 
@@ -907,6 +917,7 @@ impl Interposer for Reuse {
 
     fn end_warp(&mut self, storage: &mut dyn OperandStorage, warp: WarpSlot) {
         self.ends |= 1 << warp;
+        self.resident &= !(1 << warp);
         storage.end_warp(warp);
     }
 

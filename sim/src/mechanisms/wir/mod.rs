@@ -23,7 +23,7 @@ use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, Structure};
-use crate::sm::design::{ID_BITS, Interposer};
+use crate::sm::design::{ID_BITS, Interposer, Unit};
 use crate::sm::{Accesses, RunReport, SimError};
 use crate::{counters, parameters};
 use circuits::Circuits;
@@ -109,8 +109,36 @@ parameters! {
 }
 
 counters! {
+    /// Instructions by the pipeline that they are for (§II); the others are control flow.
+    pub struct Pipelines {
+        /// Integer and floating point.
+        sp: sum("warp instructions"),
+        /// Special functions.
+        sfu: sum("warp instructions"),
+        /// Memory of every space.
+        memory: sum("warp instructions"),
+    }
+}
+
+impl Pipelines {
+    /// One more of a unit.
+    fn count(&mut self, unit: Unit) {
+        match unit {
+            Unit::Alu => self.sp += 1,
+            Unit::Sfu => self.sfu += 1,
+            Unit::Texture | Unit::Memory | Unit::Scratchpad => self.memory += 1,
+            Unit::Control => {}
+        }
+    }
+}
+
+counters! {
     /// Warp instruction reuse.
     pub struct Counted {
+        /// Instructions renamed.
+        renamed: group(Pipelines),
+        /// Of these, those whose result was there.
+        reused: group(Pipelines),
         /// Instructions whose lanes were not all active: they neither reuse nor are reused.
         divergent: sum("warp instructions"),
         /// Instructions that read or wrote values that stand for those of a hardware that is not known.
@@ -151,6 +179,8 @@ counters! {
         allocations: sum("registers"),
         /// Registers copied under the inverted mask before a divergent instruction wrote a new one.
         moves: sum("registers"),
+        /// Logical registers of resident warps, summed over cycles.
+        logical_cycles: sum("register cycles"),
         /// Physical registers in use, summed over cycles.
         register_cycles: sum("register cycles"),
         /// Most physical registers in use at once, summed over schedulers.
