@@ -61,6 +61,9 @@ pub static ALL: &[&dyn Mechanism] = &[
     &sharing::SHARE_SCRATCHPAD,
     &sharing::SHARE_SCRATCHPAD_RELSSP,
     &wir::R,
+    &wir::RL,
+    &wir::RLP,
+    &wir::RLPV,
     &wir::RPV,
     &wir::NO_SIGNATURES,
 ];

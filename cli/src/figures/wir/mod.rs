@@ -1,6 +1,7 @@
 //! Figures of Kim & Ro, "WIR: Warp Instruction Reuse to Minimize Repeated Computations in GPUs".
 
 mod backend;
+mod cache;
 mod registers;
 mod repeated;
 mod signatures;
@@ -76,6 +77,15 @@ const FIGURES: &[Figure] = &[
         causes: &[],
     },
     Figure {
+        id: "wir-15",
+        title: "Accesses to the L1 cache",
+        source: "Kim & Ro, Fig. 15, §VII-C",
+        workloads: WORKLOADS,
+        method: Method::Runs { points: backend::points_12, show: cache::figure_15 },
+        has_numbers: false,
+        causes: &[],
+    },
+    Figure {
         id: "wir-17",
         title: "Speedup over the register file without reuse",
         source: "Kim & Ro, Fig. 17, §VII-D",
@@ -140,6 +150,11 @@ struct Design {
 }
 
 const R: Design = Design { name: "wir-r", key: "r", heading: "R" };
+const RL: Design = Design { name: "wir-rl", key: "rl", heading: "RL" };
+const RLP: Design = Design { name: "wir-rlp", key: "rlp", heading: "RLP" };
+/// The whole, whose numbers are most of the paper's.
+const RLPV: Design = Design { name: "wir-rlpv", key: "rlpv", heading: "RLPV" };
+/// Without load reuse.
 const RPV: Design = Design { name: "wir-rpv", key: "rpv", heading: "RPV" };
 const NO_SIGNATURES: Design = Design { name: "wir-novsb", key: "novsb", heading: "NoVSB" };
 
@@ -183,5 +198,3 @@ fn values_absent(source: &'static str) -> Claim {
 
 /// What a reader has to know of averages.
 const AVERAGES: &str = "Means are over the 18 of the paper's 34 benchmarks that are here.";
-/// What stands for the paper's full design as long as there is no load reuse.
-const WITHOUT_LOADS: &str = "The paper's numbers are RLPV's; here they stand beside RPV, the same without load reuse, which is not there.";

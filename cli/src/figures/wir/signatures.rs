@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{AVERAGES, RPV, counted, share, values_absent};
+use super::{AVERAGES, RLPV, counted, share, values_absent};
 use crate::figures::chart::{Chart, Line, LineStyle, Plot};
 use crate::figures::number::Stated;
 use crate::figures::report::{Claim, Content};
@@ -15,7 +15,7 @@ const ROWS: [u64; 5] = [32, 64, 128, 256, 512];
 const HITS_OF_128: f64 = 50.0;
 
 fn with_rows(rows: u64) -> Point {
-    RPV.point().with("wir.signature_rows", rows)
+    RLPV.point().with("wir.signature_rows", rows)
 }
 
 /// Every number of rows.

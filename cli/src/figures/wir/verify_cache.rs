@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{AVERAGES, RPV, baseline, counted, share, values_absent};
+use super::{AVERAGES, RLPV, baseline, counted, share, values_absent};
 use crate::figures::number::Stated;
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::{Average, Series, chart, ratio, table};
@@ -14,7 +14,7 @@ const ENTRIES: [u64; 4] = [0, 4, 8, 16];
 const VERIFIED: f64 = 48.0;
 
 fn with_entries(entries: u64) -> Point {
-    RPV.point().with("wir.verify_entries", entries)
+    RLPV.point().with("wir.verify_entries", entries)
 }
 
 /// The baseline and every size.

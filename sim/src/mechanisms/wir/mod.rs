@@ -9,12 +9,13 @@
 mod circuits;
 mod interposer;
 mod kernel;
+mod loads;
 mod retire;
 
 use warpfile_hdl::regfile::LANE_BITS;
 use warpfile_hdl::wir::{
-    FreePool, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, SEED, ValueHash, ValueSignatureBuffer,
-    VerifyCache,
+    FreePool, LoadGuard, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, SEED, ValueHash,
+    ValueSignatureBuffer, VerifyCache,
 };
 use warpfile_kernels::compile::CompileOptions;
 
@@ -28,6 +29,7 @@ use crate::sm::{Accesses, RunReport, SimError};
 use crate::{counters, parameters};
 use circuits::Circuits;
 use interposer::Reuse;
+use loads::Orderings;
 
 /// Name of the group of counters.
 pub const COUNTERS: &str = "reuse";
@@ -56,26 +58,56 @@ pub(crate) struct Policy {
     pub retries: bool,
     /// Registers that have been read to verify a result are kept.
     pub verify_cache: bool,
+    /// Loads from global memory and from the scratchpad are reused.
+    pub loads: bool,
+}
+
+impl Policy {
+    /// Nothing but renaming and reuse buffer.
+    const NONE: Policy = Policy { signatures: false, retries: false, verify_cache: false, loads: false };
+    const R: Policy = Policy { signatures: true, ..Policy::NONE };
 }
 
 /// The minimum: renaming, reuse buffer, value signature buffer (§VII-A: R).
 pub static R: Wir = Wir::new(
-    Policy { signatures: true, retries: false, verify_cache: false },
+    Policy::R,
     "wir-r",
     "warp instruction reuse: renaming, reuse buffer, value signature buffer (Kim & Ro, R)",
 );
+
 /// The same with a new register for every convergent write (§VII-A: NoVSB).
 pub static NO_SIGNATURES: Wir = Wir::new(
-    Policy { signatures: false, retries: false, verify_cache: false },
+    Policy::NONE,
     "wir-novsb",
     "warp instruction reuse without value signature buffer (Kim & Ro, NoVSB)",
 );
 
 /// The minimum with pending-retry and verify cache (§VII-A: RPV).
 pub static RPV: Wir = Wir::new(
-    Policy { signatures: true, retries: true, verify_cache: true },
+    Policy { retries: true, verify_cache: true, ..Policy::R },
     "wir-rpv",
     "warp instruction reuse with pending-retry and verify cache, without load reuse (Kim & Ro, RPV)",
+);
+
+/// The minimum with load reuse (§VII-A: RL).
+pub static RL: Wir = Wir::new(
+    Policy { loads: true, ..Policy::R },
+    "wir-rl",
+    "warp instruction reuse with load reuse (Kim & Ro, RL)",
+);
+
+/// The same with pending-retry (§VII-A: RLP).
+pub static RLP: Wir = Wir::new(
+    Policy { loads: true, retries: true, ..Policy::R },
+    "wir-rlp",
+    "warp instruction reuse with load reuse and pending-retry (Kim & Ro, RLP)",
+);
+
+/// The same with verify cache: the whole (§VII-A: RLPV).
+pub static RLPV: Wir = Wir::new(
+    Policy { loads: true, retries: true, verify_cache: true, ..Policy::R },
+    "wir-rlpv",
+    "warp instruction reuse with load reuse, pending-retry and verify cache (Kim & Ro, RLPV)",
 );
 
 impl Wir {
@@ -85,7 +117,7 @@ impl Wir {
 }
 
 parameters! {
-    /// Warp instruction reuse: wir-r, wir-rpv, wir-novsb.
+    /// Warp instruction reuse: wir-r, wir-rl, wir-rlp, wir-rlpv, wir-rpv, wir-novsb.
     pub struct Parameters in "wir" {
         /// Rows of the reuse buffers, equally many for each scheduler, a power of two (Table II).
         reuse_rows: u64 = 256, Accepted::integer(4, 1024);
@@ -97,11 +129,11 @@ parameters! {
         logical_registers: u64 = 63, Accepted::integer(2, 256);
         /// Bits of the count of entries that name a physical register (§VII-E).
         count_bits: u64 = 10, Accepted::integer(3, 16);
-        /// Instructions that wait for a result that is being computed, equally many for each scheduler; wir-rpv (§VI-B).
+        /// Instructions that wait for a result that is being computed, equally many for each scheduler; wir-rpv, wir-rlp, wir-rlpv (§VI-B).
         retry_entries: u64 = 16, Accepted::integer(1, 64);
-        /// Cycles after which the instruction in front of them is looked up before one that has just been renamed; wir-rpv.
+        /// Cycles after which the instruction in front of them is looked up before one that has just been renamed; the same.
         retry_patience: u64 = 32, Accepted::integer(1, 255);
-        /// Entries of the verify caches, equally many for each scheduler, 0 for none; wir-rpv (Table II).
+        /// Entries of the verify caches, equally many for each scheduler, 0 for none; wir-rpv, wir-rlpv (Table II).
         verify_entries: u64 = 8, Accepted::integer(0, 64);
         /// Results of a scheduler that are written or verified at a time.
         retiring: u64 = 8, Accepted::integer(1, 16);
@@ -151,7 +183,13 @@ counters! {
         lookups: sum("warp instructions"),
         /// Of these, those whose result was there.
         hits: sum("warp instructions"),
-        /// Of these, those whose result was being computed.
+        /// Of the lookups, those of loads from global memory or the scratchpad.
+        loads: sum("warp instructions"),
+        /// Of these, those whose result was there.
+        load_hits: sum("warp instructions"),
+        /// Such loads that were not looked up: after a store of the warp's own, or without a number of the block.
+        guarded: sum("warp instructions"),
+        /// Of the lookups, those whose result was being computed.
         pending: sum("warp instructions"),
         /// Instructions that waited for a result that was being computed, each time they were looked up.
         waited: sum("lookups"),
@@ -293,13 +331,18 @@ impl Mechanism for Wir {
         if let Some(verify) = &all.verify {
             circuits.push(NamedCircuit::of_partition(config, "verify_cache", verify)?);
         }
+        if let Some(guard) = &all.guard {
+            circuits.push(NamedCircuit::of_partition(config, "load_guard", guard)?);
+        }
         Ok(circuits)
     }
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
         let circuits = Circuits::of_partitions(at, &Parts::new(at.config, self.policy))?;
-        let one =
-            |circuits| -> Box<dyn Interposer> { Box::new(Reuse::new(at.config, self.policy, circuits)) };
+        let orderings = Orderings::default();
+        let one = |circuits| -> Box<dyn Interposer> {
+            Box::new(Reuse::new(at.config, self.policy, circuits, &orderings))
+        };
         Ok(Part::Interposers(circuits.into_iter().map(one).collect()))
     }
 
@@ -353,7 +396,12 @@ impl Mechanism for Wir {
                 ArrayAccesses { row_reads: verify_hits, row_writes: verify_reads, ..ArrayAccesses::default() }
             })
         });
-        let more = retry.into_iter().chain(verify);
+        let guard = all.guard.map(|guard| {
+            table("load guards", guard.warps, guard.barrier_bits + 3, |report| {
+                ArrayAccesses::queued(report.warp_instructions)
+            })
+        });
+        let more = retry.into_iter().chain(verify).chain(guard);
         [rename, reuse].into_iter().chain(signatures).chain([counts, pool]).chain(more).collect()
     }
 
@@ -361,6 +409,7 @@ impl Mechanism for Wir {
         let rows = [
             ("instructions reused", Shown::Count("reuse.hits")),
             ("of these, after a wait", Shown::Count("reuse.retry_hits")),
+            ("of these, loads", Shown::Count("reuse.load_hits")),
             ("values with a signature", Shown::Count("reuse.signature_hits")),
             ("false positives", Shown::Count("reuse.false_positives")),
             ("registers copied for divergence", Shown::Count("reuse.moves")),
@@ -381,6 +430,7 @@ pub(crate) struct Parts {
     pub counts: ReferenceCounts,
     pub retry: Option<RetryQueue>,
     pub verify: Option<VerifyCache>,
+    pub guard: Option<LoadGuard>,
 }
 
 impl Parts {
@@ -404,6 +454,10 @@ impl Parts {
         Parts {
             retry: policy.retries.then_some(retry),
             verify: (policy.verify_cache && verify.entries > 0).then_some(verify),
+            guard: policy.loads.then_some(LoadGuard {
+                warps: config.warps_per_scheduler() as usize,
+                barrier_bits: BARRIER_BITS,
+            }),
             rename: RenameTables {
                 warps: config.warps_per_scheduler() as usize,
                 registers: parameters.logical_registers as usize,
