@@ -64,6 +64,7 @@ pub static ALL: &[&dyn Mechanism] = &[
     &wir::RL,
     &wir::RLP,
     &wir::RLPV,
+    &wir::RLPVC,
     &wir::RPV,
     &wir::NO_SIGNATURES,
 ];

@@ -131,6 +131,15 @@ const FIGURES: &[Figure] = &[
         causes: &[],
     },
     Figure {
+        id: "wir-22",
+        title: "Speedup by cycles that the backend takes more",
+        source: "Kim & Ro, Fig. 22, §VII-G.3",
+        workloads: WORKLOADS,
+        method: Method::Runs { points: speedup::points_22, show: speedup::figure_22 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
         id: "wir-storage",
         title: "Storage of an SM's buffers and tables",
         source: "Kim & Ro, §VII-E",
@@ -154,6 +163,8 @@ const RL: Design = Design { name: "wir-rl", key: "rl", heading: "RL" };
 const RLP: Design = Design { name: "wir-rlp", key: "rlp", heading: "RLP" };
 /// The whole, whose numbers are most of the paper's.
 const RLPV: Design = Design { name: "wir-rlpv", key: "rlpv", heading: "RLPV" };
+/// With no more registers than without reuse.
+const RLPVC: Design = Design { name: "wir-rlpvc", key: "rlpvc", heading: "RLPVc" };
 /// Without load reuse.
 const RPV: Design = Design { name: "wir-rpv", key: "rpv", heading: "RPV" };
 const NO_SIGNATURES: Design = Design { name: "wir-novsb", key: "novsb", heading: "NoVSB" };

@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 
-use super::{AVERAGES, Design, NO_SIGNATURES, RLPV, RPV, counted};
+use super::{AVERAGES, Design, NO_SIGNATURES, RLPV, RLPVC, RPV, counted};
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::{Average, Series, chart, ratio, table};
 use crate::figures::sweep::{Point, Results};
 
 /// The designs of which registers are counted.
-const DESIGNS: [Design; 3] = [NO_SIGNATURES, RPV, RLPV];
+const DESIGNS: [Design; 4] = [NO_SIGNATURES, RPV, RLPV, RLPVC];
 
 /// The designs.
 pub fn points() -> Vec<Point> {

@@ -1,5 +1,7 @@
 //! What stands in front of the register file of a scheduler: rename, reuse, retire.
 
+use std::collections::VecDeque;
+
 use warpfile_engine::Engine;
 use warpfile_hdl::wir::VERIFY_CACHE_WRITERS;
 use warpfile_kernels::program::{
@@ -10,7 +12,7 @@ use super::circuits::{Answer, Changes, Circuit, Circuits, QUERIES, set_register}
 use super::kernel::{Decoded, Effect, Function, Memory, Operand, decode};
 use super::loads::{Numbers, Orderings, Place};
 use super::retire::{Arrived, Retiring, Slot, Step};
-use super::{BLOCK_BITS, COUNTERS, Counted, FORM_BITS, Parameters, Policy};
+use super::{BLOCK_BITS, COUNTERS, Counted, FORM_BITS, LEAST_DELAY, Parameters, Policy};
 use crate::config::Config;
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
@@ -139,7 +141,11 @@ pub struct Reuse {
     /// Nothing issues until the buffers of the launch before are empty.
     drains: bool,
 
-    renamed: Option<Renamed>,
+    /// Renamed instructions, each with the cycle from which it may be looked up.
+    renamed: VecDeque<(Renamed, u64)>,
+    /// Cycles between rename and reuse beside those of Table III, and cycles so far.
+    more_cycles: u64,
+    now: u64,
     front: Front,
     answering: Option<(Renamed, u32)>,
     leaving: Option<Issue>,
@@ -197,7 +203,9 @@ impl Reuse {
             ends: 0,
             ending: 0,
             drains: false,
-            renamed: None,
+            renamed: VecDeque::with_capacity(parameters.delay as usize),
+            more_cycles: parameters.delay - LEAST_DELAY,
+            now: 0,
             front: Front::default(),
             answering: None,
             leaving: None,
@@ -225,8 +233,10 @@ impl Reuse {
         let pool = &mut self.circuits.pool;
         pool.engine.foresee();
         let count = pool.engine.get(pool.ports.count_o);
-        self.free =
-            (pool.engine.get(pool.ports.valid_o) == 1).then(|| pool.engine.get(pool.ports.register_o) as u32);
+        let in_use = self.circuits.registers as u64 - count;
+        let logical = self.kernel_registers * u64::from(self.resident.count_ones());
+        let may_take = pool.engine.get(pool.ports.valid_o) == 1 && (!self.policy.capped || in_use < logical);
+        self.free = may_take.then(|| pool.engine.get(pool.ports.register_o) as u32);
         if let Some(Circuit { engine, ports }) = &mut self.circuits.retry {
             engine.foresee();
             let one = |port| engine.get(port) == 1;
@@ -237,9 +247,8 @@ impl Reuse {
                 has_room: one(ports.ready_o),
             };
         }
-        let in_use = self.circuits.registers as u64 - count;
         self.drains &= in_use > 0;
-        self.counted.logical_cycles += self.kernel_registers * u64::from(self.resident.count_ones());
+        self.counted.logical_cycles += logical;
         self.counted.register_cycles += in_use;
         self.counted.most_in_use = self.counted.most_in_use.max(in_use);
         self.counted.empty_cycles += u64::from(self.free.is_none());
@@ -666,7 +675,8 @@ impl Reuse {
     /// unless there is none or the one in front of the retry queue is urgent.
     fn candidate(&self) -> Option<(Renamed, bool)> {
         let waiting = self.front.renamed.map(|renamed| (renamed, true));
-        let new = self.renamed.map(|renamed| (renamed, false));
+        let is_due = |(_, from): &&(Renamed, u64)| *from <= self.now;
+        let new = self.renamed.front().filter(is_due).map(|(renamed, _)| (*renamed, false));
         if self.front.is_urgent { waiting.or(new) } else { new.or(waiting) }
     }
 
@@ -751,7 +761,7 @@ impl Reuse {
         self.counted.loads += u64::from(is_load && function.is_some() && !has_waited);
         let waits = is_pending && (has_waited || self.front.has_room && self.circuits.retry.is_some());
         if !has_waited {
-            self.renamed = None;
+            self.renamed.pop_front();
         }
         if waits {
             self.counted.waited += 1;
@@ -802,7 +812,8 @@ impl Reuse {
         destination: Destination,
         answered: Option<Renamed>,
     ) {
-        let issue = inputs.issue[0].filter(|issue| self.renamed.is_none() && !self.must_wait(issue));
+        let has_room = self.renamed.len() as u64 <= self.more_cycles;
+        let issue = inputs.issue[0].filter(|issue| has_room && !self.must_wait(issue));
         let guarded = self.guard(issue.as_ref());
         let (engine, ports) = (&mut self.circuits.rename.engine, &self.circuits.rename.ports);
         if let Some(issue) = &issue {
@@ -915,7 +926,8 @@ impl Reuse {
         self.counted.guarded += u64::from(function.as_ref().is_some_and(is_guarded));
         let function = function.filter(|function| !is_guarded(function));
         let place = place.filter(|_| function.is_some());
-        self.renamed = Some(Renamed { issue, function, place, destination: self.destinations[index] });
+        let renamed = Renamed { issue, function, place, destination: self.destinations[index] };
+        self.renamed.push_back((renamed, self.now + 1 + self.more_cycles));
     }
 
     /// Registers that are asked for in this cycle, and the slot that one of them is of.
@@ -1004,6 +1016,7 @@ impl Interposer for Reuse {
         self.hash(takes);
         self.rename(inputs, outputs, mapping, destination, asked);
         self.circuits.end_cycle(&mut self.changes);
+        self.now += 1;
         Ok(())
     }
 

@@ -35,6 +35,8 @@ use loads::Orderings;
 pub const COUNTERS: &str = "reuse";
 /// Bits of an instruction's form (Fig. 9: the opcode).
 const FORM_BITS: usize = 8;
+/// Cycles that an instruction which executes takes more than without reuse, at least: those of the stages (§VII-E).
+const LEAST_DELAY: u64 = 4;
 /// Bits of a block's number and of its count of barriers (Fig. 9).
 const BLOCK_BITS: usize = 4;
 const BARRIER_BITS: usize = 5;
@@ -60,11 +62,15 @@ pub(crate) struct Policy {
     pub verify_cache: bool,
     /// Loads from global memory and from the scratchpad are reused.
     pub loads: bool,
+    /// No more physical registers are in use than the resident warps have logical ones.
+    pub capped: bool,
 }
 
 impl Policy {
     /// Nothing but renaming and reuse buffer.
-    const NONE: Policy = Policy { signatures: false, retries: false, verify_cache: false, loads: false };
+    const NONE: Policy =
+        Policy { signatures: false, retries: false, verify_cache: false, loads: false, capped: false };
+    const RLPV: Policy = Policy { loads: true, retries: true, verify_cache: true, ..Policy::R };
     const R: Policy = Policy { signatures: true, ..Policy::NONE };
 }
 
@@ -105,9 +111,16 @@ pub static RLP: Wir = Wir::new(
 
 /// The same with verify cache: the whole (§VII-A: RLPV).
 pub static RLPV: Wir = Wir::new(
-    Policy { loads: true, retries: true, verify_cache: true, ..Policy::R },
+    Policy::RLPV,
     "wir-rlpv",
     "warp instruction reuse with load reuse, pending-retry and verify cache (Kim & Ro, RLPV)",
+);
+
+/// The same with no more registers than without reuse (§V-E, §VII-A: RLPVc).
+pub static RLPVC: Wir = Wir::new(
+    Policy { capped: true, ..Policy::RLPV },
+    "wir-rlpvc",
+    "wir-rlpv with no more physical registers in use than the warps have logical ones (Kim & Ro, RLPVc)",
 );
 
 impl Wir {
@@ -117,7 +130,7 @@ impl Wir {
 }
 
 parameters! {
-    /// Warp instruction reuse: wir-r, wir-rl, wir-rlp, wir-rlpv, wir-rpv, wir-novsb.
+    /// Warp instruction reuse: wir-r, wir-rl, wir-rlp, wir-rlpv, wir-rlpvc, wir-rpv, wir-novsb.
     pub struct Parameters in "wir" {
         /// Rows of the reuse buffers, equally many for each scheduler, a power of two (Table II).
         reuse_rows: u64 = 256, Accepted::integer(4, 1024);
@@ -129,12 +142,14 @@ parameters! {
         logical_registers: u64 = 63, Accepted::integer(2, 256);
         /// Bits of the count of entries that name a physical register (§VII-E).
         count_bits: u64 = 10, Accepted::integer(3, 16);
-        /// Instructions that wait for a result that is being computed, equally many for each scheduler; wir-rpv, wir-rlp, wir-rlpv (§VI-B).
+        /// Instructions that wait for a result that is being computed, equally many for each scheduler; wir-rpv, wir-rlp, wir-rlpv, wir-rlpvc (§VI-B).
         retry_entries: u64 = 16, Accepted::integer(1, 64);
         /// Cycles after which the instruction in front of them is looked up before one that has just been renamed; the same.
         retry_patience: u64 = 32, Accepted::integer(1, 255);
-        /// Entries of the verify caches, equally many for each scheduler, 0 for none; wir-rpv, wir-rlpv (Table II).
+        /// Entries of the verify caches, equally many for each scheduler, 0 for none; wir-rpv, wir-rlpv, wir-rlpvc (Table II).
         verify_entries: u64 = 8, Accepted::integer(0, 64);
+        /// Cycles that an instruction which executes takes more than without reuse (§VII-E, Fig. 22).
+        delay: u64 = 4, Accepted::integer(4, 7);
         /// Results of a scheduler that are written or verified at a time.
         retiring: u64 = 8, Accepted::integer(1, 16);
     }
@@ -223,7 +238,7 @@ counters! {
         register_cycles: sum("register cycles"),
         /// Most physical registers in use at once, summed over schedulers.
         most_in_use: sum("registers"),
-        /// Cycles without a free register, summed over schedulers.
+        /// Cycles in which no register could be given away, summed over schedulers.
         empty_cycles: sum("cycles"),
         /// Mappings given up before their successor had a register, because none was left.
         given_up: sum("registers"),
