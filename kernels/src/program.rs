@@ -78,6 +78,16 @@ pub enum Computation {
         /// Constants of [`IMMEDIATE_BITS`] bits; with the sources at most [`MAX_SOURCES`].
         immediates: Vec<u16>,
     },
+    /// The same, but for what memory holds: a load of one register from global memory or from the scratchpad. Those of equal
+    /// functions with equal sources have one address.
+    Load {
+        /// As of a function, and none of a function's.
+        form: u32,
+        /// The same.
+        immediates: Vec<u16>,
+    },
+    /// A volatile access, or one that orders others: loads before it and after it are not the same.
+    Ordering,
     /// It reads or writes steps of an expansion whose values stand for those of a hardware that is not known.
     Invented,
     /// Anything else: it reads or writes predicates or several registers, or reads what a thread has of its own.

@@ -9,15 +9,18 @@ mod greener;
 mod hybrid;
 mod number;
 mod regless;
+mod repeats;
 mod report;
 mod series;
 mod statistics;
+mod storage;
 pub mod svg;
 mod sweep;
 #[cfg(test)]
 mod tests;
 mod values;
 mod variation;
+mod wir;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,6 +39,7 @@ use crate::parallel::parallel;
 use crate::progress::Meter;
 use accesses::{RegisterAccesses, register_accesses};
 use regless::{WorkloadRegions, workload_regions};
+use repeats::{Repeats, repeats};
 use report::{Content, Effort, FigureReport};
 use sweep::{Point, Results, Setup, Simulate};
 use values::{ValueUsage, value_usage};
@@ -91,7 +95,7 @@ pub struct Study {
 }
 
 /// All papers.
-const PAPERS: &[&Paper] = &[&gebhart::PAPER, &greener::PAPER, &hybrid::PAPER, &regless::PAPER];
+const PAPERS: &[&Paper] = &[&gebhart::PAPER, &greener::PAPER, &hybrid::PAPER, &regless::PAPER, &wir::PAPER];
 
 /// How the numbers of a figure are found.
 enum Method {
@@ -103,6 +107,8 @@ enum Method {
     RegionsAndRuns { points: fn() -> Vec<Point>, show: fn(&[WorkloadRegions], &Results) -> Result<Content> },
     /// From when registers are accessed in a run of every workload at a point.
     Accesses { point: fn() -> Point, show: fn(&[&'static Workload], &[RegisterAccesses]) -> Content },
+    /// From what is computed again soon in a run of every workload at a point.
+    Repeated { point: fn() -> Point, show: fn(&[&'static Workload], &[Repeats]) -> Content },
     /// From the sizes of the structures; there are no workloads.
     Structures(fn() -> Result<Content>),
     /// From runs of every workload at these points.
@@ -266,6 +272,12 @@ fn make(figure: &'static Figure, options: &Options, simulate: Simulate<'_>) -> R
             let look = |opened: &mut OpenWorkload| register_accesses(&config, opened, options.engine);
             let accesses = of_each(figure, workloads, options, look)?;
             (show(workloads, &accesses), accesses.iter().map(|one| one.effort).sum())
+        }
+        Method::Repeated { point, show } => {
+            let config = options.variation.config(&point())?;
+            let found =
+                of_each(figure, workloads, options, |opened| repeats(&config, opened, options.engine))?;
+            (show(workloads, &found), found.iter().map(|one| one.effort).sum())
         }
         Method::Structures(show) => (show()?, Effort::default()),
         Method::Runs { points, show } => {

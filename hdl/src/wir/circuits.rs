@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{
-    FreePool, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, SEED, ValueHash, ValueSignatureBuffer,
-    VerifyCache,
+    FreePool, LoadGuard, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, SEED, ValueHash,
+    ValueSignatureBuffer, VerifyCache,
 };
 use crate::library::{CircuitEntry, Folder, Testbench};
 use crate::regfile::Geometry;
@@ -78,6 +78,9 @@ fn circuits() -> Vec<CircuitEntry> {
         ])
         .proven_at(json!({"registers": 3, "count_bits": 3, "hold_bits": 2, "increments": 2, "decrements": 1,
                           "holds": 1, "drops": 1, "queries": 1})),
+        CircuitEntry::new(LoadGuard { warps: 24, barrier_bits: 5 })
+            .odd([json!({"warps": 1, "barrier_bits": 1}), json!({"warps": 5, "barrier_bits": 2})])
+            .proven_at(json!({"warps": 3, "barrier_bits": 2})),
         CircuitEntry::new(RetryQueue { depth: 8, id_bits: 9, patience: 32 })
             .odd([
                 json!({"depth": 1, "id_bits": 1, "patience": 1}),

@@ -6,6 +6,7 @@
 mod circuits;
 mod free_pool;
 mod h3;
+mod load_guard;
 mod reference_counts;
 mod rename_tables;
 mod retry_queue;
@@ -17,6 +18,7 @@ mod verify_cache;
 pub use circuits::FOLDER;
 pub use free_pool::{FreePool, FreePoolIo};
 pub use h3::h3_rows;
+pub use load_guard::{LoadGuard, LoadGuardIo};
 pub use reference_counts::{AllocatedIo, CountedIo, QueryIo, ReferenceCounts, ReferenceCountsIo};
 pub use rename_tables::{DestinationIo, MappingIo, ReleasedIo, RenameTables, RenameTablesIo, RenamedIo};
 pub use retry_queue::{RetryQueue, RetryQueueIo};

@@ -17,7 +17,7 @@ pub const OPERANDS: usize = 3;
 /// barriers. A miss can reserve its row unless that is pending: the row has the tag and is pending until the instruction fills
 /// it with its result, or cancels it. While it is pending its result field has the number of that instruction, so that a fill
 /// finds out whether the row is still its own. When registers are short a miss only evicts. In a cycle without lookup and fill
-/// the buffer can be swept, a row a cycle, pending or not.
+/// the buffer can be swept, a row a cycle, pending or not: of all rows, or of those of one block, whose number is then free.
 ///
 /// Timing: a lookup answers in the same cycle; a change is seen from the next cycle on. A lookup in the cycle of the fill of
 /// its row sees it pending.
@@ -51,6 +51,11 @@ pub struct ReuseBufferIo<'m> {
     pub fill: FillIo<'m>,
     /// Evicts the next row in turn if there is neither lookup nor fill.
     pub sweep_i: In<'m>,
+    /// The next row in turn is evicted only if it is of the block below.
+    pub sweep_one_i: In<'m>,
+    /// A block.
+    #[bits(p.block_bits)]
+    pub sweep_block_i: In<'m>,
     /// The row that a lookup or the sweep evicts, and the row that is cancelled.
     #[repeat(2)]
     pub evicted: Vec<EvictedRowIo<'m>>,
@@ -199,7 +204,8 @@ impl Circuit for ReuseBuffer {
         let hit = (matches & !row.pending).named("hit");
         let reserves = (misses & lookup.reserve_i & !is_pending).named("reserves");
         let drops = misses & lookup.drop_i & !is_pending;
-        let evicts = ((reserves | drops | sweeps) & row.valid()).named("evicts");
+        let is_swept = sweeps & (!io.sweep_one_i | self.block(row.tag).eq(io.sweep_block_i));
+        let evicts = ((reserves | drops | is_swept) & row.valid()).named("evicts");
         lookup.hit_o.set(hit);
         lookup.register_o.set(row.result.low(self.register_bits)).valid_when(hit);
         lookup.pending_o.set(matches & row.pending);
@@ -262,6 +268,11 @@ impl ReuseBuffer {
     fn tag<'m>(&self, m: &Module<'m>, lookup: &ReuseLookupIo<'m>) -> Signal<'m> {
         let operands = lookup.operand.iter().map(|operand| operand.value_i.concat(operand.is_register_i));
         m.cat([lookup.form_i].into_iter().chain(operands).chain([lookup.block_i, lookup.barrier_i]))
+    }
+
+    /// The block of a tag.
+    fn block<'m>(&self, tag: Signal<'m>) -> Signal<'m> {
+        tag.slice(self.form_bits + OPERANDS * self.operand_bits(), self.block_bits)
     }
 
     fn give_up<'m>(

@@ -176,14 +176,24 @@ impl Computations {
     fn push(&mut self, op: &MachineOp, operands: &[usize]) {
         let computation = match &op.computed {
             Computed::Function { form, immediates } => {
-                let next = self.forms.len() as u32;
-                let form = *self.forms.entry(format!("{form} {operands:?}")).or_insert(next);
+                let form = self.form(form, operands);
                 Computation::Function { form, immediates: immediates.clone() }
             }
+            Computed::Load { form, immediates } => {
+                let form = self.form(form, operands);
+                Computation::Load { form, immediates: immediates.clone() }
+            }
+            Computed::Ordering => Computation::Ordering,
             Computed::Invented => Computation::Invented,
             Computed::Other => Computation::Other,
         };
         self.of_instructions.push(computation);
+    }
+
+    /// The number of a form.
+    fn form(&mut self, form: &str, operands: &[usize]) -> u32 {
+        let next = self.forms.len() as u32;
+        *self.forms.entry(format!("{form} {operands:?}")).or_insert(next)
     }
 }
 

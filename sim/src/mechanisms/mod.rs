@@ -64,6 +64,10 @@ pub static ALL: &[&dyn Mechanism] = &[
     &sharing::SHARE_SCRATCHPAD,
     &sharing::SHARE_SCRATCHPAD_RELSSP,
     &wir::R,
+    &wir::RL,
+    &wir::RLP,
+    &wir::RLPV,
+    &wir::RLPVC,
     &wir::RPV,
     &wir::NO_SIGNATURES,
 ];

@@ -1,4 +1,4 @@
-//! Warp instruction reuse: `wir-r`, `wir-rpv`, `wir-novsb`.
+//! Warp instruction reuse: `wir-r`, `wir-rl`, `wir-rlp`, `wir-rlpv`, `wir-rlpvc`, `wir-rpv`, `wir-novsb`.
 
 use warpfile_kernels::workloads;
 use warpfile_sim::config::{Config, preset};
@@ -7,7 +7,10 @@ use warpfile_sim::sm::{EngineName, RunOptions, RunReport, SimError, run};
 
 use crate::tiny::{open, run_tiny};
 
-const DESIGNS: [&str; 3] = ["wir-r", "wir-rpv", "wir-novsb"];
+const DESIGNS: [&str; 7] =
+    ["wir-r", "wir-rl", "wir-rlp", "wir-rlpv", "wir-rlpvc", "wir-rpv", "wir-novsb"];
+/// Of which loads are reused.
+const LOADS: [&str; 4] = ["lud", "kmeans", "hybridsort", "particle_filter"];
 
 fn design(name: &str) -> Config {
     preset("fermi-wir").expect("complete").with_design(name).expect("known")
@@ -90,14 +93,59 @@ fn waiting_finds_more_and_the_verify_cache_reads_less() {
     assert_eq!(without_cache.2, without_cache.3);
 }
 
+/// §VI-A: a load that is reused does not go to the memory; without `l` none is.
+#[test]
+fn loads_are_reused_where_the_design_says_so() {
+    let sum = |name: &str| {
+        let (mut loads, mut hits, mut accesses) = (0, 0, 0);
+        for workload in LOADS {
+            let report = run_tiny(&design(name), workload, RunOptions::default());
+            let of_run = counted(&report);
+            loads += of_run.loads;
+            hits += of_run.load_hits;
+            accesses += report.memory.instructions + report.memory.shared_instructions;
+            assert!(of_run.load_hits <= of_run.reused.memory, "{workload} on {name}");
+        }
+        (loads, hits, accesses)
+    };
+    let without = sum("wir-rpv");
+    assert_eq!((without.0, without.1), (0, 0));
+    for name in ["wir-rl", "wir-rlp", "wir-rlpv", "wir-rlpvc"] {
+        let (loads, hits, accesses) = sum(name);
+        assert!(hits > 300 && hits < loads, "{name}: {hits} of {loads}");
+        assert_eq!(accesses + hits, without.2, "{name}");
+    }
+}
+
+/// §V-E: the capped-register policy holds no more registers than the resident warps have logical ones, but while warps end.
+#[test]
+fn capped_registers_are_no_more_than_logical_ones() {
+    for workload in ["gaussian", "bfs", "kmeans"] {
+        let of = |name| counted(&run_tiny(&design(name), workload, RunOptions::default()));
+        let (all, capped) = (of("wir-rlpv"), of("wir-rlpvc"));
+        assert!(capped.register_cycles < all.register_cycles, "{workload}: {capped:?} {all:?}");
+        assert!(10 * capped.register_cycles < 11 * capped.logical_cycles, "{workload}: {capped:?}");
+        assert!(capped.hits > 0 || all.hits == 0, "{workload}: {capped:?}");
+    }
+}
+
+#[test]
+fn a_longer_delay_takes_more_cycles_and_changes_no_value() {
+    for workload in ["hotspot", "bfs"] {
+        let cycles =
+            |delay| run_tiny(&with("wir-rlpv", |p| p.delay = delay), workload, RunOptions::default()).cycles;
+        assert!(cycles(7) > cycles(5) && cycles(5) > cycles(4), "{workload}");
+    }
+}
+
 /// A queue of one entry that is never urgent, and one whose front always is.
 #[test]
 fn no_instruction_waits_for_ever() {
     for (retry_entries, retry_patience) in [(2, 255), (64, 1), (2, 1)] {
-        let config = with("wir-rpv", |p| {
+        let config = with("wir-rlpv", |p| {
             (p.retry_entries, p.retry_patience, p.reuse_rows) = (retry_entries, retry_patience, 8);
         });
-        for name in ["hotspot", "blackscholes", "bfs"] {
+        for name in ["hotspot", "blackscholes", "bfs", "lud"] {
             run_tiny(&config, name, RunOptions::default());
         }
     }
@@ -108,7 +156,7 @@ fn neither_seed_nor_engine_changes_a_figure() {
     for name in ["vectoradd", "pathfinder"] {
         let run = |seed, engine| {
             let options = RunOptions { seed, engine, ..RunOptions::default() };
-            run_tiny(&design("wir-rpv"), name, options)
+            run_tiny(&design("wir-rlpv"), name, options)
         };
         let first = run(0, EngineName::Compiled);
         assert_eq!(run(7, EngineName::Compiled), first);
@@ -163,7 +211,14 @@ fn smallest(design_name: &str, workload: &str) -> Config {
 fn registers_run_out_without_a_deadlock() {
     let mut given_up = 0;
     for (design_name, name) in
-        [("wir-r", "vectoradd"), ("wir-novsb", "vectoradd"), ("wir-rpv", "bfs"), ("wir-rpv", "pathfinder")]
+        [
+            ("wir-r", "vectoradd"),
+            ("wir-novsb", "vectoradd"),
+            ("wir-rpv", "bfs"),
+            ("wir-rpv", "pathfinder"),
+            ("wir-rlpv", "lud"),
+            ("wir-rlpvc", "hybridsort"),
+        ]
     {
         let report = run_tiny(&smallest(design_name, name), name, RunOptions::default());
         let of_run = counted(&report);
@@ -189,7 +244,7 @@ fn sizes_change_times_and_not_values() {
 
 #[test]
 fn one_scheduler_or_four_carry_it_and_any_picks() {
-    for (schedulers, stack) in [(1, "wir-rpv"), (4, "wir-rpv"), (2, "two-level+wir-rpv")] {
+    for (schedulers, stack) in [(1, "wir-rlpv"), (4, "wir-rlpvc"), (2, "two-level+wir-rlpv")] {
         let mut config = design(stack);
         config.sm.schedulers = schedulers;
         config.register_file.rows = 256 / schedulers;

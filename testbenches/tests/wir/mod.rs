@@ -4,6 +4,7 @@
 //! the contract of the ports.
 
 mod free_pool;
+mod load_guard;
 mod reference_counts;
 mod rename_tables;
 mod retry_queue;

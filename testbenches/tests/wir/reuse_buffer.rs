@@ -39,6 +39,8 @@ struct Cycle {
     lookup: Option<Lookup>,
     fill: Option<Fill>,
     sweep: bool,
+    /// Rows of this block are swept alone.
+    sweep_block: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +110,8 @@ impl Reference for Rows {
 
     fn inputs(&self, cycle: &Cycle, inputs: &mut Pins) {
         inputs.set("sweep_i", u8::from(cycle.sweep));
+        inputs.set("sweep_one_i", u8::from(cycle.sweep_block.is_some()));
+        inputs.set("sweep_block_i", cycle.sweep_block.unwrap_or(0));
         if let Some(Lookup { tag, id, reserve, drop }) = cycle.lookup {
             inputs.set("lookup_valid_i", 1_u8);
             inputs.set("lookup_form_i", tag.form);
@@ -153,7 +157,10 @@ impl Reference for Rows {
                 }
             }
         } else if cycle.sweep && cycle.fill.is_none() {
-            evicted[0] = self.rows.remove(&self.turn);
+            let stays = |(tag, _): &(Tag, Result)| cycle.sweep_block.is_some_and(|block| tag.block != block);
+            if !self.rows.get(&self.turn).is_some_and(stays) {
+                evicted[0] = self.rows.remove(&self.turn);
+            }
             self.turn = (self.turn + 1) % self.parameters.rows;
         }
         let mut filled = false;
@@ -192,7 +199,8 @@ fn traffic(parameters: &ReuseBuffer, seed: u64, cycles: usize) -> Vec<Cycle> {
         })
         .collect();
     let one = |_| {
-        let mut cycle = Cycle { sweep: random.percent(20), ..Cycle::default() };
+        let sweep_block = random.percent(50).then(|| random.below(1 << block_bits));
+        let mut cycle = Cycle { sweep: random.percent(40), sweep_block, ..Cycle::default() };
         if random.percent(70) {
             let (tag, id) = (tags[random.below(tags.len())], random.below(1 << id_bits));
             let reserve = random.percent(70);

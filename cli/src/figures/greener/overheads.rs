@@ -1,7 +1,6 @@
 //! Storage of the lookup table and of the extended scoreboard (§4.3.5).
 
 use anyhow::Result;
-use serde_json::Value;
 use warpfile_hdl::greener::{ENTERS, LEAVES, LookupTable};
 use warpfile_hdl::rtl::elaborate;
 use warpfile_kernels::program::{MAX_RESULTS, MAX_SOURCES};
@@ -9,6 +8,7 @@ use warpfile_kernels::program::{MAX_RESULTS, MAX_SOURCES};
 use crate::figures::chart::{Bars, Chart, Plot};
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Cell, Claim, Content, Table};
+use crate::figures::storage::netlist_bits;
 
 /// Warps of an SM, and its schedulers (Table 4.2).
 const WARPS: usize = 64;
@@ -104,18 +104,7 @@ fn lookup_table_bits() -> Result<u64> {
         leaves: LEAVES,
         searches: 2 * (MAX_SOURCES + 1) + 1,
     };
-    let files = warpfile_gen::emit(&elaborate(&circuit)?);
-    let manifest: Value = serde_json::from_str(&files.manifest.text)?;
-    let number = |of: &Value, name: &str| of[name].as_u64().unwrap_or(0);
-    let list = |of: &Value, name: &str| of[name].as_array().cloned().unwrap_or_default();
-    let bits = list(&manifest, "modules").into_iter().map(|module| {
-        let tables = list(&module, "tables");
-        let of_tables = tables.iter().map(|table| {
-            number(table, "depth") * (number(table, "row_bits") + u64::from(table["valid_bits"] == true))
-        });
-        number(&module["registers"], "bits") + of_tables.sum::<u64>()
-    });
-    Ok(bits.sum())
+    netlist_bits(&elaborate(&circuit)?)
 }
 
 #[cfg(test)]

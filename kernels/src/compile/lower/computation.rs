@@ -7,7 +7,7 @@ use super::emit::{Emitter, MachineOp};
 use crate::compile::lowering::{Temporary, Value};
 use crate::compile::optimise::resolve::{VReg, Word};
 use crate::program::{IMMEDIATE_BITS, MAX_SOURCES, Operation, Space};
-use crate::ptx::ir::{Base, Operand, Special};
+use crate::ptx::ir::{Base, MemoryOrder, Op, Operand, Special};
 
 /// What a machine instruction computes; its form is not numbered yet ([`Computation`](crate::program::Computation)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +19,15 @@ pub enum Computed {
         /// Short constants, in the order of the operands; with the sources at most [`MAX_SOURCES`].
         immediates: Vec<u16>,
     },
+    /// The same, but for what global memory or the scratchpad holds.
+    Load {
+        /// As of a function.
+        form: String,
+        /// The same.
+        immediates: Vec<u16>,
+    },
+    /// A volatile access, or one that orders others.
+    Ordering,
     /// It reads or writes invented values.
     Invented,
     /// Anything else.
@@ -37,14 +46,20 @@ pub fn note_computations(emitter: &Emitter, ops: &mut [MachineOp]) {
     let needed: BTreeSet<VReg> = ops.iter().flat_map(|op| op.sources.iter().filter_map(of_program)).collect();
     for (position, op) in ops.iter_mut().enumerate() {
         let reads_all = needed.iter().all(|needed| op.sources.iter().any(|(register, _)| register == needed));
-        op.computed = if op.sources.iter().chain(&op.results).any(|(_, value)| is_invented(value)) {
+        op.computed = if orders(emitter, op) {
+            Computed::Ordering
+        } else if op.sources.iter().chain(&op.results).any(|(_, value)| is_invented(value)) {
             Computed::Invented
-        } else if predicates || !writes_one_register(op) {
+        } else if predicates || !writes_one_register(emitter, op) {
             Computed::Other
         } else if op.copy {
             Computed::Function { form: "copy".to_owned(), immediates: Vec::new() }
         } else if reads_all {
-            function(emitter, op, position).unwrap_or_default()
+            let function = function(emitter, op, position);
+            function.map_or(Computed::Other, |Form { text: form, immediates }| match op.operation {
+                Operation::Load(access) if !is_constant(access.space) => Computed::Load { form, immediates },
+                _ => Computed::Function { form, immediates },
+            })
         } else {
             Computed::Other
         };
@@ -55,11 +70,40 @@ fn is_invented(value: &Value) -> bool {
     matches!(value, Value::Temporary(Temporary::Step(_)))
 }
 
-/// Whether it does nothing but to write a register, from registers and constants.
-fn writes_one_register(op: &MachineOp) -> bool {
+fn is_constant(space: Space) -> bool {
+    matches!(space, Space::Constant | Space::Parameter)
+}
+
+/// Whether it is an access that orders others beside its own.
+fn orders(emitter: &Emitter, op: &MachineOp) -> bool {
+    let is_strong = matches!(
+        emitter.instruction.op,
+        Op::Ld { order: MemoryOrder::Strong, .. } | Op::St { order: MemoryOrder::Strong, .. }
+    );
+    match op.operation {
+        Operation::Load(_) | Operation::Store(_) => is_strong,
+        Operation::Atomic(_) | Operation::Fence => true,
+        Operation::Alu
+        | Operation::Sfu
+        | Operation::Double
+        | Operation::Texture
+        | Operation::Barrier
+        | Operation::Release
+        | Operation::Branch
+        | Operation::Exit => false,
+    }
+}
+
+/// Whether it does nothing but to write a register: from registers and constants, and from what memory holds.
+fn writes_one_register(emitter: &Emitter, op: &MachineOp) -> bool {
     let computes = match op.operation {
         Operation::Alu | Operation::Sfu | Operation::Double => !op.has_effect,
-        Operation::Load(access) => matches!(access.space, Space::Constant | Space::Parameter),
+        Operation::Load(access) => match access.space {
+            Space::Constant | Space::Parameter => true,
+            // Loads that an expansion adds are those of a thread's own memory.
+            Space::Global | Space::Shared => matches!(emitter.instruction.op, Op::Ld { .. }),
+            Space::Local | Space::Generic => false,
+        },
         Operation::Texture
         | Operation::Store(_)
         | Operation::Atomic(_)
@@ -78,7 +122,7 @@ struct Form {
     immediates: Vec<u16>,
 }
 
-fn function(emitter: &Emitter, op: &MachineOp, position: usize) -> Option<Computed> {
+fn function(emitter: &Emitter, op: &MachineOp, position: usize) -> Option<Form> {
     let instruction = emitter.instruction;
     let mut into = Form {
         text: format!("{} {:?} {position} {:?}", op.name, instruction.op, result_word(op)),
@@ -95,7 +139,7 @@ fn function(emitter: &Emitter, op: &MachineOp, position: usize) -> Option<Comput
         }
         literal(op, address.offset as u64, &mut into);
     }
-    Some(Computed::Function { form: into.text, immediates: into.immediates })
+    Some(into)
 }
 
 /// Which word of which result it is; that of a temporary says what it is.

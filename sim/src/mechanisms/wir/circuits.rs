@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine, InPort};
 use warpfile_hdl::wir::{
-    EvictedRowIo, FreePool, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, ValueHash,
+    EvictedRowIo, FreePool, LoadGuard, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, ValueHash,
     ValueSignatureBuffer, VerifyCache,
 };
 
@@ -36,6 +36,8 @@ pub struct Circuits {
     pub retry: Option<Circuit<CircuitPorts<RetryQueue>>>,
     /// `None` if every register that is verified is read.
     pub verify: Option<Circuit<CircuitPorts<VerifyCache>>>,
+    /// `None` if no loads are reused but those of constants.
+    pub guard: Option<Circuit<CircuitPorts<LoadGuard>>>,
     pub registers: usize,
     pub register_bits: usize,
 }
@@ -101,6 +103,10 @@ impl Circuits {
             Some(circuit) => Some(built!(circuit, Vec::new())),
             None => None,
         };
+        let mut guard = match &parts.guard {
+            Some(circuit) => Some(built!(circuit, Vec::new())),
+            None => None,
+        };
         let (registers, register_bits) = (parts.pool.registers, parts.reuse.register_bits);
         let mut all = Vec::with_capacity(at.partitions());
         while let (Some(rename), Some(reuse), Some(hash), Some(signatures), Some(pool), Some(counts)) =
@@ -115,6 +121,7 @@ impl Circuits {
                 counts,
                 retry: retry.as_mut().and_then(Iterator::next),
                 verify: verify.as_mut().and_then(Iterator::next),
+                guard: guard.as_mut().and_then(Iterator::next),
                 registers,
                 register_bits,
             };

@@ -1,5 +1,7 @@
 //! What stands in front of the register file of a scheduler: rename, reuse, retire.
 
+use std::collections::VecDeque;
+
 use warpfile_engine::Engine;
 use warpfile_hdl::wir::VERIFY_CACHE_WRITERS;
 use warpfile_kernels::program::{
@@ -7,9 +9,10 @@ use warpfile_kernels::program::{
 };
 
 use super::circuits::{Answer, Changes, Circuit, Circuits, QUERIES, set_register};
-use super::kernel::{Decoded, Function, Operand, decode};
+use super::kernel::{Decoded, Effect, Function, Memory, Operand, decode};
+use super::loads::{Numbers, Orderings, Place};
 use super::retire::{Arrived, Retiring, Slot, Step};
-use super::{COUNTERS, Counted, FORM_BITS, Parameters, Policy};
+use super::{BLOCK_BITS, COUNTERS, Counted, FORM_BITS, LEAST_DELAY, Parameters, Policy};
 use crate::config::Config;
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
@@ -57,6 +60,8 @@ struct Renamed {
     issue: Issue,
     /// What is looked up.
     function: Option<Function>,
+    /// Where it is in the order of accesses, if it is a load that others' stores may change.
+    place: Option<Place>,
     /// Its destination as the SM has it, relative to the warp's registers.
     destination: u32,
 }
@@ -127,18 +132,32 @@ pub struct Reuse {
     texts: Vec<String>,
     destinations: Vec<u32>,
     first_rows: Vec<u32>,
+    /// Registers of a warp of the kernel, and the warps that have started and not ended.
+    kernel_registers: u64,
+    resident: u64,
     /// Warps that end, and those that have mappings left.
     ends: u64,
     ending: u64,
     /// Nothing issues until the buffers of the launch before are empty.
     drains: bool,
 
-    renamed: Option<Renamed>,
+    /// Renamed instructions, each with the cycle from which it may be looked up.
+    renamed: VecDeque<(Renamed, u64)>,
+    /// Cycles between rename and reuse beside those of Table III, and cycles so far.
+    more_cycles: u64,
+    now: u64,
     front: Front,
     answering: Option<(Renamed, u32)>,
     leaving: Option<Issue>,
     flying: Vec<Flying>,
     retiring: Retiring,
+    /// Numbers of blocks in rows of loads.
+    numbers: Numbers,
+    orderings: Orderings,
+    /// Loads of each warp that wait in the retry queue.
+    queued_loads: Vec<u8>,
+    /// Warps that have started since the load guard's last cycle.
+    starts: u64,
     /// The next read is a result's, if both it and an instruction ask for one.
     result_reads_next: bool,
     /// The next result taken is that of a long-latency operation, if there are both.
@@ -155,8 +174,19 @@ pub struct Reuse {
     counted: Counted,
 }
 
+/// All numbers are free.
+fn numbers(config: &Config, orderings: &Orderings) -> Numbers {
+    let rows = config.of::<Parameters>().reuse_rows / config.sm.schedulers;
+    Numbers::new(config.warps_per_scheduler() as usize, BLOCK_BITS, rows, Orderings::clone(orderings))
+}
+
 impl Reuse {
-    pub fn new(config: &Config, policy: Policy, (circuits, changes): (Circuits, Changes)) -> Reuse {
+    pub fn new(
+        config: &Config,
+        policy: Policy,
+        (circuits, changes): (Circuits, Changes),
+        orderings: &Orderings,
+    ) -> Reuse {
         let parameters: Parameters = config.of();
         let rows = parameters.reuse_rows.max(parameters.signature_rows) / config.sm.schedulers;
         Reuse {
@@ -168,15 +198,23 @@ impl Reuse {
             texts: Vec::new(),
             destinations: Vec::new(),
             first_rows: vec![0; config.warps_per_scheduler() as usize],
+            kernel_registers: 0,
+            resident: 0,
             ends: 0,
             ending: 0,
             drains: false,
-            renamed: None,
+            renamed: VecDeque::with_capacity(parameters.delay as usize),
+            more_cycles: parameters.delay - LEAST_DELAY,
+            now: 0,
             front: Front::default(),
             answering: None,
             leaving: None,
             flying: vec![Flying::default(); 1 << ID_BITS],
             retiring: Retiring::new(parameters.retiring as usize),
+            numbers: numbers(config, orderings),
+            orderings: Orderings::clone(orderings),
+            queued_loads: vec![0; config.warps_per_scheduler() as usize],
+            starts: 0,
             result_reads_next: false,
             fill_next: false,
             starved: 0,
@@ -195,8 +233,10 @@ impl Reuse {
         let pool = &mut self.circuits.pool;
         pool.engine.foresee();
         let count = pool.engine.get(pool.ports.count_o);
-        self.free =
-            (pool.engine.get(pool.ports.valid_o) == 1).then(|| pool.engine.get(pool.ports.register_o) as u32);
+        let in_use = self.circuits.registers as u64 - count;
+        let logical = self.kernel_registers * u64::from(self.resident.count_ones());
+        let may_take = pool.engine.get(pool.ports.valid_o) == 1 && (!self.policy.capped || in_use < logical);
+        self.free = may_take.then(|| pool.engine.get(pool.ports.register_o) as u32);
         if let Some(Circuit { engine, ports }) = &mut self.circuits.retry {
             engine.foresee();
             let one = |port| engine.get(port) == 1;
@@ -207,8 +247,8 @@ impl Reuse {
                 has_room: one(ports.ready_o),
             };
         }
-        let in_use = self.circuits.registers as u64 - count;
         self.drains &= in_use > 0;
+        self.counted.logical_cycles += logical;
         self.counted.register_cycles += in_use;
         self.counted.most_in_use = self.counted.most_in_use.max(in_use);
         self.counted.empty_cycles += u64::from(self.free.is_none());
@@ -560,7 +600,11 @@ impl Reuse {
             (outputs.result_taken[0], outputs.result_later[0]) = (true, true);
         }
         let is_convergent = write.lanes == LaneMask::MAX;
-        let invented = self.instructions[write.inst.0 as usize].invented;
+        let Decoded { invented, effect, .. } = self.instructions[write.inst.0 as usize];
+        if effect.orders {
+            // What it has read may have been stored after other loads had begun.
+            self.numbers.order();
+        }
         self.retiring.arrived = Some(Arrived {
             id: write.id,
             inst: write.inst,
@@ -615,6 +659,8 @@ impl Reuse {
         }
         self.answering = None;
         self.counted.hits += 1;
+        self.counted.load_hits += u64::from(renamed.place.is_some());
+        self.counted.reused.count(renamed.issue.unit);
         self.refer(register);
         self.changes.drops.push_back(register);
         self.drop_sources(id);
@@ -629,7 +675,8 @@ impl Reuse {
     /// unless there is none or the one in front of the retry queue is urgent.
     fn candidate(&self) -> Option<(Renamed, bool)> {
         let waiting = self.front.renamed.map(|renamed| (renamed, true));
-        let new = self.renamed.map(|renamed| (renamed, false));
+        let is_due = |(_, from): &&(Renamed, u64)| *from <= self.now;
+        let new = self.renamed.front().filter(is_due).map(|(renamed, _)| (*renamed, false));
         if self.front.is_urgent { waiting.or(new) } else { new.or(waiting) }
     }
 
@@ -640,7 +687,13 @@ impl Reuse {
         let candidate = self.candidate().filter(|(renamed, _)| {
             can_leave && (renamed.function.is_none() || self.answering.is_none() || gives_up)
         });
-        let function = candidate.and_then(|(renamed, _)| renamed.function).filter(|_| !gives_up);
+        let is_current =
+            |renamed: &Renamed| renamed.place.is_none_or(|place| self.numbers.is_current(&place));
+        let function = candidate
+            .filter(|(renamed, _)| !gives_up && is_current(renamed))
+            .and_then(|(renamed, _)| renamed.function);
+        let is_load = function.is_some_and(|function| function.memory.is_some());
+        let place = candidate.and_then(|(renamed, _)| renamed.place).filter(|_| is_load);
         let (engine, ports) = (&mut self.circuits.reuse.engine, &self.circuits.reuse.ports);
         engine.set(ports.lookup.valid_i, u64::from(function.is_some()));
         if let (Some((renamed, _)), Some(function)) = (&candidate, &function) {
@@ -657,6 +710,8 @@ impl Reuse {
                 engine.set(port.is_register_i, u64::from(is_register));
                 engine.set(port.value_i, u64::from(value));
             }
+            engine.set(ports.lookup.block_i, place.map_or(0, |place| u64::from(place.block)));
+            engine.set(ports.lookup.barrier_i, place.map_or(0, |place| u64::from(place.barriers)));
             engine.set(ports.lookup.id_i, u64::from(renamed.issue.id));
             engine.set(ports.lookup.reserve_i, u64::from(has_room && self.free.is_some()));
             engine.set(ports.lookup.drop_i, u64::from(self.free.is_none()));
@@ -667,8 +722,15 @@ impl Reuse {
             engine.set(ports.fill.id_i, u64::from(id));
             engine.set(ports.fill.register_i, u64::from(register));
         }
-        engine.set(ports.sweep_i, u64::from(self.free.is_none() || self.drains));
+        let sweeps_all = self.free.is_none() || self.drains;
+        let block = self.numbers.sweep();
+        engine.set(ports.sweep_i, u64::from(sweeps_all || block.is_some()));
+        engine.set(ports.sweep_one_i, u64::from(!sweeps_all));
+        engine.set(ports.sweep_block_i, u64::from(block.unwrap_or(0)));
         engine.step();
+        if block.is_some() && function.is_none() && fill.is_none() {
+            self.numbers.follow_sweep();
+        }
         let one = |port| engine.get(port) == 1;
         let hit = one(ports.lookup.hit_o).then(|| engine.get(ports.lookup.register_o) as u32);
         let row = one(ports.lookup.reserved_o).then(|| engine.get(ports.lookup.row_o) as usize);
@@ -695,17 +757,21 @@ impl Reuse {
         // An instruction that waits for another's result counts as one lookup, and its waits apart.
         self.counted.lookups += u64::from(function.is_some() && !has_waited);
         self.counted.pending += u64::from(is_pending && !has_waited);
+        let is_load = renamed.place.is_some();
+        self.counted.loads += u64::from(is_load && function.is_some() && !has_waited);
         let waits = is_pending && (has_waited || self.front.has_room && self.circuits.retry.is_some());
         if !has_waited {
-            self.renamed = None;
+            self.renamed.pop_front();
         }
         if waits {
             self.counted.waited += 1;
             self.flying[usize::from(id)].waiting = Some(renamed);
             let come = (!has_waited).then_some(id);
+            self.queued_loads[renamed.issue.warp] += u8::from(is_load && !has_waited);
             return self.queue(come, if has_waited { Left::Rotates } else { Left::Stays });
         }
         self.queue(None, if has_waited { Left::Leaves } else { Left::Stays });
+        self.queued_loads[renamed.issue.warp] -= u8::from(is_load && has_waited);
         if let Some(register) = hit {
             self.hold(register);
             self.counted.retry_hits += u64::from(has_waited);
@@ -746,7 +812,9 @@ impl Reuse {
         destination: Destination,
         answered: Option<Renamed>,
     ) {
-        let issue = inputs.issue[0].filter(|_| self.renamed.is_none());
+        let has_room = self.renamed.len() as u64 <= self.more_cycles;
+        let issue = inputs.issue[0].filter(|issue| has_room && !self.must_wait(issue));
+        let guarded = self.guard(issue.as_ref());
         let (engine, ports) = (&mut self.circuits.rename.engine, &self.circuits.rename.ports);
         if let Some(issue) = &issue {
             engine.set(ports.warp_i, issue.warp as u64);
@@ -790,13 +858,48 @@ impl Reuse {
             (Destination::Arriving | Destination::None, _) => {}
         }
         if let Some(issue) = issue {
-            self.enter(issue);
+            self.enter(issue, guarded);
             outputs.issue_taken[0] = true;
         }
     }
 
-    /// An instruction has been renamed.
-    fn enter(&mut self, mut issue: Issue) {
+    /// Whether an instruction would pass a load of its warp that waits in the retry queue.
+    fn must_wait(&self, issue: &Issue) -> bool {
+        self.queued_loads[issue.warp] > 0 && self.instructions[issue.inst.0 as usize].follows_loads
+    }
+
+    /// A cycle of the load guard. Gives where a load is in the order of accesses, unless it may not be reused.
+    fn guard(&mut self, issue: Option<&Issue>) -> Option<Place> {
+        let Circuit { engine, ports } = self.circuits.guard.as_mut()?;
+        let decoded = issue.map(|issue| self.instructions[issue.inst.0 as usize]);
+        let acts = issue.is_some_and(|issue| issue.active != 0);
+        let Effect { scratchpad, global, orders, barrier } =
+            decoded.filter(|_| acts).map(|decoded| decoded.effect).unwrap_or_default();
+        engine.set(ports.valid_i, u64::from(issue.is_some()));
+        engine.set(ports.warp_i, issue.map_or(0, |issue| issue.warp as u64));
+        engine.set(ports.stores_scratchpad_i, u64::from(scratchpad));
+        engine.set(ports.stores_global_i, u64::from(global));
+        engine.set(ports.barrier_i, u64::from(barrier));
+        engine.set(ports.start_i, std::mem::take(&mut self.starts));
+        engine.step();
+        let barriers = engine.get(ports.barriers_o) as u8;
+        let may_reuse = [ports.global_o, ports.scratchpad_o].map(|port| engine.get(port) == 1);
+        if orders {
+            self.numbers.order();
+        }
+        let (block, orderings) = match decoded?.function?.memory? {
+            Memory::Global if may_reuse[0] => {
+                let (number, orderings) = self.numbers.global();
+                (number, Some(orderings))
+            }
+            Memory::Scratchpad if may_reuse[1] => (self.numbers.block(issue?.warp), None),
+            Memory::Global | Memory::Scratchpad => (None, None),
+        };
+        Some(Place { block: block?, barriers, orderings })
+    }
+
+    /// An instruction has been renamed. `place`: of a load that may be reused.
+    fn enter(&mut self, mut issue: Issue, place: Option<Place>) {
         let (engine, ports) = (&self.circuits.rename.engine, &self.circuits.rename.ports);
         let mut is_stable = true;
         for (source, port) in issue.sources.iter_mut().zip(&ports.source) {
@@ -808,8 +911,9 @@ impl Reuse {
             self.changes.holds.push(source);
             self.counted.references += 1;
         }
+        self.counted.renamed.count(issue.unit);
         let index = issue.inst.0 as usize;
-        let Decoded { function, invented, beyond } = self.instructions[index];
+        let Decoded { function, invented, beyond, .. } = self.instructions[index];
         let is_divergent = issue.active != LaneMask::MAX;
         self.counted.divergent += u64::from(is_divergent);
         self.counted.invented += u64::from(invented && !is_divergent);
@@ -818,7 +922,12 @@ impl Reuse {
         self.counted.unstable += u64::from(function.is_some() && !is_divergent && !is_known);
         self.flying[usize::from(issue.id)] = Flying { sources: issue.sources, ..Flying::default() };
         let function = function.filter(|_| is_known && !is_divergent);
-        self.renamed = Some(Renamed { issue, function, destination: self.destinations[index] });
+        let is_guarded = |function: &Function| function.memory.is_some() && place.is_none();
+        self.counted.guarded += u64::from(function.as_ref().is_some_and(is_guarded));
+        let function = function.filter(|function| !is_guarded(function));
+        let place = place.filter(|_| function.is_some());
+        let renamed = Renamed { issue, function, place, destination: self.destinations[index] };
+        self.renamed.push_back((renamed, self.now + 1 + self.more_cycles));
     }
 
     /// Registers that are asked for in this cycle, and the slot that one of them is of.
@@ -846,11 +955,13 @@ impl Interposer for Reuse {
             let (kernel, available) = (program.name.clone(), self.logical_registers);
             return Err(SimError::mechanism(TooManyRegisters { kernel, registers, available }));
         }
-        self.instructions = decode(program, 1 << FORM_BITS, self.circuits.register_bits);
+        self.instructions = decode(program, 1 << FORM_BITS, self.circuits.register_bits, self.policy.loads);
+        self.numbers = numbers(&self.config, &self.orderings);
         self.texts = program.instructions.iter().map(|one| one.text.clone()).collect();
         let destination =
             |one: &Instruction| one.results.first().map_or(0, |result| u32::from(result.register.0));
         self.destinations = program.instructions.iter().map(destination).collect();
+        self.kernel_registers = u64::from(registers);
         self.drains = true;
         storage.start_kernel(kernel)
     }
@@ -863,6 +974,9 @@ impl Interposer for Reuse {
         block: BlockIndex,
     ) {
         self.first_rows[warp] = first_row;
+        self.resident |= 1 << warp;
+        self.starts |= 1 << warp;
+        self.numbers.start_warp(warp, block);
         storage.start_warp(warp, first_row, block);
     }
 
@@ -902,11 +1016,14 @@ impl Interposer for Reuse {
         self.hash(takes);
         self.rename(inputs, outputs, mapping, destination, asked);
         self.circuits.end_cycle(&mut self.changes);
+        self.now += 1;
         Ok(())
     }
 
     fn end_warp(&mut self, storage: &mut dyn OperandStorage, warp: WarpSlot) {
         self.ends |= 1 << warp;
+        self.resident &= !(1 << warp);
+        self.numbers.end_warp(warp);
         storage.end_warp(warp);
     }
 
@@ -933,6 +1050,9 @@ impl Interposer for Reuse {
         }
         if let Some(verify) = &self.circuits.verify {
             all.push(("verify_cache", &verify.engine));
+        }
+        if let Some(guard) = &self.circuits.guard {
+            all.push(("load_guard", &guard.engine));
         }
         all
     }

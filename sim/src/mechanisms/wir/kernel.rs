@@ -1,6 +1,6 @@
 //! What the reuse buffer has to know of a kernel's instructions.
 
-use warpfile_kernels::program::{Computation, Instruction, MAX_SOURCES, Program};
+use warpfile_kernels::program::{Computation, Instruction, MAX_SOURCES, Operation, Program, Space};
 
 /// An operand of a computation: a register's place among the sources, or a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,27 @@ pub struct Function {
     pub form: u16,
     /// Those that it does not have are the constant 0.
     pub operands: [Operand; MAX_SOURCES],
+    /// The memory that it loads from, if its result hangs on what that holds.
+    pub memory: Option<Memory>,
+}
+
+/// A memory that is written while a kernel runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    Global,
+    Scratchpad,
+}
+
+/// What an instruction does to memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effect {
+    /// It may write the scratchpad.
+    pub scratchpad: bool,
+    /// It may write global memory.
+    pub global: bool,
+    /// It is a fence, an atomic, or a volatile access.
+    pub orders: bool,
+    pub barrier: bool,
 }
 
 /// An instruction.
@@ -26,31 +47,82 @@ pub struct Decoded {
     pub invented: bool,
     /// Its form is one too many.
     pub beyond: bool,
+    pub effect: Effect,
+    /// It must not pass a load of its warp: it accesses memory that others write, or orders such accesses.
+    pub follows_loads: bool,
 }
 
-/// Instructions of a kernel. `forms`: how many the buffer tells apart; `bits`: of a constant that is an operand.
-pub fn decode(program: &Program, forms: u32, bits: usize) -> Vec<Decoded> {
+/// Instructions of a kernel. `forms`: how many the buffer tells apart; `bits`: of a constant that is an operand; `loads`: those
+/// from memory that is written may be functions.
+pub fn decode(program: &Program, forms: u32, bits: usize, loads: bool) -> Vec<Decoded> {
     let instructions = program.instructions.iter().enumerate();
     let none = Computation::Other;
     instructions
         .map(|(index, instruction)| {
             let computation = program.computations.get(index).unwrap_or(&none);
-            decode_one(instruction, computation, forms, bits)
+            let effect = effect(&instruction.operation, *computation == Computation::Ordering);
+            let follows_loads = effect != Effect::default() || memory(&instruction.operation).is_some();
+            let of_computation = decode_one(instruction, computation, (forms, bits), loads);
+            Decoded { effect, follows_loads, ..of_computation }
         })
         .collect()
 }
 
-fn decode_one(instruction: &Instruction, computation: &Computation, forms: u32, bits: usize) -> Decoded {
-    match computation {
-        Computation::Function { form, immediates } => {
-            let sources = (0..instruction.sources.len()).map(Operand::Source);
-            let mut all = sources.chain(immediates.iter().copied().map(Operand::Immediate));
-            let operands = [(); MAX_SOURCES].map(|()| all.next().unwrap_or(Operand::Immediate(0)));
-            let fits = *form < forms && immediates.iter().all(|&short| u32::from(short) >> bits == 0);
-            let function = fits.then_some(Function { form: *form as u16, operands });
-            Decoded { function, invented: false, beyond: !fits }
+fn decode_one(
+    instruction: &Instruction,
+    computation: &Computation,
+    (forms, bits): (u32, usize),
+    loads: bool,
+) -> Decoded {
+    let (form, immediates, memory) = match computation {
+        Computation::Function { form, immediates } => (*form, immediates, None),
+        Computation::Load { form, immediates } if loads => {
+            (*form, immediates, memory(&instruction.operation))
         }
-        Computation::Invented => Decoded { invented: true, ..Decoded::default() },
-        Computation::Other => Decoded::default(),
+        Computation::Invented => return Decoded { invented: true, ..Decoded::default() },
+        Computation::Load { .. } | Computation::Ordering | Computation::Other => return Decoded::default(),
+    };
+    let sources = (0..instruction.sources.len()).map(Operand::Source);
+    let mut all = sources.chain(immediates.iter().copied().map(Operand::Immediate));
+    let operands = [(); MAX_SOURCES].map(|()| all.next().unwrap_or(Operand::Immediate(0)));
+    let fits = form < forms && immediates.iter().all(|&short| u32::from(short) >> bits == 0);
+    let function = fits.then_some(Function { form: form as u16, operands, memory });
+    Decoded { function, beyond: !fits, ..Decoded::default() }
+}
+
+/// The memory that an operation loads from, if others write it; of both global memory.
+fn memory(operation: &Operation) -> Option<Memory> {
+    match operation {
+        Operation::Load(access) => match access.space {
+            Space::Global | Space::Generic => Some(Memory::Global),
+            Space::Shared => Some(Memory::Scratchpad),
+            Space::Local | Space::Constant | Space::Parameter => None,
+        },
+        _other => None,
+    }
+}
+
+fn effect(operation: &Operation, orders: bool) -> Effect {
+    let none = Effect::default();
+    match operation {
+        _any if orders => Effect { scratchpad: true, global: true, orders: true, barrier: false },
+        Operation::Atomic(_) | Operation::Fence => {
+            Effect { scratchpad: true, global: true, orders: true, barrier: false }
+        }
+        Operation::Store(access) => match access.space {
+            Space::Global => Effect { global: true, ..none },
+            Space::Shared => Effect { scratchpad: true, ..none },
+            Space::Generic => Effect { global: true, scratchpad: true, ..none },
+            Space::Local | Space::Constant | Space::Parameter => none,
+        },
+        Operation::Barrier => Effect { barrier: true, ..none },
+        Operation::Alu
+        | Operation::Sfu
+        | Operation::Double
+        | Operation::Texture
+        | Operation::Load(_)
+        | Operation::Release
+        | Operation::Branch
+        | Operation::Exit => none,
     }
 }

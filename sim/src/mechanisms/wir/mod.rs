@@ -9,12 +9,13 @@
 mod circuits;
 mod interposer;
 mod kernel;
+mod loads;
 mod retire;
 
 use warpfile_hdl::regfile::LANE_BITS;
 use warpfile_hdl::wir::{
-    FreePool, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, SEED, ValueHash, ValueSignatureBuffer,
-    VerifyCache,
+    FreePool, LoadGuard, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, SEED, ValueHash,
+    ValueSignatureBuffer, VerifyCache,
 };
 use warpfile_kernels::compile::CompileOptions;
 
@@ -23,16 +24,19 @@ use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, Structure};
-use crate::sm::design::{ID_BITS, Interposer};
+use crate::sm::design::{ID_BITS, Interposer, Unit};
 use crate::sm::{Accesses, RunReport, SimError};
 use crate::{counters, parameters};
 use circuits::Circuits;
 use interposer::Reuse;
+use loads::Orderings;
 
 /// Name of the group of counters.
 pub const COUNTERS: &str = "reuse";
 /// Bits of an instruction's form (Fig. 9: the opcode).
 const FORM_BITS: usize = 8;
+/// Cycles that an instruction which executes takes more than without reuse, at least: those of the stages (§VII-E).
+const LEAST_DELAY: u64 = 4;
 /// Bits of a block's number and of its count of barriers (Fig. 9).
 const BLOCK_BITS: usize = 4;
 const BARRIER_BITS: usize = 5;
@@ -56,26 +60,67 @@ pub(crate) struct Policy {
     pub retries: bool,
     /// Registers that have been read to verify a result are kept.
     pub verify_cache: bool,
+    /// Loads from global memory and from the scratchpad are reused.
+    pub loads: bool,
+    /// No more physical registers are in use than the resident warps have logical ones.
+    pub capped: bool,
+}
+
+impl Policy {
+    /// Nothing but renaming and reuse buffer.
+    const NONE: Policy =
+        Policy { signatures: false, retries: false, verify_cache: false, loads: false, capped: false };
+    const RLPV: Policy = Policy { loads: true, retries: true, verify_cache: true, ..Policy::R };
+    const R: Policy = Policy { signatures: true, ..Policy::NONE };
 }
 
 /// The minimum: renaming, reuse buffer, value signature buffer (§VII-A: R).
 pub static R: Wir = Wir::new(
-    Policy { signatures: true, retries: false, verify_cache: false },
+    Policy::R,
     "wir-r",
     "warp instruction reuse: renaming, reuse buffer, value signature buffer (Kim & Ro, R)",
 );
+
 /// The same with a new register for every convergent write (§VII-A: NoVSB).
 pub static NO_SIGNATURES: Wir = Wir::new(
-    Policy { signatures: false, retries: false, verify_cache: false },
+    Policy::NONE,
     "wir-novsb",
     "warp instruction reuse without value signature buffer (Kim & Ro, NoVSB)",
 );
 
 /// The minimum with pending-retry and verify cache (§VII-A: RPV).
 pub static RPV: Wir = Wir::new(
-    Policy { signatures: true, retries: true, verify_cache: true },
+    Policy { retries: true, verify_cache: true, ..Policy::R },
     "wir-rpv",
     "warp instruction reuse with pending-retry and verify cache, without load reuse (Kim & Ro, RPV)",
+);
+
+/// The minimum with load reuse (§VII-A: RL).
+pub static RL: Wir = Wir::new(
+    Policy { loads: true, ..Policy::R },
+    "wir-rl",
+    "warp instruction reuse with load reuse (Kim & Ro, RL)",
+);
+
+/// The same with pending-retry (§VII-A: RLP).
+pub static RLP: Wir = Wir::new(
+    Policy { loads: true, retries: true, ..Policy::R },
+    "wir-rlp",
+    "warp instruction reuse with load reuse and pending-retry (Kim & Ro, RLP)",
+);
+
+/// The same with verify cache: the whole (§VII-A: RLPV).
+pub static RLPV: Wir = Wir::new(
+    Policy::RLPV,
+    "wir-rlpv",
+    "warp instruction reuse with load reuse, pending-retry and verify cache (Kim & Ro, RLPV)",
+);
+
+/// The same with no more registers than without reuse (§V-E, §VII-A: RLPVc).
+pub static RLPVC: Wir = Wir::new(
+    Policy { capped: true, ..Policy::RLPV },
+    "wir-rlpvc",
+    "wir-rlpv with no more physical registers in use than the warps have logical ones (Kim & Ro, RLPVc)",
 );
 
 impl Wir {
@@ -85,7 +130,7 @@ impl Wir {
 }
 
 parameters! {
-    /// Warp instruction reuse: wir-r, wir-rpv, wir-novsb.
+    /// Warp instruction reuse: wir-r, wir-rl, wir-rlp, wir-rlpv, wir-rlpvc, wir-rpv, wir-novsb.
     pub struct Parameters in "wir" {
         /// Rows of the reuse buffers, equally many for each scheduler, a power of two (Table II).
         reuse_rows: u64 = 256, Accepted::integer(4, 1024);
@@ -97,20 +142,50 @@ parameters! {
         logical_registers: u64 = 63, Accepted::integer(2, 256);
         /// Bits of the count of entries that name a physical register (§VII-E).
         count_bits: u64 = 10, Accepted::integer(3, 16);
-        /// Instructions that wait for a result that is being computed, equally many for each scheduler; wir-rpv (§VI-B).
+        /// Instructions that wait for a result that is being computed, equally many for each scheduler; wir-rpv, wir-rlp, wir-rlpv, wir-rlpvc (§VI-B).
         retry_entries: u64 = 16, Accepted::integer(1, 64);
-        /// Cycles after which the instruction in front of them is looked up before one that has just been renamed; wir-rpv.
+        /// Cycles after which the instruction in front of them is looked up before one that has just been renamed; the same.
         retry_patience: u64 = 32, Accepted::integer(1, 255);
-        /// Entries of the verify caches, equally many for each scheduler, 0 for none; wir-rpv (Table II).
+        /// Entries of the verify caches, equally many for each scheduler, 0 for none; wir-rpv, wir-rlpv, wir-rlpvc (Table II).
         verify_entries: u64 = 8, Accepted::integer(0, 64);
+        /// Cycles that an instruction which executes takes more than without reuse (§VII-E, Fig. 22).
+        delay: u64 = 4, Accepted::integer(4, 7);
         /// Results of a scheduler that are written or verified at a time.
         retiring: u64 = 8, Accepted::integer(1, 16);
     }
 }
 
 counters! {
+    /// Instructions by the pipeline that they are for (§II); the others are control flow.
+    pub struct Pipelines {
+        /// Integer and floating point.
+        sp: sum("warp instructions"),
+        /// Special functions.
+        sfu: sum("warp instructions"),
+        /// Memory of every space.
+        memory: sum("warp instructions"),
+    }
+}
+
+impl Pipelines {
+    /// One more of a unit.
+    fn count(&mut self, unit: Unit) {
+        match unit {
+            Unit::Alu => self.sp += 1,
+            Unit::Sfu => self.sfu += 1,
+            Unit::Texture | Unit::Memory | Unit::Scratchpad => self.memory += 1,
+            Unit::Control => {}
+        }
+    }
+}
+
+counters! {
     /// Warp instruction reuse.
     pub struct Counted {
+        /// Instructions renamed.
+        renamed: group(Pipelines),
+        /// Of these, those whose result was there.
+        reused: group(Pipelines),
         /// Instructions whose lanes were not all active: they neither reuse nor are reused.
         divergent: sum("warp instructions"),
         /// Instructions that read or wrote values that stand for those of a hardware that is not known.
@@ -123,7 +198,13 @@ counters! {
         lookups: sum("warp instructions"),
         /// Of these, those whose result was there.
         hits: sum("warp instructions"),
-        /// Of these, those whose result was being computed.
+        /// Of the lookups, those of loads from global memory or the scratchpad.
+        loads: sum("warp instructions"),
+        /// Of these, those whose result was there.
+        load_hits: sum("warp instructions"),
+        /// Such loads that were not looked up: after a store of the warp's own, or without a number of the block.
+        guarded: sum("warp instructions"),
+        /// Of the lookups, those whose result was being computed.
         pending: sum("warp instructions"),
         /// Instructions that waited for a result that was being computed, each time they were looked up.
         waited: sum("lookups"),
@@ -151,11 +232,13 @@ counters! {
         allocations: sum("registers"),
         /// Registers copied under the inverted mask before a divergent instruction wrote a new one.
         moves: sum("registers"),
+        /// Logical registers of resident warps, summed over cycles.
+        logical_cycles: sum("register cycles"),
         /// Physical registers in use, summed over cycles.
         register_cycles: sum("register cycles"),
         /// Most physical registers in use at once, summed over schedulers.
         most_in_use: sum("registers"),
-        /// Cycles without a free register, summed over schedulers.
+        /// Cycles in which no register could be given away, summed over schedulers.
         empty_cycles: sum("cycles"),
         /// Mappings given up before their successor had a register, because none was left.
         given_up: sum("registers"),
@@ -263,13 +346,18 @@ impl Mechanism for Wir {
         if let Some(verify) = &all.verify {
             circuits.push(NamedCircuit::of_partition(config, "verify_cache", verify)?);
         }
+        if let Some(guard) = &all.guard {
+            circuits.push(NamedCircuit::of_partition(config, "load_guard", guard)?);
+        }
         Ok(circuits)
     }
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
         let circuits = Circuits::of_partitions(at, &Parts::new(at.config, self.policy))?;
-        let one =
-            |circuits| -> Box<dyn Interposer> { Box::new(Reuse::new(at.config, self.policy, circuits)) };
+        let orderings = Orderings::default();
+        let one = |circuits| -> Box<dyn Interposer> {
+            Box::new(Reuse::new(at.config, self.policy, circuits, &orderings))
+        };
         Ok(Part::Interposers(circuits.into_iter().map(one).collect()))
     }
 
@@ -323,7 +411,12 @@ impl Mechanism for Wir {
                 ArrayAccesses { row_reads: verify_hits, row_writes: verify_reads, ..ArrayAccesses::default() }
             })
         });
-        let more = retry.into_iter().chain(verify);
+        let guard = all.guard.map(|guard| {
+            table("load guards", guard.warps, guard.barrier_bits + 3, |report| {
+                ArrayAccesses::queued(report.warp_instructions)
+            })
+        });
+        let more = retry.into_iter().chain(verify).chain(guard);
         [rename, reuse].into_iter().chain(signatures).chain([counts, pool]).chain(more).collect()
     }
 
@@ -331,6 +424,7 @@ impl Mechanism for Wir {
         let rows = [
             ("instructions reused", Shown::Count("reuse.hits")),
             ("of these, after a wait", Shown::Count("reuse.retry_hits")),
+            ("of these, loads", Shown::Count("reuse.load_hits")),
             ("values with a signature", Shown::Count("reuse.signature_hits")),
             ("false positives", Shown::Count("reuse.false_positives")),
             ("registers copied for divergence", Shown::Count("reuse.moves")),
@@ -351,6 +445,7 @@ pub(crate) struct Parts {
     pub counts: ReferenceCounts,
     pub retry: Option<RetryQueue>,
     pub verify: Option<VerifyCache>,
+    pub guard: Option<LoadGuard>,
 }
 
 impl Parts {
@@ -374,6 +469,10 @@ impl Parts {
         Parts {
             retry: policy.retries.then_some(retry),
             verify: (policy.verify_cache && verify.entries > 0).then_some(verify),
+            guard: policy.loads.then_some(LoadGuard {
+                warps: config.warps_per_scheduler() as usize,
+                barrier_bits: BARRIER_BITS,
+            }),
             rename: RenameTables {
                 warps: config.warps_per_scheduler() as usize,
                 registers: parameters.logical_registers as usize,
