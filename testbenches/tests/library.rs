@@ -9,7 +9,7 @@ use std::thread::{available_parallelism, scope};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use warpfile_gen::{Files, Style, emit, emit_in};
-use warpfile_hdl::{FOLDERS, hybrid, wir};
+use warpfile_hdl::{FOLDERS, hybrid};
 use warpfile_hdl::library::{Testbench, library};
 use warpfile_hdl::rtl::netlist::Netlist;
 use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, elaborate};
@@ -19,8 +19,7 @@ use warpfile_testbenches::miniature::{OperandStagingBank, ReferenceCounters};
 
 #[test]
 fn every_circuit_is_clean_for_the_three_tools() {
-    let unrecorded = [hybrid::unrecorded(), wir::unrecorded()];
-    let library: Vec<_> = library().into_iter().chain(unrecorded.into_iter().flatten()).collect();
+    let library: Vec<_> = library().into_iter().chain(hybrid::unrecorded()).collect();
     let default = json!({});
     let cases: Vec<_> = (library.iter())
         .flat_map(|entry| [&default].into_iter().chain(&entry.odd).map(move |overrides| (entry, overrides)))

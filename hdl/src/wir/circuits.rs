@@ -20,6 +20,7 @@ pub const FOLDER: Folder = Folder {
         Testbench { circuit: "value_signature_buffer", tests: &["value_signature_buffer"] },
         Testbench { circuit: "free_pool", tests: &["free_pool"] },
         Testbench { circuit: "reference_counts", tests: &["reference_counts"] },
+        Testbench { circuit: "load_guard", tests: &["load_guard"] },
         Testbench { circuit: "retry_queue", tests: &["retry_queue"] },
         Testbench { circuit: "verify_cache", tests: &["verify_cache"] },
     ],
