@@ -11,6 +11,7 @@ mod number;
 mod regless;
 mod report;
 mod series;
+mod sharing;
 mod statistics;
 pub mod svg;
 mod sweep;
@@ -91,7 +92,8 @@ pub struct Study {
 }
 
 /// All papers.
-const PAPERS: &[&Paper] = &[&gebhart::PAPER, &greener::PAPER, &hybrid::PAPER, &regless::PAPER];
+const PAPERS: &[&Paper] =
+    &[&gebhart::PAPER, &greener::PAPER, &hybrid::PAPER, &regless::PAPER, &sharing::PAPER];
 
 /// How the numbers of a figure are found.
 enum Method {
