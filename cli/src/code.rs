@@ -15,6 +15,10 @@ pub struct CodeArguments {
     /// fit is kept in local memory [default: 255].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(8..=1024))]
     max_registers: Option<u16>,
+    /// Registers that a thread is given at least, as another compiler would have used them, and no more than it may have
+    /// [default: as many as its code needs].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    min_registers: Option<u16>,
 }
 
 impl CodeArguments {
@@ -23,6 +27,7 @@ impl CodeArguments {
         Code {
             schedule: self.schedule.unwrap_or_default(),
             max_registers: self.max_registers.unwrap_or(MAX_REGISTERS),
+            min_registers: self.min_registers.unwrap_or(0),
         }
     }
 
@@ -31,14 +36,16 @@ impl CodeArguments {
         CodeArguments {
             schedule: more.schedule.or(self.schedule),
             max_registers: more.max_registers.or(self.max_registers),
+            min_registers: more.min_registers.or(self.min_registers),
         }
     }
 
     /// The words that were given.
     pub fn words(&self) -> Vec<String> {
         let schedule = self.schedule.map(|schedule| format!("--schedule {}", schedule.as_str()));
-        let registers = self.max_registers.map(|registers| format!("--max-registers {registers}"));
-        schedule.into_iter().chain(registers).collect()
+        let most = self.max_registers.map(|registers| format!("--max-registers {registers}"));
+        let least = self.min_registers.map(|registers| format!("--min-registers {registers}"));
+        [schedule, most, least].into_iter().flatten().collect()
     }
 }
 
@@ -49,6 +56,13 @@ pub struct Code {
     pub schedule: Schedule,
     /// Registers that a thread may have.
     pub max_registers: u16,
+    /// Registers that a thread is given at least.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub min_registers: u16,
+}
+
+fn is_zero(registers: &u16) -> bool {
+    *registers == 0
 }
 
 impl Default for Code {
@@ -60,8 +74,8 @@ impl Default for Code {
 impl Code {
     /// For the compiler.
     pub fn options(self) -> CompileOptions {
-        let Code { schedule, max_registers } = self;
-        CompileOptions { schedule, max_registers, ..CompileOptions::default() }
+        let Code { schedule, max_registers, min_registers } = self;
+        CompileOptions { schedule, max_registers, min_registers, ..CompileOptions::default() }
     }
 
     /// The words that are needed for it on the command line.
@@ -73,6 +87,9 @@ impl Code {
         }
         if self.max_registers != usual.max_registers {
             words.extend(["--max-registers".to_owned(), self.max_registers.to_string()]);
+        }
+        if self.min_registers != usual.min_registers {
+            words.extend(["--min-registers".to_owned(), self.min_registers.to_string()]);
         }
         words
     }

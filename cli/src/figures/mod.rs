@@ -12,6 +12,7 @@ mod regless;
 mod repeats;
 mod report;
 mod series;
+mod sharing;
 mod statistics;
 mod storage;
 pub mod svg;
@@ -95,7 +96,8 @@ pub struct Study {
 }
 
 /// All papers.
-const PAPERS: &[&Paper] = &[&gebhart::PAPER, &greener::PAPER, &hybrid::PAPER, &regless::PAPER, &wir::PAPER];
+const PAPERS: &[&Paper] =
+    &[&gebhart::PAPER, &greener::PAPER, &hybrid::PAPER, &regless::PAPER, &sharing::PAPER, &wir::PAPER];
 
 /// How the numbers of a figure are found.
 enum Method {

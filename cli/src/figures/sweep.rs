@@ -12,6 +12,7 @@ use warpfile_sim::sm::RunReport;
 
 use super::report::Effort;
 use super::variation::Variation;
+use crate::code::Code;
 use crate::input::{Input, Source};
 use crate::parallel::parallel;
 
@@ -26,12 +27,15 @@ pub struct Point {
     preset: &'static str,
     parameters: BTreeMap<&'static str, String>,
     working_set_window: Option<NonZeroU64>,
+    /// Workloads whose threads are given so many registers at least.
+    registers: &'static [(&'static str, u16)],
 }
 
 impl Point {
     /// A preset with a design.
     pub fn new(preset: &'static str, design: &str) -> Point {
-        Point { preset, parameters: BTreeMap::new(), working_set_window: None }.with("design", design)
+        let parameters = BTreeMap::new();
+        Point { preset, parameters, working_set_window: None, registers: &[] }.with("design", design)
     }
 
     /// RegLess's GPU with another design.
@@ -64,6 +68,21 @@ impl Point {
     pub fn with_working_set(mut self, window: NonZeroU64) -> Point {
         self.working_set_window = Some(window);
         self
+    }
+
+    /// The same with some workloads' threads given so many registers at least, as the paper's compiler gave them.
+    pub fn with_registers(mut self, registers: &'static [(&'static str, u16)]) -> Point {
+        self.registers = registers;
+        self
+    }
+
+    /// How a workload's kernels are compiled, if it is said nowhere else.
+    fn code(&self, workload: &Workload, code: Code) -> Code {
+        let given = self.registers.iter().find(|(name, _)| *name == workload.name);
+        match given {
+            Some((_, registers)) if code.min_registers == 0 => Code { min_registers: *registers, ..code },
+            Some(_) | None => code,
+        }
     }
 
     /// The preset that it starts from.
@@ -151,21 +170,24 @@ pub fn sweep(
         Ok(Setup { config: variation.config(point)?, working_set_window: point.working_set_window })
     };
     let setups = distinct.iter().map(setup).collect::<Result<Vec<_>>>()?;
-    let inputs: Vec<Input> = workloads
-        .iter()
-        .map(|&workload| Input::Workload {
-            workload,
-            size: variation.size().to_owned(),
-            code: variation.code(),
-        })
-        .collect();
+    let input = |workload: &'static Workload, point: &Point| Input::Workload {
+        workload,
+        size: variation.size().to_owned(),
+        code: point.code(workload, variation.code()),
+    };
+    let of_points =
+        |workload: &&'static Workload| distinct.iter().map(|point| input(workload, point)).collect();
+    let inputs: Vec<Vec<Input>> = workloads.iter().map(of_points).collect();
     let alike = Source::alike(&setups.iter().map(|setup| &setup.config).collect::<Vec<_>>());
     let mut jobs = Vec::with_capacity(inputs.len() * distinct.len());
-    for input in &inputs {
+    for inputs in &inputs {
         let mut sources: Vec<Arc<Source<'_>>> = Vec::with_capacity(alike.len());
-        for (own, &first) in alike.iter().enumerate() {
+        for (own, input) in inputs.iter().enumerate() {
+            let is_alike =
+                |other: &usize| alike[*other] == alike[own] && inputs[*other].words() == input.words();
             let new = || Source::new(input, ExecOptions::default()).for_design(&setups[own].config);
-            sources.push(sources.get(first).cloned().unwrap_or_else(|| Arc::new(new())));
+            let first = (0..own).find(is_alike);
+            sources.push(first.map_or_else(|| Arc::new(new()), |first| sources[first].clone()));
         }
         jobs.extend(sources.into_iter().enumerate().map(|(point, source)| (source, point)));
     }

@@ -120,6 +120,8 @@ pub struct CompileOptions {
     pub schedule: Schedule,
     /// 32-bit registers that a thread may have; what a kernel says of itself may leave fewer ([`limit`]).
     pub max_registers: u16,
+    /// 32-bit registers that a thread is given at least, as another compiler would have used them; no more than it may have.
+    pub min_registers: u16,
     /// Blocks share scratchpad: its variables are laid out for it, and each thread executes one `relssp`.
     pub scratchpad: Option<ScratchpadOptions>,
 }
@@ -137,6 +139,7 @@ impl Default for CompileOptions {
             check_allocation: cfg!(debug_assertions),
             schedule: Schedule::default(),
             max_registers: MAX_REGISTERS,
+            min_registers: 0,
             scratchpad: None,
         }
     }
@@ -209,6 +212,11 @@ pub fn limit(kernel: &Kernel, most: u16) -> u16 {
     most.min(u16::try_from(said).unwrap_or(u16::MAX))
 }
 
+/// Registers of a thread that cost no resident block.
+fn free_registers(kernel: &Kernel, options: &CompileOptions) -> u16 {
+    FREE_REGISTERS.max(options.min_registers).min(limit(kernel, options.max_registers))
+}
+
 /// How many registers fewer the scheduler aims at, if those it got were too many.
 const AIM_LOWER: u16 = 3;
 /// How often it is asked.
@@ -220,7 +228,22 @@ const AIMS: usize = 4;
 /// An unknown kernel, or one whose instructions cannot do with so few registers.
 pub fn compile(module: &Module, entry: &str, options: &CompileOptions) -> Result<Compiled, CompileError> {
     let kernel = module.kernel(entry)?;
-    let Some(sharing) = options.scratchpad else { return compile_kernel(module, kernel, options) };
+    let mut compiled = match options.scratchpad {
+        Some(sharing) => compile_sharing(module, kernel, options, sharing)?,
+        None => compile_kernel(module, kernel, options)?,
+    };
+    let given = options.min_registers.min(limit(kernel, options.max_registers));
+    compiled.program.registers_per_thread = compiled.program.registers_per_thread.max(given);
+    Ok(compiled)
+}
+
+/// As [`compile_kernel`], a kernel whose blocks share scratchpad.
+fn compile_sharing(
+    module: &Module,
+    kernel: &Kernel,
+    options: &CompileOptions,
+    sharing: ScratchpadOptions,
+) -> Result<Compiled, CompileError> {
     let shared = |source| CompileError::Sharing { file: module.file.clone(), source };
     let kernel = insert::lay_out(kernel, sharing).map_err(shared)?;
     let compiled = compile_kernel(module, &kernel, options)?;
@@ -265,7 +288,7 @@ fn longer(
         return Ok(compiled);
     }
     // What is computed early is kept until it is needed: not where that costs a resident block.
-    let most = compiled.statistics.registers.max(FREE_REGISTERS.min(limit));
+    let most = compiled.statistics.registers.max(free_registers(kernel, options));
     match allocated(module, &hoisted, most, options) {
         Err(CompileError::TooManyRegisters { .. }) => Ok(compiled),
         outcome => outcome,
@@ -282,7 +305,7 @@ fn scheduled(module: &Module, source: Compiled, options: &CompileOptions) -> Res
     let kernel = &source.kernel;
     let (file, name) = (&module.file, &kernel.name);
     let cfg = divergence::ptx_cfg(kernel).map_err(|source| control_flow(file, name, source))?;
-    let free = FREE_REGISTERS.min(limit(kernel, options.max_registers));
+    let free = free_registers(kernel, options);
     let most = source.statistics.registers.max(free);
     // What is aimed at is an estimate: allocation may need more.
     for aim in (0..most).rev().step_by(AIM_LOWER.into()).take(AIMS) {

@@ -609,6 +609,11 @@ pub trait Layer {
         Ok(())
     }
 
+    /// What it keeps a warp waiting for, in words: for the error of a run that makes no progress.
+    fn waits_for(&self, _at: WarpPlace) -> Option<String> {
+        None
+    }
+
     /// Adds what has been counted so far, by group.
     fn count(&self, _into: &mut Counts) {}
 

@@ -21,6 +21,8 @@ pub struct RunReport {
     pub blocks: u64,
     /// Cycles, of all launches one after the other.
     pub cycles: u64,
+    /// Kernel of each launch.
+    pub launch_kernels: Vec<String>,
     /// Cycles of each launch.
     pub launch_cycles: Vec<u64>,
     /// Warp instructions issued.

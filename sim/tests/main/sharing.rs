@@ -3,12 +3,14 @@
 use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::program::{Launches, Operation};
 use warpfile_kernels::workloads;
-use warpfile_sim::config::{Config, apply_overrides, preset};
+use warpfile_sim::config::{Config, apply_overrides, preset, preset_with};
+use warpfile_sim::mechanisms::Registry;
 use warpfile_sim::mechanisms::sharing::{self, Parameters, Placement, Shared};
 use warpfile_sim::sm::{EngineName, ResidencyLimit, RunOptions, RunReport, run};
 
 use crate::kernels::{Kernel, Sequence, shared};
 use crate::tiny::{open, run_tiny};
+use crate::toy::Stopper;
 
 fn on(name: &str, design: &str) -> Config {
     preset(name).expect("complete").with_design(design).expect("known")
@@ -319,4 +321,29 @@ fn an_access_after_the_release_ends_the_run() {
     let error =
         run(&config, &mut Sequence::from(kernel), RunOptions::default()).expect_err("accessed").to_string();
     assert!(error.contains("accesses shared scratchpad after all its threads have released it"), "{error}");
+}
+
+/// Nothing issues from cycle 3000 on, when some warps of a pair wait for the others.
+#[test]
+fn a_run_without_progress_says_who_has_the_lock() {
+    let registry = Registry::shipped().with(&[&Stopper]);
+    let stopped = |design: &str| {
+        let config = preset_with(&registry, "jatala-ch2").expect("complete");
+        let mut config = config.with_design(&format!("stopper+{design}")).expect("a stack");
+        config.sm.watchdog_cycles = 1000;
+        config
+    };
+    for (config, name, words) in [
+        (with_few_registers(stopped("reg-share"), "hotspot"), "hotspot", "registers that block slot"),
+        (
+            with_little_scratchpad(stopped("spad-share"), "pathfinder").expect("some"),
+            "pathfinder",
+            "scratchpad that block slot",
+        ),
+    ] {
+        let error =
+            run(&config, &mut open(name), RunOptions::default()).expect_err("nothing issues").to_string();
+        assert!(error.contains("no progress") && error.contains("waits for nothing that comes"), "{error}");
+        assert!(error.contains(words), "{error}");
+    }
 }

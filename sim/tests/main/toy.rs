@@ -286,3 +286,52 @@ impl Layer for MoverLayer {
         Classes { first: 0xaaaa_aaaa_aaaa_aaaa, last: 0x1111_1111_1111_1111 }
     }
 }
+
+/// A layer that lets no warp issue from some cycle on, and says so. It is in no registry but those of tests that end so.
+pub struct Stopper;
+
+parameters! {
+    /// Stops warps.
+    pub struct Stop in "stopper" {
+        /// The first cycle in which nothing issues.
+        cycle: u64 = 3000, Accepted::integer(0, 1 << 40);
+    }
+}
+
+struct StopperLayer {
+    stop: Stop,
+    now: u64,
+}
+
+impl Mechanism for Stopper {
+    fn info(&self) -> Info {
+        Info { name: "stopper", summary: "nothing issues any more", design: None, preset: "gebhart2011" }
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn section(&self) -> Option<SectionInfo> {
+        Some(SectionInfo::of::<Stop>())
+    }
+
+    fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
+        Ok(Part::Layer(Box::new(StopperLayer { stop: at.config.of(), now: 0 })))
+    }
+}
+
+impl Layer for StopperLayer {
+    fn held_warps(&mut self, _partition: usize) -> u64 {
+        if self.now >= self.stop.cycle { u64::MAX } else { 0 }
+    }
+
+    fn waits_for(&self, _at: WarpPlace) -> Option<String> {
+        Some("nothing that comes".to_owned())
+    }
+
+    fn end_cycle(&mut self) -> Result<(), SimError> {
+        self.now += 1;
+        Ok(())
+    }
+}

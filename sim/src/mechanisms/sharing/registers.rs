@@ -228,6 +228,19 @@ impl Layer for RegisterSharing {
         }
     }
 
+    fn waits_for(&self, at: WarpPlace) -> Option<String> {
+        let warp = self.number(at);
+        let slot = self.slots[warp];
+        let holds = |other: usize| self.slots[other] == slot ^ 1 && self.locked >> other & 1 == 1;
+        let holders: Vec<usize> = (0..self.slots.len()).filter(|other| holds(*other)).collect();
+        (self.held >> warp & 1 == 1).then(|| {
+            format!(
+                "registers that block slot {slot} shares with {}, whose warps {holders:?} hold locks",
+                slot ^ 1
+            )
+        })
+    }
+
     fn count(&self, into: &mut Counts) {
         into.add(COUNTERS, &self.counted);
     }

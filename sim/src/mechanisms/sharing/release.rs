@@ -106,6 +106,13 @@ impl Release {
         self.under_way[warp] += 1;
     }
 
+    /// An instruction is issued, whether or not blocks share.
+    pub fn count(&mut self, inst: u32, lanes: LaneMask) {
+        if self.kinds[inst as usize] == Some(Kind::Release) {
+            self.executed += u64::from(lanes.count_ones());
+        }
+    }
+
     /// Nothing of an instruction is left to do.
     pub fn retire(&mut self, warp: usize, inst: u32, lanes: LaneMask, accesses: bool) {
         self.under_way[warp] -= u32::from(accesses);
@@ -119,7 +126,6 @@ impl Release {
         match kind {
             Kind::Release => {
                 self.released_lanes[warp] |= lanes;
-                self.executed += u64::from(lanes.count_ones());
             }
             Kind::Exit => self.existing[warp] &= !lanes,
         }

@@ -293,8 +293,11 @@ impl Layer for ScratchpadSharing {
         let warp = self.number(at);
         self.issued |= 1 << warp;
         let accesses = self.accesses[instruction.inst.0 as usize] != Access::None;
-        if let Some(release) = self.release.as_mut().filter(|_| accesses && self.kernel.is_some()) {
-            release.access(warp);
+        if let Some(release) = &mut self.release {
+            release.count(instruction.inst.0, instruction.active);
+            if accesses && self.kernel.is_some() {
+                release.access(warp);
+            }
         }
         if let Some(kernel) = self.kernel
             && self.shared >> warp & 1 == 1
@@ -390,6 +393,17 @@ impl Layer for ScratchpadSharing {
             (warps, None) => format!("warps {warps:#x} issued shared accesses without their locks"),
         };
         Err(SimError::Circuit { design: self.design.clone(), problem })
+    }
+
+    fn waits_for(&self, at: WarpPlace) -> Option<String> {
+        let warp = self.number(at);
+        let slot = self.slots[warp];
+        let holds = if self.locked >> (slot ^ 1) & 1 == 1 { "holds the lock" } else { "is the owner" };
+        if self.waiting >> warp & 1 == 1 {
+            return Some("its own accesses to scratchpad before relssp or the end".to_owned());
+        }
+        (self.held >> warp & 1 == 1)
+            .then(|| format!("scratchpad that block slot {slot} shares with {}, which {holds}", slot ^ 1))
     }
 
     fn count(&self, into: &mut Counts) {

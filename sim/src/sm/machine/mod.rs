@@ -18,7 +18,7 @@ use crate::config::Config;
 
 use super::blocks::{Block, BlockShape};
 use super::circuits;
-use super::design::{Admission, Design, FilledLine, Layer, LinePort, PartitionSize, Unit};
+use super::design::{Admission, Design, FilledLine, Layer, LinePort, PartitionSize, Unit, WarpPlace};
 use super::kernel::Kernel;
 use super::memory::MemoryUnit;
 use super::oracle::Oracle;
@@ -77,7 +77,8 @@ pub(super) struct Machine<'c, 'o> {
 /// What is counted in the cycle loop.
 #[derive(Default)]
 struct Totals {
-    /// Cycles of each launch.
+    /// Kernel and cycles of each launch.
+    launch_kernels: Vec<String>,
     launch_cycles: Vec<u64>,
     blocks_seen: u64,
     blocks_ended: u64,
@@ -237,6 +238,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             self.cycle(&mut launch)?;
         }
         self.execute_other_sms_blocks(&mut launch)?;
+        self.totals.launch_kernels.push(launch.shape.residency.kernel);
         self.totals.launch_cycles.push(self.now - begin);
         Ok(())
     }
@@ -334,16 +336,19 @@ impl<'c, 'o> Machine<'c, 'o> {
     fn no_progress(&self, launch: &Running<'_>) -> SimError {
         let mut waiting: Vec<String> = Vec::new();
         for slot in 0..self.config.sm.warps as usize {
-            let (partition, warp) = self.place(slot);
-            let warp = self.partitions[partition].warps.get(warp);
+            let (partition, number) = self.place(slot);
+            let warp = self.partitions[partition].warps.get(number);
             if warp.state() == State::Empty || waiting.len() == WARPS_LISTED {
                 continue;
             }
             let head = warp
                 .head()
                 .map_or("nothing fetched", |head| launch.program().instructions[head.index].text.as_str());
+            let at = WarpPlace { partition, warp: number };
+            let reasons = self.layers.iter().filter_map(|layer| layer.waits_for(at));
+            let reasons: String = reasons.map(|reason| format!(", waits for {reason}")).collect();
             waiting.push(format!(
-                "warp slot {slot} ({:?}, next: {head}, {} in flight)",
+                "warp slot {slot} ({:?}, next: {head}, {} in flight{reasons})",
                 warp.state(),
                 warp.in_flight()
             ));
@@ -370,6 +375,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             launches: totals.launch_cycles.len() as u64,
             blocks: totals.blocks_ended,
             cycles: self.now,
+            launch_kernels: totals.launch_kernels,
             launch_cycles: totals.launch_cycles,
             warp_instructions: totals.warp_instructions,
             thread_instructions: totals.thread_instructions,

@@ -1,0 +1,103 @@
+//! Instructions a cycle by the amount of sharing: Tables 2.5 and 2.7.
+
+use anyhow::Result;
+
+use super::{AMOUNTS, content, notes, register_sharing, speedup, with_scratchpad};
+use crate::figures::chart::{Chart, Line, LineStyle, Plot};
+use crate::figures::number::{Number, Stated};
+use crate::figures::report::{Claim, Content};
+use crate::figures::series::{Average, Series, percent_change};
+use crate::figures::statistics::geometric_mean;
+use crate::figures::sweep::{Point, Results};
+
+/// IPC of a benchmark by the amount of sharing.
+type Row = (&'static str, [f64; AMOUNTS.len()]);
+
+/// Table 2.5.
+const TABLE_5: &[Row] = &[
+    ("backprop", [389.9, 389.9, 389.9, 389.9, 394.1, 392.8]),
+    ("b+tree", [318.5, 318.5, 318.5, 323.3, 326.1, 326.1]),
+    ("hotspot", [489.5, 489.5, 489.5, 475.2, 476.9, 503.59]),
+    ("mri-q", [303.7, 303.7, 303.7, 303.7, 305.3, 305.0]),
+    ("sgemm", [490.6, 490.6, 490.6, 490.6, 446.3, 496.7]),
+    ("stencil", [448.2, 448.2, 448.2, 448.2, 448.2, 440.8]),
+];
+
+/// Table 2.7; nw is the mean of NW1 and NW2.
+const TABLE_7: &[Row] = &[
+    ("lavaMD", [452.29, 452.29, 452.29, 452.29, 452.29, 578.85]),
+    ("nw", [40.945, 40.945, 40.945, 40.405, 39.455, 39.045]),
+];
+
+/// A point at an amount of sharing.
+fn at(point: Point, amount: u64) -> Point {
+    point.with("sharing.private_percent", 100 - amount)
+}
+
+/// Register sharing at every amount.
+pub fn points_5() -> Vec<Point> {
+    AMOUNTS.map(|amount| at(register_sharing(), amount)).to_vec()
+}
+
+/// Scratchpad sharing at every amount.
+pub fn points_7() -> Vec<Point> {
+    AMOUNTS.map(|amount| at(with_scratchpad("spad-share"), amount)).to_vec()
+}
+
+/// Table 2.5.
+pub fn table_5(results: &Results) -> Result<Content> {
+    Ok(by_amount(results, ("Table 2.5", TABLE_5), register_sharing, notes()))
+}
+
+/// Table 2.7.
+pub fn table_7(results: &Results) -> Result<Content> {
+    let notes = vec!["nw's two kernels are one here; the thesis's row is the mean of theirs.".to_owned()];
+    Ok(by_amount(results, ("Table 2.7", TABLE_7), || with_scratchpad("spad-share"), notes))
+}
+
+fn by_amount(
+    results: &Results,
+    (source, rows): (&'static str, &[Row]),
+    point: impl Fn() -> Point,
+    notes: Vec<String>,
+) -> Content {
+    let series: Vec<Series> = AMOUNTS
+        .iter()
+        .map(|&amount| {
+            let values = speedup(results, &at(point(), amount), &at(point(), 0));
+            Series::new(format!("at_{amount}"), format!("{amount} %"), 3, values)
+        })
+        .collect();
+    let mut claims = Vec::new();
+    for (name, thesis) in
+        rows.iter().filter(|(name, _)| results.workloads.iter().any(|own| own.name == *name))
+    {
+        let [none, .., most] = *thesis;
+        let paper = percent_change(Some(most / none));
+        let here = series.last().and_then(|series| percent_change(series.of_workload(results, name)));
+        let what = format!("IPC of {name} at 90 % sharing beside none");
+        let text = here.map_or_else(|| "no value".to_owned(), |here| format!("{here:+.1} %"));
+        let said = paper.map_or_else(String::new, |paper| format!("{paper:+.1} %"));
+        let numbers = paper.map(|paper| Number::change(*name, what.clone(), Stated::exactly(paper), here));
+        claims.push(Claim::new(source, format!("{what}: {said}"), text).numbers(numbers));
+    }
+    let means: Vec<Option<f64>> = series.iter().map(|one| one.average(results, Average::Geometric)).collect();
+    let thesis =
+        (0..AMOUNTS.len()).map(|column| geometric_mean(rows.iter().map(|(_, row)| row[column] / row[0])));
+    let line = |name: &str, style, values: Vec<Option<f64>>| Line {
+        name: name.to_owned(),
+        points: AMOUNTS.iter().zip(values).filter_map(|(&at, value)| Some((at as f64, value?))).collect(),
+        style,
+    };
+    let drawn = Chart {
+        title: "instructions a cycle, geometric mean".to_owned(),
+        x_label: "sharing, %".to_owned(),
+        y_label: "relative to none".to_owned(),
+        plot: Plot::Lines(vec![
+            line("here", LineStyle::Thin, means),
+            line("the thesis", LineStyle::Marks, thesis.collect()),
+        ]),
+    };
+    let content = content(results, "Instructions a cycle, relative to no sharing", claims, &series, notes);
+    Content { charts: vec![drawn], ..content }
+}

@@ -1,0 +1,153 @@
+//! How many blocks are resident: Tables 2.6 and 2.8, and Fig. 2.12.
+
+use anyhow::Result;
+
+use super::{
+    AMOUNTS, REGISTERS, SCRATCHPAD_BYTES, SM_REGISTERS, baseline, blocks_at, is_named, notes,
+    register_sharing,
+};
+use crate::figures::number::{Number, Stated};
+use crate::figures::report::{Cell, Claim, Content, Table};
+use crate::figures::series::{Average, Series, chart, table};
+use crate::figures::sweep::{Results, Run};
+
+/// A benchmark of Tables 2.1 or 2.2: threads of a block, what a thread or block needs, and its blocks by the amount of sharing.
+struct Benchmark {
+    name: &'static str,
+    threads: u64,
+    needs: u64,
+    blocks: [u64; AMOUNTS.len()],
+}
+
+const fn benchmark(name: &'static str, threads: u64, needs: u64, blocks: [u64; AMOUNTS.len()]) -> Benchmark {
+    Benchmark { name, threads, needs, blocks }
+}
+
+/// Tables 2.1 and 2.6. Registers are allocated a warp at a time: b+tree's 508 threads are 16 warps.
+const TABLE_2_6: [Benchmark; 8] = [
+    benchmark("backprop", 256, 24, [5, 5, 5, 5, 6, 6]),
+    benchmark("b+tree", 508, 24, [2, 2, 2, 3, 3, 3]),
+    benchmark("hotspot", 256, 36, [3, 3, 3, 4, 4, 6]),
+    benchmark("LIB", 192, 36, [4, 4, 5, 5, 6, 8]),
+    benchmark("MUM", 256, 28, [4, 4, 4, 5, 5, 6]),
+    benchmark("mri-q", 256, 24, [5, 5, 5, 5, 6, 6]),
+    benchmark("sgemm", 128, 48, [5, 5, 5, 5, 6, 8]),
+    benchmark("stencil", 512, 28, [2, 2, 2, 2, 2, 3]),
+];
+
+/// Tables 2.2 and 2.8.
+const TABLE_2_8: [Benchmark; 7] = [
+    benchmark("CONV1", 64, 2560, [6, 6, 6, 6, 7, 8]),
+    benchmark("CONV2", 128, 5184, [3, 3, 3, 3, 3, 4]),
+    benchmark("lavaMD", 128, 7200, [2, 2, 2, 2, 2, 4]),
+    benchmark("NW1", 16, 2180, [7, 7, 7, 8, 8, 8]),
+    benchmark("NW2", 16, 2180, [7, 7, 7, 8, 8, 8]),
+    benchmark("SRAD1", 256, 6144, [2, 2, 2, 3, 4, 4]),
+    benchmark("SRAD2", 256, 5120, [3, 3, 3, 3, 3, 5]),
+];
+
+/// Table 2.6.
+pub fn table_2_6() -> Result<Content> {
+    let at = |amount, of: &Benchmark| {
+        let threads = of.threads.next_multiple_of(32);
+        blocks_at(amount, threads, threads * of.needs, SM_REGISTERS).blocks()
+    };
+    Ok(equations("Table 2.6", &TABLE_2_6, at))
+}
+
+/// Table 2.8.
+pub fn table_2_8() -> Result<Content> {
+    let at = |amount, of: &Benchmark| blocks_at(amount, of.threads, of.needs, SCRATCHPAD_BYTES).blocks();
+    Ok(equations("Table 2.8", &TABLE_2_8, at))
+}
+
+fn equations(source: &'static str, benchmarks: &[Benchmark], at: impl Fn(u64, &Benchmark) -> u64) -> Content {
+    let mut table = Table::new("blocks", "Resident blocks of an SM, here and in the thesis where it differs")
+        .column("benchmark", "benchmark");
+    for amount in AMOUNTS {
+        table = table.column(format!("at_{amount}"), format!("{amount} %"));
+    }
+    let mut claims = Vec::new();
+    for benchmark in benchmarks {
+        let here = AMOUNTS.map(|amount| at(amount, benchmark));
+        let cells = here.iter().zip(benchmark.blocks).map(|(&here, thesis)| match here == thesis {
+            true => Cell::Integer(here),
+            false => Cell::from(format!("{here} (thesis {thesis})").as_str()),
+        });
+        table.row(std::iter::once(Cell::from(benchmark.name)).chain(cells).collect());
+        let texts = |blocks: [u64; AMOUNTS.len()]| blocks.map(|count| count.to_string()).join(", ");
+        let (what, name) = (format!("resident blocks of {} at 90 % sharing", benchmark.name), benchmark.name);
+        let [.., thesis] = benchmark.blocks;
+        let [.., most] = here;
+        let said = format!("{name}, at 0, 10, 30, 50, 70 and 90 %: {}", texts(benchmark.blocks));
+        claims.push(Claim::new(source, said, texts(here)).number(Number::of(
+            "blocks",
+            name,
+            what,
+            Stated::exactly(thesis as f64),
+            Some(most as f64),
+        )));
+    }
+    Content {
+        claims,
+        tables: vec![table],
+        notes: vec![
+            "By Equations 2.1 to 2.4 with no more sharing blocks than fit without (U ≥ 0), from the block sizes, registers \
+             and bytes of Tables 2.1 and 2.2: arithmetic, no run."
+                .to_owned(),
+        ],
+        charts: Vec::new(),
+    }
+}
+
+/// Blocks that are resident in the launches of the kernel that the thesis names.
+fn resident(run: &Run, workload: &str) -> Option<f64> {
+    let launches = run.report.residency.iter().filter(|launch| is_named(workload, &launch.kernel));
+    launches.map(|launch| launch.resident_blocks as f64).reduce(f64::max)
+}
+
+/// Fig. 2.12(a).
+pub fn figure_12(results: &Results) -> Result<Content> {
+    let of = |point| {
+        let runs = results.workloads.iter().zip(results.of(point));
+        runs.map(|(workload, run)| resident(run, workload.name)).collect::<Vec<_>>()
+    };
+    let series = [
+        Series::new("baseline", "without sharing", 0, of(&baseline())),
+        Series::new("sharing", "register sharing", 0, of(&register_sharing())),
+    ];
+    let mut claims = Vec::new();
+    for (name, _) in
+        REGISTERS.iter().filter(|(name, _)| results.workloads.iter().any(|own| own.name == *name))
+    {
+        let Some(thesis) = TABLE_2_6.iter().find(|benchmark| benchmark.name == *name) else { continue };
+        let [without, .., with] = thesis.blocks;
+        let here = series.each_ref().map(|one| one.of_workload(results, name));
+        let text = here.map(|blocks| blocks.map_or_else(|| "none".to_owned(), |blocks| blocks.to_string()));
+        let what = format!("resident blocks of {name} with register sharing");
+        claims.push(
+            Claim::new("§2.5.1.1", format!("{name}: {without} blocks, {with} with sharing"), text.join(", "))
+                .number(Number::of("blocks", *name, what, Stated::exactly(with as f64), here[1])),
+        );
+    }
+    Ok(Content {
+        claims,
+        tables: vec![table("blocks", "Resident blocks of an SM", results, &series, Average::Arithmetic)],
+        notes: notes(),
+        charts: vec![chart("resident blocks", "blocks", results, &series, Average::Arithmetic, false)],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_equations_give_what_the_thesis_has() {
+        for content in [table_2_6(), table_2_8()] {
+            for claim in content.unwrap().claims {
+                assert!(claim.paper.ends_with(&claim.here), "{} {}", claim.paper, claim.here);
+            }
+        }
+    }
+}

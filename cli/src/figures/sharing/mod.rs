@@ -1,0 +1,308 @@
+//! Figures and tables of Jatala, "Hardware and Software Optimizations for GPU Resource Management", PhD thesis, IIT Kanpur,
+//! 2018, chapters 2 and 3: blocks that share registers or scratchpad.
+
+mod amount;
+mod blocks;
+mod performance;
+mod release;
+mod unshared;
+
+use warpfile_kernels::compile::sharing::{Residents, Threshold, residents};
+
+use super::number::{Number, Stated};
+use super::report::{Claim, Content};
+use super::series::{Average, Series, chart, percent_change, ratio, table};
+use super::sweep::{Point, Results, Run};
+use super::{Figure, Method, Paper};
+
+/// The thesis's chapters.
+pub const PAPER: Paper = Paper {
+    name: "sharing",
+    citation: "Jatala, \"Hardware and Software Optimizations for GPU Resource Management\", PhD thesis, IIT Kanpur, 2018, chapters 2 and 3",
+    figures: FIGURES,
+    studies: &[],
+};
+
+/// Workloads of Set-1 (Table 2.1) that are here.
+const SET_1: &[&str] = &["b+tree", "backprop", "hotspot", "mri-q", "sgemm", "stencil"];
+/// Those of Set-2 (Table 2.2) that are here and limited by scratchpad.
+const SET_2: &[&str] = &["lavaMD", "nw"];
+/// Those of Set-3 (Table 2.4).
+const SET_3: &[&str] = &["backprop", "bfs", "gaussian", "nn"];
+/// Workloads that are limited by scratchpad on the machine of chapter 3.
+const CHAPTER_3: &[&str] = &["heartwall", "hotspot", "lavaMD", "lud", "nw"];
+
+/// All figures and tables.
+const FIGURES: &[Figure] = &[
+    Figure {
+        id: "sharing-table2.6",
+        title: "Resident blocks by the amount of register sharing, by the equations",
+        source: "Jatala, Table 2.6, Figs. 2.1 and 2.12(a), §2.2.4",
+        workloads: &[],
+        method: Method::Structures(blocks::table_2_6),
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-table2.8",
+        title: "Resident blocks by the amount of scratchpad sharing, by the equations",
+        source: "Jatala, Table 2.8, Figs. 2.2 and 2.12(b), §2.2.4",
+        workloads: &[],
+        method: Method::Structures(blocks::table_2_8),
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-2.12",
+        title: "Resident blocks with register sharing",
+        source: "Jatala, Fig. 2.12(a), §2.5.1.1",
+        workloads: SET_1,
+        method: Method::Runs { points: performance::points_13, show: blocks::figure_12 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-2.13a",
+        title: "Instructions a cycle with register sharing",
+        source: "Jatala, Figs. 2.13(a) and 2.14(a), §2.5.1.2",
+        workloads: SET_1,
+        method: Method::Runs { points: performance::points_13, show: performance::figure_13a },
+        has_numbers: true,
+        causes: performance::CAUSES_13,
+    },
+    Figure {
+        id: "sharing-2.13b",
+        title: "Instructions a cycle with scratchpad sharing",
+        source: "Jatala, Figs. 2.13(b) and 2.14(b), §2.5.1.2",
+        workloads: SET_2,
+        method: Method::Runs { points: performance::points_13b, show: performance::figure_13b },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-2.15",
+        title: "Register sharing by optimisation",
+        source: "Jatala, Fig. 2.15(a), §2.5.1.3",
+        workloads: SET_1,
+        method: Method::Runs { points: performance::points_15, show: performance::figure_15 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-2.16",
+        title: "Register sharing beside GTO",
+        source: "Jatala, Fig. 2.16(a), §2.5.1.4",
+        workloads: SET_1,
+        method: Method::Runs { points: performance::points_16, show: performance::figure_16 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-2.17",
+        title: "Register sharing beside the two-level scheduler",
+        source: "Jatala, Fig. 2.17(a), §2.5.1.4",
+        workloads: SET_1,
+        method: Method::Runs { points: performance::points_17, show: performance::figure_17 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-2.18",
+        title: "Cycles in which nothing issues, with register sharing",
+        source: "Jatala, Fig. 2.18(a), §2.5.1.5",
+        workloads: SET_1,
+        method: Method::Runs { points: performance::points_13, show: performance::figure_18 },
+        has_numbers: false,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-2.20",
+        title: "Register sharing beside twice the registers",
+        source: "Jatala, Fig. 2.20(a), §2.5.1.7",
+        workloads: SET_1,
+        method: Method::Runs { points: performance::points_20, show: performance::figure_20 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-table2.5",
+        title: "Instructions a cycle by the amount of register sharing",
+        source: "Jatala, Table 2.5, §2.5.1.8",
+        workloads: SET_1,
+        method: Method::Runs { points: amount::points_5, show: amount::table_5 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-table2.7",
+        title: "Instructions a cycle by the amount of scratchpad sharing",
+        source: "Jatala, Table 2.7, §2.5.1.8",
+        workloads: SET_2,
+        method: Method::Runs { points: amount::points_7, show: amount::table_7 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-2.22",
+        title: "Workloads that registers do not limit",
+        source: "Jatala, Fig. 2.22(a), §2.5.2",
+        workloads: SET_3,
+        method: Method::Runs { points: unshared::points, show: unshared::figure_22 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-3.9",
+        title: "Instructions a cycle with scratchpad sharing and relssp",
+        source: "Jatala, Figs. 3.9, 3.10 and 3.11, §3.4.1",
+        workloads: CHAPTER_3,
+        method: Method::Runs { points: release::points, show: release::figure_9 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-table3.5",
+        title: "Instructions that relssp adds",
+        source: "Jatala, Table 3.5, §3.4.1.3",
+        workloads: CHAPTER_3,
+        method: Method::Runs { points: release::points, show: release::table_5 },
+        has_numbers: true,
+        causes: &[],
+    },
+];
+
+/// Registers a thread of Table 2.1.
+const REGISTERS: &[(&str, u16)] =
+    &[("b+tree", 24), ("backprop", 24), ("hotspot", 36), ("mri-q", 24), ("sgemm", 48), ("stencil", 28)];
+
+/// The kernels that the thesis names, as they are called here; of the other workloads all kernels count.
+const KERNELS: &[(&str, &str)] = &[
+    ("b+tree", "find_range"),
+    ("backprop", "adjust_weights"),
+    ("mri-q", "compute_q"),
+    ("lavaMD", "forces"),
+    ("nw", "diagonal"),
+];
+
+/// Scratchpad of the machine for scratchpad sharing in chapter 2, bytes (Table 2.3).
+const SCRATCHPAD_BYTES: u64 = 16_384;
+
+/// The register file and the scheduler LRR on the machine of Table 2.3, with the registers of Table 2.1.
+fn baseline() -> Point {
+    with_registers("baseline")
+}
+
+/// A design there.
+fn with_registers(design: &str) -> Point {
+    Point::new("jatala-ch2", design).with_registers(REGISTERS)
+}
+
+/// Register sharing with all that is here of it.
+fn register_sharing() -> Point {
+    with_registers("reg-share")
+}
+
+/// A design on the machine of Table 2.3 with its small scratchpad.
+fn with_scratchpad(design: &str) -> Point {
+    Point::new("jatala-ch2", design).with("sm.shared_memory_bytes", SCRATCHPAD_BYTES)
+}
+
+/// Cycles of the kernel that the thesis names.
+fn kernel_cycles(run: &Run, workload: &str) -> u64 {
+    let launches = run.report.launch_kernels.iter().zip(&run.report.launch_cycles);
+    launches.filter(|(kernel, _)| is_named(workload, kernel)).map(|(_, cycles)| cycles).sum()
+}
+
+/// Whether a kernel of a workload is the one that the thesis names, or it names none.
+fn is_named(workload: &str, kernel: &str) -> bool {
+    let named = KERNELS.iter().find(|(name, _)| *name == workload);
+    named.is_none_or(|(_, named)| *named == kernel)
+}
+
+/// Instructions a cycle at a point, relative to another, of which the instructions are the same.
+fn speedup(results: &Results, point: &Point, base: &Point) -> Vec<Option<f64>> {
+    let runs = results.workloads.iter().zip(results.of(point).iter().zip(results.of(base)));
+    runs.map(|(workload, (run, base))| {
+        let of = |run: &Run| kernel_cycles(run, workload.name) as f64;
+        ratio(of(base), of(run))
+    })
+    .collect()
+}
+
+/// What the thesis says of single workloads: name and change, per cent.
+type Changes = &'static [(&'static str, f64)];
+
+/// A claim for each change that the thesis's text gives, and one for the mean if it gives one.
+fn changes(
+    source: &'static str,
+    what: &str,
+    (of_workloads, mean): (Changes, Option<f64>),
+    (results, series): (&Results, &Series),
+) -> Vec<Claim> {
+    let claim = |key: &str, of: String, paper: f64, here: Option<f64>| {
+        let what = format!("{what}, {of}");
+        let here = percent_change(here);
+        let text = here.map_or_else(|| "no value".to_owned(), |here| format!("{here:+.2} %"));
+        Claim::new(source, format!("{what}: {paper:+} %"), text).number(Number::change(
+            key,
+            what,
+            Stated::exactly(paper),
+            here,
+        ))
+    };
+    let is_there = |name: &str| results.workloads.iter().any(|workload| workload.name == name);
+    let of_workloads = of_workloads.iter().filter(|(name, _)| is_there(name));
+    let mut claims: Vec<Claim> = of_workloads
+        .map(|(name, paper)| claim(name, (*name).to_owned(), *paper, series.of_workload(results, name)))
+        .collect();
+    let mean = mean.map(|paper| {
+        let here = series.average(results, Average::Geometric);
+        claim("mean", "geometric mean over the set".to_owned(), paper, here)
+    });
+    claims.extend(mean);
+    claims
+}
+
+/// A table and a chart of speedups.
+fn content(
+    results: &Results,
+    title: &str,
+    claims: Vec<Claim>,
+    series: &[Series],
+    notes: Vec<String>,
+) -> Content {
+    Content {
+        claims,
+        tables: vec![table("ipc", title, results, series, Average::Geometric)],
+        notes,
+        charts: vec![chart("instructions a cycle", "relative", results, series, Average::Geometric, false)],
+    }
+}
+
+/// What is said of the register sets.
+fn notes() -> Vec<String> {
+    vec![
+        "Threads are given the registers of Table 2.1 (--min-registers), whatever their code needs here; blocks are of the size \
+         that the workload has here: sgemm 256 threads (the thesis 128), stencil 256 (512), b+tree 128 (508). LIB and MUM \
+         are not here."
+            .to_owned(),
+        "Cycles are of the kernel that the thesis names. Dynamic warp execution (§2.3.3), which is in all of the thesis's \
+         numbers with OWF, is not here."
+            .to_owned(),
+    ]
+}
+
+/// Registers of an SM, threads and blocks that it has room for (Table 2.3).
+const SM_REGISTERS: u64 = 32_768;
+const SM_THREADS: u64 = 1536;
+const SM_BLOCKS: u64 = 8;
+
+/// Amounts of sharing of Tables 2.5 to 2.8, per cent.
+const AMOUNTS: [u64; 6] = [0, 10, 30, 50, 70, 90];
+
+/// Blocks on an SM, of `threads` threads that need so much of a resource each block, at an amount of sharing.
+fn blocks_at(amount: u64, threads: u64, needed: u64, available: u64) -> Residents {
+    // Amounts are below 100.
+    let threshold = Threshold::from_percent(100 - amount).unwrap_or_else(Threshold::none);
+    residents(available, needed, (SM_THREADS / threads).min(SM_BLOCKS), threshold)
+}

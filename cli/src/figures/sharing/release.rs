@@ -1,0 +1,126 @@
+//! Scratchpad sharing with `relssp`: Figs. 3.9 to 3.11, Table 3.5.
+
+use anyhow::Result;
+use warpfile_sim::mechanisms::sharing::{COUNTERS, Shared};
+use warpfile_sim::sm::RunReport;
+
+use super::{Changes, changes, content, speedup};
+use crate::figures::number::{Number, Stated};
+use crate::figures::report::{Claim, Content};
+use crate::figures::series::{Average, Series, ratio, table};
+use crate::figures::sweep::{Point, Results};
+
+/// Improvements of IPC by scratchpad sharing with relssp, per cent (§3.4.1.3).
+const IMPROVEMENTS: Changes = &[("heartwall", 92.17)];
+/// Their geometric mean over the thesis's twelve benchmarks.
+const MEAN: f64 = 19.0;
+
+/// Designs beside the baseline: name in a stack, key, heading.
+const DESIGNS: [(&str, &str, &str); 4] = [
+    ("single-level+spad-share", "lrr", "sharing, LRR"),
+    ("spad-share", "owf", "sharing, OWF"),
+    ("spad-share-relssp", "relssp", "sharing, OWF, relssp"),
+    ("spad-share-relssp", "postdominator", "sharing, OWF, relssp at the postdominator"),
+];
+
+fn on_machine(design: &str) -> Point {
+    Point::new("jatala-ch3", design)
+}
+
+fn of((design, key, _): (&str, &str, &str)) -> Point {
+    match key {
+        "postdominator" => on_machine(design).with("sharing.relssp", "postdominator"),
+        _ => on_machine(design),
+    }
+}
+
+/// The baseline, and the designs.
+pub fn points() -> Vec<Point> {
+    std::iter::once(on_machine("baseline")).chain(DESIGNS.map(of)).collect()
+}
+
+/// Figs. 3.9 to 3.11.
+pub fn figure_9(results: &Results) -> Result<Content> {
+    let series = DESIGNS.map(|design| {
+        let paper = (design.1 == "relssp").then_some(1.0 + MEAN / 100.0);
+        let values = speedup(results, &of(design), &on_machine("baseline"));
+        Series::new(design.1, design.2, 3, values).with_paper(paper)
+    });
+    let paper = (IMPROVEMENTS, Some(MEAN));
+    let what = "cycles saved by scratchpad sharing with relssp, as IPC";
+    let claims = changes("§3.4.1.3", what, paper, (results, &series[2]));
+    let notes = vec![
+        "Of the thesis's benchmarks heartwall is here; DCT1 to 4, FDTD3d, histogram, MC1 and NQU are not, and backprop and srad \
+         are not limited by scratchpad as they are here. The other workloads are those that are."
+            .to_owned(),
+        "Cycles of the baseline by those of the design: relssp's own instructions are not work.".to_owned(),
+    ];
+    Ok(content(results, "Speed, relative to LRR without sharing", claims, &series, notes))
+}
+
+/// Instructions that a thread executes more, by benchmark: relssp, and in heartwall the branch of an edge that is split.
+const MORE_A_THREAD: [(&str, f64); 2] = [("heartwall", 2.0), ("nw", 1.0)];
+
+/// Table 3.5.
+pub fn table_5(results: &Results) -> Result<Content> {
+    let relssp = on_machine("spad-share-relssp");
+    let of_runs = |value: fn(&RunReport, &RunReport) -> Option<f64>| {
+        let runs = results.of(&relssp).iter().zip(results.of(&on_machine("baseline")));
+        runs.map(|(run, base)| value(&run.report, &base.report)).collect::<Vec<_>>()
+    };
+    let series = [
+        Series::new("threads", "threads", 0, of_runs(|run, _| Some(threads(run)))),
+        Series::new("more", "more thread instructions", 0, of_runs(|run, base| Some(more(run, base)))),
+        Series::new(
+            "a_thread",
+            "of each thread",
+            3,
+            of_runs(|run, base| ratio(more(run, base), threads(run))),
+        ),
+        Series::new(
+            "share",
+            "more, %",
+            3,
+            of_runs(|run, base| ratio(100.0 * more(run, base), base.thread_instructions as f64)),
+        ),
+    ];
+    let is_there = |name: &str| results.workloads.iter().any(|workload| workload.name == name);
+    let claims = MORE_A_THREAD.iter().filter(|(name, _)| is_there(name)).map(|(name, thesis)| {
+        let here = series[2].of_workload(results, name);
+        let what = format!("instructions that a thread of {name} executes more");
+        let text = here.map_or_else(|| "no value".to_owned(), |here| format!("{here:.3}"));
+        Claim::new("Table 3.5", format!("{what}: {thesis}"), text).number(Number::of(
+            "instructions",
+            *name,
+            what,
+            Stated::exactly(*thesis),
+            here,
+        ))
+    });
+    Ok(Content {
+        claims: claims.collect(),
+        tables: vec![table(
+            "instructions",
+            "Thread instructions with relssp beside those without",
+            results,
+            &series,
+            Average::Arithmetic,
+        )],
+        notes: vec![
+            "Every thread executes one relssp, so threads are counted by it: those of kernels that access scratchpad and of those \
+             that do not. The order of instructions differs with the layout of the variables, and some are other ones."
+                .to_owned(),
+        ],
+        charts: Vec::new(),
+    })
+}
+
+/// Threads of a run: each executes one relssp.
+fn threads(report: &RunReport) -> f64 {
+    let shared: Shared = report.counters.get(COUNTERS);
+    shared.relssp as f64
+}
+
+fn more(run: &RunReport, base: &RunReport) -> f64 {
+    run.thread_instructions as f64 - base.thread_instructions as f64
+}
