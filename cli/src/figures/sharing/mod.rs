@@ -232,10 +232,11 @@ fn speedup(results: &Results, point: &Point, base: &Point) -> Vec<Option<f64>> {
 /// What the thesis says of single workloads: name and change, per cent.
 type Changes = &'static [(&'static str, f64)];
 
-/// A claim for each change that the thesis's text gives, and one for the mean if it gives one.
+/// A claim for each change that the thesis's text gives, and one for the mean if it gives one. Keys of numbers begin with
+/// `prefix`.
 fn changes(
     source: &'static str,
-    what: &str,
+    (prefix, what): (&str, &str),
     (of_workloads, mean): (Changes, Option<f64>),
     (results, series): (&Results, &Series),
 ) -> Vec<Claim> {
@@ -244,7 +245,7 @@ fn changes(
         let here = percent_change(here);
         let text = here.map_or_else(|| "no value".to_owned(), |here| format!("{here:+.2} %"));
         Claim::new(source, format!("{what}: {paper:+} %"), text).number(Number::change(
-            key,
+            format!("{prefix}{key}"),
             what,
             Stated::exactly(paper),
             here,

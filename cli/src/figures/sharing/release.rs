@@ -48,7 +48,7 @@ pub fn figure_9(results: &Results) -> Result<Content> {
     });
     let paper = (IMPROVEMENTS, Some(MEAN));
     let what = "cycles saved by scratchpad sharing with relssp, as IPC";
-    let claims = changes("§3.4.1.3", what, paper, (results, &series[2]));
+    let claims = changes("§3.4.1.3", ("", what), paper, (results, &series[2]));
     let notes = vec![
         "Of the thesis's benchmarks heartwall is here; DCT1 to 4, FDTD3d, histogram, MC1 and NQU are not, and backprop and srad \
          are not limited by scratchpad as they are here. The other workloads are those that are."
