@@ -7,6 +7,7 @@ use anyhow::Result;
 use serde_json::Value;
 use warpfile_kernels::exec::ExecOptions;
 use warpfile_sim::counters::Counts;
+use warpfile_sim::mechanisms::hybrid::{RSP_COUNTERS, ScratchpadCounters};
 use warpfile_sim::mechanisms::rfc;
 use warpfile_sim::sm::{Accesses, EngineName, MRF, Residency, RunReport, WorkingSet};
 
@@ -44,6 +45,17 @@ pub fn injected(source: &Source<'_>, setup: &Setup) -> Result<RunReport> {
     counters.add(MRF, &mrf);
     if cached {
         counters.add(rfc::COUNTERS, &accesses(100 * entries + live));
+    }
+    if config.design.contains("rsp") || config.design.contains("hybrid") {
+        let scratchpad = ScratchpadCounters {
+            accesses: accesses(600),
+            operand_reads: 500,
+            result_writes: 200,
+            transfers: 100,
+            strands: 50 + salt,
+            ..ScratchpadCounters::default()
+        };
+        counters.add(RSP_COUNTERS, &scratchpad);
     }
     let active = if config.design.as_str() == "baseline" { 32 } else { config.scheduler.active_warps };
     let cycles = 1000 + 100 * salt + 2000 / active + config.latency.alu;

@@ -210,7 +210,7 @@ impl RegisterScratchpad {
             .collect();
         State {
             values: m
-                .table::<WarpRegister>("entries", self.places(), &lanes)
+                .table::<WarpRegister>("slices", self.places(), &lanes)
                 .ports(self.issues * SOURCES, self.issues),
             owners: m.table::<Owner>("owners", self.places(), self),
             is_dirty: m.cat(dirty.iter().map(|lanes| lanes.any())).named("is_dirty"),

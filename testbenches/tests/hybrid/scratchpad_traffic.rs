@@ -48,6 +48,9 @@ pub struct Traffic {
     issues: usize,
     /// Per cent of cycles in which a unit is ready.
     ready: usize,
+    /// Most results are in entries and live-out, and the unit of the few long-latency operations is seldom ready: what their
+    /// operands are read from stays as it is for long.
+    is_heavy: bool,
     warps: Vec<Warp>,
     free_slots: Vec<usize>,
     busy: u64,
@@ -76,6 +79,7 @@ impl Traffic {
         };
         Traffic {
             ready: [100, 60, 25][random.below(3)],
+            is_heavy: random.chance(50),
             random,
             lanes: parameters.geometry.lanes,
             issues: parameters.issues,
@@ -120,8 +124,9 @@ impl Traffic {
         let fill = due(&self.fills, 0);
         let offered = |place: usize| self.issue.get(place).map(|operation| operation.instruction.clone());
         let issue = [offered(0), offered(1).filter(|_| second)];
-        let (ready, draining) = (self.ready, self.draining);
-        let units_ready = (0..2).map(|u| u64::from(draining || self.random.chance(ready)) << u).sum();
+        let draining = self.draining;
+        let ready = [self.ready, if self.is_heavy { 5 } else { self.ready }];
+        let units_ready = (0..2).map(|u| u64::from(draining || self.random.chance(ready[u])) << u).sum();
         Inputs { issue, result, fill, ended: std::mem::take(&mut self.ended), units_ready }
     }
 
@@ -219,15 +224,16 @@ impl Traffic {
         let Some(id) = self.free_ids.pop_front() else { return };
         let all = u64::from(all(self.lanes));
         let active = if self.random.chance(50) { all } else { self.random.next() & all } as u32;
-        let unit = if self.random.chance(25) { LONG } else { 0 };
+        let unit = if self.random.chance(if self.is_heavy { 8 } else { 25 }) { LONG } else { 0 };
         let mut sources = [0, 1, 2].map(|_| self.source(index, active));
         let copy = self.copy(index, active, &mut sources);
         let destination = self.destination(index, active);
-        let goes_to_entry = unit != LONG && self.random.chance(60);
+        let (mapped, lives_on) = if self.is_heavy { (80, 90) } else { (60, 50) };
+        let goes_to_entry = unit != LONG && self.random.chance(mapped);
         let entry = self.random.below(self.warps[index].entries.len());
         let written =
             destination.filter(|_| goes_to_entry && copy.map(|(_, to)| to) != Some(entry)).map(|_| entry);
-        let live_out = written.is_some() && self.random.chance(50);
+        let live_out = written.is_some() && self.random.chance(lives_on);
         let warp = &mut self.warps[index];
         if let Some(register) = destination {
             for (held, lanes) in warp.entries.iter_mut().flatten() {
@@ -271,7 +277,8 @@ impl Traffic {
     /// A register of the warp without a pending write, where the newest value of all executing lanes is.
     fn source(&mut self, index: usize, active: u32) -> Option<Operand> {
         let register = self.random.below(REGISTERS);
-        let (prefers_entry, ends) = (self.random.chance(70), self.random.chance(15));
+        let prefers_entry = self.random.chance(70);
+        let ends = self.random.chance(15);
         let warp = &mut self.warps[index];
         if active == 0 || warp.pending.contains(&register) {
             return None;

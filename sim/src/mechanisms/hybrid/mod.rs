@@ -23,7 +23,8 @@ use crate::sm::{Accesses, RunReport, SimError};
 use storage::RegisterCacheStorage;
 
 pub use scratchpad::{
-    HYBRID, HybridParameters, RSP, RSP_COUNTERS, Scratchpad, ScratchpadParameters, scratchpad_accesses,
+    HYBRID, HybridParameters, RSP, RSP_COUNTERS, Scratchpad, ScratchpadCounters, ScratchpadParameters,
+    scratchpad_accesses,
 };
 
 /// Name of the group of counters of the register cache, registers that leave it included.

@@ -15,7 +15,7 @@ use crate::sm::design::{Issue, OperandStorage, StorageInputs, StorageOutputs, Wa
 use crate::sm::{PortActivity, SimError};
 
 /// Name of the table of the scratchpad.
-const ENTRIES_TABLE: &str = "entries";
+const SLICES_TABLE: &str = "slices";
 
 /// A register file with the ports of `ScratchpadHierarchy`.
 pub struct ScratchpadStorage {
@@ -187,7 +187,7 @@ impl OperandStorage for ScratchpadStorage {
 
     fn count(&self, into: &mut Counts) {
         self.file.count(into);
-        let accesses = self.file.accesses(ENTRIES_TABLE);
+        let accesses = self.file.accesses(SLICES_TABLE);
         let transfers = accesses.reads - self.counted.operand_reads;
         into.add(RSP_COUNTERS, &ScratchpadCounters { accesses, transfers, ..self.counted });
         if self.has_cache {
