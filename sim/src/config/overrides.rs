@@ -269,7 +269,7 @@ mod tests {
     fn an_unknown_parameter_lists_near_names() {
         assert_eq!(
             error_of("rfc.entires", "6"),
-            "--set: unknown parameter \"rfc.entires\"; near names: rfc.entries"
+            "--set: unknown parameter \"rfc.entires\"; near names: rfc.entries, hybrid.entries, rsp.entries"
         );
         assert!(error_of("active_warps", "6").contains("scheduler.active_warps"));
         assert_eq!(error_of("zzz", "6"), "--set: unknown parameter \"zzz\"");

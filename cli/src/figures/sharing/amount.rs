@@ -69,9 +69,7 @@ fn by_amount(
         })
         .collect();
     let mut claims = Vec::new();
-    for (name, thesis) in
-        rows.iter().filter(|(name, _)| results.workloads.iter().any(|own| own.name == *name))
-    {
+    for (name, thesis) in rows {
         let [none, .., most] = *thesis;
         let paper = percent_change(Some(most / none));
         let here = series.last().and_then(|series| percent_change(series.of_workload(results, name)));

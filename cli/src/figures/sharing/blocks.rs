@@ -117,9 +117,7 @@ pub fn figure_12(results: &Results) -> Result<Content> {
         Series::new("sharing", "register sharing", 0, of(&register_sharing())),
     ];
     let mut claims = Vec::new();
-    for (name, _) in
-        REGISTERS.iter().filter(|(name, _)| results.workloads.iter().any(|own| own.name == *name))
-    {
+    for (name, _) in REGISTERS {
         let Some(thesis) = TABLE_2_6.iter().find(|benchmark| benchmark.name == *name) else { continue };
         let [without, .., with] = thesis.blocks;
         let here = series.each_ref().map(|one| one.of_workload(results, name));

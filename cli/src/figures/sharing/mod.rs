@@ -251,9 +251,8 @@ fn changes(
             here,
         ))
     };
-    let is_there = |name: &str| results.workloads.iter().any(|workload| workload.name == name);
-    let of_workloads = of_workloads.iter().filter(|(name, _)| is_there(name));
     let mut claims: Vec<Claim> = of_workloads
+        .iter()
         .map(|(name, paper)| claim(name, (*name).to_owned(), *paper, series.of_workload(results, name)))
         .collect();
     let mean = mean.map(|paper| {
