@@ -48,7 +48,7 @@ pub struct RegisterScratchpad {
     pub warps: usize,
     /// Bits of an instruction's identifier, 1 to 16.
     pub id_bits: usize,
-    /// Instructions that have been taken and not been dispatched, at most; 2 to 64.
+    /// Instructions that have been taken and not been dispatched, at most; 2 to 128.
     pub under_way: usize,
     /// Instructions a cycle, each with three read ports and a write port; 1 or 2.
     pub issues: usize,
@@ -155,7 +155,7 @@ impl Circuit for RegisterScratchpad {
         Self::check_range("register_bits", self.register_bits, 1..=16)?;
         Self::check_range("warps", self.warps, 1..=64)?;
         Self::check_range("id_bits", self.id_bits, 1..=16)?;
-        Self::check_range("under_way", self.under_way, 2..=64)?;
+        Self::check_range("under_way", self.under_way, 2..=128)?;
         Self::check_range("issues", self.issues, 1..=WAYS)
     }
 
