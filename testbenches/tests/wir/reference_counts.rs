@@ -244,21 +244,29 @@ proptest! {
     }
 }
 
-/// Counts of three bits are full soon.
+/// The ports of a scheduler. Counts of three bits are full soon.
+const OF_A_SCHEDULER: ReferenceCounts = ReferenceCounts {
+    registers: 16,
+    count_bits: 3,
+    hold_bits: 4,
+    increments: 6,
+    decrements: 6,
+    holds: 5,
+    drops: 6,
+    queries: 5,
+};
+
+#[test]
+fn every_port_of_a_scheduler_counts() {
+    let counts = OF_A_SCHEDULER;
+    check(&counts, &Bags::new(&counts), &Lockstep::default(), &traffic(&counts, 1, 4000)).unwrap();
+}
+
 #[test]
 #[ignore = "minutes"]
 fn millions_of_cycles_with_counts_of_three_bits() {
     for seed in 0..8 {
-        let counts = ReferenceCounts {
-            registers: 16,
-            count_bits: 3,
-            hold_bits: 4,
-            increments: 6,
-            decrements: 6,
-            holds: 5,
-            drops: 6,
-            queries: 5,
-        };
+        let counts = OF_A_SCHEDULER;
         let how = Lockstep { seeds: vec![seed], ..Lockstep::default() };
         check(&counts, &Bags::new(&counts), &how, &traffic(&counts, seed, 500_000)).unwrap();
     }
