@@ -176,6 +176,20 @@ fn what_does_not_fit_in_the_registers_is_in_local_memory() {
 }
 
 #[test]
+fn a_thread_is_given_registers_that_its_code_does_not_need() {
+    let given = |directives: &str, min_registers, max_registers| {
+        let options = CompileOptions { min_registers, max_registers, ..CompileOptions::default() };
+        compile(&wide(directives, 20), "k", &options).unwrap().program.registers_per_thread
+    };
+    let needed = given("", 0, 255);
+    assert!(needed < 24, "{needed}");
+    assert_eq!(given("", needed - 1, 255), needed);
+    assert_eq!(given("", 36, 255), 36);
+    assert_eq!(given("", 36, 30), 30);
+    assert_eq!(given(".maxnreg 24", 36, 255), 24);
+}
+
+#[test]
 fn a_value_of_a_loop_stays_in_its_register() {
     let reads: String = (0..8).map(|n| format!("ld.shared.u32 %r{n}, [{}];\n", 4 * n)).collect();
     let sums: String = (1..8).map(|n| format!("add.u32 %r0, %r0, %r{n};\n")).collect();
