@@ -236,7 +236,7 @@ fn by_id(id: &str) -> Result<&'static Figure> {
     Ok(figure)
 }
 
-/// Workloads by name, in the order of the catalogue; the figure's own if none is named.
+/// Workloads by name, in the order of the catalogue; the figure's own if none is named, or those that all papers share.
 fn chosen(figure: &Figure, names: &[String]) -> Result<Vec<&'static Workload>> {
     if !figure.has_workloads() {
         if !names.is_empty() {
@@ -246,8 +246,10 @@ fn chosen(figure: &Figure, names: &[String]) -> Result<Vec<&'static Workload>> {
     }
     let named = names.iter().map(|name| Ok(workloads::by_name(name)?.name)).collect::<Result<Vec<_>>>()?;
     let wanted = if named.is_empty() { figure.workloads } else { &named };
-    let is_wanted = |workload: &&Workload| wanted.is_empty() || wanted.contains(&workload.name);
-    Ok(workloads::list().iter().filter(is_wanted).collect())
+    if wanted.is_empty() {
+        return Ok(workloads::common().iter().collect());
+    }
+    Ok(workloads::list().iter().filter(|workload| wanted.contains(&workload.name)).collect())
 }
 
 /// Makes a figure with a simulator.

@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn only_workloads_without_a_counterpart_in_table_1_are_other() {
-        let others: Vec<_> = workloads::list()
+        let others: Vec<_> = workloads::common()
             .iter()
             .map(|workload| workload.name)
             .filter(|name| category(name) == "other")

@@ -68,6 +68,12 @@ impl Inputs {
         self.words(name).map(|bits| bits as i32).collect()
     }
 
+    /// A buffer of s16.
+    pub(super) fn shorts(&self, name: &str) -> Vec<i16> {
+        let (values, _rest) = self.bytes(name).as_chunks();
+        values.iter().map(|&bytes| i16::from_le_bytes(bytes)).collect()
+    }
+
     /// A buffer of u8.
     pub(super) fn bytes(&self, name: &str) -> &[u8] {
         self.buffers.get(name).unwrap_or_else(|| panic!("the launch file has no buffer {name}"))
@@ -98,6 +104,15 @@ impl Outputs {
     pub(super) fn doubles(self, name: &str, values: &[f64]) -> Self {
         let rounded: Vec<f32> = values.iter().map(|&value| value as f32).collect();
         self.floats(name, &rounded)
+    }
+
+    /// A buffer of s16; values beyond it lose their upper halves, as in a store.
+    pub(super) fn shorts(mut self, name: &str, values: &[i32]) -> Self {
+        self.0.insert(
+            name.to_string(),
+            values.iter().flat_map(|&value| (value as i16).to_le_bytes()).collect(),
+        );
+        self
     }
 
     pub(super) fn integers(mut self, name: &str, values: &[i32]) -> Self {
