@@ -1,6 +1,7 @@
 //! What arrays of any node cost, scaled to one process.
 //!
-//! Memories are CACTI's arrays times what one compiled memory of 40 nm costs over CACTI's of the same size; arrays of
+//! Memories are CACTI's arrays times what one compiled memory of 40 nm costs over CACTI's of the same size, at the supply of the
+//! technology, not at that which CACTI has at the node; arrays of
 //! flip-flops are lines through the synthesised ones of the same process and characterisation, scaled to the node. So what
 //! an access to the one costs beside an access to the other is that of a commercial library, not of two models.
 //! Source: Gebhart et al., ISCA 2011, §4.3, Tables 2 and 3; decision 103.
@@ -23,6 +24,9 @@ const MATCH_PJ: f64 = 3.8 / 1024.0;
 const MATCH_NM: f64 = 45.0;
 /// Its supply, V.
 const MATCH_V: f64 = 1.1;
+/// Supply of CACTI's high-performance devices by node, nm and V: ITRS's, as `vdd[0]` of the `itrs-hp` parameters of CACTI 6.5 and
+/// 7.0. Nodes between are interpolated there, as all parameters are.
+const GRID_SUPPLY: [(f64, f64); 3] = [(45.0, 1.0), (32.0, 0.9), (22.0, 0.8)];
 /// Rows of the largest array of Table 2. Deeper ones are divided, so that an access costs no more.
 const MOST_ROWS: u32 = 64;
 
@@ -54,9 +58,11 @@ pub struct FlipFlops {
 #[derive(Clone, Debug)]
 pub struct ArrayPrices {
     grid: Grid,
-    /// What a compiled memory has for one of CACTI's.
+    /// What a compiled memory has for one of CACTI's, at the technology's supply.
     read_factor: f64,
     write_factor: f64,
+    /// The same for content-addressed memories, at the supply of the runs.
+    cam_factor: f64,
     area_factor: f64,
     /// Of flip-flops at the node, for a bit of a row.
     read_pj: Line,
@@ -86,14 +92,20 @@ impl ArrayPrices {
         let leakage_mw_per_um2 = memory.leakage_mw / (area_factor * memory.area_um2);
         let scale = |from_nm: f64, from_v: f64| f64::from(node_nm) / from_nm * (supply_v / from_v).powi(2);
         let published_nm = f64::from(published.node_nm);
+        // The runs of a node have its supply, so that of two nodes they differ by more than their capacitances.
+        let above_grid = |volts: f64, nm: f64| volts / grid_supply_v(nm);
+        let supply =
+            above_grid(supply_v, f64::from(node_nm)) / above_grid(published.supply_v.value, published_nm);
+        let supply_factor = supply.powi(2);
         let energy = scale(published_nm, published.supply_v.value);
         let area = (f64::from(node_nm) / published_nm).powi(2);
         let line = |of: fn(&RfcEnergy) -> f64, factor: f64| {
             Line::through(&published.rfc, of).times(factor / f64::from(published.access_bits))
         };
         Ok(ArrayPrices {
-            read_factor: mrf.read_pj.value / compiled.read_pj,
-            write_factor: mrf.write_pj.value / compiled.write_pj,
+            cam_factor: mrf.read_pj.value / compiled.read_pj,
+            read_factor: supply_factor * mrf.read_pj.value / compiled.read_pj,
+            write_factor: supply_factor * mrf.write_pj.value / compiled.write_pj,
             area_factor,
             read_pj: line(|rfc| rfc.read_pj.value, energy),
             write_pj: line(|rfc| rfc.write_pj.value, energy),
@@ -103,6 +115,11 @@ impl ArrayPrices {
             leakage_mw_per_um2,
             grid,
         })
+    }
+
+    /// The same with memories as CACTI has them.
+    pub fn with_unscaled_memories(self) -> ArrayPrices {
+        ArrayPrices { read_factor: 1.0, write_factor: 1.0, area_factor: 1.0, ..self }
     }
 
     /// A memory of `entries` words of `bits` bits. Words of more than 128 bits are better built of several.
@@ -129,8 +146,8 @@ impl ArrayPrices {
     pub fn cam(&self, entries: u32, bits: u32) -> Result<Cam, GridError> {
         let Cam { search_pj, read_pj, write_pj, leakage_mw, area_um2 } = self.grid.cam(entries, bits)?;
         Ok(Cam {
-            search_pj: self.read_factor * search_pj,
-            read_pj: self.read_factor * read_pj,
+            search_pj: self.cam_factor * search_pj,
+            read_pj: self.cam_factor * read_pj,
             write_pj: self.write_factor * write_pj,
             leakage_mw,
             area_um2: self.area_factor * area_um2,
@@ -159,6 +176,14 @@ impl ArrayPrices {
             area_um2,
         })
     }
+}
+
+/// Supply of CACTI's runs at a node, V.
+fn grid_supply_v(node_nm: f64) -> f64 {
+    let upper =
+        GRID_SUPPLY.iter().rposition(|&(nm, _)| nm >= node_nm).unwrap_or(0).min(GRID_SUPPLY.len() - 2);
+    let ((from_nm, from_v), (to_nm, to_v)) = (GRID_SUPPLY[upper], GRID_SUPPLY[upper + 1]);
+    from_v + (to_v - from_v) * (from_nm - node_nm) / (from_nm - to_nm)
 }
 
 impl Line {

@@ -79,7 +79,10 @@ impl EnergyModel {
     /// # Errors
     /// There are no runs of its node.
     pub fn of(technology: Technology) -> Result<EnergyModel, EnergyError> {
-        let prices = ArrayPrices::new(technology.node_nm, technology.supply_v.value)?;
+        let mut prices = ArrayPrices::new(technology.node_nm, technology.supply_v.value)?;
+        if technology.accesses_alone.is_some() {
+            prices = prices.with_unscaled_memories();
+        }
         Ok(EnergyModel { technology, prices, cells: Vec::new() })
     }
 
@@ -119,6 +122,12 @@ impl EnergyModel {
         structures: Vec<Structure>,
     ) -> Result<Vec<(Structure, Part)>, EnergyError> {
         let priced = structures.into_iter().map(|mut structure| {
+            if let Some(counted) = &self.technology.accesses_alone
+                && structure.wire == Wire::FromUpperLevel
+                && structure.cells == Cells::FlipFlops
+            {
+                structure.cells = Cells::Sram(counted.upper_ports);
+            }
             for &(arrays, cells) in &self.cells {
                 let is_meant = match arrays {
                     Arrays::MainRegisterFile => structure.published == Some(Published::MainRegisterFile),
@@ -149,6 +158,11 @@ impl EnergyModel {
             };
             let words = f64::from(part.slices * part.bits) / 32.0;
             part.wire_pj = words * self.technology.wire_pj_per_mm_per_32_bits.value * part.mm;
+            if let Some(counted) = &self.technology.accesses_alone
+                && structure.wire == Wire::FromMainRegisterFile
+            {
+                part.wire_pj += words * counted.file_wires_pj_per_32_bits.value;
+            }
         }
         Ok(parts)
     }

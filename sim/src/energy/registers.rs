@@ -91,12 +91,15 @@ impl std::ops::AddAssign for RegisterEnergy {
 }
 
 impl EnergyModel {
-    /// Energy of the registers and of what stands around them.
+    /// Energy of the registers and of what stands around them, or of accesses alone where the technology's paper counts these.
     ///
     /// # Errors
     /// As [`EnergyModel::parts`].
     pub fn registers(&self, run: MeasuredRun<'_>) -> Result<RegisterEnergy, EnergyError> {
         let mut energy = self.account(Account::Registers, run)?;
+        if self.technology().accesses_alone.is_some() {
+            return Ok(RegisterEnergy { clock_pj: 0.0, leakage_pj: 0.0, ..energy });
+        }
         energy += self.account(Account::Control, run)?;
         Ok(energy)
     }

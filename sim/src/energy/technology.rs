@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::grid::Ports;
 use super::structure::{Published, Structure};
 
 /// A figure and where it comes from.
@@ -38,8 +39,24 @@ pub struct Technology {
     /// Published figures of a register file cache, by configuration.
     #[serde(default)]
     pub rfc: Vec<RfcEnergy>,
+    /// That the paper counts accesses to the arrays of registers and nothing else, where it does.
+    pub accesses_alone: Option<AccessesAlone>,
     /// The GPU around the registers.
     pub chip: Chip,
+}
+
+/// Registers' energy is that of accesses to memories as CACTI has them: no leakage, no clocks, nothing of what stands around the
+/// arrays, no figure scaled to a compiled memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessesAlone {
+    /// Where it says so.
+    pub source: String,
+    /// Ports of the memories in front of the main register file.
+    pub upper_ports: Ports,
+    /// What an access to the main register file takes beside that to a bank: wires inside a memory of the whole file, pJ for 32
+    /// bits.
+    pub file_wires_pj_per_32_bits: Figure,
 }
 
 /// Where arrays lie.
@@ -180,6 +197,7 @@ pub enum TechnologyError {
 
 /// Name and text of every technology that comes with the program.
 const TECHNOLOGIES: &[(&str, &str)] = &[
+    (Technology::BAILEY2018, include_str!("../../technologies/bailey2018-28nm.toml")),
     (Technology::GEBHART2011, include_str!("../../technologies/gebhart2011-40nm.toml")),
     (Technology::GTX980, include_str!("../../technologies/gtx980-28nm.toml")),
     ("kloosterman2017-28nm", include_str!("../../technologies/kloosterman2017-28nm.toml")),
@@ -191,6 +209,8 @@ pub fn technology_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Technology {
+    /// Name of the technology of Bailey et al., TCAD 2018.
+    pub const BAILEY2018: &'static str = "bailey2018-28nm";
     /// Name of the technology of Gebhart et al., ISCA 2011, whose tables all arrays are scaled to.
     pub const GEBHART2011: &'static str = "gebhart2011-40nm";
     /// Name of the technology of a GTX 980.

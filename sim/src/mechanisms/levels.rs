@@ -5,10 +5,10 @@ use warpfile_kernels::compile::rfh::AccessEnergy;
 use super::register_file;
 use crate::config::Config;
 use crate::energy::EnergyModel;
-use crate::energy::structure::{Part, Structure};
+use crate::energy::structure::{Account, Part, Structure};
 use crate::sm::SimError;
 
-/// The arrays of a design, priced.
+/// The arrays of a design whose accesses are charged to its registers, priced.
 pub struct Levels(Vec<(Structure, Part)>);
 
 impl Levels {
@@ -18,7 +18,11 @@ impl Levels {
     /// There is no such technology, or it cannot price an array.
     pub fn of(config: &Config) -> Result<Levels, SimError> {
         let model = EnergyModel::named(&config.energy.technology).map_err(SimError::mechanism)?;
-        Ok(Levels(model.parts(config).map_err(SimError::mechanism)?))
+        let mut parts = model.parts(config).map_err(SimError::mechanism)?;
+        if model.technology().accesses_alone.is_some() {
+            parts.retain(|(structure, _)| structure.account == Account::Registers);
+        }
+        Ok(Levels(parts))
     }
 
     /// An access to arrays of a name, wires included.

@@ -89,7 +89,7 @@ const FIGURES: &[Figure] = &[
         workloads: RODINIA,
         method: Method::Runs { points: energy::points_9, show: energy::figure_9 },
         has_numbers: true,
-        causes: &[],
+        causes: energy::CAUSES_9,
     },
     Figure {
         id: "hybrid-10",

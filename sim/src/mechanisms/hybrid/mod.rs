@@ -118,7 +118,7 @@ fn cache_structures(
     };
     let tags = Structure::table(
         "tags of the register cache",
-        Account::Control,
+        Account::Registers,
         (schedulers * sets, lines, TAG_BITS),
         tags,
     );
