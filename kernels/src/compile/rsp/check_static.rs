@@ -130,8 +130,8 @@ fn check_entries(
         let unguarded = |soft: bool| inst.predicate_sources.is_empty() || !soft;
         let may_leave_out =
             inst.results.first().map_or(!inst.predicate_sources.is_empty(), |r| !unguarded(r.soft));
-        step(inst, placement, instruction, may_leave_out, &mut held);
-        step(inst, placement, instruction, false, &mut of_warp);
+        step(inst, placement, instruction, Whose::Lanes { may_leave_out }, &mut held);
+        step(inst, placement, instruction, Whose::Warp, &mut of_warp);
         for &to in successors[instruction].iter().filter(|&&to| to > instruction && to < strand.end) {
             match &mut of_lanes[to - strand.start] {
                 Some(known) => known.retain(|entry, register| held.get(entry) == Some(register)),
@@ -142,9 +142,20 @@ fn check_entries(
     Ok(())
 }
 
-/// What an instruction does to entries; one that may leave lanes out writes only where they hold the register already.
-fn step(inst: &Instruction, placement: &Placement, position: usize, may_leave_out: bool, held: &mut Held) {
+/// Of whom it is followed what entries hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// Of the warp: the register alone, whichever lanes have its newest value there.
+    Warp,
+    /// Of lanes on one way: the newest value. An instruction that may leave lanes out writes only where they hold the register
+    /// already.
+    Lanes { may_leave_out: bool },
+}
+
+/// What an instruction does to entries.
+fn step(inst: &Instruction, placement: &Placement, position: usize, whose: Whose, held: &mut Held) {
     let places = &placement.places[position];
+    let may_leave_out = whose == Whose::Lanes { may_leave_out: true };
     let put = |held: &mut Held, entry: u8, register: PhysReg| {
         if may_leave_out && held.get(&entry) != Some(&register) {
             held.remove(&entry);
@@ -158,7 +169,10 @@ fn step(inst: &Instruction, placement: &Placement, position: usize, may_leave_ou
         }
     }
     for (result, place) in inst.results.iter().zip(places.results) {
-        held.retain(|entry, register| *register != result.register || Some(*entry) == place.entry);
+        // Lanes that write it elsewhere leave the entry to those on another way.
+        if whose != Whose::Warp {
+            held.retain(|entry, register| *register != result.register || Some(*entry) == place.entry);
+        }
         if let Some(entry) = place.entry {
             put(held, entry, result.register);
         }
