@@ -1,10 +1,10 @@
 //! What arrays of any node cost, scaled to one process.
 //!
-//! Memories are CACTI's arrays times what one compiled memory of 40 nm costs over CACTI's of the same size, at the supply of the
-//! technology, not at that which CACTI has at the node; arrays of
-//! flip-flops are lines through the synthesised ones of the same process and characterisation, scaled to the node. So what
-//! an access to the one costs beside an access to the other is that of a commercial library, not of two models.
-//! Source: Gebhart et al., ISCA 2011, §4.3, Tables 2 and 3; decision 103.
+//! Memories are CACTI's arrays times what one compiled memory of 40 nm costs over CACTI's of the same size, at the supply
+//! of the technology, not at that which CACTI has at the node; arrays of flip-flops are lines through the synthesised ones
+//! of the same process and characterisation, scaled to the node. So what an access to the one costs beside an access to
+//! the other is that of a commercial library, not of two models.
+//! Source: Gebhart et al., ISCA 2011, §4.3, Tables 2 and 3; decisions 103 and 135.
 
 use super::EnergyError;
 use super::grid::{Array, Cam, Grid, GridError, Origin, Ports};
@@ -58,12 +58,12 @@ pub struct FlipFlops {
 #[derive(Clone, Debug)]
 pub struct ArrayPrices {
     grid: Grid,
-    /// What a compiled memory has for one of CACTI's, at the technology's supply.
+    /// What a compiled memory has for one of CACTI's.
     read_factor: f64,
     write_factor: f64,
-    /// The same for content-addressed memories, at the supply of the runs.
-    cam_factor: f64,
     area_factor: f64,
+    /// What accesses to memories take at the technology's supply, of those at the supply of the runs.
+    supply_factor: f64,
     /// Of flip-flops at the node, for a bit of a row.
     read_pj: Line,
     write_pj: Line,
@@ -96,17 +96,16 @@ impl ArrayPrices {
         let above_grid = |volts: f64, nm: f64| volts / grid_supply_v(nm);
         let supply =
             above_grid(supply_v, f64::from(node_nm)) / above_grid(published.supply_v.value, published_nm);
-        let supply_factor = supply.powi(2);
         let energy = scale(published_nm, published.supply_v.value);
         let area = (f64::from(node_nm) / published_nm).powi(2);
         let line = |of: fn(&RfcEnergy) -> f64, factor: f64| {
             Line::through(&published.rfc, of).times(factor / f64::from(published.access_bits))
         };
         Ok(ArrayPrices {
-            cam_factor: mrf.read_pj.value / compiled.read_pj,
-            read_factor: supply_factor * mrf.read_pj.value / compiled.read_pj,
-            write_factor: supply_factor * mrf.write_pj.value / compiled.write_pj,
+            read_factor: mrf.read_pj.value / compiled.read_pj,
+            write_factor: mrf.write_pj.value / compiled.write_pj,
             area_factor,
+            supply_factor: supply.powi(2),
             read_pj: line(|rfc| rfc.read_pj.value, energy),
             write_pj: line(|rfc| rfc.write_pj.value, energy),
             area_um2: line(|rfc| rfc.area_um2.value, area),
@@ -119,7 +118,7 @@ impl ArrayPrices {
 
     /// The same with memories as CACTI has them.
     pub fn with_unscaled_memories(self) -> ArrayPrices {
-        ArrayPrices { read_factor: 1.0, write_factor: 1.0, area_factor: 1.0, ..self }
+        ArrayPrices { read_factor: 1.0, write_factor: 1.0, area_factor: 1.0, supply_factor: 1.0, ..self }
     }
 
     /// A memory of `entries` words of `bits` bits. Words of more than 128 bits are better built of several.
@@ -130,8 +129,8 @@ impl ArrayPrices {
         let Array { read_pj, write_pj, leakage_mw, gated_mw, area_um2, origin } =
             self.grid.array(entries, bits, ports)?;
         Ok(Array {
-            read_pj: self.read_factor * read_pj,
-            write_pj: self.write_factor * write_pj,
+            read_pj: self.supply_factor * self.read_factor * read_pj,
+            write_pj: self.supply_factor * self.write_factor * write_pj,
             leakage_mw,
             gated_mw,
             area_um2: self.area_factor * area_um2,
@@ -139,15 +138,15 @@ impl ArrayPrices {
         })
     }
 
-    /// A content-addressed memory.
+    /// A content-addressed memory, at the supply of the runs (decision 135).
     ///
     /// # Errors
     /// It has no entries or no bits.
     pub fn cam(&self, entries: u32, bits: u32) -> Result<Cam, GridError> {
         let Cam { search_pj, read_pj, write_pj, leakage_mw, area_um2 } = self.grid.cam(entries, bits)?;
         Ok(Cam {
-            search_pj: self.cam_factor * search_pj,
-            read_pj: self.cam_factor * read_pj,
+            search_pj: self.read_factor * search_pj,
+            read_pj: self.read_factor * read_pj,
             write_pj: self.write_factor * write_pj,
             leakage_mw,
             area_um2: self.area_factor * area_um2,
