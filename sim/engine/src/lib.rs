@@ -62,10 +62,8 @@ pub struct Options {
     pub foreseen: Vec<String>,
     /// Whether equal sub-circuits run the same machine code wherever there are any, not only where that saves much.
     pub share_code: bool,
-    /// Cycles after which the compiled engine compiles again, knowing by then how often conditions hold. After four times
-    /// as many it tries out which code is the fastest, and again ever more rarely. Some of these cycles are interpreted.
-    /// [`u64::MAX`]: none of it.
-    pub recompile_after: u64,
+    /// Whether any circuit is run in parts that wait for changes, not only one that is large enough for that to pay.
+    pub in_parts: bool,
     /// Where the compiled engine looks for code before it compiles, and keeps what it has compiled.
     pub code_cache: Option<Arc<CodeCache>>,
 }
@@ -82,8 +80,7 @@ impl Default for Options {
             count_toggles: false,
             foreseen: Vec::new(),
             share_code: false,
-            // By then a circuit of any size has run for about as long as it takes to compile it.
-            recompile_after: 1 << 18,
+            in_parts: false,
             code_cache: None,
         }
     }

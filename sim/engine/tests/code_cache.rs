@@ -17,8 +17,7 @@ fn circuit(name: &str) -> Netlist {
 
 /// Runs both engines beside each other, the compiled one with the cache.
 fn equal_with(cache: &Arc<CodeCache>, netlist: &Netlist) {
-    // In production code is made again after the first cycle.
-    for options in [Options::checked(), Options { recompile_after: 0, ..Options::default() }] {
+    for options in [Options::checked(), Options::default()] {
         let options = Options { code_cache: Some(cache.clone()), ..options };
         let mut engines = Beside::new(netlist, &options).expect("a sound netlist");
         for cycle in random_cycles(netlist, 1, 40) {

@@ -53,9 +53,7 @@ impl Around {
 fn equal_with_shared_code(netlist: &Netlist) {
     for seed in 0..20 {
         for count_activity in [false, true] {
-            let recompile_after = [u64::MAX, 0, 4][(seed / 2 % 3) as usize];
-            let options =
-                Options { seed, count_activity, share_code: true, recompile_after, ..Options::default() };
+            let options = Options { seed, count_activity, share_code: true, ..Options::default() };
             let mut engines = Beside::new(netlist, &options).expect("a sound netlist");
             for cycle in random_cycles(netlist, seed, 20) {
                 engines.apply(&cycle);

@@ -173,11 +173,10 @@ impl Beside {
 }
 
 /// Options from everything observed to as little as possible, in turn with code that equal sub-circuits share wherever
-/// there are any, and with code that is made again after a few cycles or never.
+/// there are any, and in parts that wait for changes.
 pub fn option_sets(seed: u64) -> [Options; 5] {
-    let recompile_after = [0, 2, 8, u64::MAX][(seed / 2 % 4) as usize];
-    let base = Options { seed, zeroed: seed % 5 == 4, recompile_after, ..Options::default() };
-    let shared = Options { share_code: true, ..base.clone() };
+    let base = Options { seed, zeroed: seed % 5 == 4, ..Options::default() };
+    let shared = Options { share_code: seed % 4 < 2, in_parts: seed % 4 >= 2, ..base.clone() };
     let (odd, even) = if seed % 2 == 1 { (shared, base) } else { (base, shared) };
     [
         Options { observe: Observe::All, check_invariants: true, count_toggles: true, ..odd.clone() },

@@ -14,7 +14,7 @@ pub const RACE: Options = Options {
     count_toggles: false,
     foreseen: Vec::new(),
     share_code: false,
-    recompile_after: u64::MAX,
+    in_parts: false,
     code_cache: None,
 };
 

@@ -1,26 +1,25 @@
-//! From a plan to its code, as often as it is made.
+//! From a plan to its code.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::code::Code;
-use super::emit::{self, Recipe, Reserved, Slots, TUNINGS, Tuning};
+use super::emit::{self, Recipe, Reserved, Slots};
 use super::graph::{Graph, Readers};
+use super::guards::Literal;
 use super::instances::Instances;
-use super::profile::Profile;
+use super::parts::{PartId, Parts};
 use super::segments::Segments;
 use super::{guards, schedule, simplify};
 use crate::code_cache::CodeCache;
 use crate::plan::Plan;
 use crate::{EngineError, Options};
 
-/// Places at which each code is laid that is made again.
-pub const PLACES: usize = 8;
-
 /// What the code of a plan is made from, besides the plan.
 #[derive(Clone, Debug)]
 pub struct Blueprint {
     instances: Option<Instances>,
+    parts: Option<Parts>,
     pub reserved: Reserved,
     kept: Option<Arc<CodeCache>>,
 }
@@ -37,46 +36,32 @@ impl Blueprint {
     /// Rewrites and arranges a plan so that code can be made for it.
     pub fn new(plan: &mut Plan, options: &Options) -> Blueprint {
         simplify::simplify(plan);
-        let instances = Instances::arrange(plan, options.share_code);
+        let parts = find_parts(plan, options);
+        let instances = match parts {
+            Some(_) => None,
+            None => Instances::arrange(plan, options.share_code),
+        };
         let reserved = Reserved::new(plan, instances.as_ref());
         // A vector loaded at the end of a column may reach beyond it.
         plan.arena_words += 2;
-        Blueprint { instances, reserved, kept: options.code_cache.clone() }
+        Blueprint { instances, parts, reserved, kept: options.code_cache.clone() }
     }
 
-    /// Makes code before anything is known of conditions.
+    /// Makes the code.
     pub fn compile(&self, plan: &Arc<Plan>) -> Result<Machine, EngineError> {
-        Ok(self.machines(plan, None, TUNINGS[0], 1)?.remove(0))
-    }
-
-    /// Makes code with what is known of conditions, and lays it at several places.
-    pub fn compile_again(
-        &self,
-        plan: &Arc<Plan>,
-        profile: &Profile,
-        tuning: Tuning,
-    ) -> Result<Vec<Machine>, EngineError> {
-        self.machines(plan, Some(profile), tuning, PLACES)
-    }
-
-    /// Makes code and lays what runs cycles at so many places.
-    fn machines(
-        &self,
-        plan: &Arc<Plan>,
-        profile: Option<&Profile>,
-        tuning: Tuning,
-        places: usize,
-    ) -> Result<Vec<Machine>, EngineError> {
         let (instances, kept) = (self.instances.as_ref(), self.kept.as_deref());
-        let recipe = Recipe { plan, instances, profile, tuning, kept };
-        let cycle = self.body(plan, Readers::OfCycle, recipe.instances, profile);
-        let code = emit::compile_cycles(recipe, &cycle, places)?;
+        let parts = self.parts.as_ref();
+        let recipe = Recipe { plan, instances, parts, kept };
+        let body = self.body(plan, Readers::OfCycle, instances, parts);
+        let cycle = emit::compile_cycles(recipe, &body)?;
         let foresight = (!plan.foreseen.is_empty()).then(|| {
-            let foresight = self.body(plan, Readers::OfForeseen, None, profile);
-            emit::compile_foresight(recipe, &foresight, &cycle)
+            let foresight = match parts {
+                Some(parts) => body.only(&parts.foreseeing(&Graph::of_cycle(plan)), parts),
+                None => self.body(plan, Readers::OfForeseen, None, None),
+            };
+            emit::compile_foresight(recipe, &foresight, &body)
         });
-        let foresight = foresight.transpose()?;
-        Ok(code.into_iter().map(|cycle| Machine { cycle, foresight: foresight.clone() }).collect())
+        Ok(Machine { cycle, foresight: foresight.transpose()? })
     }
 
     /// Schedules what `readers` need, with one code for all instances if there are any.
@@ -85,30 +70,58 @@ impl Blueprint {
         plan: &Plan,
         readers: Readers,
         instances: Option<&Instances>,
-        profile: Option<&Profile>,
+        parts: Option<&Parts>,
     ) -> Body {
         let graph = Graph::new(plan, readers);
-        let guards = guards::guards(&graph, instances, profile);
+        let costs = guards::costs(&graph);
+        let mut guards = guards::all_guards(&graph, instances, &costs);
+        if let Some(parts) = parts {
+            parts.add_triggers(&mut guards);
+        }
+        let is_trigger = |literal: Literal| parts.is_some_and(|parts| parts.is_trigger(literal.place));
+        guards::drop_cheap(&mut guards, &costs, &is_trigger);
         let order = schedule::schedule(&graph, &guards, instances);
         assert_eq!(order.len(), guards.iter().flatten().count(), "instructions that wait for each other");
         let segments = Segments::new(&graph, &order, instances);
         let slots = Slots::new(&graph, &segments, &self.reserved, instances);
         Body { readers, segments, slots }
     }
+}
 
-    /// Places of all conditions that code could ask for.
-    pub fn conditions(&self, plan: &Plan) -> BTreeSet<u32> {
-        let of_cycle = Graph::new(plan, Readers::OfCycle);
-        let of_foreseen = Graph::new(plan, Readers::OfForeseen);
-        let mut places = guards::conditions(&of_cycle, self.instances.as_ref());
-        places.extend(guards::conditions(&of_foreseen, None));
-        places
+/// Cost of a plan, in the unit of guards, from which it is run in parts: asking what has changed costs a busy circuit more
+/// than it spares, and small ones are mostly that.
+const WORTH_PARTS: u32 = 8000;
+
+/// Parts of a plan, if it is large enough for them to pay; forced, for tests, smaller ones of any plan.
+fn find_parts(plan: &mut Plan, options: &Options) -> Option<Parts> {
+    let graph = Graph::of_cycle(plan);
+    let costs = guards::costs(&graph);
+    let forced = options.in_parts.then_some(8);
+    if forced.is_none() && costs.iter().sum::<u32>() < WORTH_PARTS {
+        return None;
     }
+    let mut all = guards::all_guards(&graph, None, &costs);
+    let order = schedule::schedule(&graph, &all, None);
+    let mut parts = Parts::group(plan, &all, &order, &costs, forced);
+    parts.add_triggers(&mut all);
+    guards::drop_cheap(&mut all, &costs, &|literal| parts.is_trigger(literal.place));
+    parts.find_readers(&Graph::of_cycle(plan), &all);
+    Some(parts)
 }
 
 /// What a function works out, in which order and under which conditions, and where pointers are kept in between.
+#[derive(Clone)]
 pub struct Body {
     pub readers: Readers,
     pub segments: Segments,
     pub slots: Slots,
+}
+
+impl Body {
+    /// What some parts work out.
+    fn only(&self, chosen: &BTreeSet<PartId>, parts: &Parts) -> Body {
+        let mut body = self.clone();
+        body.segments.order.retain(|&(id, _)| parts.of(id).is_some_and(|part| chosen.contains(&part)));
+        body
+    }
 }

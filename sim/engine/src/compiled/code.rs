@@ -71,14 +71,6 @@ impl Code {
     }
 }
 
-#[cfg(test)]
-impl Code {
-    /// Where it lies.
-    pub fn address(&self) -> usize {
-        self.entry as usize
-    }
-}
-
 impl std::fmt::Debug for Code {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Code").finish_non_exhaustive()
@@ -140,28 +132,18 @@ impl Target {
         self.outside = outside;
     }
 
-    /// Compiles the function, which has the signature of [`Entry`], unless `kept` has its code, and puts it into memory so
-    /// many times.
-    pub fn finish(
-        mut self,
-        plan: &Arc<Plan>,
-        copies: usize,
-        kept: Option<&CodeCache>,
-    ) -> Result<Vec<Code>, EngineError> {
+    /// Compiles the function, which has the signature of [`Entry`], unless `kept` has its code, and puts it into memory.
+    pub fn finish(mut self, plan: &Arc<Plan>, kept: Option<&CodeCache>) -> Result<Code, EngineError> {
         let circuit = std::mem::take(&mut self.circuit);
         let problem = |problem: String| EngineError::Compile { circuit, problem };
         if let Err(error) = self.compile(kept) {
             return Err(problem(format!("{error:?}")));
         }
-        let (module, addresses) = self.define(copies).map_err(|error| problem(format!("{error:?}")))?;
-        let memory = Arc::new(Memory { module: Some(module), _plan: plan.clone() });
-        let code = |address| {
-            // SAFETY: `address` is the start of a function just compiled for this machine and its C calling
-            // convention with the signature of `Entry`; its memory lives as long as the `Code` that holds it.
-            let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
-            Code { entry, _memory: memory.clone() }
-        };
-        Ok(addresses.into_iter().map(code).collect())
+        let (module, address) = self.define().map_err(|error| problem(format!("{error:?}")))?;
+        // SAFETY: `address` is the start of a function just compiled for this machine and its C calling
+        // convention with the signature of `Entry`; its memory lives as long as the `Code` that holds it.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
+        Ok(Code { entry, _memory: Arc::new(Memory { module: Some(module), _plan: plan.clone() }) })
     }
 
     /// Compiles the function, or takes what was made of an equal one before.
@@ -177,8 +159,8 @@ impl Target {
         outcome.map_err(|error| error.inner)
     }
 
-    /// Lays the compiled function down so many times; the memory, and where each starts.
-    fn define(&self, copies: usize) -> Result<(JITModule, Vec<*const u8>), Box<ModuleError>> {
+    /// Lays the compiled function down; the memory, and where it starts.
+    fn define(&self) -> Result<(JITModule, *const u8), Box<ModuleError>> {
         let mut builder = JITBuilder::with_isa(self.isa.clone(), default_libcall_names());
         builder.symbols(self.outside.iter().enumerate().map(|(index, address)| (name(index), *address)));
         let mut module = JITModule::new(builder);
@@ -188,19 +170,13 @@ impl Target {
         }
         let code = self.context.compiled_code().expect("a function that was compiled before");
         let alignment = u64::from(code.buffer.alignment);
-        let mut functions = Vec::with_capacity(copies);
-        for copy in 0..copies {
-            let signature = &self.context.func.signature;
-            let function = module.declare_function(&format!("run{copy}"), Linkage::Export, signature)?;
-            let relocation = |place| ModuleReloc::from_mach_reloc(place, &self.context.func, function);
-            let relocations: Vec<ModuleReloc> = code.buffer.relocs().iter().map(relocation).collect();
-            module.define_function_bytes(function, alignment, code.code_buffer(), &relocations)?;
-            functions.push(function);
-        }
+        let function = module.declare_function("run", Linkage::Export, &self.context.func.signature)?;
+        let relocation = |place| ModuleReloc::from_mach_reloc(place, &self.context.func, function);
+        let relocations: Vec<ModuleReloc> = code.buffer.relocs().iter().map(relocation).collect();
+        module.define_function_bytes(function, alignment, code.code_buffer(), &relocations)?;
         module.finalize_definitions()?;
-        let addresses = functions.into_iter().map(|function| module.get_finalized_function(function));
-        let addresses = addresses.collect();
-        Ok((module, addresses))
+        let address = module.get_finalized_function(function);
+        Ok((module, address))
     }
 }
 

@@ -29,6 +29,11 @@ pub struct Graph<'p> {
 }
 
 impl<'p> Graph<'p> {
+    /// What a cycle is run for.
+    pub fn of_cycle(plan: &'p Plan) -> Graph<'p> {
+        Graph::new(plan, Readers::OfCycle)
+    }
+
     pub fn new(plan: &'p Plan, readers: Readers) -> Graph<'p> {
         let first = plan.program.iter().map(|inst| inst.result(plan)).min().unwrap_or(plan.arena_words);
         let mut producers = vec![NOBODY; (plan.arena_words - first) as usize];

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::emit::{has_lanes, is_in_vectors};
 use super::graph::{Graph, InstId};
 use super::instances::Instances;
-use super::profile::Profile;
 use crate::plan::inst::{ColumnOp, Inst, array_words};
 use crate::plan::operands::Need;
 use crate::plan::{ONE, ZERO};
@@ -40,12 +39,8 @@ impl Literal {
 /// Conditions that hold wherever a value matters, outermost first.
 pub type Guard = Vec<Literal>;
 
-/// Cost below which a branch does not pay where nothing is known of its condition, in instructions of the simplest kind.
-const WORTH_A_BRANCH: u32 = 24;
-
-/// What it costs to ask for a condition, and to foresee the answer wrongly.
-const ASKING: u32 = 6;
-const SURPRISE: u32 = 100;
+/// Cost below which a branch does not pay, in instructions of the simplest kind.
+pub const WORTH_A_BRANCH: u32 = 24;
 
 /// Cost from which an operand is left out where the other side of an `and` is 0, if its group is worth a branch.
 const WORTH_A_CONDITION: u32 = 6;
@@ -56,23 +51,14 @@ const COST_CAP: u32 = 1 << 20;
 /// Longest guard kept; deeper nesting saves nothing measurable.
 const DEEPEST: usize = 12;
 
-/// The guard of each instruction; `None` for one that nothing reads, or that has no code of its own.
-pub fn guards(graph: &Graph, instances: Option<&Instances>, profile: Option<&Profile>) -> Vec<Option<Guard>> {
-    let costs: Vec<u32> = graph.plan.program.iter().map(|inst| cost(graph, inst)).collect();
-    let mut guards = all_guards(graph, instances, &costs);
-    drop_cheap(&mut guards, &costs, profile);
-    guards
+/// What each instruction costs, compared with an addition.
+pub fn costs(graph: &Graph) -> Vec<u32> {
+    graph.plan.program.iter().map(|inst| cost(graph, inst)).collect()
 }
 
-/// Places of all conditions that code could ask for.
-pub fn conditions(graph: &Graph, instances: Option<&Instances>) -> BTreeSet<u32> {
-    let costs: Vec<u32> = graph.plan.program.iter().map(|inst| cost(graph, inst)).collect();
-    let guards = all_guards(graph, instances, &costs);
-    guards.iter().flatten().flatten().map(|literal| literal.place).collect()
-}
-
-/// Guards with all conditions, whatever they save.
-fn all_guards(graph: &Graph, instances: Option<&Instances>, costs: &[u32]) -> Vec<Option<Guard>> {
+/// The guard of each instruction with all conditions, whatever they save; `None` for one that nothing reads, or that has
+/// no code of its own.
+pub fn all_guards(graph: &Graph, instances: Option<&Instances>, costs: &[u32]) -> Vec<Option<Guard>> {
     let mut found = Finder { graph, cones: cones(graph, costs), guards: vec![None; costs.len()] };
     found.find();
     let mut guards = found.guards;
@@ -236,27 +222,20 @@ fn order_literals(graph: &Graph, guards: &mut [Option<Guard>]) {
     }
 }
 
-/// Takes conditions away under which too little is done.
-fn drop_cheap(guards: &mut [Option<Guard>], costs: &[u32], profile: Option<&Profile>) {
-    let mut thresholds: BTreeMap<Guard, u32> = BTreeMap::new();
+/// Takes conditions away under which too little is done, but for those of which `is_kept` is true.
+pub fn drop_cheap(guards: &mut [Option<Guard>], costs: &[u32], is_kept: &dyn Fn(Literal) -> bool) {
     loop {
         let mut saved: BTreeMap<&[Literal], u32> = BTreeMap::new();
         for (guard, &cost) in guards.iter().zip(costs) {
             let guard = guard.as_deref().unwrap_or_default();
-            for length in 1..=guard.len() {
+            for length in (1..=guard.len()).filter(|length| !is_kept(guard[length - 1])) {
                 let entry = saved.entry(&guard[..length]).or_default();
                 *entry = (*entry + cost).min(COST_CAP);
             }
         }
-        let mut cheap: BTreeSet<Guard> = BTreeSet::new();
-        for (guard, cost) in saved {
-            let threshold = *thresholds
-                .entry(guard.to_vec())
-                .or_insert_with_key(|guard| cost_worth_a_branch(guard, profile));
-            if cost < threshold {
-                cheap.insert(guard.to_vec());
-            }
-        }
+        let is_cheap = |(_, saved): &(&[Literal], u32)| *saved < WORTH_A_BRANCH;
+        let cheap: BTreeSet<Guard> =
+            saved.into_iter().filter(is_cheap).map(|(guard, _)| guard.to_vec()).collect();
         let mut changed = false;
         for guard in guards.iter_mut().flatten() {
             let first = (1..=guard.len()).find(|&length| cheap.contains(&guard[..length]));
@@ -268,18 +247,5 @@ fn drop_cheap(guards: &mut [Option<Guard>], costs: &[u32], profile: Option<&Prof
         if !changed {
             return;
         }
-    }
-}
-
-/// Cost from which it pays to ask for the last condition of a guard where the others hold.
-pub fn cost_worth_a_branch(guard: &[Literal], profile: Option<&Profile>) -> u32 {
-    let odds = guard
-        .split_last()
-        .and_then(|(condition, around)| profile.and_then(|profile| profile.odds(around, *condition)));
-    let Some(odds) = odds else { return WORTH_A_BRANCH };
-    let price = odds.asked * ASKING + odds.surprises() * SURPRISE;
-    match odds.asked - odds.held {
-        0 => u32::MAX,
-        spared => price.div_ceil(spared),
     }
 }

@@ -34,7 +34,8 @@ fn schedule_some(
     is_due: &dyn Fn(InstId) -> bool,
     order: &mut Vec<Scheduled>,
 ) {
-    let mut scheduler = Scheduler::new(graph, guards, is_due);
+    let has_parts = !graph.plan.triggers.is_empty();
+    let mut scheduler = Scheduler::new(graph, guards, has_parts, is_due);
     let mut here: Guard = Vec::new();
     while let Some(guard) = scheduler.next_group(&here) {
         here = guard;
@@ -47,21 +48,32 @@ fn schedule_some(
 
 struct Scheduler<'a> {
     guards: &'a [Option<Guard>],
+    has_parts: bool,
     /// Instructions whose operands and conditions are all ordered, by guard.
     ready: BTreeMap<Guard, BTreeSet<InstId>>,
     /// How many instructions each one still waits for, and who waits for it.
     waits: Vec<u32>,
     waiters: Vec<Vec<InstId>>,
+    /// By the outermost condition, how often what it begins still waits for what another one begins: a part is best run
+    /// when that is 0, as it is then run at a stretch.
+    foreign: BTreeMap<Option<Literal>, u32>,
 }
 
 impl<'a> Scheduler<'a> {
-    fn new(graph: &Graph, guards: &'a [Option<Guard>], is_due: &dyn Fn(InstId) -> bool) -> Scheduler<'a> {
+    fn new(
+        graph: &Graph,
+        guards: &'a [Option<Guard>],
+        has_parts: bool,
+        is_due: &dyn Fn(InstId) -> bool,
+    ) -> Scheduler<'a> {
         let count = guards.len();
         let mut scheduler = Scheduler {
             guards,
+            has_parts,
             ready: BTreeMap::new(),
             waits: vec![0; count],
             waiters: vec![Vec::new(); count],
+            foreign: BTreeMap::new(),
         };
         for (id, guard) in guards.iter().enumerate() {
             let Some(guard) = guard.as_ref().filter(|_| is_due(id)) else { continue };
@@ -72,12 +84,20 @@ impl<'a> Scheduler<'a> {
             before.extend(guard.iter().filter_map(|literal| graph.producer(literal.place)));
             before.retain(|&earlier| is_due(earlier));
             scheduler.waits[id] = before.len() as u32;
-            before.iter().for_each(|&earlier| scheduler.waiters[earlier].push(id));
+            for &earlier in &before {
+                scheduler.waiters[earlier].push(id);
+                *scheduler.foreign.entry(scheduler.outermost(id)).or_default() +=
+                    u32::from(scheduler.outermost(earlier) != scheduler.outermost(id));
+            }
             if before.is_empty() {
                 scheduler.make_ready(id);
             }
         }
         scheduler
+    }
+
+    fn outermost(&self, id: InstId) -> Option<Literal> {
+        self.guards[id].as_ref().and_then(|guard| guard.first().copied())
     }
 
     fn make_ready(&mut self, id: InstId) {
@@ -98,6 +118,12 @@ impl<'a> Scheduler<'a> {
     fn complete(&mut self, id: InstId) {
         for waiter in std::mem::take(&mut self.waiters[id]) {
             self.waits[waiter] -= 1;
+            let outermost = self.outermost(waiter);
+            if outermost != self.outermost(id)
+                && let Some(foreign) = self.foreign.get_mut(&outermost)
+            {
+                *foreign -= 1;
+            }
             if self.waits[waiter] == 0 {
                 self.make_ready(waiter);
             }
@@ -110,8 +136,12 @@ impl<'a> Scheduler<'a> {
             let prefix = &here[..length];
             let inside =
                 self.ready.range(prefix.to_vec()..).take_while(|(guard, _)| guard.starts_with(prefix));
+            let comes_in_pieces = |guard: &Guard| match (self.has_parts, length, guard.first()) {
+                (true, 0, Some(literal)) => self.foreign.get(&Some(*literal)).is_some_and(|&left| left > 0),
+                _ => false,
+            };
             inside
-                .min_by_key(|(guard, ids)| (guard.len(), ids.first().copied()))
+                .min_by_key(|(guard, ids)| (comes_in_pieces(guard), guard.len(), ids.first().copied()))
                 .map(|(guard, _)| guard.clone())
         })
     }

@@ -132,6 +132,9 @@ pub struct Plan {
     pub tables: Vec<TableLayout>,
     /// Invariants that are checked.
     pub invariants: Vec<CheckedInvariant>,
+    /// Words that are not 0 where something has changed; see the compiled engine's parts. All are set where it does not
+    /// notice the change itself.
+    pub triggers: Range<u32>,
     /// Outputs that are asked for before a cycle is run.
     pub foreseen: Vec<OutPort>,
     /// Activity of table ports.

@@ -71,6 +71,7 @@ impl State {
             }
         }
         plan.registers.iter().for_each(|edge| reset_register(&mut arena, edge));
+        trigger_all(&plan, &mut arena);
         let held = Held {
             arena,
             inputs: vec![0; plan.inputs.len()],
@@ -122,6 +123,7 @@ impl State {
             apply_registers(&plan.registers, &mut held.arena);
         }
         apply_registers(&plan.captures, &mut held.arena);
+        trigger_all(plan, &mut held.arena);
     }
 
     /// The plan and the arena, to settle the circuit.
@@ -292,6 +294,7 @@ impl State {
             return Err(EngineError::ForeignSnapshot { circuit: self.plan.circuit.clone() });
         }
         self.held.clone_from(&snapshot.held);
+        trigger_all(&self.plan, &mut self.held.arena);
         Ok(())
     }
 
@@ -311,6 +314,11 @@ impl State {
         let (index, cycle) = self.held.violation?;
         Some(Violation { path: self.plan.invariants[index].path.clone(), cycle })
     }
+}
+
+/// Has everything worked out again.
+fn trigger_all(plan: &Plan, arena: &mut [u64]) {
+    arena[plan.triggers.start as usize..plan.triggers.end as usize].fill(1);
 }
 
 fn big(words: &[u64]) -> BigUint {

@@ -8,30 +8,56 @@ use super::super::kernels::{self, Kernel};
 use super::Emitter;
 use super::frame::Pointer;
 use crate::activity::LaneGroups;
+use crate::compiled::parts::PartId;
 use crate::plan::{ONE, ZERO};
 
 /// Bytes of a counter: cycles, then arrays or toggles.
 const COUNTER: usize = 16;
 
+/// Indices of what is counted while one word is not 0.
+#[derive(Default)]
+struct Asked {
+    ports: Vec<usize>,
+    registers: Vec<usize>,
+}
+
 impl Emitter<'_, '_> {
     /// Emits the counting of a settled cycle. Registers that are always enabled are counted outside.
     pub fn count(&mut self) {
-        let plan = self.plan;
-        let mut ports: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for (index, meter) in plan.port_meters.iter().enumerate().filter(|(_, meter)| meter.enable != ZERO) {
-            ports.entry(meter.enable).or_default().push(index);
-        }
-        for (enable, meters) in ports {
-            let word = self.word(enable);
-            self.frame.open(word, true);
-            meters.into_iter().for_each(|index| self.count_port(index));
-            self.frame.close();
-        }
-        for (index, edge) in plan.registers.iter().enumerate() {
-            if edge.enable != ONE && edge.enable != ZERO {
-                let word = self.word(edge.enable);
-                self.add(self.registers, index * COUNTER, word);
+        let mut by_enable: BTreeMap<u32, Asked> = BTreeMap::new();
+        for (index, meter) in self.plan.port_meters.iter().enumerate() {
+            if meter.enable != ZERO {
+                by_enable.entry(meter.enable).or_default().ports.push(index);
             }
+        }
+        for (index, edge) in self.plan.registers.iter().enumerate() {
+            if edge.enable != ONE && edge.enable != ZERO {
+                by_enable.entry(edge.enable).or_default().registers.push(index);
+            }
+        }
+        let mut asked: BTreeMap<Option<PartId>, BTreeMap<u32, Asked>> = BTreeMap::new();
+        for (enable, of_enable) in by_enable {
+            let part = self.parts.and_then(|parts| parts.of_place(self.graph, enable));
+            asked.entry(part).or_default().insert(enable, of_enable);
+        }
+        for (part, asked) in asked {
+            match self.parts {
+                Some(parts) => self.when_due(parts, part, |emitter| emitter.count_asked(asked)),
+                None => self.count_asked(asked),
+            }
+        }
+    }
+
+    /// Counts what is enabled by words at some places.
+    fn count_asked(&mut self, asked: BTreeMap<u32, Asked>) {
+        for (enable, Asked { ports, registers }) in asked {
+            let word = self.word(enable);
+            if !ports.is_empty() {
+                self.frame.open(word, true);
+                ports.into_iter().for_each(|index| self.count_port(index));
+                self.frame.close();
+            }
+            registers.into_iter().for_each(|index| self.add(self.registers, index * COUNTER, word));
         }
     }
 

@@ -6,12 +6,13 @@ use std::ops::Range;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 
-use super::super::guards::{Literal, cost_worth_a_branch};
+use super::super::guards::WORTH_A_BRANCH;
 use super::super::kernels::{self, Kernel};
 use super::Emitter;
 use super::frame::Pointer;
 use super::slots::is_early;
-use crate::plan::{ONE, RegisterEdge, Store, UpdateEdge, ZERO};
+use crate::compiled::parts::{PartId, Parts};
+use crate::plan::{ONE, Plan, RegisterEdge, Store, TableLayout, UpdateEdge, ZERO};
 
 /// What it costs to give a register its next value, in the unit of guards.
 const TAKING: u32 = 8;
@@ -29,6 +30,9 @@ struct Edges<'a> {
 impl<'a> Emitter<'a, '_> {
     /// Emits the edge: tables, then registers, as tables may be given what a register holds. Instances come in between.
     pub fn emit_edge(&mut self) {
+        if let Some(parts) = self.parts {
+            return self.emit_edge_in_parts(parts);
+        }
         let updates = 0..self.instances.map_or(self.plan.updates.len(), |instances| instances.updates.start);
         let outside = self.edges(None, updates);
         self.take_early(&outside);
@@ -38,10 +42,87 @@ impl<'a> Emitter<'a, '_> {
             let instances = self.begin_instances(instances);
             self.take_early(&first);
             self.change_tables(&first);
-            self.change_registers(&first);
+            self.change_registers(&first.registers);
             self.end_instances(instances);
         }
-        self.change_registers(&outside);
+        self.change_registers(&outside.registers);
+    }
+
+    /// Emits the edge part by part, where there is something to do: after captured rows all tables, then all registers.
+    fn emit_edge_in_parts(&mut self, parts: &Parts) {
+        let all = self.edges(None, 0..self.plan.updates.len());
+        for (part, early) in self.by_part(parts, &all.early) {
+            self.when_due(parts, part, |emitter| early.iter().for_each(|edge| emitter.emit_register(edge)));
+        }
+        for (part, updates) in self.updates_by_part(parts) {
+            self.when_due(parts, part, |emitter| emitter.change_some_tables(updates.into_iter()));
+        }
+        for (part, edges) in self.by_part(parts, &all.registers) {
+            self.when_due(parts, part, |emitter| {
+                emitter.change_registers(&edges);
+                if let Some(part) = part.filter(|&part| parts.feeds_registers(part)) {
+                    // What is enabled stays due; what registers take whenever there is something new is taken.
+                    let at = emitter.frame.place(parts.due(part));
+                    let due = emitter.frame.load(at);
+                    let due = emitter.ins().band_imm_u(due, 1);
+                    emitter.frame.store(at, due);
+                }
+            });
+        }
+    }
+
+    /// Emits what happens where a part has something for the edge or for counters; always if it is nobody's.
+    pub fn when_due(&mut self, parts: &Parts, part: Option<PartId>, body: impl FnOnce(&mut Self)) {
+        let Some(part) = part else { return body(self) };
+        let at = self.frame.place(parts.due(part));
+        let due = self.frame.load(at);
+        self.frame.open(due, true);
+        body(self);
+        self.frame.close();
+    }
+
+    /// Registers by the part that decides whether they change.
+    fn by_part<'e>(
+        &self,
+        parts: &Parts,
+        edges: &[&'e RegisterEdge],
+    ) -> BTreeMap<Option<PartId>, Vec<&'e RegisterEdge>> {
+        let mut by_part: BTreeMap<Option<PartId>, Vec<&RegisterEdge>> = BTreeMap::new();
+        for &edge in edges {
+            let deciding = if edge.enable == ONE { edge.next } else { edge.enable };
+            by_part.entry(parts.of_place(self.graph, deciding)).or_default().push(edge);
+        }
+        by_part
+    }
+
+    /// Updates by the part that enables them; those of one table stay in order.
+    fn updates_by_part(&self, parts: &Parts) -> Vec<(Option<PartId>, Vec<usize>)> {
+        let mut groups: Vec<(Option<PartId>, Vec<usize>)> = Vec::new();
+        // By table, the last group that changes it.
+        let mut last: BTreeMap<u32, usize> = BTreeMap::new();
+        for (index, update) in self.plan.updates.iter().enumerate() {
+            let part = parts.of_place(self.graph, update.enable());
+            let table = self.table_of(update);
+            let from = table.and_then(|table| last.get(&table).copied()).unwrap_or(0);
+            let found = groups.iter().skip(from).position(|(other, _)| *other == part).map(|at| from + at);
+            let group = found.unwrap_or_else(|| {
+                groups.push((part, Vec::new()));
+                groups.len() - 1
+            });
+            groups[group].1.push(index);
+            table.and_then(|table| last.insert(table, group));
+        }
+        groups
+    }
+
+    /// The table that an update changes, by its first place.
+    fn table_of(&self, update: &UpdateEdge) -> Option<u32> {
+        let changed = update.changed(self.plan)?;
+        let is_its = |table: &&TableLayout| {
+            table.valid == Some(changed) || table.fields.iter().any(|field| field.base == changed)
+        };
+        let table = self.plan.tables.iter().find(is_its)?;
+        table.valid.or_else(|| table.fields.first().map(|field| field.base))
     }
 
     /// What changes in an instance, or outside of all.
@@ -60,7 +141,11 @@ impl<'a> Emitter<'a, '_> {
     }
 
     fn change_tables(&mut self, edges: &Edges) {
-        for index in edges.updates.clone() {
+        self.change_some_tables(edges.updates.clone());
+    }
+
+    fn change_some_tables(&mut self, updates: impl Iterator<Item = usize>) {
+        for index in updates {
             let update = &self.plan.updates[index];
             if !self.update_without_asking(update) {
                 self.when(update.enable(), |emitter| emitter.emit_update(index, update));
@@ -68,15 +153,14 @@ impl<'a> Emitter<'a, '_> {
         }
     }
 
-    fn change_registers(&mut self, edges: &Edges) {
+    fn change_registers(&mut self, edges: &[&RegisterEdge]) {
         let mut together: BTreeMap<u32, Vec<&RegisterEdge>> = BTreeMap::new();
-        for &edge in &edges.registers {
+        for &edge in edges {
             together.entry(edge.enable).or_default().push(edge);
         }
         for (enable, edges) in together {
-            let asked = Literal { place: enable, holds: true }.canonical(self.graph);
-            let worth_asking = cost_worth_a_branch(asked.as_slice(), self.profile);
-            if enable != ONE && edges.len() as u32 * TAKING >= worth_asking && !self.carries {
+            let is_worth_asking = edges.len() as u32 * TAKING >= WORTH_A_BRANCH;
+            if enable != ONE && is_worth_asking && !self.carries {
                 self.when(enable, |emitter| edges.iter().for_each(|edge| emitter.take_next(edge)));
             } else {
                 edges.into_iter().for_each(|edge| self.emit_register(edge));
@@ -90,11 +174,14 @@ impl<'a> Emitter<'a, '_> {
             return;
         }
         let q = self.frame.place(edge.q);
+        let readers = self.readers_of_source(edge.q);
         if edge.n > 1 {
             let next = self.pointer_at_edge(edge.next);
+            self.mark_if_different(readers, q, next, edge.n);
             return self.frame.copy(q, next, edge.n);
         }
         let next = self.word_at_edge(edge.next);
+        self.mark_if_different_word(readers, q, next);
         self.frame.store(q, next);
         self.frame.know_word(edge.q, next);
     }
@@ -124,6 +211,11 @@ impl<'a> Emitter<'a, '_> {
         let next = self.word_at_edge(edge.next);
         let value = self.ins().select(enable, next, old);
         let q = self.frame.place(edge.q);
+        let readers = self.readers_of_source(edge.q);
+        if !readers.is_empty() {
+            let different = self.ins().bxor(old, value);
+            self.mark(readers, different);
+        }
         self.frame.store(q, value);
         self.frame.know_word(edge.q, value);
     }
@@ -137,24 +229,27 @@ impl<'a> Emitter<'a, '_> {
             {
                 let (enable, row) = (self.word_at_edge(enable), self.word_at_edge(address));
                 let bit = self.ins().ishl(enable, row);
-                let valid = self.frame.place(valid);
-                let word = self.frame.load(valid);
+                let at = self.frame.place(valid);
+                let word = self.frame.load(at);
                 let word = self.ins().band_not(word, bit);
-                self.frame.store(valid, word);
+                self.mark_if_different_word(self.readers_of_source(valid), at, word);
+                self.frame.store(at, word);
             }
             UpdateEdge::ClearRows { enable, rows, valid, n: 1 } => {
                 let rows = self.masked_rows(enable, rows);
-                let valid = self.frame.place(valid);
-                let word = self.frame.load(valid);
+                let at = self.frame.place(valid);
+                let word = self.frame.load(at);
                 let word = self.ins().band_not(word, rows);
-                self.frame.store(valid, word);
+                self.mark_if_different_word(self.readers_of_source(valid), at, word);
+                self.frame.store(at, word);
             }
             UpdateEdge::SetRows { enable, rows, valid, n: 1 } => {
                 let rows = self.masked_rows(enable, rows);
-                let valid = self.frame.place(valid);
-                let word = self.frame.load(valid);
+                let at = self.frame.place(valid);
+                let word = self.frame.load(at);
                 let word = self.ins().bor(word, rows);
-                self.frame.store(valid, word);
+                self.mark_if_different_word(self.readers_of_source(valid), at, word);
+                self.frame.store(at, word);
             }
             UpdateEdge::Write { .. }
             | UpdateEdge::Add { .. }
@@ -173,6 +268,9 @@ impl<'a> Emitter<'a, '_> {
     }
 
     fn emit_update(&mut self, index: usize, update: &UpdateEdge) {
+        for place in update.all_changed(self.plan) {
+            self.mark_always(self.readers_of_source(place));
+        }
         match *update {
             UpdateEdge::Write { address, depth, stores, count, valid, .. } => {
                 self.with_row(address, depth, |emitter, row| {
@@ -299,7 +397,22 @@ impl<'a> Emitter<'a, '_> {
 }
 
 impl UpdateEdge {
-    fn enable(&self) -> u32 {
+    /// Places of fields and valid bits that change.
+    fn all_changed(&self, plan: &Plan) -> Vec<u32> {
+        match *self {
+            UpdateEdge::Write { stores, count, valid, .. } => {
+                let stores = &plan.stores[stores as usize..(stores + count) as usize];
+                stores.iter().map(|store| store.base).chain(valid).collect()
+            }
+            UpdateEdge::Add { base, .. } => vec![base],
+            UpdateEdge::ClearRow { valid, .. }
+            | UpdateEdge::ClearRows { valid, .. }
+            | UpdateEdge::SetRows { valid, .. } => vec![valid],
+        }
+    }
+
+    /// The word that is not 0 where it changes something.
+    pub fn enable(&self) -> u32 {
         match *self {
             UpdateEdge::Write { enable, .. }
             | UpdateEdge::Add { enable, .. }

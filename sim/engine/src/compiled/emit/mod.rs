@@ -6,10 +6,10 @@ mod edge;
 mod frame;
 mod joins;
 mod lanes;
+mod marks;
 mod scalar;
 mod slots;
 mod small;
-mod tuning;
 mod values;
 mod vectors;
 mod wide;
@@ -25,7 +25,7 @@ use super::code::{Code, PARAMETERS, Target};
 use super::graph::Graph;
 use super::instances::Instances;
 use super::kernels::{self, Kernel};
-use super::profile::Profile;
+use super::parts::Parts;
 use super::ranges::Ranges;
 use super::segments::{ROOT, SegmentId, Segments};
 use crate::EngineError;
@@ -34,7 +34,6 @@ use crate::plan::Plan;
 use crate::plan::inst::Inst;
 use frame::Frame;
 pub use slots::{Reserved, Slots, is_pointer};
-pub use tuning::{TUNINGS, Tuning};
 use vectors::Vectors;
 pub use vectors::{has_lanes, is_in_vectors};
 
@@ -43,21 +42,19 @@ pub use vectors::{has_lanes, is_in_vectors};
 pub struct Recipe<'a> {
     pub plan: &'a Arc<Plan>,
     pub instances: Option<&'a Instances>,
-    pub profile: Option<&'a Profile>,
-    pub tuning: Tuning,
+    pub parts: Option<&'a Parts>,
     /// Code of functions that were compiled before.
     pub kept: Option<&'a CodeCache>,
 }
 
-/// Compiles what runs cycles, and puts it at so many places.
-pub fn compile_cycles(recipe: Recipe, cycle: &Body, places: usize) -> Result<Vec<Code>, EngineError> {
-    compile(recipe, cycle, None)?.finish(recipe.plan, places, recipe.kept)
+/// Compiles what runs cycles.
+pub fn compile_cycles(recipe: Recipe, cycle: &Body) -> Result<Code, EngineError> {
+    compile(recipe, cycle, None)?.finish(recipe.plan, recipe.kept)
 }
 
 /// Compiles what applies the edge that ends a `cycle` and works out the foreseen outputs.
 pub fn compile_foresight(recipe: Recipe, foresight: &Body, cycle: &Body) -> Result<Code, EngineError> {
-    let mut code = compile(recipe, foresight, Some(&cycle.slots))?.finish(recipe.plan, 1, recipe.kept)?;
-    Ok(code.remove(0))
+    compile(recipe, foresight, Some(&cycle.slots))?.finish(recipe.plan, recipe.kept)
 }
 
 /// Compiles a body, which runs cycles or, if it is given their slots, comes before one.
@@ -73,6 +70,7 @@ fn compile(recipe: Recipe, body: &Body, before: Option<&Slots>) -> Result<Target
         let graph = Graph::new(recipe.plan, body.readers);
         let mut emitter = Emitter::new(builder, &graph, body, recipe);
         match before {
+            None if emitter.parts.is_some() => emitter.emit_cycles_in_parts(),
             None => emitter.emit_cycles(),
             Some(slots_of_cycle) => emitter.emit_foresight(slots_of_cycle),
         }
@@ -89,8 +87,7 @@ struct Emitter<'a, 'f> {
     segments: &'a Segments,
     slots: &'a Slots,
     instances: Option<&'a Instances>,
-    profile: Option<&'a Profile>,
-    tuning: Tuning,
+    parts: Option<&'a Parts>,
     ranges: Ranges,
     frame: Frame<'f>,
     /// What a call passes besides the arena.
@@ -123,6 +120,15 @@ struct Loop {
 /// Most registers carried from cycle to cycle.
 const MOST_CARRIED: usize = 12;
 
+/// Loads that may wait in registers for one result, those of wide values counted twice. The code generator works a value
+/// out where it is first stored or branched on, but loads where it is asked to: a sum of many words would hold all of
+/// them until then.
+const LOADS_HELD: u32 = 12;
+
+/// Most instructions of a plan whose comparisons do without the processor's flags: an instruction that takes a bit from
+/// these waits for what its register held before. They take an instruction more.
+const WITHOUT_FLAGS: usize = 100;
+
 /// Instructions of a plan that make long code.
 const LONG: usize = 1000;
 
@@ -131,7 +137,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         mut builder: FunctionBuilder<'f>,
         graph: &'a Graph<'a>,
         body: &'a Body,
-        Recipe { instances, profile, tuning, .. }: Recipe<'a>,
+        Recipe { instances, parts, .. }: Recipe<'a>,
     ) -> Emitter<'a, 'f> {
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
@@ -149,8 +155,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             segments: &body.segments,
             slots: &body.slots,
             instances,
-            profile,
-            tuning,
+            parts,
             ranges: Ranges::new(graph),
             frame,
             inputs,
@@ -240,6 +245,38 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.ins().return_(&[]);
     }
 
+    /// The loop over cycles in parts: edge, inputs, settling, counting. All results are in the arena, so that the edge is
+    /// the same before the first cycle as between two.
+    fn emit_cycles_in_parts(&mut self) {
+        let b = &mut self.frame.builder;
+        let [edge, input, settle, end] = [(); 4].map(|()| b.create_block());
+        let [to_edge, to_settle] = [edge, settle].map(|block| b.append_block_param(block, types::I64));
+        b.ins().brif(self.edge_is_due, edge, &[BlockArg::Value(self.cycles)], input, &[]);
+
+        b.switch_to_block(edge);
+        self.frame.enter();
+        self.emit_edge();
+        self.frame.leave();
+        let is_first = self.frame.builder.ins().icmp(IntCC::Equal, to_edge, self.cycles);
+        self.ins().brif(is_first, input, &[], settle, &[BlockArg::Value(to_edge)]);
+
+        self.frame.builder.switch_to_block(input);
+        self.take_inputs();
+        self.jump(settle, self.cycles, &[]);
+
+        self.frame.builder.switch_to_block(settle);
+        self.frame.begin_settling();
+        self.settle();
+        if self.plan.counts_when_compiled() {
+            self.count();
+        }
+        let after = self.ins().iadd_imm_s(to_settle, -1);
+        self.ins().brif(after, edge, &[BlockArg::Value(after)], end, &[]);
+
+        self.frame.builder.switch_to_block(end);
+        self.ins().return_(&[]);
+    }
+
     fn jump(&mut self, to: Block, first: Value, rest: &[Value]) {
         let arguments: Vec<BlockArg> =
             [first].iter().chain(rest).map(|&value| BlockArg::Value(value)).collect();
@@ -268,23 +305,46 @@ impl<'a, 'f> Emitter<'a, 'f> {
         let to = self.frame.place(self.plan.inputs.start);
         let from = frame::Pointer { base: self.inputs, offset: 0 };
         for port in self.plan.in_ports() {
-            self.frame.copy(to.words(port.offset), from.words(port.offset), port.width.div_ceil(64));
+            let (to, from, n) = (to.words(port.offset), from.words(port.offset), port.width.div_ceil(64));
+            let readers = self.readers_of_source(self.plan.inputs.start + port.offset);
+            self.mark_if_different(readers, to, from, n);
+            self.frame.copy(to, from, n);
         }
+        self.frame.set_marked();
     }
 
     /// Emits all instructions, opening and closing segments on the way.
     fn settle(&mut self) {
         let mut open: Vec<(SegmentId, Option<Loop>)> = Vec::new();
+        let mut waiting = self.instructions_by_part();
         for &(id, segment) in &self.segments.order {
             let path = self.segments.path(segment);
             let common = open.iter().zip(&path).take_while(|((open, _), segment)| open == *segment).count();
-            open.drain(common..).rev().for_each(|(_, instances)| self.close(instances));
+            open.drain(common..)
+                .rev()
+                .for_each(|(segment, instances)| self.close(segment, instances, &waiting));
             for &segment in &path[common..] {
                 open.push((segment, self.open(segment)));
             }
             self.emit_inst(id);
+            if let Some(part) = self.parts.and_then(|parts| parts.of(id)) {
+                waiting[part as usize] -= 1;
+            }
         }
-        open.drain(..).rev().for_each(|(_, instances)| self.close(instances));
+        open.drain(..).rev().for_each(|(segment, instances)| self.close(segment, instances, &waiting));
+        self.frame.set_marked();
+    }
+
+    /// How many instructions each part has.
+    fn instructions_by_part(&self) -> Vec<usize> {
+        let mut count = Vec::new();
+        for &(id, _) in &self.segments.order {
+            if let Some(part) = self.parts.and_then(|parts| parts.of(id)) {
+                count.resize(count.len().max(part as usize + 1), 0);
+                count[part as usize] += 1;
+            }
+        }
+        count
     }
 
     /// Begins a segment: what runs under a condition, or once for each instance.
@@ -293,16 +353,30 @@ impl<'a, 'f> Emitter<'a, 'f> {
         let Some(condition) = self.segments.list[segment].condition else {
             return self.instances.map(|instances| self.begin_instances(instances));
         };
-        let word = self.condition(condition.place);
+        let word = match self.parts {
+            // It may be set between two stretches of a part.
+            Some(parts) if parts.is_trigger(condition.place) => {
+                let at = self.frame.place(condition.place);
+                self.frame.load(at)
+            }
+            Some(_) | None => self.condition(condition.place),
+        };
         self.frame.open(word, condition.holds);
         None
     }
 
-    fn close(&mut self, instances: Option<Loop>) {
-        match instances {
-            Some(instances) => self.end_instances(instances),
-            None => self.frame.close(),
+    /// Ends a segment; `waiting` is by part how many of its instructions are still to come.
+    fn close(&mut self, segment: SegmentId, instances: Option<Loop>, waiting: &[usize]) {
+        if let Some(instances) = instances {
+            return self.end_instances(instances);
         }
+        let condition = self.segments.list[segment].condition;
+        let part =
+            condition.and_then(|condition| self.parts.and_then(|parts| parts.part_at(condition.place)));
+        if let Some(part) = part.filter(|&part| waiting[part as usize] == 0) {
+            self.end_part(part);
+        }
+        self.frame.close();
     }
 
     /// Begins what is run for each instance.
@@ -352,7 +426,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             // Where much is used twice again and again, the sum has no bound.
             held = held.saturating_add(of_operand);
         });
-        if self.frame.is_conditional() || held <= self.tuning.loads_held && !self.waits_in_memory(id) {
+        if self.frame.is_conditional() || held <= LOADS_HELD && !self.waits_in_memory(id) {
             self.held[id] = held;
         } else {
             self.set_aside(id);
@@ -372,7 +446,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
 
     /// Whether comparisons do without the processor's flags.
     pub fn is_without_flags(&self) -> bool {
-        self.plan.program.len() <= self.tuning.without_flags
+        self.plan.program.len() <= WITHOUT_FLAGS
     }
 
     fn emit_operation(&mut self, id: usize, inst: Inst) {

@@ -54,6 +54,7 @@ impl Reserved {
 }
 
 /// Slots by instruction.
+#[derive(Clone)]
 pub struct Slots {
     /// Slots of pointers that leave their segment.
     slots: BTreeMap<InstId, u32>,

@@ -121,13 +121,23 @@ impl<'f> Emitter<'_, 'f> {
     fn keep(&mut self, id: usize) {
         let inst = self.plan.program[id];
         let start = inst.result(self.plan);
+        let readers = self.readers(id);
+        let mut different = None;
         for place in start..start + inst.result_words(self.plan) {
             if let Some(value) = self.frame.known_word(place) {
                 let at = self.frame.place(place);
+                if !readers.is_empty() {
+                    let old = self.frame.load(at);
+                    let bits = self.ins().bxor(old, value);
+                    different = Some(different.map_or(bits, |others| self.ins().bor(others, bits)));
+                }
                 self.frame.store(at, value);
             }
         }
         self.frame.note_in_memory(start);
+        if let Some(different) = different {
+            self.mark(readers, different);
+        }
     }
 
     /// Where the result of a pointer instruction is.
@@ -247,11 +257,13 @@ impl<'f> Emitter<'_, 'f> {
     pub fn define_in_memory(&mut self, id: usize) {
         let start = self.plan.program[id].result(self.plan);
         self.frame.note_in_memory(start);
+        self.mark_always(self.readers(id));
     }
 
     /// Notes where an instruction's result is; copies it to its place if it is read after settling.
     pub fn define_pointer(&mut self, id: usize, pointer: Pointer) {
         self.frame.know_pointer(self.plan.program[id].result(self.plan), pointer);
+        self.mark_always(self.readers(id));
         let is_safe = self.slots.is_captured_only(id) || !self.slots.refers_to_state(id);
         let can_wait = is_safe && !self.frame.is_conditional();
         if self.segments.kept[id] && !can_wait {

@@ -17,6 +17,7 @@ use super::graph::{Graph, InstId, Readers};
 use super::guards::{Guard, Literal};
 use crate::plan::Plan;
 use alike::Alike;
+pub use whole::Whole;
 
 /// Instructions that have to be saved for instances to be worth the values that pass between them and the rest through
 /// memory.
