@@ -91,7 +91,10 @@ impl Walk<'_> {
     fn stays_between(&self, side: Block, meet: Option<Block>, between: Range<Block>) -> bool {
         let mut seen = vec![false; (between.end.0 - between.start.0) as usize];
         let mut work = vec![side];
-        while let Some(block) = work.pop().filter(|&block| Some(block) != meet) {
+        while let Some(block) = work.pop() {
+            if Some(block) == meet {
+                continue;
+            }
             if block <= between.start || block >= between.end {
                 return false;
             }
