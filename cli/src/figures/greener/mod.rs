@@ -21,8 +21,20 @@ use super::sweep::{Point, Results, Run};
 use super::{Figure, Method, Paper};
 
 /// Workloads of Table 4.3 that are here.
-const WORKLOADS: &[&str] =
-    &["vectoradd", "scalarprod", "sgemm", "pathfinder", "backprop", "bfs", "mri-q", "blackscholes", "lavaMD"];
+const WORKLOADS: &[&str] = &[
+    "vectoradd",
+    "scalarprod",
+    "sgemm",
+    "pathfinder",
+    "backprop",
+    "bfs",
+    "mri-q",
+    "blackscholes",
+    "lavaMD",
+    "lib",
+    "montecarlo",
+    "spmv",
+];
 
 /// Technology node of the thesis, nm (Table 4.2).
 const NODE_NM: u32 = 22;

@@ -37,6 +37,10 @@ const WORKLOADS: &[&str] = &[
     "streamcluster",
     "blackscholes",
     "heartwall",
+    "montecarlo",
+    "spmv",
+    "fdtd3d",
+    "dct8x8",
 ];
 
 /// The paper.

@@ -156,6 +156,8 @@ pub struct Reuse {
     orderings: Orderings,
     /// Loads of each warp that wait in the retry queue.
     queued_loads: Vec<u8>,
+    /// Warps with such a load: what they would issue could stand in front of rename until the load has left.
+    queueing: u64,
     /// Warps that have started since the load guard's last cycle.
     starts: u64,
     /// The next read is a result's, if both it and an instruction ask for one.
@@ -213,6 +215,7 @@ impl Reuse {
             retiring: Retiring::new(parameters.retiring as usize),
             numbers: numbers(config, orderings),
             orderings: Orderings::clone(orderings),
+            queueing: 0,
             queued_loads: vec![0; config.warps_per_scheduler() as usize],
             starts: 0,
             result_reads_next: false,
@@ -768,10 +771,14 @@ impl Reuse {
             self.flying[usize::from(id)].waiting = Some(renamed);
             let come = (!has_waited).then_some(id);
             self.queued_loads[renamed.issue.warp] += u8::from(is_load && !has_waited);
+            self.queueing |= u64::from(is_load && !has_waited) << renamed.issue.warp;
             return self.queue(come, if has_waited { Left::Rotates } else { Left::Stays });
         }
         self.queue(None, if has_waited { Left::Leaves } else { Left::Stays });
         self.queued_loads[renamed.issue.warp] -= u8::from(is_load && has_waited);
+        if self.queued_loads[renamed.issue.warp] == 0 {
+            self.queueing &= !(1 << renamed.issue.warp);
+        }
         if let Some(register) = hit {
             self.hold(register);
             self.counted.retry_hits += u64::from(has_waited);
@@ -981,7 +988,7 @@ impl Interposer for Reuse {
     }
 
     fn held_warps(&self, storage: &dyn OperandStorage) -> u64 {
-        if self.drains { u64::MAX } else { storage.held_warps() }
+        if self.drains { u64::MAX } else { storage.held_warps() | self.queueing }
     }
 
     fn cycle(

@@ -4,8 +4,13 @@
 //! each order of instructions the median distance (1: the next instruction), the part of the loads whose values are read
 //! within two instructions, and the geometric mean of the registers a thread.
 //!
+//! Beside them other files, `LISTING.sass`, as `nvdisasm` prints code of ptxas: a line of the same figures for all of them.
+//! Registers are those that their names reach to.
+//!
 //! `--why`: each load of the default order whose value is read soon, with its kernel, line and reader, and what else its
 //! basic block has that could stand between; and how many there are of each cause.
+
+mod listing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -35,6 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if !options.is_empty() {
         return why(&files);
     }
+    let (listings, files): (Vec<PathBuf>, Vec<PathBuf>) =
+        files.into_iter().partition(|file| file.extension().is_some_and(|extension| extension == "sass"));
     println!(
         "| order | global: loads | median | within {NEAR} | shared: loads | median | within {NEAR} | registers |"
     );
@@ -42,20 +49,36 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for schedule in Schedule::ALL {
         let programs: Vec<Program> =
             compiled(&files, schedule)?.into_iter().map(|compiled| compiled.program).collect();
-        let distances = |space| {
-            let mut all: Vec<usize> = programs.iter().flat_map(|program| distances(program, space)).collect();
-            all.sort_unstable();
-            let near = all.iter().filter(|&&distance| distance <= NEAR).count();
-            let percent = 100.0 * near as f64 / all.len().max(1) as f64;
-            let median = all.get(all.len() / 2).copied().unwrap_or_default();
-            format!("{} | {median} | {percent:.0} %", all.len())
-        };
-        let logarithms = programs.iter().map(|program| f64::from(program.registers_per_thread.max(1)).ln());
-        let registers = (logarithms.sum::<f64>() / programs.len().max(1) as f64).exp();
-        let (global, shared) = (distances(Space::Global), distances(Space::Shared));
-        println!("| {} | {global} | {shared} | {registers:.1} |", schedule.as_str());
+        let distances =
+            |space| programs.iter().flat_map(|program| distances(program, space)).collect::<Vec<usize>>();
+        let registers = programs.iter().map(|program| program.registers_per_thread);
+        print_row(schedule.as_str(), distances(Space::Global), distances(Space::Shared), registers.collect());
+    }
+    if !listings.is_empty() {
+        let mut kernels = Vec::new();
+        for file in &listings {
+            kernels.extend(listing::kernels(&std::fs::read_to_string(file)?));
+        }
+        let distances =
+            |loads| kernels.iter().flat_map(|kernel| kernel.distances(loads)).collect::<Vec<usize>>();
+        let registers = kernels.iter().map(listing::Kernel::registers).collect();
+        print_row("listings", distances("LDG"), distances("LDS"), registers);
     }
     Ok(())
+}
+
+/// Prints the distances of loads from global and from shared memory, and the geometric mean of the kernels' registers.
+fn print_row(order: &str, global: Vec<usize>, shared: Vec<usize>, registers: Vec<u16>) {
+    let [global, shared] = [global, shared].map(|mut all| {
+        all.sort_unstable();
+        let near = all.iter().filter(|&&distance| distance <= NEAR).count();
+        let percent = 100.0 * near as f64 / all.len().max(1) as f64;
+        let median = all.get(all.len() / 2).copied().unwrap_or_default();
+        format!("{} | {median} | {percent:.0} %", all.len())
+    });
+    let logarithms = registers.iter().map(|&registers| f64::from(registers.max(1)).ln());
+    let registers = (logarithms.sum::<f64>() / registers.len().max(1) as f64).exp();
+    println!("| {order} | {global} | {shared} | {registers:.1} |");
 }
 
 /// All kernels of the files.
