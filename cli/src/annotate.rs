@@ -51,7 +51,7 @@ pub struct Arguments {
 /// Prints a listing of every kernel, or of one.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let pass = arguments.pass()?;
-    let module = module(&arguments.input)?;
+    let module = module(&arguments.input, &arguments.code)?;
     let entries: Vec<&str> = match &arguments.entry {
         Some(entry) => vec![entry],
         None => entries(&module)?,
@@ -119,20 +119,25 @@ fn annotated(compiled: &Compiled, pass: Option<&(&'static dyn Mechanism, Config)
 }
 
 /// The PTX of a workload or file.
-fn module(input: &str) -> anyhow::Result<Module> {
+fn module(input: &str, code: &CodeArguments) -> anyhow::Result<Module> {
     let path = PathBuf::from(input);
     match workloads::by_name(input) {
-        Ok(workload) => Ok(ptx::parse(&workload.ptx_path().display().to_string(), workload.ptx)?),
-        Err(_) if path.extension().is_some() || path.exists() => parse_file(&path),
+        Ok(workload) => {
+            let (path, ptx) = workload.ptx_of(code.code().addresses);
+            Ok(ptx::parse(&path.display().to_string(), ptx)?)
+        }
+        Err(_) if path.extension().is_some() || path.exists() => parse_file(&path, code),
         Err(unknown) => Err(anyhow!(
             "{unknown}; a .ptx or .cu file is accepted as well, but there is no file of that name"
         )),
     }
 }
 
-fn parse_file(path: &Path) -> anyhow::Result<Module> {
+fn parse_file(path: &Path, code: &CodeArguments) -> anyhow::Result<Module> {
     if cuda::is_cuda(path) {
-        return Ok(ptx::parse(&cuda::name_of_ptx(path), &cuda::compile(path, MAX_PTX_BYTES)?)?);
+        let ptx = cuda::compile(path, code.code().addresses, MAX_PTX_BYTES)?;
+        return Ok(ptx::parse(&cuda::name_of_ptx(path), &ptx)?);
     }
+    code.check_is_made(false, &path.display().to_string())?;
     Ok(ptx::parse(&path.display().to_string(), &read_text(path, MAX_PTX_BYTES)?)?)
 }

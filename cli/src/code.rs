@@ -1,8 +1,10 @@
 //! How kernels are compiled, as said on the command line.
 
+use anyhow::bail;
 use serde::Serialize;
 use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::compile::{CompileOptions, MAX_REGISTERS};
+use warpfile_kernels::workloads::AddressBits;
 
 /// How kernels are compiled.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -19,6 +21,9 @@ pub struct CodeArguments {
     /// [default: as many as its code needs].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     min_registers: Option<u16>,
+    /// Bits of an address in the PTX of workloads and .cu files: 32, as clang makes it with -m32, or 64 [default: 64].
+    #[arg(long, value_name = "BITS")]
+    addresses: Option<AddressBits>,
 }
 
 impl CodeArguments {
@@ -28,6 +33,7 @@ impl CodeArguments {
             schedule: self.schedule.unwrap_or_default(),
             max_registers: self.max_registers.unwrap_or(MAX_REGISTERS),
             min_registers: self.min_registers.unwrap_or(0),
+            addresses: self.addresses.unwrap_or_default(),
         }
     }
 
@@ -37,7 +43,13 @@ impl CodeArguments {
             schedule: more.schedule.or(self.schedule),
             max_registers: more.max_registers.or(self.max_registers),
             min_registers: more.min_registers.or(self.min_registers),
+            addresses: more.addresses.or(self.addresses),
         }
+    }
+
+    /// These, with so many bits of an address if they do not say how many.
+    pub fn with_usual_addresses(&self, usual: AddressBits) -> CodeArguments {
+        CodeArguments { addresses: self.addresses.or(Some(usual)), ..self.clone() }
     }
 
     /// The words that were given.
@@ -45,7 +57,28 @@ impl CodeArguments {
         let schedule = self.schedule.map(|schedule| format!("--schedule {}", schedule.as_str()));
         let most = self.max_registers.map(|registers| format!("--max-registers {registers}"));
         let least = self.min_registers.map(|registers| format!("--min-registers {registers}"));
-        [schedule, most, least].into_iter().flatten().collect()
+        let addresses = self.addresses.map(|addresses| format!("--addresses {addresses}"));
+        [schedule, most, least, addresses].into_iter().flatten().collect()
+    }
+
+    /// The words that are needed for it on the command line, where what is usual for addresses is not known.
+    pub fn command_words(&self) -> Vec<String> {
+        let mut words = self.code().words();
+        if self.addresses == Some(AddressBits::default()) {
+            words.extend(["--addresses".to_owned(), AddressBits::default().to_string()]);
+        }
+        words
+    }
+
+    /// An error if bits of an address were given for an input whose PTX is not made here and does not come with the project.
+    pub fn check_is_made(&self, is_made: bool, input: &str) -> anyhow::Result<()> {
+        match self.addresses {
+            Some(addresses) if !is_made => bail!(
+                "--addresses {addresses}: the PTX of `{input}` says itself how many bits an address has; accepted for workloads and \
+                 .cu files"
+            ),
+            Some(_) | None => Ok(()),
+        }
     }
 }
 
@@ -59,10 +92,17 @@ pub struct Code {
     /// Registers that a thread is given at least.
     #[serde(skip_serializing_if = "is_zero")]
     pub min_registers: u16,
+    /// Bits of an address in PTX that is made here or comes with the project.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub addresses: AddressBits,
 }
 
 fn is_zero(registers: &u16) -> bool {
     *registers == 0
+}
+
+fn is_usual(addresses: &AddressBits) -> bool {
+    *addresses == AddressBits::default()
 }
 
 impl Default for Code {
@@ -74,7 +114,7 @@ impl Default for Code {
 impl Code {
     /// For the compiler.
     pub fn options(self) -> CompileOptions {
-        let Code { schedule, max_registers, min_registers } = self;
+        let Code { schedule, max_registers, min_registers, addresses: _ } = self;
         CompileOptions { schedule, max_registers, min_registers, ..CompileOptions::default() }
     }
 
@@ -90,6 +130,9 @@ impl Code {
         }
         if self.min_registers != usual.min_registers {
             words.extend(["--min-registers".to_owned(), self.min_registers.to_string()]);
+        }
+        if self.addresses != usual.addresses {
+            words.extend(["--addresses".to_owned(), self.addresses.to_string()]);
         }
         words
     }

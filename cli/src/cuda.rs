@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
-use warpfile_kernels::workloads::CUDA_HEADER;
+use warpfile_kernels::workloads::{AddressBits, CUDA_HEADER};
 
 use crate::files::read_text;
 
@@ -27,13 +27,15 @@ pub fn is_cuda(path: &Path) -> bool {
 }
 
 /// The PTX of a CUDA file. What clang says goes to standard error as it is.
-pub fn compile(source: &Path, most: u64) -> anyhow::Result<String> {
+pub fn compile(source: &Path, addresses: AddressBits, most: u64) -> anyhow::Result<String> {
+    let shown =
+        |compiler: &str| shown(compiler, addresses, Path::new(HEADER), source, &source.with_extension("ptx"));
     let Some(compiler) = compiler()? else {
         bail!(
             "{}: no clang is installed (looked for clang and clang-N; {VARIABLE} names another). Where there is one:\n  \
              {}\nwith {HEADER} of warpfile's kernels/workloads, then run the PTX",
             source.display(),
-            shown("clang", Path::new(HEADER), source, &source.with_extension("ptx"))
+            shown("clang")
         );
     };
     let folder = tempfile::tempdir().context("cannot keep the PTX of a CUDA file")?;
@@ -44,7 +46,7 @@ pub fn compile(source: &Path, most: u64) -> anyhow::Result<String> {
     write(HEADER, CUDA_HEADER)?;
     TOOLKIT_HEADERS.iter().try_for_each(|name| write(name, &format!("#include \"{HEADER}\"\n")))?;
     let status = Command::new(&compiler)
-        .args(arguments(&header, source, &ptx))
+        .args(arguments(addresses, &header, source, &ptx))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .status()
@@ -53,7 +55,7 @@ pub fn compile(source: &Path, most: u64) -> anyhow::Result<String> {
         bail!(
             "{}: not made PTX ({status}) by\n  {}",
             source.display(),
-            shown(&compiler.display().to_string(), Path::new(HEADER), source, &source.with_extension("ptx"))
+            shown(&compiler.display().to_string())
         );
     }
     read_text(&ptx, most).with_context(|| format!("{}: no PTX of {}", source.display(), compiler.display()))
@@ -64,18 +66,21 @@ pub fn name_of_ptx(source: &Path) -> String {
     format!("{} (its PTX)", source.display())
 }
 
-fn arguments(header: &Path, source: &Path, ptx: &Path) -> Vec<OsString> {
+fn arguments(addresses: AddressBits, header: &Path, source: &Path, ptx: &Path) -> Vec<OsString> {
     let folder = header.parent().unwrap_or(Path::new("."));
     let folder = if folder == Path::new("") { Path::new(".") } else { folder };
     let mut arguments: Vec<OsString> = FLAGS.iter().map(OsString::from).collect();
+    if addresses == AddressBits::Bits32 {
+        arguments.push("-m32".into());
+    }
     arguments.extend(["-I".into(), folder.into(), "-include".into(), header.into()]);
     arguments.extend(["-o".into(), ptx.into(), "--".into(), source.into()]);
     arguments
 }
 
 /// The command as it would be typed.
-fn shown(compiler: &str, header: &Path, source: &Path, ptx: &Path) -> String {
-    let words = arguments(header, source, ptx);
+fn shown(compiler: &str, addresses: AddressBits, header: &Path, source: &Path, ptx: &Path) -> String {
+    let words = arguments(addresses, header, source, ptx);
     let quoted = words.iter().map(|word| {
         let word = word.to_string_lossy();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+,".contains(c);
@@ -144,8 +149,13 @@ mod tests {
 
     #[test]
     fn the_command_can_be_typed() {
-        let found =
-            shown("clang", Path::new("warpfile.h"), Path::new("my file.cu"), Path::new("my file.ptx"));
+        let found = shown(
+            "clang",
+            AddressBits::Bits64,
+            Path::new("warpfile.h"),
+            Path::new("my file.cu"),
+            Path::new("my file.ptx"),
+        );
         assert_eq!(
             found,
             "clang -x cuda --cuda-device-only --cuda-gpu-arch=sm_50 -nocudainc -nocudalib -O2 -S -I . -include \

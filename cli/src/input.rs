@@ -171,6 +171,12 @@ impl InputArguments {
         if let (Input::Trace { .. }, Some(words)) = (&input, self.code.words().first()) {
             bail!("{words}: a trace has the code that it was recorded with; leave the option out");
         }
+        let is_made = match &input {
+            Input::Workload { .. } => true,
+            Input::Ptx { path, .. } => cuda::is_cuda(path),
+            Input::Launch { .. } | Input::Trace { .. } => false,
+        };
+        self.code.check_is_made(is_made, &self.input)?;
         Ok(input)
     }
 
@@ -199,7 +205,7 @@ impl Input {
     /// Opens it: memory filled, ready to hand out its launches.
     pub fn open(&self, options: ExecOptions, design: Option<&Config>) -> anyhow::Result<Opened> {
         let (mut opened, code) = match self {
-            Input::Workload { workload, size, code } => (workload.open(size)?, *code),
+            Input::Workload { workload, size, code } => (workload.open_with(size, code.addresses)?, *code),
             Input::Ptx { path, launch, size, code } => {
                 let file = match launch {
                     Some(launch) => LaunchFile::read(launch)?,
@@ -209,7 +215,7 @@ impl Input {
                     })?,
                 };
                 let opened = if cuda::is_cuda(path) {
-                    let ptx = cuda::compile(path, MAX_PTX_BYTES)?;
+                    let ptx = cuda::compile(path, code.addresses, MAX_PTX_BYTES)?;
                     OpenWorkload::from_text(file, &cuda::name_of_ptx(path), &ptx, size)?
                 } else {
                     OpenWorkload::from_files(file, path, size)?

@@ -173,7 +173,7 @@ fn what_is_left_out_says_so_in_one_sentence() {
 fn malformed_declarations_say_what_is_accepted() {
     let texts = [
         "",
-        ".version 7.0\n.address_size 32\n",
+        ".version 7.0\n.address_size 16\n",
         ".entry k() {",
         ".entry k() { /* open",
         ".global .align 3 .b8 x[4];",

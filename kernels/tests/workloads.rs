@@ -9,7 +9,7 @@ use warpfile_kernels::exec::PtxRun;
 use warpfile_kernels::launch::{LaunchFile, Sequence, parameter_block};
 use warpfile_kernels::program::{Launches, WarpInstruction};
 use warpfile_kernels::ptx;
-use warpfile_kernels::workloads::{self, CheckError, Workload};
+use warpfile_kernels::workloads::{self, AddressBits, CheckError, Workload};
 
 use crate::host_buffers::HostBuffers;
 
@@ -33,8 +33,9 @@ fn a_run_that_computes_nothing_is_a_mismatch() {
 
 #[test]
 fn the_ptx_of_every_workload_has_the_kernels_that_its_launch_file_names() {
-    for workload in workloads::list() {
-        let module = ptx::parse(&workload.ptx_path().display().to_string(), workload.ptx).unwrap();
+    for (workload, addresses) in all() {
+        let (path, ptx) = workload.ptx_of(addresses);
+        let module = ptx::parse(&path.display().to_string(), ptx).unwrap();
         let (mut sequence, mut buffers) = filled(workload);
         while let Some(planned) = sequence.next(&mut buffers).unwrap() {
             let entry = planned.entry.clone().unwrap();
@@ -44,16 +45,22 @@ fn the_ptx_of_every_workload_has_the_kernels_that_its_launch_file_names() {
     }
 }
 
-fn run(workload: &Workload) -> PtxRun {
-    let module = ptx::parse(&workload.ptx_path().display().to_string(), workload.ptx).unwrap();
+/// All workloads, with addresses of either size.
+fn all() -> impl Iterator<Item = (&'static Workload, AddressBits)> {
+    workloads::list().iter().flat_map(|workload| AddressBits::ALL.map(|addresses| (workload, addresses)))
+}
+
+fn run(workload: &Workload, addresses: AddressBits) -> PtxRun {
+    let (path, ptx) = workload.ptx_of(addresses);
+    let module = ptx::parse(&path.display().to_string(), ptx).unwrap();
     PtxRun::new(module, Arc::new(workload.launch_file().unwrap()), "tiny").unwrap()
 }
 
 #[test]
 fn every_workload_computes_what_its_reference_computes() {
-    for workload in workloads::list() {
+    for (workload, addresses) in all() {
         for schedule in Schedule::ALL {
-            let mut run = run(workload);
+            let mut run = run(workload, addresses);
             run.set_options(CompileOptions { schedule, ..CompileOptions::default() });
             run.run_to_end().unwrap_or_else(|error| panic!("{}, {schedule:?}: {error}", workload.name));
             let report = workload.check(run.sequence(), run.host_memory()).unwrap();
@@ -68,9 +75,9 @@ const FEW_REGISTERS: u16 = 12;
 #[test]
 fn workloads_compute_the_same_with_few_registers() {
     let mut spilled = 0;
-    for workload in workloads::list() {
+    for (workload, addresses) in all() {
         for schedule in Schedule::ALL {
-            let mut run = run(workload);
+            let mut run = run(workload, addresses);
             run.set_options(CompileOptions {
                 schedule,
                 max_registers: FEW_REGISTERS,
@@ -138,7 +145,7 @@ fn check(
 #[test]
 fn every_source_has_the_value_last_written_to_its_register() {
     for workload in workloads::list() {
-        let mut run = run(workload);
+        let mut run = run(workload, AddressBits::Bits64);
         let drained = drain(&mut run);
         let report = workload.check(run.sequence(), run.host_memory()).unwrap();
         assert!(report.elements > 0);

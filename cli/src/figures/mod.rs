@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
-use warpfile_kernels::workloads::{self, OpenWorkload, Workload};
+use warpfile_kernels::workloads::{self, AddressBits, OpenWorkload, Workload};
 use warpfile_sim::sm::{self, EngineName, RunOptions, RunReport};
 
 use crate::cache;
@@ -69,6 +69,8 @@ pub struct Paper {
     pub name: &'static str,
     /// Authors, title, where and when.
     citation: &'static str,
+    /// Bits of an address in the code that it measured; GPGPU-Sim's PTXPlus has 32.
+    addresses: AddressBits,
     figures: &'static [Figure],
     /// What its page looks into beside the claims.
     studies: &'static [Study],
@@ -118,6 +120,12 @@ enum Method {
 }
 
 impl Figure {
+    /// Bits of an address in the code that its paper measured.
+    fn addresses(&self) -> AddressBits {
+        let is_of = |paper: &&&Paper| paper.figures.iter().any(|figure| figure.id == self.id);
+        PAPERS.iter().find(is_of).map(|paper| paper.addresses).unwrap_or_default()
+    }
+
     /// Whether it is made of workloads.
     fn has_workloads(&self) -> bool {
         !matches!(self.method, Method::Structures(_))
@@ -255,7 +263,10 @@ fn chosen(figure: &Figure, names: &[String]) -> Result<Vec<&'static Workload>> {
 /// Makes a figure with a simulator.
 fn make(figure: &'static Figure, options: &Options, simulate: Simulate<'_>) -> Result<FigureReport> {
     let workloads = &chosen(figure, options.variation.workloads())?;
-    let (content, effort) = match figure.method {
+    let command = command(figure, options);
+    let variation = options.variation.with_addresses_of(figure.addresses());
+    let options = &Options { variation, ..options.clone() };
+    let (mut content, effort) = match figure.method {
         Method::Streams(show) => {
             let usages = of_each(figure, workloads, options, |opened| Ok(value_usage(opened)?))?;
             let instructions = usages.iter().map(|usage| usage.warp_instructions).sum();
@@ -289,17 +300,23 @@ fn make(figure: &'static Figure, options: &Options, simulate: Simulate<'_>) -> R
             (show(&results)?, results.effort())
         }
     };
+    if figure.has_workloads() && options.variation.code().addresses == AddressBits::Bits32 {
+        content.notes.push(ADDRESSES_OF_32_BITS.to_owned());
+    }
     Ok(FigureReport {
         id: figure.id,
         title: figure.title,
         source: figure.source,
-        command: command(figure, options),
+        command,
         size: figure.has_workloads().then(|| options.variation.size().to_owned()),
         workloads: workloads.iter().map(|workload| workload.name).collect(),
         effort,
         content,
     })
 }
+
+/// What is said of figures whose code has addresses of 32 bits.
+const ADDRESSES_OF_32_BITS: &str = "Addresses have 32 bits, as in GPGPU-Sim's PTXPlus (--addresses).";
 
 /// Runs every workload at every point.
 fn runs(
@@ -322,8 +339,9 @@ fn of_each<T: Send>(
 ) -> Result<Vec<T>> {
     let count = Counter::new(figure.id, workloads.len());
     parallel(options.threads, workloads.to_vec(), |workload| {
-        let mut opened = workload.open(options.variation.size())?;
-        opened.set_options(options.variation.code().options());
+        let code = options.variation.code();
+        let mut opened = workload.open_with(options.variation.size(), code.addresses)?;
+        opened.set_options(code.options());
         let found = look(&mut opened).with_context(|| workload.name)?;
         count.one();
         Ok(found)

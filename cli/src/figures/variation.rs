@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use clap::Parser;
 use warpfile_kernels::launch::DEFAULT_SIZE;
+use warpfile_kernels::workloads::AddressBits;
 use warpfile_sim::config::{Config, apply_overrides, preset};
 
 use super::sweep::Point;
@@ -42,6 +43,11 @@ impl Variation {
     /// How kernels are compiled.
     pub fn code(&self) -> crate::code::Code {
         self.code.code()
+    }
+
+    /// The same with addresses of so many bits, unless it says how many.
+    pub fn with_addresses_of(&self, paper: AddressBits) -> Variation {
+        Variation { code: self.code.with_usual_addresses(paper), ..self.clone() }
     }
 
     /// At a size, with these workloads.
@@ -87,7 +93,7 @@ impl Variation {
         for (name, value) in &self.sets {
             words.extend(["--set".to_owned(), format!("{name}={value}")]);
         }
-        words.extend(self.code().words());
+        words.extend(self.code.command_words());
         words
     }
 

@@ -6,7 +6,7 @@ use super::decode::{Operands, Result as Target};
 use super::error::Trouble;
 use super::float;
 use super::integer::{self, mask};
-use super::launch::{Loaded, WINDOW, resolve_generic, window};
+use super::launch::{Loaded, resolve_generic};
 use super::memory::Memory;
 use super::outside::Outside;
 use super::print::Printed;
@@ -15,6 +15,9 @@ use super::texture::{self, Coordinates};
 use crate::launch::ObjectKind;
 use crate::program::{LANES, LaneMask, Space};
 use crate::ptx::ir::{AtomicOp, Type, TypeKind, VariableId};
+
+/// Where the memory system sees local memory: above all buffers.
+const LOCAL_MEMORY: u64 = 0x7f10_0000_0000;
 
 /// Every memory that a warp can reach.
 pub(super) struct Memories<'m> {
@@ -118,13 +121,13 @@ fn check_alignment(address: u64, bytes: usize, lane: usize) -> Result<(), Troubl
 
 /// The address in every lane of a mask.
 ///
-/// Addresses of global and generic memory have 64 bits, those within a window 32, whatever the register has: a base that
-/// is negative as a 32-bit number and an offset that makes up for it are an address.
+/// Addresses of global and generic memory have as many bits as the module says, those within a window 32, whatever the
+/// register has: a base that is negative as a 32-bit number and an offset that makes up for it are an address.
 pub(super) fn addresses(registers: &Registers, operands: &Operands, space: Space, lanes: LaneMask) -> Lanes {
     let base = &registers.rows[operands.base as usize];
     let within = match space {
-        Space::Global | Space::Generic => u64::MAX,
-        Space::Shared | Space::Local | Space::Constant | Space::Parameter => WINDOW - 1,
+        Space::Global | Space::Generic => operands.address_mask,
+        Space::Shared | Space::Local | Space::Constant | Space::Parameter => mask(32),
     };
     let mut out = [0; LANES];
     for lane in 0..LANES {
@@ -232,7 +235,7 @@ pub(super) fn copy_async(
     let size = usize::from(bytes);
     let [to, count] = [0, 1].map(|source| &registers.rows[operands.sources[source] as usize]);
     for lane in lanes_of(lanes) {
-        let to = to[lane].wrapping_add_signed(offset) & (WINDOW - 1);
+        let to = to[lane].wrapping_add_signed(offset) & mask(32);
         let count = count[lane] & mask(32);
         check_alignment(addresses[lane], size, lane)?;
         check_alignment(to, size, lane)?;
@@ -351,5 +354,5 @@ pub(super) fn physical(space: Space, address: u64, lane: usize, warp: u64, local
     }
     let words = local_bytes.div_ceil(4);
     let word = warp * words * LANES as u64 + address / 4 * LANES as u64 + lane as u64;
-    window(Space::Local) + word * 4 + address % 4
+    LOCAL_MEMORY + word * 4 + address % 4
 }

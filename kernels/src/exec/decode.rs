@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::integer::mask;
 use super::launch::{Loaded, symbol_address, window};
 use super::registers::{Layout, Slot};
 use crate::ptx::ir::{Base, Instruction, Kernel, Op, Operand, Special, Type};
@@ -32,6 +33,8 @@ pub(super) struct Operands {
     pub(super) base: u32,
     /// Added to the base.
     pub(super) offset: i64,
+    /// Bits that an address of global or generic memory has.
+    pub(super) address_mask: u64,
     /// Reads a clock.
     pub(super) reads_clock: bool,
 }
@@ -135,6 +138,7 @@ impl Decoder<'_> {
         }
         if let Some(address) = instruction.address {
             operands.offset = address.offset;
+            operands.address_mask = mask(self.kernel.address_bits);
             operands.base = match address.base {
                 Base::Reg(register) => self.row_of(Operand::Reg(register)),
                 Base::Symbol(symbol) => self.row_of(Operand::Symbol(symbol, 0)),

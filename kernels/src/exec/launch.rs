@@ -1,5 +1,6 @@
 //! A module in device memory, and one launch of a kernel of it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::decode::Decoded;
@@ -10,24 +11,27 @@ use crate::launch::Object;
 use crate::program::{Launch, Space};
 use crate::ptx::ir::{InstIndex, Kernel, Module, Place, Symbol, VariableId};
 
-/// Where a state space begins among generic addresses. Device memory has its own addresses, all below.
-pub(super) fn window(space: Space) -> u64 {
+/// Where a state space begins among generic addresses, of 32 bits as of 64. No buffer lies in a window.
+pub(super) const fn window(space: Space) -> u64 {
     match space {
         Space::Global | Space::Generic => 0,
-        Space::Shared => 0x7f00_0000_0000,
-        Space::Local => 0x7f10_0000_0000,
-        Space::Constant => 0x7f20_0000_0000,
-        Space::Parameter => 0x7f30_0000_0000,
+        Space::Shared => WINDOWS.start,
+        Space::Local => WINDOWS.start + WINDOW,
+        Space::Constant => WINDOWS.start + 2 * WINDOW,
+        Space::Parameter => WINDOWS.start + 3 * WINDOW,
     }
 }
 
-/// Bytes of each window.
-pub(super) const WINDOW: u64 = 1 << 32;
+/// Bytes of each window: more than a kernel's variables may take.
+pub(super) const WINDOW: u64 = 1 << 24;
+
+/// The generic addresses that are no global ones.
+pub(super) const WINDOWS: Range<u64> = 0xfc00_0000..0x1_0000_0000;
 
 /// The state space that a generic address belongs to, and the address within it.
 #[inline]
 pub(super) fn resolve_generic(address: u64) -> (Space, u64) {
-    if address < window(Space::Shared) {
+    if !WINDOWS.contains(&address) {
         return (Space::Global, address);
     }
     for space in [Space::Shared, Space::Local, Space::Constant, Space::Parameter] {

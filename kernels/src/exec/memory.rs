@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 
+use super::launch::WINDOWS;
 use crate::program::DEVICE_BYTES;
 
 /// Alignment of every buffer, as real allocators give.
@@ -112,13 +113,16 @@ impl Memory {
     /// # Errors
     /// If the device would hold more than 4 GiB, or this machine has not as much.
     pub fn allocate(&mut self, name: &str, bytes: u64) -> Result<BufferId, MemoryError> {
+        let taken: u64 = self.buffers.iter().map(|buffer| buffer.bytes.len() as u64 + GAP).sum();
+        if bytes > DEVICE_BYTES || taken + bytes > DEVICE_BYTES {
+            return Err(MemoryError::Full { name: name.to_owned(), bytes });
+        }
         let after = self
             .buffers
             .last()
             .map_or(FIRST, |last| (last.address + last.bytes.len() as u64 + GAP).next_multiple_of(ALIGNMENT));
-        if bytes > DEVICE_BYTES || after + bytes > FIRST + DEVICE_BYTES {
-            return Err(MemoryError::Full { name: name.to_owned(), bytes });
-        }
+        let is_below = after + bytes + GAP <= WINDOWS.start;
+        let after = if is_below { after } else { after.max(WINDOWS.end) };
         let contents =
             zeros(bytes).ok_or_else(|| MemoryError::OutOfMemory { name: name.to_owned(), bytes })?;
         self.buffers.push(Buffer { name: name.to_owned(), address: after, bytes: contents });

@@ -32,6 +32,7 @@ pub fn parameter_block(
             listed(&kernel.parameters)
         )));
     }
+    let pointer = kernel.address_bits as usize / 8;
     let mut block = vec![0; kernel.parameter_bytes as usize];
     for (index, (argument, parameter)) in planned.arguments.iter().zip(&kernel.parameters).enumerate() {
         let origin =
@@ -46,22 +47,23 @@ pub fn parameter_block(
         };
         let bytes = match argument {
             ArgumentValue::Member(member) => {
-                let bytes = member_bytes(member, &mut address).map_err(|message| origin.error(message))?;
+                let bytes =
+                    member_bytes(member, pointer, &mut address).map_err(|message| origin.error(message))?;
                 if !fits(member, bytes.len(), parameter) {
                     return Err(wrong(describe(member)));
                 }
                 bytes
             }
             ArgumentValue::Number(value) => number_bytes(*value, parameter).map_err(wrong)?,
-            ArgumentValue::Expression { text, .. } if may_be_address(parameter) => {
+            ArgumentValue::Expression { text, .. } if may_be_address(parameter, pointer) => {
                 return Err(wrong(format!(
                     "`{text}`, which names no buffer ({{ u64 = \"{text}\" }} passes a number),"
                 )));
             }
             ArgumentValue::Expression { value, .. } => number_bytes(*value, parameter).map_err(wrong)?,
             ArgumentValue::Structure(members) => {
-                let bytes =
-                    structure_bytes(members, &mut address).map_err(|message| origin.error(message))?;
+                let bytes = structure_bytes(members, pointer, &mut address)
+                    .map_err(|message| origin.error(message))?;
                 if bytes.len().next_multiple_of(parameter.align.max(1) as usize) != parameter.bytes as usize {
                     return Err(wrong(format!("a structure of {} bytes", bytes.len())));
                 }
@@ -113,9 +115,9 @@ fn number_bytes(value: Value, parameter: &Parameter) -> Result<Vec<u8>, String> 
 }
 
 /// Whether an address would fit. PTX does not tell pointers from other integers.
-fn may_be_address(parameter: &Parameter) -> bool {
+fn may_be_address(parameter: &Parameter, pointer: usize) -> bool {
     match parameter.ty.kind() {
-        TypeKind::Bits | TypeKind::Unsigned | TypeKind::Signed => parameter.bytes * 8 == 64,
+        TypeKind::Bits | TypeKind::Unsigned | TypeKind::Signed => parameter.bytes as usize == pointer,
         TypeKind::Float | TypeKind::Predicate => false,
     }
 }
@@ -158,25 +160,33 @@ fn real_bytes(value: f64, parameter: &Parameter) -> Result<Vec<u8>, String> {
 
 fn member_bytes(
     member: &MemberValue,
+    pointer: usize,
     address: &mut impl FnMut(Reference<'_>) -> Result<u64, String>,
 ) -> Result<Vec<u8>, String> {
     Ok(match member {
         MemberValue::Buffer { buffer, offset } => {
-            address(Reference::Buffer(*buffer))?.wrapping_add(*offset).to_le_bytes().to_vec()
+            let place = address(Reference::Buffer(*buffer))?.wrapping_add(*offset);
+            if pointer == 4 && u32::try_from(place).is_err() {
+                return Err(format!(
+                    "address {place:#x} for a kernel whose addresses have 32 bits; accepted: buffers of 3.6 GiB together"
+                ));
+            }
+            place.to_le_bytes()[..pointer].to_vec()
         }
         MemberValue::Scalar(_, bytes) => bytes.clone(),
         MemberValue::Object(object) => address(Reference::Object(object))?.to_le_bytes().to_vec(),
     })
 }
 
-/// Members at multiples of their sizes, up to a multiple of the largest.
+/// Members at multiples of their sizes, up to a multiple of the largest; pointers have `pointer` bytes.
 pub(super) fn structure_bytes(
     members: &[MemberValue],
+    pointer: usize,
     address: &mut impl FnMut(Reference<'_>) -> Result<u64, String>,
 ) -> Result<Vec<u8>, String> {
     let (mut bytes, mut align) = (Vec::new(), 1);
     for member in members {
-        let member = member_bytes(member, address)?;
+        let member = member_bytes(member, pointer, address)?;
         align = align.max(member.len());
         bytes.resize(bytes.len().next_multiple_of(member.len().max(1)), 0);
         bytes.extend(member);
@@ -215,6 +225,7 @@ mod tests {
             line: 1,
             parameters,
             parameter_bytes: offset,
+            address_bits: 64,
             registers: Vec::new(),
             symbols: Vec::new(),
             instructions: Vec::new(),

@@ -10,6 +10,9 @@ use super::expression::{Value, Variables};
 use super::host::Host;
 use super::{Buffer, ElementType, Fill, LaunchFile, MAX_BUFFER_BYTES, Member, Scalar};
 
+/// Bytes of a pointer in a buffer's structures, whatever modules the file has.
+const POINTER_BYTES: usize = 8;
+
 impl LaunchFile {
     /// Elements of every buffer for a size; an error if they are too large together.
     pub fn buffer_lengths(&self, variables: &Variables) -> Result<Vec<usize>, LaunchError> {
@@ -181,7 +184,7 @@ impl Context<'_> {
         for members in structures {
             let members = members.iter().map(|member| self.host.member(member));
             let members = members.collect::<Result<Vec<_>, _>>()?;
-            let structure = structure_bytes(&members, &mut |reference| match reference {
+            let structure = structure_bytes(&members, POINTER_BYTES, &mut |reference| match reference {
                 Reference::Buffer(buffer) => Ok(self.host.memory.address(buffer)),
                 Reference::Object(object) => Err(format!(
                     "the handle of a {} in a buffer; accepted: as an argument",
@@ -238,15 +241,17 @@ pub(super) fn read_elements(
 /// That an address fits an element.
 fn check_holds_addresses(element: ElementType) -> Result<(), String> {
     match element {
-        ElementType::U64 | ElementType::S64 => Ok(()),
+        ElementType::U64 | ElementType::S64 | ElementType::U32 => Ok(()),
         ElementType::U8
         | ElementType::S8
         | ElementType::U16
         | ElementType::S16
-        | ElementType::U32
         | ElementType::S32
         | ElementType::F32
-        | ElementType::F64 => Err(format!("an address, of 8 bytes, as {}; u64 is accepted", element.name())),
+        | ElementType::F64 => Err(format!(
+            "an address as {}; accepted: u64, or u32 for modules whose addresses have 32 bits",
+            element.name()
+        )),
     }
 }
 

@@ -5,8 +5,10 @@ use super::ir::Type;
 use crate::program::Space;
 
 /// A file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct File<'a> {
+    /// Bits of an address: 32 or 64.
+    pub(super) address_bits: u32,
     pub(super) variables: Vec<Declaration<'a>>,
     pub(super) functions: Vec<Function<'a>>,
 }

@@ -125,6 +125,8 @@ pub struct Kernel {
     pub parameters: Vec<Parameter>,
     /// Bytes of the parameter block.
     pub parameter_bytes: u32,
+    /// Bits of an address, as `.address_size` says: 32 or 64.
+    pub address_bits: u32,
     /// Virtual registers.
     pub registers: Vec<Register>,
     /// Variables the instructions refer to.

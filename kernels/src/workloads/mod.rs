@@ -38,6 +38,8 @@ mod vectoradd;
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 pub use crate::launch::{CheckError, CheckReport};
 use crate::launch::{HostMemory, LaunchError, LaunchFile, Sequence, check_results, suggest};
 pub use open::{
@@ -49,6 +51,54 @@ use reference::{Inputs, Outputs};
 /// The part of CUDA C that the workloads use, for clang without a CUDA toolkit: a header.
 pub const CUDA_HEADER: &str = include_str!("../../workloads/warpfile.h");
 
+/// Bits of an address in the code that a compiler makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "u32", try_from = "u32")]
+pub enum AddressBits {
+    /// 32, as with `-m32`.
+    Bits32,
+    /// 64.
+    #[default]
+    Bits64,
+}
+
+impl AddressBits {
+    /// Both.
+    pub const ALL: [AddressBits; 2] = [AddressBits::Bits32, AddressBits::Bits64];
+}
+
+impl From<AddressBits> for u32 {
+    fn from(bits: AddressBits) -> u32 {
+        match bits {
+            AddressBits::Bits32 => 32,
+            AddressBits::Bits64 => 64,
+        }
+    }
+}
+
+impl TryFrom<u32> for AddressBits {
+    type Error = String;
+
+    fn try_from(bits: u32) -> Result<AddressBits, String> {
+        let found = AddressBits::ALL.into_iter().find(|known| u32::from(*known) == bits);
+        found.ok_or_else(|| format!("addresses of {bits} bits; accepted: 32, 64"))
+    }
+}
+
+impl std::fmt::Display for AddressBits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", u32::from(*self))
+    }
+}
+
+impl std::str::FromStr for AddressBits {
+    type Err = String;
+
+    fn from_str(bits: &str) -> Result<AddressBits, String> {
+        bits.parse::<u32>().map_err(|_| "accepted: 32, 64".to_owned())?.try_into()
+    }
+}
+
 /// A workload that comes with the project.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
@@ -58,6 +108,8 @@ pub struct Workload {
     pub source: &'static str,
     /// What clang makes of it.
     pub ptx: &'static str,
+    /// What clang makes of it with `-m32`: addresses have 32 bits, as on GPUs before Fermi and in GPGPU-Sim's PTXPlus.
+    pub ptx_32: &'static str,
     /// Its launch file.
     pub launch_file: &'static str,
     reference: fn(&Inputs) -> Outputs,
@@ -69,6 +121,7 @@ macro_rules! workload {
             name: $name,
             source: include_str!(concat!("../../workloads/", $name, "/", $name, ".cu")),
             ptx: include_str!(concat!("../../workloads/", $name, "/", $name, ".ptx")),
+            ptx_32: include_str!(concat!("../../workloads/", $name, "/", $name, ".m32.ptx")),
             launch_file: include_str!(concat!("../../workloads/", $name, "/launch.toml")),
             reference: $reference,
         }
@@ -150,6 +203,14 @@ impl Workload {
         self.launch_path().with_file_name(format!("{}.ptx", self.name))
     }
 
+    /// Its PTX with addresses of so many bits, and the path of that in the repository.
+    pub fn ptx_of(&self, addresses: AddressBits) -> (PathBuf, &'static str) {
+        match addresses {
+            AddressBits::Bits32 => (self.ptx_path().with_extension("m32.ptx"), self.ptx_32),
+            AddressBits::Bits64 => (self.ptx_path(), self.ptx),
+        }
+    }
+
     /// The launch file, parsed.
     pub fn launch_file(&self) -> Result<LaunchFile, LaunchError> {
         LaunchFile::parse(&self.launch_path(), self.launch_file)
@@ -157,7 +218,12 @@ impl Workload {
 
     /// Opens it at a size: memory filled, ready to hand out its launches.
     pub fn open(&'static self, size: &str) -> Result<OpenWorkload, OpenError> {
-        OpenWorkload::built_in(self, size)
+        self.open_with(size, AddressBits::Bits64)
+    }
+
+    /// The same with addresses of so many bits.
+    pub fn open_with(&'static self, size: &str, addresses: AddressBits) -> Result<OpenWorkload, OpenError> {
+        OpenWorkload::built_in(self, size, addresses)
     }
 
     /// Compares all result buffers in `memory` with the reference, after the last launch of `sequence`.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Workload;
+use super::{AddressBits, Workload};
 use crate::compile::{CompileOptions, Compiled};
 use crate::exec::{ExecOptions, OutOfBounds, Printed, PtxRun, Recording, Replayed, RunError};
 use crate::launch::{
@@ -49,9 +49,14 @@ pub enum OpenError {
 }
 
 impl OpenWorkload {
-    pub(super) fn built_in(workload: &'static Workload, size: &str) -> Result<Self, OpenError> {
+    pub(super) fn built_in(
+        workload: &'static Workload,
+        size: &str,
+        addresses: AddressBits,
+    ) -> Result<Self, OpenError> {
         let file = workload.launch_file()?;
-        let run = open(file, &[(workload.ptx_path().display().to_string(), workload.ptx)], size)?;
+        let (path, ptx) = workload.ptx_of(addresses);
+        let run = open(file, &[(path.display().to_string(), ptx)], size)?;
         Ok(OpenWorkload { run, built_in: Some(workload) })
     }
 

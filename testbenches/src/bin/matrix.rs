@@ -6,6 +6,7 @@ use std::thread::available_parallelism;
 use std::{fs, io};
 
 use clap::Parser;
+use warpfile_kernels::workloads::AddressBits;
 use warpfile_testbenches::matrix::{Outcome, build, complete, entries, page, sample};
 
 /// Run every workload through every design, every operand and every result compared
@@ -31,11 +32,14 @@ struct Arguments {
     /// Only these designs, separated by commas
     #[arg(long, value_name = "DESIGNS", value_delimiter = ',')]
     design: Vec<String>,
+    /// Only programs whose addresses have so many bits; without it both
+    #[arg(long, value_name = "BITS")]
+    addresses: Option<AddressBits>,
     /// File that keeps each run as a line of JSON
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
     /// Page whose table of the matrix is written
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["sample", "design"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sample", "design", "addresses"])]
     write: Option<PathBuf>,
     /// Runs at a time; 0 takes as many as there are cores
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -58,6 +62,9 @@ fn run(arguments: &Arguments) -> io::Result<bool> {
     let mut entries = entries();
     if !arguments.design.is_empty() {
         entries.retain(|entry| arguments.design.contains(&entry.design));
+    }
+    if let Some(addresses) = arguments.addresses {
+        entries.retain(|entry| entry.addresses == addresses);
     }
     if let Some(count) = arguments.sample {
         entries = sample(entries, count, &arguments.seed);
@@ -93,7 +100,7 @@ fn tell(outcome: &Outcome, done: usize, of: usize) {
 
 fn line(outcome: &Outcome) -> String {
     let Outcome { entry, cycles, operands_checked, seconds, error, .. } = outcome;
-    let what = format!("{} {} {}", entry.workload, entry.preset, entry.design);
+    let what = format!("{} ({} bits) {} {}", entry.workload, entry.addresses, entry.preset, entry.design);
     match error {
         Some(error) => format!("{what}: {error}"),
         None => format!("{what}: {cycles} cycles, {operands_checked} operands, {seconds:.1} s"),

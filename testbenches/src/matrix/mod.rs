@@ -1,4 +1,4 @@
-//! The matrix: every workload through every design, every operand compared, every result compared with the CPU reference.
+//! The matrix: every workload, with addresses of 64 and of 32 bits, through every design, every operand compared, every result compared with the CPU reference.
 //!
 //! A run that has been made is kept as a line of JSON in a file, and is not made again by the same build; a matrix that was
 //! interrupted goes on where it was. A line that was cut off is dropped.
@@ -17,7 +17,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 use warpfile_kernels::compile::CompileOptions;
-use warpfile_kernels::workloads::{self, OpenWorkload, RecordedWorkload, Workload};
+use warpfile_kernels::workloads::{self, AddressBits, OpenWorkload, RecordedWorkload, Workload};
 use warpfile_sim::config::{Config, preset};
 use warpfile_sim::mechanisms::Registry;
 use warpfile_sim::sm::{RunOptions, RunReport, run};
@@ -36,6 +36,8 @@ pub struct Entry {
     pub design: String,
     /// The workload.
     pub workload: String,
+    /// Bits of an address in its PTX.
+    pub addresses: AddressBits,
 }
 
 /// What came of an entry.
@@ -78,12 +80,14 @@ pub fn entries() -> Vec<Entry> {
     machines.dedup();
     let of = |(preset, design): &(String, String)| {
         let (preset, design) = (preset.clone(), design.clone());
-        let entry = move |workload: &Workload| Entry {
+        let entry = move |workload: &Workload, addresses| Entry {
             preset: preset.clone(),
             design: design.clone(),
             workload: workload.name.to_owned(),
+            addresses,
         };
-        workloads::list().iter().map(entry).collect::<Vec<_>>()
+        let both = |workload| AddressBits::ALL.map(|addresses| entry(workload, addresses));
+        workloads::list().iter().flat_map(both).collect::<Vec<_>>()
     };
     machines.iter().flat_map(of).collect()
 }
@@ -115,19 +119,20 @@ pub fn build() -> io::Result<u64> {
 /// A workload at a size, executed once for all entries that it is in.
 struct Shared {
     workload: String,
+    addresses: AddressBits,
     size: String,
     recorded: OnceLock<Result<RecordedWorkload, String>>,
 }
 
 impl Shared {
-    fn new(workload: &str, size: &str) -> Shared {
+    fn new(workload: &str, addresses: AddressBits, size: &str) -> Shared {
         let (workload, size) = (workload.to_owned(), size.to_owned());
-        Shared { workload, size, recorded: OnceLock::new() }
+        Shared { workload, addresses, size, recorded: OnceLock::new() }
     }
 
     fn open(&self) -> Result<OpenWorkload, String> {
         let workload = workloads::by_name(&self.workload).map_err(|error| error.to_string())?;
-        workload.open(&self.size).map_err(|error| error.to_string())
+        workload.open_with(&self.size, self.addresses).map_err(|error| error.to_string())
     }
 
     /// The workload as it is compiled for most designs, executed by whoever asks first.
@@ -222,13 +227,13 @@ pub fn complete(
     let mut outcomes = path.map_or(Ok(Vec::new()), |path| kept(path, size, build))?;
     outcomes.retain(|outcome| entries.contains(&outcome.entry));
     let left = entries.iter().filter(|entry| outcomes.iter().all(|outcome| outcome.entry != **entry));
-    let mut by_workload: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    let mut by_workload: BTreeMap<(&str, AddressBits), Vec<&Entry>> = BTreeMap::new();
     for entry in left {
-        by_workload.entry(&entry.workload).or_default().push(entry);
+        by_workload.entry((&entry.workload, entry.addresses)).or_default().push(entry);
     }
     // One workload after the other: what it does is forgotten with its last entry.
-    let jobs = by_workload.into_iter().flat_map(|(workload, entries)| {
-        let shared = Arc::new(Shared::new(workload, size));
+    let jobs = by_workload.into_iter().flat_map(|((workload, addresses), entries)| {
+        let shared = Arc::new(Shared::new(workload, addresses, size));
         entries.into_iter().map(move |entry| (entry, shared.clone()))
     });
     let jobs = Mutex::new(jobs);
@@ -282,7 +287,12 @@ mod tests {
     use super::*;
 
     fn entry(design: &str) -> Entry {
-        Entry { preset: "gebhart2011".into(), design: design.into(), workload: "vectoradd".into() }
+        Entry {
+            preset: "gebhart2011".into(),
+            design: design.into(),
+            workload: "vectoradd".into(),
+            addresses: AddressBits::Bits64,
+        }
     }
 
     #[test]
@@ -305,7 +315,7 @@ mod tests {
         assert_eq!(sample(entries(), 5, "1"), sample(entries(), 5, "1"));
         assert_ne!(sample(entries(), 5, "1"), sample(entries(), 5, "2"));
         let mut seen: Vec<Entry> =
-            (0..400).flat_map(|seed| sample(entries(), 5, &seed.to_string())).collect();
+            (0..1200).flat_map(|seed| sample(entries(), 5, &seed.to_string())).collect();
         seen.sort();
         seen.dedup();
         assert!(seen.len() > entries().len() * 9 / 10, "{} of {}", seen.len(), entries().len());
@@ -340,8 +350,10 @@ mod tests {
     #[test]
     fn a_run_that_fails_is_an_outcome_with_its_error() {
         let wrong = Entry { design: "regless".into(), ..entry("") };
-        let outcome = make(&wrong, &Shared::new(&wrong.workload, "tiny"), 1);
+        let outcome = make(&wrong, &Shared::new(&wrong.workload, wrong.addresses, "tiny"), 1);
         assert!(outcome.error.is_some_and(|error| error.contains("gtx980-gpgpusim")));
-        assert!(make(&entry("rfc"), &Shared::new("vectoradd", "huge"), 1).error.is_some());
+        assert!(
+            make(&entry("rfc"), &Shared::new("vectoradd", AddressBits::Bits32, "huge"), 1).error.is_some()
+        );
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use warpfile_kernels::workloads::AddressBits;
+
 use super::{BASELINE, Outcome};
 
 /// Where the section begins and ends on the page.
@@ -16,21 +18,21 @@ pub fn page(text: &str, outcomes: &[Outcome]) -> Option<String> {
     Some(format!("{before}{BEGIN}{}{END}{after}", section(outcomes)))
 }
 
-/// A table a machine: cycles of each design relative to the baseline's, and what was compared.
+/// A table for each machine and size of addresses: cycles of each design relative to the baseline's, and what was compared.
 fn section(outcomes: &[Outcome]) -> String {
-    let mut machines: BTreeMap<&str, Vec<&Outcome>> = BTreeMap::new();
+    let mut machines: BTreeMap<(&str, AddressBits), Vec<&Outcome>> = BTreeMap::new();
     for outcome in outcomes {
-        machines.entry(&outcome.entry.preset).or_default().push(outcome);
+        machines.entry((&outcome.entry.preset, outcome.entry.addresses)).or_default().push(outcome);
     }
     let mut text = String::new();
-    for (preset, outcomes) in machines {
+    for (machine, outcomes) in machines {
         // Writing to a String cannot fail.
-        let _ = write!(text, "\n{}", table(preset, &outcomes));
+        let _ = write!(text, "\n{}", table(machine, &outcomes));
     }
     text + "\n"
 }
 
-fn table(preset: &str, outcomes: &[&Outcome]) -> String {
+fn table((preset, addresses): (&str, AddressBits), outcomes: &[&Outcome]) -> String {
     let mut designs: Vec<&str> = outcomes.iter().map(|outcome| outcome.entry.design.as_str()).collect();
     designs.sort_by_key(|design| (*design != BASELINE, *design));
     designs.dedup();
@@ -44,7 +46,7 @@ fn table(preset: &str, outcomes: &[&Outcome]) -> String {
     let head: String = others().map(|design| format!(" {design} |")).collect();
     let rule: String = others().map(|_| "--:|").collect();
     let mut text = format!(
-        "`{preset}`, cycles of {BASELINE} and relative to them:\n\n| workload | {BASELINE} |{head}\n|---|--:|{rule}\n"
+        "`{preset}`, addresses of {addresses} bits, cycles of {BASELINE} and relative to them:\n\n| workload | {BASELINE} |{head}\n|---|--:|{rule}\n"
     );
     for workload in workloads {
         let base = find(workload, BASELINE);

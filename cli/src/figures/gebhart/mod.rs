@@ -8,7 +8,7 @@ mod policies;
 mod scheduler;
 mod values;
 
-use warpfile_kernels::workloads::Workload;
+use warpfile_kernels::workloads::{AddressBits, Workload};
 
 use super::report::{Cell, Claim, Table};
 use super::statistics::{category, groups, mean};
@@ -45,6 +45,7 @@ const WORKLOADS: &[&str] = &[
 pub const PAPER: Paper = Paper {
     name: "gebhart",
     citation: "Gebhart et al., \"Energy-efficient Mechanisms for Managing Thread Context in Throughput Processors\", ISCA 2011",
+    addresses: AddressBits::Bits64,
     figures: FIGURES,
     studies: &[],
 };

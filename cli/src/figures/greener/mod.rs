@@ -11,6 +11,7 @@ mod schedulers;
 mod thresholds;
 
 use anyhow::{Context, Result};
+use warpfile_kernels::workloads::AddressBits;
 use warpfile_sim::energy::{EnergyModel, Technology};
 use warpfile_sim::mechanisms::register_file::REGISTERS;
 
@@ -45,6 +46,7 @@ const CLOCK_GHZ: f64 = 0.732;
 pub const PAPER: Paper = Paper {
     name: "greener",
     citation: "Jatala, \"Hardware and Software Optimizations for GPU Resource Management\", PhD thesis, IIT Kanpur, 2018, chapter 4",
+    addresses: AddressBits::Bits32,
     figures: FIGURES,
     studies: leakage::STUDIES,
 };

@@ -6,6 +6,7 @@ mod components;
 mod energy;
 
 use anyhow::Result;
+use warpfile_kernels::workloads::AddressBits;
 
 use super::number::{Number, Stated};
 use super::report::Claim;
@@ -40,6 +41,7 @@ const RODINIA: &[&str] = &[
 pub const PAPER: Paper = Paper {
     name: "hybrid",
     citation: "Bailey, Kloosterman, Mahlke, \"Scratch That (But Cache This): A Hybrid Register Cache / Scratchpad for GPUs\", IEEE TCAD 37(11), 2018",
+    addresses: AddressBits::Bits64,
     figures: FIGURES,
     studies: &[],
 };

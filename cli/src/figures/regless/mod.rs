@@ -12,6 +12,8 @@ mod sizes;
 mod structures;
 mod working_set;
 
+use warpfile_kernels::workloads::AddressBits;
+
 use super::{Figure, Method, Paper, Study};
 pub use regions::{WorkloadRegions, workload_regions};
 use rodinia::RODINIA;
@@ -20,6 +22,7 @@ use rodinia::RODINIA;
 pub const PAPER: Paper = Paper {
     name: "regless",
     citation: "Kloosterman et al., \"RegLess: Just-in-Time Operand Staging for GPUs\", MICRO 2017",
+    addresses: AddressBits::Bits32,
     figures: FIGURES,
     studies: STUDIES,
 };

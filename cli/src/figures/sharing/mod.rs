@@ -8,6 +8,7 @@ mod release;
 mod unshared;
 
 use warpfile_kernels::compile::sharing::{Residents, Threshold, residents};
+use warpfile_kernels::workloads::AddressBits;
 
 use super::number::{Number, Stated};
 use super::report::{Claim, Content};
@@ -19,6 +20,7 @@ use super::{Figure, Method, Paper};
 pub const PAPER: Paper = Paper {
     name: "sharing",
     citation: "Jatala, \"Hardware and Software Optimizations for GPU Resource Management\", PhD thesis, IIT Kanpur, 2018, chapters 2 and 3",
+    addresses: AddressBits::Bits32,
     figures: FIGURES,
     studies: &[],
 };

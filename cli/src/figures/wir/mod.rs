@@ -9,6 +9,7 @@ mod speedup;
 mod storage;
 mod verify_cache;
 
+use warpfile_kernels::workloads::AddressBits;
 use warpfile_sim::mechanisms::wir::{COUNTERS, Counted};
 
 use super::number::{Number, Stated};
@@ -47,6 +48,7 @@ const WORKLOADS: &[&str] = &[
 pub const PAPER: Paper = Paper {
     name: "wir",
     citation: "Kim, Ro, \"WIR: Warp Instruction Reuse to Minimize Repeated Computations in GPUs\"",
+    addresses: AddressBits::Bits32,
     figures: FIGURES,
     studies: &[],
 };

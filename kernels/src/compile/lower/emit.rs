@@ -171,6 +171,11 @@ impl<'a> Emitter<'a> {
         self.operand(Operand::Reg(register), word)
     }
 
+    /// Words of a register.
+    pub fn words_of(&self, register: Reg) -> u8 {
+        self.kernel.registers[register.index()].ty.words() as u8
+    }
+
     /// Where the words of a register that the instruction reads are, as many as it has, and its web.
     pub fn read(&self, register: Reg) -> (Vec<Word>, Option<Web>) {
         let words = self.resolved.register(self.kernel, self.webs, self.position, register);

@@ -1,5 +1,5 @@
-//! Memory accesses. A 64-bit address is read as two registers in global and generic space; offsets in the
-//! windows of other spaces fit the low word.
+//! Memory accesses. A 64-bit address is read as two registers in global and generic space, one of 32 bits as one; offsets
+//! in the windows of other spaces fit the low word.
 
 use super::emit::{Emitter, Input, Output, Predicates};
 use crate::program::{MemoryAccess, Operation, Space};
@@ -80,7 +80,9 @@ fn address(emitter: &Emitter, space: Space) -> Vec<Input> {
         return Vec::new();
     };
     match space {
-        Space::Global | Space::Generic => [0, 1].map(|word| emitter.register(register, word)).to_vec(),
+        Space::Global | Space::Generic => {
+            (0..emitter.words_of(register)).map(|word| emitter.register(register, word)).collect()
+        }
         Space::Shared | Space::Local | Space::Constant | Space::Parameter => {
             vec![emitter.register(register, 0)]
         }

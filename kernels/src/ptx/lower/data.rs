@@ -490,10 +490,11 @@ pub(super) fn cvta<'a>(
 ) -> Lowered {
     let to_space = form.flag("to");
     let space = form.require(&GENERIC_SPACES)?;
-    let ty = form.ty(&[Type::U64])?;
+    let [unsigned, bits] = lowering.address_types();
+    let ty = form.ty(&[unsigned])?;
     form.finish()?;
     // The source may be the address of a variable.
-    lowering.simple(Op::Cvta { space, to_space, ty }, operands, ty, &[Type::B64])
+    lowering.simple(Op::Cvta { space, to_space, ty }, operands, ty, &[bits])
 }
 
 pub(super) fn isspacep<'a>(
@@ -503,5 +504,6 @@ pub(super) fn isspacep<'a>(
 ) -> Lowered {
     let space = form.require(&GENERIC_SPACES)?;
     form.finish()?;
-    lowering.simple(Op::Isspacep { space }, operands, Type::Pred, &[Type::B64])
+    let [_, bits] = lowering.address_types();
+    lowering.simple(Op::Isspacep { space }, operands, Type::Pred, &[bits])
 }

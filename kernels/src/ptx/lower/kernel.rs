@@ -438,6 +438,7 @@ impl<'a> Lowering<'a, '_> {
             line: function.line,
             parameters,
             parameter_bytes,
+            address_bits: self.module.address_bits,
             registers: self.registers,
             symbols: self.symbols,
             instructions,
@@ -449,6 +450,11 @@ impl<'a> Lowering<'a, '_> {
             required_block: function.required_block,
             rereads_special: false,
         })
+    }
+
+    /// The type of an address: its unsigned and its untyped form.
+    pub(super) fn address_types(&self) -> [Type; 2] {
+        if self.module.address_bits == 32 { [Type::U32, Type::B32] } else { [Type::U64, Type::B64] }
     }
 
     /// Whether a symbol is a texture.

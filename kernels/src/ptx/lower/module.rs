@@ -16,6 +16,8 @@ const MAX_CONSTANT: u64 = 64 << 10;
 
 /// What is declared at module scope.
 pub(super) struct ModuleScope<'a> {
+    /// Bits of an address.
+    pub(super) address_bits: u32,
     /// Variables in `.global` and `.const`, and textures.
     pub(super) variables: Vec<Variable>,
     /// Bytes of those in `.const`.
@@ -40,6 +42,7 @@ pub(super) struct ModuleScope<'a> {
 impl<'a> ModuleScope<'a> {
     pub(super) fn new(file: &'a File<'a>, reporter: &mut Reporter) -> Self {
         let mut scope = ModuleScope {
+            address_bits: file.address_bits,
             variables: Vec::new(),
             constant_bytes: 0,
             global_bytes: 0,

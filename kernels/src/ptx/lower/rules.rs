@@ -94,7 +94,10 @@ pub(super) fn rule<'a, 'm>(opcode: &str) -> Result<(Rule<'a, 'm>, &'static str),
             "cvt{.rn,.rz,.rm,.rp,.rni,.rzi,.rmi,.rpi}{.ftz}{.sat}{.relu}{.satfinite}.to.from: d, a, with types u8 … u64, \
              s8 … s64, f16, bf16, f32, f64; cvt.{rn,rz}{.relu}{.satfinite}.{f16x2,bf16x2}.f32: d, a, b",
         ),
-        "cvta" => (data::cvta, "cvta{.to}.{global,shared,local,const,param}.u64: d, a"),
+        "cvta" => (
+            data::cvta,
+            "cvta{.to}.{global,shared,local,const,param}.{u64,u32} (as .address_size says): d, a",
+        ),
         "isspacep" => (data::isspacep, "isspacep.{global,shared,local,const,param}: p, a"),
         "ld" | "ldu" => (
             memory::load,

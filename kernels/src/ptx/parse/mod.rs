@@ -136,7 +136,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn file(&mut self) -> File<'a> {
-        let mut file = File::default();
+        let mut file = File { address_bits: 64, variables: Vec::new(), functions: Vec::new() };
         while self.kind() != TokenKind::End && !self.reporter.is_full() {
             let token = self.token();
             if let Err(message) = self.item(&mut file) {
@@ -199,7 +199,7 @@ impl<'a> Parser<'a, '_> {
             "version" => self.version()?,
             "target" => self.target()?,
             "file" | "loc" => self.skip_line(),
-            "address_size" => self.address_size()?,
+            "address_size" => file.address_bits = self.address_size()?,
             "pragma" => self.skip_item(),
             "section" => {
                 self.bump();
@@ -258,14 +258,16 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    fn address_size(&mut self) -> Result<(), Complaint> {
+    /// `.address_size 64`
+    fn address_size(&mut self) -> Result<u32, Complaint> {
         self.bump();
-        if self.kind() == TokenKind::Int(64) {
-            self.bump();
-            Ok(())
-        } else {
-            Err(self.expected("64"))
-        }
+        let bits = match self.kind() {
+            TokenKind::Int(32) => 32,
+            TokenKind::Int(64) => 64,
+            _other => return Err(self.expected("32 or 64")),
+        };
+        self.bump();
+        Ok(bits)
     }
 
     /// A function. What is wrong with it behind its name is kept with it, as long as the rest of the file can be read.
