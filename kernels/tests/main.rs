@@ -1,5 +1,6 @@
 //! Integration tests of the kernels crate.
 
+mod addresses;
 mod compile_time;
 mod compiled_twice;
 mod copies;

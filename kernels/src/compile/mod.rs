@@ -52,7 +52,7 @@ use crate::ptx::EntryError;
 use crate::ptx::ir::{InstIndex, Kernel, Module};
 use allocate::Allocation;
 use dominators::{Dominators, Postdominators};
-use function::Function;
+use function::{Access, Function};
 use lower::MachineCode;
 use lowering::Lowering;
 use optimise::resolve::Resolved;
@@ -305,11 +305,12 @@ fn scheduled(module: &Module, source: Compiled, options: &CompileOptions) -> Res
     let kernel = &source.kernel;
     let (file, name) = (&module.file, &kernel.name);
     let cfg = divergence::ptx_cfg(kernel).map_err(|source| control_flow(file, name, source))?;
+    let function = Translation::new(module, kernel)?.of_ptx();
     let free = free_registers(kernel, options);
     let most = source.statistics.registers.max(free);
     // What is aimed at is an estimate: allocation may need more.
     for aim in (0..most).rev().step_by(AIM_LOWER.into()).take(AIMS) {
-        let ordered = schedule::list(kernel, &cfg, &source, aim + 1)
+        let ordered = schedule::list(kernel, &cfg, &source, &function, aim + 1)
             .map_err(|source| schedule_error(module, kernel, source))?;
         match allocated(module, &ordered, most, options) {
             Err(CompileError::TooManyRegisters { .. }) => {}
@@ -414,6 +415,22 @@ impl<'a> Translation<'a> {
             code,
             function,
         })
+    }
+
+    /// The virtual machine registers that each PTX instruction reads and writes; those that it needs in between are left out.
+    fn of_ptx(&self) -> Function {
+        let mut instructions = vec![Access::default(); self.kernel.instructions.len()];
+        for (op, access) in self.code.ops.iter().zip(&self.function.instructions) {
+            let whole = &mut instructions[op.ptx.index()];
+            let is_outside = |register: u32| register < self.code.first_temporary;
+            let own = |&register: &u32| is_outside(register) && !whole.defines(register);
+            let uses: Vec<u32> = access.uses.iter().copied().filter(own).collect();
+            whole.uses.extend(uses);
+            whole
+                .definitions
+                .extend(access.definitions.iter().filter(|written| is_outside(written.register)));
+        }
+        Function { cfg: self.cfg.clone(), instructions, registers: self.function.registers }
     }
 
     /// The values to keep in local memory for about `registers` registers.

@@ -82,6 +82,8 @@ struct Device {
     /// Each module with variables of its own.
     loaded: Vec<Loaded>,
     buffers: Vec<HostBuffer>,
+    /// Bytes of an address in the modules.
+    pointer_bytes: usize,
 }
 
 /// Where a buffer of the launch file is.
@@ -108,6 +110,10 @@ impl HostMemory for Device {
         }
     }
 
+    fn pointer_bytes(&self) -> usize {
+        self.pointer_bytes
+    }
+
     fn write(&mut self, buffer: usize, contents: &[u8]) -> Result<(), String> {
         let target = match self.buffers[buffer] {
             HostBuffer::Global(id) => self.memory.bytes_mut(id),
@@ -130,7 +136,10 @@ impl Device {
         for module in modules {
             loaded.push(Loaded::new(module, &mut memory).map_err(|error| RunError::exec(module, error))?);
         }
-        let mut device = Device { memory, loaded, buffers: Vec::new() };
+        let is_narrow =
+            modules.iter().flat_map(|module| &module.kernels).any(|kernel| kernel.address_bits == 32);
+        let pointer_bytes = if is_narrow { 4 } else { 8 };
+        let mut device = Device { memory, loaded, buffers: Vec::new(), pointer_bytes };
         let file = sequence.file();
         for (buffer, &length) in file.buffers.iter().zip(sequence.lengths()) {
             let bytes = length as u64 * buffer.element.bytes() as u64;

@@ -55,7 +55,7 @@ pub fn parameter_block(
                 bytes
             }
             ArgumentValue::Number(value) => number_bytes(*value, parameter).map_err(wrong)?,
-            ArgumentValue::Expression { text, .. } if may_be_address(parameter, pointer) => {
+            ArgumentValue::Expression { text, .. } if may_be_address(parameter) => {
                 return Err(wrong(format!(
                     "`{text}`, which names no buffer ({{ u64 = \"{text}\" }} passes a number),"
                 )));
@@ -114,10 +114,11 @@ fn number_bytes(value: Value, parameter: &Parameter) -> Result<Vec<u8>, String> 
     }
 }
 
-/// Whether an address would fit. PTX does not tell pointers from other integers.
-fn may_be_address(parameter: &Parameter, pointer: usize) -> bool {
+/// Whether an address of 64 bits would fit. PTX does not tell pointers from other integers; those of 32 bits are mostly no
+/// pointers, whatever the module's addresses have.
+fn may_be_address(parameter: &Parameter) -> bool {
     match parameter.ty.kind() {
-        TypeKind::Bits | TypeKind::Unsigned | TypeKind::Signed => parameter.bytes as usize == pointer,
+        TypeKind::Bits | TypeKind::Unsigned | TypeKind::Signed => parameter.bytes * 8 == 64,
         TypeKind::Float | TypeKind::Predicate => false,
     }
 }
@@ -279,6 +280,21 @@ mod tests {
         let members = vec![s32(1), buffer(0, 0), s32(2)];
         let found = block(vec![ArgumentValue::Structure(members)], &kernel(&[(24, 8, Type::B8)])).unwrap();
         assert_eq!(found, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn pointers_have_as_many_bytes_as_the_module_says() {
+        let narrow = |sizes| Kernel { address_bits: 32, ..kernel(sizes) };
+        let found = members(vec![buffer(2, 0x10), s32(7)], &narrow(&[(4, 4, Type::U32); 2])).unwrap();
+        assert_eq!(found, [0x12, 0x10, 0, 0, 7, 0, 0, 0]);
+        let pair = vec![buffer(0, 0), buffer(1, 0)];
+        let found = block(vec![ArgumentValue::Structure(pair)], &narrow(&[(8, 4, Type::B8)])).unwrap();
+        assert_eq!(found, [0, 0x10, 0, 0, 1, 0x10, 0, 0]);
+        let beyond = members(vec![buffer(0, 1 << 32)], &narrow(&[(4, 4, Type::U32)])).unwrap_err();
+        assert_eq!(
+            beyond,
+            "address 0x100001000 for a kernel whose addresses have 32 bits; accepted: buffers of 3.6 GiB together"
+        );
     }
 
     #[test]

@@ -10,9 +10,6 @@ use super::expression::{Value, Variables};
 use super::host::Host;
 use super::{Buffer, ElementType, Fill, LaunchFile, MAX_BUFFER_BYTES, Member, Scalar};
 
-/// Bytes of a pointer in a buffer's structures, whatever modules the file has.
-const POINTER_BYTES: usize = 8;
-
 impl LaunchFile {
     /// Elements of every buffer for a size; an error if they are too large together.
     pub fn buffer_lengths(&self, variables: &Variables) -> Result<Vec<usize>, LaunchError> {
@@ -184,13 +181,18 @@ impl Context<'_> {
         for members in structures {
             let members = members.iter().map(|member| self.host.member(member));
             let members = members.collect::<Result<Vec<_>, _>>()?;
-            let structure = structure_bytes(&members, POINTER_BYTES, &mut |reference| match reference {
-                Reference::Buffer(buffer) => Ok(self.host.memory.address(buffer)),
-                Reference::Object(object) => Err(format!(
-                    "the handle of a {} in a buffer; accepted: as an argument",
-                    object.kind.name()
-                )),
-            });
+            let structure =
+                structure_bytes(
+                    &members,
+                    self.host.memory.pointer_bytes(),
+                    &mut |reference| match reference {
+                        Reference::Buffer(buffer) => Ok(self.host.memory.address(buffer)),
+                        Reference::Object(object) => Err(format!(
+                            "the handle of a {} in a buffer; accepted: as an argument",
+                            object.kind.name()
+                        )),
+                    },
+                );
             bytes.extend(structure.map_err(|message| origin.error(message))?);
         }
         if bytes.len() != count {

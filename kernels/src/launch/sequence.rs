@@ -22,6 +22,11 @@ pub trait HostMemory {
 
     /// Device address of a buffer.
     fn address(&self, buffer: usize) -> u64;
+
+    /// Bytes of a pointer in a structure that a buffer holds.
+    fn pointer_bytes(&self) -> usize {
+        8
+    }
 }
 
 /// A launch with all its expressions evaluated.

@@ -17,6 +17,7 @@ mod tests;
 
 use super::Compiled;
 use super::cfg::Cfg;
+use super::function::Function;
 use crate::ptx::ir::{Instruction, Kernel};
 
 use dependences::Dependences;
@@ -56,7 +57,7 @@ impl Schedule {
 pub const FREE_REGISTERS: u16 = 32;
 
 /// The kernel with its instructions in another order, in which about `registers` are enough at each point; `compiled` is
-/// the kernel in source order.
+/// the kernel in source order, and `function` has the virtual machine registers that its instructions read and write.
 ///
 /// # Errors
 /// An order that breaks a dependence: an error of this pass.
@@ -64,10 +65,11 @@ pub fn list(
     kernel: &Kernel,
     cfg: &Cfg,
     compiled: &Compiled,
+    function: &Function,
     registers: u16,
 ) -> Result<Kernel, ScheduleError> {
     let latencies = latency::of(kernel, compiled);
-    let pressure = Pressure::new(kernel, cfg, compiled);
+    let pressure = Pressure::new(function);
     let mut order: Vec<usize> = Vec::with_capacity(kernel.instructions.len());
     for block in cfg.block_ids() {
         let stretches = stretches::of(kernel, cfg.block(block).instructions.clone());

@@ -1,56 +1,41 @@
 //! How many machine registers values occupy while the instructions of a stretch are put in order.
 //!
-//! An estimate, by names: a register that is written twice in a stretch counts as occupied in between.
+//! An estimate, by virtual machine registers of 32 bits: one that is written twice in a stretch counts as occupied in between,
+//! two that will be one because a copy joins them count twice, and what a single instruction needs in between does not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::super::Compiled;
-use super::super::cfg::{Block, Cfg};
-use super::super::divergence::ptx_function;
+use super::super::cfg::Block;
+use super::super::function::{Access, Function};
 use super::super::liveness::Liveness;
-use super::super::lowering::Value;
-use crate::ptx::ir::{Instruction, Kernel, Reg};
 
-/// What registers take, and where they live.
-pub(super) struct Pressure<'k> {
-    kernel: &'k Kernel,
+/// Where virtual machine registers live.
+pub(super) struct Pressure<'f> {
+    function: &'f Function,
     liveness: Liveness,
-    /// 32-bit machine registers of each virtual register: none, if it is a constant or a copy of another.
-    words: Vec<i64>,
 }
 
-impl<'k> Pressure<'k> {
-    pub fn new(kernel: &'k Kernel, cfg: &Cfg, compiled: &Compiled) -> Pressure<'k> {
-        let results = compiled.lowering.instructions.iter().flat_map(|lowered| &lowered.results);
-        let written: BTreeSet<(Reg, u8)> = results
-            .filter_map(|value| match value {
-                Value::After(register, word) => Some((*register, *word)),
-                Value::Before(..) | Value::Temporary(_) => None,
-            })
-            .collect();
-        let mut words = vec![0; kernel.registers.len()];
-        written.into_iter().for_each(|(register, _)| words[register.index()] += 1);
-        Pressure { kernel, liveness: Liveness::per_thread(&ptx_function(kernel, cfg)), words }
+impl<'f> Pressure<'f> {
+    pub fn new(function: &'f Function) -> Pressure<'f> {
+        Pressure { function, liveness: Liveness::per_thread(function) }
     }
 
     /// The values of each of the stretches that make up a block.
     pub fn of(&self, block: Block, stretches: &[Range<usize>]) -> Vec<Values> {
-        let live_out = self.liveness.live_out(block).iter().map(|register| Reg(register as u32));
-        let mut live: BTreeSet<Reg> = live_out.collect();
+        let live_out = self.liveness.live_out(block).iter().map(|register| register as u32);
+        let mut live: BTreeSet<u32> = live_out.collect();
         let mut values = Vec::with_capacity(stretches.len());
         for stretch in stretches.iter().rev() {
-            let instructions = &self.kernel.instructions[stretch.clone()];
+            let accesses = &self.function.instructions[stretch.clone()];
             let live_after = live.clone();
-            for instruction in instructions.iter().rev() {
-                if instruction.guard.is_none() {
-                    for register in instruction.definitions() {
-                        live.remove(&register);
-                    }
+            for access in accesses.iter().rev() {
+                for definition in access.definitions.iter().filter(|definition| !definition.guarded) {
+                    live.remove(&definition.register);
                 }
-                live.extend(instruction.uses());
+                live.extend(&access.uses);
             }
-            values.push(Values::new(instructions, &self.words, &live, &live_after));
+            values.push(Values::new(accesses, &live, &live_after));
         }
         values.reverse();
         values
@@ -59,7 +44,7 @@ impl<'k> Pressure<'k> {
 
 /// The values of one stretch.
 pub(super) struct Values {
-    /// Words that hold a value now.
+    /// How many registers hold a value now.
     occupied: i64,
     /// The registers that instructions of the stretch read or write.
     registers: Vec<Register>,
@@ -71,7 +56,6 @@ pub(super) struct Values {
 
 /// A register in a stretch.
 struct Register {
-    words: i64,
     /// It holds a value now.
     live: bool,
     /// It holds one after the stretch.
@@ -81,24 +65,18 @@ struct Register {
 }
 
 impl Values {
-    fn new(
-        instructions: &[Instruction],
-        words: &[i64],
-        live: &BTreeSet<Reg>,
-        live_after: &BTreeSet<Reg>,
-    ) -> Values {
+    fn new(accesses: &[Access], live: &BTreeSet<u32>, live_after: &BTreeSet<u32>) -> Values {
         let mut values = Values {
-            occupied: live.iter().map(|register| words[register.index()]).sum(),
+            occupied: live.len() as i64,
             registers: Vec::new(),
-            uses: Vec::with_capacity(instructions.len()),
-            definitions: Vec::with_capacity(instructions.len()),
+            uses: Vec::with_capacity(accesses.len()),
+            definitions: Vec::with_capacity(accesses.len()),
         };
-        let mut places: BTreeMap<Reg, usize> = BTreeMap::new();
-        for instruction in instructions {
-            let mut place = |register: Reg| {
+        let mut places: BTreeMap<u32, usize> = BTreeMap::new();
+        for access in accesses {
+            let mut place = |register: u32| {
                 *places.entry(register).or_insert_with(|| {
                     values.registers.push(Register {
-                        words: words[register.index()],
                         live: live.contains(&register),
                         live_after: live_after.contains(&register),
                         reads: 0,
@@ -107,23 +85,24 @@ impl Values {
                 })
             };
             let mut uses: BTreeMap<usize, usize> = BTreeMap::new();
-            instruction.uses().for_each(|register| *uses.entry(place(register)).or_default() += 1);
-            values.definitions.push(instruction.definitions().map(place).collect());
+            access.uses.iter().for_each(|&register| *uses.entry(place(register)).or_default() += 1);
+            values
+                .definitions
+                .push(access.definitions.iter().map(|written| place(written.register)).collect());
             uses.iter().for_each(|(&place, count)| values.registers[place].reads += count);
             values.uses.push(uses.into_iter().collect());
         }
         values
     }
 
-    /// Words that hold a value now.
+    /// How many registers hold a value now.
     pub fn occupied(&self) -> i64 {
         self.occupied
     }
 
-    /// By how many words that grows with an instruction of the stretch.
+    /// By how many that grows with an instruction of the stretch.
     pub fn growth(&self, position: usize) -> i64 {
-        let words = |place: usize| self.registers[place].words;
-        self.begun(position).map(words).sum::<i64>() - self.ended(position).map(words).sum::<i64>()
+        self.begun(position).count() as i64 - self.ended(position).count() as i64
     }
 
     /// Takes an instruction as the next one.
