@@ -213,3 +213,23 @@ fn regless_refuses_more_registers_than_its_tags_name() {
     place.succeeds("run wide.ptx --design regless --max-registers 256 --schedule none");
     place.succeeds("run wide.ptx --design rfh --max-registers 1024 --schedule none");
 }
+
+#[test]
+fn workloads_have_addresses_of_either_size_and_ptx_says_its_own() {
+    let place = Place::with_workload("vectoradd");
+    let registers = |addresses: &str| {
+        let report = place.json(&format!("run vectoradd --size tiny --design rfc {addresses} --json"));
+        let residency = &report["designs"][0]["residency"][0]["registers_per_thread"];
+        (report["input"]["addresses"].clone(), residency.as_u64().expect("a number"))
+    };
+    let (wide, narrow) = (registers(""), registers("--addresses 32"));
+    assert_eq!((wide.0, &narrow.0), (serde_json::Value::Null, &32.into()));
+    assert!(narrow.1 < wide.1, "{} and {} registers", narrow.1, wide.1);
+    let listing = place.succeeds("annotate vectoradd --addresses 32");
+    assert!(!listing.contains("s64"), "{listing}");
+    for command in ["run vectoradd.ptx --addresses 32", "annotate vectoradd.ptx --addresses 64"] {
+        let refused = place.refused(command);
+        assert!(refused.contains("`vectoradd.ptx` says itself how many bits an address has"), "{refused}");
+    }
+    assert!(place.refused("run vectoradd --addresses 16").contains("addresses of 16 bits; accepted: 32, 64"));
+}

@@ -150,3 +150,32 @@ fn nothing_passes_a_clock() {
     );
     assert_eq!(listed(&module).kernel, module.kernels[0]);
 }
+
+/// As in Rodinia's nw: indices of 32 bits that go on as 64 bits, whose low words are copies, and are all read again at the end.
+#[test]
+fn a_copy_of_a_narrower_register_occupies_it() {
+    const ROWS: usize = 20;
+    let mut declared = String::from(".reg .b64 %row<99>;\n.reg .b64 %at<99>;\nld.param.u64 %d1, [p];\n");
+    declared += "ld.param.u32 %r97, [n];\nmov.u32 %r0, %tid.x;\n";
+    let first: String = (1..ROWS)
+        .map(|n| {
+            format!(
+                "add.s32 %r{n}, %r{}, %r97;\ncvt.s64.s32 %row{n}, %r{n};\nshl.b64 %at{n}, %row{n}, 2;\n\
+                 add.s64 %at{n}, %d1, %at{n};\nld.global.u32 %r98, [%at{n}];\nst.shared.u32 [s+{}], %r98;\n",
+                n - 1,
+                4 * (n % 16)
+            )
+        })
+        .collect();
+    let second: String = (1..ROWS).map(|n| format!("st.global.u64 [%d1+{}], %row{n};\n", 8 * n)).collect();
+    let module = module(&format!("{declared}{first}bar.sync 0;\n{second}"));
+    let source = compile(&module, "k", &CompileOptions::as_written()).unwrap().statistics.registers;
+    assert!(source > FREE_REGISTERS, "{source} registers");
+    let listed = listed(&module);
+    assert!(listed.statistics.registers <= source);
+    let instructions = &listed.program.instructions;
+    let stores_at_once = instructions.windows(2).filter(|pair| {
+        is_load(&pair[0]) && pair[1].sources.iter().any(|read| read.register == pair[0].results[0].register)
+    });
+    assert!(stores_at_once.count() < ROWS / 2);
+}

@@ -29,8 +29,11 @@ fn every_workload_is_allocated_correctly_and_close_to_the_minimum() {
             let compiled = compile(&module, &kernel.name, &options).unwrap();
             let Statistics { registers, max_live, .. } = compiled.statistics;
             assert!(registers >= max_live, "{}: {registers} registers, {max_live} values live", kernel.name);
-            // Pairs and vectors of registers leave gaps; in the order of the scheduler more of them live at a time.
+            // Pairs and vectors of registers leave gaps; in the order of the scheduler more of them live at a time, most of all
+            // the copies of a loop around a load of four words.
+            let has_copied_fours = kernel.name == "compute_q" && kernel.address_bits == 32;
             let gaps = match schedule {
+                Schedule::List if has_copied_fours => 6,
                 Schedule::None => 2,
                 Schedule::Blocks | Schedule::List => 3,
             };
