@@ -99,3 +99,27 @@ fn addresses_of_the_other_size_are_errors() {
         .join("\n")
     );
 }
+
+#[test]
+fn a_long_that_is_printed_has_four_bytes() {
+    let kernel = ".extern .func (.param .b32 r) vprintf(.param .b32 f, .param .b32 a);\n\
+                  .visible .entry k(.param .u32 format, .param .u32 arguments)\n{\n.reg .b32 %f, %a, %r;\n\
+                  ld.param.u32 %f, [format]; ld.param.u32 %a, [arguments];\ncall (%r), vprintf, (%f, %a);\nret;\n}\n";
+    let module = ptx::parse("k.ptx", &format!("{HEAD}{kernel}")).unwrap();
+    // "%ld %lld %s", and -1, nothing, 2^32 in eight bytes, and the format's address.
+    let launch = r#"
+        [buffers]
+        format = { type = "u8", length = 12, fill = { values = [37, 108, 100, 32, 37, 108, 108, 100, 32, 37, 115, 0] } }
+        arguments = { type = "u8", length = 20, fill = { structures = [
+            [{ s32 = -1 }, { s32 = 0 }, { s32 = 0 }, { s32 = 1 }, "format"],
+        ] } }
+        [[steps]]
+        grid = 1
+        block = 1
+        arguments = ["format", "arguments"]
+    "#;
+    let file = LaunchFile::parse(Path::new("k.toml"), launch).unwrap();
+    let mut run = PtxRun::new(module, Arc::new(file), "default").unwrap();
+    run.run_to_end().unwrap();
+    assert_eq!(run.printed().text, b"-1 4294967296 %ld %lld %s");
+}

@@ -176,9 +176,10 @@ pub(super) fn execute(
         }
         Op::Print => {
             let (format, arguments) = (*context.source(0), *context.source(1));
+            let pointer = context.kernel.address_bits as usize / 8;
             let mut taken = [0; LANES];
             for lane in access::lanes_of(context.active) {
-                taken[lane] = print::print(memories, lane, format[lane], arguments[lane])?;
+                taken[lane] = print::print(memories, lane, pointer, [format[lane], arguments[lane]])?;
             }
             context.set(0, &taken);
         }

@@ -1,7 +1,7 @@
 //! `printf` of device code: the format with its arguments, as text.
 //!
 //! A call passes the generic addresses of the format and of a buffer in which the arguments lie one after the other, each
-//! aligned to its size: integers of 4 bytes (8 with `l`, `ll`, `j`, `z`, `t`), doubles, pointers.
+//! aligned to its size: integers of 4 bytes (8 with `ll` and `j`, as many as a pointer with `l`, `z`, `t`), doubles, pointers.
 //!
 //! Source: CUDA C++ Programming Guide, §10.37 (formatted output); C17, §7.21.6.1.
 
@@ -55,18 +55,19 @@ impl Printed {
     }
 }
 
-/// One call, in one lane. Gives what `printf` returns: the number of arguments, −1 without a format.
+/// One call, in one lane, of code whose pointers have so many bytes. Gives what `printf` returns: the number of arguments, −1
+/// without a format.
 pub(super) fn print(
     memories: &mut Memories<'_>,
     lane: usize,
-    format: u64,
-    arguments: u64,
+    pointer: usize,
+    [format, arguments]: [u64; 2],
 ) -> Result<u64, Trouble> {
     if format == 0 {
         return Ok(0xffff_ffff);
     }
     let format = string(memories, lane, format)?;
-    let mut call = Call { memories, lane, at: arguments, taken: 0 };
+    let mut call = Call { memories, lane, pointer, at: arguments, taken: 0 };
     let mut text = Vec::new();
     let mut rest = format.as_slice();
     while let Some((&first, behind)) = rest.split_first() {
@@ -118,6 +119,8 @@ struct Conversion {
 struct Call<'c, 'm> {
     memories: &'c mut Memories<'m>,
     lane: usize,
+    /// Bytes of a pointer.
+    pointer: usize,
     /// Where the next argument is, before alignment.
     at: u64,
     taken: u64,
@@ -164,7 +167,9 @@ impl Call<'_, '_> {
             found.bytes = match (length, found.bytes) {
                 (b'h', 2) => 1,
                 (b'h', _) => 2,
-                (_, _) => 8,
+                (b'j', _) => 8,
+                (b'l', _) if whole[..whole.len() - rest.len()].ends_with(b"ll") => 8,
+                (_, _) => self.pointer,
             };
         }
         found.kind = take(rest, b"diouxXcsp%fFeEgGaA").ok_or_else(|| {
@@ -202,12 +207,12 @@ impl Call<'_, '_> {
             b'%' => b"%".to_vec(),
             b'c' => conversion.padded(&[self.argument(4)? as u8]),
             b's' => {
-                let address = self.argument(8)?;
+                let address = self.argument(self.pointer)?;
                 let mut string = string(self.memories, self.lane, address)?;
                 string.truncate(conversion.precision.unwrap_or(usize::MAX));
                 conversion.padded(&string)
             }
-            b'p' => conversion.padded(format!("{:#x}", self.argument(8)?).as_bytes()),
+            b'p' => conversion.padded(format!("{:#x}", self.argument(self.pointer)?).as_bytes()),
             b'd' | b'i' | b'o' | b'u' | b'x' | b'X' => {
                 let value = self.argument(if conversion.bytes == 8 { 8 } else { 4 })?;
                 conversion.integer(value)

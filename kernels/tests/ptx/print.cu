@@ -1,6 +1,7 @@
 // printf and assert of device code.
 //
 // clang++-16 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -O2 -S print.cu -o print.ptx
+// clang-14 the same with --cuda-gpu-arch=sm_70 and -m32: print.m32.ptx
 
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))

@@ -13,9 +13,27 @@ use crate::program::Space;
 /// A function of the system: its arguments, how many of them are read, what it returns.
 pub(super) struct System {
     op: Op,
-    arguments: &'static [Type],
+    arguments: &'static [Argument],
     read: usize,
     result: Option<Type>,
+}
+
+/// An argument.
+#[derive(Clone, Copy)]
+enum Argument {
+    /// An address, or a size, which has as many bits.
+    Address,
+    /// 32 bits.
+    Word,
+}
+
+impl Argument {
+    fn ty(self, lowering: &Lowering<'_, '_>) -> Type {
+        match self {
+            Argument::Address => lowering.address_types()[1],
+            Argument::Word => Type::B32,
+        }
+    }
 }
 
 /// The system's function of that name.
@@ -23,14 +41,20 @@ pub(super) fn named(name: &str) -> Option<System> {
     match name {
         "vprintf" => Some(System {
             op: Op::Print,
-            arguments: &[Type::B64, Type::B64],
+            arguments: &[Argument::Address; 2],
             read: 2,
             result: Some(Type::B32),
         }),
         // Message, file, line, function, bytes of a character.
         "__assertfail" => Some(System {
             op: Op::AssertFail,
-            arguments: &[Type::B64, Type::B64, Type::B32, Type::B64, Type::B64],
+            arguments: &[
+                Argument::Address,
+                Argument::Address,
+                Argument::Word,
+                Argument::Address,
+                Argument::Address,
+            ],
             read: 4,
             result: None,
         }),
@@ -54,7 +78,8 @@ pub(super) fn call<'a>(
         ));
     }
     let mut srcs = Vec::new();
-    for (argument, &ty) in arguments.iter().zip(system.arguments).take(system.read) {
+    for (argument, kind) in arguments.iter().zip(system.arguments).take(system.read) {
+        let ty = kind.ty(lowering);
         srcs.push(value(lowering, argument, ty)?);
     }
     let Some(ty) = system.result else {
