@@ -72,5 +72,6 @@ static inline __device__ float floorf(float x) { return __nvvm_floor_f(x); }
 static inline __device__ float fminf(float a, float b) { return __nvvm_fmin_f(a, b); }
 static inline __device__ float fmaxf(float a, float b) { return __nvvm_fmax_f(a, b); }
 static inline __device__ int atomicAdd(int *sum, int value) { return __nvvm_atom_add_gen_i(sum, value); }
+static inline __device__ int atomicMax(int *most, int value) { return __nvvm_atom_max_gen_i(most, value); }
 
 #endif

@@ -16,12 +16,15 @@ mod heartwall;
 mod hotspot;
 mod hybridsort;
 mod kmeans;
+mod laplace;
 mod lavamd;
 mod libor;
 mod lud;
 mod montecarlo;
 mod mri_q;
+mod mummer;
 mod myocyte;
+mod neural;
 mod nn;
 mod nw;
 mod open;
@@ -128,7 +131,7 @@ macro_rules! workload {
     };
 }
 
-static WORKLOADS: [Workload; 31] = [
+static WORKLOADS: [Workload; 34] = [
     workload!("vectoradd", vectoradd::reference),
     workload!("scalarprod", scalarprod::reference),
     workload!("sgemm", sgemm::reference),
@@ -160,6 +163,9 @@ static WORKLOADS: [Workload; 31] = [
     workload!("lib", libor::reference),
     workload!("convolution", convolution::reference),
     workload!("dct8x8", dct8x8::reference),
+    workload!("laplace", laplace::reference),
+    workload!("neural", neural::reference),
+    workload!("mummer", mummer::reference),
 ];
 
 /// Workloads in front of those that stand for programs of single papers.
