@@ -21,7 +21,7 @@ use super::series::{Average, Series, ratio};
 use super::sweep::{Point, Results, Run};
 use super::{Figure, Method, Paper};
 
-/// Workloads of Table 4.3 that are here.
+/// Those of Table 4.3.
 const WORKLOADS: &[&str] = &[
     "vectoradd",
     "scalarprod",
@@ -35,6 +35,9 @@ const WORKLOADS: &[&str] = &[
     "lib",
     "montecarlo",
     "spmv",
+    "laplace",
+    "neural",
+    "mummer",
 ];
 
 /// Technology node of the thesis, nm (Table 4.2).
