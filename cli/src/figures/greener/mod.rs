@@ -60,7 +60,7 @@ const FIGURES: &[Figure] = &[
         id: "greener-4.1",
         title: "When a warp's registers are accessed",
         source: "Jatala, Fig. 4.1, §4.1.1",
-        workloads: &["bfs"],
+        workloads: &["mummer"],
         method: Method::Accesses { point: baseline, show: pattern::figure_1 },
         has_numbers: true,
         causes: &[],

@@ -25,9 +25,8 @@ pub fn figure_1(workloads: &[&'static Workload], accesses: &[RegisterAccesses]) 
         claims: warps.first().map(|(name, warp)| claims_1(name, warp)).unwrap_or_default(),
         tables: vec![registers(&warps)],
         notes: vec![
-            "The warp that lived longest in a run of the baseline. The thesis's is warp 0 of MUM, which is not here: bfs \
-             stands for it, whose accesses of memory hang on what it has read, too. A register is accessed where an operand \
-             is delivered or a result taken."
+            "The warp that lived longest in a run of the baseline; the thesis's is warp 0. A register is accessed where an \
+             operand is delivered or a result taken."
                 .to_owned(),
         ],
         charts: warps.iter().map(|(name, warp)| pattern(name, warp)).collect(),

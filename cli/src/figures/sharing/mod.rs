@@ -293,8 +293,8 @@ fn content(
 fn notes() -> Vec<String> {
     vec![
         "Threads are given the registers of Table 2.1 (--min-registers), whatever their code needs here; blocks are of the size \
-         that the workload has here: sgemm 256 threads (the thesis 128), stencil 256 (512), b+tree 128 (508). MUM is \
-         not here."
+         that the workload has here: sgemm 256 threads (the thesis 128), stencil 256 (512), b+tree 128 (508). mummer \
+         (MUM) is not in the set."
             .to_owned(),
         "Cycles are of the kernel that the thesis names. Dynamic warp execution (§2.3.3), which is in all of the thesis's \
          numbers with OWF, is not here."
