@@ -21,7 +21,8 @@ pub struct CodeArguments {
     /// [default: as many as its code needs].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     min_registers: Option<u16>,
-    /// Bits of an address in the PTX of workloads and .cu files: 32, as clang makes it with -m32, or 64 [default: 64].
+    /// Bits of an address in the PTX of workloads and .cu files: 32, as clang makes it with -m32, or 64 [default: 64; in a
+    /// paper's figures those of the code that it measured].
     #[arg(long, value_name = "BITS")]
     addresses: Option<AddressBits>,
 }

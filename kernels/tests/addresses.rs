@@ -64,7 +64,7 @@ fn pointers_have_four_bytes() {
     let launch = r#"
         [buffers]
         matrix = { type = "u32", length = 8, fill = { iota = { start = 0, step = 1 } } }
-        rows = { type = "u32", length = 2, fill = { iota = { start = { address = "matrix" }, step = 4 } } }
+        rows = { type = "u32", length = 2, fill = { values = [0, { address = "matrix", offset = 4 }] } }
         scene = { type = "u8", length = 8, fill = { structures = [[{ s32 = -1 }, "matrix + 2"]] } }
         out = { type = "u32", length = 2, fill = "zeros" }
         [[steps]]
@@ -73,6 +73,27 @@ fn pointers_have_four_bytes() {
         arguments = ["rows", ["matrix + 7", "out + 1"], "scene"]
     "#;
     assert_eq!(run(&kernel, launch).unwrap(), [0, 5 + 7 + 2]);
+}
+
+#[test]
+fn a_buffer_of_pointers_counts_on_by_elements_of_what_they_point_to() {
+    let kernel = format!(
+        ".visible .entry k(.param .u32 rows, .param .u32 out)\n{{\n{REGISTERS}\n\
+         ld.param.u32 %r1, [rows]; ld.global.u32 %r2, [%r1+4]; ld.global.u32 %r3, [%r2];\n\
+         ld.param.u32 %r4, [out]; st.global.u32 [%r4], %r3;\nret;\n}}\n"
+    );
+    let launch = |element: &str| {
+        format!(
+            "[buffers]\n\
+             matrix = {{ type = 'u32', length = 8, fill = {{ iota = {{ start = 0, step = 1 }} }} }}\n\
+             rows = {{ type = '{element}', length = 2, fill = {{ iota = {{ start = {{ address = 'matrix' }}, step = 4 }} }} }}\n\
+             out = {{ type = 'u32', length = 1, fill = 'zeros' }}\n\
+             [[steps]]\ngrid = 1\nblock = 1\narguments = ['rows', 'out']\n"
+        )
+    };
+    assert_eq!(run(&kernel, &launch("u32")).unwrap(), [4]);
+    let refused = run(&kernel, &launch("u64")).unwrap_err();
+    assert!(refused.ends_with("an address, of 4 bytes, as u64; u32 is accepted"), "{refused}");
 }
 
 #[test]

@@ -359,7 +359,7 @@ fn mistakes_name_file_line_key_and_what_is_accepted() {
         (step("while = 'ab[0]'\nbody = []"), "the key `at_most` is missing"),
         (
             buffer("fill = { constant = { address = 'ab' } }"),
-            "`buffers.ab.fill.constant.address`: an address as f32; accepted: u64, or u32 for modules whose addresses have 32 bits",
+            "`buffers.ab.fill.constant.address`: an address, of 8 bytes, as f32; u64 is accepted",
         ),
         (buffer("fill = { constant = { address = 'ba' } }"), "no buffer `ba` (there is `ab`)"),
         (buffer("fill = { structures = [[{ f32 = 1 }]] }"), "structures in a buffer of type f32; u8 and s8"),

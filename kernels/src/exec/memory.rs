@@ -102,6 +102,11 @@ fn zeros(bytes: u64) -> Option<Vec<u8>> {
     Some(vec![0; bytes])
 }
 
+/// The address of a buffer behind `after`: not in the windows of other spaces, nor across them.
+fn outside_of_windows(after: u64, bytes: u64) -> u64 {
+    if after + bytes + GAP <= WINDOWS.start { after } else { after.max(WINDOWS.end) }
+}
+
 impl Memory {
     /// Empty memory.
     pub fn new() -> Memory {
@@ -121,8 +126,7 @@ impl Memory {
             .buffers
             .last()
             .map_or(FIRST, |last| (last.address + last.bytes.len() as u64 + GAP).next_multiple_of(ALIGNMENT));
-        let is_below = after + bytes + GAP <= WINDOWS.start;
-        let after = if is_below { after } else { after.max(WINDOWS.end) };
+        let after = outside_of_windows(after, bytes);
         let contents =
             zeros(bytes).ok_or_else(|| MemoryError::OutOfMemory { name: name.to_owned(), bytes })?;
         self.buffers.push(Buffer { name: name.to_owned(), address: after, bytes: contents });
@@ -216,5 +220,19 @@ impl Memory {
             format!("{} bytes after the end of", address - end)
         };
         format!("{place} buffer `{}` ({:#x}, {} bytes)", buffer.name, buffer.address, buffer.bytes.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_buffer_lies_in_a_window() {
+        let last = WINDOWS.start - GAP;
+        assert_eq!(outside_of_windows(last - 256, 256), last - 256);
+        assert_eq!(outside_of_windows(last - 256, 512), WINDOWS.end);
+        assert_eq!(outside_of_windows(WINDOWS.end + 256, 256), WINDOWS.end + 256);
+        assert_eq!(outside_of_windows(FIRST, DEVICE_BYTES), WINDOWS.end);
     }
 }

@@ -205,7 +205,7 @@ impl Context<'_> {
     }
 
     fn check_holds_addresses(&self, origin: &Origin) -> Result<(), LaunchError> {
-        check_holds_addresses(self.element).map_err(|message| origin.error(message))
+        check_holds_addresses(self.element, &self.host).map_err(|message| origin.error(message))
     }
 
     fn values(&self, values: &[Scalar], count: usize, origin: &Origin) -> Result<Vec<u8>, LaunchError> {
@@ -240,21 +240,13 @@ pub(super) fn read_elements(
     std::fs::read(path).map_err(failed)
 }
 
-/// That an address fits an element.
-fn check_holds_addresses(element: ElementType) -> Result<(), String> {
-    match element {
-        ElementType::U64 | ElementType::S64 | ElementType::U32 => Ok(()),
-        ElementType::U8
-        | ElementType::S8
-        | ElementType::U16
-        | ElementType::S16
-        | ElementType::S32
-        | ElementType::F32
-        | ElementType::F64 => Err(format!(
-            "an address as {}; accepted: u64, or u32 for modules whose addresses have 32 bits",
-            element.name()
-        )),
+/// That an element is an integer of as many bytes as an address of the modules.
+fn check_holds_addresses(element: ElementType, host: &Host<'_>) -> Result<(), String> {
+    let pointer = host.memory.pointer_bytes();
+    if !element.is_float() && element.bytes() == pointer {
+        return Ok(());
     }
+    Err(format!("an address, of {pointer} bytes, as {}; u{} is accepted", element.name(), 8 * pointer))
 }
 
 impl Scalar {
@@ -294,8 +286,8 @@ impl Scalar {
             Scalar::Real(origin, value) => (origin, element.push_float(*value, into)),
             Scalar::Address(address) => {
                 let value = host.address(address)?;
-                into.extend(value.to_le_bytes());
-                (&address.origin, check_holds_addresses(element))
+                let held = check_holds_addresses(element, host);
+                (&address.origin, held.and_then(|()| element.push_integer(value as i64, into)))
             }
         };
         pushed.map_err(|message| origin.error(message))

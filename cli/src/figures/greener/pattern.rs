@@ -1,5 +1,7 @@
 //! Figs. 4.1 and 4.2: when registers are accessed.
 
+use std::collections::BTreeSet;
+
 use warpfile_kernels::workloads::Workload;
 
 use super::{percent, values_absent};
@@ -89,8 +91,14 @@ fn registers(warps: &[(&'static str, &WarpAccesses)]) -> Table {
     table
 }
 
+/// Dots beside each other that a chart has at most: closer ones could not be told apart.
+const DOTS: u64 = 400;
+
 fn pattern(name: &str, warp: &WarpAccesses) -> Chart {
-    let points = warp.accesses.iter().map(|&(cycle, register)| (cycle as f64, f64::from(register)));
+    let width = warp.cycles.div_ceil(DOTS).max(1);
+    let seen: BTreeSet<(u64, u16)> =
+        warp.accesses.iter().map(|&(cycle, register)| (cycle / width * width, register)).collect();
+    let points = seen.into_iter().map(|(cycle, register)| (cycle as f64, f64::from(register)));
     let dots = Line { name: "access".to_owned(), points: points.collect(), style: LineStyle::Dots };
     Chart {
         title: format!("{name}: {}", warp.kernel),

@@ -154,10 +154,9 @@ pub struct Reuse {
     /// Numbers of blocks in rows of loads.
     numbers: Numbers,
     orderings: Orderings,
-    /// Loads of each warp that wait in the retry queue.
-    queued_loads: Vec<u8>,
-    /// Warps with such a load: what they would issue could stand in front of rename until the load has left.
-    queueing: u64,
+    /// Warps with a load in the retry queue, which has one of each at most: no other passes it. They issue nothing, since that
+    /// could stand in front of rename until the load has left.
+    queued_loads: u64,
     /// Warps that have started since the load guard's last cycle.
     starts: u64,
     /// The next read is a result's, if both it and an instruction ask for one.
@@ -215,8 +214,7 @@ impl Reuse {
             retiring: Retiring::new(parameters.retiring as usize),
             numbers: numbers(config, orderings),
             orderings: Orderings::clone(orderings),
-            queueing: 0,
-            queued_loads: vec![0; config.warps_per_scheduler() as usize],
+            queued_loads: 0,
             starts: 0,
             result_reads_next: false,
             fill_next: false,
@@ -770,15 +768,11 @@ impl Reuse {
             self.counted.waited += 1;
             self.flying[usize::from(id)].waiting = Some(renamed);
             let come = (!has_waited).then_some(id);
-            self.queued_loads[renamed.issue.warp] += u8::from(is_load && !has_waited);
-            self.queueing |= u64::from(is_load && !has_waited) << renamed.issue.warp;
+            self.queued_loads |= u64::from(is_load) << renamed.issue.warp;
             return self.queue(come, if has_waited { Left::Rotates } else { Left::Stays });
         }
         self.queue(None, if has_waited { Left::Leaves } else { Left::Stays });
-        self.queued_loads[renamed.issue.warp] -= u8::from(is_load && has_waited);
-        if self.queued_loads[renamed.issue.warp] == 0 {
-            self.queueing &= !(1 << renamed.issue.warp);
-        }
+        self.queued_loads &= !(u64::from(is_load && has_waited) << renamed.issue.warp);
         if let Some(register) = hit {
             self.hold(register);
             self.counted.retry_hits += u64::from(has_waited);
@@ -872,7 +866,7 @@ impl Reuse {
 
     /// Whether an instruction would pass a load of its warp that waits in the retry queue.
     fn must_wait(&self, issue: &Issue) -> bool {
-        self.queued_loads[issue.warp] > 0 && self.instructions[issue.inst.0 as usize].follows_loads
+        self.queued_loads >> issue.warp & 1 == 1 && self.instructions[issue.inst.0 as usize].follows_loads
     }
 
     /// A cycle of the load guard. Gives where a load is in the order of accesses, unless it may not be reused.
@@ -988,7 +982,7 @@ impl Interposer for Reuse {
     }
 
     fn held_warps(&self, storage: &dyn OperandStorage) -> u64 {
-        if self.drains { u64::MAX } else { storage.held_warps() | self.queueing }
+        if self.drains { u64::MAX } else { storage.held_warps() | self.queued_loads }
     }
 
     fn cycle(
