@@ -57,7 +57,7 @@ use lower::MachineCode;
 use lowering::Lowering;
 use optimise::resolve::Resolved;
 use optimise::webs::{Web, Webs};
-use schedule::{FREE_REGISTERS, Schedule, ScheduleError};
+use schedule::{Aim, Bound, FREE_REGISTERS, Schedule, ScheduleError};
 use sharing::{ScratchpadOptions, insert};
 
 /// A kernel ready to be executed and simulated.
@@ -217,10 +217,8 @@ fn free_registers(kernel: &Kernel, options: &CompileOptions) -> u16 {
     FREE_REGISTERS.max(options.min_registers).min(limit(kernel, options.max_registers))
 }
 
-/// How many registers fewer the scheduler aims at, if those it got were too many.
-const AIM_LOWER: u16 = 3;
-/// How often it is asked.
-const AIMS: usize = 4;
+/// How often the scheduler is asked to do with a register fewer, if those it got were too many.
+const AIMS: usize = 10;
 
 /// Compiles one kernel of a module.
 ///
@@ -308,14 +306,27 @@ fn scheduled(module: &Module, source: Compiled, options: &CompileOptions) -> Res
     let function = Translation::new(module, kernel)?.of_ptx();
     let free = free_registers(kernel, options);
     let most = source.statistics.registers.max(free);
-    // What is aimed at is an estimate: allocation may need more.
-    for aim in (0..most).rev().step_by(AIM_LOWER.into()).take(AIMS) {
-        let ordered = schedule::list(kernel, &cfg, &source, &function, aim + 1)
+    let ordered = |aim: Aim| -> Result<Option<(u64, Compiled)>, CompileError> {
+        let ordered = schedule::list(kernel, &cfg, &source, &function, aim)
             .map_err(|source| schedule_error(module, kernel, source))?;
-        match allocated(module, &ordered, most, options) {
-            Err(CompileError::TooManyRegisters { .. }) => {}
-            outcome => return Ok(outcome?.with_spills(source.program.spills)),
+        match allocated(module, &ordered.kernel, most, options) {
+            Err(CompileError::TooManyRegisters { .. }) => Ok(None),
+            outcome => Ok(Some((ordered.stalls, outcome?.with_spills(source.program.spills)))),
         }
+    };
+    if let Some((_, compiled)) = ordered(Aim { registers: most, bound: Bound::Aimed })? {
+        return Ok(compiled);
+    }
+    // What is aimed at is an estimate: allocation may need more. Of the orders that fit it is the one that waits least.
+    let aims = (1..=most).rev().take(AIMS);
+    let aims = aims.flat_map(|registers| [Bound::Aimed, Bound::Kept].map(|bound| Aim { registers, bound }));
+    let mut best: Option<(u64, Compiled)> = None;
+    for aim in aims.skip(1) {
+        let found = ordered(aim)?;
+        best = best.into_iter().chain(found).min_by_key(|&(stalls, _)| stalls);
+    }
+    if let Some((_, compiled)) = best {
+        return Ok(compiled);
     }
     Ok(source)
 }

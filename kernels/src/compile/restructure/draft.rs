@@ -174,6 +174,11 @@ impl Draft {
         self.frame.registers[register.index()].ty
     }
 
+    /// The name of a register.
+    pub fn name(&self, register: Reg) -> &str {
+        &self.frame.registers[register.index()].name
+    }
+
     /// What is not instructions, and the registers.
     pub fn frame(&self) -> &Kernel {
         &self.frame

@@ -4,6 +4,7 @@
 //!
 //! A [`draft`] is a kernel whose blocks can be joined, copied and taken out; [`predicate`] joins the sides of short branches
 //! into the block that branches, [`unroll`] copies the bodies of loops, and [`rename`] gives each copy registers of its own.
+//! [`widen`] makes two instructions of a load that is extended.
 //! [`hoist`] moves computations in front of branches that wait for loads, which [`check`] compares with what was there.
 
 mod check;
@@ -14,6 +15,7 @@ mod rename;
 #[cfg(test)]
 mod tests;
 mod unroll;
+mod widen;
 
 use super::schedule::ScheduleError;
 use crate::ptx::ir::Kernel;
@@ -25,6 +27,7 @@ pub fn restructure(kernel: &Kernel) -> Kernel {
     draft.simplify();
     predicate::short_sides(&mut draft);
     unroll::counted_loops(&mut draft);
+    widen::split_wide_loads(&mut draft);
     draft.simplify();
     draft.kernel()
 }

@@ -188,3 +188,29 @@ fn copies_of_guarded_loads_write_registers_of_their_own_if_no_other_lane_reads_t
         assert_eq!(registers_of_guarded_loads(first, turn, last), 1, "{first} {turn} {last}");
     }
 }
+
+#[test]
+fn a_load_into_a_wider_register_is_extended_by_an_instruction_of_its_own() {
+    let split = |body: &str| -> Vec<String> {
+        let kernel = restructure(&kernel(body));
+        let text = |instruction: &Instruction| {
+            let guard = if instruction.guard.is_some() { "guarded " } else { "" };
+            let opcode = instruction.text.trim_start_matches("@%p1 ").split(' ').next().unwrap();
+            let names = instruction.dsts.iter().flatten();
+            let names: Vec<&str> =
+                names.map(|register| kernel.registers[register.index()].name.as_str()).collect();
+            format!("{guard}{opcode} {}", names.join(" "))
+        };
+        kernel.instructions[2..].iter().map(text).collect()
+    };
+    assert_eq!(split("ld.global.s32 %d2, [%d1];"), ["ld.global.s32 %d2.low", "cvt.s64.s32 %d2", "ret "]);
+    assert_eq!(
+        split("ld.shared.v2.u16 {%d2, %r2}, [%r1];"),
+        ["ld.shared.v2.u16 %d2.low %r2", "cvt.u64.u32 %d2", "ret "]
+    );
+    assert_eq!(split("ld.global.u64 %d2, [%d1];"), ["ld.global.u64 %d2", "ret "]);
+    assert_eq!(
+        split("setp.eq.u32 %p1, %r1, 0;\n@%p1 ld.global.s8 %d2, [%d1];"),
+        ["setp.eq.u32 %p1", "guarded ld.global.s8 %d2.low", "guarded cvt.s64.s32 %d2", "ret "]
+    );
+}

@@ -4,8 +4,9 @@ use super::super::Compiled;
 use crate::program::{Operation, Space};
 use crate::ptx::ir::Kernel;
 
-/// Loads from device memory, texture fetches and returning atomics: as long as fits into a block, whatever the memory.
-pub(super) const LONG: u32 = 200;
+/// Loads from device memory, texture fetches and returning atomics: so many instructions between a load and its use are
+/// enough, other warps fill the rest; what a block has more of goes behind its other loads.
+pub(super) const LONG: u32 = 28;
 /// Shared memory (GTX 980: 24 cycles; `docs/machine.md`).
 pub(super) const SHARED: u32 = 24;
 /// Special function unit.

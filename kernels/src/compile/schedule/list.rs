@@ -16,7 +16,8 @@ struct Ready {
 /// How soon an instruction should be placed; the smallest is.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
-    /// A load from device memory, or what only waits for arithmetic and leads to one: other warps fill so short a wait.
+    /// A load from device memory, or what delays one that could begin, and only waits for arithmetic: other warps fill so
+    /// short a wait.
     LeadsToLoad,
     /// There is a register for its result.
     Fits,
@@ -28,11 +29,12 @@ enum Class {
 
 /// The positions of a stretch's instructions in their new order.
 ///
-/// As long as values occupy fewer than `registers`: first what leads to loads from device memory, of that what is one; then
+/// As long as values occupy fewer than `registers`: first what loads from device memory wait for, of that what is one; then
 /// what waits for nothing, and of that what the longest chain of latencies hangs on. Above: what frees most.
-pub(super) fn order(dependences: &Dependences, values: &mut Values, registers: i64) -> Vec<usize> {
+pub(super) fn order(dependences: &Dependences, mut values: Values, registers: i64) -> Vec<usize> {
     let count = dependences.predecessors.len();
     let heights = heights(dependences);
+    let delays_load = delays_load(dependences);
     let mut waiting = dependences.predecessors.clone();
     let mut from = vec![0; count];
     let first = (0..count).filter(|&position| waiting[position] == 0);
@@ -46,7 +48,7 @@ pub(super) fn order(dependences: &Dependences, values: &mut Values, registers: i
             let growth = values.growth(ready.position);
             let class = if values.occupied() + growth > registers {
                 if growth > 0 { Class::Grows(ready.position) } else { Class::Frees(growth) }
-            } else if height >= LONG.into() && wait < SHARED.into() {
+            } else if delays_load[ready.position] && wait < SHARED.into() {
                 Class::LeadsToLoad
             } else {
                 Class::Fits
@@ -68,6 +70,47 @@ pub(super) fn order(dependences: &Dependences, values: &mut Values, registers: i
             }
         }
     }
+}
+
+/// The cycles that a warp alone would wait in this order for what its instructions need.
+pub(super) fn stalls(dependences: &Dependences, order: &[usize]) -> u64 {
+    let mut from = vec![0; order.len()];
+    let mut now = 0;
+    for &position in order {
+        now = now.max(from[position]) + 1;
+        for &(successor, cycles) in &dependences.successors[position] {
+            from[successor] = from[successor].max(now - 1 + u64::from(cycles));
+        }
+    }
+    now - order.len() as u64
+}
+
+/// For each instruction whether a load from device memory begins later if it does.
+///
+/// The address of a load that itself waits for another load can be computed while that one is on its way, and then stands
+/// between it and its use.
+fn delays_load(dependences: &Dependences) -> Vec<bool> {
+    let earliest = earliest(dependences);
+    let mut latest = vec![u64::MAX; earliest.len()];
+    for position in (0..earliest.len()).rev() {
+        let is_load = dependences.latencies[position] >= LONG;
+        let own = if is_load { earliest[position] } else { u64::MAX };
+        let behind = dependences.successors[position].iter();
+        let led_to = behind.map(|&(successor, cycles)| latest[successor].saturating_sub(cycles.into())).min();
+        latest[position] = own.min(led_to.unwrap_or(u64::MAX));
+    }
+    latest.iter().zip(earliest).map(|(&latest, earliest)| latest < earliest + u64::from(SHARED)).collect()
+}
+
+/// For each instruction the cycle in which all it needs is there, if every instruction begins as soon as it can.
+fn earliest(dependences: &Dependences) -> Vec<u64> {
+    let mut earliest = vec![0; dependences.latencies.len()];
+    for position in 0..earliest.len() {
+        for &(successor, cycles) in &dependences.successors[position] {
+            earliest[successor] = earliest[successor].max(earliest[position] + u64::from(cycles));
+        }
+    }
+    earliest
 }
 
 /// For each instruction the cycles from it to the end of what depends on it.

@@ -21,7 +21,7 @@ use super::function::Function;
 use crate::ptx::ir::{Instruction, Kernel};
 
 use dependences::Dependences;
-use pressure::Pressure;
+use pressure::{Pressure, Values};
 
 pub use check::ScheduleError;
 
@@ -56,8 +56,39 @@ impl Schedule {
 /// hold (Gebhart et al., §2: 32,768 of 1,024 threads; GTX 980: 65,536 of 2,048).
 pub const FREE_REGISTERS: u16 = 32;
 
-/// The kernel with its instructions in another order, in which about `registers` are enough at each point; `compiled` is
-/// the kernel in source order, and `function` has the virtual machine registers that its instructions read and write.
+/// By how many fewer registers a stretch is put in order again, if the order took too many.
+const STRETCH_AIM_LOWER: usize = 3;
+/// How often.
+const STRETCH_AIMS: usize = 8;
+
+/// How many registers are enough at each point of an order.
+#[derive(Clone, Copy)]
+pub struct Aim {
+    /// So many machine registers of a thread.
+    pub registers: u16,
+    /// By which rule.
+    pub bound: Bound,
+}
+
+/// What holds where values take as many registers as are aimed at.
+#[derive(Clone, Copy)]
+pub enum Bound {
+    /// What frees registers comes first; it may be that more are needed nevertheless.
+    Aimed,
+    /// A stretch that would need more by the estimate stays in the order of the source.
+    Kept,
+}
+
+/// A kernel in a new order.
+pub struct Ordered {
+    /// With its instructions in that order.
+    pub kernel: Kernel,
+    /// The cycles that a warp alone would wait within basic blocks, each executed once.
+    pub stalls: u64,
+}
+
+/// The kernel with its instructions in another order; `compiled` is the kernel in source order, and `function` has the
+/// virtual machine registers that its instructions read and write.
 ///
 /// # Errors
 /// An order that breaks a dependence: an error of this pass.
@@ -66,22 +97,38 @@ pub fn list(
     cfg: &Cfg,
     compiled: &Compiled,
     function: &Function,
-    registers: u16,
-) -> Result<Kernel, ScheduleError> {
+    aim: Aim,
+) -> Result<Ordered, ScheduleError> {
     let latencies = latency::of(kernel, compiled);
     let pressure = Pressure::new(function);
     let mut order: Vec<usize> = Vec::with_capacity(kernel.instructions.len());
+    let mut stalls = 0;
     for block in cfg.block_ids() {
         let stretches = stretches::of(kernel, cfg.block(block).instructions.clone());
-        for (mut values, stretch) in pressure.of(block, &stretches).into_iter().zip(stretches) {
+        for (values, stretch) in pressure.of(block, &stretches).into_iter().zip(stretches) {
             let instructions = &kernel.instructions[stretch.clone()];
             let dependences = Dependences::new(kernel, instructions, &latencies[stretch.clone()]);
-            let chosen = list::order(&dependences, &mut values, i64::from(registers));
+            let registers = i64::from(aim.registers);
+            let chosen = match aim.bound {
+                Bound::Aimed => list::order(&dependences, values, registers),
+                Bound::Kept => within(&dependences, &values, registers),
+            };
+            stalls += list::stalls(&dependences, &chosen);
             order.extend(chosen.into_iter().map(|position| stretch.start + position));
         }
     }
     check::check(kernel, cfg, &order)?;
     let instructions: Vec<Instruction> =
         order.iter().map(|&position| kernel.instructions[position].clone()).collect();
-    Ok(Kernel { instructions, ..kernel.clone() })
+    Ok(Ordered { kernel: Kernel { instructions, ..kernel.clone() }, stalls })
+}
+
+/// The positions of a stretch's instructions in an order in which so many registers are enough at each point: that of the
+/// list scheduler, which may need more than it aims at, and then aims at fewer. If none of these orders does with so few,
+/// that of the source.
+fn within(dependences: &Dependences, values: &Values, registers: i64) -> Vec<usize> {
+    let aims = (1..=registers).rev().step_by(STRETCH_AIM_LOWER).take(STRETCH_AIMS);
+    let mut orders = aims.map(|aim| list::order(dependences, values.clone(), aim));
+    let is_enough = |order: &Vec<usize>| values.most(order.iter().copied()) <= registers;
+    orders.find(is_enough).unwrap_or_else(|| (0..dependences.predecessors.len()).collect())
 }

@@ -43,6 +43,7 @@ impl<'f> Pressure<'f> {
 }
 
 /// The values of one stretch.
+#[derive(Clone)]
 pub(super) struct Values {
     /// How many registers hold a value now.
     occupied: i64,
@@ -55,6 +56,7 @@ pub(super) struct Values {
 }
 
 /// A register in a stretch.
+#[derive(Clone)]
 struct Register {
     /// It holds a value now.
     live: bool,
@@ -98,6 +100,16 @@ impl Values {
     /// How many registers hold a value now.
     pub fn occupied(&self) -> i64 {
         self.occupied
+    }
+
+    /// The most that hold one at once if the instructions are taken in this order.
+    pub fn most(&self, order: impl IntoIterator<Item = usize>) -> i64 {
+        let mut values = self.clone();
+        let after = |position| {
+            values.take(position);
+            values.occupied
+        };
+        order.into_iter().map(after).max().unwrap_or(self.occupied)
     }
 
     /// By how many that grows with an instruction of the stretch.

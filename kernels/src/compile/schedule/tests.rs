@@ -179,3 +179,53 @@ fn a_copy_of_a_narrower_register_occupies_it() {
     });
     assert!(stores_at_once.count() < ROWS / 2);
 }
+
+/// The texts of a kernel's instructions as the list scheduler orders them, in blocks as they are.
+fn in_order(body: &str) -> Vec<String> {
+    let options = CompileOptions { schedule: Schedule::Blocks, ..CompileOptions::default() };
+    let compiled = compile(&module(body), "k", &options).unwrap();
+    compiled.kernel.instructions.iter().map(|instruction| instruction.text.clone()).collect()
+}
+
+#[test]
+fn the_address_of_a_load_that_waits_is_computed_while_the_load_before_is_on_its_way() {
+    let order = in_order(
+        "ld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %d2, %r1, 4;\nmul.wide.u32 %d3, %r1, 12;\n\
+         add.u64 %d4, %d1, %d3;\nadd.u64 %d5, %d1, %d2;\nld.global.u32 %r2, [%d5];\nst.global.u32 [%d1], %r2;\n\
+         ld.global.u32 %r3, [%d4];\nst.global.u32 [%d1+4], %r3;",
+    );
+    let at = |text: &str| order.iter().position(|other| other.starts_with(text)).unwrap();
+    let (first, second) = (at("ld.global.u32 %r2"), at("ld.global.u32 %r3"));
+    for address in ["mul.wide.u32 %d3", "add.u64 %d4"] {
+        assert!(first < at(address) && at(address) < at("st.global.u32 [%d1], %r2"), "{order:#?}");
+    }
+    assert!(second > at("st.global.u32 [%d1], %r2"));
+}
+
+/// Loads of `count` words that are stored in the end, one behind the other.
+fn loads_and_stores(count: usize) -> String {
+    let of = |index: usize| {
+        let (low, high) = (4 * index, 4 * index + 256);
+        format!("ld.global.u32 %r{index}, [%d1+{low}];\nst.shared.u32 [%r90+{high}], %r{index};\n")
+    };
+    format!("ld.param.u64 %d1, [p];\nmov.u32 %r90, %tid.x;\n{}", (0..count).map(of).collect::<String>())
+}
+
+#[test]
+fn an_order_stays_within_the_registers_that_it_is_kept_to() {
+    let module = module(&loads_and_stores(40));
+    let kernel = &module.kernels[0];
+    let none = CompileOptions { schedule: Schedule::None, ..CompileOptions::default() };
+    let compiled = compile(&module, "k", &none).unwrap();
+    let function = crate::compile::Translation::new(&module, kernel).unwrap().of_ptx();
+    let cfg = divergence::ptx_cfg(kernel).unwrap();
+    let stalls = |registers| {
+        let aim = Aim { registers, bound: Bound::Kept };
+        let ordered = list(kernel, &cfg, &compiled, &function, aim).unwrap();
+        let taken = compile(&Module { kernels: vec![ordered.kernel], ..module.clone() }, "k", &none).unwrap();
+        assert!(taken.statistics.registers <= registers.max(compiled.statistics.registers), "{registers}");
+        ordered.stalls
+    };
+    let of_source = stalls(1);
+    assert!(stalls(12) < of_source && stalls(40) < stalls(12));
+}
