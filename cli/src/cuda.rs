@@ -5,9 +5,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
-use warpfile_kernels::workloads::{AddressBits, CUDA_HEADER};
+use warpfile_kernels::workloads::{AddressBits, CUDA_HEADER, MAX_PTX_BYTES};
 
 use crate::files::read_text;
 
@@ -26,8 +27,23 @@ pub fn is_cuda(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "cu")
 }
 
-/// The PTX of a CUDA file. What clang says goes to standard error as it is.
-pub fn compile(source: &Path, addresses: AddressBits, most: u64) -> anyhow::Result<String> {
+/// PTX that has been made, by source and bits of an address.
+static MADE: Mutex<Vec<((PathBuf, AddressBits), Arc<str>)>> = Mutex::new(Vec::new());
+
+/// The PTX of a CUDA file. What clang says goes to standard error as it is, and only once however often the file is asked
+/// for.
+pub fn compile(source: &Path, addresses: AddressBits) -> anyhow::Result<Arc<str>> {
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (source.to_path_buf(), addresses);
+    if let Some((_, ptx)) = made.iter().find(|(known, _)| *known == key) {
+        return Ok(ptx.clone());
+    }
+    let ptx: Arc<str> = compiled(source, addresses, MAX_PTX_BYTES)?.into();
+    made.push((key, ptx.clone()));
+    Ok(ptx)
+}
+
+fn compiled(source: &Path, addresses: AddressBits, most: u64) -> anyhow::Result<String> {
     let shown =
         |compiler: &str| shown(compiler, addresses, Path::new(HEADER), source, &source.with_extension("ptx"));
     let Some(compiler) = compiler()? else {

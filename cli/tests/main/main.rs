@@ -7,5 +7,6 @@ mod lists;
 mod malformed;
 mod outputs;
 mod runs;
+mod sweeps;
 mod verification;
 mod waveforms;
