@@ -27,19 +27,26 @@ pub fn is_cuda(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "cu")
 }
 
-/// PTX that has been made, by source and bits of an address.
-static MADE: Mutex<Vec<((PathBuf, AddressBits), Arc<str>)>> = Mutex::new(Vec::new());
+/// PTX that has been made of a source, with so many bits of an address.
+struct Made {
+    source: PathBuf,
+    addresses: AddressBits,
+    ptx: Arc<str>,
+}
+
+/// All that has been made.
+static MADE: Mutex<Vec<Made>> = Mutex::new(Vec::new());
 
 /// The PTX of a CUDA file. What clang says goes to standard error as it is, and only once however often the file is asked
 /// for.
 pub fn compile(source: &Path, addresses: AddressBits) -> anyhow::Result<Arc<str>> {
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = (source.to_path_buf(), addresses);
-    if let Some((_, ptx)) = made.iter().find(|(known, _)| *known == key) {
-        return Ok(ptx.clone());
+    let is_it = |known: &&Made| known.source == source && known.addresses == addresses;
+    if let Some(known) = made.iter().find(is_it) {
+        return Ok(known.ptx.clone());
     }
     let ptx: Arc<str> = compiled(source, addresses, MAX_PTX_BYTES)?.into();
-    made.push((key, ptx.clone()));
+    made.push(Made { source: source.to_path_buf(), addresses, ptx: ptx.clone() });
     Ok(ptx)
 }
 
