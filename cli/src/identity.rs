@@ -19,7 +19,8 @@ use crate::simulate::Setting;
 
 /// The version of this program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The commit that it was built from, with `-dirty` behind it if a file differed; `None` outside of a checkout.
+/// The commit that it was built from, with `-dirty-` and a hash of the changes behind it if a source differed; `None`
+/// outside of a checkout.
 pub const COMMIT: Option<&str> = option_env!("WARPFILE_COMMIT");
 
 /// What the runs of a document have in common.

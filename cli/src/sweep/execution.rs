@@ -13,7 +13,6 @@ use super::plan::{Kernel, Plan, PlannedRun};
 use crate::errors::message;
 use crate::identity::Identity;
 use crate::input::Source;
-use crate::output::json;
 use crate::parallel::parallel;
 use crate::progress::{Meter, Meters};
 use crate::report::Report;
@@ -158,14 +157,16 @@ impl Job<'_> {
         let Kernel { input, hash } = &plan.kernels[self.run.kernel];
         let design = &config.design;
         let outcomes: Vec<(_, &Outcome)> = outcome.iter().map(|outcome| (design, outcome)).collect();
-        json(&RunDocument {
+        let document = RunDocument {
             run: &self.run.id,
             baseline: &plan.runs[self.run.baseline].id,
             design: design.as_str(),
             error: outcome.as_ref().err().map(String::as_str),
             identity: Identity::of_design(config, setting, plan.tolerated),
             kernels: [Report::new(config, setting, (input, hash.clone(), plan.tolerated), &outcomes, None)],
-        })
+        };
+        // Thousands of them are read by programs: without the spaces that people like they take half.
+        Ok(serde_json::to_string(&document)? + "\n")
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::command::Place;
 use crate::runs::{SOFT_DEFINITIONS, write_soft_definition};
 
-/// Five kernels' runs, some of which are the same: a baseline is one run whatever the entries of a cache that it has not.
+/// Combinations of which some are the same: a baseline is one run whatever the entries of a cache that it has not.
 const SWEEP: &str =
     "sweep --kernels vectoradd,nw,bfs --size tiny --design rfc,two-level --set rfc.entries=2,4 --out r";
 /// Baseline, two caches and `two-level`, of each kernel.
@@ -105,6 +105,21 @@ fn shards_together_are_the_sweep_whatever_the_threads() {
     assert_eq!(csv("r"), csv("whole"));
 }
 
+/// The files of runs; each must be whole.
+fn whole_runs(place: &Place) -> BTreeSet<String> {
+    if !place.path("r/runs").exists() {
+        return BTreeSet::new();
+    }
+    let runs =
+        place.files().into_iter().filter(|file| file.starts_with("r/runs/") && file.ends_with(".json"));
+    let whole = |file: &String| {
+        let run: Value =
+            serde_json::from_str(&place.read(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert_eq!(*file, format!("r/runs/{}.json", run["run"].as_str().expect("text")));
+    };
+    runs.inspect(whole).collect()
+}
+
 /// Killed at moments that fall anywhere, among them while a file is written, and begun again until it ends.
 #[test]
 fn a_sweep_that_is_killed_loses_no_row_and_has_none_twice() {
@@ -112,6 +127,7 @@ fn a_sweep_that_is_killed_loses_no_row_and_has_none_twice() {
     place.succeeds(&SWEEP.replace("--out r", "--out whole"));
     let begun = Instant::now();
     let (mut kills, mut ended, mut moment) = (0, 0, 0);
+    let mut known: BTreeSet<String> = BTreeSet::new();
     while begun.elapsed() < Duration::from_secs(8) && ended < 8 {
         let mut sweep = place.command(SWEEP);
         let mut child = sweep.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started");
@@ -121,20 +137,15 @@ fn a_sweep_that_is_killed_loses_no_row_and_has_none_twice() {
         if child.try_wait().expect("waited for").is_some() {
             fs::remove_dir_all(place.path("r")).expect("removed");
             ended += 1;
+            known.clear();
             continue;
         }
         child.kill().expect("killed");
         child.wait().expect("ended");
         kills += 1;
-        for run in fs::read_dir(place.path("r/runs")).into_iter().flatten() {
-            let path = run.expect("readable").path();
-            let is_run = path.extension().is_some_and(|ending| ending == "json");
-            if is_run {
-                let text = fs::read_to_string(&path).expect("text");
-                serde_json::from_str::<Value>(&text)
-                    .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            }
-        }
+        let runs = whole_runs(&place);
+        assert!(known.is_subset(&runs), "a run is lost after {kills} kills");
+        known = runs;
     }
     place.succeeds(SWEEP);
     assert!(kills > 5, "{kills} kills");
@@ -273,4 +284,33 @@ fn a_run_does_not_replace_another_unless_it_is_told_to() {
     assert!(place.contents() == before);
     place.succeeds(&format!("{run} --seed 1 --force"));
     assert!(place.read("kept/report.json").contains("\"seed\": 1"));
+}
+
+#[test]
+fn the_hash_of_a_kernel_follows_what_it_is_made_of_and_not_its_name() {
+    let place = Place::with_workload("vectoradd");
+    let hash = |input: &str| {
+        let report = place.json(&format!("run {input} --json"));
+        report["kernels"][0]["hash"].as_str().expect("text").to_owned()
+    };
+    let workload = hash("vectoradd --size tiny");
+    assert_eq!(hash("vectoradd.ptx --size tiny"), workload);
+    assert_eq!(hash("vectoradd.toml --size tiny"), workload);
+    assert_ne!(hash("vectoradd --size tiny --addresses 32"), workload);
+    place.rewrite("vectoradd.ptx", "copy.ptx", "\n", "\n\n");
+    assert_ne!(hash("copy.ptx --launch vectoradd.toml --size tiny"), workload);
+
+    // What a launch file names counts, too.
+    place.rewrite("vectoradd.toml", "filed.toml", "result = \"exact\"", "result = { file = \"sum.bin\" }");
+    let filed = "vectoradd.ptx --launch filed.toml --size tiny";
+    place.succeeds("run vectoradd --size tiny --dump sum=sum.bin");
+    let sum = hash(filed);
+    let ptx = place.read("filed.toml");
+    place.write("filed.toml", ptx.replace("{ file = \"sum.bin\" }", "{ file = \"sum.bin\", relative = 0.5 }"));
+    assert_ne!(hash(filed), sum);
+
+    place.succeeds("trace vectoradd --size tiny -o text --format accelsim");
+    let trace = hash("text/kernelslist.g");
+    place.rewrite("text/kernel-1.traceg", "text/kernel-1.traceg", "\n", "\n\n");
+    assert_ne!(hash("text/kernelslist.g"), trace);
 }
