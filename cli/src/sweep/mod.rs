@@ -13,6 +13,8 @@ mod values;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use anyhow::Context;
+
 use crate::code::CodeArguments;
 use crate::configuration::MachineArguments;
 use crate::engine::EngineArguments;
@@ -136,11 +138,13 @@ pub struct FailedRuns {
 /// Makes the runs of a shard that are not there yet, and the table of all that are.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
     let Arguments { file, what, out, shard, dry_run, engine, threads } = arguments;
-    let what = match &file {
-        Some(file) => what.over(file::read(file)?),
-        None => what,
+    let plan = match &file {
+        Some(file) => {
+            let what = what.over(file::read(file)?);
+            Plan::new(&what, engine.name()).with_context(|| file.display().to_string())?
+        }
+        None => Plan::new(&what, engine.name())?,
     };
-    let plan = Plan::new(&what, engine.name())?;
     let own = shard.of(&plan.runs);
     if dry_run {
         let there = folder::runs_in(&out)?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, bail};
+use warpfile_kernels::workloads;
 use warpfile_sim::config::Config;
 use warpfile_sim::energy::EnergyModel;
 use warpfile_sim::sm::EngineName;
@@ -15,7 +16,6 @@ use crate::input::{Input, InputArguments, Source};
 use crate::results::{flat, plain};
 use crate::run::BASELINE;
 use crate::simulate::Setting;
-use warpfile_kernels::workloads;
 
 /// Most runs of a sweep.
 const MAX_RUNS: usize = 1_000_000;

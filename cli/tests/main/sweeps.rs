@@ -181,6 +181,7 @@ fn what_cannot_be_swept_is_refused_before_anything_is_run() {
     place.write("value.toml", "kernels = \"nw\"\n[set]\nrfc.entries = [[2], {}]\n");
     place.write("range.toml", "kernels = \"nw\"\nseeds = \"4..4\"\n");
     place.write("toml.toml", "kernels = [\n");
+    place.write("entries.toml", "kernels = \"nw\"\n[set]\nrfc.entries = [2, 99]\n");
     place.write("bad.ptx", ".version 7.0\n");
     let commands = [
         "sweep --out r",
@@ -204,6 +205,7 @@ fn what_cannot_be_swept_is_refused_before_anything_is_run() {
         "sweep value.toml --out r",
         "sweep range.toml --out r",
         "sweep toml.toml --out r",
+        "sweep entries.toml --out r",
         "sweep missing.toml --out r",
         "sweep --kernels nw --size tiny --out key.toml",
     ];
@@ -240,6 +242,15 @@ fn two_results_are_compared() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("a and b differ by more than 0.01 %"));
     place.succeeds(&format!("compare a/report.json b {figures} --within 100"));
     place.succeeds("compare a a --within 0");
+    // Another version of the project, which counts something more.
+    fs::create_dir(place.path("c")).expect("made");
+    place.rewrite("a/report.json", "c/report.json", "\"version\": \"", "\"version\": \"9.");
+    place.rewrite("c/report.json", "c/report.json", "\"cycles\": ", "\"flushes\": 3, \"cycles\": ");
+    let told = place.succeeds("compare a c --within 0");
+    assert!(told.contains("version    0.") && told.contains("9.0."), "{told}");
+    assert!(told.contains("Figures only in B: flushes\n") && told.contains("\n0 of "), "{told}");
+    let told = place.run("compare c a --within 0");
+    assert_eq!(told.status.code(), Some(1), "a figure is gone");
 }
 
 #[test]
@@ -301,13 +312,15 @@ fn the_hash_of_a_kernel_follows_what_it_is_made_of_and_not_its_name() {
     assert_ne!(hash("copy.ptx --launch vectoradd.toml --size tiny"), workload);
 
     // What a launch file names counts, too.
-    place.rewrite("vectoradd.toml", "filed.toml", "result = \"exact\"", "result = { file = \"sum.bin\" }");
+    let result = "result = { file = \"sum.bin\", relative = 0.5 }";
+    place.rewrite("vectoradd.toml", "filed.toml", "result = \"exact\"", result);
     let filed = "vectoradd.ptx --launch filed.toml --size tiny";
     place.succeeds("run vectoradd --size tiny --dump sum=sum.bin");
-    let sum = hash(filed);
-    let ptx = place.read("filed.toml");
-    place.write("filed.toml", ptx.replace("{ file = \"sum.bin\" }", "{ file = \"sum.bin\", relative = 0.5 }"));
-    assert_ne!(hash(filed), sum);
+    let before = hash(filed);
+    let mut sum = place.bytes("sum.bin");
+    sum[0] ^= 1;
+    place.write("sum.bin", sum);
+    assert_ne!(hash(filed), before);
 
     place.succeeds("trace vectoradd --size tiny -o text --format accelsim");
     let trace = hash("text/kernelslist.g");
