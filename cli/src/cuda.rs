@@ -11,6 +11,7 @@ use anyhow::{Context, bail};
 use warpfile_kernels::workloads::{AddressBits, CUDA_HEADER, MAX_PTX_BYTES};
 
 use crate::files::read_text;
+use crate::shell::quoted;
 
 /// The environment variable that names the compiler.
 const VARIABLE: &str = "CLANG";
@@ -104,15 +105,7 @@ fn arguments(addresses: AddressBits, header: &Path, source: &Path, ptx: &Path) -
 /// The command as it would be typed.
 fn shown(compiler: &str, addresses: AddressBits, header: &Path, source: &Path, ptx: &Path) -> String {
     let words = arguments(addresses, header, source, ptx);
-    let quoted = words.iter().map(|word| {
-        let word = word.to_string_lossy();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+,".contains(c);
-        if word.chars().all(is_plain) {
-            word.into_owned()
-        } else {
-            format!("'{}'", word.replace('\'', "'\\''"))
-        }
-    });
+    let quoted = words.iter().map(|word| quoted(&word.to_string_lossy()));
     format!("{compiler} {}", quoted.collect::<Vec<_>>().join(" "))
 }
 

@@ -14,6 +14,8 @@ const MAX_BYTES: u64 = 1 << 30;
 const SETTINGS: [&str; 6] = ["version", "commit", "engine", "seed", "tolerate_out_of_bounds", "preset"];
 /// Keys of an input that say which it is.
 const KERNEL: [&str; 2] = ["name", "path"];
+/// Keys of an input that are no setting: which it is, its size, and where its files are.
+const NO_SETTING: [&str; 5] = ["name", "path", "size", "kind", "launch"];
 /// Figures that are measured on the clock.
 pub const MEASURED: [&str; 2] = ["wall_time_s", "warp_instructions_per_second"];
 
@@ -82,7 +84,7 @@ fn measured(document: &Value) -> anyhow::Result<Vec<Measured>> {
 fn of_kernel(kernel: &Value, settings: &BTreeMap<String, Value>) -> Option<Measured> {
     let input = kernel["input"].as_object()?;
     let mut settings = settings.clone();
-    let options = input.iter().filter(|(key, _)| !KERNEL.contains(&key.as_str()) && key.as_str() != "size");
+    let options = input.iter().filter(|(key, _)| !NO_SETTING.contains(&key.as_str()));
     settings.extend(options.map(|(key, value)| (format!("kernel.{key}"), value.clone())));
     Some(Measured {
         run: None,

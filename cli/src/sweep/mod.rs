@@ -7,10 +7,12 @@ mod gathering;
 mod parquet;
 mod plan;
 mod shard;
+mod slurm;
 mod table;
 mod values;
 
 use std::collections::BTreeSet;
+use std::env;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -38,6 +40,7 @@ Examples:
   warpfile sweep sweep.toml --out results
   warpfile sweep sweep.toml --out results --shard 2/8
   warpfile sweep sweep.toml --out results --dry-run
+  warpfile sweep sweep.toml --out results --slurm 100 >sweep.sh && sbatch --time=1:00:00 sweep.sh
 
 A range A..B has the whole numbers from A up to but without B, as cycles of `run --vcd-cycles`; A..=B has B, too.
 Every combination of kernels, designs, values and seeds is run, and the baseline on each machine. A sweep that was
@@ -64,6 +67,9 @@ pub struct Arguments {
     /// Only the I-th of N parts of the runs, from 1; each run is in one part, whatever has been run.
     #[arg(long, value_name = "I/N", default_value = "1/1", hide_default_value = true, value_parser = shard::shard)]
     shard: Shard,
+    /// Print a script for `sbatch` that makes the sweep in N tasks, a shard each, and run nothing.
+    #[arg(long, value_name = "N", value_parser = slurm::tasks, conflicts_with_all = ["shard", "dry_run"])]
+    slurm: Option<usize>,
     /// Print what would be run and what is there, and run nothing.
     #[arg(long)]
     dry_run: bool,
@@ -137,7 +143,7 @@ pub struct FailedRuns {
 
 /// Makes the runs of a shard that are not there yet, and the table of all that are.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let Arguments { file, what, out, shard, dry_run, engine, threads } = arguments;
+    let Arguments { file, what, out, shard, slurm, dry_run, engine, threads } = arguments;
     let plan = match &file {
         Some(file) => {
             let what = what.over(file::read(file)?);
@@ -145,6 +151,10 @@ pub fn run(arguments: Arguments) -> anyhow::Result<()> {
         }
         None => Plan::new(&what, engine.name())?,
     };
+    if let Some(tasks) = slurm {
+        let words = env::args_os().map(|word| word.to_string_lossy().into_owned());
+        return print(&slurm::script(tasks, words));
+    }
     let own = shard.of(&plan.runs);
     if dry_run {
         let there = folder::runs_in(&out)?;

@@ -327,3 +327,21 @@ fn the_hash_of_a_kernel_follows_what_it_is_made_of_and_not_its_name() {
     place.rewrite("text/kernel-1.traceg", "text/kernel-1.traceg", "\n", "\n\n");
     assert_ne!(hash("text/kernelslist.g"), trace);
 }
+
+#[test]
+fn a_job_array_of_slurm_makes_the_sweep() {
+    let place = Place::new();
+    place.succeeds(&SWEEP.replace("--out r", "--out whole"));
+    place.write("sweep.sh", place.succeeds(&format!("{SWEEP} --slurm 3")));
+    assert!(place.read("sweep.sh").contains("\n#SBATCH --array=1-3\n"));
+    assert!(!place.path("r").exists());
+    for task in ["2", "3", "1"] {
+        let mut sh = std::process::Command::new("sh");
+        sh.arg("sweep.sh").current_dir(place.path("")).env("SLURM_ARRAY_TASK_ID", task);
+        sh.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+        assert!(sh.output().expect("started").status.success(), "task {task}");
+    }
+    let csv = |folder: &str| without_times(&place.read(&format!("{folder}/results.csv")));
+    assert_eq!(csv("r"), csv("whole"));
+    assert!(place.refused(&format!("{SWEEP} --slurm 0")).contains("accepted: a whole number from 1 to 1000"));
+}
