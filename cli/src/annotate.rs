@@ -135,7 +135,7 @@ fn module(input: &str, code: &CodeArguments) -> anyhow::Result<Module> {
 
 fn parse_file(path: &Path, code: &CodeArguments) -> anyhow::Result<Module> {
     if cuda::is_cuda(path) {
-        let ptx = cuda::compile(path, code.code().addresses, MAX_PTX_BYTES)?;
+        let ptx = cuda::compile(path, code.code().addresses)?;
         return Ok(ptx::parse(&cuda::name_of_ptx(path), &ptx)?);
     }
     code.check_is_made(false, &path.display().to_string())?;

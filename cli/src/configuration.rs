@@ -13,15 +13,22 @@ pub const DEFAULT_PRESET: &str = "gebhart2011";
 /// Most bytes of a configuration file.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
+/// Where the parameters of a machine come from.
+#[derive(Clone, Default, clap::Args)]
+pub struct MachineArguments {
+    /// Parameters of a paper's simulation table to start from [default: that of the design's paper].
+    #[arg(long)]
+    pub preset: Option<String>,
+    /// TOML file with parameters that differ from the preset, or all of them.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
 /// Where a configuration comes from.
 #[derive(clap::Args)]
 pub struct ConfigurationArguments {
-    /// Parameters of a paper's simulation table to start from [default: that of the design's paper].
-    #[arg(long)]
-    preset: Option<String>,
-    /// TOML file with parameters that differ from the preset, or all of them.
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    machine: MachineArguments,
     /// Set a parameter, after the file: `rfc.entries=8`; see `warpfile list parameters`.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = name_and_value)]
     sets: Vec<(String, String)>,
@@ -37,21 +44,8 @@ impl ConfigurationArguments {
 
     /// The configuration of each design, checked, all on one preset; that of preset and file if none is named.
     pub fn configurations(&self, designs: &[String]) -> anyhow::Result<Vec<Config>> {
-        let registry = Registry::shipped();
-        let parse = |design: &String| Ok(Stack::parse(&registry, "--design", design)?);
-        let stacks = designs.iter().map(parse).collect::<anyhow::Result<Vec<Stack>>>()?;
-        let machine = self.preset_and_file(default_preset(&stacks))?;
-        let designs = if stacks.is_empty() { vec![machine.design.clone()] } else { stacks };
-        designs.into_iter().map(|design| self.finished(machine.with_stack(design))).collect()
-    }
-
-    /// The configuration with the values set one by one.
-    fn finished(&self, mut config: Config) -> anyhow::Result<Config> {
-        let sets: Vec<(&str, &str)> =
-            self.sets.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        apply_overrides(&mut config, &sets)?;
-        config.validate()?;
-        Ok(config)
+        let machines = self.machine.configurations(designs)?;
+        machines.into_iter().map(|config| with_values(config, &self.sets)).collect()
     }
 
     /// Values set one by one.
@@ -61,11 +55,31 @@ impl ConfigurationArguments {
 
     /// Which of preset and file was given, as named on the command line.
     pub fn preset_or_file(&self) -> Option<&'static str> {
-        match (&self.preset, &self.config) {
+        match (&self.machine.preset, &self.machine.config) {
             (Some(_), _) => Some("--preset"),
             (None, Some(_)) => Some("--config"),
             (None, None) => None,
         }
+    }
+}
+
+/// A configuration with values set one by one, checked.
+pub fn with_values(mut config: Config, sets: &[(String, String)]) -> anyhow::Result<Config> {
+    let sets: Vec<(&str, &str)> = sets.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    apply_overrides(&mut config, &sets)?;
+    config.validate()?;
+    Ok(config)
+}
+
+impl MachineArguments {
+    /// The configuration of each design, all on one preset; that of preset and file if none is named.
+    pub fn configurations(&self, designs: &[String]) -> anyhow::Result<Vec<Config>> {
+        let registry = Registry::shipped();
+        let parse = |design: &String| Ok(Stack::parse(&registry, "--design", design)?);
+        let stacks = designs.iter().map(parse).collect::<anyhow::Result<Vec<Stack>>>()?;
+        let machine = self.preset_and_file(default_preset(&stacks))?;
+        let designs = if stacks.is_empty() { vec![machine.design.clone()] } else { stacks };
+        Ok(designs.into_iter().map(|design| machine.with_stack(design)).collect())
     }
 
     fn preset_and_file(&self, default_preset: &str) -> anyhow::Result<Config> {

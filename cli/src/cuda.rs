@@ -5,11 +5,13 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
-use warpfile_kernels::workloads::{AddressBits, CUDA_HEADER};
+use warpfile_kernels::workloads::{AddressBits, CUDA_HEADER, MAX_PTX_BYTES};
 
 use crate::files::read_text;
+use crate::shell::quoted;
 
 /// The environment variable that names the compiler.
 const VARIABLE: &str = "CLANG";
@@ -26,8 +28,30 @@ pub fn is_cuda(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "cu")
 }
 
-/// The PTX of a CUDA file. What clang says goes to standard error as it is.
-pub fn compile(source: &Path, addresses: AddressBits, most: u64) -> anyhow::Result<String> {
+/// PTX that has been made of a source, with so many bits of an address.
+struct Made {
+    source: PathBuf,
+    addresses: AddressBits,
+    ptx: Arc<str>,
+}
+
+/// All that has been made.
+static MADE: Mutex<Vec<Made>> = Mutex::new(Vec::new());
+
+/// The PTX of a CUDA file. What clang says goes to standard error as it is, and only once however often the file is asked
+/// for.
+pub fn compile(source: &Path, addresses: AddressBits) -> anyhow::Result<Arc<str>> {
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_it = |known: &&Made| known.source == source && known.addresses == addresses;
+    if let Some(known) = made.iter().find(is_it) {
+        return Ok(known.ptx.clone());
+    }
+    let ptx: Arc<str> = compiled(source, addresses, MAX_PTX_BYTES)?.into();
+    made.push(Made { source: source.to_path_buf(), addresses, ptx: ptx.clone() });
+    Ok(ptx)
+}
+
+fn compiled(source: &Path, addresses: AddressBits, most: u64) -> anyhow::Result<String> {
     let shown =
         |compiler: &str| shown(compiler, addresses, Path::new(HEADER), source, &source.with_extension("ptx"));
     let Some(compiler) = compiler()? else {
@@ -81,15 +105,7 @@ fn arguments(addresses: AddressBits, header: &Path, source: &Path, ptx: &Path) -
 /// The command as it would be typed.
 fn shown(compiler: &str, addresses: AddressBits, header: &Path, source: &Path, ptx: &Path) -> String {
     let words = arguments(addresses, header, source, ptx);
-    let quoted = words.iter().map(|word| {
-        let word = word.to_string_lossy();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+,".contains(c);
-        if word.chars().all(is_plain) {
-            word.into_owned()
-        } else {
-            format!("'{}'", word.replace('\'', "'\\''"))
-        }
-    });
+    let quoted = words.iter().map(|word| quoted(&word.to_string_lossy()));
     format!("{compiler} {}", quoted.collect::<Vec<_>>().join(" "))
 }
 

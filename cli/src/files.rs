@@ -51,6 +51,15 @@ impl Output {
         self.file().write_all(text.as_bytes()).with_context(|| context)
     }
 
+    /// Gives the complete file its name once it would outlast a power failure, and waits until the name does, too.
+    pub fn publish_durably(mut self) -> anyhow::Result<()> {
+        let path = self.path.clone();
+        let context = || format!("cannot write {}", path.display());
+        self.file().sync_all().with_context(context)?;
+        self.publish()?;
+        File::open(folder_of(&path)).and_then(|folder| folder.sync_all()).with_context(context)
+    }
+
     /// Gives the complete file its name.
     pub fn publish(self) -> anyhow::Result<()> {
         let context = format!("cannot write {}", self.path.display());

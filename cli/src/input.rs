@@ -11,8 +11,7 @@ use warpfile_kernels::launch::{CheckReport, DEFAULT_SIZE, LaunchFile};
 use warpfile_kernels::program::{Launches, Stream, StreamError};
 use warpfile_kernels::trace::{self, OpenTrace, TraceReport};
 use warpfile_kernels::workloads::{
-    self, MAX_PTX_BYTES, OpenError, OpenWorkload, RecordedCheckError, RecordedWorkload, Workload,
-    launch_file_beside,
+    self, OpenError, OpenWorkload, RecordedCheckError, RecordedWorkload, Workload, launch_file_beside,
 };
 use warpfile_sim::config::Config;
 
@@ -154,6 +153,12 @@ impl InputArguments {
         InputArguments { input: kernel.to_owned(), launch: None, size, code: CodeArguments::default() }
     }
 
+    /// A kernel with the launch file beside it, at a size and compiled as said.
+    pub fn with_code(kernel: &str, size: Option<&str>, code: &CodeArguments) -> InputArguments {
+        let size = size.map(str::to_owned);
+        InputArguments { input: kernel.to_owned(), launch: None, size, code: code.clone() }
+    }
+
     /// Finds out what the input is. Files are not opened yet.
     pub fn resolve(&self) -> anyhow::Result<Input> {
         let input = self.kind()?;
@@ -215,7 +220,7 @@ impl Input {
                     })?,
                 };
                 let opened = if cuda::is_cuda(path) {
-                    let ptx = cuda::compile(path, code.addresses, MAX_PTX_BYTES)?;
+                    let ptx = cuda::compile(path, code.addresses)?;
                     OpenWorkload::from_text(file, &cuda::name_of_ptx(path), &ptx, size)?
                 } else {
                     OpenWorkload::from_files(file, path, size)?
@@ -260,21 +265,30 @@ impl Input {
         }
     }
 
+    /// The words that say at which size it is and how it is compiled; a trace has none.
+    pub fn option_words(&self) -> Vec<String> {
+        match self {
+            Input::Workload { size, code, .. }
+            | Input::Launch { size, code, .. }
+            | Input::Ptx { size, code, .. } => {
+                [vec!["--size".to_owned(), size.clone()], code.words()].concat()
+            }
+            Input::Trace { .. } => Vec::new(),
+        }
+    }
+
     /// The words that name it alone on the command line.
     pub fn words(&self) -> Vec<String> {
-        let text = |path: &Path| path.display().to_string();
-        let option = |name: &str, value: &str| vec![format!("--{name}"), value.to_owned()];
-        match self {
-            Input::Workload { size, code, .. } | Input::Launch { size, code, .. } => {
-                [vec![self.word()], option("size", size), code.words()].concat()
+        let launch = match self {
+            Input::Ptx { launch: Some(launch), .. } => {
+                vec!["--launch".to_owned(), launch.display().to_string()]
             }
-            Input::Ptx { path, launch, size, code } => {
-                let launch =
-                    launch.as_deref().map(|launch| option("launch", &text(launch))).unwrap_or_default();
-                [vec![text(path)], launch, option("size", size), code.words()].concat()
-            }
-            Input::Trace { .. } => vec![self.word()],
-        }
+            Input::Ptx { launch: None, .. }
+            | Input::Workload { .. }
+            | Input::Launch { .. }
+            | Input::Trace { .. } => Vec::new(),
+        };
+        [vec![self.word()], launch, self.option_words()].concat()
     }
 }
 

@@ -4,6 +4,7 @@ mod annotate;
 mod area;
 mod cache;
 mod code;
+mod compare;
 mod configuration;
 mod cuda;
 mod dump;
@@ -15,6 +16,7 @@ mod figures;
 mod files;
 mod generate;
 mod gtkw;
+mod identity;
 mod input;
 mod list;
 mod output;
@@ -23,11 +25,13 @@ mod power;
 mod progress;
 mod prove;
 mod report;
+mod results;
 mod run;
 mod scratch;
 mod shell;
 mod signals;
 mod simulate;
+mod sweep;
 mod table;
 mod trace;
 mod traffic;
@@ -45,6 +49,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 Examples:
   warpfile run hotspot --design rfc             a kernel through a register file cache, beside the baseline
   warpfile run hotspot --size tiny --vcd w.vcd  a waveform of a small run
+  warpfile sweep --kernels all --set rfc.entries=2,4,6 --out results
+                                                a table of many runs, which goes on where it was interrupted
   warpfile gen rfc -o verilog                   the Verilog of the design's circuits
   warpfile verify fifo                          a circuit beside its Verilog in Verilator and Icarus
   warpfile list designs                         what there is to choose from
@@ -61,6 +67,10 @@ struct Cli {
 enum Command {
     /// Run a kernel through a design and the baseline, and compare them.
     Run(run::Arguments),
+    /// Run kernels under every combination of designs, parameters and seeds, and make a table of all runs.
+    Sweep(sweep::Arguments),
+    /// Compare two runs or two folders of runs: which figures differ, and by how much.
+    Compare(compare::Arguments),
     /// Print a figure or table of a paper beside what the model gives.
     Figure(figure::Arguments),
     /// Print every number that a paper states beside ours, and why those differ that do.
@@ -103,6 +113,8 @@ fn main() -> ExitCode {
 fn dispatch(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Figure(arguments) => figure::run(arguments),
         Command::Fidelity(arguments) => fidelity::run(arguments),
         Command::Gen(arguments) => generate::run(&arguments),

@@ -14,6 +14,7 @@ use warpfile_sim::sm::{
     Accesses, MemoryStatistics, PortActivity, Residency, RunReport, SchedulerStatistics, Stalls, percent_less,
 };
 
+use crate::identity::Identity;
 use crate::input::Input;
 use crate::simulate::{Outcome, Setting};
 use crate::table::{Align, count, lines};
@@ -23,16 +24,26 @@ const MOST_INSTRUCTIONS: usize = 20;
 /// What stands for a figure that there is none of.
 const NONE: &str = "-";
 
-/// A run: one input, one or two designs.
+/// What `--json` prints and `report.json` holds, for one kernel as for several; docs/report.schema.json has its shape.
+#[derive(Serialize)]
+pub struct Document<'a> {
+    /// What all of it comes from.
+    #[serde(flatten)]
+    pub identity: Identity,
+    /// A report for each kernel.
+    pub kernels: &'a [Report<'a>],
+}
+
+/// A kernel and the designs that have run it.
 #[derive(Serialize)]
 pub struct Report<'a> {
     input: &'a Input,
-    preset: &'a str,
+    /// Of the kernel's text.
+    hash: String,
     #[serde(skip)]
     config: &'a Config,
-    seed: u64,
+    #[serde(skip)]
     engine: &'static str,
-    simulated_sms: u64,
     designs: Vec<DesignReport<'a>>,
     /// Accesses outside of every buffer that were tolerated, by kernel and instruction.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,26 +109,27 @@ struct Results {
 }
 
 impl<'a> Report<'a> {
-    /// Of the outcomes in the order in which they are shown, the baseline's first; `tolerated` if accesses outside of every
-    /// buffer were.
+    /// Of the outcomes in the order in which they are shown; `tolerated` if accesses outside of every buffer were. `hash` is
+    /// that of the kernel's text.
     pub fn new(
         config: &'a Config,
         setting: Setting,
-        (input, tolerated): (&'a Input, bool),
-        outcomes: &'a [(Stack, Outcome)],
+        (input, hash, tolerated): (&'a Input, String, bool),
+        outcomes: &[(&'a Stack, &'a Outcome)],
         printed: Option<&Printed>,
     ) -> Report<'a> {
         let text = printed.map(|printed| String::from_utf8_lossy(&printed.text).into_owned());
         Report {
             input,
-            preset: &config.preset,
+            hash,
             config,
-            seed: setting.seed,
             engine: setting.engine.as_str(),
-            simulated_sms: config.chip.simulated_sms,
-            designs: outcomes.iter().map(|(name, outcome)| DesignReport::new(name, outcome)).collect(),
-            out_of_bounds: tolerated.then(|| &*outcomes[0].1.out_of_bounds),
-            trace: outcomes.last().and_then(|(_, outcome)| outcome.trace.as_ref()),
+            designs: outcomes.iter().map(|&(name, outcome)| DesignReport::new(name, outcome)).collect(),
+            out_of_bounds: outcomes
+                .first()
+                .filter(|_| tolerated)
+                .map(|&(_, outcome)| &*outcome.out_of_bounds),
+            trace: outcomes.last().and_then(|&(_, outcome)| outcome.trace.as_ref()),
             printed: text.filter(|text| !text.is_empty()),
             printed_dropped: printed.map_or(0, |printed| printed.dropped),
         }
@@ -132,9 +144,9 @@ impl<'a> Report<'a> {
         rows.extend(self.measurement());
         let table = lines(&rows, &[Align::Left, Align::Right]);
         let notes: String = self.notes().into_iter().map(|note| format!("{note}\n")).collect();
-        let Report { input, preset, engine, .. } = self;
-        let sms =
-            if self.simulated_sms > 1 { format!(", {} SMs", self.simulated_sms) } else { String::new() };
+        let Report { input, config, engine, .. } = self;
+        let (preset, simulated_sms) = (&config.preset, config.chip.simulated_sms);
+        let sms = if simulated_sms > 1 { format!(", {simulated_sms} SMs") } else { String::new() };
         format!("{}, preset {preset}{sms}, {engine} engine\n\n{table}\n{notes}", input.title())
     }
 

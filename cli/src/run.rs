@@ -21,15 +21,19 @@ use crate::engine::EngineArguments;
 use crate::errors::{is_wrong_operand, is_wrong_result};
 use crate::files::{Output, OutputFolder};
 use crate::gtkw::Save;
+use crate::identity::{Identity, kernel_hash};
 use crate::input::{Input, InputsArguments, Source, ToleranceArguments};
-use crate::output::{json, print};
+use crate::output::{json, print, print_json};
 use crate::parallel::{ThreadArguments, parallel};
 use crate::progress::Meters;
-use crate::report::Report;
+use crate::report::{Document, Report};
 use crate::simulate::{Observers, Outcome, Run, Setting, SmOutcome, Traffic, Window};
 
 /// The design that every other is compared with.
-const BASELINE: &str = "baseline";
+pub const BASELINE: &str = "baseline";
+/// What `--out` keeps: the report, and the configuration that repeats the run.
+pub const REPORT: &str = "report.json";
+const CONFIG: &str = "config.toml";
 
 /// What is run, and what is kept of it.
 #[derive(clap::Args)]
@@ -86,6 +90,9 @@ pub struct Arguments {
     /// Keep report.json and the config.toml that reproduces the run in this folder.
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Replace what another run has kept in the folder.
+    #[arg(long, requires = "out")]
+    force: bool,
     /// Write a waveform of the design's circuits; of the first SM if several are simulated.
     #[arg(long, value_name = "FILE")]
     vcd: Option<PathBuf>,
@@ -120,7 +127,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let configs = arguments.configurations()?;
     let inputs = arguments.inputs.resolve()?;
-    let kept = arguments.out.as_deref().map(Kept::create).transpose()?;
+    let kept = arguments.out.as_deref().map(|out| Kept::create(out, arguments.force)).transpose()?;
     let observed = arguments.observed(&inputs, &configs)?;
     let save = arguments.gtkw.as_deref().map(Save::create).transpose()?;
 
@@ -140,23 +147,28 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         print(&output(&inputs, &printed))?;
     }
     let (outcomes, files) = dump(dumps, dumped.as_deref(), simulated)?;
+    let tolerated = arguments.tolerance.tolerate_out_of_bounds;
     let reports: Vec<Report<'_>> = inputs
         .iter()
         .zip(&outcomes)
         .zip(&printed)
         .map(|((input, outcomes), printed)| {
-            let tolerated = arguments.tolerance.tolerate_out_of_bounds;
-            Report::new(&configs[0], setting, (input, tolerated), outcomes, printed.as_ref())
+            let kernel = (input, kernel_hash(input)?, tolerated);
+            let outcomes: Vec<_> = outcomes.iter().map(|(design, outcome)| (design, outcome)).collect();
+            Ok(Report::new(&configs[0], setting, kernel, &outcomes, printed.as_ref()))
         })
-        .collect();
+        .collect::<anyhow::Result<_>>()?;
+    // Of the last design, as config.toml.
+    let identity = Identity::new(configs.last().unwrap_or(&configs[0]), setting, tolerated);
+    let document = Document { identity, kernels: &reports };
     files.into_iter().try_for_each(Output::publish)?;
     if let (Some(save), Some(vcd), Some(config)) = (save, &arguments.vcd, configs.last()) {
         save.publish(vcd, &config.design)?;
     }
     if let Some(kept) = kept {
-        kept.publish(&arguments.reproduction(&inputs), &configs, &reports)?;
+        kept.publish(&arguments.reproduction(&inputs), &configs, &document)?;
     }
-    print(&if arguments.json { document(&reports)? } else { text(&reports) })
+    if arguments.json { print_json(&document) } else { print(&text(&reports)) }
 }
 
 /// What an input is run from, for each design: one source for designs that compile its kernels alike.
@@ -382,14 +394,6 @@ fn output(inputs: &[Input], printed: &[Option<Printed>]) -> String {
     shown
 }
 
-/// An object for one kernel, a list of them for several.
-fn document(reports: &[Report<'_>]) -> anyhow::Result<String> {
-    match reports {
-        [report] => json(report),
-        several => json(&several),
-    }
-}
-
 /// What `--out` keeps. The files are started before the run, so that a folder that cannot be written to is found
 /// out at once.
 struct Kept {
@@ -400,17 +404,22 @@ struct Kept {
 }
 
 impl Kept {
-    fn create(path: &Path) -> anyhow::Result<Kept> {
+    /// Starts the files; those of another run are replaced only if `force` says so.
+    fn create(path: &Path, force: bool) -> anyhow::Result<Kept> {
+        let kept = [REPORT, CONFIG].map(|name| path.join(name)).into_iter().find(|kept| kept.exists());
+        if let Some(kept) = kept.filter(|_| !force) {
+            bail!("{}: of another run; --force replaces it, or name another folder", kept.display());
+        }
         let folder = OutputFolder::create(path)?;
-        let (report, config) = (folder.output("report.json")?, folder.output("config.toml")?);
+        let (report, config) = (folder.output(REPORT)?, folder.output(CONFIG)?);
         Ok(Kept { report, config, folder })
     }
 
-    fn publish(mut self, command: &str, configs: &[Config], reports: &[Report<'_>]) -> anyhow::Result<()> {
+    fn publish(mut self, command: &str, configs: &[Config], document: &Document<'_>) -> anyhow::Result<()> {
         let reproduce = format!("# {command} --config {}\n", self.config.path().display());
         let config = configs.last().map(Config::to_toml).unwrap_or_default();
         self.config.write(&(reproduce + &config))?;
-        self.report.write(&document(reports)?)?;
+        self.report.write(&json(document)?)?;
         self.config.publish()?;
         self.report.publish()?;
         self.folder.keep();

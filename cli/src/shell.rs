@@ -58,3 +58,13 @@ fn page(command: Command) -> anyhow::Result<(String, String)> {
     page.render(&mut text).with_context(|| page.get_filename())?;
     Ok((page.get_filename(), String::from_utf8(text)?))
 }
+
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}

@@ -13,6 +13,7 @@ use warpfile_sim::sm::RunReport;
 use super::report::Effort;
 use super::variation::Variation;
 use crate::code::Code;
+use crate::identity::determining_parameters;
 use crate::input::{Input, Source};
 use crate::parallel::parallel;
 
@@ -130,15 +131,7 @@ pub struct Setup {
 impl Setup {
     /// All that a run depends on as text: parameters of mechanisms that the design does not have are left out.
     pub fn key(&self) -> String {
-        let mut tree: toml::Table = self.config.to_toml().parse().unwrap_or_default();
-        tree.remove("preset");
-        let mechanisms = self.config.design.mechanisms();
-        let in_design: Vec<&str> =
-            mechanisms.filter_map(|mechanism| Some(mechanism.section()?.name)).collect();
-        let sections = self.config.registry().sections();
-        for section in sections.iter().filter(|section| !in_design.contains(&section.name)) {
-            tree.remove(section.name);
-        }
+        let tree = determining_parameters(&self.config);
         format!("{:?}\n{tree}", self.working_set_window)
     }
 }

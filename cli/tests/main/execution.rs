@@ -61,7 +61,7 @@ fn a_kernel_may_leave_its_buffers_if_that_is_asked_for() {
         let at = table.find("Accesses outside").unwrap_or_else(|| panic!("{table}"));
         assert_snapshot!("a_kernel_leaves_its_buffers", &table[at..]);
         let report = place.json(&format!("{command} --json"));
-        let accesses = report["out_of_bounds"].as_array().expect("a list");
+        let accesses = report["kernels"][0]["out_of_bounds"].as_array().expect("a list");
         let kinds: Vec<_> = accesses.iter().map(|access| (&access["kind"], &access["accesses"])).collect();
         assert_eq!(kinds, [(&"load".into(), &1.into()), (&"store".into(), &1.into())]);
     }
@@ -197,7 +197,7 @@ fn a_kernel_with_more_values_than_registers_runs_in_every_design() {
         }
     }
     let report = place.json("run wide.ptx --design rfh --json");
-    let residency = &report["designs"][0]["residency"][0];
+    let residency = &report["kernels"][0]["designs"][0]["residency"][0];
     assert_eq!(residency["registers_per_thread"], 64, "{residency}");
     assert_eq!(residency["spills"]["load_bytes"], residency["spills"]["store_bytes"], "{residency}");
 }
@@ -219,8 +219,8 @@ fn workloads_have_addresses_of_either_size_and_ptx_says_its_own() {
     let place = Place::with_workload("vectoradd");
     let registers = |addresses: &str| {
         let report = place.json(&format!("run vectoradd --size tiny --design rfc {addresses} --json"));
-        let residency = &report["designs"][0]["residency"][0]["registers_per_thread"];
-        (report["input"]["addresses"].clone(), residency.as_u64().expect("a number"))
+        let residency = &report["kernels"][0]["designs"][0]["residency"][0]["registers_per_thread"];
+        (report["kernels"][0]["input"]["addresses"].clone(), residency.as_u64().expect("a number"))
     };
     let (wide, narrow) = (registers(""), registers("--addresses 32"));
     assert_eq!((wide.0, &narrow.0), (serde_json::Value::Null, &32.into()));

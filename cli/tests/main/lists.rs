@@ -38,7 +38,7 @@ fn parameters_are_listed_with_value_and_accepted_values() {
 #[test]
 fn every_command_explains_itself() {
     let place = Place::new();
-    for command in ["run", "figure", "gen", "trace", "annotate", "list"] {
+    for command in ["run", "sweep", "compare", "figure", "gen", "trace", "annotate", "list"] {
         let help = place.succeeds(&format!("{command} --help"));
         assert!(help.contains("Examples:"), "{help}");
     }

@@ -7,5 +7,7 @@ mod lists;
 mod malformed;
 mod outputs;
 mod runs;
+mod schema;
+mod sweeps;
 mod verification;
 mod waveforms;

@@ -329,7 +329,7 @@ fn a_signal_at_any_time_leaves_whole_files_or_none() {
 /// Commands that write files into a folder, up to its name.
 const FOLDER_WRITERS: [&str; 6] = [
     "gen two_level_scheduler -o ",
-    "run vectoradd --size tiny --out ",
+    "run vectoradd --size tiny --force --out ",
     "trace vectoradd --size tiny --format accelsim -o ",
     "figure gebhart-6 --size tiny --workloads vectoradd --out ",
     // What Yosys has mapped is kept outside of the place: Yosys's own files are not what is short of room.

@@ -4,9 +4,14 @@ use serde_json::Value;
 
 use crate::command::Place;
 
-/// The designs of a report, without what differs from run to run.
+/// The designs of the first kernel, without what differs from run to run.
 fn designs(report: &Value) -> Vec<Value> {
-    let mut designs = report["designs"].as_array().expect("a list").clone();
+    designs_of(&report["kernels"][0])
+}
+
+/// Those of a kernel.
+fn designs_of(kernel: &Value) -> Vec<Value> {
+    let mut designs = kernel["designs"].as_array().expect("a list").clone();
     for design in &mut designs {
         let design = design.as_object_mut().expect("an object");
         for measured in ["wall_time_s", "warp_instructions_per_second"] {
@@ -51,7 +56,7 @@ fn the_document_holds_what_the_table_shows() {
     let input = serde_json::json!({
         "kind": "workload", "name": "hotspot", "size": "tiny", "schedule": "list", "max_registers": 255
     });
-    assert_eq!(report["input"], input);
+    assert_eq!(report["kernels"][0]["input"], input);
     let designs = designs(&report);
     assert_eq!([&designs[0]["name"], &designs[1]["name"]], ["baseline", "rfc"]);
     let keys = [
@@ -83,7 +88,7 @@ fn the_document_holds_what_the_table_shows() {
 fn a_size_without_a_published_energy_is_priced_as_flip_flops() {
     let place = Place::new();
     let report = place.json("run vectoradd --size tiny --set rfc.entries=5 --json");
-    let rfc = &report["designs"][1];
+    let rfc = &report["kernels"][0]["designs"][1];
     assert!(rfc["energy_normalised_access"].is_number() && rfc["energy_normalised_with_wires"].is_number());
     let arrays = rfc["energy"]["accesses"]["arrays"].as_array().expect("arrays");
     let source = |name: &str| &arrays.iter().find(|array| array["name"] == name).expect(name)["source"];
@@ -171,7 +176,7 @@ fn what_renaming_did_is_shown() {
     let row = table.lines().find(|line| line.starts_with("registers allocated")).expect("a row");
     assert!(row.split_whitespace().last().is_some_and(|number| number != "0" && number != "-"), "{row}");
     let report = Place::new().json("run vectoradd --size tiny --design rfv --json");
-    assert!(report["designs"][1]["counters"]["renaming"]["allocations"].as_u64() > Some(0));
+    assert!(report["kernels"][0]["designs"][1]["counters"]["renaming"]["allocations"].as_u64() > Some(0));
 }
 
 #[test]
@@ -180,7 +185,9 @@ fn counters_of_a_hierarchy_are_those_of_all_sms() {
         let command = format!("run hotspot --size tiny --design rfh --set chip.simulated_sms={sms} --json");
         let report = Place::new().json(&command);
         let of = |level: &str| {
-            report["designs"][1]["counters"]["hierarchy"][level]["reads"].as_u64().expect("a number")
+            report["kernels"][0]["designs"][1]["counters"]["hierarchy"][level]["reads"]
+                .as_u64()
+                .expect("a number")
         };
         (of("lrf"), of("orf"))
     };
@@ -198,7 +205,10 @@ fn what_is_kept_reproduces_the_run() {
     let command = config.lines().next().and_then(|line| line.strip_prefix("# warpfile ")).expect("a command");
     let again = place.json(&format!("{command} --json"));
     assert_eq!(designs(&again), designs(&printed));
-    assert_eq!((&again["input"], &again["seed"]), (&printed["input"], &printed["seed"]));
+    assert_eq!(again["kernels"][0]["input"], printed["kernels"][0]["input"]);
+    for key in ["seed", "parameters"] {
+        assert_eq!(again[key], printed[key], "{key}");
+    }
 }
 
 #[test]
@@ -304,7 +314,7 @@ fn the_number_of_threads_changes_no_byte_of_the_report() {
 fn several_kernels_and_designs_give_what_each_gives_alone() {
     let place = Place::new();
     let together = place.json("run vectoradd nw --design rfc,two-level --size tiny --json");
-    let together = together.as_array().expect("a list");
+    let together = together["kernels"].as_array().expect("a list");
     assert_eq!(together.len(), 2);
     for (report, kernel) in together.iter().zip(["vectoradd", "nw"]) {
         let of = |design: &str| {
@@ -312,7 +322,7 @@ fn several_kernels_and_designs_give_what_each_gives_alone() {
         };
         let (cached, two_level) = (of("rfc"), of("two-level"));
         assert_eq!(report["input"]["name"], kernel);
-        assert_eq!(designs(report), [cached[0].clone(), cached[1].clone(), two_level[1].clone()]);
+        assert_eq!(designs_of(report), [cached[0].clone(), cached[1].clone(), two_level[1].clone()]);
     }
     let tables = place.succeeds("run vectoradd nw --design rfc,two-level --size tiny");
     let headings: Vec<Vec<&str>> = tables
@@ -332,7 +342,7 @@ fn what_is_kept_of_several_kernels_reproduces_them() {
     let command = config.lines().next().and_then(|line| line.strip_prefix("# warpfile ")).expect("a command");
     let again = place.json(&format!("{command} --json"));
     let all = |document: &Value| -> Vec<Vec<Value>> {
-        document.as_array().expect("a list").iter().map(designs).collect()
+        document["kernels"].as_array().expect("a list").iter().map(designs_of).collect()
     };
     assert_eq!(all(&again), all(&printed));
 }
@@ -342,7 +352,7 @@ fn sms_share_the_blocks_and_the_time() {
     let place = Place::new();
     let one = place.json("run hotspot --size tiny --json");
     let two = place.json("run hotspot --size tiny --json --set chip.sms=2 --set chip.simulated_sms=2");
-    let of = |report: &Value, key: &str| report["designs"][1][key].as_f64().expect("a number");
+    let of = |report: &Value, key: &str| report["kernels"][0]["designs"][1][key].as_f64().expect("a number");
     for key in ["warp_instructions", "blocks", "operands_checked"] {
         assert_eq!(of(&one, key), of(&two, key), "{key}");
     }
@@ -351,7 +361,7 @@ fn sms_share_the_blocks_and_the_time() {
 }
 
 /// Lanes part and define `r2` at different times, with work in between, so that its line leaves the staging unit.
-const SOFT_DEFINITIONS: [(&str, &str); 3] = [
+pub const SOFT_DEFINITIONS: [(&str, &str); 3] = [
     (
         "diamond",
         "setp.lt.u32 %p1, %r9, 7; @%p1 bra A;\n\
@@ -374,21 +384,26 @@ const SOFT_DEFINITIONS: [(&str, &str); 3] = [
     ),
 ];
 
+/// A kernel with a body of [`SOFT_DEFINITIONS`], and its launch file.
+pub fn write_soft_definition(place: &Place, name: &str, body: &str) {
+    let ptx = format!(
+        ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k(.param .u64 out) {{\n\
+         .reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>;\n\
+         ld.param.u64 %rd1, [out]; cvta.to.global.u64 %rd1, %rd1; mov.u32 %r1, %tid.x;\n\
+         mul.wide.u32 %rd3, %r1, 4; add.s64 %rd2, %rd1, %rd3; and.b32 %r9, %r1, 31;\n\
+         {body}\nst.global.u32 [%rd2], %r2; ret; }}\n"
+    );
+    place.write(&format!("{name}.ptx"), ptx);
+    let launch = "[buffers]\nout = { type = \"u32\", length = 512, fill = \"zeros\" }\n\
+                  [[steps]]\nentry = \"k\"\ngrid = 4\nblock = 512\narguments = [\"out\"]\n";
+    place.write(&format!("{name}.toml"), launch);
+}
+
 #[test]
 fn where_lines_are_scarce_the_papers_soft_definitions_lose_lanes_and_the_sound_ones_do_not() {
     let place = Place::new();
     for (name, body) in SOFT_DEFINITIONS {
-        let ptx = format!(
-            ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k(.param .u64 out) {{\n\
-             .reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>;\n\
-             ld.param.u64 %rd1, [out]; cvta.to.global.u64 %rd1, %rd1; mov.u32 %r1, %tid.x;\n\
-             mul.wide.u32 %rd3, %r1, 4; add.s64 %rd2, %rd1, %rd3; and.b32 %r9, %r1, 31;\n\
-             {body}\nst.global.u32 [%rd2], %r2; ret; }}\n"
-        );
-        place.write(&format!("{name}.ptx"), ptx);
-        let launch = "[buffers]\nout = { type = \"u32\", length = 512, fill = \"zeros\" }\n\
-                      [[steps]]\nentry = \"k\"\ngrid = 4\nblock = 512\narguments = [\"out\"]\n";
-        place.write(&format!("{name}.toml"), launch);
+        write_soft_definition(&place, name, body);
         let run = |soft_defs: &str| {
             place.run(&format!(
                 "run {name}.toml --schedule none --preset gtx980-regless --design regless --set regless.lines=64 \
@@ -432,7 +447,7 @@ fn what_a_kernel_prints_comes_before_the_table_and_in_the_document() {
     // Once, whatever the number of designs.
     let table = place.succeeds("run print.ptx --design rfc,regless");
     assert!(table.starts_with(&format!("{lines}\nprint.ptx")), "{table}");
-    assert_eq!(place.json("run print.ptx --design rfc --json")["printed"], lines);
+    assert_eq!(place.json("run print.ptx --design rfc --json")["kernels"][0]["printed"], lines);
     place.write("print.toml", launch(9));
     let output = place.run("run print.ptx --design rfc");
     assert_eq!(output.status.code(), Some(2));

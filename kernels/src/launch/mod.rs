@@ -325,9 +325,36 @@ impl LaunchFile {
         self.ptx.iter().map(|named| self.folder().join(named)).collect()
     }
 
+    /// Paths of the files that buffers are filled from or compared with, relative to where the launch file's path is.
+    pub fn data_paths(&self) -> Vec<PathBuf> {
+        let of_buffer = |buffer: &Buffer| {
+            let fills = std::iter::once(&buffer.fill).chain(buffer.patches.iter().map(|patch| &patch.fill));
+            let filled = fills.filter_map(Fill::file).cloned();
+            let expected = buffer.result.iter().filter_map(|result| result.expected.clone());
+            filled.chain(expected).map(|named| self.folder().join(named)).collect::<Vec<_>>()
+        };
+        self.buffers.iter().flat_map(of_buffer).collect()
+    }
+
     /// The folder where relative paths start.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
+    }
+}
+
+impl Fill {
+    /// The file that it is read from, if it is.
+    fn file(&self) -> Option<&PathBuf> {
+        match self {
+            Fill::File(path) => Some(path),
+            Fill::Zeros
+            | Fill::Constant(_)
+            | Fill::Iota { .. }
+            | Fill::Random { .. }
+            | Fill::Cumulative { .. }
+            | Fill::Values(_)
+            | Fill::Structures(_) => None,
+        }
     }
 }
 

@@ -87,6 +87,18 @@ pub fn open(path: &Path) -> Result<OpenTrace, TraceError> {
     Ok(OpenTrace { kind })
 }
 
+/// The files that a trace consists of: itself, and those that it lists.
+///
+/// # Errors
+/// It cannot be read, or its list names something else.
+pub fn files(path: &Path) -> Result<Vec<PathBuf>, TraceError> {
+    let mut files = vec![path.to_path_buf()];
+    if !container::is_container(path)? {
+        files.extend(accelsim::AccelSimTrace::open(path)?.listed()?);
+    }
+    Ok(files)
+}
+
 impl OpenTrace {
     /// What was noticed so far. An Accel-Sim kernel is surveyed when its launch is asked for, so the report is
     /// complete once [`Launches::next_launch`] has returned `None`.

@@ -85,6 +85,20 @@ impl AccelSimTrace {
         Ok(AccelSimTrace { kernels, report: TraceReport::new(TraceFormat::AccelSim) })
     }
 
+    /// The kernel files of a list, in its order; none of a kernel's trace.
+    ///
+    /// # Errors
+    /// A line of the list is none.
+    pub fn listed(&mut self) -> Result<Vec<PathBuf>, TraceError> {
+        let Kernels::List { directory, list, .. } = &mut self.kernels else { return Ok(Vec::new()) };
+        let mut cursor = LineCursor::new(STEP);
+        let mut files = Vec::new();
+        while let Some(kernel) = next_kernel(list, &mut cursor, directory)?.0 {
+            files.push(kernel);
+        }
+        Ok(files)
+    }
+
     /// What was noticed so far.
     pub fn report(&self) -> &TraceReport {
         &self.report
