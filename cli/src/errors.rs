@@ -7,7 +7,7 @@ use warpfile_verify::formal::Counterexample;
 use warpfile_verify::lockstep::Difference;
 
 use crate::compare::Exceeded;
-use crate::sweep::FailedRuns;
+use crate::sweep::{FailedRuns, LostShards};
 
 /// The model computed something wrong.
 const WRONG_RESULT: u8 = 1;
@@ -48,7 +48,7 @@ pub fn printable(text: &str) -> String {
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     let differs = error.is::<Difference>() || error.is::<Counterexample>() || error.is::<Violation>();
     let missing_reset = matches!(error.downcast_ref(), Some(SimError::MissingReset { .. }));
-    let failed_runs = error.is::<FailedRuns>() || error.is::<Exceeded>();
+    let failed_runs = error.is::<FailedRuns>() || error.is::<LostShards>() || error.is::<Exceeded>();
     if is_wrong_operand(error) || is_wrong_result(error) || differs || missing_reset || failed_runs {
         WRONG_RESULT
     } else {

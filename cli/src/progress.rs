@@ -1,5 +1,6 @@
 //! Progress on the terminal, for whatever takes longer than a second.
 
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -28,7 +29,14 @@ impl Meters {
             bar.set_style(style);
         }
         let lines = self.0.clone();
-        Meter { lines, bar, label: label.to_owned(), started: Instant::now(), shown: false }
+        Meter {
+            lines,
+            bar,
+            label: label.to_owned(),
+            started: Instant::now(),
+            shown: false,
+            told: String::new(),
+        }
     }
 }
 
@@ -39,6 +47,8 @@ pub struct Meter {
     label: String,
     started: Instant,
     shown: bool,
+    /// What has been printed last where there is no terminal.
+    told: String,
 }
 
 impl Meter {
@@ -56,6 +66,23 @@ impl Meter {
         if self.shown {
             self.bar.set_message(format!("{}: {}", self.label, state()));
         }
+    }
+
+    /// How far it is; where standard error is no terminal a line whenever that has changed.
+    pub fn tell(&mut self, state: impl FnOnce() -> String) {
+        if io::stderr().is_terminal() {
+            return self.update(state);
+        }
+        let state = state();
+        if state != self.told {
+            eprintln!("{}: {state}", self.label);
+            self.told = state;
+        }
+    }
+
+    /// Prints a line that stays, above those that change.
+    pub fn say(&self, line: &str) {
+        self.lines.suspend(|| eprintln!("{line}"));
     }
 
     /// Time since the start.

@@ -1,6 +1,8 @@
 //! Signals that end the program: what is half-written is removed first.
 
 use std::fs;
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
@@ -10,6 +12,14 @@ use warpfile_kernels::trace::output::remove_unfinished;
 
 /// Signals that end the program, and the one of a file that has become too long.
 const SIGNALS: [i32; 5] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXFSZ];
+
+/// Said when a signal ends the program.
+static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
+
+/// Has a line printed when a signal ends the program; none if it is empty.
+pub fn say_before_the_end(line: String) {
+    *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = line;
+}
 
 /// Cleans up at signals from now on. One that was ignored when the program was started (`nohup`) still is.
 pub fn watch() {
@@ -21,6 +31,12 @@ pub fn watch() {
         for signal in signals.forever() {
             // The write that would make the file too long fails, and is reported like any other.
             if signal != SIGXFSZ {
+                let words = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner);
+                if !words.is_empty() {
+                    // There may be no terminal any more.
+                    writeln!(io::stderr(), "\n{words}").ok();
+                }
+                drop(words);
                 remove_unfinished(|| drop(emulate_default_handler(signal)));
             }
         }

@@ -13,9 +13,10 @@ mod values;
 
 use std::collections::BTreeSet;
 use std::env;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 
 use crate::code::CodeArguments;
 use crate::configuration::MachineArguments;
@@ -28,6 +29,8 @@ use crate::table::{Align, count, lines};
 use folder::RunFolder;
 use plan::{Plan, PlannedRun};
 use shard::Shard;
+pub use slurm::LostShards;
+use slurm::{Array, SlurmArguments};
 use values::{Axis, Seeds};
 
 /// What is run, and where the results go.
@@ -40,7 +43,7 @@ Examples:
   warpfile sweep sweep.toml --out results
   warpfile sweep sweep.toml --out results --shard 2/8
   warpfile sweep sweep.toml --out results --dry-run
-  warpfile sweep sweep.toml --out results --slurm 100 >sweep.sh && sbatch --time=1:00:00 sweep.sh
+  warpfile sweep sweep.toml --out results --slurm 100 --sbatch=--partition=short --sbatch=--time=1:00:00
 
 A range A..B has the whole numbers from A up to but without B, as cycles of `run --vcd-cycles`; A..=B has B, too.
 Every combination of kernels, designs, values and seeds is run, and the baseline on each machine. A sweep that was
@@ -54,7 +57,7 @@ sweep.toml has options by their names, lists for commas, and parameters in [set]
   rfc.entries = [2, 4, 6]
 
 The folder gets runs/RUN.json for each run, results.csv and results.parquet with a row for each.
-Exit code 1 if a run has ended in an error; its row says which.")]
+Exit code 1 if a run has ended in an error; its row says which. With --slurm also if runs are missing in the end.")]
 pub struct Arguments {
     /// A TOML file that says what is run.
     #[arg(value_name = "FILE")]
@@ -67,9 +70,8 @@ pub struct Arguments {
     /// Only the I-th of N parts of the runs, from 1; each run is in one part, whatever has been run.
     #[arg(long, value_name = "I/N", default_value = "1/1", hide_default_value = true, value_parser = shard::shard)]
     shard: Shard,
-    /// Print a script for `sbatch` that makes the sweep in N tasks, a shard each, and run nothing.
-    #[arg(long, value_name = "N", value_parser = slurm::tasks, conflicts_with_all = ["shard", "dry_run"])]
-    slurm: Option<usize>,
+    #[command(flatten)]
+    slurm: SlurmArguments,
     /// Print what would be run and what is there, and run nothing.
     #[arg(long)]
     dry_run: bool,
@@ -151,20 +153,27 @@ pub fn run(arguments: Arguments) -> anyhow::Result<()> {
         }
         None => Plan::new(&what, engine.name())?,
     };
-    if let Some(tasks) = slurm {
-        let words = env::args_os().map(|word| word.to_string_lossy().into_owned());
-        return print(&slurm::script(tasks, words));
+    let array = Array::new(slurm, (&plan, &out), words)?;
+    if let Some((array, file)) = array.as_ref().and_then(|array| Some((array, array.script_file()?))) {
+        return array.write_script(file);
     }
     let own = shard.of(&plan.runs);
     if dry_run {
         let there = folder::runs_in(&out)?;
         return print(&preview(&plan, own, &there));
     }
-    let folder = RunFolder::create(&out)?;
-    let there = folder.runs()?;
+    let there = folder::runs_in(&out)?;
     let (kept, missing): (Vec<&PlannedRun>, Vec<&PlannedRun>) =
         own.iter().partition(|run| there.contains(&run.id));
-    execution::execute(&plan, &missing, &folder, threads.number())?;
+    let array = array.filter(|_| !missing.is_empty());
+    if array.is_some() {
+        Array::check()?;
+    }
+    let folder = RunFolder::create(&out)?;
+    match array {
+        Some(array) => array.make(&folder)?,
+        None => execution::execute(&plan, &missing, &folder, threads.number())?,
+    }
     let gathered = gathering::gather(&folder)?;
     let failed = gathered.errors(own.iter().map(|run| run.id.as_str()));
     print(&format!(
@@ -179,6 +188,14 @@ pub fn run(arguments: Arguments) -> anyhow::Result<()> {
         Some(first) => Err(FailedRuns { failed: failed.len(), runs: own.len(), first: first.clone() }.into()),
         None => Ok(()),
     }
+}
+
+/// The words of this command, with the program by its path: whoever repeats it gets the same program.
+fn words() -> anyhow::Result<Vec<String>> {
+    let program = env::current_exe().context("this program cannot be found")?;
+    let words = std::iter::once(program.into_os_string()).chain(env::args_os().skip(1));
+    let text = |word: OsString| word.into_string().map_err(|word| anyhow!("{word:?}: accepted: UTF-8"));
+    words.map(text).collect()
 }
 
 /// A line for each run of a plan.

@@ -3,8 +3,10 @@
 /// The `index`-th of `count` parts, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    index: usize,
-    count: usize,
+    /// Which.
+    pub index: usize,
+    /// Of how many.
+    pub count: usize,
 }
 
 /// `I/N`.

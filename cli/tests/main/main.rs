@@ -8,6 +8,7 @@ mod malformed;
 mod outputs;
 mod runs;
 mod schema;
+mod slurm;
 mod sweeps;
 mod verification;
 mod waveforms;

@@ -332,7 +332,7 @@ fn the_hash_of_a_kernel_follows_what_it_is_made_of_and_not_its_name() {
 fn a_job_array_of_slurm_makes_the_sweep() {
     let place = Place::new();
     place.succeeds(&SWEEP.replace("--out r", "--out whole"));
-    place.write("sweep.sh", place.succeeds(&format!("{SWEEP} --slurm 3")));
+    place.succeeds(&format!("{SWEEP} --slurm 3 --slurm-script sweep.sh"));
     assert!(place.read("sweep.sh").contains("\n#SBATCH --array=1-3\n"));
     assert!(!place.path("r").exists());
     for task in ["2", "3", "1"] {
