@@ -162,17 +162,16 @@ pub fn run(arguments: Arguments) -> anyhow::Result<()> {
         let there = folder::runs_in(&out)?;
         return print(&preview(&plan, own, &there));
     }
-    let there = folder::runs_in(&out)?;
-    let (kept, missing): (Vec<&PlannedRun>, Vec<&PlannedRun>) =
-        own.iter().partition(|run| there.contains(&run.id));
-    let array = array.filter(|_| !missing.is_empty());
     if array.is_some() {
         Array::check()?;
     }
     let folder = RunFolder::create(&out)?;
+    let there = folder.runs()?;
+    let (kept, missing): (Vec<&PlannedRun>, Vec<&PlannedRun>) =
+        own.iter().partition(|run| there.contains(&run.id));
     match array {
-        Some(array) => array.make(&folder)?,
-        None => execution::execute(&plan, &missing, &folder, threads.number())?,
+        Some(array) if !missing.is_empty() => array.make(&folder)?,
+        Some(_) | None => execution::execute(&plan, &missing, &folder, threads.number())?,
     }
     let gathered = gathering::gather(&folder)?;
     let failed = gathered.errors(own.iter().map(|run| run.id.as_str()));
