@@ -280,7 +280,7 @@ fn notes() -> Vec<String> {
          baseline keeps every row ON, allocated or not. The thesis counts the cells of its register file alone in all \
          figures but 4.12; arrays here have their periphery."
             .to_owned(),
-        "Means are geometric. The thesis's are over 21 kernels of 15 applications; 11 of them, of 9 applications, are here."
+        "Means are geometric. The thesis's are over 21 kernels of the same 15 applications."
             .to_owned(),
     ]
 }
