@@ -3,6 +3,7 @@
 mod command;
 mod cuda;
 mod execution;
+mod hardware;
 mod lists;
 mod malformed;
 mod outputs;
