@@ -7,6 +7,7 @@ mod hardware;
 mod lists;
 mod malformed;
 mod outputs;
+mod packages;
 mod runs;
 mod schema;
 mod sweeps;
