@@ -1,14 +1,14 @@
 //! `warpfile gen`.
 
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use serde_json::{Map, Value};
-use warpfile_gen::{Files, Style, emit_in, write};
+use warpfile_gen::{Clock, File, Files, Style, emit_for, rename_top, write};
 use warpfile_hdl::library::{CircuitEntry, library};
 use warpfile_hdl::rtl::netlist::Netlist;
 use warpfile_kernels::launch::suggest;
-use warpfile_sim::mechanisms::{Registry, Stack};
+use warpfile_sim::mechanisms::{NamedCircuit, Registry, Stack};
 
 use crate::configuration::ConfigurationArguments;
 use crate::files::StagedFolder;
@@ -22,6 +22,10 @@ Examples:
   warpfile gen rfc --set rfc.entries=8 -o verilog
   warpfile gen fifo --set depth=5 --set width=1 -o fifo  one circuit with parameters of its own
   warpfile gen rfc --style words -o verilog            the same circuits as Verilator runs them best
+  warpfile gen fifo --top-name my_fifo --clock 500 --absolute -o fifo
+
+For each circuit there are its modules (.v), a file list (.f), a core for FuseSoC (.core, targets lint and sim), Bender.yml, the
+clock for synthesis (.sdc), a testbench to start from (_tb.sv) and manifest.json.
 
 Parameters of circuits: warpfile list circuits --json. Of designs: warpfile list parameters.")]
 pub struct Arguments {
@@ -34,12 +38,21 @@ pub struct Arguments {
     /// or `words`, what Verilator runs best (whole rows; masks in place of loops). They mean the same.
     #[arg(long, value_name = "NAME", default_value = Style::default().name(), value_parser = style)]
     style: Style,
-    /// Folder for the Verilog, the file list and the manifest; made if missing.
+    /// Name of the outermost module, and of the files that are called after it; for one circuit, not for a design.
+    #[arg(long, value_name = "NAME")]
+    top_name: Option<String>,
+    /// Clock that the .sdc file asks for, MHz.
+    #[arg(long, value_name = "MHZ", default_value = "1000", value_parser = clock)]
+    clock: Clock,
+    /// Absolute paths in the file list, so that tools take it from any folder.
+    #[arg(long)]
+    absolute: bool,
+    /// Folder for the files; made if missing.
     #[arg(short, long, value_name = "DIR")]
     out: PathBuf,
 }
 
-/// Writes Verilog, file list and manifest, and names what was written.
+/// Writes the files of a circuit or of those of a design, and names what was written.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let library = library();
     match library.iter().find(|circuit| circuit.name == arguments.name) {
@@ -52,13 +65,16 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
 /// Every circuit of the design in a folder of its own, named as in waveforms.
 fn generate_design(arguments: &Arguments) -> anyhow::Result<()> {
     let config = arguments.configuration.configuration(Some(&arguments.name))?;
-    let mut files = Vec::new();
+    let mut circuits = Vec::new();
     for mechanism in config.design.mechanisms() {
-        for circuit in mechanism.circuits(&config)? {
-            files.push((Path::new(circuit.name), emit_in(&circuit.netlist, arguments.style)));
-        }
+        circuits.extend(mechanism.circuits(&config)?);
     }
-    write_files(&files, &arguments.out)
+    if arguments.top_name.is_some() {
+        let names: Vec<&str> = circuits.iter().map(|circuit| circuit.name).collect();
+        bail!("--top-name is for one circuit; `{}` is a design of {}", arguments.name, names.join(", "));
+    }
+    let files = |circuit: &NamedCircuit| (Path::new(circuit.name), arguments.emit(&circuit.netlist));
+    arguments.write(circuits.iter().map(files).collect())
 }
 
 /// Whether a name is that of a design, or of mechanisms that make one.
@@ -70,6 +86,12 @@ pub fn is_design(name: &str) -> bool {
 pub fn style(name: &str) -> Result<Style, String> {
     let found = Style::ALL.into_iter().find(|style| style.name() == name);
     found.ok_or_else(|| format!("accepted: {}", Style::ALL.map(Style::name).join(", ")))
+}
+
+/// A clock by its frequency.
+fn clock(text: &str) -> Result<Clock, String> {
+    let clock = text.parse().ok().and_then(Clock::of_mhz);
+    clock.ok_or_else(|| "accepted: a frequency in MHz above 0, at most 100000".to_owned())
 }
 
 /// Says that there is neither a circuit nor a design of that name.
@@ -103,20 +125,46 @@ pub fn circuit_named(
 }
 
 fn generate_circuit(circuit: &CircuitEntry, arguments: &Arguments) -> anyhow::Result<()> {
-    let files = emit_in(&circuit_named(circuit, &arguments.configuration)?, arguments.style);
-    write_files(&[(Path::new(""), files)], &arguments.out)
+    let mut netlist = circuit_named(circuit, &arguments.configuration)?;
+    if let Some(name) = &arguments.top_name {
+        rename_top(&mut netlist, name).context("--top-name")?;
+    }
+    arguments.write(vec![(Path::new(""), arguments.emit(&netlist))])
 }
 
-/// Writes the files of each circuit to its folder in `out`: all of them, or none.
-fn write_files(circuits: &[(&Path, Files)], out: &Path) -> anyhow::Result<()> {
-    let folder = StagedFolder::create(out)?;
-    let mut names = String::new();
-    for (path, files) in circuits {
-        write(files, &folder.path().join(path))?;
-        names.extend(files.all().map(|file| format!("{}\n", out.join(path).join(&file.name).display())));
+impl Arguments {
+    fn emit(&self, netlist: &Netlist) -> Files {
+        emit_for(netlist, self.style, self.clock)
     }
-    folder.publish("manifest.json")?;
-    print(&names)
+
+    /// Writes the files of each circuit to its folder in `out`: all of them, or none.
+    fn write(&self, mut circuits: Vec<(&Path, Files)>) -> anyhow::Result<()> {
+        if self.absolute {
+            let out = absolute(&self.out)?;
+            circuits.iter_mut().for_each(|(path, files)| files.list_in(&out.join(path)));
+        }
+        let folder = StagedFolder::create(&self.out)?;
+        let mut names = String::new();
+        for (path, files) in &circuits {
+            write(files, &folder.path().join(path))?;
+            let name = |file: &File| format!("{}\n", self.out.join(path).join(&file.name).display());
+            names.extend(files.all().map(name));
+        }
+        folder.publish("manifest.json")?;
+        print(&names)
+    }
+}
+
+/// The folder's absolute path. Tools split file lists at blanks and know no common way to quote them.
+fn absolute(folder: &Path) -> anyhow::Result<PathBuf> {
+    let path = path::absolute(folder).with_context(|| format!("--out {}", folder.display()))?;
+    match path.to_str() {
+        Some(text) if !text.contains(|c: char| c.is_whitespace() || "\"'\\$".contains(c)) => Ok(path),
+        _ => bail!(
+            "--absolute: {}: file lists cannot hold this path; accepted: one without blanks, quotes, \\ and $",
+            path.display()
+        ),
+    }
 }
 
 /// The parameters that `sets` changes, whole, with the values set in them.

@@ -147,12 +147,16 @@ fn read_files(folder: &Path, top: &str) -> anyhow::Result<Files> {
         name: format!("{top}.f"),
         text: read_text(&folder.join(format!("{top}.f")), MAX_VERILOG_BYTES)?,
     };
-    let module = |name: &str| {
-        let text = read_text(&folder.join(name), MAX_VERILOG_BYTES)?;
-        Ok(VerilogFile { name: name.to_owned(), text })
+    // Names in the list may be absolute.
+    let module = |line: &str| {
+        let name = Path::new(line).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let text = read_text(&folder.join(line), MAX_VERILOG_BYTES)?;
+        Ok(VerilogFile { name, text })
     };
     let modules =
         list.text.lines().filter(|line| !line.is_empty()).map(module).collect::<anyhow::Result<_>>()?;
     let manifest = VerilogFile { name: "manifest.json".to_owned(), text: String::new() };
-    Ok(Files { top: top.to_owned(), modules, list, manifest })
+    let mut files = Files { top: top.to_owned(), modules, list, manifest, packages: Vec::new() };
+    files.list_in(Path::new(""));
+    Ok(files)
 }

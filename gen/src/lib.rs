@@ -1,4 +1,4 @@
-//! Elaborated netlist to Verilog, file lists and manifest.
+//! Elaborated netlist to Verilog, file lists, manifest, and what FuseSoC, Bender and synthesis are told of it.
 //!
 //! One Verilog-2005 module a file, named after it; the same netlist always gives the same bytes. The text
 //! passes `verilator --lint-only -Wall`, `iverilog -Wall -g2005` and `yosys` (`hierarchy -check; proc;
@@ -7,6 +7,7 @@
 //! for what read port `lookup` shows, `rows_lookup_match` for match lines, and every named signal under its
 //! own name.
 
+mod clock;
 mod code;
 mod expr;
 mod functions;
@@ -16,17 +17,26 @@ mod manifest;
 mod module;
 mod naming;
 mod operands;
+mod packages;
 mod plan;
 mod registers;
+mod rename;
 mod state;
 mod tables;
+mod testbench;
 mod usage;
 mod write;
 
+pub use clock::Clock;
+pub use rename::{NameError, rename_top};
 pub use state::{StateElement, StateSource, state_elements};
 pub use write::{WriteError, write};
 
+use std::path::Path;
+
 use warpfile_hdl::rtl::netlist::{ModuleId, Netlist};
+
+use crate::packages::Package;
 
 /// The generated files of a circuit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +49,9 @@ pub struct Files {
     pub list: File,
     /// `manifest.json`: parameters, ports, tables with geometry and ports, registers, invariants.
     pub manifest: File,
+    /// What others are told: FuseSoC (`<top>.core`), Bender (`Bender.yml`), synthesis (`<top>.sdc`: the clock); and a
+    /// testbench to start from (`<top>_tb.sv`).
+    pub packages: Vec<File>,
 }
 
 /// A file's name and content.
@@ -74,13 +87,18 @@ impl Style {
     }
 }
 
-/// The Verilog of a circuit with its file list and manifest, in the default style.
+/// The files of a circuit in the default style.
 pub fn emit(netlist: &Netlist) -> Files {
     emit_in(netlist, Style::default())
 }
 
-/// The Verilog of a circuit with its file list and manifest.
+/// The files of a circuit, for the default clock.
 pub fn emit_in(netlist: &Netlist, style: Style) -> Files {
+    emit_for(netlist, style, Clock::default())
+}
+
+/// The files of a circuit. The clock is in constraints and testbench; the modules do not depend on it.
+pub fn emit_for(netlist: &Netlist, style: Style, clock: Clock) -> Files {
     let sequential = module::sequential(netlist);
     let modules: Vec<File> = netlist
         .modules
@@ -91,14 +109,27 @@ pub fn emit_in(netlist: &Netlist, style: Style) -> Files {
             text: module::module_text(netlist, ModuleId(index as u32), &sequential, style),
         })
         .collect();
-    let top = netlist.modules[netlist.top.index()].name.clone();
-    let list: String = modules.iter().map(|file| format!("{}\n", file.name)).collect();
+    let top = netlist.top();
+    let has_clock = sequential[netlist.top.index()];
+    let names = modules.iter().map(|file| file.name.as_str()).collect();
+    let package = Package { top, sequential: has_clock, modules: names, clock };
     Files {
-        list: File { name: format!("{top}.f"), text: list },
+        list: File { name: format!("{}.f", top.name), text: list(&modules, Path::new("")) },
         manifest: File { name: "manifest.json".into(), text: manifest::manifest(netlist, &sequential) },
+        packages: vec![
+            package.core(),
+            package.bender(),
+            package.constraints(),
+            testbench::testbench(top, has_clock, clock),
+        ],
+        top: top.name.clone(),
         modules,
-        top,
     }
+}
+
+/// Paths of the modules' files, one a line.
+fn list(modules: &[File], folder: &Path) -> String {
+    modules.iter().map(|file| format!("{}\n", folder.join(&file.name).display())).collect()
 }
 
 /// Whether the outermost module keeps state, and therefore has the ports `clk_i` and `rst_i`.
@@ -107,8 +138,13 @@ pub fn is_sequential(netlist: &Netlist) -> bool {
 }
 
 impl Files {
-    /// All files: modules, file list, manifest.
+    /// All files, the modules first.
     pub fn all(&self) -> impl Iterator<Item = &File> {
-        self.modules.iter().chain([&self.list, &self.manifest])
+        self.modules.iter().chain([&self.list]).chain(&self.packages).chain([&self.manifest])
+    }
+
+    /// Has the file list name the modules' files in `folder`, so that it can be read from any other.
+    pub fn list_in(&mut self, folder: &Path) {
+        self.list.text = list(&self.modules, folder);
     }
 }

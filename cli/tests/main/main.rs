@@ -3,9 +3,11 @@
 mod command;
 mod cuda;
 mod execution;
+mod hardware;
 mod lists;
 mod malformed;
 mod outputs;
+mod packages;
 mod runs;
 mod schema;
 mod slurm;

@@ -11,12 +11,22 @@ use crate::command::Place;
 fn a_circuit_is_written_as_verilog_with_file_list_and_manifest() {
     let place = Place::new();
     let printed = place.succeeds("gen fifo --set depth=5 --set width=1 -o out/fifo");
-    let written = ["out/fifo/fifo_5x1.v", "out/fifo/fifo_5x1.f", "out/fifo/manifest.json"];
+    let written = [
+        "fifo_5x1.v",
+        "fifo_5x1.f",
+        "fifo_5x1.core",
+        "Bender.yml",
+        "fifo_5x1.sdc",
+        "fifo_5x1_tb.sv",
+        "manifest.json",
+    ]
+    .map(|name| format!("out/fifo/{name}"));
     assert_eq!(printed.lines().collect::<Vec<_>>(), written);
-    let mut expected = [["out", "out/fifo"].as_slice(), &written].concat();
+    let mut expected: Vec<&str> =
+        ["out", "out/fifo"].into_iter().chain(written.iter().map(String::as_str)).collect();
     expected.sort_unstable();
     assert_eq!(place.files(), expected);
-    assert!(place.read(written[0]).contains("module fifo_5x1"));
+    assert!(place.read(&written[0]).contains("module fifo_5x1"));
 }
 
 #[test]
