@@ -8,6 +8,7 @@ mod lists;
 mod malformed;
 mod outputs;
 mod packages;
+mod pages;
 mod runs;
 mod schema;
 mod slurm;
