@@ -294,7 +294,7 @@ impl Draft {
             let piece = self.piece(label);
             starts[label.0] = instructions.len();
             instructions.extend(piece.instructions.iter().cloned());
-            finish(&piece.end, following, &mut instructions);
+            finish(&piece.end, following, self.frame.line, &mut instructions);
         }
         let position = |target: &mut InstIndex| *target = InstIndex(starts[target.index()] as u32);
         for instruction in &mut instructions {
@@ -333,9 +333,9 @@ fn piece(kernel: &Kernel, cfg: &Cfg, range: std::ops::Range<usize>) -> Piece {
     Piece { instructions, end }
 }
 
-/// Adds what ends a block; targets are labels for now.
-fn finish(end: &End, following: Option<Label>, instructions: &mut Vec<Instruction>) {
-    let line = instructions.last().map_or(0, |last| last.line);
+/// Adds what ends a block; targets are labels for now. A jump has the line of what is in front of it, or that of the kernel.
+fn finish(end: &End, following: Option<Label>, line: u32, instructions: &mut Vec<Instruction>) {
+    let line = instructions.last().map_or(line, |last| last.line);
     let goes_on = match end {
         End::Next(next) => Some(*next),
         End::Branch(branch) => {

@@ -214,3 +214,10 @@ fn a_load_into_a_wider_register_is_extended_by_an_instruction_of_its_own() {
         ["setp.eq.u32 %p1", "guarded ld.global.s8 %d2.low", "guarded cvt.s64.s32 %d2", "ret "]
     );
 }
+
+#[test]
+fn a_jump_with_nothing_in_front_of_it_has_the_line_of_the_kernel() {
+    let text = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\nLOOP: bra LOOP;\n}\n";
+    let kernel = restructure(&ptx::parse("test.ptx", text).unwrap().kernels[0]);
+    assert_eq!(kernel.instructions.iter().map(|jump| jump.line).collect::<Vec<_>>(), [4]);
+}
