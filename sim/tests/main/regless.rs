@@ -97,21 +97,19 @@ fn every_metadata_instruction_is_issued_once_whatever_its_warp_waits_for() {
     assert_eq!(without.metadata_instructions, with.metadata_instructions);
 }
 
-/// Of five workloads together: one alone may take longer where its warps, earlier, meet others in memory (pathfinder).
+/// Of `sgemm`, whose warps wait for slots. Where they wait for memory, warps that are earlier by a slot meet others there,
+/// and may end later.
 #[test]
 fn metadata_without_slots_is_counted_and_takes_no_time() {
     let run = |metadata_slots| {
         let mut config = regless(512);
         config.edit(|p: &mut regless::Parameters| p.metadata_slots = metadata_slots);
-        let workloads = ["backprop", "hotspot", "pathfinder", "srad", "stencil"];
-        workloads.map(|workload| run_tiny(&config, workload, RunOptions::default()))
+        run_tiny(&config, "sgemm", RunOptions::default())
     };
     let (with, without) = (run(true), run(false));
-    let cycles = |reports: &[RunReport]| reports.iter().map(|report| report.cycles).sum::<u64>();
-    assert!(cycles(&without) < cycles(&with), "{} and {}", cycles(&without), cycles(&with));
-    for (with, without) in with.iter().zip(&without) {
-        assert_eq!(without.metadata_instructions, with.metadata_instructions);
-    }
+    assert!(without.cycles < with.cycles, "{} and {}", without.cycles, with.cycles);
+    assert_eq!(without.metadata_instructions, with.metadata_instructions);
+    assert!(with.metadata_instructions > 0);
 }
 
 /// A workload that says that its values are not its own, as a trace without values does.
