@@ -114,4 +114,9 @@ impl Place {
         assert_eq!(self.files(), before, "warpfile {arguments} changes the folder");
         format!("$ warpfile {arguments}\n{stderr}\n")
     }
+
+    /// The same of several commands, one after the other.
+    pub fn all_refused(&self, commands: &[&str]) -> String {
+        commands.iter().map(|command| self.refused(command)).collect()
+    }
 }

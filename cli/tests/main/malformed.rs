@@ -5,10 +5,6 @@ use insta::assert_snapshot;
 
 use crate::command::Place;
 
-fn told(place: &Place, commands: &[&str]) -> String {
-    commands.iter().map(|command| place.refused(command)).collect()
-}
-
 #[test]
 fn traces() {
     let place = Place::new();
@@ -25,7 +21,7 @@ fn traces() {
     place.write("text.wft", "hello\n");
     let commands = ["truncated", "version", "damaged", "text", "missing"]
         .map(|name| format!("trace {name}.wft -o out.wft"));
-    assert_snapshot!(without_checksums(&told(&place, &commands.each_ref().map(String::as_str))));
+    assert_snapshot!(without_checksums(&place.all_refused(&commands.each_ref().map(String::as_str))));
 }
 
 /// Checksums depend on the whole trace.
@@ -60,7 +56,7 @@ fn accel_sim_traces() {
         "trace truncated.traceg --schedule list -o out.wft",
         "trace vectoradd --schedule fast -o out.wft",
     ];
-    assert_snapshot!(told(&place, &commands));
+    assert_snapshot!(place.all_refused(&commands));
 }
 
 #[test]
@@ -82,7 +78,7 @@ fn ptx() {
         "run missing.ptx",
         "run alone.ptx",
     ];
-    assert_snapshot!(told(&place, &commands));
+    assert_snapshot!(place.all_refused(&commands));
 }
 
 #[test]
@@ -98,11 +94,11 @@ fn launch_files() {
     place.rewrite(launch, "syntax.toml", "block = [16, 16]", "block = [16, 16");
     let commands = ["buffer", "no_entry", "entry", "key", "block", "syntax", "missing"]
         .map(|name| format!("trace backprop.ptx --launch {name}.toml --size tiny -o out.wft"));
-    let mut text = told(&place, &commands.each_ref().map(String::as_str));
-    text += &told(
-        &place,
-        &["trace backprop.ptx --size huge -o out.wft", "trace vectoradd --launch backprop.toml -o out.wft"],
-    );
+    let mut text = place.all_refused(&commands.each_ref().map(String::as_str));
+    text += &place.all_refused(&[
+        "trace backprop.ptx --size huge -o out.wft",
+        "trace vectoradd --launch backprop.toml -o out.wft",
+    ]);
     assert_snapshot!(text);
 }
 
@@ -115,7 +111,7 @@ fn a_kernel_that_leaves_its_buffer() {
         "sum = { type = \"f32\", length = \"n\"",
         "sum = { type = \"f32\", length = \"n / 2\"",
     );
-    assert_snapshot!(told(&place, &["trace vectoradd.ptx --launch short.toml --size tiny -o out.wft"]));
+    assert_snapshot!(place.all_refused(&["trace vectoradd.ptx --launch short.toml --size tiny -o out.wft"]));
 }
 
 #[test]
@@ -141,7 +137,7 @@ fn names() {
         "annotate hotspott",
         "list things",
     ];
-    assert_snapshot!(told(&place, &commands));
+    assert_snapshot!(place.all_refused(&commands));
 }
 
 #[test]
@@ -160,7 +156,7 @@ fn area_and_power() {
         "power fifo --random 0",
         "power fifo --random 5 --clock 0",
     ];
-    assert_snapshot!(told(&place, &commands));
+    assert_snapshot!(place.all_refused(&commands));
 }
 
 #[test]
@@ -190,7 +186,7 @@ fn parameters() {
         "gen fifo --set depth=0 -o out",
         "gen fifo --preset gebhart2011 -o out",
     ];
-    assert_snapshot!(told(&place, &commands));
+    assert_snapshot!(place.all_refused(&commands));
 }
 
 #[test]
@@ -208,7 +204,7 @@ fn places_that_cannot_be_written_to() {
         "gen fifo -o file",
         "gen fifo",
     ];
-    assert_snapshot!(told(&place, &commands));
+    assert_snapshot!(place.all_refused(&commands));
 }
 
 #[test]
@@ -224,7 +220,7 @@ fn what_is_found_while_it_runs() {
         "run hotspot --set sm.warps=4 --set scheduler.active_warps=4 --size tiny --out results",
         "run hotspot --set register_file.bank_groups=3 --size tiny --out results",
     ];
-    assert_snapshot!(told(&place, &commands));
+    assert_snapshot!(place.all_refused(&commands));
 }
 
 #[test]
@@ -238,5 +234,5 @@ fn waveforms() {
         "run hotspot --size tiny --kanata w.kanata --kanata-cycles 5..2",
         "run hotspot --size tiny --vcd w.vcd --vcd-scope registers --out results",
     ];
-    assert_snapshot!(told(&place, &commands));
+    assert_snapshot!(place.all_refused(&commands));
 }

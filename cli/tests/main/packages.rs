@@ -111,6 +111,30 @@ fn packages_have_what_their_sources_embed() {
     }
 }
 
+/// The commit in results says what differs from it only in what the build script looks at.
+#[test]
+fn the_command_names_changes_of_every_crate_that_it_is_made_of() {
+    let packages = packages();
+    let script = fs::read_to_string(root().join("cli/build.rs")).expect("readable");
+    let (mut made_of, mut to_do) = (BTreeSet::new(), vec!["warpfile"]);
+    while let Some(crate_name) = to_do.pop() {
+        let Some(package) = packages.iter().find(|package| name(package) == crate_name) else { continue };
+        if made_of.insert(crate_name) {
+            let dependencies = package["dependencies"].as_array().expect("a list").iter();
+            to_do.extend(dependencies.filter(|dependency| dependency["kind"] != "dev").map(name));
+            let manifest = package["manifest_path"].as_str().expect("a path");
+            let folder = Path::new(manifest).parent().expect("a folder");
+            let root = root().canonicalize().expect("there");
+            let sources = folder.strip_prefix(root).expect("within").join("src").display().to_string();
+            assert!(
+                script.contains(&format!("\"{sources}\"")),
+                "cli/build.rs: {sources} is not among its sources"
+            );
+        }
+    }
+    assert!(made_of.len() > 5, "{made_of:?}");
+}
+
 /// All files at or below a path, relative to `folder`.
 fn files(folder: &Path, path: &Path) -> Vec<String> {
     let whole = folder.join(path);

@@ -209,8 +209,7 @@ fn what_cannot_be_swept_is_refused_before_anything_is_run() {
         "sweep missing.toml --out r",
         "sweep --kernels nw --size tiny --out key.toml",
     ];
-    let told: String = commands.iter().map(|command| place.refused(command)).collect();
-    assert_snapshot!(told);
+    assert_snapshot!(place.all_refused(&commands));
 }
 
 #[test]
@@ -281,8 +280,7 @@ fn what_cannot_be_compared_is_refused() {
         "compare a a --within some",
         "compare a a --figures cylces",
     ];
-    let told: String = commands.iter().map(|command| place.refused(command)).collect();
-    assert_snapshot!(told);
+    assert_snapshot!(place.all_refused(&commands));
 }
 
 #[test]

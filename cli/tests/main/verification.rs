@@ -88,6 +88,5 @@ fn bad_input_is_refused() {
         "power fifo --random 5 --cycles 3",
         &format!("power {FIFO} --recording narrow.wfr"),
     ];
-    let told: String = commands.iter().map(|command| place.refused(command)).collect();
-    assert_snapshot!(told);
+    assert_snapshot!(place.all_refused(&commands));
 }

@@ -144,11 +144,11 @@ impl<'a> Array<'a> {
     fn follow(&self, folder: &RunFolder, logs: &Path) -> anyhow::Result<()> {
         let script = self.script(Some(logs)).text();
         let mut meter = Meter::new("slurm");
-        let mut shards = Shards::new(self.resubmit);
+        let mut shards = Shards { seen: BTreeMap::new(), resubmit: self.resubmit };
         let mut pause = PAUSES[0];
         loop {
             // Before the runs: what has ended by now has added all that it will.
-            let queued = self.queued(&mut meter, shards.0.is_empty())?;
+            let queued = self.queued(&mut meter, shards.seen.is_empty())?;
             let missing = self.missing(folder)?;
             let (runs, left): (usize, usize) = (self.plan.runs.len(), missing.values().sum());
             let active = queued.values().filter(|task| task.is_active()).count();
@@ -223,7 +223,12 @@ fn name(plan: &Plan, out: &Path, tasks: usize) -> anyhow::Result<String> {
 }
 
 /// What has been seen of shards that have been submitted.
-struct Shards(BTreeMap<usize, Seen>, usize);
+struct Shards {
+    /// By the shard's number.
+    seen: BTreeMap<usize, Seen>,
+    /// How often each may be submitted again.
+    resubmit: usize,
+}
 
 struct Seen {
     /// How often it has been submitted.
@@ -235,22 +240,17 @@ struct Seen {
 }
 
 impl Shards {
-    /// None yet; each may be submitted again so many times.
-    fn new(resubmit: usize) -> Shards {
-        Shards(BTreeMap::new(), resubmit)
-    }
-
     /// Those that are to be submitted now.
     fn look(&mut self, missing: &BTreeMap<usize, usize>, queued: &Tasks) -> Vec<usize> {
         let mut accounted = BTreeMap::new();
         let mut lost = Vec::new();
         for &shard in missing.keys() {
             let active = queued.get(&shard).filter(|task| task.is_active());
-            match (self.0.get_mut(&shard), active) {
+            match (self.seen.get_mut(&shard), active) {
                 (Some(seen), Some(task)) => (seen.task, seen.looks) = (task.clone(), 0),
                 // Of a command that was interrupted.
                 (None, Some(task)) => {
-                    self.0.insert(shard, Seen { submissions: 1, task: task.clone(), looks: 0 });
+                    self.seen.insert(shard, Seen { submissions: 1, task: task.clone(), looks: 0 });
                 }
                 (Some(seen), None) => {
                     if seen.looks == 0 {
@@ -258,7 +258,7 @@ impl Shards {
                     }
                     // What a task has written may be seen a moment later, over a network.
                     seen.looks += 1;
-                    if seen.looks > 1 && seen.may_be_submitted(self.1) {
+                    if seen.looks > 1 && seen.may_be_submitted(self.resubmit) {
                         lost.push(shard);
                     }
                 }
@@ -270,11 +270,15 @@ impl Shards {
 
     /// Shards have been submitted in a job. Says so.
     fn submitted(&mut self, shards: &[usize], job: u64) -> String {
-        let fates: Vec<String> =
-            shards.iter().filter(|shard| self.0.contains_key(shard)).map(|shard| self.fate(*shard)).collect();
+        let fates: Vec<String> = shards
+            .iter()
+            .filter(|shard| self.seen.contains_key(shard))
+            .map(|shard| self.fate(*shard))
+            .collect();
         for shard in shards {
             let task = Task { job, state: "PENDING".to_owned() };
-            let seen = self.0.entry(*shard).or_insert(Seen { submissions: 0, task: task.clone(), looks: 0 });
+            let seen =
+                self.seen.entry(*shard).or_insert(Seen { submissions: 0, task: task.clone(), looks: 0 });
             *seen = Seen { submissions: seen.submissions + 1, task, looks: 0 };
         }
         let submitted = format!("slurm: shards {} are job {job}", ranges(shards));
@@ -287,13 +291,14 @@ impl Shards {
 
     /// Whether a shard of which runs are missing is in the queue, or may be submitted again.
     fn can_go_on(&self, missing: &BTreeMap<usize, usize>) -> bool {
-        let seen = missing.keys().filter_map(|shard| self.0.get(shard));
-        missing.is_empty() || seen.into_iter().any(|seen| seen.looks < 2 || seen.may_be_submitted(self.1))
+        let seen = missing.keys().filter_map(|shard| self.seen.get(shard));
+        missing.is_empty()
+            || seen.into_iter().any(|seen| seen.looks < 2 || seen.may_be_submitted(self.resubmit))
     }
 
     /// `shard 3 (job 12, NODE_FAIL, submission 1)`.
     fn fate(&self, shard: usize) -> String {
-        match self.0.get(&shard) {
+        match self.seen.get(&shard) {
             Some(Seen { submissions, task, .. }) => {
                 format!("shard {shard} (job {}, {}, submission {submissions})", task.job, task.state)
             }
