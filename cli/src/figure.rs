@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::engine::EngineArguments;
 use crate::figures::{self, Options, Outputs, Variation};
+use crate::html::HtmlArguments;
 use crate::parallel::ThreadArguments;
 
 /// What is printed, and how.
@@ -14,6 +15,7 @@ Examples:
   warpfile figure gebhart-6
   warpfile figure gebhart-6 --size tiny --out results
   warpfile figure regless-14 regless-15 regless-16 --out results
+  warpfile figure regless-14 regless-16 --html regless.html
   warpfile figure regless-16 --schedule none --set l1.ways=12")]
 pub struct Arguments {
     /// Which figures: see `warpfile list figures`. What several have in common is run once.
@@ -34,11 +36,13 @@ pub struct Arguments {
     /// Write the SVG chart to this file; of one figure.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    html: HtmlArguments,
 }
 
 /// Makes figures and prints them.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let Arguments { ids, variation, engine, threads, json, out, svg } = arguments;
+    let Arguments { ids, variation, engine, threads, json, out, svg, html } = arguments;
     let options = Options { variation, engine: engine.name(), threads: threads.number() };
-    figures::run(&ids, &options, &Outputs { json, out, svg })
+    figures::run(&ids, &options, &Outputs { json, out, svg, html })
 }

@@ -16,6 +16,7 @@ mod figures;
 mod files;
 mod generate;
 mod gtkw;
+mod html;
 mod identity;
 mod input;
 mod list;

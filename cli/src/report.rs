@@ -144,10 +144,24 @@ impl<'a> Report<'a> {
         rows.extend(self.measurement());
         let table = lines(&rows, &[Align::Left, Align::Right]);
         let notes: String = self.notes().into_iter().map(|note| format!("{note}\n")).collect();
-        let Report { input, config, engine, .. } = self;
-        let (preset, simulated_sms) = (&config.preset, config.chip.simulated_sms);
+        format!("{}, {} engine\n\n{table}\n{notes}", self.title(), self.engine)
+    }
+
+    /// The kernel and the machine.
+    pub fn title(&self) -> String {
+        format!("{}, {}", self.kernel(), self.machine())
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> String {
+        self.input.title()
+    }
+
+    /// The machine.
+    pub fn machine(&self) -> String {
+        let (preset, simulated_sms) = (&self.config.preset, self.config.chip.simulated_sms);
         let sms = if simulated_sms > 1 { format!(", {simulated_sms} SMs") } else { String::new() };
-        format!("{}, preset {preset}{sms}, {engine} engine\n\n{table}\n{notes}", input.title())
+        format!("preset {preset}{sms}")
     }
 
     fn row(&self, label: &str, cell: impl Fn(&DesignReport<'_>) -> String) -> Vec<String> {
@@ -204,7 +218,7 @@ impl<'a> Report<'a> {
     }
 
     /// Where energies come from or why there are none, which results were compared, what a trace left open.
-    fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         notes.extend(self.designs.last().into_iter().flat_map(|design| energy_notes(design.energy)));
         for design in &self.designs {

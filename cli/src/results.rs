@@ -38,6 +38,8 @@ pub struct Measured {
     pub error: Option<String>,
     /// Every number that is not in a list, by dotted name.
     pub figures: Vec<(String, Number)>,
+    /// Energy of each structure that holds or finds registers, by its name.
+    pub structures_pj: Vec<(String, Number)>,
 }
 
 /// All that a document holds.
@@ -51,7 +53,11 @@ pub fn read_document(path: &Path) -> anyhow::Result<Vec<Measured>> {
     measured(&document).with_context(name)
 }
 
-fn measured(document: &Value) -> anyhow::Result<Vec<Measured>> {
+/// All that a document holds, as it is written.
+///
+/// # Errors
+/// It is none.
+pub fn measured(document: &Value) -> anyhow::Result<Vec<Measured>> {
     let kernels = document["kernels"].as_array();
     let (Some(kernels), true) = (kernels, document["version"].is_string()) else {
         bail!(
@@ -74,7 +80,12 @@ fn measured(document: &Value) -> anyhow::Result<Vec<Measured>> {
         }
         for design in kernel["designs"].as_array().context("a kernel without designs")? {
             let name = design["name"].as_str().context("a design without name")?.to_owned();
-            all.push(Measured { design: name, figures: figures(design), ..of_kernel.clone() });
+            all.push(Measured {
+                design: name,
+                figures: figures(design),
+                structures_pj: structures_pj(design),
+                ..of_kernel.clone()
+            });
         }
     }
     Ok(all)
@@ -95,6 +106,7 @@ fn of_kernel(kernel: &Value, settings: &BTreeMap<String, Value>) -> Option<Measu
         settings,
         error: None,
         figures: Vec::new(),
+        structures_pj: Vec::new(),
     })
 }
 
@@ -109,6 +121,22 @@ fn figures(design: &Value) -> Vec<(String, Number)> {
         .collect();
     figures.sort_by_key(|(name, _)| name.contains('.'));
     figures
+}
+
+/// What the structures of a design take: arrays of one name are one structure.
+fn structures_pj(design: &Value) -> Vec<(String, Number)> {
+    const TERMS: [&str; 4] = ["access_pj", "wires_pj", "clock_pj", "leakage_pj"];
+    let arrays = design["energy"]["accesses"]["arrays"].as_array();
+    let mut structures: Vec<(&str, f64)> = Vec::new();
+    for array in arrays.into_iter().flatten() {
+        let Some(name) = array["name"].as_str() else { continue };
+        let pj: f64 = TERMS.iter().filter_map(|term| array[*term].as_f64()).sum();
+        match structures.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => *sum += pj,
+            None => structures.push((name, pj)),
+        }
+    }
+    structures.into_iter().filter_map(|(name, pj)| Some((name.to_owned(), Number::from_f64(pj)?))).collect()
 }
 
 /// Every value of a tree that is no list, by dotted name.

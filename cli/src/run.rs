@@ -21,12 +21,15 @@ use crate::engine::EngineArguments;
 use crate::errors::{is_wrong_operand, is_wrong_result};
 use crate::files::{Output, OutputFolder};
 use crate::gtkw::Save;
+use crate::html::timeline::OverTime;
+use crate::html::{self, HtmlArguments, Page, Section, own_command};
 use crate::identity::{Identity, kernel_hash};
 use crate::input::{Input, InputsArguments, Source, ToleranceArguments};
 use crate::output::{json, print, print_json};
 use crate::parallel::{ThreadArguments, parallel};
 use crate::progress::Meters;
 use crate::report::{Document, Report};
+use crate::results::measured;
 use crate::simulate::{Observers, Outcome, Run, Setting, SmOutcome, Traffic, Window};
 
 /// The design that every other is compared with.
@@ -47,6 +50,7 @@ Examples:
   warpfile run mine.ptx --launch mine.toml --out results
   warpfile run mine.ptx --launch mine.toml --dump sum=sum.npy --tolerate-out-of-bounds
   warpfile run mine.cu --launch mine.toml
+  warpfile run hotspot bfs --design rfc,regless --html report.html
   warpfile run traces/kernelslist.g --design rfc
   warpfile run hotspot --size tiny --vcd w.vcd --vcd-scope register_file --vcd-cycles 0..2000
   warpfile run hotspot --size tiny --vcd w.vcd --gtkw w.gtkw && gtkwave w.vcd w.gtkw
@@ -93,6 +97,8 @@ pub struct Arguments {
     /// Replace what another run has kept in the folder.
     #[arg(long, requires = "out")]
     force: bool,
+    #[command(flatten)]
+    html: HtmlArguments,
     /// Write a waveform of the design's circuits; of the first SM if several are simulated.
     #[arg(long, value_name = "FILE")]
     vcd: Option<PathBuf>,
@@ -128,6 +134,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let configs = arguments.configurations()?;
     let inputs = arguments.inputs.resolve()?;
     let kept = arguments.out.as_deref().map(|out| Kept::create(out, arguments.force)).transpose()?;
+    let page = arguments.html.create()?;
     let observed = arguments.observed(&inputs, &configs)?;
     let save = arguments.gtkw.as_deref().map(Save::create).transpose()?;
 
@@ -139,6 +146,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let dumps = Dumps::create(&arguments.dump, &inputs, &sources[0][0])?;
     let dumped = (!arguments.dump.is_empty()).then(|| sources[0][0].clone());
     let printing: Vec<Mutex<Option<Printed>>> = inputs.iter().map(|_| Mutex::default()).collect();
+    let observed = (observed, page.is_some());
     let simulated = simulate(sources, &configs, setting, observed, arguments.threads.number(), &printing);
     let printed = printing.into_iter().map(Mutex::into_inner);
     let printed: Vec<Option<Printed>> =
@@ -164,6 +172,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     files.into_iter().try_for_each(Output::publish)?;
     if let (Some(save), Some(vcd), Some(config)) = (save, &arguments.vcd, configs.last()) {
         save.publish(vcd, &config.design)?;
+    }
+    if let Some(page) = page {
+        page_of(&document, &inputs, &outcomes)?.publish(page)?;
     }
     if let Some(kept) = kept {
         kept.publish(&arguments.reproduction(&inputs), &configs, &document)?;
@@ -268,13 +279,13 @@ struct Observed {
 /// Outcomes of one input by design.
 type Outcomes = Vec<(Stack, Outcome)>;
 
-/// Runs every SM of every design on every input. What is observed is the last design's first SM; its files are not
+/// Runs every SM of every design on every input; if it is `followed`, the first SM is over time. What is observed is the last design's first SM; its files are not
 /// published. An input's records end with its last run; what its kernels printed, also up to an error, goes to `printed`.
 fn simulate(
     sources: Vec<Vec<Arc<Source<'_>>>>,
     configs: &[Config],
     setting: Setting,
-    mut observed: Observed,
+    (mut observed, followed): (Observed, bool),
     threads: usize,
     printed: &[Mutex<Option<Printed>>],
 ) -> anyhow::Result<(Vec<Outcomes>, Vec<Output>)> {
@@ -285,7 +296,8 @@ fn simulate(
     let mut jobs: Vec<(Run<'_>, Observed, &Mutex<Option<Printed>>)> = Vec::new();
     for (sources, printed) in sources.into_iter().zip(printed) {
         for (config, source) in configs.iter().zip(sources) {
-            let runs = (0..config.chip.simulated_sms).map(|sm| Run { source: source.clone(), config, sm });
+            let run = |sm| Run { source: source.clone(), config, sm, timeline: followed && sm == 0 };
+            let runs = (0..config.chip.simulated_sms).map(run);
             jobs.extend(runs.map(|run| (run, Observed::default(), printed)));
         }
     }
@@ -372,6 +384,30 @@ fn observe(
         }
         Err(error) => Err(error),
     }
+}
+
+/// The page of the reports.
+fn page_of(document: &Document<'_>, inputs: &[Input], outcomes: &[Outcomes]) -> anyhow::Result<Page> {
+    let runs = measured(&serde_json::to_value(document)?)?;
+    let timelines = inputs.iter().zip(outcomes).flat_map(|(input, designs)| {
+        let of_design = |(design, outcome): &(Stack, Outcome)| {
+            let timeline = outcome.report.timeline.as_ref()?;
+            Some(OverTime::new(input.title(), design.to_string(), timeline))
+        };
+        designs.iter().filter_map(of_design).collect::<Vec<_>>()
+    });
+    let timelines = Section::Timelines { runs: timelines.collect() };
+    let notes =
+        document.kernels.iter().map(|report| Section::Text { title: report.title(), text: report.notes() });
+    let title = match document.kernels {
+        [only] => only.title(),
+        several => {
+            let kernels: Vec<String> = several.iter().map(Report::kernel).collect();
+            let machine = several.first().map(Report::machine).unwrap_or_default();
+            format!("{}, {machine}", kernels.join(", "))
+        }
+    };
+    Ok(html::runs::page(title, &runs, std::iter::once(timelines).chain(notes).collect(), own_command()))
 }
 
 /// Tables one after the other.

@@ -82,6 +82,8 @@ pub struct Run<'a> {
     pub config: &'a Config,
     /// Number of the SM.
     pub sm: u64,
+    /// Whether it is followed over time.
+    pub timeline: bool,
 }
 
 /// What came of one run.
@@ -126,6 +128,7 @@ impl Run<'_> {
             engine,
             sm: self.sm,
             working_set_window: None,
+            timeline: self.timeline,
             code_cache: cache::code(),
         };
         let report = sm::run(self.config, &mut opened, options)?;
@@ -137,7 +140,7 @@ impl Run<'_> {
 
     /// What its progress is shown under.
     fn label(&self) -> String {
-        let Run { source, config, sm } = self;
+        let Run { source, config, sm, timeline: _ } = self;
         let design = config.design.as_str();
         if config.chip.simulated_sms > 1 {
             format!("{}, {design}, SM {sm}", source.input().title())

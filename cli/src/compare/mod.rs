@@ -1,6 +1,6 @@
 //! `warpfile compare`.
 
-mod difference;
+pub mod difference;
 mod side;
 
 use std::path::PathBuf;
@@ -10,6 +10,7 @@ use serde_json::Number;
 
 use self::difference::{Differences, FigureDifference};
 use self::side::Side;
+use crate::html::{self, HtmlArguments, own_command};
 use crate::output::{print, print_json};
 use crate::table::{Align, count, lines};
 
@@ -24,6 +25,7 @@ Examples:
   warpfile compare before/report.json after/report.json --within 0
   warpfile compare before after --figures cycles,energy_normalised_registers --within 1.5
   warpfile compare before after --json
+  warpfile compare before after --html changes.html
 
 Runs are compared if kernel, size, design and every parameter that has several values are the same. What has one value
 in A and another in B is listed first. The largest change comes first; it is in per cent of A. Times are not compared.
@@ -48,6 +50,8 @@ pub struct Arguments {
     /// Print one JSON document instead of tables.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    html: HtmlArguments,
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -77,11 +81,16 @@ struct Document<'a> {
 
 /// Compares, and prints what differs.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let page = arguments.html.create()?;
     let (a, b) = (Side::read(&arguments.a)?, Side::read(&arguments.b)?);
     let differences = Differences::between(&a, &b, |figure| arguments.is_asked(figure))?;
     arguments.check_figures(&a, &b)?;
     let exceeded = arguments.within.map(|within| differences.exceeds(within));
     let [name_a, name_b] = [&arguments.a, &arguments.b].map(|path| path.display().to_string());
+    if let Some(page) = page {
+        let notes = notes(&differences).lines().map(str::to_owned).collect();
+        html::compare::page(&differences, (&name_a, &name_b), notes, own_command()).publish(page)?;
+    }
     if arguments.json {
         let (a, b, within_percent) = (name_a.clone(), name_b.clone(), arguments.within);
         print_json(&Document { a, b, within_percent, exceeded, differences: &differences })?;

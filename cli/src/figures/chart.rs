@@ -1,9 +1,12 @@
 //! Charts as data: lines over a number, and grouped or stacked bars over names.
 
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
 use super::statistics::range;
 
 /// A chart: one panel of a figure.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Chart {
     /// Heading.
     pub title: String,
@@ -36,8 +39,28 @@ pub enum Plot {
     },
 }
 
+impl Serialize for Plot {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self {
+            Plot::Lines(lines) => {
+                map.serialize_entry("kind", "lines")?;
+                map.serialize_entry("lines", lines)?;
+            }
+            Plot::Bars { groups, series, stacked } => {
+                map.serialize_entry("kind", "bars")?;
+                map.serialize_entry("groups", groups)?;
+                map.serialize_entry("series", series)?;
+                map.serialize_entry("stacked", stacked)?;
+                map.serialize_entry("cut", &outliers_cut(groups.len(), series).filter(|_| !stacked))?;
+            }
+        }
+        map.end()
+    }
+}
+
 /// A line.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Line {
     /// Name in the legend.
     pub name: String,
@@ -48,7 +71,8 @@ pub struct Line {
 }
 
 /// How a line is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LineStyle {
     /// Thin, with small markers.
     Thin,
@@ -61,7 +85,7 @@ pub enum LineStyle {
 }
 
 /// Bars of one colour, one a group.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Bars {
     /// Name in the legend.
     pub name: String,

@@ -34,6 +34,7 @@ use warpfile_sim::sm::{self, EngineName, RunOptions, RunReport};
 
 use crate::cache;
 use crate::files::{Output, OutputFolder};
+use crate::html::{self, HtmlArguments, own_command};
 use crate::input::Source;
 use crate::output::{json, print};
 use crate::parallel::parallel;
@@ -41,7 +42,8 @@ use crate::progress::Meter;
 use accesses::{RegisterAccesses, register_accesses};
 use regless::{WorkloadRegions, workload_regions};
 use repeats::{Repeats, repeats};
-use report::{Content, Effort, FigureReport};
+pub use report::{Claim, FigureReport};
+use report::{Content, Effort};
 use sweep::{Point, Results, Setup, Simulate};
 use values::{ValueUsage, value_usage};
 pub use variation::Variation;
@@ -159,6 +161,8 @@ pub struct Outputs {
     pub out: Option<PathBuf>,
     /// File for the SVG charts.
     pub svg: Option<PathBuf>,
+    /// A page with all of them.
+    pub html: HtmlArguments,
 }
 
 /// All figures, in the order of the papers.
@@ -182,14 +186,21 @@ pub fn run(ids: &[String], options: &Options, outputs: &Outputs) -> Result<()> {
     for figure in &figures {
         chosen(figure, options.variation.workloads())?;
     }
+    let page = outputs.html.create()?;
     let runs = KeptRuns::default();
     let simulate = |source: &Source<'_>, setup: &Setup| {
         runs.get(source, setup, || simulate(source, setup, options.engine))
     };
+    let mut reports = Vec::new();
     for figure in figures {
-        keep(&make(figure, options, &simulate)?, outputs)?;
+        let report = make(figure, options, &simulate)?;
+        keep(&report, outputs)?;
+        reports.push(report);
     }
-    Ok(())
+    match page {
+        Some(page) => html::figure::page(&reports, own_command()).publish(page),
+        None => Ok(()),
+    }
 }
 
 /// Prints a figure, and keeps it where it is asked for.

@@ -2,10 +2,12 @@
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 use warpfile_sim::sm::RunReport;
 
 use super::chart::Chart;
 use super::number::Number;
+use crate::html;
 use crate::table::count;
 
 /// A figure as it is printed and kept.
@@ -172,6 +174,24 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// The table as a page has it.
+    pub fn to_page(&self) -> html::Table {
+        let column = |(number, column): (usize, &Column)| {
+            let is = |kind: fn(&Cell) -> bool| self.rows.iter().any(|row| kind(&row[number]));
+            html::Column {
+                name: column.heading.clone(),
+                text: is(|cell| matches!(cell, Cell::Text(_))),
+                decimals: is(|cell| matches!(cell, Cell::Real(_))).then_some(column.decimals),
+                dimension: None,
+            }
+        };
+        html::Table {
+            title: self.title.clone(),
+            columns: self.columns.iter().enumerate().map(column).collect(),
+            rows: self.rows.iter().map(|row| row.iter().map(Cell::to_json).collect()).collect(),
+        }
+    }
+
     /// The table as aligned Markdown, numbers to the right.
     pub fn to_markdown(&self) -> String {
         let headings: Vec<&str> = self.columns.iter().map(|column| column.heading.as_str()).collect();
@@ -216,6 +236,15 @@ fn markdown(headings: &[&str], rows: &[Vec<String>], text: &[bool]) -> String {
 }
 
 impl Cell {
+    fn to_json(&self) -> Value {
+        match self {
+            Cell::Text(text) => text.clone().into(),
+            Cell::Integer(number) => (*number).into(),
+            Cell::Real(number) => (*number).into(),
+            Cell::Missing => Value::Null,
+        }
+    }
+
     fn print(&self, decimals: usize) -> String {
         match self {
             Cell::Text(text) => text.clone(),

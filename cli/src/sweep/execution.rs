@@ -127,7 +127,7 @@ impl Measured<'_> {
     fn simulate(&self, meters: &Meters) -> Result<Vec<SmOutcome>, String> {
         let Measured { source, config, setting } = self;
         let one = |sm| {
-            let run = Run { source: source.clone(), config, sm };
+            let run = Run { source: source.clone(), config, sm, timeline: false };
             run.simulate(*setting, meters, Observers::default())
         };
         let sms: anyhow::Result<Vec<SmOutcome>> = (0..config.chip.simulated_sms).map(one).collect();

@@ -19,6 +19,8 @@ const PARQUET: &str = "results.parquet";
 pub struct Gathered {
     /// The files with a row for each run.
     pub files: [PathBuf; 2],
+    /// The runs.
+    pub runs: Vec<Measured>,
     /// Runs that have ended in an error, with the error.
     failed: BTreeMap<String, String>,
 }
@@ -59,7 +61,7 @@ fn tables<'r>(folder: &RunFolder, runs: impl Iterator<Item = &'r str>) -> anyhow
         Some((run.run.clone()?, error))
     };
     let failed = measured.iter().filter_map(error).collect();
-    let table = Table::new(measured);
+    let table = Table::new(measured.clone());
     let files = [CSV, PARQUET].map(|name| folder.path().join(name));
     let mut csv = Output::create(&files[0])?;
     csv.write(&table.to_csv()?)?;
@@ -68,5 +70,5 @@ fn tables<'r>(folder: &RunFolder, runs: impl Iterator<Item = &'r str>) -> anyhow
     parquet::write(&table, columns.file()).with_context(context)?;
     csv.publish()?;
     columns.publish()?;
-    Ok(Gathered { files, failed })
+    Ok(Gathered { files, runs: measured, failed })
 }

@@ -21,6 +21,7 @@ use anyhow::{Context, anyhow};
 use crate::code::CodeArguments;
 use crate::configuration::MachineArguments;
 use crate::engine::EngineArguments;
+use crate::html::{self, HtmlArguments, own_command};
 use crate::input::ToleranceArguments;
 use crate::output::print;
 use crate::parallel::ThreadArguments;
@@ -41,6 +42,7 @@ Examples:
   warpfile sweep --kernels all --size tiny --design rfc,two-level --set scheduler.active_warps=4..=8 --out results
   warpfile sweep --kernels mine.ptx --design regless --set regless.lines=256,512 --seeds 0,1 --out results
   warpfile sweep sweep.toml --out results
+  warpfile sweep sweep.toml --out results --html results.html
   warpfile sweep sweep.toml --out results --shard 2/8
   warpfile sweep sweep.toml --out results --dry-run
   warpfile sweep sweep.toml --out results --slurm 100 --sbatch=--partition=short --sbatch=--time=1:00:00
@@ -75,6 +77,8 @@ pub struct Arguments {
     /// Print what would be run and what is there, and run nothing.
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    html: HtmlArguments,
     #[command(flatten)]
     engine: EngineArguments,
     #[command(flatten)]
@@ -145,7 +149,7 @@ pub struct FailedRuns {
 
 /// Makes the runs of a shard that are not there yet, and the table of all that are.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let Arguments { file, what, out, shard, slurm, dry_run, engine, threads } = arguments;
+    let Arguments { file, what, out, shard, slurm, dry_run, html, engine, threads } = arguments;
     let plan = match &file {
         Some(file) => {
             let what = what.over(file::read(file)?);
@@ -165,6 +169,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<()> {
     if array.is_some() {
         Array::check()?;
     }
+    let page = html.create()?;
     let folder = RunFolder::create(&out)?;
     let there = folder.runs()?;
     let (kept, missing): (Vec<&PlannedRun>, Vec<&PlannedRun>) =
@@ -174,6 +179,10 @@ pub fn run(arguments: Arguments) -> anyhow::Result<()> {
         Some(_) | None => execution::execute(&plan, &missing, &folder, threads.number())?,
     }
     let gathered = gathering::gather(&folder)?;
+    if let Some(page) = page {
+        html::runs::page(out.display().to_string(), &gathered.runs, Vec::new(), own_command())
+            .publish(page)?;
+    }
     let failed = gathered.errors(own.iter().map(|run| run.id.as_str()));
     print(&format!(
         "{} runs: {} made now, {} were there, {} of them ended in an error\n{}\n",

@@ -232,6 +232,11 @@ pub trait Engine {
         &self.state().plan().signals
     }
 
+    /// The circuits that signals belong to, parents before children.
+    fn scopes(&self) -> &[Scope] {
+        &self.state().plan().scopes
+    }
+
     /// Cycles run.
     fn cycle(&self) -> u64 {
         self.state().cycle()

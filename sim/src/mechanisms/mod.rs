@@ -42,7 +42,7 @@ pub use build::{Build, CircuitScope, NamedCircuit, Part};
 pub use notes::{Compiled, Notes};
 pub use registry::Registry;
 pub use stack::Stack;
-use waves::{Enumeration, WaveGroup};
+use waves::{Enumeration, Occupancy, WaveGroup};
 
 /// Every mechanism that comes with the program, in the order of listings.
 pub static ALL: &[&dyn Mechanism] = &[
@@ -223,6 +223,11 @@ pub trait Mechanism: Sync {
 
     /// Signals of its circuits that are worth seeing first.
     fn waves(&self) -> Vec<WaveGroup> {
+        Vec::new()
+    }
+
+    /// Arrays of its circuits that are followed over time.
+    fn occupancies(&self) -> Vec<Occupancy> {
         Vec::new()
     }
 

@@ -40,6 +40,27 @@ impl Enumeration {
     }
 }
 
+/// Arrays of which it is worth knowing how full they are: registers of one bit a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Occupancy {
+    /// What a full row is.
+    pub title: &'static str,
+    /// How the names of the instances begin that have such registers: `bank` of `bank0`, `bank1`, …
+    pub instance: &'static str,
+    /// How the registers' names begin, and how they end.
+    pub register: (&'static str, &'static str),
+    /// Whether a row is full where its bit is 0.
+    pub counts_zeros: bool,
+}
+
+impl Occupancy {
+    /// Whether a register of an instance is among them.
+    pub fn is_of(&self, instance: &str, register: &str) -> bool {
+        let (begins, ends) = self.register;
+        instance.starts_with(self.instance) && register.starts_with(begins) && register.ends_with(ends)
+    }
+}
+
 /// Decisions of a scheduler's circuit.
 pub const SCHEDULER: WaveGroup = WaveGroup {
     title: "Scheduler",

@@ -14,6 +14,7 @@ mod oracle;
 mod pipeline_log;
 mod report;
 mod share;
+mod timeline;
 mod timing;
 mod together;
 mod twins;
@@ -42,6 +43,7 @@ pub use report::{
     Accesses, CacheStatistics, MRF, MemoryStatistics, PortActivity, RegisterLineStatistics, Residency,
     ResidencyLimit, RunReport, SchedulerStatistics, Stalls, TableAccesses, percent_less,
 };
+pub use timeline::{Timeline, Track, TrackRow};
 pub(crate) use warp::each;
 pub use working_set::WorkingSet;
 
@@ -67,6 +69,8 @@ pub struct RunOptions<'a> {
     pub sm: u64,
     /// Cycles of a window in which the register working set is counted, at least 1; it is not counted if `None`.
     pub working_set_window: Option<NonZeroU64>,
+    /// Whether the run is followed over time.
+    pub timeline: bool,
     /// Where compiled circuits of earlier runs are looked for and kept. A design of the caller's has its own.
     pub code_cache: Option<Arc<CodeCache>>,
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use warpfile_kernels::program::Spills;
 
+use super::timeline::Timeline;
 use super::working_set::WorkingSet;
 use crate::counters;
 use crate::counters::Counts;
@@ -60,6 +61,9 @@ pub struct RunReport {
     /// Registers accessed in windows of cycles, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub working_set: Option<WorkingSet>,
+    /// The run over time, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
 }
 
 impl RunReport {

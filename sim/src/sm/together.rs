@@ -4,7 +4,7 @@ use super::report::{RunReport, instructions_per_cycle};
 
 impl RunReport {
     /// What all simulated SMs of a chip did, from the reports of each in order of their numbers. A launch takes as
-    /// long as its slowest SM and begins on all of them together; counters add up as they are declared; residency is that of SM 0, which
+    /// long as its slowest SM and begins on all of them together; counters add up as they are declared; residency and what happens over time are those of SM 0, which
     /// has as many blocks as any. The default report without reports.
     pub fn together(reports: &[RunReport]) -> RunReport {
         let Some((first, others)) = reports.split_first() else {

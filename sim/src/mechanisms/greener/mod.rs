@@ -17,7 +17,7 @@ use warpfile_kernels::compile::greener;
 use warpfile_kernels::compile::greener::PowerStates;
 use warpfile_kernels::program::{MAX_RESULTS, MAX_SOURCES, Program};
 
-use super::waves::WaveGroup;
+use super::waves::{Occupancy, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Row, Shown};
@@ -254,6 +254,19 @@ impl Mechanism for Sleeping {
             ("waits for rows to wake up", Shown::Count("power.wake_waits")),
         ];
         rows.map(|(label, shown)| Row { label, shown }).to_vec()
+    }
+
+    fn occupancies(&self) -> Vec<Occupancy> {
+        let rows = |title, register| Occupancy {
+            title,
+            instance: "transistors",
+            register: (register, "_q"),
+            counts_zeros: false,
+        };
+        vec![
+            rows("Rows of the register file that are on", "on"),
+            rows("Rows of the register file that sleep", "sleep"),
+        ]
     }
 
     fn waves(&self) -> Vec<WaveGroup> {

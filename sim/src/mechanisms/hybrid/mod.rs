@@ -11,7 +11,7 @@ mod storage;
 use warpfile_hdl::hybrid::{LINES_OF_SET, RegisterCacheHierarchy};
 
 use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
-use super::waves::{self, WaveGroup};
+use super::waves::{self, Occupancy, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
 use crate::config::{Accepted, Config, SectionInfo};
 use crate::counters::{Row, Shown};
@@ -97,10 +97,22 @@ impl Mechanism for RegisterCache {
         rows
     }
 
+    fn occupancies(&self) -> Vec<Occupancy> {
+        vec![CACHE_LINES]
+    }
+
     fn waves(&self) -> Vec<WaveGroup> {
         vec![waves::ISSUE, LOOKUP, WRITE, SPILL, waves::OPERANDS, waves::FILL]
     }
 }
+
+/// Lines of a register cache.
+const CACHE_LINES: Occupancy = Occupancy {
+    title: "Lines of the register cache that hold a register",
+    instance: "cache",
+    register: ("line", "_valid_q"),
+    counts_zeros: false,
+};
 
 /// The arrays of caches of so many sets, one a scheduler. The lines of one set are compared for each operand that is looked up
 /// and for each value that is written.

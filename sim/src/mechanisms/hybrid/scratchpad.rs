@@ -6,14 +6,14 @@ use warpfile_kernels::compile::rsp::{self, MAX_ENTRIES};
 use warpfile_kernels::program::Program;
 
 use super::scratchpad_storage::ScratchpadStorage;
-use super::{accesses, cache_structures};
+use super::{CACHE_LINES, accesses, cache_structures};
 use crate::config::{Accepted, Config, SectionInfo};
 use crate::counters::{Row, Shown};
 use crate::energy::grid::Ports;
 use crate::energy::structure::{ArrayAccesses, Structure, Wire};
 use crate::mechanisms::levels::Levels;
 use crate::mechanisms::register_file::{self, ACCESS_CYCLES, geometry, issues};
-use crate::mechanisms::waves::{self, WaveGroup};
+use crate::mechanisms::waves::{self, Occupancy, WaveGroup};
 use crate::mechanisms::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::sm::design::{ID_BITS, OperandStorage, Unit};
 use crate::sm::{Accesses, RunReport, SimError};
@@ -179,6 +179,10 @@ impl Mechanism for Scratchpad {
         let own = own.iter().chain(cache).map(|&(label, shown)| Row { label, shown });
         rows.splice(2..2, own);
         rows
+    }
+
+    fn occupancies(&self) -> Vec<Occupancy> {
+        if self.has_cache { vec![CACHE_LINES] } else { Vec::new() }
     }
 
     fn waves(&self) -> Vec<WaveGroup> {

@@ -15,7 +15,7 @@ use warpfile_kernels::compile::regless::{self, BANKS, Regions};
 use warpfile_kernels::program::Program;
 
 use super::register_file::issues;
-use super::waves::{self, Enumeration, WaveGroup};
+use super::waves::{self, Enumeration, Occupancy, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::config::{Accepted, Config, ConfigError, MemoryModel, SectionInfo, conflict};
 use crate::counters::{Row, Shown};
@@ -210,6 +210,19 @@ impl Mechanism for RegLess {
 
     fn waves(&self) -> Vec<WaveGroup> {
         vec![REGIONS, METADATA, waves::ISSUE, STAGING, MEMORY, WRITES]
+    }
+
+    fn occupancies(&self) -> Vec<Occupancy> {
+        let lines = |title, register, counts_zeros| Occupancy {
+            title,
+            instance: "bank",
+            register: (register, "_q"),
+            counts_zeros,
+        };
+        vec![
+            lines("Lines of the staging unit with a register", "free", true),
+            lines("Lines of the staging unit that regions hold", "held", false),
+        ]
     }
 
     fn enumerations(&self) -> Vec<Enumeration> {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use warpfile_hdl::rfc::{self as hdl, CachedRegisterFile};
 
 use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
-use super::waves::{self, WaveGroup};
+use super::waves::{self, Occupancy, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
 use crate::config::{Accepted, Config, SectionInfo};
 use crate::counters::{Row, Shown};
@@ -123,6 +123,11 @@ impl Mechanism for Rfc {
         let mut rows = register_file::rows();
         rows.splice(2..2, own.map(|(label, shown)| Row { label, shown }));
         rows
+    }
+
+    fn occupancies(&self) -> Vec<Occupancy> {
+        let (title, register) = ("Entries of the cache that hold a register", ("way", "_valid_q"));
+        vec![Occupancy { title, instance: "cache", register, counts_zeros: false }]
     }
 
     fn waves(&self) -> Vec<WaveGroup> {

@@ -14,7 +14,7 @@ use warpfile_kernels::compile::rfv;
 use warpfile_kernels::program::Program;
 
 use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
-use super::waves::{self, WaveGroup};
+use super::waves::{self, Occupancy, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Row, Shown};
@@ -190,6 +190,11 @@ impl Mechanism for Rfv {
         ];
         let own = own.map(|(label, shown)| Row { label, shown });
         register_file::rows().into_iter().chain(own).collect()
+    }
+
+    fn occupancies(&self) -> Vec<Occupancy> {
+        let (title, register) = ("Architectural registers with a physical one", ("names", "_valid_q"));
+        vec![Occupancy { title, instance: "renaming", register, counts_zeros: false }]
     }
 
     fn waves(&self) -> Vec<WaveGroup> {

@@ -20,6 +20,7 @@ use warpfile_hdl::wir::{
 use warpfile_kernels::compile::CompileOptions;
 
 use super::register_file::{LANES, geometry};
+use super::waves::Occupancy;
 use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Row, Shown};
@@ -256,6 +257,11 @@ impl Mechanism for Wir {
 
     fn role(&self) -> Role {
         Role::Layer
+    }
+
+    fn occupancies(&self) -> Vec<Occupancy> {
+        let (title, register) = ("Physical registers that something refers to", ("counts", "_valid_q"));
+        vec![Occupancy { title, instance: "reference_counts", register, counts_zeros: false }]
     }
 
     fn section(&self) -> Option<SectionInfo> {

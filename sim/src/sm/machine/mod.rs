@@ -24,6 +24,7 @@ use super::memory::MemoryUnit;
 use super::oracle::Oracle;
 use super::report::{Residency, RunReport, SchedulerStatistics, Stalls, instructions_per_cycle};
 use super::share::Share;
+use super::timeline::TimelineCounter;
 use super::timing::Timings;
 use super::twins::Twins;
 use super::warp::{Scoreboard, State};
@@ -71,6 +72,8 @@ pub(super) struct Machine<'c, 'o> {
     oracle: Oracle,
     /// `None` if it is not asked for.
     working_set: Option<WorkingSetCounter>,
+    /// `None` if it is not asked for.
+    timeline: Option<TimelineCounter>,
     totals: Totals,
 }
 
@@ -136,6 +139,7 @@ impl<'c, 'o> Machine<'c, 'o> {
         let recorder = Recorder::new(config, &design, &mut options)?;
         let twins = (options.check_seeds > 0)
             .then(|| Twins::new(config.design.as_str(), &circuits::named(&design), options.check_seeds));
+        let timeline = options.timeline.then(|| TimelineCounter::new(config, &design));
         let partitions = design.partitions.into_iter().map(|design| Partition::new(config, design));
         Ok(Machine {
             config,
@@ -160,6 +164,7 @@ impl<'c, 'o> Machine<'c, 'o> {
                 let (warps, partitions) = (config.sm.warps as usize, config.sm.schedulers as usize);
                 WorkingSetCounter::new(window.get(), partitions, warps / partitions)
             }),
+            timeline,
             totals: Totals::default(),
         })
     }
@@ -292,6 +297,14 @@ impl<'c, 'o> Machine<'c, 'o> {
         if let Some(counter) = &mut self.working_set {
             counter.end_cycle();
         }
+        if let Some(timeline) = &mut self.timeline
+            && timeline.end_cycle()
+        {
+            let count = self.partitions.len();
+            let warp = |slot: usize| self.partitions[slot % count].warps.get(slot / count);
+            let circuits = circuits::all(partitions(), self.line_port.as_deref(), &self.layers);
+            timeline.end_column(|slot| warp(slot).state() != State::Empty, circuits);
+        }
         self.now += 1;
         if self.now.is_multiple_of(PROGRESS_INTERVAL) {
             self.report_progress();
@@ -393,6 +406,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             counters,
             activity: activity(&self.partitions),
             working_set: self.working_set.as_ref().map(WorkingSetCounter::counted),
+            timeline: self.timeline.as_ref().map(TimelineCounter::timeline),
         }
     }
 }

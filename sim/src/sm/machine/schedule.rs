@@ -155,6 +155,9 @@ impl Machine<'_, '_> {
         }
         let reads = sources.iter().flatten().count() as u64;
         let writes = if active == 0 { 0 } else { decoded.results.len() as u64 };
+        if let Some(timeline) = &mut self.timeline {
+            timeline.issue(partition, warp);
+        }
         self.totals.warp_instructions += 1;
         self.totals.thread_instructions += u64::from(active.count_ones());
         self.totals.operands.reads += reads;
