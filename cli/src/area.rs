@@ -15,7 +15,7 @@ use warpfile_synthesis::yosys::{Cache, map, version};
 
 use crate::configuration::ConfigurationArguments;
 use crate::figures::chart::{Bars, Chart, Plot};
-use crate::figures::svg;
+use crate::figures::svg::{self, Sheet};
 use crate::files::{Output, OutputFolder, read_text};
 use crate::generate::{circuit_named, is_design, unknown};
 use crate::output::{json, print};
@@ -215,7 +215,7 @@ fn chart(name: &str, reports: &[AreaReport]) -> String {
             }
         })
         .collect();
-    svg::draw(&format!("Area of {name}"), &charts)
+    svg::draw(Sheet::screen(&format!("Area of {name}")), &charts)
 }
 
 fn write_page(arguments: &Arguments, cells: &Library, path: &Path) -> anyhow::Result<()> {

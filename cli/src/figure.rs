@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::engine::EngineArguments;
-use crate::figures::{self, Options, Outputs, Variation};
+use crate::figures::{self, Options, Outputs, PaperArguments, Variation};
 use crate::html::HtmlArguments;
 use crate::parallel::ThreadArguments;
 
@@ -15,6 +15,7 @@ Examples:
   warpfile figure gebhart-6
   warpfile figure gebhart-6 --size tiny --out results
   warpfile figure regless-14 regless-15 regless-16 --out results
+  warpfile figure regless-16 --pdf run-time.pdf --width column
   warpfile figure regless-14 regless-16 --html regless.html
   warpfile figure regless-16 --schedule none --set l1.ways=12")]
 pub struct Arguments {
@@ -33,16 +34,15 @@ pub struct Arguments {
     /// Keep the tables, the JSON and an SVG chart in this folder.
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write the SVG chart to this file; of one figure.
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
+    #[command(flatten)]
+    paper: PaperArguments,
     #[command(flatten)]
     html: HtmlArguments,
 }
 
 /// Makes figures and prints them.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let Arguments { ids, variation, engine, threads, json, out, svg, html } = arguments;
+    let Arguments { ids, variation, engine, threads, json, out, paper, html } = arguments;
     let options = Options { variation, engine: engine.name(), threads: threads.number() };
-    figures::run(&ids, &options, &Outputs { json, out, svg, html })
+    figures::run(&ids, &options, &Outputs { json, out, paper, html })
 }

@@ -189,6 +189,7 @@ mod tests {
             settings: [("rfc.entries".to_owned(), json!(entries)), ("seed".to_owned(), json!(0))].into(),
             error: None,
             figures: figures.iter().map(|(name, value)| ((*name).to_owned(), number(*value))).collect(),
+            structures_pj: Vec::new(),
         }
     }
 

@@ -8,6 +8,7 @@ use super::number::Number;
 use super::report::{FigureReport, Table};
 use super::sweep::{Setup, Simulate};
 use super::{Cause, KeptRuns, Options, PAPERS, Paper, Study, by_id, command, keep_in, make, simulate, svg};
+use crate::figures::svg::Sheet;
 use crate::files::OutputFolder;
 use crate::input::Source;
 use crate::output::print;
@@ -40,7 +41,7 @@ pub fn run(names: &[String], options: &Options, outputs: &Outputs) -> Result<()>
         if let Some(folder) = &outputs.figures {
             for report in &reports {
                 let title = format!("{} ({})", report.title, report.source);
-                keep_in(folder, report, &svg::draw(&title, &report.content.charts))?;
+                keep_in(folder, report, &svg::draw(Sheet::screen(&title), &report.content.charts))?;
             }
         }
         let page = page(paper, &reports, options, &simulate)?;

@@ -8,6 +8,7 @@ mod gebhart;
 mod greener;
 mod hybrid;
 mod number;
+mod paper;
 mod regless;
 mod repeats;
 mod report;
@@ -33,17 +34,19 @@ use warpfile_kernels::workloads::{self, AddressBits, OpenWorkload, Workload};
 use warpfile_sim::sm::{self, EngineName, RunOptions, RunReport};
 
 use crate::cache;
-use crate::files::{Output, OutputFolder};
+use crate::files::OutputFolder;
 use crate::html::{self, HtmlArguments, own_command};
 use crate::input::Source;
 use crate::output::{json, print};
 use crate::parallel::parallel;
 use crate::progress::Meter;
 use accesses::{RegisterAccesses, register_accesses};
+pub use paper::PaperArguments;
 use regless::{WorkloadRegions, workload_regions};
 use repeats::{Repeats, repeats};
 pub use report::{Claim, FigureReport};
 use report::{Content, Effort};
+use svg::Sheet;
 use sweep::{Point, Results, Setup, Simulate};
 use values::{ValueUsage, value_usage};
 pub use variation::Variation;
@@ -159,8 +162,8 @@ pub struct Outputs {
     pub json: bool,
     /// Folder that keeps the tables, the JSON and the SVG charts.
     pub out: Option<PathBuf>,
-    /// File for the SVG charts.
-    pub svg: Option<PathBuf>,
+    /// Charts for a paper.
+    pub paper: PaperArguments,
     /// A page with all of them.
     pub html: HtmlArguments,
 }
@@ -176,17 +179,12 @@ pub fn list() -> impl Iterator<Item = &'static Figure> {
 /// No figure has such an id, there is no such workload or size, a run fails, or one SVG file is asked for several figures.
 pub fn run(ids: &[String], options: &Options, outputs: &Outputs) -> Result<()> {
     let figures = ids.iter().map(|id| by_id(id)).collect::<Result<Vec<_>>>()?;
-    if let Some(path) = outputs.svg.as_ref().filter(|_| figures.len() > 1) {
-        let count = figures.len();
-        bail!(
-            "--svg {} takes one figure, there are {count}; --out keeps the charts of several",
-            path.display()
-        );
-    }
+    outputs.paper.check(figures.len())?;
     for figure in &figures {
         chosen(figure, options.variation.workloads())?;
     }
     let page = outputs.html.create()?;
+    let mut drawings = outputs.paper.create()?;
     let runs = KeptRuns::default();
     let simulate = |source: &Source<'_>, setup: &Setup| {
         runs.get(source, setup, || simulate(source, setup, options.engine))
@@ -195,6 +193,7 @@ pub fn run(ids: &[String], options: &Options, outputs: &Outputs) -> Result<()> {
     for figure in figures {
         let report = make(figure, options, &simulate)?;
         keep(&report, outputs)?;
+        outputs.paper.draw(&report.content.charts, std::mem::take(&mut drawings))?;
         reports.push(report);
     }
     match page {
@@ -205,14 +204,9 @@ pub fn run(ids: &[String], options: &Options, outputs: &Outputs) -> Result<()> {
 
 /// Prints a figure, and keeps it where it is asked for.
 fn keep(report: &FigureReport, outputs: &Outputs) -> Result<()> {
-    let svg = svg::draw(&format!("{} ({})", report.title, report.source), &report.content.charts);
     if let Some(path) = &outputs.out {
-        keep_in(path, report, &svg)?;
-    }
-    if let Some(path) = &outputs.svg {
-        let mut file = Output::create(Path::new(path))?;
-        file.write(&svg)?;
-        file.publish()?;
+        let title = format!("{} ({})", report.title, report.source);
+        keep_in(path, report, &svg::draw(Sheet::screen(&title), &report.content.charts))?;
     }
     print(&if outputs.json { json(report)? } else { report.to_markdown() })
 }

@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use super::chart::{Bars, Chart, Line, LineStyle, Plot};
 
-/// Width of a figure, px.
-const WIDTH: f64 = 960.0;
-/// Height of a panel, px.
-const PANEL_HEIGHT: f64 = 320.0;
-/// Room above a figure's panels for its title, px.
+/// Units of an inch of paper. Letters are 12 units high, the smallest 10: 8.4 and 7 points.
+const UNITS_PER_INCH: f64 = 72.0 / 0.7;
+/// Room above a figure's panels for its title, in units.
 const TITLE_HEIGHT: f64 = 40.0;
-/// Room around a panel's axes, px.
+/// Width below which a panel gets a row for itself.
+const NARROWEST: f64 = 330.0;
+/// Room around a panel's axes; more where a legend or names need it.
 const LEFT: f64 = 58.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 62.0;
@@ -25,23 +25,87 @@ const NARROW_NUMBERS: usize = 20;
 const MARK: f64 = 4.0;
 /// Radius of one among many, px.
 const DOT: f64 = 1.3;
-/// Estimated width of a legend's letter, px.
+/// Estimated width of a legend's letter, and of a title's.
 const LETTER: f64 = 6.2;
+const TITLE_LETTER: f64 = 6.8;
+/// Height of a line of a panel's title, and of a legend.
+const TITLE_LINE: f64 = 15.0;
+const LEGEND_LINE: f64 = 14.0;
+/// Lines of a legend that there is room for in any panel.
+const LEGEND_LINES: usize = 2;
+/// Distance of groups below which their names stand upright, and what an upright letter needs of height.
+const UPRIGHT: f64 = 20.0;
+const UPRIGHT_LETTER: f64 = 5.2;
 
+/// What the paper's values are called in a legend.
+const PAPER: &str = "the paper";
 /// Colours that colour-blind readers can tell apart (Okabe and Ito).
 const COLOURS: [&str; 8] =
     ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8a00", "#444444"];
 
-/// A figure's charts below its title.
-pub fn draw(title: &str, charts: &[Chart]) -> String {
-    let panels = lay_out(charts);
-    let height = panels.last().map_or(TITLE_HEIGHT, |(_, frame)| frame.y + frame.height) + 8.0;
+/// What a figure is drawn on.
+#[derive(Clone, Copy, Debug)]
+pub struct Sheet<'t> {
+    /// Units; on a screen px.
+    width: f64,
+    panel_height: f64,
+    /// Inches of paper; `None` on a screen.
+    inches: Option<f64>,
+    title: Option<&'t str>,
+}
+
+/// How wide a figure is in a paper.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum PaperWidth {
+    /// A column of two, 3.3 inches.
+    Column,
+    /// Both columns, 7 inches.
+    #[default]
+    Page,
+}
+
+impl<'t> Sheet<'t> {
+    /// For looking at it alone.
+    pub fn screen(title: &'t str) -> Sheet<'t> {
+        Sheet { width: 960.0, panel_height: 320.0, inches: None, title: Some(title) }
+    }
+
+    /// For a paper, which says below it what it is.
+    pub fn paper(width: PaperWidth, title: Option<&'t str>) -> Sheet<'t> {
+        let inches = match width {
+            PaperWidth::Column => 3.3,
+            PaperWidth::Page => 7.0,
+        };
+        Sheet { width: inches * UNITS_PER_INCH, panel_height: 236.0, inches: Some(inches), title }
+    }
+
+    /// Room above the panels.
+    fn above(&self) -> f64 {
+        if self.title.is_some() { TITLE_HEIGHT } else { 0.0 }
+    }
+}
+
+/// A figure's charts, below its title if it has one.
+pub fn draw(sheet: Sheet<'_>, charts: &[Chart]) -> String {
+    let panels = lay_out(&sheet, charts);
+    let below = if sheet.inches.is_some() { 0.0 } else { 8.0 };
+    let height = panels.last().map_or(sheet.above(), |(_, frame)| frame.y + frame.height) + below;
+    let Sheet { width, inches, title, .. } = sheet;
+    let size = match inches {
+        None => format!("viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\""),
+        Some(inches) => format!(
+            "viewBox=\"0 0 {width:.2} {height:.2}\" width=\"{inches}in\" height=\"{:.4}in\"",
+            height / UNITS_PER_INCH
+        ),
+    };
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
-         height=\"{height}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" {size} \
+         font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
     );
-    text(&mut out, (WIDTH / 2.0, 26.0), "middle", "font-size=\"16\" font-weight=\"bold\"", title);
+    if let Some(title) = title {
+        text(&mut out, (width / 2.0, 26.0), "middle", "font-size=\"16\" font-weight=\"bold\"", title);
+    }
     for (chart, frame) in panels {
         draw_panel(&mut out, chart, frame);
     }
@@ -49,7 +113,7 @@ pub fn draw(title: &str, charts: &[Chart]) -> String {
     out
 }
 
-/// A rectangle, px.
+/// A rectangle.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     x: f64,
@@ -58,20 +122,73 @@ struct Frame {
     height: f64,
 }
 
-/// Puts two narrow panels, or one wide one, in a row.
-fn lay_out(charts: &[Chart]) -> Vec<(&Chart, Frame)> {
-    let mut placed = Vec::new();
-    let (mut x, mut y) = (0.0, TITLE_HEIGHT);
+/// Puts two narrow panels, or one wide one, in a row. The panels of a row are equally high.
+fn lay_out<'c>(sheet: &Sheet<'_>, charts: &'c [Chart]) -> Vec<(&'c Chart, Frame)> {
+    let mut placed: Vec<(&Chart, Frame)> = Vec::new();
+    let (mut x, mut y) = (0.0, sheet.above());
+    let is_wide = |chart: &Chart| sheet.width / 2.0 < NARROWEST || is_wide(chart);
     for (index, chart) in charts.iter().enumerate() {
         let alone = x == 0.0 && charts.get(index + 1).is_none_or(is_wide);
-        let width = if is_wide(chart) || alone { WIDTH } else { WIDTH / 2.0 };
-        placed.push((chart, Frame { x, y, width, height: PANEL_HEIGHT }));
+        let width = if is_wide(chart) || alone { sheet.width } else { sheet.width / 2.0 };
+        let room = Room::of(chart, width);
+        let height = sheet.panel_height + (room.above - TOP) + (room.below - BOTTOM);
+        placed.push((chart, Frame { x, y, width, height }));
         x += width;
-        if x >= WIDTH {
-            (x, y) = (0.0, y + PANEL_HEIGHT);
+        if x >= sheet.width {
+            let row = || placed.iter().filter(|(_, frame)| frame.y == y);
+            let highest = row().map(|(_, frame)| frame.height).fold(0.0, f64::max);
+            for (_, frame) in placed.iter_mut().filter(|(_, frame)| frame.y == y) {
+                frame.height = highest;
+            }
+            (x, y) = (0.0, y + highest);
         }
     }
     placed
+}
+
+/// Room that a panel needs beside its axes.
+struct Room {
+    above: f64,
+    below: f64,
+    title: Vec<String>,
+    /// Names of groups stand upright.
+    upright: bool,
+}
+
+impl Room {
+    fn of(chart: &Chart, width: f64) -> Room {
+        let axes = width - LEFT - RIGHT;
+        let title = wrapped(&chart.title, width / TITLE_LETTER);
+        let legend = legend_lines(&chart.names(), chart.has_paper(), axes);
+        let above = TOP
+            + TITLE_LINE * title.len().saturating_sub(1) as f64
+            + LEGEND_LINE * legend.saturating_sub(LEGEND_LINES) as f64;
+        let groups: &[String] = match &chart.plot {
+            Plot::Bars { groups, .. } => groups,
+            Plot::Lines(_) => &[],
+        };
+        let longest = groups.iter().map(|group| group.chars().count()).max().unwrap_or(0) as f64;
+        let pitch = axes / groups.len().max(1) as f64;
+        let upright = pitch < UPRIGHT && LETTER * longest > pitch;
+        let below = if upright { BOTTOM.max(30.0 + UPRIGHT_LETTER * longest) } else { BOTTOM };
+        Room { above, below, title, upright }
+    }
+}
+
+/// Lines of at most so many letters.
+fn wrapped(text: &str, letters: f64) -> Vec<String> {
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if ((line.chars().count() + 1 + word.chars().count()) as f64) <= letters => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) | None => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn is_wide(chart: &Chart) -> bool {
@@ -84,24 +201,32 @@ fn is_wide(chart: &Chart) -> bool {
 }
 
 fn draw_panel(out: &mut String, chart: &Chart, frame: Frame) {
+    let room = Room::of(chart, frame.width);
     let axes = Frame {
         x: frame.x + LEFT,
-        y: frame.y + TOP,
+        y: frame.y + room.above,
         width: frame.width - LEFT - RIGHT,
-        height: frame.height - TOP - BOTTOM,
+        height: frame.height - room.above - room.below,
     };
     let centre = axes.x + axes.width / 2.0;
-    text(out, (centre, frame.y + 18.0), "middle", "font-weight=\"bold\"", &chart.title);
+    let mut top = frame.y + 18.0;
+    for line in &room.title {
+        text(out, (centre, top), "middle", "font-weight=\"bold\"", line);
+        top += TITLE_LINE;
+    }
     text(out, (centre, frame.y + frame.height - 8.0), "middle", "", &chart.x_label);
     let (x, y) = (frame.x + 14.0, axes.y + axes.height / 2.0);
     text(out, (x, y), "middle", &format!("transform=\"rotate(-90 {x:.1} {y:.1})\""), &chart.y_label);
-    draw_legend(out, &chart.names(), chart.has_paper(), (axes.x, frame.y + 38.0), axes.width);
+    let legend = (axes.x, top + 5.0);
+    draw_legend(out, &chart.names(), chart.has_paper(), legend, axes.width);
     let ticks = ticks(chart.extent());
     let scale = Scale { low: ticks[0], high: ticks[ticks.len() - 1], axes };
     draw_y_axis(out, &ticks, &scale);
     match &chart.plot {
         Plot::Lines(lines) => draw_lines(out, lines, &scale),
-        Plot::Bars { groups, series, stacked } => draw_bars(out, groups, series, *stacked, &scale),
+        Plot::Bars { groups, series, stacked } => {
+            draw_bars(out, groups, series, (*stacked, room.upright), &scale);
+        }
     }
 }
 
@@ -148,22 +273,46 @@ fn draw_y_axis(out: &mut String, ticks: &[f64], scale: &Scale) {
     line(out, (axes.x, axes.y), (axes.x, axes.y + axes.height), "stroke=\"#222\"");
 }
 
+/// Places of the names of a legend in rows of a width: how far to the right, and which row. The paper's comes last.
+fn legend_places(names: &[&str], paper: bool, width: f64) -> Vec<(f64, usize)> {
+    let (mut x, mut row) = (0.0, 0);
+    let names = names.iter().copied().chain(paper.then_some(PAPER));
+    let place = |name: &str| {
+        let needed = 22.0 + LETTER * name.chars().count() as f64;
+        if x + needed > width && x > 0.0 {
+            (x, row) = (0.0, row + 1);
+        }
+        let place = (x, row);
+        x += needed;
+        place
+    };
+    names.map(place).collect()
+}
+
+/// Rows of a legend.
+fn legend_lines(names: &[&str], paper: bool, width: f64) -> usize {
+    legend_places(names, paper, width).last().map_or(0, |(_, row)| row + 1)
+}
+
 /// Names with their colours, in rows of the width given.
 fn draw_legend(out: &mut String, names: &[&str], paper: bool, (left, top): (f64, f64), width: f64) {
-    let (mut x, mut y) = (left, top);
-    for (index, name) in names.iter().enumerate() {
-        let needed = 22.0 + LETTER * name.chars().count() as f64;
-        if x + needed > left + width && x > left {
-            (x, y) = (left, y + 14.0);
-        }
-        let colour = COLOURS[index % COLOURS.len()];
-        rectangle(out, Frame { x, y: y - 9.0, width: 10.0, height: 10.0 }, colour);
+    for (index, (x, row)) in legend_places(names, paper, width).into_iter().enumerate() {
+        let (x, y) = (left + x, top + LEGEND_LINE * row as f64);
+        let name = match names.get(index) {
+            Some(name) => {
+                rectangle(
+                    out,
+                    Frame { x, y: y - 9.0, width: 10.0, height: 10.0 },
+                    COLOURS[index % COLOURS.len()],
+                );
+                name
+            }
+            None => {
+                draw_paper(out, (x, 10.0), y - 4.0);
+                PAPER
+            }
+        };
         text(out, (x + 14.0, y), "start", "font-size=\"11\"", name);
-        x += needed;
-    }
-    if paper {
-        draw_paper(out, (x, 10.0), y - 4.0);
-        text(out, (x + 14.0, y), "start", "font-size=\"11\"", "the paper");
     }
 }
 
@@ -217,7 +366,13 @@ fn draw_lines(out: &mut String, lines: &[Line], scale: &Scale) {
     }
 }
 
-fn draw_bars(out: &mut String, groups: &[String], series: &[Bars], stacked: bool, scale: &Scale) {
+fn draw_bars(
+    out: &mut String,
+    groups: &[String],
+    series: &[Bars],
+    (stacked, upright): (bool, bool),
+    scale: &Scale,
+) {
     let axes = scale.axes;
     let pitch = axes.width / groups.len().max(1) as f64;
     let columns = if stacked { 1 } else { series.len().max(1) };
@@ -258,7 +413,11 @@ fn draw_bars(out: &mut String, groups: &[String], series: &[Bars], stacked: bool
             }
         }
         let (x, y) = (centre, axes.y + axes.height + 16.0);
-        if tilt {
+        if upright {
+            let (x, y) = (x + 3.5, y - 8.0);
+            let turn = format!("transform=\"rotate(-90 {x:.1} {y:.1})\" font-size=\"10\"");
+            text(out, (x, y), "end", &turn, name);
+        } else if tilt {
             let turn = format!("transform=\"rotate(-24 {x:.1} {y:.1})\" font-size=\"10\"");
             text(out, (x + 8.0, y), "end", &turn, name);
         } else {

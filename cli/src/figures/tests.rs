@@ -13,8 +13,12 @@ use warpfile_sim::sm::{Accesses, EngineName, MRF, Residency, RunReport, WorkingS
 
 use super::report::FigureReport;
 use super::sweep::{Point, Setup};
-use super::{Figure, KeptRuns, Options, Outputs, PAPERS, Variation, by_id, chosen, list, make, run, svg};
+use super::{
+    Figure, KeptRuns, Options, Outputs, PAPERS, PaperArguments, Variation, by_id, chosen, list, make, run,
+    svg,
+};
 use crate::code::Code;
+use crate::figures::svg::Sheet;
 use crate::input::{Input, Source};
 
 fn options(workloads: &[&str]) -> Options {
@@ -134,7 +138,7 @@ fn the_json_of_every_figure_names_its_values_in_snake_case() {
 fn every_chart_is_well_formed_and_stays_inside_its_frame() {
     for entry in list().filter(|figure| is_simulated(figure)) {
         let report = figure(entry.id, &[]);
-        check_svg(&svg::draw("a < b & c", &report.content.charts));
+        check_svg(&svg::draw(Sheet::screen("a < b & c"), &report.content.charts));
     }
 }
 
@@ -208,7 +212,7 @@ fn the_regions_of_real_kernels_as_they_are_printed() {
     ] {
         let report = figure(id, workloads);
         insta::assert_snapshot!(id, report.to_markdown());
-        check_svg(&svg::draw(report.title, &report.content.charts));
+        check_svg(&svg::draw(Sheet::screen(report.title), &report.content.charts));
     }
 }
 
@@ -226,7 +230,7 @@ fn the_structures_of_regless_as_they_are_printed() {
         let report = figure(id, &[]);
         assert!(!report.content.claims.is_empty() && report.size.is_none() && report.workloads.is_empty());
         insta::assert_snapshot!(id, report.to_markdown());
-        check_svg(&svg::draw(report.title, &report.content.charts));
+        check_svg(&svg::draw(Sheet::screen(report.title), &report.content.charts));
         let tables = document(&report)["tables"].clone();
         assert!(tables.as_array().is_some_and(|tables| tables.len() >= 2), "{id}");
     }
@@ -237,7 +241,7 @@ fn accesses_of_real_kernels_as_they_are_printed() {
     for id in ["greener-4.1", "greener-4.2"] {
         let report = figure(id, &["vectoradd"]);
         insta::assert_snapshot!(id, report.to_markdown());
-        check_svg(&svg::draw(report.title, &report.content.charts));
+        check_svg(&svg::draw(Sheet::screen(report.title), &report.content.charts));
         assert_eq!(document(&report)["effort"]["runs"].as_u64(), Some(1));
     }
     insta::assert_snapshot!("greener-overheads", figure("greener-overheads", &[]).to_markdown());
@@ -299,7 +303,9 @@ fn parameters_that_mechanisms_share_tell_runs_of_each_of_them_apart() {
 
 #[test]
 fn one_svg_file_is_not_for_several_figures() {
-    let outputs = Outputs { svg: Some("charts.svg".into()), ..Outputs::default() };
+    let mut paper = PaperArguments::default();
+    paper.svg = Some("charts.svg".into());
+    let outputs = Outputs { paper, ..Outputs::default() };
     let ids = ["regless-11", "regless-12"].map(str::to_owned);
     let error = run(&ids, &options(&[]), &outputs).expect_err("two figures").to_string();
     assert_eq!(error, "--svg charts.svg takes one figure, there are 2; --out keeps the charts of several");
@@ -325,5 +331,5 @@ fn value_usage_of_real_kernels_adds_up() {
         let sum: f64 = classes.iter().filter_map(|class| row[format!("{class}_percent")].as_f64()).sum();
         assert!((sum - 100.0).abs() < 1e-9, "{row}");
     }
-    check_svg(&svg::draw(report.title, &report.content.charts));
+    check_svg(&svg::draw(Sheet::screen(report.title), &report.content.charts));
 }

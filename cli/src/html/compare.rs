@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
-use super::runs::{Point, Runs};
+use super::runs::{Point, Runs, Values};
 use super::{Column, Page, Section, Table};
 use crate::compare::difference::{Differences, FigureDifference, Setting};
 
@@ -46,13 +46,14 @@ fn parameters(settings: &[Setting]) -> Table {
 
 /// The change of each figure in each run.
 fn changes(figures: &[FigureDifference]) -> Runs {
-    let mut by_run: BTreeMap<Point, Vec<_>> = BTreeMap::new();
+    let mut by_run: BTreeMap<Point, Vec<(String, Number)>> = BTreeMap::new();
     for figure in figures {
         let point: Point = figure.run.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        let change = figure.percent.and_then(serde_json::Number::from_f64);
+        let change = figure.percent.and_then(Number::from_f64);
         by_run.entry(point).or_default().extend(change.map(|change| (figure.figure.clone(), change)));
     }
-    Runs::of_changes(&by_run.into_iter().collect::<Vec<_>>(), "change in per cent of A")
+    let values = by_run.into_iter().map(|(point, figures)| Values { point, figures, error: None });
+    Runs::of_changes(&values.collect::<Vec<_>>(), "change in per cent of A")
 }
 
 fn figures(figures: &[FigureDifference]) -> Table {

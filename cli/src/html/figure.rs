@@ -33,7 +33,7 @@ fn filters(reports: &[FigureReport]) -> Vec<Filter> {
     }
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     let is_grouped = |workload: &&str| charts().any(|chart| has_group(chart, workload));
-    let kernels: Vec<&str> = workloads.iter().copied().filter(|workload| is_grouped(&workload)).collect();
+    let kernels: Vec<&str> = workloads.iter().copied().filter(|workload| is_grouped(workload)).collect();
     [("kernel", "Kernels", kernels), ("series", "Series", series)]
         .into_iter()
         .filter(|(_, _, values)| values.len() > 1)

@@ -1,6 +1,6 @@
 //! Runs as a page takes them: under which kernels, designs and parameters, and all their figures.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Number, Value};
@@ -96,60 +96,59 @@ const VIEWS: &[View] = &[
     },
 ];
 
+/// A run before its figures are in columns.
+pub struct Values {
+    /// What it is of.
+    pub point: Point,
+    /// Its figures.
+    pub figures: Vec<(String, Number)>,
+    /// Why there are none.
+    pub error: Option<String>,
+}
+
 impl Runs {
-    /// Of runs that were measured, in their order.
+    /// Of runs that were measured.
     pub fn new(measured: &[Measured]) -> Runs {
-        let figures_of = |run: &Measured| {
+        let values = |run: &Measured| {
             let structures =
                 run.structures_pj.iter().map(|(name, pj)| (format!("{STRUCTURES}{name}"), pj.clone()));
             let slots = scheduler_cycles(run).map(|cycles| (SCHEDULER_CYCLES.to_owned(), cycles.into()));
-            run.figures.iter().cloned().chain(structures).chain(slots).collect::<Vec<(String, Number)>>()
+            let figures = run.figures.iter().cloned().chain(structures).chain(slots).collect();
+            Values { point: point(run), figures, error: run.error.clone() }
         };
-        let all: Vec<(Point, Vec<(String, Number)>, Option<String>)> =
-            measured.iter().map(|run| (point(run), figures_of(run), run.error.clone())).collect();
-        Runs::of(&all, VIEWS, None)
+        let all: Vec<Values> = measured.iter().map(values).collect();
+        let runs = Runs::of(&all, None);
+        let columns = COLUMNS.into_iter().filter(|column| runs.figures.iter().any(|known| known == column));
+        Runs { columns: columns.collect(), views: VIEWS, ..runs }
     }
 
-    /// What has become of figures in other runs: values by figure, each for some of the runs.
-    pub fn of_changes(changes: &[(Point, Vec<(String, Number)>)], values_are: &'static str) -> Runs {
-        let all: Vec<_> =
-            changes.iter().map(|(point, values)| (point.clone(), values.clone(), None)).collect();
-        Runs::of(&all, &[], Some(values_are))
+    /// Of what has become of figures in other runs: values by figure, each for some of the runs.
+    pub fn of_changes(changes: &[Values], values_are: &'static str) -> Runs {
+        Runs::of(changes, Some(values_are))
     }
 
-    fn of(
-        all: &[(Point, Vec<(String, Number)>, Option<String>)],
-        views: &'static [View],
-        values_are: Option<&'static str>,
-    ) -> Runs {
-        let axes = axes(all.iter().map(|(point, _, _)| point));
+    fn of(all: &[Values], values_are: Option<&'static str>) -> Runs {
+        let axes = axes(all.iter().map(|run| &run.point));
         let mut figures: Vec<String> = Vec::new();
         let mut known: BTreeSet<&str> = BTreeSet::new();
-        for (name, _) in all.iter().flat_map(|(_, figures, _)| figures) {
+        for (name, _) in all.iter().flat_map(|run| &run.figures) {
             if known.insert(name) {
                 figures.push(name.clone());
             }
         }
-        let row = |(point, own, error): &(Point, Vec<(String, Number)>, Option<String>)| {
+        let row = |run: &Values| {
             let of_axis = |axis: &Axis| {
-                let (_, value) = point.iter().find(|(name, _)| *name == axis.name)?;
+                let (_, value) = run.point.iter().find(|(name, _)| *name == axis.name)?;
                 axis.values.iter().position(|known| known == value)
             };
-            let value =
-                |figure: &String| own.iter().find(|(name, _)| name == figure).map(|(_, value)| value.clone());
-            Row {
-                at: axes.iter().map(of_axis).collect(),
-                values: figures.iter().map(value).collect(),
-                error: error.clone(),
-            }
+            let own: BTreeMap<&str, &Number> =
+                run.figures.iter().map(|(name, value)| (name.as_str(), value)).collect();
+            let values = figures.iter().map(|figure| own.get(figure.as_str()).copied().cloned());
+            Row { at: axes.iter().map(of_axis).collect(), values: values.collect(), error: run.error.clone() }
         };
         let mut rows: Vec<Row> = all.iter().map(row).collect();
         rows.sort_by(|one, other| one.at.cmp(&other.at));
-        let columns = match values_are {
-            Some(_) => Vec::new(),
-            None => COLUMNS.into_iter().filter(|column| known.contains(column)).collect(),
-        };
-        Runs { rows, axes, figures, columns, views, values_are }
+        Runs { rows, axes, figures, columns: Vec::new(), views: &[], values_are }
     }
 }
 

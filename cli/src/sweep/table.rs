@@ -175,6 +175,7 @@ pub mod tests {
                 .map(|reads| ("counters.rfc.reads".to_owned(), Number::from(reads)))
                 .into_iter()
                 .collect(),
+            structures_pj: Vec::new(),
         }
     }
 

@@ -26,6 +26,7 @@ mod sharing;
 mod slots;
 mod stand_ins;
 mod suspension;
+mod timeline;
 mod tiny;
 mod toy;
 mod wir;

@@ -12,10 +12,10 @@ const WIDE_BARS = 18;
 const WIDE_POINTS = 20;
 
 /** A chart in a card of its own; `describe` gives its description whenever it is drawn. */
-function chartCard(describe, controls = null) {
+function chartCard(describe, { controls = null, heading: level = "h3" } = {}) {
   const rows = describe().plot.rows?.length ?? 0;
   const plot = element("div", { class: rows > 20 ? "plot tall" : "plot", role: "img" });
-  const heading = element("h3");
+  const heading = element(level, { class: "card-title" });
   const note = element("p", { class: "quiet" });
   const numbers = element("div");
   const details = element("details", { ontoggle: () => fill() }, element("summary", {}, "Numbers"), numbers);
@@ -32,8 +32,8 @@ function chartCard(describe, controls = null) {
     card.classList.toggle("wide", isWide(chart));
     fill();
     if (!drawn) return;
-    drawn.dispose();
-    drawn = start(plot, chart);
+    drawn.resize();
+    drawn.setOption(option(chart, plot.clientWidth), { notMerge: true });
   };
   draw();
   onRedraw(card, draw);
@@ -48,13 +48,10 @@ function layOut() {
   afterLayout.splice(0).forEach((draw) => draw());
   if (afterLayout.length > 0) layOut();
 }
-const instances = new Set();
 
 function start(plot, chart) {
   const drawn = echarts.init(plot, null, { renderer: chart.plot.kind === "heat" ? "canvas" : "svg" });
   drawn.setOption(option(chart, plot.clientWidth));
-  instances.forEach((other) => { if (other.isDisposed()) instances.delete(other); });
-  instances.add(drawn);
   return drawn;
 }
 

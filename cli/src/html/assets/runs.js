@@ -130,11 +130,11 @@ function runsSection(section) {
     const box = element("input", { type: "checkbox", checked: true, onchange: () => again((value) => { chosen.relative = value; })(box.checked) });
     explorer.append(element("label", {}, box, " relative to the baseline"));
   }
-  cards.push(chartCard(() => runs.bars(chosen), explorer));
+  cards.push(chartCard(() => runs.bars(chosen), { controls: explorer, heading: "h2" }));
   for (const view of runs.views) {
     let kernel = kernelChoices[0][0];
     const controls = kernelChoices.length > 1 ? element("div", { class: "controls" }, choice("Kernel", kernelChoices, kernel, again((value) => { kernel = value; }))) : null;
-    cards.push(chartCard(() => runs.parts(view, kernel), controls));
+    cards.push(chartCard(() => runs.parts(view, kernel), { controls, heading: "h2" }));
   }
   const columns = runs.columns.flatMap((figure) => [{ figure, relative: false }, ...(runs.hasBaseline && figure === "cycles" ? [{ figure, relative: true }] : [])]);
   const box = element("div");

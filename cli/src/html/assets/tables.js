@@ -23,7 +23,7 @@ function table({ title, columns, rows }) {
   draw();
   const made = element("table", {}, element("caption", {}, title), element("thead", {}, element("tr", {}, ...headings)), body);
   onRedraw(made, draw);
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, made);
+  return element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": title }, made);
 }
 
 /** Numbers by size, texts by letters, what is missing last. */

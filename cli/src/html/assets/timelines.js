@@ -8,6 +8,9 @@ function timelinesSection({ runs }) {
   const maps = element("div", { class: "charts" });
   const fill = () => {
     const run = runs.find(({ kernel, design }) => kernel === chosen.kernel && design === chosen.design);
+    // What is drawn in parts may still be drawing.
+    const gone = [...maps.querySelectorAll(".plot")].map((plot) => echarts.getInstanceByDom(plot));
+    requestAnimationFrame(() => gone.forEach((chart) => chart?.dispose()));
     maps.replaceChildren(...run.maps.map((map) => chartCard(() => heatMap(run, map))));
     layOut();
   };
