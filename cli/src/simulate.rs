@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use warpfile_engine::waveform::Format;
 use warpfile_kernels::exec::OutOfBounds;
 use warpfile_kernels::launch::CheckReport;
 use warpfile_kernels::trace::TraceReport;
@@ -55,7 +56,7 @@ pub struct Traffic {
 #[derive(Default)]
 pub struct Observers<'a> {
     /// The waveform.
-    pub waveform: Option<(&'a mut dyn Write, &'a Window)>,
+    pub waveform: Option<(Box<dyn Format + 'a>, &'a Window)>,
     /// The log of the pipeline, and the cycles that it covers; all if `None`.
     pub pipeline: Option<(&'a mut dyn Write, Option<Range<u64>>)>,
     /// The traffic at a circuit's ports.
@@ -104,8 +105,8 @@ impl Run<'_> {
         let mut opened = self.source.open()?;
         let mut meter = meters.meter(&self.label());
         let mut progress = |progress: Progress| meter.update(|| state(progress));
-        let waveform = observers.waveform.map(|(writer, window)| sm::Waveform {
-            writer,
+        let waveform = observers.waveform.map(|(format, window)| sm::Waveform {
+            format,
             scope: window.scope.clone(),
             cycles: window.cycles.clone(),
         });

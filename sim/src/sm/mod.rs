@@ -27,6 +27,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use warpfile_engine::CodeCache;
+use warpfile_engine::waveform::Format;
 use warpfile_kernels::program::Launches;
 
 use crate::config::Config;
@@ -86,8 +87,8 @@ pub struct Progress {
 
 /// A waveform to write.
 pub struct Waveform<'a> {
-    /// Where the VCD goes.
-    pub writer: &'a mut dyn Write,
+    /// What it is written as, and where it goes.
+    pub format: Box<dyn Format + 'a>,
     /// Limits it to a circuit or a part of one: `register_file`, `scheduler`, or a path below
     /// (`register_file.main`), after `partition0_` … if there are several schedulers; all if `None`.
     pub scope: Option<String>,
