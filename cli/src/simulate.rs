@@ -15,7 +15,7 @@ use warpfile_sim::sm::{self, EngineName, Progress, RunOptions, RunReport};
 
 use crate::cache;
 use crate::input::Source;
-use crate::progress::Meters;
+use crate::progress::{Meters, about_left, left_of_run};
 use crate::table::count;
 
 /// What came of a design.
@@ -104,7 +104,12 @@ impl Run<'_> {
     ) -> anyhow::Result<SmOutcome> {
         let mut opened = self.source.open()?;
         let mut meter = meters.meter(&self.label());
-        let mut progress = |progress: Progress| meter.update(|| state(progress));
+        let mut progress = |progress: Progress| {
+            let total = self.source.issued(self.sm);
+            let left =
+                total.and_then(|total| left_of_run(meter.elapsed(), progress.warp_instructions, total));
+            meter.update(|| state(progress) + &about_left(left));
+        };
         let waveform = observers.waveform.map(|(format, window)| sm::Waveform {
             format,
             scope: window.scope.clone(),
@@ -131,6 +136,7 @@ impl Run<'_> {
         };
         let report = sm::run(self.config, &mut opened, options)?;
         let wall_time = meter.elapsed();
+        self.source.set_issued(self.sm, report.warp_instructions);
         let check = opened.check_results()?;
         let out_of_bounds = opened.out_of_bounds()?;
         Ok(SmOutcome { report, check, trace: opened.trace_report().cloned(), out_of_bounds, wall_time })

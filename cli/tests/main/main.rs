@@ -4,6 +4,7 @@ mod command;
 mod cuda;
 mod execution;
 mod hardware;
+mod kept_runs;
 mod lists;
 mod malformed;
 mod outputs;

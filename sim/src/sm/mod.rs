@@ -7,6 +7,7 @@ mod engine_name;
 mod error;
 mod in_flight;
 mod interposer;
+mod kept_report;
 mod kernel;
 mod machine;
 mod memory;
@@ -38,6 +39,7 @@ use pipeline_log::PipelineLogger;
 
 pub use engine_name::EngineName;
 pub use error::{Compared, SimError, WrongOperand};
+pub use kept_report::KeptReport;
 pub use pipeline_log::PipelineLog;
 pub use report::{
     Accesses, CacheStatistics, MRF, MemoryStatistics, PortActivity, RegisterLineStatistics, Residency,
