@@ -1,6 +1,6 @@
 //! `warpfile run`.
 
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Seek, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -143,11 +143,18 @@ impl WaveformArguments {
     /// The waveform that is asked for; its file is started.
     fn start(&self) -> anyhow::Result<Option<WaveformFile>> {
         let Some(path) = self.path() else { return Ok(None) };
-        let window = Window { scope: self.wave_scope.clone(), cycles: self.wave_cycles.clone() };
+        let mut file = Output::create(path)?;
+        let is_fst = self.fst.is_some();
+        if is_fst {
+            let context = || {
+                format!("--fst {}: accepted: a file, no pipe: its beginning is written last", path.display())
+            };
+            file.file().stream_position().with_context(context)?;
+        }
         Ok(Some(WaveformFile {
-            file: Output::create(path)?,
-            is_fst: self.fst.is_some(),
-            window,
+            file,
+            is_fst,
+            window: Window { scope: self.wave_scope.clone(), cycles: self.wave_cycles.clone() },
             contents: Contents::default(),
         }))
     }

@@ -179,10 +179,9 @@ fn power_is_kept_with_saif_and_the_mapped_verilog() {
 }
 
 /// Commands that write a file, up to its name.
-const WRITERS: [&str; 8] = [
+const WRITERS: [&str; 7] = [
     "trace vectoradd --size tiny -o ",
     "run vectoradd --size tiny --vcd ",
-    "run vectoradd --size tiny --fst ",
     "run vectoradd --size tiny --kanata ",
     "run vectoradd --size tiny --record-circuit scheduler --record ",
     "run vectoradd --size tiny --vcd other.vcd --gtkw ",

@@ -129,9 +129,11 @@ fn changes_that_surfer_sees(waveform: &Path) -> Changes {
 
 #[test]
 fn a_trace_and_a_dump_have_the_same_signals_and_changes_for_every_viewer() {
-    for (design, cycles) in
-        [("two-level", "--wave-cycles 5..40"), ("rfc", ""), ("regless", "--wave-scope partition0_register_file")]
-    {
+    for (design, cycles) in [
+        ("two-level", "--wave-cycles 5..40"),
+        ("rfc", ""),
+        ("regless", "--wave-scope partition0_register_file"),
+    ] {
         let place = Place::new();
         let run = format!("run vectoradd --size tiny --design {design} {cycles}");
         place.succeeds(&format!("{run} --vcd w.vcd"));
@@ -170,4 +172,15 @@ fn the_names_that_options_had_when_there_were_dumps_only_still_work() {
     place.succeeds(&format!("{run} --vcd new.vcd --wave-scope scheduler --wave-cycles 5..40"));
     place.succeeds(&format!("{run} --vcd old.vcd --vcd-scope scheduler --vcd-cycles 5..40"));
     assert_eq!(place.read("new.vcd"), place.read("old.vcd"));
+}
+
+#[test]
+fn a_trace_into_a_pipe_is_refused_before_anything_is_run() {
+    let place = Place::new();
+    assert!(Command::new("mkfifo").arg(place.path("pipe")).status().expect("started").success());
+    let pipe = place.path("pipe");
+    let reader = std::thread::spawn(move || std::fs::read(pipe).expect("readable"));
+    let error = place.refused("run hotspot --fst pipe");
+    assert!(error.contains("--fst pipe: accepted: a file, no pipe"), "{error}");
+    assert!(reader.join().expect("no panic").is_empty());
 }

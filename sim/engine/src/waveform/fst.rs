@@ -385,8 +385,11 @@ mod tests {
         (0..width as usize).rev().map(digit).collect()
     }
 
-    /// Signals that change every second, third, fourth … time; what each is to be read as, and the file.
-    fn written(section_bytes: usize) -> (Vec<Vec<(u64, String)>>, Vec<u8>, u64) {
+    /// Times and values of a signal.
+    type Changes = Vec<(u64, String)>;
+
+    /// Signals that change every second, third, fourth … time: what each is to be read as, the file, and its sections.
+    fn written(section_bytes: usize) -> (Vec<Changes>, Vec<u8>, u64) {
         let mut file = Cursor::new(Vec::new());
         let mut fst = Fst::with_sections(&mut file, section_bytes);
         fst.enter_scope("top").expect("memory");
