@@ -12,6 +12,7 @@ use crate::parallel::ThreadArguments;
 #[command(after_help = "\
 Examples:
   warpfile fidelity regless
+  warpfile fidelity regless --runs runs
   warpfile fidelity --out docs/fidelity --figures docs/figures
   warpfile fidelity gebhart --size tiny --workloads hotspot,nw")]
 pub struct Arguments {
@@ -24,6 +25,9 @@ pub struct Arguments {
     engine: EngineArguments,
     #[command(flatten)]
     threads: ThreadArguments,
+    /// Keep every run in this folder as it ends, and take those that are there from it.
+    #[arg(long, value_name = "DIR")]
+    runs: Option<PathBuf>,
     /// Keep the pages in this folder, `PAPER.md`.
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -34,7 +38,7 @@ pub struct Arguments {
 
 /// Makes the pages and prints them.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let Arguments { papers, variation, engine, threads, out, figures } = arguments;
-    let options = Options { variation, engine: engine.name(), threads: threads.number() };
+    let Arguments { papers, variation, engine, threads, runs, out, figures } = arguments;
+    let options = Options { variation, engine: engine.name(), threads: threads.number(), runs };
     fidelity::run(&papers, &options, &Outputs { out, figures })
 }

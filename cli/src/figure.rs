@@ -17,6 +17,7 @@ Examples:
   warpfile figure regless-14 regless-15 regless-16 --out results
   warpfile figure regless-16 --pdf run-time.pdf --width column
   warpfile figure regless-14 regless-16 --html regless.html
+  warpfile figure regless-14 --runs runs && warpfile figure regless-16 --runs runs
   warpfile figure regless-16 --schedule none --set l1.ways=12")]
 pub struct Arguments {
     /// Which figures: see `warpfile list figures`. What several have in common is run once.
@@ -28,6 +29,9 @@ pub struct Arguments {
     engine: EngineArguments,
     #[command(flatten)]
     threads: ThreadArguments,
+    /// Keep every run in this folder as it ends, and take those that are there from it.
+    #[arg(long, value_name = "DIR")]
+    runs: Option<PathBuf>,
     /// Print JSON instead of tables, one document for each figure.
     #[arg(long)]
     json: bool,
@@ -42,7 +46,7 @@ pub struct Arguments {
 
 /// Makes figures and prints them.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let Arguments { ids, variation, engine, threads, json, out, paper, html } = arguments;
-    let options = Options { variation, engine: engine.name(), threads: threads.number() };
+    let Arguments { ids, variation, engine, threads, runs, json, out, paper, html } = arguments;
+    let options = Options { variation, engine: engine.name(), threads: threads.number(), runs };
     figures::run(&ids, &options, &Outputs { json, out, paper, html })
 }

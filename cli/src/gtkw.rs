@@ -4,12 +4,12 @@
 //! masks and values hexadecimal; enumerations are words, through a translation file beside the save file.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::BufReader;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use vcd::{Command, Parser, ScopeItem};
+use warpfile_engine::waveform::{Format, SignalNumber};
 use warpfile_sim::mechanisms::Stack;
 use warpfile_sim::mechanisms::waves::{Enumeration, WaveGroup};
 
@@ -40,21 +40,20 @@ impl Save {
         Ok(Save { path: path.into(), file: Output::create(path)? })
     }
 
-    /// Writes the save file of the waveform `vcd` of a design, and gives it its name.
-    pub fn publish(mut self, vcd: &Path, design: &Stack) -> anyhow::Result<()> {
-        let waveform = Waveform::read(vcd)?;
+    /// Writes the save file of a design's waveform, which is at a path and has these contents, and gives it its name.
+    pub fn publish(mut self, (waveform, contents): (&Path, &Contents), design: &Stack) -> anyhow::Result<()> {
         let mut shown = String::new();
         let enumerations: Vec<Enumeration> =
             design.mechanisms().flat_map(|mechanism| mechanism.enumerations()).collect();
         for group in design.mechanisms().flat_map(|mechanism| mechanism.waves()) {
-            shown += &self.group(&waveform, &group, &enumerations)?;
+            shown += &self.group(contents, &group, &enumerations)?;
         }
         if shown.is_empty() {
             bail!(
                 "--gtkw {}: {} has none of the signals that are shown of design {}; accepted: a waveform with the \
                  scopes register_file or scheduler",
                 self.path.display(),
-                vcd.display(),
+                waveform.display(),
                 design.as_str()
             );
         }
@@ -69,8 +68,8 @@ impl Save {
         let head = format!(
             "[dumpfile] \"{}\"\n[timestart] {}\n[size] 1500 950\n*{ZOOM} -1\n[sst_width] 240\n\
              [signals_width] 330\n[sst_expanded] 1\n[treeopen] {design}.\n{BINARY}\n{design}.clk_i\n",
-            absolute(vcd)?.display(),
-            waveform.begins,
+            absolute(waveform)?.display(),
+            contents.begins.unwrap_or_default(),
             design = design.as_str().replace('+', "_"),
         );
         self.file.write(&(head + &shown))?;
@@ -80,12 +79,12 @@ impl Save {
     /// A title and the signals of a group that the waveform has; nothing if it has none.
     fn group(
         &self,
-        waveform: &Waveform,
+        contents: &Contents,
         group: &WaveGroup,
         enumerations: &[Enumeration],
     ) -> anyhow::Result<String> {
         let mut lines = String::new();
-        for (name, width) in group.signals.iter().filter_map(|signal| waveform.find(group.scope, signal)) {
+        for (name, width) in group.signals.iter().filter_map(|signal| contents.find(group.scope, signal)) {
             let format = match enumerations.iter().find(|known| known.is_of(name)) {
                 Some(known) => format!("{TRANSLATED}\n^1 {}", self.translation(known)?.display()),
                 None => format(name, width).to_string(),
@@ -110,29 +109,16 @@ fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
     Ok(folder.join(path.file_name().unwrap_or_default()))
 }
 
-/// What a save file needs to know of a waveform.
-struct Waveform {
+/// What is in a waveform.
+#[derive(Default)]
+pub struct Contents {
     /// Bits of the signals, by path.
     widths: BTreeMap<String, u32>,
-    /// The first time in it, ns.
-    begins: u64,
+    /// The first time, ns; `None` if nothing has been recorded.
+    begins: Option<u64>,
 }
 
-impl Waveform {
-    fn read(vcd: &Path) -> anyhow::Result<Waveform> {
-        let context = || format!("{}: cannot be read", vcd.display());
-        let file = File::open(vcd).with_context(context)?;
-        let mut parser = Parser::new(BufReader::new(file));
-        let header = parser.parse_header().with_context(context)?;
-        let first = parser.find_map(|command| match command {
-            Ok(Command::Timestamp(time)) => Some(time),
-            Ok(_) | Err(_) => None,
-        });
-        let mut widths = BTreeMap::new();
-        collect(&header.items, "", &mut widths);
-        Ok(Waveform { widths, begins: first.unwrap_or_default() })
-    }
-
+impl Contents {
     /// A signal of a circuit, of the first part of the SM if it has several.
     fn find(&self, scope: &str, signal: &str) -> Option<(&str, u32)> {
         let found = self.widths.iter().find(|(path, _)| below(path, scope) == Some(signal));
@@ -140,23 +126,59 @@ impl Waveform {
     }
 }
 
+/// A format, and what is written in it noted.
+pub struct Noted<'c, F> {
+    format: F,
+    contents: &'c mut Contents,
+    /// The current scope and those around it, from the outermost.
+    scopes: Vec<String>,
+}
+
+impl<'c, F: Format> Noted<'c, F> {
+    /// Notes in `contents` what goes to `format`.
+    pub fn new(format: F, contents: &'c mut Contents) -> Noted<'c, F> {
+        Noted { format, contents, scopes: Vec::new() }
+    }
+}
+
+impl<F: Format> Format for Noted<'_, F> {
+    fn enter_scope(&mut self, name: &str) -> io::Result<()> {
+        self.scopes.push(name.to_owned());
+        self.format.enter_scope(name)
+    }
+
+    fn leave_scope(&mut self) -> io::Result<()> {
+        self.scopes.pop();
+        self.format.leave_scope()
+    }
+
+    fn declare(&mut self, name: &str, width: u32, signal: SignalNumber) -> io::Result<()> {
+        self.contents.widths.insert(format!("{}.{name}", self.scopes.join(".")), width);
+        self.format.declare(name, width, signal)
+    }
+
+    fn end_declarations(&mut self) -> io::Result<()> {
+        self.format.end_declarations()
+    }
+
+    fn time(&mut self, nanoseconds: u64) -> io::Result<()> {
+        self.contents.begins.get_or_insert(nanoseconds);
+        self.format.time(nanoseconds)
+    }
+
+    fn change(&mut self, signal: SignalNumber, words: &[u64]) -> io::Result<()> {
+        self.format.change(signal, words)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.format.finish()
+    }
+}
+
 /// What follows `scope` in the path of one of its signals, or of a circuit in it.
 fn below<'a>(path: &'a str, scope: &str) -> Option<&'a str> {
     let (_design, path) = path.split_once('.')?;
     path.strip_prefix("partition0_").unwrap_or(path).strip_prefix(scope)?.strip_prefix('.')
-}
-
-fn collect(items: &[ScopeItem], path: &str, widths: &mut BTreeMap<String, u32>) {
-    for item in items {
-        match item {
-            ScopeItem::Scope(scope) => collect(&scope.items, &format!("{path}{}.", scope.identifier), widths),
-            ScopeItem::Var(signal) => {
-                widths.insert(format!("{path}{}", signal.reference), signal.size);
-            }
-            // Comments, and what later versions of the format may have.
-            _ => {}
-        }
-    }
 }
 
 /// How a signal is shown.

@@ -1,5 +1,6 @@
 //! What a command runs: a workload by name, PTX with a launch file, or a trace.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -303,12 +304,21 @@ pub struct Source<'a> {
     runs: Option<usize>,
     /// Once it has been opened, or why it cannot be.
     recorded: Mutex<Option<Result<Arc<RecordedWorkload>, String>>>,
+    /// Warp instructions of a run that has ended, by its SM.
+    issued: Mutex<BTreeMap<u64, u64>>,
 }
 
 impl<'a> Source<'a> {
     /// Of any number of runs. Nothing is opened yet.
     pub fn new(input: &'a Input, options: ExecOptions) -> Source<'a> {
-        Source { input, options, design: None, runs: None, recorded: Mutex::default() }
+        Source {
+            input,
+            options,
+            design: None,
+            runs: None,
+            recorded: Mutex::default(),
+            issued: Mutex::default(),
+        }
     }
 
     /// Of one design: compiled for it.
@@ -332,6 +342,17 @@ impl<'a> Source<'a> {
     /// What it is of.
     pub fn input(&self) -> &'a Input {
         self.input
+    }
+
+    /// A run of an SM has ended with so many warp instructions: others have as many.
+    pub fn set_issued(&self, sm: u64, warp_instructions: u64) {
+        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        issued.insert(sm, warp_instructions);
+    }
+
+    /// How many warp instructions a run of an SM has, if one has ended.
+    pub fn issued(&self, sm: u64) -> Option<u64> {
+        self.issued.lock().unwrap_or_else(PoisonError::into_inner).get(&sm).copied()
     }
 
     /// What its kernels have printed so far; a trace prints nothing.

@@ -10,6 +10,10 @@ use warpfile_kernels::program::{
 
 use crate::table::count;
 
+mod estimate;
+
+pub use estimate::{Estimate, left_of_run};
+
 /// What ends sooner shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -98,6 +102,22 @@ impl Drop for Meter {
     }
 }
 
+/// `, about 3 min 20 s left`; nothing where there is no estimate.
+pub fn about_left(left: Option<Duration>) -> String {
+    left.map_or_else(String::new, |left| format!(", about {} left", duration(left)))
+}
+
+/// `2 h 5 min`, `3 min 20 s`, `7 s`.
+fn duration(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds} s"),
+        (0, minutes) => format!("{minutes} min {} s", seconds % 60),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
+}
+
 /// Launches whose progress is shown.
 pub struct Watched<'a> {
     launches: &'a mut dyn Launches,
@@ -159,5 +179,22 @@ impl Stream for WatchedStream<'_> {
 
     fn finish_block(&mut self, block: BlockIndex) {
         self.stream.finish_block(block);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_two_units_at_most() {
+        let shown = [0, 59, 61, 3600, 90061].map(|seconds| duration(Duration::from_secs(seconds)));
+        assert_eq!(shown, ["0 s", "59 s", "1 min 1 s", "1 h 0 min", "25 h 1 min"]);
+    }
+
+    #[test]
+    fn without_an_estimate_nothing_is_said_of_time() {
+        assert_eq!(about_left(None), "");
+        assert_eq!(about_left(Some(Duration::from_secs(75))), ", about 1 min 15 s left");
     }
 }

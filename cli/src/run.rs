@@ -1,6 +1,6 @@
 //! `warpfile run`.
 
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Seek, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, bail};
 use clap::value_parser;
 use warpfile_engine::recording::RecordingError;
-use warpfile_engine::vcd::VcdError;
+use warpfile_engine::waveform::{Format, Fst, Vcd, WaveformError};
 use warpfile_kernels::exec::{ExecOptions, Printed};
 use warpfile_sim::config::Config;
 use warpfile_sim::energy::EnergyModel;
@@ -20,7 +20,7 @@ use crate::dump::{Dump, Dumps};
 use crate::engine::EngineArguments;
 use crate::errors::{is_wrong_operand, is_wrong_result};
 use crate::files::{Output, OutputFolder};
-use crate::gtkw::Save;
+use crate::gtkw::{Contents, Noted, Save};
 use crate::html::timeline::OverTime;
 use crate::html::{self, HtmlArguments, Page, Section, own_command};
 use crate::identity::{Identity, kernel_hash};
@@ -52,8 +52,8 @@ Examples:
   warpfile run mine.cu --launch mine.toml
   warpfile run hotspot bfs --design rfc,regless --html report.html
   warpfile run traces/kernelslist.g --design rfc
-  warpfile run hotspot --size tiny --vcd w.vcd --vcd-scope register_file --vcd-cycles 0..2000
-  warpfile run hotspot --size tiny --vcd w.vcd --gtkw w.gtkw && gtkwave w.vcd w.gtkw
+  warpfile run hotspot --size tiny --vcd w.vcd --wave-scope register_file --wave-cycles 0..2000
+  warpfile run hotspot --size tiny --fst w.fst --gtkw w.gtkw && gtkwave w.fst w.gtkw
   warpfile run vectoradd --size tiny --design rfc --kanata w.kanata --kanata-cycles 0..2000
   warpfile run hotspot --size tiny --record cache.wfr --record-circuit register_file.cache
   warpfile run hotspot --size tiny --config results/config.toml
@@ -99,17 +99,10 @@ pub struct Arguments {
     force: bool,
     #[command(flatten)]
     html: HtmlArguments,
-    /// Write a waveform of the design's circuits; of the first SM if several are simulated.
-    #[arg(long, value_name = "FILE")]
-    vcd: Option<PathBuf>,
-    /// Only this circuit of the waveform: register_file, scheduler, or a path below.
-    #[arg(long, value_name = "PATH", requires = "vcd")]
-    vcd_scope: Option<String>,
-    /// Only these cycles of the waveform, the last one excluded.
-    #[arg(long, value_name = "A..B", requires = "vcd", value_parser = cycles)]
-    vcd_cycles: Option<Range<u64>>,
+    #[command(flatten)]
+    waveform: WaveformArguments,
     /// Write a GTKWave save file that shows what matters of the design first.
-    #[arg(long, value_name = "FILE", requires = "vcd")]
+    #[arg(long, value_name = "FILE", requires = "waveform")]
     gtkw: Option<PathBuf>,
     /// Log every instruction's way through the pipeline, for Konata; of the first SM if several are simulated.
     #[arg(long, value_name = "FILE")]
@@ -127,6 +120,74 @@ pub struct Arguments {
     /// Record the first N cycles only.
     #[arg(long, value_name = "N", requires = "record")]
     record_cycles: Option<u64>,
+}
+
+/// A waveform, in one format or the other.
+#[derive(clap::Args)]
+struct WaveformArguments {
+    /// Write a waveform of the design's circuits as text, a value change dump, which every viewer reads; of the first SM if
+    /// several are simulated.
+    #[arg(long, value_name = "FILE", group = "waveform")]
+    vcd: Option<PathBuf>,
+    /// Write it as a fast signal trace instead, which GTKWave and Surfer read: a fraction of the size.
+    #[arg(long, value_name = "FILE", group = "waveform")]
+    fst: Option<PathBuf>,
+    /// Only this circuit of the waveform: register_file, scheduler, or a path below.
+    #[arg(long, value_name = "PATH", requires = "waveform", visible_alias = "vcd-scope")]
+    wave_scope: Option<String>,
+    /// Only these cycles of the waveform, the last one excluded.
+    #[arg(long, value_name = "A..B", requires = "waveform", visible_alias = "vcd-cycles", value_parser = cycles)]
+    wave_cycles: Option<Range<u64>>,
+}
+
+impl WaveformArguments {
+    /// The file that is asked for.
+    fn path(&self) -> Option<&Path> {
+        self.vcd.as_deref().or(self.fst.as_deref())
+    }
+
+    /// The waveform that is asked for; its file is started.
+    fn start(&self) -> anyhow::Result<Option<WaveformFile>> {
+        let Some(path) = self.path() else { return Ok(None) };
+        let mut file = Output::create(path)?;
+        let is_fst = self.fst.is_some();
+        if is_fst {
+            let context = || {
+                format!("--fst {}: accepted: a file, no pipe: its beginning is written last", path.display())
+            };
+            file.file().stream_position().with_context(context)?;
+        }
+        Ok(Some(WaveformFile {
+            file,
+            is_fst,
+            window: Window { scope: self.wave_scope.clone(), cycles: self.wave_cycles.clone() },
+            contents: Contents::default(),
+        }))
+    }
+}
+
+/// A waveform and the file that it is written to.
+struct WaveformFile {
+    file: Output,
+    /// Whether it is a fast signal trace; else it is a value change dump.
+    is_fst: bool,
+    window: Window,
+    /// What is in it, once it is written.
+    contents: Contents,
+}
+
+impl WaveformFile {
+    /// What writes it, and the part that is written.
+    fn writer(&mut self) -> (Box<dyn Format + '_>, &Window) {
+        let output = BufWriter::new(self.file.file());
+        let contents = &mut self.contents;
+        let format: Box<dyn Format + '_> = if self.is_fst {
+            Box::new(Noted::new(Fst::new(output), contents))
+        } else {
+            Box::new(Noted::new(Vcd::new(output), contents))
+        };
+        (format, &self.window)
+    }
 }
 
 /// Runs every kernel through the designs and the baseline, and prints them side by side.
@@ -154,7 +215,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if !arguments.json {
         print(&output(&inputs, &printed))?;
     }
-    let (outcomes, files) = dump(dumps, dumped.as_deref(), simulated)?;
+    let (outcomes, written) = dump(dumps, dumped.as_deref(), simulated)?;
     let tolerated = arguments.tolerance.tolerate_out_of_bounds;
     let reports: Vec<Report<'_>> = inputs
         .iter()
@@ -169,9 +230,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     // Of the last design, as config.toml.
     let identity = Identity::new(configs.last().unwrap_or(&configs[0]), setting, tolerated);
     let document = Document { identity, kernels: &reports };
-    files.into_iter().try_for_each(Output::publish)?;
-    if let (Some(save), Some(vcd), Some(config)) = (save, &arguments.vcd, configs.last()) {
-        save.publish(vcd, &config.design)?;
+    written.files.into_iter().try_for_each(Output::publish)?;
+    if let (Some(save), Some((waveform, contents)), Some(config)) = (save, written.waveform, configs.last()) {
+        save.publish((&waveform, &contents), &config.design)?;
     }
     if let Some(page) = page {
         page_of(&document, &inputs, &outcomes)?.publish(page)?;
@@ -231,7 +292,8 @@ impl Arguments {
     fn observed(&self, inputs: &[Input], configs: &[Config]) -> anyhow::Result<Observed> {
         let designs = configs.len().saturating_sub(1).max(1);
         let kernels = inputs.len();
-        let files = [("--vcd", &self.vcd), ("--kanata", &self.kanata), ("--record", &self.record)];
+        let WaveformArguments { vcd, fst, .. } = &self.waveform;
+        let files = [("--vcd", vcd), ("--fst", fst), ("--kanata", &self.kanata), ("--record", &self.record)];
         for (option, path) in files {
             let Some(path) = path.as_ref().filter(|_| kernels > 1 || designs > 1) else { continue };
             bail!(
@@ -239,12 +301,11 @@ impl Arguments {
                 path.display()
             );
         }
-        let window = Window { scope: self.vcd_scope.clone(), cycles: self.vcd_cycles.clone() };
         let circuit = self.record_circuit.clone().unwrap_or_default();
         let traffic = Traffic { circuit, cycles: self.record_cycles };
         let create = |path: &Option<PathBuf>| path.as_deref().map(Output::create).transpose();
         Ok(Observed {
-            waveform: create(&self.vcd)?.map(|file| (file, window)),
+            waveform: self.waveform.start()?,
             pipeline: create(&self.kanata)?.map(|file| (file, self.kanata_cycles.clone())),
             traffic: create(&self.record)?.map(|file| (file, traffic)),
         })
@@ -270,10 +331,19 @@ impl Arguments {
 /// What is observed of a run, with the files it is written to.
 #[derive(Default)]
 struct Observed {
-    waveform: Option<(Output, Window)>,
+    waveform: Option<WaveformFile>,
     /// With the cycles that it covers.
     pipeline: Option<(Output, Option<Range<u64>>)>,
     traffic: Option<(Output, Traffic)>,
+}
+
+/// What has been written of what is observed.
+#[derive(Default)]
+struct Written {
+    /// Complete, but not published.
+    files: Vec<Output>,
+    /// What the waveform's file will be called, and what is in it.
+    waveform: Option<(PathBuf, Contents)>,
 }
 
 /// Outcomes of one input by design.
@@ -288,7 +358,7 @@ fn simulate(
     (mut observed, followed): (Observed, bool),
     threads: usize,
     printed: &[Mutex<Option<Printed>>],
-) -> anyhow::Result<(Vec<Outcomes>, Vec<Output>)> {
+) -> anyhow::Result<(Vec<Outcomes>, Written)> {
     let inputs = sources.len();
     for config in configs {
         EnergyModel::named(&config.energy.technology)?;
@@ -314,9 +384,10 @@ fn simulate(
         drop(printed);
         if inputs > 1 { outcome.with_context(|| run.source.input().title()) } else { outcome }
     })?;
-    let mut written = Vec::new();
-    let mut outcomes = outcomes.into_iter().map(|(outcome, files)| {
-        written.extend(files);
+    let mut written = Written::default();
+    let mut outcomes = outcomes.into_iter().map(|(outcome, Written { files, waveform })| {
+        written.files.extend(files);
+        written.waveform = waveform.or(written.waveform.take());
         outcome
     });
     let mut all = Vec::with_capacity(inputs);
@@ -341,35 +412,34 @@ fn observe(
     setting: Setting,
     meters: &Meters,
     observed: Observed,
-) -> anyhow::Result<(SmOutcome, Vec<Output>)> {
+) -> anyhow::Result<(SmOutcome, Written)> {
     let Observed { mut waveform, mut pipeline, mut traffic } = observed;
-    let mut waves = waveform.as_mut().map(|(file, window)| (BufWriter::new(file.file()), &*window));
     let mut log = pipeline.as_mut().map(|(file, cycles)| (BufWriter::new(file.file()), cycles.clone()));
     let mut ports = traffic.as_mut().map(|(file, traffic)| (BufWriter::new(file.file()), &*traffic));
     let observers = Observers {
-        waveform: waves.as_mut().map(|(writer, window)| (writer as &mut dyn Write, *window)),
+        waveform: waveform.as_mut().map(WaveformFile::writer),
         pipeline: log.as_mut().map(|(writer, cycles)| (writer as &mut dyn Write, cycles.clone())),
         traffic: ports.as_mut().map(|(writer, traffic)| (writer as &mut dyn Write, *traffic)),
     };
     let result = run.simulate(setting, meters, observers);
-    let writers =
-        [waves.map(|(writer, _)| writer), log.map(|(writer, _)| writer), ports.map(|(writer, _)| writer)];
+    let writers = [log.map(|(writer, _)| writer), ports.map(|(writer, _)| writer)];
     let flushed = writers.into_iter().flatten().try_for_each(|mut writer| writer.flush());
-    let (waveform, pipeline) = (waveform.map(|(file, _)| file), pipeline.map(|(file, _)| file));
-    let traffic = traffic.map(|(file, _)| file);
+    let (waveform, contents) = waveform.map(|waveform| (waveform.file, waveform.contents)).unzip();
+    let (pipeline, traffic) = (pipeline.map(|(file, _)| file), traffic.map(|(file, _)| file));
     let path = |file: Option<&Output>| file.map(|file| file.path().display().to_string()).unwrap_or_default();
     let result = result.map_err(|error| match error.downcast_ref() {
-        Some(SimError::Waveform(VcdError::Io(_))) => error.context(path(waveform.as_ref())),
+        Some(SimError::Waveform(WaveformError::Io(_))) => error.context(path(waveform.as_ref())),
         Some(SimError::PipelineLog(_)) => error.context(path(pipeline.as_ref())),
         Some(SimError::Recording(RecordingError::Io(_))) => error.context(path(traffic.as_ref())),
         Some(_) | None => error,
     });
     match result {
         Ok(outcome) => {
+            let named = waveform.as_ref().map(|file| file.path().to_path_buf());
             let files: Vec<Output> = [waveform, pipeline, traffic].into_iter().flatten().collect();
             let names: Vec<String> = files.iter().map(|file| path(Some(file))).collect();
             flushed.with_context(|| format!("cannot write {}", names.join(", ")))?;
-            Ok((outcome, files))
+            Ok((outcome, Written { files, waveform: named.zip(contents) }))
         }
         Err(error) if is_wrong_operand(&error) => {
             let kept = [(waveform, "the waveform"), (pipeline, "the pipeline log")];

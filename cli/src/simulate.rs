@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use warpfile_engine::waveform::Format;
 use warpfile_kernels::exec::OutOfBounds;
 use warpfile_kernels::launch::CheckReport;
 use warpfile_kernels::trace::TraceReport;
@@ -14,7 +15,7 @@ use warpfile_sim::sm::{self, EngineName, Progress, RunOptions, RunReport};
 
 use crate::cache;
 use crate::input::Source;
-use crate::progress::Meters;
+use crate::progress::{Meters, about_left, left_of_run};
 use crate::table::count;
 
 /// What came of a design.
@@ -55,7 +56,7 @@ pub struct Traffic {
 #[derive(Default)]
 pub struct Observers<'a> {
     /// The waveform.
-    pub waveform: Option<(&'a mut dyn Write, &'a Window)>,
+    pub waveform: Option<(Box<dyn Format + 'a>, &'a Window)>,
     /// The log of the pipeline, and the cycles that it covers; all if `None`.
     pub pipeline: Option<(&'a mut dyn Write, Option<Range<u64>>)>,
     /// The traffic at a circuit's ports.
@@ -105,9 +106,14 @@ impl Run<'_> {
     ) -> anyhow::Result<SmOutcome> {
         let mut opened = self.source.open()?;
         let mut meter = meters.meter(&self.label());
-        let mut progress = |progress: Progress| meter.update(|| state(progress));
-        let waveform = observers.waveform.map(|(writer, window)| sm::Waveform {
-            writer,
+        let mut progress = |progress: Progress| {
+            let total = self.source.issued(self.sm);
+            let left =
+                total.and_then(|total| left_of_run(meter.elapsed(), progress.warp_instructions, total));
+            meter.update(|| state(progress) + &about_left(left));
+        };
+        let waveform = observers.waveform.map(|(format, window)| sm::Waveform {
+            format,
             scope: window.scope.clone(),
             cycles: window.cycles.clone(),
         });
@@ -133,6 +139,7 @@ impl Run<'_> {
         };
         let report = sm::run(self.config, &mut opened, options)?;
         let wall_time = meter.elapsed();
+        self.source.set_issued(self.sm, report.warp_instructions);
         let check = opened.check_results()?;
         let out_of_bounds = opened.out_of_bounds()?;
         Ok(SmOutcome { report, check, trace: opened.trace_report().cloned(), out_of_bounds, wall_time })

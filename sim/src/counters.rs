@@ -47,6 +47,9 @@ pub trait Counters: Any + Debug + Send + Sync {
     /// Adds those of another part of the machine; nothing if `other` is a group of another type.
     fn add_group(&mut self, other: &dyn Counters);
 
+    /// Sets a counter by its path within the group, as `lrf.reads`; false if there is none.
+    fn set(&mut self, path: &str, value: u64) -> bool;
+
     /// A copy.
     fn boxed(&self) -> Box<dyn Counters>;
 
@@ -96,10 +99,18 @@ impl Serialize for dyn Counters {
     }
 }
 
+/// A group of counters by its name.
+pub type Group = (&'static str, Box<dyn Counters>);
+
+/// A counter that is there on one side only.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("counter `{0}`")]
+pub struct UnknownCounter(pub String);
+
 /// The groups of counters that the mechanisms of a stack declare, by name, in the order in which they were added.
 #[derive(Debug, Default)]
 pub struct Counts {
-    groups: Vec<(&'static str, Box<dyn Counters>)>,
+    groups: Vec<Group>,
 }
 
 impl Counts {
@@ -128,6 +139,33 @@ impl Counts {
     pub fn value(&self, path: &str) -> Option<u64> {
         let (name, rest) = path.split_once('.')?;
         self.groups.iter().find(|(known, _)| *known == name)?.1.value(rest)
+    }
+
+    /// The counters that [`leaves`](Counts::leaves) has given, paths and values in their order, from `groups`, which hold
+    /// zeros.
+    ///
+    /// # Errors
+    /// A path that no group has, or one of a group that is not given.
+    pub fn from_leaves(leaves: &[(String, u64)], groups: &[Group]) -> Result<Counts, UnknownCounter> {
+        let mut counts = Counts::default();
+        for (path, value) in leaves {
+            let unknown = || UnknownCounter(path.clone());
+            let (name, inner) = path.split_once('.').ok_or_else(unknown)?;
+            if counts.groups.iter().all(|(known, _)| *known != name) {
+                let (name, zeros) = groups.iter().find(|(known, _)| *known == name).ok_or_else(unknown)?;
+                counts.groups.push((name, zeros.boxed()));
+            }
+            let group = counts.groups.iter_mut().find(|(known, _)| *known == name);
+            if !group.is_some_and(|(_, group)| group.set(inner, *value)) {
+                return Err(unknown());
+            }
+        }
+        let restored = counts.leaves();
+        let first_other = restored.iter().zip(leaves).find(|((path, ..), (given, _))| path != given);
+        match first_other.map(|((path, ..), _)| path).or(restored.get(leaves.len()).map(|(path, ..)| path)) {
+            Some(path) => Err(UnknownCounter(path.clone())),
+            None => Ok(counts),
+        }
     }
 
     /// The groups with their names.
@@ -212,7 +250,8 @@ macro_rules! counters {
         }
     ) => {
         $(#[doc = $group_doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
         pub struct $name {
             $( $(#[doc = $doc])* pub $field: $crate::counters!(@type $kind $what), )*
         }
@@ -233,6 +272,16 @@ macro_rules! counters {
                 if let Some(other) = other.as_any().downcast_ref::<$name>() {
                     self.add(other);
                 }
+            }
+
+            fn set(&mut self, path: &str, value: u64) -> bool {
+                let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+                $(
+                    if first == stringify!($field) {
+                        return $crate::counters!(@set $kind, self.$field, rest, value);
+                    }
+                )*
+                false
             }
 
             fn boxed(&self) -> Box<dyn $crate::counters::Counters> {
@@ -256,6 +305,16 @@ macro_rules! counters {
     (@add sum, $sum:expr, $other:expr) => { $sum += $other };
     (@add maximum, $sum:expr, $other:expr) => { $sum = $sum.max($other) };
     (@add group, $sum:expr, $other:expr) => { $sum.add(&$other) };
+    (@set group, $group:expr, $rest:expr, $value:expr) => {
+        $rest.is_some_and(|rest| $crate::counters::Counters::set(&mut $group, rest, $value))
+    };
+    (@set $kind:ident, $count:expr, $rest:expr, $value:expr) => {{
+        let is_count = $rest.is_none();
+        if is_count {
+            $count = $value;
+        }
+        is_count
+    }};
     (@field group $group:tt, $field:ident, $doc:expr, $value:expr) => {
         $crate::counters::Field::Group(stringify!($field), &$value)
     };
@@ -320,6 +379,25 @@ mod tests {
         assert_eq!((counts.value("table.read"), counts.value("other.most")), (None, None));
         let leaves: Vec<String> = counts.leaves().into_iter().map(|(path, ..)| path).collect();
         assert_eq!(leaves, ["table.read.uses", "table.most"]);
+    }
+
+    #[test]
+    fn counters_are_read_again_as_they_were() {
+        let mut counts = Counts::default();
+        counts.add("other", &Port { uses: 9 });
+        counts.add("table", &table(3, 5));
+        let groups: [Group; 2] =
+            [("table", Box::new(Table::default())), ("other", Box::new(Port::default()))];
+        let leaves: Vec<(String, u64)> =
+            counts.leaves().into_iter().map(|(path, _, value)| (path, value)).collect();
+        let read = Counts::from_leaves(&leaves, &groups).expect("all known");
+        assert_eq!((&read, read.get::<Table>("table")), (&counts, table(3, 5)));
+        let refused = |leaves: &[(String, u64)]| Counts::from_leaves(leaves, &groups).expect_err("refused").0;
+        for path in ["table.read", "table.read.uses.more", "table.least", "chair.most", "most"] {
+            assert_eq!(refused(&[(path.to_owned(), 1)]), path);
+        }
+        assert_eq!(refused(&leaves[..2]), "table.most");
+        assert_eq!(refused(&[leaves[0].clone(), leaves[2].clone()]), "table.read.uses");
     }
 
     #[test]

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
+use super::kept::KeptRuns;
 use super::number::Number;
 use super::report::{FigureReport, Table};
+use super::svg::{self, Sheet};
 use super::sweep::{Setup, Simulate};
-use super::{Cause, KeptRuns, Options, PAPERS, Paper, Study, by_id, command, keep_in, make, simulate, svg};
-use crate::figures::svg::Sheet;
+use super::{Cause, Options, PAPERS, Paper, Study, by_id, command, keep_in, make, simulate};
 use crate::files::OutputFolder;
 use crate::input::Source;
 use crate::output::print;
@@ -32,7 +33,7 @@ pub fn run(names: &[String], options: &Options, outputs: &Outputs) -> Result<()>
     } else {
         names.iter().map(|name| by_name(name)).collect::<Result<_>>()?
     };
-    let runs = KeptRuns::default();
+    let runs = KeptRuns::new(options.engine, options.runs.as_deref())?;
     let simulate = |source: &Source<'_>, setup: &Setup| {
         runs.get(source, setup, || simulate(source, setup, options.engine))
     };
@@ -272,12 +273,14 @@ mod tests {
     use warpfile_sim::sm::EngineName;
 
     use super::{PAPERS, page, reports, rows};
+    use crate::figures::kept::KeptRuns;
     use crate::figures::sweep::Setup;
-    use crate::figures::{KeptRuns, Options, Paper, Variation, simulate, tests};
+    use crate::figures::{Options, Paper, Variation, simulate, tests};
     use crate::input::Source;
 
     fn options(workloads: &[&str]) -> Options {
-        Options { variation: Variation::of("tiny", workloads), engine: EngineName::default(), threads: 0 }
+        let variation = Variation::of("tiny", workloads);
+        Options { variation, engine: EngineName::default(), threads: 0, runs: None }
     }
 
     /// The first cells of the rows of a page's table of numbers.
@@ -305,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_page_has_both_values_of_every_number_and_the_runs_that_show_causes() {
-        let runs = KeptRuns::default();
+        let runs = KeptRuns::new(EngineName::default(), None).expect("no folder");
         let simulate = |source: &Source<'_>, setup: &Setup| {
             runs.get(source, setup, || simulate(source, setup, EngineName::default()))
         };

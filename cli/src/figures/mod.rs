@@ -7,6 +7,7 @@ pub mod fidelity;
 mod gebhart;
 mod greener;
 mod hybrid;
+mod kept;
 mod number;
 mod paper;
 mod regless;
@@ -24,9 +25,7 @@ mod values;
 mod variation;
 mod wir;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
@@ -39,15 +38,16 @@ use crate::html::{self, HtmlArguments, own_command};
 use crate::input::Source;
 use crate::output::{json, print};
 use crate::parallel::parallel;
-use crate::progress::Meter;
+use crate::progress::{Estimate, Meter, about_left};
 use accesses::{RegisterAccesses, register_accesses};
+use kept::KeptRuns;
 pub use paper::PaperArguments;
 use regless::{WorkloadRegions, workload_regions};
 use repeats::{Repeats, repeats};
 pub use report::{Claim, FigureReport};
 use report::{Content, Effort};
 use svg::Sheet;
-use sweep::{Point, Results, Setup, Simulate};
+use sweep::{Point, Ran, Results, Setup, Simulate};
 use values::{ValueUsage, value_usage};
 pub use variation::Variation;
 
@@ -146,6 +146,8 @@ pub struct Options {
     pub engine: EngineName,
     /// Threads that runs are spread over; 0 takes as many as there are cores.
     pub threads: usize,
+    /// Folder that keeps the runs, for whoever makes figures of them later.
+    pub runs: Option<PathBuf>,
 }
 
 impl Options {
@@ -185,7 +187,7 @@ pub fn run(ids: &[String], options: &Options, outputs: &Outputs) -> Result<()> {
     }
     let page = outputs.html.create()?;
     let mut drawings = outputs.paper.create()?;
-    let runs = KeptRuns::default();
+    let runs = KeptRuns::new(options.engine, options.runs.as_deref())?;
     let simulate = |source: &Source<'_>, setup: &Setup| {
         runs.get(source, setup, || simulate(source, setup, options.engine))
     };
@@ -216,29 +218,6 @@ fn keep_in(folder: &Path, report: &FigureReport, svg: &str) -> Result<()> {
     let files = [("md", report.to_markdown()), ("json", json(report)?), ("svg", svg.to_owned())];
     let files = files.map(|(extension, text)| (format!("{}.{extension}", report.id), text));
     OutputFolder::create(folder)?.publish(files.iter().map(|(name, text)| (name.as_str(), text.as_str())))
-}
-
-/// Runs that have been made, for the figures that come later, by all that they depend on.
-#[derive(Default)]
-struct KeptRuns(Mutex<BTreeMap<String, RunReport>>);
-
-impl KeptRuns {
-    /// The run of a workload under a configuration, made now if it has not been.
-    fn get(
-        &self,
-        source: &Source<'_>,
-        setup: &Setup,
-        simulate: impl FnOnce() -> Result<RunReport>,
-    ) -> Result<RunReport> {
-        let runs = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = format!("{}\n{}", source.input().words().join(" "), setup.key());
-        if let Some(report) = runs().get(&key) {
-            return Ok(report.clone());
-        }
-        let report = simulate()?;
-        runs().insert(key, report.clone());
-        Ok(report)
-    }
 }
 
 fn by_id(id: &str) -> Result<&'static Figure> {
@@ -331,8 +310,11 @@ fn runs(
     options: &Options,
     simulate: Simulate<'_>,
 ) -> Result<Results> {
-    let count = Counter::new(figure.id, points.len() * workloads.len());
-    sweep::sweep(workloads, points, &options.variation, options.threads, simulate, &|| count.one())
+    let counter = Counter::new(figure.id, vec![sweep::distinct(points).len(); workloads.len()]);
+    let finished = |workload: usize, ran: &Ran| {
+        counter.ended(workload, Some(ran.report.warp_instructions), ran.is_new);
+    };
+    sweep::sweep(workloads, points, &options.variation, options.threads, simulate, &finished)
 }
 
 /// What `look` finds in each workload, in their order.
@@ -342,13 +324,14 @@ fn of_each<T: Send>(
     options: &Options,
     look: impl Fn(&mut OpenWorkload) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    let count = Counter::new(figure.id, workloads.len());
-    parallel(options.threads, workloads.to_vec(), |workload| {
+    let counter = Counter::new(figure.id, vec![1; workloads.len()]);
+    let jobs: Vec<_> = workloads.iter().enumerate().collect();
+    parallel(options.threads, jobs, |(position, workload)| {
         let code = options.variation.code();
         let mut opened = workload.open_with(options.variation.size(), code.addresses)?;
         opened.set_options(code.options());
         let found = look(&mut opened).with_context(|| workload.name)?;
-        count.one();
+        counter.ended(position, None, true);
         Ok(found)
     })
 }
@@ -374,20 +357,24 @@ fn simulate(source: &Source<'_>, setup: &Setup, engine: EngineName) -> Result<Ru
 
 /// Counts finished runs on the terminal.
 struct Counter {
-    meter: Mutex<Meter>,
-    finished: AtomicUsize,
     runs: usize,
+    state: Mutex<(Meter, usize, Estimate)>,
 }
 
 impl Counter {
-    fn new(id: &str, runs: usize) -> Counter {
-        Counter { meter: Mutex::new(Meter::new(id)), finished: AtomicUsize::new(0), runs }
+    /// Of workloads with so many runs each.
+    fn new(id: &str, of_each: Vec<usize>) -> Counter {
+        let runs = of_each.iter().sum();
+        Counter { runs, state: Mutex::new((Meter::new(id), 0, Estimate::new(of_each))) }
     }
 
-    /// One more has finished.
-    fn one(&self) {
-        let finished = self.finished.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
-        meter.update(|| format!("{finished} of {} runs", self.runs));
+    /// Another run of a workload has ended, with so many warp instructions; see [`Estimate::ended`].
+    fn ended(&self, workload: usize, warp_instructions: Option<u64>, is_new: bool) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (meter, ended, estimate) = &mut *state;
+        *ended += 1;
+        estimate.ended(workload, warp_instructions, is_new);
+        let left = about_left(estimate.left(meter.elapsed()));
+        meter.update(|| format!("{ended} of {} runs{left}", self.runs));
     }
 }

@@ -136,8 +136,17 @@ impl Setup {
     }
 }
 
+/// What came of a workload under a configuration.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// What was measured.
+    pub report: RunReport,
+    /// Whether it was run now; else it has been kept from before.
+    pub is_new: bool,
+}
+
 /// Runs a workload under a configuration.
-pub type Simulate<'a> = &'a (dyn Fn(&Source<'_>, &Setup) -> Result<RunReport> + Sync);
+pub type Simulate<'a> = &'a (dyn Fn(&Source<'_>, &Setup) -> Result<Ran> + Sync);
 
 /// All runs of a sweep.
 pub struct Results {
@@ -147,18 +156,16 @@ pub struct Results {
 }
 
 /// Runs every workload at every point, one workload after the other, so that each is executed once; `finished` is called
-/// after each run.
+/// after each run, with the position of its workload.
 pub fn sweep(
     workloads: &[&'static Workload],
     points: &[Point],
     variation: &Variation,
     threads: usize,
     simulate: Simulate<'_>,
-    finished: &(dyn Fn() + Sync),
+    finished: &(dyn Fn(usize, &Ran) + Sync),
 ) -> Result<Results> {
-    let mut distinct = points.to_vec();
-    distinct.sort();
-    distinct.dedup();
+    let distinct = distinct(points);
     let setup = |point: &Point| {
         Ok(Setup { config: variation.config(point)?, working_set_window: point.working_set_window })
     };
@@ -184,11 +191,12 @@ pub fn sweep(
         }
         jobs.extend(sources.into_iter().enumerate().map(|(point, source)| (source, point)));
     }
-    let reports = parallel(threads, jobs, |(source, point): (Arc<Source<'_>>, usize)| {
-        let report = simulate(&source, &setups[point])
+    let jobs = jobs.into_iter().enumerate().collect();
+    let reports = parallel(threads, jobs, |(job, (source, point)): (usize, (Arc<Source<'_>>, usize))| {
+        let ran = simulate(&source, &setups[point])
             .with_context(|| format!("{} with {}", source.input().word(), distinct[point]))?;
-        finished();
-        Ok(report)
+        finished(job / distinct.len(), &ran);
+        Ok(ran.report)
     })?;
     let points = distinct.len();
     let mut runs = BTreeMap::new();
@@ -198,6 +206,14 @@ pub fn sweep(
         runs.insert(point, of_point.map(run).collect());
     }
     Ok(Results { workloads: workloads.to_vec(), runs })
+}
+
+/// Points in their order, each once.
+pub fn distinct(points: &[Point]) -> Vec<Point> {
+    let mut distinct = points.to_vec();
+    distinct.sort();
+    distinct.dedup();
+    distinct
 }
 
 impl Results {

@@ -11,23 +11,28 @@ use warpfile_sim::mechanisms::hybrid::{RSP_COUNTERS, ScratchpadCounters};
 use warpfile_sim::mechanisms::rfc;
 use warpfile_sim::sm::{Accesses, EngineName, MRF, Residency, RunReport, WorkingSet};
 
+use super::kept::KeptRuns;
 use super::report::FigureReport;
-use super::sweep::{Point, Setup};
+use super::sweep::{Point, Ran, Setup};
 use super::{
-    Figure, KeptRuns, Options, Outputs, PAPERS, PaperArguments, Variation, by_id, chosen, list, make, run,
-    svg,
+    Figure, Options, Outputs, PAPERS, PaperArguments, Variation, by_id, chosen, list, make, run, svg,
 };
 use crate::code::Code;
 use crate::figures::svg::Sheet;
 use crate::input::{Input, Source};
 
 fn options(workloads: &[&str]) -> Options {
-    Options { variation: Variation::of("tiny", workloads), engine: EngineName::default(), threads: 0 }
+    let variation = Variation::of("tiny", workloads);
+    Options { variation, engine: EngineName::default(), threads: 0, runs: None }
 }
 
 /// A machine in which a cache of n entries avoids n of 20 accesses, a flush costs one more, liveness saves two
 /// writes, and IPC grows with the active warps.
-pub fn injected(source: &Source<'_>, setup: &Setup) -> Result<RunReport> {
+pub fn injected(source: &Source<'_>, setup: &Setup) -> Result<Ran> {
+    Ok(Ran { report: injected_report(source, setup), is_new: true })
+}
+
+fn injected_report(source: &Source<'_>, setup: &Setup) -> RunReport {
     let config = &setup.config;
     let salt = source.input().word().len() as u64;
     let cached = config.design.contains("rfc");
@@ -63,7 +68,7 @@ pub fn injected(source: &Source<'_>, setup: &Setup) -> Result<RunReport> {
     }
     let active = if config.design.as_str() == "baseline" { 32 } else { config.scheduler.active_warps };
     let cycles = 1000 + 100 * salt + 2000 / active + config.latency.alu;
-    Ok(RunReport {
+    RunReport {
         design: config.design.as_str().to_owned(),
         cycles,
         warp_instructions: 1000,
@@ -79,7 +84,7 @@ pub fn injected(source: &Source<'_>, setup: &Setup) -> Result<RunReport> {
             most_registers: 20 * active,
         }),
         ..RunReport::default()
-    })
+    }
 }
 
 fn figure(id: &str, workloads: &[&str]) -> FigureReport {
@@ -267,7 +272,7 @@ fn a_failing_run_names_workload_and_configuration() {
 
 #[test]
 fn a_run_that_several_figures_are_made_of_is_made_once() {
-    let runs = KeptRuns::default();
+    let runs = KeptRuns::new(EngineName::default(), None).expect("no folder");
     let made = AtomicUsize::new(0);
     let workload = &warpfile_kernels::workloads::list()[0];
     let input = Input::Workload { workload, size: "tiny".to_owned(), code: Code::default() };
@@ -279,9 +284,9 @@ fn a_run_that_several_figures_are_made_of_is_made_once() {
         };
         let simulate = || {
             made.fetch_add(1, Ordering::Relaxed);
-            injected(&source, &setup)
+            Ok(injected_report(&source, &setup))
         };
-        runs.get(&source, &setup, simulate).expect("runs")
+        runs.get(&source, &setup, simulate).expect("runs").report
     };
     let (first, other, again) = (get("baseline"), get("two-level"), get("baseline"));
     assert_eq!((first.design.as_str(), other.design.as_str()), ("baseline", "two-level"));

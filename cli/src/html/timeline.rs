@@ -15,8 +15,8 @@ pub struct OverTime {
 /// A value for each row and column.
 #[derive(Serialize)]
 struct HeatMap {
-    title: &'static str,
-    unit: &'static str,
+    title: String,
+    unit: String,
     rows: Vec<String>,
     values: Vec<Vec<Option<f64>>>,
 }
@@ -32,8 +32,8 @@ impl OverTime {
 fn heat_map(track: &Track) -> HeatMap {
     let values = |row: &TrackRow| row.values.iter().map(|value| value.map(thousandths)).collect();
     HeatMap {
-        title: track.title,
-        unit: track.unit,
+        title: track.title.clone(),
+        unit: track.unit.clone(),
         rows: track.rows.iter().map(|row| row.name.clone()).collect(),
         values: track.rows.iter().map(values).collect(),
     }

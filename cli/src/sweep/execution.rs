@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
 
 use serde::Serialize;
 use warpfile_kernels::exec::ExecOptions;
@@ -14,7 +13,7 @@ use crate::errors::message;
 use crate::identity::Identity;
 use crate::input::Source;
 use crate::parallel::parallel;
-use crate::progress::{Meter, Meters};
+use crate::progress::{Estimate, Meter, Meters, about_left};
 use crate::report::Report;
 use crate::simulate::{Observers, Outcome, Run, Setting, SmOutcome};
 use crate::table::count;
@@ -26,11 +25,11 @@ use crate::table::count;
 /// A run cannot be added.
 pub fn execute(plan: &Plan, runs: &[&PlannedRun], folder: &RunFolder, threads: usize) -> anyhow::Result<()> {
     let meters = Meters::new();
-    let progress = Progress::new(&meters, runs.len());
+    let progress = Progress::new(&meters, plan, runs);
     parallel(threads, jobs(plan, runs), |job: Job<'_>| {
         let outcome = job.outcome(&meters);
         folder.add(&job.run.id, &job.document(plan, &outcome)?)?;
-        progress.ended(outcome.is_err());
+        progress.ended(job.run, &outcome);
         Ok(())
     })?;
     Ok(())
@@ -187,46 +186,36 @@ struct RunDocument<'a> {
 /// How far all runs are.
 struct Progress {
     runs: usize,
-    state: Mutex<(Meter, usize, usize)>,
+    state: Mutex<State>,
+}
+
+struct State {
+    meter: Meter,
+    ended: usize,
+    errors: usize,
+    estimate: Estimate,
 }
 
 impl Progress {
-    fn new(meters: &Meters, runs: usize) -> Progress {
-        Progress { runs, state: Mutex::new((meters.meter("sweep"), 0, 0)) }
+    fn new(meters: &Meters, plan: &Plan, runs: &[&PlannedRun]) -> Progress {
+        let of_kernel = |kernel| runs.iter().filter(|run| run.kernel == kernel).count();
+        let estimate = Estimate::new((0..plan.kernels.len()).map(of_kernel));
+        let state = State { meter: meters.meter("sweep"), ended: 0, errors: 0, estimate };
+        Progress { runs: runs.len(), state: Mutex::new(state) }
     }
 
     /// Another run has ended.
-    fn ended(&self, failed: bool) {
+    fn ended(&self, run: &PlannedRun, outcome: &Result<Outcome, String>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let (meter, ended, errors) = &mut *state;
+        let State { meter, ended, errors, estimate } = &mut *state;
         *ended += 1;
-        *errors += usize::from(failed);
-        let left = meter.elapsed().div_f64(*ended as f64).mul_f64((self.runs - *ended) as f64);
+        *errors += usize::from(outcome.is_err());
+        let instructions = outcome.as_ref().ok().map(|outcome| outcome.report.warp_instructions);
+        estimate.ended(run.kernel, instructions, true);
+        let left = about_left(estimate.left(meter.elapsed()));
         let errors =
             if *errors > 0 { format!(", {} with an error", count(*errors as u64)) } else { String::new() };
         let (ended, runs) = (count(*ended as u64), count(self.runs as u64));
-        meter.update(|| format!("{ended} of {runs} runs{errors}, about {} left", duration(left)));
-    }
-}
-
-/// `2 h 5 min`, `3 min 20 s`, `7 s`.
-fn duration(time: Duration) -> String {
-    let seconds = time.as_secs();
-    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{seconds} s"),
-        (0, minutes) => format!("{minutes} min {} s", seconds % 60),
-        (hours, minutes) => format!("{hours} h {minutes} min"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_have_two_units_at_most() {
-        let shown = [0, 59, 61, 3600, 90061].map(|seconds| duration(Duration::from_secs(seconds)));
-        assert_eq!(shown, ["0 s", "59 s", "1 min 1 s", "1 h 0 min", "25 h 1 min"]);
+        meter.update(|| format!("{ended} of {runs} runs{errors}{left}"));
     }
 }

@@ -47,7 +47,7 @@ Examples:
   warpfile sweep sweep.toml --out results --dry-run
   warpfile sweep sweep.toml --out results --slurm 100 --sbatch=--partition=short --sbatch=--time=1:00:00
 
-A range A..B has the whole numbers from A up to but without B, as cycles of `run --vcd-cycles`; A..=B has B, too.
+A range A..B has the whole numbers from A up to but without B, as cycles of `run --wave-cycles`; A..=B has B, too.
 Every combination of kernels, designs, values and seeds is run, and the baseline on each machine. A sweep that was
 interrupted goes on where it was: what is in the folder is not run again.
 

@@ -72,7 +72,7 @@ fn shells_and_man_are_told_of_every_command() {
     for shell in ["bash", "zsh", "fish"] {
         let script = place.succeeds(&format!("completions {shell}"));
         assert!(commands.iter().all(|command| script.contains(command)), "{shell}");
-        assert!(script.contains("vcd-scope"), "{shell}");
+        assert!(script.contains("wave-scope"), "{shell}");
     }
     place.write("script", place.succeeds("completions bash"));
     let checked = std::process::Command::new("bash").arg("-n").arg(place.path("script")).status();

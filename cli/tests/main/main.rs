@@ -5,6 +5,7 @@ mod cuda;
 mod execution;
 mod hardware;
 mod html;
+mod kept_runs;
 mod lists;
 mod malformed;
 mod outputs;

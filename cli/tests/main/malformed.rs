@@ -129,6 +129,7 @@ fn names() {
         "run vectoradd hotspott",
         "run vectoradd hotspot --launch launch.toml",
         "run vectoradd hotspot --vcd w.vcd",
+        "run vectoradd hotspot --fst w.fst",
         "run vectoradd --design rfc,two-level --vcd w.vcd",
         "run vectoradd hotspot --kanata w.kanata",
         "run vectoradd --set chip.simulated_sms=2",
@@ -227,12 +228,14 @@ fn what_is_found_while_it_runs() {
 fn waveforms() {
     let place = Place::new();
     let commands = [
-        "run hotspot --size tiny --vcd w.vcd --vcd-cycles 5..2",
-        "run hotspot --size tiny --vcd w.vcd --vcd-cycles 5",
-        "run hotspot --size tiny --vcd-cycles 2..5",
+        "run hotspot --size tiny --vcd w.vcd --wave-cycles 5..2",
+        "run hotspot --size tiny --vcd w.vcd --wave-cycles 5",
+        "run hotspot --size tiny --wave-cycles 2..5",
+        "run hotspot --size tiny --vcd w.vcd --fst w.fst",
         "run hotspot --size tiny --kanata-cycles 2..5",
         "run hotspot --size tiny --kanata w.kanata --kanata-cycles 5..2",
-        "run hotspot --size tiny --vcd w.vcd --vcd-scope registers --out results",
+        "run hotspot --size tiny --vcd w.vcd --wave-scope registers --out results",
+        "run hotspot --size tiny --fst w.fst --wave-scope register_file.caches",
     ];
     assert_snapshot!(place.all_refused(&commands));
 }

@@ -255,7 +255,7 @@ fn a_trace_without_values_says_so() {
 #[test]
 fn a_waveform_covers_the_scope_and_cycles_asked_for() {
     let place = Place::new();
-    place.succeeds("run vectoradd --size tiny --vcd w.vcd --vcd-scope scheduler --vcd-cycles 10..20");
+    place.succeeds("run vectoradd --size tiny --vcd w.vcd --wave-scope scheduler --wave-cycles 10..20");
     assert_eq!(place.files(), ["w.vcd"]);
     let vcd = place.read("w.vcd");
     assert!(vcd.contains("$scope module scheduler") && vcd.contains("issue_warp_o"), "{vcd}");

@@ -1,6 +1,9 @@
 //! Waveforms and the GTKWave save files beside them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::Command;
 
 use crate::command::Place;
 
@@ -21,7 +24,7 @@ fn a_save_file_shows_what_matters_of_each_design() {
         ("rfh", "gtx980-regless"),
     ] {
         let place = Place::new();
-        let run = format!("run vectoradd --size tiny --preset {preset} --design {design} --vcd-cycles 5..8");
+        let run = format!("run vectoradd --size tiny --preset {preset} --design {design} --wave-cycles 5..8");
         place.succeeds(&format!("{run} --vcd w.vcd --gtkw w.gtkw"));
         let save = place.read("w.gtkw");
         assert!(save.contains("/w.vcd\"\n[timestart] 50\n"), "{save}");
@@ -34,7 +37,7 @@ fn a_save_file_shows_what_matters_of_each_design() {
 fn enumerations_are_words_in_translation_files_beside_the_save_file() {
     let place = Place::new();
     place.succeeds(
-        "run vectoradd --size tiny --preset gtx980-regless --design regless --vcd-cycles 0..2 --vcd w.vcd --gtkw s.gtkw",
+        "run vectoradd --size tiny --preset gtx980-regless --design regless --wave-cycles 0..2 --vcd w.vcd --gtkw s.gtkw",
     );
     assert_eq!(place.files(), ["s.fate.txt", "s.gtkw", "s.note.txt", "s.request_kind.txt", "w.vcd"]);
     assert_eq!(place.read("s.request_kind.txt"), "0 Fetch\n1 Write\n2 Invalidate\n3 Drop\n");
@@ -52,7 +55,7 @@ fn a_save_file_without_a_waveform_or_with_nothing_to_show_is_an_error() {
     assert!(error.contains("--vcd"), "{error}");
     let place = Place::new();
     let output =
-        place.run("run vectoradd --size tiny --vcd w.vcd --vcd-scope register_file.mrf.bank0 --gtkw s.gtkw");
+        place.run("run vectoradd --size tiny --vcd w.vcd --wave-scope register_file.mrf.bank0 --gtkw s.gtkw");
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.contains("accepted: a waveform with the scopes register_file or scheduler"), "{error}");
@@ -66,15 +69,17 @@ fn digits(bits: &str) -> String {
     bits.trim_start_matches('0').to_owned()
 }
 
-/// As the crate `vcd` reads them, line by line.
+/// As the crate `vcd` reads them, line by line; of a signal without a change nothing.
 fn changes_in_the_file(text: &[u8]) -> Changes {
-    fn name_all(items: &[vcd::ScopeItem], path: &str, names: &mut BTreeMap<vcd::IdCode, String>) {
+    fn name_all(items: &[vcd::ScopeItem], path: &str, names: &mut BTreeMap<vcd::IdCode, Vec<String>>) {
         for item in items {
             match item {
                 vcd::ScopeItem::Scope(scope) => {
                     name_all(&scope.items, &format!("{path}{}.", scope.identifier), names)
                 }
-                vcd::ScopeItem::Var(var) => drop(names.insert(var.code, format!("{path}{}", var.reference))),
+                vcd::ScopeItem::Var(var) => {
+                    names.entry(var.code).or_default().push(format!("{path}{}", var.reference));
+                }
                 other => panic!("{other:?}"),
             }
         }
@@ -83,7 +88,7 @@ fn changes_in_the_file(text: &[u8]) -> Changes {
     let header = parser.parse_header().expect("a header");
     let mut names = BTreeMap::new();
     name_all(&header.items, "", &mut names);
-    let mut changes: Changes = names.values().map(|name| (name.clone(), Vec::new())).collect();
+    let mut changes = Changes::new();
     let mut now = 0;
     for command in parser {
         let (code, bits) = match command.expect("a command") {
@@ -95,17 +100,16 @@ fn changes_in_the_file(text: &[u8]) -> Changes {
             vcd::Command::ChangeVector(code, value) => (code, value.to_string()),
             _ => continue,
         };
-        changes.get_mut(&names[&code]).expect("declared").push((now, digits(&bits)));
+        for name in &names[&code] {
+            changes.entry(name.clone()).or_default().push((now, digits(&bits)));
+        }
     }
     changes
 }
 
-#[test]
-fn the_reader_of_surfer_sees_every_change_of_every_signal() {
-    let place = Place::new();
-    place.succeeds("run vectoradd --size tiny --design two-level --vcd-cycles 5..40 --vcd w.vcd");
-    let written = changes_in_the_file(&place.bytes("w.vcd"));
-    let mut waves = wellen::simple::read(place.path("w.vcd")).expect("a waveform");
+/// As Surfer reads them.
+fn changes_that_surfer_sees(waveform: &Path) -> Changes {
+    let mut waves = wellen::simple::read(waveform).expect("a waveform");
     let hierarchy = waves.hierarchy();
     let signals: Vec<_> = hierarchy
         .all_vars()
@@ -113,16 +117,70 @@ fn the_reader_of_surfer_sees_every_change_of_every_signal() {
         .collect();
     waves.load_signals(&signals.iter().map(|(_, signal)| *signal).collect::<Vec<_>>());
     let times = waves.time_table();
-    let read: Changes = signals
-        .iter()
-        .map(|(name, signal)| {
-            let changes = waves.get_signal(*signal).expect("loaded").iter_changes();
-            let of = |(time, value): (u32, wellen::SignalValueRef<'_>)| {
-                (times[time as usize], digits(&value.to_string()))
-            };
-            (name.clone(), changes.map(of).collect())
-        })
-        .collect();
-    assert!(written.values().map(Vec::len).sum::<usize>() > 1000);
-    assert_eq!(read, written);
+    let changes = |signal| {
+        let changes = waves.get_signal(signal).expect("loaded").iter_changes();
+        let of = |(time, value): (u32, wellen::SignalValueRef<'_>)| {
+            (times[time as usize], digits(&value.to_string()))
+        };
+        changes.map(of).collect()
+    };
+    signals.into_iter().map(|(name, signal)| (name, changes(signal))).collect()
+}
+
+#[test]
+fn a_trace_and_a_dump_have_the_same_signals_and_changes_for_every_viewer() {
+    for (design, cycles) in [
+        ("two-level", "--wave-cycles 5..40"),
+        ("rfc", ""),
+        ("regless", "--wave-scope partition0_register_file"),
+    ] {
+        let place = Place::new();
+        let run = format!("run vectoradd --size tiny --design {design} {cycles}");
+        place.succeeds(&format!("{run} --vcd w.vcd"));
+        place.succeeds(&format!("{run} --fst w.fst"));
+        let written = changes_in_the_file(&place.bytes("w.vcd"));
+        assert!(written.values().map(Vec::len).sum::<usize>() > 1000, "{design}");
+        assert!(changes_that_surfer_sees(&place.path("w.vcd")) == written, "{design} as a dump");
+        assert!(changes_that_surfer_sees(&place.path("w.fst")) == written, "{design} as a trace");
+        assert!(place.bytes("w.fst").len() * 2 < place.bytes("w.vcd").len(), "{design}");
+        // A tool of GTKWave, with the code that GTKWave itself reads traces with.
+        match Command::new("fst2vcd").arg(place.path("w.fst")).output() {
+            Ok(output) => {
+                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+                assert!(changes_in_the_file(&output.stdout) == written, "{design} for GTKWave");
+            }
+            Err(error) => assert_eq!(error.kind(), ErrorKind::NotFound, "{error}"),
+        }
+    }
+}
+
+#[test]
+fn a_save_file_is_the_same_for_a_trace_but_for_its_name() {
+    let place = Place::new();
+    let run = "run vectoradd --size tiny --design rfc --wave-cycles 5..8 --gtkw w.gtkw";
+    place.succeeds(&format!("{run} --vcd w.vcd"));
+    let of_dump = place.read("w.gtkw");
+    place.succeeds(&format!("{run} --fst w.fst"));
+    assert_eq!(place.read("w.gtkw"), of_dump.replace("w.vcd", "w.fst"));
+    assert!(of_dump.contains("w.vcd") && of_dump.contains("[timestart] 50\n"), "{of_dump}");
+}
+
+#[test]
+fn the_names_that_options_had_when_there_were_dumps_only_still_work() {
+    let place = Place::new();
+    let run = "run vectoradd --size tiny --design rfc";
+    place.succeeds(&format!("{run} --vcd new.vcd --wave-scope scheduler --wave-cycles 5..40"));
+    place.succeeds(&format!("{run} --vcd old.vcd --vcd-scope scheduler --vcd-cycles 5..40"));
+    assert_eq!(place.read("new.vcd"), place.read("old.vcd"));
+}
+
+#[test]
+fn a_trace_into_a_pipe_is_refused_before_anything_is_run() {
+    let place = Place::new();
+    assert!(Command::new("mkfifo").arg(place.path("pipe")).status().expect("started").success());
+    let pipe = place.path("pipe");
+    let reader = std::thread::spawn(move || std::fs::read(pipe).expect("readable"));
+    let error = place.refused("run hotspot --fst pipe");
+    assert!(error.contains("--fst pipe: accepted: a file, no pipe"), "{error}");
+    assert!(reader.join().expect("no panic").is_empty());
 }

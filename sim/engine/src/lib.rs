@@ -20,8 +20,8 @@ mod ports;
 pub mod recording;
 mod state;
 mod twin;
-pub mod vcd;
 pub mod vectors;
+pub mod waveform;
 pub mod waves;
 
 use std::sync::Arc;

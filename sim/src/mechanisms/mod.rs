@@ -34,7 +34,7 @@ use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::program::Program;
 
 use crate::config::{Config, ConfigError, SectionInfo};
-use crate::counters::Row;
+use crate::counters::{Group, Row};
 use crate::energy::structure::{PowerGating, Structure};
 use crate::sm::SimError;
 
@@ -178,6 +178,12 @@ pub trait Mechanism: Sync {
     /// As [`Mechanism::compile`].
     fn listing(&self, _config: &Config, _program: &Program, _cfg: &Cfg) -> Result<Option<String>, SimError> {
         Ok(None)
+    }
+
+    /// The groups of counters that its parts add to a report, as zeros; that of the main register file needs not be among
+    /// them.
+    fn counters(&self) -> Vec<Group> {
+        Vec::new()
     }
 
     /// Its circuits, by the names that they have in waveforms, recordings and exported Verilog.

@@ -7,10 +7,10 @@ use warpfile_kernels::program::Program;
 
 use super::{Build, CircuitScope, Mechanism, Notes, Part, Pass, Registry, Role};
 use crate::config::{Config, ConfigError};
-use crate::counters::Row;
+use crate::counters::{Group, Row};
 use crate::energy::structure::{PowerGating, Structure};
-use crate::sm::SimError;
 use crate::sm::design::{Design, Interposed, OperandStorage, PartitionDesign};
+use crate::sm::{Accesses, MRF, SimError};
 use warpfile_hdl::rtl::netlist::Netlist;
 
 /// The operand storage of a stack that names none.
@@ -193,6 +193,12 @@ impl Stack {
     /// Rows of the report that show what its mechanisms count.
     pub fn rows(&self) -> Vec<Row> {
         self.mechanisms().flat_map(|mechanism| mechanism.rows()).collect()
+    }
+
+    /// The groups of counters that its reports can have, as zeros.
+    pub fn counters(&self) -> Vec<Group> {
+        let of_mechanisms = self.mechanisms().flat_map(|mechanism| mechanism.counters());
+        of_mechanisms.chain([(MRF, Box::new(Accesses::default()) as _)]).collect()
     }
 
     /// Its circuits by the names that they have in waveforms and recordings: those of one partition, and those that

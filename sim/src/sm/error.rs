@@ -1,7 +1,7 @@
 //! Why a run ends early.
 
 use warpfile_engine::recording::RecordingError;
-use warpfile_engine::vcd::VcdError;
+use warpfile_engine::waveform::WaveformError;
 use warpfile_engine::{EngineError, MissingReset};
 use warpfile_kernels::program::StreamError;
 
@@ -110,7 +110,7 @@ pub enum SimError {
     PipelineLog(std::io::Error),
     /// The waveform could not be written.
     #[error("waveform: {0}")]
-    Waveform(#[from] VcdError),
+    Waveform(#[from] WaveformError),
     /// The traffic at a circuit's ports could not be recorded.
     #[error("recording: {0}")]
     Recording(#[from] RecordingError),

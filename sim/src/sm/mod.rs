@@ -7,6 +7,7 @@ mod engine_name;
 mod error;
 mod in_flight;
 mod interposer;
+mod kept_report;
 mod kernel;
 mod machine;
 mod memory;
@@ -28,6 +29,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use warpfile_engine::CodeCache;
+use warpfile_engine::waveform::Format;
 use warpfile_kernels::program::Launches;
 
 use crate::config::Config;
@@ -38,6 +40,7 @@ use pipeline_log::PipelineLogger;
 
 pub use engine_name::EngineName;
 pub use error::{Compared, SimError, WrongOperand};
+pub use kept_report::KeptReport;
 pub use pipeline_log::PipelineLog;
 pub use report::{
     Accesses, CacheStatistics, MRF, MemoryStatistics, PortActivity, RegisterLineStatistics, Residency,
@@ -90,8 +93,8 @@ pub struct Progress {
 
 /// A waveform to write.
 pub struct Waveform<'a> {
-    /// Where the VCD goes.
-    pub writer: &'a mut dyn Write,
+    /// What it is written as, and where it goes.
+    pub format: Box<dyn Format + 'a>,
     /// Limits it to a circuit or a part of one: `register_file`, `scheduler`, or a path below
     /// (`register_file.main`), after `partition0_` … if there are several schedulers; all if `None`.
     pub scope: Option<String>,

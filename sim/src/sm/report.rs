@@ -1,6 +1,6 @@
 //! What a run reports.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use warpfile_kernels::program::Spills;
 
 use super::timeline::Timeline;
@@ -12,7 +12,7 @@ use crate::counters::Counts;
 pub const MRF: &str = "mrf";
 
 /// Everything measured in a run. Launches of a run follow each other; all figures are sums over them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
     /// Design simulated.
     pub design: String,
@@ -39,10 +39,10 @@ pub struct RunReport {
     /// Register operands that were compared with the kernel's values, in lanes.
     pub lane_operands_checked: u64,
     /// Warp instructions that the design answered instead of executing them.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub answered_instructions: u64,
     /// Their results, all compared with the kernel's values, in warp registers.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub results_checked: u64,
     /// What the instructions read and wrote, whatever the design: the baseline's main register file traffic.
     pub operands: Accesses,
@@ -54,12 +54,14 @@ pub struct RunReport {
     pub scheduler: SchedulerStatistics,
     /// Memory traffic.
     pub memory: MemoryStatistics,
-    /// What the design's mechanisms counted, by group.
+    /// What the design's mechanisms counted, by group. Read again by [`KeptReport`](super::KeptReport) only, which knows
+    /// the groups.
+    #[serde(skip_deserializing)]
     pub counters: Counts,
     /// Activity of every table port of the design's circuits.
     pub activity: Vec<PortActivity>,
     /// Registers accessed in windows of cycles, if that was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_set: Option<WorkingSet>,
     /// The run over time, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,14 +133,15 @@ counters! {
 }
 
 /// Occupancy of one launch.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Residency {
     /// Kernel.
     pub kernel: String,
     /// 32-bit registers a thread.
     pub registers_per_thread: u64,
     /// What the compiler kept in local memory for want of more.
-    #[serde(skip_serializing_if = "Spills::is_none")]
+    #[serde(default, skip_serializing_if = "Spills::is_none")]
     pub spills: Spills,
     /// Warps of a block.
     pub warps_per_block: u64,
@@ -153,7 +156,7 @@ pub struct Residency {
 }
 
 /// What keeps a further block out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResidencyLimit {
     /// The launch has no more.
@@ -281,7 +284,8 @@ counters! {
 }
 
 /// Activity of one physical port of a table.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PortActivity {
     /// `instance.table.port`.
     pub port: String,

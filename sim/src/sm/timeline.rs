@@ -4,7 +4,7 @@
 //! A run's length is not known before its end. Columns are short at first; when there are too many of them each two become
 //! one, and those that follow are as long. So the memory is bounded, and the cycle loop only counts.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use warpfile_engine::{Engine, OutPort};
 
 use super::circuits;
@@ -18,7 +18,7 @@ const FIRST_COLUMN: u64 = 16;
 const MOST_COLUMNS: usize = 256;
 
 /// A run over time. All rows of all tracks have a value for each column.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
     /// Cycles of a column; the last one may be shorter.
     pub cycles_per_column: u64,
@@ -29,18 +29,18 @@ pub struct Timeline {
 }
 
 /// Rows of one kind.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Track {
     /// What they are.
-    pub title: &'static str,
+    pub title: String,
     /// What their values are.
-    pub unit: &'static str,
+    pub unit: String,
     /// The rows.
     pub rows: Vec<TrackRow>,
 }
 
 /// A row.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrackRow {
     /// Which: `warp 3`, or the path of a circuit.
     pub name: String,
@@ -141,13 +141,13 @@ impl TimelineCounter {
             values: values.clone(),
         };
         let warps = Track {
-            title: "Instructions that each warp issues",
-            unit: "instructions a cycle",
+            title: "Instructions that each warp issues".to_owned(),
+            unit: "instructions a cycle".to_owned(),
             rows: self.warps.iter().enumerate().map(warp).collect(),
         };
         let arrays = self.arrays.iter().map(|(title, arrays)| Track {
-            title,
-            unit: "% of the rows",
+            title: (*title).to_owned(),
+            unit: "% of the rows".to_owned(),
             rows: arrays.iter().map(|array| array.row.clone()).collect(),
         });
         Timeline {

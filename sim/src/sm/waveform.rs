@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use warpfile_engine::recording::{PortRecorder, RecordingError};
-use warpfile_engine::vcd::{VcdError, VcdOptions, VcdRecorder};
+use warpfile_engine::waveform::{WaveformError, WaveformOptions, WaveformRecorder};
 use warpfile_engine::{Engine, EngineError};
 
 use crate::config::Config;
@@ -14,7 +14,7 @@ use super::{PortTraffic, RunOptions, SimError, Waveform};
 
 /// Records the circuits of a design.
 pub(super) struct Recorder<'a> {
-    vcd: Option<VcdRecorder<&'a mut dyn Write>>,
+    waveform: Option<WaveformRecorder<'a>>,
     /// With the index of the engine that the circuit is in.
     ports: Option<(usize, PortRecorder<&'a mut dyn Write>)>,
 }
@@ -32,14 +32,14 @@ impl<'a> Recorder<'a> {
         }
         let named = circuits::named(design);
         let circuits: Vec<_> = named.iter().map(|(name, circuit)| (name.as_str(), *circuit)).collect();
-        let vcd = waveform.map(|waveform| vcd(config, &circuits, waveform)).transpose()?;
+        let waveform = waveform.map(|asked| waveform_of(config, &circuits, asked)).transpose()?;
         let ports = traffic.map(|traffic| ports(config, &circuits, traffic)).transpose()?;
-        Ok(Some(Recorder { vcd, ports }))
+        Ok(Some(Recorder { waveform, ports }))
     }
 
     /// The cycle just run.
     pub fn record<'d>(&mut self, mut circuits: impl Iterator<Item = &'d dyn Engine>) -> Result<(), SimError> {
-        let Some(vcd) = &mut self.vcd else {
+        let Some(waveform) = &mut self.waveform else {
             let recorded = self.ports.as_mut();
             let recorded = recorded.and_then(|(index, ports)| Some((circuits.nth(*index)?, ports)));
             return recorded.map_or(Ok(()), |(circuit, ports)| {
@@ -50,27 +50,28 @@ impl<'a> Recorder<'a> {
         if let Some((index, ports)) = &mut self.ports {
             ports.record(circuits[*index]).map_err(RecordingError::from)?;
         }
-        Ok(vcd.record_together(&circuits).map_err(VcdError::from)?)
+        Ok(waveform.record_together(&circuits).map_err(WaveformError::from)?)
     }
 
     pub fn finish(self) -> Result<(), SimError> {
+        self.waveform.map_or(Ok(()), WaveformRecorder::finish).map_err(WaveformError::from)?;
         if let Some((_, ports)) = self.ports {
             ports.finish().map_err(RecordingError::from)?;
         }
-        Ok(self.vcd.map_or(Ok(()), VcdRecorder::finish).map_err(VcdError::from)?)
+        Ok(())
     }
 }
 
-fn vcd<'a>(
+fn waveform_of<'a>(
     config: &Config,
     circuits: &[(&str, &dyn Engine)],
     waveform: Waveform<'a>,
-) -> Result<VcdRecorder<&'a mut dyn Write>, SimError> {
-    let options = VcdOptions {
+) -> Result<WaveformRecorder<'a>, SimError> {
+    let options = WaveformOptions {
         scope: waveform.scope.unwrap_or_default(),
         cycles: waveform.cycles.unwrap_or(0..u64::MAX),
     };
-    Ok(VcdRecorder::together(&scope(config), circuits, &options, waveform.writer)?)
+    Ok(WaveformRecorder::together(&scope(config), circuits, &options, waveform.format)?)
 }
 
 fn ports<'a>(

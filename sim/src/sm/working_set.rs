@@ -1,12 +1,13 @@
 //! The register working set: how many warp-wide registers are accessed in windows of cycles.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Registers accessed in windows of cycles, which follow each other from the first cycle of a run, over launches; one
 /// that the run does not complete is left out. A register of a warp slot counts once a window, however often it is
 /// read or written there: a read in the cycle in which the operand is delivered, a write in the cycle in which the
 /// operand storage takes it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WorkingSet {
     /// Cycles of a window.
     pub window_cycles: u64,

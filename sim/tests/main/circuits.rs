@@ -2,6 +2,7 @@
 //! an in-order pipeline of two stages over one table with three read ports.
 
 use serde::{Deserialize, Serialize};
+use warpfile_engine::waveform::Vcd;
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine, Options, PortsOf};
 use warpfile_hdl::regfile::Geometry;
 use warpfile_hdl::rfc::{CachedRegisterFile, Replacement};
@@ -272,15 +273,22 @@ fn a_wrong_bit_behind_a_circuit_is_found() {
 #[test]
 fn the_waveform_covers_the_scope_and_cycles_asked_for() {
     let mut output = Vec::new();
-    let waveform =
-        Waveform { writer: &mut output, scope: Some("register_file".to_owned()), cycles: Some(10..20) };
+    let waveform = Waveform {
+        format: Box::new(Vcd::new(&mut output)),
+        scope: Some("register_file".to_owned()),
+        cycles: Some(10..20),
+    };
     run(varied(), RunOptions { waveform: Some(waveform), ..RunOptions::default() }).expect("runs");
     let text = String::from_utf8(output).expect("text");
     assert!(text.contains("$scope module register_file") && text.contains("issue_valid_i"), "{text}");
     assert!(text.contains("\n#100\n") && !text.contains("\n#90\n") && !text.contains("\n#210\n"));
 
     let mut output = Vec::new();
-    let waveform = Waveform { writer: &mut output, scope: Some("registers".to_owned()), cycles: None };
+    let waveform = Waveform {
+        format: Box::new(Vcd::new(&mut output)),
+        scope: Some("registers".to_owned()),
+        cycles: None,
+    };
     let error = run(varied(), RunOptions { waveform: Some(waveform), ..RunOptions::default() })
         .expect_err("no scope");
     assert!(error.to_string().contains("no scope `registers`"), "{error}");

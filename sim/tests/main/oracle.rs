@@ -1,8 +1,11 @@
 //! The operand oracle inside a run.
 
-use warpfile_sim::sm::SimError;
+use std::io::Cursor;
 
-use crate::kernels::Kernel;
+use warpfile_engine::waveform::{Fst, PERIOD_NS};
+use warpfile_sim::sm::{RunOptions, SimError, Waveform, run};
+
+use crate::kernels::{Kernel, Sequence};
 use crate::stand_ins::{gebhart, run_single_level};
 
 #[test]
@@ -36,4 +39,19 @@ fn one_wrong_bit_ends_the_run_and_is_named() {
     ] {
         assert!(message.contains(part), "{message} lacks {part}");
     }
+}
+
+#[test]
+fn a_run_that_fails_leaves_a_whole_waveform_up_to_there() {
+    let mut kernel = Kernel::new().alu(1, &[]).alu(2, &[]).alu(3, &[1, 2]).warps(2, 2);
+    kernel.corrupt = Some((1, 1, 2, 1, 17));
+    let config = gebhart().with_design("rfc").expect("a design");
+    let mut trace = Cursor::new(Vec::new());
+    let waveform = Waveform { format: Box::new(Fst::new(&mut trace)), scope: None, cycles: None };
+    let options = RunOptions { waveform: Some(waveform), ..RunOptions::default() };
+    let error = run(&config, &mut Sequence::from(kernel), options).expect_err("corrupted");
+    let SimError::WrongOperand(wrong) = &error else { panic!("{error}") };
+    let waves = wellen::simple::read_from_reader(Cursor::new(trace.into_inner())).expect("a waveform");
+    // Operands are compared before the cycle is recorded.
+    assert_eq!(waves.time_table().last(), Some(&(wrong.cycle * PERIOD_NS)));
 }

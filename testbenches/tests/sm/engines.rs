@@ -1,5 +1,6 @@
 //! Whole kernels on both engines: nothing that is reported depends on the engine.
 
+use warpfile_engine::waveform::Vcd;
 use warpfile_sim::config::Config;
 use warpfile_sim::sm::{EngineName, RunOptions, Waveform, run};
 
@@ -8,7 +9,7 @@ use super::{gebhart, small_cache, tiny};
 /// Everything that is reported, as text, and the waveform of the first cycles.
 fn reported(config: &Config, workload: &str, engine: EngineName) -> (String, Vec<u8>) {
     let mut vcd = Vec::new();
-    let waveform = Waveform { writer: &mut vcd, scope: None, cycles: Some(0..300) };
+    let waveform = Waveform { format: Box::new(Vcd::new(&mut vcd)), scope: None, cycles: Some(0..300) };
     let observed = RunOptions { engine, waveform: Some(waveform), ..RunOptions::default() };
     let with_waveform = run(config, &mut tiny(workload), observed).unwrap();
     let report = run(config, &mut tiny(workload), RunOptions { engine, ..RunOptions::default() }).unwrap();

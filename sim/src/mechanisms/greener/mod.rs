@@ -20,7 +20,7 @@ use warpfile_kernels::program::{MAX_RESULTS, MAX_SOURCES, Program};
 use super::waves::{Occupancy, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
-use crate::counters::{Row, Shown};
+use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, PowerGating, RowCycles, Structure};
 use crate::sm::{RunReport, SimError};
 use crate::{counters, parameters};
@@ -201,6 +201,10 @@ impl Mechanism for Sleeping {
     fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
         let states = self.states(config, program)?;
         Ok(states.map(|states| greener::listing::listing(program, &states, &pass_parameters(config), cfg)))
+    }
+
+    fn counters(&self) -> Vec<Group> {
+        vec![(COUNTERS, Box::new(Power::default()))]
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {

@@ -14,7 +14,7 @@ use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
 use super::waves::{self, Occupancy, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
 use crate::config::{Accepted, Config, SectionInfo};
-use crate::counters::{Row, Shown};
+use crate::counters::{Group, Row, Shown};
 use crate::energy::grid::Ports;
 use crate::energy::structure::{Account, ArrayAccesses, Structure, Wire};
 use crate::parameters;
@@ -65,6 +65,10 @@ impl Mechanism for RegisterCache {
 
     fn section(&self) -> Option<SectionInfo> {
         Some(SectionInfo::of::<Parameters>())
+    }
+
+    fn counters(&self) -> Vec<Group> {
+        vec![(COUNTERS, Box::new(Accesses::default()))]
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {

@@ -8,7 +8,7 @@ use warpfile_kernels::program::Program;
 use super::scratchpad_storage::ScratchpadStorage;
 use super::{CACHE_LINES, accesses, cache_structures};
 use crate::config::{Accepted, Config, SectionInfo};
-use crate::counters::{Row, Shown};
+use crate::counters::{Group, Row, Shown};
 use crate::energy::grid::Ports;
 use crate::energy::structure::{ArrayAccesses, Structure, Wire};
 use crate::mechanisms::levels::Levels;
@@ -128,6 +128,13 @@ impl Mechanism for Scratchpad {
         let parameters = self.pass_parameters(config)?;
         let placement = rsp::compile(program, &parameters).map_err(SimError::mechanism)?;
         Ok(Some(rsp::listing::listing(program, &placement, cfg)))
+    }
+
+    fn counters(&self) -> Vec<Group> {
+        vec![
+            (RSP_COUNTERS, Box::new(ScratchpadCounters::default())),
+            (super::COUNTERS, Box::new(Accesses::default())),
+        ]
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {

@@ -18,7 +18,7 @@ use super::register_file::issues;
 use super::waves::{self, Enumeration, Occupancy, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::config::{Accepted, Config, ConfigError, MemoryModel, SectionInfo, conflict};
-use crate::counters::{Row, Shown};
+use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::Structure;
 use crate::sm::design::{ID_BITS, LinePort, OperandStorage, Unit};
 use crate::sm::{Accesses, RunReport, SimError, TableAccesses};
@@ -171,6 +171,10 @@ impl Mechanism for RegLess {
     fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
         let (program, regions) = compile(config, program)?;
         Ok(Some(regless::listing::listing(&program, &regions, cfg)))
+    }
+
+    fn counters(&self) -> Vec<Group> {
+        vec![(STAGING_COUNTERS, Box::new(Staging::default()))]
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {

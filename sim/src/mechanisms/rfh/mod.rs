@@ -15,7 +15,7 @@ use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
 use super::waves::{self, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::config::{Accepted, Config, SectionInfo};
-use crate::counters::{Row, Shown};
+use crate::counters::{Group, Row, Shown};
 use crate::energy::grid::Ports;
 use crate::energy::structure::{ArrayAccesses, Structure, Wire};
 use crate::sm::design::{ID_BITS, OperandStorage, Unit};
@@ -88,6 +88,10 @@ impl Mechanism for Rfh {
     fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
         let placement = rfh::compile(program, &pass_parameters(config)?).map_err(SimError::mechanism)?;
         Ok(Some(rfh::listing::listing(program, &placement, cfg)))
+    }
+
+    fn counters(&self) -> Vec<Group> {
+        vec![(COUNTERS, Box::new(UpperLevels::default()))]
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {

@@ -17,7 +17,7 @@ use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
 use super::waves::{self, Occupancy, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
-use crate::counters::{Row, Shown};
+use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, Structure};
 use crate::sm::design::{ID_BITS, OperandStorage, Unit};
 use crate::sm::{RunReport, SimError};
@@ -135,6 +135,10 @@ impl Mechanism for Rfv {
     fn listing(&self, _config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
         let releases = rfv::compile(program).map_err(SimError::mechanism)?;
         Ok(Some(rfv::listing::listing(program, &releases, cfg)))
+    }
+
+    fn counters(&self) -> Vec<Group> {
+        vec![(COUNTERS, Box::new(Renaming::default()))]
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {

@@ -24,7 +24,7 @@ use warpfile_kernels::program::{LANES, Program};
 use super::waves::WaveGroup;
 use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
-use crate::counters::{Row, Shown};
+use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, Structure};
 use crate::sm::{RunReport, SimError};
 use crate::{counters, parameters};
@@ -208,6 +208,10 @@ impl Mechanism for ShareRegisters {
         Ok(Some(order::listing(program, &numbers, threshold(config), cfg)))
     }
 
+    fn counters(&self) -> Vec<Group> {
+        vec![(COUNTERS, Box::new(Shared::default()))]
+    }
+
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
         Ok(vec![NamedCircuit::of_sm(config, REGISTER_CIRCUIT, &register_circuit(config))?])
     }
@@ -305,6 +309,10 @@ impl Mechanism for ShareScratchpad {
 
     fn listing(&self, _config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
         Ok(self.relssp.then(|| listing(program, cfg)))
+    }
+
+    fn counters(&self) -> Vec<Group> {
+        vec![(COUNTERS, Box::new(Shared::default()))]
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {

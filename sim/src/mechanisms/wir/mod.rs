@@ -23,7 +23,7 @@ use super::register_file::{LANES, geometry};
 use super::waves::Occupancy;
 use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
-use crate::counters::{Row, Shown};
+use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, Structure};
 use crate::sm::design::{ID_BITS, Interposer, Unit};
 use crate::sm::{Accesses, RunReport, SimError};
@@ -334,6 +334,10 @@ impl Mechanism for Wir {
     fn code(&self, config: &Config, options: CompileOptions) -> CompileOptions {
         let entries = config.of::<Parameters>().logical_registers as u16;
         CompileOptions { max_registers: options.max_registers.min(entries), ..options }
+    }
+
+    fn counters(&self) -> Vec<Group> {
+        vec![(COUNTERS, Box::new(Counted::default()))]
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {

@@ -171,14 +171,20 @@ impl<'c, 'o> Machine<'c, 'o> {
 
     /// Runs every launch, one after the other.
     pub fn run(mut self, launches: &mut dyn Launches) -> Result<RunReport, SimError> {
+        let run = self.run_launches(launches);
+        // Also of a run that fails: its waveform shows why.
+        let finished = self.recorder.take().map_or(Ok(()), Recorder::finish);
+        run?;
+        finished?;
+        self.report_progress();
+        Ok(self.report())
+    }
+
+    fn run_launches(&mut self, launches: &mut dyn Launches) -> Result<(), SimError> {
         while let Some(mut stream) = launches.next_launch()? {
             self.run_launch(stream.as_mut())?;
         }
-        self.report_progress();
-        if let Some(recorder) = self.recorder.take() {
-            recorder.finish()?;
-        }
-        Ok(self.report())
+        Ok(())
     }
 
     fn run_launch(&mut self, stream: &mut dyn Stream) -> Result<(), SimError> {
