@@ -19,6 +19,8 @@ pub mod variables;
 
 pub use residents::{Residents, Threshold, residents};
 
+use serde::{Deserialize, Serialize};
+
 use super::cfg::{Cfg, Flow};
 
 /// How scratchpad is shared, for the compiler.
@@ -31,7 +33,8 @@ pub struct ScratchpadOptions {
 }
 
 /// Where `relssp` goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// As early as every path allows (Equations 3.1 and 3.2).
     Optimal,
