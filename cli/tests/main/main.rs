@@ -13,5 +13,6 @@ mod runs;
 mod schema;
 mod slurm;
 mod sweeps;
+mod tutorial;
 mod verification;
 mod waveforms;

@@ -222,6 +222,18 @@ const AIMS: usize = 10;
 
 /// Compiles one kernel of a module.
 ///
+/// ```
+/// use warpfile_kernels::compile::{CompileOptions, compile, listing::listing};
+/// use warpfile_kernels::{ptx, workloads};
+///
+/// let workload = workloads::by_name("vectoradd")?;
+/// let module = ptx::parse("vectoradd.ptx", workload.ptx)?;
+/// let compiled = compile(&module, "vectoradd", &CompileOptions::default())?;
+/// assert!(compiled.program.registers_per_thread < 16);
+/// println!("{}", listing(&compiled.program, &compiled.cfg));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// An unknown kernel, or one whose instructions cannot do with so few registers.
 pub fn compile(module: &Module, entry: &str, options: &CompileOptions) -> Result<Compiled, CompileError> {
