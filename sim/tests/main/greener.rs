@@ -1,6 +1,6 @@
 //! Registers that sleep: `greener`, `greener-comp-opt`, `sleep-reg`.
 
-use warpfile_kernels::compile::greener::{Codes, PowerState, PowerStates};
+use warpfile_kernels::compile::greener::{Codes, Liveness, PowerState, PowerStates};
 use warpfile_kernels::program::Program;
 use warpfile_kernels::workloads;
 use warpfile_sim::config::{Config, preset, preset_with};

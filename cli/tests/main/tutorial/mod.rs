@@ -79,20 +79,7 @@ fn all_of_it_prints_what_the_page_says() {
     let target =
         PathBuf::from(std::env::var("TUTORIAL_TARGET").expect("the folder that scripts/tutorial names"));
     let checkout = target.join("checkout");
-    if checkout.exists() {
-        fs::remove_dir_all(&checkout).expect("removed");
-    }
-    let listed = process::Command::new("git")
-        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
-        .current_dir(root())
-        .output()
-        .expect("git");
-    assert!(listed.status.success(), "{} is no checkout", root().display());
-    for name in String::from_utf8(listed.stdout).expect("names").lines() {
-        if root().join(name).exists() {
-            copy(&root(), name, &checkout);
-        }
-    }
+    clone_as_it_is(&checkout);
     let reader = Reader { folder: checkout, programs: target.join("debug"), target: Some(target) };
     for step in tutorial() {
         if let Step::Console(commands) = &step {
@@ -100,6 +87,34 @@ fn all_of_it_prints_what_the_page_says() {
         }
         reader.does(&step, |_| true);
     }
+}
+
+/// Makes a repository of the checkout's files as they are now, whatever is committed.
+fn clone_as_it_is(to: &Path) {
+    if to.exists() {
+        fs::remove_dir_all(to).expect("removed");
+    }
+    for name in git(&root(), &["ls-files", "--cached", "--others", "--exclude-standard"]).lines() {
+        if root().join(name).exists() {
+            copy(&root(), name, to);
+        }
+    }
+    git(to, &["init", "--quiet"]);
+    git(to, &["add", "--all"]);
+    let author =
+        ["-c", "user.name=reader", "-c", "user.email=reader@example.org", "-c", "commit.gpgsign=false"];
+    git(to, &[&author[..], &["commit", "--quiet", "--message", "the checkout"]].concat());
+}
+
+/// What git prints of a folder, which has to be the top of a repository, or to become that.
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let mut git = process::Command::new("git");
+    git.args(arguments).current_dir(folder);
+    git.env("GIT_CEILING_DIRECTORIES", folder.parent().unwrap_or(Path::new("/")));
+    let output = git.output().expect("git");
+    let says = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {arguments:?} in {}: {says}", folder.display());
+    String::from_utf8(output.stdout).expect("text")
 }
 
 #[test]

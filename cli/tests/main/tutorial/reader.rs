@@ -43,6 +43,8 @@ impl Reader {
         bash.arg("-c").arg(format!("exec 2>&1\n{text}")).current_dir(&self.folder).stdin(Stdio::null());
         bash.env("PATH", format!("{}:{path}", self.programs.display())).env("LC_ALL", "C");
         bash.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+        // Never the repository that the folder may lie in.
+        bash.env("GIT_CEILING_DIRECTORIES", self.folder.parent().unwrap_or(Path::new("/")));
         if let Some(target) = &self.target {
             bash.env("CARGO_TARGET_DIR", target);
         }
