@@ -1,7 +1,7 @@
 //! From PTX to machine instructions over 32-bit registers, annotated for register file caches and two-level
 //! scheduling.
 //!
-//! The phases, each a folder or file: control flow ([`cfg`], [`dominators`]) and which branches may diverge
+//! The phases, each a folder or file: control flow ([`mod@cfg`], [`dominators`]) and which branches may diverge
 //! ([`divergence`]); what needs no instruction ([`optimise`]); machine instructions over virtual registers
 //! ([`lower`]); registers ([`allocate`]), checked by [`check`], with values in local memory where there are too few
 //! (`spill`); annotations ([`annotate`]) from liveness

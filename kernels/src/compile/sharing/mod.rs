@@ -1,6 +1,6 @@
 //! Sharing of registers and scratchpad between two thread blocks: what the compiler knows and does for it.
 //!
-//! How many blocks are resident ([`residents`]); which scratchpad variables an instruction may access ([`variables`]), where
+//! How many blocks are resident ([`mod@residents`]); which scratchpad variables an instruction may access ([`variables`]), where
 //! their access ranges lie ([`ranges`]), and which of them are shared ([`layout`]); where a thread releases the shared
 //! scratchpad ([`release`]), checked by [`check`], which knows the paths of the program and nothing of the pass, and how both are put into a kernel ([`insert`]); and registers
 //! in the order of their first use ([`order`]).
