@@ -6,6 +6,19 @@
 //! `rows_hash_q` for field `hash` of table `rows`, `rows_valid_q` for its valid bits, `rows_lookup_hash`
 //! for what read port `lookup` shows, `rows_lookup_match` for match lines, and every named signal under its
 //! own name.
+//!
+//! ```
+//! use warpfile_gen::emit;
+//! use warpfile_hdl::parts::Fifo;
+//! use warpfile_hdl::rtl::elaborate;
+//!
+//! let files = emit(&elaborate(&Fifo { depth: 5, width: 8 })?);
+//! assert_eq!(files.top, "fifo_5x8");
+//! assert!(files.modules[0].text.contains("module fifo_5x8"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`write()`](write()) puts them into a folder.
 
 mod clock;
 mod code;

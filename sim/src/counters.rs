@@ -1,6 +1,6 @@
 //! Counters of a run: declared once beside their field, with a unit and how they add up.
 //!
-//! [`counters!`] makes a struct of `u64` fields, so that the cycle loop counts with a plain `+= 1`, and everything else
+//! [`counters!`](macro@crate::counters) makes a struct of `u64` fields, so that the cycle loop counts with a plain `+= 1`, and everything else
 //! from the declaration: adding up over the partitions of an SM and over SMs, JSON, and the rows of a report.
 //! [`Counts`] holds the groups that the mechanisms of a stack declare, by name; the SM knows none of them.
 

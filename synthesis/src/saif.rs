@@ -116,7 +116,7 @@ fn escaped(name: &str) -> String {
     text
 }
 
-/// Reads what [`write`] writes.
+/// Reads what [`write()`] writes.
 pub fn read(text: &str) -> Result<Saif, SaifError> {
     let mut saif = Saif::default();
     let mut path: Vec<String> = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! [`lint`] runs Verilator, Icarus and Yosys over an exported circuit; [`witness`] compares both engines with what
 //! Icarus and Verilator make of it (`warpfile-verify` runs them). [`lockstep`] drives a circuit, its reference
-//! model and, when asked, its Verilog with the same operations. [`bench`] holds the circuits that are raced
+//! model and, when asked, its Verilog with the same operations. [`mod@bench`] holds the circuits that are raced
 //! against other simulators. [`matrix`] runs every workload through every design. [`miniature`] holds circuits that show what the construction core must express. The
 //! testbenches themselves are in `tests/`, which mirrors `hdl/`.
 

@@ -15,5 +15,6 @@ mod runs;
 mod schema;
 mod slurm;
 mod sweeps;
+mod tutorial;
 mod verification;
 mod waveforms;

@@ -1,7 +1,7 @@
 //! From PTX to machine instructions over 32-bit registers, annotated for register file caches and two-level
 //! scheduling.
 //!
-//! The phases, each a folder or file: control flow ([`cfg`], [`dominators`]) and which branches may diverge
+//! The phases, each a folder or file: control flow ([`mod@cfg`], [`dominators`]) and which branches may diverge
 //! ([`divergence`]); what needs no instruction ([`optimise`]); machine instructions over virtual registers
 //! ([`lower`]); registers ([`allocate`]), checked by [`check`], with values in local memory where there are too few
 //! (`spill`); annotations ([`annotate`]) from liveness
@@ -221,6 +221,18 @@ fn free_registers(kernel: &Kernel, options: &CompileOptions) -> u16 {
 const AIMS: usize = 10;
 
 /// Compiles one kernel of a module.
+///
+/// ```
+/// use warpfile_kernels::compile::{CompileOptions, compile, listing::listing};
+/// use warpfile_kernels::{ptx, workloads};
+///
+/// let workload = workloads::by_name("vectoradd")?;
+/// let module = ptx::parse("vectoradd.ptx", workload.ptx)?;
+/// let compiled = compile(&module, "vectoradd", &CompileOptions::default())?;
+/// assert!(compiled.program.registers_per_thread < 16);
+/// println!("{}", listing(&compiled.program, &compiled.cfg));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// An unknown kernel, or one whose instructions cannot do with so few registers.

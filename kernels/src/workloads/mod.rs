@@ -182,7 +182,19 @@ pub fn list() -> &'static [Workload] {
     &WORKLOADS
 }
 
-/// The workload of that name; an unknown name is an error that lists the near ones.
+/// The workload of that name.
+///
+/// ```
+/// use warpfile_kernels::workloads;
+///
+/// let mut hotspot = workloads::by_name("hotspot")?.open("tiny")?;
+/// hotspot.run_to_end()?;
+/// hotspot.check_results()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// An unknown name is an error that lists the near ones.
 pub fn by_name(name: &str) -> Result<&'static Workload, UnknownWorkload> {
     WORKLOADS.iter().find(|workload| workload.name == name).ok_or_else(|| UnknownWorkload {
         name: name.to_string(),

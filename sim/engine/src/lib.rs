@@ -6,6 +6,27 @@
 //!
 //! Two-state: registers without reset, captured reads and table rows start from a seed; registers with a
 //! reset value start at it and valid bits start at 0, as after a reset.
+//!
+//! ```
+//! use warpfile_engine::{Compiled, Engine, Options};
+//! use warpfile_hdl::parts::Fifo;
+//! use warpfile_hdl::rtl::elaborate;
+//!
+//! let fifo = Fifo { depth: 5, width: 8 };
+//! let mut engine = Compiled::new(&elaborate(&fifo)?, &Options::default())?;
+//! let ports = engine.ports(&fifo)?;
+//!
+//! engine.set(ports.in_valid_i, 1);
+//! engine.set(ports.in_data_i, 42);
+//! engine.step();
+//! assert_eq!((engine.get(ports.in_ready_o), engine.get(ports.out_valid_o)), (1, 0));
+//!
+//! // From the next cycle on the word is there.
+//! engine.set(ports.in_valid_i, 0);
+//! engine.step();
+//! assert_eq!((engine.get(ports.out_valid_o), engine.get(ports.out_data_o)), (1, 42));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod activity;
 mod any;

@@ -9,6 +9,7 @@ mod overrides;
 mod parameter;
 mod presets;
 mod sections;
+mod variants;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,9 +23,9 @@ pub use overrides::{apply_file, apply_overrides};
 pub use parameter::{Accepted, Parameter, Section, SectionInfo};
 pub use presets::{preset, preset_names, preset_with};
 pub use sections::{
-    ArithmeticUnit, CacheIndex, CacheLevel, Chip, Dram, Energy, Exec, Initiation, InnerPolicy, Latency,
-    LineLayout, Memory, MemoryModel, Network, RegisterFile, Scheduler, SingleLevelPolicy, Slices, Slots, Sm,
-    Throughput, Units, WritePolicy,
+    ArithmeticUnit, CacheIndex, CacheLevel, Chip, Dram, Energy, Exec, Initiation, Latency, LineLayout,
+    Memory, MemoryModel, Network, RegisterFile, Scheduler, SingleLevelPolicy, Slices, Slots, Sm, Throughput,
+    Units, WritePolicy,
 };
 
 /// Lines of a cache: 512 MB with lines of 128 bytes. A line takes some 160 bytes here.

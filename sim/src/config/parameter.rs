@@ -6,6 +6,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::Table;
 
+use super::variants::variants;
+
 /// A parameter of a [`Config`](super::Config), for listings, checks and error messages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Parameter {
@@ -37,7 +39,7 @@ pub enum Accepted {
     },
     /// `true` or `false`.
     Flag,
-    /// One of a few words.
+    /// One of a few words; see [`Accepted::one_of`].
     Word(&'static [&'static str]),
     /// A stack of mechanisms.
     Stack,
@@ -54,6 +56,11 @@ impl Accepted {
     /// A number from `low` to `high`.
     pub const fn real(low: f64, high: f64) -> Accepted {
         Accepted::Real { low, high }
+    }
+
+    /// One of the variants of the enumeration `E`, by the names that serde gives them: the enumeration is the list of choices.
+    pub fn one_of<E: DeserializeOwned>() -> Accepted {
+        Accepted::Word(variants::<E>())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The parameters of every machine, section by section; those of a mechanism are with it.
 
 use serde::{Deserialize, Serialize};
+use warpfile_hdl::rfc::InnerPolicy;
 
 use super::parameter::{Accepted, parameters};
 
@@ -12,16 +13,6 @@ pub enum SingleLevelPolicy {
     Lrr,
     /// Greedy then oldest: the same warp while it is ready, then the one dispatched first.
     Gto,
-}
-
-/// Selection among the active warps of a two-level scheduler (RFC §3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum InnerPolicy {
-    /// The same warp while it is ready.
-    Greedy,
-    /// A rotating priority.
-    RoundRobin,
 }
 
 /// A unit that executes what other machines have a unit for.
@@ -136,11 +127,11 @@ parameters! {
     /// Warp scheduling, by each scheduler.
     pub struct Scheduler {
         /// Policy of the single-level scheduler.
-        single_level: SingleLevelPolicy = Accepted::Word(&["lrr", "gto"]),
+        single_level: SingleLevelPolicy = Accepted::one_of::<SingleLevelPolicy>(),
         /// Warps in the active set of a two-level scheduler; with as many as it has warps none is suspended.
         active_warps: u64 = Accepted::integer(1, 64),
         /// Selection among active warps.
-        inner: InnerPolicy = Accepted::Word(&["greedy", "round-robin"]),
+        inner: InnerPolicy = Accepted::one_of::<InnerPolicy>(),
         /// Suspend a warp at a marked instruction even when its operands are ready.
         suspend_when_ready: bool = Accepted::Flag,
         /// Suspend a warp that waits at a barrier at once; else only when a warp that could issue has no slot.
@@ -241,9 +232,9 @@ parameters! {
         /// Double-precision units of the SM; 0: another unit executes double precision.
         double: u64 = Accepted::integer(0, 32),
         /// Which unit executes double precision where there is none for it.
-        double_on: ArithmeticUnit = Accepted::Word(&["alu", "sfu"]),
+        double_on: ArithmeticUnit = Accepted::one_of::<ArithmeticUnit>(),
         /// Which unit executes integer multiplication and multiply-add.
-        int_multiply_on: ArithmeticUnit = Accepted::Word(&["alu", "sfu"]),
+        int_multiply_on: ArithmeticUnit = Accepted::one_of::<ArithmeticUnit>(),
     }
 }
 
@@ -294,13 +285,13 @@ parameters! {
     /// The memory unit and what lies behind it.
     pub struct Memory {
         /// What lies behind the memory unit.
-        model: MemoryModel = Accepted::Word(&["fixed", "caches", "queued"]),
+        model: MemoryModel = Accepted::one_of::<MemoryModel>(),
         /// Warp instructions that wait in the memory unit for their transactions to be sent.
         queue: u64 = Accepted::integer(1, 256),
         /// Bytes of a memory transaction: accesses of a warp to the same one are coalesced.
         sector_bytes: u64 = Accepted::integer(4, 1024),
         /// Where register lines lie, in designs that keep registers in memory.
-        line_layout: LineLayout = Accepted::Word(&["by-register", "by-warp"]),
+        line_layout: LineLayout = Accepted::one_of::<LineLayout>(),
         /// Caches: the L1 takes one request a cycle, whatever its size; if not, as many as its bandwidth allows.
         single_l1_port: bool = Accepted::Flag,
         /// Caches: data is kept in the L1; if not, it only takes the L1's port on its way to the L2.
@@ -322,7 +313,7 @@ parameters! {
         /// Bytes of a line, a power of two.
         line_bytes: u64 = Accepted::integer(4, 4096),
         /// Which set a line belongs to; fermi is for an L1 of 32 or 64 sets.
-        index: CacheIndex = Accepted::Word(&["linear", "xor", "fermi"]),
+        index: CacheIndex = Accepted::one_of::<CacheIndex>(),
         /// Lines that may be on their way at a time (L2: caches: of an SM, queued: of the chip).
         mshrs: u64 = Accepted::integer(1, 65_536),
         /// Queued: requests that wait for one line on its way.
@@ -332,7 +323,7 @@ parameters! {
         /// Bytes a cycle (L2: of the chip).
         bytes_per_cycle: u64 = Accepted::integer(1, 65_536),
         /// What a store does.
-        write_policy: WritePolicy = Accepted::Word(&["write-through", "write-back"]),
+        write_policy: WritePolicy = Accepted::one_of::<WritePolicy>(),
     }
 }
 

@@ -4,11 +4,11 @@
 //! §3.2.
 
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError, PortsOf, State};
-use warpfile_hdl::rfc::{self, DecisionIo, TwoLevelScheduler};
+use warpfile_hdl::rfc::{DecisionIo, TwoLevelScheduler};
 
 use super::waves::{self, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
-use crate::config::{Config, InnerPolicy};
+use crate::config::Config;
 use crate::sm::SimError;
 use crate::sm::design::{SchedulerInputs, SchedulerOutputs, WarpScheduler, WarpSlot};
 
@@ -60,10 +60,7 @@ pub fn circuit(scheduler: &TwoLevel, config: &Config) -> TwoLevelScheduler {
     TwoLevelScheduler {
         warps: config.warps_per_scheduler() as usize,
         slots: scheduler.slots(config) as usize,
-        policy: match config.scheduler.inner {
-            InnerPolicy::Greedy => rfc::InnerPolicy::Greedy,
-            InnerPolicy::RoundRobin => rfc::InnerPolicy::RoundRobin,
-        },
+        policy: config.scheduler.inner,
     }
 }
 

@@ -1,10 +1,10 @@
 //! Registers that sleep: `greener`, `greener-comp-opt`, `sleep-reg`.
 
-use warpfile_kernels::compile::greener::{Codes, PowerState, PowerStates};
+use warpfile_kernels::compile::greener::{Codes, Liveness, PowerState, PowerStates};
 use warpfile_kernels::program::Program;
 use warpfile_kernels::workloads;
 use warpfile_sim::config::{Config, preset, preset_with};
-use warpfile_sim::mechanisms::greener::{self, Liveness, Parameters, Power};
+use warpfile_sim::mechanisms::greener::{self, Parameters, Power};
 use warpfile_sim::mechanisms::{Build, Info, Mechanism, Notes, Part, Pass, Registry, Role};
 use warpfile_sim::sm::design::Layer;
 use warpfile_sim::sm::{EngineName, RunOptions, RunReport, SimError, run};

@@ -1,11 +1,12 @@
 //! Blocks that share registers or scratchpad: `reg-share`, `spad-share`, `owf`.
 
 use warpfile_kernels::compile::CompileOptions;
+use warpfile_kernels::compile::sharing::Placement;
 use warpfile_kernels::program::{Launches, Operation};
 use warpfile_kernels::workloads;
 use warpfile_sim::config::{Config, apply_overrides, preset, preset_with};
 use warpfile_sim::mechanisms::Registry;
-use warpfile_sim::mechanisms::sharing::{self, Parameters, Placement, Shared};
+use warpfile_sim::mechanisms::sharing::{self, Parameters, Shared};
 use warpfile_sim::sm::{EngineName, ResidencyLimit, RunOptions, RunReport, run};
 
 use crate::kernels::{Kernel, Sequence, shared};

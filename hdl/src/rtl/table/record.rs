@@ -55,7 +55,7 @@ pub struct FieldShape {
     pub lanes_per_array: usize,
 }
 
-/// A field of a table's record, by its place; see [`Table::write_fields`].
+/// A field of a table's record, by its place; see [`Table::write_fields`](super::Table::write_fields).
 #[derive(Clone, Copy, Debug)]
 pub struct Field(pub(super) u32);
 

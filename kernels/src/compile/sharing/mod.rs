@@ -1,6 +1,6 @@
 //! Sharing of registers and scratchpad between two thread blocks: what the compiler knows and does for it.
 //!
-//! How many blocks are resident ([`residents`]); which scratchpad variables an instruction may access ([`variables`]), where
+//! How many blocks are resident ([`mod@residents`]); which scratchpad variables an instruction may access ([`variables`]), where
 //! their access ranges lie ([`ranges`]), and which of them are shared ([`layout`]); where a thread releases the shared
 //! scratchpad ([`release`]), checked by [`check`], which knows the paths of the program and nothing of the pass, and how both are put into a kernel ([`insert`]); and registers
 //! in the order of their first use ([`order`]).
@@ -19,6 +19,8 @@ pub mod variables;
 
 pub use residents::{Residents, Threshold, residents};
 
+use serde::{Deserialize, Serialize};
+
 use super::cfg::{Cfg, Flow};
 
 /// How scratchpad is shared, for the compiler.
@@ -31,7 +33,8 @@ pub struct ScratchpadOptions {
 }
 
 /// Where `relssp` goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// As early as every path allows (Equations 3.1 and 3.2).
     Optimal,

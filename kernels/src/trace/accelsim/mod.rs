@@ -1,7 +1,7 @@
 //! Accel-Sim traces: text in which every warp instruction of a kernel is a line.
 //!
 //! A trace is a `kernelslist.g` that names a file for each launch, or such a file (`.traceg`, `.traceg.xz`) alone.
-//! The first pass ([`survey`]) rebuilds the static program, the second ([`stream`]) delivers instructions. Both read
+//! The first pass (`survey`) rebuilds the static program, the second ([`stream`]) delivers instructions. Both read
 //! the text from the disk as they go; a compressed file is first unpacked to a temporary one, since every warp is
 //! read from its own place.
 //!

@@ -10,11 +10,9 @@ mod kernel;
 mod layer;
 mod partition;
 
-use serde::{Deserialize, Serialize};
 use warpfile_hdl::greener::{RegisterPowerUnit, Rows};
 use warpfile_kernels::compile::cfg::Cfg;
-use warpfile_kernels::compile::greener;
-use warpfile_kernels::compile::greener::PowerStates;
+use warpfile_kernels::compile::greener::{self, Liveness, PowerStates};
 use warpfile_kernels::program::{MAX_RESULTS, MAX_SOURCES, Program};
 
 use super::waves::{Occupancy, WaveGroup};
@@ -77,16 +75,6 @@ pub static COMPILER_ONLY: Sleeping = Sleeping::new(
 pub static SLEEP_REG: Sleeping =
     Sleeping::new(Policy::SleepReg, "sleep-reg", "registers that sleep after every access (Jatala, §4.3)");
 
-/// Whose values the compiler keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Liveness {
-    /// Those of every lane of the warp; that an OFF destroys one ends the run.
-    Sound,
-    /// Those of a thread, as in the thesis: values survive, and those that hardware would lose are counted.
-    Thesis,
-}
-
 parameters! {
     /// Registers that sleep: greener, greener-comp-opt, sleep-reg.
     pub struct Parameters in "greener" {
@@ -94,7 +82,7 @@ parameters! {
         threshold: u64 = 3, Accepted::integer(1, greener::MAX_THRESHOLD as u64);
         /// Whose values an OFF must not destroy: sound, those of all lanes; thesis, those of one thread alone, where
         /// would-be losses are counted.
-        liveness: Liveness = Liveness::Sound, Accepted::Word(&["sound", "thesis"]);
+        liveness: Liveness = Liveness::Sound, Accepted::one_of::<Liveness>();
         /// Cycles to wake a register up from SLEEP (§4.3).
         sleep_latency: u64 = 1, Accepted::integer(1, 16);
         /// Cycles to wake a register up that is OFF (§4.3).
@@ -305,10 +293,7 @@ fn pass_parameters(config: &Config) -> greener::Parameters {
     greener::Parameters {
         // The parameter's range is the pass's.
         threshold: threshold as u8,
-        liveness: match liveness {
-            Liveness::Sound => greener::Liveness::Sound,
-            Liveness::Thesis => greener::Liveness::Thesis,
-        },
+        liveness,
     }
 }
 

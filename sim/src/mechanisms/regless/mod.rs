@@ -7,11 +7,10 @@ mod l1_port;
 mod storage;
 pub mod structures;
 
-use serde::{Deserialize, Serialize};
 use warpfile_engine::EngineError;
 use warpfile_hdl::regless::{Fate, L1Port, Note, RegLessShard, RequestKind, ShardGeometry};
 use warpfile_kernels::compile::cfg::Cfg;
-use warpfile_kernels::compile::regless::{self, BANKS, Regions};
+use warpfile_kernels::compile::regless::{self, BANKS, Regions, SoftDefs};
 use warpfile_kernels::program::Program;
 
 use super::register_file::issues;
@@ -41,16 +40,6 @@ const REGISTER_LINE_BYTES: u64 = 4 * warpfile_kernels::program::LANES as u64;
 /// Operand staging units in place of a register file.
 pub struct RegLess;
 
-/// Which definitions may leave lanes of a register as they were (§4.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SoftDefinitions {
-    /// Those after which lanes that did not execute may read the value they had.
-    Sound,
-    /// Algorithm 2 as printed, which loses values.
-    Paper,
-}
-
 parameters! {
     /// RegLess: operand staging units, and how its compiler divides programs.
     pub struct Parameters in "regless" {
@@ -59,7 +48,7 @@ parameters! {
         /// Most lines that a region may hold, as a part of a scheduler's.
         max_live_fraction: f64 = 0.25, Accepted::real(0.01, 1.0);
         /// Which definitions may leave lanes of a register as they were.
-        soft_defs: SoftDefinitions = SoftDefinitions::Sound, Accepted::Word(&["sound", "paper"]);
+        soft_defs: SoftDefs = SoftDefs::Sound, Accepted::one_of::<SoftDefs>();
         /// Renumber registers so that those of a region lie in different banks.
         spread_banks: bool = true, Accepted::Flag;
         /// Words of metadata kept for a warp, a power of two.
@@ -322,10 +311,7 @@ fn pass_parameters(config: &Config) -> regless::Parameters {
     let shard_lines = parameters.lines / config.sm.schedulers;
     regless::Parameters {
         max_live_registers: (shard_lines as f64 * parameters.max_live_fraction) as u16,
-        soft_defs: match parameters.soft_defs {
-            SoftDefinitions::Sound => regless::SoftDefs::Sound,
-            SoftDefinitions::Paper => regless::SoftDefs::Paper,
-        },
+        soft_defs: parameters.soft_defs,
         spread_banks: parameters.spread_banks,
         ..regless::Parameters::for_shard(shard_lines as u16)
     }

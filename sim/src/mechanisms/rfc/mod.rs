@@ -5,8 +5,7 @@
 
 mod storage;
 
-use serde::{Deserialize, Serialize};
-use warpfile_hdl::rfc::{self as hdl, CachedRegisterFile};
+use warpfile_hdl::rfc::{CachedRegisterFile, Replacement};
 
 use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
 use super::waves::{self, Occupancy, WaveGroup};
@@ -29,23 +28,13 @@ const TAG_BITS: u32 = 8 + 32 + 1;
 /// A register file cache.
 pub struct Rfc;
 
-/// Which entry of the register file cache gives way (§3.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Replacement {
-    /// First in, first out.
-    Fifo,
-    /// Least recently used.
-    Lru,
-}
-
 parameters! {
     /// The register file cache. Defaults: the design point of §3.1 and §5.4.
     pub struct Parameters in "rfc" {
         /// Entries a thread.
         entries: u64 = 6, Accepted::integer(1, 16);
         /// Which entry gives way.
-        replacement: Replacement = Replacement::Fifo, Accepted::Word(&["fifo", "lru"]);
+        replacement: Replacement = Replacement::Fifo, Accepted::one_of::<Replacement>();
         /// Allocate entries for source operands too.
         allocate_sources: bool = false, Accepted::Flag;
         /// Use static liveness: a value read for the last time is not written back.
@@ -155,10 +144,7 @@ pub fn circuit(config: &Config) -> CachedRegisterFile {
         units: Unit::COUNT,
         slots: config.design.slots(config) as usize,
         entries: parameters.entries as usize,
-        replacement: match parameters.replacement {
-            Replacement::Fifo => hdl::Replacement::Fifo,
-            Replacement::Lru => hdl::Replacement::Lru,
-        },
+        replacement: parameters.replacement,
         allocate_sources: parameters.allocate_sources,
         liveness: parameters.use_last_read,
         bypass_idle: parameters.bypass_idle,

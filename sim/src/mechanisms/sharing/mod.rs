@@ -12,13 +12,12 @@ mod registers;
 mod release;
 mod scratchpad;
 
-use serde::{Deserialize, Serialize};
 use warpfile_hdl::rtl::count_bits;
 use warpfile_hdl::sharing::{RegisterAccessUnit, ReleaseUnit, ScratchpadAccessUnit};
 use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::compile::listing::listing;
-use warpfile_kernels::compile::sharing::{self, ScratchpadOptions, Threshold, order};
+use warpfile_kernels::compile::sharing::{Placement, ScratchpadOptions, Threshold, order};
 use warpfile_kernels::program::{LANES, Program};
 
 use super::waves::WaveGroup;
@@ -41,16 +40,6 @@ const RELEASE_CIRCUIT: &str = "release_unit";
 /// Bits of a register's number, counted from 1: a thread has at most 255.
 const REGISTER_BITS: usize = 8;
 
-/// Where `relssp` goes (§3.2.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Placement {
-    /// As early as every path allows.
-    Optimal,
-    /// At the common postdominator of all accesses.
-    Postdominator,
-}
-
 parameters! {
     /// Sharing of registers and scratchpad: reg-share, spad-share, spad-share-relssp.
     pub struct Parameters in "sharing" {
@@ -60,7 +49,7 @@ parameters! {
         reorder_registers: bool = true, Accepted::Flag;
         /// Where spad-share-relssp puts relssp: optimal, as early as every path allows (Equations 3.1, 3.2); postdominator,
         /// where all accesses are over (§3.2.3).
-        relssp: Placement = Placement::Optimal, Accepted::Word(&["optimal", "postdominator"]);
+        relssp: Placement = Placement::Optimal, Accepted::one_of::<Placement>();
     }
 }
 
@@ -293,11 +282,7 @@ impl Mechanism for ShareScratchpad {
         if !self.relssp {
             return options;
         }
-        let Parameters { relssp, .. } = config.of();
-        let placement = match relssp {
-            Placement::Optimal => sharing::Placement::Optimal,
-            Placement::Postdominator => sharing::Placement::Postdominator,
-        };
+        let Parameters { relssp: placement, .. } = config.of();
         let scratchpad = Some(ScratchpadOptions { threshold: threshold(config), placement });
         CompileOptions { scratchpad, ..options }
     }
