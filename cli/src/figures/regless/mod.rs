@@ -43,7 +43,7 @@ const STUDIES: &[Study] = &[
         title: "hybridsort and hotspot-registers: capacity",
         text: "With twice the lines hotspot-registers runs as fast as with the register file, and nothing is fetched from the L1: \
                its 63 registers a thread are more than 512 lines, L1 and compressor hold. hybridsort then finds every register \
-               staged, too, and loses half as much; the rest is not capacity.",
+               staged, too, and loses as much: what it loses is not capacity.",
         columns: RUN_TIME,
         runs: &[
             ("hybridsort", "--workloads hybridsort"),
@@ -55,7 +55,7 @@ const STUDIES: &[Study] = &[
     Study {
         title: "kmeans: cycles a region",
         text: "The list scheduler moves loads of a copied loop together, which lengthens regions: in the order of the PTX they \
-               take a quarter of the cycles. The order explains what has changed since, not what is left to the paper's 993.",
+               take a sixth of the cycles. The order explains what has changed since, not what is left to the paper's 993.",
         columns: RUN_TIME,
         runs: &[("kmeans", "--workloads kmeans"), ("order of the PTX", "--workloads kmeans --schedule none")],
     },
