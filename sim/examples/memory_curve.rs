@@ -154,7 +154,8 @@ fn l2_lines(config: &Config) -> u64 {
 /// Cycles of an access of each of so many warps, when many have gone before and many follow.
 fn cycles(config: &Config, access: Access, warps: u32) -> f64 {
     let of = |length| {
-        let report = run(config, &mut Chase::new(access, l2_lines(config), warps, length), RunOptions::default());
+        let report =
+            run(config, &mut Chase::new(access, l2_lines(config), warps, length), RunOptions::default());
         report.unwrap_or_else(|error| panic!("{error}")).cycles
     };
     (of(LONG) - of(SHORT)) as f64 / (LONG - SHORT) as f64

@@ -375,6 +375,12 @@ impl OperandCollectors {
         for (kept, grant) in kept.iter().zip(&grants) {
             self.tell_of_read(&kept.position.read, grant);
         }
+        if !kept.is_empty() {
+            for bank in 0..banks {
+                let reads = grants.iter().map(|grant| grant.reads_bank() & grant.read.bit(bank));
+                m.invariant(format!("a_bank_gives_one_operand{bank}"), m.cat(reads).popcount().le(1));
+            }
+        }
         for (bank, port) in io.read.iter().enumerate() {
             let read = grants.iter().rev().fold(m.lit(grants[0].read.width(), 0), |read, grant| {
                 let here = grant.reads_bank() & grant.read.bit(bank);

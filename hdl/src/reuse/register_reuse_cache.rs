@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::regfile::{Geometry, SOURCES, WarpLanes, WarpRegister};
-use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports};
+use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal};
 
 /// Register reuse cache: for each operand position (first, second, third) and bank the operand that was read there last, if
 /// the instruction that read it says so.
@@ -105,15 +105,21 @@ impl Circuit for RegisterReuseCache {
 
     fn build<'m>(&self, m: &Module<'m>, io: &RegisterReuseCacheIo<'m>) {
         for (k, position) in io.position.iter().enumerate() {
-            self.follow(m, k, position, &io.written);
-            self.store(m, k, position);
+            let kept = self.follow(m, k, position, &io.written);
+            self.store(m, k, position, kept);
         }
     }
 }
 
 impl RegisterReuseCache {
-    /// Which operands position `k` keeps.
-    fn follow<'m>(&self, m: &Module<'m>, k: usize, position: &KeptOperandsIo<'m>, written: &[WrittenIo<'m>]) {
+    /// Which operands position `k` keeps, one bit a bank.
+    fn follow<'m>(
+        &self,
+        m: &Module<'m>,
+        k: usize,
+        position: &KeptOperandsIo<'m>,
+        written: &[WrittenIo<'m>],
+    ) -> Signal<'m> {
         let Geometry { banks, .. } = self.geometry;
         let read = &position.read;
         let kept = m.register(format!("kept{k}"), banks).reset(0);
@@ -150,10 +156,11 @@ impl RegisterReuseCache {
             format!("an_operand_lies_in_one_bank{k}"),
             read.valid_i.implies(read.bank_i.popcount().eq(1)),
         );
+        kept
     }
 
     /// The values that position `k` keeps: written when the bank gives them, the cycle after the read.
-    fn store<'m>(&self, m: &Module<'m>, k: usize, position: &KeptOperandsIo<'m>) {
+    fn store<'m>(&self, m: &Module<'m>, k: usize, position: &KeptOperandsIo<'m>, kept: Signal<'m>) {
         let Geometry { banks, lanes, lanes_per_cluster, .. } = self.geometry;
         let read = &position.read;
         let values = m
@@ -179,5 +186,6 @@ impl RegisterReuseCache {
         });
         position.value_o.set(values.read("reuse", row, reuses).lanes(wanted).value).valid_when(reuses);
         m.invariant(format!("a_value_is_stored_or_reused{k}"), !(stores & reuses));
+        m.invariant(format!("a_value_that_is_stored_is_kept{k}"), stores.implies((bank & kept).any()));
     }
 }

@@ -24,7 +24,7 @@ use crate::{counters, parameters};
 use storage::ReuseStorage;
 
 /// Name of the group of counters.
-pub const COUNTERS: &str = "reuse";
+pub const COUNTERS: &str = "reuse_cache";
 
 /// A register reuse cache.
 pub struct Reuse;
@@ -76,11 +76,13 @@ impl Mechanism for Reuse {
     fn check(&self, config: &Config) -> Result<(), ConfigError> {
         let leaves_it = |reason: &str| Err(conflict("reuse.drops_written", "false", reason.to_owned()));
         match config.of::<Parameters>().drops_written {
-            false if config.sm.issues_per_scheduler > 1 => {
-                leaves_it("true with sm.issues_per_scheduler = 2: a later read may go to the other cache")
-            }
+            false if config.sm.issues_per_scheduler > 1 => leaves_it(
+                "true is needed with sm.issues_per_scheduler = 2: a later read may go to the other cache",
+            ),
             false if config.design.mechanisms().any(|mechanism| mechanism.role() == Role::Layer) => {
-                leaves_it("true with a layer, which may take a reader away that the compiler counts on")
+                leaves_it(
+                    "true is needed with a layer, which may take a reader away that the compiler counts on",
+                )
             }
             _ => Ok(()),
         }
@@ -131,8 +133,8 @@ impl Mechanism for Reuse {
 
     fn rows(&self) -> Vec<Row> {
         let own = [
-            ("reused operands", Shown::Count("reuse.values.reads")),
-            ("kept operands", Shown::Count("reuse.values.writes")),
+            ("reused operands", Shown::Count("reuse_cache.values.reads")),
+            ("kept operands", Shown::Count("reuse_cache.values.writes")),
         ];
         let mut rows = register_file::rows();
         rows.splice(2..2, own.map(|(label, shown)| Row { label, shown }));
