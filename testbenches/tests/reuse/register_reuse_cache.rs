@@ -122,8 +122,8 @@ impl Reference for Cache {
 }
 
 fn traffic(cycles: usize) -> impl Strategy<Value = (RegisterReuseCache, Vec<Cycle>)> {
-    (geometries(), 0..4_usize).prop_flat_map(move |(geometry, writers)| {
-        let registers = registers(geometry).min(6);
+    (geometries(), 0..4_usize, any::<bool>()).prop_flat_map(move |(geometry, writers, few)| {
+        let registers = if few { registers(geometry).min(6) } else { registers(geometry) };
         let read = || {
             let read = (0..registers, masks(geometry.lanes), prop::bool::weighted(0.7))
                 .prop_map(|(register, lanes, keep)| Read { register, lanes, keep });

@@ -183,9 +183,10 @@ fn circuits() -> impl Strategy<Value = ReuseCollectors> {
 }
 
 fn traffic(cycles: usize) -> impl Strategy<Value = (ReuseCollectors, Vec<Cycle>)> {
-    circuits().prop_flat_map(move |circuit| {
+    (circuits(), any::<bool>()).prop_flat_map(move |(circuit, few)| {
         let Geometry { banks, lanes, .. } = circuit.geometry;
-        let registers = registers(circuit.geometry).min(6);
+        let all = registers(circuit.geometry);
+        let registers = if few { all.min(6) } else { all };
         let source = || option::weighted(0.8, (0..registers, masks(lanes)));
         let arrival = (0..64_usize, 0..UNITS, [source(), source(), source()])
             .prop_map(|(id, unit, sources)| Arrival { id, unit, sources });

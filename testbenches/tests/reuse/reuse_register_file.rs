@@ -30,9 +30,10 @@ fn traffic<const WRITERS: usize>(
             issues,
         },
     );
-    circuits.prop_flat_map(move |circuit| {
+    (circuits, any::<bool>()).prop_flat_map(move |(circuit, few)| {
         let Geometry { lanes, .. } = circuit.geometry;
-        let registers = registers(circuit.geometry).min(6);
+        let all = registers(circuit.geometry);
+        let registers = if few { all.min(6) } else { all };
         let source = move || option::weighted(0.8, 0..registers);
         let instruction = move || {
             let instruction = (0..64_usize, 0..UNITS, masks(lanes), [source(), source(), source()])
