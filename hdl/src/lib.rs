@@ -10,6 +10,7 @@ pub mod library;
 pub mod parts;
 pub mod regfile;
 pub mod regless;
+pub mod reuse;
 pub mod rfc;
 pub mod rfh;
 pub mod rfv;
@@ -29,4 +30,5 @@ pub const FOLDERS: &[library::Folder] = &[
     hybrid::FOLDER,
     sharing::FOLDER,
     wir::FOLDER,
+    reuse::FOLDER,
 ];

@@ -15,7 +15,7 @@ use warpfile_sim::sm::{RunOptions, run};
 
 /// Bytes of a line, all of which a warp asks for at once.
 const LINE: u64 = 128;
-/// Lines of a run that stays in the L2: more than an L1 keeps, less than one SM's part of any L2 here.
+/// Lines of a run that stays in the L2, at least: less than one SM's part of any L2 here.
 const L2_LINES: u64 = 256;
 /// Accesses of a warp in the short run, and in the long one.
 const SHORT: u64 = 300;
@@ -36,6 +36,8 @@ struct Chase {
     access: Access,
     program: Program,
     launch: Launch,
+    /// Lines of a run that stays in the L2.
+    l2_lines: u64,
     /// Accesses of a warp.
     length: u64,
     /// How many each warp has made.
@@ -44,7 +46,7 @@ struct Chase {
 }
 
 impl Chase {
-    fn new(access: Access, warps: u32, length: u64) -> Chase {
+    fn new(access: Access, l2_lines: u64, warps: u32, length: u64) -> Chase {
         let space = MemoryAccess { space: Space::Global, bytes: 4 };
         let address = Source { register: PhysReg(0), last_read: false, idle_until_suspension: false };
         let result = ResultRegister { register: PhysReg(0), soft: false, idle_until_suspension: false };
@@ -76,6 +78,7 @@ impl Chase {
                 computations: Vec::new(),
                 control: Some(ControlFlow { flow, may_diverge: vec![false], switches: Vec::new() }),
             },
+            l2_lines,
             launch: Launch { grid: [blocks, 1, 1], block: [32 * (warps / blocks), 1, 1], shared_bytes: 0 },
             length,
             made: vec![0; warps as usize],
@@ -119,7 +122,7 @@ impl Stream for ChaseStream<'_> {
         warp: usize,
         into: &mut WarpInstruction,
     ) -> Result<bool, StreamError> {
-        let Chase { access, launch, length, made, .. } = &mut *self.0;
+        let Chase { access, launch, l2_lines, length, made, .. } = &mut *self.0;
         let warps = made.len() as u64;
         let number = block as usize * launch.warps_per_block() + warp;
         let step = made[number];
@@ -128,7 +131,7 @@ impl Stream for ChaseStream<'_> {
         }
         made[number] += 1;
         let line = step * warps + number as u64;
-        let line = if *access == Access::LoadFromL2 { line % L2_LINES } else { line };
+        let line = if *access == Access::LoadFromL2 { line % *l2_lines } else { line };
         *into = WarpInstruction { inst: InstId(0), active: !0, ..WarpInstruction::default() };
         into.defined[0] = if step > 0 && *access != Access::Store { !0 } else { 0 };
         into.sources[0] = [number as u32; LANES];
@@ -142,10 +145,17 @@ impl Stream for ChaseStream<'_> {
     fn finish_block(&mut self, _block: BlockIndex) {}
 }
 
+/// Lines that no L1 keeps, whether or not it keeps data.
+fn l2_lines(config: &Config) -> u64 {
+    let in_l1 = if config.memory.data_in_l1 { config.l1.bytes / LINE } else { 0 };
+    L2_LINES.max(2 * in_l1)
+}
+
 /// Cycles of an access of each of so many warps, when many have gone before and many follow.
 fn cycles(config: &Config, access: Access, warps: u32) -> f64 {
     let of = |length| {
-        let report = run(config, &mut Chase::new(access, warps, length), RunOptions::default());
+        let report =
+            run(config, &mut Chase::new(access, l2_lines(config), warps, length), RunOptions::default());
         report.unwrap_or_else(|error| panic!("{error}")).cycles
     };
     (of(LONG) - of(SHORT)) as f64 / (LONG - SHORT) as f64

@@ -13,6 +13,7 @@ mod random;
 mod recorded;
 mod regfile;
 mod regless;
+mod reuse;
 mod rfc;
 mod rfh;
 mod rfv;

@@ -17,5 +17,6 @@ pub use dual_issue_register_file::{DualIssueRegisterFile, DualIssueRegisterFileI
 pub use geometry::{Geometry, LANE_BITS, SOURCES};
 pub(crate) use geometry::{WarpLanes, WarpRegister};
 pub use main_register_file::{CollectorReadIo, MainRegisterFile, MainRegisterFileIo, RowReadIo};
+pub(crate) use operand_collectors::Beside;
 pub use operand_collectors::{CollectIo, CollectSourceIo, OperandCollectors, OperandCollectorsIo, PendingIo};
 pub use ports::{DispatchIo, OperandsIo, RegisterWriteIo, Widths};

@@ -6,6 +6,7 @@ use super::geometry::{Geometry, SOURCES, WarpLanes, WarpRegister};
 use super::main_register_file::CollectorReadIo;
 use super::ports::{DispatchIo, OperandsIo, Widths};
 use crate::parts::turn;
+use crate::reuse::{KeptOperandsIo, ReuseReadIo};
 use crate::rtl::{
     Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, Signal, Table, index_bits,
 };
@@ -125,6 +126,22 @@ pub struct PendingIo<'m> {
     pub blocked_o: Out<'m>,
 }
 
+/// Operands that are kept beside the collectors, which an instruction takes in place of a row of its bank.
+pub(crate) struct Beside<'a, 'm> {
+    /// What is kept in each operand position.
+    pub positions: &'a [KeptOperandsIo<'m>],
+    /// Whether each operand of the instruction that arrives is kept once it is read.
+    pub keep: &'a [In<'m>],
+}
+
+/// What is kept in an operand position, and which operands in the collectors are to be kept, one bit each.
+struct Kept<'a, 'm> {
+    position: &'a KeptOperandsIo<'m>,
+    keep: Signal<'m>,
+    /// Whether that of the instruction that arrives is.
+    arriving: Signal<'m>,
+}
+
 /// What one operand position reads for an instruction that waits.
 struct Held<'m> {
     /// It reads something.
@@ -132,6 +149,8 @@ struct Held<'m> {
     /// The collector it reads for.
     oldest: Signal<'m>,
     read: Signal<'m>,
+    /// It takes what is kept, not a row of its bank.
+    reuses: Option<Signal<'m>>,
 }
 
 /// An instruction in a collector.
@@ -166,6 +185,17 @@ struct Grant<'m> {
     collector: Signal<'m>,
     /// Place and, above it, lanes.
     read: Signal<'m>,
+    /// It takes what is kept, not a row of its bank.
+    reuses: Option<Signal<'m>>,
+    /// It is kept.
+    keeps: Option<Signal<'m>>,
+}
+
+impl<'m> Grant<'m> {
+    /// Whether it reads its bank.
+    fn reads_bank(&self) -> Signal<'m> {
+        self.reuses.map_or(self.valid, |reuses| self.valid & !reuses)
+    }
 }
 
 impl Circuit for OperandCollectors {
@@ -182,6 +212,18 @@ impl Circuit for OperandCollectors {
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &OperandCollectorsIo<'m>) {
+        self.build_beside(m, io, None);
+    }
+}
+
+impl OperandCollectors {
+    /// The collectors, with operands that are kept `beside` them, if any are.
+    pub(crate) fn build_beside<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &OperandCollectorsIo<'m>,
+        beside: Option<&Beside<'_, 'm>>,
+    ) {
         let n = self.collectors;
         let occupied = m.register("occupied", n).reset(0);
         let tail = m.register("tail", index_bits(n)).reset(0);
@@ -198,7 +240,9 @@ impl Circuit for OperandCollectors {
             tail.set(self.after(m, tail));
         });
 
-        let grants = self.read_banks(m, io, &operands, tail, enter);
+        let kept = beside.map(|beside| self.follow_kept(m, beside, enter, entering));
+        let kept = kept.as_deref().unwrap_or_default();
+        let grants = self.read_banks(m, io, &operands, kept, tail, enter);
         let waited = occupied & !self.entered_recently(m, entering);
         let missing = operands.iter().zip(&grants).map(|(table, grant)| table.valid_rows() & !grant.held);
         let complete = !missing.fold(m.lit(n, 0), |a, b| a | b);
@@ -229,7 +273,7 @@ impl Circuit for OperandCollectors {
             m.when(leave, || {
                 lanes.set(operands[k].read("dispatch", leaving, leave).lanes);
             });
-            let value = self.collect(m, io, k, grant, (left, left_index));
+            let value = self.collect(m, io, k, grant, kept.get(k), (left, left_index));
             io.operands.source_o[k].set(value & lanes.spread(super::LANE_BITS)).valid_when(left);
         }
 
@@ -248,9 +292,7 @@ impl Circuit for OperandCollectors {
         let strays = operands.map(|table| (table.valid_rows() & !occupied).any());
         m.invariant("only_occupied_collectors_wait_for_operands", !(strays[0] | strays[1] | strays[2]));
     }
-}
 
-impl OperandCollectors {
     /// The collector after `index` in the order of allocation.
     fn after<'m>(&self, m: &Module<'m>, index: Signal<'m>) -> Signal<'m> {
         index.eq(self.collectors - 1).mux(m.lit(index_bits(self.collectors), 0), index + 1)
@@ -276,6 +318,7 @@ impl OperandCollectors {
         m: &Module<'m>,
         io: &OperandCollectorsIo<'m>,
         operands: &[Table<'m, Wanted>; SOURCES],
+        kept: &[Kept<'_, 'm>],
         tail: Signal<'m>,
         enter: Signal<'m>,
     ) -> Vec<Grant<'m>> {
@@ -285,13 +328,17 @@ impl OperandCollectors {
         let held: Vec<Held<'m>> = (operands.iter().enumerate())
             .map(|(k, &table)| {
                 let waiting = self.waiting_for(table, !taken);
+                let reusing = kept.get(k).map(|kept| self.waiting_for_kept(m, table, kept.position));
+                let waiting = reusing.map_or(waiting, |reusing| waiting | reusing);
                 let valid = waiting.any().named(format!("grants_held{k}"));
                 let oldest = turn::first(waiting, turn::from(tail, n));
                 let row = table.read("grant", oldest, valid);
                 m.when(valid, || table.clear_row(oldest));
                 let place = row.place;
-                taken = taken | (valid.replicate(banks) & place.low(banks));
-                Held { valid, oldest, read: place.concat(row.lanes) }
+                let reuses = reusing.map(|reusing| reusing.lane_select(oldest, 1));
+                let from_bank = reuses.map_or(valid, |reuses| valid & !reuses);
+                taken = taken | (from_bank.replicate(banks) & place.low(banks));
+                Held { valid, oldest, read: place.concat(row.lanes), reuses }
             })
             .collect();
         let mut grants: Vec<Grant<'m>> = Vec::new();
@@ -299,26 +346,45 @@ impl OperandCollectors {
             let place = self.place(m, source.register_i);
             let bank = place.low(banks);
             let arriving = enter & source.valid_i;
-            let at_once =
-                (arriving & !held.valid & (bank & !taken).any()).named(format!("grants_arriving{k}"));
+            let reuses = kept.get(k).map(|kept| self.is_kept(m, place, kept.position));
+            let free = (bank & !taken).any();
+            let free = reuses.map_or(free, |reuses| free | reuses);
+            let at_once = (arriving & !held.valid & free).named(format!("grants_arriving{k}"));
             m.when(enter, || {
                 let lanes = source.valid_i.replicate(self.geometry.lanes) & source.lanes_i;
                 table.write("issue", tail, Wanted { place, lanes }).keep_valid();
             });
             m.when(arriving & !at_once, || table.set_rows(tail.decode(n)));
-            taken = taken | (at_once.replicate(banks) & bank);
+            let from_bank = reuses.map_or(at_once, |reuses| at_once & !reuses);
+            taken = taken | (from_bank.replicate(banks) & bank);
             grants.push(Grant {
                 valid: held.valid | at_once,
                 held: held.valid.replicate(n) & held.oldest.decode(n),
                 collector: held.valid.mux(held.oldest, tail),
                 read: held.valid.mux(held.read, place.concat(source.lanes_i)),
+                reuses: held
+                    .reuses
+                    .zip(reuses)
+                    .map(|(held_reuses, reuses)| held.valid.mux(held_reuses, reuses)),
+                keeps: kept
+                    .get(k)
+                    .map(|kept| held.valid.mux(kept.keep.lane_select(held.oldest, 1), kept.arriving)),
             });
         }
         let read_here = (taken & !busy).named("read_here");
+        for (kept, grant) in kept.iter().zip(&grants) {
+            self.tell_of_read(&kept.position.read, grant);
+        }
+        if !kept.is_empty() {
+            for bank in 0..banks {
+                let reads = grants.iter().map(|grant| grant.reads_bank() & grant.read.bit(bank));
+                m.invariant(format!("a_bank_gives_one_operand{bank}"), m.cat(reads).popcount().le(1));
+            }
+        }
         for (bank, port) in io.read.iter().enumerate() {
             let read = grants.iter().rev().fold(m.lit(grants[0].read.width(), 0), |read, grant| {
-                let here = grant.valid & grant.read.bit(bank);
-                here.mux(grant.read, read)
+                let here = grant.reads_bank() & grant.read.bit(bank);
+                here.mux(self.bank_read(grant), read)
             });
             port.valid_o.set(read_here.bit(bank));
             port.row_o.set(read.slice(banks, self.geometry.row_bits())).valid_when(port.valid_o);
@@ -344,6 +410,68 @@ impl OperandCollectors {
         table.matching("free", 1, |row| row.valid() & (row.place & wanted).ne(0))
     }
 
+    /// Which operands in the collectors are to be kept, position by position.
+    fn follow_kept<'a, 'm>(
+        &self,
+        m: &Module<'m>,
+        beside: &Beside<'a, 'm>,
+        enter: Signal<'m>,
+        entering: Signal<'m>,
+    ) -> Vec<Kept<'a, 'm>> {
+        let follow = |(k, (position, &arriving)): (usize, (&'a KeptOperandsIo<'m>, &In<'m>))| {
+            let keep = m.register(format!("keep{k}"), self.collectors).no_reset();
+            m.when(enter, || {
+                keep.set((keep & !entering) | (entering & arriving.replicate(self.collectors)));
+            });
+            Kept { position, keep, arriving }
+        };
+        beside.positions.iter().zip(beside.keep).enumerate().map(follow).collect()
+    }
+
+    /// Collectors whose operand is kept.
+    fn waiting_for_kept<'m>(
+        &self,
+        m: &Module<'m>,
+        table: Table<'m, Wanted>,
+        position: &KeptOperandsIo<'m>,
+    ) -> Signal<'m> {
+        let of_bank = |bank: usize| {
+            let place = self.kept_place(m, position, bank);
+            let waiting = table.matching(format!("kept{bank}"), 1, |row| row.valid() & row.place.eq(place));
+            waiting & position.kept_o.bit(bank).replicate(self.collectors)
+        };
+        (0..self.geometry.banks).map(of_bank).fold(m.lit(self.collectors, 0), |a, b| a | b)
+    }
+
+    /// Whether the operand at `place` is kept.
+    fn is_kept<'m>(&self, m: &Module<'m>, place: Signal<'m>, position: &KeptOperandsIo<'m>) -> Signal<'m> {
+        let in_bank = |bank: usize| position.kept_o.bit(bank) & place.eq(self.kept_place(m, position, bank));
+        (0..self.geometry.banks).map(in_bank).fold(m.lit(1, 0), |a, b| a | b)
+    }
+
+    /// The place of the operand that is kept of a bank.
+    fn kept_place<'m>(&self, m: &Module<'m>, position: &KeptOperandsIo<'m>, bank: usize) -> Signal<'m> {
+        m.lit(self.geometry.banks, 1 << bank).concat(position.row_o[bank])
+    }
+
+    /// What is read of a bank: all lanes if they are kept.
+    fn bank_read<'m>(&self, grant: &Grant<'m>) -> Signal<'m> {
+        let Some(keeps) = grant.keeps else { return grant.read };
+        let lanes = grant.read.high(self.geometry.lanes) | keeps.replicate(self.geometry.lanes);
+        grant.read.low(self.place_bits()).concat(lanes)
+    }
+
+    /// Tells the cache what a position reads.
+    fn tell_of_read<'m>(&self, read: &ReuseReadIo<'m>, grant: &Grant<'m>) {
+        let (Some(reuses), Some(keeps)) = (grant.reuses, grant.keeps) else { return };
+        read.valid_i.set(grant.valid);
+        read.reuse_i.set(reuses);
+        read.keep_i.set(keeps);
+        read.bank_i.set(grant.read.low(self.geometry.banks));
+        read.row_i.set(grant.read.slice(self.geometry.banks, self.geometry.row_bits()));
+        read.lanes_i.set(grant.read.high(self.geometry.lanes));
+    }
+
     /// Keeps what position `k` has read, and gives the operand of the instruction that has left: straight from
     /// its bank if it was read in the last cycle.
     fn collect<'m>(
@@ -352,6 +480,7 @@ impl OperandCollectors {
         io: &OperandCollectorsIo<'m>,
         k: usize,
         grant: &Grant<'m>,
+        kept: Option<&Kept<'_, 'm>>,
         (left, left_index): (Signal<'m>, Signal<'m>),
     ) -> Signal<'m> {
         let read = m.register(format!("read{k}"), 1).reset(0);
@@ -363,6 +492,15 @@ impl OperandCollectors {
             bank.set(grant.read.low(self.geometry.banks));
         });
         let value = bank.one_hot_select(m.cat(io.read.iter().map(|port| port.value_i)));
+        let value = match kept.zip(grant.reuses) {
+            Some((kept, reuses)) => {
+                let reused = m.register(format!("reused{k}"), 1).no_reset();
+                reused.set(reuses);
+                kept.position.value_i.set(value);
+                reused.mux(kept.position.value_o, value)
+            }
+            None => value,
+        };
         let lanes = WarpLanes { lanes: self.geometry.lanes, per_array: self.geometry.lanes_per_cluster };
         let collected = m.table::<WarpRegister>(format!("collected{k}"), self.collectors, &lanes).ports(1, 1);
         m.when(read, || {

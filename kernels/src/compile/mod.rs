@@ -36,6 +36,7 @@ pub mod paths;
 mod place;
 pub mod regless;
 pub mod restructure;
+pub mod reuse;
 pub mod rfh;
 pub mod rfv;
 pub mod rsp;

@@ -16,6 +16,9 @@ const PRESETS: &[(&str, &str)] = &[
     ("jatala-ch3", include_str!("../../presets/jatala-ch3.toml")),
     ("fermi-wir", include_str!("../../presets/fermi-wir.toml")),
     ("kepler-gpgpusim", include_str!("../../presets/kepler-gpgpusim.toml")),
+    ("volta", include_str!("../../presets/volta.toml")),
+    ("ampere", include_str!("../../presets/ampere.toml")),
+    ("hopper", include_str!("../../presets/hopper.toml")),
 ];
 const GTX980: &str = include_str!("../../presets/gtx980.toml");
 

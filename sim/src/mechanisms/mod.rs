@@ -21,6 +21,7 @@ pub mod greener;
 pub mod hybrid;
 pub mod register_file;
 pub mod regless;
+pub mod reuse;
 pub mod rfc;
 pub mod rfh;
 pub mod rfv;
@@ -70,6 +71,7 @@ pub static ALL: &[&dyn Mechanism] = &[
     &wir::RLPVC,
     &wir::RPV,
     &wir::NO_SIGNATURES,
+    &reuse::Reuse,
 ];
 
 /// What a mechanism is called, and where it comes from.

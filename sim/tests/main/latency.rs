@@ -1,6 +1,7 @@
 //! Latencies and throughputs of Table 4, as differences between picks.
 
 use warpfile_kernels::program::Operation;
+use warpfile_sim::config::preset;
 
 use crate::kernels::{Kernel, global, shared};
 use crate::stand_ins::{gebhart, picks, run_single_level, run_with_access};
@@ -29,6 +30,22 @@ fn a_chain_of_dependent_instructions_issues_every_eight_cycles_with_and_without_
         let (_, events) = run_with_access(&gebhart(), operand_cycles, chain()).expect("runs");
         let gaps: Vec<_> = picks(&events).windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert_eq!(gaps, [8, 8, 8, 8]);
+    }
+}
+
+/// Four cycles from an addition to one that depends on it (Huerta et al., MICRO 2025, §5.3), on a scheduler of its own; and an
+/// instruction a cycle where nothing depends.
+#[test]
+fn on_machines_of_today_an_addition_takes_four_cycles() {
+    for name in ["volta", "ampere", "hopper"] {
+        let config = preset(name).expect("complete");
+        let picked = |kernel: Kernel| {
+            let (_, events) = run_single_level(&config, kernel).expect("runs");
+            picks(&events).windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<u64>>()
+        };
+        assert_eq!(picked(Kernel::new().alus(5, 1, &[1])), [4; 4], "{name}");
+        let independent = (0..8).fold(Kernel::new(), |kernel, register| kernel.alu(register, &[]));
+        assert_eq!(picked(independent), [1; 7], "{name}");
     }
 }
 

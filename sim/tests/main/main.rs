@@ -19,6 +19,7 @@ mod oracle;
 mod pipeline_log;
 mod regless;
 mod residency;
+mod reuse;
 mod rfh;
 mod rfv;
 mod schedulers;

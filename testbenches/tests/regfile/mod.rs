@@ -12,7 +12,7 @@ mod dual_issue_register_file;
 mod dual_issue_register_file_ref;
 mod main_register_file;
 mod main_register_file_ref;
-mod offers_ref;
+pub mod offers_ref;
 pub mod operand_collectors;
 mod operand_collectors_ref;
 pub mod traffic;
