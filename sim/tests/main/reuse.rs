@@ -65,7 +65,9 @@ fn layers_and_two_instructions_a_cycle_need_a_cache_that_notices_writes() {
     assert!(error.contains("true is needed with sm.issues_per_scheduler = 2"), "{error}");
     let error = refused(on("volta", false).with_design("reuse+greener").expect("a stack"));
     assert!(error.contains("true is needed with a layer"), "{error}");
-    for stack in ["reuse+greener", "reuse+wir-rlpv", "reuse+reg-share", "two-level+reuse"] {
+    let error = refused(on("volta", true).with_design("reuse+wir-rlpv").expect("a stack"));
+    assert!(error.contains("wir-rlpv does not go with reuse"), "{error}");
+    for stack in ["reuse+greener", "reuse+reg-share", "two-level+reuse"] {
         let config = on("volta", true).with_design(stack).expect("a stack");
         let report = run_tiny(&config, "pathfinder", RunOptions::default());
         assert!(reuse::reused(&report).values.reads > 0, "{stack}");

@@ -39,8 +39,9 @@ fn drives(circuit: &str) -> Vec<(&'static str, Drive)> {
         "round_robin_arbiter" => vec![("request_i", Drive::Active), ("take_i", Often)],
 
         // An instruction for a unit that does not exist would wait for ever.
-        "operand_collectors" => vec![("unit_i", Low(2)), ("source_valid_i", Often)],
-        "banked_register_file" => vec![("unit_i", Low(2)), ("source_valid_i", Often)],
+        "operand_collectors" | "banked_register_file" | "reuse_collectors" | "reuse_register_file" => {
+            vec![("unit_i", Low(2)), ("source_valid_i", Often)]
+        }
         "dual_issue_register_file" => vec![("unit_i", Low(2)), ("source_valid_i", Often)],
 
         // Eight registers a slot, so that the six entries have hits and misses.

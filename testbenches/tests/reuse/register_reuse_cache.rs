@@ -123,14 +123,18 @@ impl Reference for Cache {
 
 fn traffic(cycles: usize) -> impl Strategy<Value = (RegisterReuseCache, Vec<Cycle>)> {
     (geometries(), 0..4_usize, any::<bool>()).prop_flat_map(move |(geometry, writers, few)| {
-        let registers = if few { registers(geometry).min(6) } else { registers(geometry) };
+        // Few registers meet often: two banks of three rows.
+        let all = registers(geometry);
+        let near = move |number: usize| (number / 2 * geometry.banks + number % 2) % all;
+        let any_register =
+            move || (0..all).prop_map(move |number| if few { near(number % 6) } else { number });
         let read = || {
-            let read = (0..registers, masks(geometry.lanes), prop::bool::weighted(0.7))
+            let read = (any_register(), masks(geometry.lanes), prop::bool::weighted(0.7))
                 .prop_map(|(register, lanes, keep)| Read { register, lanes, keep });
             option::weighted(0.7, read)
         };
         let values = vec(vec(any::<u32>(), geometry.lanes), SOURCES);
-        let written = vec(option::weighted(0.2, 0..registers), writers);
+        let written = vec(option::weighted(0.2, any_register()), writers);
         let cycle = ([read(), read(), read()], values, written).prop_map(|(reads, values, written)| Cycle {
             reads,
             values,
