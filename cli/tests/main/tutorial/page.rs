@@ -71,10 +71,9 @@ pub fn is_as_expected(expected: &[String], found: &[String]) -> bool {
 
 /// Whether a line is as expected, with any text for `...`. Columns are as wide as their widest cell, which may be a time.
 fn fits(expected: &str, found: &str) -> bool {
-    let one_space = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (expected, found) = (&*one_space(expected), &*one_space(found));
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let parts: Vec<&str> = expected.split("...").collect();
-    let [first, between @ .., last] = &parts[..] else { return expected == found };
+    let [first, between @ .., last] = &parts[..] else { return words(expected) == words(found) };
     let Some(mut rest) = found.strip_prefix(first) else { return false };
     for part in between {
         let Some(at) = rest.find(part) else { return false };
