@@ -15,7 +15,7 @@ pub const FOLDER: Folder = Folder {
             circuit: "register_reuse_cache",
             tests: &["register_reuse_cache", "reuse_register_file"],
         },
-        Testbench { circuit: "reuse_collectors", tests: &["reuse_register_file"] },
+        Testbench { circuit: "reuse_collectors", tests: &["reuse_collectors", "reuse_register_file"] },
         Testbench { circuit: "reuse_register_file", tests: &["reuse_register_file"] },
     ],
 };

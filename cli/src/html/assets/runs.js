@@ -53,11 +53,17 @@ class Runs {
     const rows = this.shown.filter((row) => this.of(row, along) !== null && (!isOne || this.of(row, "kernel") === kernel) && !(relative && this.of(row, "design") === BASELINE));
     const groups = this.axes[this.axis.get(along)].values.filter((group) => rows.some((row) => this.of(row, along) === group));
     const without = along === "kernel" ? ["kernel"] : ["kernel", along];
-    const labels = [...new Set(rows.map((row) => this.label(row, without)))];
+    // The values of each bar, by label and group; `null` has those of all groups.
+    const found = new Map();
+    for (const row of rows) {
+      const bars = grouped(found, this.label(row, without), () => new Map());
+      const own = value(row);
+      if (own !== null) [this.of(row, along), null].forEach((group) => grouped(bars, group, () => []).push(own));
+    }
     const one = (values) => (values.length === 0 ? null : relative && values.every((one) => one > 0) ? geometricMean(values) : mean(values));
-    const cell = (label, group) => one(rows.filter((row) => this.label(row, without) === label && (group === null || this.of(row, along) === group)).map(value).filter((found) => found !== null));
+    const cell = (label, group) => one(found.get(label).get(group) ?? []);
     const withMean = along === "kernel" && relative && groups.length > 1;
-    const series = labels.map((name) => ({ name, values: [...groups.map((group) => cell(name, group)), ...(withMean ? [cell(name, null)] : [])] }));
+    const series = [...found.keys()].map((name) => ({ name, values: [...groups.map((group) => cell(name, group)), ...(withMean ? [cell(name, null)] : [])] }));
     const of = along === "kernel" ? "" : kernel === MEAN ? `, ${relative ? "geometric " : ""}mean of kernels` : `, ${kernel}`;
     const unit = this.valuesAre ?? (relative ? "relative to the baseline" : "");
     return {
@@ -70,19 +76,27 @@ class Runs {
 
   /** Bars of a view's parts, stacked: for each design and its parameters, of one kernel or the mean of them. */
   parts(view, kernel) {
-    const parts = this.figures.filter((name) => name.startsWith(view.prefix));
-    const whole = (row) => {
-      const found = this.figures.filter((name) => name.startsWith(view.whole)).map((name) => this.value(row, name) ?? 0);
-      return found.reduce((sum, value) => sum + value, 0);
+    const [parts, wholes] = [view.prefix, view.whole].map((prefix) => this.figures.filter((name) => name.startsWith(prefix)));
+    // Shares of the whole, by label: a list for each row.
+    const found = new Map();
+    for (const row of this.shown.filter((row) => kernel === MEAN || this.of(row, "kernel") === kernel)) {
+      const whole = wholes.reduce((sum, name) => sum + (this.value(row, name) ?? 0), 0);
+      const values = parts.map((name) => this.value(row, name));
+      if (whole > 0 && values.some((value) => value !== null)) {
+        grouped(found, this.label(row, ["kernel"]), () => []).push(values.map((value) => ((value ?? 0) / whole) * 100));
+      }
+    }
+    const series = parts.map((name, part) => ({
+      name: name.slice(view.prefix.length).replace(/_pj$/, "").replaceAll("_", " "),
+      values: [...found.values()].map((rows) => mean(rows.map((shares) => shares[part]))),
+    }));
+    return {
+      title: view.title + (kernel === MEAN ? ", mean of kernels" : `, ${kernel}`),
+      note: view.note,
+      x_label: "",
+      y_label: "%",
+      plot: { kind: "bars", groups: [...found.keys()], series: found.size > 0 ? withoutSmall(series) : [], stacked: true },
     };
-    const rows = this.shown.filter((row) => (kernel === MEAN || this.of(row, "kernel") === kernel) && parts.some((name) => this.value(row, name) !== null) && whole(row) > 0);
-    const labels = [...new Set(rows.map((row) => this.label(row, ["kernel"])))];
-    const of = (label, part) => {
-      const shares = rows.filter((row) => this.label(row, ["kernel"]) === label).map((row) => (this.value(row, part) ?? 0) / whole(row));
-      return shares.length === 0 ? null : mean(shares) * 100;
-    };
-    const series = parts.map((part) => ({ name: part.slice(view.prefix.length).replace(/_pj$/, "").replaceAll("_", " "), values: labels.map((label) => of(label, part)) }));
-    return { title: view.title + (kernel === MEAN ? ", mean of kernels" : `, ${kernel}`), note: view.note, x_label: "", y_label: "%", plot: { kind: "bars", groups: labels, series: withoutSmall(series), stacked: true } };
   }
 
   table(columns) {
@@ -93,6 +107,12 @@ class Runs {
   }
 
   get hasErrors() { return this.rows.some((row) => row.error); }
+}
+
+/** What a map has under a key; `made` is put there if there is nothing. */
+function grouped(map, key, made) {
+  if (!map.has(key)) map.set(key, made());
+  return map.get(key);
 }
 
 /** Parts that are small in every bar are drawn as one. */
