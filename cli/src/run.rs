@@ -349,8 +349,8 @@ struct Written {
 /// Outcomes of one input by design.
 type Outcomes = Vec<(Stack, Outcome)>;
 
-/// Runs every SM of every design on every input; if it is `followed`, the first SM is over time. What is observed is the last design's first SM; its files are not
-/// published. An input's records end with its last run; what its kernels printed, also up to an error, goes to `printed`.
+/// Runs every SM of every design on every input; if `followed`, the first SM of each is followed over time. What is observed is
+/// the last design's first SM; its files are not published. An input's records end with its last run; what its kernels printed, also up to an error, goes to `printed`.
 fn simulate(
     sources: Vec<Vec<Arc<Source<'_>>>>,
     configs: &[Config],
