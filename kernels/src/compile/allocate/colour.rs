@@ -10,7 +10,7 @@ use super::groups::Groups;
 use super::interference::Interference;
 
 /// Rounds of improvement.
-const ROUNDS: usize = 60;
+const ROUNDS: usize = 250;
 
 /// The first register of each group.
 pub fn colour(groups: &Groups, interference: &Interference) -> Vec<usize> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::latency::Latency;
 use crate::compile::effect::Effect;
 use crate::ptx::ir::{Instruction, Kernel, Reg};
 
@@ -11,8 +12,8 @@ pub(super) struct Dependences {
     pub successors: Vec<Vec<(usize, u32)>>,
     /// For each instruction how many it needs before it.
     pub predecessors: Vec<usize>,
-    /// For each instruction the cycles until its results are there.
-    pub latencies: Vec<u32>,
+    /// For each instruction how long its results take.
+    pub latencies: Vec<Latency>,
 }
 
 /// An instruction that reads a register, or writes it.
@@ -24,7 +25,7 @@ struct Register {
 
 impl Dependences {
     /// Those of `instructions`, whose results take `latencies`.
-    pub fn new(kernel: &Kernel, instructions: &[Instruction], latencies: &[u32]) -> Dependences {
+    pub fn new(kernel: &Kernel, instructions: &[Instruction], latencies: &[Latency]) -> Dependences {
         let mut dependences = Dependences {
             successors: vec![Vec::new(); instructions.len()],
             predecessors: vec![0; instructions.len()],
@@ -36,7 +37,7 @@ impl Dependences {
             for register in instruction.uses() {
                 let register = registers.entry(register).or_default();
                 if let Some(writer) = register.writer {
-                    dependences.add(writer, position, latencies[writer]);
+                    dependences.add(writer, position, latencies[writer].cycles);
                 }
                 register.readers.push(position);
             }
@@ -48,7 +49,7 @@ impl Dependences {
                     std::mem::replace(register, Register { writer: Some(position), readers: vec![] });
                 before.readers.into_iter().for_each(|reader| dependences.add(reader, position, 0));
                 if let Some(writer) = before.writer {
-                    dependences.add(writer, position, latencies[writer]);
+                    dependences.add(writer, position, latencies[writer].cycles);
                 }
             }
             let effect = Effect::of(kernel, instruction, version);

@@ -1,4 +1,4 @@
-//! How many cycles after an instruction one that needs its result can begin.
+//! How long instructions take.
 
 use super::super::Compiled;
 use crate::program::{Operation, Space};
@@ -6,7 +6,7 @@ use crate::ptx::ir::Kernel;
 
 /// Loads from device memory, texture fetches and returning atomics: so many instructions between a load and its use are
 /// enough, other warps fill the rest; what a block has more of goes behind its other loads.
-pub(super) const LONG: u32 = 28;
+const LONG: u32 = 28;
 /// Shared memory (GTX 980: 24 cycles; `docs/machine.md`).
 pub(super) const SHARED: u32 = 24;
 /// Special function unit.
@@ -16,15 +16,32 @@ const DOUBLE: u32 = 16;
 /// Integer and single precision.
 const ALU: u32 = 6;
 
-/// For each PTX instruction the cycles until its results are there; 0 for one without machine instructions.
-pub(super) fn of(kernel: &Kernel, compiled: &Compiled) -> Vec<u32> {
+/// How long the results of a PTX instruction take.
+#[derive(Clone, Copy)]
+pub(super) struct Latency {
+    /// How many cycles after it one that needs them can begin; 0 if it becomes no machine instruction.
+    pub cycles: u32,
+    /// It loads from device memory. A division takes as long.
+    pub is_load: bool,
+}
+
+/// Those of each PTX instruction.
+pub(super) fn of(kernel: &Kernel, compiled: &Compiled) -> Vec<Latency> {
     let of = |position: usize| {
         let range = compiled.lowering.ranges[position].clone();
-        let longest =
-            range.clone().map(|op| cycles(compiled.program.instructions[op as usize].operation)).max();
-        longest.map_or(0, |longest| longest + range.len() as u32 - 1)
+        let operations = || range.clone().map(|op| compiled.program.instructions[op as usize].operation);
+        let longest = operations().map(cycles).max();
+        Latency {
+            cycles: longest.map_or(0, |longest| longest + range.len() as u32 - 1),
+            is_load: operations().any(is_load),
+        }
     };
     (0..kernel.instructions.len()).map(of).collect()
+}
+
+/// Whether it loads from device memory.
+fn is_load(operation: Operation) -> bool {
+    cycles(operation) == LONG
 }
 
 fn cycles(operation: Operation) -> u32 {

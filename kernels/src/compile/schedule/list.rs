@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::dependences::Dependences;
-use super::latency::{LONG, SHARED};
+use super::latency::SHARED;
 use super::pressure::Values;
 
 /// An instruction all of whose predecessors have been placed.
@@ -54,7 +54,7 @@ pub(super) fn order(dependences: &Dependences, mut values: Values, registers: i6
                 Class::Fits
             };
             // A load goes as soon as its address is there, before what leads to others.
-            let is_later = class == Class::LeadsToLoad && dependences.latencies[ready.position] < LONG;
+            let is_later = class == Class::LeadsToLoad && !dependences.latencies[ready.position].is_load;
             (class, is_later, wait, Reverse(height), ready.position)
         };
         let Some(best) = (0..ready.len()).min_by_key(|&index| key(&ready[index])) else { return order };
@@ -93,13 +93,18 @@ fn delays_load(dependences: &Dependences) -> Vec<bool> {
     let earliest = earliest(dependences);
     let mut latest = vec![u64::MAX; earliest.len()];
     for position in (0..earliest.len()).rev() {
-        let is_load = dependences.latencies[position] >= LONG;
-        let own = if is_load { earliest[position] } else { u64::MAX };
+        let own = if dependences.latencies[position].is_load { earliest[position] } else { u64::MAX };
         let behind = dependences.successors[position].iter();
         let led_to = behind.map(|&(successor, cycles)| latest[successor].saturating_sub(cycles.into())).min();
         latest[position] = own.min(led_to.unwrap_or(u64::MAX));
     }
-    latest.iter().zip(earliest).map(|(&latest, earliest)| latest < earliest + u64::from(SHARED)).collect()
+    let mut delays: Vec<bool> =
+        latest.iter().zip(earliest).map(|(&latest, earliest)| latest < earliest + u64::from(SHARED)).collect();
+    // What becomes no machine instruction can be placed whenever something needs it.
+    for position in (0..delays.len()).rev().filter(|&position| dependences.latencies[position].cycles == 0) {
+        delays[position] |= dependences.successors[position].iter().any(|&(successor, _)| delays[successor]);
+    }
+    delays
 }
 
 /// For each instruction the cycle in which all it needs is there, if every instruction begins as soon as it can.
@@ -115,7 +120,7 @@ fn earliest(dependences: &Dependences) -> Vec<u64> {
 
 /// For each instruction the cycles from it to the end of what depends on it.
 fn heights(dependences: &Dependences) -> Vec<u64> {
-    let mut heights: Vec<u64> = dependences.latencies.iter().map(|&cycles| u64::from(cycles)).collect();
+    let mut heights: Vec<u64> = dependences.latencies.iter().map(|latency| u64::from(latency.cycles)).collect();
     for position in (0..heights.len()).rev() {
         let behind = dependences.successors[position].iter();
         let longest = behind.map(|&(successor, cycles)| u64::from(cycles) + heights[successor]).max();

@@ -202,6 +202,38 @@ fn the_address_of_a_load_that_waits_is_computed_while_the_load_before_is_on_its_
     assert!(second > at("st.global.u32 [%d1], %r2"));
 }
 
+/// Multiplications each of the result of the one before, `count` of them, into registers from `first` on.
+fn chain(first: usize, count: usize) -> String {
+    let of = |n| format!("mul.lo.u32 %r{}, %r{n}, %r{n};\n", n + 1);
+    format!("mov.u32 %r{first}, %tid.x;\n{}", (first..first + count).map(of).collect::<String>())
+}
+
+#[test]
+fn the_base_of_an_address_is_there_when_its_index_is() {
+    let (short, long) = (chain(10, 6), chain(30, 9));
+    let order = in_order(&format!(
+        "ld.param.u64 %d1, [p];\ncvta.to.global.u64 %d2, %d1;\nadd.u64 %d3, %d1, 64;\n{short}{long}\
+         mul.wide.u32 %d4, %r16, 4;\nadd.u64 %d5, %d2, %d4;\nld.global.u32 %r2, [%d5];\n\
+         mul.wide.u32 %d6, %r39, 4;\nadd.u64 %d7, %d3, %d6;\nld.global.u32 %r3, [%d7];\n\
+         st.global.v2.u32 [%d1], {{%r2, %r3}};"
+    ));
+    let at = |text: &str| order.iter().position(|other| other.starts_with(text)).unwrap();
+    assert!(at("ld.global.u32 %r2") < at("mul.wide.u32 %d6"), "{order:#?}");
+}
+
+#[test]
+fn what_leads_to_a_division_waits_for_a_load_behind_what_does_not() {
+    let others: String = (0..16).map(|n| format!("mad.lo.u32 %r{}, %r1, {n}, %r1;\n", 20 + n)).collect();
+    let read: String = (0..16).map(|n| format!("st.global.u32 [%d1+{}], %r{};\n", 4 * n, 20 + n)).collect();
+    let order = in_order(&format!(
+        "ld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\nld.global.nc.u32 %r2, [%d1];\nadd.u32 %r3, %r2, %r1;\n\
+         div.s32 %r4, %r3, %r1;\n{others}st.global.u32 [%d1+96], %r4;\n{read}"
+    ));
+    let sum = order.iter().position(|text| text.starts_with("add.u32 %r3")).unwrap();
+    let before = order[..sum].iter().filter(|text| text.starts_with("mad.lo.u32")).count();
+    assert_eq!(before, 16, "{order:#?}");
+}
+
 /// Loads of `count` words that are stored in the end, one behind the other.
 fn loads_and_stores(count: usize) -> String {
     let of = |index: usize| {
