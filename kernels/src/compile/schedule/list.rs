@@ -98,8 +98,11 @@ fn delays_load(dependences: &Dependences) -> Vec<bool> {
         let led_to = behind.map(|&(successor, cycles)| latest[successor].saturating_sub(cycles.into())).min();
         latest[position] = own.min(led_to.unwrap_or(u64::MAX));
     }
-    let mut delays: Vec<bool> =
-        latest.iter().zip(earliest).map(|(&latest, earliest)| latest < earliest + u64::from(SHARED)).collect();
+    let mut delays: Vec<bool> = latest
+        .iter()
+        .zip(earliest)
+        .map(|(&latest, earliest)| latest < earliest + u64::from(SHARED))
+        .collect();
     // What becomes no machine instruction can be placed whenever something needs it.
     for position in (0..delays.len()).rev().filter(|&position| dependences.latencies[position].cycles == 0) {
         delays[position] |= dependences.successors[position].iter().any(|&(successor, _)| delays[successor]);
@@ -120,7 +123,8 @@ fn earliest(dependences: &Dependences) -> Vec<u64> {
 
 /// For each instruction the cycles from it to the end of what depends on it.
 fn heights(dependences: &Dependences) -> Vec<u64> {
-    let mut heights: Vec<u64> = dependences.latencies.iter().map(|latency| u64::from(latency.cycles)).collect();
+    let mut heights: Vec<u64> =
+        dependences.latencies.iter().map(|latency| u64::from(latency.cycles)).collect();
     for position in (0..heights.len()).rev() {
         let behind = dependences.successors[position].iter();
         let longest = behind.map(|&(successor, cycles)| u64::from(cycles) + heights[successor]).max();
