@@ -6,8 +6,9 @@
 
 use std::path::PathBuf;
 
+use warpfile_kernels::compile::schedule::cycles;
 use warpfile_kernels::compile::{CompileOptions, compile};
-use warpfile_kernels::program::{Instruction, Operation, Space};
+use warpfile_kernels::program::{Instruction, Operation};
 use warpfile_kernels::ptx;
 use warpfile_kernels::workloads;
 
@@ -131,15 +132,5 @@ fn distance(first: &Instruction, second: &Instruction) -> Option<u64> {
 
 /// Cycles until the results are there, as the first pass takes them.
 fn latency(instruction: &Instruction) -> u64 {
-    match instruction.operation {
-        Operation::Alu => 6,
-        Operation::Sfu => 20,
-        Operation::Double => 16,
-        Operation::Texture => 28,
-        Operation::Load(access) | Operation::Atomic(access) => match access.space {
-            Space::Global | Space::Local | Space::Generic => 28,
-            Space::Shared | Space::Constant | Space::Parameter => 24,
-        },
-        _ => 1,
-    }
+    cycles(instruction.operation).into()
 }

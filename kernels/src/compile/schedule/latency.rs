@@ -44,7 +44,8 @@ fn is_load(operation: Operation) -> bool {
     cycles(operation) == LONG
 }
 
-fn cycles(operation: Operation) -> u32 {
+/// How many cycles after a machine instruction one that needs its result can begin, as the scheduler takes it.
+pub fn cycles(operation: Operation) -> u32 {
     match operation {
         Operation::Alu => ALU,
         Operation::Sfu => SFU,

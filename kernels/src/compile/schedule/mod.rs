@@ -24,6 +24,7 @@ use dependences::Dependences;
 use pressure::{Pressure, Values};
 
 pub use check::ScheduleError;
+pub use latency::cycles;
 
 /// How instructions are ordered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
