@@ -271,18 +271,16 @@ fn compile_kernel(
     options: &CompileOptions,
 ) -> Result<Compiled, CompileError> {
     let limit = limit(kernel, options.max_registers);
-    match options.schedule {
-        Schedule::None => with_spills(module, kernel, limit, options),
-        Schedule::Blocks => scheduled(module, with_spills(module, kernel, limit, options)?, options),
-        Schedule::List => {
-            // Longer blocks need more registers, and are not worth a spill.
-            let source = match longer(module, kernel, limit, options) {
-                Err(CompileError::TooManyRegisters { .. }) => with_spills(module, kernel, limit, options)?,
-                outcome => outcome?,
-            };
-            scheduled(module, source, options)
-        }
-    }
+    let source = match options.schedule {
+        Schedule::None => return with_spills(module, kernel, limit, options),
+        Schedule::Blocks => with_spills(module, kernel, limit, options)?,
+        // Longer blocks need more registers, and are not worth a spill.
+        Schedule::List => match longer(module, kernel, limit, options) {
+            Err(CompileError::TooManyRegisters { .. }) => with_spills(module, kernel, limit, options)?,
+            outcome => outcome?,
+        },
+    };
+    scheduled_again(module, scheduled(module, source, options)?, options)
 }
 
 /// The kernel with longer blocks.
@@ -342,6 +340,24 @@ fn scheduled(module: &Module, source: Compiled, options: &CompileOptions) -> Res
         return Ok(compiled);
     }
     Ok(source)
+}
+
+/// The kernel behind the second pass of the scheduler, in as many registers.
+fn scheduled_again(
+    module: &Module,
+    first: Compiled,
+    options: &CompileOptions,
+) -> Result<Compiled, CompileError> {
+    let kernel = &first.kernel;
+    let cfg =
+        divergence::ptx_cfg(kernel).map_err(|source| control_flow(&module.file, &kernel.name, source))?;
+    let again = schedule::again(&cfg, &first).map_err(|source| schedule_error(module, kernel, source))?;
+    let Some(again) = again else { return Ok(first) };
+    match allocated(module, &again, first.statistics.registers, options) {
+        // Values could stay where they are, but colouring does not find it.
+        Err(CompileError::TooManyRegisters { .. }) => Ok(first),
+        outcome => Ok(outcome?.with_spills(first.program.spills)),
+    }
 }
 
 fn control_flow(file: &str, kernel: &str, source: cfg::CfgError) -> CompileError {

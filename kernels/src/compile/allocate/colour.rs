@@ -9,8 +9,12 @@ use std::collections::BTreeSet;
 use super::groups::Groups;
 use super::interference::Interference;
 
-/// Rounds of improvement.
+/// Most rounds of improvement, each of which places every group once.
 const ROUNDS: usize = 250;
+/// So many groups are placed in all rounds together, so that time grows with a kernel.
+const PLACED: usize = 500_000;
+/// Rounds of the largest kernels.
+const FEWEST_ROUNDS: usize = 4;
 
 /// The first register of each group.
 pub fn colour(groups: &Groups, interference: &Interference) -> Vec<usize> {
@@ -30,7 +34,8 @@ pub fn colour(groups: &Groups, interference: &Interference) -> Vec<usize> {
     }
     let Some(mut best) = best else { return Vec::new() };
     let mut order = best.order.clone();
-    for round in 0..ROUNDS {
+    let rounds = (PLACED / present.len().max(1)).clamp(FEWEST_ROUNDS, ROUNDS);
+    for round in 0..rounds {
         if best.count <= lower_bound {
             break;
         }

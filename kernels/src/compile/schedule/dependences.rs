@@ -16,12 +16,15 @@ pub(super) struct Dependences {
     pub latencies: Vec<Latency>,
 }
 
-/// An instruction that reads a register, or writes it.
+/// Who wrote what a register holds, and who has read it.
 #[derive(Default)]
 struct Register {
     writer: Option<usize>,
     readers: Vec<usize>,
 }
+
+/// The registers that an instruction reads, and those that it writes.
+pub(super) type Accesses<R> = (Vec<R>, Vec<R>);
 
 impl Dependences {
     /// Those of `instructions`, whose results take `latencies`.
@@ -31,38 +34,54 @@ impl Dependences {
             predecessors: vec![0; instructions.len()],
             latencies: latencies.to_vec(),
         };
-        let mut registers: BTreeMap<Reg, Register> = BTreeMap::new();
-        let mut effects: Vec<(usize, Effect)> = Vec::new();
-        for (position, instruction) in instructions.iter().enumerate() {
-            for register in instruction.uses() {
+        dependences.keep_values(instructions.iter().map(|instruction| {
+            (instruction.uses().collect::<Vec<Reg>>(), instruction.definitions().collect())
+        }));
+        dependences.keep_effects(kernel, instructions);
+        dependences
+    }
+
+    /// Adds that each instruction finds in the registers it reads what it finds there now.
+    pub fn keep_values<R: Ord>(&mut self, accesses: impl Iterator<Item = Accesses<R>>) {
+        let mut registers: BTreeMap<R, Register> = BTreeMap::new();
+        for (position, (uses, definitions)) in accesses.enumerate() {
+            for register in uses {
                 let register = registers.entry(register).or_default();
                 if let Some(writer) = register.writer {
-                    dependences.add(writer, position, latencies[writer].cycles);
+                    self.add(writer, position, self.latencies[writer].cycles);
                 }
                 register.readers.push(position);
             }
-            let base = instruction.address.and_then(|address| address.register());
-            let version = base.and_then(|base| registers.get(&base)?.writer);
-            for register in instruction.definitions() {
+            for register in definitions {
                 let register = registers.entry(register).or_default();
                 let before =
                     std::mem::replace(register, Register { writer: Some(position), readers: vec![] });
-                before.readers.into_iter().for_each(|reader| dependences.add(reader, position, 0));
+                before.readers.into_iter().for_each(|reader| self.add(reader, position, 0));
                 if let Some(writer) = before.writer {
-                    dependences.add(writer, position, latencies[writer].cycles);
+                    self.add(writer, position, self.latencies[writer].cycles);
                 }
             }
+        }
+    }
+
+    /// Adds that accesses to memory that may meet stay in order.
+    fn keep_effects(&mut self, kernel: &Kernel, instructions: &[Instruction]) {
+        let mut writers: BTreeMap<Reg, usize> = BTreeMap::new();
+        let mut effects: Vec<(usize, Effect)> = Vec::new();
+        for (position, instruction) in instructions.iter().enumerate() {
+            let base = instruction.address.and_then(|address| address.register());
+            let version = base.and_then(|base| writers.get(&base).copied());
             let effect = Effect::of(kernel, instruction, version);
             if effect != Effect::None {
                 for (other, earlier) in &effects {
                     if earlier.is_before(&effect) {
-                        dependences.add(*other, position, 1);
+                        self.add(*other, position, 1);
                     }
                 }
                 effects.push((position, effect));
             }
+            writers.extend(instruction.definitions().map(|register| (register, position)));
         }
-        dependences
     }
 
     fn add(&mut self, from: usize, to: usize, cycles: u32) {

@@ -1,11 +1,12 @@
 //! The order of instructions: loads early and together, their uses late.
 //!
-//! Works on the PTX, within basic blocks, before it is lowered: what is executed, and what machine instructions are made
+//! The first pass works on the PTX, within basic blocks, before it is lowered: what is executed, and what machine instructions are made
 //! of, is then one kernel. How long results take and what they occupy is taken from a first compilation in source order.
 //!
 //! [`dependences`] has what must stay in order, [`list`] chooses among the rest, [`pressure`] says what values take, and
-//! [`check`] compares the result with the source.
+//! [`check`] compares the result with the source. The second pass, [`again`], improves stretches behind allocation.
 
+mod again;
 mod check;
 mod dependences;
 mod latency;
@@ -20,6 +21,7 @@ use super::cfg::Cfg;
 use super::function::Function;
 use crate::ptx::ir::{Instruction, Kernel};
 
+use again::Stretch;
 use dependences::Dependences;
 use pressure::{Pressure, Values};
 
@@ -118,10 +120,35 @@ pub fn list(
             order.extend(chosen.into_iter().map(|position| stretch.start + position));
         }
     }
-    check::check(kernel, cfg, &order)?;
+    Ok(Ordered { kernel: in_order(kernel, cfg, &order)?, stalls })
+}
+
+/// A compiled kernel with stretches of its instructions in a better order, in which every value can stay in its register;
+/// `None` if there is none. `cfg` is that of the kernel's PTX.
+///
+/// # Errors
+/// An order that breaks a dependence: an error of this pass.
+pub fn again(cfg: &Cfg, compiled: &Compiled) -> Result<Option<Kernel>, ScheduleError> {
+    let kernel = &compiled.kernel;
+    let latencies = latency::of(kernel, compiled);
+    let mut order: Vec<usize> = (0..kernel.instructions.len()).collect();
+    let mut is_better = false;
+    let stretches = |block| stretches::between_barriers(kernel, cfg.block(block).instructions.clone());
+    for stretch in cfg.block_ids().flat_map(stretches) {
+        if let Some(better) = Stretch::new(compiled, &latencies, stretch.clone()).better() {
+            order.splice(stretch.clone(), better.into_iter().map(|position| stretch.start + position));
+            is_better = true;
+        }
+    }
+    is_better.then(|| in_order(kernel, cfg, &order)).transpose()
+}
+
+/// The kernel with its instructions in an order, which is checked.
+fn in_order(kernel: &Kernel, cfg: &Cfg, order: &[usize]) -> Result<Kernel, ScheduleError> {
+    check::check(kernel, cfg, order)?;
     let instructions: Vec<Instruction> =
         order.iter().map(|&position| kernel.instructions[position].clone()).collect();
-    Ok(Ordered { kernel: Kernel { instructions, ..kernel.clone() }, stalls })
+    Ok(Kernel { instructions, ..kernel.clone() })
 }
 
 /// The positions of a stretch's instructions in an order in which so many registers are enough at each point: that of the
