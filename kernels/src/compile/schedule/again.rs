@@ -1,8 +1,7 @@
-//! The second pass, behind allocation: every value stays in its register, so that no order needs more of them.
+//! The second pass, behind allocation: single instructions are moved between loads and uses that are next to them.
 //!
-//! Where registers are short the first pass frees them, and what it puts between a load and its use it takes from the loads
-//! behind. Here a stretch is ordered again by what waits least, and single instructions are moved between loads and the uses
-//! that are next to them. A stretch keeps its order unless the new one is better by [`Cost`].
+//! What the first pass puts between a load and its use it takes from the loads behind, which may have nothing left. Values stay
+//! in their registers, so that no order needs more of them.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +11,7 @@ use std::ops::Range;
 
 use super::super::Compiled;
 use super::dependences::{Accesses, Dependences};
-use super::latency::{LONG, Latency};
+use super::latency::Latency;
 use super::list;
 use crate::program::{self, PhysReg, Predicate};
 
@@ -28,18 +27,8 @@ const TRIES: usize = 1000;
 pub(super) struct Cost {
     /// By how many machine instructions loads from device memory are nearer to their first use than [`FAR`], all together.
     near: usize,
-    /// By how many they are nearer than is enough ([`LONG`]).
-    short: usize,
     /// The cycles that a warp alone waits.
     stalls: u64,
-}
-
-impl Cost {
-    /// Whether fewer loads are near, or as many and a warp waits less for other things.
-    fn is_below(&self, other: &Cost) -> bool {
-        self.near < other.near
-            || self.near == other.near && self.short <= other.short && self.stalls < other.stalls
-    }
 }
 
 /// A stretch of instructions that have their registers.
@@ -67,21 +56,18 @@ impl Stretch {
         Stretch { dependences, lengths: ranges().map(ExactSizeIterator::len).collect() }
     }
 
-    /// A better order of its instructions, by their positions; `None` if none is found.
+    /// An order of its instructions, by their positions, in which loads are less near to their uses; `None` if none is found.
     pub fn better(&self) -> Option<Vec<usize>> {
         let order: Vec<usize> = (0..self.lengths.len()).collect();
-        let cost = self.cost(&order);
-        let soonest = list::soonest(&self.dependences);
-        let found = [order, soonest].map(|order| self.with_loads_apart(order)).into_iter();
-        found.filter(|(found, _)| found.is_below(&cost)).min().map(|(_, order)| order)
+        let near = self.cost(&order).near;
+        let (found, order) = self.with_loads_apart(order);
+        (found.near < near).then_some(order)
     }
 
     /// What an order costs.
     pub fn cost(&self, order: &[usize]) -> Cost {
-        let distances: Vec<usize> = self.first_uses(order).map(|(_, distance)| distance).collect();
-        let below = |enough: usize| distances.iter().map(|&distance| enough.saturating_sub(distance)).sum();
-        let stalls = list::stalls(&self.dependences, order);
-        Cost { near: below(FAR), short: below(LONG as usize), stalls }
+        let near = self.near(order).map(|(_, distance)| FAR - distance).sum();
+        Cost { near, stalls: list::stalls(&self.dependences, order) }
     }
 
     /// The order with single instructions moved between loads and uses that are near, and what it costs.
@@ -91,7 +77,7 @@ impl Stretch {
         let mut seen = BTreeSet::from([now.1.clone()]);
         let (mut tries, mut sideways) = (TRIES, 0);
         while now.0.near > 0 && sideways < SIDEWAYS {
-            let near = self.first_uses(&now.1).filter(|&(_, distance)| distance < FAR);
+            let near = self.near(&now.1);
             let moved = near.flat_map(|(user, _)| self.with_one_in_front(&now.1, user)).take(tries);
             let costs = moved.map(|order| (self.cost(&order), order)).inspect(|_| tries -= 1);
             let Some(next) = costs.filter(|(_, order)| !seen.contains(order)).min() else { break };
@@ -103,14 +89,14 @@ impl Stretch {
         best
     }
 
-    /// For each load from device memory the place of its first use in the order, and how many machine instructions that is
-    /// behind it, if it is not far enough.
-    fn first_uses(&self, order: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+    /// For each load from device memory whose first use is near the place of that in the order, and how many machine
+    /// instructions it is behind the load.
+    fn near(&self, order: &[usize]) -> impl Iterator<Item = (usize, usize)> {
         let loads = (0..order.len()).filter(|&place| self.dependences.latencies[order[place]].is_load);
         loads.filter_map(|load| {
             let mut distance = 1;
             for place in load + 1..order.len() {
-                if distance >= LONG as usize {
+                if distance >= FAR {
                     break;
                 }
                 if self.waits_for(order[place], order[load]) {

@@ -6,7 +6,7 @@ use crate::ptx::ir::Kernel;
 
 /// Loads from device memory, texture fetches and returning atomics: so many instructions between a load and its use are
 /// enough, other warps fill the rest; what a block has more of goes behind its other loads.
-pub(super) const LONG: u32 = 28;
+const LONG: u32 = 28;
 /// Shared memory (GTX 980: 24 cycles).
 pub(super) const SHARED: u32 = 24;
 /// Special function unit.

@@ -32,13 +32,19 @@ enum Class {
 /// As long as values occupy fewer than `registers`: first what loads from device memory wait for, of that what is one; then
 /// what waits for nothing, and of that what the longest chain of latencies hangs on. Above: what frees most.
 pub(super) fn order(dependences: &Dependences, mut values: Values, registers: i64) -> Vec<usize> {
+    let count = dependences.predecessors.len();
     let heights = heights(dependences);
     let delays_load = delays_load(dependences);
-    let mut placement = Placement::new(dependences);
+    let mut waiting = dependences.predecessors.clone();
+    let mut from = vec![0; count];
+    let first = (0..count).filter(|&position| waiting[position] == 0);
+    let mut ready: Vec<Ready> = first.map(|position| Ready { position, from: 0 }).collect();
+    let mut order = Vec::with_capacity(count);
+    let mut now = 0;
     loop {
         let key = |ready: &Ready| {
             let height = heights[ready.position];
-            let wait = placement.wait(ready);
+            let wait = ready.from.saturating_sub(now);
             let growth = values.growth(ready.position);
             let class = if values.occupied() + growth > registers {
                 if growth > 0 { Class::Grows(ready.position) } else { Class::Frees(growth) }
@@ -51,71 +57,16 @@ pub(super) fn order(dependences: &Dependences, mut values: Values, registers: i6
             let is_later = class == Class::LeadsToLoad && !dependences.latencies[ready.position].is_load;
             (class, is_later, wait, Reverse(height), ready.position)
         };
-        let Some(best) = placement.first_by(key) else { return placement.order };
-        values.take(placement.ready[best].position);
-        placement.place(best);
-    }
-}
-
-/// The positions of a stretch's instructions in the order in which a warp alone waits least: what waits for nothing, and of
-/// that what the longest chain of latencies hangs on.
-pub(super) fn soonest(dependences: &Dependences) -> Vec<usize> {
-    let heights = heights(dependences);
-    let mut placement = Placement::new(dependences);
-    loop {
-        let key = |ready: &Ready| (placement.wait(ready), Reverse(heights[ready.position]), ready.position);
-        let Some(best) = placement.first_by(key) else { return placement.order };
-        placement.place(best);
-    }
-}
-
-/// A stretch of which a part has been placed.
-struct Placement<'d> {
-    dependences: &'d Dependences,
-    /// For each instruction how many of its predecessors have not been placed.
-    waiting: Vec<usize>,
-    /// For each instruction the first cycle in which what it needs of those placed is there.
-    from: Vec<u64>,
-    ready: Vec<Ready>,
-    /// The cycle behind the last one placed.
-    now: u64,
-    order: Vec<usize>,
-}
-
-impl Placement<'_> {
-    fn new(dependences: &Dependences) -> Placement<'_> {
-        let waiting = dependences.predecessors.clone();
-        let first = (0..waiting.len()).filter(|&position| waiting[position] == 0);
-        Placement {
-            ready: first.map(|position| Ready { position, from: 0 }).collect(),
-            from: vec![0; waiting.len()],
-            order: Vec::with_capacity(waiting.len()),
-            now: 0,
-            dependences,
-            waiting,
-        }
-    }
-
-    /// The cycles until all that an instruction needs is there.
-    fn wait(&self, ready: &Ready) -> u64 {
-        ready.from.saturating_sub(self.now)
-    }
-
-    /// The place in the list of those that are ready of the one with the smallest key.
-    fn first_by<K: Ord>(&self, key: impl Fn(&Ready) -> K) -> Option<usize> {
-        (0..self.ready.len()).min_by_key(|&index| key(&self.ready[index]))
-    }
-
-    /// Places one of those that are ready, by its place in their list.
-    fn place(&mut self, index: usize) {
-        let chosen = self.ready.swap_remove(index);
-        self.now = self.now.max(chosen.from) + 1;
-        self.order.push(chosen.position);
-        for &(successor, cycles) in &self.dependences.successors[chosen.position] {
-            self.from[successor] = self.from[successor].max(self.now - 1 + u64::from(cycles));
-            self.waiting[successor] -= 1;
-            if self.waiting[successor] == 0 {
-                self.ready.push(Ready { position: successor, from: self.from[successor] });
+        let Some(best) = (0..ready.len()).min_by_key(|&index| key(&ready[index])) else { return order };
+        let chosen = ready.swap_remove(best);
+        now = now.max(chosen.from) + 1;
+        values.take(chosen.position);
+        order.push(chosen.position);
+        for &(successor, cycles) in &dependences.successors[chosen.position] {
+            from[successor] = from[successor].max(now - 1 + u64::from(cycles));
+            waiting[successor] -= 1;
+            if waiting[successor] == 0 {
+                ready.push(Ready { position: successor, from: from[successor] });
             }
         }
     }

@@ -123,7 +123,7 @@ pub fn list(
     Ok(Ordered { kernel: in_order(kernel, cfg, &order)?, stalls })
 }
 
-/// A compiled kernel with stretches of its instructions in a better order, in which every value can stay in its register;
+/// A compiled kernel with loads further from their uses in some stretches, in an order in which every value can stay in its register;
 /// `None` if there is none. `cfg` is that of the kernel's PTX.
 ///
 /// # Errors
