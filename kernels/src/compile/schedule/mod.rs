@@ -123,8 +123,8 @@ pub fn list(
     Ok(Ordered { kernel: in_order(kernel, cfg, &order)?, stalls })
 }
 
-/// A compiled kernel with loads further from their uses in some stretches, in an order in which every value can stay in its register;
-/// `None` if there is none. `cfg` is that of the kernel's PTX.
+/// A compiled kernel in an order in which loads are further from their uses, and every value can stay in its register; `None`
+/// if none is found. `cfg` is that of the kernel's PTX.
 ///
 /// # Errors
 /// An order that breaks a dependence: an error of this pass.
