@@ -158,7 +158,8 @@ fn an_interrupted_command_says_how_to_go_on_and_finds_its_jobs_again() {
         thread::sleep(Duration::from_millis(50));
     }
     thread::sleep(Duration::from_millis(300));
-    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("interrupted");
+    // As Ctrl-C does; that signal is ignored where a shell has started the tests in the background.
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).expect("interrupted");
     let output = child.wait_with_output().expect("ended");
     let said = String::from_utf8(output.stderr).expect("text");
     assert!(!output.status.success());
