@@ -17,14 +17,14 @@ use crate::program::{self, PhysReg, Predicate};
 
 /// So many machine instructions behind a load from device memory its use is not near.
 const FAR: usize = 3;
-/// So often an instruction is moved without gain: what one load gets another may miss, and find elsewhere.
+/// So often in a row an instruction is moved without gain: what one load gets another may miss, and find elsewhere.
 const SIDEWAYS: usize = 8;
 /// At most so many orders of a stretch are tried, so that time grows with a kernel.
 const TRIES: usize = 1000;
 
 /// What a warp loses in an order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Cost {
+struct Cost {
     /// By how many machine instructions loads from device memory are nearer to their first use than [`FAR`], all together.
     near: usize,
     /// The cycles that a warp alone waits.
@@ -65,7 +65,7 @@ impl Stretch {
     }
 
     /// What an order costs.
-    pub fn cost(&self, order: &[usize]) -> Cost {
+    fn cost(&self, order: &[usize]) -> Cost {
         let near = self.near(order).map(|(_, distance)| FAR - distance).sum();
         Cost { near, stalls: list::stalls(&self.dependences, order) }
     }

@@ -1,10 +1,12 @@
 //! The order of instructions: loads early and together, their uses late.
 //!
-//! The first pass works on the PTX, within basic blocks, before it is lowered: what is executed, and what machine instructions are made
-//! of, is then one kernel. How long results take and what they occupy is taken from a first compilation in source order.
+//! The first pass works on the PTX, within basic blocks, before it is lowered: what is executed, and what machine
+//! instructions are made of, is then one kernel. How long results take and what they occupy is taken from a first
+//! compilation in source order.
 //!
 //! [`dependences`] has what must stay in order, [`list`] chooses among the rest, [`pressure`] says what values take, and
-//! [`check`] compares the result with the source. The second pass, [`again`], improves stretches behind allocation.
+//! [`check`] compares the result with the source. The second pass, [`mod@again`], moves
+//! single instructions behind allocation.
 
 mod again;
 mod check;
