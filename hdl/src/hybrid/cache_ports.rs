@@ -31,6 +31,9 @@ pub struct RegisterCacheIo<'m> {
     #[repeat_plain(p.issues)]
     #[bits(index_bits(p.warps))]
     pub write_warp_i: Vec<In<'m>>,
+    /// Registers that are to leave at once.
+    #[repeat(p.leaving)]
+    pub leave: Vec<LeaveIo<'m>>,
     /// A register to be written to the main register file.
     pub spill: SpillIo<'m>,
     /// Warps that have ended: their lines are dropped.
@@ -56,12 +59,12 @@ pub struct LookupIo<'m> {
 #[derive(Ports)]
 #[params(RegisterCache)]
 pub struct LookupSourceIo<'m> {
-    /// There is one.
+    /// It is read here or in the main register file.
     pub valid_i: In<'m>,
     /// Its register.
     #[bits(p.register_bits)]
     pub register_i: In<'m>,
-    /// No executing lane reads the value again.
+    /// No executing lane reads the value again; also if it is read elsewhere.
     pub last_read_i: In<'m>,
     /// Executing lanes found here.
     #[bits(p.lanes)]
@@ -89,6 +92,19 @@ pub struct FoundOperandIo<'m> {
     /// The value in these lanes, 0 in the others.
     #[bits(p.value_bits())]
     pub value_o: Out<'m>,
+}
+
+/// A register that is to leave the cache.
+#[derive(Ports)]
+#[params(RegisterCache)]
+pub struct LeaveIo<'m> {
+    /// There is one.
+    pub valid_i: In<'m>,
+    /// The register.
+    #[bits(p.register_bits)]
+    pub register_i: In<'m>,
+    /// Lanes of it are here: it leaves in this cycle at the earliest. It is asked for until this is 0.
+    pub held_o: Out<'m>,
 }
 
 /// A register to be written to the main register file.

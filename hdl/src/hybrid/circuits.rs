@@ -32,10 +32,11 @@ fn circuits() -> Vec<CircuitEntry> {
             register_bits: 9,
             collectors: 2,
             issues: 2,
+            leaving: 0,
         })
         .odd([
             json!({"sets": 1, "warps": 1, "lanes": 1, "lanes_per_cluster": 1, "register_bits": 1, "issues": 1}),
-            json!({"sets": 5, "warps": 3, "lanes": 6, "lanes_per_cluster": 3, "liveness": false, "collectors": 3}),
+            json!({"sets": 5, "warps": 3, "lanes": 6, "lanes_per_cluster": 3, "liveness": false, "collectors": 3, "leaving": 2}),
         ])
         .proven_at(json!({"sets": 1, "warps": 2, "lanes": 1, "lanes_per_cluster": 1, "register_bits": 2})),
         CircuitEntry::new(RegisterCacheHierarchy {
@@ -48,10 +49,11 @@ fn circuits() -> Vec<CircuitEntry> {
             liveness: true,
             warps: 16,
             issues: 2,
+            parallel: false,
         })
         .odd([
             json!({"geometry": one_lane, "sets": 1, "warps": 1, "units": 1, "id_bits": 1, "issues": 1}),
-            json!({"geometry": uneven, "sets": 3, "warps": 3, "access_cycles": 5, "liveness": false, "collectors": 3}),
+            json!({"geometry": uneven, "sets": 3, "warps": 3, "access_cycles": 5, "liveness": false, "collectors": 3, "parallel": true}),
         ]),
     ]
 }
@@ -89,10 +91,11 @@ pub fn unrecorded() -> Vec<CircuitEntry> {
             liveness: true,
             warps: 16,
             issues: 2,
+            parallel: false,
         })
         .odd([
             json!({"geometry": one_lane, "slots": 1, "entries": 1, "sets": 0, "warps": 1, "units": 1, "id_bits": 1, "issues": 1}),
-            json!({"geometry": uneven, "slots": 3, "entries": 3, "sets": 0, "warps": 3, "access_cycles": 5, "collectors": 3}),
+            json!({"geometry": uneven, "slots": 3, "entries": 3, "sets": 3, "warps": 3, "access_cycles": 5, "collectors": 3, "parallel": true}),
         ]),
     ]
 }

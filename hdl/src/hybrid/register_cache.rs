@@ -18,7 +18,8 @@ pub const LINES_OF_SET: usize = 2;
 /// since lines are written by results alone. A lookup tells which executing lanes each operand finds here; the others are read
 /// from the main register file. Every value written gets a line: that of its register, else a free one, else the one that was not used for longest,
 /// whose lanes are spilled in the same cycle. A last read (`liveness`) ends the executing lanes' copy, which then is
-/// not written back. The lines of a warp that has ended are dropped.
+/// not written back, also if the operand itself is read elsewhere. The lines of a warp that has ended are dropped. A register
+/// that is told to leave (`leaving`) is spilled as if another one took its line, as soon as no value that is written evicts one.
 ///
 /// A line from which an operand has still to be read keeps its value: no other register gets it, and a write to its own
 /// waits. There is no port for spills: one register a cycle leaves, through a read port of the last group of collectors
@@ -53,6 +54,8 @@ pub struct RegisterCache {
     pub collectors: usize,
     /// Instructions a cycle, each with a group of collectors and a write port; 1 or 2.
     pub issues: usize,
+    /// Registers that may be told to leave in a cycle, 0 to 4.
+    pub leaving: usize,
 }
 
 /// A line; valid if it has been given to a register.
@@ -120,7 +123,8 @@ impl Circuit for RegisterCache {
         )?;
         Self::check_range("register_bits", self.register_bits, 1..=16)?;
         Self::check_range("collectors", self.collectors, 2..=32)?;
-        Self::check_range("issues", self.issues, 1..=WAYS)
+        Self::check_range("issues", self.issues, 1..=WAYS)?;
+        Self::check_range("leaving", self.leaving, 0..=4)
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &RegisterCacheIo<'m>) {
@@ -139,7 +143,16 @@ impl Circuit for RegisterCache {
         for port in 0..self.issues {
             targets.push(self.choose_target(m, io, &state, &pending, port, targets.last()));
         }
-        let evicted = self.spill(m, io, &state, &targets, &reading);
+        let mut leavers: Vec<Leaver<'m>> = targets.iter().map(|target| target.leaver).collect();
+        let told: Vec<SetView<'m>> =
+            (0..self.leaving).map(|number| self.find_leaving(m, io, &state, number, &mut leavers)).collect();
+        let left = self.spill(m, io, &state, &leavers, &reading);
+        let (evicted, left) = left.split_at(targets.len());
+        for (view, &left) in told.iter().zip(left) {
+            for (number, table) in state.lines.iter().enumerate() {
+                m.when(left & view.hit.bit(number), || table.clear_row(view.set));
+            }
+        }
         for (port, target) in targets.iter().enumerate() {
             self.write(m, io, &state, (port, target), evicted[port], &mut uses);
         }
@@ -151,6 +164,7 @@ impl Circuit for RegisterCache {
                 both.implies(first.register_i.ne(second.register_i)),
             );
         }
+        self.assume_of_leaving(m, io);
     }
 }
 
@@ -241,10 +255,12 @@ impl RegisterCache {
         let lookup = &io.lookup[group];
         let mut found = Vec::new();
         for (k, source) in lookup.source.iter().enumerate() {
-            let wanted = lookup.valid_i & source.valid_i;
+            let ends = if self.liveness { source.last_read_i } else { m.lit(1, 0) };
+            let wanted = lookup.valid_i & (source.valid_i | ends);
             let name = self.of_operand("lookup", group, k);
             let view = self.view(m, state, &name, source.register_i, wanted);
-            let lanes = view.select(m, view.hit, |line| line.held) & lookup.active_i;
+            let reading = lookup.active_i & source.valid_i.replicate(self.lanes);
+            let lanes = view.select(m, view.hit, |line| line.held) & reading;
             source.lanes_o.set(lanes);
             m.invariant(self.of_operand("a_register_has_one_line_", group, k), !view.hit.all());
             uses.push((view.set, view.hit & lanes.any().replicate(LINES_OF_SET)));
@@ -252,7 +268,7 @@ impl RegisterCache {
             if self.liveness {
                 let none = m.lit(self.lanes, 0);
                 for (number, line) in state.lines.iter().enumerate() {
-                    m.when(source.last_read_i & view.hit.bit(number), || {
+                    m.when(ends & view.hit.bit(number), || {
                         line.write_fields(self.of_operand("end", group, k), view.set, |line| {
                             [(line.held, none)]
                         })
@@ -334,16 +350,14 @@ impl RegisterCache {
         let entry = hits.mux(view.hit, self.victim(m, state, &view, !taken)) & !taken;
         let leaving = view.select(m, entry & view.valid(m), |line| line.held);
         let must_evict = !hits & leaving.any();
-        let evicts = write.valid_i & must_evict & first.map_or(m.lit(1, 1), |first| !first.evicts);
-        Target {
+        let evicts = write.valid_i & must_evict & first.map_or(m.lit(1, 1), |first| !first.leaver.leaves);
+        let leaver = Leaver {
+            leaves: evicts.named(self.numbered("evicts", port)),
             row: self.row(m, state, view.set, entry),
             register: view.select(m, entry, |line| line.register),
-            evicts: evicts.named(self.numbered("evicts", port)),
-            must_evict,
-            leaving,
-            entry,
-            view,
-        }
+            lanes: leaving,
+        };
+        Target { leaver, must_evict, entry, view }
     }
 
     /// The line that makes room, one of those that are `usable`, one-hot: a free one, else the one not used for longest.
@@ -376,27 +390,63 @@ impl RegisterCache {
         pins[1..].iter().fold(pins[0], |a, &b| a | b)
     }
 
-    /// Reads the operands, and with a port of the last group that is left over the register that leaves. Gives for each write
-    /// whether its eviction is done.
+    /// Where a register is that is told to leave; it is one of the `leavers` if it is here and none of those before leaves.
+    fn find_leaving<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &RegisterCacheIo<'m>,
+        state: &State<'m>,
+        number: usize,
+        leavers: &mut Vec<Leaver<'m>>,
+    ) -> SetView<'m> {
+        let leave = &io.leave[number];
+        let view = self.view(m, state, &format!("leave{number}"), leave.register_i, leave.valid_i);
+        let lanes = view.select(m, view.hit, |line| line.held);
+        leave.held_o.set(lanes.any());
+        let is_first = leavers.iter().fold(m.lit(1, 1), |free, before| free & !before.leaves);
+        leavers.push(Leaver {
+            leaves: (lanes.any() & is_first).named(format!("told_to_leave{number}")),
+            row: self.row(m, state, view.set, view.hit),
+            register: leave.register_i,
+            lanes,
+        });
+        view
+    }
+
+    /// Nothing is on its way to a register that is told to leave: its line would get the value after it has been cleared.
+    fn assume_of_leaving<'m>(&self, m: &Module<'m>, io: &RegisterCacheIo<'m>) {
+        for (number, leave) in io.leave.iter().enumerate() {
+            for (port, write) in io.write.iter().enumerate() {
+                let both = leave.valid_i & write.valid_i;
+                m.assumption(
+                    format!("what_is_told_to_leave_is_not_written{number}_{port}"),
+                    both.implies(leave.register_i.ne(write.register_i)),
+                );
+            }
+        }
+    }
+
+    /// Reads the operands, and with a port of the last group that is left over the register that leaves. Gives for each of
+    /// the `leavers` whether it has left.
     fn spill<'m>(
         &self,
         m: &Module<'m>,
         io: &RegisterCacheIo<'m>,
         state: &State<'m>,
-        targets: &[Target<'m>],
+        leavers: &[Leaver<'m>],
         reading: &[Vec<Pending<Signal<'m>>>],
     ) -> Vec<Signal<'m>> {
-        let (others, last) = targets.split_at(targets.len() - 1);
-        let leaving = |of: fn(&Target<'m>) -> Signal<'m>| {
-            others.iter().rev().fold(of(&last[0]), |next, target| target.evicts.mux(of(target), next))
+        let (others, last) = leavers.split_at(leavers.len() - 1);
+        let leaving = |of: fn(&Leaver<'m>) -> Signal<'m>| {
+            others.iter().rev().fold(of(&last[0]), |next, leaver| leaver.leaves.mux(of(leaver), next))
         };
-        let (row, lanes) = (leaving(|target| target.row), leaving(|target| target.leaving));
-        let evicts = others.iter().fold(last[0].evicts, |any, target| any | target.evicts);
+        let (row, lanes) = (leaving(|leaver| leaver.row), leaving(|leaver| leaver.lanes));
+        let evicts = others.iter().fold(last[0].leaves, |any, leaver| any | leaver.leaves);
         let (last_group, groups) = reading.split_at(reading.len() - 1);
         let (groups, last_group) = (last_group, groups[0].as_slice());
         let used: Vec<Signal<'m>> = last_group.iter().map(|operand| operand.lanes.any()).collect();
         io.spill.valid_o.set(evicts & !(used[0] & used[1] & used[2]));
-        io.spill.register_o.set(leaving(|target| target.register)).valid_when(io.spill.valid_o);
+        io.spill.register_o.set(leaving(|leaver| leaver.register)).valid_when(io.spill.valid_o);
         io.spill.lanes_o.set(lanes).valid_when(io.spill.valid_o);
         let taken = (io.spill.valid_o & io.spill.ready_i).named("spill_taken");
 
@@ -416,7 +466,7 @@ impl RegisterCache {
             self.deliver(m, &io.operand[index], index, operand.lanes, value);
         }
         io.spill.value_o.set(spilled).valid_when(io.spill.valid_o);
-        targets.iter().map(|target| taken & target.evicts).collect()
+        leavers.iter().map(|leaver| taken & leaver.leaves).collect()
     }
 
     fn read_value<'m>(
@@ -473,7 +523,7 @@ impl RegisterCache {
         }
         m.when(taken, || {
             let value = WarpRegister { value: write.value_i };
-            state.values.write(self.numbered("write", port), target.row, value).lanes(write.lanes_i);
+            state.values.write(self.numbered("write", port), target.leaver.row, value).lanes(write.lanes_i);
         });
         uses.push((target.view.set, target.entry & taken.replicate(LINES_OF_SET)));
         m.invariant(self.numbered("a_value_gets_one_line", port), !(taken & target.entry.all()));
@@ -511,16 +561,22 @@ struct Target<'m> {
     view: SetView<'m>,
     /// The line, one-hot; 0 if none can be had now.
     entry: Signal<'m>,
-    /// Row of its value.
-    row: Signal<'m>,
-    /// The register that the line holds.
-    register: Signal<'m>,
-    /// Lanes of that register that are there.
-    leaving: Signal<'m>,
     /// The line holds lanes of another register.
     must_evict: Signal<'m>,
-    /// That register may leave in this cycle.
-    evicts: Signal<'m>,
+    /// That register.
+    leaver: Leaver<'m>,
+}
+
+/// A register that may leave; one of them a cycle does.
+#[derive(Clone, Copy)]
+struct Leaver<'m> {
+    /// It may in this cycle.
+    leaves: Signal<'m>,
+    /// Row of its value.
+    row: Signal<'m>,
+    register: Signal<'m>,
+    /// Lanes that are here.
+    lanes: Signal<'m>,
 }
 
 impl<'m> SetView<'m> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cache_ports::RegisterCacheIo;
+use super::cache_ports::{LeaveIo, RegisterCacheIo};
 use super::register_cache::RegisterCache;
 use crate::regfile::collector_groups::{Choice, Dealt, WAYS, numbered, share_banks, share_units, take_turns};
 use crate::regfile::{
@@ -22,6 +22,9 @@ use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Si
 ///
 /// Results of long-latency operations share the last write port with results of short ones, which come first; one that has
 /// had to wait is next.
+///
+/// For a scratchpad in `parallel` (§IV-D), which the main register file backs directly, registers can be told to leave the
+/// cache, and there is a port past the cache for what is transferred. A register must not be in the cache when it is.
 ///
 /// Timing: an instruction that finds its operands in the cache is dispatched `access_cycles` after it is offered at the
 /// earliest, the first of them being that of the tags; one that reads the main register file a cycle later (§IV-D). Operands
@@ -48,6 +51,8 @@ pub struct RegisterCacheHierarchy {
     pub warps: usize,
     /// Instructions taken a cycle, each dispatched from a group of collectors; 1 or 2.
     pub issues: usize,
+    /// Whether a scratchpad in parallel has ports here.
+    pub parallel: bool,
 }
 
 /// Ports of a [`RegisterCacheHierarchy`].
@@ -85,6 +90,14 @@ pub struct RegisterCacheHierarchyIo<'m> {
     /// Warps that have ended: nothing of theirs is kept.
     #[bits(p.warps)]
     pub ended_i: In<'m>,
+    /// Registers that are to leave the cache, those of the first instruction first.
+    #[repeat(p.leaving())]
+    #[with(p.cache())]
+    pub leave: Vec<LeaveIo<'m>>,
+    /// What a scratchpad in parallel transfers.
+    #[repeat_plain(usize::from(p.parallel))]
+    #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
+    pub transfer: Vec<RegisterWriteIo<'m>>,
 }
 
 /// An instruction and its register operands.
@@ -113,13 +126,15 @@ pub struct HierarchyIssueIo<'m> {
 #[derive(Ports)]
 #[params(RegisterCacheHierarchy)]
 pub struct HierarchySourceIo<'m> {
-    /// There is one.
+    /// It is read in the cache or in the main register file.
     pub valid_i: In<'m>,
     /// Its register.
     #[bits(p.geometry.register_bits())]
     pub register_i: In<'m>,
-    /// No executing lane reads the value again.
+    /// No executing lane reads the value again; also if it is read elsewhere, and not valid here.
     pub last_read_i: In<'m>,
+    /// Some executing lanes are read from the main register file; of an instruction that is taken in this cycle.
+    pub misses_o: Out<'m>,
 }
 
 /// The instruction of a tag stage on its way to a collector.
@@ -128,6 +143,8 @@ struct Checked<'m> {
     valid: Signal<'m>,
     /// Registers of its operands, and their lanes that are read from the main register file.
     sources: Vec<(Signal<'m>, Signal<'m>)>,
+    /// Operands of the instruction that arrives of which it misses lanes.
+    misses: Vec<Signal<'m>>,
 }
 
 /// The circuits inside.
@@ -137,8 +154,12 @@ struct Parts<'m> {
     mrf: MainRegisterFileIo<'m>,
 }
 
-/// The only writer of the main register file: registers that leave the cache.
+/// The first writer of the main register file: registers that leave the cache.
 const SPILL: usize = 0;
+/// The second, if there is one: what a scratchpad transfers.
+const TRANSFER: usize = 1;
+/// Registers that an instruction may tell to leave: that of the operand that it copies to a scratchpad, that of its result.
+pub(super) const LEAVING: usize = 2;
 
 impl Circuit for RegisterCacheHierarchy {
     type Io<'m> = RegisterCacheHierarchyIo<'m>;
@@ -159,12 +180,26 @@ impl Circuit for RegisterCacheHierarchy {
         let cache = m.instance("cache", self.cache());
         let group = |group| m.instance(self.numbered("collectors", group), self.group(group > 0));
         let groups = (0..self.issues).map(group).collect();
-        let mrf = m.instance("mrf", MainRegisterFile { geometry: self.geometry, writers: SPILL + 1 });
+        let mrf = m.instance("mrf", MainRegisterFile { geometry: self.geometry, writers: self.writers() });
         let parts = Parts { cache, groups, mrf };
         let checked = self.check_tags(m, io, &parts);
         self.dispatch(m, io, &parts);
         self.write(m, io, &parts);
         self.spill(m, &parts, &checked);
+        for transfer in &io.transfer {
+            let (blocked, port) = (
+                self.is_read(m, &parts, &checked, TRANSFER, transfer.register_i),
+                &parts.mrf.write[TRANSFER],
+            );
+            port.valid_i.set(transfer.valid_i & !blocked);
+            port.register_i.set(transfer.register_i);
+            port.lanes_i.set(transfer.lanes_i);
+            port.value_i.set(transfer.value_i);
+            transfer.ready_o.set(port.ready_o & !blocked);
+        }
+        for (leave, cache) in io.leave.iter().zip(&parts.cache.leave) {
+            m.pass_through(leave, cache);
+        }
         share_banks(&parts.mrf, &parts.groups);
         parts.cache.ended_i.set(io.ended_i);
     }
@@ -181,7 +216,18 @@ impl RegisterCacheHierarchy {
             register_bits: self.geometry.register_bits(),
             collectors: self.collectors,
             issues: self.issues,
+            leaving: self.leaving(),
         }
+    }
+
+    /// Registers that may be told to leave the cache in a cycle.
+    fn leaving(&self) -> usize {
+        if self.parallel { self.issues.saturating_mul(LEAVING) } else { 0 }
+    }
+
+    /// Writers of the main register file.
+    fn writers(&self) -> usize {
+        if self.parallel { TRANSFER + 1 } else { SPILL + 1 }
     }
 
     fn group(&self, shares_banks: bool) -> OperandCollectors {
@@ -191,7 +237,7 @@ impl RegisterCacheHierarchy {
             access_cycles: self.access_cycles - 1,
             id_bits: self.id_bits,
             units: self.units,
-            writers: SPILL + 1,
+            writers: self.writers(),
             shares_banks,
             holds: true,
         }
@@ -219,7 +265,15 @@ impl RegisterCacheHierarchy {
             issue.ready_o.set(*ready);
         }
         let stages = occupied.iter().enumerate();
-        stages.map(|(group, &occupied)| self.check(m, io, parts, (group, occupied), &dealt)).collect()
+        let checked: Vec<Checked<'m>> =
+            stages.map(|(group, &occupied)| self.check(m, io, parts, (group, occupied), &dealt)).collect();
+        for (way, issue) in io.issue.iter().enumerate() {
+            let choice = Choice::new(dealt.crossed, way);
+            for (k, source) in issue.source.iter().enumerate() {
+                source.misses_o.set(choice.of(|group| checked[group].misses[k]));
+            }
+        }
+        checked
     }
 
     /// The tag stage of a group: looks operands up and holds the instruction until a collector takes it.
@@ -251,7 +305,7 @@ impl RegisterCacheHierarchy {
         collectors.issue.valid_i.set(occupied);
         collectors.issue.id_i.set(keep("id", issue(|issue| issue.id_i)));
         collectors.issue.unit_i.set(keep("unit", issue(|issue| issue.unit_i)));
-        let mut sources = Vec::new();
+        let (mut sources, mut missed) = (Vec::new(), Vec::new());
         for (k, (lookup, collect)) in lookup.source.iter().zip(&collectors.issue.source).enumerate() {
             let of = |field: fn(&HierarchySourceIo<'m>) -> Signal<'m>| {
                 choice.of(|way| field(&io.issue[way].source[k]))
@@ -261,6 +315,7 @@ impl RegisterCacheHierarchy {
             lookup.register_i.set(register);
             lookup.last_read_i.set(of(|source| source.last_read_i));
             let missing = active & !lookup.lanes_o & valid.replicate(self.geometry.lanes);
+            missed.push(check & missing.any());
             let register = keep(&format!("register{k}"), register);
             let lanes = keep(&format!("lanes{k}"), missing);
             collect.valid_i.set(lanes.any());
@@ -273,7 +328,7 @@ impl RegisterCacheHierarchy {
         parts.cache.collect[group].index_i.set(collectors.issue.index_o);
         let misses = m.cat(sources.iter().map(|(_, lanes)| lanes.any())).any();
         self.delay_misses(m, group, collected & misses, collectors);
-        Checked { valid: occupied, sources }
+        Checked { valid: occupied, sources, misses: missed }
     }
 
     /// An instruction that reads the main register file spends one access cycle more than its collector asks for.
@@ -338,24 +393,35 @@ impl RegisterCacheHierarchy {
         }
     }
 
-    /// A register that leaves the cache is written when nobody has still to read it from the main register file: no collector,
-    /// nor an instruction in a tag stage that a later one of the other group may have passed.
+    /// A register that leaves the cache is written when nobody has still to read it from the main register file.
     fn spill<'m>(&self, m: &Module<'m>, parts: &Parts<'m>, checked: &[Checked<'m>]) {
         let (spill, port) = (&parts.cache.spill, &parts.mrf.write[SPILL]);
-        let collected = parts.groups.iter().fold(m.lit(1, 0), |blocked, group| {
-            group.write[SPILL].register_i.set(spill.register_o);
-            blocked | group.write[SPILL].blocked_o
-        });
-        let passed = if self.issues > 1 { checked } else { &[] };
-        let blocked = passed.iter().fold(collected, |blocked, stage| {
-            let reads =
-                stage.sources.iter().map(|&(register, lanes)| lanes.any() & register.eq(spill.register_o));
-            blocked | (stage.valid & m.cat(reads).any())
-        });
+        let blocked = self.is_read(m, parts, checked, SPILL, spill.register_o);
         port.valid_i.set(spill.valid_o & !blocked);
         port.register_i.set(spill.register_o);
         port.lanes_i.set(spill.lanes_o);
         port.value_i.set(spill.value_o);
         spill.ready_i.set(port.ready_o & !blocked);
+    }
+
+    /// Whether a register that `writer` writes has still to be read from the main register file: by a collector, or by an
+    /// instruction in a tag stage that a later one of the other group may have passed.
+    fn is_read<'m>(
+        &self,
+        m: &Module<'m>,
+        parts: &Parts<'m>,
+        checked: &[Checked<'m>],
+        writer: usize,
+        register: Signal<'m>,
+    ) -> Signal<'m> {
+        let collected = parts.groups.iter().fold(m.lit(1, 0), |blocked, group| {
+            group.write[writer].register_i.set(register);
+            blocked | group.write[writer].blocked_o
+        });
+        let passed = if self.issues > 1 { checked } else { &[] };
+        passed.iter().fold(collected, |blocked, stage| {
+            let reads = stage.sources.iter().map(|&(source, lanes)| lanes.any() & source.eq(register));
+            blocked | (stage.valid & m.cat(reads).any())
+        })
     }
 }

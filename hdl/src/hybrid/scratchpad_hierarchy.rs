@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::register_cache_hierarchy::{RegisterCacheHierarchy, RegisterCacheHierarchyIo};
+use super::cache_ports::LeaveIo;
+use super::register_cache_hierarchy::{LEAVING, RegisterCacheHierarchy, RegisterCacheHierarchyIo};
 use super::register_scratchpad::RegisterScratchpad;
 use super::scratchpad_ports::RegisterScratchpadIo;
 use crate::regfile::collector_groups::WAYS;
@@ -20,10 +21,14 @@ use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Si
 /// share: these come first, but a transfer that has let one pass is next. An instruction waits at the port, with those
 /// behind it, while the scratchpad's scoreboard says so.
 ///
+/// In `parallel` the cache is beside the scratchpad: a register must leave the cache before it is copied to an entry or
+/// written there live-out, and is transferred to the main register file. What is read and not in an entry is looked up in
+/// the cache as ever.
+///
 /// Timing: as the backing store, whose operands an instruction spends its access cycles with; what is in the scratchpad is
 /// read at the dispatch.
 /// Source: Bailey et al., TCAD 2018, Fig. 6 and §III-A.1 (the RSP is backed by the RC, which is backed by the main register
-/// file), and the design with a scratchpad alone (§IV-A).
+/// file), the design with a scratchpad alone (§IV-A), and the parallel one that evicts (§IV-D).
 #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct ScratchpadHierarchy {
@@ -49,6 +54,8 @@ pub struct ScratchpadHierarchy {
     pub warps: usize,
     /// Instructions taken a cycle, 1 or 2.
     pub issues: usize,
+    /// Whether the cache is in parallel, not behind: both are backed by the main register file.
+    pub parallel: bool,
 }
 
 /// Ports of a [`ScratchpadHierarchy`].
@@ -88,6 +95,9 @@ pub struct ScratchpadHierarchyIo<'m> {
     pub entry_wait_o: Out<'m>,
     /// It waits for the transfer of a register that it reads behind.
     pub transfer_wait_o: Out<'m>,
+    /// It waits for a register to leave the cache.
+    #[repeat_plain(usize::from(p.parallel))]
+    pub leave_wait_o: Vec<Out<'m>>,
 }
 
 /// An instruction and its register operands.
@@ -124,6 +134,20 @@ pub struct MappedIssueIo<'m> {
     /// Entries that its results go to.
     #[bits(p.entries)]
     pub writes_i: In<'m>,
+    /// Registers that must not be in a cache in parallel: that of the operand that is copied, that of a live-out result.
+    #[repeat(p.leaving())]
+    pub leave: Vec<MappedLeaveIo<'m>>,
+}
+
+/// A register that must not be in a cache in parallel.
+#[derive(Ports)]
+#[params(ScratchpadHierarchy)]
+pub struct MappedLeaveIo<'m> {
+    /// There is one.
+    pub valid_i: In<'m>,
+    /// The register.
+    #[bits(p.geometry.register_bits())]
+    pub register_i: In<'m>,
 }
 
 /// A register operand.
@@ -140,7 +164,10 @@ pub struct MappedSourceIo<'m> {
     /// The entry.
     #[bits(index_bits(p.entries))]
     pub entry_i: In<'m>,
-    /// No executing lane reads the value again; of an operand that is read in the backing store.
+    /// Some executing lanes of an operand that is not in an entry are not in the cache, either; of an instruction that is taken.
+    #[repeat_plain(usize::from(p.sets > 0))]
+    pub misses_o: Vec<Out<'m>>,
+    /// No executing lane reads the value again: a cache behind has no use for what it holds of it, either.
     pub last_read_i: In<'m>,
 }
 
@@ -186,6 +213,10 @@ struct Backing<'m> {
     fill: RegisterWriteIo<'m>,
     /// What a cache is told of warps: whose results and fill these are, and which have ended.
     warps: Option<(Vec<Signal<'m>>, Signal<'m>, Signal<'m>)>,
+    /// Registers that a cache in parallel is told to give up.
+    leave: Vec<LeaveIo<'m>>,
+    /// The port of transfers past a cache in parallel.
+    transfer: Option<RegisterWriteIo<'m>>,
 }
 
 /// An issue port of it.
@@ -202,8 +233,15 @@ struct BackingIssue<'m> {
 struct BackingSource<'m> {
     valid: Signal<'m>,
     register: Signal<'m>,
-    /// Only a cache is told.
-    last_read: Option<Signal<'m>>,
+    /// A cache is told of last reads, and tells what it does not have.
+    cached: Option<CachedSource<'m>>,
+}
+
+/// What a cache has to do with an operand.
+#[derive(Clone, Copy)]
+struct CachedSource<'m> {
+    last_read: Signal<'m>,
+    misses: Signal<'m>,
 }
 
 impl Circuit for ScratchpadHierarchy {
@@ -220,13 +258,19 @@ impl Circuit for ScratchpadHierarchy {
         Self::check_range("entries", self.entries, 1..=16)?;
         Self::check_range("sets", self.sets, 0..=64)?;
         Self::check_range("warps", self.warps, 1..=64)?;
-        Self::check_range("issues", self.issues, 1..=WAYS)
+        Self::check_range("issues", self.issues, 1..=WAYS)?;
+        Self::check(
+            self.sets > 0 || !self.parallel,
+            "parallel",
+            self.parallel,
+            "false, without a cache that could be in parallel",
+        )
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &ScratchpadHierarchyIo<'m>) {
         let scratchpad = m.instance("scratchpad", self.scratchpad());
         let backing = self.backing(m);
-        issue(io, &scratchpad, &backing);
+        issue(m, io, &scratchpad, &backing);
         deliver(io, &scratchpad, &backing);
         write(m, io, &scratchpad, &backing);
         if let Some((.., ended)) = &backing.warps {
@@ -254,6 +298,11 @@ impl ScratchpadHierarchy {
         }
     }
 
+    /// Registers that an instruction may tell a cache in parallel to give up.
+    fn leaving(&self) -> usize {
+        if self.parallel { LEAVING } else { 0 }
+    }
+
     /// Instructions that the backing store holds before their dispatch: in collectors and, with a cache, in tag stages.
     fn under_way(&self) -> usize {
         self.issues * (self.collectors + usize::from(self.sets > 0))
@@ -264,7 +313,8 @@ impl ScratchpadHierarchy {
         let (id_bits, units) = (index_bits(self.under_way()), self.units);
         let name = "backing";
         if self.sets > 0 {
-            let (sets, liveness, warps, issues) = (self.sets, self.liveness, self.warps, self.issues);
+            let (sets, liveness, warps) = (self.sets, self.liveness, self.warps);
+            let (issues, parallel) = (self.issues, self.parallel);
             return Backing::cached(m.instance(
                 name,
                 RegisterCacheHierarchy {
@@ -277,6 +327,7 @@ impl ScratchpadHierarchy {
                     liveness,
                     warps,
                     issues,
+                    parallel,
                 },
             ));
         }
@@ -288,6 +339,8 @@ impl ScratchpadHierarchy {
             result,
             fill,
             warps: None,
+            leave: Vec::new(),
+            transfer: None,
         };
         if self.issues == 1 {
             let file = BankedRegisterFile { geometry, collectors, access_cycles, id_bits, units };
@@ -313,7 +366,7 @@ impl<'m> Backing<'m> {
                 .map(|source| BackingSource {
                     valid: source.valid_i,
                     register: source.register_i,
-                    last_read: Some(source.last_read_i),
+                    cached: Some(CachedSource { last_read: source.last_read_i, misses: source.misses_o }),
                 })
                 .collect(),
         });
@@ -325,6 +378,8 @@ impl<'m> Backing<'m> {
             result: io.result,
             fill: io.fill,
             warps: Some((io.result_warp_i, io.fill_warp_i, io.ended_i)),
+            leave: io.leave,
+            transfer: io.transfer.into_iter().next(),
         }
     }
 }
@@ -341,17 +396,33 @@ impl<'m> BackingIssue<'m> {
                 .map(|source| BackingSource {
                     valid: source.valid_i,
                     register: source.register_i,
-                    last_read: None,
+                    cached: None,
                 })
                 .collect(),
         }
     }
 }
 
-/// An instruction is taken if both can take it.
-fn issue<'m>(io: &ScratchpadHierarchyIo<'m>, scratchpad: &RegisterScratchpadIo<'m>, backing: &Backing<'m>) {
-    for ((issue, here), behind) in io.issue.iter().zip(&scratchpad.issue).zip(&backing.issue) {
-        let ready = here.ready_o & behind.ready;
+/// An instruction is taken if both can take it, and if no register is in the cache that must not be.
+fn issue<'m>(
+    m: &Module<'m>,
+    io: &ScratchpadHierarchyIo<'m>,
+    scratchpad: &RegisterScratchpadIo<'m>,
+    backing: &Backing<'m>,
+) {
+    for (way, ((issue, here), behind)) in
+        io.issue.iter().zip(&scratchpad.issue).zip(&backing.issue).enumerate()
+    {
+        let may_pass = match leave(m, issue, way, backing) {
+            None => here.ready_o,
+            Some(waits) => {
+                io.leave_wait_o.iter().take(1 - way).for_each(|wait| {
+                    wait.set(waits);
+                });
+                here.ready_o & !waits
+            }
+        };
+        let ready = may_pass & behind.ready;
         issue.ready_o.set(ready);
         here.valid_i.set(issue.valid_i);
         here.taken_i.set(issue.valid_i & ready);
@@ -362,7 +433,7 @@ fn issue<'m>(io: &ScratchpadHierarchyIo<'m>, scratchpad: &RegisterScratchpadIo<'
         here.copy_entry_i.set(issue.copy_entry_i);
         here.copy_source_i.set(issue.copy_source_i);
         here.writes_i.set(issue.writes_i);
-        behind.valid.set(issue.valid_i & here.ready_o);
+        behind.valid.set(issue.valid_i & may_pass);
         behind.id.set(here.number_o);
         behind.unit.set(issue.unit_i);
         behind.active.set(issue.active_i);
@@ -373,11 +444,29 @@ fn issue<'m>(io: &ScratchpadHierarchyIo<'m>, scratchpad: &RegisterScratchpadIo<'
             here.entry_i.set(source.entry_i);
             behind.valid.set(source.valid_i & !source.entry_valid_i);
             behind.register.set(source.register_i);
-            if let Some(last_read) = behind.last_read {
-                last_read.set(source.last_read_i);
+            if let Some(CachedSource { last_read, misses }) = behind.cached {
+                last_read.set(source.valid_i & source.last_read_i);
+                source.misses_o[0].set(misses);
             }
         }
     }
+}
+
+/// Tells a cache in parallel which registers the instruction of a way must not find there; whether it waits for one. `None`
+/// without such a cache.
+fn leave<'m>(
+    m: &Module<'m>,
+    issue: &MappedIssueIo<'m>,
+    way: usize,
+    backing: &Backing<'m>,
+) -> Option<Signal<'m>> {
+    let held = issue.leave.iter().zip(&backing.leave[way * issue.leave.len()..]).map(|(told, leave)| {
+        leave.valid_i.set(issue.valid_i & told.valid_i);
+        leave.register_i.set(told.register_i);
+        leave.held_o
+    });
+    let held: Vec<Signal<'m>> = held.collect();
+    (!held.is_empty()).then(|| m.cat(held).any().named(format!("waits_for_leaving{way}")))
 }
 
 /// Instructions leave under their own identifiers, with each operand from where it is.
@@ -403,7 +492,8 @@ fn deliver<'m>(io: &ScratchpadHierarchyIo<'m>, scratchpad: &RegisterScratchpadIo
     }
 }
 
-/// Results go to the scratchpad or behind; long-latency results and transfers share a port of the backing store.
+/// Results go to the scratchpad or behind; long-latency results and transfers share a port of the backing store, unless a cache
+/// is in parallel.
 fn write<'m>(
     m: &Module<'m>,
     io: &ScratchpadHierarchyIo<'m>,
@@ -434,6 +524,21 @@ fn write<'m>(
     let (fill, transfer, port) = (&io.fill, &scratchpad.transfer, &backing.fill);
     scratchpad.fill_register_i.set(fill.register_i);
     let fills = fill.valid_i & !scratchpad.fill_waits_o;
+    if let (Some(past), Some((_, warp, _))) = (&backing.transfer, &backing.warps) {
+        past.valid_i.set(transfer.valid_o);
+        past.register_i.set(transfer.register_o);
+        past.lanes_i.set(transfer.lanes_o);
+        past.value_i.set(transfer.value_o);
+        transfer.ready_i.set(past.ready_o);
+        transfer.warp_o.ignore();
+        port.valid_i.set(fills);
+        port.register_i.set(fill.register_i);
+        port.lanes_i.set(fill.lanes_i);
+        port.value_i.set(fill.value_i);
+        fill.ready_o.set(fills & port.ready_o);
+        warp.set(io.fill_warp_i);
+        return;
+    }
     let waited = m.register("transfer_waited", 1).reset(0);
     let transfers = (transfer.valid_o & (waited | !fills)).named("transfers");
     waited.set(transfer.valid_o & !transfers);

@@ -60,6 +60,8 @@ pub static ALL: &[&dyn Mechanism] = &[
     &hybrid::RegisterCache,
     &hybrid::RSP,
     &hybrid::HYBRID,
+    &hybrid::PARALLEL_EVICT,
+    &hybrid::PARALLEL_SIMPLE,
     &sharing::Owf,
     &sharing::ShareRegisters,
     &sharing::SHARE_SCRATCHPAD,

@@ -90,6 +90,10 @@ impl Bench {
             fill_taken: inputs.fill.is_some() && is("fill_ready_o"),
             crossed,
             spill: (is("cache.spill_valid_o") && is("cache.spill_ready_i")).then(spill),
+            held: std::array::from_fn(|number| {
+                inputs.leave[number].is_some() && is(&format!("leave{number}_held_o"))
+            }),
+            transfer_taken: inputs.transfer.is_some() && is("transfer_ready_o"),
         }
     }
 
@@ -110,7 +114,9 @@ impl Bench {
         };
         let operands = || [0, 1, 2].map(|k| self.value(&format!("operands{n}_source{k}_o")));
         let cached = [0, 1, 2].map(|k| self.get(&format!("cache.operand{}_lanes_o", 3 * way + k)) as u32);
+        let misses = [0, 1, 2].map(|k| self.get(&format!("issue{n}_source{k}_misses_o")) == 1);
         Way {
+            misses,
             cached,
             issue_taken,
             result_taken: inputs.result[way].is_some() && is("result", "ready_o"),
@@ -134,6 +140,15 @@ impl Bench {
                 set_write(&mut pins, &format!("result{n}"), inputs.result[way].is_some(), shown);
                 pins.set(&format!("result_warp{n}_i"), shown.warp);
             }
+        }
+        for (number, register) in inputs.leave.iter().enumerate() {
+            if let Some(register) = register {
+                pins.set(&format!("leave{number}_valid_i"), 1u8);
+                pins.set(&format!("leave{number}_register_i"), *register);
+            }
+        }
+        if let Some(transfer) = &inputs.transfer {
+            set_write(&mut pins, "transfer", true, transfer);
         }
         if let Some(shown) = &self.last.fill {
             set_write(&mut pins, "fill", inputs.fill.is_some(), shown);
@@ -187,7 +202,7 @@ fn set_issue(pins: &mut Pins, group: &str, valid: bool, issue: &Instruction) {
     pins.set(&format!("{group}_active_i"), issue.active);
     for (k, source) in issue.sources.iter().enumerate() {
         if let Some(source) = source {
-            pins.set(&format!("{group}_source{k}_valid_i"), 1u8);
+            pins.set(&format!("{group}_source{k}_valid_i"), u8::from(!source.elsewhere));
             pins.set(&format!("{group}_source{k}_register_i"), source.register);
             pins.set(&format!("{group}_source{k}_last_read_i"), u8::from(source.last_read));
         }

@@ -22,6 +22,7 @@ fn bench(sets: usize) -> Bench {
         liveness: true,
         warps: 3,
         issues: 2,
+        parallel: false,
     };
     Bench::new(&parameters, 1)
 }
@@ -51,7 +52,7 @@ fn read(bench: &mut Bench, sources: &[Source]) -> (usize, [u32; 3]) {
 }
 
 fn source(register: usize) -> Source {
-    Source { register, last_read: false }
+    Source { register, ..Source::default() }
 }
 
 /// With a power of two the lowest bits are the set; else no set has two registers more than another, and
@@ -102,7 +103,7 @@ fn a_value_that_was_read_for_the_last_time_makes_room_first_and_is_not_written_b
     let mut bench = bench(4);
     put(&mut bench, 0, 1);
     put(&mut bench, 0, 5);
-    read(&mut bench, &[Source { register: 5, last_read: true }]);
+    read(&mut bench, &[Source { register: 5, last_read: true, elsewhere: false }]);
     let inputs = Inputs { result: [Some(write(0, 9)), None], ..Inputs::default() };
     let outputs = bench.step(&inputs);
     assert!(outputs.way[0].result_taken && outputs.spill.is_none());

@@ -17,7 +17,7 @@ const PATIENCE: usize = 500;
 /// Those that take so many instructions a cycle.
 fn with_issues(issues: usize) -> impl Strategy<Value = RegisterCacheHierarchy> {
     let sizes = (0..3u32, 1..=4usize, 2..=5usize, 1..=6usize, 1..=5usize, 3..=5usize);
-    (sizes, any::<bool>()).prop_map(move |(sizes, liveness)| {
+    (sizes, any::<bool>(), any::<bool>()).prop_map(move |(sizes, liveness, parallel)| {
         let (bank_bits, half_lanes, collectors, sets, warps, access_cycles) = sizes;
         let (banks, lanes) = (1 << bank_bits, 2 * half_lanes - 1);
         RegisterCacheHierarchy {
@@ -30,6 +30,7 @@ fn with_issues(issues: usize) -> impl Strategy<Value = RegisterCacheHierarchy> {
             liveness,
             warps,
             issues,
+            parallel,
         }
     })
 }
@@ -40,7 +41,7 @@ fn rows(warps: usize, banks: usize) -> usize {
 }
 
 /// A register file as the random ones are.
-fn example(sets: usize, issues: usize) -> RegisterCacheHierarchy {
+fn example(sets: usize, issues: usize, parallel: bool) -> RegisterCacheHierarchy {
     RegisterCacheHierarchy {
         geometry: Geometry { banks: 2, rows: rows(4, 2), lanes: 4, lanes_per_cluster: 2 },
         collectors: 3,
@@ -51,6 +52,7 @@ fn example(sets: usize, issues: usize) -> RegisterCacheHierarchy {
         liveness: true,
         warps: 4,
         issues,
+        parallel,
     }
 }
 
@@ -105,21 +107,38 @@ proptest! {
     #![proptest_config(config(16))]
     /// One lane, two collectors, one or two sets: registers leave all the time.
     #[test]
-    fn so_it_is_in_the_smallest_register_file(sets in 1..=2usize, issues in 1..=2usize, seed in any::<u64>()) {
+    fn so_it_is_in_the_smallest_register_file(
+        sets in 1..=2usize,
+        issues in 1..=2usize,
+        parallel in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
         let geometry = Geometry { banks: 1, rows: rows(4, 1), lanes: 1, lanes_per_cluster: 1 };
-        check(&RegisterCacheHierarchy { geometry, collectors: 2, ..example(sets, issues) }, seed);
+        check(&RegisterCacheHierarchy { geometry, collectors: 2, ..example(sets, issues, parallel) }, seed);
     }
 }
 
 #[test]
 fn the_traffic_does_everything_that_matters() {
-    for issues in [1, 2] {
-        let mut counts = [0; 9];
+    for (issues, parallel) in [(1, false), (2, false), (1, true), (2, true)] {
+        let mut counts = [0; 10];
         let mut in_one_set = 0;
-        for seed in 0..20 {
-            let (bench, _) = run(&example(3, issues), seed, 600);
-            let Seen { hits, partial_hits, misses, evictions, waits, fills_first, at_once, .. } =
-                bench.reference.seen;
+        let mut in_parallel = [0; 4];
+        for seed in 0..40 {
+            let (bench, _) = run(&example(3, issues, parallel), seed, 600);
+            let Seen {
+                hits,
+                partial_hits,
+                misses,
+                evictions,
+                waits,
+                fills_first,
+                at_once,
+                ended_elsewhere,
+                told,
+                transfers,
+                ..
+            } = bench.reference.seen;
             let [no_line, no_eviction, _] = waits;
             let more = [
                 hits,
@@ -131,12 +150,18 @@ fn the_traffic_does_everything_that_matters() {
                 fills_first,
                 at_once[0],
                 at_once[1],
+                ended_elsewhere,
             ];
             counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
             in_one_set += bench.reference.seen.in_one_set;
+            in_parallel
+                .iter_mut()
+                .zip(told.into_iter().chain(transfers))
+                .for_each(|(count, more)| *count += more);
         }
         assert!(counts.iter().all(|&count| count >= 20), "{counts:?} with {issues}");
         assert_eq!(in_one_set >= 20, issues == 2, "{in_one_set} with {issues}");
+        assert!(in_parallel.iter().all(|&count| (count >= 20) == parallel), "{in_parallel:?} with {issues}");
     }
 }
 

@@ -35,6 +35,10 @@ pub struct Inputs {
     pub fill: Option<Write>,
     pub ended: u64,
     pub units_ready: u64,
+    /// Registers that are told to leave.
+    pub leave: [Option<usize>; 4],
+    /// What a scratchpad in parallel transfers.
+    pub transfer: Option<Write>,
 }
 
 /// What came out of one port, or one group of collectors.
@@ -47,6 +51,8 @@ pub struct Way {
     pub operands: Option<(u64, [Vec<u32>; 3])>,
     /// Lanes that the cache found for each operand of the instruction taken.
     pub found: [u32; 3],
+    /// Operands of the instruction taken that are said to miss the cache.
+    pub misses: [bool; 3],
     /// Lanes of each operand that the cache delivers, of a group of collectors.
     pub cached: [u32; 3],
 }
@@ -60,6 +66,9 @@ pub struct Outputs {
     pub crossed: bool,
     /// What was written to the main register file.
     pub spill: Option<(Lanes, Vec<u32>)>,
+    /// Registers that are told to leave and are said to be held.
+    pub held: [bool; 4],
+    pub transfer_taken: bool,
 }
 
 /// An instruction whose operands have not been delivered.
@@ -92,6 +101,12 @@ pub struct Seen {
     pub fills_first: usize,
     /// Instructions that left as soon as they may: with all operands in the cache, and with others.
     pub at_once: [usize; 2],
+    /// Copies that ended by a read elsewhere.
+    pub ended_elsewhere: usize,
+    /// Registers that left when they were told to, and cycles in which one waited.
+    pub told: [usize; 2],
+    /// Transfers, and cycles in which one waited.
+    pub transfers: [usize; 2],
 }
 
 pub struct HierarchyReference {
@@ -99,6 +114,7 @@ pub struct HierarchyReference {
     access_cycles: u64,
     lanes: usize,
     issues: usize,
+    banks: usize,
     pub cache: CacheReference,
     /// What each lane of each register must read.
     pub registers: Vec<Vec<u32>>,
@@ -124,6 +140,7 @@ impl HierarchyReference {
             access_cycles: parameters.access_cycles as u64,
             lanes: geometry.lanes,
             issues: parameters.issues,
+            banks: geometry.banks,
             cache: CacheReference::new(sets, geometry.register_bits(), liveness),
             registers: vec![vec![0; geometry.lanes]; geometry.banks * geometry.rows],
             under_way: BTreeMap::new(),
@@ -147,8 +164,10 @@ impl HierarchyReference {
         let before = self.cache.clone();
         self.take(inputs, outputs);
         let offered = self.writes(inputs, outputs);
-        let plan = self.plan(&before, &offered, outputs);
+        let (plan, left) = self.plan(&before, &offered, inputs, outputs);
+        self.check_transfer(inputs, outputs);
         self.cache.drop_warps(inputs.ended);
+        left.into_iter().for_each(|register| self.cache.leave(register));
         self.use_operands(inputs, outputs);
         for ((write, taken), place) in offered.iter().zip(plan) {
             let Some(write) = write else { continue };
@@ -158,6 +177,9 @@ impl HierarchyReference {
                 self.cache.write(place, write.warp, value);
                 self.set(write);
             }
+        }
+        if let Some(transfer) = inputs.transfer.as_ref().filter(|_| outputs.transfer_taken) {
+            self.set(transfer);
         }
         for (group, way) in outputs.way.iter().enumerate() {
             self.dispatch(inputs, group, way);
@@ -185,13 +207,15 @@ impl HierarchyReference {
             .collect()
     }
 
-    /// Where each write goes, if it is taken in this cycle; checks what leaves for it.
+    /// Where each write goes, if it is taken in this cycle; checks what leaves for it. Gives, too, what left because it was told
+    /// to: the first that is held, if nothing leaves for a write.
     fn plan(
         &mut self,
         before: &CacheReference,
         offered: &[(Option<&Write>, bool)],
+        inputs: &Inputs,
         outputs: &Outputs,
-    ) -> Vec<Option<Place>> {
+    ) -> (Vec<Option<Place>>, Option<usize>) {
         let mut wanted: Vec<Option<Place>> = Vec::new();
         for (write, _) in offered {
             let Some(write) = write else {
@@ -212,7 +236,17 @@ impl HierarchyReference {
             .map(|((write, _), place)| before.evicted((*place)?, write.as_ref()?.register))
             .collect();
         let evicting = evicted.iter().position(Option::is_some);
-        let spilled = self.spill(evicting.and_then(|port| evicted[port]), outputs);
+        let held = |register: usize| before.place(register).map_or(0, |place| before.line(place).held);
+        let told = inputs.leave.map(|told| told.is_some_and(|register| held(register) != 0));
+        assert_eq!(outputs.held, told, "cycle {}: held of what is told to leave", self.cycle);
+        let first_told = told.iter().position(|&held| held).and_then(|number| inputs.leave[number]);
+        let first_told = first_told.filter(|_| evicting.is_none());
+        let leaving = first_told.map(|register| Lanes { register, lanes: held(register) });
+        let spilled = self.spill(evicting.and_then(|port| evicted[port]).or(leaving), outputs);
+        let left = first_told.filter(|_| spilled);
+        let told_and_waits = told.iter().filter(|&&held| held).count() - usize::from(left.is_some());
+        self.seen.told[0] += usize::from(left.is_some());
+        self.seen.told[1] += told_and_waits;
         let plan: Vec<Option<Place>> = wanted
             .iter()
             .zip(&evicted)
@@ -226,7 +260,22 @@ impl HierarchyReference {
         if let [Some(first), Some(second)] = plan[..] {
             self.seen.in_one_set += usize::from(first.0 == second.0);
         }
-        plan
+        (plan, left)
+    }
+
+    /// A transfer waits only for an operand that is read from the main register file, or for the bank's write port.
+    fn check_transfer(&mut self, inputs: &Inputs, outputs: &Outputs) {
+        let Some(Write { register, .. }) = &inputs.transfer else { return };
+        let cycle = self.cycle;
+        assert_eq!(self.cache.place(*register).map(|place| self.cache.line(place).held).unwrap_or(0), 0);
+        let is_read = |other: &UnderWay| !other.dispatched && other.main.contains(&Some(*register));
+        let spills_there = outputs
+            .spill
+            .as_ref()
+            .is_some_and(|(spilled, _)| spilled.register % self.banks == register % self.banks);
+        let waits = spills_there || self.under_way.values().any(is_read);
+        assert!(outputs.transfer_taken || waits, "cycle {cycle}: the transfer of {register} waits");
+        self.seen.transfers[usize::from(!outputs.transfer_taken)] += 1;
     }
 
     /// Whether an operand has still to be read from a line: the instruction leaves in this cycle or later.
@@ -270,13 +319,17 @@ impl HierarchyReference {
         self.crosses ^= self.issues == 2 && first.issue_taken != second.issue_taken;
         for (instruction, way) in inputs.issue.iter().zip(&outputs.way) {
             if let Some(instruction) = instruction.as_ref().filter(|_| way.issue_taken) {
-                self.enter(instruction, way.found);
+                self.enter(instruction, way);
+            } else {
+                assert_eq!(way.misses, [false; 3], "cycle {}: nothing is taken that misses", self.cycle);
             }
         }
     }
 
-    fn enter(&mut self, instruction: &Instruction, lanes: [u32; 3]) {
+    fn enter(&mut self, instruction: &Instruction, way: &Way) {
         let Instruction { id, unit, active, sources } = instruction;
+        let lanes = way.found;
+        let sources = sources.map(|source| source.filter(|source| !source.elsewhere));
         let found = sources.map(|source| self.cache.look_up(source?.register, *active));
         let found_lanes = found.map(|found| found.map_or(0, |(_, lanes)| lanes));
         assert_eq!(lanes, found_lanes, "cycle {}: lanes found for {instruction:x?}", self.cycle);
@@ -287,6 +340,7 @@ impl HierarchyReference {
             self.seen.misses += usize::from(register.is_some() && lanes[k] == 0);
             register.filter(|_| lanes[k] != *active)
         });
+        assert_eq!(way.misses, main.map(|main| main.is_some()), "cycle {}: misses", self.cycle);
         let operands = sources.map(|source| {
             let value = |lane| source.map_or(0, |source| self.registers[source.register][lane]);
             (0..self.lanes).map(|lane| if has(*active, lane) { value(lane) } else { 0 }).collect()
@@ -314,7 +368,11 @@ impl HierarchyReference {
             }
         }
         for Instruction { active, sources, .. } in taken.into_iter().flatten() {
-            sources.iter().flatten().for_each(|&source| self.cache.end(source, *active));
+            for &source in sources.iter().flatten() {
+                self.seen.ended_elsewhere +=
+                    usize::from(source.elsewhere && self.cache.look_up(source.register, *active).is_some());
+                self.cache.end(source, *active);
+            }
         }
     }
 

@@ -12,6 +12,8 @@ pub struct Lanes {
 pub struct Source {
     pub register: usize,
     pub last_read: bool,
+    /// It is read elsewhere: only a last read is told.
+    pub elsewhere: bool,
 }
 
 /// A line; free if no lane is held.
@@ -110,6 +112,13 @@ impl CacheReference {
         line.warp = warp;
         line.held |= value.lanes;
         self.touch(place);
+    }
+
+    /// A register leaves its line.
+    pub fn leave(&mut self, register: usize) {
+        if let Some((set, line)) = self.place(register) {
+            self.sets[set][line] = Line::default();
+        }
     }
 
     /// Drops the lines of warps that have ended, one bit each.

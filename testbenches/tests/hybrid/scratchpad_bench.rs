@@ -48,6 +48,13 @@ impl Bench {
         outputs
     }
 
+    /// Whether the cache holds a register that must leave it for an instruction.
+    fn holds(&self, instruction: Option<&Instruction>) -> bool {
+        let leaves = instruction.iter().flat_map(|instruction| instruction.leaves).flatten();
+        self.parameters.parallel
+            && leaves.into_iter().any(|register| self.cached(register).is_some_and(|(lanes, _)| lanes != 0))
+    }
+
     fn probe(&self, path: &str) -> OutPort {
         self.engine.probe(path).unwrap()
     }
@@ -81,6 +88,7 @@ impl Bench {
             transfer: is("scratchpad.transfer_valid_o").then(transfer),
             busy: self.get("slot_busy_o"),
             waits: [is("entry_wait_o"), is("transfer_wait_o")],
+            leave_wait: self.parameters.parallel && is("leave_wait_o"),
         }
     }
 
@@ -96,6 +104,7 @@ impl Bench {
         let operands = || [0, 1, 2].map(|k| self.value(&format!("operands{n}_source{k}_o")));
         Way {
             issue_taken: inputs.issue[way].is_some() && is("issue", "ready_o"),
+            held: self.holds(inputs.issue[way].as_ref()),
             may_enter: inputs.issue[way].is_some() && is("scratchpad.issue", "ready_o"),
             result_taken: inputs.result[way].is_some() && is("result", "ready_o"),
             may_be_written: inputs.result[way].is_some() && is("scratchpad.result", "ready_o"),
@@ -178,6 +187,12 @@ fn set_issue(pins: &mut Pins, group: &str, issue: &Instruction) {
     pins.set(&format!("{group}_active_i"), issue.active);
     pins.set(&format!("{group}_slot_i"), issue.slot);
     pins.set(&format!("{group}_writes_i"), issue.written.map_or(0u64, |entry| 1 << entry));
+    for (number, register) in issue.leaves.iter().enumerate() {
+        if let Some(register) = register {
+            pins.set(&format!("{group}_leave{number}_valid_i"), 1u8);
+            pins.set(&format!("{group}_leave{number}_register_i"), *register);
+        }
+    }
     if let Some((source, entry)) = issue.copy {
         pins.set(&format!("{group}_copy_valid_i"), 1u8);
         pins.set(&format!("{group}_copy_source_i"), source);

@@ -18,7 +18,7 @@ const PATIENCE: usize = 800;
 /// Those that take so many instructions a cycle, most with a cache.
 fn with_issues(issues: usize) -> impl Strategy<Value = ScratchpadHierarchy> {
     let sizes = (0..3u32, 1..=4usize, 2..=5usize, 0..=4usize, 1..=6usize, 3..=5usize, 1..=4usize, 1..=4usize);
-    (sizes, any::<bool>()).prop_map(move |(sizes, liveness)| {
+    (sizes, any::<bool>(), any::<bool>()).prop_map(move |(sizes, liveness, parallel)| {
         let (bank_bits, half_lanes, collectors, sets, warps, access_cycles, slots, entries) = sizes;
         let (banks, lanes) = (1 << bank_bits, 2 * half_lanes - 1);
         ScratchpadHierarchy {
@@ -33,6 +33,7 @@ fn with_issues(issues: usize) -> impl Strategy<Value = ScratchpadHierarchy> {
             liveness,
             warps,
             issues,
+            parallel: parallel && sets > 0,
         }
     })
 }
@@ -43,7 +44,7 @@ fn rows(warps: usize, banks: usize) -> usize {
 }
 
 /// A register file as the random ones are.
-fn example(sets: usize, issues: usize) -> ScratchpadHierarchy {
+fn example(sets: usize, issues: usize, parallel: bool) -> ScratchpadHierarchy {
     ScratchpadHierarchy {
         geometry: Geometry { banks: 2, rows: rows(4, 2), lanes: 4, lanes_per_cluster: 2 },
         collectors: 3,
@@ -56,6 +57,7 @@ fn example(sets: usize, issues: usize) -> ScratchpadHierarchy {
         liveness: true,
         warps: 4,
         issues,
+        parallel,
     }
 }
 
@@ -108,30 +110,48 @@ proptest! {
     #![proptest_config(config(24))]
     /// One slot of one entry, one lane: everything meets.
     #[test]
-    fn so_it_is_with_one_entry(sets in 0..=1usize, issues in 1..=2usize, seed in any::<u64>()) {
+    fn so_it_is_with_one_entry(
+        sets in 0..=1usize,
+        issues in 1..=2usize,
+        parallel in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
         let geometry = Geometry { banks: 1, rows: rows(4, 1), lanes: 1, lanes_per_cluster: 1 };
-        let smallest = ScratchpadHierarchy { geometry, collectors: 2, slots: 1, entries: 1, ..example(sets, issues) };
+        let smallest = ScratchpadHierarchy { geometry, collectors: 2, slots: 1, entries: 1, ..example(sets, issues, parallel && sets > 0) };
         check(&smallest, seed);
     }
 }
 
 #[test]
 fn the_traffic_does_everything_that_matters() {
-    for (sets, issues) in [(0, 1), (0, 2), (3, 1), (3, 2)] {
-        let mut counts = [0; 10];
+    let kinds = [(0, 1, false), (0, 2, false), (3, 1, false), (3, 2, false), (3, 1, true), (3, 2, true)];
+    for (sets, issues, parallel) in kinds {
+        let mut counts = [0; 11];
+        let mut leave_waits = 0;
         for seed in 0..20 {
-            let (bench, _) = run(&example(sets, issues), seed, 600);
+            let (bench, _) = run(&example(sets, issues, parallel), seed, 600);
             // Results and fills that wait for a reader or a transfer are rare: a cache takes a transfer when its line has
             // been read, a register file at once.
             let Seen {
-                reads, copies, writes, transfers, transfers_wait, waits, results_wait, at_once, ..
+                reads,
+                copies,
+                writes,
+                transfers,
+                transfers_wait,
+                waits,
+                results_wait,
+                at_once,
+                last_reads,
+                ..
             } = bench.reference.seen;
             let [.., copies_first] = results_wait;
-            let more = [reads, copies, transfers, transfers_wait, at_once, copies_first];
+            let more = [reads, copies, transfers, transfers_wait, at_once, copies_first, last_reads];
+            leave_waits += bench.reference.seen.leave_waits;
             let more = more.into_iter().chain(writes).chain(waits);
             counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
         }
         assert!(counts.iter().all(|&count| count >= 10), "{counts:?} with {sets} sets, {issues} issues");
+        assert_eq!(leave_waits >= 10, parallel, "{leave_waits} with {issues} issues");
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Instruction {
     pub copy: Option<(usize, usize)>,
     /// The entry that its result goes to.
     pub written: Option<usize>,
+    /// Registers that must not be in a cache in parallel: the one that is copied, that of a live-out result.
+    pub leaves: [Option<usize>; 2],
 }
 
 /// A result or a fill that is offered.
@@ -60,6 +62,8 @@ pub struct Way {
     pub issue_taken: bool,
     /// The scratchpad lets the instruction pass.
     pub may_enter: bool,
+    /// The cache in parallel held a register before that must not be there.
+    pub held: bool,
     pub result_taken: bool,
     /// The scratchpad lets the result pass.
     pub may_be_written: bool,
@@ -89,6 +93,8 @@ pub struct Outputs {
     pub busy: u64,
     /// The first instruction waits for an entry, and for a transfer.
     pub waits: [bool; 2],
+    /// It waits for a register to leave the cache in parallel.
+    pub leave_wait: bool,
 }
 
 /// An instruction whose operands have not been delivered.
@@ -131,6 +137,10 @@ pub struct Seen {
     /// Results that waited for a reader, for another register, for their register's transfer, for a copy.
     pub results_wait: [usize; 4],
     pub fills_wait: usize,
+    /// Instructions that waited for a register to leave the cache.
+    pub leave_waits: usize,
+    /// Last reads in entries.
+    pub last_reads: usize,
     /// Instructions that left as soon as they may.
     pub at_once: usize,
 }
@@ -276,7 +286,10 @@ impl ScratchpadReference {
         }
         let [first, second] = &outputs.way;
         assert!(first.issue_taken || !second.issue_taken, "cycle {}: second alone", self.cycle);
+        assert_eq!(outputs.leave_wait, first.held, "cycle {}: the cache gives a register up", self.cycle);
         for way in &outputs.way {
+            assert!(!way.held || !way.issue_taken, "cycle {}: taken though the cache holds it", self.cycle);
+            self.seen.leave_waits += usize::from(way.held);
             assert!(way.may_enter || !way.issue_taken, "cycle {}: taken though it may not", self.cycle);
         }
     }
@@ -367,6 +380,8 @@ impl ScratchpadReference {
             (0..self.lanes).map(|lane| if has(*active, lane) { value(lane) } else { 0 }).collect()
         });
         self.seen.reads += instruction.reads().iter().flatten().count();
+        let ends = |source: &&Operand| source.entry.is_some() && source.last_read;
+        self.seen.last_reads += sources.iter().flatten().filter(ends).count();
         let new = UnderWay {
             unit: *unit,
             taken_in: self.cycle,

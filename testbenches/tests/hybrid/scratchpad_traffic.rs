@@ -46,6 +46,7 @@ pub struct Traffic {
     random: Random,
     lanes: usize,
     issues: usize,
+    parallel: bool,
     /// Per cent of cycles in which a unit is ready.
     ready: usize,
     /// Most results are in entries and live-out, and the unit of the few long-latency operations is seldom ready: what their
@@ -83,6 +84,7 @@ impl Traffic {
             random,
             lanes: parameters.geometry.lanes,
             issues: parameters.issues,
+            parallel: parameters.parallel,
             warps: vec![new; parameters.warps],
             free_slots: (0..parameters.slots).collect(),
             busy: 0,
@@ -247,7 +249,13 @@ impl Traffic {
             warp.pending.insert(register);
         }
         warp.under_way += 1;
-        let instruction = Instruction { id, unit, active, slot, sources, copy, written };
+        let leaves = if self.parallel {
+            let copied = copy.and_then(|(k, _)| sources[k]).map(|source| source.register);
+            [copied, destination.filter(|_| live_out).map(|register| index * REGISTERS + register)]
+        } else {
+            [None; 2]
+        };
+        let instruction = Instruction { id, unit, active, slot, sources, copy, written, leaves };
         self.issue.push_back(Operation { warp: index, instruction, destination, live_out });
     }
 
@@ -292,7 +300,7 @@ impl Traffic {
         if entry.is_none() && !is_behind {
             return None;
         }
-        let last_read = entry.is_none() && ends;
+        let last_read = ends;
         if last_read {
             warp.backing[register] &= !active;
             for (held, lanes) in warp.entries.iter_mut().flatten() {

@@ -39,8 +39,19 @@ struct Due {
     value: Vec<u32>,
 }
 
+/// A register that is to leave the cache, and then to be transferred from a scratchpad.
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    warp: usize,
+    register: usize,
+    /// It has left; what is transferred comes of an instruction that is taken later: when so many have been.
+    left: Option<u64>,
+}
+
 pub struct Traffic {
     random: Random,
+    /// Registers that may be told to leave in a cycle.
+    leaving: usize,
     lanes: usize,
     /// Instructions offered a cycle.
     issues: usize,
@@ -55,6 +66,11 @@ pub struct Traffic {
     without_result: Vec<(u64, usize)>,
     results: VecDeque<Due>,
     fills: VecDeque<Due>,
+    /// Of a cache in parallel with a scratchpad: registers that leave, and then are transferred.
+    moves: [Option<Move>; 4],
+    transfer: Option<(usize, Write)>,
+    /// Instructions taken.
+    taken: u64,
     ended: u64,
     cycle: u64,
     /// No new instructions.
@@ -69,6 +85,10 @@ impl Traffic {
         Traffic {
             ready: [100, 60, 25][random.below(3)],
             random,
+            leaving: if parameters.parallel { 2 * parameters.issues } else { 0 },
+            moves: [None; 4],
+            transfer: None,
+            taken: 0,
             lanes,
             issues: parameters.issues,
             warps: vec![new; parameters.warps],
@@ -112,20 +132,25 @@ impl Traffic {
         let issue = [0, 1].map(|place| self.issue.get(place).map(|operation| operation.instruction.clone()));
         let (ready, draining) = (self.ready, self.draining);
         let units_ready = (0..2).map(|u| u64::from(draining || self.random.chance(ready)) << u).sum();
-        Inputs { issue, result, fill, ended: std::mem::take(&mut self.ended), units_ready }
+        let leave = self.moves.map(|told| told.filter(|told| told.left.is_none()).map(|told| told.row()));
+        let transfer = self.transfer.as_ref().map(|(_, write)| write.clone());
+        Inputs { issue, result, fill, ended: std::mem::take(&mut self.ended), units_ready, leave, transfer }
     }
 
     pub fn follow(&mut self, outputs: &Outputs) {
         self.finish(outputs);
         for way in &outputs.way {
             if way.issue_taken {
+                self.taken += 1;
                 self.under_way.extend(self.issue.pop_front());
             }
         }
         for way in &outputs.way {
             self.dispatch(way);
         }
+        self.follow_moves(outputs);
         if !self.draining {
+            self.start_move();
             self.end_warps();
             for _ in self.issue.len()..self.issues {
                 self.pick();
@@ -155,6 +180,46 @@ impl Traffic {
             warp.undefined[register] &= !instruction.active;
             warp.under_way -= 1;
             self.free_ids.push_back(instruction.id);
+        }
+    }
+
+    /// What has left the cache may be transferred, one at a time; a transfer that is taken ends its move.
+    fn follow_moves(&mut self, outputs: &Outputs) {
+        if let Some((number, write)) = self.transfer.take_if(|_| outputs.transfer_taken) {
+            let Move { warp, register, .. } = self.moves[number].take().unwrap();
+            let warp = &mut self.warps[warp];
+            warp.pending.remove(&register);
+            warp.undefined[register] &= !write.lanes;
+            warp.under_way -= 1;
+        }
+        for (told, held) in self.moves.iter_mut().zip(outputs.held) {
+            if let Some(told) = told.as_mut().filter(|told| told.left.is_none() && !held) {
+                told.left = Some(self.taken + self.issue.len() as u64 + 1);
+            }
+        }
+        let nothing_reads = self.issue.is_empty() && self.under_way.is_empty();
+        let may_move = |told: Move| told.left.is_some_and(|from| self.taken >= from || nothing_reads);
+        let left = (0..4).find(|&number| self.moves[number].is_some_and(may_move));
+        let (None, Some(number)) = (&self.transfer, left) else { return };
+        if self.draining || self.random.chance(40) {
+            let Move { warp, .. } = self.moves[number].unwrap();
+            let all = all(self.lanes);
+            let lanes = if self.random.chance(50) { all } else { self.random.next() as u32 & all };
+            let value = (0..self.lanes).map(|_| self.random.next() as u32).collect();
+            let register = self.moves[number].unwrap().row();
+            self.transfer = Some((number, Write { warp, register, lanes, value }));
+        }
+    }
+
+    /// A register without a pending write is told to leave; nobody reads it until it is transferred.
+    fn start_move(&mut self) {
+        let free = (0..self.leaving).find(|&number| self.moves[number].is_none());
+        let (index, register) = (self.random.below(self.warps.len()), self.random.below(REGISTERS));
+        let (Some(number), true) = (free, self.random.chance(20)) else { return };
+        let warp = &mut self.warps[index];
+        if warp.pending.insert(register) {
+            warp.under_way += 1;
+            self.moves[number] = Some(Move { warp: index, register, left: None });
         }
     }
 
@@ -228,7 +293,16 @@ impl Traffic {
         if active == 0 || !defined || warp.pending.contains(&register) || self.random.chance(10) {
             return None;
         }
-        Some(Source { register: index * REGISTERS + register, last_read: self.random.chance(25) })
+        let last_read = self.random.chance(25);
+        let elsewhere = last_read && self.random.chance(30);
+        Some(Source { register: index * REGISTERS + register, last_read, elsewhere })
+    }
+}
+
+impl Move {
+    /// Its row of the main register file.
+    fn row(self) -> usize {
+        self.warp * REGISTERS + self.register
     }
 }
 

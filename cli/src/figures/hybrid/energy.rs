@@ -91,7 +91,7 @@ pub fn points_9() -> Vec<Point> {
 }
 
 /// The technology of the runs.
-fn model(results: &Results) -> Result<EnergyModel> {
+pub fn model(results: &Results) -> Result<EnergyModel> {
     let technology = results.of(&baseline()).first().map(|run| run.config.energy.technology.as_str());
     Ok(EnergyModel::named(technology.unwrap_or(Technology::GTX980))?)
 }
@@ -101,7 +101,7 @@ fn measured(run: &Run) -> MeasuredRun<'_> {
 }
 
 /// Energy of the registers of a point's runs beside the baseline's, the part of it that `part` says.
-fn registers(
+pub fn registers(
     model: &EnergyModel,
     results: &Results,
     point: &Point,

@@ -2,8 +2,11 @@
 //! cache, a register scratchpad, and one behind the other.
 
 mod accesses;
+mod area;
 mod components;
+mod distances;
 mod energy;
+mod parallel;
 
 use anyhow::Result;
 use warpfile_kernels::workloads::AddressBits;
@@ -111,6 +114,33 @@ const FIGURES: &[Figure] = &[
         has_numbers: true,
         causes: &[],
     },
+    Figure {
+        id: "hybrid-12",
+        title: "Register reads by the structure that serves them and by cycles since the last access",
+        source: "Bailey et al., Fig. 12, §IV-C",
+        workloads: RODINIA,
+        method: Method::Runs { points: distances::points_12, show: distances::figure_12 },
+        has_numbers: false,
+        causes: &[],
+    },
+    Figure {
+        id: "hybrid-parallel",
+        title: "Register energy with cache and scratchpad in a hierarchy and in parallel",
+        source: "Bailey et al., §IV-D",
+        workloads: RODINIA,
+        method: Method::Runs { points: parallel::points, show: parallel::figure },
+        has_numbers: true,
+        causes: parallel::CAUSES,
+    },
+    Figure {
+        id: "hybrid-area",
+        title: "Area of a register cache, a register scratchpad and both",
+        source: "Bailey et al., §III-A.4",
+        workloads: &[],
+        method: Method::Structures(area::area),
+        has_numbers: true,
+        causes: &[],
+    },
 ];
 
 /// What a reader has to know of averages.
@@ -141,8 +171,13 @@ fn register_scratchpad(kilobytes: u64) -> Point {
 
 /// A register scratchpad in front of a register cache, each with so many KB an SM.
 fn hybrid(scratchpad: u64, cache: u64) -> Point {
+    organised("hybrid", scratchpad, cache)
+}
+
+/// The same by the design that says how they are organised.
+fn organised(design: &str, scratchpad: u64, cache: u64) -> Point {
     let entries = scratchpad / KILOBYTES_OF_ENTRY;
-    on_gtx980("hybrid").with("hybrid.entries", entries).with("hybrid.sets", cache)
+    on_gtx980(design).with("hybrid.entries", entries).with("hybrid.sets", cache)
 }
 
 /// Capacity at which designs are compared, KB an SM (§III-A.4).

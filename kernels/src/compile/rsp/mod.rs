@@ -33,6 +33,9 @@ pub struct Parameters {
     pub entries: u8,
     /// What accesses cost: only ratios matter.
     pub energies: Energies,
+    /// Whether values may move between the scratchpad and the backing store: live-out and read allocations (§IV-D does
+    /// without them).
+    pub transfers: bool,
 }
 
 /// Where the operands of a program are.
@@ -54,9 +57,8 @@ pub fn compile(program: &Program, parameters: &Parameters) -> Result<Placement, 
     for strand in strands {
         let runs = accesses::Runs::new(&lives, &strand);
         let registers = accesses::registers(program, &runs);
-        let Parameters { entries, energies } = parameters;
         let number = placement.strands.len() as u32;
-        let mut mapped = select::select(&registers, &runs, number, *entries, energies, &mut placement.places);
+        let mut mapped = select::select(&registers, &runs, number, parameters, &mut placement.places);
         mapped.sort_by_key(|allocation| (allocation.entry, allocation.range.start));
         placement.allocations.extend(mapped);
         placement.strands.push(strand.start as u32..strand.end as u32);

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Range;
 
+use super::Parameters;
 use super::accesses::{Register, Runs};
 use super::candidates::{Candidate, Energies, reads, writes};
 use super::placement::{Allocation, Places, ResultPlace, SourcePlace};
@@ -14,15 +15,16 @@ pub fn select(
     registers: &[Register],
     runs: &Runs,
     number: u32,
-    entries: u8,
-    energies: &Energies,
+    parameters: &Parameters,
     places: &mut [Places],
 ) -> Vec<Allocation> {
+    let &Parameters { entries, ref energies, transfers } = parameters;
     let mut strand = Strand {
         number,
         registers,
         runs,
         energies,
+        transfers,
         places,
         entries: vec![Occupancy::default(); usize::from(entries)],
         copying: BTreeSet::new(),
@@ -58,6 +60,7 @@ struct Strand<'a> {
     registers: &'a [Register],
     runs: &'a Runs,
     energies: &'a Energies,
+    transfers: bool,
     places: &'a mut [Places],
     entries: Vec<Occupancy>,
     /// Instructions that copy an operand: one at most.
@@ -227,6 +230,9 @@ impl Strand<'_> {
     fn place(&mut self, candidate: &Candidate) -> bool {
         let of = &self.registers[candidate.register];
         let (span, copies) = (candidate.span(of), candidate.is_read(of));
+        if !self.transfers && (copies || candidate.live_outs(of) > 0) {
+            return false;
+        }
         if copies && self.copying.contains(&span.start) {
             return false;
         }

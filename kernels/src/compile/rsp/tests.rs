@@ -16,7 +16,7 @@ fn parameters(entries: u8) -> Parameters {
     let energy =
         |read: f64, write: f64, mm: f64| AccessEnergy { read: read + 7.6 * mm, write: write + 7.6 * mm };
     let energies = Energies { backing: energy(8.0, 11.0, 1.0), scratchpad: energy(1.2, 4.4, 0.2) };
-    Parameters { entries, energies }
+    Parameters { entries, energies, transfers: true }
 }
 
 /// Checks every launch with the placement that `change` makes of the compiler's.
@@ -74,6 +74,39 @@ fn allocations_of_an_entry_do_not_overlap_and_save_energy() {
     assert!(placement.allocations.iter().all(|allocation| allocation.score > 0.0));
     assert!(placement.allocations.iter().any(|allocation| allocation.is_read));
     assert!(placement.allocations.iter().any(|allocation| allocation.live_outs > 0));
+}
+
+#[test]
+fn without_transfers_a_value_is_in_the_scratchpad_for_its_whole_life() {
+    let alone = Parameters { transfers: false, ..parameters(2) };
+    let (mut mapped, mut with_transfers) = (0, 0);
+    for workload in workloads::list() {
+        let mut open = workload.open("tiny").unwrap();
+        while let Some(stream) = open.next_launch().unwrap() {
+            let program = stream.program();
+            let placement = compile(program, &alone).unwrap();
+            check_static(program, &placement).unwrap_or_else(|error| panic!("{}: {error}", workload.name));
+            let places = || placement.places.iter();
+            assert!(places().all(|places| places.sources.iter().all(|source| source.copied_to.is_none())));
+            assert!(places().all(|places| places.results.iter().all(|result| !result.live_out)));
+            mapped += placement.allocations.len();
+            with_transfers += compile(program, &parameters(2)).unwrap().allocations.len();
+        }
+    }
+    assert!(mapped > 100 && mapped < with_transfers, "{mapped} of {with_transfers}");
+}
+
+/// The value that lives on is cut off; the chain before it keeps its entry.
+#[test]
+fn without_transfers_a_chain_is_mapped_up_to_what_lives_on() {
+    let body = "mul.lo.u32 %r2, %r1, %r1; xor.b32 %r2, %r2, 21; sub.u32 %r2, %r2, %r1;\n\
+                ld.global.u32 %r3, [%rd2]; add.u32 %r3, %r3, %r2; st.global.u32 [%rd2], %r3;";
+    let module = programs::module(body);
+    let options = crate::compile::CompileOptions::as_written();
+    let program = crate::compile::compile(&module, "k", &options).unwrap().program;
+    let placement = compile(&program, &Parameters { transfers: false, ..parameters(1) }).unwrap();
+    let entry = |text| placement.places[position(&program, text)].results[0].entry;
+    assert_eq!([entry("mul.lo"), entry("xor"), entry("sub")], [Some(0), Some(0), None]);
 }
 
 #[test]

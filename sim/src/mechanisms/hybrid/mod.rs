@@ -4,6 +4,7 @@
 //! Source: Bailey et al., "Scratch That (But Cache This): A Hybrid Register Cache / Scratchpad for GPUs", TCAD 2018, §III and
 //! §IV.
 
+mod distances;
 mod scratchpad;
 mod scratchpad_storage;
 mod storage;
@@ -22,9 +23,10 @@ use crate::sm::design::{ID_BITS, OperandStorage, Unit};
 use crate::sm::{Accesses, RunReport, SimError};
 use storage::RegisterCacheStorage;
 
+pub use distances::{DISTANCE_COUNTERS, DISTANCES, Distances, ReadDistances, read_distances};
 pub use scratchpad::{
-    HYBRID, HybridParameters, RSP, RSP_COUNTERS, Scratchpad, ScratchpadCounters, ScratchpadParameters,
-    scratchpad_accesses,
+    HYBRID, HybridParameters, PARALLEL_EVICT, PARALLEL_SIMPLE, RSP, RSP_COUNTERS, Scratchpad,
+    ScratchpadCounters, ScratchpadParameters, scratchpad_accesses,
 };
 
 /// Name of the group of counters of the register cache, registers that leave it included.
@@ -32,6 +34,12 @@ pub const COUNTERS: &str = "rc";
 
 /// Name of the arrays of register caches.
 const CACHE: &str = "register cache";
+
+/// Name of the tags of register caches.
+const TAGS: &str = "tags of the register cache";
+
+/// Names of the arrays in front of the main register file: values of caches, of scratchpads, tags.
+pub const STRUCTURES: [&str; 3] = [CACHE, scratchpad::ENTRIES, TAGS];
 
 /// Bits of a line beside its value: the register and its warp, the lanes it holds.
 const TAG_BITS: u32 = 9 + 4 + 32;
@@ -132,12 +140,7 @@ fn cache_structures(
         wire: Wire::FromUpperLevel,
         ..Structure::of_warp_registers(CACHE, schedulers, sets * lines, Ports::DUAL, values).of_flip_flops()
     };
-    let tags = Structure::table(
-        "tags of the register cache",
-        Account::Registers,
-        (schedulers * sets, lines, TAG_BITS),
-        tags,
-    );
+    let tags = Structure::table(TAGS, Account::Registers, (schedulers * sets, lines, TAG_BITS), tags);
     [values, tags]
 }
 
@@ -159,6 +162,7 @@ fn circuit(config: &Config) -> RegisterCacheHierarchy {
         liveness: parameters.use_last_read,
         warps: config.warps_per_scheduler() as usize,
         issues: issues(config),
+        parallel: false,
     }
 }
 

@@ -5,6 +5,7 @@ use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::compile::rsp::{self, MAX_ENTRIES};
 use warpfile_kernels::program::Program;
 
+use super::distances::{DISTANCE_COUNTERS, ReadDistances};
 use super::scratchpad_storage::ScratchpadStorage;
 use super::{CACHE_LINES, accesses, cache_structures};
 use crate::config::{Accepted, Config, SectionInfo};
@@ -23,17 +24,34 @@ use crate::{counters, parameters};
 pub const RSP_COUNTERS: &str = "rsp";
 
 /// Name of the arrays of scratchpads.
-const ENTRIES: &str = "register scratchpad";
+pub(super) const ENTRIES: &str = "register scratchpad";
 
 /// A register scratchpad alone.
-pub const RSP: Scratchpad = Scratchpad { has_cache: false };
+pub const RSP: Scratchpad = Scratchpad { cache: Cache::None };
 /// A register scratchpad in front of a register cache.
-pub const HYBRID: Scratchpad = Scratchpad { has_cache: true };
+pub const HYBRID: Scratchpad = Scratchpad { cache: Cache::Behind };
+/// Both in parallel; a register leaves the cache before it is allocated in the scratchpad.
+pub const PARALLEL_EVICT: Scratchpad = Scratchpad { cache: Cache::ParallelEvicting };
+/// Both in parallel; values that are in the scratchpad are there for all of their lives.
+pub const PARALLEL_SIMPLE: Scratchpad = Scratchpad { cache: Cache::ParallelDisjoint };
 
 /// A register scratchpad.
 pub struct Scratchpad {
-    /// A register cache is behind it.
-    has_cache: bool,
+    cache: Cache,
+}
+
+/// The register cache beside a scratchpad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cache {
+    /// There is none.
+    None,
+    /// It backs the scratchpad (§III-A.1).
+    Behind,
+    /// The main register file backs both; registers are evicted before they are allocated in the scratchpad (§IV-D).
+    ParallelEvicting,
+    /// The main register file backs both; no live-out and no read allocation (§IV-D). Nothing is transferred and nothing is
+    /// copied, so this is the circuit of a cache behind.
+    ParallelDisjoint,
 }
 
 parameters! {
@@ -45,7 +63,7 @@ parameters! {
 }
 
 parameters! {
-    /// The register scratchpad in front of a register cache. Defaults: 4 and 8 KB an SM of four schedulers with four active warps
+    /// The register scratchpad with a register cache, behind or in parallel. Defaults: 4 and 8 KB an SM of four schedulers with four active warps
     /// (§III-A.4).
     pub struct HybridParameters in "hybrid" {
         /// Entries of the scratchpad for an active warp, a warp-wide register each: 128 bytes.
@@ -74,6 +92,12 @@ counters! {
         entry_waits: sum("cycles"),
         /// Cycles in which it waited for a transfer, summed over schedulers.
         transfer_waits: sum("cycles"),
+        /// Cycles in which it waited for a register to leave the cache in parallel, summed over schedulers.
+        leave_waits: sum("cycles"),
+        /// Lookups in the cache in parallel of registers that are to leave it.
+        leave_searches: sum("lookups"),
+        /// Operands that were read in it for the last time, of which a cache is told.
+        last_reads: sum("reads"),
         /// Strands that warps have begun.
         strands: sum("strands"),
     }
@@ -81,18 +105,27 @@ counters! {
 
 impl Mechanism for Scratchpad {
     fn info(&self) -> Info {
-        let (name, summary, design) = if self.has_cache {
-            (
-                "hybrid",
-                "register scratchpad in front of a register cache (Bailey et al. §III-A)",
-                "register scratchpad, shared register cache and two-level scheduler (Bailey et al., TCAD 2018)",
-            )
-        } else {
-            (
+        let (name, summary, design) = match self.cache {
+            Cache::None => (
                 "rsp",
                 "register scratchpad managed by the compiler (Bailey et al. §III-B)",
                 "register scratchpad and two-level scheduler (Bailey et al., TCAD 2018)",
-            )
+            ),
+            Cache::Behind => (
+                "hybrid",
+                "register scratchpad in front of a register cache (Bailey et al. §III-A)",
+                "register scratchpad, shared register cache and two-level scheduler (Bailey et al., TCAD 2018)",
+            ),
+            Cache::ParallelEvicting => (
+                "hybrid-parallel-evict",
+                "register scratchpad and register cache in parallel, with evictions (Bailey et al. §IV-D)",
+                "hybrid with scratchpad and cache in parallel, registers leave the cache for the scratchpad",
+            ),
+            Cache::ParallelDisjoint => (
+                "hybrid-parallel-simple",
+                "register scratchpad and register cache in parallel, for whole lives (Bailey et al. §IV-D)",
+                "hybrid with scratchpad and cache in parallel, values in the scratchpad stay there",
+            ),
         };
         Info { name, summary, design: Some((name, design)), preset: "gtx980-hybrid" }
     }
@@ -102,7 +135,7 @@ impl Mechanism for Scratchpad {
     }
 
     fn section(&self) -> Option<SectionInfo> {
-        Some(if self.has_cache {
+        Some(if self.has_cache() {
             SectionInfo::of::<HybridParameters>()
         } else {
             SectionInfo::of::<ScratchpadParameters>()
@@ -134,6 +167,7 @@ impl Mechanism for Scratchpad {
         vec![
             (RSP_COUNTERS, Box::new(ScratchpadCounters::default())),
             (super::COUNTERS, Box::new(Accesses::default())),
+            (DISTANCE_COUNTERS, Box::new(ReadDistances::default())),
         ]
     }
 
@@ -163,10 +197,14 @@ impl Mechanism for Scratchpad {
         };
         let mut structures = register_file::structures(config, config.register_file.rows);
         structures.push(values);
-        if self.has_cache {
+        if self.has_cache() {
             let sets = config.of::<HybridParameters>().sets;
             let values = |report: &RunReport| ArrayAccesses::of(accesses(report));
-            structures.extend(cache_structures(config, sets, values, tag_accesses));
+            let tags = match self.cache {
+                Cache::ParallelEvicting => searches_in_parallel,
+                Cache::None | Cache::Behind | Cache::ParallelDisjoint => searches_behind,
+            };
+            structures.extend(cache_structures(config, sets, values, tags));
         }
         structures
     }
@@ -179,9 +217,11 @@ impl Mechanism for Scratchpad {
             ("RSP transfers", Shown::Count("rsp.transfers")),
             ("waits for entries", Shown::Count("rsp.entry_waits")),
             ("waits for transfers", Shown::Count("rsp.transfer_waits")),
+            ("waits for evictions", Shown::Count("rsp.leave_waits")),
         ];
+        let own = &own[..own.len() - usize::from(self.cache != Cache::ParallelEvicting)];
         let cache = [("RC reads", Shown::Count("rc.reads")), ("RC writes", Shown::Count("rc.writes"))];
-        let cache = &cache[..if self.has_cache { 2 } else { 0 }];
+        let cache = &cache[..if self.has_cache() { 2 } else { 0 }];
         let mut rows = register_file::rows();
         let own = own.iter().chain(cache).map(|&(label, shown)| Row { label, shown });
         rows.splice(2..2, own);
@@ -189,7 +229,7 @@ impl Mechanism for Scratchpad {
     }
 
     fn occupancies(&self) -> Vec<Occupancy> {
-        if self.has_cache { vec![CACHE_LINES] } else { Vec::new() }
+        if self.has_cache() { vec![CACHE_LINES] } else { Vec::new() }
     }
 
     fn waves(&self) -> Vec<WaveGroup> {
@@ -198,9 +238,13 @@ impl Mechanism for Scratchpad {
 }
 
 impl Scratchpad {
+    fn has_cache(&self) -> bool {
+        self.cache != Cache::None
+    }
+
     /// Entries of an active warp.
     fn entries(&self, config: &Config) -> u64 {
-        if self.has_cache {
+        if self.has_cache() {
             config.of::<HybridParameters>().entries
         } else {
             config.of::<ScratchpadParameters>().entries
@@ -213,12 +257,13 @@ impl Scratchpad {
         let levels = Levels::of(config)?;
         let energies =
             rsp::Energies { backing: levels.main_register_file(), scratchpad: levels.access(ENTRIES) };
-        Ok(rsp::Parameters { entries: self.entries(config) as u8, energies })
+        let transfers = self.cache != Cache::ParallelDisjoint;
+        Ok(rsp::Parameters { entries: self.entries(config) as u8, energies, transfers })
     }
 
     /// The circuit of a configuration.
     fn circuit(&self, config: &Config) -> ScratchpadHierarchy {
-        let (sets, liveness) = match self.has_cache {
+        let (sets, liveness) = match self.has_cache() {
             true => {
                 let parameters = config.of::<HybridParameters>();
                 (parameters.sets as usize, parameters.use_last_read)
@@ -237,6 +282,7 @@ impl Scratchpad {
             liveness,
             warps: config.warps_per_scheduler() as usize,
             issues: issues(config),
+            parallel: self.cache == Cache::ParallelEvicting,
         }
     }
 }
@@ -246,13 +292,24 @@ pub fn scratchpad_accesses(report: &RunReport) -> ScratchpadCounters {
     report.counters.get(RSP_COUNTERS)
 }
 
-/// Operands and results that the scratchpad does not serve, and its transfers, are looked up behind it.
-fn tag_accesses(report: &RunReport) -> ArrayAccesses {
+/// What is looked up in a cache behind: operands and results that the scratchpad does not serve, last reads that it serves, and
+/// its transfers.
+fn searches_behind(report: &RunReport) -> ArrayAccesses {
+    tag_accesses(report, scratchpad_accesses(report).transfers)
+}
+
+/// The same of a cache in parallel: transfers pass it by, but registers that are to leave it are looked up.
+fn searches_in_parallel(report: &RunReport) -> ArrayAccesses {
+    tag_accesses(report, scratchpad_accesses(report).leave_searches)
+}
+
+/// Accesses to the tags with `others` than operands and results.
+fn tag_accesses(report: &RunReport, others: u64) -> ArrayAccesses {
     let rsp = scratchpad_accesses(report);
-    let reads = report.operands.reads - rsp.operand_reads;
-    let writes = report.operands.writes - rsp.result_writes + rsp.transfers;
+    let reads = report.operands.reads - rsp.operand_reads + rsp.last_reads;
+    let writes = report.operands.writes - rsp.result_writes;
     ArrayAccesses {
-        searches: reads + writes,
+        searches: reads + writes + others,
         row_writes: accesses(report).writes,
         ..ArrayAccesses::default()
     }

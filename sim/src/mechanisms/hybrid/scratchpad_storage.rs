@@ -2,10 +2,11 @@
 
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
 use warpfile_hdl::hybrid::ScratchpadHierarchy;
-use warpfile_kernels::compile::rsp::{Placement, Places};
-use warpfile_kernels::program::{BlockIndex, InstId, Program};
+use warpfile_kernels::compile::rsp::{Placement, Places, SourcePlace};
+use warpfile_kernels::program::{BlockIndex, InstId, Instruction, PhysReg, Program};
 
 use super::COUNTERS;
+use super::distances::{LastAccesses, Server};
 use super::scratchpad::{RSP_COUNTERS, ScratchpadCounters};
 use super::storage::{LastReads, VALUES_TABLE, last_reads};
 use crate::counters::Counts;
@@ -21,7 +22,6 @@ const SLICES_TABLE: &str = "slices";
 pub struct ScratchpadStorage {
     file: RegisterFile,
     ports: CircuitPorts<ScratchpadHierarchy>,
-    has_cache: bool,
     /// Where the operands of each instruction are.
     places: Vec<Places>,
     last_reads: LastReads,
@@ -32,6 +32,13 @@ pub struct ScratchpadStorage {
     /// Warps that have ended since the last cycle, one bit each.
     ended: u64,
     counted: ScratchpadCounters,
+    /// Which structure serves reads of which distance; with a cache.
+    last_accesses: Option<LastAccesses>,
+    /// For each instruction the register of a result that is written to an entry and is live-out.
+    live_outs: Vec<Option<PhysReg>>,
+    /// For each warp the row of its first register.
+    first_rows: Vec<u32>,
+    registers_per_warp: usize,
 }
 
 impl ScratchpadStorage {
@@ -45,13 +52,17 @@ impl ScratchpadStorage {
         Ok(ScratchpadStorage {
             file,
             ports,
-            has_cache: circuit.sets > 0,
             places: Vec::new(),
             last_reads: Vec::new(),
             begins_strand: Vec::new(),
             between_strands: u64::MAX,
             ended: 0,
             counted: ScratchpadCounters::default(),
+            last_accesses: (circuit.sets > 0)
+                .then(|| LastAccesses::new(circuit.geometry.banks * circuit.geometry.rows)),
+            live_outs: Vec::new(),
+            first_rows: vec![0; circuit.warps],
+            registers_per_warp: 0,
         })
     }
 
@@ -74,6 +85,18 @@ impl ScratchpadStorage {
             }
         }
         engine.set(ports.writes_i, if issue.active == 0 { 0 } else { written_entries(places) });
+        if let [copied, written] = &ports.leave[..] {
+            let copies = |(_, place): &(&Option<u32>, &SourcePlace)| place.copied_to.is_some();
+            let source =
+                issue.sources.iter().zip(&places.sources).find(copies).and_then(|(source, _)| *source);
+            let result = self.live_outs[issue.inst.0 as usize].filter(|_| issue.active != 0);
+            let result = result.map(|register| self.first_rows[issue.warp] + u32::from(register.0));
+            for (port, row) in [(copied, source), (written, result)] {
+                self.counted.leave_searches += u64::from(row.is_some());
+                engine.set(port.valid_i, u64::from(row.is_some()));
+                engine.set(port.register_i, u64::from(row.unwrap_or_default()));
+            }
+        }
     }
 
     fn set_result(&mut self, index: usize, write: &Write<'_>) {
@@ -91,8 +114,12 @@ impl ScratchpadStorage {
         let taken = inputs.issue.iter().flatten().zip(outputs.issue_taken).filter(|&(_, taken)| taken);
         for (issue, _) in taken {
             let places = &self.places[issue.inst.0 as usize].sources;
-            for (_, place) in issue.sources.iter().zip(places).filter(|(source, _)| source.is_some()) {
+            let last_reads = &self.last_reads[issue.inst.0 as usize];
+            for ((_, place), &ends) in
+                issue.sources.iter().zip(places).zip(last_reads).filter(|((source, _), _)| source.is_some())
+            {
                 self.counted.operand_reads += u64::from(place.entry.is_some());
+                self.counted.last_reads += u64::from(place.entry.is_some() && ends);
                 self.counted.copies += u64::from(place.copied_to.is_some());
             }
             self.counted.strands += u64::from(self.begins_strand[issue.inst.0 as usize]);
@@ -105,6 +132,35 @@ impl ScratchpadStorage {
         let engine = self.file.engine.state();
         self.counted.entry_waits += engine.get(self.ports.entry_wait_o);
         self.counted.transfer_waits += engine.get(self.ports.transfer_wait_o);
+        if let [wait] = self.ports.leave_wait_o[..] {
+            self.counted.leave_waits += engine.get(wait);
+        }
+    }
+
+    /// Follows the accesses of a cycle.
+    fn follow_accesses(&mut self, inputs: &StorageInputs<'_>, outputs: &StorageOutputs) {
+        let Some(last) = &mut self.last_accesses else { return };
+        let engine = self.file.engine.state();
+        let taken = inputs.issue.iter().zip(&self.ports.issue).zip(outputs.issue_taken);
+        for ((issue, ports), _) in taken.filter(|(_, taken)| *taken) {
+            let Some(issue) = issue else { continue };
+            let places = &self.places[issue.inst.0 as usize].sources;
+            for (k, (source, place)) in issue.sources.iter().zip(places).enumerate() {
+                let Some(row) = *source else { continue };
+                let server = match (place.entry, &ports.source[k].misses_o[..]) {
+                    (Some(_), _) => Server::Scratchpad,
+                    (None, [misses]) if engine.get(*misses) == 0 => Server::Cache,
+                    (None, _) => Server::Main,
+                };
+                last.read(row, server);
+            }
+        }
+        let results = inputs.result.iter().zip(outputs.result_taken).filter(|&(_, taken)| taken);
+        let fill = inputs.fill.iter().filter(|_| outputs.fill_taken);
+        for write in results.filter_map(|(write, _)| write.as_ref()).chain(fill) {
+            last.write(write.row);
+        }
+        last.step();
     }
 }
 
@@ -135,6 +191,12 @@ impl OperandStorage for ScratchpadStorage {
             }
             None => vec![Places::default(); instructions],
         };
+        let live_out = |(instruction, places): (&Instruction, &Places)| {
+            let mut results = instruction.results.iter().zip(&places.results);
+            results.find_map(|(result, place)| place.live_out.then_some(result.register))
+        };
+        self.live_outs = kernel.program.instructions.iter().zip(&self.places).map(live_out).collect();
+        self.registers_per_warp = self.registers_per_warp(kernel.program) as usize;
         self.file.start_kernel(kernel)
     }
 
@@ -143,6 +205,11 @@ impl OperandStorage for ScratchpadStorage {
     }
 
     fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
+        self.first_rows[warp] = first_row;
+        if let Some(last) = &mut self.last_accesses {
+            let first = first_row as usize;
+            last.forget(first..first + self.registers_per_warp);
+        }
         self.file.start_warp(warp, first_row, block);
     }
 
@@ -177,6 +244,7 @@ impl OperandStorage for ScratchpadStorage {
         self.file.cycle(inputs, outputs)?;
         outputs.busy_slots = self.file.engine.state().get(self.ports.slot_busy_o);
         self.count_taken(inputs, outputs);
+        self.follow_accesses(inputs, outputs);
         Ok(())
     }
 
@@ -190,8 +258,9 @@ impl OperandStorage for ScratchpadStorage {
         let accesses = self.file.accesses(SLICES_TABLE);
         let transfers = accesses.reads - self.counted.operand_reads;
         into.add(RSP_COUNTERS, &ScratchpadCounters { accesses, transfers, ..self.counted });
-        if self.has_cache {
+        if let Some(last) = &self.last_accesses {
             into.add(COUNTERS, &self.file.accesses(VALUES_TABLE));
+            last.count(into);
         }
     }
 
