@@ -25,7 +25,7 @@ fn added_mm2(model: &EnergyModel, config: &Config) -> Result<(f64, f64)> {
     let parts = model.parts(config)?;
     let area = |name: &str| -> f64 {
         let of_name = parts.iter().filter(|(structure, _)| structure.name == name);
-        of_name.map(|(_, part)| part.area_um2 / UM2_PER_MM2).sum()
+        of_name.fold(0.0, |sum, (_, part)| sum + part.area_um2 / UM2_PER_MM2)
     };
     let [cache, scratchpad, tags] = STRUCTURES.map(area);
     Ok((cache + scratchpad, tags))
@@ -81,7 +81,7 @@ pub fn area() -> Result<Content> {
             stacked: false,
         },
     };
-    let file = added_to(&here, &Variation::default().config(&baseline())?)?;
+    let file = of_all_arrays(&here, &Variation::default().config(&baseline())?)?;
     let notes = vec![format!(
         "The die is GM204's, {DIE_MM2} mm², with {SMS} SMs, whose register files are {:.1} % of it here. Flip-flops: cells of \
          technology {}; memories: CACTI's, in slices of 128 bits, of technology {PAPERS_TECHNOLOGY}. Logic of neither is \
@@ -93,6 +93,6 @@ pub fn area() -> Result<Content> {
 }
 
 /// Area of all arrays of a design's registers in an SM, mm².
-fn added_to(model: &EnergyModel, config: &Config) -> Result<f64> {
+fn of_all_arrays(model: &EnergyModel, config: &Config) -> Result<f64> {
     Ok(model.parts(config)?.iter().map(|(_, part)| part.area_um2 / UM2_PER_MM2).sum())
 }
