@@ -48,10 +48,11 @@ fn circuits() -> Vec<CircuitEntry> {
             liveness: true,
             warps: 16,
             issues: 2,
+            gated: false,
         })
         .odd([
             json!({"geometry": one_lane, "sets": 1, "warps": 1, "units": 1, "id_bits": 1, "issues": 1}),
-            json!({"geometry": uneven, "sets": 3, "warps": 3, "access_cycles": 5, "liveness": false, "collectors": 3}),
+            json!({"geometry": uneven, "sets": 3, "warps": 3, "access_cycles": 5, "liveness": false, "collectors": 3, "gated": true}),
         ]),
     ]
 }
@@ -89,10 +90,11 @@ pub fn unrecorded() -> Vec<CircuitEntry> {
             liveness: true,
             warps: 16,
             issues: 2,
+            gated: false,
         })
         .odd([
             json!({"geometry": one_lane, "slots": 1, "entries": 1, "sets": 0, "warps": 1, "units": 1, "id_bits": 1, "issues": 1}),
-            json!({"geometry": uneven, "slots": 3, "entries": 3, "sets": 0, "warps": 3, "access_cycles": 5, "collectors": 3}),
+            json!({"geometry": uneven, "slots": 3, "entries": 3, "sets": 0, "warps": 3, "access_cycles": 5, "collectors": 3, "gated": true}),
         ]),
     ]
 }

@@ -22,6 +22,7 @@ fn bench(sets: usize) -> Bench {
         liveness: true,
         warps: 3,
         issues: 2,
+        gated: false,
     };
     Bench::new(&parameters, 1)
 }

@@ -11,13 +11,13 @@ use super::bench::Bench;
 use super::register_cache_hierarchy_ref::Seen;
 use super::traffic::{ID_BITS, Traffic};
 
-/// Cycles within which everything under way must end.
-const PATIENCE: usize = 500;
+/// Cycles within which everything under way must end, rows that wake up among it.
+const PATIENCE: usize = 1000;
 
 /// Those that take so many instructions a cycle.
 fn with_issues(issues: usize) -> impl Strategy<Value = RegisterCacheHierarchy> {
     let sizes = (0..3u32, 1..=4usize, 2..=5usize, 1..=6usize, 1..=5usize, 3..=5usize);
-    (sizes, any::<bool>()).prop_map(move |(sizes, liveness)| {
+    (sizes, any::<[bool; 2]>()).prop_map(move |(sizes, [liveness, gated])| {
         let (bank_bits, half_lanes, collectors, sets, warps, access_cycles) = sizes;
         let (banks, lanes) = (1 << bank_bits, 2 * half_lanes - 1);
         RegisterCacheHierarchy {
@@ -30,6 +30,7 @@ fn with_issues(issues: usize) -> impl Strategy<Value = RegisterCacheHierarchy> {
             liveness,
             warps,
             issues,
+            gated,
         }
     })
 }
@@ -51,6 +52,7 @@ fn example(sets: usize, issues: usize) -> RegisterCacheHierarchy {
         liveness: true,
         warps: 4,
         issues,
+        gated: false,
     }
 }
 
@@ -108,6 +110,15 @@ proptest! {
     fn so_it_is_in_the_smallest_register_file(sets in 1..=2usize, issues in 1..=2usize, seed in any::<u64>()) {
         let geometry = Geometry { banks: 1, rows: rows(4, 1), lanes: 1, lanes_per_cluster: 1 };
         check(&RegisterCacheHierarchy { geometry, collectors: 2, ..example(sets, issues) }, seed);
+    }
+}
+
+#[test]
+fn operands_and_registers_that_leave_wait_for_rows_that_are_off() {
+    for issues in [1, 2] {
+        let bench = run(&RegisterCacheHierarchy { gated: true, ..example(3, issues) }, 1, 600).0;
+        let waits = bench.power.expect("gated").waits;
+        assert!(waits >= 100, "{waits} with {issues}");
     }
 }
 

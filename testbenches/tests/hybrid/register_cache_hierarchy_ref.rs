@@ -60,6 +60,8 @@ pub struct Outputs {
     pub crossed: bool,
     /// What was written to the main register file.
     pub spill: Option<(Lanes, Vec<u32>)>,
+    /// Registers of the main register file whose rows are off.
+    pub off: Vec<usize>,
 }
 
 /// An instruction whose operands have not been delivered.
@@ -137,6 +139,11 @@ impl HierarchyReference {
     /// Nothing is under way.
     pub fn is_quiet(&self) -> bool {
         self.under_way.is_empty()
+    }
+
+    /// The cycle in which the oldest instruction was taken whose operands are not out.
+    pub fn oldest(&self) -> Option<u64> {
+        self.under_way.values().map(|instruction| instruction.taken_in).min()
     }
 
     /// Compares a cycle with what it may do; panics where it differs.
@@ -251,10 +258,13 @@ impl HierarchyReference {
                     |other: &UnderWay| !other.dispatched && other.main.contains(&Some(evicted.register));
                 let last = outputs.way[self.issues - 1].dispatch.map(|(id, _)| &self.under_way[&id]);
                 let no_port = last.is_some_and(|leaving| leaving.found.iter().all(Option::is_some));
-                assert!(no_port || self.under_way.values().any(is_read), "cycle {cycle}: {evicted:x?} waits");
+                let is_off = outputs.off.contains(&evicted.register);
+                let waits_for_something = no_port || is_off || self.under_way.values().any(is_read);
+                assert!(waits_for_something, "cycle {cycle}: {evicted:x?} waits");
             }
             (Some(evicted), Some(spilled)) => {
                 assert_eq!(evicted, spilled, "cycle {cycle}: evicted");
+                assert!(!outputs.off.contains(&spilled.register), "cycle {cycle}: {spilled:x?} is off");
                 self.seen.evictions += 1;
                 return true;
             }
