@@ -1,5 +1,6 @@
 //! What a kernel's instructions access and say, for the cycle loop.
 
+use warpfile_hdl::greener::{PowerState, STATE_BITS};
 use warpfile_kernels::compile::greener::{Codes, PowerStates};
 use warpfile_kernels::program::{Instruction, Program};
 
@@ -41,6 +42,14 @@ pub struct Operand {
     pub changes: bool,
     /// Whether its row of the main register file is accessed.
     pub row_use: RowUse,
+}
+
+impl Operand {
+    /// Whether the register is OFF behind this access, by the instruction's codes.
+    pub fn is_off_behind(&self, codes: u64) -> bool {
+        let says_off = |code: u8| codes >> (STATE_BITS * usize::from(code)) & 3 == PowerState::Off as u64;
+        self.changes && self.code.is_some_and(says_off)
+    }
 }
 
 /// An instruction.

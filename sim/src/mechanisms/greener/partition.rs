@@ -82,6 +82,8 @@ pub struct Partition {
     fetches: Vec<(WarpSlot, u16, LaneMask)>,
     /// Registers of the file that it has written in this cycle, and their lanes: what it has found out.
     stores: Vec<(u32, LaneMask)>,
+    /// Rows in SLEEP whose registers have been read for the last time above them.
+    dead: Vec<usize>,
     /// Accesses of this cycle, as many as the circuit takes; those behind them wait.
     accesses: VecDeque<Access>,
     entering: VecDeque<(WarpSlot, Number, u32)>,
@@ -93,6 +95,8 @@ pub struct Partition {
     off: Vec<u64>,
     request: Vec<u64>,
     free: Vec<u64>,
+    /// One bit a row: on their way up in the cycle before.
+    waking: Vec<u64>,
     /// The circuit has been stepped, and what it says is of the cycle before.
     is_stale: bool,
     pub counted: Power,
@@ -128,6 +132,8 @@ impl Partition {
             newly_off: words.clone(),
             fetches: Vec::new(),
             stores: Vec::new(),
+            dead: Vec::new(),
+            waking: words.clone(),
             accesses: VecDeque::new(),
             entering: VecDeque::new(),
             leaving: VecDeque::new(),
@@ -359,6 +365,9 @@ impl Partition {
         let codes = decoded.codes;
         // Of one that no lane makes, the circuit is told only what becomes of the row.
         let is_told = lanes != 0 || operand.changes && has(&self.on, place);
+        if !is_told && operand.is_off_behind(decoded.codes) && has(&self.sleep, place) {
+            self.dead.push(place);
+        }
         let is_late = is_told && self.accesses.len() >= self.ports.access.len();
         if is_told {
             let writes = writes && lanes != 0;
@@ -403,6 +412,12 @@ impl Partition {
     pub fn end_cycle(&mut self, instructions: &[Decoded]) {
         self.begin_cycle();
         self.follow_stores();
+        // Asked for again, or on its way up: a younger instruction needs the row.
+        while let Some(place) = self.dead.pop() {
+            if !has(&self.request, place) && !has(&self.waking, place) {
+                insert(&mut self.free, place);
+            }
+        }
         for (request, free) in self.request.iter_mut().zip(&self.free) {
             *request &= !free;
         }
@@ -490,6 +505,7 @@ impl Partition {
             state.get_words(self.ports.sleep_o),
             state.get_words(self.ports.off_o),
         );
+        self.waking.copy_from_slice(waking);
         let words = 0..on.len();
         let counted = &mut self.counted;
         counted.on += ones(words.clone().map(|word| on[word] | waking[word]));
