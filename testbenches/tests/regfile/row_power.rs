@@ -88,12 +88,12 @@ impl RowPower {
                 }
             }
         }
-        for register in 0..self.on.len() {
+        for (register, asked) in asked.into_iter().enumerate() {
             let is_held = self.asked[register].is_some_and(|at| oldest.is_some_and(|oldest| at >= oldest));
-            self.waits += usize::from(asked[register] && !self.on[register]);
+            self.waits += usize::from(asked && !self.on[register]);
             self.on[register] = match self.on[register] {
-                true => asked[register] || is_held || self.random.chance(70),
-                false => asked[register] && self.random.chance(50),
+                true => asked || is_held || self.random.chance(70),
+                false => asked && self.random.chance(50),
             };
         }
         self.cycle += 1;
