@@ -50,10 +50,11 @@ fn circuits() -> Vec<CircuitEntry> {
             warps: 16,
             issues: 2,
             parallel: false,
+            gated: false,
         })
         .odd([
             json!({"geometry": one_lane, "sets": 1, "warps": 1, "units": 1, "id_bits": 1, "issues": 1}),
-            json!({"geometry": uneven, "sets": 3, "warps": 3, "access_cycles": 5, "liveness": false, "collectors": 3, "parallel": true}),
+            json!({"geometry": uneven, "sets": 3, "warps": 3, "access_cycles": 5, "liveness": false, "collectors": 3, "parallel": true, "gated": true}),
         ]),
     ]
 }
@@ -92,10 +93,11 @@ pub fn unrecorded() -> Vec<CircuitEntry> {
             warps: 16,
             issues: 2,
             parallel: false,
+            gated: false,
         })
         .odd([
             json!({"geometry": one_lane, "slots": 1, "entries": 1, "sets": 0, "warps": 1, "units": 1, "id_bits": 1, "issues": 1}),
-            json!({"geometry": uneven, "slots": 3, "entries": 3, "sets": 3, "warps": 3, "access_cycles": 5, "collectors": 3, "parallel": true}),
+            json!({"geometry": uneven, "slots": 3, "entries": 3, "sets": 3, "warps": 3, "access_cycles": 5, "collectors": 3, "parallel": true, "gated": true}),
         ]),
     ]
 }

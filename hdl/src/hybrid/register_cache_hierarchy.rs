@@ -7,7 +7,7 @@ use super::register_cache::RegisterCache;
 use crate::regfile::collector_groups::{Choice, Dealt, WAYS, numbered, share_banks, share_units, take_turns};
 use crate::regfile::{
     DispatchIo, Geometry, MainRegisterFile, MainRegisterFileIo, OperandCollectors, OperandCollectorsIo,
-    OperandsIo, RegisterWriteIo, SOURCES, Widths,
+    OperandsIo, RegisterWriteIo, RowAccesses, RowPowerIo, SOURCES, Widths,
 };
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, index_bits};
 
@@ -25,6 +25,10 @@ use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Si
 ///
 /// For a scratchpad in `parallel` (§IV-D), which the main register file backs directly, registers can be told to leave the
 /// cache, and there is a port past the cache for what is transferred. A register must not be in the cache when it is.
+///
+/// With `gated` rows of the main register file may be without power: an instruction stays in its tag stage until the rows of the
+/// operands that it has not found in the cache are on, and a register leaves the cache when its row is. Both ask for their
+/// rows.
 ///
 /// Timing: an instruction that finds its operands in the cache is dispatched `access_cycles` after it is offered at the
 /// earliest, the first of them being that of the tags; one that reads the main register file a cycle later (§IV-D). Operands
@@ -53,6 +57,9 @@ pub struct RegisterCacheHierarchy {
     pub issues: usize,
     /// Whether a scratchpad in parallel has ports here.
     pub parallel: bool,
+    /// Whether rows of the main register file may be without power.
+    #[serde(default)]
+    pub gated: bool,
 }
 
 /// Ports of a [`RegisterCacheHierarchy`].
@@ -98,6 +105,10 @@ pub struct RegisterCacheHierarchyIo<'m> {
     #[repeat_plain(usize::from(p.parallel))]
     #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
     pub transfer: Vec<RegisterWriteIo<'m>>,
+    /// Rows of the main register file; no ports unless they may be without power.
+    #[repeat_plain(usize::from(p.gated))]
+    #[with(p.row_accesses())]
+    pub rows: Vec<RowPowerIo<'m>>,
 }
 
 /// An instruction and its register operands.
@@ -143,8 +154,23 @@ struct Checked<'m> {
     valid: Signal<'m>,
     /// Registers of its operands, and their lanes that are read from the main register file.
     sources: Vec<(Signal<'m>, Signal<'m>)>,
-    /// Operands of the instruction that arrives of which it misses lanes.
-    misses: Vec<Signal<'m>>,
+    /// The rows that it reads there are on; `None` if all always are.
+    is_powered: Option<Signal<'m>>,
+}
+
+impl<'m> Checked<'m> {
+    /// `signal`, if the rows that it reads are on.
+    fn if_powered(&self, signal: Signal<'m>) -> Signal<'m> {
+        self.is_powered.map_or(signal, |is_powered| signal & is_powered)
+    }
+}
+
+/// A register to be written to the main register file.
+struct Offer<'m> {
+    valid: Signal<'m>,
+    register: Signal<'m>,
+    lanes: Signal<'m>,
+    value: Signal<'m>,
 }
 
 /// The circuits inside.
@@ -185,17 +211,10 @@ impl Circuit for RegisterCacheHierarchy {
         let checked = self.check_tags(m, io, &parts);
         self.dispatch(m, io, &parts);
         self.write(m, io, &parts);
-        self.spill(m, &parts, &checked);
-        for transfer in &io.transfer {
-            let (blocked, port) = (
-                self.is_read(m, &parts, &checked, TRANSFER, transfer.register_i),
-                &parts.mrf.write[TRANSFER],
-            );
-            port.valid_i.set(transfer.valid_i & !blocked);
-            port.register_i.set(transfer.register_i);
-            port.lanes_i.set(transfer.lanes_i);
-            port.value_i.set(transfer.value_i);
-            transfer.ready_o.set(port.ready_o & !blocked);
+        self.spill(m, io, &parts, &checked);
+        self.transfer(m, io, &parts, &checked);
+        if let Some(rows) = io.rows.first() {
+            rows.follow_writes(m, &self.geometry, &parts.mrf.write);
         }
         for (leave, cache) in io.leave.iter().zip(&parts.cache.leave) {
             m.pass_through(leave, cache);
@@ -206,6 +225,11 @@ impl Circuit for RegisterCacheHierarchy {
 }
 
 impl RegisterCacheHierarchy {
+    /// Accesses that ask for rows.
+    pub(super) fn row_accesses(&self) -> RowAccesses {
+        RowAccesses { geometry: self.geometry, reads: self.issues * SOURCES, writes: self.writers() }
+    }
+
     fn cache(&self) -> RegisterCache {
         RegisterCache {
             sets: self.sets,
@@ -255,42 +279,59 @@ impl RegisterCacheHierarchy {
         io: &RegisterCacheHierarchyIo<'m>,
         parts: &Parts<'m>,
     ) -> Vec<Checked<'m>> {
-        let occupied: Vec<Signal<'m>> =
-            (0..self.issues).map(|group| m.register(self.numbered("checked", group), 1).reset(0)).collect();
-        let stages = occupied.iter().zip(&parts.groups);
-        let ready: Vec<_> = stages.map(|(occupied, group)| !*occupied | group.issue.ready_o).collect();
+        let stages: Vec<Checked<'m>> = (0..self.issues).map(|group| self.checked(m, io, group)).collect();
+        let groups = stages.iter().zip(&parts.groups);
+        let ready: Vec<_> =
+            groups.map(|(stage, group)| !stage.valid | stage.if_powered(group.issue.ready_o)).collect();
         let offered: Vec<_> = io.issue.iter().map(|issue| issue.valid_i).collect();
         let dealt = take_turns(m, &offered, &ready);
         for (issue, ready) in io.issue.iter().zip(&dealt.ready) {
             issue.ready_o.set(*ready);
         }
-        let stages = occupied.iter().enumerate();
-        let checked: Vec<Checked<'m>> =
-            stages.map(|(group, &occupied)| self.check(m, io, parts, (group, occupied), &dealt)).collect();
+        let mut missed = Vec::new();
+        for (group, stage) in stages.iter().enumerate() {
+            missed.push(self.check(m, io, parts, (group, stage), &dealt));
+        }
         for (way, issue) in io.issue.iter().enumerate() {
             let choice = Choice::new(dealt.crossed, way);
             for (k, source) in issue.source.iter().enumerate() {
-                source.misses_o.set(choice.of(|group| checked[group].misses[k]));
+                source.misses_o.set(choice.of(|group| missed[group][k]));
             }
         }
-        checked
+        stages
     }
 
-    /// The tag stage of a group: looks operands up and holds the instruction until a collector takes it.
+    fn checked<'m>(&self, m: &Module<'m>, io: &RegisterCacheHierarchyIo<'m>, group: usize) -> Checked<'m> {
+        let name = self.numbered("checked", group);
+        let valid = m.register(name.clone(), 1).reset(0);
+        let sources: Vec<_> = (0..SOURCES)
+            .map(|k| {
+                let register = m.register(format!("{name}_register{k}"), self.geometry.register_bits());
+                let lanes = m.register(format!("{name}_lanes{k}"), self.geometry.lanes);
+                (register.no_reset(), lanes.no_reset())
+            })
+            .collect();
+        let is_powered = io.rows.first().map(|rows| rows.are_on(m, &self.geometry, &sources));
+        Checked { valid, sources, is_powered }
+    }
+
+    /// The tag stage of a group: looks operands up and holds the instruction until a collector takes it. Gives for each operand
+    /// of an instruction that arrives whether it misses lanes.
     fn check<'m>(
         &self,
         m: &Module<'m>,
         io: &RegisterCacheHierarchyIo<'m>,
         parts: &Parts<'m>,
-        (group, occupied): (usize, Signal<'m>),
+        (group, stage): (usize, &Checked<'m>),
         dealt: &Dealt<'m>,
-    ) -> Checked<'m> {
+    ) -> Vec<Signal<'m>> {
         let choice = Choice::new(dealt.crossed, group);
         let issue = |of: fn(&HierarchyIssueIo<'m>) -> Signal<'m>| choice.of(|way| of(&io.issue[way]));
         let (lookup, collectors) = (&parts.cache.lookup[group], &parts.groups[group]);
         let check = choice.of(|way| dealt.taken[way]).named(self.numbered("check", group));
-        let collected = (occupied & collectors.issue.ready_o).named(self.numbered("collected", group));
-        occupied.set(check | (occupied & !collected));
+        let offered = stage.if_powered(stage.valid);
+        let collected = (offered & collectors.issue.ready_o).named(self.numbered("collected", group));
+        stage.valid.set(check | (stage.valid & !collected));
         let keep = |name: &str, value: Signal<'m>| {
             let name = format!("{}_{name}", self.numbered("checked", group));
             let register = m.register(name, value.width()).no_reset();
@@ -302,33 +343,43 @@ impl RegisterCacheHierarchy {
         let active = issue(|issue| issue.active_i);
         lookup.valid_i.set(check);
         lookup.active_i.set(active);
-        collectors.issue.valid_i.set(occupied);
+        collectors.issue.valid_i.set(offered);
         collectors.issue.id_i.set(keep("id", issue(|issue| issue.id_i)));
         collectors.issue.unit_i.set(keep("unit", issue(|issue| issue.unit_i)));
-        let (mut sources, mut missed) = (Vec::new(), Vec::new());
+        let mut missed = Vec::new();
         for (k, (lookup, collect)) in lookup.source.iter().zip(&collectors.issue.source).enumerate() {
             let of = |field: fn(&HierarchySourceIo<'m>) -> Signal<'m>| {
                 choice.of(|way| field(&io.issue[way].source[k]))
             };
-            let (valid, register) = (of(|source| source.valid_i), of(|source| source.register_i));
+            let (valid, looked_up) = (of(|source| source.valid_i), of(|source| source.register_i));
             lookup.valid_i.set(valid);
-            lookup.register_i.set(register);
+            lookup.register_i.set(looked_up);
             lookup.last_read_i.set(of(|source| source.last_read_i));
             let missing = active & !lookup.lanes_o & valid.replicate(self.geometry.lanes);
             missed.push(check & missing.any());
-            let register = keep(&format!("register{k}"), register);
-            let lanes = keep(&format!("lanes{k}"), missing);
+            let (register, lanes) = stage.sources[k];
+            if let Some(rows) = io.rows.first() {
+                let asks = check.mux(missing.any(), stage.valid & lanes.any());
+                rows.read[group * SOURCES + k].ask(
+                    asks,
+                    check.mux(looked_up, register),
+                    check.mux(missing, lanes),
+                );
+            }
+            m.when(check, || {
+                register.set(looked_up);
+                lanes.set(missing);
+            });
             collect.valid_i.set(lanes.any());
             collect.register_i.set(register);
             collect.lanes_i.set(lanes);
-            sources.push((register, lanes));
         }
-        parts.cache.waiting_i[group].set(occupied);
+        parts.cache.waiting_i[group].set(stage.valid);
         parts.cache.collect[group].valid_i.set(collected);
         parts.cache.collect[group].index_i.set(collectors.issue.index_o);
-        let misses = m.cat(sources.iter().map(|(_, lanes)| lanes.any())).any();
+        let misses = m.cat(stage.sources.iter().map(|(_, lanes)| lanes.any())).any();
         self.delay_misses(m, group, collected & misses, collectors);
-        Checked { valid: occupied, sources, misses: missed }
+        missed
     }
 
     /// An instruction that reads the main register file spends one access cycle more than its collector asks for.
@@ -393,35 +444,73 @@ impl RegisterCacheHierarchy {
         }
     }
 
-    /// A register that leaves the cache is written when nobody has still to read it from the main register file.
-    fn spill<'m>(&self, m: &Module<'m>, parts: &Parts<'m>, checked: &[Checked<'m>]) {
-        let (spill, port) = (&parts.cache.spill, &parts.mrf.write[SPILL]);
-        let blocked = self.is_read(m, parts, checked, SPILL, spill.register_o);
-        port.valid_i.set(spill.valid_o & !blocked);
-        port.register_i.set(spill.register_o);
-        port.lanes_i.set(spill.lanes_o);
-        port.value_i.set(spill.value_o);
-        spill.ready_i.set(port.ready_o & !blocked);
-    }
-
-    /// Whether a register that `writer` writes has still to be read from the main register file: by a collector, or by an
-    /// instruction in a tag stage that a later one of the other group may have passed.
-    fn is_read<'m>(
+    /// A register that leaves the cache.
+    fn spill<'m>(
         &self,
         m: &Module<'m>,
+        io: &RegisterCacheHierarchyIo<'m>,
         parts: &Parts<'m>,
         checked: &[Checked<'m>],
-        writer: usize,
-        register: Signal<'m>,
+    ) {
+        let spill = &parts.cache.spill;
+        let offer = Offer {
+            valid: spill.valid_o,
+            register: spill.register_o,
+            lanes: spill.lanes_o,
+            value: spill.value_o,
+        };
+        spill.ready_i.set(self.write_main(m, io, parts, checked, (SPILL, offer)));
+    }
+
+    /// What a scratchpad in parallel transfers.
+    fn transfer<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &RegisterCacheHierarchyIo<'m>,
+        parts: &Parts<'m>,
+        checked: &[Checked<'m>],
+    ) {
+        for transfer in &io.transfer {
+            let offer = Offer {
+                valid: transfer.valid_i,
+                register: transfer.register_i,
+                lanes: transfer.lanes_i,
+                value: transfer.value_i,
+            };
+            transfer.ready_o.set(self.write_main(m, io, parts, checked, (TRANSFER, offer)));
+        }
+    }
+
+    /// Writes what a writer of the main register file offers when its row is on and nobody has still to read the register
+    /// there: no collector, nor an instruction in a tag stage that a later one of the other group may have passed. Whether it
+    /// is taken.
+    fn write_main<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &RegisterCacheHierarchyIo<'m>,
+        parts: &Parts<'m>,
+        checked: &[Checked<'m>],
+        (writer, offer): (usize, Offer<'m>),
     ) -> Signal<'m> {
+        let Offer { valid, register, lanes, value } = offer;
+        let port = &parts.mrf.write[writer];
         let collected = parts.groups.iter().fold(m.lit(1, 0), |blocked, group| {
             group.write[writer].register_i.set(register);
             blocked | group.write[writer].blocked_o
         });
         let passed = if self.issues > 1 { checked } else { &[] };
-        passed.iter().fold(collected, |blocked, stage| {
+        let to_be_read = passed.iter().fold(collected, |blocked, stage| {
             let reads = stage.sources.iter().map(|&(source, lanes)| lanes.any() & source.eq(register));
             blocked | (stage.valid & m.cat(reads).any())
-        })
+        });
+        let blocked = io.rows.iter().fold(to_be_read, |blocked, rows| {
+            rows.write[writer].ask(valid, register, lanes);
+            blocked | !rows.is_on(m, &self.geometry, register)
+        });
+        port.valid_i.set(valid & !blocked);
+        port.register_i.set(register);
+        port.lanes_i.set(lanes);
+        port.value_i.set(value);
+        port.ready_o & !blocked
     }
 }

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::cache_ports::LeaveIo;
 use super::register_cache_hierarchy::{LEAVING, RegisterCacheHierarchy, RegisterCacheHierarchyIo};
 use super::register_scratchpad::RegisterScratchpad;
-use super::scratchpad_ports::RegisterScratchpadIo;
+use super::scratchpad_ports::{RegisterScratchpadIo, TransferIo};
 use crate::regfile::collector_groups::WAYS;
 use crate::regfile::{
     BankedRegisterFile, DispatchIo, DualIssueRegisterFile, Geometry, IssueIo, OperandsIo, RegisterWriteIo,
-    SOURCES, Widths,
+    RowAccesses, RowPowerIo, SOURCES, Widths,
 };
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, index_bits};
 
@@ -24,6 +24,10 @@ use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Si
 /// In `parallel` the cache is beside the scratchpad: a register must leave the cache before it is copied to an entry or
 /// written there live-out, and is transferred to the main register file. What is read and not in an entry is looked up in
 /// the cache as ever.
+///
+/// With `gated` rows of the main register file may be without power. A cache asks for those that it accesses; without one a
+/// transfer asks for its row and waits until it is on, and operands and results that the instruction says are behind the
+/// scratchpad come with theirs on.
 ///
 /// Timing: as the backing store, whose operands an instruction spends its access cycles with; what is in the scratchpad is
 /// read at the dispatch.
@@ -56,6 +60,9 @@ pub struct ScratchpadHierarchy {
     pub issues: usize,
     /// Whether the cache is in parallel, not behind: both are backed by the main register file.
     pub parallel: bool,
+    /// Whether rows of the main register file may be without power.
+    #[serde(default)]
+    pub gated: bool,
 }
 
 /// Ports of a [`ScratchpadHierarchy`].
@@ -98,6 +105,10 @@ pub struct ScratchpadHierarchyIo<'m> {
     /// It waits for a register to leave the cache.
     #[repeat_plain(usize::from(p.parallel))]
     pub leave_wait_o: Vec<Out<'m>>,
+    /// Rows of the main register file; no ports unless they may be without power.
+    #[repeat_plain(usize::from(p.gated))]
+    #[with(p.row_accesses())]
+    pub rows: Vec<RowPowerIo<'m>>,
 }
 
 /// An instruction and its register operands.
@@ -217,6 +228,8 @@ struct Backing<'m> {
     leave: Vec<LeaveIo<'m>>,
     /// The port of transfers past a cache in parallel.
     transfer: Option<RegisterWriteIo<'m>>,
+    /// Rows that a cache asks for, where they may be without power.
+    rows: Option<RowPowerIo<'m>>,
 }
 
 /// An issue port of it.
@@ -272,7 +285,10 @@ impl Circuit for ScratchpadHierarchy {
         let backing = self.backing(m);
         issue(m, io, &scratchpad, &backing);
         deliver(io, &scratchpad, &backing);
-        write(m, io, &scratchpad, &backing);
+        self.write(m, io, &scratchpad, &backing);
+        if let (Some(rows), Some(behind)) = (io.rows.first(), &backing.rows) {
+            m.pass_through(rows, behind);
+        }
         if let Some((.., ended)) = &backing.warps {
             ended.set(io.ended_i);
         }
@@ -308,28 +324,37 @@ impl ScratchpadHierarchy {
         self.issues * (self.collectors + usize::from(self.sets > 0))
     }
 
+    /// Accesses that ask for rows: those of the cache, or transfers.
+    fn row_accesses(&self) -> RowAccesses {
+        match self.sets {
+            0 => RowAccesses { geometry: self.geometry, reads: 0, writes: 1 },
+            _ => self.cached().row_accesses(),
+        }
+    }
+
+    /// What is behind the scratchpad, if it has a cache.
+    fn cached(&self) -> RegisterCacheHierarchy {
+        RegisterCacheHierarchy {
+            geometry: self.geometry,
+            collectors: self.collectors,
+            access_cycles: self.access_cycles,
+            id_bits: index_bits(self.under_way()),
+            units: self.units,
+            sets: self.sets,
+            liveness: self.liveness,
+            warps: self.warps,
+            issues: self.issues,
+            parallel: self.parallel,
+            gated: self.gated,
+        }
+    }
+
     fn backing<'m>(&self, m: &Module<'m>) -> Backing<'m> {
         let (geometry, collectors, access_cycles) = (self.geometry, self.collectors, self.access_cycles);
         let (id_bits, units) = (index_bits(self.under_way()), self.units);
         let name = "backing";
         if self.sets > 0 {
-            let (sets, liveness, warps) = (self.sets, self.liveness, self.warps);
-            let (issues, parallel) = (self.issues, self.parallel);
-            return Backing::cached(m.instance(
-                name,
-                RegisterCacheHierarchy {
-                    geometry,
-                    collectors,
-                    access_cycles,
-                    id_bits,
-                    units,
-                    sets,
-                    liveness,
-                    warps,
-                    issues,
-                    parallel,
-                },
-            ));
+            return Backing::cached(m.instance(name, self.cached()));
         }
         let plain = |issue: Vec<IssueIo<'m>>, dispatch, unit_ready, operands, result, fill| Backing {
             issue: issue.into_iter().map(BackingIssue::plain).collect(),
@@ -341,6 +366,7 @@ impl ScratchpadHierarchy {
             warps: None,
             leave: Vec::new(),
             transfer: None,
+            rows: None,
         };
         if self.issues == 1 {
             let file = BankedRegisterFile { geometry, collectors, access_cycles, id_bits, units };
@@ -351,6 +377,93 @@ impl ScratchpadHierarchy {
         let io =
             m.instance(name, DualIssueRegisterFile { geometry, collectors, access_cycles, id_bits, units });
         plain(io.issue, io.dispatch, io.unit_ready_i, io.operands, io.result, io.fill)
+    }
+
+    /// Results go to the scratchpad or behind; long-latency results and transfers share a port of the backing store, unless a
+    /// cache is in parallel.
+    fn write<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &ScratchpadHierarchyIo<'m>,
+        scratchpad: &RegisterScratchpadIo<'m>,
+        backing: &Backing<'m>,
+    ) {
+        for (way, ((result, here), behind)) in
+            io.result.iter().zip(&scratchpad.result).zip(&backing.result).enumerate()
+        {
+            here.valid_i.set(result.valid_i);
+            here.entry_valid_i.set(result.entry_valid_i);
+            here.slot_i.set(result.slot_i);
+            here.entry_i.set(result.entry_i);
+            here.live_out_i.set(result.live_out_i);
+            here.warp_i.set(result.warp_i);
+            here.register_i.set(result.register_i);
+            here.lanes_i.set(result.lanes_i);
+            here.value_i.set(result.value_i);
+            behind.valid_i.set(result.valid_i & !result.entry_valid_i & here.ready_o);
+            behind.register_i.set(result.register_i);
+            behind.lanes_i.set(result.lanes_i);
+            behind.value_i.set(result.value_i);
+            result.ready_o.set(here.ready_o & (result.entry_valid_i | behind.ready_o));
+            if let Some((results, ..)) = &backing.warps {
+                results[way].set(result.warp_i);
+            }
+        }
+        let (fill, transfer, port) = (&io.fill, &scratchpad.transfer, &backing.fill);
+        scratchpad.fill_register_i.set(fill.register_i);
+        let fills = fill.valid_i & !scratchpad.fill_waits_o;
+        if let (Some(past), Some((_, warp, _))) = (&backing.transfer, &backing.warps) {
+            past.valid_i.set(transfer.valid_o);
+            past.register_i.set(transfer.register_o);
+            past.lanes_i.set(transfer.lanes_o);
+            past.value_i.set(transfer.value_o);
+            transfer.ready_i.set(past.ready_o);
+            transfer.warp_o.ignore();
+            port.valid_i.set(fills);
+            port.register_i.set(fill.register_i);
+            port.lanes_i.set(fill.lanes_i);
+            port.value_i.set(fill.value_i);
+            fill.ready_o.set(fills & port.ready_o);
+            warp.set(io.fill_warp_i);
+            return;
+        }
+        let waited = m.register("transfer_waited", 1).reset(0);
+        let is_offered = self.ask_for_transfer(m, io, &backing.rows, transfer);
+        let transfers = (is_offered & (waited | !fills)).named("transfers");
+        waited.set(is_offered & !transfers);
+        port.valid_i.set(transfers | fills);
+        port.register_i.set(transfers.mux(transfer.register_o, fill.register_i));
+        port.lanes_i.set(transfers.mux(transfer.lanes_o, fill.lanes_i));
+        port.value_i.set(transfers.mux(transfer.value_o, fill.value_i));
+        fill.ready_o.set(fills & !transfers & port.ready_o);
+        let transferred = transfers & port.ready_o;
+        transfer.ready_i.set(transferred);
+        if let (Some(rows), None) = (io.rows.first(), &backing.rows) {
+            rows.written_o[0].set(transferred);
+        }
+        match &backing.warps {
+            Some((_, warp, _)) => {
+                warp.set(transfers.mux(transfer.warp_o, io.fill_warp_i));
+            }
+            None => transfer.warp_o.ignore(),
+        }
+    }
+
+    /// Whether a transfer can be offered to the backing store: without a cache it waits for its row.
+    fn ask_for_transfer<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &ScratchpadHierarchyIo<'m>,
+        of_cache: &Option<RowPowerIo<'m>>,
+        transfer: &TransferIo<'m>,
+    ) -> Signal<'m> {
+        match (io.rows.first(), of_cache) {
+            (Some(rows), None) => {
+                rows.write[0].ask(transfer.valid_o, transfer.register_o, transfer.lanes_o);
+                transfer.valid_o & rows.is_on(m, &self.geometry, transfer.register_o)
+            }
+            _ => transfer.valid_o,
+        }
     }
 }
 
@@ -380,6 +493,7 @@ impl<'m> Backing<'m> {
             warps: Some((io.result_warp_i, io.fill_warp_i, io.ended_i)),
             leave: io.leave,
             transfer: io.transfer.into_iter().next(),
+            rows: io.rows.into_iter().next(),
         }
     }
 }
@@ -489,69 +603,5 @@ fn deliver<'m>(io: &ScratchpadHierarchyIo<'m>, scratchpad: &RegisterScratchpadIo
             here.collected_i.set(collected);
             operand.set(here.lanes_o.lane_mux(here.value_o, collected)).valid_when(behind.valid_o);
         }
-    }
-}
-
-/// Results go to the scratchpad or behind; long-latency results and transfers share a port of the backing store, unless a cache
-/// is in parallel.
-fn write<'m>(
-    m: &Module<'m>,
-    io: &ScratchpadHierarchyIo<'m>,
-    scratchpad: &RegisterScratchpadIo<'m>,
-    backing: &Backing<'m>,
-) {
-    for (way, ((result, here), behind)) in
-        io.result.iter().zip(&scratchpad.result).zip(&backing.result).enumerate()
-    {
-        here.valid_i.set(result.valid_i);
-        here.entry_valid_i.set(result.entry_valid_i);
-        here.slot_i.set(result.slot_i);
-        here.entry_i.set(result.entry_i);
-        here.live_out_i.set(result.live_out_i);
-        here.warp_i.set(result.warp_i);
-        here.register_i.set(result.register_i);
-        here.lanes_i.set(result.lanes_i);
-        here.value_i.set(result.value_i);
-        behind.valid_i.set(result.valid_i & !result.entry_valid_i & here.ready_o);
-        behind.register_i.set(result.register_i);
-        behind.lanes_i.set(result.lanes_i);
-        behind.value_i.set(result.value_i);
-        result.ready_o.set(here.ready_o & (result.entry_valid_i | behind.ready_o));
-        if let Some((results, ..)) = &backing.warps {
-            results[way].set(result.warp_i);
-        }
-    }
-    let (fill, transfer, port) = (&io.fill, &scratchpad.transfer, &backing.fill);
-    scratchpad.fill_register_i.set(fill.register_i);
-    let fills = fill.valid_i & !scratchpad.fill_waits_o;
-    if let (Some(past), Some((_, warp, _))) = (&backing.transfer, &backing.warps) {
-        past.valid_i.set(transfer.valid_o);
-        past.register_i.set(transfer.register_o);
-        past.lanes_i.set(transfer.lanes_o);
-        past.value_i.set(transfer.value_o);
-        transfer.ready_i.set(past.ready_o);
-        transfer.warp_o.ignore();
-        port.valid_i.set(fills);
-        port.register_i.set(fill.register_i);
-        port.lanes_i.set(fill.lanes_i);
-        port.value_i.set(fill.value_i);
-        fill.ready_o.set(fills & port.ready_o);
-        warp.set(io.fill_warp_i);
-        return;
-    }
-    let waited = m.register("transfer_waited", 1).reset(0);
-    let transfers = (transfer.valid_o & (waited | !fills)).named("transfers");
-    waited.set(transfer.valid_o & !transfers);
-    port.valid_i.set(transfers | fills);
-    port.register_i.set(transfers.mux(transfer.register_o, fill.register_i));
-    port.lanes_i.set(transfers.mux(transfer.lanes_o, fill.lanes_i));
-    port.value_i.set(transfers.mux(transfer.value_o, fill.value_i));
-    fill.ready_o.set(fills & !transfers & port.ready_o);
-    transfer.ready_i.set(transfers & port.ready_o);
-    match &backing.warps {
-        Some((_, warp, _)) => {
-            warp.set(transfers.mux(transfer.warp_o, io.fill_warp_i));
-        }
-        None => transfer.warp_o.ignore(),
     }
 }

@@ -9,6 +9,7 @@ mod geometry;
 mod main_register_file;
 mod operand_collectors;
 mod ports;
+mod row_power;
 
 pub use bank::{BankReadIo, BankWriteIo, RegisterBank, RegisterBankIo};
 pub use banked_register_file::{BankedRegisterFile, BankedRegisterFileIo, IssueIo, SourceIo};
@@ -20,3 +21,4 @@ pub use main_register_file::{CollectorReadIo, MainRegisterFile, MainRegisterFile
 pub(crate) use operand_collectors::Beside;
 pub use operand_collectors::{CollectIo, CollectSourceIo, OperandCollectors, OperandCollectorsIo, PendingIo};
 pub use ports::{DispatchIo, OperandsIo, RegisterWriteIo, Widths};
+pub use row_power::{RowAccesses, RowPowerIo, RowRequestIo};

@@ -8,7 +8,7 @@ use super::source_allocator::{OfferIo, SourceAllocator};
 use crate::regfile::collector_groups::{Choice, Dealt, WAYS, numbered, share_banks, share_units, take_turns};
 use crate::regfile::{
     DispatchIo, Geometry, MainRegisterFile, MainRegisterFileIo, OperandCollectors, OperandCollectorsIo,
-    OperandsIo, RegisterWriteIo, SOURCES, Widths,
+    OperandsIo, RegisterWriteIo, RowAccesses, RowPowerIo, SOURCES, Widths,
 };
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, index_bits};
 
@@ -29,6 +29,10 @@ use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Si
 /// taken only together with the one on the first, which comes before it in program order. An instruction that waits in
 /// a tag stage may be passed by those of the other group, so writes to the main register file wait for its reads as
 /// they do for those in collectors. Operands enter the cache through the last result port.
+///
+/// With `gated` rows of the main register file may be without power. Which registers are accessed there is known once the tags
+/// have been checked: an instruction stays in its tag stage until the rows of the operands that it has not found in the
+/// cache are on, and a write waits for its row. All of them ask for their rows.
 ///
 /// Timing: one cycle for the tags, then three access cycles, the last being that of the dispatch, in which the cache
 /// is read; operands are out one cycle later. A write is seen by instructions offered from the next cycle on.
@@ -62,6 +66,9 @@ pub struct CachedRegisterFile {
     pub evict_idle_first: bool,
     /// Instructions taken a cycle, each dispatched from a group of collectors; 1 or 2.
     pub issues: usize,
+    /// Whether rows of the main register file may be without power.
+    #[serde(default)]
+    pub gated: bool,
 }
 
 /// Ports of a [`CachedRegisterFile`].
@@ -110,6 +117,10 @@ pub struct CachedRegisterFileIo<'m> {
     /// Slots being emptied.
     #[bits(p.slots)]
     pub slot_busy_o: Out<'m>,
+    /// Rows of the main register file; no ports unless they may be without power.
+    #[repeat_plain(usize::from(p.gated))]
+    #[with(RowAccesses { geometry: p.geometry, reads: p.issues * SOURCES, writes: p.writers() })]
+    pub rows: Vec<RowPowerIo<'m>>,
 }
 
 /// An instruction and its register operands.
@@ -152,13 +163,24 @@ pub struct SourceIo<'m> {
     pub idle_i: In<'m>,
 }
 
-/// What a tag stage holds beside operands.
+/// What a tag stage holds.
 struct Held<'m> {
     /// Name of the stage.
     name: String,
     valid: Signal<'m>,
     id: Signal<'m>,
     unit: Signal<'m>,
+    /// Register of each operand, and its lanes that are read from the main register file.
+    missing: Vec<(Signal<'m>, Signal<'m>)>,
+    /// The rows that it reads there are on; `None` if all always are.
+    is_powered: Option<Signal<'m>>,
+}
+
+impl<'m> Held<'m> {
+    /// `signal`, if the rows that it reads are on.
+    fn if_powered(&self, signal: Signal<'m>) -> Signal<'m> {
+        self.is_powered.map_or(signal, |is_powered| signal & is_powered)
+    }
 }
 
 /// The tag stage of a group: the instruction whose tags have been checked, on its way to a collector.
@@ -266,8 +288,9 @@ impl CachedRegisterFile {
         }
     }
 
-    /// Writers of the main register file.
-    fn writers(&self) -> usize {
+    /// Writers of the main register file: registers that leave the cache, results that pass it by, and results of long-latency
+    /// operations.
+    pub fn writers(&self) -> usize {
         self.issues + WRITERS_BESIDE_RESULTS
     }
 
@@ -283,9 +306,10 @@ impl CachedRegisterFile {
         io: &CachedRegisterFileIo<'m>,
         parts: &Parts<'m>,
     ) -> Vec<Checked<'m>> {
-        let held: Vec<Held<'m>> = (0..self.issues).map(|group| self.held(m, group)).collect();
+        let held: Vec<Held<'m>> = (0..self.issues).map(|group| self.held(m, io, group)).collect();
         let stages = held.iter().zip(&parts.groups);
-        let ready: Vec<_> = stages.map(|(held, group)| !held.valid | group.issue.ready_o).collect();
+        let ready: Vec<_> =
+            stages.map(|(held, group)| !held.valid | held.if_powered(group.issue.ready_o)).collect();
         let offered: Vec<_> = io.issue.iter().map(|issue| issue.valid_i).collect();
         let dealt = take_turns(m, &offered, &ready);
         for (issue, ready) in io.issue.iter().zip(&dealt.ready) {
@@ -295,12 +319,23 @@ impl CachedRegisterFile {
         stages.map(|(group, held)| self.check(m, io, parts, group, held, &dealt)).collect()
     }
 
-    fn held<'m>(&self, m: &Module<'m>, group: usize) -> Held<'m> {
+    fn held<'m>(&self, m: &Module<'m>, io: &CachedRegisterFileIo<'m>, group: usize) -> Held<'m> {
         let name = self.numbered("checked", group);
+        let valid = m.register(name.clone(), 1).reset(0);
+        let missing: Vec<_> = (0..SOURCES)
+            .map(|k| {
+                let register = m.register(format!("{name}_register{k}"), self.geometry.register_bits());
+                let lanes = m.register(format!("{name}_lanes{k}"), self.geometry.lanes);
+                (register.no_reset(), lanes.no_reset())
+            })
+            .collect();
+        let is_powered = io.rows.first().map(|rows| rows.are_on(m, &self.geometry, &missing));
         Held {
-            valid: m.register(name.clone(), 1).reset(0),
+            valid,
             id: m.register(format!("{name}_id"), self.id_bits).no_reset(),
             unit: m.register(format!("{name}_unit"), index_bits(self.units)).no_reset(),
+            missing,
+            is_powered,
             name,
         }
     }
@@ -319,7 +354,9 @@ impl CachedRegisterFile {
         let issue = |of: fn(&IssueIo<'m>) -> Signal<'m>| choice.of(|way| of(&io.issue[way]));
         let (cache, collectors) = (&parts.cache, &parts.groups[group]);
         let check = choice.of(|way| dealt.taken[way]).named(self.numbered("check", group));
-        held.valid.set(check | (held.valid & !collectors.issue.ready_o));
+        let offered = held.if_powered(held.valid);
+        let collected = (offered & collectors.issue.ready_o).named(self.numbered("collected", group));
+        held.valid.set(check | (held.valid & !collected));
 
         let lookup = &cache.lookup[group];
         let (slot, active) = (issue(|issue| issue.slot_i), issue(|issue| issue.active_i));
@@ -330,7 +367,7 @@ impl CachedRegisterFile {
             held.id.set(issue(|issue| issue.id_i));
             held.unit.set(issue(|issue| issue.unit_i));
         });
-        collectors.issue.valid_i.set(held.valid);
+        collectors.issue.valid_i.set(offered);
         collectors.issue.id_i.set(held.id);
         collectors.issue.unit_i.set(held.unit);
         let mut sources = Vec::new();
@@ -348,9 +385,15 @@ impl CachedRegisterFile {
             lookup.last_read_i.set(source.last_read_i);
             lookup.idle_i.set(source.idle_i);
             let missing = active & !lookup.lanes_o & source.valid_i.replicate(self.geometry.lanes);
-            let register =
-                m.register(format!("{}_register{k}", held.name), self.geometry.register_bits()).no_reset();
-            let lanes = m.register(format!("{}_lanes{k}", held.name), self.geometry.lanes).no_reset();
+            let (register, lanes) = held.missing[k];
+            if let Some(rows) = io.rows.first() {
+                let valid = check.mux(missing.any(), held.valid & lanes.any());
+                rows.read[group * SOURCES + k].ask(
+                    valid,
+                    check.mux(source.register_i, register),
+                    check.mux(missing, lanes),
+                );
+            }
             m.when(check, || {
                 register.set(source.register_i);
                 lanes.set(missing);
@@ -360,7 +403,6 @@ impl CachedRegisterFile {
             collect.lanes_i.set(lanes);
             sources.push(CheckedSource { source, register, lanes, found: lookup.lanes_o.any() });
         }
-        let collected = (held.valid & collectors.issue.ready_o).named(self.numbered("collected", group));
         cache.waiting_i[group].set(held.valid);
         cache.collect[group].valid_i.set(collected);
         cache.collect[group].index_i.set(collectors.issue.index_o);
@@ -470,7 +512,11 @@ impl CachedRegisterFile {
             .map(|(cached, idle)| if self.bypass_idle { *cached & !*idle } else { *cached })
             .collect();
         let offer = |writer: usize, valid: Signal<'m>, [register, lanes, value]: [Signal<'m>; 3]| {
-            let blocked = self.is_to_be_read(m, parts, checked, writer, register);
+            let to_be_read = self.is_to_be_read(m, parts, checked, writer, register);
+            let blocked = io.rows.iter().fold(to_be_read, |blocked, rows| {
+                rows.write[writer].ask(valid, register, lanes);
+                blocked | !rows.is_on(m, &self.geometry, register)
+            });
             let port = &mrf.write[writer];
             port.valid_i.set(valid & !blocked);
             port.register_i.set(register);
@@ -494,6 +540,9 @@ impl CachedRegisterFile {
         let fill = &io.fill;
         let writer = RESULT + io.result.len();
         fill.ready_o.set(offer(writer, fill.valid_i, [fill.register_i, fill.lanes_i, fill.value_i]));
+        if let Some(rows) = io.rows.first() {
+            rows.follow_writes(m, &self.geometry, &mrf.write);
+        }
 
         for (port, result) in io.result.iter().enumerate() {
             let to_cache = result.valid_i & cached[port];

@@ -64,10 +64,11 @@ fn circuits() -> Vec<CircuitEntry> {
             bypass_idle: false,
             evict_idle_first: false,
             issues: 1,
+            gated: false,
         })
         .odd([
             json!({"geometry": one_lane, "slots": 1, "entries": 1, "units": 1, "id_bits": 1}),
-            json!({"geometry": uneven, "slots": 5, "entries": 3, "replacement": "lru", "bypass_idle": true, "allocate_sources": true}),
+            json!({"geometry": uneven, "slots": 5, "entries": 3, "replacement": "lru", "bypass_idle": true, "allocate_sources": true, "gated": true}),
             json!({
                 "geometry": one_lane, "collectors": 2, "slots": 2, "entries": 2, "units": 2, "id_bits": 2,
                 "replacement": "lru", "evict_idle_first": true, "allocate_sources": true, "issues": 2,

@@ -248,6 +248,15 @@ pub trait Engine {
         self.state().row(port)
     }
 
+    /// Changes the field of a row, 64 bits a word, between two cycles: what a read finds from the next cycle on that is run.
+    /// A write of the cycle last run comes behind it.
+    fn change_row(&mut self, port: RowPort, change: impl FnOnce(&mut [u64]))
+    where
+        Self: Sized,
+    {
+        self.state_mut().change_row(port, change);
+    }
+
     /// Signals that can be probed, in hierarchical order.
     fn signals(&self) -> &[Signal] {
         &self.state().plan().signals

@@ -1,7 +1,9 @@
 //! A register file as operand storage: what every mechanism with a main register file has in common.
 
-use warpfile_engine::{AnyEngine, Engine, InPort, OutPort, State};
-use warpfile_hdl::regfile::Geometry;
+use std::collections::BTreeMap;
+
+use warpfile_engine::{AnyEngine, Engine, InPort, OutPort, PortsOf, RowPort, State};
+use warpfile_hdl::regfile::{Geometry, RowPowerIo};
 use warpfile_kernels::program::{BlockIndex, MAX_SOURCES, Program};
 
 use super::Compiled;
@@ -10,7 +12,10 @@ use crate::config::Config;
 use crate::counters::{Counts, Row, Shown};
 use crate::energy::grid::Ports;
 use crate::energy::structure::{Account, ArrayAccesses, Published, Structure, Wire};
-use crate::sm::design::{Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write};
+use crate::sm::design::{
+    Issue, OperandStorage, RowAccess, RowAccessKind, RowStates, StorageInputs, StorageOutputs, WarpSlot,
+    Write,
+};
 use crate::sm::{Accesses, MRF, PortActivity, RunReport, SimError};
 
 /// Instructions that a scheduler issues a cycle at most.
@@ -32,6 +37,37 @@ pub fn geometry(config: &Config) -> Geometry {
         rows: config.register_file.rows as usize,
         lanes: LANES,
         lanes_per_cluster: Geometry::GEBHART_2011.lanes_per_cluster,
+    }
+}
+
+/// Whether a mechanism of the design gates the supply of rows of the main register file.
+pub fn is_gated(config: &Config) -> bool {
+    config.design.mechanisms().any(|mechanism| mechanism.power_gating(config).is_some())
+}
+
+/// Ports of a circuit in front of a main register file whose rows may be without power.
+pub type RowPowerPorts = PortsOf<RowPowerIo<'static>>;
+
+/// Which rows a circuit may access in the cycle that comes; none to be told if its rows are never without power.
+pub fn set_rows_on(engine: &mut AnyEngine, ports: &[RowPowerPorts], rows: Option<RowStates<'_>>) {
+    if let (Some(ports), Some(rows)) = (ports.first(), rows) {
+        engine.state_mut().set_words(ports.on_i, rows.on);
+    }
+}
+
+/// The rows that a circuit has asked for in the cycle just run, or written.
+pub fn say_rows(engine: &AnyEngine, ports: &[RowPowerPorts], rows: &mut Vec<RowAccess>) {
+    let Some(ports) = ports.first() else { return };
+    let engine = engine.state();
+    let written = ports.written_o.first().map_or(0, |&port| engine.get(port));
+    let reads = ports.read.iter().map(|port| (port, RowAccessKind::Reads));
+    let writes = ports.write.iter().enumerate().map(|(index, port)| {
+        let is_written = written >> index & 1 == 1;
+        (port, if is_written { RowAccessKind::Written } else { RowAccessKind::Writes })
+    });
+    for (port, kind) in reads.chain(writes).filter(|(port, _)| engine.get(port.valid_o) == 1) {
+        let (row, lanes) = (engine.get(port.register_o) as u32, engine.get(port.lanes_o) as u32);
+        rows.push(RowAccess { row, lanes, kind });
     }
 }
 
@@ -102,6 +138,27 @@ pub struct RegisterFile {
     pub engine: AnyEngine,
     operand_cycles: u64,
     ports: CommonPorts,
+    /// The rows of the main register file, bank after bank.
+    rows: Vec<RowPort>,
+}
+
+/// What a lane that has lost its value is off by; an odd number, so that it takes 2^32 times to come back.
+const SPOIL: u32 = 0x9e37_79b9;
+
+/// The rows of a circuit's main register file, bank after bank.
+fn rows_of_file(engine: &AnyEngine) -> Vec<RowPort> {
+    let plan = engine.state().plan();
+    let tables = engine.activity().ports.into_iter().map(|port| port.table);
+    let banks: BTreeMap<usize, String> = tables.filter_map(|table| Some((bank(&table)?, table))).collect();
+    let rows = |table: &String| (0..).map_while(|row| plan.row(table, row, "value").ok()).collect::<Vec<_>>();
+    banks.values().flat_map(rows).collect()
+}
+
+/// The number of the bank whose registers a table holds.
+fn bank(table: &str) -> Option<usize> {
+    let (bank, name) = table.rsplit_once('.')?;
+    let bank = bank.rsplit('.').next()?.strip_prefix("bank")?;
+    (name == MRF_TABLE).then(|| bank.parse().ok())?
 }
 
 /// The ports that every register file has.
@@ -221,7 +278,8 @@ pub(crate) use common_ports;
 impl RegisterFile {
     /// A circuit that delivers operands `operand_cycles` after the scheduler's pick at the earliest.
     pub fn new(engine: AnyEngine, ports: CommonPorts, operand_cycles: usize) -> RegisterFile {
-        RegisterFile { engine, ports, operand_cycles: operand_cycles as u64 }
+        let rows = rows_of_file(&engine);
+        RegisterFile { engine, ports, operand_cycles: operand_cycles as u64, rows }
     }
 
     /// Sets the common inputs.
@@ -254,6 +312,27 @@ impl RegisterFile {
             }
         }
         outputs.fill_taken = inputs.fill.is_some() && one(self.ports.fill.ready);
+        if let Some(rows) = inputs.rows {
+            self.spoil(rows.lost);
+        }
+    }
+
+    /// Rows without supply lose their values: each lane gets another, whatever it has and however often.
+    fn spoil(&mut self, lost: &[u64]) {
+        for (word, &lost) in lost.iter().enumerate() {
+            let mut left = lost;
+            while left != 0 {
+                let row = self.rows[word * 64 + left.trailing_zeros() as usize];
+                self.engine.change_row(row, |lanes| {
+                    for pair in lanes {
+                        let [low, high] =
+                            [*pair as u32, (*pair >> 32) as u32].map(|lane| lane.wrapping_add(SPOIL));
+                        *pair = u64::from(low) | u64::from(high) << 32;
+                    }
+                });
+                left &= left - 1;
+            }
+        }
     }
 
     /// Accesses to the tables of a name.

@@ -12,6 +12,7 @@
 //! | may issue | [`OperandStorage::held_warps`] | [`Layer::held_warps`] |
 //! | issue | [`OperandStorage::pick`] | [`Layer::issue`] |
 //! | operands, writeback | [`OperandStorage::cycle`], which gets registers by row and answers by instruction | [`Layer::read`], [`Layer::written`] |
+//! | row access | [`OperandStorage::row_uses`], [`StorageInputs::rows`], [`StorageOutputs::rows`] | [`Layer::start_rows`], [`Layer::rows`], [`Layer::access_rows`] |
 //! | memory | [`OperandStorage::line_request`] through a [`LinePort`] | |
 //! | retire | | [`Layer::retire`] |
 //! | end of a warp | [`OperandStorage::end_warp`], [`OperandStorage::ending_warps`] | [`Layer::end_warp`] |
@@ -114,6 +115,12 @@ pub trait OperandStorage {
         Metadata::default()
     }
 
+    /// Which operands of an instruction of the kernel are accesses to rows of the main register file, as far as that is known
+    /// when it is decoded. All, unless a level before it serves some.
+    fn row_uses(&self, _inst: InstId) -> RowUses {
+        RowUses::default()
+    }
+
     /// Registers beside its operands that must not be pending when an instruction of the kernel issues.
     fn waits_for(&self, _inst: InstId) -> &[PhysReg] {
         &[]
@@ -196,6 +203,68 @@ pub struct StorageInputs<'a> {
     pub line_request_taken: bool,
     /// A line that it has asked for; always taken.
     pub line: Option<&'a FilledLine>,
+    /// Rows of the main register file that can be accessed, and that have lost their values; all can be, and none has, if
+    /// `None`. What the storage has said to be an access when the instruction was decoded ([`RowUse::Row`]) can be made.
+    pub rows: Option<RowStates<'a>>,
+}
+
+/// States of the rows of a partition's main register file, one bit a row, bank after bank.
+#[derive(Clone, Copy, Debug)]
+pub struct RowStates<'a> {
+    /// Rows that can be accessed in this cycle.
+    pub on: &'a [u64],
+    /// Rows that have lost their values since the cycle before: reads must not find them from the next cycle on.
+    pub lost: &'a [u64],
+}
+
+/// Where an operand of an instruction is, as far as that is known when it is decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowUse {
+    /// In its row of the main register file.
+    #[default]
+    Row,
+    /// In a level before it: the row is not accessed.
+    Above,
+    /// The storage finds out, and asks for the row then ([`StorageOutputs::rows`]).
+    FoundLater,
+}
+
+/// Where the operands of an instruction are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowUses {
+    /// Its sources.
+    pub sources: [RowUse; MAX_SOURCES],
+    /// Its results.
+    pub results: [RowUse; MAX_RESULTS],
+}
+
+impl RowUses {
+    /// The storage finds out where any of them is.
+    pub const FOUND_LATER: RowUses =
+        RowUses { sources: [RowUse::FoundLater; MAX_SOURCES], results: [RowUse::FoundLater; MAX_RESULTS] };
+}
+
+/// An access to a row of the main register file that was not known when an instruction was decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowAccess {
+    /// The row: of bank row mod banks.
+    pub row: u32,
+    /// Lanes that are accessed.
+    pub lanes: LaneMask,
+    /// What is done.
+    pub kind: RowAccessKind,
+}
+
+/// What is done to a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowAccessKind {
+    /// An instruction is about to read it. It has to stay accessible until the instruction's operands are delivered.
+    Reads,
+    /// It is about to be written, with a result or with what leaves a level before it; the storage says so in every cycle
+    /// until it is.
+    Writes,
+    /// It is written in this cycle.
+    Written,
 }
 
 /// An instruction and its register operands.
@@ -292,7 +361,14 @@ pub struct StorageOutputs {
     pub answered: [Option<u16>; MAX_ISSUES],
     /// Their results, which are compared with the kernel's in the lanes that execute.
     pub answers: [[LaneValues; MAX_RESULTS]; MAX_ISSUES],
+    /// Accesses to rows of the main register file that were not known at decode, or belong to no instruction. The SM takes
+    /// them away.
+    pub rows: Vec<RowAccess>,
 }
+
+/// Accesses that a storage says of a cycle at most: operands and results of [`MAX_ISSUES`] instructions each, what leaves a
+/// level before the main register file, and the result of a long-latency operation.
+pub const MAX_ROW_ACCESSES: usize = MAX_ISSUES * (MAX_SOURCES + 1) + 2;
 
 impl Default for StorageOutputs {
     fn default() -> Self {
@@ -309,6 +385,7 @@ impl Default for StorageOutputs {
             busy_slots: 0,
             answered: [None; MAX_ISSUES],
             answers: [[[0; LANES]; MAX_RESULTS]; MAX_ISSUES],
+            rows: Vec::with_capacity(MAX_ROW_ACCESSES),
         }
     }
 }
@@ -535,6 +612,10 @@ pub trait Layer {
         Ok(())
     }
 
+    /// Where the operands of the kernel's instructions are, by instruction, as far as the operand storages know at decode.
+    /// Asked behind [`Layer::start_kernel`].
+    fn start_rows(&mut self, _uses: &[RowUses]) {}
+
     /// How many blocks may be resident at a time: fewer than `admission.blocks`, or more if what they need of a resource that
     /// does not fit is the layer's business. For more registers than there are, it has to say where they lie
     /// ([`Layer::home`]). Warp and block slots limit in any case.
@@ -576,6 +657,12 @@ pub trait Layer {
         ready
     }
 
+    /// Of the warps of a partition that it holds back those that go on within a few cycles, one bit a warp slot: they keep
+    /// their slot of the active set. Asked behind [`Layer::held_warps`].
+    fn brief_waits(&mut self, _partition: usize) -> u64 {
+        0
+    }
+
     /// Classes of priority of a partition's warps, for schedulers that have any. Asked in every cycle, before the pick.
     fn classes(&mut self, _partition: usize) -> Classes {
         Classes::default()
@@ -588,6 +675,16 @@ pub trait Layer {
 
     /// An instruction has been picked, with its values.
     fn issue(&mut self, _at: WarpPlace, _instruction: &WarpInstruction) {}
+
+    /// States of the rows of a partition's main register file in this cycle, if it has a say in them. Asked before the operand
+    /// storage runs the cycle; the first layer that answers decides.
+    fn rows(&mut self, _partition: usize) -> Option<RowStates<'_>> {
+        None
+    }
+
+    /// Accesses to rows of a partition's main register file that were not known at decode ([`RowUse::FoundLater`]), and what
+    /// belongs to no instruction. Told before the operands and results of the cycle.
+    fn access_rows(&mut self, _partition: usize, _rows: &[RowAccess]) {}
 
     /// The operands of an instruction have been delivered and compared.
     fn read(&mut self, _at: WarpPlace, _instruction: &WarpInstruction) {}

@@ -4,7 +4,9 @@ use warpfile_engine::Engine;
 use warpfile_kernels::program::{BlockIndex, InstId, PhysReg, Program};
 
 use super::SimError;
-use super::design::{LineRequest, Metadata, OperandStorage, StorageInputs, StorageOutputs, WarpSlot};
+use super::design::{
+    LineRequest, Metadata, OperandStorage, RowUses, StorageInputs, StorageOutputs, WarpSlot,
+};
 use super::report::PortActivity;
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
@@ -127,6 +129,10 @@ impl OperandStorage for Interposed<'_> {
 
     fn metadata(&self, inst: InstId) -> Metadata {
         self.storage.metadata(inst)
+    }
+
+    fn row_uses(&self, inst: InstId) -> RowUses {
+        self.storage.row_uses(inst)
     }
 
     fn waits_for(&self, inst: InstId) -> &[PhysReg] {

@@ -321,6 +321,7 @@ fn a_circuit_without_the_ports_is_refused_by_the_name_of_the_port() {
         bypass_idle: false,
         evict_idle_first: false,
         issues: 1,
+        gated: false,
     };
     let Err(error) = CachedStorage::new(engine, &cached) else { panic!("it is no cache") };
     assert!(error.to_string().contains("issue_slot_i"), "{error}");

@@ -12,6 +12,7 @@ use super::register_cache_hierarchy_ref::{
     HierarchyReference, Inputs, Instruction, Outputs, Way, Write, has,
 };
 use super::register_cache_ref::Lanes;
+use crate::regfile::row_power::{Asks, RowPower};
 
 pub struct Bench {
     pub parameters: RegisterCacheHierarchy,
@@ -22,6 +23,8 @@ pub struct Bench {
     pub stimuli: Vec<Stimulus>,
     /// What was offered last at each port: it stays there when nothing is offered any more.
     last: Inputs,
+    /// Of the main register file's rows, if they may be without.
+    pub power: Option<RowPower>,
 }
 
 impl Bench {
@@ -30,7 +33,10 @@ impl Bench {
         let engine = Interpreter::new(&netlist, &Options { seed, ..Options::checked() }).unwrap();
         let reference = HierarchyReference::new(parameters);
         let (parameters, last) = (parameters.clone(), Inputs::default());
-        Bench { parameters, netlist, engine, reference, stimuli: Vec::new(), last }
+        let writers = 1 + usize::from(parameters.parallel);
+        let asks = Asks { ports: [3 * parameters.issues, writers], file: Some(("mrf", writers)) };
+        let power = parameters.gated.then(|| RowPower::new(parameters.geometry, asks, seed));
+        Bench { parameters, netlist, engine, reference, stimuli: Vec::new(), last, power }
     }
 
     /// A cycle, compared with the reference.
@@ -42,7 +48,10 @@ impl Bench {
             *last = new.clone().or_else(|| last.take());
         }
         self.last.fill = inputs.fill.clone().or_else(|| self.last.fill.take());
-        let pins = self.pins(inputs);
+        let mut pins = self.pins(inputs);
+        if let Some(power) = &self.power {
+            power.set(&mut pins);
+        }
         let module = &self.netlist.modules[self.netlist.top.index()];
         let ports = module.ports.iter().filter(|port| port.direction == Direction::Input);
         let values: Vec<BigUint> = ports
@@ -56,6 +65,9 @@ impl Bench {
         self.engine.step();
         let outputs = self.outputs(inputs);
         self.reference.follow(inputs, &outputs);
+        if let Some(power) = &mut self.power {
+            power.follow(&self.engine, self.reference.oldest());
+        }
         assert_eq!(self.engine.violation(), None);
         outputs
     }
@@ -89,6 +101,7 @@ impl Bench {
             way: [way(0), way(1)],
             fill_taken: inputs.fill.is_some() && is("fill_ready_o"),
             crossed,
+            off: self.power.as_ref().map_or_else(Vec::new, RowPower::off),
             spill: (is("cache.spill_valid_o") && is("cache.spill_ready_i")).then(spill),
             held: std::array::from_fn(|number| {
                 inputs.leave[number].is_some() && is(&format!("leave{number}_held_o"))

@@ -23,6 +23,7 @@ fn bench(sets: usize) -> Bench {
         warps: 3,
         issues: 2,
         parallel: false,
+        gated: false,
     };
     Bench::new(&parameters, 1)
 }

@@ -11,13 +11,13 @@ use super::bench::Bench;
 use super::register_cache_hierarchy_ref::Seen;
 use super::traffic::{ID_BITS, Traffic};
 
-/// Cycles within which everything under way must end.
-const PATIENCE: usize = 500;
+/// Cycles within which everything under way must end, rows that wake up among it.
+const PATIENCE: usize = 1000;
 
 /// Those that take so many instructions a cycle.
 fn with_issues(issues: usize) -> impl Strategy<Value = RegisterCacheHierarchy> {
     let sizes = (0..3u32, 1..=4usize, 2..=5usize, 1..=6usize, 1..=5usize, 3..=5usize);
-    (sizes, any::<bool>(), any::<bool>()).prop_map(move |(sizes, liveness, parallel)| {
+    (sizes, any::<[bool; 3]>()).prop_map(move |(sizes, [liveness, parallel, gated])| {
         let (bank_bits, half_lanes, collectors, sets, warps, access_cycles) = sizes;
         let (banks, lanes) = (1 << bank_bits, 2 * half_lanes - 1);
         RegisterCacheHierarchy {
@@ -31,6 +31,7 @@ fn with_issues(issues: usize) -> impl Strategy<Value = RegisterCacheHierarchy> {
             warps,
             issues,
             parallel,
+            gated,
         }
     })
 }
@@ -53,6 +54,7 @@ fn example(sets: usize, issues: usize, parallel: bool) -> RegisterCacheHierarchy
         warps: 4,
         issues,
         parallel,
+        gated: false,
     }
 }
 
@@ -115,6 +117,15 @@ proptest! {
     ) {
         let geometry = Geometry { banks: 1, rows: rows(4, 1), lanes: 1, lanes_per_cluster: 1 };
         check(&RegisterCacheHierarchy { geometry, collectors: 2, ..example(sets, issues, parallel) }, seed);
+    }
+}
+
+#[test]
+fn operands_and_registers_that_leave_wait_for_rows_that_are_off() {
+    for issues in [1, 2] {
+        let bench = run(&RegisterCacheHierarchy { gated: true, ..example(3, issues, false) }, 1, 600).0;
+        let waits = bench.power.expect("gated").waits;
+        assert!(waits >= 100, "{waits} with {issues}");
     }
 }
 

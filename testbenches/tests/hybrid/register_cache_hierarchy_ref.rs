@@ -69,6 +69,8 @@ pub struct Outputs {
     /// Registers that are told to leave and are said to be held.
     pub held: [bool; 4],
     pub transfer_taken: bool,
+    /// Registers of the main register file whose rows are off.
+    pub off: Vec<usize>,
 }
 
 /// An instruction whose operands have not been delivered.
@@ -154,6 +156,11 @@ impl HierarchyReference {
     /// Nothing is under way.
     pub fn is_quiet(&self) -> bool {
         self.under_way.is_empty()
+    }
+
+    /// The cycle in which the oldest instruction was taken whose operands are not out.
+    pub fn oldest(&self) -> Option<u64> {
+        self.under_way.values().map(|instruction| instruction.taken_in).min()
     }
 
     /// Compares a cycle with what it may do; panics where it differs.
@@ -273,7 +280,9 @@ impl HierarchyReference {
             .spill
             .as_ref()
             .is_some_and(|(spilled, _)| spilled.register % self.banks == register % self.banks);
-        let waits = spills_there || self.under_way.values().any(is_read);
+        let is_off = outputs.off.contains(register);
+        assert!(!outputs.transfer_taken || !is_off, "cycle {cycle}: the row of {register} is off");
+        let waits = spills_there || is_off || self.under_way.values().any(is_read);
         assert!(outputs.transfer_taken || waits, "cycle {cycle}: the transfer of {register} waits");
         self.seen.transfers[usize::from(!outputs.transfer_taken)] += 1;
     }
@@ -300,10 +309,13 @@ impl HierarchyReference {
                     |other: &UnderWay| !other.dispatched && other.main.contains(&Some(evicted.register));
                 let last = outputs.way[self.issues - 1].dispatch.map(|(id, _)| &self.under_way[&id]);
                 let no_port = last.is_some_and(|leaving| leaving.found.iter().all(Option::is_some));
-                assert!(no_port || self.under_way.values().any(is_read), "cycle {cycle}: {evicted:x?} waits");
+                let is_off = outputs.off.contains(&evicted.register);
+                let waits_for_something = no_port || is_off || self.under_way.values().any(is_read);
+                assert!(waits_for_something, "cycle {cycle}: {evicted:x?} waits");
             }
             (Some(evicted), Some(spilled)) => {
                 assert_eq!(evicted, spilled, "cycle {cycle}: evicted");
+                assert!(!outputs.off.contains(&spilled.register), "cycle {cycle}: {spilled:x?} is off");
                 self.seen.evictions += 1;
                 return true;
             }

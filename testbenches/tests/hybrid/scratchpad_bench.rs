@@ -9,6 +9,8 @@ use warpfile_testbenches::mutation::elaborate;
 use warpfile_testbenches::testbench::Stimulus;
 
 use super::register_cache_hierarchy_ref::has;
+use crate::regfile::row_power::{Asks, RowPower};
+
 use super::scratchpad_ref::{Inputs, Instruction, Outputs, ScratchpadReference, Transfer, Way, Write};
 
 pub struct Bench {
@@ -18,6 +20,8 @@ pub struct Bench {
     pub reference: ScratchpadReference,
     /// What the circuit was given.
     pub stimuli: Vec<Stimulus>,
+    /// Of the main register file's rows, if they may be without.
+    pub power: Option<RowPower>,
 }
 
 impl Bench {
@@ -25,12 +29,24 @@ impl Bench {
         let netlist = elaborate(parameters).unwrap();
         let engine = Interpreter::new(&netlist, &Options { seed, ..Options::checked() }).unwrap();
         let reference = ScratchpadReference::new(parameters);
-        Bench { parameters: parameters.clone(), netlist, engine, reference, stimuli: Vec::new() }
+        // Without a cache only transfers ask: what an instruction says is behind the scratchpad comes with its row on.
+        let asks = match parameters.sets {
+            0 => Asks { ports: [0, 1], file: None },
+            _ => {
+                let writers = 1 + usize::from(parameters.parallel);
+                Asks { ports: [3 * parameters.issues, writers], file: Some(("backing.mrf", writers)) }
+            }
+        };
+        let power = parameters.gated.then(|| RowPower::new(parameters.geometry, asks, seed));
+        Bench { parameters: parameters.clone(), netlist, engine, reference, stimuli: Vec::new(), power }
     }
 
     /// A cycle, compared with the reference.
     pub fn step(&mut self, inputs: &Inputs) -> Outputs {
-        let pins = self.pins(inputs);
+        let mut pins = self.pins(inputs);
+        if let Some(power) = &self.power {
+            power.set(&mut pins);
+        }
         let module = &self.netlist.modules[self.netlist.top.index()];
         let ports = module.ports.iter().filter(|port| port.direction == Direction::Input);
         let values: Vec<BigUint> = ports
@@ -43,7 +59,15 @@ impl Bench {
         self.stimuli.push(Stimulus { reset: false, inputs: values });
         self.engine.step();
         let outputs = self.outputs(inputs);
+        if self.parameters.sets == 0 {
+            let transferred = outputs.transfer.as_ref().filter(|transfer| transfer.taken);
+            let is_off = transferred.is_some_and(|transfer| outputs.off.contains(&transfer.register));
+            assert!(!is_off, "{transferred:?}, to a row that is off");
+        }
         self.reference.follow(inputs, &outputs);
+        if let Some(power) = &mut self.power {
+            power.follow(&self.engine, self.reference.oldest());
+        }
         assert_eq!(self.engine.violation(), None);
         outputs
     }
@@ -86,6 +110,7 @@ impl Bench {
             fill_taken: inputs.fill.is_some() && is("fill_ready_o"),
             fill_waits: inputs.fill.is_some() && is("scratchpad.fill_waits_o"),
             transfer: is("scratchpad.transfer_valid_o").then(transfer),
+            off: self.power.as_ref().map_or_else(Vec::new, RowPower::off),
             busy: self.get("slot_busy_o"),
             waits: [is("entry_wait_o"), is("transfer_wait_o")],
             leave_wait: self.parameters.parallel && is("leave_wait_o"),

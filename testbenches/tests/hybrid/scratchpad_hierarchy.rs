@@ -12,13 +12,13 @@ use super::scratchpad_bench::Bench;
 use super::scratchpad_ref::Seen;
 use super::scratchpad_traffic::{ID_BITS, Traffic};
 
-/// Cycles within which everything under way must end.
-const PATIENCE: usize = 800;
+/// Cycles within which everything under way must end, rows that wake up among it.
+const PATIENCE: usize = 1600;
 
 /// Those that take so many instructions a cycle, most with a cache.
 fn with_issues(issues: usize) -> impl Strategy<Value = ScratchpadHierarchy> {
     let sizes = (0..3u32, 1..=4usize, 2..=5usize, 0..=4usize, 1..=6usize, 3..=5usize, 1..=4usize, 1..=4usize);
-    (sizes, any::<bool>(), any::<bool>()).prop_map(move |(sizes, liveness, parallel)| {
+    (sizes, any::<[bool; 3]>()).prop_map(move |(sizes, [liveness, parallel, gated])| {
         let (bank_bits, half_lanes, collectors, sets, warps, access_cycles, slots, entries) = sizes;
         let (banks, lanes) = (1 << bank_bits, 2 * half_lanes - 1);
         ScratchpadHierarchy {
@@ -34,6 +34,7 @@ fn with_issues(issues: usize) -> impl Strategy<Value = ScratchpadHierarchy> {
             warps,
             issues,
             parallel: parallel && sets > 0,
+            gated,
         }
     })
 }
@@ -58,6 +59,7 @@ fn example(sets: usize, issues: usize, parallel: bool) -> ScratchpadHierarchy {
         warps: 4,
         issues,
         parallel,
+        gated: false,
     }
 }
 

@@ -89,6 +89,8 @@ pub struct Outputs {
     pub fill_taken: bool,
     pub fill_waits: bool,
     pub transfer: Option<Transfer>,
+    /// Registers of the main register file whose rows are off.
+    pub off: Vec<usize>,
     /// Slots, one bit each.
     pub busy: u64,
     /// The first instruction waits for an entry, and for a transfer.
@@ -198,6 +200,11 @@ impl ScratchpadReference {
     /// Nothing is under way, and nothing is to be transferred.
     pub fn is_quiet(&self) -> bool {
         self.under_way.is_empty() && self.entries.values().all(|entry| entry.dirty == 0 && !entry.awaited)
+    }
+
+    /// The cycle in which the oldest instruction was taken whose operands are not out.
+    pub fn oldest(&self) -> Option<u64> {
+        self.under_way.values().map(|instruction| instruction.taken_in).min()
     }
 
     /// Compares a cycle with what it must do; panics where it differs.

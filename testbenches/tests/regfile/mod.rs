@@ -15,5 +15,6 @@ mod main_register_file_ref;
 pub mod offers_ref;
 pub mod operand_collectors;
 mod operand_collectors_ref;
+pub mod row_power;
 pub mod traffic;
 pub mod warp_register;

@@ -10,6 +10,7 @@ use warpfile_testbenches::testbench::Stimulus;
 
 use super::cached_register_file_ref::{Inputs, Instruction, Outputs, RegisterFileReference, Way, Write, has};
 use super::register_file_cache_ref::Lanes;
+use crate::regfile::row_power::{Asks, RowPower};
 
 pub struct Bench {
     pub parameters: CachedRegisterFile,
@@ -20,6 +21,8 @@ pub struct Bench {
     pub stimuli: Vec<Stimulus>,
     /// What was offered last at each port: it stays there when nothing is offered any more.
     last: Inputs,
+    /// Of the main register file's rows, if they may be without.
+    pub power: Option<RowPower>,
 }
 
 fn lanes_of(lanes: &[u32]) -> BigUint {
@@ -32,13 +35,19 @@ impl Bench {
         let engine = Interpreter::new(&netlist, &Options { seed, ..Options::checked() }).unwrap();
         let reference = RegisterFileReference::new(parameters);
         let (parameters, last) = (parameters.clone(), Inputs::default());
-        Bench { parameters, netlist, engine, reference, stimuli: Vec::new(), last }
+        let writers = parameters.writers();
+        let asks = Asks { ports: [3 * parameters.issues, writers], file: Some(("mrf", writers)) };
+        let power = parameters.gated.then(|| RowPower::new(parameters.geometry, asks, seed));
+        Bench { parameters, netlist, engine, reference, stimuli: Vec::new(), last, power }
     }
 
     /// A cycle, compared with the reference.
     pub fn step(&mut self, inputs: &Inputs) -> Outputs {
         self.last = inputs.clone().or(&self.last);
-        let pins = self.pins(inputs);
+        let mut pins = self.pins(inputs);
+        if let Some(power) = &self.power {
+            power.set(&mut pins);
+        }
         let module = &self.netlist.modules[self.netlist.top.index()];
         let ports = module.ports.iter().filter(|port| port.direction == Direction::Input);
         let values: Vec<BigUint> = ports
@@ -52,6 +61,9 @@ impl Bench {
         self.engine.step();
         let outputs = self.outputs(inputs);
         self.reference.follow(inputs, &outputs);
+        if let Some(power) = &mut self.power {
+            power.follow(&self.engine, self.reference.oldest());
+        }
         assert_eq!(self.engine.violation(), None);
         outputs
     }
@@ -90,6 +102,7 @@ impl Bench {
             busy: self.get("slot_busy_o"),
             crossed,
             allocated: self.allocated(),
+            off: self.power.as_ref().map_or_else(Vec::new, RowPower::off),
             spill: (is("cache.spill_valid_o") && is("cache.spill_ready_i")).then(spill),
         }
     }

@@ -13,8 +13,8 @@ use super::register_file_cache_ref::Source;
 use super::traffic::{ID_BITS, Traffic};
 
 const WARPS: usize = 5;
-/// Cycles within which everything under way must end.
-const PATIENCE: usize = 500;
+/// Cycles within which everything under way must end, rows that wake up among it.
+const PATIENCE: usize = 1000;
 
 fn parameters() -> impl Strategy<Value = CachedRegisterFile> {
     (1..=2usize).prop_flat_map(with_issues)
@@ -24,9 +24,9 @@ fn parameters() -> impl Strategy<Value = CachedRegisterFile> {
 fn with_issues(issues: usize) -> impl Strategy<Value = CachedRegisterFile> {
     let replacement = prop_oneof![Just(Replacement::Fifo), Just(Replacement::Lru)];
     let sizes = (0..3u32, 1..=4usize, 2..=5usize, 1..=4usize, 1..=4usize, 3..=4usize);
-    (sizes, replacement, any::<[bool; 4]>()).prop_map(move |(sizes, replacement, flags)| {
+    (sizes, replacement, any::<[bool; 5]>()).prop_map(move |(sizes, replacement, flags)| {
         let (bank_bits, half_lanes, collectors, slots, entries, access_cycles) = sizes;
-        let [allocate_sources, liveness, bypass_idle, evict_idle_first] = flags;
+        let [allocate_sources, liveness, bypass_idle, evict_idle_first, gated] = flags;
         let (banks, lanes) = (1 << bank_bits, 2 * half_lanes - 1);
         CachedRegisterFile {
             geometry: Geometry {
@@ -47,6 +47,7 @@ fn with_issues(issues: usize) -> impl Strategy<Value = CachedRegisterFile> {
             bypass_idle,
             evict_idle_first,
             issues,
+            gated,
         }
     })
 }
@@ -139,6 +140,17 @@ fn example(entries: usize) -> CachedRegisterFile {
         bypass_idle: false,
         evict_idle_first: false,
         issues: 1,
+        gated: false,
+    }
+}
+
+#[test]
+fn operands_and_writes_wait_for_rows_that_are_off() {
+    for issues in [1, 2] {
+        let run = |gated| run(&CachedRegisterFile { issues, gated, ..example(3) }, 1, 600).0;
+        let waits = run(true).power.expect("gated").waits;
+        assert!(waits >= 100, "{waits} with {issues}");
+        assert!(run(false).power.is_none());
     }
 }
 

@@ -99,6 +99,8 @@ pub struct Outputs {
     pub spill: Option<(Lanes, Vec<u32>)>,
     /// An operand that gets an entry in the cache, or has one.
     pub allocated: Option<Write>,
+    /// Registers of the main register file whose rows are off.
+    pub off: Vec<usize>,
 }
 
 /// An instruction whose operands have not been delivered.
@@ -188,6 +190,11 @@ impl RegisterFileReference {
     /// Nothing is under way that was offered before.
     pub fn is_quiet(&self) -> bool {
         self.under_way.is_empty() && !self.flushing.contains(&true)
+    }
+
+    /// The cycle in which the oldest instruction was taken whose operands are not out.
+    pub fn oldest(&self) -> Option<u64> {
+        self.under_way.values().map(|instruction| instruction.taken_in).min()
     }
 
     /// Compares a cycle with what it may do; panics where it differs.
@@ -284,8 +291,9 @@ impl RegisterFileReference {
         write.in_slot && !(self.bypass_idle && write.idle)
     }
 
-    /// A write to the main register file waits only for an instruction that has still to read the register, or for a write
-    /// before it to the same bank: of the cache, of a result, and last of the fill.
+    /// A write to the main register file waits only for its row, for an instruction that has still to read the register, or for
+    /// a write before it to the same bank: of the cache, of a result, and last of the fill. It is never made while its row is
+    /// off.
     fn check_waits(&self, inputs: &Inputs, outputs: &Outputs) {
         let bank = |register: usize| register % self.banks;
         let mut written: Vec<usize> = outputs.spill.iter().map(|(lanes, _)| bank(lanes.register)).collect();
@@ -293,9 +301,11 @@ impl RegisterFileReference {
         let past = results.filter_map(|(result, way)| Some((result?, way.result_taken)));
         let past = past.filter(|(result, _)| !self.is_cached(result));
         for (write, taken) in past.chain(inputs.fill.as_ref().map(|fill| (fill, outputs.fill_taken))) {
+            let is_off = outputs.off.contains(&write.register);
+            assert!(!(taken && is_off), "cycle {}: R{} is written and off", self.cycle, write.register);
             let is_read = || self.under_way.values().any(|other| other.reads.contains(&Some(write.register)));
             assert!(
-                taken || written.contains(&bank(write.register)) || is_read(),
+                taken || written.contains(&bank(write.register)) || is_read() || is_off,
                 "cycle {}: a write of register {} waits for nothing",
                 self.cycle,
                 write.register

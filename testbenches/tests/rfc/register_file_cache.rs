@@ -30,6 +30,7 @@ fn parameters(entries: usize, replacement: Replacement) -> CachedRegisterFile {
         bypass_idle: false,
         evict_idle_first: false,
         issues: 1,
+        gated: false,
     }
 }
 

@@ -23,6 +23,8 @@ const PC_BITS: usize = 32;
 const PTXPLUS: usize = 4;
 /// Bits of an instruction's number, which stands in the place of the PC here.
 const NUMBER_BITS: usize = 8;
+/// Bits of the counter of taken entries in a scheduler's table, which an invariant compares with them.
+const COUNTER_BITS: usize = 6;
 /// What the thesis's structures take, bytes (§4.3.5).
 const LOOKUP_TABLE: u64 = 1280;
 const SCOREBOARD: u64 = 192;
@@ -89,7 +91,42 @@ pub fn overheads() -> Result<Content> {
          sources. In runs circuits are built for 256 registers a thread: two bits more each.",
         WARPS / SCHEDULERS
     );
-    Ok(Content { claims, tables: vec![table], notes: vec![note], charts: vec![drawn] })
+    Ok(Content { claims, tables: vec![table, differences()], notes: vec![note], charts: vec![drawn] })
+}
+
+/// What leads from the thesis's formulas to the structures here, bits of an entry each; a scoreboard has one entry a warp.
+fn steps() -> Vec<(&'static str, i64, i64)> {
+    let signed = |bits: usize| bits as i64;
+    let (registers, fewer) =
+        (signed(MAX_SOURCES + MAX_RESULTS), signed(2 * PTXPLUS) - signed(MAX_SOURCES + MAX_RESULTS));
+    vec![
+        ("a number of 8 bits, not a PC of 32", signed(NUMBER_BITS) - signed(PC_BITS), 0),
+        (
+            "registers that an instruction has at most",
+            -fewer * signed(REGISTER_BITS),
+            (signed(MAX_SOURCES) - signed(PTXPLUS)) * signed(REGISTER_BITS),
+        ),
+        ("whether each of them is there", registers, 0),
+        ("whether the entry is taken", 1, 0),
+    ]
+}
+
+/// The differences in bytes of an SM.
+fn differences() -> Table {
+    let mut table = Table::new("differences", "From the thesis's bytes to those here")
+        .column("step", "step")
+        .column("lookup_table", "lookup table")
+        .column("scoreboard", "scoreboard of reads");
+    let bytes = |bits: i64, entries: usize| Cell::Text(format!("{:+}", bits * entries as i64 / 8));
+    for (step, lookup, scoreboard) in steps() {
+        table.row(vec![step.into(), bytes(lookup, WARPS * ENTRIES), bytes(scoreboard, WARPS)]);
+    }
+    table.row(vec![
+        "a counter that an invariant compares".into(),
+        bytes(COUNTER_BITS as i64, SCHEDULERS),
+        bytes(0, WARPS),
+    ]);
+    table
 }
 
 /// Bits of tables and registers that the manifest of a scheduler's lookup table lists.
@@ -109,7 +146,7 @@ fn lookup_table_bits() -> Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LOOKUP_TABLE, SCOREBOARD, lookup_table_bits, overheads};
+    use super::*;
 
     #[test]
     fn the_formulas_give_what_the_thesis_says() {
@@ -118,6 +155,17 @@ mod tests {
         for bytes in [LOOKUP_TABLE, SCOREBOARD] {
             assert!(text.contains(&format!("| {bytes:>6} | {bytes:>11} |")), "{text}");
         }
+    }
+
+    #[test]
+    fn the_steps_lead_from_the_thesis_to_the_circuit() {
+        let bytes = |bits: i64, entries: usize| bits * entries as i64 / 8;
+        let lookup: i64 = steps().iter().map(|step| bytes(step.1, WARPS * ENTRIES)).sum();
+        let scoreboard: i64 = steps().iter().map(|step| bytes(step.2, WARPS)).sum();
+        let counters = bytes(COUNTER_BITS as i64, SCHEDULERS);
+        let here = lookup_table_bits().expect("elaborates") * SCHEDULERS as u64 / 8;
+        assert_eq!(LOOKUP_TABLE as i64 + lookup + counters, here as i64);
+        assert_eq!(SCOREBOARD as i64 + scoreboard, (MAX_SOURCES * WARPS * REGISTER_BITS / 8) as i64);
     }
 
     #[test]

@@ -277,6 +277,20 @@ impl State {
         big(&value)
     }
 
+    pub(crate) fn change_row(&mut self, port: RowPort, change: impl FnOnce(&mut [u64])) {
+        let words = &mut self.held.arena[port.offset as usize..];
+        let n = port.width.div_ceil(64) as usize;
+        if port.shift == 0 && port.width.is_multiple_of(64) {
+            change(&mut words[..n]);
+        } else {
+            let mut value = vec![0; n];
+            ops::extract(&mut value, words, port.shift, port.width);
+            change(&mut value);
+            ops::replace(words, &value, port.shift, port.width);
+        }
+        trigger_all(&self.plan, &mut self.held.arena);
+    }
+
     pub(crate) fn cycle(&self) -> u64 {
         self.held.cycle
     }

@@ -1,7 +1,7 @@
 //! The layer: what the SM does with registers, told to the circuits of its partitions.
 
 use warpfile_engine::Engine;
-use warpfile_kernels::program::{BlockIndex, InstId, LaneMask, WarpInstruction};
+use warpfile_kernels::program::{BlockIndex, InstId, WarpInstruction};
 
 use super::kernel::Kernel;
 use super::partition::Partition;
@@ -10,23 +10,23 @@ use crate::config::Config;
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::sm::SimError;
-use crate::sm::design::{Layer, WarpPlace};
+use crate::sm::design::{Layer, RowAccess, RowStates, RowUses, WarpPlace};
 
 /// Outputs that are looked at before a cycle is run.
 pub(super) const FORESEEN: [&str; 3] = ["on_o", "sleep_o", "off_o"];
 
-/// A row was accessed that could not be, or that had lost the value.
+/// What is wrong of a register that is written.
+const NOT_ON_WHEN_WRITTEN: &str = "is written while its row is not ON";
+
+/// A row was accessed that could not be.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "kernel {kernel}, scheduler {partition}, warp slot {warp}, instruction {pc:#x} ({text}): \
-     R{register} {what}"
-)]
+#[error("kernel {kernel}, scheduler {partition}, warp slot {warp}, {by}: R{register} {what}")]
 struct WrongAccess {
     kernel: String,
     partition: usize,
     warp: usize,
-    pc: u32,
-    text: String,
+    /// The instruction, or what writes for none.
+    by: String,
     register: u16,
     what: String,
 }
@@ -46,6 +46,8 @@ pub struct PowerLayer {
     survives: bool,
     kernel: Kernel,
     partitions: Vec<Partition>,
+    /// Warps of each partition that it holds back in this cycle.
+    held: Vec<u64>,
     /// What ends the run.
     fault: Option<Box<WrongAccess>>,
     design: String,
@@ -58,6 +60,7 @@ impl PowerLayer {
             policy,
             survives: config.of::<Parameters>().liveness == Liveness::Thesis,
             kernel: Kernel::default(),
+            held: vec![0; partitions.len()],
             partitions,
             fault: None,
             design: config.design.to_string(),
@@ -72,29 +75,11 @@ impl PowerLayer {
                 kernel: self.kernel.name.clone(),
                 partition: at.partition,
                 warp: at.warp,
-                pc: decoded.pc,
-                text: decoded.text.clone(),
+                by: format!("instruction {:#x} ({})", decoded.pc, decoded.text),
                 register,
                 what,
             })
         });
-    }
-
-    /// The lanes of a source that are read and have lost their value.
-    fn check_lost(&mut self, at: WarpPlace, inst: InstId, register: u16, lost: LaneMask) {
-        if lost == 0 {
-            return;
-        }
-        if self.survives {
-            self.lost_lanes += u64::from(lost.count_ones());
-            return;
-        }
-        self.fail(
-            at,
-            inst,
-            register,
-            format!("is read in lanes {lost:#010x}, whose value an OFF has destroyed"),
-        );
     }
 }
 
@@ -110,21 +95,52 @@ impl Layer for PowerLayer {
         Ok(())
     }
 
+    fn start_rows(&mut self, uses: &[RowUses]) {
+        self.kernel.set_row_uses(uses);
+    }
+
     fn start_warp(&mut self, at: WarpPlace, first_row: u32, _block: BlockIndex) {
-        self.partitions[at.partition].start_warp(at.warp, first_row);
+        let registers = self.kernel.registers_per_thread;
+        self.partitions[at.partition].start_warp(at.warp, first_row, registers);
     }
 
     fn decode(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
         self.partitions[at.partition].decode(at.warp, instruction.inst.0);
     }
 
-    fn held_warps(&mut self, partition: usize) -> u64 {
-        let (partition, instructions) = (&mut self.partitions[partition], &self.kernel.instructions);
+    fn held_warps(&mut self, index: usize) -> u64 {
+        let (partition, instructions) = (&mut self.partitions[index], &self.kernel.instructions);
         let mut held = 0;
         for warp in 0..partition.warps.len() {
             held |= u64::from(partition.must_wait(warp, instructions)) << warp;
         }
+        self.held[index] = held;
         held
+    }
+
+    /// Rows are up, and operands read, in a few cycles.
+    fn brief_waits(&mut self, partition: usize) -> u64 {
+        self.held[partition]
+    }
+
+    fn rows(&mut self, partition: usize) -> Option<RowStates<'_>> {
+        let rows = self.partitions[partition].rows();
+        Some(if self.survives { RowStates { lost: &[], ..rows } } else { rows })
+    }
+
+    fn access_rows(&mut self, partition: usize, rows: &[RowAccess]) {
+        if let Some((warp, register)) = self.partitions[partition].access_rows(rows) {
+            self.fault.get_or_insert_with(|| {
+                Box::new(WrongAccess {
+                    kernel: self.kernel.name.clone(),
+                    partition,
+                    warp,
+                    by: "what leaves a level before the main register file".to_owned(),
+                    register,
+                    what: NOT_ON_WHEN_WRITTEN.to_owned(),
+                })
+            });
+        }
     }
 
     fn holds_companion(&mut self, at: WarpPlace) -> bool {
@@ -147,10 +163,10 @@ impl Layer for PowerLayer {
             let operand = decoded.sources[index];
             let (is_on, lost) =
                 self.partitions[at.partition].access(at.warp, decoded, operand, false, active);
-            if !is_on && active != 0 {
+            if !is_on {
                 self.fail(at, inst, operand.register, "is read while its row is not ON".to_owned());
             }
-            self.check_lost(at, inst, operand.register, lost & instruction.defined[index]);
+            self.lost_lanes += u64::from((lost & instruction.defined[index]).count_ones());
         }
     }
 
@@ -161,7 +177,7 @@ impl Layer for PowerLayer {
         let of_partition = &mut self.partitions[at.partition];
         let (is_on, _) = of_partition.access(at.warp, decoded, operand, true, instruction.active);
         if !is_on {
-            self.fail(at, inst, operand.register, "is written while its row is not ON".to_owned());
+            self.fail(at, inst, operand.register, NOT_ON_WHEN_WRITTEN.to_owned());
         }
     }
 

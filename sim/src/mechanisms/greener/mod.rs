@@ -127,7 +127,7 @@ counters! {
         wake_waits: sum("warp cycles"),
         /// Warps whose next instruction waited for a register to be read by an earlier one, summed over cycles.
         read_waits: sum("warp cycles"),
-        /// Lanes read whose value an OFF would have destroyed (liveness = "thesis").
+        /// Lanes read whose value an OFF has destroyed, or would have (liveness = "thesis").
         lost_lanes: sum("lanes"),
     }
 }

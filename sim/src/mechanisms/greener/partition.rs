@@ -8,7 +8,7 @@ use warpfile_kernels::program::LaneMask;
 
 use super::kernel::{Decoded, Operand, Registers};
 use super::{MAX_REGISTERS, NUMBER_BITS, Power};
-use crate::sm::design::WarpSlot;
+use crate::sm::design::{RowAccess, RowAccessKind, RowStates, RowUse, WarpSlot};
 
 /// Number of an instruction among those that a warp has decoded, modulo what the circuit tells apart.
 pub type Number = u16;
@@ -20,10 +20,14 @@ pub struct Warp {
     /// The next instruction and its number, if it has been decoded.
     pub head: Option<(u32, Number)>,
     next_number: Number,
+    /// Number of the instruction issued last.
+    last_issued: Number,
     /// Registers whose access has not been seen by the circuit yet.
     pub reading: Registers,
     /// Registers that are to be written.
     pub writing: Registers,
+    /// Those of them that go to their rows, as is known at decode.
+    writing_rows: Registers,
     /// Who reads each register, and who writes it: one instruction at a time.
     readers: [Number; MAX_REGISTERS],
     writers: [Number; MAX_REGISTERS],
@@ -37,8 +41,10 @@ impl Default for Warp {
             first_row: 0,
             head: None,
             next_number: 0,
+            last_issued: 0,
             reading: Registers::default(),
             writing: Registers::default(),
+            writing_rows: Registers::default(),
             readers: [0; MAX_REGISTERS],
             writers: [0; MAX_REGISTERS],
             in_flight: VecDeque::new(),
@@ -64,10 +70,20 @@ pub struct Partition {
     ports: CircuitPorts<RegisterPowerUnit>,
     /// Where each register of the file is among the rows.
     places: Vec<usize>,
+    /// The warp, and its register, that each register of the file is.
+    owners: Vec<Option<(WarpSlot, u16)>>,
     has_lookup: bool,
     pub warps: Vec<Warp>,
     /// Lanes of each row whose value is lost.
     lost: Vec<LaneMask>,
+    /// Rows that have lost their values since the cycle before, one bit each.
+    newly_off: Vec<u64>,
+    /// Registers that the operand storage is reading for instructions, and their lanes: what it has found out.
+    fetches: Vec<(WarpSlot, u16, LaneMask)>,
+    /// Registers of the file that it has written in this cycle, and their lanes: what it has found out.
+    stores: Vec<(u32, LaneMask)>,
+    /// Rows in SLEEP whose registers have been read for the last time above them.
+    dead: Vec<usize>,
     /// Accesses of this cycle, as many as the circuit takes; those behind them wait.
     accesses: VecDeque<Access>,
     entering: VecDeque<(WarpSlot, Number, u32)>,
@@ -79,6 +95,8 @@ pub struct Partition {
     off: Vec<u64>,
     request: Vec<u64>,
     free: Vec<u64>,
+    /// One bit a row: on their way up in the cycle before.
+    waking: Vec<u64>,
     /// The circuit has been stepped, and what it says is of the cycle before.
     is_stale: bool,
     pub counted: Power,
@@ -107,9 +125,15 @@ impl Partition {
             ports: engine.ports(circuit)?,
             engine,
             places: (0..circuit.file.rows_of_all()).map(|register| circuit.file.place(register)).collect(),
+            owners: vec![None; circuit.file.rows_of_all()],
             has_lookup: circuit.entries > 0,
             warps: vec![Warp::default(); circuit.warps],
             lost: vec![LaneMask::MAX; circuit.file.rows_of_all()],
+            newly_off: words.clone(),
+            fetches: Vec::new(),
+            stores: Vec::new(),
+            dead: Vec::new(),
+            waking: words.clone(),
             accesses: VecDeque::new(),
             entering: VecDeque::new(),
             leaving: VecDeque::new(),
@@ -153,6 +177,7 @@ impl Partition {
             counted.on_to_off += count(was[0] & off[word]);
             counted.sleep_to_off += count(was[1] & off[word]);
             let mut new = off[word] & !was[2];
+            self.newly_off[word] = new;
             while new != 0 {
                 self.lost[word * 64 + new.trailing_zeros() as usize] = LaneMask::MAX;
                 new &= new - 1;
@@ -163,7 +188,16 @@ impl Partition {
         self.off.copy_from_slice(off);
     }
 
-    pub fn start_warp(&mut self, warp: WarpSlot, first_row: u32) {
+    /// Rows that are ON in this cycle, and that have lost their values with it.
+    pub fn rows(&mut self) -> RowStates<'_> {
+        self.begin_cycle();
+        RowStates { on: &self.on, lost: &self.newly_off }
+    }
+
+    pub fn start_warp(&mut self, warp: WarpSlot, first_row: u32, registers: u16) {
+        for register in 0..registers {
+            self.owners[first_row as usize + usize::from(register)] = Some((warp, register));
+        }
         let mut in_flight = std::mem::take(&mut self.warps[warp].in_flight);
         in_flight.clear();
         self.warps[warp] = Warp { first_row, in_flight, ..Warp::default() };
@@ -175,7 +209,9 @@ impl Partition {
         for register in 0..registers {
             let place = self.place(warp, register);
             insert(&mut self.free, place);
+            self.owners[self.warps[warp].first_row as usize + usize::from(register)] = None;
         }
+        self.fetches.retain(|(fetching, ..)| *fetching != warp);
         self.accesses.retain(|access| access.warp != warp);
         self.entering.retain(|(entering, ..)| *entering != warp);
         self.leaving.retain(|(leaving, _)| *leaving != warp);
@@ -207,7 +243,7 @@ impl Partition {
             return true;
         }
         let mut waits = false;
-        for &register in &decoded.registers {
+        for &register in &decoded.rows {
             let place = self.place(warp, register);
             insert(&mut self.request, place);
             waits |= !self.is_on(place);
@@ -224,16 +260,94 @@ impl Partition {
             state.reading.insert(source.register);
             state.readers[usize::from(source.register)] = number;
         }
+        state.last_issued = number;
         for result in &decoded.results {
             state.writing.insert(result.register);
+            if result.row_use == RowUse::Row {
+                state.writing_rows.insert(result.register);
+            }
             state.writers[usize::from(result.register)] = number;
         }
         state.in_flight.push_back((inst, number));
-        decoded.registers.iter().copied().find(|&register| !self.is_on(self.place(warp, register)))
+        decoded.rows.iter().copied().find(|&register| !self.is_on(self.place(warp, register)))
     }
 
-    /// A register has been read or written in this cycle, or would have been if a lane had executed. Gives whether its row is
-    /// ON, and the lanes whose value it has lost.
+    /// What the operand storage has found out that it accesses in its rows: these are asked for. Gives the warp and the register
+    /// that is written although its row is not ON, if there is one.
+    pub fn access_rows(&mut self, rows: &[RowAccess]) -> Option<(WarpSlot, u16)> {
+        self.begin_cycle();
+        let mut wrong = None;
+        for &RowAccess { row, lanes, kind } in rows {
+            // What leaves a cache for a warp that has just ended is of no use any more.
+            let Some((warp, register)) = self.owners[row as usize] else { continue };
+            let place = self.places[row as usize];
+            match kind {
+                RowAccessKind::Reads => {
+                    insert(&mut self.request, place);
+                    let is_it =
+                        |fetch: &&mut (WarpSlot, u16, LaneMask)| (fetch.0, fetch.1) == (warp, register);
+                    match self.fetches.iter_mut().find(is_it) {
+                        Some(fetch) => fetch.2 = lanes,
+                        None => self.fetches.push((warp, register, lanes)),
+                    }
+                }
+                RowAccessKind::Writes => insert(&mut self.request, place),
+                RowAccessKind::Written => {
+                    if !has(&self.on, place) {
+                        wrong = Some((warp, register));
+                    }
+                    self.lost[place] &= !lanes;
+                    self.stores.push((row, lanes));
+                }
+            }
+        }
+        wrong
+    }
+
+    /// The lanes of an operand that are accessed in its row, of those that execute.
+    fn accessed_lanes(
+        &mut self,
+        warp: WarpSlot,
+        operand: Operand,
+        writes: bool,
+        executing: LaneMask,
+    ) -> LaneMask {
+        let register = operand.register;
+        match operand.row_use {
+            RowUse::Row => executing,
+            RowUse::Above => 0,
+            RowUse::FoundLater if executing == 0 => 0,
+            RowUse::FoundLater if writes => {
+                let row = self.warps[warp].first_row + u32::from(register);
+                let store = self.stores.iter().position(|store| store.0 == row);
+                store.map_or(0, |store| self.stores.swap_remove(store).1)
+            }
+            RowUse::FoundLater => {
+                let is_it = |fetch: &(WarpSlot, u16, LaneMask)| (fetch.0, fetch.1) == (warp, register);
+                let fetch = self.fetches.iter().position(is_it);
+                fetch.map_or(0, |fetch| self.fetches.swap_remove(fetch).2)
+            }
+        }
+    }
+
+    /// Registers that the storage has written for no instruction have left a level before the main register file: it keeps
+    /// their values, in SLEEP, unless an instruction that is under way needs the row.
+    fn follow_stores(&mut self) {
+        while let Some((row, _)) = self.stores.pop() {
+            let Some((warp, register)) = self.owners[row as usize] else { continue };
+            let state = &self.warps[warp];
+            let is_needed = state.reading.contains(register) || state.writing_rows.contains(register);
+            if is_needed || self.accesses.len() >= self.ports.access.len() {
+                continue;
+            }
+            let operand = Operand { register, code: None, changes: true, row_use: RowUse::FoundLater };
+            let (place, number) = (self.places[row as usize], state.last_issued);
+            self.accesses.push_back(Access { warp, place, operand, codes: 0, number, writes: true });
+        }
+    }
+
+    /// A register has been read or written in this cycle, or would have been if a lane had executed. Gives whether it could be,
+    /// and the lanes whose value its row has lost of those that were accessed there.
     pub fn access(
         &mut self,
         warp: WarpSlot,
@@ -245,11 +359,15 @@ impl Partition {
         self.begin_cycle();
         let register = operand.register;
         let place = self.place(warp, register);
+        let lanes = self.accessed_lanes(warp, operand, writes, lanes);
         let numbers = if writes { &self.warps[warp].writers } else { &self.warps[warp].readers };
         let number = numbers[usize::from(register)];
         let codes = decoded.codes;
         // Of one that no lane makes, the circuit is told only what becomes of the row.
-        let is_told = operand.changes || lanes != 0;
+        let is_told = lanes != 0 || operand.changes && has(&self.on, place);
+        if !is_told && operand.is_off_behind(decoded.codes) && has(&self.sleep, place) {
+            self.dead.push(place);
+        }
         let is_late = is_told && self.accesses.len() >= self.ports.access.len();
         if is_told {
             let writes = writes && lanes != 0;
@@ -258,6 +376,7 @@ impl Partition {
         let state = &mut self.warps[warp];
         if writes {
             state.writing.remove(register);
+            state.writing_rows.remove(register);
         }
         // Until the circuit knows of the access, the register's next one waits.
         match is_late {
@@ -269,7 +388,7 @@ impl Partition {
         if writes {
             self.lost[place] &= !lanes;
         }
-        (has(&self.on, place), lost)
+        (lanes == 0 || has(&self.on, place), lost)
     }
 
     /// Nothing of an instruction is left to do.
@@ -292,6 +411,13 @@ impl Partition {
     /// Ends the cycle: what has happened goes into the circuit.
     pub fn end_cycle(&mut self, instructions: &[Decoded]) {
         self.begin_cycle();
+        self.follow_stores();
+        // Asked for again, or on its way up: a younger instruction needs the row.
+        while let Some(place) = self.dead.pop() {
+            if !has(&self.request, place) && !has(&self.waking, place) {
+                insert(&mut self.free, place);
+            }
+        }
         for (request, free) in self.request.iter_mut().zip(&self.free) {
             *request &= !free;
         }
@@ -319,7 +445,8 @@ impl Partition {
     fn set_accesses(&mut self) -> usize {
         let engine = self.engine.state_mut();
         for (index, ports) in self.ports.access.iter().enumerate() {
-            let access = self.accesses.get(index);
+            // Of what has gone down while an access of it waited there is nothing to change.
+            let access = self.accesses.get(index).filter(|access| has(&self.on, access.place));
             engine.set(ports.valid_i, u64::from(access.is_some()));
             let Some(access) = access else { continue };
             engine.set(ports.writes_i, u64::from(access.writes));
@@ -378,6 +505,7 @@ impl Partition {
             state.get_words(self.ports.sleep_o),
             state.get_words(self.ports.off_o),
         );
+        self.waking.copy_from_slice(waking);
         let words = 0..on.len();
         let counted = &mut self.counted;
         counted.on += ones(words.clone().map(|word| on[word] | waking[word]));

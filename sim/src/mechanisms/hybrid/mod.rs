@@ -11,7 +11,7 @@ mod storage;
 
 use warpfile_hdl::hybrid::{LINES_OF_SET, RegisterCacheHierarchy};
 
-use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
+use super::register_file::{self, ACCESS_CYCLES, geometry, is_gated, issues};
 use super::waves::{self, Occupancy, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
 use crate::config::{Accepted, Config, SectionInfo};
@@ -163,6 +163,7 @@ fn circuit(config: &Config) -> RegisterCacheHierarchy {
         warps: config.warps_per_scheduler() as usize,
         issues: issues(config),
         parallel: false,
+        gated: is_gated(config),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::counters::{Group, Row, Shown};
 use crate::energy::grid::Ports;
 use crate::energy::structure::{ArrayAccesses, Structure, Wire};
 use crate::mechanisms::levels::Levels;
-use crate::mechanisms::register_file::{self, ACCESS_CYCLES, geometry, issues};
+use crate::mechanisms::register_file::{self, ACCESS_CYCLES, geometry, is_gated, issues};
 use crate::mechanisms::waves::{self, Occupancy, WaveGroup};
 use crate::mechanisms::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::sm::design::{ID_BITS, OperandStorage, Unit};
@@ -283,6 +283,7 @@ impl Scratchpad {
             warps: config.warps_per_scheduler() as usize,
             issues: issues(config),
             parallel: self.cache == Cache::ParallelEvicting,
+            gated: is_gated(config),
         }
     }
 }

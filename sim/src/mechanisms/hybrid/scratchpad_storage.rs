@@ -11,8 +11,10 @@ use super::scratchpad::{RSP_COUNTERS, ScratchpadCounters};
 use super::storage::{LastReads, VALUES_TABLE, last_reads};
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
-use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports};
-use crate::sm::design::{Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write};
+use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports, say_rows, set_rows_on};
+use crate::sm::design::{
+    Issue, OperandStorage, RowUse, RowUses, StorageInputs, StorageOutputs, WarpSlot, Write,
+};
 use crate::sm::{PortActivity, SimError};
 
 /// Name of the table of the scratchpad.
@@ -204,6 +206,18 @@ impl OperandStorage for ScratchpadStorage {
         self.file.registers_per_warp(program)
     }
 
+    /// What is not in the scratchpad is looked up in the cache behind it, or is in its row; results that are transferred there
+    /// are so when the storage says.
+    fn row_uses(&self, inst: InstId) -> RowUses {
+        let behind = if self.last_accesses.is_some() { RowUse::FoundLater } else { RowUse::Row };
+        let place = |in_scratchpad: bool| if in_scratchpad { RowUse::Above } else { behind };
+        let places = &self.places[inst.0 as usize];
+        RowUses {
+            sources: places.sources.each_ref().map(|source| place(source.entry.is_some())),
+            results: places.results.each_ref().map(|result| place(result.entry.is_some())),
+        }
+    }
+
     fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
         self.first_rows[warp] = first_row;
         if let Some(last) = &mut self.last_accesses {
@@ -241,7 +255,9 @@ impl OperandStorage for ScratchpadStorage {
             engine.set(self.ports.fill_warp_i, write.warp as u64);
         }
         engine.set(self.ports.ended_i, std::mem::take(&mut self.ended));
+        set_rows_on(&mut self.file.engine, &self.ports.rows, inputs.rows);
         self.file.cycle(inputs, outputs)?;
+        say_rows(&self.file.engine, &self.ports.rows, &mut outputs.rows);
         outputs.busy_slots = self.file.engine.state().get(self.ports.slot_busy_o);
         self.count_taken(inputs, outputs);
         self.follow_accesses(inputs, outputs);

@@ -2,13 +2,13 @@
 
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
 use warpfile_hdl::hybrid::RegisterCacheHierarchy;
-use warpfile_kernels::program::{BlockIndex, Instruction, MAX_SOURCES, Program};
+use warpfile_kernels::program::{BlockIndex, InstId, Instruction, MAX_SOURCES, Program};
 
 use super::COUNTERS;
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
-use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports};
-use crate::sm::design::{Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot};
+use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports, say_rows, set_rows_on};
+use crate::sm::design::{Issue, OperandStorage, RowUses, StorageInputs, StorageOutputs, WarpSlot};
 use crate::sm::{PortActivity, SimError};
 
 /// Name of the table that holds values in the cache.
@@ -76,6 +76,11 @@ impl OperandStorage for RegisterCacheStorage {
         self.file.registers_per_warp(program)
     }
 
+    /// Tags say where an operand is; every result goes to the cache.
+    fn row_uses(&self, _inst: InstId) -> RowUses {
+        RowUses::FOUND_LATER
+    }
+
     fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
         self.file.start_warp(warp, first_row, block);
     }
@@ -98,7 +103,10 @@ impl OperandStorage for RegisterCacheStorage {
             engine.set(self.ports.fill_warp_i, write.warp as u64);
         }
         engine.set(self.ports.ended_i, std::mem::take(&mut self.ended));
-        self.file.cycle(inputs, outputs)
+        set_rows_on(&mut self.file.engine, &self.ports.rows, inputs.rows);
+        self.file.cycle(inputs, outputs)?;
+        say_rows(&self.file.engine, &self.ports.rows, &mut outputs.rows);
+        Ok(())
     }
 
     fn end_warp(&mut self, warp: WarpSlot) {

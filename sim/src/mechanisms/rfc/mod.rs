@@ -7,7 +7,7 @@ mod storage;
 
 use warpfile_hdl::rfc::{CachedRegisterFile, Replacement};
 
-use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
+use super::register_file::{self, ACCESS_CYCLES, geometry, is_gated, issues};
 use super::waves::{self, Occupancy, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
 use crate::config::{Accepted, Config, SectionInfo};
@@ -150,6 +150,7 @@ pub fn circuit(config: &Config) -> CachedRegisterFile {
         bypass_idle: parameters.bypass_idle,
         evict_idle_first: parameters.evict_idle_first,
         issues: issues(config),
+        gated: is_gated(config),
     }
 }
 

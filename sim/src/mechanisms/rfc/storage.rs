@@ -2,13 +2,15 @@
 
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
 use warpfile_hdl::rfc::CachedRegisterFile;
-use warpfile_kernels::program::{BlockIndex, Instruction, MAX_RESULTS, MAX_SOURCES, Program};
+use warpfile_kernels::program::{BlockIndex, InstId, Instruction, MAX_RESULTS, MAX_SOURCES, Program};
 
 use super::COUNTERS;
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
-use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports};
-use crate::sm::design::{Flush, Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write};
+use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports, say_rows, set_rows_on};
+use crate::sm::design::{
+    Flush, Issue, OperandStorage, RowUses, StorageInputs, StorageOutputs, WarpSlot, Write,
+};
 use crate::sm::{PortActivity, SimError};
 
 /// Cycles of the tag check before register access (Gebhart et al., Fig. 3(b)).
@@ -97,6 +99,11 @@ impl OperandStorage for CachedStorage {
         self.file.registers_per_warp(program)
     }
 
+    /// Tags say where an operand is, and slots where a result goes.
+    fn row_uses(&self, _inst: InstId) -> RowUses {
+        RowUses::FOUND_LATER
+    }
+
     fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
         self.file.start_warp(warp, first_row, block);
     }
@@ -118,8 +125,10 @@ impl OperandStorage for CachedStorage {
             self.set_fill(write);
         }
         self.set_flush(inputs.flush);
+        set_rows_on(&mut self.file.engine, &self.ports.rows, inputs.rows);
         self.file.set(inputs);
         self.file.step(inputs, outputs);
+        say_rows(&self.file.engine, &self.ports.rows, &mut outputs.rows);
         outputs.busy_slots = self.file.engine.get(self.ports.slot_busy_o);
         Ok(())
     }

@@ -9,7 +9,9 @@ use super::{COUNTERS, UpperLevels};
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports};
-use crate::sm::design::{Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write};
+use crate::sm::design::{
+    Issue, OperandStorage, RowUse, RowUses, StorageInputs, StorageOutputs, WarpSlot, Write,
+};
 use crate::sm::{PortActivity, SimError};
 
 /// Name of the table of the last result file.
@@ -114,6 +116,16 @@ impl OperandStorage for HierarchyStorage {
 
     fn registers_per_warp(&self, program: &Program) -> u64 {
         self.register_file.registers_per_warp(program)
+    }
+
+    /// The compiler has said it.
+    fn row_uses(&self, inst: InstId) -> RowUses {
+        let in_row = |is_in_row: bool| if is_in_row { RowUse::Row } else { RowUse::Above };
+        let places = &self.places[inst.0 as usize];
+        RowUses {
+            sources: places.sources.each_ref().map(|source| in_row(source.upper.is_none())),
+            results: places.results.each_ref().map(|result| in_row(result.main)),
+        }
     }
 
     fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {

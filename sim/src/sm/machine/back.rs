@@ -77,12 +77,19 @@ impl Machine<'_, '_> {
             parked: (at.warps.sets().arrived | at.warps.sets().ended) & !at.issue_queue.warps(),
             line_request_taken,
             line: line.as_ref(),
+            rows: self.layers.iter_mut().find_map(|layer| layer.rows(partition)),
         };
         at.design.storage.cycle(&inputs, &mut at.outputs)?;
         let late = inputs.result.each_ref().map(|result| result.as_ref().is_some_and(|write| !write.cached));
         let taken = at.outputs.issue_taken.iter().filter(|taken| **taken).count();
         if taken > 0 {
             at.issue_queue.remove_first(taken);
+        }
+        if !at.outputs.rows.is_empty() {
+            for layer in &mut self.layers {
+                layer.access_rows(partition, &at.outputs.rows);
+            }
+            at.outputs.rows.clear();
         }
         let ports = at.dispatches;
         for port in 0..ports {

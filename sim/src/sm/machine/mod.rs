@@ -12,13 +12,15 @@ mod partition;
 mod schedule;
 mod slots;
 
-use warpfile_kernels::program::{Launches, Program, Stream};
+use warpfile_kernels::program::{InstId, Launches, Program, Stream};
 
 use crate::config::Config;
 
 use super::blocks::{Block, BlockShape};
 use super::circuits;
-use super::design::{Admission, Design, FilledLine, Layer, LinePort, PartitionSize, Unit, WarpPlace};
+use super::design::{
+    Admission, Design, FilledLine, Layer, LinePort, PartitionSize, RowUses, Unit, WarpPlace,
+};
 use super::kernel::Kernel;
 use super::memory::MemoryUnit;
 use super::oracle::Oracle;
@@ -201,6 +203,14 @@ impl<'c, 'o> Machine<'c, 'o> {
         }
         for layer in &mut self.layers {
             layer.start_kernel(&compiled)?;
+        }
+        if !self.layers.is_empty() {
+            let storage = &self.partitions[0].design.storage;
+            let instructions = 0..program.instructions.len() as u32;
+            let uses: Vec<RowUses> = instructions.map(|inst| storage.row_uses(InstId(inst))).collect();
+            for layer in &mut self.layers {
+                layer.start_rows(&uses);
+            }
         }
         let mut kernel =
             Kernel::new(program, self.partitions[0].design.storage.as_ref(), &self.config.units)?;

@@ -21,6 +21,8 @@ pub(super) struct Partition<'c> {
     pub outputs: StorageOutputs,
     /// Warps that a layer holds back in this cycle, one bit each.
     pub held_by_layers: u64,
+    /// Those of them that go on within a few cycles.
+    pub brief_waits: u64,
     /// When a unit of the partition's own takes the next instruction.
     pub unit_free_at: [u64; Unit::COUNT],
     pub completions: Completions,
@@ -46,6 +48,7 @@ impl<'c> Partition<'c> {
             ending: 0,
             outputs: StorageOutputs::default(),
             held_by_layers: 0,
+            brief_waits: 0,
             unit_free_at: [0; Unit::COUNT],
             completions: Completions::new(),
             results: ResultQueue::with_capacity(CAPACITY),

@@ -30,6 +30,7 @@ impl Machine<'_, '_> {
     pub(super) fn schedule(&mut self, launch: &mut Running<'_>, partition: usize) -> Result<(), SimError> {
         let at = &mut self.partitions[partition];
         at.held_by_layers = self.layers.iter_mut().fold(0, |held, layer| held | layer.held_warps(partition));
+        at.brief_waits = self.layers.iter_mut().fold(0, |brief, layer| brief | layer.brief_waits(partition));
         let no_slot = at.warps.without_slot(&self.shared);
         let (inputs, waiting) = at.scheduler_inputs(launch, &self.config.scheduler, no_slot);
         let held = waiting.held & !waiting.short;
@@ -240,7 +241,8 @@ impl Partition<'_> {
         let suspend = self.to_suspend(config.suspend_when_ready);
         let suspends = if self.design.scheduler.suspends() { u64::MAX } else { 0 };
         let held = self.held_warps() & sets.ready & !sets.long_hazard;
-        let suspendable = if held == 0 { 0 } else { self.design.storage.suspendable_warps() };
+        let brief = self.brief_waits & !self.design.storage.held_warps();
+        let suspendable = if held == 0 { 0 } else { self.design.storage.suspendable_warps() & !brief };
         let unhindered = sets.ready & !sets.short_hazard & !sets.long_hazard;
         let waiting = Waiting {
             short: sets.ready & sets.short_hazard,
