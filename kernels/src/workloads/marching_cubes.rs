@@ -126,7 +126,7 @@ mod tests {
     fn cases_have_five_triangles_at_most_and_their_opposites_have_corners_on_the_same_edges() {
         let of = |case: usize| {
             let mut edges = triangles(std::array::from_fn(|corner| case >> corner & 1 == 1));
-            assert!(edges.len() <= 15 && edges.len() % 3 == 0, "case {case}");
+            assert!(edges.len() <= 15 && edges.len().is_multiple_of(3), "case {case}");
             edges.sort_unstable();
             edges.dedup();
             edges
