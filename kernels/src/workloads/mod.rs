@@ -6,38 +6,48 @@
 mod b_tree;
 mod backprop;
 mod bfs;
+mod binomial;
 mod blackscholes;
 mod convolution;
+mod cutcp;
 mod dct8x8;
 mod dwt2d;
 mod fdtd3d;
 mod gaussian;
 mod heartwall;
+mod histogram;
 mod hotspot;
 mod hybridsort;
 mod kmeans;
 mod laplace;
 mod lavamd;
+mod leukocyte;
 mod libor;
 mod lud;
+mod marching_cubes;
 mod montecarlo;
 mod mri_q;
 mod mummer;
 mod myocyte;
 mod neural;
 mod nn;
+mod nqueens;
 mod nw;
 mod open;
 mod particle_filter;
 mod pathfinder;
 mod reference;
+mod sad;
 mod scalarprod;
+mod scan;
 mod sgemm;
+mod sobel;
 mod spmv;
 mod srad;
 mod stencil;
 mod streamcluster;
 mod vectoradd;
+mod walsh;
 
 use std::path::{Path, PathBuf};
 
@@ -131,7 +141,7 @@ macro_rules! workload {
     };
 }
 
-static WORKLOADS: [Workload; 34] = [
+static WORKLOADS: [Workload; 44] = [
     workload!("vectoradd", vectoradd::reference),
     workload!("scalarprod", scalarprod::reference),
     workload!("sgemm", sgemm::reference),
@@ -166,6 +176,16 @@ static WORKLOADS: [Workload; 34] = [
     workload!("laplace", laplace::reference),
     workload!("neural", neural::reference),
     workload!("mummer", mummer::reference),
+    workload!("scan", scan::reference),
+    workload!("walsh", walsh::reference),
+    workload!("sobel", sobel::reference),
+    workload!("binomial", binomial::reference),
+    workload!("cutcp", cutcp::reference),
+    workload!("sad", sad::reference),
+    workload!("histogram", histogram::reference),
+    workload!("nqueens", nqueens::reference),
+    workload!("leukocyte", leukocyte::reference),
+    workload!("marching-cubes", marching_cubes::reference),
 ];
 
 /// Workloads in front of those that stand for programs of single papers.

@@ -115,6 +115,12 @@ impl Outputs {
         self
     }
 
+    /// A buffer of u8.
+    pub(super) fn bytes(mut self, name: &str, values: &[u8]) -> Self {
+        self.0.insert(name.to_string(), values.to_vec());
+        self
+    }
+
     pub(super) fn integers(mut self, name: &str, values: &[i32]) -> Self {
         self.0.insert(name.to_string(), values.iter().flat_map(|value| value.to_le_bytes()).collect());
         self

@@ -32,7 +32,8 @@ const SET_2: &[&str] = &["convolution", "lavaMD", "nw"];
 /// Those of Set-3 (Table 2.4).
 const SET_3: &[&str] = &["backprop", "bfs", "gaussian", "nn"];
 /// Workloads that are limited by scratchpad on the machine of chapter 3.
-const CHAPTER_3: &[&str] = &["dct8x8", "heartwall", "hotspot", "lavaMD", "lud", "nw"];
+const CHAPTER_3: &[&str] =
+    &["dct8x8", "heartwall", "histogram", "hotspot", "lavaMD", "lud", "marching-cubes", "nqueens", "nw"];
 
 /// All figures and tables.
 const FIGURES: &[Figure] = &[
@@ -190,8 +191,10 @@ const KERNELS: &[(&str, &str)] = &[
     ("b+tree", "find_range"),
     ("backprop", "adjust_weights"),
     ("convolution", "along_columns"),
+    ("histogram", "count"),
     ("mri-q", "compute_q"),
     ("lavaMD", "forces"),
+    ("marching-cubes", "generate_1"),
     ("mummer", "match"),
     ("nw", "diagonal"),
 ];
