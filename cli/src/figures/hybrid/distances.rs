@@ -9,8 +9,11 @@ use crate::figures::report::{Cell, Claim, Content, Table};
 use crate::figures::series::{Average, Series, ratio, table};
 use crate::figures::sweep::{Point, Results, Run};
 
+/// The reads that a structure serves.
+type Served = fn(&ReadDistances) -> &Distances;
+
 /// Structures, from the upper level down, with what they serve.
-const SERVERS: [(&str, &str, fn(&ReadDistances) -> &Distances); 3] = [
+const SERVERS: [(&str, &str, Served); 3] = [
     ("rsp", "scratchpad", |reads| &reads.rsp),
     ("rc", "cache", |reads| &reads.rc),
     ("mrf", "main register file", |reads| &reads.mrf),
@@ -38,7 +41,7 @@ fn cycles(class: usize, classes: usize) -> String {
 }
 
 /// Reads of some classes that a structure serves in a run, per cent of all its reads.
-fn share(run: &Run, serves: fn(&ReadDistances) -> &Distances, wanted: impl Fn(usize) -> bool) -> Option<f64> {
+fn share(run: &Run, serves: Served, wanted: impl Fn(usize) -> bool) -> Option<f64> {
     let reads = read_distances(&run.report);
     let all: u64 = SERVERS.iter().flat_map(|(.., serves)| serves(&reads).classes()).sum();
     let classes = serves(&reads).classes();

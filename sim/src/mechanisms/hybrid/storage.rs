@@ -51,9 +51,8 @@ impl RegisterCacheStorage {
     fn set_issue(&mut self, index: usize, issue: &Issue) {
         let (engine, ports) = (self.file.engine.state_mut(), &self.ports.issue[index]);
         let last_reads = &self.last_reads[issue.inst.0 as usize];
-        for source in 0..MAX_SOURCES {
-            let ends = issue.sources[source].is_some() && last_reads[source];
-            engine.set(ports.source[source].last_read_i, u64::from(ends));
+        for ((port, source), &ends) in ports.source.iter().zip(&issue.sources).zip(last_reads) {
+            engine.set(port.last_read_i, u64::from(source.is_some() && ends));
         }
     }
 }
