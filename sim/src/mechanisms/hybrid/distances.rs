@@ -1,7 +1,7 @@
 //! How long ago a register was accessed when it is read, and which structure serves the read (Bailey et al., Fig. 12).
 
 use crate::counters;
-use crate::counters::Counts;
+use crate::counters::{Counters, Counts};
 use crate::sm::RunReport;
 
 /// Name of the group of counters.
@@ -62,65 +62,20 @@ counters! {
 }
 
 impl Distances {
-    /// Every class, nearest first.
+    /// Every class, nearest first: the counters in the order of their declaration.
     pub fn classes(&self) -> [u64; DISTANCES] {
-        [
-            self.from_0,
-            self.from_2,
-            self.from_4,
-            self.from_8,
-            self.from_16,
-            self.from_32,
-            self.from_64,
-            self.from_128,
-            self.from_256,
-            self.from_512,
-            self.from_1024,
-            self.from_2048,
-            self.from_4096,
-            self.from_8192,
-            self.from_16384,
-            self.from_32768,
-        ]
+        let counters: &dyn Counters = self;
+        let mut reads = counters.leaves().into_iter().map(|(.., reads)| reads);
+        std::array::from_fn(|_| reads.next().unwrap_or_default())
     }
 
     fn of(classes: [u64; DISTANCES]) -> Distances {
-        let [
-            from_0,
-            from_2,
-            from_4,
-            from_8,
-            from_16,
-            from_32,
-            from_64,
-            from_128,
-            from_256,
-            from_512,
-            from_1024,
-            from_2048,
-            from_4096,
-            from_8192,
-            from_16384,
-            from_32768,
-        ] = classes;
-        Distances {
-            from_0,
-            from_2,
-            from_4,
-            from_8,
-            from_16,
-            from_32,
-            from_64,
-            from_128,
-            from_256,
-            from_512,
-            from_1024,
-            from_2048,
-            from_4096,
-            from_8192,
-            from_16384,
-            from_32768,
+        let mut distances = Distances::default();
+        let counters: &mut dyn Counters = &mut distances;
+        for ((name, ..), reads) in counters.leaves().into_iter().zip(classes) {
+            counters.set(&name, reads);
         }
+        distances
     }
 }
 
