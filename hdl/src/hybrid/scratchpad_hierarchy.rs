@@ -285,7 +285,8 @@ impl Circuit for ScratchpadHierarchy {
         let backing = self.backing(m);
         issue(m, io, &scratchpad, &backing);
         deliver(io, &scratchpad, &backing);
-        self.write(m, io, &scratchpad, &backing);
+        Self::write_results(io, &scratchpad, &backing);
+        self.write_fills(m, io, &scratchpad, &backing);
         if let (Some(rows), Some(behind)) = (io.rows.first(), &backing.rows) {
             m.pass_through(rows, behind);
         }
@@ -379,11 +380,8 @@ impl ScratchpadHierarchy {
         plain(io.issue, io.dispatch, io.unit_ready_i, io.operands, io.result, io.fill)
     }
 
-    /// Results go to the scratchpad or behind; long-latency results and transfers share a port of the backing store, unless a
-    /// cache is in parallel.
-    fn write<'m>(
-        &self,
-        m: &Module<'m>,
+    /// Results go to the scratchpad or behind.
+    fn write_results<'m>(
         io: &ScratchpadHierarchyIo<'m>,
         scratchpad: &RegisterScratchpadIo<'m>,
         backing: &Backing<'m>,
@@ -409,24 +407,34 @@ impl ScratchpadHierarchy {
                 results[way].set(result.warp_i);
             }
         }
-        let (fill, transfer, port) = (&io.fill, &scratchpad.transfer, &backing.fill);
-        scratchpad.fill_register_i.set(fill.register_i);
-        let fills = fill.valid_i & !scratchpad.fill_waits_o;
-        if let (Some(past), Some((_, warp, _))) = (&backing.transfer, &backing.warps) {
-            past.valid_i.set(transfer.valid_o);
-            past.register_i.set(transfer.register_o);
-            past.lanes_i.set(transfer.lanes_o);
-            past.value_i.set(transfer.value_o);
-            transfer.ready_i.set(past.ready_o);
-            transfer.warp_o.ignore();
-            port.valid_i.set(fills);
-            port.register_i.set(fill.register_i);
-            port.lanes_i.set(fill.lanes_i);
-            port.value_i.set(fill.value_i);
-            fill.ready_o.set(fills & port.ready_o);
-            warp.set(io.fill_warp_i);
-            return;
+    }
+
+    /// Long-latency results, and transfers beside them.
+    fn write_fills<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &ScratchpadHierarchyIo<'m>,
+        scratchpad: &RegisterScratchpadIo<'m>,
+        backing: &Backing<'m>,
+    ) {
+        scratchpad.fill_register_i.set(io.fill.register_i);
+        let fills = io.fill.valid_i & !scratchpad.fill_waits_o;
+        match &backing.transfer {
+            Some(past) => fill_and_transfer(io, fills, &scratchpad.transfer, past, backing),
+            None => self.fill_or_transfer(m, io, fills, &scratchpad.transfer, backing),
         }
+    }
+
+    /// The two share a port of the backing store; who has waited goes first.
+    fn fill_or_transfer<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &ScratchpadHierarchyIo<'m>,
+        fills: Signal<'m>,
+        transfer: &TransferIo<'m>,
+        backing: &Backing<'m>,
+    ) {
+        let (fill, port) = (&io.fill, &backing.fill);
         let waited = m.register("transfer_waited", 1).reset(0);
         let is_offered = self.ask_for_transfer(m, io, &backing.rows, transfer);
         let transfers = (is_offered & (waited | !fills)).named("transfers");
@@ -442,9 +450,7 @@ impl ScratchpadHierarchy {
             rows.written_o[0].set(transferred);
         }
         match &backing.warps {
-            Some((_, warp, _)) => {
-                warp.set(transfers.mux(transfer.warp_o, io.fill_warp_i));
-            }
+            Some((_, warp, _)) => warp.set(transfers.mux(transfer.warp_o, io.fill_warp_i)),
             None => transfer.warp_o.ignore(),
         }
     }
@@ -464,6 +470,31 @@ impl ScratchpadHierarchy {
             }
             _ => transfer.valid_o,
         }
+    }
+}
+
+/// Each has a port of its own: transfers go past a cache in parallel.
+fn fill_and_transfer<'m>(
+    io: &ScratchpadHierarchyIo<'m>,
+    fills: Signal<'m>,
+    transfer: &TransferIo<'m>,
+    past: &RegisterWriteIo<'m>,
+    backing: &Backing<'m>,
+) {
+    past.valid_i.set(transfer.valid_o);
+    past.register_i.set(transfer.register_o);
+    past.lanes_i.set(transfer.lanes_o);
+    past.value_i.set(transfer.value_o);
+    transfer.ready_i.set(past.ready_o);
+    transfer.warp_o.ignore();
+    let (fill, port) = (&io.fill, &backing.fill);
+    port.valid_i.set(fills);
+    port.register_i.set(fill.register_i);
+    port.lanes_i.set(fill.lanes_i);
+    port.value_i.set(fill.value_i);
+    fill.ready_o.set(fills & port.ready_o);
+    if let Some((_, warp, _)) = &backing.warps {
+        warp.set(io.fill_warp_i);
     }
 }
 
