@@ -31,6 +31,10 @@ pub struct RegisterCacheIo<'m> {
     #[repeat_plain(p.issues)]
     #[bits(index_bits(p.warps))]
     pub write_warp_i: Vec<In<'m>>,
+    /// What is read in the main register file for the instructions dispatched in the cycle before; no ports unless reads
+    /// allocate.
+    #[repeat_plain(if p.read_allocates { p.issues } else { 0 })]
+    pub copy: Vec<CopyIo<'m>>,
     /// Registers that are to leave at once.
     #[repeat(p.leaving)]
     pub leave: Vec<LeaveIo<'m>>,
@@ -50,6 +54,10 @@ pub struct LookupIo<'m> {
     /// Lanes that execute.
     #[bits(p.lanes)]
     pub active_i: In<'m>,
+    /// The warp; only where reads allocate.
+    #[repeat_plain(usize::from(p.read_allocates))]
+    #[bits(index_bits(p.warps))]
+    pub warp_i: Vec<In<'m>>,
     /// The operands.
     #[repeat(SOURCES)]
     pub source: Vec<LookupSourceIo<'m>>,
@@ -92,6 +100,18 @@ pub struct FoundOperandIo<'m> {
     /// The value in these lanes, 0 in the others.
     #[bits(p.value_bits())]
     pub value_o: Out<'m>,
+}
+
+/// An operand that may be copied to the cache.
+#[derive(Ports)]
+#[params(RegisterCache)]
+pub struct CopyIo<'m> {
+    /// Which operand, one-hot.
+    #[bits(SOURCES)]
+    pub source_o: Out<'m>,
+    /// Its value.
+    #[bits(p.value_bits())]
+    pub value_i: In<'m>,
 }
 
 /// A register that is to leave the cache.

@@ -33,10 +33,12 @@ fn circuits() -> Vec<CircuitEntry> {
             collectors: 2,
             issues: 2,
             leaving: 0,
+            read_allocates: false,
         })
         .odd([
             json!({"sets": 1, "warps": 1, "lanes": 1, "lanes_per_cluster": 1, "register_bits": 1, "issues": 1}),
             json!({"sets": 5, "warps": 3, "lanes": 6, "lanes_per_cluster": 3, "liveness": false, "collectors": 3, "leaving": 2}),
+            json!({"sets": 3, "warps": 3, "lanes": 6, "lanes_per_cluster": 3, "read_allocates": true}),
         ])
         .proven_at(json!({"sets": 1, "warps": 2, "lanes": 1, "lanes_per_cluster": 1, "register_bits": 2})),
         CircuitEntry::new(RegisterCacheHierarchy {
@@ -51,10 +53,12 @@ fn circuits() -> Vec<CircuitEntry> {
             issues: 2,
             parallel: false,
             gated: false,
+            read_allocates: false,
         })
         .odd([
             json!({"geometry": one_lane, "sets": 1, "warps": 1, "units": 1, "id_bits": 1, "issues": 1}),
             json!({"geometry": uneven, "sets": 3, "warps": 3, "access_cycles": 5, "liveness": false, "collectors": 3, "parallel": true, "gated": true}),
+            json!({"geometry": uneven, "sets": 3, "warps": 3, "access_cycles": 5, "gated": true, "read_allocates": true}),
         ]),
     ]
 }

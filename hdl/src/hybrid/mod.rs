@@ -5,6 +5,7 @@
 
 mod cache_ports;
 mod circuits;
+mod read_allocation;
 mod register_cache;
 mod register_cache_hierarchy;
 mod register_scratchpad;

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::cache_ports::{FoundOperandIo, RegisterCacheIo};
+use super::read_allocation::{Clean, ReadAllocation};
 use crate::regfile::collector_groups::{WAYS, numbered};
-use crate::regfile::{LANE_BITS, SOURCES, WarpLanes, WarpRegister, Widths};
+use crate::regfile::{LANE_BITS, RegisterWriteIo, SOURCES, WarpLanes, WarpRegister, Widths};
 use crate::rtl::{
     Circuit, Documented, Field, Module, ParameterError, Read, Record, Signal, Table, index_bits,
 };
@@ -20,6 +21,10 @@ pub const LINES_OF_SET: usize = 2;
 /// whose lanes are spilled in the same cycle. A last read (`liveness`) ends the executing lanes' copy, which then is
 /// not written back, also if the operand itself is read elsewhere. The lines of a warp that has ended are dropped. A register
 /// that is told to leave (`leaving`) is spilled as if another one took its line, as soon as no value that is written evicts one.
+///
+/// With `read_allocates` an operand that is read in the main register file gets a line, too, one an instruction: the first
+/// that is read again. It is written when it is out, if the write port of its group is free and the register has not been
+/// written since; it never waits. Its lanes are clean: they are held, and nothing is spilled for them.
 ///
 /// A line from which an operand has still to be read keeps its value: no other register gets it, and a write to its own
 /// waits. There is no port for spills: one register a cycle leaves, through a read port of the last group of collectors
@@ -56,6 +61,9 @@ pub struct RegisterCache {
     pub issues: usize,
     /// Registers that may be told to leave in a cycle, 0 to 4.
     pub leaving: usize,
+    /// Whether operands that are not found are copied here; not with registers that are told to leave.
+    #[serde(default)]
+    pub read_allocates: bool,
 }
 
 /// A line; valid if it has been given to a register.
@@ -66,7 +74,7 @@ struct Line<T = Field> {
     register: T,
     #[bits(index_bits(p.warps))]
     warp: T,
-    /// Lanes that are here, and not in the main register file.
+    /// Lanes that are here.
     #[bits(p.lanes)]
     #[lanes(p.lanes)]
     held: T,
@@ -89,6 +97,8 @@ struct State<'m> {
     lines: [Table<'m, Line>; LINES_OF_SET],
     /// Values; see [`RegisterCache::row`].
     values: Table<'m, WarpRegister>,
+    /// Lanes of each line that the main register file has, too, if reads allocate.
+    clean: Option<[Table<'m, Clean>; LINES_OF_SET]>,
     /// Sets whose second line was used last.
     second_is_newer: Signal<'m>,
     /// Operands found here that have still to be read, a row a collector; for each group a table an operand position.
@@ -124,24 +134,39 @@ impl Circuit for RegisterCache {
         Self::check_range("register_bits", self.register_bits, 1..=16)?;
         Self::check_range("collectors", self.collectors, 2..=32)?;
         Self::check_range("issues", self.issues, 1..=WAYS)?;
-        Self::check_range("leaving", self.leaving, 0..=4)
+        Self::check_range("leaving", self.leaving, 0..=4)?;
+        Self::check(
+            self.leaving == 0 || !self.read_allocates,
+            "read_allocates",
+            self.read_allocates,
+            "false, with registers that are told to leave",
+        )
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &RegisterCacheIo<'m>) {
         let state = self.state(m);
+        let allocation = self.read_allocates.then(|| ReadAllocation::new(m, self));
         // Before a line is written: it may be one that is dropped.
         self.drop_ended(m, io, &state);
         let mut uses = Uses::new();
         let mut pending = Vec::new();
+        let mut found_lanes = Vec::new();
         for group in 0..self.issues {
             let found = self.look_up(m, io, &state, group, &mut uses);
             pending.extend(self.keep_until_collected(m, io, &state, group, &found));
+            found_lanes.push(found.iter().map(|found| found.lanes).collect());
             pending.extend(found);
         }
         let reading: Vec<_> = (0..self.issues).map(|group| self.start_reads(m, io, &state, group)).collect();
+        let offers = match &allocation {
+            None => {
+                io.write.iter().zip(&io.write_warp_i).map(|(write, &warp)| Offer::of(write, warp)).collect()
+            }
+            Some(allocation) => allocation.offers(io),
+        };
         let mut targets: Vec<Target<'m>> = Vec::new();
         for port in 0..self.issues {
-            targets.push(self.choose_target(m, io, &state, &pending, port, targets.last()));
+            targets.push(self.choose_target(m, &offers, &state, &pending, port, targets.last()));
         }
         let mut leavers: Vec<Leaver<'m>> = targets.iter().map(|target| target.leaver).collect();
         let told: Vec<SetView<'m>> =
@@ -153,8 +178,17 @@ impl Circuit for RegisterCache {
                 m.when(left & view.hit.bit(number), || table.clear_row(view.set));
             }
         }
-        for (port, target) in targets.iter().enumerate() {
-            self.write(m, io, &state, (port, target), evicted[port], &mut uses);
+        let mut taken = Vec::new();
+        for (port, (target, offer)) in targets.iter().zip(&offers).enumerate() {
+            let ready = target.entry.any() & (!target.must_evict | evicted[port]);
+            io.write[port].ready_o.set(ready).valid_when(io.write[port].valid_i);
+            taken.push((offer.valid & ready).named(self.numbered("write_taken", port)));
+            self.write(m, offer, &state, (port, target), taken[port], &mut uses);
+        }
+        if let Some(allocation) = &allocation {
+            let writes: Vec<_> =
+                taken.iter().zip(&offers).map(|(&taken, offer)| (taken, offer.register)).collect();
+            allocation.follow(m, self, io, &found_lanes, &writes);
         }
         self.note_uses(&state, &uses);
         if let [first, second] = &io.write[..] {
@@ -195,6 +229,9 @@ impl RegisterCache {
             values: m
                 .table::<WarpRegister>("values", self.lines(), &lanes)
                 .ports(self.issues * SOURCES, self.issues),
+            clean: self
+                .read_allocates
+                .then(|| [0, 1].map(|line| m.table(format!("clean{line}"), self.sets, self))),
             second_is_newer: m.register("second_is_newer", self.sets).reset(0),
             reads: (0..self.issues).map(reads).collect(),
         }
@@ -206,7 +243,7 @@ impl RegisterCache {
     }
 
     /// The name of a part of which there is one for each instruction a cycle.
-    fn numbered(&self, name: &str, number: usize) -> String {
+    pub(super) fn numbered(&self, name: &str, number: usize) -> String {
         numbered(name, self.issues, number)
     }
 
@@ -328,36 +365,40 @@ impl RegisterCache {
     fn choose_target<'m>(
         &self,
         m: &Module<'m>,
-        io: &RegisterCacheIo<'m>,
+        offers: &[Offer<'m>],
         state: &State<'m>,
         pending: &[Pending<Signal<'m>>],
         port: usize,
         first: Option<&Target<'m>>,
     ) -> Target<'m> {
-        let write = &io.write[port];
+        let offer = &offers[port];
         let name = self.numbered("write", port);
-        let view = self.view(m, state, &name, write.register_i, write.valid_i);
+        let view = self.view(m, state, &name, offer.register, offer.valid);
         let hits = view.hit.any().named(self.numbered("write_hits", port));
         let pinned = m.cat([0b01, 0b10].map(|line| {
             let row = self.row(m, state, view.set, m.lit(LINES_OF_SET, line));
             self.is_pinned(state, &format!("{name}_{}", line >> 1), row, pending)
         }));
         let beside = first.map(|first| {
-            let same_set = io.write[port - 1].valid_i & first.view.set.eq(view.set);
+            let same_set = offers[port - 1].valid & first.view.set.eq(view.set);
             first.entry & same_set.replicate(LINES_OF_SET)
         });
         let taken = beside.map_or(pinned, |beside| pinned | beside);
         let entry = hits.mux(view.hit, self.victim(m, state, &view, !taken)) & !taken;
-        let leaving = view.select(m, entry & view.valid(m), |line| line.held);
+        let held = view.select(m, entry & view.valid(m), |line| line.held);
+        let clean =
+            state.clean.map(|clean| clean.map(|line| line.read(name.clone(), view.set, offer.valid).lanes));
+        let leaving = clean.map_or(held, |clean| held & !entry.one_hot_select(m.cat(clean)));
         let must_evict = !hits & leaving.any();
-        let evicts = write.valid_i & must_evict & first.map_or(m.lit(1, 1), |first| !first.leaver.leaves);
+        let evicts = offer.valid & must_evict & first.map_or(m.lit(1, 1), |first| !first.leaver.leaves);
         let leaver = Leaver {
             leaves: evicts.named(self.numbered("evicts", port)),
             row: self.row(m, state, view.set, entry),
             register: view.select(m, entry, |line| line.register),
             lanes: leaving,
         };
-        Target { leaver, must_evict, entry, view }
+        let clean = clean.map(|clean| view.hit.one_hot_select(m.cat(clean)));
+        Target { leaver, must_evict, entry, view, clean }
     }
 
     /// The line that makes room, one of those that are `usable`, one-hot: a free one, else the one not used for longest.
@@ -499,31 +540,40 @@ impl RegisterCache {
         operand.value_o.set(held_value & held_lanes.spread(LANE_BITS));
     }
 
-    /// Takes the value of a port if its line can be written now; `evicted` says that its eviction is done.
+    /// Writes the value of a port to its line, if it is taken.
     fn write<'m>(
         &self,
         m: &Module<'m>,
-        io: &RegisterCacheIo<'m>,
+        offer: &Offer<'m>,
         state: &State<'m>,
         (port, target): (usize, &Target<'m>),
-        evicted: Signal<'m>,
+        taken: Signal<'m>,
         uses: &mut Uses<'m>,
     ) {
-        let (write, warp) = (&io.write[port], io.write_warp_i[port]);
-        let ready = target.entry.any() & (!target.must_evict | evicted);
-        write.ready_o.set(ready).valid_when(write.valid_i);
-        let taken = (write.valid_i & ready).named(self.numbered("write_taken", port));
         let hit = target.view.hit;
-        let held = target.view.select(m, hit, |line| line.held) | write.lanes_i;
-        let line = Line { register: write.register_i, warp, held };
+        let held = target.view.select(m, hit, |line| line.held) | offer.lanes;
+        let line = Line { register: offer.register, warp: offer.warp, held };
         for (number, table) in state.lines.iter().enumerate() {
             m.when(taken & target.entry.bit(number), || {
                 table.write(self.numbered("allocate", port), target.view.set, line);
             });
         }
+        if let (Some(tables), Some(clean), Some(copies)) = (state.clean, target.clean, offer.copies) {
+            let lanes = copies.mux(clean | offer.lanes, clean & !offer.lanes);
+            for (number, table) in tables.iter().enumerate() {
+                m.when(taken & target.entry.bit(number), || {
+                    table.write(self.numbered("allocate", port), target.view.set, Clean { lanes });
+                });
+            }
+            let dirty = target.view.select(m, hit, |line| line.held) & !clean;
+            m.invariant(
+                self.numbered("a_copy_is_no_older_than_what_is_here", port),
+                (taken & copies).implies(!(dirty & offer.lanes).any()),
+            );
+        }
         m.when(taken, || {
-            let value = WarpRegister { value: write.value_i };
-            state.values.write(self.numbered("write", port), target.leaver.row, value).lanes(write.lanes_i);
+            let value = WarpRegister { value: offer.value };
+            state.values.write(self.numbered("write", port), target.leaver.row, value).lanes(offer.lanes);
         });
         uses.push((target.view.set, target.entry & taken.replicate(LINES_OF_SET)));
         m.invariant(self.numbered("a_value_gets_one_line", port), !(taken & target.entry.all()));
@@ -555,6 +605,31 @@ impl RegisterCache {
     }
 }
 
+/// A value to be written.
+pub(super) struct Offer<'m> {
+    pub(super) valid: Signal<'m>,
+    pub(super) register: Signal<'m>,
+    pub(super) warp: Signal<'m>,
+    pub(super) lanes: Signal<'m>,
+    pub(super) value: Signal<'m>,
+    /// The main register file has it, too; `None` if reads do not allocate.
+    pub(super) copies: Option<Signal<'m>>,
+}
+
+impl<'m> Offer<'m> {
+    /// What a write port offers.
+    fn of(write: &RegisterWriteIo<'m>, warp: Signal<'m>) -> Offer<'m> {
+        Offer {
+            valid: write.valid_i,
+            register: write.register_i,
+            warp,
+            lanes: write.lanes_i,
+            value: write.value_i,
+            copies: None,
+        }
+    }
+}
+
 /// Where a value goes.
 struct Target<'m> {
     /// Its register's set.
@@ -565,6 +640,8 @@ struct Target<'m> {
     must_evict: Signal<'m>,
     /// That register.
     leaver: Leaver<'m>,
+    /// Clean lanes of its register's line, if reads allocate.
+    clean: Option<Signal<'m>>,
 }
 
 /// A register that may leave; one of them a cycle does.

@@ -26,6 +26,8 @@ use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Si
 /// For a scratchpad in `parallel` (§IV-D), which the main register file backs directly, registers can be told to leave the
 /// cache, and there is a port past the cache for what is transferred. A register must not be in the cache when it is.
 ///
+/// With `read_allocates` the cache copies operands that it does not have, as it takes results.
+///
 /// With `gated` rows of the main register file may be without power: an instruction stays in its tag stage until the rows of the
 /// operands that it has not found in the cache are on, and a register leaves the cache when its row is. Both ask for their
 /// rows.
@@ -60,6 +62,9 @@ pub struct RegisterCacheHierarchy {
     /// Whether rows of the main register file may be without power.
     #[serde(default)]
     pub gated: bool,
+    /// Whether operands that the cache does not have are copied to it; not with a scratchpad in parallel.
+    #[serde(default)]
+    pub read_allocates: bool,
 }
 
 /// Ports of a [`RegisterCacheHierarchy`].
@@ -128,6 +133,10 @@ pub struct HierarchyIssueIo<'m> {
     /// Lanes that execute it.
     #[bits(p.geometry.lanes)]
     pub active_i: In<'m>,
+    /// The warp; only where reads allocate.
+    #[repeat_plain(usize::from(p.read_allocates))]
+    #[bits(index_bits(p.warps))]
+    pub warp_i: Vec<In<'m>>,
     /// Its register operands.
     #[repeat(SOURCES)]
     pub source: Vec<HierarchySourceIo<'m>>,
@@ -199,7 +208,13 @@ impl Circuit for RegisterCacheHierarchy {
         Self::check_range("units", self.units, 1..=16)?;
         Self::check_range("sets", self.sets, 1..=64)?;
         Self::check_range("warps", self.warps, 1..=64)?;
-        Self::check_range("issues", self.issues, 1..=WAYS)
+        Self::check_range("issues", self.issues, 1..=WAYS)?;
+        Self::check(
+            !(self.parallel && self.read_allocates),
+            "read_allocates",
+            self.read_allocates,
+            "false, with a scratchpad in parallel",
+        )
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &RegisterCacheHierarchyIo<'m>) {
@@ -241,6 +256,7 @@ impl RegisterCacheHierarchy {
             collectors: self.collectors,
             issues: self.issues,
             leaving: self.leaving(),
+            read_allocates: self.read_allocates,
         }
     }
 
@@ -290,7 +306,7 @@ impl RegisterCacheHierarchy {
         }
         let mut missed = Vec::new();
         for (group, stage) in stages.iter().enumerate() {
-            missed.push(self.check(m, io, parts, (group, stage), &dealt));
+            missed.push(self.tag_stage(m, io, parts, (group, stage), &dealt));
         }
         for (way, issue) in io.issue.iter().enumerate() {
             let choice = Choice::new(dealt.crossed, way);
@@ -317,7 +333,7 @@ impl RegisterCacheHierarchy {
 
     /// The tag stage of a group: looks operands up and holds the instruction until a collector takes it. Gives for each operand
     /// of an instruction that arrives whether it misses lanes.
-    fn check<'m>(
+    fn tag_stage<'m>(
         &self,
         m: &Module<'m>,
         io: &RegisterCacheHierarchyIo<'m>,
@@ -343,6 +359,9 @@ impl RegisterCacheHierarchy {
         let active = issue(|issue| issue.active_i);
         lookup.valid_i.set(check);
         lookup.active_i.set(active);
+        for warp in &lookup.warp_i {
+            warp.set(issue(|issue| issue.warp_i[0]));
+        }
         collectors.issue.valid_i.set(offered);
         collectors.issue.id_i.set(keep("id", issue(|issue| issue.id_i)));
         collectors.issue.unit_i.set(keep("unit", issue(|issue| issue.unit_i)));
@@ -417,6 +436,10 @@ impl RegisterCacheHierarchy {
                 let cached = &parts.cache.operand[group * SOURCES + k];
                 let collected = collectors.operands.source_o[k];
                 operand.set(cached.lanes_o.lane_mux(cached.value_o, collected)).valid_when(valid);
+            }
+            if let Some(copy) = parts.cache.copy.get(group) {
+                copy.value_i
+                    .set(copy.source_o.one_hot_select(m.cat(collectors.operands.source_o.iter().copied())));
             }
         }
     }

@@ -347,6 +347,7 @@ impl ScratchpadHierarchy {
             issues: self.issues,
             parallel: self.parallel,
             gated: self.gated,
+            read_allocates: false,
         }
     }
 
@@ -450,7 +451,9 @@ impl ScratchpadHierarchy {
             rows.written_o[0].set(transferred);
         }
         match &backing.warps {
-            Some((_, warp, _)) => warp.set(transfers.mux(transfer.warp_o, io.fill_warp_i)),
+            Some((_, warp, _)) => {
+                warp.set(transfers.mux(transfer.warp_o, io.fill_warp_i));
+            }
             None => transfer.warp_o.ignore(),
         }
     }

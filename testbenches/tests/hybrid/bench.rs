@@ -103,6 +103,13 @@ impl Bench {
             crossed,
             off: self.power.as_ref().map_or_else(Vec::new, RowPower::off),
             spill: (is("cache.spill_valid_o") && is("cache.spill_ready_i")).then(spill),
+            copied: std::array::from_fn(|port| {
+                let n = self.number(port);
+                self.parameters.read_allocates
+                    && port < self.parameters.issues
+                    && is(&format!("cache.copies{port}"))
+                    && is(&format!("cache.write_taken{n}"))
+            }),
             held: std::array::from_fn(|number| {
                 inputs.leave[number].is_some() && is(&format!("leave{number}_held_o"))
             }),
@@ -147,7 +154,8 @@ impl Bench {
         for way in 0..self.parameters.issues {
             let n = self.number(way);
             if let Some(shown) = &self.last.issue[way] {
-                set_issue(&mut pins, &format!("issue{n}"), inputs.issue[way].is_some(), shown);
+                let warp = self.parameters.read_allocates;
+                set_issue(&mut pins, &format!("issue{n}"), inputs.issue[way].is_some(), shown, warp);
             }
             if let Some(shown) = &self.last.result[way] {
                 set_write(&mut pins, &format!("result{n}"), inputs.result[way].is_some(), shown);
@@ -192,6 +200,13 @@ impl Bench {
                 let Some(register) = line.register else { continue };
                 let kept = [field("register") as usize, field("warp") as usize, field("held") as usize];
                 assert_eq!(kept, [register, line.warp, line.held as usize]);
+                let clean = if self.parameters.read_allocates {
+                    self.engine.peek_row(&format!("cache.clean{number}"), set as u32, "lanes").unwrap()
+                } else {
+                    BigUint::default()
+                };
+                let clean = u32::try_from(clean).unwrap() & line.held;
+                assert_eq!(clean, line.clean & line.held, "clean lanes of line {number} of set {set}");
             }
         }
         let banks = self.parameters.geometry.banks;
@@ -199,7 +214,12 @@ impl Bench {
             let main = self.row(&format!("mrf.bank{}.registers", register % banks), register / banks);
             for lane in (0..expected.len()).filter(|&lane| !has(undefined[register], lane)) {
                 let found = match self.reference.cache.holder(register, lane) {
-                    Some((set, line)) => self.row("cache.values", 2 * set + line)[lane],
+                    Some((set, line)) => {
+                        if has(self.reference.cache.line((set, line)).clean, lane) {
+                            assert_eq!(main[lane], expected[lane], "clean register {register}, lane {lane}");
+                        }
+                        self.row("cache.values", 2 * set + line)[lane]
+                    }
                     None => main[lane],
                 };
                 assert_eq!(found, expected[lane], "register {register}, lane {lane}");
@@ -208,11 +228,14 @@ impl Bench {
     }
 }
 
-fn set_issue(pins: &mut Pins, group: &str, valid: bool, issue: &Instruction) {
+fn set_issue(pins: &mut Pins, group: &str, valid: bool, issue: &Instruction, warp: bool) {
     pins.set(&format!("{group}_valid_i"), u8::from(valid));
     pins.set(&format!("{group}_id_i"), issue.id);
     pins.set(&format!("{group}_unit_i"), issue.unit);
     pins.set(&format!("{group}_active_i"), issue.active);
+    if warp {
+        pins.set(&format!("{group}_warp_i"), issue.warp);
+    }
     for (k, source) in issue.sources.iter().enumerate() {
         if let Some(source) = source {
             pins.set(&format!("{group}_source{k}_valid_i"), u8::from(!source.elsewhere));

@@ -24,6 +24,7 @@ fn bench(sets: usize) -> Bench {
         issues: 2,
         parallel: false,
         gated: false,
+        read_allocates: false,
     };
     Bench::new(&parameters, 1)
 }
@@ -41,7 +42,7 @@ fn put(bench: &mut Bench, warp: usize, register: usize) {
 /// Reads registers with one instruction: its access cycles, from the offer to the dispatch, and the lanes that the cache finds.
 fn read(bench: &mut Bench, sources: &[Source]) -> (usize, [u32; 3]) {
     let sources = [0, 1, 2].map(|k| sources.get(k).copied());
-    let instruction = Instruction { id: 5, unit: 0, active: ALL, sources };
+    let instruction = Instruction { warp: 0, id: 5, unit: 0, active: ALL, sources };
     let inputs = Inputs { issue: [Some(instruction), None], units_ready: 1, ..Inputs::default() };
     let outputs = bench.step(&inputs);
     assert!(outputs.way[0].issue_taken);

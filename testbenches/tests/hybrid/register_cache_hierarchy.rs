@@ -17,7 +17,7 @@ const PATIENCE: usize = 1000;
 /// Those that take so many instructions a cycle.
 fn with_issues(issues: usize) -> impl Strategy<Value = RegisterCacheHierarchy> {
     let sizes = (0..3u32, 1..=4usize, 2..=5usize, 1..=6usize, 1..=5usize, 3..=5usize);
-    (sizes, any::<[bool; 3]>()).prop_map(move |(sizes, [liveness, parallel, gated])| {
+    (sizes, any::<[bool; 4]>()).prop_map(move |(sizes, [liveness, parallel, gated, read_allocates])| {
         let (bank_bits, half_lanes, collectors, sets, warps, access_cycles) = sizes;
         let (banks, lanes) = (1 << bank_bits, 2 * half_lanes - 1);
         RegisterCacheHierarchy {
@@ -30,8 +30,9 @@ fn with_issues(issues: usize) -> impl Strategy<Value = RegisterCacheHierarchy> {
             liveness,
             warps,
             issues,
-            parallel,
+            parallel: parallel && !read_allocates,
             gated,
+            read_allocates,
         }
     })
 }
@@ -55,6 +56,7 @@ fn example(sets: usize, issues: usize, parallel: bool) -> RegisterCacheHierarchy
         issues,
         parallel,
         gated: false,
+        read_allocates: false,
     }
 }
 
@@ -112,11 +114,13 @@ proptest! {
     fn so_it_is_in_the_smallest_register_file(
         sets in 1..=2usize,
         issues in 1..=2usize,
-        parallel in any::<bool>(),
+        front in 0..3u8,
         seed in any::<u64>(),
     ) {
         let geometry = Geometry { banks: 1, rows: rows(4, 1), lanes: 1, lanes_per_cluster: 1 };
-        check(&RegisterCacheHierarchy { geometry, collectors: 2, ..example(sets, issues, parallel) }, seed);
+        let (parallel, read_allocates) = (front == 1, front == 2);
+        let example = example(sets, issues, parallel);
+        check(&RegisterCacheHierarchy { geometry, collectors: 2, read_allocates, ..example }, seed);
     }
 }
 
@@ -126,6 +130,20 @@ fn operands_and_registers_that_leave_wait_for_rows_that_are_off() {
         let bench = run(&RegisterCacheHierarchy { gated: true, ..example(3, issues, false) }, 1, 600).0;
         let waits = bench.power.expect("gated").waits;
         assert!(waits >= 100, "{waits} with {issues}");
+    }
+}
+
+/// Operands that miss get lines: most do; some find none, are written before, or find their port in use.
+#[test]
+fn operands_that_are_read_in_the_main_register_file_are_copied() {
+    for issues in [1, 2] {
+        let mut seen = [0; 4];
+        for seed in 0..20 {
+            let example = RegisterCacheHierarchy { read_allocates: true, ..example(3, issues, false) };
+            let (bench, _) = run(&example, seed, 600);
+            seen.iter_mut().zip(bench.reference.seen.copies).for_each(|(count, more)| *count += more);
+        }
+        assert!(seen.iter().all(|&count| count >= 20), "{seen:?} with {issues}");
     }
 }
 

@@ -12,6 +12,7 @@ use super::register_cache_ref::{CacheReference, Lanes, Place, Source};
 /// An instruction that is offered.
 #[derive(Clone, Debug, Default)]
 pub struct Instruction {
+    pub warp: usize,
     pub id: u64,
     pub unit: u64,
     pub active: u32,
@@ -71,6 +72,8 @@ pub struct Outputs {
     pub transfer_taken: bool,
     /// Registers of the main register file whose rows are off.
     pub off: Vec<usize>,
+    /// Write ports that take an operand of an instruction that is out.
+    pub copied: [bool; 2],
 }
 
 /// An instruction whose operands have not been delivered.
@@ -85,6 +88,16 @@ struct UnderWay {
     /// Registers that it reads from the main register file.
     main: [Option<usize>; 3],
     dispatched: bool,
+    /// What the cache is to copy: an operand, unless its register has been written since.
+    copied: Option<Copied>,
+}
+
+/// An operand that the cache copies from the main register file.
+#[derive(Clone, Copy, Debug)]
+struct Copied {
+    source: usize,
+    warp: usize,
+    lanes: Lanes,
 }
 
 /// How often the interesting things happened.
@@ -109,6 +122,8 @@ pub struct Seen {
     pub told: [usize; 2],
     /// Transfers, and cycles in which one waited.
     pub transfers: [usize; 2],
+    /// Operands that were copied, that found no place, that were written before, and whose port or register somebody else wrote.
+    pub copies: [usize; 4],
 }
 
 pub struct HierarchyReference {
@@ -117,12 +132,16 @@ pub struct HierarchyReference {
     lanes: usize,
     issues: usize,
     banks: usize,
+    read_allocates: bool,
+    liveness: bool,
     pub cache: CacheReference,
     /// What each lane of each register must read.
     pub registers: Vec<Vec<u32>>,
     under_way: BTreeMap<u64, UnderWay>,
     /// What each group of collectors has dispatched.
     delivers: [Option<u64>; 2],
+    /// What each group may copy in this cycle, with its value.
+    out: [Option<Write>; 2],
     /// A fill had to let a result pass.
     fill_waited: bool,
     /// The next instruction goes to the second group of collectors.
@@ -143,10 +162,13 @@ impl HierarchyReference {
             lanes: geometry.lanes,
             issues: parameters.issues,
             banks: geometry.banks,
+            read_allocates: parameters.read_allocates,
+            liveness,
             cache: CacheReference::new(sets, geometry.register_bits(), liveness),
             registers: vec![vec![0; geometry.lanes]; geometry.banks * geometry.rows],
             under_way: BTreeMap::new(),
             delivers: [None; 2],
+            out: [None, None],
             fill_waited: false,
             crosses: false,
             cycle: 0,
@@ -170,20 +192,33 @@ impl HierarchyReference {
         }
         let before = self.cache.clone();
         self.take(inputs, outputs);
-        let offered = self.writes(inputs, outputs);
+        let written = self.writes(inputs, outputs);
+        let copies = self.copies(&written);
+        let offered: Vec<(Option<&Write>, bool)> = (written.iter().zip(&copies).enumerate())
+            .map(|(port, (&(write, taken), copy))| match copy {
+                Some(copy) => (Some(copy), outputs.copied[port]),
+                None => (write, taken),
+            })
+            .collect();
         let (plan, left) = self.plan(&before, &offered, inputs, outputs);
         self.check_transfer(inputs, outputs);
         self.cache.drop_warps(inputs.ended);
         left.into_iter().for_each(|register| self.cache.leave(register));
         self.use_operands(inputs, outputs);
-        for ((write, taken), place) in offered.iter().zip(plan) {
+        for (port, ((write, taken), place)) in offered.iter().zip(plan).enumerate() {
             let Some(write) = write else { continue };
+            let is_copy = copies[port].is_some();
             let value = Lanes { register: write.register, lanes: write.lanes };
             assert_eq!(place.is_some(), *taken, "cycle {}: {write:x?} is taken, or not", self.cycle);
-            if let Some(place) = place {
-                self.cache.write(place, write.warp, value);
+            self.seen.copies[usize::from(place.is_none())] += usize::from(is_copy);
+            let Some(place) = place else { continue };
+            self.cache.write(place, write.warp, value, is_copy);
+            if is_copy {
+                self.compare_copy(write);
+            } else {
                 self.set(write);
             }
+            self.forget_copies(write.register);
         }
         if let Some(transfer) = inputs.transfer.as_ref().filter(|_| outputs.transfer_taken) {
             self.set(transfer);
@@ -212,6 +247,37 @@ impl HierarchyReference {
                 _ => (inputs.result[port].as_ref(), outputs.way[port].result_taken),
             })
             .collect()
+    }
+
+    /// What each write port copies: the operand that is out of its group, if nothing else is offered there and no port before
+    /// it, or anybody else, offers the register.
+    fn copies(&mut self, written: &[(Option<&Write>, bool)]) -> Vec<Option<Write>> {
+        let mut copies: Vec<Option<Write>> = Vec::new();
+        for (port, (write, _)) in written.iter().enumerate() {
+            let out = self.out[port].take();
+            let offered = written.iter().filter_map(|(write, _)| *write).chain(copies.iter().flatten());
+            let others: Vec<usize> = offered.map(|write| write.register).collect();
+            let may_be = |out: &Write| write.is_none() && !others.contains(&out.register);
+            self.seen.copies[3] += usize::from(out.as_ref().is_some_and(|out| !may_be(out)));
+            copies.push(out.filter(may_be));
+        }
+        copies
+    }
+
+    /// What is copied is what the register holds.
+    fn compare_copy(&self, copy: &Write) {
+        for lane in (0..self.lanes).filter(|&lane| has(copy.lanes, lane)) {
+            let expected = self.registers[copy.register][lane];
+            assert_eq!(copy.value[lane], expected, "cycle {}: {copy:x?}, lane {lane}", self.cycle);
+        }
+    }
+
+    /// A register that is written is not copied by those who read it before.
+    fn forget_copies(&mut self, register: usize) {
+        for other in self.under_way.values_mut() {
+            let written = other.copied.take_if(|copied| copied.lanes.register == register);
+            self.seen.copies[2] += usize::from(written.is_some());
+        }
     }
 
     /// Where each write goes, if it is taken in this cycle; checks what leaves for it. Gives, too, what left because it was told
@@ -339,7 +405,7 @@ impl HierarchyReference {
     }
 
     fn enter(&mut self, instruction: &Instruction, way: &Way) {
-        let Instruction { id, unit, active, sources } = instruction;
+        let Instruction { id, unit, active, sources, .. } = instruction;
         let lanes = way.found;
         let sources = sources.map(|source| source.filter(|source| !source.elsewhere));
         let found = sources.map(|source| self.cache.look_up(source?.register, *active));
@@ -358,7 +424,13 @@ impl HierarchyReference {
             (0..self.lanes).map(|lane| if has(*active, lane) { value(lane) } else { 0 }).collect()
         });
         let found = found.map(|found| found.map(|(place, _)| place));
+        let copied = main.iter().enumerate().find_map(|(k, main)| {
+            let register = main.filter(|_| !(self.liveness && sources[k].is_some_and(|s| s.last_read)))?;
+            let lanes = Lanes { register, lanes: active & !lanes[k] };
+            Some(Copied { source: k, warp: instruction.warp, lanes })
+        });
         let new = UnderWay {
+            copied: copied.filter(|_| self.read_allocates),
             unit: *unit,
             taken_in: self.cycle,
             operands,
@@ -397,6 +469,13 @@ impl HierarchyReference {
             let expected = self.under_way.remove(id).unwrap();
             assert_eq!(operands, &expected.operands, "cycle {cycle}: operands of instruction {id}");
             assert_eq!(way.cached, expected.cached, "cycle {cycle}: what the cache has of instruction {id}");
+            self.out[group] =
+                expected.copied.map(|Copied { source, warp, lanes: Lanes { register, lanes } }| Write {
+                    warp,
+                    register,
+                    lanes,
+                    value: operands[source].clone(),
+                });
         } else {
             assert_eq!(way.cached, [0; 3], "cycle {cycle}: the cache delivers something");
         }

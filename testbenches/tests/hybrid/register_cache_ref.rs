@@ -22,6 +22,8 @@ pub struct Line {
     pub register: Option<usize>,
     pub warp: usize,
     pub held: u32,
+    /// Lanes of these that were copied, and not written since.
+    pub clean: u32,
 }
 
 /// Place of a line: its set, and which of the set's two.
@@ -96,21 +98,23 @@ impl CacheReference {
         in_order.map(|line| (set, line)).find(|&place| !taken(place))
     }
 
-    /// What has to leave a line before it takes a register.
+    /// What has to leave a line before it takes a register: nothing that was only copied.
     pub fn evicted(&self, place: Place, register: usize) -> Option<Lanes> {
-        let Line { register: holder, held, .. } = self.line(place);
-        let leaving = holder.filter(|&holder| holder != register && held != 0);
-        leaving.map(|register| Lanes { register, lanes: held })
+        let Line { register: holder, held, clean, .. } = self.line(place);
+        let lanes = held & !clean;
+        let leaving = holder.filter(|&holder| holder != register && lanes != 0);
+        leaving.map(|register| Lanes { register, lanes })
     }
 
-    /// Writes a value to a line.
-    pub fn write(&mut self, place: Place, warp: usize, value: Lanes) {
+    /// Writes a value to a line; one that is `copied` is in the main register file, too.
+    pub fn write(&mut self, place: Place, warp: usize, value: Lanes, copied: bool) {
         let line = &mut self.sets[place.0][place.1];
         if line.register != Some(value.register) {
             *line = Line { register: Some(value.register), ..Line::default() };
         }
         line.warp = warp;
         line.held |= value.lanes;
+        line.clean = if copied { line.clean | value.lanes } else { line.clean & !value.lanes };
         self.touch(place);
     }
 

@@ -269,7 +269,7 @@ impl Traffic {
             warp.pending.insert(register);
         }
         warp.under_way += 1;
-        let instruction = Instruction { id, unit, active, sources };
+        let instruction = Instruction { warp: index, id, unit, active, sources };
         self.issue.push_back(Operation { warp: index, instruction, destination: writes.then_some(register) });
     }
 

@@ -54,6 +54,8 @@ parameters! {
         sets: u64 = 12, Accepted::integer(1, 64);
         /// Use static liveness: a value read for the last time is not written back.
         use_last_read: bool = true, Accepted::Flag;
+        /// Copy an operand that an instruction reads in the main register file to the cache (read allocation).
+        read_allocate: bool = false, Accepted::Flag;
     }
 }
 
@@ -94,7 +96,8 @@ impl Mechanism for RegisterCache {
         let mut structures = register_file::structures(config, config.register_file.rows);
         let values = |report: &RunReport| ArrayAccesses::of(accesses(report));
         let tags = |report: &RunReport| ArrayAccesses {
-            searches: report.operands.reads + report.operands.writes,
+            // A copied operand is looked up once more, as a value that is written.
+            searches: report.operands.reads + accesses(report).writes,
             row_writes: accesses(report).writes,
             ..ArrayAccesses::default()
         };
@@ -164,6 +167,7 @@ fn circuit(config: &Config) -> RegisterCacheHierarchy {
         issues: issues(config),
         parallel: false,
         gated: is_gated(config),
+        read_allocates: parameters.read_allocate,
     }
 }
 

@@ -50,6 +50,9 @@ impl RegisterCacheStorage {
 
     fn set_issue(&mut self, index: usize, issue: &Issue) {
         let (engine, ports) = (self.file.engine.state_mut(), &self.ports.issue[index]);
+        if let [warp] = ports.warp_i[..] {
+            engine.set(warp, issue.warp as u64);
+        }
         let last_reads = &self.last_reads[issue.inst.0 as usize];
         for ((port, source), &ends) in ports.source.iter().zip(&issue.sources).zip(last_reads) {
             engine.set(port.last_read_i, u64::from(source.is_some() && ends));
