@@ -9,17 +9,17 @@ use std::thread::{available_parallelism, scope};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use warpfile_gen::{Files, Style, emit, emit_in};
+use warpfile_hdl::FOLDERS;
 use warpfile_hdl::library::{Testbench, library};
 use warpfile_hdl::rtl::netlist::Netlist;
 use warpfile_hdl::rtl::{Circuit, Documented, In, Module, Out, Ports, elaborate};
-use warpfile_hdl::{FOLDERS, hybrid};
 use warpfile_records::{check, sources, version};
 use warpfile_testbenches::lint::lint;
 use warpfile_testbenches::miniature::{OperandStagingBank, ReferenceCounters};
 
 #[test]
 fn every_circuit_is_clean_for_the_three_tools() {
-    let library: Vec<_> = library().into_iter().chain(hybrid::unrecorded()).collect();
+    let library = library();
     let default = json!({});
     let cases: Vec<_> = (library.iter())
         .flat_map(|entry| [&default].into_iter().chain(&entry.odd).map(move |overrides| (entry, overrides)))

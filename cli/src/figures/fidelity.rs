@@ -183,6 +183,8 @@ enum Explanation {
     Whole,
     /// There are such runs, and it differs in all of them.
     InPart,
+    /// No run shows it: a table of the figure leads from one to the other.
+    Derived,
     /// There is none.
     None,
 }
@@ -190,6 +192,7 @@ enum Explanation {
 fn explanation(row: &Row<'_>, shown: &[Shown]) -> Explanation {
     let in_runs: Vec<bool> = causes_of(row, shown).map(|(_, number)| number.differs()).collect();
     match () {
+        () if in_runs.is_empty() && row.number.derived => Explanation::Derived,
         () if in_runs.is_empty() => Explanation::None,
         () if in_runs.contains(&false) => Explanation::Whole,
         () => Explanation::InPart,
@@ -217,6 +220,8 @@ fn numbers_table(rows: &[Row<'_>], shown: &[Shown]) -> Table {
         let cause = match (row.number.differs(), explanation(row, shown)) {
             (false, Explanation::None) => String::new(),
             (true, Explanation::None) => "not explained".to_owned(),
+            (false, Explanation::Derived) => String::new(),
+            (true, Explanation::Derived) => "steps in the figure".to_owned(),
             (true, Explanation::InPart) => format!("run {}, in part", causes.join(", ")),
             (false, Explanation::InPart) | (_, Explanation::Whole) => format!("run {}", causes.join(", ")),
         };

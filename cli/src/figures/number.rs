@@ -20,6 +20,8 @@ pub struct Number {
     pub unit: Unit,
     /// Ours; `None` if the workloads give none.
     pub here: Option<f64>,
+    /// A table of the figure leads from the paper's to ours, step by step.
+    pub derived: bool,
 }
 
 /// A number as a paper states it: from `low` to `high`, either of which may be left open.
@@ -94,7 +96,7 @@ impl Number {
         paper: Stated,
         here: Option<f64>,
     ) -> Number {
-        Number { key: key.into(), what: what.into(), paper, unit: Unit::Change, here }
+        Number { key: key.into(), what: what.into(), paper, unit: Unit::Change, here, derived: false }
     }
 
     /// A part of a whole, per cent.
@@ -116,6 +118,11 @@ impl Number {
         here: Option<f64>,
     ) -> Number {
         Number { unit: Unit::Of(unit), ..Number::change(key, what, paper, here) }
+    }
+
+    /// The same number, with a table of the figure that leads from the paper's to ours.
+    pub fn derived(self) -> Number {
+        Number { derived: true, ..self }
     }
 
     /// The paper's as text.

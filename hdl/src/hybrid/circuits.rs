@@ -13,6 +13,8 @@ pub const FOLDER: Folder = Folder {
     testbenches: &[
         Testbench { circuit: "register_cache", tests: &["register_cache", "register_cache_hierarchy"] },
         Testbench { circuit: "register_cache_hierarchy", tests: &["register_cache_hierarchy"] },
+        Testbench { circuit: "register_scratchpad", tests: &["scratchpad_hierarchy"] },
+        Testbench { circuit: "scratchpad_hierarchy", tests: &["scratchpad_hierarchy"] },
     ],
 };
 
@@ -60,14 +62,6 @@ fn circuits() -> Vec<CircuitEntry> {
             json!({"geometry": uneven, "sets": 3, "warps": 3, "access_cycles": 5, "liveness": false, "collectors": 3, "parallel": true, "gated": true}),
             json!({"geometry": uneven, "sets": 3, "warps": 3, "access_cycles": 5, "gated": true, "read_allocates": true}),
         ]),
-    ]
-}
-
-/// Circuits of the folder that come into the library with their rows on the pages of proofs and areas.
-pub fn unrecorded() -> Vec<CircuitEntry> {
-    let one_lane = json!({"banks": 1, "rows": 5, "lanes": 1, "lanes_per_cluster": 1});
-    let uneven = json!({"banks": 2, "rows": 7, "lanes": 6, "lanes_per_cluster": 3});
-    vec![
         CircuitEntry::new(RegisterScratchpad {
             slots: 4,
             entries: 2,

@@ -13,7 +13,7 @@ mod scratchpad_hierarchy;
 mod scratchpad_ports;
 
 pub use cache_ports::{CollectorIo, FoundOperandIo, LookupIo, LookupSourceIo, RegisterCacheIo, SpillIo};
-pub use circuits::{FOLDER, unrecorded};
+pub use circuits::FOLDER;
 pub use register_cache::{LINES_OF_SET, RegisterCache};
 pub use register_cache_hierarchy::{
     HierarchyIssueIo, HierarchySourceIo, RegisterCacheHierarchy, RegisterCacheHierarchyIo,

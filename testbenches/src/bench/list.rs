@@ -42,7 +42,9 @@ fn drives(circuit: &str) -> Vec<(&'static str, Drive)> {
         "operand_collectors" | "banked_register_file" | "reuse_collectors" | "reuse_register_file" => {
             vec![("unit_i", Low(2)), ("source_valid_i", Often)]
         }
-        "dual_issue_register_file" => vec![("unit_i", Low(2)), ("source_valid_i", Often)],
+        "dual_issue_register_file" | "register_cache_hierarchy" => {
+            vec![("unit_i", Low(2)), ("source_valid_i", Often)]
+        }
 
         // Eight registers a slot, so that the six entries have hits and misses.
         "register_file_cache" => vec![
@@ -97,7 +99,7 @@ fn drives(circuit: &str) -> Vec<(&'static str, Drive)> {
         ],
 
         // Half the operands and results are in entries, and half the instructions copy one.
-        "register_file_hierarchy" => vec![
+        "register_file_hierarchy" | "scratchpad_hierarchy" => vec![
             ("unit_i", Low(2)),
             ("source_valid_i", Often),
             ("entry_valid_i", Drive::Index),

@@ -63,7 +63,7 @@ const FIGURES: &[Figure] = &[
         workloads: &["mummer"],
         method: Method::Accesses { point: baseline, show: pattern::figure_1 },
         has_numbers: true,
-        causes: &[],
+        causes: pattern::CAUSES_1,
     },
     Figure {
         id: "greener-4.2",

@@ -71,13 +71,8 @@ pub fn overheads() -> Result<Content> {
         table.row(vec![name.into(), thesis.into(), formula.into(), Cell::Integer(here)]);
         let claim = Claim::new("§4.3.5", format!("{name}: {thesis} bytes"), format!("{here} bytes"));
         let what = format!("storage of the {name}");
-        claims.push(claim.number(Number::of(
-            "bytes",
-            key,
-            what,
-            Stated::exactly(thesis as f64),
-            Some(here as f64),
-        )));
+        let number = Number::of("bytes", key, what, Stated::exactly(thesis as f64), Some(here as f64));
+        claims.push(claim.number(number.derived()));
     }
     claims.push(Claim::new(
         "Table 4.4",

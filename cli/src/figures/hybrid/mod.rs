@@ -7,6 +7,7 @@ mod components;
 mod distances;
 mod energy;
 mod parallel;
+mod read_allocation;
 
 use anyhow::Result;
 use warpfile_kernels::workloads::AddressBits;
@@ -131,6 +132,15 @@ const FIGURES: &[Figure] = &[
         method: Method::Runs { points: parallel::points, show: parallel::figure },
         has_numbers: true,
         causes: parallel::CAUSES,
+    },
+    Figure {
+        id: "hybrid-read-allocation",
+        title: "A register cache that copies operands when they are read",
+        source: "Bailey et al., §III-A.2",
+        workloads: RODINIA,
+        method: Method::Runs { points: read_allocation::points, show: read_allocation::figure },
+        has_numbers: false,
+        causes: &[],
     },
     Figure {
         id: "hybrid-area",
