@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cache_ports::{FoundOperandIo, RegisterCacheIo};
+use super::cache_ports::{FoundOperandIo, LookupIo, RegisterCacheIo};
 use super::read_allocation::{Clean, ReadAllocation};
 use crate::regfile::collector_groups::{WAYS, numbered};
 use crate::regfile::{LANE_BITS, RegisterWriteIo, SOURCES, WarpLanes, WarpRegister, Widths};
@@ -183,7 +183,8 @@ impl Circuit for RegisterCache {
             let ready = target.entry.any() & (!target.must_evict | evicted[port]);
             io.write[port].ready_o.set(ready).valid_when(io.write[port].valid_i);
             taken.push((offer.valid & ready).named(self.numbered("write_taken", port)));
-            self.write(m, offer, &state, (port, target), taken[port], &mut uses);
+            let ended = allocation.is_some().then(|| self.ended(m, io, offer.register));
+            self.write(m, offer, &state, (port, target), (taken[port], ended), &mut uses);
         }
         if let Some(allocation) = &allocation {
             let writes: Vec<_> =
@@ -540,18 +541,30 @@ impl RegisterCache {
         operand.value_o.set(held_value & held_lanes.spread(LANE_BITS));
     }
 
-    /// Writes the value of a port to its line, if it is taken.
+    /// Lanes of a register whose copy ends in this cycle.
+    fn ended<'m>(&self, m: &Module<'m>, io: &RegisterCacheIo<'m>, register: Signal<'m>) -> Signal<'m> {
+        let of_group = |lookup: &LookupIo<'m>| {
+            let ends = lookup.source.iter().map(|source| source.last_read_i & source.register_i.eq(register));
+            lookup.active_i & (lookup.valid_i & m.cat(ends).any()).replicate(self.lanes)
+        };
+        let none = m.lit(self.lanes, 0);
+        if self.liveness { io.lookup.iter().map(of_group).fold(none, |a, b| a | b) } else { none }
+    }
+
+    /// Writes the value of a port to its line, if it is taken. A register that is written is not read in the same cycle, but
+    /// one that is copied is: what has `ended` then stays so.
     fn write<'m>(
         &self,
         m: &Module<'m>,
         offer: &Offer<'m>,
         state: &State<'m>,
         (port, target): (usize, &Target<'m>),
-        taken: Signal<'m>,
+        (taken, ended): (Signal<'m>, Option<Signal<'m>>),
         uses: &mut Uses<'m>,
     ) {
         let hit = target.view.hit;
-        let held = target.view.select(m, hit, |line| line.held) | offer.lanes;
+        let kept = target.view.select(m, hit, |line| line.held);
+        let held = ended.map_or(kept, |ended| kept & !ended) | offer.lanes;
         let line = Line { register: offer.register, warp: offer.warp, held };
         for (number, table) in state.lines.iter().enumerate() {
             m.when(taken & target.entry.bit(number), || {
@@ -565,7 +578,7 @@ impl RegisterCache {
                     table.write(self.numbered("allocate", port), target.view.set, Clean { lanes });
                 });
             }
-            let dirty = target.view.select(m, hit, |line| line.held) & !clean;
+            let dirty = kept & !clean;
             m.invariant(
                 self.numbered("a_copy_is_no_older_than_what_is_here", port),
                 (taken & copies).implies(!(dirty & offer.lanes).any()),

@@ -163,11 +163,13 @@ impl Circuit for RegisterScratchpad {
         let state = self.state(m);
         let transferred = self.transfer(m, io, &state);
         let copies: Vec<Copy<'m>> = (0..self.issues).map(|port| self.copy(m, io, &state, port)).collect();
-        let arrivals = self.arrive(m, io, &state);
+        let (arrivals, may_be_taken) = self.arrive(m, io, &state);
         let written: Vec<_> =
             (0..self.issues).map(|way| self.write(m, &state, way, &copies[way], &io.result[way])).collect();
         self.follow_writes(m, io, &state, (&arrivals, &copies, &written));
-        self.follow_dirt(m, io, &state, transferred, &written);
+        self.follow_dirt(io, &state, transferred, &written);
+        self.assume_of_instructions(m, io, &arrivals, &may_be_taken);
+        self.assume_of_results(m, io, &state, &copies, &written);
         let is_behind = self.dirty_places_of(&state, "fill", io.fill_register_i);
         io.fill_waits_o.set(is_behind.any());
     }
@@ -341,15 +343,15 @@ impl RegisterScratchpad {
         Copy { valid, place, lanes, value }
     }
 
-    /// The instructions that are offered: whether each may be taken; one that is gets a number, under which is kept what it
-    /// does here.
+    /// The instructions that are offered, and whether each may be taken; one that is gets a number, under which is kept what
+    /// it does here.
     fn arrive<'m>(
         &self,
         m: &Module<'m>,
         io: &RegisterScratchpadIo<'m>,
         state: &State<'m>,
-    ) -> Vec<Arrival<'m>> {
-        let mut arrivals: Vec<Arrival<'m>> = Vec::new();
+    ) -> (Vec<Arrival<'m>>, Vec<Signal<'m>>) {
+        let (mut arrivals, mut may_be_taken): (Vec<Arrival<'m>>, Vec<Signal<'m>>) = (Vec::new(), Vec::new());
         let mut free = !state.used;
         for (way, issue) in io.issue.iter().enumerate() {
             let place = |entry: Signal<'m>| self.place(m, issue.slot_i, entry);
@@ -367,13 +369,14 @@ impl RegisterScratchpad {
                 io.entry_wait_o.set(issue.valid_i & entry);
                 io.transfer_wait_o.set(issue.valid_i & transfer);
             }
-            issue.ready_o.set(!entry & !transfer & free.any());
+            may_be_taken.push(!entry & !transfer & free.any());
+            issue.ready_o.set(may_be_taken[way]);
             issue.number_o.set(number.priority_encode());
             self.keep(m, state, way, issue, &arrival);
             free = free & !number;
             arrivals.push(arrival);
         }
-        arrivals
+        (arrivals, may_be_taken)
     }
 
     /// Whether an instruction has to wait for an entry, and for a transfer, those that are offered `before` it among others.
@@ -482,12 +485,12 @@ impl RegisterScratchpad {
         let (mut awaited, mut used) = (state.awaited, state.used);
         for (port, dispatch) in io.dispatch.iter().enumerate() {
             let left = dispatch.number_i.decode(self.under_way) & dispatch.valid_i.replicate(self.under_way);
-            m.invariant(format!("what_is_dispatched_was_taken{port}"), !(left & !state.used).any());
+            m.assumption(format!("what_is_dispatched_was_taken{port}"), !(left & !used).any());
             used = used & !left;
         }
         for (way, (copy, &written)) in copies.iter().zip(written).enumerate() {
             let copied = copy.place.decode(self.places()) & copy.valid.replicate(self.places());
-            m.invariant(format!("what_comes_is_awaited{way}"), !((copied | written) & !state.awaited).any());
+            m.invariant(format!("a_copy_is_awaited{way}"), !(copied & !state.awaited).any());
             awaited = awaited & !copied & !written;
         }
         for (issue, arrival) in io.issue.iter().zip(arrivals) {
@@ -506,7 +509,6 @@ impl RegisterScratchpad {
     /// Which lanes are to be transferred: an entry is dirty for one register.
     fn follow_dirt<'m>(
         &self,
-        m: &Module<'m>,
         io: &RegisterScratchpadIo<'m>,
         state: &State<'m>,
         transferred: Signal<'m>,
@@ -520,8 +522,49 @@ impl RegisterScratchpad {
             }
             dirty.set(lanes);
         }
+    }
+
+    /// Instructions are taken when they may be, and copy to entries that they do not write.
+    fn assume_of_instructions<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &RegisterScratchpadIo<'m>,
+        arrivals: &[Arrival<'m>],
+        may_be_taken: &[Signal<'m>],
+    ) {
+        for (way, (issue, &may_be)) in io.issue.iter().zip(may_be_taken).enumerate() {
+            m.assumption(format!("what_is_taken_may_be{way}"), issue.taken_i.implies(issue.valid_i & may_be));
+            let written = self.places_of(m, issue.slot_i, issue.writes_i);
+            let copied = arrivals[way].copy_place.decode(self.places());
+            m.assumption(
+                format!("an_entry_is_not_copied_to_and_written{way}"),
+                (issue.taken_i & issue.copy_valid_i).implies(!(written & copied).any()),
+            );
+        }
+    }
+
+    /// Results come where they are awaited.
+    fn assume_of_results<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &RegisterScratchpadIo<'m>,
+        state: &State<'m>,
+        copies: &[Copy<'m>],
+        written: &[Signal<'m>],
+    ) {
+        for (way, (result, &written)) in io.result.iter().zip(written).enumerate() {
+            let place = self.place(m, result.slot_i, result.entry_i);
+            let to_be_copied = state
+                .copies
+                .matching(format!("result{way}"), 1, |row| row.valid() & row.place.eq(place))
+                .any();
+            let gets_a_copy = (copies.iter())
+                .fold(to_be_copied, |copied, copy| copied | (copy.valid & copy.place.eq(place)));
+            let is_awaited = !(written & !state.awaited).any() & !gets_a_copy;
+            m.assumption(format!("a_result_is_awaited{way}"), written.any().implies(is_awaited));
+        }
         if let [first, second] = written {
-            m.invariant("an_entry_gets_one_result_a_cycle", !(*first & *second).any());
+            m.assumption("an_entry_gets_one_result_a_cycle", !(*first & *second).any());
         }
     }
 }
