@@ -34,7 +34,7 @@ const TABLE_5: [[f64; 11]; 11] = [
 /// Why numbers differ.
 pub const CAUSES: &[Cause] = &[Cause {
     of: &["w_5", "w_7", "w_9", "w_11", "w_13", "w_15", "w_17", "w_19", "w_21"],
-    why: "Rows that stay ON for longer weigh more where those that are OFF leak nothing (run 1):",
+    why: "Rows that stay ON for longer weigh more where those that are OFF leak nothing, as in Fig. 4.6:",
     run: "--set greener.off_leakage=0.424",
 }];
 
