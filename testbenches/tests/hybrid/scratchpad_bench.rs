@@ -224,6 +224,8 @@ fn set_issue(pins: &mut Pins, group: &str, issue: &Instruction) {
         pins.set(&format!("{group}_copy_entry_i"), entry);
     }
     for (k, source) in issue.sources.iter().enumerate() {
+        // Without an operand its entry means nothing.
+        pins.set(&format!("{group}_source{k}_entry_valid_i"), u8::from(source.is_none()));
         let Some(source) = source else { continue };
         pins.set(&format!("{group}_source{k}_valid_i"), 1u8);
         pins.set(&format!("{group}_source{k}_register_i"), source.register);

@@ -121,6 +121,8 @@ struct Entry {
     owner: (usize, usize),
     /// A result or a copy is to come.
     awaited: bool,
+    /// Entries that were transferred while this one was dirty, each once: entries take turns.
+    before: Vec<Place>,
 }
 
 /// How often the interesting things happened.
@@ -159,6 +161,11 @@ pub struct ScratchpadReference {
     under_way: BTreeMap<u64, UnderWay>,
     /// What each port has dispatched.
     delivers: [Option<u64>; 2],
+    /// The backing store has a cache, behind or in parallel.
+    cached: bool,
+    parallel: bool,
+    /// A transfer has let a fill pass.
+    transfer_waited: bool,
     cycle: u64,
 }
 
@@ -181,7 +188,13 @@ impl Instruction {
 impl ScratchpadReference {
     pub fn new(parameters: &ScratchpadHierarchy) -> ScratchpadReference {
         let &ScratchpadHierarchy { geometry, slots, entries, issues, collectors, sets, .. } = parameters;
-        let empty = Entry { value: vec![0; geometry.lanes], dirty: 0, owner: (0, 0), awaited: false };
+        let empty = Entry {
+            value: vec![0; geometry.lanes],
+            dirty: 0,
+            owner: (0, 0),
+            awaited: false,
+            before: Vec::new(),
+        };
         let places = (0..slots).flat_map(|slot| (0..entries).map(move |entry| (slot, entry)));
         ScratchpadReference {
             seen: Seen::default(),
@@ -193,6 +206,9 @@ impl ScratchpadReference {
             entries: places.map(|place| (place, empty.clone())).collect(),
             under_way: BTreeMap::new(),
             delivers: [None; 2],
+            cached: sets > 0,
+            parallel: parameters.parallel,
+            transfer_waited: false,
             cycle: 0,
         }
     }
@@ -212,6 +228,9 @@ impl ScratchpadReference {
         self.check_issue(inputs, outputs);
         self.check_results(inputs, outputs);
         let moved = self.check_transfer(outputs);
+        if !self.parallel {
+            self.check_turns(inputs, outputs);
+        }
         let busy = self.entries.iter().filter(|(_, entry)| entry.dirty != 0 || entry.awaited);
         let busy = busy.fold(0, |busy, (place, _)| busy | 1 << place.0);
         assert_eq!(outputs.busy, busy, "cycle {}: busy slots", self.cycle);
@@ -350,6 +369,12 @@ impl ScratchpadReference {
         let entry = &self.entries[&place];
         assert_eq!((*warp, *lanes), (entry.owner.1, entry.dirty), "cycle {}: {register}", self.cycle);
         if *taken {
+            for (other, waiting) in self.entries.iter_mut().filter(|(_, entry)| entry.dirty != 0) {
+                let again = *other != place && waiting.before.contains(&place);
+                assert!(!again, "cycle {}: {place:?} is transferred twice before {other:?}", self.cycle);
+                waiting.before.push(place);
+            }
+            let entry = &self.entries[&place];
             for lane in (0..self.lanes).filter(|&lane| has(*lanes, lane)) {
                 assert_eq!(value[lane], entry.value[lane], "cycle {}: {register}, lane {lane}", self.cycle);
             }
@@ -357,6 +382,19 @@ impl ScratchpadReference {
         self.seen.transfers += usize::from(*taken);
         self.seen.transfers_wait += usize::from(!taken);
         taken.then_some(place)
+    }
+
+    /// Fills and transfers share a port of the backing store: a fill that may go comes first, unless a transfer has let
+    /// one pass in the cycle before. One whose row is off is not there yet; a cache behind wakes rows itself.
+    fn check_turns(&mut self, inputs: &Inputs, outputs: &Outputs) {
+        let fills = inputs.fill.is_some() && !outputs.fill_waits;
+        let has_row = |transfer: &&Transfer| self.cached || !outputs.off.contains(&transfer.register);
+        let offered = outputs.transfer.as_ref().filter(has_row);
+        let goes = offered.is_some() && (self.transfer_waited || !fills);
+        let taken = offered.is_some_and(|transfer| transfer.taken);
+        let is_wrong = if goes { outputs.fill_taken } else { taken };
+        assert!(!is_wrong, "cycle {}: the other one was to go", self.cycle);
+        self.transfer_waited = offered.is_some() && !goes;
     }
 
     fn write(&mut self, write: &Write) {
@@ -373,6 +411,9 @@ impl ScratchpadReference {
             entry.value[lane] = write.value[lane];
         }
         entry.dirty &= !lanes;
+        if entry.dirty == 0 {
+            entry.before.clear();
+        }
         if live_out {
             entry.dirty |= lanes;
             entry.owner = (register, warp);
