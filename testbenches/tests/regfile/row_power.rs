@@ -24,6 +24,8 @@ pub struct RowPower {
     on: Vec<bool>,
     /// The cycle in which each was last asked for to be read.
     asked: Vec<Option<u64>>,
+    /// Lanes that were asked for since the oldest instruction was taken.
+    read_lanes: Vec<u64>,
     cycle: u64,
     /// Cycles in which something was asked for that is off.
     pub waits: usize,
@@ -38,6 +40,7 @@ impl RowPower {
             random: Random(seed),
             on: vec![false; registers],
             asked: vec![None; registers],
+            read_lanes: vec![0; registers],
             cycle: 0,
             waits: 0,
         }
@@ -64,32 +67,42 @@ impl RowPower {
     /// on.
     pub fn follow(&mut self, engine: &Interpreter, oldest: Option<u64>) {
         let get = |path: String| engine.get(engine.probe(&path).unwrap());
-        if let Some((file, writers)) = self.asks.file {
-            let reads = (0..self.geometry.banks)
-                .map(|bank| (format!("read{bank}_valid_i"), format!("read{bank}_row_i"), Some(bank)));
-            let writes = (0..writers)
-                .map(|writer| (format!("write{writer}_valid_i"), format!("write{writer}_register_i"), None));
-            for (valid, place, bank) in reads.chain(writes) {
-                if get(format!("{file}.{valid}")) == 1 {
-                    let place_or_register = get(format!("{file}.{place}")) as usize;
-                    let register =
-                        bank.map_or(place_or_register, |bank| place_or_register * self.geometry.banks + bank);
-                    assert!(self.on[register], "cycle {}: {valid} of {register}, which is off", self.cycle);
-                }
-            }
-        }
+        let is_held = |asked: Option<u64>| asked.is_some_and(|at| oldest.is_some_and(|oldest| at >= oldest));
         let mut asked = vec![false; self.on.len()];
+        let mut written_lanes = vec![0; self.on.len()];
         for (name, ports) in ["read", "write"].into_iter().zip(self.asks.ports) {
             for port in (0..ports).filter(|port| get(format!("rows_{name}{port}_valid_o")) == 1) {
                 let register = get(format!("rows_{name}{port}_register_o")) as usize;
+                let lanes = get(format!("rows_{name}{port}_lanes_o"));
                 asked[register] = true;
                 if name == "read" {
+                    let before = if is_held(self.asked[register]) { self.read_lanes[register] } else { 0 };
+                    self.read_lanes[register] = before | lanes;
                     self.asked[register] = Some(self.cycle);
+                } else {
+                    written_lanes[register] |= lanes;
                 }
             }
         }
+        if let Some((file, writers)) = self.asks.file {
+            let reads = (0..self.geometry.banks).map(|bank| (format!("read{bank}"), "row", Some(bank)));
+            let writes = (0..writers).map(|writer| (format!("write{writer}"), "register", None));
+            for (port, place, bank) in reads.chain(writes) {
+                let get = |field: &str| get(format!("{file}.{port}_{field}_i"));
+                if get("valid") == 0 {
+                    continue;
+                }
+                let place_or_register = get(place) as usize;
+                let register =
+                    bank.map_or(place_or_register, |bank| place_or_register * self.geometry.banks + bank);
+                assert!(self.on[register], "cycle {}: {port} of {register}, which is off", self.cycle);
+                let lanes = if bank.is_some() { &self.read_lanes } else { &written_lanes };
+                let more = get("lanes") & !lanes[register];
+                assert_eq!(more, 0, "cycle {}: lanes of {register} that {port} did not ask for", self.cycle);
+            }
+        }
         for (register, asked) in asked.into_iter().enumerate() {
-            let is_held = self.asked[register].is_some_and(|at| oldest.is_some_and(|oldest| at >= oldest));
+            let is_held = is_held(self.asked[register]);
             self.waits += usize::from(asked && !self.on[register]);
             self.on[register] = match self.on[register] {
                 true => asked || is_held || self.random.chance(70),
