@@ -426,7 +426,7 @@ impl ScratchpadHierarchy {
         }
     }
 
-    /// The two share a port of the backing store; who has waited goes first.
+    /// The two share a port of the backing store: a fill comes first, unless a transfer has let one pass in the cycle before.
     fn fill_or_transfer<'m>(
         &self,
         m: &Module<'m>,

@@ -11,6 +11,7 @@ mod read_allocation;
 
 use anyhow::Result;
 use warpfile_kernels::workloads::AddressBits;
+use warpfile_sim::sm::RunReport;
 
 use super::number::{Number, Stated};
 use super::report::Claim;
@@ -261,6 +262,21 @@ fn relative(
 ) -> Result<Vec<Option<f64>>> {
     let pairs = results.of(point).iter().zip(results.of(&baseline()));
     pairs.map(|(run, base)| Ok(ratio(value(run)?, value(base)?))).collect()
+}
+
+/// What stands beside the energy of a point: register writes and reads that are elided, and cycles beside the baseline's.
+fn elided_and_cycles(results: &Results, point: &Point, key: &str) -> Result<[Series; 3]> {
+    let runs = results.of(point);
+    let elided = |kind: &str, percent: fn(&RunReport) -> Option<f64>| {
+        let heading = format!("{key}: {kind} elided, %");
+        Series::of_runs(format!("{key}_{kind}"), heading, 1, runs, |run| percent(&run.report))
+    };
+    let cycles = relative(results, point, |run| Ok(run.report.cycles as f64))?;
+    Ok([
+        elided("writes", RunReport::mrf_writes_avoided_percent),
+        elided("reads", RunReport::mrf_reads_avoided_percent),
+        Series::new(format!("{key}_cycles"), format!("{key}: cycles"), 3, cycles),
+    ])
 }
 
 /// Cycles of a design beside the baseline's.

@@ -2,10 +2,11 @@
 
 use anyhow::Result;
 use warpfile_sim::energy::RegisterEnergy;
-use warpfile_sim::sm::RunReport;
 
 use super::energy::{model, registers};
-use super::{AVERAGES, COMPARED, KILOBYTES, SCRATCHPAD_KILOBYTES, baseline, organised, relative, share};
+use super::{
+    AVERAGES, COMPARED, KILOBYTES, SCRATCHPAD_KILOBYTES, baseline, elided_and_cycles, organised, share,
+};
 use crate::figures::Cause;
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::{Average, Series, chart, table};
@@ -69,14 +70,7 @@ pub fn figure(results: &Results) -> Result<Content> {
         let what = format!("energy of the registers with {name} relative to the baseline");
         claims.push(share("§IV-D", *key, &what, *paper, here));
         energies.push(one);
-        let mut column = |of: &str, heading: &str, percent: fn(&RunReport) -> Option<f64>| {
-            let (key, heading) = (format!("{key}_{of}"), format!("{key}: {heading}, %"));
-            others.push(Series::of_runs(key, heading, 1, results.of(&point), |run| percent(&run.report)));
-        };
-        column("writes", "writes elided", RunReport::mrf_writes_avoided_percent);
-        column("reads", "reads elided", RunReport::mrf_reads_avoided_percent);
-        let cycles = relative(results, &point, |run| Ok(run.report.cycles as f64))?;
-        others.push(Series::new(format!("{key}_cycles"), format!("{key}: cycles"), 3, cycles));
+        others.extend(elided_and_cycles(results, &point, key)?);
     }
     let average = |one: &Series| one.average(results, Average::Geometric);
     let [hierarchical, evict, simple] = [0, 1, 2].map(|number| average(&energies[number]));

@@ -2,10 +2,9 @@
 
 use anyhow::Result;
 use warpfile_sim::energy::RegisterEnergy;
-use warpfile_sim::sm::RunReport;
 
 use super::energy::{model, registers};
-use super::{AVERAGES, KILOBYTES, baseline, register_cache, relative};
+use super::{AVERAGES, KILOBYTES, baseline, elided_and_cycles, register_cache};
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::{Average, Series, chart, table};
 use crate::figures::sweep::{Point, Results};
@@ -33,14 +32,7 @@ pub fn figure(results: &Results) -> Result<Content> {
         let point = point(reads);
         let values = registers(&model, results, &point, RegisterEnergy::total_pj)?;
         energies.push(Series::new(key, name, 3, values));
-        let mut column = |of: &str, heading: &str, percent: fn(&RunReport) -> Option<f64>| {
-            let (key, heading) = (format!("{key}_{of}_elided"), format!("{key}: {heading} elided, %"));
-            others.push(Series::of_runs(key, heading, 1, results.of(&point), |run| percent(&run.report)));
-        };
-        column("writes", "writes", RunReport::mrf_writes_avoided_percent);
-        column("reads", "reads", RunReport::mrf_reads_avoided_percent);
-        let cycles = relative(results, &point, |run| Ok(run.report.cycles as f64))?;
-        others.push(Series::new(format!("{key}_cycles"), format!("{key}: cycles"), 3, cycles));
+        others.extend(elided_and_cycles(results, &point, key)?);
     }
     let average = |one: &Series| one.average(results, Average::Geometric);
     let here = match (average(&energies[0]), average(&energies[1])) {
