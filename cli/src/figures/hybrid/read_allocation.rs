@@ -11,8 +11,8 @@ use crate::figures::sweep::{Point, Results};
 
 /// Key, words and whether reads allocate.
 const POLICIES: [(&str, &str, bool); 2] = [
-    ("writes", "lines for results", false),
-    ("reads", "lines for results and for operands that are read", true),
+    ("results", "lines for results", false),
+    ("operands", "lines for results and for operands that are read", true),
 ];
 
 fn point(read_allocate: bool) -> Point {
@@ -21,23 +21,23 @@ fn point(read_allocate: bool) -> Point {
 
 /// The baseline and both policies.
 pub fn points() -> Vec<Point> {
-    std::iter::once(baseline()).chain(POLICIES.map(|(.., reads)| point(reads))).collect()
+    std::iter::once(baseline()).chain(POLICIES.map(|(.., read_allocate)| point(read_allocate))).collect()
 }
 
 /// Both policies.
 pub fn figure(results: &Results) -> Result<Content> {
     let model = model(results)?;
     let (mut energies, mut others) = (Vec::new(), Vec::new());
-    for (key, name, reads) in POLICIES {
-        let point = point(reads);
+    for (key, name, read_allocate) in POLICIES {
+        let point = point(read_allocate);
         let values = registers(&model, results, &point, RegisterEnergy::total_pj)?;
         energies.push(Series::new(key, name, 3, values));
         others.extend(elided_and_cycles(results, &point, key)?);
     }
     let average = |one: &Series| one.average(results, Average::Geometric);
     let here = match (average(&energies[0]), average(&energies[1])) {
-        (Some(writes), Some(reads)) => {
-            format!("energy of the registers {writes:.3} with lines for results alone, {reads:.3} with both")
+        (Some(results), Some(both)) => {
+            format!("energy of the registers {results:.3} with lines for results alone, {both:.3} with both")
         }
         _ => "no value".to_owned(),
     };
