@@ -1,5 +1,6 @@
 //! Ports of a staging bank.
 
+use super::geometry::ShardGeometry;
 use super::memory_ports::RequestKind;
 use super::ports::{Fate, Note};
 use super::staging_bank::StagingBank;
@@ -25,6 +26,51 @@ pub struct StagingBankIo<'m> {
     pub held: HeldIo<'m>,
     /// The tags are looked at, for an access or for an annotation.
     pub tags_used_o: Out<'m>,
+    /// Power of the lines; no ports unless they may be without it.
+    #[repeat_plain(usize::from(p.gated))]
+    #[with(p.geometry)]
+    pub power: Vec<LinePowerIo<'m>>,
+}
+
+/// Power of the lines of a bank, one bit each. A line that is asked for and on stays on until it is accessed.
+#[derive(Ports)]
+#[params(ShardGeometry)]
+pub struct LinePowerIo<'m> {
+    /// Lines that are on.
+    #[bits(p.lines)]
+    pub on_i: In<'m>,
+    /// Lines that are asked for: their values are about to be read or written.
+    #[bits(p.lines)]
+    pub request_o: Out<'m>,
+    /// Lines that have no register from the next cycle on.
+    #[bits(p.lines)]
+    pub freed_o: Out<'m>,
+    /// The line that is read for an instruction.
+    pub read: LineReadIo<'m>,
+}
+
+/// A line that is read for an instruction.
+#[derive(Ports)]
+#[params(ShardGeometry)]
+pub struct LineReadIo<'m> {
+    /// There is one.
+    pub valid_o: Out<'m>,
+    /// The warp.
+    #[bits(p.warp_bits())]
+    #[valid_when(valid_o)]
+    pub warp_o: Out<'m>,
+    /// The register.
+    #[bits(p.register_bits)]
+    #[valid_when(valid_o)]
+    pub register_o: Out<'m>,
+    /// The line.
+    #[bits(p.line_bits())]
+    #[valid_when(valid_o)]
+    pub line_o: Out<'m>,
+    /// Lanes that are read.
+    #[bits(p.lanes)]
+    #[valid_when(valid_o)]
+    pub lanes_o: Out<'m>,
 }
 
 /// An access of an instruction.

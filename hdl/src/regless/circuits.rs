@@ -76,20 +76,23 @@ fn circuits() -> Vec<CircuitEntry> {
             json!({"geometry": six_lines, "depth": 3, "place_bits": 5}),
         ])
         .proven_at(json!({"geometry": smallest, "depth": 3, "place_bits": 1, "writers": 1})),
-        CircuitEntry::new(StagingBank { geometry: ShardGeometry::GTX980 }).odd([
+        CircuitEntry::new(StagingBank { geometry: ShardGeometry::GTX980, gated: false }).odd([
             json!({"geometry": smallest}),
             json!({"geometry": six_lines}),
             json!({"geometry": twelve_lines}),
+            json!({"geometry": six_lines, "gated": true}),
         ]),
         CircuitEntry::new(OperandStagingUnit {
             geometry: ShardGeometry::GTX980,
             queue: 4,
             place_bits: 9,
             writes: 3,
+            gated: false,
         })
         .odd([
             json!({"geometry": smallest, "queue": 2, "place_bits": 1, "writes": 1}),
             json!({"geometry": six_lines, "queue": 3, "place_bits": 5, "writes": 2}),
+            json!({"geometry": six_lines, "queue": 3, "place_bits": 5, "writes": 2, "gated": true}),
             json!({"geometry": twelve_lines, "writes": 1}),
         ]),
         CircuitEntry::new(MetadataStore { geometry: ShardGeometry::GTX980, words: 16 })

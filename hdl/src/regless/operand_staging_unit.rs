@@ -36,6 +36,8 @@ pub struct OperandStagingUnit {
     pub place_bits: usize,
     /// Ports for results, 1 to 8.
     pub writes: usize,
+    /// Lines may be without power.
+    pub gated: bool,
 }
 
 /// A bank with its queues.
@@ -65,6 +67,7 @@ impl Circuit for OperandStagingUnit {
             self.serve_notes(m, io, b, bank);
             self.report(io, b, bank);
         }
+        self.power(m, io, &banks);
         self.take_results(m, io, &banks);
         self.fill(m, io, &banks);
         let drops = self.drop_warp(m, io, &banks);
@@ -75,7 +78,7 @@ impl Circuit for OperandStagingUnit {
 impl OperandStagingUnit {
     /// The queue of accesses of each bank.
     pub(super) fn access_queue(&self) -> AccessQueue {
-        let &OperandStagingUnit { geometry, queue, place_bits, writes } = self;
+        let &OperandStagingUnit { geometry, queue, place_bits, writes, .. } = self;
         AccessQueue { geometry, depth: queue, place_bits, writers: writes }
     }
 
@@ -91,7 +94,7 @@ impl OperandStagingUnit {
         let blocked = blocked.collect();
         let width = Note::BITS + g.warp_bits() + g.register_bits;
         let preloads = m.instance(format!("preloads{b}"), Fifo { depth: g.lines, width });
-        let bank = m.instance(format!("bank{b}"), StagingBank { geometry: g });
+        let bank = m.instance(format!("bank{b}"), StagingBank { geometry: g, gated: self.gated });
         Bank { bank, access: queue.pop, preloads, blocked }
     }
 
@@ -163,6 +166,20 @@ impl OperandStagingUnit {
         outer.written_less_o.set(inner.written_less_o);
         outer.listed_o.set(inner.listed_o);
         io.bank[b].tags_used_o.set(bank.bank.tags_used_o);
+    }
+
+    /// The banks ask for the lines that they are about to access.
+    fn power<'m>(&self, m: &Module<'m>, io: &OperandStagingUnitIo<'m>, banks: &[Bank<'m>]) {
+        for power in &io.power {
+            for (outer, Bank { bank, .. }) in power.bank.iter().zip(banks) {
+                m.pass_through(outer, &bank.power[0]);
+            }
+            let (filled, fill) = (&power.filled, &io.memory_fill);
+            filled.valid_o.set(fill.valid_i);
+            filled.warp_o.set(fill.warp_i).valid_when(filled.valid_o);
+            filled.register_o.set(fill.register_i).valid_when(filled.valid_o);
+            filled.line_o.set(fill.line_i).valid_when(filled.valid_o);
+        }
     }
 
     /// Each bank takes the result of the lowest-numbered port that has one for it and need not wait.

@@ -47,6 +47,8 @@ pub struct RegLessShard {
     pub compressor_queue: usize,
     /// Instructions taken a cycle, 1 or 2.
     pub issues: usize,
+    /// Lines of the banks may be without power.
+    pub gated: bool,
 }
 
 /// A shard's parts.
@@ -95,6 +97,7 @@ impl Circuit for RegLessShard {
         self.take_results(sm, &parts);
         let staging = &parts.staging;
         m.pass_through(&sm.exit, &staging.exit);
+        m.pass_through(&sm.power, &staging.power);
         parts.manager.fill.valid_i.set(staging.memory_fill.valid_i);
         parts.manager.fill.warp_i.set(staging.memory_fill.warp_i);
         match self.compressor() {
@@ -125,14 +128,14 @@ impl RegLessShard {
     }
 
     fn parts<'m>(&self, m: &Module<'m>) -> Parts<'m> {
-        let &RegLessShard { geometry, metadata_words, queue, writes, issues, .. } = self;
+        let &RegLessShard { geometry, metadata_words, queue, writes, issues, gated, .. } = self;
         let place_bits = self.distributor().place_bits();
         let unit = |u| m.instance(format!("unit{u}"), self.read_unit());
         Parts {
             manager: m
                 .instance("manager", CapacityManager { geometry, metadata_words, queue, writes, issues }),
             distributor: m.instance("distributor", self.distributor()),
-            staging: m.instance("staging", OperandStagingUnit { geometry, queue, place_bits, writes }),
+            staging: m.instance("staging", OperandStagingUnit { geometry, queue, place_bits, writes, gated }),
             units: (0..self.units).map(unit).collect(),
         }
     }

@@ -7,7 +7,7 @@ use super::metadata_store::MetadataIo;
 use super::ports::Fate;
 use super::register_read_unit::ExecutionUnitIo;
 use super::shard::RegLessShard;
-use super::unit_ports::ExitIo;
+use super::unit_ports::{ExitIo, UnitPowerIo};
 use crate::rtl::{In, Out, Ports, index_bits};
 
 /// Ports of a [`RegLessShard`].
@@ -71,6 +71,10 @@ pub struct ShardSmIo<'m> {
     pub compressor_hit_o: Out<'m>,
     /// The compressor reads a register whose line it had to fetch.
     pub compressor_miss_o: Out<'m>,
+    /// Power of the lines; no ports unless they may be without it.
+    #[repeat_plain(usize::from(p.gated))]
+    #[with(p.geometry)]
+    pub power: Vec<UnitPowerIo<'m>>,
 }
 
 /// An instruction.

@@ -24,6 +24,10 @@ use crate::rtl::{Circuit, Documented, Field, Module, ParameterError, Record, Sig
 /// that waits for a line leaves the tags to preloads. A request to memory waits in the bank until it is taken; the
 /// next one is made after that, so requests leave in the order they were made.
 ///
+/// With `gated` lines may be without power. The bank asks for those whose values are about to be read or written, and waits
+/// until they are on: a read once the tags have told its line, a result and a line to be written back where they are. A fetch
+/// is offered in the cycle after its line has come on, and the line is asked for until it is filled.
+///
 /// Timing: an access answers in its cycle, its value is out in the next. What a cycle changes is seen from the next.
 /// Source: Kloosterman et al., "RegLess", MICRO 2017, §5.2 and Fig. 10.
 #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
@@ -31,6 +35,8 @@ use crate::rtl::{Circuit, Documented, Field, Module, ParameterError, Record, Sig
 pub struct StagingBank {
     /// Warps, banks, lines and lanes of the shard.
     pub geometry: ShardGeometry,
+    /// Lines may be without power.
+    pub gated: bool,
 }
 
 /// A bank while it is described.
@@ -44,8 +50,19 @@ struct Bank<'c, 'm> {
     /// One bit for each register of the bank: memory has a copy.
     backed: Signal<'m>,
     request: Request<'m>,
-    /// No fill and no result comes.
+    /// Lines that can be accessed; `None` if all can.
+    power: Option<Power<'m>>,
+    /// Neither a fill nor a result is written.
     value_port_free: Signal<'m>,
+}
+
+/// One bit a line: which can be accessed, and which are asked for.
+struct Power<'m> {
+    on: Signal<'m>,
+    /// That of the access, which has been found by the tags and is not on.
+    woken: Signal<'m>,
+    /// Those whose fill is to come.
+    fetching: Signal<'m>,
 }
 
 /// One bit a line: on which list it is, and what its value is worth.
@@ -101,6 +118,8 @@ struct Changes<'m> {
     released: Signal<'m>,
     /// No longer held after an access; the value is dead.
     erased: Signal<'m>,
+    /// Dirty, and to be written back as soon as the value port is free and the line is on.
+    wanted: Signal<'m>,
     /// One bit: an annotation asks for a fetch or an invalidation.
     asks: Signal<'m>,
 }
@@ -129,7 +148,10 @@ impl Circuit for StagingBank {
         let changes = bank.serve(&lookup);
         let value = bank.move_values(&lookup, &changes);
         bank.ask_memory(&lookup, &changes, value);
-        bank.move_lines(&lookup, &changes);
+        let emptied = bank.move_lines(&lookup, &changes);
+        if let Some(power) = &bank.power {
+            bank.ask_for_lines(power, &lookup, &changes, emptied);
+        }
         bank.report_holds(&lookup, &changes);
     }
 }
@@ -152,8 +174,21 @@ impl<'c, 'm> Bank<'c, 'm> {
         let backed = m.register("backed", g.registers_of_bank()).reset(0);
         let (valid, evicting) = (m.register("request_valid", 1).reset(0), m.register("evicting", 1).reset(0));
         let request = Request { valid, evicting, free: (!valid & !evicting).named("request_free") };
-        let value_port_free = (!io.fill.valid_i & !io.write.valid_i).named("value_port_free");
-        Bank { g, m, io, tags, values, lines, backed, request, value_port_free }
+        let power = io.power.first().map(|power| Power {
+            on: power.on_i,
+            woken: none("woken"),
+            fetching: none("fetching"),
+        });
+        let writes = power
+            .as_ref()
+            .map_or(io.write.valid_i, |power| io.write.valid_i & power.on.lane_select(io.write.line_i, 1));
+        let value_port_free = (!io.fill.valid_i & !writes).named("value_port_free");
+        Bank { g, m, io, tags, values, lines, backed, request, power, value_port_free }
+    }
+
+    /// `condition`, but only if a line is on: of `line`, one bit or none.
+    fn if_on(&self, condition: Signal<'m>, line: impl FnOnce() -> Signal<'m>) -> Signal<'m> {
+        self.power.as_ref().map_or(condition, |power| condition & (line() & power.on).any())
     }
 
     /// Gives the tags to the access, or else to the annotation.
@@ -164,7 +199,9 @@ impl<'c, 'm> Bank<'c, 'm> {
         let line_is_left = (lines.free | lines.clean).any() | (self.request.free & self.value_port_free);
         let waits_for_line = missed & !(access.may_hold_i & line_is_left);
         let waits_for_value_port = self.reads_value() & !self.value_port_free;
-        let by_access = (access.valid_i & !waits_for_value_port & !waits_for_line).named("access_looks_up");
+        let waits = waits_for_value_port | waits_for_line;
+        let waits = self.power.as_ref().map_or(waits, |power| waits | (power.woken & !power.on).any());
+        let by_access = (access.valid_i & !waits).named("access_looks_up");
         let by_preload = (self.io.preload.valid_i & !by_access).named("preload_looks_up");
         let warp = by_access.mux(access.warp_i, self.io.preload.warp_i);
         let register = by_access.mux(access.register_i, self.io.preload.register_i);
@@ -174,7 +211,9 @@ impl<'c, 'm> Bank<'c, 'm> {
         });
         let hit = hits.any().named("hit");
         m.when(by_access, || {
-            missed.set(!access.ready_o);
+            // What reads has a line, which may have to wake up.
+            let misses = !access.ready_o;
+            missed.set(if self.power.is_some() { misses & !self.reads_value() } else { misses });
         });
         self.io.tags_used_o.set(looks);
         let backed = self.backed.lane_select(self.g.index_in_bank(warp, register), 1).named("has_copy");
@@ -206,14 +245,17 @@ impl<'c, 'm> Bank<'c, 'm> {
 
         let asks = lookup.backed & (invalidates | !lookup.hit);
         preload.ready_o.set(lookup.preload & (invalidation | has_line) & (!asks | self.request.free));
-        access.ready_o.set(lookup.access & (!begins_hold | (access.may_hold_i & has_line)));
+        let ready = lookup.access & (!begins_hold | (access.may_hold_i & has_line));
+        let is_on = |power: &Power<'m>| !self.reads_value() | (lookup.hits & power.on).any();
+        access.ready_o.set(self.power.as_ref().map_or(ready, |power| ready & is_on(power)));
         let preloads = preload.ready_o & !invalidation;
         preload.hit_o.set(preloads & lookup.hit);
         preload.unwritten_o.set(preloads & !lookup.hit & !lookup.backed);
         preload.fetched_o.set(preloads & !lookup.hit & lookup.backed);
 
         let begins = (access.ready_o & begins_hold) | preloads;
-        let evicts = wants_line & !can_take & self.request.free & self.value_port_free;
+        let wants_victim = wants_line & !can_take & self.request.free;
+        let evicts = self.if_on(wants_victim & self.value_port_free, || chosen);
         let ends = access.ready_o & held_hit & !(access.reserves_i & access.written_i);
         m.when((begins & !lookup.hit) | evicts, || {
             lines.behind_last.set(chosen.prefix_or() & !chosen);
@@ -228,6 +270,7 @@ impl<'c, 'm> Bank<'c, 'm> {
         Changes {
             allocated: only(begins & !lookup.hit, chosen).named("allocated"),
             evicted: only(evicts, chosen).named("evicted"),
+            wanted: only(wants_victim, chosen),
             staged: only(begins, lookup.hits),
             invalidated: only(preload.ready_o & invalidation, lookup.hits),
             released: only(ends & access.fate_i.eq(Fate::Evict), lookup.hits),
@@ -248,7 +291,7 @@ impl<'c, 'm> Bank<'c, 'm> {
         let (m, g, lines) = (self.m, &self.g, &self.lines);
         let (write, fill, access) = (&self.io.write, &self.io.fill, &self.io.access);
         let all_lanes = m.ones(g.lanes);
-        write.ready_o.set(!fill.valid_i);
+        write.ready_o.set(self.if_on(!fill.valid_i, || write.line_i.decode(g.lines)));
 
         let is_first = lines.unwritten.lane_select(write.line_i, 1);
         let result_lanes = write.lanes_i.spread(LANE_BITS);
@@ -276,6 +319,12 @@ impl<'c, 'm> Bank<'c, 'm> {
         access.value_o.set(value).valid_when(was_read);
         access.line_o.set((lookup.hits | changes.allocated).priority_encode()).valid_when(access.ready_o);
         m.invariant("a_bank_reads_or_writes", takes_out.implies(self.value_port_free));
+        if let Some(power) = &self.power {
+            let read = line & takes_out.replicate(g.lines);
+            m.invariant("a_line_is_read_only_when_it_is_on", !(read & !power.on).any());
+            let filled = fill.line_i.decode(g.lines) & fill.valid_i.replicate(g.lines);
+            m.assumption("a_line_is_filled_only_when_it_is_on", !(filled & !power.on).any());
+        }
         value
     }
 
@@ -311,14 +360,21 @@ impl<'c, 'm> Bank<'c, 'm> {
             value.set(value_read);
         });
         request.evicting.set(evicts);
-        request.valid.set(changes.asks | request.evicting | (request.valid & !io.ready_i));
-
         let fetches = request.valid & kind.eq(RequestKind::Fetch);
-        io.valid_o.set(request.valid);
+        // A fetch goes in the cycle after its line has been seen on, so that what is offered does not hang on inputs.
+        let offered = self.power.as_ref().map_or(request.valid, |power| {
+            let line_is_on = m.register("line_is_on", 1).reset(0);
+            line_is_on.set(request.valid & power.on.lane_select(line, 1));
+            request.valid & (kind.ne(RequestKind::Fetch) | line_is_on)
+        });
+        let stays = if self.power.is_some() { !(offered & io.ready_i) } else { !io.ready_i };
+        request.valid.set(changes.asks | request.evicting | (request.valid & stays));
+        io.valid_o.set(offered);
         io.busy_o.set(!request.free);
         io.kind_o.set(kind).valid_when(io.valid_o);
         io.warp_o.set(warp).valid_when(io.busy_o);
         io.register_o.set(register).valid_when(io.valid_o);
+        let fetches = if self.power.is_some() { fetches & offered } else { fetches };
         io.line_o.set(line).valid_when(fetches);
         io.invalidates_o.set(invalidates).valid_when(fetches);
         io.value_o.set(value).valid_when(request.valid & kind.eq(RequestKind::Write));
@@ -338,11 +394,11 @@ impl<'c, 'm> Bank<'c, 'm> {
         m.invariant("no_preload_overtakes_an_eviction", (changes.asks | evicts).implies(request.free));
     }
 
-    /// Moves lines between the lists.
-    fn move_lines(&self, lookup: &Lookup<'m>, changes: &Changes<'m>) {
+    /// Moves lines between the lists. Gives those that become free.
+    fn move_lines(&self, lookup: &Lookup<'m>, changes: &Changes<'m>) -> Signal<'m> {
         let (m, g, io, lines) = (self.m, &self.g, self.io, &self.lines);
         let only = |condition: Signal<'m>, of: Signal<'m>| of & condition.replicate(g.lines);
-        let Changes { allocated, evicted, staged, invalidated, released, erased, asks } = changes;
+        let Changes { allocated, evicted, staged, invalidated, released, erased, asks, .. } = changes;
 
         let written = only(io.write.valid_i & io.write.ready_o, io.write.line_i.decode(g.lines));
         let written_last = only(io.write.fate_i.eq(Fate::Evict), written);
@@ -391,6 +447,42 @@ impl<'c, 'm> Bank<'c, 'm> {
         m.assumption("a_line_written_for_the_last_time_is_not_accessed", !(written_at_last & accessed).any());
         let asks_for_dropped = (lookup.access | lookup.preload) & lookup.warp.eq(io.drop.warp_i);
         m.assumption("a_dropped_warp_asks_for_nothing", io.drop.valid_i.implies(!asks_for_dropped));
+        emptied
+    }
+
+    /// Asks for the lines that are about to be accessed, and says which is read and which become free.
+    fn ask_for_lines(
+        &self,
+        power: &Power<'m>,
+        lookup: &Lookup<'m>,
+        changes: &Changes<'m>,
+        emptied: Signal<'m>,
+    ) {
+        let (m, g, lines, access) = (self.m, &self.g, &self.io.power[0], &self.io.access);
+        let only = |condition: Signal<'m>, of: Signal<'m>| of & condition.replicate(g.lines);
+        let &Power { on, woken, fetching } = power;
+
+        let sleeps = only(lookup.access & self.reads_value(), lookup.hits & !on);
+        m.when(lookup.access, || {
+            woken.set(sleeps);
+        });
+        let (write, fill) = (&self.io.write, &self.io.fill);
+        let waits = only(write.valid_i & !write.ready_o, write.line_i.decode(g.lines));
+        let to_be_filled = fetching & !only(fill.valid_i, fill.line_i.decode(g.lines));
+        let to_be_filled = to_be_filled | only(self.io.preload.fetched_o, changes.allocated);
+        fetching.set(to_be_filled);
+        let waits_for_access = sleeps | (woken & !access.ready_o.replicate(g.lines));
+        let victim = changes.wanted & !changes.evicted;
+        lines.request_o.set((waits_for_access | waits | to_be_filled | victim) & !emptied);
+        lines.freed_o.set(emptied);
+
+        let read = &lines.read;
+        read.valid_o.set(access.ready_o & access.reads_i);
+        read.warp_o.set(access.warp_i).valid_when(read.valid_o);
+        read.register_o.set(access.register_i).valid_when(read.valid_o);
+        read.line_o.set(access.line_o).valid_when(read.valid_o);
+        read.lanes_o.set(access.lanes_i).valid_when(read.valid_o);
+        m.invariant("a_line_that_waits_for_power_is_held", !(waits_for_access & !self.lines.held).any());
     }
 
     /// Tells who keeps count of what regions hold.

@@ -1,6 +1,7 @@
 //! Ports of the operand staging unit.
 
 use super::access_queue::{AccessQueue, PushIo};
+use super::bank_ports::LinePowerIo;
 use super::geometry::ShardGeometry;
 use super::memory_ports::{FillInIo, RequestOutIo};
 use super::operand_staging_unit::OperandStagingUnit;
@@ -28,6 +29,41 @@ pub struct OperandStagingUnitIo<'m> {
     /// From there.
     #[with(p.geometry.memory_widths())]
     pub memory_fill: FillInIo<'m>,
+    /// Power of the lines; no ports unless they may be without it.
+    #[repeat_plain(usize::from(p.gated))]
+    #[with(p.geometry)]
+    pub power: Vec<UnitPowerIo<'m>>,
+}
+
+/// Power of the lines of an operand staging unit.
+#[derive(Ports)]
+#[params(ShardGeometry)]
+pub struct UnitPowerIo<'m> {
+    /// Of each bank.
+    #[repeat(p.banks)]
+    pub bank: Vec<LinePowerIo<'m>>,
+    /// The line that is filled.
+    pub filled: LineFilledIo<'m>,
+}
+
+/// A line that is filled.
+#[derive(Ports)]
+#[params(ShardGeometry)]
+pub struct LineFilledIo<'m> {
+    /// There is one.
+    pub valid_o: Out<'m>,
+    /// The warp.
+    #[bits(p.warp_bits())]
+    #[valid_when(valid_o)]
+    pub warp_o: Out<'m>,
+    /// The register.
+    #[bits(p.register_bits)]
+    #[valid_when(valid_o)]
+    pub register_o: Out<'m>,
+    /// The line.
+    #[bits(p.line_bits())]
+    #[valid_when(valid_o)]
+    pub line_o: Out<'m>,
 }
 
 /// One of the banks.

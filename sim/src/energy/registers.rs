@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::structure::{Account, ArrayAccesses, Part, Published, Source, Structure};
+use super::structure::{Account, ArrayAccesses, Part, Source, Structure};
 use super::{EnergyError, EnergyModel, MeasuredRun};
 use crate::config::Config;
 use crate::mechanisms::register_file;
@@ -196,7 +196,7 @@ impl EnergyModel {
     /// Leakage of an array over a run; where rows are gated, that of their states and what changing these takes.
     fn structure_leakage_pj(&self, run: MeasuredRun<'_>, structure: &Structure, part: &Part) -> f64 {
         let ungated = self.leakage_pj(part.leakage_mw, run.report.cycles);
-        let is_gated = structure.published == Some(Published::MainRegisterFile) && part.leakage_mw > 0.0;
+        let is_gated = structure.rows_may_sleep && part.leakage_mw > 0.0;
         match run.config.design.power_gating(run.config).filter(|_| is_gated) {
             Some(gating) => {
                 let share = gating.leakage_share(run.report, part.gated_mw / part.leakage_mw);

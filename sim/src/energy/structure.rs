@@ -38,6 +38,8 @@ pub struct Structure {
     pub wire: Wire,
     /// Whose published figure it takes where there is one.
     pub published: Option<Published>,
+    /// The supply of its rows is gated by a mechanism that puts registers to sleep, if the design has one.
+    pub rows_may_sleep: bool,
 }
 
 /// How an array is made.
@@ -126,7 +128,7 @@ pub struct ArrayAccesses {
     pub searches: u64,
 }
 
-/// How a mechanism gates the supply of the main register file's rows.
+/// How a mechanism gates the supply of rows that hold registers.
 #[derive(Clone, Copy, Debug)]
 pub struct PowerGating {
     /// How long rows were in each power state in a run.
@@ -211,6 +213,7 @@ impl Structure {
             accesses,
             wire: Wire::None,
             published: None,
+            rows_may_sleep: false,
         }
     }
 
@@ -237,6 +240,7 @@ impl Structure {
             accesses,
             wire: Wire::None,
             published: None,
+            rows_may_sleep: false,
         }
     }
 

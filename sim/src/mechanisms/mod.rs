@@ -215,13 +215,19 @@ pub trait Mechanism: Sync {
         true
     }
 
+    /// Of a storage: the lines that it allocates to registers, in place of rows of a main register file: banks of a scheduler, and
+    /// lines of each. It says of each what becomes of it ([`StorageOutputs::rows`](crate::sm::design::StorageOutputs::rows)).
+    fn lines(&self, _config: &Config) -> Option<(usize, usize)> {
+        None
+    }
+
     /// Of a storage: whether the rows of a warp may lie anywhere in a main register file, and be another warp's as well at
     /// other times.
     fn has_movable_rows(&self) -> bool {
         false
     }
 
-    /// How it gates the supply of the main register file's rows, if it does.
+    /// How it gates the supply of the rows that hold registers, if it does.
     fn power_gating(&self, _config: &Config) -> Option<PowerGating> {
         None
     }

@@ -67,7 +67,7 @@ pub fn say_rows(engine: &AnyEngine, ports: &[RowPowerPorts], rows: &mut Vec<RowA
     });
     for (port, kind) in reads.chain(writes).filter(|(port, _)| engine.get(port.valid_o) == 1) {
         let (row, lanes) = (engine.get(port.register_o) as u32, engine.get(port.lanes_o) as u32);
-        rows.push(RowAccess { row, lanes, kind });
+        rows.push(RowAccess { row, of: None, lanes, kind });
     }
 }
 
@@ -76,6 +76,7 @@ pub fn structure(config: &Config, rows: u64) -> Structure {
     Structure {
         wire: Wire::FromMainRegisterFile,
         published: Some(Published::MainRegisterFile),
+        rows_may_sleep: true,
         // A bank reads and writes in one cycle, as its circuit does and as in Gebhart et al., ISCA 2011, §4.3.
         ..Structure::of_warp_registers(
             REGISTERS,
@@ -145,20 +146,40 @@ pub struct RegisterFile {
 /// What a lane that has lost its value is off by; an odd number, so that it takes 2^32 times to come back.
 const SPOIL: u32 = 0x9e37_79b9;
 
-/// The rows of a circuit's main register file, bank after bank.
-fn rows_of_file(engine: &AnyEngine) -> Vec<RowPort> {
+/// The rows of a circuit's banks, bank after bank: of their tables `name`, which hold registers.
+pub fn rows_of_banks(engine: &AnyEngine, name: &str) -> Vec<RowPort> {
     let plan = engine.state().plan();
     let tables = engine.activity().ports.into_iter().map(|port| port.table);
-    let banks: BTreeMap<usize, String> = tables.filter_map(|table| Some((bank(&table)?, table))).collect();
+    let banks: BTreeMap<usize, String> =
+        tables.filter_map(|table| Some((bank(&table, name)?, table))).collect();
     let rows = |table: &String| (0..).map_while(|row| plan.row(table, row, "value").ok()).collect::<Vec<_>>();
     banks.values().flat_map(rows).collect()
 }
 
 /// The number of the bank whose registers a table holds.
-fn bank(table: &str) -> Option<usize> {
+fn bank(table: &str, registers: &str) -> Option<usize> {
     let (bank, name) = table.rsplit_once('.')?;
     let bank = bank.rsplit('.').next()?.strip_prefix("bank")?;
-    (name == MRF_TABLE).then(|| bank.parse().ok())?
+    (name == registers).then(|| bank.parse().ok())?
+}
+
+/// Rows without supply lose their values: each lane gets another, whatever it has and however often. `rows`: bank after bank,
+/// as the bits of `lost`.
+pub fn spoil(engine: &mut AnyEngine, rows: &[RowPort], lost: &[u64]) {
+    for (word, &lost) in lost.iter().enumerate() {
+        let mut left = lost;
+        while left != 0 {
+            let row = rows[word * 64 + left.trailing_zeros() as usize];
+            engine.change_row(row, |lanes| {
+                for pair in lanes {
+                    let [low, high] =
+                        [*pair as u32, (*pair >> 32) as u32].map(|lane| lane.wrapping_add(SPOIL));
+                    *pair = u64::from(low) | u64::from(high) << 32;
+                }
+            });
+            left &= left - 1;
+        }
+    }
 }
 
 /// The ports that every register file has.
@@ -278,7 +299,7 @@ pub(crate) use common_ports;
 impl RegisterFile {
     /// A circuit that delivers operands `operand_cycles` after the scheduler's pick at the earliest.
     pub fn new(engine: AnyEngine, ports: CommonPorts, operand_cycles: usize) -> RegisterFile {
-        let rows = rows_of_file(&engine);
+        let rows = rows_of_banks(&engine, MRF_TABLE);
         RegisterFile { engine, ports, operand_cycles: operand_cycles as u64, rows }
     }
 
@@ -313,25 +334,7 @@ impl RegisterFile {
         }
         outputs.fill_taken = inputs.fill.is_some() && one(self.ports.fill.ready);
         if let Some(rows) = inputs.rows {
-            self.spoil(rows.lost);
-        }
-    }
-
-    /// Rows without supply lose their values: each lane gets another, whatever it has and however often.
-    fn spoil(&mut self, lost: &[u64]) {
-        for (word, &lost) in lost.iter().enumerate() {
-            let mut left = lost;
-            while left != 0 {
-                let row = self.rows[word * 64 + left.trailing_zeros() as usize];
-                self.engine.change_row(row, |lanes| {
-                    for pair in lanes {
-                        let [low, high] =
-                            [*pair as u32, (*pair >> 32) as u32].map(|lane| lane.wrapping_add(SPOIL));
-                        *pair = u64::from(low) | u64::from(high) << 32;
-                    }
-                });
-                left &= left - 1;
-            }
+            spoil(&mut self.engine, &self.rows, rows.lost);
         }
     }
 

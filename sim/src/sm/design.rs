@@ -244,11 +244,15 @@ impl RowUses {
         RowUses { sources: [RowUse::FoundLater; MAX_SOURCES], results: [RowUse::FoundLater; MAX_RESULTS] };
 }
 
-/// An access to a row of the main register file that was not known when an instruction was decoded.
+/// An access to a row of the main register file that was not known when an instruction was decoded. The rows of a storage that
+/// allocates them to registers are its lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowAccess {
     /// The row: of bank row mod banks.
     pub row: u32,
+    /// The warp whose register is in it, and the register's number, of a storage that allocates rows; what is only asked for may
+    /// have none. Where a warp has rows of its own it is known, and not said.
+    pub of: Option<(WarpSlot, u16)>,
     /// Lanes that are accessed.
     pub lanes: LaneMask,
     /// What is done.
@@ -265,6 +269,10 @@ pub enum RowAccessKind {
     Writes,
     /// It is written in this cycle.
     Written,
+    /// An instruction reads it in this cycle, and needs it no longer.
+    Read,
+    /// It is no register's from the next cycle on.
+    Freed,
 }
 
 /// An instruction and its register operands.

@@ -5,6 +5,7 @@ use warpfile_kernels::program::Program;
 use warpfile_kernels::workloads;
 use warpfile_sim::config::{Config, preset, preset_with};
 use warpfile_sim::mechanisms::greener::{self, Parameters, Power};
+use warpfile_sim::mechanisms::regless::{self, staging};
 use warpfile_sim::mechanisms::{Build, Info, Mechanism, Notes, Part, Pass, Registry, Role};
 use warpfile_sim::sm::design::Layer;
 use warpfile_sim::sm::{Compared, EngineName, RunOptions, RunReport, SimError, run};
@@ -120,7 +121,14 @@ const IN_FRONT: [&str; 5] = ["rfc", "rfh", "rc", "rsp", "hybrid"];
 
 #[test]
 fn other_storages_and_schedulers_can_carry_it() {
-    let others = ["two-level+greener", "two-level+sleep-reg", "rfc+greener-comp-opt", "reuse+greener"];
+    let others = [
+        "two-level+greener",
+        "two-level+sleep-reg",
+        "rfc+greener-comp-opt",
+        "reuse+greener",
+        "regless+greener",
+        "regless+greener-comp-opt",
+    ];
     for stack in
         IN_FRONT.map(|storage| format!("{storage}+greener")).into_iter().chain(others.map(str::to_owned))
     {
@@ -152,10 +160,34 @@ fn only_accesses_to_the_main_register_file_wake_rows() {
     }
 }
 
+/// Sleep-Reg on the lines of RegLess: one is woken at most for each access to its value, and for one that is given up. A line
+/// that is no register's is OFF, and no shard needs more of them than without.
+#[test]
+fn lines_wake_up_for_accesses_to_their_values() {
+    for name in ["hotspot", "pathfinder", "lud", "bfs"] {
+        let alone =
+            run_tiny(&design("greener").with_design("regless").expect("known"), name, RunOptions::default());
+        for layer in ["sleep-reg", "greener"] {
+            let config = design("greener").with_design(&format!("regless+{layer}")).expect("known");
+            let report = run_tiny(&config, name, RunOptions::default());
+            assert_eq!(report.operands_checked, alone.operands_checked, "{name}");
+            let Power { on, sleep, off, sleep_to_on, off_to_on, on_to_off, sleep_to_off, .. } =
+                power(&report);
+            let (woken, values) = (sleep_to_on + off_to_on, staging(&report).values);
+            let message = format!("{name}, {layer}: {woken} woken, {values:?}");
+            assert!(woken > 0 && woken <= values.reads + values.writes + values.writes / 20, "{message}");
+            let lines = config.of::<regless::Parameters>().lines;
+            assert_eq!(on + sleep + off, lines * report.cycles, "{message}");
+            // Each line that has come from OFF goes there again, but for those that the last warps leave behind.
+            let switched_off = on_to_off + sleep_to_off;
+            assert!(switched_off <= off_to_on && off_to_on - switched_off <= lines, "{message}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_carry_it_says_so() {
     for (stack, reason) in [
-        ("regless+greener", "greener does not go with regless"),
         ("rfv+sleep-reg", "sleep-reg does not go with rfv"),
         ("greener+sleep-reg", "greener and sleep-reg both put rows to sleep; nearest: greener"),
         ("sleep-reg+greener-comp-opt", "sleep-reg and greener-comp-opt both put rows to sleep"),

@@ -257,8 +257,8 @@ impl Traffic {
         let geometry = geometry(5, 4);
         let mut runner = TestRunner::deterministic();
         let operations = (0..8000).map(|_| cycles().new_tree(&mut runner).unwrap().current());
-        let netlist = elaborate(&StagingBank { geometry }).unwrap();
-        Traffic::new(netlist, &StagingBankReference::new(geometry), &operations.collect::<Vec<_>>())
+        let netlist = elaborate(&StagingBank { geometry, gated: false }).unwrap();
+        Traffic::new(netlist, &StagingBankReference::new(geometry, false), &operations.collect::<Vec<_>>())
     }
 
     fn of_a_manager() -> Traffic {

@@ -8,6 +8,7 @@ mod compressor;
 mod compressor_bench;
 mod compressor_ref;
 mod l1_port;
+mod line_power;
 mod memory;
 mod memory_ref;
 mod memory_side;

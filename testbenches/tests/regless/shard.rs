@@ -21,6 +21,7 @@ pub fn small(lines: usize) -> RegLessShard {
         compressor_lines: 0,
         compressor_queue: 2,
         issues: 2,
+        gated: false,
     }
 }
 
@@ -37,18 +38,22 @@ fn shards() -> impl Strategy<Value = RegLessShard> {
         },
     );
     let powers = |most: u32| (1..=most).prop_map(|power| 1_usize << power);
-    (geometry, powers(3), 2..6_usize, 1..4_usize, powers(3), 1..4_usize, 0..3_usize, 1..3_usize).prop_map(
-        |(geometry, metadata_words, queue, units, entries, writes, compressor_lines, issues)| RegLessShard {
-            geometry,
-            metadata_words,
-            queue,
-            units,
-            entries,
-            id_bits: 5,
-            writes,
-            compressor_lines,
-            compressor_queue: 2,
-            issues,
+    let choices = (1..4_usize, 0..3_usize, 1..3_usize, any::<bool>());
+    (geometry, powers(3), 2..6_usize, 1..4_usize, powers(3), choices).prop_map(
+        |(geometry, metadata_words, queue, units, entries, (writes, compressor_lines, issues, gated))| {
+            RegLessShard {
+                geometry,
+                metadata_words,
+                queue,
+                units,
+                entries,
+                id_bits: 5,
+                writes,
+                compressor_lines,
+                compressor_queue: 2,
+                issues,
+                gated,
+            }
         },
     )
 }
@@ -73,6 +78,17 @@ fn a_scarce_shard_evicts_fetches_invalidates_and_drops() {
     let counts = &driver.counts;
     let all = [counts.dual_issues, counts.hits, counts.unwritten, counts.fetched, counts.exits];
     assert!(all.iter().chain(&counts.requests).all(|&count| count > 20), "{counts:?}");
+}
+
+#[test]
+fn a_scarce_shard_whose_lines_sleep_delivers_every_operand() {
+    for compressor_lines in [0, 2] {
+        let mut driver = Driver::new(&RegLessShard { gated: true, compressor_lines, ..small(3) }, true, 7);
+        driver.run(9000);
+        let counts = &driver.counts;
+        let all = [counts.dual_issues, counts.hits, counts.unwritten, counts.fetched, counts.exits];
+        assert!(all.iter().all(|&count| count > 20) && counts.power_waits > 1000, "{counts:?}");
+    }
 }
 
 #[test]
@@ -152,7 +168,8 @@ fn no_access_is_lost_when_the_queues_of_the_banks_are_full() {
 #[test]
 fn shards_are_clean_for_the_three_tools() {
     let one_issue = RegLessShard { issues: 1, ..small(3) };
-    for shard in [small(3), RegLessShard { compressor_lines: 2, ..small(6) }, one_issue] {
+    let gated = RegLessShard { gated: true, ..small(3) };
+    for shard in [small(3), RegLessShard { compressor_lines: 2, ..small(6) }, one_issue, gated] {
         clean(&elaborate(&shard).unwrap());
     }
 }
@@ -169,6 +186,7 @@ const GTX980: RegLessShard = RegLessShard {
     compressor_lines: 12,
     compressor_queue: 4,
     issues: 2,
+    gated: false,
 };
 
 #[test]
@@ -179,7 +197,8 @@ fn a_shard_of_the_gtx_980_is_clean_in_every_style() {
 /// With traffic of warps that run regions: requests, fills and results as the shard asks for them.
 #[test]
 fn the_verilog_of_a_shard_does_the_same() {
-    for shard in [small(3), RegLessShard { compressor_lines: 2, ..small(6) }] {
+    let gated = RegLessShard { gated: true, ..small(3) };
+    for shard in [small(3), RegLessShard { compressor_lines: 2, ..small(6) }, gated] {
         let seed = 11;
         let mut driver = Driver::new(&shard, true, seed);
         driver.run(400);

@@ -14,6 +14,7 @@ use warpfile_testbenches::mutation::elaborate;
 
 use crate::recorded::Recorded;
 
+use super::line_power::LinePower;
 use super::memory_ref::MemoryReference;
 use super::random_region::{Instruction, REGISTERS, Region, Style, Value};
 
@@ -87,6 +88,8 @@ pub struct Counts {
     pub unit_full: Vec<u64>,
     /// For each port: cycles in which a result waits.
     pub result_waits: Vec<u64>,
+    /// Cycles in which a bank waits for a line to come on.
+    pub power_waits: usize,
 }
 
 pub struct Driver {
@@ -109,6 +112,7 @@ pub struct Driver {
     dispatched: Vec<Option<u64>>,
     random: Random,
     pub memory: MemoryReference,
+    power: Option<LinePower>,
     warps: Vec<Warp>,
     flights: BTreeMap<u64, Flight>,
     /// Instructions offered, by identifier.
@@ -192,6 +196,7 @@ impl Driver {
             engine,
             random,
             memory: MemoryReference::default(),
+            power: shard.gated.then(|| LinePower::new(shard.geometry, seed ^ 1)),
             warps,
             flights: BTreeMap::new(),
             offered: Vec::new(),
@@ -221,6 +226,9 @@ impl Driver {
     /// What the SM offers in a cycle; memory is not asked yet.
     pub fn offer(&mut self, cycle: u64) {
         let active = self.get("active_o");
+        for (port, on) in self.power.as_ref().map(LinePower::inputs).unwrap_or_default() {
+            self.set(&port, on);
+        }
         self.sender = self.offer_metadata();
         self.offer_waiting(cycle);
         self.offer_exit();
@@ -252,6 +260,7 @@ impl Driver {
         self.take_request(cycle, takes_request);
         self.follow_warps(cycle);
         self.check_events();
+        self.check_power();
         self.count_full_queues();
         self.counts.hits += u64::from(self.get("preload_hit_o").count_ones());
         self.counts.unwritten += u64::from(self.get("preload_unwritten_o").count_ones());

@@ -51,8 +51,9 @@ pub fn cycles() -> impl Strategy<Value = Cycle> {
         option::weighted(0.05, 0..4_usize),
         prop::bool::weighted(0.8),
         prop::bool::weighted(0.5),
+        any::<[u32; 2]>(),
     )
-        .prop_map(|(access, preload, write, fill, drop, may_hold, ready)| Cycle {
+        .prop_map(|(access, preload, write, fill, drop, may_hold, ready, power)| Cycle {
             access,
             preload,
             write,
@@ -60,16 +61,18 @@ pub fn cycles() -> impl Strategy<Value = Cycle> {
             drop,
             may_hold,
             ready,
+            power,
         })
 }
 
-fn traffic(cycles_at_most: usize) -> impl Strategy<Value = (ShardGeometry, Vec<Cycle>)> {
-    let sizes = (2..7_usize, prop_oneof![Just(1_usize), Just(2), Just(4)]);
-    (sizes.prop_map(|(lines, warps)| geometry(lines, warps)), vec(cycles(), 1..cycles_at_most))
+fn traffic(cycles_at_most: usize) -> impl Strategy<Value = (StagingBank, Vec<Cycle>)> {
+    let sizes = (2..7_usize, prop_oneof![Just(1_usize), Just(2), Just(4)], any::<bool>());
+    let bank = |(lines, warps, gated)| StagingBank { geometry: geometry(lines, warps), gated };
+    (sizes.prop_map(bank), vec(cycles(), 1..cycles_at_most))
 }
 
-fn check(geometry: ShardGeometry, how: &Lockstep, cycles: &[Cycle]) -> Result<(), TestCaseError> {
-    how.run(&elaborate(&StagingBank { geometry }).unwrap(), &StagingBankReference::new(geometry), cycles)
+fn check(bank: &StagingBank, how: &Lockstep, cycles: &[Cycle]) -> Result<(), TestCaseError> {
+    how.run(&elaborate(bank).unwrap(), &StagingBankReference::new(bank.geometry, bank.gated), cycles)
         .map_err(|difference| TestCaseError::fail(difference.to_string()))
 }
 
@@ -87,6 +90,7 @@ fn a_line_that_nothing_was_written_to_is_written_back_as_0() {
         drop: None,
         may_hold: true,
         ready: true,
+        power: [0; 2],
     };
     let access = |reserves: bool, pick, fate, written| Cycle {
         access: Some(Access { reads: !reserves, reserves, pick, fate, lanes: 0, written }),
@@ -103,22 +107,23 @@ fn a_line_that_nothing_was_written_to_is_written_back_as_0() {
     let is_dirty = [is_preloaded, read_last];
     let others = |from: usize| (from..from + 2).flat_map(&written).collect::<Vec<_>>();
     let cycles = [&written(0)[..], &others(1), &is_left_unwritten, &is_dirty, &others(3)];
-    check(geometry(2, 1), &Lockstep::default(), &cycles.concat()).unwrap();
+    let bank = StagingBank { geometry: geometry(2, 1), gated: false };
+    check(&bank, &Lockstep::default(), &cycles.concat()).unwrap();
 }
 
 proptest! {
     #![proptest_config(config(96))]
     #[test]
-    fn a_bank_does_what_the_lists_of_lines_say((geometry, cycles) in traffic(200)) {
-        check(geometry, &Lockstep::default(), &cycles)?;
+    fn a_bank_does_what_the_lists_of_lines_say((bank, cycles) in traffic(200)) {
+        check(&bank, &Lockstep::default(), &cycles)?;
     }
 }
 
 proptest! {
     #![proptest_config(config(3))]
     #[test]
-    fn the_verilog_of_a_bank_does_the_same((geometry, cycles) in traffic(100)) {
-        check(geometry, &Lockstep::with_verilog(), &cycles)?;
+    fn the_verilog_of_a_bank_does_the_same((bank, cycles) in traffic(100)) {
+        check(&bank, &Lockstep::with_verilog(), &cycles)?;
     }
 }
 
@@ -126,12 +131,14 @@ proptest! {
 fn banks_of_all_sizes_are_clean_for_the_three_tools() {
     let odd = [geometry(2, 1), geometry(5, 2), ShardGeometry { lines: 12, ..ShardGeometry::GTX980 }];
     for geometry in odd.into_iter().chain([ShardGeometry::GTX980]) {
-        clean(&elaborate(&StagingBank { geometry }).unwrap());
+        for gated in [false, true] {
+            clean(&elaborate(&StagingBank { geometry, gated }).unwrap());
+        }
     }
 }
 
 #[test]
 fn verilog() {
-    let bank = StagingBank { geometry: geometry(3, 2) };
+    let bank = StagingBank { geometry: geometry(3, 2), gated: false };
     insta::assert_snapshot!(emit(&elaborate(&bank).unwrap()).modules[0].text);
 }

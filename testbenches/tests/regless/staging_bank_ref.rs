@@ -28,6 +28,8 @@ pub struct Cycle {
     pub drop: Option<usize>,
     pub may_hold: bool,
     pub ready: bool,
+    /// Lines that stay on though nothing asks for them, and those that come on if something does, one bit each.
+    pub power: [u32; 2],
 }
 
 /// An access: of one of the registers there are.
@@ -81,6 +83,12 @@ pub struct StagingBankReference {
     request: Option<Request>,
     /// Cycles until the request is offered.
     delay: usize,
+    /// Lines that are on; `None` if all are, always.
+    on: Option<Vec<bool>>,
+    /// The line of the access that waits: it was found and is not on.
+    woken: Option<usize>,
+    /// The line that the fetch waits for has been seen on.
+    seen_on: bool,
     /// The access that waits, and whether it is known to wait for a line.
     waiting: Option<(Access, Tag)>,
     missed: bool,
@@ -110,10 +118,12 @@ struct Done {
     tags_used: bool,
     more: bool,
     less: bool,
+    /// A dirty line that has to be read before it can be written back.
+    victim: Option<usize>,
 }
 
 impl StagingBankReference {
-    pub fn new(geometry: ShardGeometry) -> StagingBankReference {
+    pub fn new(geometry: ShardGeometry, gated: bool) -> StagingBankReference {
         let line = Line { list: List::Free, tag: (0, 0), changed: false, value: None };
         StagingBankReference {
             geometry,
@@ -124,6 +134,9 @@ impl StagingBankReference {
             fetched: Vec::new(),
             request: None,
             delay: 0,
+            on: gated.then(|| vec![false; geometry.lines]),
+            woken: None,
+            seen_on: false,
             waiting: None,
             missed: false,
             value: None,
@@ -143,6 +156,16 @@ impl StagingBankReference {
         let Some(line) = self.find(tag) else { return false };
         let fetching = self.request.as_ref().is_some_and(|r| r.kind == RequestKind::Fetch && r.tag == tag);
         fetching || self.fetched.contains(&line) || self.results.iter().any(|(result, _)| *result == line)
+    }
+
+    fn is_on(&self, line: usize) -> bool {
+        self.on.as_ref().is_none_or(|on| on[line])
+    }
+
+    /// Whether a fill of the line is to come.
+    fn is_fetching(&self, line: usize) -> bool {
+        let asked = self.request.as_ref().is_some_and(|r| r.kind == RequestKind::Fetch && r.line == line);
+        asked || self.fetched.contains(&line)
     }
 
     fn some_line_is_left(&self) -> bool {
@@ -202,10 +225,13 @@ impl StagingBankReference {
         Some(line)
     }
 
-    /// Writes a dirty line back, if the request and the value port are free.
-    fn write_back(&mut self, request_free: bool, port_free: bool) -> bool {
-        let victim = self.first_of(List::Dirty).filter(|_| request_free && port_free);
-        let Some(line) = victim else { return false };
+    /// Writes a dirty line back, if the request and the value port are free and it is on.
+    fn write_back(&mut self, (request_free, port_free): (bool, bool), done: &mut Done) {
+        let Some(line) = self.first_of(List::Dirty).filter(|_| request_free) else { return };
+        if !port_free || !self.is_on(line) {
+            done.victim = Some(line);
+            return;
+        }
         self.last_taken = Some(line);
         let Line { tag, ref value, .. } = self.lines[line];
         let value = value.clone();
@@ -213,7 +239,6 @@ impl StagingBankReference {
         self.delay = 2;
         self.backed.insert(tag);
         self.lines[line].list = List::Free;
-        true
     }
 
     fn hold(&mut self, line: usize) {
@@ -252,7 +277,7 @@ impl StagingBankReference {
                 None => self.take(tag),
             };
             let Some(line) = line else {
-                self.write_back(frees.0, frees.1);
+                self.write_back(frees, done);
                 return;
             };
             done.more = true;
@@ -260,6 +285,10 @@ impl StagingBankReference {
         } else if let Some(line) = self.find(tag) {
             done.line = line;
             if access.reads && access.lanes != 0 {
+                self.woken = (!self.is_on(line)).then_some(line);
+                if self.woken.is_some() {
+                    return;
+                }
                 let zero = vec![0; self.geometry.lanes];
                 self.value = Some((self.lines[line].value.clone().unwrap_or(zero), access.lanes));
             }
@@ -293,7 +322,7 @@ impl StagingBankReference {
             }
             (Note::Preload | Note::InvalidatingPreload, None) => {
                 let Some(line) = self.take(tag) else {
-                    self.write_back(frees.0, frees.1);
+                    self.write_back(frees, done);
                     return;
                 };
                 (done.fetched, done.unwritten) = (backed, !backed);
@@ -306,7 +335,7 @@ impl StagingBankReference {
         done.preload_ready = true;
         if asks {
             self.request = Some(Request { kind, tag, line: waits, invalidates: !keeps_copy, value: None });
-            self.delay = 1;
+            (self.delay, self.seen_on) = (1, false);
             if !keeps_copy {
                 self.backed.remove(&tag);
             }
@@ -319,7 +348,8 @@ impl StagingBankReference {
             self.fetched.retain(|fetched| fetched != line);
             return false;
         }
-        let Some((line, fate, lanes, value)) = &allowed.write else { return false };
+        let on = |(line, ..): &&(usize, Fate, u32, Vec<u32>)| self.is_on(*line);
+        let Some((line, fate, lanes, value)) = allowed.write.as_ref().filter(on) else { return false };
         let zero = vec![0; self.geometry.lanes];
         let old = self.lines[*line].value.get_or_insert(zero);
         for (lane, (old, new)) in old.iter_mut().zip(value).enumerate() {
@@ -335,6 +365,17 @@ impl StagingBankReference {
 }
 
 impl StagingBankReference {
+    /// Ends a cycle of the supply. Lines that are asked for: the value of each is about to be accessed.
+    fn follow_power(&mut self, before: &StagingBankReference, cycle: &Cycle, asked: &[bool]) {
+        let offered = before.request.is_some() && before.delay == 0;
+        let line = before.request.as_ref().map(|request| request.line);
+        self.seen_on = offered && line.is_some_and(|line| before.is_on(line));
+        for (line, on) in self.on.iter_mut().flatten().enumerate() {
+            let [stays, comes] = cycle.power.map(|lines| lines >> line & 1 == 1);
+            *on = if *on { asked[line] || stays } else { asked[line] && comes };
+        }
+    }
+
     /// A mask of them.
     fn all_lanes(&self) -> u64 {
         (1 << self.geometry.lanes) - 1
@@ -380,6 +421,7 @@ impl Reference for StagingBankReference {
             // What is not valid is anything: here, what would be noticed.
             inputs.set("write_lanes_i", self.all_lanes());
             inputs.set("write_fate_i", Fate::Erase as u8);
+            inputs.set("write_line_i", 0u8);
         }
         if let Some((line, value)) = &allowed.fill {
             inputs.set("fill_valid_i", 1u8);
@@ -391,13 +433,19 @@ impl Reference for StagingBankReference {
             inputs.set("drop_warp_i", warp);
         }
         inputs.set("request_ready_i", u8::from(cycle.ready));
+        if let Some(on) = &self.on {
+            inputs.set("power_on_i", bits(on.iter().copied()));
+        }
     }
 
     fn cycle(&mut self, cycle: &Cycle, outputs: &mut Pins) {
         let before = self.clone();
         let allowed = self.allow(cycle);
         let mut done = Done::default();
-        let frees = (self.request.is_none(), allowed.fill.is_none() && allowed.write.is_none());
+        let is_written =
+            |(line, ..): &(usize, Fate, u32, Vec<u32>)| allowed.fill.is_none() && before.is_on(*line);
+        let writes = allowed.write.as_ref().is_some_and(is_written);
+        let frees = (self.request.is_none(), allowed.fill.is_none() && !writes);
         let may_hold = cycle.may_hold && self.some_line_is_left();
         let value = self.value.take();
 
@@ -406,7 +454,8 @@ impl Reference for StagingBankReference {
         let looks = allowed.access.filter(|(access, _)| {
             let reads = access.reads && access.lanes != 0;
             let can_go_on = may_hold && (line_is_left || (frees.0 && frees.1));
-            (frees.1 || !reads) && (!self.missed || can_go_on)
+            let can_wake = self.woken.is_none_or(|line| self.is_on(line));
+            (frees.1 || !reads) && (!self.missed || can_go_on) && can_wake
         });
         done.tags_used = looks.is_some() || allowed.preload.is_some();
         let mut warp = 0;
@@ -414,7 +463,7 @@ impl Reference for StagingBankReference {
             (Some(access), _) => {
                 warp = access.1.0;
                 self.serve_access(access, may_hold, frees, &mut done);
-                self.missed = !done.access_ready;
+                self.missed = !done.access_ready && self.woken.is_none();
             }
             (None, Some(preload)) => {
                 warp = preload.1.0;
@@ -445,7 +494,8 @@ impl Reference for StagingBankReference {
         flag(outputs, "preload_hit_o", done.hit);
         flag(outputs, "preload_unwritten_o", done.unwritten);
         flag(outputs, "preload_fetched_o", done.fetched);
-        flag(outputs, "write_ready_o", allowed.fill.is_none());
+        let line_named = allowed.write.as_ref().map_or(0, |write| write.0);
+        flag(outputs, "write_ready_o", allowed.fill.is_none() && before.is_on(line_named));
         flag(outputs, "tags_used_o", done.tags_used);
         flag(outputs, "held_more_o", done.more);
         flag(outputs, "held_less_o", done.less);
@@ -454,7 +504,10 @@ impl Reference for StagingBankReference {
         let listed = before.lines.iter().filter(|line| line.list != List::Held).count();
         outputs.set("held_listed_o", listed);
         flag(outputs, "request_busy_o", before.request.is_some());
-        let offered = before.request.is_some() && before.delay == 0;
+        let waits_for_line = before.on.is_some()
+            && !before.seen_on
+            && before.request.as_ref().is_some_and(|request| request.kind == RequestKind::Fetch);
+        let offered = before.request.is_some() && before.delay == 0 && !waits_for_line;
         flag(outputs, "request_valid_o", offered);
         if let Some(request) = &before.request {
             outputs.set("request_kind_o", request.kind as u8);
@@ -470,5 +523,35 @@ impl Reference for StagingBankReference {
             self.fetched.extend(request.map(|request| request.line));
         }
         self.delay = self.delay.saturating_sub(1);
+        if before.on.is_some() {
+            let result = allowed.write.as_ref().map(|write| write.0).filter(|_| !writes);
+            let waits = [self.woken, result, done.victim];
+            let is_free = |lines: &[Line], line: usize| lines[line].list == List::Free;
+            let freed: Vec<bool> = (0..self.lines.len())
+                .map(|line| is_free(&self.lines, line) && !is_free(&before.lines, line))
+                .collect();
+            let is_asked = |line| waits.contains(&Some(line)) || self.is_fetching(line);
+            let asked: Vec<bool> = (0..self.lines.len()).map(|line| is_asked(line) && !freed[line]).collect();
+            outputs.set("power_request_o", bits(asked.iter().copied()));
+            outputs.set("power_freed_o", bits(freed.into_iter()));
+            let read = looks.filter(|(access, _)| done.access_ready && access.reads);
+            flag(outputs, "power_read_valid_o", read.is_some());
+            if let Some((access, (warp, register))) = read {
+                outputs.set_meaningful("power_read_warp_o", warp);
+                outputs.set_meaningful("power_read_register_o", register);
+                outputs.set_meaningful("power_read_line_o", done.line);
+                outputs.set_meaningful("power_read_lanes_o", access.lanes);
+            }
+            self.follow_power(&before, cycle, &asked);
+        }
     }
+}
+
+/// Bit i is the i-th.
+fn bits(all: impl Iterator<Item = bool>) -> BigUint {
+    let mut bits = BigUint::default();
+    for (index, bit) in all.enumerate() {
+        bits.set_bit(index as u64, bit);
+    }
+    bits
 }

@@ -10,6 +10,7 @@ use warpfile_hdl::regless::{Fate, OperandStagingUnit, RequestKind};
 use warpfile_hdl::rtl::netlist::{Direction, Netlist};
 use warpfile_random::Random;
 
+use super::line_power::LinePower;
 use super::staging_unit_ref::{Request, Reserved, Staged, StagingUnitReference, Tag};
 
 /// Registers of a warp that the traffic uses.
@@ -19,6 +20,9 @@ const STUCK: usize = 400;
 /// Cycles without a request while a warp ends: the one in which its lines are dropped, and one more if the value of one
 /// of them is being read, to be written. After that its requests go and then the one that drops its copies.
 const IDLE_AT_EXIT: usize = 2;
+/// What a bank says of the power of its lines.
+const POWER: [&str; 7] =
+    ["request", "freed", "read_valid", "read_warp", "read_register", "read_line", "read_lanes"];
 
 /// What of a register is under way.
 #[derive(Clone, Copy, Default)]
@@ -65,6 +69,8 @@ pub struct Counts {
     pub waits: usize,
     pub staged: [usize; 4],
     pub requests: [usize; 4],
+    /// Cycles in which a bank waits for a line to come on.
+    pub power_waits: usize,
 }
 
 pub struct Driver {
@@ -89,6 +95,7 @@ pub struct Driver {
     may_hold: Vec<u64>,
     /// Memory takes a request in this cycle.
     takes: bool,
+    power: Option<LinePower>,
     /// A warp that begins nothing more, and then ends.
     leaving: Option<usize>,
     exiting: Option<usize>,
@@ -120,6 +127,7 @@ impl Driver {
             room: vec![[false; 2]; unit.geometry.banks],
             may_hold: vec![0; unit.geometry.banks],
             takes: false,
+            power: unit.gated.then(|| LinePower::new(unit.geometry, seed ^ 1)),
             leaving: None,
             exiting: None,
             idle_at_exit: 0,
@@ -144,6 +152,9 @@ impl Driver {
     }
 
     fn drive(&mut self, cycle: usize) {
+        for (port, on) in self.power.as_ref().map(LinePower::inputs).unwrap_or_default() {
+            self.set(&port, on);
+        }
         self.exit();
         self.offer_results(cycle);
         for bank in 0..self.unit.geometry.banks {
@@ -218,6 +229,28 @@ impl Driver {
             self.reference.fill(tag, line);
         }
         self.take_request(cycle);
+        self.check_power();
+    }
+
+    /// What is said of power is what the banks say, and which line is filled.
+    fn check_power(&mut self) {
+        let Some(mut power) = self.power.take() else { return };
+        for (bank, output) in
+            (0..self.unit.geometry.banks).flat_map(|bank| POWER.map(|output| (bank, output)))
+        {
+            let inner = self.engine.probe(&format!("bank{bank}.power_{output}_o")).unwrap();
+            let said = self.get(&format!("power_bank{bank}_{output}_o"));
+            assert_eq!(said, self.engine.get(inner), "{output} of bank {bank}");
+        }
+        let filled =
+            ["valid", "warp", "register", "line"].map(|of| self.get(&format!("power_filled_{of}_o")));
+        match self.filled {
+            Some(((warp, register), line)) => assert_eq!(filled, [1, warp as u64, register as u64, line]),
+            None => assert_eq!(filled[0], 0),
+        }
+        power.follow(|port| self.get(port));
+        self.counts.power_waits = power.waits;
+        self.power = Some(power);
     }
 
     /// Whether the result at port `p` has to be taken: it is the first of its bank that need not wait, and no line comes.
@@ -233,6 +266,10 @@ impl Driver {
             (!is_read && !self.blocked[p]).then_some(bank)
         };
         let Some(bank) = bank_of(p) else { return false };
+        let line = self.ports[p].as_ref().map_or(0, |result| result.reserved.line);
+        if self.power.as_ref().is_some_and(|power| !power.is_on(bank, line)) {
+            return false;
+        }
         let is_filled = self.filled.is_some_and(|(tag, _)| self.reference.bank(tag) == bank);
         !is_filled && (0..p).all(|other| bank_of(other) != Some(bank))
     }

@@ -144,7 +144,7 @@ pub fn figure_6(results: &Results) -> Result<Content> {
 }
 
 /// Counters of a run's power states.
-fn power(run: &Run) -> Power {
+pub(super) fn power(run: &Run) -> Power {
     run.report.counters.get(COUNTERS)
 }
 

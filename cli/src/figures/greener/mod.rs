@@ -8,6 +8,7 @@ mod overheads;
 mod pattern;
 mod routing;
 mod schedulers;
+mod storages;
 mod thresholds;
 
 use anyhow::{Context, Result};
@@ -181,6 +182,15 @@ const FIGURES: &[Figure] = &[
         method: Method::Runs { points: thresholds::points, show: thresholds::table_5 },
         has_numbers: true,
         causes: thresholds::CAUSES,
+    },
+    Figure {
+        id: "greener-storages",
+        title: "Registers that sleep on other storages",
+        source: "Jatala, chapter 4, on storages that it does not have",
+        workloads: WORKLOADS,
+        method: Method::Runs { points: storages::points, show: storages::figure },
+        has_numbers: false,
+        causes: &[],
     },
 ];
 

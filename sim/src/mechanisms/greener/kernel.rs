@@ -1,7 +1,7 @@
 //! What a kernel's instructions access and say, for the cycle loop.
 
 use warpfile_hdl::greener::{PowerState, STATE_BITS};
-use warpfile_kernels::compile::greener::{Codes, PowerStates};
+use warpfile_kernels::compile::greener::{self, Codes, PowerStates};
 use warpfile_kernels::program::{Instruction, Program};
 
 use super::MAX_REGISTERS;
@@ -78,10 +78,17 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Without states, no register has a code: all go to SLEEP.
-    pub fn new(program: &Program, states: Option<&PowerStates>) -> Kernel {
+    /// Without states, no register has a code: all go to SLEEP. `allocates`: the operand storage allocates rows and says when
+    /// one is free, which is then OFF; until then it may still be accessed, so no code switches it off.
+    pub fn new(program: &Program, states: Option<&PowerStates>, allocates: bool) -> Kernel {
         let none = Codes::default();
-        let codes = |index: usize| states.map_or(none, |states| states.instructions[index]);
+        let codes = |index: usize| {
+            let mut codes = states.map_or(none, |states| states.instructions[index]);
+            for code in codes.codes.iter_mut().filter(|_| allocates) {
+                *code = (*code).max(greener::PowerState::Sleep);
+            }
+            codes
+        };
         let instructions = program.instructions.iter().enumerate();
         Kernel {
             name: program.name.clone(),

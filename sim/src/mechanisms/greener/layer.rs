@@ -15,8 +15,10 @@ use crate::sm::design::{Layer, RowAccess, RowStates, RowUses, WarpPlace};
 /// Outputs that are looked at before a cycle is run.
 pub(super) const FORESEEN: [&str; 3] = ["on_o", "sleep_o", "off_o"];
 
+/// What is wrong of a register that is read.
+pub(super) const NOT_ON_WHEN_READ: &str = "is read while its row is not ON";
 /// What is wrong of a register that is written.
-const NOT_ON_WHEN_WRITTEN: &str = "is written while its row is not ON";
+pub(super) const NOT_ON_WHEN_WRITTEN: &str = "is written while its row is not ON";
 
 /// A row was accessed that could not be.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +44,8 @@ struct TooManyRegisters {
 /// Registers that sleep, of an SM.
 pub struct PowerLayer {
     policy: Policy,
+    /// The operand storage allocates rows to registers, and says when one is no register's.
+    allocates: bool,
     /// Values survive an OFF, and those that would not are counted.
     survives: bool,
     kernel: Kernel,
@@ -58,6 +62,7 @@ impl PowerLayer {
     pub fn new(config: &Config, policy: Policy, partitions: Vec<Partition>) -> PowerLayer {
         PowerLayer {
             policy,
+            allocates: super::lines(config).is_some(),
             survives: config.of::<Parameters>().liveness == Liveness::Thesis,
             kernel: Kernel::default(),
             held: vec![0; partitions.len()],
@@ -91,7 +96,7 @@ impl Layer for PowerLayer {
             return Err(SimError::mechanism(TooManyRegisters { kernel, registers }));
         }
         let states = if self.policy == Policy::SleepReg { None } else { kernel.notes.get() };
-        self.kernel = Kernel::new(kernel.program, states);
+        self.kernel = Kernel::new(kernel.program, states, self.allocates);
         Ok(())
     }
 
@@ -129,15 +134,16 @@ impl Layer for PowerLayer {
     }
 
     fn access_rows(&mut self, partition: usize, rows: &[RowAccess]) {
-        if let Some((warp, register)) = self.partitions[partition].access_rows(rows) {
+        let wrong = self.partitions[partition].access_rows(rows, &self.kernel.instructions);
+        if let Some((warp, register, what)) = wrong {
             self.fault.get_or_insert_with(|| {
                 Box::new(WrongAccess {
                     kernel: self.kernel.name.clone(),
                     partition,
                     warp,
-                    by: "what leaves a level before the main register file".to_owned(),
+                    by: "what the operand storage accesses".to_owned(),
                     register,
-                    what: NOT_ON_WHEN_WRITTEN.to_owned(),
+                    what: what.to_owned(),
                 })
             });
         }
@@ -164,7 +170,7 @@ impl Layer for PowerLayer {
             let (is_on, lost) =
                 self.partitions[at.partition].access(at.warp, decoded, operand, false, active);
             if !is_on {
-                self.fail(at, inst, operand.register, "is read while its row is not ON".to_owned());
+                self.fail(at, inst, operand.register, NOT_ON_WHEN_READ.to_owned());
             }
             self.lost_lanes += u64::from((lost & instruction.defined[index]).count_ones());
         }

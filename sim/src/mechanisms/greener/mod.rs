@@ -1,6 +1,7 @@
 //! Registers that sleep: each row of the main register file is ON, in SLEEP or OFF, as the compiler says or at once.
 //!
-//! Three layers, for any storage whose rows are those of the main register file: GREENER, GREENER without its lookup table
+//! Three layers, for any storage whose rows are those of the main register file, or that allocates lines to registers in their
+//! place and says of each what becomes of it: GREENER, GREENER without its lookup table
 //! (Comp-OPT in Fig. 4.9), and Sleep-Reg (the thesis's reading of the Warped Register File: SLEEP after every access). The
 //! contract, cycle by cycle, is in `docs/greener-pipeline.md`.
 //!
@@ -153,7 +154,8 @@ impl Mechanism for Sleeping {
             let other = other.info().name;
             return refuse(&format!("{own} and {other} both put rows to sleep; nearest: {own}"));
         }
-        if let Some(storage) = others().find(|other| !other.has_fixed_rows()) {
+        if let Some(storage) = others().find(|other| !other.has_fixed_rows() && other.lines(config).is_none())
+        {
             return refuse(&format!(
                 "{own} does not go with {}: a register has no row of its own in a main register file; nearest: {own}",
                 storage.info().name
@@ -201,7 +203,8 @@ impl Mechanism for Sleeping {
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
         let circuit = circuit(at.config, self.policy);
-        let part = |engine| partition::Partition::new(engine, &circuit);
+        let allocates = lines(at.config).is_some();
+        let part = |engine| partition::Partition::new(engine, &circuit, allocates);
         let partitions = at.of_partitions(&circuit, &layer::FORESEEN, part)?;
         Ok(Part::Layer(Box::new(PowerLayer::new(at.config, self.policy, partitions))))
     }
@@ -297,14 +300,18 @@ fn pass_parameters(config: &Config) -> greener::Parameters {
     }
 }
 
+/// The lines that registers are allocated, in place of rows of a main register file.
+fn lines(config: &Config) -> Option<(usize, usize)> {
+    config.design.mechanisms().find_map(|mechanism| mechanism.lines(config))
+}
+
 fn circuit(config: &Config, policy: Policy) -> RegisterPowerUnit {
     let parameters: Parameters = config.of();
     let issues = config.sm.issues_per_scheduler as usize;
+    let file = || (config.register_file.bank_groups as usize, config.register_file.rows as usize);
+    let (banks, rows) = lines(config).unwrap_or_else(file);
     RegisterPowerUnit {
-        file: Rows {
-            banks: config.register_file.bank_groups as usize,
-            rows: config.register_file.rows as usize,
-        },
+        file: Rows { banks, rows },
         warps: config.warps_per_scheduler() as usize,
         sleep_latency: parameters.sleep_latency as usize,
         off_latency: parameters.off_latency as usize,

@@ -7,6 +7,7 @@ use warpfile_hdl::greener::{ENTERS, LEAVES, RegisterPowerUnit};
 use warpfile_kernels::program::LaneMask;
 
 use super::kernel::{Decoded, Operand, Registers};
+use super::layer::{NOT_ON_WHEN_READ, NOT_ON_WHEN_WRITTEN};
 use super::{MAX_REGISTERS, NUMBER_BITS, Power};
 use crate::sm::design::{RowAccess, RowAccessKind, RowStates, RowUse, WarpSlot};
 
@@ -30,6 +31,8 @@ pub struct Warp {
     writing_rows: Registers,
     /// Who reads each register, and who writes it: one instruction at a time.
     readers: [Number; MAX_REGISTERS],
+    /// The instruction that reads each register.
+    reading_insts: [u32; MAX_REGISTERS],
     writers: [Number; MAX_REGISTERS],
     /// Instructions that have been issued and are not done, in program order.
     in_flight: VecDeque<(u32, Number)>,
@@ -46,6 +49,7 @@ impl Default for Warp {
             writing: Registers::default(),
             writing_rows: Registers::default(),
             readers: [0; MAX_REGISTERS],
+            reading_insts: [0; MAX_REGISTERS],
             writers: [0; MAX_REGISTERS],
             in_flight: VecDeque::new(),
         }
@@ -64,6 +68,9 @@ struct Access {
     writes: bool,
 }
 
+/// A warp, its register, and what is wrong of the access to its row.
+pub type WrongRow = (WarpSlot, u16, &'static str);
+
 /// One scheduler's part.
 pub struct Partition {
     engine: AnyEngine,
@@ -72,6 +79,8 @@ pub struct Partition {
     places: Vec<usize>,
     /// The warp, and its register, that each register of the file is.
     owners: Vec<Option<(WarpSlot, u16)>>,
+    /// The operand storage allocates rows to registers, and says of each what it is for: no warp has rows of its own.
+    allocates: bool,
     has_lookup: bool,
     pub warps: Vec<Warp>,
     /// Lanes of each row whose value is lost.
@@ -80,9 +89,10 @@ pub struct Partition {
     newly_off: Vec<u64>,
     /// Registers that the operand storage is reading for instructions, and their lanes: what it has found out.
     fetches: Vec<(WarpSlot, u16, LaneMask)>,
-    /// Registers of the file that it has written in this cycle, and their lanes: what it has found out.
-    stores: Vec<(u32, LaneMask)>,
-    /// Rows in SLEEP whose registers have been read for the last time above them.
+    /// Registers that it has written in this cycle, their places and their lanes: what it has found out.
+    stores: Vec<(WarpSlot, u16, usize, LaneMask)>,
+    /// Rows that have nothing to keep any more: in SLEEP, and their registers have been read for the last time above them, or
+    /// no register's.
     dead: Vec<usize>,
     /// Accesses of this cycle, as many as the circuit takes; those behind them wait.
     accesses: VecDeque<Access>,
@@ -115,17 +125,22 @@ fn ones(words: impl Iterator<Item = u64>) -> u64 {
 }
 
 impl Partition {
-    /// A circuit with its ports.
+    /// A circuit with its ports. `allocates`: the operand storage allocates rows to registers.
     ///
     /// # Errors
     /// A port that is not there.
-    pub fn new(engine: AnyEngine, circuit: &RegisterPowerUnit) -> Result<Partition, EngineError> {
+    pub fn new(
+        engine: AnyEngine,
+        circuit: &RegisterPowerUnit,
+        allocates: bool,
+    ) -> Result<Partition, EngineError> {
         let words = vec![0; circuit.file.rows_of_all().div_ceil(u64::BITS as usize)];
         Ok(Partition {
             ports: engine.ports(circuit)?,
             engine,
             places: (0..circuit.file.rows_of_all()).map(|register| circuit.file.place(register)).collect(),
             owners: vec![None; circuit.file.rows_of_all()],
+            allocates,
             has_lookup: circuit.entries > 0,
             warps: vec![Warp::default(); circuit.warps],
             lost: vec![LaneMask::MAX; circuit.file.rows_of_all()],
@@ -194,8 +209,13 @@ impl Partition {
         RowStates { on: &self.on, lost: &self.newly_off }
     }
 
+    /// How many rows a warp of so many registers has for itself.
+    fn rows_of_warp(&self, registers: u16) -> u16 {
+        if self.allocates { 0 } else { registers }
+    }
+
     pub fn start_warp(&mut self, warp: WarpSlot, first_row: u32, registers: u16) {
-        for register in 0..registers {
+        for register in 0..self.rows_of_warp(registers) {
             self.owners[first_row as usize + usize::from(register)] = Some((warp, register));
         }
         let mut in_flight = std::mem::take(&mut self.warps[warp].in_flight);
@@ -206,7 +226,7 @@ impl Partition {
     /// Its rows go OFF. What the circuit has not been told of it is of no use any more.
     pub fn end_warp(&mut self, warp: WarpSlot, registers: u16) {
         self.begin_cycle();
-        for register in 0..registers {
+        for register in 0..self.rows_of_warp(registers) {
             let place = self.place(warp, register);
             insert(&mut self.free, place);
             self.owners[self.warps[warp].first_row as usize + usize::from(register)] = None;
@@ -258,6 +278,7 @@ impl Partition {
         let number = state.head.take().map_or(0, |(_, number)| number);
         for source in &decoded.sources {
             state.reading.insert(source.register);
+            state.reading_insts[usize::from(source.register)] = inst;
             state.readers[usize::from(source.register)] = number;
         }
         state.last_issued = number;
@@ -272,17 +293,24 @@ impl Partition {
         decoded.rows.iter().copied().find(|&register| !self.is_on(self.place(warp, register)))
     }
 
-    /// What the operand storage has found out that it accesses in its rows: these are asked for. Gives the warp and the register
-    /// that is written although its row is not ON, if there is one.
-    pub fn access_rows(&mut self, rows: &[RowAccess]) -> Option<(WarpSlot, u16)> {
+    /// What the operand storage has found out that it accesses in its rows: these are asked for. Gives the warp, the register
+    /// and what was wrong of an access to a row that is not ON, if there is one.
+    pub fn access_rows(&mut self, rows: &[RowAccess], instructions: &[Decoded]) -> Option<WrongRow> {
         self.begin_cycle();
         let mut wrong = None;
-        for &RowAccess { row, lanes, kind } in rows {
-            // What leaves a cache for a warp that has just ended is of no use any more.
-            let Some((warp, register)) = self.owners[row as usize] else { continue };
+        for &RowAccess { row, of, lanes, kind } in rows {
             let place = self.places[row as usize];
-            match kind {
-                RowAccessKind::Reads => {
+            let owner = if self.allocates { of } else { self.owners[row as usize] };
+            match (kind, owner) {
+                (RowAccessKind::Freed, _) => {
+                    self.accesses.retain(|access| access.place != place);
+                    self.dead.push(place);
+                }
+                (RowAccessKind::Writes, _) if self.allocates => insert(&mut self.request, place),
+                // What leaves a cache for a warp that has just ended is of no use any more.
+                (_, None) => {}
+                (RowAccessKind::Writes, _) => insert(&mut self.request, place),
+                (RowAccessKind::Reads, Some((warp, register))) => {
                     insert(&mut self.request, place);
                     let is_it =
                         |fetch: &&mut (WarpSlot, u16, LaneMask)| (fetch.0, fetch.1) == (warp, register);
@@ -291,57 +319,85 @@ impl Partition {
                         None => self.fetches.push((warp, register, lanes)),
                     }
                 }
-                RowAccessKind::Writes => insert(&mut self.request, place),
-                RowAccessKind::Written => {
-                    if !has(&self.on, place) {
-                        wrong = Some((warp, register));
+                (RowAccessKind::Read, Some((warp, register))) => {
+                    let is_on = self.read_line((warp, register), place, lanes, instructions);
+                    if !is_on {
+                        wrong = Some((warp, register, NOT_ON_WHEN_READ));
                     }
+                }
+                (RowAccessKind::Written, Some((warp, register))) => {
+                    if !has(&self.on, place) {
+                        wrong = Some((warp, register, NOT_ON_WHEN_WRITTEN));
+                    }
+                    self.dead.retain(|dead| *dead != place);
                     self.lost[place] &= !lanes;
-                    self.stores.push((row, lanes));
+                    self.stores.push((warp, register, place, lanes));
                 }
             }
         }
         wrong
     }
 
-    /// The lanes of an operand that are accessed in its row, of those that execute.
-    fn accessed_lanes(
+    /// An instruction has read its register's line. Gives whether it could.
+    fn read_line(
+        &mut self,
+        (warp, register): (WarpSlot, u16),
+        place: usize,
+        lanes: LaneMask,
+        instructions: &[Decoded],
+    ) -> bool {
+        let inst = self.warps[warp].reading_insts[usize::from(register)];
+        let decoded = &instructions[inst as usize];
+        let source = decoded.sources.iter().find(|source| source.register == register);
+        if let Some(&operand) = source {
+            self.tell(warp, decoded, operand, place, (false, lanes));
+        }
+        lanes == 0 || has(&self.on, place)
+    }
+
+    /// Where an operand is accessed in its row, and in which of the lanes that execute; `None` if nothing says where.
+    fn accessed_row(
         &mut self,
         warp: WarpSlot,
         operand: Operand,
         writes: bool,
         executing: LaneMask,
-    ) -> LaneMask {
+    ) -> Option<(usize, LaneMask)> {
         let register = operand.register;
-        match operand.row_use {
-            RowUse::Row => executing,
-            RowUse::Above => 0,
-            RowUse::FoundLater if executing == 0 => 0,
-            RowUse::FoundLater if writes => {
-                let row = self.warps[warp].first_row + u32::from(register);
-                let store = self.stores.iter().position(|store| store.0 == row);
-                store.map_or(0, |store| self.stores.swap_remove(store).1)
+        let found = match operand.row_use {
+            RowUse::FoundLater if executing != 0 && writes => {
+                let is_it = |store: &(WarpSlot, u16, usize, LaneMask)| (store.0, store.1) == (warp, register);
+                let store = self.stores.iter().position(is_it).map(|store| self.stores.swap_remove(store));
+                store.map(|(.., place, lanes)| (place, lanes))
             }
-            RowUse::FoundLater => {
+            _ => None,
+        };
+        if self.allocates || found.is_some() {
+            return found;
+        }
+        let lanes = match operand.row_use {
+            RowUse::Row => executing,
+            RowUse::FoundLater if executing != 0 && !writes => {
                 let is_it = |fetch: &(WarpSlot, u16, LaneMask)| (fetch.0, fetch.1) == (warp, register);
                 let fetch = self.fetches.iter().position(is_it);
                 fetch.map_or(0, |fetch| self.fetches.swap_remove(fetch).2)
             }
-        }
+            RowUse::Above | RowUse::FoundLater => 0,
+        };
+        Some((self.place(warp, register), lanes))
     }
 
-    /// Registers that the storage has written for no instruction have left a level before the main register file: it keeps
-    /// their values, in SLEEP, unless an instruction that is under way needs the row.
+    /// Registers that the storage has written for no instruction have left a level before the main register file, or have come
+    /// to a line: the row keeps their values, in SLEEP, unless an instruction that is under way needs it.
     fn follow_stores(&mut self) {
-        while let Some((row, _)) = self.stores.pop() {
-            let Some((warp, register)) = self.owners[row as usize] else { continue };
+        while let Some((warp, register, place, _)) = self.stores.pop() {
             let state = &self.warps[warp];
             let is_needed = state.reading.contains(register) || state.writing_rows.contains(register);
             if is_needed || self.accesses.len() >= self.ports.access.len() {
                 continue;
             }
             let operand = Operand { register, code: None, changes: true, row_use: RowUse::FoundLater };
-            let (place, number) = (self.places[row as usize], state.last_issued);
+            let number = self.warps[warp].last_issued;
             self.accesses.push_back(Access { warp, place, operand, codes: 0, number, writes: true });
         }
     }
@@ -357,9 +413,34 @@ impl Partition {
         lanes: LaneMask,
     ) -> (bool, LaneMask) {
         self.begin_cycle();
+        let Some((place, lanes)) = self.accessed_row(warp, operand, writes, lanes) else {
+            if writes {
+                self.warps[warp].writing.remove(operand.register);
+            }
+            return (true, 0);
+        };
+        self.tell(warp, decoded, operand, place, (writes, lanes));
+        if writes {
+            self.warps[warp].writing.remove(operand.register);
+            self.warps[warp].writing_rows.remove(operand.register);
+        }
+        let lost = self.lost[place] & lanes;
+        if writes {
+            self.lost[place] &= !lanes;
+        }
+        (lanes == 0 || has(&self.on, place), lost)
+    }
+
+    /// The circuit is told of an access in these lanes of a row, a write or a read.
+    fn tell(
+        &mut self,
+        warp: WarpSlot,
+        decoded: &Decoded,
+        operand: Operand,
+        place: usize,
+        (writes, lanes): (bool, LaneMask),
+    ) {
         let register = operand.register;
-        let place = self.place(warp, register);
-        let lanes = self.accessed_lanes(warp, operand, writes, lanes);
         let numbers = if writes { &self.warps[warp].writers } else { &self.warps[warp].readers };
         let number = numbers[usize::from(register)];
         let codes = decoded.codes;
@@ -373,22 +454,12 @@ impl Partition {
             let writes = writes && lanes != 0;
             self.accesses.push_back(Access { warp, place, operand, codes, number, writes });
         }
-        let state = &mut self.warps[warp];
-        if writes {
-            state.writing.remove(register);
-            state.writing_rows.remove(register);
-        }
         // Until the circuit knows of the access, the register's next one waits.
         match is_late {
-            true => state.reading.insert(register),
-            false if !writes => state.reading.remove(register),
+            true => self.warps[warp].reading.insert(register),
+            false if !writes => self.warps[warp].reading.remove(register),
             false => {}
         }
-        let lost = self.lost[place] & lanes;
-        if writes {
-            self.lost[place] &= !lanes;
-        }
-        (lanes == 0 || has(&self.on, place), lost)
     }
 
     /// Nothing of an instruction is left to do.
@@ -412,12 +483,16 @@ impl Partition {
     pub fn end_cycle(&mut self, instructions: &[Decoded]) {
         self.begin_cycle();
         self.follow_stores();
-        // Asked for again, or on its way up: a younger instruction needs the row.
-        while let Some(place) = self.dead.pop() {
-            if !has(&self.request, place) && !has(&self.waking, place) {
-                insert(&mut self.free, place);
+        let (request, waking, free) = (&self.request, &self.waking, &mut self.free);
+        self.dead.retain(|&place| {
+            // Asked for again: a younger instruction needs the row. One that is on its way up is asked for as well, but for a
+            // line that was to be written back and has been given up: that goes OFF when it is ON.
+            let (is_asked_for, is_waking) = (has(request, place), has(waking, place));
+            if !is_asked_for && !is_waking {
+                insert(free, place);
             }
-        }
+            self.allocates && is_waking && !is_asked_for
+        });
         for (request, free) in self.request.iter_mut().zip(&self.free) {
             *request &= !free;
         }

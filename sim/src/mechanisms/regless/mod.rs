@@ -13,7 +13,7 @@ use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::compile::regless::{self, BANKS, Regions, SoftDefs};
 use warpfile_kernels::program::Program;
 
-use super::register_file::issues;
+use super::register_file::{is_gated, issues};
 use super::waves::{self, Enumeration, Occupancy, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::config::{Accepted, Config, ConfigError, MemoryModel, SectionInfo, conflict};
@@ -121,6 +121,10 @@ impl Mechanism for RegLess {
 
     fn has_fixed_rows(&self) -> bool {
         false
+    }
+
+    fn lines(&self, config: &Config) -> Option<(usize, usize)> {
+        Some((BANKS, bank_lines(config)))
     }
 
     fn role(&self) -> Role {
@@ -334,6 +338,7 @@ fn shard(config: &Config) -> RegLessShard {
         compressor_lines: (parameters.compressor_lines / config.sm.schedulers) as usize,
         compressor_queue: parameters.compressor_queue as usize,
         issues: issues(config),
+        gated: is_gated(config),
     }
 }
 

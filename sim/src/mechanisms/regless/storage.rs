@@ -3,19 +3,20 @@
 use std::array;
 use std::collections::VecDeque;
 
-use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError, InPort, State};
+use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError, InPort, RowPort, State};
 use warpfile_hdl::regless::{RegLessShard, RequestKind};
 use warpfile_kernels::compile::regless::Regions;
-use warpfile_kernels::program::{BlockIndex, InstId, LANES, LaneValues, MAX_RESULTS, Program};
+use warpfile_kernels::program::{BlockIndex, InstId, LANES, LaneMask, LaneValues, MAX_RESULTS, Program};
 
 use super::code::{Code, RegisterAccess};
 use super::{Preloads, STAGING_COUNTERS, Staging};
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::mechanisms::circuit::{accesses, activity, copy_lanes, table_accesses, words};
+use crate::mechanisms::register_file::{rows_of_banks, spoil};
 use crate::sm::design::{
-    ID_BITS, Issue, Line, LineRequest, Metadata, OperandStorage, StorageInputs, StorageOutputs, WarpSlot,
-    Write,
+    ID_BITS, Issue, Line, LineRequest, Metadata, OperandStorage, RowAccess, RowAccessKind, RowStates,
+    RowUses, StorageInputs, StorageOutputs, WarpSlot, Write,
 };
 use crate::sm::{PortActivity, SimError};
 
@@ -84,6 +85,10 @@ impl Unreserved {
 pub struct RegLessStorage {
     engine: AnyEngine,
     ports: CircuitPorts<RegLessShard>,
+    /// Lines of a bank.
+    bank_lines: usize,
+    /// The lines, bank after bank.
+    line_rows: Vec<RowPort>,
     /// Bits of a number of lines of a bank.
     count_bits: usize,
     code: Code,
@@ -126,6 +131,8 @@ impl RegLessStorage {
     ) -> Result<RegLessStorage, EngineError> {
         Ok(RegLessStorage {
             ports: engine.ports(circuit)?,
+            bank_lines: circuit.geometry.lines,
+            line_rows: rows_of_banks(&engine, VALUES_TABLE),
             engine,
             count_bits: (circuit.geometry.lines.ilog2() + 1) as usize,
             code: Code::default(),
@@ -253,6 +260,63 @@ impl RegLessStorage {
         outputs.busy_slots = 0;
     }
 
+    /// Lines that can be accessed in the cycle that comes; none to be told if all always can.
+    fn set_lines_on(&mut self, rows: Option<RowStates<'_>>) {
+        let (Some(power), Some(rows)) = (self.ports.sm.power.first(), rows) else { return };
+        let engine = self.engine.state_mut();
+        for (bank, ports) in power.bank.iter().enumerate() {
+            engine.set(ports.on_i, bits(rows.on, bank * self.bank_lines, self.bank_lines));
+        }
+    }
+
+    /// Says which lines are about to be accessed or are accessed, and which have become free.
+    fn say_lines(&self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) {
+        let Some(power) = self.ports.sm.power.first() else { return };
+        let engine = self.engine.state();
+        let banks = power.bank.len();
+        let row = |bank: usize, line: u64| (line as usize * banks + bank) as u32;
+        let bank_of = |warp: usize, register: u64| (warp + register as usize) % banks;
+        let access = |row, of, lanes, kind| RowAccess { row, of: Some(of), lanes, kind };
+        let say = |rows: &mut Vec<RowAccess>, bank: usize, port, kind| {
+            let mut lines = engine.get(port);
+            while lines != 0 {
+                let row = row(bank, u64::from(lines.trailing_zeros()));
+                rows.push(RowAccess { row, of: None, lanes: 0, kind });
+                lines &= lines - 1;
+            }
+        };
+        for (bank, ports) in power.bank.iter().enumerate() {
+            say(&mut outputs.rows, bank, ports.request_o, RowAccessKind::Writes);
+            let read = &ports.read;
+            if engine.get(read.valid_o) == 1 {
+                let of = (engine.get(read.warp_o) as usize, engine.get(read.register_o) as u16);
+                let (line, lanes) = (engine.get(read.line_o), engine.get(read.lanes_o) as LaneMask);
+                outputs.rows.push(access(row(bank, line), of, lanes, RowAccessKind::Read));
+            }
+        }
+        let filled = &power.filled;
+        if engine.get(filled.valid_o) == 1 {
+            let (warp, register) = (engine.get(filled.warp_o) as usize, engine.get(filled.register_o));
+            let row = row(bank_of(warp, register), engine.get(filled.line_o));
+            outputs.rows.push(access(row, (warp, register as u16), LaneMask::MAX, RowAccessKind::Written));
+        }
+        let taken = outputs.result_taken.iter().chain([&outputs.fill_taken]);
+        let writes = inputs.result.iter().chain([&inputs.fill]);
+        for (write, _) in writes.zip(taken).filter(|(_, taken)| **taken) {
+            let Some(write) = write else { continue };
+            let result = self.code.instruction(write.inst).results[write.result];
+            if let (Some(lines), Some(result)) = (self.lines[usize::from(write.id)], result) {
+                let row = row(bank_of(write.warp, result.register), u64::from(lines[write.result]));
+                let of = (write.warp, result.register as u16);
+                outputs.rows.push(access(row, of, write.lanes, RowAccessKind::Written));
+            }
+        }
+        // What is accessed for the last time is free behind it.
+        for (bank, ports) in power.bank.iter().enumerate() {
+            say(&mut outputs.rows, bank, ports.freed_o, RowAccessKind::Freed);
+        }
+    }
+
     fn follow_states(&mut self) {
         let (engine, ports) = (self.engine.state(), &self.ports.sm);
         let active = engine.get(ports.active_o);
@@ -301,6 +365,11 @@ impl OperandStorage for RegLessStorage {
         Metadata { instructions, take_slots: self.metadata_slots }
     }
 
+    /// Tags say which line an operand is in; a result gets its line when it is reserved.
+    fn row_uses(&self, _inst: InstId) -> RowUses {
+        RowUses::FOUND_LATER
+    }
+
     fn registers_per_warp(&self, program: &Program) -> u64 {
         u64::from(program.registers_per_thread)
     }
@@ -337,8 +406,13 @@ impl OperandStorage for RegLessStorage {
         }
         self.set_metadata();
         self.set_memory(inputs);
+        self.set_lines_on(inputs.rows);
         self.engine.step();
         self.get(inputs, outputs);
+        self.say_lines(inputs, outputs);
+        if let Some(rows) = inputs.rows {
+            spoil(&mut self.engine, &self.line_rows, rows.lost);
+        }
         self.follow_states();
         Ok(())
     }
@@ -403,6 +477,13 @@ impl OperandStorage for RegLessStorage {
     fn circuit(&self) -> Option<&dyn Engine> {
         Some(&self.engine)
     }
+}
+
+/// `count` bits of `words` from bit `first` on, 64 at most.
+fn bits(words: &[u64], first: usize, count: usize) -> u64 {
+    let (word, shift) = (first / 64, first % 64);
+    let above = words.get(word + 1).map_or(0, |word| word.checked_shl(64 - shift as u32).unwrap_or(0));
+    (words[word] >> shift | above) & (u64::MAX >> (64 - count))
 }
 
 /// Sets the ports of an access: valid, register and fate.

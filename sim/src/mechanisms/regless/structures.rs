@@ -115,6 +115,7 @@ fn shard_arrays(shards: u32, geometry: ShardGeometry, compressor_lines: u32) -> 
     // Each bank reads or writes once a cycle (§5.2), and so does its circuit.
     let values = Structure {
         wire: Wire::FromUpperLevel,
+        rows_may_sleep: true,
         ..Structure::of_warp_registers("registers", banks, geometry.lines as u32, Ports::SINGLE, |report| {
             ArrayAccesses::of(staging(report).values)
         })

@@ -3,6 +3,7 @@
 use warpfile_engine::{Engine, OutPort};
 use warpfile_hdl::regless::Note;
 
+use super::super::line_power::LinePower;
 use super::super::random_region::Region;
 use super::{Driver, Flight};
 
@@ -18,6 +19,18 @@ impl Driver {
             let done = of_compressor.map_or(0, |port| self.engine.get(port));
             assert_eq!(self.get(event), done, "{event}");
         }
+    }
+
+    /// What is said of power is what the staging unit says of it.
+    pub(super) fn check_power(&mut self) {
+        let Some(mut power) = self.power.take() else { return };
+        for (name, port) in self.outputs.iter().filter(|(name, _)| name.starts_with("power_")) {
+            let inner = self.engine.probe(&format!("staging.{name}")).unwrap();
+            assert_eq!(self.engine.get(*port), self.engine.get(inner), "{name}");
+        }
+        power.follow(|port| self.get(port));
+        self.counts.power_waits = power.waits;
+        self.power = Some(power);
     }
 
     pub(super) fn count_full_queues(&mut self) {
@@ -50,6 +63,14 @@ impl Driver {
         let banks = self.shard.geometry.banks;
         let bank = |p: usize| self.ports[p].as_ref().map(|write| (write.warp + write.register) % banks);
         let filled = self.filled.map(|(warp, register)| (warp + register) % banks);
+        let is_off = |power: &LinePower| {
+            self.ports[p]
+                .as_ref()
+                .is_some_and(|write| !power.is_on((write.warp + write.register) % banks, write.line))
+        };
+        if self.power.as_ref().is_some_and(is_off) {
+            return false;
+        }
         bank(p).is_some() && bank(p) != filled && (0..p).all(|other| bank(other) != bank(p))
     }
 
