@@ -76,12 +76,14 @@ fn circuits() -> Vec<CircuitEntry> {
             json!({"geometry": six_lines, "depth": 3, "place_bits": 5}),
         ])
         .proven_at(json!({"geometry": smallest, "depth": 3, "place_bits": 1, "writers": 1})),
-        CircuitEntry::new(StagingBank { geometry: ShardGeometry::GTX980, gated: false }).odd([
-            json!({"geometry": smallest}),
-            json!({"geometry": six_lines}),
-            json!({"geometry": twelve_lines}),
-            json!({"geometry": six_lines, "gated": true}),
-        ]),
+        CircuitEntry::new(StagingBank { geometry: ShardGeometry::GTX980, gated: false })
+            .odd([
+                json!({"geometry": smallest}),
+                json!({"geometry": six_lines}),
+                json!({"geometry": twelve_lines}),
+                json!({"geometry": six_lines, "gated": true}),
+            ])
+            .proven_at(json!({"geometry": smallest, "gated": true})),
         CircuitEntry::new(OperandStagingUnit {
             geometry: ShardGeometry::GTX980,
             queue: 4,

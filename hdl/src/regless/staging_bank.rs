@@ -199,9 +199,10 @@ impl<'c, 'm> Bank<'c, 'm> {
         let line_is_left = (lines.free | lines.clean).any() | (self.request.free & self.value_port_free);
         let waits_for_line = missed & !(access.may_hold_i & line_is_left);
         let waits_for_value_port = self.reads_value() & !self.value_port_free;
-        let waits = waits_for_value_port | waits_for_line;
-        let waits = self.power.as_ref().map_or(waits, |power| waits | (power.woken & !power.on).any());
-        let by_access = (access.valid_i & !waits).named("access_looks_up");
+        let looks_up = access.valid_i & !waits_for_value_port & !waits_for_line;
+        let is_awake = |power: &Power<'m>| !(power.woken & !power.on).any();
+        let by_access = self.power.as_ref().map_or(looks_up, |power| looks_up & is_awake(power));
+        let by_access = by_access.named("access_looks_up");
         let by_preload = (self.io.preload.valid_i & !by_access).named("preload_looks_up");
         let warp = by_access.mux(access.warp_i, self.io.preload.warp_i);
         let register = by_access.mux(access.register_i, self.io.preload.register_i);
@@ -482,7 +483,6 @@ impl<'c, 'm> Bank<'c, 'm> {
         read.register_o.set(access.register_i).valid_when(read.valid_o);
         read.line_o.set(access.line_o).valid_when(read.valid_o);
         read.lanes_o.set(access.lanes_i).valid_when(read.valid_o);
-        m.invariant("a_line_that_waits_for_power_is_held", !(waits_for_access & !self.lines.held).any());
     }
 
     /// Tells who keeps count of what regions hold.

@@ -2,10 +2,11 @@
 
 use anyhow::Result;
 use warpfile_sim::config::Config;
+use warpfile_sim::energy::grid::{Grid, Ports};
 use warpfile_sim::energy::{EnergyModel, Technology};
 use warpfile_sim::mechanisms::hybrid::STRUCTURES;
 
-use super::{COMPARED, Compared, baseline};
+use super::{COMPARED, Compared, KILOBYTES, SCRATCHPAD_KILOBYTES, baseline};
 use crate::figures::chart::{Bars, Chart, Plot};
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content, Table};
@@ -19,6 +20,8 @@ const PAPERS_TECHNOLOGY: &str = "bailey2018-28nm";
 /// How much the designs increase the die, per cent, in the order of [`COMPARED`] (§III-A.4).
 const PAPER: [f64; COMPARED.len()] = [5.7, 3.6, 4.7];
 const UM2_PER_MM2: f64 = 1e6;
+/// Ports of both (§III-A.3).
+const PORTS: Ports = Ports { read: 6, write: 2, read_write: 0 };
 
 /// Area that a design adds to an SM, mm²: values and tags.
 fn added_mm2(model: &EnergyModel, config: &Config) -> Result<(f64, f64)> {
@@ -81,6 +84,7 @@ pub fn area() -> Result<Content> {
             stacked: false,
         },
     };
+    let organised = organisations(&papers)?;
     let file = of_all_arrays(&here, &Variation::default().config(&baseline())?)?;
     let notes = vec![format!(
         "The die is GM204's, {DIE_MM2} mm², with {SMS} SMs, whose register files are {:.1} % of it here. Flip-flops: cells of \
@@ -89,7 +93,39 @@ pub fn area() -> Result<Content> {
         of_die(file),
         Technology::GTX980
     )];
-    Ok(Content { claims, tables: vec![table], notes, charts: vec![drawn] })
+    Ok(Content { claims, tables: vec![table, organised], notes, charts: vec![drawn] })
+}
+
+/// Bits of a slice of a warp-wide register: a lane's, four lanes', eight lanes', all.
+const SLICE_BITS: [u32; 4] = [32, 128, 256, REGISTER_BITS];
+const REGISTER_BITS: u32 = 1024;
+/// Schedulers of an SM (Table I).
+const SCHEDULERS: u32 = 4;
+
+/// The same 12 KB as other memories: with its own part for each scheduler as the paper says, or one for the SM, in slices of so
+/// many bits. Tags are left out.
+fn organisations(model: &EnergyModel) -> Result<Table> {
+    let grid = Grid::at(model.technology().node_nm)?;
+    let kilobytes = [KILOBYTES, SCRATCHPAD_KILOBYTES, KILOBYTES - SCRATCHPAD_KILOBYTES];
+    let [all, scratchpad, cache] = kilobytes.map(|kilobytes| kilobytes as u32 * 1024 * 8 / REGISTER_BITS);
+    let mut table =
+        Table::new("organisations", "Values as memories of 6r2w in other organisations, % of the die")
+            .column("memories", "memories")
+            .column("slice_bits", "bits of a slice")
+            .real("alone", "cache or scratchpad alone", 2)
+            .real("hybrid", "hybrid", 2);
+    for (name, memories) in [("one a scheduler", SCHEDULERS), ("one an SM", 1)] {
+        for bits in SLICE_BITS {
+            let of_die = |lines: u32| -> Result<f64> {
+                let slice = grid.array(lines / memories, bits, PORTS)?;
+                let slices = f64::from(memories * REGISTER_BITS / bits);
+                Ok(100.0 * SMS * slices * slice.area_um2 / UM2_PER_MM2 / DIE_MM2)
+            };
+            let hybrid = of_die(scratchpad)? + of_die(cache)?;
+            table.row(vec![name.into(), u64::from(bits).into(), of_die(all)?.into(), hybrid.into()]);
+        }
+    }
+    Ok(table)
 }
 
 /// Area of all arrays of a design's registers in an SM, mm².
