@@ -32,7 +32,7 @@ pub struct StagingBankIo<'m> {
     pub power: Vec<LinePowerIo<'m>>,
 }
 
-/// Power of the lines of a bank, one bit each. A line that is asked for and on stays on until it is accessed.
+/// Power of the lines of a bank, one bit each. A line that is on stays on as long as it is asked for.
 #[derive(Ports)]
 #[params(ShardGeometry)]
 pub struct LinePowerIo<'m> {

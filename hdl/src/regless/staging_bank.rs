@@ -118,8 +118,8 @@ struct Changes<'m> {
     released: Signal<'m>,
     /// No longer held after an access; the value is dead.
     erased: Signal<'m>,
-    /// Dirty, and to be written back as soon as the value port is free and the line is on.
-    wanted: Signal<'m>,
+    /// Dirty, and waits to be written back until the value port is free and the line is on.
+    victim: Signal<'m>,
     /// One bit: an annotation asks for a fetch or an invalidation.
     asks: Signal<'m>,
 }
@@ -247,7 +247,8 @@ impl<'c, 'm> Bank<'c, 'm> {
         let asks = lookup.backed & (invalidates | !lookup.hit);
         preload.ready_o.set(lookup.preload & (invalidation | has_line) & (!asks | self.request.free));
         let ready = lookup.access & (!begins_hold | (access.may_hold_i & has_line));
-        let is_on = |power: &Power<'m>| !self.reads_value() | (lookup.hits & power.on).any();
+        let is_on =
+            |power: &Power<'m>| !self.reads_value() | (lookup.hits & power.on).any().named("line_read_is_on");
         access.ready_o.set(self.power.as_ref().map_or(ready, |power| ready & is_on(power)));
         let preloads = preload.ready_o & !invalidation;
         preload.hit_o.set(preloads & lookup.hit);
@@ -271,7 +272,7 @@ impl<'c, 'm> Bank<'c, 'm> {
         Changes {
             allocated: only(begins & !lookup.hit, chosen).named("allocated"),
             evicted: only(evicts, chosen).named("evicted"),
-            wanted: only(wants_victim, chosen),
+            victim: only(wants_victim & !evicts, chosen),
             staged: only(begins, lookup.hits),
             invalidated: only(preload.ready_o & invalidation, lookup.hits),
             released: only(ends & access.fate_i.eq(Fate::Evict), lookup.hits),
@@ -324,6 +325,7 @@ impl<'c, 'm> Bank<'c, 'm> {
             let read = line & takes_out.replicate(g.lines);
             m.invariant("a_line_is_read_only_when_it_is_on", !(read & !power.on).any());
             let filled = fill.line_i.decode(g.lines) & fill.valid_i.replicate(g.lines);
+            let filled = filled.named("line_filled");
             m.assumption("a_line_is_filled_only_when_it_is_on", !(filled & !power.on).any());
         }
         value
@@ -362,10 +364,11 @@ impl<'c, 'm> Bank<'c, 'm> {
         });
         request.evicting.set(evicts);
         let fetches = request.valid & kind.eq(RequestKind::Fetch);
-        // A fetch goes in the cycle after its line has been seen on, so that what is offered does not hang on inputs.
+        // A fetch goes in the cycle after its line has been seen on, so that what is offered does not hang on inputs. What has
+        // been offered stays.
         let offered = self.power.as_ref().map_or(request.valid, |power| {
             let line_is_on = m.register("line_is_on", 1).reset(0);
-            line_is_on.set(request.valid & power.on.lane_select(line, 1));
+            line_is_on.set(request.valid & (line_is_on | power.on.lane_select(line, 1)));
             request.valid & (kind.ne(RequestKind::Fetch) | line_is_on)
         });
         let stays = if self.power.is_some() { !(offered & io.ready_i) } else { !io.ready_i };
@@ -473,8 +476,7 @@ impl<'c, 'm> Bank<'c, 'm> {
         let to_be_filled = to_be_filled | only(self.io.preload.fetched_o, changes.allocated);
         fetching.set(to_be_filled);
         let waits_for_access = sleeps | (woken & !access.ready_o.replicate(g.lines));
-        let victim = changes.wanted & !changes.evicted;
-        lines.request_o.set((waits_for_access | waits | to_be_filled | victim) & !emptied);
+        lines.request_o.set((waits_for_access | waits | to_be_filled | changes.victim) & !emptied);
         lines.freed_o.set(emptied);
 
         let read = &lines.read;

@@ -40,7 +40,7 @@ pub fn geometry(config: &Config) -> Geometry {
     }
 }
 
-/// Whether a mechanism of the design gates the supply of rows of the main register file.
+/// Whether a mechanism of the design gates the supply of the rows that hold registers.
 pub fn is_gated(config: &Config) -> bool {
     config.design.mechanisms().any(|mechanism| mechanism.power_gating(config).is_some())
 }
@@ -63,7 +63,7 @@ pub fn say_rows(engine: &AnyEngine, ports: &[RowPowerPorts], rows: &mut Vec<RowA
     let reads = ports.read.iter().map(|port| (port, RowAccessKind::Reads));
     let writes = ports.write.iter().enumerate().map(|(index, port)| {
         let is_written = written >> index & 1 == 1;
-        (port, if is_written { RowAccessKind::Written } else { RowAccessKind::Writes })
+        (port, if is_written { RowAccessKind::Written } else { RowAccessKind::AskedFor })
     });
     for (port, kind) in reads.chain(writes).filter(|(port, _)| engine.get(port.valid_o) == 1) {
         let (row, lanes) = (engine.get(port.register_o) as u32, engine.get(port.lanes_o) as u32);

@@ -264,9 +264,9 @@ pub struct RowAccess {
 pub enum RowAccessKind {
     /// An instruction is about to read it. It has to stay accessible until the instruction's operands are delivered.
     Reads,
-    /// It is about to be written, with a result or with what leaves a level before it; the storage says so in every cycle
-    /// until it is.
-    Writes,
+    /// It is about to be written, with a result or with what leaves a level before it; or, of a storage that allocates rows, to be
+    /// read. The storage says so in every cycle until it is.
+    AskedFor,
     /// It is written in this cycle.
     Written,
     /// An instruction reads it in this cycle, and needs it no longer.
@@ -374,7 +374,7 @@ pub struct StorageOutputs {
     pub rows: Vec<RowAccess>,
 }
 
-/// Accesses that a storage says of a cycle at most: operands and results of [`MAX_ISSUES`] instructions each, what leaves a
+/// Accesses that a storage with a main register file says of a cycle at most: operands and results of [`MAX_ISSUES`] instructions each, what leaves a
 /// level before the main register file, and the result of a long-latency operation.
 pub const MAX_ROW_ACCESSES: usize = MAX_ISSUES * (MAX_SOURCES + 1) + 2;
 

@@ -4,10 +4,11 @@ use warpfile_kernels::compile::greener::{Codes, Liveness, PowerState, PowerState
 use warpfile_kernels::program::Program;
 use warpfile_kernels::workloads;
 use warpfile_sim::config::{Config, preset, preset_with};
+use warpfile_sim::energy::structure::{PowerGating, RowCycles};
 use warpfile_sim::mechanisms::greener::{self, Parameters, Power};
 use warpfile_sim::mechanisms::regless::{self, staging};
 use warpfile_sim::mechanisms::{Build, Info, Mechanism, Notes, Part, Pass, Registry, Role};
-use warpfile_sim::sm::design::Layer;
+use warpfile_sim::sm::design::{Layer, RowStates};
 use warpfile_sim::sm::{Compared, EngineName, RunOptions, RunReport, SimError, run};
 
 use crate::tiny::{open, run_tiny};
@@ -60,13 +61,15 @@ fn what_is_executed_does_not_depend_on_states_of_registers() {
 #[test]
 fn neither_seed_nor_engine_changes_a_figure() {
     for name in ["vectoradd", "pathfinder"] {
-        let run = |seed, engine| {
-            let options = RunOptions { seed, engine, ..RunOptions::default() };
-            run_tiny(&design("greener"), name, options)
-        };
-        let first = run(0, EngineName::Compiled);
-        assert_eq!(run(7, EngineName::Compiled), first);
-        assert_eq!(run(0, EngineName::Interpreter), first);
+        for design_name in ["greener", "regless+greener"] {
+            let run = |seed, engine| {
+                let options = RunOptions { seed, engine, ..RunOptions::default() };
+                run_tiny(&design(design_name), name, options)
+            };
+            let first = run(0, EngineName::Compiled);
+            assert_eq!(run(7, EngineName::Compiled), first, "{name} on {design_name}");
+            assert_eq!(run(0, EngineName::Interpreter), first, "{name} on {design_name}");
+        }
     }
 }
 
@@ -109,8 +112,11 @@ fn parameters_change_times_and_not_values() {
                         ..p.clone()
                     };
                 });
-                let report = run_tiny(&config, name, RunOptions::default());
-                assert_eq!(report.operands_checked, checked, "{name} on {design_name}, {threshold}");
+                for config in [config.with_design(&format!("regless+{design_name}")).expect("known"), config]
+                {
+                    let report = run_tiny(&config, name, RunOptions::default());
+                    assert_eq!(report.operands_checked, checked, "{name} on {}, {threshold}", config.design);
+                }
             }
         }
     }
@@ -160,8 +166,8 @@ fn only_accesses_to_the_main_register_file_wake_rows() {
     }
 }
 
-/// Sleep-Reg on the lines of RegLess: one is woken at most for each access to its value, and for one that is given up. A line
-/// that is no register's is OFF, and no shard needs more of them than without.
+/// On the lines of RegLess one is woken at most for each access to its value, but for a few that are given up. A line that is no
+/// register's is OFF.
 #[test]
 fn lines_wake_up_for_accesses_to_their_values() {
     for name in ["hotspot", "pathfinder", "lud", "bfs"] {
@@ -178,9 +184,11 @@ fn lines_wake_up_for_accesses_to_their_values() {
             assert!(woken > 0 && woken <= values.reads + values.writes + values.writes / 20, "{message}");
             let lines = config.of::<regless::Parameters>().lines;
             assert_eq!(on + sleep + off, lines * report.cycles, "{message}");
-            // Each line that has come from OFF goes there again, but for those that the last warps leave behind.
+            // Each line that has come from OFF goes there again, but for those that the last warps leave behind; lines are
+            // given to one register after another.
             let switched_off = on_to_off + sleep_to_off;
             assert!(switched_off <= off_to_on && off_to_on - switched_off <= lines, "{message}");
+            assert!(off_to_on > 2 * lines && off > 0, "{message}");
         }
     }
 }
@@ -196,6 +204,69 @@ fn what_cannot_carry_it_says_so() {
         let refused = config.and_then(|config| config.validate()).expect_err(stack).to_string();
         assert!(refused.contains(reason), "{stack}: {refused}");
     }
+}
+
+/// Eight banks read in one cycle what one issue a cycle asks for, more than the circuit is told of.
+#[test]
+fn lines_sleep_on_machines_of_one_issue() {
+    for name in ["sgemm", "hotspot", "lud", "mri-q"] {
+        for layer in DESIGNS {
+            let mut config = design(&format!("regless+{layer}"));
+            config.sm.issues_per_scheduler = 1;
+            run_tiny(&config, name, RunOptions::default());
+        }
+    }
+}
+
+/// A supply that fails: all rows lose their values once.
+struct Fails;
+
+struct FailingRows {
+    cycle: u64,
+    on: Vec<u64>,
+    none: Vec<u64>,
+}
+
+impl Layer for FailingRows {
+    fn rows(&mut self, _partition: usize) -> Option<RowStates<'_>> {
+        self.cycle += 1;
+        let lost = if self.cycle % 100 < 4 { &self.on } else { &self.none };
+        Some(RowStates { on: &self.on, lost })
+    }
+}
+
+impl Mechanism for Fails {
+    fn info(&self) -> Info {
+        Info { name: "fails", summary: "rows lose their values", design: None, preset: "k20x-greener" }
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn power_gating(&self, _: &Config) -> Option<PowerGating> {
+        Some(PowerGating {
+            rows: |_| RowCycles::default(),
+            off_leakage: 0.0,
+            sleep_transition_pj: 0.0,
+            off_transition_pj: 0.0,
+        })
+    }
+
+    fn build(&self, _: &Build<'_>) -> Result<Part, SimError> {
+        // 8 banks of 16 lines.
+        Ok(Part::Layer(Box::new(FailingRows { cycle: 0, on: vec![u64::MAX; 2], none: vec![0; 2] })))
+    }
+}
+
+/// Values of lines are lost in the memories that operands are read from.
+#[test]
+fn a_line_that_loses_its_value_ends_the_run() {
+    let registry = Registry::shipped().with(&[&Fails]);
+    let config = preset_with(&registry, "k20x-greener").expect("complete");
+    let config = config.with_design("regless+fails").expect("known");
+    let error = run(&config, &mut open("hotspot"), RunOptions::default()).expect_err("an operand is wrong");
+    assert!(matches!(error, SimError::WrongOperand(_)), "{error}");
 }
 
 /// The thesis's liveness is a thread's: lanes that wait elsewhere lose values, which is counted.

@@ -101,7 +101,7 @@ impl Breakable for Module {
 }
 
 /// Circuit, invariant, circuit that is broken (it or one above), and how.
-const BROKEN: [(&str, &str, &str, Break); 38] = [
+const BROKEN: [(&str, &str, &str, Break); 40] = [
     (
         "operand_staging_bank",
         "a_register_is_in_one_line_at_most",
@@ -125,6 +125,18 @@ const BROKEN: [(&str, &str, &str, Break); 38] = [
         "a_preload_finds_no_held_line",
         "operand_staging_bank",
         Forced("held_hit", true),
+    ),
+    (
+        "operand_staging_bank",
+        "a_line_is_filled_only_when_it_is_on",
+        "operand_staging_bank",
+        Forced("line_filled", true),
+    ),
+    (
+        "operand_staging_bank",
+        "a_line_is_read_only_when_it_is_on",
+        "operand_staging_bank",
+        Forced("line_read_is_on", true),
     ),
     (
         "operand_staging_bank",
@@ -253,12 +265,12 @@ impl Traffic {
         Traffic { netlist, cycles }
     }
 
-    fn of_a_bank() -> Traffic {
+    fn of_a_bank(gated: bool) -> Traffic {
         let geometry = geometry(5, 4);
         let mut runner = TestRunner::deterministic();
         let operations = (0..8000).map(|_| cycles().new_tree(&mut runner).unwrap().current());
-        let netlist = elaborate(&StagingBank { geometry, gated: false }).unwrap();
-        Traffic::new(netlist, &StagingBankReference::new(geometry, false), &operations.collect::<Vec<_>>())
+        let netlist = elaborate(&StagingBank { geometry, gated }).unwrap();
+        Traffic::new(netlist, &StagingBankReference::new(geometry, gated), &operations.collect::<Vec<_>>())
     }
 
     fn of_a_manager() -> Traffic {
@@ -290,8 +302,8 @@ impl Traffic {
     }
 }
 
-fn traffics() -> [Traffic; 2] {
-    [Traffic::of_a_bank(), Traffic::of_a_manager()]
+fn traffics() -> [Traffic; 3] {
+    [Traffic::of_a_bank(false), Traffic::of_a_bank(true), Traffic::of_a_manager()]
 }
 
 #[test]
@@ -306,8 +318,10 @@ fn each_invariant_notices_a_circuit_that_is_broken() {
     let traffics = traffics();
     let mut unnoticed: Vec<String> = Vec::new();
     for (circuit, invariant, broken, how) in BROKEN {
-        let has =
-            |traffic: &&Traffic| traffic.netlist.modules.iter().any(|module| is_circuit(module, circuit));
+        let is_in = |module: &Module| {
+            is_circuit(module, circuit) && module.invariants.iter().any(|other| other.name == invariant)
+        };
+        let has = |traffic: &&Traffic| traffic.netlist.modules.iter().any(is_in);
         let traffic = traffics.iter().find(has).expect("traffic of the circuit");
         let mut netlist = traffic.netlist.clone();
         for module in &mut netlist.modules {

@@ -209,7 +209,8 @@ fn the_verilog_of_a_shard_does_the_same() {
 
 #[test]
 fn shards_are_equal_when_compiled() {
-    for (seed, shard) in [(1, small(2)), (2, RegLessShard { compressor_lines: 2, ..small(6) })] {
+    let gated = RegLessShard { gated: true, ..small(2) };
+    for (seed, shard) in [(1, small(2)), (2, RegLessShard { compressor_lines: 2, ..small(6) }), (3, gated)] {
         let netlist = elaborate(&shard).unwrap();
         for options in option_sets(seed) {
             let mut engines = Beside::new(&netlist, &options).unwrap();

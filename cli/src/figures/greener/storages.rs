@@ -10,7 +10,7 @@ use crate::figures::report::{Claim, Content};
 use crate::figures::series::{Average, Series, change, chart, table};
 use crate::figures::sweep::{Point, Results, Run};
 
-/// Storages, and whose rows sleep there.
+/// Storages whose rows sleep.
 const STORAGES: [&str; 7] = ["banked", "rfc", "rfh", "rc", "rsp", "hybrid", "regless"];
 
 fn alone(storage: &str) -> Point {
@@ -29,25 +29,21 @@ pub fn points() -> Vec<Point> {
 /// Leakage energy, cycles, and how many rows are ON.
 pub fn figure(results: &Results) -> Result<Content> {
     let model = model(NODE_NM)?;
-    let of_all = |value: &dyn Fn(&str) -> Result<Series>| -> Result<Vec<Series>> {
-        STORAGES.into_iter().map(value).collect()
+    // A quantity with GREENER by that at another point.
+    let by = |base: &dyn Fn(&str) -> Point, value: &dyn Fn(&Run) -> Result<f64>| -> Result<Vec<Series>> {
+        let one = |storage: &'static str| {
+            let values = relative(results, (&sleeping(storage), &base(storage)), value)?;
+            Ok(Series::new(storage, storage, 3, values))
+        };
+        STORAGES.into_iter().map(one).collect()
     };
-    let leakage = of_all(&|storage| {
-        let points = (&sleeping(storage), &alone(storage));
-        Ok(Series::new(storage, storage, 3, relative(results, points, |run| leakage_pj(&model, run))?))
-    })?;
-    let of_file = of_all(&|storage| {
-        let points = (&sleeping(storage), &baseline());
-        Ok(Series::new(storage, storage, 3, relative(results, points, |run| leakage_pj(&model, run))?))
-    })?;
-    let cycles = of_all(&|storage| {
-        let points = (&sleeping(storage), &alone(storage));
-        Ok(Series::new(storage, storage, 3, relative(results, points, |run| Ok(run.report.cycles as f64))?))
-    })?;
-    let on = of_all(&|storage| {
+    let leakage = by(&alone, &|run| leakage_pj(&model, run))?;
+    let of_file = by(&|_| baseline(), &|run| leakage_pj(&model, run))?;
+    let cycles = by(&alone, &|run| Ok(run.report.cycles as f64))?;
+    let on = STORAGES.map(|storage| {
         let shares = results.of(&sleeping(storage)).iter().map(|run| Some(on_percent(run)));
-        Ok(Series::new(storage, storage, 1, shares.collect()))
-    })?;
+        Series::new(storage, storage, 1, shares.collect())
+    });
     let title = "Leakage energy of a storage's rows with GREENER, relative to the same storage without";
     let average = |one: &Series| change(one.average(results, Average::Geometric));
     let of_each = |series: &[Series]| {
@@ -60,7 +56,8 @@ pub fn figure(results: &Results) -> Result<Content> {
     let mut notes = notes();
     notes.push(
         "Rows are those of the main register file; of RegLess, the lines of its staging units, which are OFF while they are no \
-         register's. Levels in front of the main register file do not sleep, and their leakage is not in these figures."
+         register's. What is beside them does not sleep and is not in these figures: levels in front of the main register file, \
+         tags and compressors of RegLess."
             .to_owned(),
     );
     let by_storage = |key, title, series: &[Series], average| table(key, title, results, series, average);

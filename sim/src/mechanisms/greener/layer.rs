@@ -130,7 +130,8 @@ impl Layer for PowerLayer {
 
     fn rows(&mut self, partition: usize) -> Option<RowStates<'_>> {
         let rows = self.partitions[partition].rows();
-        Some(if self.survives { RowStates { lost: &[], ..rows } } else { rows })
+        // A line that is no register's has no value that could survive.
+        Some(if self.survives && !self.allocates { RowStates { lost: &[], ..rows } } else { rows })
     }
 
     fn access_rows(&mut self, partition: usize, rows: &[RowAccess]) {
@@ -211,6 +212,10 @@ impl Layer for PowerLayer {
             Some(fault) => Err(SimError::Circuit { design: self.design.clone(), problem: fault.to_string() }),
             None => Ok(()),
         }
+    }
+
+    fn waits_for(&self, at: WarpPlace) -> Option<String> {
+        self.partitions[at.partition].waits_for(at.warp, &self.kernel.instructions)
     }
 
     fn count(&self, into: &mut Counts) {

@@ -102,7 +102,7 @@ parameters! {
 }
 
 counters! {
-    /// Power states of rows of the main register file.
+    /// Power states of rows of the main register file, or of the lines that hold registers in its place.
     pub struct Power {
         /// Rows that were ON or waking up, summed over cycles.
         on: sum("row cycles"),

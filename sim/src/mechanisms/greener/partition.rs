@@ -66,6 +66,17 @@ struct Access {
     number: Number,
     /// It is a write; a read if not.
     writes: bool,
+    /// The register's next access waits until the circuit knows of this one.
+    is_late: bool,
+}
+
+impl Access {
+    /// The circuit is told of it in this cycle or in the next, or need not know.
+    fn is_no_longer_late(&mut self, warps: &mut [Warp]) {
+        if std::mem::take(&mut self.is_late) {
+            warps[self.warp].reading.remove(self.operand.register);
+        }
+    }
 }
 
 /// A warp, its register, and what is wrong of the access to its row.
@@ -272,6 +283,18 @@ impl Partition {
         waits
     }
 
+    /// What a warp's next instruction waits for, in words.
+    pub fn waits_for(&self, warp: WarpSlot, instructions: &[Decoded]) -> Option<String> {
+        let (inst, _) = self.warps[warp].head?;
+        let decoded = &instructions[inst as usize];
+        let in_set = |set: &Registers| decoded.registers.iter().find(|register| set.contains(**register));
+        if let Some(register) = in_set(&self.warps[warp].reading) {
+            return Some(format!("R{register} to be read"));
+        }
+        let is_down = |register: &&u16| !self.is_on(self.place(warp, **register));
+        decoded.rows.iter().find(is_down).map(|register| format!("the row of R{register} to wake up"))
+    }
+
     /// An instruction has been picked. Gives the register whose row is not ON, if there is one.
     pub fn issue(&mut self, warp: WarpSlot, inst: u32, decoded: &Decoded) -> Option<u16> {
         let state = &mut self.warps[warp];
@@ -303,13 +326,22 @@ impl Partition {
             let owner = if self.allocates { of } else { self.owners[row as usize] };
             match (kind, owner) {
                 (RowAccessKind::Freed, _) => {
-                    self.accesses.retain(|access| access.place != place);
+                    // Of what the line's last register has been accessed for nothing is left to say.
+                    let warps = &mut self.warps;
+                    self.accesses.retain_mut(|access| {
+                        let stays = access.place != place;
+                        if !stays {
+                            access.is_no_longer_late(warps);
+                        }
+                        stays
+                    });
                     self.dead.push(place);
                 }
-                (RowAccessKind::Writes, _) if self.allocates => insert(&mut self.request, place),
+                (RowAccessKind::AskedFor, _) if self.allocates || owner.is_some() => {
+                    insert(&mut self.request, place);
+                }
                 // What leaves a cache for a warp that has just ended is of no use any more.
-                (_, None) => {}
-                (RowAccessKind::Writes, _) => insert(&mut self.request, place),
+                (_, None) | (RowAccessKind::AskedFor, _) => {}
                 (RowAccessKind::Reads, Some((warp, register))) => {
                     insert(&mut self.request, place);
                     let is_it =
@@ -398,7 +430,8 @@ impl Partition {
             }
             let operand = Operand { register, code: None, changes: true, row_use: RowUse::FoundLater };
             let number = self.warps[warp].last_issued;
-            self.accesses.push_back(Access { warp, place, operand, codes: 0, number, writes: true });
+            let access = Access { warp, place, operand, codes: 0, number, writes: true, is_late: false };
+            self.accesses.push_back(access);
         }
     }
 
@@ -417,7 +450,8 @@ impl Partition {
             if writes {
                 self.warps[warp].writing.remove(operand.register);
             }
-            return (true, 0);
+            // A result is in a line, and the storage says in which.
+            return (!writes || lanes == 0, 0);
         };
         self.tell(warp, decoded, operand, place, (writes, lanes));
         if writes {
@@ -452,7 +486,7 @@ impl Partition {
         let is_late = is_told && self.accesses.len() >= self.ports.access.len();
         if is_told {
             let writes = writes && lanes != 0;
-            self.accesses.push_back(Access { warp, place, operand, codes, number, writes });
+            self.accesses.push_back(Access { warp, place, operand, codes, number, writes, is_late });
         }
         // Until the circuit knows of the access, the register's next one waits.
         match is_late {
@@ -486,7 +520,7 @@ impl Partition {
         let (request, waking, free) = (&self.request, &self.waking, &mut self.free);
         self.dead.retain(|&place| {
             // Asked for again: a younger instruction needs the row. One that is on its way up is asked for as well, but for a
-            // line that was to be written back and has been given up: that goes OFF when it is ON.
+            // line that has become free while it was woken to be written back: that goes OFF when it is ON.
             let (is_asked_for, is_waking) = (has(request, place), has(waking, place));
             if !is_asked_for && !is_waking {
                 insert(free, place);
@@ -507,11 +541,9 @@ impl Partition {
         self.engine.step();
         self.is_stale = true;
         self.count(entered);
+        let in_time = taken + self.ports.access.len();
+        self.accesses.iter_mut().take(in_time).for_each(|access| access.is_no_longer_late(&mut self.warps));
         self.accesses.drain(..taken);
-        // What comes next is no longer late.
-        for access in self.accesses.iter().take(self.ports.access.len()) {
-            self.warps[access.warp].reading.remove(access.operand.register);
-        }
         self.request.fill(0);
         self.free.fill(0);
         self.ended = 0;

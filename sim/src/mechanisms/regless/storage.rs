@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError, InPort, RowPort, State};
 use warpfile_hdl::regless::{RegLessShard, RequestKind};
-use warpfile_kernels::compile::regless::Regions;
-use warpfile_kernels::program::{BlockIndex, InstId, LANES, LaneMask, LaneValues, MAX_RESULTS, Program};
+use warpfile_kernels::compile::regless::{Regions, bank};
+use warpfile_kernels::program::{
+    BlockIndex, InstId, LANES, LaneMask, LaneValues, MAX_RESULTS, PhysReg, Program,
+};
 
 use super::code::{Code, RegisterAccess};
 use super::{Preloads, STAGING_COUNTERS, Staging};
@@ -275,7 +277,7 @@ impl RegLessStorage {
         let engine = self.engine.state();
         let banks = power.bank.len();
         let row = |bank: usize, line: u64| (line as usize * banks + bank) as u32;
-        let bank_of = |warp: usize, register: u64| (warp + register as usize) % banks;
+        let bank_of = |warp: usize, register: u64| bank(warp, PhysReg(register as u16));
         let access = |row, of, lanes, kind| RowAccess { row, of: Some(of), lanes, kind };
         let say = |rows: &mut Vec<RowAccess>, bank: usize, port, kind| {
             let mut lines = engine.get(port);
@@ -286,7 +288,7 @@ impl RegLessStorage {
             }
         };
         for (bank, ports) in power.bank.iter().enumerate() {
-            say(&mut outputs.rows, bank, ports.request_o, RowAccessKind::Writes);
+            say(&mut outputs.rows, bank, ports.request_o, RowAccessKind::AskedFor);
             let read = &ports.read;
             if engine.get(read.valid_o) == 1 {
                 let of = (engine.get(read.warp_o) as usize, engine.get(read.register_o) as u16);
