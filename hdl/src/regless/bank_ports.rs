@@ -53,6 +53,18 @@ pub struct LinePowerIo<'m> {
 #[derive(Ports)]
 #[params(ShardGeometry)]
 pub struct LineReadIo<'m> {
+    /// Which.
+    #[flatten]
+    pub line: LineAccessIo<'m>,
+    /// Lanes that are read.
+    #[bits(p.lanes)]
+    pub lanes_o: Out<'m>,
+}
+
+/// A line whose value is accessed.
+#[derive(Ports)]
+#[params(ShardGeometry)]
+pub struct LineAccessIo<'m> {
     /// There is one.
     pub valid_o: Out<'m>,
     /// The warp.
@@ -67,10 +79,6 @@ pub struct LineReadIo<'m> {
     #[bits(p.line_bits())]
     #[valid_when(valid_o)]
     pub line_o: Out<'m>,
-    /// Lanes that are read.
-    #[bits(p.lanes)]
-    #[valid_when(valid_o)]
-    pub lanes_o: Out<'m>,
 }
 
 /// An access of an instruction.

@@ -32,8 +32,8 @@ pub use access_distributor::{
 };
 pub use access_queue::{AccessQueue, AccessQueueIo, AccessWidths, OlderReadIo, PopIo, PushIo};
 pub use bank_ports::{
-    AccessIo, BankFillIo, BankRequestIo, BankWriteIo, DropIo, HeldIo, LinePowerIo, LineReadIo, PreloadIo,
-    StagingBankIo,
+    AccessIo, BankFillIo, BankRequestIo, BankWriteIo, DropIo, HeldIo, LineAccessIo, LinePowerIo, LineReadIo,
+    PreloadIo, StagingBankIo,
 };
 pub use capacity_manager::CapacityManager;
 pub use circuits::FOLDER;
@@ -62,7 +62,7 @@ pub use shard::RegLessShard;
 pub use shard_ports::{RegLessShardIo, ShardIssueIo, ShardSmIo, ShardWriteIo};
 pub use staging_bank::StagingBank;
 pub use unit_ports::{
-    ExitIo, HeldChangeIo, HoldsIo, LineFilledIo, NoteIo, OperandStagingUnitIo, ResultIo, SentNoteIo,
-    ServedIo, StagedIo, UnitBankIo, UnitPowerIo, ValueIo,
+    ExitIo, HeldChangeIo, HoldsIo, NoteIo, OperandStagingUnitIo, ResultIo, SentNoteIo, ServedIo, StagedIo,
+    UnitBankIo, UnitPowerIo, ValueIo,
 };
 pub use warp_stack::{WarpStack, WarpStackIo};

@@ -479,12 +479,12 @@ impl<'c, 'm> Bank<'c, 'm> {
         lines.request_o.set((waits_for_access | waits | to_be_filled | changes.victim) & !emptied);
         lines.freed_o.set(emptied);
 
-        let read = &lines.read;
+        let read = &lines.read.line;
         read.valid_o.set(access.ready_o & access.reads_i);
         read.warp_o.set(access.warp_i).valid_when(read.valid_o);
         read.register_o.set(access.register_i).valid_when(read.valid_o);
         read.line_o.set(access.line_o).valid_when(read.valid_o);
-        read.lanes_o.set(access.lanes_i).valid_when(read.valid_o);
+        lines.read.lanes_o.set(access.lanes_i).valid_when(read.valid_o);
     }
 
     /// Tells who keeps count of what regions hold.

@@ -1,7 +1,7 @@
 //! Ports of the operand staging unit.
 
 use super::access_queue::{AccessQueue, PushIo};
-use super::bank_ports::LinePowerIo;
+use super::bank_ports::{LineAccessIo, LinePowerIo};
 use super::geometry::ShardGeometry;
 use super::memory_ports::{FillInIo, RequestOutIo};
 use super::operand_staging_unit::OperandStagingUnit;
@@ -43,27 +43,7 @@ pub struct UnitPowerIo<'m> {
     #[repeat(p.banks)]
     pub bank: Vec<LinePowerIo<'m>>,
     /// The line that is filled.
-    pub filled: LineFilledIo<'m>,
-}
-
-/// A line that is filled.
-#[derive(Ports)]
-#[params(ShardGeometry)]
-pub struct LineFilledIo<'m> {
-    /// There is one.
-    pub valid_o: Out<'m>,
-    /// The warp.
-    #[bits(p.warp_bits())]
-    #[valid_when(valid_o)]
-    pub warp_o: Out<'m>,
-    /// The register.
-    #[bits(p.register_bits)]
-    #[valid_when(valid_o)]
-    pub register_o: Out<'m>,
-    /// The line.
-    #[bits(p.line_bits())]
-    #[valid_when(valid_o)]
-    pub line_o: Out<'m>,
+    pub filled: LineAccessIo<'m>,
 }
 
 /// One of the banks.

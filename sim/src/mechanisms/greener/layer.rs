@@ -4,7 +4,7 @@ use warpfile_engine::Engine;
 use warpfile_kernels::program::{BlockIndex, InstId, WarpInstruction};
 
 use super::kernel::Kernel;
-use super::partition::Partition;
+use super::partition::{NOT_ON_WHEN_READ, NOT_ON_WHEN_WRITTEN, Partition};
 use super::{CIRCUIT, COUNTERS, Liveness, MAX_REGISTERS, Parameters, Policy};
 use crate::config::Config;
 use crate::counters::Counts;
@@ -14,11 +14,6 @@ use crate::sm::design::{Layer, RowAccess, RowStates, RowUses, WarpPlace};
 
 /// Outputs that are looked at before a cycle is run.
 pub(super) const FORESEEN: [&str; 3] = ["on_o", "sleep_o", "off_o"];
-
-/// What is wrong of a register that is read.
-pub(super) const NOT_ON_WHEN_READ: &str = "is read while its row is not ON";
-/// What is wrong of a register that is written.
-pub(super) const NOT_ON_WHEN_WRITTEN: &str = "is written while its row is not ON";
 
 /// A row was accessed that could not be.
 #[derive(Debug, thiserror::Error)]

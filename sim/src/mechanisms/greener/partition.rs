@@ -7,9 +7,13 @@ use warpfile_hdl::greener::{ENTERS, LEAVES, RegisterPowerUnit};
 use warpfile_kernels::program::LaneMask;
 
 use super::kernel::{Decoded, Operand, Registers};
-use super::layer::{NOT_ON_WHEN_READ, NOT_ON_WHEN_WRITTEN};
 use super::{MAX_REGISTERS, NUMBER_BITS, Power};
 use crate::sm::design::{RowAccess, RowAccessKind, RowStates, RowUse, WarpSlot};
+
+/// What is wrong of a register that is read.
+pub const NOT_ON_WHEN_READ: &str = "is read while its row is not ON";
+/// What is wrong of a register that is written.
+pub const NOT_ON_WHEN_WRITTEN: &str = "is written while its row is not ON";
 
 /// Number of an instruction among those that a warp has decoded, modulo what the circuit tells apart.
 pub type Number = u16;

@@ -289,10 +289,10 @@ impl RegLessStorage {
         };
         for (bank, ports) in power.bank.iter().enumerate() {
             say(&mut outputs.rows, bank, ports.request_o, RowAccessKind::AskedFor);
-            let read = &ports.read;
+            let read = &ports.read.line;
             if engine.get(read.valid_o) == 1 {
                 let of = (engine.get(read.warp_o) as usize, engine.get(read.register_o) as u16);
-                let (line, lanes) = (engine.get(read.line_o), engine.get(read.lanes_o) as LaneMask);
+                let (line, lanes) = (engine.get(read.line_o), engine.get(ports.read.lanes_o) as LaneMask);
                 outputs.rows.push(access(row(bank, line), of, lanes, RowAccessKind::Read));
             }
         }
