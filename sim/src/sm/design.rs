@@ -374,8 +374,9 @@ pub struct StorageOutputs {
     pub rows: Vec<RowAccess>,
 }
 
-/// Accesses that a storage with a main register file says of a cycle at most: operands and results of [`MAX_ISSUES`] instructions each, what leaves a
-/// level before the main register file, and the result of a long-latency operation.
+/// Accesses that a storage with a main register file says of a cycle at most: operands and results of [`MAX_ISSUES`]
+/// instructions each, what leaves a level before it, and the result of a long-latency operation. One that allocates rows may say
+/// more: each of its rows may be asked for.
 pub const MAX_ROW_ACCESSES: usize = MAX_ISSUES * (MAX_SOURCES + 1) + 2;
 
 impl Default for StorageOutputs {
