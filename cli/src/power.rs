@@ -8,7 +8,7 @@ use warpfile_hdl::rtl::netlist::{Direction, Netlist};
 use warpfile_sim::energy::grid::Grid;
 use warpfile_synthesis::activity::GateSimulator;
 use warpfile_synthesis::gates::Gates;
-use warpfile_synthesis::power::{PowerReport, power};
+use warpfile_synthesis::power::{GatedPower, PowerReport, power};
 use warpfile_synthesis::saif;
 use warpfile_synthesis::sram::{NODE_NM, outline};
 use warpfile_synthesis::yosys::map;
@@ -100,8 +100,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     drop(meter);
 
     let activity = simulator.activity();
-    let report =
-        power(&gates, &outlined.memories, &activity, (&cells, &Grid::at(NODE_NM)?), arguments.clock)?;
+    let has_memories = !outlined.memories.is_empty();
+    let supply = || arguments.traffic.supply(&arguments.name, arguments.cycles, SEED);
+    let supply = if has_memories { supply()? } else { None };
+    let costs = (&cells, &Grid::at(NODE_NM)?);
+    let report = power(&gates, &outlined.memories, &activity, costs, arguments.clock, supply.as_ref())?;
     let stimulus =
         format!("{}, {} cycles", source.as_deref().unwrap_or("random inputs"), count(activity.cycles));
     let text = text(&mapped.top, &stimulus, &report);
@@ -196,9 +199,18 @@ fn text(circuit: &str, stimulus: &str, report: &PowerReport) -> String {
         rows.push(figure(&format!("SRAM accesses ({NODE_NM} nm)"), memories.access_mw));
         rows.push(figure(&format!("SRAM leakage ({NODE_NM} nm)"), memories.leakage_mw));
     }
+    let mut states = String::new();
+    if let Some(GatedPower { on, sleep, off, transitions_mw, leakage_mw, ungated_leakage_mw }) =
+        memories.gated
+    {
+        rows.push(figure("  with every row ON", memories.leakage_mw - leakage_mw + ungated_leakage_mw));
+        rows.push(figure("changes of rows' states", transitions_mw));
+        let [on, sleep, off] = [on, sleep, off].map(|part| 100.0 * part);
+        states = format!("Rows were ON {on:.1} % of the time, in SLEEP {sleep:.1} %, OFF {off:.1} %.\n");
+    }
     format!(
-        "{circuit}, library {}, {} MHz, {stimulus}\n\n{}\n{:.3} changes of a net a cycle; every output was the engine's \
-         in every cycle.\nWithout wires, glitches and the clock's tree.\n",
+        "{circuit}, library {}, {} MHz, {stimulus}\n\n{}\n{states}{:.3} changes of a net a cycle; every output was the \
+         engine's in every cycle.\nWithout wires, glitches and the clock's tree.\n",
         report.library,
         report.clock_mhz,
         lines(&rows, &[Align::Left, Align::Right]),

@@ -14,6 +14,7 @@ use warpfile_kernels::exec::ExecOptions;
 use warpfile_sim::config::Config;
 use warpfile_sim::mechanisms::Registry;
 use warpfile_sim::sm::EngineName;
+use warpfile_synthesis::supply::{RowStateCounter, RowStates, Supply};
 
 use crate::configuration::ConfigurationArguments;
 use crate::generate::{circuit_named, library_circuit};
@@ -81,6 +82,35 @@ impl TrafficArguments {
         }
         same_inputs(recording.header(), &netlist).with_context(named)?;
         Ok(Driven { netlist, recording: Some(recording), source: Some(named()) })
+    }
+
+    /// How rows of the circuit's memories are supplied in the same cycles of a kernel, if its design gates their supply.
+    pub fn supply(&self, name: &str, cycles: u64, seed: u64) -> anyhow::Result<Option<Supply>> {
+        let Some(kernel) = &self.kernel else { return Ok(None) };
+        let library = library();
+        let (config, ..) = self.in_design(library_circuit(name, &library)?)?;
+        let Some(gating) = config.design.power_gating(&config) else { return Ok(None) };
+        let Some(control) = gating.control else { return Ok(None) };
+        let of_design = config.design.circuits(&config)?.into_iter().map(|(path, _)| path);
+        // Of the first scheduler, as every circuit that there is one of for each.
+        let path = of_design.into_iter().find(|path| path.ends_with(control.circuit));
+        let path = path.with_context(|| format!("{} has no {}", config.design.as_str(), control.circuit))?;
+        let mut recording = self.record(kernel, &config, &path, (cycles, seed))?;
+        let output = |name: &str| {
+            let found = recording.header().outputs().find(|(_, port)| port.name == name);
+            found.map(|(index, _)| index).with_context(|| format!("{path} has no output {name}"))
+        };
+        let (on, sleep) = (output(control.on)?, output(control.sleep)?);
+        let (off, waking) = (output(control.off)?, output(control.waking)?);
+        let driven = u64::from(recording.header().ports[on].width);
+        let mut counter = RowStateCounter::default();
+        while recording.next_cycle()? {
+            let [on, sleep, off, waking] = [on, sleep, off, waking].map(|port| recording.words(port));
+            counter.cycle(RowStates { on, sleep, off, waking });
+        }
+        let structures = config.design.structures(&config);
+        let circuits = structures.iter().filter_map(|structure| structure.sleeping_rows).collect();
+        Ok(Some(Supply { circuits, gating, driven, rows: counter.counted() }))
     }
 
     /// The circuit as a part of a design: the design's configuration, the path of the circuit in it, and the circuit.

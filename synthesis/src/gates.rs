@@ -50,6 +50,8 @@ pub struct FlipFlopGate {
 pub struct MemoryGate {
     /// Which of the memories.
     pub memory: usize,
+    /// The module that it is in.
+    pub module: String,
     /// Path of the instance.
     pub path: String,
     /// Nets by port.
@@ -159,7 +161,7 @@ impl<'l> Gates<'l> {
             },
         };
         let module = &mapped.design.modules[top];
-        let (scope, ports) = flattener.module(module, top, top)?;
+        let (scope, ports) = flattener.module((module, top), top, top)?;
         flattener.gates.scope = scope;
         for (name, port) in &module.ports {
             let side = match port.direction {
@@ -226,10 +228,10 @@ struct Flattener<'m, 'l> {
 }
 
 impl Flattener<'_, '_> {
-    /// Adds an instance; gives its names and the nets of its ports.
+    /// Adds an instance of a module, which has a name; gives its names and the nets of its ports.
     fn module(
         &mut self,
-        module: &MappedModule,
+        (module, kind): (&MappedModule, &str),
         name: &str,
         path: &str,
     ) -> Result<(Scope, BTreeMap<String, Vec<Net>>), GatesError> {
@@ -244,9 +246,9 @@ impl Flattener<'_, '_> {
             let path = format!("{path}.{instance}");
             if let Some(memory) = self.memories.iter().position(|memory| memory.module == cell.kind) {
                 let pins = pins.into_iter().map(|(pin, nets)| (pin.to_owned(), nets)).collect();
-                self.gates.memories.push(MemoryGate { memory, path, pins });
+                self.gates.memories.push(MemoryGate { memory, module: kind.to_owned(), path, pins });
             } else if let Some(child) = self.mapped.design.modules.get(&cell.kind) {
-                let (scope, ports) = self.module(child, instance, &path)?;
+                let (scope, ports) = self.module((child, &cell.kind), instance, &path)?;
                 scopes.push(scope);
                 for (port, nets) in &ports {
                     let outside = pins.get(port.as_str()).map(Vec::as_slice).unwrap_or_default();

@@ -5,7 +5,8 @@
 //!   input, half of them rising, the mean of its inputs weighted by how often each changed; for every change of an
 //!   input pin the energy the library gives for the pin alone; of a flip-flop's clock pin two changes a cycle.
 //! - **Leakage** of the cells, whatever the state.
-//! - **Memories**: energy of each read and write and leakage, by the CACTI runs.
+//! - **Memories**: energy of each read and write and leakage, by the CACTI runs; where the supply of rows is gated, leakage by
+//!   the states of the rows, and the energy of changing them.
 //!
 //! Transition times are worked out from gate to gate. What drives more or changes slower than the library was
 //! characterised for, a layout would buffer: it counts as at the end of the tables. Not modelled: such buffers, wires,
@@ -15,11 +16,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use warpfile_sim::energy::grid::{Grid, GridError};
+use warpfile_sim::energy::structure::RowCycles;
 
 use crate::activity::Activity;
 use crate::gates::{Gates, Net, PlacedCell};
 use crate::liberty::{Library, Storage, Table};
 use crate::sram::Memory;
+use crate::supply::Supply;
 
 /// Power of a circuit, mW, and what it was found from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,8 +60,27 @@ pub struct MemoryPower {
     pub writes: u64,
     /// Accesses, mW.
     pub access_mw: f64,
-    /// Leakage, mW at 350 K.
+    /// Leakage, mW at 350 K; of rows whose supply is gated that of their states.
     pub leakage_mw: f64,
+    /// Rows whose supply is gated, if there are any.
+    pub gated: Option<GatedPower>,
+}
+
+/// Leakage of rows whose supply is gated.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct GatedPower {
+    /// Part of the rows that were ON or woke up, in the mean over the cycles.
+    pub on: f64,
+    /// Part of the rows in SLEEP.
+    pub sleep: f64,
+    /// Part of the rows that were OFF.
+    pub off: f64,
+    /// Their leakage, mW.
+    pub leakage_mw: f64,
+    /// What it is with every row ON, mW.
+    pub ungated_leakage_mw: f64,
+    /// Changes of state, mW; not in the leakage.
+    pub transitions_mw: f64,
 }
 
 /// Cells of one kind.
@@ -73,13 +95,14 @@ pub struct KindPower {
 /// Picojoules a cycle at a frequency in MHz to mW.
 const MW: f64 = 1e-3;
 
-/// Power of the circuit at a clock, if it goes on as it did.
+/// Power of the circuit at a clock, if it goes on as it did; `supply` is that of rows that are not always ON.
 pub fn power(
     gates: &Gates<'_>,
     memories: &[Memory],
     activity: &Activity,
     (library, grid): (&Library, &Grid),
     clock_mhz: f64,
+    supply: Option<&Supply>,
 ) -> Result<PowerReport, GridError> {
     let nets = Nets::new(gates, library);
     let cycles = activity.cycles.max(1) as f64;
@@ -131,28 +154,51 @@ pub fn power(
         clock_pins_mw,
         leakage_mw,
         cells_mw: switching_mw + internal_mw + clock_pins_mw + leakage_mw,
-        memories: memory_power(gates, memories, activity, grid, clock_mhz)?,
+        memories: memory_power((gates, memories), activity, grid, clock_mhz, supply)?,
         kinds,
     })
 }
 
 fn memory_power(
-    gates: &Gates<'_>,
-    memories: &[Memory],
+    (gates, memories): (&Gates<'_>, &[Memory]),
     activity: &Activity,
     grid: &Grid,
     clock_mhz: f64,
+    supply: Option<&Supply>,
 ) -> Result<MemoryPower, GridError> {
     let mut power = MemoryPower::default();
     let mut access_pj = 0.0;
+    let (mut ungated_mw, mut sleep_mw) = (0.0, 0.0);
     for (gate, uses) in gates.memories.iter().zip(&activity.memories) {
         let cost = memories[gate.memory].cost(grid)?;
         power.reads += uses.reads;
         power.writes += uses.writes;
         access_pj += uses.reads as f64 * cost.read_pj + uses.writes as f64 * cost.write_pj;
-        power.leakage_mw += cost.leakage_mw;
+        if supply.is_some_and(|supply| supply.is_of(gate)) {
+            ungated_mw += cost.leakage_mw;
+            sleep_mw += cost.sleep_mw;
+        } else {
+            power.leakage_mw += cost.leakage_mw;
+        }
     }
-    power.access_mw = access_pj / activity.cycles.max(1) as f64 * clock_mhz * MW;
+    let a_cycle_mw = |picojoules: f64| picojoules / activity.cycles.max(1) as f64 * clock_mhz * MW;
+    power.access_mw = a_cycle_mw(access_pj);
+    if let Some(supply) = supply.filter(|_| ungated_mw > 0.0) {
+        let of_it = gates.memories.iter().filter(|gate| supply.is_of(gate));
+        let part = supply.part(of_it.map(|gate| (gate, memories[gate.memory].rows)));
+        let leakage_mw = ungated_mw * supply.gating.leakage_share(supply.rows, sleep_mw / ungated_mw);
+        let RowCycles { on, sleep, off, .. } = supply.rows;
+        let of_rows = |rows: u64| rows as f64 / (on + sleep + off).max(1) as f64;
+        power.leakage_mw += leakage_mw;
+        power.gated = Some(GatedPower {
+            on: of_rows(on),
+            sleep: of_rows(sleep),
+            off: of_rows(off),
+            leakage_mw,
+            ungated_leakage_mw: ungated_mw,
+            transitions_mw: a_cycle_mw(part * supply.gating.transitions_pj(supply.rows)),
+        });
+    }
     Ok(power)
 }
 

@@ -39,7 +39,8 @@ pub fn beside(
     }
     let activity = simulator.activity();
     let grid = Grid::at(NODE_NM).expect("the project's runs");
-    let report = power(&gates, &outlined.memories, &activity, (&library, &grid), 100.0).expect("in the grid");
+    let report =
+        power(&gates, &outlined.memories, &activity, (&library, &grid), 100.0, None).expect("in the grid");
     then(&gates, &activity, report);
 }
 
@@ -170,7 +171,7 @@ fn power_of_two_gates_is_what_the_tables_say() {
     (toggles[net("a_i")], toggles[between], toggles[net("y_o")]) = (50, 50, 50);
     let activity = Activity { cycles: 100, ones: vec![0; gates.nets], toggles, memories: vec![] };
     let grid = Grid::at(NODE_NM).expect("the project's runs");
-    let report = power(&gates, &[], &activity, (&library, &grid), 200.0).expect("no memory");
+    let report = power(&gates, &[], &activity, (&library, &grid), 200.0, None).expect("no memory");
 
     let cell = |name: &str| &library.cells[name];
     let load = cell("INVX1").pins["A"].capacitance_pf;
@@ -214,7 +215,7 @@ fn a_net_of_a_thousand_loads_changes_as_slowly_as_the_largest_load_that_its_cell
     gates.gates.iter().filter(|gate| gate.level == 2).for_each(|gate| toggles[gate.output as usize] = 100);
     let activity = Activity { cycles: 100, ones: vec![0; gates.nets], toggles, memories: vec![] };
     let grid = Grid::at(NODE_NM).expect("the project's runs");
-    let report = power(&gates, &[], &activity, (&library, &grid), 200.0).expect("no memory");
+    let report = power(&gates, &[], &activity, (&library, &grid), 200.0, None).expect("no memory");
 
     let output = &library.cells["INVX1"].pins["Y"];
     let of_two = |tables: [&Option<Table>; 2], figure: &dyn Fn(&Table) -> f64| {

@@ -13,6 +13,7 @@ mod packages;
 mod pages;
 mod runs;
 mod schema;
+mod sleeping_rows;
 mod slurm;
 mod sweeps;
 mod tutorial;

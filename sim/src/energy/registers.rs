@@ -196,11 +196,12 @@ impl EnergyModel {
     /// Leakage of an array over a run; where rows are gated, that of their states and what changing these takes.
     fn structure_leakage_pj(&self, run: MeasuredRun<'_>, structure: &Structure, part: &Part) -> f64 {
         let ungated = self.leakage_pj(part.leakage_mw, run.report.cycles);
-        let is_gated = structure.rows_may_sleep && part.leakage_mw > 0.0;
+        let is_gated = structure.sleeping_rows.is_some() && part.leakage_mw > 0.0;
         match run.config.design.power_gating(run.config).filter(|_| is_gated) {
             Some(gating) => {
-                let share = gating.leakage_share(run.report, part.gated_mw / part.leakage_mw);
-                ungated * share + gating.transitions_pj(run.report)
+                let rows = (gating.rows)(run.report);
+                ungated * gating.leakage_share(rows, part.gated_mw / part.leakage_mw)
+                    + gating.transitions_pj(rows)
             }
             None => ungated,
         }

@@ -38,8 +38,9 @@ pub struct Structure {
     pub wire: Wire,
     /// Whose published figure it takes where there is one.
     pub published: Option<Published>,
-    /// The supply of its rows is gated by a mechanism that puts registers to sleep, if the design has one.
-    pub rows_may_sleep: bool,
+    /// Where the supply of its rows is gated by a mechanism that puts registers to sleep, if the design has one: the circuit
+    /// whose memories they are.
+    pub sleeping_rows: Option<&'static str>,
 }
 
 /// How an array is made.
@@ -139,6 +140,23 @@ pub struct PowerGating {
     pub sleep_transition_pj: f64,
     /// To wake a row up that is OFF or to switch it off, pJ.
     pub off_transition_pj: f64,
+    /// What drives the sleep transistors; `None` if no circuit does.
+    pub control: Option<RowControl>,
+}
+
+/// The circuit of a scheduler that drives the sleep transistors of its rows, and its outputs, one bit a row each.
+#[derive(Clone, Copy, Debug)]
+pub struct RowControl {
+    /// Name of the circuit in the design.
+    pub circuit: &'static str,
+    /// Rows that are ON.
+    pub on: &'static str,
+    /// Rows in SLEEP.
+    pub sleep: &'static str,
+    /// Rows that are OFF.
+    pub off: &'static str,
+    /// Rows that are waking up, from SLEEP or OFF: they leak as rows that are ON.
+    pub waking: &'static str,
 }
 
 /// Power states of rows in a run.
@@ -158,8 +176,8 @@ pub struct RowCycles {
 
 impl PowerGating {
     /// Leakage of gated arrays as a part of what they leak ungated. The state that keeps values leaks `gated` of it.
-    pub fn leakage_share(&self, report: &RunReport, gated: f64) -> f64 {
-        let RowCycles { on, sleep, off, .. } = (self.rows)(report);
+    pub fn leakage_share(&self, rows: RowCycles, gated: f64) -> f64 {
+        let RowCycles { on, sleep, off, .. } = rows;
         let all = on + sleep + off;
         if all == 0 {
             return 1.0;
@@ -167,9 +185,9 @@ impl PowerGating {
         (on as f64 + sleep as f64 * gated + off as f64 * self.off_leakage) / all as f64
     }
 
-    /// What rows took to change their states in a run, pJ.
-    pub fn transitions_pj(&self, report: &RunReport) -> f64 {
-        let RowCycles { sleep_transitions, off_transitions, .. } = (self.rows)(report);
+    /// What rows took to change their states, pJ.
+    pub fn transitions_pj(&self, rows: RowCycles) -> f64 {
+        let RowCycles { sleep_transitions, off_transitions, .. } = rows;
         sleep_transitions as f64 * self.sleep_transition_pj + off_transitions as f64 * self.off_transition_pj
     }
 }
@@ -213,7 +231,7 @@ impl Structure {
             accesses,
             wire: Wire::None,
             published: None,
-            rows_may_sleep: false,
+            sleeping_rows: None,
         }
     }
 
@@ -240,7 +258,7 @@ impl Structure {
             accesses,
             wire: Wire::None,
             published: None,
-            rows_may_sleep: false,
+            sleeping_rows: None,
         }
     }
 

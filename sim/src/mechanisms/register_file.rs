@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use warpfile_engine::{AnyEngine, Engine, InPort, OutPort, PortsOf, RowPort, State};
-use warpfile_hdl::regfile::{Geometry, RowPowerIo};
+use warpfile_hdl::regfile::{Geometry, RegisterBank, RowPowerIo};
+use warpfile_hdl::rtl::Circuit as _;
 use warpfile_kernels::program::{BlockIndex, MAX_SOURCES, Program};
 
 use super::Compiled;
@@ -76,7 +77,7 @@ pub fn structure(config: &Config, rows: u64) -> Structure {
     Structure {
         wire: Wire::FromMainRegisterFile,
         published: Some(Published::MainRegisterFile),
-        rows_may_sleep: true,
+        sleeping_rows: Some(RegisterBank::NAME),
         // A bank reads and writes in one cycle, as its circuit does and as in Gebhart et al., ISCA 2011, §4.3.
         ..Structure::of_warp_registers(
             REGISTERS,

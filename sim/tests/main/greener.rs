@@ -250,6 +250,7 @@ impl Mechanism for Fails {
             off_leakage: 0.0,
             sleep_transition_pj: 0.0,
             off_transition_pj: 0.0,
+            control: None,
         })
     }
 

@@ -25,6 +25,8 @@ pub struct Cost {
     pub write_pj: f64,
     /// Leakage, mW at 350 K.
     pub leakage_mw: f64,
+    /// The same with all rows in SLEEP, mW: CACTI's array gating.
+    pub sleep_mw: f64,
     /// The least of the figures it was found from.
     pub origin: Origin,
 }
@@ -48,6 +50,7 @@ impl Memory {
             read_pj: all * array.read_pj,
             write_pj: all * array.write_pj,
             leakage_mw: all * array.leakage_mw,
+            sleep_mw: all * array.gated_mw,
             origin: array.origin,
         })
     }

@@ -12,8 +12,8 @@ const MODELLED: &str = "registers: accesses to their arrays, wires to the ALUs, 
                         clocks that are not gated, leakage; GPU: also register lines and data in L2 and DRAM, metadata, \
                         and the rest of the SM and its part of the chip";
 /// What they leave out (decision 103).
-const NOT_MODELLED: &str = "arbiters and crossbars, power gating, the bits of an instruction that name levels (rfh), \
-                            decoding of metadata";
+const NOT_MODELLED: &str = "arbiters and crossbars, power gating of anything but registers, the bits of an instruction that \
+                            name levels (rfh), decoding of metadata";
 
 /// Energy of a design's registers and of the GPU around them, beside the baseline's.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -20,7 +20,7 @@ use super::waves::{Occupancy, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Group, Row, Shown};
-use crate::energy::structure::{Account, ArrayAccesses, PowerGating, RowCycles, Structure};
+use crate::energy::structure::{Account, ArrayAccesses, PowerGating, RowControl, RowCycles, Structure};
 use crate::sm::{RunReport, SimError};
 use crate::{counters, parameters};
 use layer::PowerLayer;
@@ -238,7 +238,15 @@ impl Mechanism for Sleeping {
 
     fn power_gating(&self, config: &Config) -> Option<PowerGating> {
         let Parameters { off_leakage, sleep_transition_pj, off_transition_pj, .. } = config.of();
-        Some(PowerGating { rows: row_cycles, off_leakage, sleep_transition_pj, off_transition_pj })
+        let control =
+            RowControl { circuit: CIRCUIT, on: "on_o", sleep: "sleep_o", off: "off_o", waking: "waking_o" };
+        Some(PowerGating {
+            rows: row_cycles,
+            off_leakage,
+            sleep_transition_pj,
+            off_transition_pj,
+            control: Some(control),
+        })
     }
 
     fn rows(&self) -> Vec<Row> {

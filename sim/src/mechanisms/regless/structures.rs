@@ -6,7 +6,8 @@
 //! Bits of control are flip-flops as they are mapped (docs/area.md).
 
 use serde::Serialize;
-use warpfile_hdl::regless::{BASES_BITS, Pattern, ShardGeometry};
+use warpfile_hdl::regless::{BASES_BITS, Pattern, ShardGeometry, StagingBank};
+use warpfile_hdl::rtl::Circuit as _;
 
 use super::{Parameters, bank_lines, staging};
 use crate::config::Config;
@@ -115,7 +116,7 @@ fn shard_arrays(shards: u32, geometry: ShardGeometry, compressor_lines: u32) -> 
     // Each bank reads or writes once a cycle (§5.2), and so does its circuit.
     let values = Structure {
         wire: Wire::FromUpperLevel,
-        rows_may_sleep: true,
+        sleeping_rows: Some(StagingBank::NAME),
         ..Structure::of_warp_registers("registers", banks, geometry.lines as u32, Ports::SINGLE, |report| {
             ArrayAccesses::of(staging(report).values)
         })
