@@ -28,6 +28,7 @@ const SEED: u64 = 0;
 #[command(group = clap::ArgGroup::new(STIMULUS).required(true), after_help = "\
 Examples:
   warpfile power register_file_cache --kernel hotspot   with what a kernel does at its ports
+  warpfile power main_register_file --kernel hotspot --design greener  rows that sleep leak by their states
   warpfile power fifo --random 2000               random inputs
   warpfile power fifo --random 2000 --clock 500 --out fifo  SAIF and the mapped Verilog for other tools
 
