@@ -10,6 +10,7 @@ mod hybrid;
 mod kept;
 mod number;
 mod paper;
+mod programs;
 mod regless;
 mod repeats;
 mod report;
@@ -42,6 +43,7 @@ use crate::progress::{Estimate, Meter, about_left};
 use accesses::{RegisterAccesses, register_accesses};
 use kept::KeptRuns;
 pub use paper::PaperArguments;
+use programs::{KernelProfile, kernel_profiles};
 use regless::{WorkloadRegions, workload_regions};
 use repeats::{Repeats, repeats};
 pub use report::{Claim, FigureReport};
@@ -110,6 +112,8 @@ const PAPERS: &[&Paper] =
 enum Method {
     /// From the values in the instruction streams, without timing.
     Streams(fn(&[&'static Workload], &[ValueUsage]) -> Content),
+    /// From the instruction streams of all workloads, kernel by kernel, without timing.
+    Programs(fn(&[&'static Workload], &[Vec<KernelProfile>]) -> Content),
     /// From the regions that RegLess's compiler makes, and how often they are run, without timing.
     Regions(fn(&[&'static Workload], &[WorkloadRegions]) -> Content),
     /// From the regions and from runs of every workload at these points.
@@ -172,7 +176,7 @@ pub struct Outputs {
 
 /// All figures, in the order of the papers.
 pub fn list() -> impl Iterator<Item = &'static Figure> {
-    PAPERS.iter().flat_map(|paper| paper.figures).chain(all_designs::FIGURES)
+    PAPERS.iter().flat_map(|paper| paper.figures).chain(all_designs::FIGURES).chain(programs::FIGURES)
 }
 
 /// Makes figures and prints them. A run that several are made of is made once.
@@ -239,7 +243,9 @@ fn chosen(figure: &Figure, names: &[String]) -> Result<Vec<&'static Workload>> {
     let named = names.iter().map(|name| Ok(workloads::by_name(name)?.name)).collect::<Result<Vec<_>>>()?;
     let wanted = if named.is_empty() { figure.workloads } else { &named };
     if wanted.is_empty() {
-        return Ok(workloads::common().iter().collect());
+        let is_of_all = matches!(figure.method, Method::Programs(_));
+        let workloads = if is_of_all { workloads::list() } else { workloads::common() };
+        return Ok(workloads.iter().collect());
     }
     Ok(workloads::list().iter().filter(|workload| wanted.contains(&workload.name)).collect())
 }
@@ -255,6 +261,11 @@ fn make(figure: &'static Figure, options: &Options, simulate: Simulate<'_>) -> R
             let usages = of_each(figure, workloads, options, |opened| Ok(value_usage(opened)?))?;
             let instructions = usages.iter().map(|usage| usage.warp_instructions).sum();
             (show(workloads, &usages), Effort::without_timing(usages.len(), instructions))
+        }
+        Method::Programs(show) => {
+            let profiles = of_each(figure, workloads, options, |opened| Ok(kernel_profiles(opened)?))?;
+            let instructions = profiles.iter().flatten().map(|kernel| kernel.instructions).sum();
+            (show(workloads, &profiles), Effort::without_timing(profiles.len(), instructions))
         }
         Method::Regions(show) => {
             let regions = of_each(figure, workloads, options, |opened| workload_regions(opened))?;
