@@ -240,8 +240,10 @@ const AIMS: usize = 10;
 pub fn compile(module: &Module, entry: &str, options: &CompileOptions) -> Result<Compiled, CompileError> {
     let kernel = module.kernel(entry)?;
     let mut compiled = match options.scratchpad {
-        Some(sharing) => compile_sharing(module, kernel, options, sharing)?,
-        None => compile_kernel(module, kernel, options)?,
+        Some(sharing) if insert::may_share(kernel, sharing) => {
+            compile_sharing(module, kernel, options, sharing)?
+        }
+        Some(_) | None => compile_kernel(module, kernel, options)?,
     };
     let given = options.min_registers.min(limit(kernel, options.max_registers));
     compiled.program.registers_per_thread = compiled.program.registers_per_thread.max(given);

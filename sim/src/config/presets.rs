@@ -14,6 +14,8 @@ const PRESETS: &[(&str, &str)] = &[
     ("k20x-greener", include_str!("../../presets/k20x-greener.toml")),
     ("jatala-ch2", include_str!("../../presets/jatala-ch2.toml")),
     ("jatala-ch3", include_str!("../../presets/jatala-ch3.toml")),
+    ("jatala-48k", include_str!("../../presets/jatala-48k.toml")),
+    ("jatala-64k", include_str!("../../presets/jatala-64k.toml")),
     ("fermi-wir", include_str!("../../presets/fermi-wir.toml")),
     ("kepler-gpgpusim", include_str!("../../presets/kepler-gpgpusim.toml")),
     ("volta", include_str!("../../presets/volta.toml")),

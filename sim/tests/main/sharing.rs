@@ -299,6 +299,11 @@ fn a_partner_gets_released_scratchpad_before_the_block_ends() {
     let (released, of_released) = run("spad-share-relssp", true);
     assert_eq!((of_released.relssp, of_released.releases), (12 * 64, 12));
     assert_eq!((of_kept.relssp, of_kept.releases), (0, 0));
+    // A block that keeps its lock has it to its end; one that releases it lives on for most of its time.
+    assert!(of_kept.after_lock == 0 && of_kept.with_lock > of_kept.before_lock / 2, "{of_kept:?}");
+    assert!(of_released.after_lock > of_released.with_lock, "{of_released:?}");
+    assert!(of_kept.additional_waits > of_kept.additional / 2, "{of_kept:?}");
+    assert!(of_released.additional_waits < of_released.additional, "{of_released:?}");
     assert!(3 * released < 2 * kept, "{released} and {kept} cycles");
     // Without the unit, `relssp` is an instruction that does nothing.
     let (ignored, _) = run("spad-share", true);

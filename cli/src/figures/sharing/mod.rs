@@ -3,8 +3,12 @@
 
 mod amount;
 mod blocks;
+mod comparison;
+mod configurations;
 mod performance;
+mod progress;
 mod release;
+mod scratchpad;
 mod unshared;
 
 use warpfile_kernels::compile::sharing::{Residents, Threshold, residents};
@@ -34,6 +38,11 @@ const SET_3: &[&str] = &["backprop", "bfs", "gaussian", "nn"];
 /// Workloads that are limited by scratchpad on the machine of chapter 3.
 const CHAPTER_3: &[&str] =
     &["dct8x8", "heartwall", "histogram", "hotspot", "lavaMD", "lud", "marching-cubes", "nqueens", "nw"];
+
+/// Those of Table 3.7 that are here.
+const LARGER: &[&str] = &["dct8x8", "heartwall", "histogram", "marching-cubes", "nqueens", "nw"];
+/// Those of Table 3.4: NN is neural.
+const SET_3_OF_CHAPTER_3: &[&str] = &["b+tree", "bfs", "gaussian", "neural"];
 
 /// All figures and tables.
 const FIGURES: &[Figure] = &[
@@ -78,7 +87,7 @@ const FIGURES: &[Figure] = &[
         title: "Instructions a cycle with scratchpad sharing",
         source: "Jatala, Figs. 2.13(b) and 2.14(b), §2.5.1.2",
         workloads: SET_2,
-        method: Method::Runs { points: performance::points_13b, show: performance::figure_13b },
+        method: Method::Runs { points: scratchpad::points, show: scratchpad::figure_13 },
         has_numbers: true,
         causes: &[],
     },
@@ -101,11 +110,29 @@ const FIGURES: &[Figure] = &[
         causes: &[],
     },
     Figure {
+        id: "sharing-2.16b",
+        title: "Scratchpad sharing beside GTO",
+        source: "Jatala, Fig. 2.16(b), §2.5.1.4",
+        workloads: SET_2,
+        method: Method::Runs { points: scratchpad::points_16, show: scratchpad::figure_16 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
         id: "sharing-2.17",
         title: "Register sharing beside the two-level scheduler",
         source: "Jatala, Fig. 2.17(a), §2.5.1.4",
         workloads: SET_1,
         method: Method::Runs { points: performance::points_17, show: performance::figure_17 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-2.17b",
+        title: "Scratchpad sharing beside the two-level scheduler",
+        source: "Jatala, Fig. 2.17(b), §2.5.1.4",
+        workloads: SET_2,
+        method: Method::Runs { points: scratchpad::points_17, show: scratchpad::figure_17 },
         has_numbers: true,
         causes: &[],
     },
@@ -119,11 +146,47 @@ const FIGURES: &[Figure] = &[
         causes: &[],
     },
     Figure {
+        id: "sharing-2.18b",
+        title: "Cycles in which nothing issues, with scratchpad sharing",
+        source: "Jatala, Fig. 2.18(b), §2.5.1.5",
+        workloads: SET_2,
+        method: Method::Runs { points: scratchpad::points, show: scratchpad::figure_18 },
+        has_numbers: false,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-2.19a",
+        title: "How far additional warps get with register sharing",
+        source: "Jatala, Fig. 2.19(a), §2.5.1.6",
+        workloads: SET_1,
+        method: Method::Runs { points: performance::points_13, show: progress::figure_19a },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-2.19b",
+        title: "How far additional warps get with scratchpad sharing",
+        source: "Jatala, Fig. 2.19(b), §2.5.1.6",
+        workloads: SET_2,
+        method: Method::Runs { points: scratchpad::points, show: progress::figure_19b },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
         id: "sharing-2.20",
         title: "Register sharing beside twice the registers",
         source: "Jatala, Fig. 2.20(a), §2.5.1.7",
         workloads: SET_1,
         method: Method::Runs { points: performance::points_20, show: performance::figure_20 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-2.20b",
+        title: "Scratchpad sharing beside twice the scratchpad",
+        source: "Jatala, Fig. 2.20(b), §2.5.1.7",
+        workloads: SET_2,
+        method: Method::Runs { points: scratchpad::points_20, show: scratchpad::figure_20 },
         has_numbers: true,
         causes: &[],
     },
@@ -150,7 +213,16 @@ const FIGURES: &[Figure] = &[
         title: "Workloads that registers do not limit",
         source: "Jatala, Fig. 2.22(a), §2.5.2",
         workloads: SET_3,
-        method: Method::Runs { points: unshared::points, show: unshared::figure_22 },
+        method: Method::Runs { points: unshared::points_22a, show: unshared::figure_22a },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-2.22b",
+        title: "Workloads that scratchpad does not limit",
+        source: "Jatala, Fig. 2.22(b), §2.5.2",
+        workloads: SET_3,
+        method: Method::Runs { points: unshared::points_22b, show: unshared::figure_22b },
         has_numbers: true,
         causes: &[],
     },
@@ -169,6 +241,60 @@ const FIGURES: &[Figure] = &[
         source: "Jatala, Table 3.5, §3.4.1.3",
         workloads: CHAPTER_3,
         method: Method::Runs { points: release::points, show: release::table_5 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-3.12",
+        title: "How far blocks get that share scratchpad",
+        source: "Jatala, Fig. 3.12, §3.4.1.6",
+        workloads: CHAPTER_3,
+        method: Method::Runs { points: release::points, show: progress::figure_12 },
+        has_numbers: false,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-3.13a",
+        title: "Scratchpad sharing with relssp beside GTO",
+        source: "Jatala, Fig. 3.13(a), §3.4.1.7",
+        workloads: CHAPTER_3,
+        method: Method::Runs { points: configurations::points_13a, show: configurations::figure_13a },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-3.13b",
+        title: "Scratchpad sharing with relssp beside the two-level scheduler",
+        source: "Jatala, Fig. 3.13(b), §3.4.1.7",
+        workloads: CHAPTER_3,
+        method: Method::Runs { points: configurations::points_13b, show: configurations::figure_13b },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-3.14",
+        title: "Scratchpad sharing with relssp beside twice the scratchpad",
+        source: "Jatala, Fig. 3.14, §3.4.1.8",
+        workloads: CHAPTER_3,
+        method: Method::Runs { points: configurations::points_14, show: configurations::figure_14 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-3.15",
+        title: "Scratchpad sharing with relssp on machines with 48 and 64 KB",
+        source: "Jatala, Fig. 3.15, §3.4.1.9",
+        workloads: LARGER,
+        method: Method::Runs { points: configurations::points_15, show: configurations::figure_15 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-3.17",
+        title: "Workloads that scratchpad does not limit, with relssp",
+        source: "Jatala, Fig. 3.17, §3.4.2",
+        workloads: SET_3_OF_CHAPTER_3,
+        method: Method::Runs { points: unshared::points_17, show: unshared::figure_17 },
         has_numbers: true,
         causes: &[],
     },

@@ -1,15 +1,13 @@
-//! Instructions a cycle: Figs. 2.13 to 2.18 and 2.20.
+//! Register sharing: Figs. 2.13 to 2.18 and 2.20, (a) of each.
 
 use anyhow::Result;
 
-use super::{
-    Changes, baseline, changes, content, notes, register_sharing, speedup, with_registers, with_scratchpad,
-};
+use super::comparison::{Comparison, LRR};
+use super::{Changes, baseline, changes, content, notes, register_sharing, speedup, with_registers};
 use crate::figures::Cause;
-use crate::figures::number::{Number, Stated};
-use crate::figures::report::{Claim, Content};
-use crate::figures::series::{Average, Series, chart, named, percent_change, ratio, table};
-use crate::figures::sweep::{Point, Results, Run};
+use crate::figures::report::Content;
+use crate::figures::series::Series;
+use crate::figures::sweep::{Point, Results};
 
 /// Rows of a bank of a scheduler's register file when the SM has 65536 registers (Fig. 2.20).
 const TWICE_THE_ROWS: u64 = 128;
@@ -27,8 +25,6 @@ const REGISTER_SHARING: Changes = &[
 ];
 /// Their geometric mean.
 const REGISTER_SHARING_MEAN: f64 = 11.0;
-/// Improvements of IPC by scratchpad sharing (§2.5.1.2); nw is two kernels there: 5.62 and 9.03. Of convolution CONV2.
-const SCRATCHPAD_SHARING: Changes = &[("convolution", 15.85), ("lavaMD", 29.96), ("nw", 7.3)];
 /// hotspot without any optimisation, with registers in the order of their use, and with all (§2.5.1.3).
 const BY_OPTIMISATION: [Changes; 3] =
     [&[("hotspot", 13.65)], &[("hotspot", 15.18)], &[("hotspot", 21.76), ("mri-q", -0.72)]];
@@ -73,11 +69,6 @@ pub fn points_13() -> Vec<Point> {
     vec![baseline(), register_sharing()]
 }
 
-/// LRR, and scratchpad sharing.
-pub fn points_13b() -> Vec<Point> {
-    vec![with_scratchpad("baseline"), with_scratchpad("spad-share")]
-}
-
 /// Register sharing, one optimisation after the other.
 pub fn points_15() -> Vec<Point> {
     vec![baseline(), not_reordered(), of_lrr(), register_sharing()]
@@ -108,24 +99,6 @@ pub fn figure_13a(results: &Results) -> Result<Content> {
     Ok(content(results, "Instructions a cycle, relative to LRR without sharing", claims, &[series], notes()))
 }
 
-/// Fig. 2.13(b).
-pub fn figure_13b(results: &Results) -> Result<Content> {
-    let values = speedup(results, &with_scratchpad("spad-share"), &with_scratchpad("baseline"));
-    let series = Series::new("sharing", "scratchpad sharing", 3, values);
-    let claims = changes(
-        "§2.5.1.2",
-        ("", "IPC with scratchpad sharing"),
-        (SCRATCHPAD_SHARING, None),
-        (results, &series),
-    );
-    let notes = vec![
-        "SRAD1 and SRAD2 are not here: the tiles of srad here take 1280 bytes a block and do not limit it. Of convolution it is \
-         the kernel of columns, CONV2. nw's two kernels are one here; the thesis's number is the mean of theirs."
-            .to_owned(),
-    ];
-    Ok(content(results, "Instructions a cycle, relative to LRR without sharing", claims, &[series], notes))
-}
-
 /// Fig. 2.15(a).
 pub fn figure_15(results: &Results) -> Result<Content> {
     let of = |key: &str, heading: &str, point: &Point| {
@@ -147,120 +120,23 @@ pub fn figure_15(results: &Results) -> Result<Content> {
 
 /// Fig. 2.16(a).
 pub fn figure_16(results: &Results) -> Result<Content> {
-    beside(results, ("GTO", &gto()), 3.9)
+    Ok(Comparison::of_registers(&gto(), "GTO").largest(results, 3.9))
 }
 
 /// Fig. 2.17(a).
 pub fn figure_17(results: &Results) -> Result<Content> {
-    beside(results, ("the two-level scheduler", &two_level()), 27.22)
-}
-
-/// Register sharing beside another scheduler, and the largest improvement that the thesis has.
-fn beside(results: &Results, (name, base): (&str, &Point), largest: f64) -> Result<Content> {
-    let series = Series::new("sharing", "register sharing", 3, speedup(results, &register_sharing(), base));
-    let best = series.values.iter().flatten().copied().reduce(f64::max);
-    let here = percent_change(best);
-    let what = format!("largest improvement of IPC beside {name}");
-    let text = here.map_or_else(|| "no value".to_owned(), |here| format!("{here:+.2} %"));
-    let claim = Claim::new("§2.5.1.4", format!("{what}: {largest:+} %"), text).number(Number::change(
-        "largest",
-        what,
-        Stated::exactly(largest),
-        here,
-    ));
-    let title = format!("Instructions a cycle of register sharing, relative to {name} without sharing");
-    Ok(content(results, &title, vec![claim], &[series], notes()))
+    Ok(Comparison::of_registers(&two_level(), "the two-level scheduler").largest(results, 27.22))
 }
 
 /// Fig. 2.18(a).
 pub fn figure_18(results: &Results) -> Result<Content> {
-    let change = |value: fn(&Run) -> u64| {
-        let runs = results.of(&register_sharing()).iter().zip(results.of(&baseline()));
-        let percent =
-            |(run, base): (&Run, &Run)| percent_change(ratio(value(run) as f64, value(base) as f64));
-        runs.map(percent).collect::<Vec<_>>()
-    };
-    let series = [
-        Series::new("stalls", "stalls", 1, change(stall_cycles)),
-        Series::new("idle", "idle cycles", 1, change(idle_cycles)),
-    ];
-    let fewer =
-        |series: &Series| named(results, series, |value| value < 0.0, |value| format!(" {value:.1} %"));
-    let claims = vec![
-        Claim::new(
-            "§2.5.1.5",
-            "idle cycles become fewer, up to 99 %, for all applications but one",
-            format!("fewer for: {}", fewer(&series[1])),
-        ),
-        Claim::new(
-            "§2.5.1.5",
-            "stalls become fewer for MUM, LIB, backprop, hotspot and stencil, more for b+tree, sgemm and mri-q",
-            format!("fewer for: {}", fewer(&series[0])),
-        ),
-    ];
-    let mut notes = notes();
-    notes.push(
-        "A stall is a scheduler's cycle in which the instruction picked before could not be taken; it is idle in cycles in \
-         which no warp is ready. Both are of all kernels of the program."
-            .to_owned(),
-    );
-    let title = "Change beside LRR without sharing, per cent";
-    Ok(Content {
-        claims,
-        tables: vec![table("cycles", title, results, &series, Average::Arithmetic)],
-        notes,
-        charts: vec![chart(
-            "cycles without issue",
-            "change, %",
-            results,
-            &series,
-            Average::Arithmetic,
-            false,
-        )],
-    })
-}
-
-fn stall_cycles(run: &Run) -> u64 {
-    run.report.stalls.issue_blocked
-}
-
-fn idle_cycles(run: &Run) -> u64 {
-    let stalls = &run.report.stalls;
-    stalls.short_latency
-        + stalls.long_latency
-        + stalls.branch
-        + stalls.barrier
-        + stalls.design
-        + stalls.drained
+    let stalls =
+        "stalls become fewer for MUM, LIB, backprop, hotspot and stencil, more for b+tree, sgemm and mri-q";
+    Ok(Comparison::of_registers(&baseline(), LRR).without_issue(results, stalls))
 }
 
 /// Fig. 2.20(a).
 pub fn figure_20(results: &Results) -> Result<Content> {
-    let of = |key: &str, heading: &str, point: &Point| {
-        Series::new(key, heading, 3, speedup(results, point, &baseline()))
-    };
-    let series = [
-        of("twice", "LRR, 65536 registers", &twice_the_registers()),
-        of("sharing", "register sharing, 32768 registers", &register_sharing()),
-    ];
-    let beside = Series::new("beside", "", 3, speedup(results, &register_sharing(), &twice_the_registers()));
-    let better = beside.values.iter().flatten().filter(|value| **value >= 1.0).count();
-    let what = "workloads that sharing makes faster than twice the registers, of 100";
-    let percent = |some: usize, all: usize| 100.0 * some as f64 / all as f64;
-    let here = (!results.workloads.is_empty()).then(|| percent(better, results.workloads.len()));
-    let claims = vec![
-        Claim::new(
-            "§2.5.1.7",
-            "register sharing is faster in 5 of 8 applications than twice the registers",
-            format!("in {better} of {}", results.workloads.len()),
-        )
-        .number(Number::share("faster", what, Stated::exactly(percent(5, 8)), here)),
-    ];
-    Ok(content(
-        results,
-        "Instructions a cycle, relative to LRR with 32768 registers",
-        claims,
-        &series,
-        notes(),
-    ))
+    let twice = ("LRR, 65536 registers", &twice_the_registers());
+    Ok(Comparison::of_registers(&baseline(), LRR).beside_twice(results, twice, (5, 8)))
 }

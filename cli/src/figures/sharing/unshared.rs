@@ -1,4 +1,4 @@
-//! Workloads that are not limited by registers: Fig. 2.22(a).
+//! Workloads that the shared resource does not limit: Figs. 2.22 and 3.17.
 
 use anyhow::Result;
 
@@ -8,54 +8,148 @@ use crate::figures::report::{Claim, Content};
 use crate::figures::series::{Average, Series, change, percent_change};
 use crate::figures::sweep::{Point, Results};
 
-fn on_machine(design: &str, policy: &str) -> Point {
-    Point::new("jatala-ch2", design).with("scheduler.single_level", policy)
+/// A machine, what shares there, and what the thesis says of it.
+struct Unlimited {
+    machine: &'static str,
+    /// Designs that share, under OWF, and headings.
+    shared: &'static [(&'static str, &'static str)],
+    /// Scratchpad of the machine, bytes, if it is not that of the preset.
+    scratchpad_bytes: Option<u64>,
+    section: &'static str,
+    notes: &'static str,
 }
 
-fn owf() -> Point {
-    Point::new("jatala-ch2", "reg-share")
+const REGISTERS: Unlimited = Unlimited {
+    machine: "jatala-ch2",
+    shared: &[("reg-share", "shared")],
+    scratchpad_bytes: None,
+    section: "§2.5.2",
+    notes: "Registers are those that the code needs here; all kernels of the programs count.",
+};
+
+const SCRATCHPAD: Unlimited = Unlimited {
+    machine: "jatala-ch2",
+    shared: &[("spad-share", "shared")],
+    scratchpad_bytes: Some(super::SCRATCHPAD_BYTES),
+    section: "§2.5.2",
+    notes: "All kernels of the programs count.",
+};
+
+const RELEASED: Unlimited = Unlimited {
+    machine: "jatala-ch3",
+    shared: &[("spad-share", "shared"), ("spad-share-relssp", "shared with relssp")],
+    scratchpad_bytes: None,
+    section: "§3.4.2",
+    notes: "DCT5 is not here. All kernels of the programs count.",
+};
+
+/// Schedulers that take no notice of sharing.
+const POLICIES: [(&str, &str); 2] = [("lrr", "LRR"), ("gto", "GTO")];
+
+impl Unlimited {
+    fn on_machine(&self, design: &str) -> Point {
+        let point = Point::new(self.machine, design);
+        match self.scratchpad_bytes {
+            Some(bytes) => point.with("sm.shared_memory_bytes", bytes),
+            None => point,
+        }
+    }
+
+    fn without(&self, policy: &str) -> Point {
+        self.on_machine("baseline").with("scheduler.single_level", policy)
+    }
+
+    fn with(&self, design: &str, policy: &str) -> Point {
+        self.on_machine(&format!("single-level+{design}")).with("scheduler.single_level", policy)
+    }
+
+    fn points(&self) -> Vec<Point> {
+        let of_policy = |(policy, _)| {
+            let with = self.shared.iter().map(move |(design, _)| self.with(design, policy));
+            std::iter::once(self.without(policy)).chain(with)
+        };
+        let owf = self.shared.iter().map(|(design, _)| self.on_machine(design));
+        POLICIES.into_iter().flat_map(of_policy).chain(owf).collect()
+    }
+
+    fn show(&self, results: &Results) -> Content {
+        let lrr = self.without("lrr");
+        let of = |key: String, heading: String, point: &Point| {
+            Series::new(key, heading, 4, speedup(results, point, &lrr))
+        };
+        let mut series = Vec::new();
+        for (policy, name) in POLICIES {
+            if policy != "lrr" {
+                series.push(of(policy.to_owned(), format!("unshared, {name}"), &self.without(policy)));
+            }
+            for (design, heading) in self.shared {
+                let key = format!("{}_{policy}", heading.replace(' ', "_"));
+                series.push(of(key, format!("{heading}, {name}"), &self.with(design, policy)));
+            }
+        }
+        for (design, heading) in self.shared {
+            series.push(of(
+                format!("{}_owf", heading.replace(' ', "_")),
+                format!("{heading}, OWF"),
+                &self.on_machine(design),
+            ));
+        }
+        let mut claims: Vec<Claim> = POLICIES.iter().map(|policy| self.same(results, *policy)).collect();
+        let owf = self.on_machine(self.shared[self.shared.len() - 1].0);
+        let beside_gto = Series::new("beside", "", 3, speedup(results, &owf, &self.without("gto")));
+        let mean = beside_gto.average(results, Average::Geometric);
+        let number =
+            Number::change("owf", "IPC under OWF beside GTO", Stated::exactly(0.0), percent_change(mean));
+        claims.push(
+            Claim::new(self.section, "OWF is comparable to GTO without sharing", change(mean)).number(number),
+        );
+        let title = "Instructions a cycle, relative to LRR without sharing";
+        content(results, title, claims, &series, vec![self.notes.to_owned()])
+    }
+
+    /// How many workloads take the same cycles with sharing, whichever design.
+    fn same(&self, results: &Results, (policy, name): (&'static str, &str)) -> Claim {
+        let cycles =
+            |point: &Point| results.of(point).iter().map(|run| run.report.cycles).collect::<Vec<u64>>();
+        let without = cycles(&self.without(policy));
+        let with: Vec<Vec<u64>> =
+            self.shared.iter().map(|(design, _)| cycles(&self.with(design, policy))).collect();
+        let is_same = |place: &usize| with.iter().all(|cycles| cycles[*place] == without[*place]);
+        let equal = (0..without.len()).filter(is_same).count();
+        let what = format!("workloads whose cycles are the same with sharing under {name}, per cent");
+        let here = (!without.is_empty()).then(|| 100.0 * equal as f64 / without.len() as f64);
+        let said = format!("under {name} sharing changes no cycle");
+        Claim::new(self.section, said, format!("the same cycles in {equal} of {}", without.len()))
+            .number(Number::share(policy, what, Stated::exactly(100.0), here))
+    }
 }
 
-/// LRR and GTO with and without sharing, and OWF.
-pub fn points() -> Vec<Point> {
-    let of_policy = |policy| ["baseline", "single-level+reg-share"].map(|design| on_machine(design, policy));
-    ["lrr", "gto"].into_iter().flat_map(of_policy).chain([owf()]).collect()
+/// LRR and GTO with and without register sharing, and OWF.
+pub fn points_22a() -> Vec<Point> {
+    REGISTERS.points()
 }
 
 /// Fig. 2.22(a).
-pub fn figure_22(results: &Results) -> Result<Content> {
-    let lrr = on_machine("baseline", "lrr");
-    let of =
-        |key: &str, heading: &str, point: &Point| Series::new(key, heading, 4, speedup(results, point, &lrr));
-    let series = [
-        of("shared_lrr", "shared, LRR", &on_machine("single-level+reg-share", "lrr")),
-        of("gto", "unshared, GTO", &on_machine("baseline", "gto")),
-        of("shared_gto", "shared, GTO", &on_machine("single-level+reg-share", "gto")),
-        of("owf", "shared, OWF", &owf()),
-    ];
-    let same = |key: &'static str, policy: &str| {
-        let cycles = |design| {
-            let point = on_machine(design, policy);
-            results.of(&point).iter().map(|run| run.report.cycles).collect::<Vec<_>>()
-        };
-        let (without, with) = (cycles("baseline"), cycles("single-level+reg-share"));
-        let equal = without.iter().zip(&with).filter(|(one, other)| one == other).count();
-        let what = format!("workloads whose cycles are the same with sharing under {policy}, per cent");
-        let here = (!with.is_empty()).then(|| 100.0 * equal as f64 / with.len() as f64);
-        let said = format!("under {policy} sharing changes no cycle");
-        Claim::new("§2.5.2", said, format!("the same cycles in {equal} of {}", with.len()))
-            .number(Number::share(key, what, Stated::exactly(100.0), here))
-    };
-    let beside_gto = Series::new("beside", "", 3, speedup(results, &owf(), &on_machine("baseline", "gto")));
-    let mean = beside_gto.average(results, Average::Geometric);
-    let claims = vec![
-        same("lrr", "lrr"),
-        same("gto", "gto"),
-        Claim::new("§2.5.2", "OWF is comparable to GTO without sharing", change(mean)).number(
-            Number::change("owf", "IPC under OWF beside GTO", Stated::exactly(0.0), percent_change(mean)),
-        ),
-    ];
-    let notes =
-        vec!["Registers are those that the code needs here; all kernels of the programs count.".to_owned()];
-    Ok(content(results, "Instructions a cycle, relative to LRR without sharing", claims, &series, notes))
+pub fn figure_22a(results: &Results) -> Result<Content> {
+    Ok(REGISTERS.show(results))
+}
+
+/// The same with scratchpad sharing.
+pub fn points_22b() -> Vec<Point> {
+    SCRATCHPAD.points()
+}
+
+/// Fig. 2.22(b).
+pub fn figure_22b(results: &Results) -> Result<Content> {
+    Ok(SCRATCHPAD.show(results))
+}
+
+/// The same with `relssp`.
+pub fn points_17() -> Vec<Point> {
+    RELEASED.points()
+}
+
+/// Fig. 3.17.
+pub fn figure_17(results: &Results) -> Result<Content> {
+    Ok(RELEASED.show(results))
 }

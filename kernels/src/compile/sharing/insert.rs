@@ -38,6 +38,12 @@ fn cfg(kernel: &Kernel) -> Result<Cfg, InsertError> {
     ptx_cfg(kernel).map_err(|source| InsertError::ControlFlow { kernel: kernel.name.clone(), source })
 }
 
+/// Whether blocks of a kernel may share, whatever the launch. How much dynamic memory they have is not known here.
+pub fn may_share(kernel: &Kernel, options: ScratchpadOptions) -> bool {
+    kernel.shared_bytes > options.unlimited_bytes
+        || kernel.symbols.iter().any(|symbol| symbol.place == Place::DynamicShared)
+}
+
 /// The kernel with the scratchpad variables first that no other block shares (§3.2.1). As it is if that would take more
 /// bytes, because of alignments.
 ///

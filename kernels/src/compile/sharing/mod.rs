@@ -30,6 +30,9 @@ pub struct ScratchpadOptions {
     pub threshold: Threshold,
     /// Where `relssp` goes.
     pub placement: Placement,
+    /// Bytes of a block with which as many blocks are resident as without scratchpad, so that none shares: kernels that take no
+    /// more are left as they are.
+    pub unlimited_bytes: u32,
 }
 
 /// Where `relssp` goes.

@@ -388,7 +388,7 @@ fn registers_are_numbered_by_first_use() {
 }
 
 /// Every kernel that comes with the project, at its test size, with variables laid out and `relssp` put in: it computes what it
-/// did, each thread executes exactly one `relssp`, and none accesses what is shared after it.
+/// did, each thread executes exactly one `relssp` if there is scratchpad, and none accesses what is shared after it.
 #[test]
 fn every_thread_of_the_workloads_releases_once() {
     let threshold = Threshold::from_percent(10).unwrap();
@@ -396,7 +396,7 @@ fn every_thread_of_the_workloads_releases_once() {
     for workload in workloads::list() {
         for placement in [Placement::Optimal, Placement::Postdominator] {
             let mut open = workload.open("tiny").unwrap();
-            let scratchpad = Some(ScratchpadOptions { threshold, placement });
+            let scratchpad = Some(ScratchpadOptions { threshold, placement, unlimited_bytes: 0 });
             open.set_options(CompileOptions { scratchpad, ..CompileOptions::default() });
             while let Some(mut stream) = open.next_launch().unwrap() {
                 let program = stream.program().clone();
@@ -435,18 +435,55 @@ fn every_thread_of_the_workloads_releases_once() {
                     },
                 )
                 .unwrap();
-                assert_eq!(
-                    threads,
-                    launch.blocks() * u64::from(launch.threads_per_block()),
-                    "{}",
-                    program.name
-                );
+                let all = launch.blocks() * u64::from(launch.threads_per_block());
+                // Nobody shares what is not there.
+                let releasing = if launch.shared_bytes == 0 { 0 } else { all };
+                assert_eq!(threads, releasing, "{}", program.name);
                 released += threads;
             }
             open.check_results().unwrap();
         }
     }
     assert!(released > 10_000, "{released}");
+}
+
+/// A block that fits as often as there is room for blocks has nothing to release.
+#[test]
+fn kernels_that_no_block_shares_are_as_they_were() {
+    let text = "
+        .version 7.0
+        .target sm_50
+        .address_size 64
+        .visible .entry k(.param .u32 n)
+        {
+            .reg .b32 %r<3>;
+            .shared .align 4 .b8 all[400];
+            mov.u32 %r1, %tid.x;
+            st.shared.u32 [all], %r1;
+            ret;
+        }";
+    let module = ptx::parse("k.ptx", text).unwrap();
+    let threshold = Threshold::from_percent(10).unwrap();
+    let releases = |unlimited_bytes| {
+        let scratchpad =
+            Some(ScratchpadOptions { threshold, placement: Placement::Optimal, unlimited_bytes });
+        let options = CompileOptions { scratchpad, ..CompileOptions::default() };
+        let compiled = compile(&module, "k", &options).unwrap();
+        compiled.kernel.instructions.iter().filter(|one| one.text == "relssp").count()
+    };
+    assert_eq!([0, 399, 400, 16_384].map(releases), [1, 1, 0, 0]);
+    let dynamic = text
+        .replace(".shared .align 4 .b8 all[400];", "")
+        .replace(".visible .entry", ".extern .shared .align 4 .b8 all[];\n        .visible .entry");
+    let module = ptx::parse("k.ptx", &dynamic).unwrap();
+    let scratchpad =
+        Some(ScratchpadOptions { threshold, placement: Placement::Optimal, unlimited_bytes: 16_384 });
+    let options = CompileOptions { scratchpad, ..CompileOptions::default() };
+    let compiled = compile(&module, "k", &options).unwrap();
+    assert!(
+        compiled.kernel.instructions.iter().any(|one| one.text == "relssp"),
+        "how much it is is not known"
+    );
 }
 
 /// A kernel with every kind of edge that is split: a branch, the way on, and a guarded `ret`.
@@ -475,7 +512,7 @@ fn split_edges_get_blocks_of_their_own() {
         }";
     let module = ptx::parse("k.ptx", text).unwrap();
     let threshold = Threshold::from_percent(10).unwrap();
-    let scratchpad = Some(ScratchpadOptions { threshold, placement: Placement::Optimal });
+    let scratchpad = Some(ScratchpadOptions { threshold, placement: Placement::Optimal, unlimited_bytes: 0 });
     let options = CompileOptions { scratchpad, schedule: Schedule::None, ..CompileOptions::default() };
     let compiled = compile(&module, "k", &options).unwrap();
     let texts: Vec<&str> = compiled.kernel.instructions.iter().map(|one| one.text.as_str()).collect();

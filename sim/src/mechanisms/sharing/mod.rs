@@ -64,12 +64,30 @@ counters! {
         handovers: sum("blocks"),
         /// Warps that waited for a lock, summed over cycles.
         lock_waits: sum("warp cycles"),
+        /// Warps of blocks that share with the owner, summed over cycles: additional warps, until they are the owner's.
+        additional: sum("warp cycles"),
+        /// Of these, warps that waited for a lock.
+        additional_waits: sum("warp cycles"),
+        /// Blocks that share scratchpad, summed over cycles before they have had its lock.
+        before_lock: sum("block cycles"),
+        /// The same while they have it.
+        with_lock: sum("block cycles"),
+        /// The same from when they have released it on.
+        after_lock: sum("block cycles"),
         /// Accesses to scratchpad that two blocks share.
         shared_accesses: sum("warp instructions"),
         /// Blocks whose threads have all released what they share before the block's end.
         releases: sum("blocks"),
         /// Executions of relssp.
         relssp: sum("thread instructions"),
+    }
+}
+
+impl Shared {
+    /// Counts the additional warps of a cycle, and those of them that are held; one bit a warp.
+    fn count_additional(&mut self, additional: blocks::Warps, held: blocks::Warps) {
+        self.additional += u64::from(additional.count_ones());
+        self.additional_waits += u64::from((additional & held).count_ones());
     }
 }
 
@@ -283,7 +301,8 @@ impl Mechanism for ShareScratchpad {
             return options;
         }
         let Parameters { relssp: placement, .. } = config.of();
-        let scratchpad = Some(ScratchpadOptions { threshold: threshold(config), placement });
+        let unlimited_bytes = (config.sm.shared_memory_bytes / config.sm.blocks) as u32;
+        let scratchpad = Some(ScratchpadOptions { threshold: threshold(config), placement, unlimited_bytes });
         CompileOptions { scratchpad, ..options }
     }
 

@@ -105,6 +105,7 @@ impl RegisterSharing {
         self.counted.locks += u64::from((locked & !self.locked).count_ones());
         (self.held, self.owner, self.shared, self.locked) = (held, owner, shared, locked);
         self.counted.lock_waits += u64::from(held.count_ones());
+        self.counted.count_additional(shared & !owner, held);
     }
 }
 

@@ -82,6 +82,8 @@ pub struct ScratchpadSharing {
     release: Option<Release>,
     /// Blocks that have released it, one bit each.
     released: u64,
+    /// Blocks that have the lock of their pair or had it, one bit each.
+    have_had: u64,
     /// Warps whose release or exit waits for accesses before it.
     waiting: Warps,
     /// In this cycle, one bit a warp of the SM; locks one bit a block.
@@ -125,6 +127,7 @@ impl ScratchpadSharing {
             fault: None,
             release,
             released: 0,
+            have_had: 0,
             waiting: 0,
             held: 0,
             owner: 0,
@@ -167,6 +170,15 @@ impl ScratchpadSharing {
         self.counted.locks += u64::from((locked & !self.locked).count_ones());
         (self.held, self.owner, self.locked) = (held, owner, locked);
         self.counted.lock_waits += u64::from(held.count_ones());
+        self.counted.count_additional(self.shared & !owner, held);
+        let Some(kernel) = self.kernel else { return };
+        self.have_had |= locked;
+        let sharing = self.blocks.known() & ((1 << (2 * kernel.residents.pairs)) - 1);
+        let had = sharing & !locked & (self.have_had | self.released);
+        let count = |blocks: u64| u64::from(blocks.count_ones());
+        self.counted.before_lock += count(sharing & !locked & !had);
+        self.counted.with_lock += count(sharing & locked);
+        self.counted.after_lock += count(had);
     }
 
     /// A block accesses the shared part: the other one of its pair must not have, or must have ended.
@@ -375,6 +387,7 @@ impl Layer for ScratchpadSharing {
             state.set(ports.launch_partner_i, partner.unwrap_or(self.blocks_of_sm) as u64);
             set_warps(state, ports.launch_warps_i, warps);
             self.shared |= if partner.is_some() { warps } else { 0 };
+            self.have_had &= !(1 << slot);
         }
         set_warps(state, ports.issue_i, if self.kernel.is_some() { self.issued } else { 0 });
         state.set(ports.release_i, newly);

@@ -1,0 +1,153 @@
+//! Sharing of one resource beside a machine without it: Figs. 2.16 to 2.18, 2.20, 3.13 and 3.14.
+
+use super::{content, notes, register_sharing, speedup};
+use crate::figures::number::{Number, Stated};
+use crate::figures::report::{Claim, Content};
+use crate::figures::series::{Average, Series, chart, named, percent_change, ratio, table};
+use crate::figures::sweep::{Point, Results, Run};
+
+/// What the baseline of most figures schedules by.
+pub const LRR: &str = "LRR";
+
+/// A machine that shares, and what it is held against.
+pub struct Comparison {
+    /// `register sharing`.
+    pub name: &'static str,
+    pub shared: Point,
+    pub base: Point,
+    /// The scheduler of the base.
+    pub scheduler: &'static str,
+    /// Sections of the thesis: other schedulers, idle cycles, twice the resource.
+    pub sections: [&'static str; 3],
+    pub notes: Vec<String>,
+}
+
+impl Comparison {
+    /// Register sharing of chapter 2.
+    pub fn of_registers(base: &Point, scheduler: &'static str) -> Comparison {
+        Comparison {
+            name: "register sharing",
+            shared: register_sharing(),
+            base: base.clone(),
+            scheduler,
+            sections: ["§2.5.1.4", "§2.5.1.5", "§2.5.1.7"],
+            notes: notes(),
+        }
+    }
+
+    fn speedup(&self, results: &Results) -> Series {
+        Series::new("sharing", self.name, 3, speedup(results, &self.shared, &self.base))
+    }
+
+    fn title(&self) -> String {
+        format!("Instructions a cycle of {}, relative to {} without sharing", self.name, self.scheduler)
+    }
+
+    /// The largest improvement, and that of the thesis, per cent.
+    pub fn largest(&self, results: &Results, thesis: f64) -> Content {
+        let series = self.speedup(results);
+        let best = series.values.iter().flatten().copied().reduce(f64::max);
+        self.improvement(results, series, ("largest", "largest improvement"), (best, thesis))
+    }
+
+    /// The mean improvement, and that of the thesis, per cent.
+    pub fn mean(&self, results: &Results, thesis: f64) -> Content {
+        let series = self.speedup(results).with_paper(Some(1.0 + thesis / 100.0));
+        let mean = series.average(results, Average::Geometric);
+        self.improvement(results, series, ("mean", "mean improvement"), (mean, thesis))
+    }
+
+    fn improvement(
+        &self,
+        results: &Results,
+        series: Series,
+        (key, which): (&'static str, &str),
+        (here, thesis): (Option<f64>, f64),
+    ) -> Content {
+        let here = percent_change(here);
+        let what = format!("{which} of IPC beside {}", self.scheduler);
+        let text = here.map_or_else(|| "no value".to_owned(), |here| format!("{here:+.2} %"));
+        let claim = Claim::new(self.sections[0], format!("{what}: {thesis:+} %"), text)
+            .number(Number::change(key, what, Stated::exactly(thesis), here));
+        content(results, &self.title(), vec![claim], &[series], self.notes.clone())
+    }
+
+    /// How stalls and idle cycles change; `stalls` is what the thesis says of the first.
+    pub fn without_issue(&self, results: &Results, stalls: &str) -> Content {
+        let change = |value: fn(&Run) -> u64| {
+            let runs = results.of(&self.shared).iter().zip(results.of(&self.base));
+            let percent =
+                |(run, base): (&Run, &Run)| percent_change(ratio(value(run) as f64, value(base) as f64));
+            runs.map(percent).collect::<Vec<_>>()
+        };
+        let series = [
+            Series::new("stalls", "stalls", 1, change(stall_cycles)),
+            Series::new("idle", "idle cycles", 1, change(idle_cycles)),
+        ];
+        let fewer =
+            |series: &Series| named(results, series, |value| value < 0.0, |value| format!(" {value:.1} %"));
+        let idle = "idle cycles become fewer, up to 99 %, for all applications but one";
+        let claims = [(idle, &series[1]), (stalls, &series[0])].map(|(thesis, series)| {
+            Claim::new(self.sections[1], thesis, format!("fewer for: {}", fewer(series)))
+        });
+        let mut notes = self.notes.clone();
+        notes.push(
+            "A stall is a scheduler's cycle in which the instruction picked before could not be taken; it is idle in cycles in \
+             which no warp is ready. Both are of all kernels of the program."
+                .to_owned(),
+        );
+        let title = "Change beside LRR without sharing, per cent";
+        Content {
+            claims: claims.into(),
+            tables: vec![table("cycles", title, results, &series, Average::Arithmetic)],
+            notes,
+            charts: vec![chart(
+                "cycles without issue",
+                "change, %",
+                results,
+                &series,
+                Average::Arithmetic,
+                false,
+            )],
+        }
+    }
+
+    /// Beside a machine with twice the resource; in how many of how many applications the thesis's sharing is faster than that.
+    pub fn beside_twice(
+        &self,
+        results: &Results,
+        (heading, twice): (&str, &Point),
+        (faster, of): (usize, usize),
+    ) -> Content {
+        let series =
+            [Series::new("twice", heading, 3, speedup(results, twice, &self.base)), self.speedup(results)];
+        let beside = speedup(results, &self.shared, twice);
+        let better = beside.iter().flatten().filter(|value| **value >= 1.0).count();
+        let all = results.workloads.len();
+        let percent = |some: usize, all: usize| 100.0 * some as f64 / all as f64;
+        let here = (all > 0).then(|| percent(better, all));
+        let what =
+            format!("workloads that {} makes as fast as twice the resource, or faster, of 100", self.name);
+        let thesis = format!(
+            "{} is as fast as twice the resource, or faster, in {faster} of {of} applications",
+            self.name
+        );
+        let claim = Claim::new(self.sections[2], thesis, format!("in {better} of {all}"))
+            .number(Number::share("faster", what, Stated::exactly(percent(faster, of)), here));
+        content(results, &self.title(), vec![claim], &series, self.notes.clone())
+    }
+}
+
+fn stall_cycles(run: &Run) -> u64 {
+    run.report.stalls.issue_blocked
+}
+
+fn idle_cycles(run: &Run) -> u64 {
+    let stalls = &run.report.stalls;
+    stalls.short_latency
+        + stalls.long_latency
+        + stalls.branch
+        + stalls.barrier
+        + stalls.design
+        + stalls.drained
+}

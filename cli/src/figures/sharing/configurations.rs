@@ -1,0 +1,127 @@
+//! Scratchpad sharing with `relssp` beside other schedulers and machines: Figs. 3.13 to 3.15.
+
+use anyhow::Result;
+use warpfile_sim::mechanisms::sharing::{COUNTERS, Shared};
+
+use super::comparison::{Comparison, LRR};
+use super::release::on_machine;
+use super::{SCRATCHPAD_BYTES, content, speedup};
+use crate::figures::number::{Number, Stated};
+use crate::figures::report::{Claim, Content};
+use crate::figures::series::Series;
+use crate::figures::sweep::{Point, Results, Run};
+
+/// Machines with 48 and 64 KB of scratchpad (Table 3.6): preset, key, heading.
+const MACHINES: [(&str, &str, &str); 2] =
+    [("jatala-48k", "of_48k", "48 KB"), ("jatala-64k", "of_64k", "64 KB")];
+
+const DESIGN: &str = "spad-share-relssp";
+
+fn shared() -> Point {
+    on_machine(DESIGN)
+}
+
+fn lrr() -> Point {
+    on_machine("baseline")
+}
+
+fn gto() -> Point {
+    lrr().with("scheduler.single_level", "gto")
+}
+
+fn two_level() -> Point {
+    on_machine("two-level")
+}
+
+fn twice() -> Point {
+    lrr().with("sm.shared_memory_bytes", 2 * SCRATCHPAD_BYTES)
+}
+
+fn beside(base: Point, scheduler: &'static str) -> Comparison {
+    Comparison {
+        name: "scratchpad sharing with relssp",
+        shared: shared(),
+        base,
+        scheduler,
+        sections: ["§3.4.1.7", "", "§3.4.1.8"],
+        notes: vec![
+            "Of the thesis's benchmarks heartwall, histogram, MC1 (marching-cubes) and NQU (nqueens) are here, DCT1 to 4 and NW1 \
+             and 2 each as one program; its mean is over twelve."
+                .to_owned(),
+        ],
+    }
+}
+
+/// GTO, and sharing.
+pub fn points_13a() -> Vec<Point> {
+    vec![gto(), shared()]
+}
+
+/// The two-level scheduler, and sharing.
+pub fn points_13b() -> Vec<Point> {
+    vec![two_level(), shared()]
+}
+
+/// LRR, twice the scratchpad, and sharing.
+pub fn points_14() -> Vec<Point> {
+    vec![lrr(), twice(), shared()]
+}
+
+/// LRR and sharing on both machines.
+pub fn points_15() -> Vec<Point> {
+    MACHINES
+        .iter()
+        .flat_map(|(machine, ..)| ["baseline", DESIGN].map(|design| Point::new(machine, design)))
+        .collect()
+}
+
+/// Fig. 3.13(a).
+pub fn figure_13a(results: &Results) -> Result<Content> {
+    Ok(beside(gto(), "GTO").mean(results, 17.73))
+}
+
+/// Fig. 3.13(b).
+pub fn figure_13b(results: &Results) -> Result<Content> {
+    Ok(beside(two_level(), "the two-level scheduler").mean(results, 18.08))
+}
+
+/// Fig. 3.14: faster for DCT3, DCT4, NQU and heartwall, comparable for DCT1, DCT2, SRAD1, SRAD2 and MC1, of fourteen.
+pub fn figure_14(results: &Results) -> Result<Content> {
+    Ok(beside(lrr(), LRR).beside_twice(results, ("LRR, 32 KB of scratchpad", &twice()), (9, 14)))
+}
+
+/// Fig. 3.15.
+pub fn figure_15(results: &Results) -> Result<Content> {
+    let small = Point::new(MACHINES[0].0, "baseline");
+    let of = |key: String, heading: String, point: &Point| {
+        Series::new(key, heading, 3, speedup(results, point, &small))
+    };
+    let mut series = Vec::new();
+    let mut claims = Vec::new();
+    // All but FDTD3d and DCT2 are faster with 48 KB, of eleven, and all of eight with 64 KB.
+    for ((machine, key, heading), (faster, all)) in MACHINES.into_iter().zip([(9, 11), (8, 8)]) {
+        let (base, shared) = (Point::new(machine, "baseline"), Point::new(machine, DESIGN));
+        let beside = speedup(results, &shared, &base).into_iter().zip(results.of(&shared));
+        let shares = |run: &Run| run.report.counters.get::<Shared>(COUNTERS).sharing_warps > 0;
+        let changed: Vec<f64> =
+            beside.filter(|(_, run)| shares(run)).filter_map(|(value, _)| value).collect();
+        let better = changed.iter().filter(|value| **value > 1.0).count();
+        let percent = |some: usize, all: usize| 100.0 * some as f64 / all as f64;
+        let here = (!changed.is_empty()).then(|| percent(better, changed.len()));
+        let what = format!("workloads that share and become faster with {heading} of scratchpad");
+        let claim = Claim::new(
+            "§3.4.1.9",
+            format!("{what}: {faster} of {all}"),
+            format!("{better} of {}", changed.len()),
+        );
+        claims.push(claim.number(Number::share(key, what, Stated::exactly(percent(faster, all)), here)));
+        series.push(of(format!("{key}_lrr"), format!("LRR, {heading}"), &base));
+        series.push(of(format!("{key}_relssp"), format!("sharing with relssp, {heading}"), &shared));
+    }
+    let notes = vec![
+        "DCT1 and DCT2 take 8320 bytes a block in the thesis on these machines, so that scratchpad limits them; here dct8x8 is as on \
+         the machine of Table 3.2, and not limited."
+            .to_owned(),
+    ];
+    Ok(content(results, "Instructions a cycle, relative to LRR with 48 KB", claims, &series, notes))
+}

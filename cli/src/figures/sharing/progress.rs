@@ -1,0 +1,120 @@
+//! How far blocks that share get: Figs. 2.19 and 3.12.
+
+use anyhow::Result;
+use warpfile_sim::mechanisms::sharing::{COUNTERS, Shared};
+
+use super::release::{DESIGNS, of};
+use super::{notes, register_sharing, scratchpad};
+use crate::figures::number::{Number, Stated};
+use crate::figures::report::{Claim, Content};
+use crate::figures::series::{Average, Series, chart, named, ratio, table};
+use crate::figures::sweep::{Point, Results};
+
+/// A part of a run's cycles in per cent, by workload.
+fn percent(results: &Results, point: &Point, part: fn(&Shared) -> (u64, u64)) -> Vec<Option<f64>> {
+    let of_run = |counters: Shared| {
+        let (some, all) = part(&counters);
+        ratio(100.0 * some as f64, all as f64)
+    };
+    results.of(point).iter().map(|run| of_run(run.report.counters.get(COUNTERS))).collect()
+}
+
+/// Fig. 2.19(a).
+pub fn figure_19a(results: &Results) -> Result<Content> {
+    Ok(active(results, &register_sharing(), 56.0, notes()))
+}
+
+/// Fig. 2.19(b).
+pub fn figure_19b(results: &Results) -> Result<Content> {
+    Ok(active(results, &scratchpad::shared(), 100.0, scratchpad::notes()))
+}
+
+/// Cycles in which additional warps could go on; the most that the thesis has.
+fn active(results: &Results, point: &Point, thesis: f64, mut notes: Vec<String>) -> Content {
+    let values = percent(results, point, |counted| {
+        (counted.additional - counted.additional_waits, counted.additional)
+    });
+    let series = Series::new("active", "active, %", 1, values);
+    let most = series.values.iter().flatten().copied().reduce(f64::max);
+    let what = "cycles in which additional warps could go on, at most";
+    let text = most.map_or_else(|| "no value".to_owned(), |most| format!("{most:.1} %"));
+    let claim = Claim::new("§2.5.1.6", format!("{what}: {thesis} %"), text).number(Number::share(
+        "most",
+        what,
+        Stated::exactly(thesis),
+        most,
+    ));
+    notes.push(
+        "An additional warp is one whose block is not the owner of its pair. It could go on in cycles in which it did not wait for \
+         what the pair shares."
+            .to_owned(),
+    );
+    let series = [series];
+    Content {
+        claims: vec![claim],
+        tables: vec![table(
+            "cycles",
+            "Cycles of additional warps until they are the owner's, per cent",
+            results,
+            &series,
+            Average::Arithmetic,
+        )],
+        notes,
+        charts: vec![chart("active cycles", "%", results, &series, Average::Arithmetic, false)],
+    }
+}
+
+/// Fig. 3.12: sharing under OWF, with `relssp` at the postdominator, and as early as every path allows.
+pub fn figure_12(results: &Results) -> Result<Content> {
+    type Part = (&'static str, &'static str, fn(&Shared) -> u64);
+    let parts: [Part; 3] = [
+        ("before", "before", |counted| counted.before_lock),
+        ("with", "with the lock", |counted| counted.with_lock),
+        ("after", "after", |counted| counted.after_lock),
+    ];
+    let mut series = Vec::new();
+    for design in DESIGNS.into_iter().skip(1) {
+        let (_, design_key, _) = design;
+        for (key, heading, part) in parts {
+            let runs = results.of(&of(design)).iter();
+            let values = runs.map(|run| {
+                let counted: Shared = run.report.counters.get(COUNTERS);
+                let all = counted.before_lock + counted.with_lock + counted.after_lock;
+                ratio(100.0 * part(&counted) as f64, all as f64)
+            });
+            let (key, heading) = (format!("{design_key}_{key}"), format!("{design_key}, {heading}"));
+            series.push(Series::new(key, heading, 1, values.collect()));
+        }
+    }
+    let never = named(results, &series[1], |value| value == 0.0, |_| String::new());
+    let claims = vec![Claim::new(
+        "§3.4.1.6",
+        "none of the blocks that share accesses shared scratchpad in heartwall; in all others they do",
+        format!("none in: {}", if never.is_empty() { "none of the workloads" } else { &never }),
+    )];
+    let notes = vec![
+        "Block cycles of blocks that share, both of a pair: before a block has had the lock of what its pair shares, with it, and \
+         after all of its threads have released it, under OWF without relssp, with it, and with it at the postdominator. A \
+         dash: nothing is shared."
+            .to_owned(),
+    ];
+    Ok(Content {
+        claims,
+        tables: vec![table(
+            "progress",
+            "Cycles of blocks that share, per cent",
+            results,
+            &series,
+            Average::Arithmetic,
+        )],
+        notes,
+        charts: vec![chart(
+            "cycles of blocks that share, with relssp",
+            "%",
+            results,
+            &series[3..6],
+            Average::Arithmetic,
+            true,
+        )],
+    })
+}
