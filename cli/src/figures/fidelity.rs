@@ -277,7 +277,7 @@ mod tests {
     use warpfile_kernels::workloads;
     use warpfile_sim::sm::EngineName;
 
-    use super::{PAPERS, page, reports, rows};
+    use super::{PAPERS, by_id, make, page, reports, rows};
     use crate::figures::kept::KeptRuns;
     use crate::figures::sweep::Setup;
     use crate::figures::{Options, Paper, Variation, simulate, tests};
@@ -347,6 +347,22 @@ mod tests {
             let shown =
                 page.lines().filter(|line| line.contains("`warpfile figure ") && line.ends_with("`:"));
             assert_eq!(shown.count(), causes, "{page}");
+        }
+    }
+
+    /// What one workload that shares nothing does not have, others do.
+    #[test]
+    fn numbers_of_sharing_are_those_of_workloads_that_share() {
+        let options = options(&[]);
+        let runs = KeptRuns::new(EngineName::default(), None).expect("no folder");
+        let simulate = |source: &Source<'_>, setup: &Setup| {
+            runs.get(source, setup, || simulate(source, setup, EngineName::default()))
+        };
+        for id in ["sharing-2.19a", "sharing-2.19b", "sharing-3.15"] {
+            let report = make(by_id(id).expect("known"), &options, &simulate).expect("runs");
+            let numbers = report.content.claims.iter().flat_map(|claim| &claim.numbers);
+            let values: Vec<Option<f64>> = numbers.map(|number| number.here).collect();
+            assert!(values.iter().flatten().any(|value| (1.0..=100.0).contains(value)), "{id}: {values:?}");
         }
     }
 

@@ -1,8 +1,8 @@
 //! What the programs are made of, from their instruction streams alone, beside what the papers say of the originals.
 
 use warpfile_kernels::program::{
-    InstId, Instruction, LANES, LaneMask, Launches, MemoryAccess, Operation, Space, Stream, StreamError,
-    WarpInstruction,
+    Flow, InstId, Instruction, LANES, LaneMask, Launches, MemoryAccess, Operation, Program, Space, Stream,
+    StreamError, WarpInstruction,
 };
 use warpfile_kernels::workloads::Workload;
 
@@ -14,7 +14,7 @@ use super::{Figure, Method};
 pub const FIGURES: &[Figure] = &[Figure {
     id: "programs",
     title: "What the programs are made of, beside the originals",
-    source: "all papers",
+    source: "Jatala, Tables 2.1 and 2.2, beside all workloads",
     workloads: &[],
     method: Method::Programs(show),
     has_numbers: false,
@@ -77,6 +77,7 @@ impl KernelProfile {
         self.registers = self.registers.max(stream.program().registers_per_thread);
         self.threads = self.threads.max(launch.threads_per_block());
         self.shared_bytes = self.shared_bytes.max(launch.shared_bytes);
+        let joins = joins(stream.program());
         let mut executed = WarpInstruction::default();
         for block in 0..launch.blocks() {
             stream.start_block(block)?;
@@ -85,8 +86,9 @@ impl KernelProfile {
                 let mut path = Path::default();
                 while stream.next(block, warp, &mut executed)? {
                     let instruction = &stream.program().instructions[executed.inst.0 as usize];
-                    self.parted +=
-                        u64::from(path.goes_on(executed.inst, instruction.operation, executed.active));
+                    let place = executed.inst.0 as usize;
+                    let at = (executed.inst, joins[place]);
+                    self.parted += u64::from(path.goes_on(at, instruction.operation, executed.active));
                     self.add(instruction, &executed);
                 }
             }
@@ -152,11 +154,12 @@ struct Path {
 }
 
 impl Path {
-    /// The next instruction that the warp executes, and whether that ends a path behind a branch at which lanes parted.
-    fn goes_on(&mut self, inst: InstId, operation: Operation, active: LaneMask) -> bool {
+    /// The next instruction that the warp executes, and whether that ends a path behind a branch at which lanes parted. Others
+    /// may join those of the path at an instruction that `joins`.
+    fn goes_on(&mut self, (inst, joins): (InstId, bool), operation: Operation, active: LaneMask) -> bool {
         let mut parted = false;
-        if self.last.is_none_or(|last| last.0 + 1 != inst.0) {
-            // Behind a branch, or with lanes that have waited elsewhere.
+        if joins || self.last.is_none_or(|last| last.0 + 1 != inst.0) {
+            // Behind a branch, or with lanes that have waited elsewhere or here.
             if self.last.is_some() {
                 parted = self.ends(None);
             }
@@ -178,6 +181,17 @@ impl Path {
         let before = std::mem::replace(&mut self.branch, branch);
         before.is_some_and(|before| self.lanes != before && self.lanes & !before == 0)
     }
+}
+
+/// For each instruction whether control comes to it from elsewhere than the one before.
+fn joins(program: &Program) -> Vec<bool> {
+    let mut joins = vec![false; program.instructions.len()];
+    let flow = program.control.iter().flat_map(|control| control.flow.iter().enumerate());
+    for (position, flow) in flow {
+        let Flow::To { targets, .. } = flow else { continue };
+        targets.iter().filter(|target| **target != position + 1).for_each(|target| joins[*target] = true);
+    }
+    joins
 }
 
 /// What a paper says of a kernel that one of ours stands for.
@@ -357,7 +371,8 @@ mod tests {
     use warpfile_kernels::program::{InstId, Operation};
     use warpfile_kernels::workloads;
 
-    use super::{ORIGINALS, Path, kernel_profiles};
+    use super::super::svg::{self, Sheet};
+    use super::{ORIGINALS, Path, kernel_profiles, show};
 
     #[test]
     fn lanes_part_at_a_branch_that_some_take() {
@@ -374,12 +389,17 @@ mod tests {
             (6, Operation::Branch, 0xf0),
             (8, Operation::Alu, 0xff),
             (9, Operation::Branch, 0xff),
+            // One lane by itself, without a branch behind it.
+            (10, Operation::Alu, 0x01),
+            (11, Operation::Alu, 0xff),
+            (12, Operation::Branch, 0xff),
             (0, Operation::Alu, 0x0f),
             (1, Operation::Exit, 0xff),
         ] {
-            parted += u64::from(path.goes_on(InstId(inst), operation, active));
+            let joins = [5, 8, 11].contains(&inst);
+            parted += u64::from(path.goes_on((InstId(inst), joins), operation, active));
         }
-        assert_eq!(parted, 1);
+        assert_eq!(parted, 2);
     }
 
     #[test]
@@ -390,6 +410,25 @@ mod tests {
             let kernels = kernel_profiles(&mut opened).expect("executed");
             let names: Vec<&str> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
             assert!(names.contains(&original.kernel), "{}: {names:?}", original.workload);
+        }
+    }
+
+    /// A row for each kernel, and charts that can be drawn, also of no original.
+    #[test]
+    fn the_figure_has_every_kernel() {
+        for (names, kernels) in [(&["nn"][..], 1), (&["hotspot", "mri-q"], 3)] {
+            let workloads: Vec<_> =
+                names.iter().map(|name| workloads::by_name(name).expect("known")).collect();
+            let profile = |workload: &&'static workloads::Workload| {
+                kernel_profiles(&mut workload.open("tiny").expect("there")).expect("executed")
+            };
+            let profiles: Vec<_> = workloads.iter().map(profile).collect();
+            let content = show(&workloads, &profiles);
+            for table in &content.tables {
+                let rows = table.to_markdown().lines().count() - 2;
+                assert_eq!(rows, kernels, "{names:?}");
+            }
+            assert!(svg::draw(Sheet::screen("programs"), &content.charts).contains("<svg"), "{names:?}");
         }
     }
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use warpfile_sim::mechanisms::sharing::{COUNTERS, Shared};
 
-use super::comparison::{Comparison, LRR};
+use super::comparison::{Comparison, LRR, Least};
 use super::release::on_machine;
 use super::{SCRATCHPAD_BYTES, content, speedup};
 use crate::figures::number::{Number, Stated};
@@ -14,6 +14,11 @@ use crate::figures::sweep::{Point, Results, Run};
 /// Machines with 48 and 64 KB of scratchpad (Table 3.6): preset, key, heading.
 const MACHINES: [(&str, &str, &str); 2] =
     [("jatala-48k", "of_48k", "48 KB"), ("jatala-64k", "of_64k", "64 KB")];
+
+/// What shares with 48 KB only in the thesis (§3.4.1.9): of marching-cubes MC1, which is its kernel here.
+const ONLY_48K: [&str; 2] = ["heartwall", "marching-cubes"];
+/// Speed from which on a program has become faster.
+const NOTICED: f64 = 1.001;
 
 const DESIGN: &str = "spad-share-relssp";
 
@@ -46,7 +51,7 @@ fn beside(base: Point, scheduler: &'static str) -> Comparison {
         sections: ["§3.4.1.7", "", "§3.4.1.8"],
         notes: vec![
             "Of the thesis's benchmarks heartwall, histogram, MC1 (marching-cubes) and NQU (nqueens) are here, DCT1 to 4 and NW1 \
-             and 2 each as one program; its mean is over twelve."
+             and 2 each as one program; its mean is over fourteen kernels."
                 .to_owned(),
         ],
     }
@@ -87,7 +92,12 @@ pub fn figure_13b(results: &Results) -> Result<Content> {
 
 /// Fig. 3.14: faster for DCT3, DCT4, NQU and heartwall, comparable for DCT1, DCT2, SRAD1, SRAD2 and MC1, of fourteen.
 pub fn figure_14(results: &Results) -> Result<Content> {
-    Ok(beside(lrr(), LRR).beside_twice(results, ("LRR, 32 KB of scratchpad", &twice()), (9, 14)))
+    Ok(beside(lrr(), LRR).beside_twice(
+        results,
+        ("LRR, 32 KB of scratchpad", &twice()),
+        Least::Comparable,
+        (9, 14),
+    ))
 }
 
 /// Fig. 3.15.
@@ -99,13 +109,16 @@ pub fn figure_15(results: &Results) -> Result<Content> {
     let mut series = Vec::new();
     let mut claims = Vec::new();
     // All but FDTD3d and DCT2 are faster with 48 KB, of eleven, and all of eight with 64 KB.
-    for ((machine, key, heading), (faster, all)) in MACHINES.into_iter().zip([(9, 11), (8, 8)]) {
+    let of_thesis = [(9, 11, &[][..]), (8, 8, &ONLY_48K[..])];
+    for ((machine, key, heading), (faster, all, left_out)) in MACHINES.into_iter().zip(of_thesis) {
         let (base, shared) = (Point::new(machine, "baseline"), Point::new(machine, DESIGN));
         let beside = speedup(results, &shared, &base).into_iter().zip(results.of(&shared));
         let shares = |run: &Run| run.report.counters.get::<Shared>(COUNTERS).sharing_warps > 0;
-        let changed: Vec<f64> =
-            beside.filter(|(_, run)| shares(run)).filter_map(|(value, _)| value).collect();
-        let better = changed.iter().filter(|value| **value > 1.0).count();
+        let with_names = results.workloads.iter().zip(beside);
+        let counted =
+            with_names.filter(|(workload, (_, run))| shares(run) && !left_out.contains(&workload.name));
+        let changed: Vec<f64> = counted.filter_map(|(_, (value, _))| value).collect();
+        let better = changed.iter().filter(|value| **value > NOTICED).count();
         let percent = |some: usize, all: usize| 100.0 * some as f64 / all as f64;
         let here = (!changed.is_empty()).then(|| percent(better, changed.len()));
         let what = format!("workloads that share and become faster with {heading} of scratchpad");
@@ -120,7 +133,8 @@ pub fn figure_15(results: &Results) -> Result<Content> {
     }
     let notes = vec![
         "DCT1 and DCT2 take 8320 bytes a block in the thesis on these machines, so that scratchpad limits them; here dct8x8 is as on \
-         the machine of Table 3.2, and not limited."
+         the machine of Table 3.2, and not limited. With 64 KB heartwall and MC1 do not share in the thesis, and are not counted; \
+         faster is by a thousandth or more. MC2 is not looked at by itself."
             .to_owned(),
     ];
     Ok(content(results, "Instructions a cycle, relative to LRR with 48 KB", claims, &series, notes))

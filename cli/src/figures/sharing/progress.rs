@@ -4,7 +4,7 @@ use anyhow::Result;
 use warpfile_sim::mechanisms::sharing::{COUNTERS, Shared};
 
 use super::release::{DESIGNS, of};
-use super::{notes, register_sharing, scratchpad};
+use super::{register_sharing, scratchpad};
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::{Average, Series, chart, named, ratio, table};
@@ -21,16 +21,16 @@ fn percent(results: &Results, point: &Point, part: fn(&Shared) -> (u64, u64)) ->
 
 /// Fig. 2.19(a).
 pub fn figure_19a(results: &Results) -> Result<Content> {
-    Ok(active(results, &register_sharing(), 56.0, notes()))
+    Ok(active(results, &register_sharing(), 56.0))
 }
 
 /// Fig. 2.19(b).
 pub fn figure_19b(results: &Results) -> Result<Content> {
-    Ok(active(results, &scratchpad::shared(), 100.0, scratchpad::notes()))
+    Ok(active(results, &scratchpad::shared(), 100.0))
 }
 
 /// Cycles in which additional warps could go on; the most that the thesis has.
-fn active(results: &Results, point: &Point, thesis: f64, mut notes: Vec<String>) -> Content {
+fn active(results: &Results, point: &Point, thesis: f64) -> Content {
     let values = percent(results, point, |counted| {
         (counted.additional - counted.additional_waits, counted.additional)
     });
@@ -44,11 +44,11 @@ fn active(results: &Results, point: &Point, thesis: f64, mut notes: Vec<String>)
         Stated::exactly(thesis),
         most,
     ));
-    notes.push(
+    let notes = vec![
         "An additional warp is one whose block is not the owner of its pair. It could go on in cycles in which it did not wait for \
-         what the pair shares."
+         what the pair shares. All kernels of the programs count; a dash: none shares."
             .to_owned(),
-    );
+    ];
     let series = [series];
     Content {
         claims: vec![claim],
@@ -90,12 +90,12 @@ pub fn figure_12(results: &Results) -> Result<Content> {
     let claims = vec![Claim::new(
         "§3.4.1.6",
         "none of the blocks that share accesses shared scratchpad in heartwall; in all others they do",
-        format!("none in: {}", if never.is_empty() { "none of the workloads" } else { &never }),
+        format!("none in: {never}"),
     )];
     let notes = vec![
         "Block cycles of blocks that share, both of a pair: before a block has had the lock of what its pair shares, with it, and \
-         after all of its threads have released it, under OWF without relssp, with it, and with it at the postdominator. A \
-         dash: nothing is shared."
+         after all of its threads have released it, under OWF without relssp, with it, and with it at the postdominator. All \
+         kernels of the programs count; a dash: none shares."
             .to_owned(),
     ];
     Ok(Content {

@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 
-use super::{content, speedup};
+use super::content;
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
-use crate::figures::series::{Average, Series, change, percent_change};
+use crate::figures::series::{Average, Series, change, percent_change, ratio};
 use crate::figures::sweep::{Point, Results};
 
 /// A machine, what shares there, and what the thesis says of it.
@@ -42,6 +42,12 @@ const RELEASED: Unlimited = Unlimited {
     section: "§3.4.2",
     notes: "DCT5 is not here. All kernels of the programs count.",
 };
+
+/// Speed at a point, relative to another, of whole programs.
+fn speedup(results: &Results, point: &Point, base: &Point) -> Vec<Option<f64>> {
+    let runs = results.of(point).iter().zip(results.of(base));
+    runs.map(|(run, base)| ratio(base.report.cycles as f64, run.report.cycles as f64)).collect()
+}
 
 /// Schedulers that take no notice of sharing.
 const POLICIES: [(&str, &str); 2] = [("lrr", "LRR"), ("gto", "GTO")];
