@@ -95,7 +95,7 @@ const FIGURES: &[Figure] = &[
         source: "Kim & Ro, Fig. 15, §VII-C",
         workloads: WORKLOADS,
         method: Method::Runs { points: backend::points_12, show: cache::figure_15 },
-        has_numbers: false,
+        has_numbers: true,
         causes: &[],
     },
     Figure {
@@ -104,7 +104,7 @@ const FIGURES: &[Figure] = &[
         source: "Kim & Ro, Fig. 17, §VII-D",
         workloads: WORKLOADS,
         method: Method::Runs { points: speedup::points_17, show: speedup::figure_17 },
-        has_numbers: false,
+        has_numbers: true,
         causes: &[],
     },
     Figure {
