@@ -35,8 +35,12 @@ fn a_figure_that_is_killed_goes_on_where_it_was() {
     let after = kept(&place);
     assert!(after.len() > before.len(), "killed too late: {} runs", before.len());
     assert!(before.iter().all(|(name, file)| after[name] == *file), "a run that was there was made again");
-    // Nothing unfinished stays, and nothing is made a third time.
-    assert_eq!(place.files().len(), after.len() + ["kept", "kept/runs"].len());
+    // What each of two threads was writing when it was killed stays until it is old, and nothing else does.
+    let others: Vec<String> = place.files().into_iter().filter(|name| !after.contains_key(name)).collect();
+    let (unfinished, folders): (Vec<&String>, Vec<&String>) =
+        others.iter().partition(|name| name.ends_with(".partial"));
+    assert!(folders == ["kept", "kept/runs"] && unfinished.len() <= 2, "{others:?}");
+    // Nothing is made a third time.
     assert_eq!((place.succeeds(&with_runs), kept(&place)), (expected, after));
 }
 
