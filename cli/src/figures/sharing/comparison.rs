@@ -42,8 +42,6 @@ pub struct Comparison {
     pub base: Point,
     /// The scheduler of the base.
     pub scheduler: &'static str,
-    /// Sections of the thesis: other schedulers, idle cycles, twice the resource.
-    pub sections: [&'static str; 3],
     pub notes: Vec<String>,
 }
 
@@ -55,7 +53,6 @@ impl Comparison {
             shared: register_sharing(),
             base: base.clone(),
             scheduler,
-            sections: ["§2.5.1.4", "§2.5.1.5", "§2.5.1.7"],
             notes: notes(),
         }
     }
@@ -68,18 +65,18 @@ impl Comparison {
         format!("Instructions a cycle of {}, relative to {} without sharing", self.name, self.scheduler)
     }
 
-    /// The largest improvement, and that of the thesis, per cent.
-    pub fn largest(&self, results: &Results, thesis: f64) -> Content {
+    /// The largest improvement, and that of a section of the thesis, per cent.
+    pub fn largest(&self, results: &Results, section: &'static str, thesis: f64) -> Content {
         let series = self.speedup(results);
         let best = series.values.iter().flatten().copied().reduce(f64::max);
-        self.improvement(results, series, ("largest", "largest improvement"), (best, thesis))
+        self.improvement(results, series, ("largest", "largest improvement"), (best, section, thesis))
     }
 
-    /// The mean improvement, and that of the thesis, per cent.
-    pub fn mean(&self, results: &Results, thesis: f64) -> Content {
+    /// The mean improvement, and that of a section of the thesis, per cent.
+    pub fn mean(&self, results: &Results, section: &'static str, thesis: f64) -> Content {
         let series = self.speedup(results).with_paper(Some(1.0 + thesis / 100.0));
         let mean = series.average(results, Average::Geometric);
-        self.improvement(results, series, ("mean", "mean improvement"), (mean, thesis))
+        self.improvement(results, series, ("mean", "mean improvement"), (mean, section, thesis))
     }
 
     fn improvement(
@@ -87,13 +84,17 @@ impl Comparison {
         results: &Results,
         series: Series,
         (key, which): (&'static str, &str),
-        (here, thesis): (Option<f64>, f64),
+        (here, section, thesis): (Option<f64>, &'static str, f64),
     ) -> Content {
         let here = percent_change(here);
         let what = format!("{which} of IPC beside {}", self.scheduler);
         let text = here.map_or_else(|| "no value".to_owned(), |here| format!("{here:+.2} %"));
-        let claim = Claim::new(self.sections[0], format!("{what}: {thesis:+} %"), text)
-            .number(Number::change(key, what, Stated::exactly(thesis), here));
+        let claim = Claim::new(section, format!("{what}: {thesis:+} %"), text).number(Number::change(
+            key,
+            what,
+            Stated::exactly(thesis),
+            here,
+        ));
         content(results, &self.title(), vec![claim], &[series], self.notes.clone())
     }
 
@@ -112,9 +113,8 @@ impl Comparison {
         let fewer =
             |series: &Series| named(results, series, |value| value < 0.0, |value| format!(" {value:.1} %"));
         let idle = "idle cycles become fewer, up to 99 %, for all applications but one";
-        let claims = [(idle, &series[1]), (stalls, &series[0])].map(|(thesis, series)| {
-            Claim::new(self.sections[1], thesis, format!("fewer for: {}", fewer(series)))
-        });
+        let claims = [(idle, &series[1]), (stalls, &series[0])]
+            .map(|(thesis, series)| Claim::new("§2.5.1.5", thesis, format!("fewer for: {}", fewer(series))));
         let mut notes = self.notes.clone();
         notes.push(
             "A stall is a scheduler's cycle in which the instruction picked before could not be taken; it is idle in cycles in \
@@ -144,7 +144,7 @@ impl Comparison {
         results: &Results,
         (heading, twice): (&str, &Point),
         least: Least,
-        (counted, of): (usize, usize),
+        (section, counted, of): (&'static str, usize, usize),
     ) -> Content {
         let series =
             [Series::new("twice", heading, 3, speedup(results, twice, &self.base)), self.speedup(results)];
@@ -155,8 +155,12 @@ impl Comparison {
         let here = (all > 0).then(|| percent(better, all));
         let what = format!("workloads, of 100, that {} makes {}", self.name, least.text());
         let thesis = format!("{} is {} in {counted} of {of} applications", self.name, least.text());
-        let claim = Claim::new(self.sections[2], thesis, format!("in {better} of {all}"))
-            .number(Number::share("faster", what, Stated::exactly(percent(counted, of)), here));
+        let claim = Claim::new(section, thesis, format!("in {better} of {all}")).number(Number::share(
+            "faster",
+            what,
+            Stated::exactly(percent(counted, of)),
+            here,
+        ));
         content(results, &self.title(), vec![claim], &series, self.notes.clone())
     }
 }

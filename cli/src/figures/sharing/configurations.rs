@@ -48,7 +48,6 @@ fn beside(base: Point, scheduler: &'static str) -> Comparison {
         shared: shared(),
         base,
         scheduler,
-        sections: ["§3.4.1.7", "", "§3.4.1.8"],
         notes: vec![
             "Of the thesis's benchmarks heartwall, histogram, MC1 (marching-cubes) and NQU (nqueens) are here, DCT1 to 4 and NW1 \
              and 2 each as one program; its mean is over fourteen kernels."
@@ -82,12 +81,12 @@ pub fn points_15() -> Vec<Point> {
 
 /// Fig. 3.13(a).
 pub fn figure_13a(results: &Results) -> Result<Content> {
-    Ok(beside(gto(), "GTO").mean(results, 17.73))
+    Ok(beside(gto(), "GTO").mean(results, "§3.4.1.7", 17.73))
 }
 
 /// Fig. 3.13(b).
 pub fn figure_13b(results: &Results) -> Result<Content> {
-    Ok(beside(two_level(), "the two-level scheduler").mean(results, 18.08))
+    Ok(beside(two_level(), "the two-level scheduler").mean(results, "§3.4.1.7", 18.08))
 }
 
 /// Fig. 3.14: faster for DCT3, DCT4, NQU and heartwall, comparable for DCT1, DCT2, SRAD1, SRAD2 and MC1, of fourteen.
@@ -96,7 +95,7 @@ pub fn figure_14(results: &Results) -> Result<Content> {
         results,
         ("LRR, 32 KB of scratchpad", &twice()),
         Least::Comparable,
-        (9, 14),
+        ("§3.4.1.8", 9, 14),
     ))
 }
 

@@ -121,12 +121,12 @@ pub fn figure_15(results: &Results) -> Result<Content> {
 
 /// Fig. 2.16(a).
 pub fn figure_16(results: &Results) -> Result<Content> {
-    Ok(Comparison::of_registers(&gto(), "GTO").largest(results, 3.9))
+    Ok(Comparison::of_registers(&gto(), "GTO").largest(results, "§2.5.1.4", 3.9))
 }
 
 /// Fig. 2.17(a).
 pub fn figure_17(results: &Results) -> Result<Content> {
-    Ok(Comparison::of_registers(&two_level(), "the two-level scheduler").largest(results, 27.22))
+    Ok(Comparison::of_registers(&two_level(), "the two-level scheduler").largest(results, "§2.5.1.4", 27.22))
 }
 
 /// Fig. 2.18(a).
@@ -139,5 +139,10 @@ pub fn figure_18(results: &Results) -> Result<Content> {
 /// Fig. 2.20(a).
 pub fn figure_20(results: &Results) -> Result<Content> {
     let twice = ("LRR, 65536 registers", &twice_the_registers());
-    Ok(Comparison::of_registers(&baseline(), LRR).beside_twice(results, twice, Least::Faster, (5, 8)))
+    Ok(Comparison::of_registers(&baseline(), LRR).beside_twice(
+        results,
+        twice,
+        Least::Faster,
+        ("§2.5.1.7", 5, 8),
+    ))
 }

@@ -36,14 +36,7 @@ fn twice() -> Point {
 }
 
 fn beside(base: Point, scheduler: &'static str) -> Comparison {
-    Comparison {
-        name: "scratchpad sharing",
-        shared: shared(),
-        base,
-        scheduler,
-        sections: ["§2.5.1.4", "§2.5.1.5", "§2.5.1.7"],
-        notes: notes(),
-    }
+    Comparison { name: "scratchpad sharing", shared: shared(), base, scheduler, notes: notes() }
 }
 
 fn notes() -> Vec<String> {
@@ -116,12 +109,12 @@ pub fn figure_15(results: &Results) -> Result<Content> {
 
 /// Fig. 2.16(b).
 pub fn figure_16(results: &Results) -> Result<Content> {
-    Ok(beside(gto(), "GTO").largest(results, 30.0))
+    Ok(beside(gto(), "GTO").largest(results, "§2.5.1.4", 30.0))
 }
 
 /// Fig. 2.17(b).
 pub fn figure_17(results: &Results) -> Result<Content> {
-    Ok(beside(two_level(), "the two-level scheduler").largest(results, 27.08))
+    Ok(beside(two_level(), "the two-level scheduler").largest(results, "§2.5.1.4", 27.08))
 }
 
 /// Fig. 2.18(b).
@@ -136,6 +129,6 @@ pub fn figure_20(results: &Results) -> Result<Content> {
         results,
         ("LRR, 32 KB of scratchpad", &twice()),
         Least::Comparable,
-        (4, 7),
+        ("§2.5.1.7", 4, 7),
     ))
 }
