@@ -3,10 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
+use warpfile_kernels::compile::cfg::Cfg;
+use warpfile_kernels::compile::compile;
+use warpfile_kernels::compile::graph::Graphs;
 use warpfile_kernels::compile::listing::listing;
-use warpfile_kernels::compile::{Compiled, compile};
+use warpfile_kernels::exec::ExecOptions;
+use warpfile_kernels::program::{Launches, Program};
 use warpfile_kernels::ptx::ir::{Module, Refused};
-use warpfile_kernels::ptx::{self, readable};
+use warpfile_kernels::ptx::{self, is_called, readable};
 use warpfile_kernels::workloads::{self, MAX_PTX_BYTES};
 use warpfile_sim::config::Config;
 use warpfile_sim::mechanisms::{Mechanism, Pass, Registry};
@@ -15,6 +19,7 @@ use crate::code::CodeArguments;
 use crate::configuration::ConfigurationArguments;
 use crate::cuda;
 use crate::files::read_text;
+use crate::input::InputArguments;
 use crate::output::print;
 
 /// The pass that every kernel goes through.
@@ -29,17 +34,20 @@ Examples:
   warpfile annotate mine.ptx --entry 'saxpy(float*, int)'
   warpfile annotate hotspot --pass regless --set regless.lines=128 --set regless.soft_defs=paper
   warpfile annotate hotspot --pass rfh --set rfh.orf_entries=5
+  warpfile annotate trace/kernelslist.g --pass rsp
+
+Of a trace it shows each kernel's program as far as it was executed, with the ways that lanes were seen to go.
 
 Passes: liveness (last reads, soft definitions, suspension marks, values that are idle until a suspension), and those of
 mechanisms: warpfile list mechanisms.")]
 pub struct Arguments {
-    /// Workload (see `warpfile list kernels`), .ptx file, or .cu file (clang makes it PTX).
+    /// Workload (see `warpfile list kernels`), .ptx file, .cu file (clang makes it PTX), or trace (.wft, kernelslist.g, .traceg).
     #[arg(value_name = "KERNEL")]
     input: String,
     /// What the listing shows: liveness, or the compiler pass of a mechanism.
     #[arg(long, value_name = "PASS", default_value = LIVENESS)]
     pass: String,
-    /// Only this kernel of the PTX file: its name there, or in the C++ source (`saxpy`, `saxpy(float*, int)`).
+    /// Only this kernel of the file: its name there, or in the C++ source (`saxpy`, `saxpy(float*, int)`).
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     #[command(flatten)]
@@ -51,19 +59,31 @@ pub struct Arguments {
 /// Prints a listing of every kernel, or of one.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let pass = arguments.pass()?;
+    let listings = match is_trace(Path::new(&arguments.input)) {
+        true => of_trace(arguments, pass.as_ref())?,
+        false => of_code(arguments, pass.as_ref())?,
+    };
+    print(&listings.join("\n"))
+}
+
+/// Listings of the kernels of a workload, a .ptx or a .cu file.
+fn of_code(
+    arguments: &Arguments,
+    pass: Option<&(&'static dyn Mechanism, Config)>,
+) -> anyhow::Result<Vec<String>> {
     let module = module(&arguments.input, &arguments.code)?;
     let entries: Vec<&str> = match &arguments.entry {
         Some(entry) => vec![entry],
         None => entries(&module)?,
     };
     let options = arguments.code.code().options();
-    let options = match &pass {
+    let options = match pass {
         Some((_, config)) => config.design.code(config, options),
         None => options,
     };
     let listings = entries.into_iter().map(|entry| {
         let compiled = compile(&module, entry, &options)?;
-        annotated(&compiled, pass.as_ref())
+        annotated(&compiled.program, &compiled.cfg, pass)
     });
     let mut listings = listings.collect::<anyhow::Result<Vec<String>>>()?;
     if arguments.entry.is_none() {
@@ -74,7 +94,46 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
                 .map(|Refused { name, errors, .. }| format!("{} cannot be run:\n{errors}\n", readable(name))),
         );
     }
-    print(&listings.join("\n"))
+    Ok(listings)
+}
+
+/// Whether a path is one of a trace: a folder, or a name that ends as those of traces do.
+fn is_trace(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    path.is_dir() || matches!(extension, Some("wft" | "g" | "traceg" | "xz"))
+}
+
+/// Listings of the kernels of a trace, each once: what was executed may differ from launch to launch.
+fn of_trace(
+    arguments: &Arguments,
+    pass: Option<&(&'static dyn Mechanism, Config)>,
+) -> anyhow::Result<Vec<String>> {
+    let input = InputArguments::with_code(&arguments.input, None, &arguments.code).resolve()?;
+    let mut trace = input.open(ExecOptions::default(), None)?;
+    let mut names: Vec<String> = Vec::new();
+    let mut listings: Vec<String> = Vec::new();
+    while let Some(stream) = trace.next_launch()? {
+        let program = stream.program();
+        let is_wanted = arguments.entry.as_ref().is_none_or(|entry| is_called(&program.name, entry));
+        // One that executed nothing has no code.
+        if is_wanted && !program.instructions.is_empty() {
+            let graphs = Graphs::telling_lanes_apart(program)?;
+            let listing = annotated(program, &graphs.lanes.cfg, pass)?;
+            if !listings.contains(&listing) {
+                listings.push(listing);
+            }
+        }
+        let name = format!("`{}`", readable(&program.name));
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match &arguments.entry {
+        Some(entry) if listings.is_empty() => {
+            bail!("{}: no kernel `{entry}`; it has {}", arguments.input, names.join(", "))
+        }
+        Some(_) | None => Ok(listings),
+    }
 }
 
 /// All kernels that can be run; that there is none is an error.
@@ -107,8 +166,11 @@ impl Arguments {
     }
 }
 
-fn annotated(compiled: &Compiled, pass: Option<&(&'static dyn Mechanism, Config)>) -> anyhow::Result<String> {
-    let (program, cfg) = (&compiled.program, &compiled.cfg);
+fn annotated(
+    program: &Program,
+    cfg: &Cfg,
+    pass: Option<&(&'static dyn Mechanism, Config)>,
+) -> anyhow::Result<String> {
     match pass {
         None => Ok(listing(program, cfg)),
         Some((mechanism, config)) => {

@@ -138,11 +138,25 @@ impl fmt::Display for Spills {
 pub struct ControlFlow {
     /// For each instruction where a lane may go after it.
     pub flow: Vec<Flow>,
-    /// For each instruction whether lanes may part at it. A trace says nothing of that: all may.
+    /// For each instruction whether lanes may part at it; of a trace, whether they were seen to.
     pub may_diverge: Vec<bool>,
     /// Beside [`flow`](ControlFlow::flow), where the warp may go on with lanes that have waited: from one
     /// instruction to another, in increasing order, each pair once.
     pub switches: Vec<(InstId, InstId)>,
+    /// Of a trace: what its lanes were seen to do. [`flow`](ControlFlow::flow) is the warp's way there, on which guards do
+    /// not show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<LanesSeen>,
+}
+
+/// What lanes were seen to do, each instruction that a guard switches off for a lane being passed by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LanesSeen {
+    /// For each instruction where a lane went on that executed it.
+    pub flow: Vec<Flow>,
+    /// For each instruction whether a warp came to it as its first or from behind, or a lane for which its warp had done so
+    /// since the lane's last one: on no way forward through the program.
+    pub breaks: Vec<bool>,
 }
 
 /// Where control may go after an instruction.

@@ -76,7 +76,12 @@ impl Chase {
                 shared_bytes: 0,
                 spills: warpfile_kernels::program::Spills::default(),
                 computations: Vec::new(),
-                control: Some(ControlFlow { flow, may_diverge: vec![false], switches: Vec::new() }),
+                control: Some(ControlFlow {
+                    flow,
+                    may_diverge: vec![false],
+                    switches: Vec::new(),
+                    seen: None,
+                }),
             },
             l2_lines,
             launch: Launch { grid: [blocks, 1, 1], block: [32 * (warps / blocks), 1, 1], shared_bytes: 0 },

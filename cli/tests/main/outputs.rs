@@ -123,6 +123,23 @@ fn every_pass_has_a_listing() {
     assert!(Place::new().succeeds("annotate hotspot --pass rfv").contains("  free R"));
 }
 
+/// A trace's program is what was executed; its passes find strands and entries in it as in a kernel's.
+#[test]
+fn a_trace_is_annotated_kernel_by_kernel() {
+    let place = Place::new();
+    place.succeeds("trace backprop --size tiny --format accelsim -o t");
+    let both = place.succeeds("annotate t --pass rsp");
+    let one = place.succeeds("annotate t/kernelslist.g --pass rsp --entry layer_forward");
+    assert!(one.starts_with("// layer_forward: ") && both.contains(&one) && both.len() > one.len());
+    assert!(one.contains("write allocation of ") && one.contains("reconverges at B"), "{one}");
+    place.succeeds("trace backprop --size tiny -o t.wft");
+    assert!(place.succeeds("annotate t.wft").contains(" <- "));
+    let error = place.refused("annotate t --entry layer_backward");
+    assert!(error.contains("t: no kernel `layer_backward`; it has `layer_forward`, `"), "{error}");
+    let error = place.refused("annotate t --schedule none");
+    assert!(error.contains("--schedule none: a trace has the code that it was recorded with"), "{error}");
+}
+
 #[test]
 fn nested_parameters_of_a_circuit_are_set_by_dotted_names() {
     let place = Place::new();

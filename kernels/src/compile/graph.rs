@@ -6,7 +6,7 @@
 
 use super::cfg::{Cfg, CfgError};
 use super::function::{Access, Definition, Function};
-use crate::program::{ControlFlow, Flow, Instruction, Operation, Program};
+use crate::program::{ControlFlow, Flow, InstId, Instruction, Operation, Program};
 
 /// Why a program has no graphs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,22 +44,37 @@ impl Graphs {
     /// # Errors
     /// It says nothing, or control leaves the program.
     pub fn of(program: &Program) -> Result<Graphs, GraphError> {
-        let kernel = || program.name.clone();
-        let control =
-            program.control.as_ref().ok_or_else(|| GraphError::NoControlFlow { kernel: kernel() })?;
-        Graphs::new(program, control).map_err(|source| GraphError::ControlFlow { kernel: kernel(), source })
+        let control = control(program)?;
+        Graphs::new(program, &control.flow, &control.switches)
     }
 
-    fn new(program: &Program, control: &ControlFlow) -> Result<Graphs, CfgError> {
+    /// The same for passes that tell lanes apart: of a trace both are what its lanes were seen to do, where guards show.
+    ///
+    /// # Errors
+    /// As [`Graphs::of`].
+    pub fn telling_lanes_apart(program: &Program) -> Result<Graphs, GraphError> {
+        match &control(program)?.seen {
+            Some(seen) => Graphs::new(program, &seen.flow, &[]),
+            None => Graphs::of(program),
+        }
+    }
+
+    fn new(program: &Program, flow: &[Flow], switches: &[(InstId, InstId)]) -> Result<Graphs, GraphError> {
+        let left = |source| GraphError::ControlFlow { kernel: program.name.clone(), source };
         let instructions: Vec<Access> = program.instructions.iter().map(access).collect();
         let registers = usize::from(program.registers_per_thread);
-        let warps = Cfg::new(&with_switches(control))?;
-        let lanes = Cfg::new(&with_borders_of(&warps, &control.flow))?;
+        let warps = Cfg::new(&with_switches(flow, switches)).map_err(left)?;
+        let lanes = Cfg::new(&with_borders_of(&warps, flow)).map_err(left)?;
         Ok(Graphs {
             lanes: Function { cfg: lanes, instructions: instructions.clone(), registers },
             warps: Function { cfg: warps, instructions, registers },
         })
     }
+}
+
+fn control(program: &Program) -> Result<&ControlFlow, GraphError> {
+    let unknown = || GraphError::NoControlFlow { kernel: program.name.clone() };
+    program.control.as_ref().ok_or_else(unknown)
 }
 
 /// What an instruction does to registers. Guards are not told apart: soft definitions are found elsewhere.
@@ -76,10 +91,10 @@ fn access(instruction: &Instruction) -> Access {
 }
 
 /// The flow of lanes with the ways that only a warp takes.
-fn with_switches(control: &ControlFlow) -> Vec<Flow> {
-    let count = control.flow.len();
-    let mut flow = control.flow.clone();
-    for (from, to) in &control.switches {
+fn with_switches(flow: &[Flow], switches: &[(InstId, InstId)]) -> Vec<Flow> {
+    let count = flow.len();
+    let mut flow = flow.to_vec();
+    for (from, to) in switches {
         let from = from.0 as usize;
         if let Some(step) = flow.get_mut(from) {
             let (mut targets, exits) = explicit(step, from, count);

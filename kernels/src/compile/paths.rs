@@ -1,8 +1,9 @@
-//! Paths of lanes through a program, for the checkers of compiler passes.
+//! Paths of lanes through a program, for strands and for the checkers of compiler passes.
 
 use crate::program::{Flow, PhysReg, Program};
 
-/// For each instruction where a lane may go on; a program without control flow is taken to be straight.
+/// For each instruction where a lane may go on, of a trace where lanes were seen to; a program without control flow is taken
+/// to be straight.
 pub fn successors(program: &Program) -> Vec<Vec<usize>> {
     let count = program.instructions.len();
     let next = |position: usize| (position + 1..count.min(position + 2)).collect();
@@ -11,7 +12,15 @@ pub fn successors(program: &Program) -> Vec<Vec<usize>> {
         Flow::Next => next(position),
         Flow::To { targets, .. } => targets.clone(),
     };
-    control.flow.iter().enumerate().map(after).collect()
+    let flow = control.seen.as_ref().map_or(&control.flow, |seen| &seen.flow);
+    flow.iter().enumerate().map(after).collect()
+}
+
+/// Whether a trace showed lanes that came to an instruction on no way forward through the program: nobody can say what they
+/// have executed of the instructions before it.
+pub fn breaks(program: &Program, position: usize) -> bool {
+    let seen = program.control.as_ref().and_then(|control| control.seen.as_ref());
+    seen.is_some_and(|seen| seen.breaks.get(position).copied().unwrap_or(true))
 }
 
 /// Searches the main register file's readers for one that a lane may come to after it has written a register elsewhere

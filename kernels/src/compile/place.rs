@@ -207,7 +207,7 @@ fn control_flow(flow: Vec<Flow>, function: &Function) -> ControlFlow {
         switches.extend(sides.into_iter().map(|side| (from, start(side))));
     }
     let may_diverge = function.instructions.iter().map(|access| access.may_diverge).collect();
-    ControlFlow { flow, may_diverge, switches: switches.into_iter().collect() }
+    ControlFlow { flow, may_diverge, switches: switches.into_iter().collect(), seen: None }
 }
 
 fn place(

@@ -115,6 +115,11 @@ impl Module {
     }
 }
 
+/// Whether an entry has that name: as in the file, or demangled, in full or in part.
+pub fn is_called(entry: &str, name: &str) -> bool {
+    entry == name || spellings(entry).contains(&without_blanks(name))
+}
+
 /// The name as in the C++ source, with parameters; as it is if it is not mangled.
 pub fn readable(name: &str) -> String {
     demangled(name, DemangleOptions::new().no_return_type()).unwrap_or_else(|| name.to_owned())

@@ -12,7 +12,7 @@ mod lex;
 mod lower;
 mod parse;
 
-pub use entry::{EntryError, readable};
+pub use entry::{EntryError, is_called, readable};
 pub use error::{PtxError, PtxErrors};
 
 /// Parses and checks a PTX file. `file` is its name, for messages.

@@ -39,7 +39,7 @@ impl Repeated {
 fn one_loop(instructions: usize) -> ControlFlow {
     let mut flow = vec![Flow::Next; instructions];
     flow[instructions - 1] = Flow::To { targets: vec![0], exits: true };
-    ControlFlow { flow, may_diverge: vec![false; instructions], switches: Vec::new() }
+    ControlFlow { flow, may_diverge: vec![false; instructions], switches: Vec::new(), seen: None }
 }
 
 impl Launches for Repeated {

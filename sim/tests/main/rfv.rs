@@ -168,7 +168,7 @@ fn with_control(mut kernel: Kernel) -> Kernel {
     let mut flow = vec![Flow::Next; count];
     flow[count - 1] = Flow::To { targets: Vec::new(), exits: true };
     kernel.program.control =
-        Some(ControlFlow { flow, may_diverge: vec![false; count], switches: Vec::new() });
+        Some(ControlFlow { flow, may_diverge: vec![false; count], switches: Vec::new(), seen: None });
     kernel
 }
 

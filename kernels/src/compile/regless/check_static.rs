@@ -78,8 +78,12 @@ pub fn check_static(program: &Program, regions: &Regions) -> Result<(), Misplace
 /// For each instruction where the warp may go on.
 fn successors(program: &Program) -> Vec<Vec<usize>> {
     let count = program.instructions.len();
-    let straight =
-        ControlFlow { flow: vec![Flow::Next; count], may_diverge: Vec::new(), switches: Vec::new() };
+    let straight = ControlFlow {
+        flow: vec![Flow::Next; count],
+        may_diverge: Vec::new(),
+        switches: Vec::new(),
+        seen: None,
+    };
     let control = program.control.as_ref().unwrap_or(&straight);
     let mut successors: Vec<Vec<usize>> = (control.flow.iter().enumerate())
         .map(|(position, flow)| match flow {

@@ -48,6 +48,7 @@ fn straight(lines: &[Line]) -> Program {
             flow: vec![Flow::Next; lines.len()],
             may_diverge: vec![false; lines.len()],
             switches: Vec::new(),
+            seen: None,
         }),
         spills: Default::default(),
         computations: Vec::new(),

@@ -10,6 +10,7 @@ use std::ops::Range;
 use crate::compile::cfg::Block;
 use crate::compile::dominators::Postdominators;
 use crate::compile::graph::Graphs;
+use crate::compile::paths::breaks;
 use crate::program::{Operation, Program};
 
 /// The strands of a program, in program order; together they cover it.
@@ -32,6 +33,9 @@ fn ends(program: &Program, graphs: &Graphs, postdominators: &Postdominators, pos
     if next.suspends || program.instructions[position].operation == Operation::Barrier {
         return true;
     }
+    if breaks(program, position + 1) {
+        return true;
+    }
     let cfg = &graphs.warps.cfg;
     let (block, next_block) = (cfg.block_of(position), cfg.block_of(position + 1));
     let parts = may_part(program, position);
@@ -42,8 +46,7 @@ fn ends(program: &Program, graphs: &Graphs, postdominators: &Postdominators, pos
     waits || cfg.block(next_block).predecessors != [block] || next_block == Block(0)
 }
 
-/// Whether lanes may part behind an instruction. A trace says of every instruction that they may: it does not show
-/// guards, so nothing is known of the lanes of the next.
+/// Whether lanes may part behind an instruction.
 fn may_part(program: &Program, position: usize) -> bool {
     let known = program.control.as_ref().and_then(|control| control.may_diverge.get(position));
     known.copied().unwrap_or(true)

@@ -51,7 +51,7 @@ pub fn compile(program: &Program, parameters: &Parameters) -> Result<Placement, 
     if program.instructions.is_empty() {
         return Ok(placement);
     }
-    let graphs = Graphs::of(program)?;
+    let graphs = Graphs::telling_lanes_apart(program)?;
     let strands = strands::strands(program, &graphs);
     let lives = Lives::new(program, graphs.lanes);
     for strand in strands {

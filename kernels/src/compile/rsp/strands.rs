@@ -4,13 +4,14 @@
 //! whose first instruction comes first in the program runs first. So a strand is a run of the program, and goes on into a block
 //! that comes from it alone, the sides of a branch and where they meet included, if all that the warp executes between the
 //! branch and there is in the strand. It ends before a consumer of a long-latency result, behind a barrier, and behind a
-//! backward branch. Where nothing is known of guards, each instruction is a strand of its own.
+//! backward branch, and where a trace breaks it.
 
 use std::ops::Range;
 
 use crate::compile::cfg::{Block, Cfg};
 use crate::compile::dominators::Postdominators;
 use crate::compile::graph::Graphs;
+use crate::compile::paths::breaks;
 use crate::program::{Operation, Program};
 
 /// The strands of a program, in program order; together they cover it.
@@ -29,8 +30,8 @@ pub fn strands(program: &Program, graphs: &Graphs) -> Vec<Range<usize>> {
     strands
 }
 
-/// Whether lanes may part behind an instruction. A trace says of every instruction that they may: it does not show guards.
-pub fn may_part(program: &Program, position: usize) -> bool {
+/// Whether lanes may part behind an instruction.
+fn may_part(program: &Program, position: usize) -> bool {
     let known = program.control.as_ref().and_then(|control| control.may_diverge.get(position));
     known.copied().unwrap_or(true)
 }
@@ -47,6 +48,7 @@ impl Walk<'_> {
     fn goes_on(&self, start: usize, position: usize) -> bool {
         let before = position - 1;
         let is_cut = self.program.instructions[position].suspends
+            || breaks(self.program, position)
             || self.program.instructions[before].operation == Operation::Barrier;
         let (last, next) = (self.cfg.block_of(before), self.cfg.block_of(position));
         if last == next {

@@ -3,7 +3,8 @@
 //! Each thread's path gives the edges of the control flow graph: from every instruction that a lane executes to the
 //! next one that it executes. An instruction that a guard switches off for a lane is thus bypassed by that lane,
 //! which is what liveness needs. One whose active mask is 0 is linked to its neighbours in the warp instead. What a
-//! warp as a whole went through is kept beside that, as the control flow of the program.
+//! warp as a whole went through is kept beside that, as the control flow of the program, and where a lane came that had
+//! waited while its warp went back.
 //!
 //! Kills need two witnesses: the register is not live behind the read in that graph, and no lane was ever seen to
 //! read the value again. A definition is soft if it was ever seen with fewer lanes than the warp still had.
@@ -20,7 +21,7 @@ use crate::compile::cfg::{Cfg, Flow};
 use crate::compile::function::{Access, Definition, Function};
 use crate::compile::liveness::{Liveness, last_reads};
 use crate::compile::suspension::{idle, suspends};
-use crate::program::{ControlFlow, Instruction, LANES, LaneMask, Launch, Operation, Program};
+use crate::program::{ControlFlow, Instruction, LANES, LaneMask, LanesSeen, Launch, Operation, Program};
 use std::collections::{BTreeSet, HashMap};
 
 /// Distinct instructions accepted in a kernel: what bounds the memory of the static program.
@@ -123,6 +124,9 @@ struct WarpPath {
     alive: LaneMask,
     /// The template each lane executed last.
     last: [u32; LANES],
+    /// How often the warp has begun or gone back in the program, and how often it had when each lane executed its last.
+    turns: u32,
+    turns_at_last: [u32; LANES],
     /// The template the warp met last.
     previous: u32,
     previous_mask: LaneMask,
@@ -142,6 +146,8 @@ impl WarpPath {
             threads: alive,
             alive,
             last: [NONE; LANES],
+            turns: 0,
+            turns_at_last: [0; LANES],
             previous: NONE,
             previous_mask: 0,
             readers: Vec::new(),
@@ -166,6 +172,8 @@ struct Observed {
     warp_successors: BTreeSet<u32>,
     /// A lane's path ended here.
     ends: bool,
+    /// The warp came here as its first or from behind, or a lane for which it had done so since the lane's last instruction.
+    breaks: bool,
     /// Met with fewer lanes than the warp had.
     partial: bool,
     /// Number of the first register operand of its machine instructions.
@@ -241,6 +249,7 @@ impl Observer {
             successors: BTreeSet::new(),
             warp_successors: BTreeSet::new(),
             ends: false,
+            breaks: false,
             partial: false,
             first_operand: self.read_again.len(),
         });
@@ -251,6 +260,9 @@ impl Observer {
 
     /// Adds the edges to a template.
     fn link(&mut self, template: u32, mask: LaneMask, path: &mut WarpPath) -> Result<(), String> {
+        let goes_on = path.previous != NONE && self.is_behind(template, path.previous);
+        path.turns += u32::from(!goes_on);
+        self.observed[template as usize].breaks |= !goes_on;
         if path.previous != NONE {
             let successors = &mut self.observed[path.previous as usize].warp_successors;
             self.warp_edges += usize::from(successors.insert(template));
@@ -262,6 +274,8 @@ impl Observer {
         let mut linked = NONE;
         for lane in lanes(mask) {
             let from = std::mem::replace(&mut path.last[lane], template);
+            let turns = std::mem::replace(&mut path.turns_at_last[lane], path.turns);
+            self.observed[template as usize].breaks |= turns != path.turns;
             if from != NONE && from != linked {
                 self.add_edge(from, template)?;
                 linked = from;
@@ -270,6 +284,12 @@ impl Observer {
         path.previous = template;
         path.previous_mask = mask;
         Ok(())
+    }
+
+    /// Whether a template is behind another one in the program. Those of one address are in the order in which they were met.
+    fn is_behind(&self, template: u32, other: u32) -> bool {
+        let place = |number: u32| (self.observed[number as usize].template.pc, number);
+        place(template) > place(other)
     }
 
     fn add_edge(&mut self, from: u32, to: u32) -> Result<(), String> {
@@ -329,10 +349,15 @@ impl Observer {
             next += template.parts;
         }
         let mut program = self.program(&order, header);
+        let seen = LanesSeen {
+            flow: self.flow(&order, |observed| &observed.successors),
+            breaks: self.of_first_parts(&order, |observed| observed.breaks),
+        };
         program.control = Some(ControlFlow {
             flow: self.flow(&order, |observed| &observed.warp_successors),
-            may_diverge: vec![true; program.instructions.len()],
+            may_diverge: seen.flow.iter().map(parts).collect(),
             switches: Vec::new(),
+            seen: Some(seen),
         });
         if !program.instructions.is_empty() {
             report_claims(&mut report.kills, self.annotate(&order, &mut program));
@@ -403,6 +428,17 @@ impl Observer {
         Function { cfg, instructions, registers: usize::from(program.registers_per_thread) }
     }
 
+    /// What holds of the first machine instruction of each template.
+    fn of_first_parts(&self, order: &[u32], holds: impl Fn(&Observed) -> bool) -> Vec<bool> {
+        let mut of_each = Vec::new();
+        for &number in order {
+            let observed = &self.observed[number as usize];
+            of_each.push(holds(observed));
+            of_each.resize(of_each.len() + observed.template.parts as usize - 1, false);
+        }
+        of_each
+    }
+
     /// Where control was seen to go after each instruction of the program.
     fn flow(&self, order: &[u32], successors: impl Fn(&Observed) -> &BTreeSet<u32>) -> Vec<Flow> {
         let mut flow = Vec::new();
@@ -418,6 +454,14 @@ impl Observer {
             });
         }
         flow
+    }
+}
+
+/// Whether lanes were seen to go more than one way.
+fn parts(flow: &Flow) -> bool {
+    match flow {
+        Flow::Next => false,
+        Flow::To { targets, exits } => targets.len() + usize::from(*exits) > 1,
     }
 }
 

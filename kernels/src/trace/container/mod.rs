@@ -64,8 +64,18 @@ pub fn is_container(path: &Path) -> Result<bool, TraceError> {
     Ok(start == MAGIC)
 }
 
-/// Checks what the codec relies on.
-fn check_program(program: &Program) -> Result<(), String> {
+/// Checks what the codec and the compiler passes rely on.
+pub(super) fn check_program(program: &Program) -> Result<(), String> {
+    let count = program.instructions.len();
+    if let Some(control) = &program.control {
+        let seen = control.seen.iter().flat_map(|seen| [seen.flow.len(), seen.breaks.len()]);
+        if let Some(length) = [control.flow.len()].into_iter().chain(seen).find(|&length| length != count) {
+            return Err(format!(
+                "kernel `{}`: control flow of {length} instructions; the program has {count}",
+                program.name
+            ));
+        }
+    }
     if program.registers_per_thread > MAX_REGISTERS {
         return Err(format!(
             "kernel `{}` uses {} registers a thread; at most {MAX_REGISTERS} are accepted",

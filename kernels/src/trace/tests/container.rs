@@ -1,8 +1,8 @@
 //! The container.
 
 use super::synthetic::{Shape, Synthetic, record, some_program};
-use crate::program::{Program, Stream, WarpInstruction};
-use crate::trace::container::ContainerTrace;
+use crate::program::{ControlFlow, Flow, LanesSeen, Program, Stream, WarpInstruction};
+use crate::trace::container::{ContainerTrace, check_program};
 use crate::trace::{TraceError, open, write_warpfile};
 use proptest::prelude::*;
 use std::path::Path;
@@ -94,6 +94,24 @@ fn notes_of_passes_in_an_earlier_container_are_passed_over() {
         }
         assert_eq!(serde_json::from_value::<Program>(stored).unwrap(), program);
     }
+}
+
+#[test]
+fn control_flow_of_another_length_than_the_program_is_an_error() {
+    let mut program = some_program(5);
+    let count = program.instructions.len();
+    let seen = LanesSeen { flow: vec![Flow::Next; count], breaks: vec![false; count - 1] };
+    program.control = Some(ControlFlow {
+        flow: vec![Flow::Next; count],
+        may_diverge: vec![false; count],
+        switches: Vec::new(),
+        seen: Some(seen),
+    });
+    let error = check_program(&program).unwrap_err();
+    assert!(
+        error.ends_with(&format!("control flow of {} instructions; the program has {count}", count - 1)),
+        "{error}"
+    );
 }
 
 #[test]

@@ -3,4 +3,5 @@
 mod accelsim;
 mod container;
 mod samples;
+mod strands;
 pub(super) mod synthetic;

@@ -7,7 +7,7 @@ use crate::trace::{TraceReport, open, write_warpfile};
 use std::path::{Path, PathBuf};
 
 /// Traces made for these tests, one for each version of the format.
-fn own() -> Vec<PathBuf> {
+pub(super) fn own() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/accelsim");
     ["none.traceg", "v3/kernelslist.g", "v4-lineinfo.traceg", "v4-packed.traceg.xz"]
         .iter()
@@ -17,7 +17,7 @@ fn own() -> Vec<PathBuf> {
 }
 
 /// Lists of real traces under `../shared/traces` from the workspace, if there are any.
-fn real() -> Vec<PathBuf> {
+pub(super) fn real() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/traces");
     let entries = std::fs::read_dir(directory).into_iter().flatten();
     let mut lists: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path().join("kernelslist.g")).collect();

@@ -150,7 +150,7 @@ impl Random {
         switches.sort_unstable();
         switches.dedup();
         let may_diverge = function.instructions.iter().map(|access| access.may_diverge).collect();
-        self.program.control = Some(ControlFlow { flow, may_diverge, switches });
+        self.program.control = Some(ControlFlow { flow, may_diverge, switches, seen: None });
     }
 
     /// Walks four lanes through the program; `choices` say which lanes go where and which a guard switches off.

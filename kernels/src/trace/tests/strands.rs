@@ -1,0 +1,177 @@
+//! What the compilers of a register scratchpad and of a register file hierarchy map in a trace, whose control flow and
+//! guards are what was seen.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+
+use super::samples::{own, real};
+use crate::compile::rfh::{self, AccessEnergy, LevelEnergies};
+use crate::compile::rsp;
+use crate::program::{Launches, Program};
+use crate::trace::{open, write_accelsim};
+use crate::workloads;
+
+/// Entries of a warp in both.
+const ENTRIES: u8 = 3;
+
+fn in_scratchpad(program: &Program) -> rsp::Placement {
+    let energy = |both: f64| AccessEnergy { read: both, write: both };
+    let energies = rsp::Energies { backing: energy(16.0), scratchpad: energy(4.0) };
+    rsp::compile(program, &rsp::Parameters { entries: ENTRIES, energies, transfers: true }).unwrap()
+}
+
+fn in_hierarchy(program: &Program) -> rfh::Placement {
+    let energy = |both: f64| AccessEnergy { read: both, write: both };
+    let energies = LevelEnergies { main: energy(16.0), orf: energy(4.0), lrf: energy(2.0) };
+    rfh::compile(program, &rfh::Parameters { orf_entries: ENTRIES, energies }).unwrap()
+}
+
+/// Checks both placements of every launch, on every way seen and as executed; returns how many operands are mapped in each.
+fn check(path: &Path) -> Result<[usize; 2], String> {
+    let mut mapped = [0; 2];
+    let mut trace = open(path).map_err(|error| error.to_string())?;
+    while let Some(mut stream) = trace.next_launch().map_err(|error| error.to_string())? {
+        let program = stream.program().clone();
+        let placement = in_scratchpad(&program);
+        rsp::check_static::check_static(&program, &placement).map_err(|wrong| format!("rsp: {wrong}"))?;
+        rsp::check::check_recorded(stream.as_mut(), &program, &placement, ENTRIES)
+            .map_err(|wrong| format!("rsp: {wrong}"))?;
+        let places = placement.places.iter().flat_map(|places| places.sources);
+        mapped[0] += places.filter(|source| source.entry.is_some()).count();
+    }
+    let mut trace = open(path).map_err(|error| error.to_string())?;
+    while let Some(mut stream) = trace.next_launch().map_err(|error| error.to_string())? {
+        let program = stream.program().clone();
+        let placement = in_hierarchy(&program);
+        rfh::check_static::check_static(&program, &placement).map_err(|wrong| format!("rfh: {wrong}"))?;
+        rfh::check::check_recorded(stream.as_mut(), &program, &placement, ENTRIES)
+            .map_err(|wrong| format!("rfh: {wrong}"))?;
+        let places = placement.places.iter().flat_map(|places| places.sources);
+        mapped[1] += places.filter(|source| source.upper.is_some()).count();
+    }
+    Ok(mapped)
+}
+
+#[test]
+fn operands_of_every_sample_are_mapped_and_found() {
+    for path in own().into_iter().chain(real()) {
+        let mapped = check(&path).unwrap_or_else(|wrong| panic!("{}: {wrong}", path.display()));
+        assert!(mapped.iter().all(|&operands| operands > 0), "{}: {mapped:?}", path.display());
+    }
+}
+
+/// A workload's own strands may be longer: a trace is cut where it was seen to break.
+#[test]
+fn operands_of_every_workload_are_mapped_and_found_in_its_trace() {
+    for workload in workloads::list() {
+        let directory = tempfile::tempdir().unwrap();
+        write_accelsim(&mut workload.open("tiny").unwrap(), directory.path()).unwrap();
+        let mapped = check(&directory.path().join("kernelslist.g"));
+        let mapped = mapped.unwrap_or_else(|wrong| panic!("{}: {wrong}", workload.name));
+        assert!(mapped.iter().all(|&operands| operands > 0), "{}: {mapped:?}", workload.name);
+    }
+}
+
+/// A trace of two warps of four threads each that go where choices send them, and are executed in any order.
+#[derive(Clone, Debug)]
+struct Wandering {
+    /// For each instruction its result, its two sources, and whether it is a load.
+    instructions: Vec<(u8, u8, u8, bool)>,
+    /// What each step of a warp draws from.
+    choices: Vec<u8>,
+    /// Lanes at the lowest address go first; else any.
+    in_program_order: bool,
+}
+
+/// Lanes of a block that has two warps.
+const LANES_OF_WARPS: [usize; 2] = [32, 4];
+
+impl Wandering {
+    fn write(&self, folder: &Path) -> PathBuf {
+        let mut text =
+            "-kernel name = wandering\n-kernel id = 1\n-grid dim = (1,1,1)\n-block dim = (36,1,1)\n\
+                        -shmem = 0\n-nregs = 8\n-binary version = 70\n-accelsim tracer version = 3\n\n\
+                        #BEGIN_TB\n\nthread block = 0,0,0\n"
+                .to_owned();
+        let mut choices = self.choices.iter().copied().cycle();
+        for (warp, lanes) in LANES_OF_WARPS.into_iter().enumerate() {
+            let lines = self.walk(lanes, &mut choices);
+            writeln!(text, "\nwarp = {warp}\ninsts = {}\n{}", lines.len(), lines.join("\n")).unwrap();
+        }
+        text.push_str("\n#END_TB\n");
+        let path = folder.join("wandering.traceg");
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// The lines of a warp.
+    fn walk(&self, lanes: usize, choices: &mut impl Iterator<Item = u8>) -> Vec<String> {
+        let count = self.instructions.len();
+        let mut draw = |below: usize| usize::from(choices.next().expect("it goes on")) % below;
+        // Eight lanes stay together, so that four groups wander.
+        let group = lanes.div_ceil(4);
+        let mut places: Vec<usize> = (0..4).map(|_| if draw(4) == 0 { draw(count) } else { 0 }).collect();
+        let mut lines = Vec::new();
+        let mut steps = 8 * count;
+        while let Some(lowest) = places.iter().copied().filter(|&place| place < count).min() {
+            if lines.len() > 20 * count {
+                break;
+            }
+            let waiting: Vec<usize> = (0..4).filter(|&group| places[group] < count).collect();
+            let place = match self.in_program_order {
+                true => lowest,
+                false => places[waiting[draw(waiting.len())]],
+            };
+            let mut mask = 0u32;
+            for number in 0..4 {
+                // Some that are here wait for no reason.
+                if places[number] == place && (self.in_program_order || draw(5) > 0) {
+                    mask |= (u32::MAX >> (32 - group)) << (number * group);
+                    steps = steps.saturating_sub(1);
+                    places[number] = match draw(8) {
+                        _ if steps == 0 => count,
+                        0 => draw(count + 1),
+                        1 => place + 2,
+                        _ => place + 1,
+                    };
+                }
+            }
+            lines.push(self.line(place, mask));
+        }
+        lines
+    }
+
+    fn line(&self, place: usize, mask: u32) -> String {
+        let (result, one, other, is_load) = self.instructions[place];
+        let pc = 16 * place;
+        match is_load {
+            true => {
+                let addresses = " 0x7f0000001000".repeat(mask.count_ones() as usize);
+                format!("{pc:04x} {mask:08x} 1 R{result} LDG.E 1 R{one} 4 0{addresses}")
+            }
+            false => format!("{pc:04x} {mask:08x} 1 R{result} IADD3 2 R{one} R{other} 0"),
+        }
+    }
+}
+
+fn wandering() -> impl Strategy<Value = Wandering> {
+    let instruction = (0..6u8, 0..6u8, 0..6u8, prop::bool::weighted(0.1));
+    (prop::collection::vec(instruction, 3..14), prop::collection::vec(any::<u8>(), 8..200), any::<bool>())
+        .prop_map(|(instructions, choices, in_program_order)| Wandering {
+            instructions,
+            choices,
+            in_program_order,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn operands_are_found_however_lanes_wander(trace in wandering()) {
+        let folder = tempfile::tempdir().unwrap();
+        check(&trace.write(folder.path())).map_err(TestCaseError::fail)?;
+    }
+}
