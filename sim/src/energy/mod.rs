@@ -16,13 +16,14 @@ use grid::{GridError, Ports};
 use structure::{Account, Cells, Part, Published, Source, Structure, Wire};
 
 use crate::config::Config;
+use crate::mechanisms::register_file;
 
 pub use calibration::{ArrayPrices, FlipFlops};
 pub use chip::{EnergyReport, GpuEnergy, MeasuredRun, SmEnergy};
 pub use registers::{AccessEnergyReport, ArrayEnergy, Energy, RegisterEnergy};
 pub use technology::{
-    CardPower, Chip, Figure, Floorplan, MrfEnergy, RegistersShare, Rest, RfcEnergy, Technology,
-    TechnologyError, technology_names,
+    AccessPrice, CardPower, Chip, CountedMemories, Figure, Floorplan, MrfEnergy, RegistersShare, Rest,
+    RfcEnergy, Technology, TechnologyError, technology_names,
 };
 
 /// Square micrometres in a square millimetre.
@@ -80,7 +81,7 @@ impl EnergyModel {
     /// There are no runs of its node.
     pub fn of(technology: Technology) -> Result<EnergyModel, EnergyError> {
         let mut prices = ArrayPrices::new(technology.node_nm, technology.supply_v.value)?;
-        if technology.accesses_alone.is_some() {
+        if technology.counted_memories().is_some() {
             prices = prices.with_unscaled_memories();
         }
         Ok(EnergyModel { technology, prices, cells: Vec::new() })
@@ -112,7 +113,31 @@ impl EnergyModel {
     /// # Errors
     /// Arrays with such ports were not run; the structure is named.
     pub fn parts(&self, config: &Config) -> Result<Vec<(Structure, Part)>, EnergyError> {
-        self.price(config, config.design.structures(config))
+        let mut parts = self.price(config, config.design.structures(config))?;
+        if self.technology.charges_capacity() {
+            self.charge_capacity(config, &mut parts)?;
+        }
+        Ok(parts)
+    }
+
+    /// Makes an access to registers cost what one to the full register file does, wires included, in proportion to the bits that
+    /// the arrays of its kind hold.
+    fn charge_capacity(&self, config: &Config, parts: &mut [(Structure, Part)]) -> Result<(), EnergyError> {
+        let bits = |part: &Part| {
+            f64::from(part.arrays) * f64::from(part.entries) * f64::from(part.slices * part.bits)
+        };
+        for (_, file) in self.price(config, vec![full_register_file(config)])? {
+            for (_, part) in parts.iter_mut().filter(|(structure, _)| structure.account == Account::Registers)
+            {
+                let share = bits(part) / bits(&file);
+                part.read_pj = share * (file.read_pj + file.wire_pj);
+                part.write_pj = share * (file.write_pj + file.wire_pj);
+                part.search_pj = part.search_pj.map(|_| part.read_pj);
+                part.wire_pj = 0.0;
+                part.source = Source::Capacity;
+            }
+        }
+        Ok(())
     }
 
     /// Arrays, with published figures and wires.
@@ -122,7 +147,7 @@ impl EnergyModel {
         structures: Vec<Structure>,
     ) -> Result<Vec<(Structure, Part)>, EnergyError> {
         let priced = structures.into_iter().map(|mut structure| {
-            if let Some(counted) = &self.technology.accesses_alone
+            if let Some(counted) = self.technology.counted_memories()
                 && structure.wire == Wire::FromUpperLevel
                 && structure.cells == Cells::FlipFlops
             {
@@ -158,7 +183,7 @@ impl EnergyModel {
             };
             let words = f64::from(part.slices * part.bits) / 32.0;
             part.wire_pj = words * self.technology.wire_pj_per_mm_per_32_bits.value * part.mm;
-            if let Some(counted) = &self.technology.accesses_alone
+            if let Some(counted) = self.technology.counted_memories()
                 && structure.wire == Wire::FromMainRegisterFile
             {
                 part.wire_pj += words * counted.file_wires_pj_per_32_bits.value;
@@ -186,6 +211,11 @@ impl EnergyModel {
         let of_scheduler = area_um2 / UM2_PER_MM2 / config.sm.schedulers as f64;
         floorplan.mm_per_root_mm2.value * of_scheduler.sqrt()
     }
+}
+
+/// The register file that the baseline has in the place of whatever a design has.
+fn full_register_file(config: &Config) -> Structure {
+    register_file::structure(config, config.register_file.rows)
 }
 
 #[cfg(test)]

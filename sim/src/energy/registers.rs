@@ -3,9 +3,8 @@
 use serde::Serialize;
 
 use super::structure::{Account, ArrayAccesses, Part, Source, Structure};
-use super::{EnergyError, EnergyModel, MeasuredRun};
+use super::{EnergyError, EnergyModel, MeasuredRun, full_register_file};
 use crate::config::Config;
-use crate::mechanisms::register_file;
 use crate::sm::RunReport;
 
 /// Energy of an SM's registers in a run.
@@ -149,9 +148,8 @@ impl EnergyModel {
 
     /// What a register file would have spent on the same instructions.
     fn baseline_accesses(&self, config: &Config, report: &RunReport) -> Result<Energy, EnergyError> {
-        let file = register_file::structure(config, config.register_file.rows);
         let accesses = ArrayAccesses::of(report.operands);
-        let parts = self.price(config, vec![file])?;
+        let parts = self.price(config, vec![full_register_file(config)])?;
         let access_pj: f64 = parts.iter().map(|(_, part)| part.access_pj(accesses)).sum();
         let wires_pj: f64 = parts.iter().map(|(_, part)| part.wires_pj(accesses)).sum();
         Ok(Energy { access_pj, with_wires_pj: access_pj + wires_pj })
@@ -180,6 +178,7 @@ impl EnergyModel {
                 is_published: published.is_some(),
                 source: match (published, part.source) {
                     (Some((read, _)), _) => read.source.clone(),
+                    (None, Source::Capacity) => "in proportion to the capacity".to_owned(),
                     (None, Source::FlipFlops) => format!("flip-flops, {} nm", self.technology().node_nm),
                     (None, _) => format!("CACTI, {} nm", self.technology().node_nm),
                 },

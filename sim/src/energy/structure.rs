@@ -68,6 +68,8 @@ pub enum Source {
     Fit,
     /// Synthesised arrays of flip-flops.
     FlipFlops,
+    /// Accesses: in proportion to the capacity, from the full register file's. Leakage and area as without it.
+    Capacity,
 }
 
 impl Source {
@@ -79,6 +81,7 @@ impl Source {
             Source::Extrapolated => "extrapolated",
             Source::Fit => "fit",
             Source::FlipFlops => "flip-flops",
+            Source::Capacity => "capacity",
         }
     }
 }

@@ -45,13 +45,38 @@ pub struct Technology {
     pub chip: Chip,
 }
 
-/// Registers' energy is that of accesses to memories as CACTI has them: no leakage, no clocks, nothing of what stands around the
-/// arrays, no figure scaled to a compiled memory.
+/// Registers' energy is that of accesses: no leakage, no clocks, nothing of what stands around the arrays.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessesAlone {
-    /// Where it says so.
+    /// Where it says so, or what it follows from.
     pub source: String,
+    /// What an access costs.
+    pub price: AccessPrice,
+}
+
+/// What an access costs where nothing else is counted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum AccessPrice {
+    /// That to a memory as CACTI has it: nothing is scaled to a compiled one.
+    Memories(CountedMemories),
+    /// That to the full register file, wires included, for an array of its capacity, and in proportion to the capacity for others.
+    Capacity(Source),
+}
+
+/// Where a paper says something.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Table or section.
+    pub source: String,
+}
+
+/// Memories as CACTI has them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CountedMemories {
     /// Ports of the memories in front of the main register file.
     pub upper_ports: Ports,
     /// What an access to the main register file takes beside that to a bank: wires inside a memory of the whole file, pJ for 32
@@ -209,6 +234,20 @@ pub fn technology_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Technology {
+    /// The memories of CACTI that alone are counted, if they are.
+    pub fn counted_memories(&self) -> Option<&CountedMemories> {
+        match &self.accesses_alone.as_ref()?.price {
+            AccessPrice::Memories(memories) => Some(memories),
+            AccessPrice::Capacity(_) => None,
+        }
+    }
+
+    /// Whether an access to registers costs in proportion to the capacity of what holds them.
+    pub fn charges_capacity(&self) -> bool {
+        let counted = self.accesses_alone.as_ref();
+        counted.is_some_and(|counted| matches!(counted.price, AccessPrice::Capacity(_)))
+    }
+
     /// Name of the technology of Bailey et al., TCAD 2018.
     pub const BAILEY2018: &'static str = "bailey2018-28nm";
     /// Name of the technology of Gebhart et al., ISCA 2011, whose tables all arrays are scaled to.

@@ -148,6 +148,29 @@ fn every_design_has_an_energy_and_leaks_in_every_technology() {
     }
 }
 
+/// Decision 171: what an access to 512 of 2048 lines costs is a quarter of one to the full register file with its wires.
+#[test]
+fn an_access_that_is_charged_by_capacity_costs_as_the_full_register_file_in_proportion() {
+    let model = EnergyModel::named("kloosterman2017-28nm").expect("complete");
+    let price = |design: &str, array: &str| {
+        let config = preset("gtx980-gpgpusim").expect("complete").with_design(design).expect("there");
+        let parts = model.parts(&config).expect("priced");
+        let (_, part) = parts.iter().find(|(_, part)| part.name == array).expect("one of its arrays");
+        assert_eq!((part.source, part.wire_pj), (Source::Capacity, 0.0), "{design}: {array}");
+        [part.read_pj, part.write_pj]
+    };
+    let gtx980 = EnergyModel::named(Technology::GTX980).expect("complete");
+    let baseline = preset("gtx980-gpgpusim").expect("complete").with_design("baseline").expect("there");
+    let (_, file) = &gtx980.parts(&baseline).expect("priced")[0];
+    let whole = price("baseline", "registers");
+    assert_eq!(whole, [file.read_pj + file.wire_pj, file.write_pj + file.wire_pj]);
+    assert_eq!(price("regless", "registers"), whole.map(|pj| pj / 4.0));
+    assert_eq!(price("rfv", "registers"), whole.map(|pj| pj / 2.0));
+    // A tag names one of 16 warps and one of 256 registers.
+    let tags = price("regless", "tags")[0] / whole[0];
+    assert!((tags - f64::from(512 * 12) / f64::from(2048 * 1024)).abs() < 1e-12, "{tags}");
+}
+
 #[test]
 fn nothing_accessed_is_nothing_to_normalise() {
     let (model, config) = gebhart();

@@ -35,7 +35,7 @@ struct Cost {
 
 /// Fig. 13.
 pub fn figure_13(results: &Results) -> Result<Content> {
-    let model = model()?;
+    let model = model(results)?;
     let named = |lines: u64, values| Series::new(format!("lines_{lines}"), lines.to_string(), 3, values);
     let mut times = Vec::new();
     let mut energies = Vec::new();

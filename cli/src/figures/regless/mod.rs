@@ -124,7 +124,7 @@ const FIGURES: &[Figure] = &[
         workloads: RODINIA,
         method: Method::Runs { points: energy::points_14, show: energy::figure_14 },
         has_numbers: true,
-        causes: &[],
+        causes: energy::CAUSES_14,
     },
     Figure {
         id: "regless-15",
@@ -133,7 +133,7 @@ const FIGURES: &[Figure] = &[
         workloads: RODINIA,
         method: Method::Runs { points: energy::points_14, show: energy::figure_15 },
         has_numbers: true,
-        causes: &[],
+        causes: energy::CAUSES_15,
     },
     Figure {
         id: "regless-16",

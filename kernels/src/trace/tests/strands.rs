@@ -125,12 +125,12 @@ impl Wandering {
                 false => places[waiting[draw(waiting.len())]],
             };
             let mut mask = 0u32;
-            for number in 0..4 {
+            for (number, own) in places.iter_mut().enumerate() {
                 // Some that are here wait for no reason.
-                if places[number] == place && (self.in_program_order || draw(5) > 0) {
+                if *own == place && (self.in_program_order || draw(5) > 0) {
                     mask |= (u32::MAX >> (32 - group)) << (number * group);
                     steps = steps.saturating_sub(1);
-                    places[number] = match draw(8) {
+                    *own = match draw(8) {
                         _ if steps == 0 => count,
                         0 => draw(count + 1),
                         1 => place + 2,
