@@ -113,35 +113,35 @@ impl EnergyModel {
     /// # Errors
     /// Arrays with such ports were not run; the structure is named.
     pub fn parts(&self, config: &Config) -> Result<Vec<(Structure, Part)>, EnergyError> {
-        let mut parts = self.price(config, config.design.structures(config))?;
+        self.price(config, config.design.structures(config))
+    }
+
+    /// The register file that the baseline has in the place of whatever a design has, priced alone.
+    ///
+    /// # Errors
+    /// As [`EnergyModel::parts`].
+    fn full_register_file(&self, config: &Config) -> Result<Vec<(Structure, Part)>, EnergyError> {
+        self.price(config, vec![register_file::structure(config, config.register_file.rows)])
+    }
+
+    /// Arrays as the technology charges them: each as what it is, or by its capacity.
+    fn price(
+        &self,
+        config: &Config,
+        structures: Vec<Structure>,
+    ) -> Result<Vec<(Structure, Part)>, EnergyError> {
+        let mut parts = self.price_arrays(config, structures)?;
         if self.technology.charges_capacity() {
-            self.charge_capacity(config, &mut parts)?;
+            let file = register_file::structure(config, config.register_file.rows);
+            for (_, file) in self.price_arrays(config, vec![file])? {
+                parts.iter_mut().for_each(|(structure, part)| charge_capacity(structure, part, &file));
+            }
         }
         Ok(parts)
     }
 
-    /// Makes an access to registers cost what one to the full register file does, wires included, in proportion to the bits that
-    /// the arrays of its kind hold.
-    fn charge_capacity(&self, config: &Config, parts: &mut [(Structure, Part)]) -> Result<(), EnergyError> {
-        let bits = |part: &Part| {
-            f64::from(part.arrays) * f64::from(part.entries) * f64::from(part.slices * part.bits)
-        };
-        for (_, file) in self.price(config, vec![full_register_file(config)])? {
-            for (_, part) in parts.iter_mut().filter(|(structure, _)| structure.account == Account::Registers)
-            {
-                let share = bits(part) / bits(&file);
-                part.read_pj = share * (file.read_pj + file.wire_pj);
-                part.write_pj = share * (file.write_pj + file.wire_pj);
-                part.search_pj = part.search_pj.map(|_| part.read_pj);
-                part.wire_pj = 0.0;
-                part.source = Source::Capacity;
-            }
-        }
-        Ok(())
-    }
-
     /// Arrays, with published figures and wires.
-    fn price(
+    fn price_arrays(
         &self,
         config: &Config,
         structures: Vec<Structure>,
@@ -213,9 +213,19 @@ impl EnergyModel {
     }
 }
 
-/// The register file that the baseline has in the place of whatever a design has.
-fn full_register_file(config: &Config) -> Structure {
-    register_file::structure(config, config.register_file.rows)
+/// Makes an access to registers cost what one to the full register file does, wires included, in proportion to the bits that the
+/// arrays of its kind hold.
+fn charge_capacity(structure: &Structure, part: &mut Part, file: &Part) {
+    let bits =
+        |part: &Part| f64::from(part.arrays) * f64::from(part.entries) * f64::from(part.slices * part.bits);
+    if structure.account == Account::Registers {
+        let share = bits(part) / bits(file);
+        part.read_pj = share * (file.read_pj + file.wire_pj);
+        part.write_pj = share * (file.write_pj + file.wire_pj);
+        part.search_pj = part.search_pj.map(|_| part.read_pj);
+        part.wire_pj = 0.0;
+        part.source = Source::Capacity;
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::structure::{Account, ArrayAccesses, Part, Source, Structure};
-use super::{EnergyError, EnergyModel, MeasuredRun, full_register_file};
+use super::{EnergyError, EnergyModel, MeasuredRun};
 use crate::config::Config;
 use crate::sm::RunReport;
 
@@ -96,14 +96,13 @@ impl EnergyModel {
     /// As [`EnergyModel::parts`].
     pub fn registers(&self, run: MeasuredRun<'_>) -> Result<RegisterEnergy, EnergyError> {
         let mut energy = self.account(Account::Registers, run)?;
-        if self.technology().accesses_alone.is_some() {
-            return Ok(RegisterEnergy { clock_pj: 0.0, leakage_pj: 0.0, ..energy });
+        if self.technology().accesses_alone.is_none() {
+            energy += self.account(Account::Control, run)?;
         }
-        energy += self.account(Account::Control, run)?;
         Ok(energy)
     }
 
-    /// What the arrays of an account spend.
+    /// What the arrays of an account spend; on accesses, where the technology's paper counts these alone.
     pub(super) fn account(
         &self,
         account: Account,
@@ -121,6 +120,9 @@ impl EnergyModel {
                     leakage_pj: self.structure_leakage_pj(run, &structure, &part),
                 };
             }
+        }
+        if self.technology().accesses_alone.is_some() {
+            energy = RegisterEnergy { clock_pj: 0.0, leakage_pj: 0.0, ..energy };
         }
         Ok(energy)
     }
@@ -149,7 +151,7 @@ impl EnergyModel {
     /// What a register file would have spent on the same instructions.
     fn baseline_accesses(&self, config: &Config, report: &RunReport) -> Result<Energy, EnergyError> {
         let accesses = ArrayAccesses::of(report.operands);
-        let parts = self.price(config, vec![full_register_file(config)])?;
+        let parts = self.full_register_file(config)?;
         let access_pj: f64 = parts.iter().map(|(_, part)| part.access_pj(accesses)).sum();
         let wires_pj: f64 = parts.iter().map(|(_, part)| part.wires_pj(accesses)).sum();
         Ok(Energy { access_pj, with_wires_pj: access_pj + wires_pj })

@@ -62,15 +62,10 @@ pub enum AccessPrice {
     /// That to a memory as CACTI has it: nothing is scaled to a compiled one.
     Memories(CountedMemories),
     /// That to the full register file, wires included, for an array of its capacity, and in proportion to the capacity for others.
-    Capacity(Source),
-}
-
-/// Where a paper says something.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Source {
-    /// Table or section.
-    pub source: String,
+    Capacity {
+        /// Where it says so.
+        source: String,
+    },
 }
 
 /// Memories as CACTI has them.
@@ -238,14 +233,14 @@ impl Technology {
     pub fn counted_memories(&self) -> Option<&CountedMemories> {
         match &self.accesses_alone.as_ref()?.price {
             AccessPrice::Memories(memories) => Some(memories),
-            AccessPrice::Capacity(_) => None,
+            AccessPrice::Capacity { .. } => None,
         }
     }
 
     /// Whether an access to registers costs in proportion to the capacity of what holds them.
     pub fn charges_capacity(&self) -> bool {
         let counted = self.accesses_alone.as_ref();
-        counted.is_some_and(|counted| matches!(counted.price, AccessPrice::Capacity(_)))
+        counted.is_some_and(|counted| matches!(counted.price, AccessPrice::Capacity { .. }))
     }
 
     /// Name of the technology of Bailey et al., TCAD 2018.

@@ -166,6 +166,9 @@ fn an_access_that_is_charged_by_capacity_costs_as_the_full_register_file_in_prop
     assert_eq!(whole, [file.read_pj + file.wire_pj, file.write_pj + file.wire_pj]);
     assert_eq!(price("regless", "registers"), whole.map(|pj| pj / 4.0));
     assert_eq!(price("rfv", "registers"), whole.map(|pj| pj / 2.0));
+    let report = report(warps(2, 1), warps(2, 1), Accesses::default());
+    let accesses = model.accesses(&baseline, &report);
+    assert_eq!([accesses.normalised_access, accesses.normalised_with_wires], [Some(1.0); 2]);
     // A tag names one of 16 warps and one of 256 registers.
     let tags = price("regless", "tags")[0] / whole[0];
     assert!((tags - f64::from(512 * 12) / f64::from(2048 * 1024)).abs() < 1e-12, "{tags}");

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::placement::{Placement, Upper};
-use crate::compile::paths::{reader_without_value, successors};
+use crate::compile::paths::{breaks, reader_without_value, successors};
 use crate::program::{Operation, PhysReg, Program};
 
 /// What is wrong with a placement, whatever is executed.
@@ -89,6 +89,9 @@ fn check_strands(
             let behind_barrier = program.instructions[position - 1].operation == Operation::Barrier;
             if program.instructions[position].suspends || behind_barrier {
                 return Err(Misplaced::Suspended(position));
+            }
+            if breaks(program, position) {
+                return Err(Misplaced::EnteredInTheMiddle(position));
             }
         }
         next = end;

@@ -355,7 +355,7 @@ impl Observer {
         };
         program.control = Some(ControlFlow {
             flow: self.flow(&order, |observed| &observed.warp_successors),
-            may_diverge: seen.flow.iter().map(parts).collect(),
+            may_diverge: seen.flow.iter().map(diverges).collect(),
             switches: Vec::new(),
             seen: Some(seen),
         });
@@ -458,7 +458,7 @@ impl Observer {
 }
 
 /// Whether lanes were seen to go more than one way.
-fn parts(flow: &Flow) -> bool {
+fn diverges(flow: &Flow) -> bool {
     match flow {
         Flow::Next => false,
         Flow::To { targets, exits } => targets.len() + usize::from(*exits) > 1,
