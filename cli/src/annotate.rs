@@ -1,5 +1,6 @@
 //! `warpfile annotate`.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
@@ -11,6 +12,7 @@ use warpfile_kernels::exec::ExecOptions;
 use warpfile_kernels::program::{Launches, Program};
 use warpfile_kernels::ptx::ir::{Module, Refused};
 use warpfile_kernels::ptx::{self, is_called, readable};
+use warpfile_kernels::trace::TraceReport;
 use warpfile_kernels::workloads::{self, MAX_PTX_BYTES};
 use warpfile_sim::config::Config;
 use warpfile_sim::mechanisms::{Mechanism, Pass, Registry};
@@ -36,7 +38,7 @@ Examples:
   warpfile annotate hotspot --pass rfh --set rfh.orf_entries=5
   warpfile annotate trace/kernelslist.g --pass rsp
 
-Of a trace it shows each kernel's program as far as it was executed, with the ways that lanes were seen to go.
+Of a trace it shows each kernel's program as far as it was executed.
 
 Passes: liveness (last reads, soft definitions, suspension marks, values that are idle until a suspension), and those of
 mechanisms: warpfile list mechanisms.")]
@@ -59,11 +61,10 @@ pub struct Arguments {
 /// Prints a listing of every kernel, or of one.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let pass = arguments.pass()?;
-    let listings = match is_trace(Path::new(&arguments.input)) {
-        true => of_trace(arguments, pass.as_ref())?,
-        false => of_code(arguments, pass.as_ref())?,
-    };
-    print(&listings.join("\n"))
+    match arguments.is_trace() {
+        true => print_trace(arguments, pass.as_ref()),
+        false => print(&of_code(arguments, pass.as_ref())?.join("\n")),
+    }
 }
 
 /// Listings of the kernels of a workload, a .ptx or a .cu file.
@@ -97,43 +98,39 @@ fn of_code(
     Ok(listings)
 }
 
-/// Whether a path is one of a trace: a folder, or a name that ends as those of traces do.
-fn is_trace(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    path.is_dir() || matches!(extension, Some("wft" | "g" | "traceg" | "xz"))
-}
-
-/// Listings of the kernels of a trace, each once: what was executed may differ from launch to launch.
-fn of_trace(
-    arguments: &Arguments,
-    pass: Option<&(&'static dyn Mechanism, Config)>,
-) -> anyhow::Result<Vec<String>> {
+/// Prints the kernels of a trace, each listing once: what was executed, and so what is known, may differ from launch to launch.
+fn print_trace(arguments: &Arguments, pass: Option<&(&'static dyn Mechanism, Config)>) -> anyhow::Result<()> {
     let input = InputArguments::with_code(&arguments.input, None, &arguments.code).resolve()?;
     let mut trace = input.open(ExecOptions::default(), None)?;
     let mut names: Vec<String> = Vec::new();
-    let mut listings: Vec<String> = Vec::new();
-    while let Some(stream) = trace.next_launch()? {
+    let mut printed = HashSet::new();
+    let mut is_there = arguments.entry.is_none();
+    for launch in 1_u64.. {
+        let Some(stream) = trace.next_launch()? else { break };
         let program = stream.program();
         let is_wanted = arguments.entry.as_ref().is_none_or(|entry| is_called(&program.name, entry));
-        // One that executed nothing has no code.
-        if is_wanted && !program.instructions.is_empty() {
-            let graphs = Graphs::telling_lanes_apart(program)?;
-            let listing = annotated(program, &graphs.lanes.cfg, pass)?;
-            if !listings.contains(&listing) {
-                listings.push(listing);
-            }
-        }
+        is_there |= is_wanted;
         let name = format!("`{}`", readable(&program.name));
         if !names.contains(&name) {
             names.push(name);
         }
-    }
-    match &arguments.entry {
-        Some(entry) if listings.is_empty() => {
-            bail!("{}: no kernel `{entry}`; it has {}", arguments.input, names.join(", "))
+        // One that executed nothing has no code.
+        if is_wanted && !program.instructions.is_empty() {
+            let listing = annotated(program, &Graphs::of(program)?.warps.cfg, pass)?;
+            if printed.insert(listing.clone()) {
+                print(&format!("// launch {launch}\n{listing}\n"))?;
+            }
         }
-        Some(_) | None => Ok(listings),
     }
+    if !is_there {
+        let entry = arguments.entry.as_deref().unwrap_or_default();
+        bail!("{}: no kernel `{entry}`; it has {}", arguments.input, names.join(", "));
+    }
+    let warnings = trace.trace_report().into_iter().flat_map(TraceReport::warnings);
+    for (warning, times) in warnings {
+        eprintln!("note: {warning} ({times} times)");
+    }
+    Ok(())
 }
 
 /// All kernels that can be run; that there is none is an error.
@@ -146,6 +143,14 @@ fn entries(module: &Module) -> anyhow::Result<Vec<&str>> {
 }
 
 impl Arguments {
+    /// Whether it is of a trace: a folder, or a file whose name ends as those of traces do, and no workload.
+    fn is_trace(&self) -> bool {
+        let path = Path::new(&self.input);
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        workloads::by_name(&self.input).is_err()
+            && (path.is_dir() || matches!(extension, Some("wft" | "g" | "traceg" | "xz")))
+    }
+
     /// The mechanism whose pass it is, with the configuration of a design that has it; `None` for liveness.
     fn pass(&self) -> anyhow::Result<Option<(&'static dyn Mechanism, Config)>> {
         if self.pass == LIVENESS {
@@ -190,7 +195,7 @@ fn module(input: &str, code: &CodeArguments) -> anyhow::Result<Module> {
         }
         Err(_) if path.extension().is_some() || path.exists() => parse_file(&path, code),
         Err(unknown) => Err(anyhow!(
-            "{unknown}; a .ptx or .cu file is accepted as well, but there is no file of that name"
+            "{unknown}; a .ptx or .cu file or a trace is accepted as well, but there is no file of that name"
         )),
     }
 }

@@ -143,7 +143,7 @@ pub struct ControlFlow {
     /// Beside [`flow`](ControlFlow::flow), where the warp may go on with lanes that have waited: from one
     /// instruction to another, in increasing order, each pair once.
     pub switches: Vec<(InstId, InstId)>,
-    /// Of a trace: what its lanes were seen to do. [`flow`](ControlFlow::flow) is the warp's way there, on which guards do
+    /// Of a trace: what its lanes were seen to do. [`flow`](ControlFlow::flow) is the warp's path there, on which guards do
     /// not show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<LanesSeen>,
@@ -155,7 +155,7 @@ pub struct LanesSeen {
     /// For each instruction where a lane went on that executed it.
     pub flow: Vec<Flow>,
     /// For each instruction whether a warp came to it as its first or from behind, or a lane for which its warp had done so
-    /// since the lane's last one: on no way forward through the program.
+    /// since the lane's last one: on no path forward through the program.
     pub breaks: Vec<bool>,
 }
 

@@ -59,6 +59,17 @@ impl Graphs {
         }
     }
 
+    /// The blocks in which the outcome of a pass that tells lanes apart is shown: of a trace those of its lanes, else `cfg`.
+    ///
+    /// # Errors
+    /// As [`Graphs::of`].
+    pub fn blocks_of_lanes(program: &Program, cfg: &Cfg) -> Result<Cfg, GraphError> {
+        match control(program)?.seen {
+            Some(_) => Ok(Graphs::telling_lanes_apart(program)?.lanes.cfg),
+            None => Ok(cfg.clone()),
+        }
+    }
+
     fn new(program: &Program, flow: &[Flow], switches: &[(InstId, InstId)]) -> Result<Graphs, GraphError> {
         let left = |source| GraphError::ControlFlow { kernel: program.name.clone(), source };
         let instructions: Vec<Access> = program.instructions.iter().map(access).collect();

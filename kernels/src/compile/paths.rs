@@ -16,7 +16,7 @@ pub fn successors(program: &Program) -> Vec<Vec<usize>> {
     flow.iter().enumerate().map(after).collect()
 }
 
-/// Whether a trace showed lanes that came to an instruction on no way forward through the program: nobody can say what they
+/// Whether a trace showed lanes that came to an instruction on no path forward through the program: nobody can say what they
 /// have executed of the instructions before it.
 pub fn breaks(program: &Program, position: usize) -> bool {
     let seen = program.control.as_ref().and_then(|control| control.seen.as_ref());

@@ -3,7 +3,8 @@
 //! A strand ends before an instruction that suspends its warp and behind a barrier, where a two-level scheduler may
 //! take the warp's entries away. It goes on into the next block only if nothing else leads there and no lanes wait
 //! there: then the lanes that execute an instruction have executed all before it in the strand, and what one of them
-//! has written is what it reads. Lanes wait where a branch that may diverge meets its other ways.
+//! has written is what it reads. Lanes wait where a branch that may diverge meets its other ways, and where a trace breaks a
+//! strand.
 
 use std::ops::Range;
 

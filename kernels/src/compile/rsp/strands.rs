@@ -3,8 +3,8 @@
 //! Source: Bailey et al., TCAD 2018, §III-B. The SIMT execution order is that of the executor: where lanes part, the path
 //! whose first instruction comes first in the program runs first. So a strand is a run of the program, and goes on into a block
 //! that comes from it alone, the sides of a branch and where they meet included, if all that the warp executes between the
-//! branch and there is in the strand. It ends before a consumer of a long-latency result, behind a barrier, and behind a
-//! backward branch, and where a trace breaks it.
+//! branch and there is in the strand. It ends before a consumer of a long-latency result, behind a barrier, behind a backward
+//! branch, where a trace breaks it, and before it has more than [`MOST_BLOCKS`] blocks.
 
 use std::ops::Range;
 
@@ -13,6 +13,10 @@ use crate::compile::dominators::Postdominators;
 use crate::compile::graph::Graphs;
 use crate::compile::paths::breaks;
 use crate::program::{Operation, Program};
+
+/// Blocks of a strand: what bounds the memory and the time of what is found out about one, in a trace whose guards make a block
+/// of every instruction.
+const MOST_BLOCKS: u32 = 1024;
 
 /// The strands of a program, in program order; together they cover it.
 pub fn strands(program: &Program, graphs: &Graphs) -> Vec<Range<usize>> {
@@ -54,7 +58,13 @@ impl Walk<'_> {
         if last == next {
             return !is_cut && !may_part(self.program, before);
         }
-        !is_cut && !self.branches_back(last) && self.comes_from(start, next) && self.nobody_waits(start, next)
+        let first = self.cfg.block_of(start);
+        let is_long = next.0 - first.0 >= MOST_BLOCKS;
+        !is_cut
+            && !is_long
+            && !self.branches_back(last)
+            && self.comes_from(start, next)
+            && self.nobody_waits(start, next)
     }
 
     fn branches_back(&self, block: Block) -> bool {

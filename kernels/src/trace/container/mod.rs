@@ -69,7 +69,8 @@ pub(super) fn check_program(program: &Program) -> Result<(), String> {
     let count = program.instructions.len();
     if let Some(control) = &program.control {
         let seen = control.seen.iter().flat_map(|seen| [seen.flow.len(), seen.breaks.len()]);
-        if let Some(length) = [control.flow.len()].into_iter().chain(seen).find(|&length| length != count) {
+        let own = [control.flow.len(), control.may_diverge.len()];
+        if let Some(length) = own.into_iter().chain(seen).find(|&length| length != count) {
             return Err(format!(
                 "kernel `{}`: control flow of {length} instructions; the program has {count}",
                 program.name

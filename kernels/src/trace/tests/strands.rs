@@ -74,11 +74,22 @@ fn operands_of_every_workload_are_mapped_and_found_in_its_trace() {
     }
 }
 
+/// What an instruction is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Sum,
+    /// Two machine instructions: a pair of registers.
+    Product,
+    Load,
+    Barrier,
+    Exit,
+}
+
 /// A trace of two warps of four threads each that go where choices send them, and are executed in any order.
 #[derive(Clone, Debug)]
 struct Wandering {
-    /// For each instruction its result, its two sources, and whether it is a load.
-    instructions: Vec<(u8, u8, u8, bool)>,
+    /// For each instruction its result, its two sources, and what it is.
+    instructions: Vec<(u8, u8, u8, Kind)>,
     /// What each step of a warp draws from.
     choices: Vec<u8>,
     /// Lanes at the lowest address go first; else any.
@@ -131,7 +142,7 @@ impl Wandering {
                     mask |= (u32::MAX >> (32 - group)) << (number * group);
                     steps = steps.saturating_sub(1);
                     *own = match draw(8) {
-                        _ if steps == 0 => count,
+                        _ if steps == 0 || self.instructions[place].3 == Kind::Exit => count,
                         0 => draw(count + 1),
                         1 => place + 2,
                         _ => place + 1,
@@ -144,20 +155,27 @@ impl Wandering {
     }
 
     fn line(&self, place: usize, mask: u32) -> String {
-        let (result, one, other, is_load) = self.instructions[place];
+        let (result, one, other, kind) = self.instructions[place];
         let pc = 16 * place;
-        match is_load {
-            true => {
+        match kind {
+            Kind::Sum => format!("{pc:04x} {mask:08x} 1 R{result} IADD3 2 R{one} R{other} 0"),
+            Kind::Product => format!("{pc:04x} {mask:08x} 1 R{} IMAD.WIDE 2 R{one} R{other} 0", result & !1),
+            Kind::Load => {
                 let addresses = " 0x7f0000001000".repeat(mask.count_ones() as usize);
                 format!("{pc:04x} {mask:08x} 1 R{result} LDG.E 1 R{one} 4 0{addresses}")
             }
-            false => format!("{pc:04x} {mask:08x} 1 R{result} IADD3 2 R{one} R{other} 0"),
+            Kind::Barrier => format!("{pc:04x} {mask:08x} 0 BAR.SYNC 0 0"),
+            Kind::Exit => format!("{pc:04x} {mask:08x} 0 EXIT 0 0"),
         }
     }
 }
 
 fn wandering() -> impl Strategy<Value = Wandering> {
-    let instruction = (0..6u8, 0..6u8, 0..6u8, prop::bool::weighted(0.1));
+    let kind = prop_oneof![
+        10 => Just(Kind::Sum), 2 => Just(Kind::Product), 1 => Just(Kind::Load), 1 => Just(Kind::Barrier),
+        1 => Just(Kind::Exit)
+    ];
+    let instruction = (0..6u8, 0..6u8, 0..6u8, kind);
     (prop::collection::vec(instruction, 3..14), prop::collection::vec(any::<u8>(), 8..200), any::<bool>())
         .prop_map(|(instructions, choices, in_program_order)| Wandering {
             instructions,

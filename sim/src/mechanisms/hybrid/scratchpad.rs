@@ -2,6 +2,7 @@
 
 use warpfile_hdl::hybrid::ScratchpadHierarchy;
 use warpfile_kernels::compile::cfg::Cfg;
+use warpfile_kernels::compile::graph::Graphs;
 use warpfile_kernels::compile::rsp::{self, MAX_ENTRIES};
 use warpfile_kernels::program::Program;
 
@@ -160,7 +161,8 @@ impl Mechanism for Scratchpad {
     fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
         let parameters = self.pass_parameters(config)?;
         let placement = rsp::compile(program, &parameters).map_err(SimError::mechanism)?;
-        Ok(Some(rsp::listing::listing(program, &placement, cfg)))
+        let cfg = Graphs::blocks_of_lanes(program, cfg).map_err(SimError::mechanism)?;
+        Ok(Some(rsp::listing::listing(program, &placement, &cfg)))
     }
 
     fn counters(&self) -> Vec<Group> {

@@ -7,6 +7,7 @@ mod storage;
 
 use warpfile_hdl::rfh::RegisterFileHierarchy;
 use warpfile_kernels::compile::cfg::Cfg;
+use warpfile_kernels::compile::graph::Graphs;
 use warpfile_kernels::compile::rfh::{self, MAX_ORF_ENTRIES};
 use warpfile_kernels::program::Program;
 
@@ -87,7 +88,8 @@ impl Mechanism for Rfh {
 
     fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
         let placement = rfh::compile(program, &pass_parameters(config)?).map_err(SimError::mechanism)?;
-        Ok(Some(rfh::listing::listing(program, &placement, cfg)))
+        let cfg = Graphs::blocks_of_lanes(program, cfg).map_err(SimError::mechanism)?;
+        Ok(Some(rfh::listing::listing(program, &placement, &cfg)))
     }
 
     fn counters(&self) -> Vec<Group> {
