@@ -130,7 +130,9 @@ fn a_trace_is_annotated_kernel_by_kernel() {
     place.succeeds("trace backprop --size tiny --format accelsim -o t");
     let both = place.succeeds("annotate t --pass rsp");
     let one = place.succeeds("annotate t/kernelslist.g --pass rsp --entry layer_forward");
-    assert!(one.starts_with("// launch 1\n// layer_forward: ") && both.contains(&one) && both.len() > one.len());
+    assert!(
+        one.starts_with("// launch 1\n// layer_forward: ") && both.contains(&one) && both.len() > one.len()
+    );
     assert!(one.contains("write allocation of ") && one.contains("reconverges at B"), "{one}");
     place.succeeds("trace backprop --size tiny -o t.wft");
     assert!(place.succeeds("annotate t.wft").contains(" <- "));

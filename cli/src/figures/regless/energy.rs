@@ -79,7 +79,7 @@ pub const CAUSES_14: &[Cause] = &[Cause {
 /// Why numbers of Fig. 15 differ.
 pub const CAUSES_15: &[Cause] = &[Cause {
     of: &["regless", "rfv", "rfh", "no_register_file"],
-    why: "The same, and what the registers are of the whole: 16.7 % of the baseline in the paper, 4.8 % here, where a card takes \
+    why: "The same, and what the registers are of the whole: 16.7 % of the baseline in the paper, 4.7 % here, where a card takes \
           165 W. What RFV and RFH save more than in the paper is time that they do not lose (decision 171). With 16.7 %, which \
           is given then, and accesses counted as in the paper:",
     run: AS_COUNTED,
