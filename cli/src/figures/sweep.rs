@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use warpfile_kernels::exec::ExecOptions;
 use warpfile_kernels::workloads::Workload;
 use warpfile_sim::config::Config;
+use warpfile_sim::energy::EnergyModel;
 use warpfile_sim::sm::RunReport;
 
 use super::report::Effort;
@@ -223,6 +224,15 @@ impl Results {
     /// The point was not among those of the sweep.
     pub fn of(&self, point: &Point) -> &[Run] {
         self.runs.get(point).unwrap_or_else(|| panic!("{point} is not in the sweep"))
+    }
+
+    /// The technology that a point's runs name.
+    ///
+    /// # Errors
+    /// It cannot be used, or there are no runs.
+    pub fn energy_model(&self, point: &Point) -> Result<EnergyModel> {
+        let run = self.of(point).first().context("no workload was run")?;
+        Ok(EnergyModel::named(&run.config.energy.technology)?)
     }
 
     /// What all runs together took.

@@ -16,6 +16,12 @@ pub fn successors(program: &Program) -> Vec<Vec<usize>> {
     flow.iter().enumerate().map(after).collect()
 }
 
+/// Whether lanes may part behind an instruction.
+pub fn may_part(program: &Program, position: usize) -> bool {
+    let known = program.control.as_ref().and_then(|control| control.may_diverge.get(position));
+    known.copied().unwrap_or(true)
+}
+
 /// Whether a trace showed lanes that came to an instruction on no path forward through the program: nobody can say what they
 /// have executed of the instructions before it.
 pub fn breaks(program: &Program, position: usize) -> bool {

@@ -116,14 +116,6 @@ impl EnergyModel {
         self.price(config, config.design.structures(config))
     }
 
-    /// The register file that the baseline has in the place of whatever a design has, priced alone.
-    ///
-    /// # Errors
-    /// As [`EnergyModel::parts`].
-    fn full_register_file(&self, config: &Config) -> Result<Vec<(Structure, Part)>, EnergyError> {
-        self.price(config, vec![register_file::structure(config, config.register_file.rows)])
-    }
-
     /// Arrays as the technology charges them: each as what it is, or by its capacity.
     fn price(
         &self,
@@ -132,8 +124,7 @@ impl EnergyModel {
     ) -> Result<Vec<(Structure, Part)>, EnergyError> {
         let mut parts = self.price_arrays(config, structures)?;
         if self.technology.charges_capacity() {
-            let file = register_file::structure(config, config.register_file.rows);
-            for (_, file) in self.price_arrays(config, vec![file])? {
+            for (_, file) in self.price_arrays(config, vec![full_register_file(config)])? {
                 parts.iter_mut().for_each(|(structure, part)| charge_capacity(structure, part, &file));
             }
         }
@@ -211,6 +202,11 @@ impl EnergyModel {
         let of_scheduler = area_um2 / UM2_PER_MM2 / config.sm.schedulers as f64;
         floorplan.mm_per_root_mm2.value * of_scheduler.sqrt()
     }
+}
+
+/// The register file that the baseline has in the place of whatever a design has.
+fn full_register_file(config: &Config) -> Structure {
+    register_file::structure(config, config.register_file.rows)
 }
 
 /// Makes an access to registers cost what one to the full register file does, wires included, in proportion to the bits that the

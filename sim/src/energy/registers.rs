@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::structure::{Account, ArrayAccesses, Part, Source, Structure};
-use super::{EnergyError, EnergyModel, MeasuredRun};
+use super::{EnergyError, EnergyModel, MeasuredRun, full_register_file};
 use crate::config::Config;
 use crate::sm::RunReport;
 
@@ -151,7 +151,7 @@ impl EnergyModel {
     /// What a register file would have spent on the same instructions.
     fn baseline_accesses(&self, config: &Config, report: &RunReport) -> Result<Energy, EnergyError> {
         let accesses = ArrayAccesses::of(report.operands);
-        let parts = self.full_register_file(config)?;
+        let parts = self.price(config, vec![full_register_file(config)])?;
         let access_pj: f64 = parts.iter().map(|(_, part)| part.access_pj(accesses)).sum();
         let wires_pj: f64 = parts.iter().map(|(_, part)| part.wires_pj(accesses)).sum();
         Ok(Energy { access_pj, with_wires_pj: access_pj + wires_pj })

@@ -229,20 +229,6 @@ pub fn technology_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Technology {
-    /// The memories of CACTI that alone are counted, if they are.
-    pub fn counted_memories(&self) -> Option<&CountedMemories> {
-        match &self.accesses_alone.as_ref()?.price {
-            AccessPrice::Memories(memories) => Some(memories),
-            AccessPrice::Capacity { .. } => None,
-        }
-    }
-
-    /// Whether an access to registers costs in proportion to the capacity of what holds them.
-    pub fn charges_capacity(&self) -> bool {
-        let counted = self.accesses_alone.as_ref();
-        counted.is_some_and(|counted| matches!(counted.price, AccessPrice::Capacity { .. }))
-    }
-
     /// Name of the technology of Bailey et al., TCAD 2018.
     pub const BAILEY2018: &'static str = "bailey2018-28nm";
     /// Name of the technology of Gebhart et al., ISCA 2011, whose tables all arrays are scaled to.
@@ -270,6 +256,20 @@ impl Technology {
             origin: origin.to_owned(),
             message: error.to_string().trim().to_owned(),
         })
+    }
+
+    /// The memories of CACTI that alone are counted, if they are.
+    pub fn counted_memories(&self) -> Option<&CountedMemories> {
+        match &self.accesses_alone.as_ref()?.price {
+            AccessPrice::Memories(memories) => Some(memories),
+            AccessPrice::Capacity { .. } => None,
+        }
+    }
+
+    /// Whether an access to registers costs in proportion to the capacity of what holds them.
+    pub fn charges_capacity(&self) -> bool {
+        let counted = self.accesses_alone.as_ref();
+        counted.is_some_and(|counted| matches!(counted.price, AccessPrice::Capacity { .. }))
     }
 
     /// Energies of a read and of a write of an array, if there is a published figure for one of its size.

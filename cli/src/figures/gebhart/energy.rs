@@ -1,6 +1,6 @@
 //! Fig. 12 and Table 5: register file energy of the combined architecture.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use warpfile_sim::counters::Counts;
 use warpfile_sim::energy::EnergyModel;
 use warpfile_sim::mechanisms::rfc;
@@ -53,8 +53,7 @@ fn idealised(run: &Run, technology: &EnergyModel) -> Option<f64> {
 }
 
 fn technology(results: &Results) -> Result<EnergyModel> {
-    let run = results.of(&Point::rfc(ENTRIES, ACTIVE)).first().context("no workload was run")?;
-    Ok(EnergyModel::named(run.config.energy.technology.as_str())?)
+    results.energy_model(&Point::rfc(ENTRIES, ACTIVE))
 }
 
 /// Fig. 12.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use warpfile_sim::energy::grid::Ports;
-use warpfile_sim::energy::{Arrays, EnergyModel, MeasuredRun, RegisterEnergy, Technology};
+use warpfile_sim::energy::{Arrays, EnergyModel, MeasuredRun, RegisterEnergy};
 use warpfile_sim::mechanisms::hybrid::{Parameters, ScratchpadParameters};
 
 use super::{
@@ -92,8 +92,7 @@ pub fn points_9() -> Vec<Point> {
 
 /// The technology of the runs.
 pub fn model(results: &Results) -> Result<EnergyModel> {
-    let technology = results.of(&baseline()).first().map(|run| run.config.energy.technology.as_str());
-    Ok(EnergyModel::named(technology.unwrap_or(Technology::GTX980))?)
+    results.energy_model(&baseline())
 }
 
 fn measured(run: &Run) -> MeasuredRun<'_> {

@@ -2,9 +2,7 @@
 
 use anyhow::{Context, Result};
 use warpfile_sim::energy::grid::Ports;
-use warpfile_sim::energy::{
-    Arrays, EnergyModel, GpuEnergy, MeasuredRun, RegisterEnergy, Technology, technology_names,
-};
+use warpfile_sim::energy::{Arrays, EnergyModel, GpuEnergy, MeasuredRun, RegisterEnergy, technology_names};
 
 use super::rodinia::{
     AVERAGES, Average, Series, baseline, chart, ratio, regless, regless_without_compressor, rfh, rfv, table,
@@ -72,7 +70,8 @@ pub const CAUSES_14: &[Cause] = &[Cause {
     why: "What is counted, and what an access costs. The paper's register structures were synthesised, and their power goes with \
           their capacity (§6.2); here a bank of 16 rows takes 0.71 of the energy of one of 64 with two ports, wires grow with the \
           root of the area, and a quarter to four fifths of the baseline's energy is leakage, which RFH cannot save: its 62 % leave \
-          little room for it, which is where the reading is taken from. With accesses alone, in proportion to the capacity of what they go to (decision 171):",
+          little room for it, which is where the reading is taken from. With accesses alone, in proportion to the capacity of \
+          what they go to (decision 171):",
     run: AS_COUNTED,
 }];
 
@@ -92,8 +91,7 @@ pub fn points_14() -> Vec<Point> {
 
 /// The technology of the runs.
 pub fn model(results: &Results) -> Result<EnergyModel> {
-    let technology = results.of(&baseline()).first().map(|run| run.config.energy.technology.as_str());
-    Ok(EnergyModel::named(technology.unwrap_or(Technology::GTX980))?)
+    results.energy_model(&baseline())
 }
 
 fn measured(run: &Run) -> MeasuredRun<'_> {

@@ -11,7 +11,7 @@ use std::ops::Range;
 use crate::compile::cfg::Block;
 use crate::compile::dominators::Postdominators;
 use crate::compile::graph::Graphs;
-use crate::compile::paths::breaks;
+use crate::compile::paths::{breaks, may_part};
 use crate::program::{Operation, Program};
 
 /// The strands of a program, in program order; together they cover it.
@@ -45,10 +45,4 @@ fn ends(program: &Program, graphs: &Graphs, postdominators: &Postdominators, pos
     }
     let waits = parts && postdominators.immediate(block) == Some(next_block);
     waits || cfg.block(next_block).predecessors != [block] || next_block == Block(0)
-}
-
-/// Whether lanes may part behind an instruction.
-fn may_part(program: &Program, position: usize) -> bool {
-    let known = program.control.as_ref().and_then(|control| control.may_diverge.get(position));
-    known.copied().unwrap_or(true)
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use crate::compile::cfg::{Block, Cfg};
 use crate::compile::dominators::Postdominators;
 use crate::compile::graph::Graphs;
-use crate::compile::paths::breaks;
+use crate::compile::paths::{breaks, may_part};
 use crate::program::{Operation, Program};
 
 /// Blocks of a strand: what bounds the memory and the time of what is found out about one, in a trace whose guards make a block
@@ -32,12 +32,6 @@ pub fn strands(program: &Program, graphs: &Graphs) -> Vec<Range<usize>> {
     }
     strands.push(start..program.instructions.len());
     strands
-}
-
-/// Whether lanes may part behind an instruction.
-fn may_part(program: &Program, position: usize) -> bool {
-    let known = program.control.as_ref().and_then(|control| control.may_diverge.get(position));
-    known.copied().unwrap_or(true)
 }
 
 /// A program on its way through the strands.

@@ -125,8 +125,8 @@ struct WarpPath {
     /// The template each lane executed last.
     last: [u32; LANES],
     /// How often the warp has begun or gone back in the program, and how often it had when each lane executed its last.
-    turns: u32,
-    turns_at_last: [u32; LANES],
+    turns: u64,
+    turns_at_last: [u64; LANES],
     /// The template the warp met last.
     previous: u32,
     previous_mask: LaneMask,
@@ -261,7 +261,7 @@ impl Observer {
     /// Adds the edges to a template.
     fn link(&mut self, template: u32, mask: LaneMask, path: &mut WarpPath) -> Result<(), String> {
         let goes_on = path.previous != NONE && self.is_behind(template, path.previous);
-        path.turns += u32::from(!goes_on);
+        path.turns += u64::from(!goes_on);
         self.observed[template as usize].breaks |= !goes_on;
         if path.previous != NONE {
             let successors = &mut self.observed[path.previous as usize].warp_successors;

@@ -2,6 +2,7 @@
 //! guards are what was seen.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -9,7 +10,7 @@ use proptest::prelude::*;
 use super::samples::{own, real};
 use crate::compile::rfh::{self, AccessEnergy, LevelEnergies};
 use crate::compile::rsp;
-use crate::program::{Launches, Program};
+use crate::program::{Launches, Operation, Program, Stream};
 use crate::trace::{open, write_accelsim};
 use crate::workloads;
 
@@ -28,30 +29,79 @@ fn in_hierarchy(program: &Program) -> rfh::Placement {
     rfh::compile(program, &rfh::Parameters { orf_entries: ENTRIES, energies }).unwrap()
 }
 
-/// Checks both placements of every launch, on every way seen and as executed; returns how many operands are mapped in each.
+/// Calls a check for every launch of a trace; sums up what it counts.
+fn of_launches(
+    path: &Path,
+    check: impl Fn(&mut dyn Stream, &Program) -> Result<usize, String>,
+) -> Result<usize, String> {
+    let mut trace = open(path).map_err(|error| error.to_string())?;
+    let mut sum = 0;
+    while let Some(mut stream) = trace.next_launch().map_err(|error| error.to_string())? {
+        let program = stream.program().clone();
+        sum += check(stream.as_mut(), &program)?;
+    }
+    Ok(sum)
+}
+
+/// Checks both placements of every launch, on every path seen and as executed; returns how many operands are mapped in each.
 fn check(path: &Path) -> Result<[usize; 2], String> {
-    let mut mapped = [0; 2];
-    let mut trace = open(path).map_err(|error| error.to_string())?;
-    while let Some(mut stream) = trace.next_launch().map_err(|error| error.to_string())? {
-        let program = stream.program().clone();
-        let placement = in_scratchpad(&program);
-        rsp::check_static::check_static(&program, &placement).map_err(|wrong| format!("rsp: {wrong}"))?;
-        rsp::check::check_recorded(stream.as_mut(), &program, &placement, ENTRIES)
-            .map_err(|wrong| format!("rsp: {wrong}"))?;
-        let places = placement.places.iter().flat_map(|places| places.sources);
-        mapped[0] += places.filter(|source| source.entry.is_some()).count();
-    }
-    let mut trace = open(path).map_err(|error| error.to_string())?;
-    while let Some(mut stream) = trace.next_launch().map_err(|error| error.to_string())? {
-        let program = stream.program().clone();
-        let placement = in_hierarchy(&program);
-        rfh::check_static::check_static(&program, &placement).map_err(|wrong| format!("rfh: {wrong}"))?;
-        rfh::check::check_recorded(stream.as_mut(), &program, &placement, ENTRIES)
-            .map_err(|wrong| format!("rfh: {wrong}"))?;
-        let places = placement.places.iter().flat_map(|places| places.sources);
-        mapped[1] += places.filter(|source| source.upper.is_some()).count();
-    }
-    Ok(mapped)
+    let scratchpad = of_launches(path, |stream, program| {
+        let wrong = |wrong: &dyn std::fmt::Display| format!("rsp: {wrong}");
+        let placement = in_scratchpad(program);
+        rsp::check_static::check_static(program, &placement).map_err(|error| wrong(&error))?;
+        rsp::check::check_recorded(stream, program, &placement, ENTRIES).map_err(|error| wrong(&error))?;
+        let sources = placement.places.iter().flat_map(|places| places.sources);
+        Ok(sources.filter(|source| source.entry.is_some()).count())
+    })?;
+    let hierarchy = of_launches(path, |stream, program| {
+        let wrong = |wrong: &dyn std::fmt::Display| format!("rfh: {wrong}");
+        let placement = in_hierarchy(program);
+        rfh::check_static::check_static(program, &placement).map_err(|error| wrong(&error))?;
+        rfh::check::check_recorded(stream, program, &placement, ENTRIES).map_err(|error| wrong(&error))?;
+        let sources = placement.places.iter().flat_map(|places| places.sources);
+        Ok(sources.filter(|source| source.upper.is_some()).count())
+    })?;
+    Ok([scratchpad, hierarchy])
+}
+
+/// The strands with two made one that meet where the trace breaks and nothing else ends the first: for each such pair, and where.
+fn joined(program: &Program, strands: &[Range<u32>]) -> Vec<(usize, Vec<Range<u32>>)> {
+    let seen = program.control.as_ref().and_then(|control| control.seen.as_ref()).expect("of a trace");
+    let meet_at_break = |&number: &usize| {
+        let start = strands[number].start as usize;
+        let before = program.instructions[start - 1].operation;
+        seen.breaks[start] && !program.instructions[start].suspends && before != Operation::Barrier
+    };
+    let join = |number: usize| {
+        let mut all = strands.to_vec();
+        let second = all.remove(number);
+        all[number - 1].end = second.end;
+        (second.start as usize, all)
+    };
+    (1..strands.len()).filter(meet_at_break).map(join).collect()
+}
+
+/// Two lanes execute a straight program after each other and meet at its end: no edge shows that the first has waited.
+#[test]
+fn a_strand_that_goes_on_where_its_trace_breaks_is_found() {
+    let line = |pc: u32, mask: u32| format!("{pc:04x} {mask:08x} 1 R1 IADD3 2 R1 R2 0");
+    let lines = [(0, 1), (16, 1), (0, 2), (16, 2), (32, 3)].map(|(pc, mask)| line(pc, mask)).to_vec();
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), &[lines.clone(), lines]);
+    let checked = of_launches(&path, |_, program| {
+        let scratchpad = in_scratchpad(program);
+        let [(2, strands)] = &joined(program, &scratchpad.strands)[..] else { panic!("{scratchpad:?}") };
+        let broken = rsp::Placement { strands: strands.clone(), ..scratchpad.clone() };
+        let misplaced = rsp::check_static::check_static(program, &broken);
+        assert_eq!(misplaced, Err(rsp::check_static::Misplaced::EnteredInTheMiddle(2)));
+        let hierarchy = in_hierarchy(program);
+        let [(2, strands)] = &joined(program, &hierarchy.strands)[..] else { panic!("{hierarchy:?}") };
+        let broken = rfh::Placement { strands: strands.clone(), ..hierarchy.clone() };
+        let misplaced = rfh::check_static::check_static(program, &broken);
+        assert_eq!(misplaced, Err(rfh::check_static::Misplaced::EnteredInTheMiddle(2)));
+        Ok(1)
+    });
+    assert_eq!(checked, Ok(1));
 }
 
 #[test]
@@ -99,22 +149,25 @@ struct Wandering {
 /// Lanes of a block that has two warps.
 const LANES_OF_WARPS: [usize; 2] = [32, 4];
 
+/// Writes a trace of a block with the lines of its warps.
+fn write(folder: &Path, warps: &[Vec<String>; 2]) -> PathBuf {
+    let mut text = "-kernel name = wandering\n-kernel id = 1\n-grid dim = (1,1,1)\n-block dim = (36,1,1)\n\
+                    -shmem = 0\n-nregs = 8\n-binary version = 70\n-accelsim tracer version = 3\n\n\
+                    #BEGIN_TB\n\nthread block = 0,0,0\n"
+        .to_owned();
+    for (warp, lines) in warps.iter().enumerate() {
+        writeln!(text, "\nwarp = {warp}\ninsts = {}\n{}", lines.len(), lines.join("\n")).unwrap();
+    }
+    text.push_str("\n#END_TB\n");
+    let path = folder.join("wandering.traceg");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
 impl Wandering {
     fn write(&self, folder: &Path) -> PathBuf {
-        let mut text =
-            "-kernel name = wandering\n-kernel id = 1\n-grid dim = (1,1,1)\n-block dim = (36,1,1)\n\
-                        -shmem = 0\n-nregs = 8\n-binary version = 70\n-accelsim tracer version = 3\n\n\
-                        #BEGIN_TB\n\nthread block = 0,0,0\n"
-                .to_owned();
         let mut choices = self.choices.iter().copied().cycle();
-        for (warp, lanes) in LANES_OF_WARPS.into_iter().enumerate() {
-            let lines = self.walk(lanes, &mut choices);
-            writeln!(text, "\nwarp = {warp}\ninsts = {}\n{}", lines.len(), lines.join("\n")).unwrap();
-        }
-        text.push_str("\n#END_TB\n");
-        let path = folder.join("wandering.traceg");
-        std::fs::write(&path, text).unwrap();
-        path
+        write(folder, &LANES_OF_WARPS.map(|lanes| self.walk(lanes, &mut choices)))
     }
 
     /// The lines of a warp.
