@@ -82,6 +82,15 @@ pub enum LineStyle {
     Marks,
     /// Small markers alone: many points.
     Dots,
+    /// What the paper's text says, drawn as its marks on bars are.
+    Paper,
+}
+
+impl Line {
+    /// What the paper's text says of some places.
+    pub fn of_paper(points: impl IntoIterator<Item = (f64, f64)>) -> Line {
+        Line { name: "the paper".to_owned(), points: points.into_iter().collect(), style: LineStyle::Paper }
+    }
 }
 
 /// Bars of one colour, one a group.
@@ -117,10 +126,13 @@ impl Bars {
 }
 
 impl Chart {
-    /// The names of the legend.
+    /// The names of the legend, but the paper's.
     pub fn names(&self) -> Vec<&str> {
         match &self.plot {
-            Plot::Lines(lines) => lines.iter().map(|line| line.name.as_str()).collect(),
+            Plot::Lines(lines) => {
+                let ours = lines.iter().filter(|line| line.style != LineStyle::Paper);
+                ours.map(|line| line.name.as_str()).collect()
+            }
             Plot::Bars { series, .. } => series.iter().map(|bars| bars.name.as_str()).collect(),
         }
     }
@@ -128,7 +140,7 @@ impl Chart {
     /// Whether the paper's values are marked.
     pub fn has_paper(&self) -> bool {
         match &self.plot {
-            Plot::Lines(_) => false,
+            Plot::Lines(lines) => lines.iter().any(|line| line.style == LineStyle::Paper),
             Plot::Bars { series, .. } => series.iter().any(|bars| bars.paper.iter().any(Option::is_some)),
         }
     }

@@ -93,6 +93,13 @@ pub struct Cause {
     run: &'static str,
 }
 
+impl Cause {
+    /// Whether its run is of other workloads than the figure's.
+    fn names_workloads(&self) -> bool {
+        self.run.contains("--workloads")
+    }
+}
+
 /// Numbers of figures under several runs.
 pub struct Study {
     title: &'static str,

@@ -23,6 +23,8 @@ const NARROW_BARS: usize = 18;
 const NARROW_NUMBERS: usize = 20;
 /// Radius of a marker that stands alone, px.
 const MARK: f64 = 4.0;
+/// Width of a mark of the paper's that belongs to no bar, px.
+const PAPER_MARK: f64 = 14.0;
 /// Radius of one among many, px.
 const DOT: f64 = 1.3;
 /// Estimated width of a legend's letter, and of a title's.
@@ -31,6 +33,8 @@ const TITLE_LETTER: f64 = 6.8;
 /// Height of a line of a panel's title, and of a legend.
 const TITLE_LINE: f64 = 15.0;
 const LEGEND_LINE: f64 = 14.0;
+/// Decimals of the smallest number that is written in full.
+const MOST_DECIMALS: usize = 6;
 /// Lines of a legend that there is room for in any panel.
 const LEGEND_LINES: usize = 2;
 /// Distance of groups below which their names stand upright, and what an upright letter needs of height.
@@ -345,10 +349,16 @@ fn draw_lines(out: &mut String, lines: &[Line], scale: &Scale) {
     for (index, series) in lines.iter().enumerate() {
         let colour = COLOURS[index % COLOURS.len()];
         let at: Vec<(f64, f64)> = series.points.iter().map(|&(px, py)| (x(px), scale.y(py))).collect();
+        if series.style == LineStyle::Paper {
+            for (x, y) in at {
+                draw_paper(out, (x - PAPER_MARK / 2.0, PAPER_MARK), y);
+            }
+            continue;
+        }
         let width = match series.style {
             LineStyle::Thin => Some(1.5),
             LineStyle::Bold => Some(3.0),
-            LineStyle::Marks | LineStyle::Dots => None,
+            LineStyle::Marks | LineStyle::Dots | LineStyle::Paper => None,
         };
         if let Some(width) = width {
             let path: Vec<String> = at.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
@@ -394,7 +404,7 @@ fn draw_bars(
             if base + value > scale.high {
                 let (x, y) = (x + width / 2.0 + 4.0, scale.axes.y + 30.0);
                 let turn = format!("transform=\"rotate(-90 {x:.1} {y:.1})\" font-size=\"10\" fill=\"#fff\"");
-                text(out, (x, y), "start", &turn, &format!("{value:.2}"));
+                text(out, (x, y), "start", &turn, &cut_label(value));
             }
             if let Some(&deviation) = bars.deviations.get(group) {
                 let middle = x + width / 2.0;
@@ -424,6 +434,12 @@ fn draw_bars(
             text(out, (x, y), "middle", "", name);
         }
     }
+}
+
+/// How high a bar is that is cut off: two decimals, of a small one two digits.
+fn cut_label(value: f64) -> String {
+    let decimals = if value.abs() < 1.0 { decimals_of(value.abs() / 10.0).min(MOST_DECIMALS) } else { 2 };
+    format!("{value:.decimals$}")
 }
 
 /// The paper's value: a line across the bar's place, with a rim so that it is seen on any colour.

@@ -156,8 +156,10 @@ fn claims_12(
     mix: &dyn Fn() -> Option<f64>,
 ) -> Vec<Claim> {
     let saving = |energy: Option<f64>| percent(energy.map(|energy| 100.0 * (1.0 - energy)));
+    // A write to 8 entries of 8 warps costs 10.9 pJ by Table 2, one to the MRF 11 by Table 3: no design point that saves 20 %.
     let all = SIZES.into_iter().flat_map(|entries| SIZES.map(|active| (entries, active)));
-    let extent = range(all.filter_map(|(entries, active)| energy(entries, active)));
+    let sensible = all.filter(|(entries, active)| entries * active <= ENTRIES * ACTIVE);
+    let extent = range(sensible.filter_map(|(entries, active)| energy(entries, active)));
     let savings = extent.map(|(low, high)| (100.0 * (1.0 - high), 100.0 * (1.0 - low)));
     let extent = extent.map_or_else(
         || "no value".to_owned(),
@@ -169,7 +171,12 @@ fn claims_12(
         best.map_or_else(|| "no value".to_owned(), |(entries, _)| format!("{active} active: {entries}"))
     });
     vec![
-        claim("§5.4", "energy falls by 20 % to 40 % for a variety of design points", extent).numbers(
+        claim(
+            "§5.4",
+            "energy falls by 20 % to 40 % for a variety of design points",
+            format!("with up to {} entries: {extent}", ENTRIES * ACTIVE),
+        )
+        .numbers(
             savings
                 .map(|(low, high)| (Some(low), Some(high)))
                 .map_or([None, None], |(low, high)| [low, high])

@@ -88,10 +88,8 @@ pub fn table_5(results: &Results) -> Result<Content> {
         "W = 3 takes the least energy for most of the applications",
         least(results, &series),
     ));
-    let line = |name: &str, style, values: Vec<Option<f64>>| Line {
-        name: name.to_owned(),
-        points: THRESHOLDS.iter().zip(values).filter_map(|(&w, value)| Some((w as f64, value?))).collect(),
-        style,
+    let points = |values: Vec<Option<f64>>| {
+        THRESHOLDS.iter().zip(values).filter_map(|(&w, value)| Some((w as f64, value?))).collect::<Vec<_>>()
     };
     let of_paper = (0..THRESHOLDS.len()).map(paper).collect();
     let mut notes = notes();
@@ -114,8 +112,8 @@ pub fn table_5(results: &Results) -> Result<Content> {
             x_label: "W".to_owned(),
             y_label: "relative to W = 3".to_owned(),
             plot: Plot::Lines(vec![
-                line("here", LineStyle::Thin, here.clone()),
-                line("the thesis", LineStyle::Marks, of_paper),
+                Line { name: "here".to_owned(), points: points(here.clone()), style: LineStyle::Thin },
+                Line::of_paper(points(of_paper)),
             ]),
         }],
     })

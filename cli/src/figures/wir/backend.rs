@@ -280,11 +280,7 @@ pub fn figure_21(results: &Results) -> Result<Content> {
         plot: Plot::Lines(vec![
             line("bypassed", &series),
             line("of these after a wait", &retries),
-            Line {
-                name: "the paper's".to_owned(),
-                points: vec![(ROWS[DEFAULT_ROWS] as f64, BYPASSED)],
-                style: LineStyle::Marks,
-            },
+            Line::of_paper([(ROWS[DEFAULT_ROWS] as f64, BYPASSED)]),
         ]),
     };
     let columns: Vec<Series> = series.into_iter().chain(retries).chain([without]).collect();

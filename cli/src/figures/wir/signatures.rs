@@ -42,11 +42,10 @@ pub fn figure_20(results: &Results) -> Result<Content> {
         title: "values found by their signature, mean".to_owned(),
         x_label: "rows of the value signature buffer".to_owned(),
         y_label: "% of the values looked up".to_owned(),
-        plot: Plot::Lines(vec![Line {
-            name: "here".to_owned(),
-            points: points.collect(),
-            style: LineStyle::Thin,
-        }]),
+        plot: Plot::Lines(vec![
+            Line { name: "here".to_owned(), points: points.collect(), style: LineStyle::Thin },
+            Line::of_paper([(128.0, HITS_OF_128)]),
+        ]),
     };
     Ok(Content {
         claims: vec![

@@ -124,13 +124,14 @@ function lineOption(chart, common, axis, y) {
   const lines = chart.plot.lines.filter(({ name }) => !isHidden("series", name));
   const series = lines.map(({ name, points, style }) => ({
     name,
-    type: style === "marks" || style === "dots" ? "scatter" : "line",
+    type: ["thin", "bold"].includes(style) ? "line" : "scatter",
     data: points,
     lineStyle: { width: style === "bold" ? 3.5 : 1.5 },
-    symbol: "circle",
-    symbolSize: { thin: 5, bold: 7, marks: 10, dots: 3 }[style],
+    symbol: style === PAPER ? "rect" : "circle",
+    symbolSize: { thin: 5, bold: 7, marks: 10, dots: 3, [PAPER]: [14, 3] }[style],
     large: style === "dots",
-    itemStyle: { color: colourOf(chart.plot.lines, name) },
+    itemStyle: { color: style === PAPER ? common.textStyle.color : colourOf(chart.plot.lines, name) },
+    z: style === PAPER ? 10 : 2,
   }));
   const x = pointsOf(lines);
   const margin = 0.02 * (Math.max(...x) - Math.min(...x));

@@ -55,8 +55,14 @@ fn accesses_and_wires_go_by_what_is_touched() {
     let mut part =
         Structure::of_warp_registers("values", 1, 64, Ports::DUAL, none).price(&prices()).expect("a run");
     (part.read_pj, part.write_pj, part.search_pj, part.wire_pj) = (80.0, 160.0, Some(3.0), 16.0);
-    let accesses =
-        ArrayAccesses { slice_reads: 5, slice_writes: 2, row_reads: 1, row_writes: 3, searches: 7 };
+    let accesses = ArrayAccesses {
+        slice_reads: 5,
+        slice_writes: 2,
+        row_reads: 1,
+        row_writes: 3,
+        searches: 7,
+        slice_moves: 2,
+    };
     assert_near(part.access_pj(accesses), 50.0 + 40.0 + 80.0 + 480.0 + 21.0);
-    assert_near(part.wires_pj(accesses), (7.0 / 8.0 + 4.0) * 16.0);
+    assert_near(part.wires_pj(accesses), ((7.0 - 2.0 * 2.0) / 8.0 + 4.0) * 16.0);
 }

@@ -94,7 +94,10 @@ impl Mechanism for RegisterCache {
 
     fn structures(&self, config: &Config) -> Vec<Structure> {
         let mut structures = register_file::structures(config, config.register_file.rows);
-        let values = |report: &RunReport| ArrayAccesses::of(accesses(report));
+        let values = |report: &RunReport| {
+            let cache = accesses(report);
+            ArrayAccesses::of_upper_level(cache, cache.cluster_reads, report)
+        };
         let tags = |report: &RunReport| ArrayAccesses {
             // A copied operand is looked up once more, as a value that is written.
             searches: report.operands.reads + accesses(report).writes,

@@ -193,7 +193,7 @@ impl Mechanism for Scratchpad {
                 config.sm.schedulers as u32,
                 entries,
                 Ports::DUAL,
-                |report: &RunReport| ArrayAccesses::of(scratchpad_accesses(report).accesses),
+                if self.has_cache() { entries_beside_a_cache } else { entries_alone },
             )
             .of_flip_flops()
         };
@@ -201,7 +201,10 @@ impl Mechanism for Scratchpad {
         structures.push(values);
         if self.has_cache() {
             let sets = config.of::<HybridParameters>().sets;
-            let values = |report: &RunReport| ArrayAccesses::of(accesses(report));
+            let values = |report: &RunReport| {
+                let (scratchpad, cache) = (scratchpad_accesses(report).accesses, accesses(report));
+                ArrayAccesses::of_upper_level(cache, scratchpad.cluster_reads + cache.cluster_reads, report)
+            };
             let tags = match self.cache {
                 Cache::ParallelEvicting => searches_in_parallel,
                 Cache::None | Cache::Behind | Cache::ParallelDisjoint => searches_behind,
@@ -293,6 +296,17 @@ impl Scratchpad {
 /// Accesses to the scratchpad.
 pub fn scratchpad_accesses(report: &RunReport) -> ScratchpadCounters {
     report.counters.get(RSP_COUNTERS)
+}
+
+/// Accesses to the entries of a scratchpad without a cache.
+fn entries_alone(report: &RunReport) -> ArrayAccesses {
+    let entries = scratchpad_accesses(report).accesses;
+    ArrayAccesses::of_upper_level(entries, entries.cluster_reads, report)
+}
+
+/// The same beside a cache, which what moves between levels is counted at.
+fn entries_beside_a_cache(report: &RunReport) -> ArrayAccesses {
+    ArrayAccesses::of(scratchpad_accesses(report).accesses)
 }
 
 /// What is looked up in a cache behind: operands and results that the scratchpad does not serve, last reads that it serves, and

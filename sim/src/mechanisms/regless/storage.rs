@@ -119,6 +119,10 @@ pub struct RegLessStorage {
     regions: u64,
     /// Cycles that regions were active, summed over regions.
     active_cycles: u64,
+    /// Warps whose region has issued its last instruction and waits for values to be written.
+    draining: u64,
+    /// Cycles that regions were draining, summed over regions.
+    draining_cycles: u64,
 }
 
 impl RegLessStorage {
@@ -151,6 +155,8 @@ impl RegLessStorage {
             preloads: Preloads::default(),
             regions: 0,
             active_cycles: 0,
+            draining: 0,
+            draining_cycles: 0,
         })
     }
 
@@ -324,8 +330,10 @@ impl RegLessStorage {
         let active = engine.get(ports.active_o);
         self.regions += u64::from((active & !self.active).count_ones());
         self.active_cycles += u64::from(active.count_ones());
-        self.active = active;
         self.inactive = engine.get(ports.inactive_o);
+        self.draining = (self.draining | self.active & !active) & !self.inactive;
+        self.draining_cycles += u64::from(self.draining.count_ones());
+        self.active = active;
         self.leaving &= self.active;
         if let Some(warp) = self.exit.filter(|_| engine.get(ports.exit.ready_o) == 1) {
             self.ended &= !(1 << warp);
@@ -463,6 +471,7 @@ impl OperandStorage for RegLessStorage {
                 values: accesses(&self.engine, VALUES_TABLE),
                 regions: self.regions,
                 active_cycles: self.active_cycles,
+                draining_cycles: self.draining_cycles,
                 preloads: self.preloads,
                 tags: table_accesses(&self.engine, of_banks),
                 compressed_lines: of_compressor("compressor.lines"),

@@ -91,7 +91,10 @@ impl Mechanism for Rfc {
                 schedulers,
                 rows as u32,
                 Ports::DUAL,
-                |report: &RunReport| ArrayAccesses::of(accesses(report)),
+                |report: &RunReport| {
+                    let cache = accesses(report);
+                    ArrayAccesses::of_upper_level(cache, cache.cluster_reads, report)
+                },
             )
             .of_flip_flops()
         };
