@@ -82,12 +82,12 @@ pub enum LineStyle {
     Marks,
     /// Small markers alone: many points.
     Dots,
-    /// What the paper's text says, drawn as its marks on bars are.
+    /// What the paper says, drawn as its marks on bars are.
     Paper,
 }
 
 impl Line {
-    /// What the paper's text says of some places.
+    /// What the paper says of some places.
     pub fn of_paper(points: impl IntoIterator<Item = (f64, f64)>) -> Line {
         Line { name: "the paper".to_owned(), points: points.into_iter().collect(), style: LineStyle::Paper }
     }

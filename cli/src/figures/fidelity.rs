@@ -111,9 +111,9 @@ struct Shown {
 /// Runs what is said to remove differences.
 fn shown(paper: &Paper, options: &Options, simulate: Simulate<'_>) -> Result<Vec<Shown>> {
     let mut all = Vec::new();
+    // Other programs say nothing of those that are named.
+    let named = !options.variation.workloads().is_empty();
     for figure in paper.figures {
-        // Other programs say nothing of those that are named.
-        let named = !options.variation.workloads().is_empty();
         for cause in figure.causes.iter().filter(|cause| !(named && cause.names_workloads())) {
             let of_cause = || format!("{}, cause of {}", figure.id, cause.of.join(", "));
             let variation = options.variation.with(cause.run).with_context(of_cause)?;
@@ -310,6 +310,16 @@ mod tests {
             assert_eq!(committed, today, "run scripts/figures: docs/fidelity/{}.md", paper.name);
             let distinct: std::collections::BTreeSet<&String> = today.iter().collect();
             assert_eq!(distinct.len(), today.len(), "{}: two numbers of one name", paper.name);
+        }
+    }
+
+    #[test]
+    fn every_cause_is_of_numbers_of_its_figure() {
+        for figure in PAPERS.iter().flat_map(|paper| paper.figures) {
+            let report = make(figure, &options(&[]), &tests::injected).expect("no run fails");
+            for key in figure.causes.iter().flat_map(|cause| cause.of) {
+                assert!(super::number(&report, key).is_ok(), "{}: {key}", figure.id);
+            }
         }
     }
 

@@ -96,7 +96,7 @@ pub struct Cause {
 impl Cause {
     /// Whether its run is of other workloads than the figure's.
     fn names_workloads(&self) -> bool {
-        self.run.contains("--workloads")
+        self.run.split_whitespace().any(|word| word == "--workloads")
     }
 }
 

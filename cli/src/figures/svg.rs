@@ -346,15 +346,11 @@ fn draw_lines(out: &mut String, lines: &[Line], scale: &Scale) {
         let label = decimals.map_or_else(|| number.to_string(), |decimals| format!("{number:.decimals$}"));
         text(out, (x(number), axes.y + axes.height + 16.0), "middle", "", &label);
     }
-    for (index, series) in lines.iter().enumerate() {
+    let (of_paper, ours): (Vec<&Line>, Vec<&Line>) =
+        lines.iter().partition(|line| line.style == LineStyle::Paper);
+    for (index, series) in ours.into_iter().enumerate() {
         let colour = COLOURS[index % COLOURS.len()];
         let at: Vec<(f64, f64)> = series.points.iter().map(|&(px, py)| (x(px), scale.y(py))).collect();
-        if series.style == LineStyle::Paper {
-            for (x, y) in at {
-                draw_paper(out, (x - PAPER_MARK / 2.0, PAPER_MARK), y);
-            }
-            continue;
-        }
         let width = match series.style {
             LineStyle::Thin => Some(1.5),
             LineStyle::Bold => Some(3.0),
@@ -373,6 +369,9 @@ fn draw_lines(out: &mut String, lines: &[Line], scale: &Scale) {
             let _ =
                 writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\" fill=\"{colour}\"/>");
         }
+    }
+    for &(px, py) in of_paper.into_iter().flat_map(|line| &line.points) {
+        draw_paper(out, (x(px) - PAPER_MARK / 2.0, PAPER_MARK), scale.y(py));
     }
 }
 

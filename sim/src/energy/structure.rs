@@ -130,7 +130,7 @@ pub struct ArrayAccesses {
     pub row_writes: u64,
     /// Searches in all rows.
     pub searches: u64,
-    /// Of the slices read, those that go to another level or come from one, and not to the ALUs.
+    /// Of the slices read, those that go to the level behind, and not to the ALUs.
     pub slice_moves: u64,
 }
 
@@ -197,6 +197,12 @@ impl PowerGating {
     }
 }
 
+/// Slices that go from level to level: by so many all levels together are read more often than instructions ask for. `above`:
+/// slices read in the levels before the main register file.
+pub fn moves_between_levels(above: u64, report: &RunReport) -> u64 {
+    (above + report.mrf().cluster_reads).saturating_sub(report.operands.cluster_reads)
+}
+
 impl ArrayAccesses {
     /// Of warp-wide registers: slices of four lanes, those that are needed.
     pub fn of(accesses: Accesses) -> ArrayAccesses {
@@ -204,12 +210,9 @@ impl ArrayAccesses {
         ArrayAccesses { slice_reads: cluster_reads, slice_writes: cluster_writes, ..ArrayAccesses::default() }
     }
 
-    /// Of a level before the main register file. `read` slices are read in all such levels together: what these and the main
-    /// register file are read more than instructions ask for moves between them.
-    pub fn of_upper_level(accesses: Accesses, read: u64, report: &RunReport) -> ArrayAccesses {
-        let all = read + report.mrf().cluster_reads;
-        let slice_moves = all.saturating_sub(report.operands.cluster_reads);
-        ArrayAccesses { slice_moves, ..ArrayAccesses::of(accesses) }
+    /// The same, with so many slices that go to the level behind; no more than are read.
+    pub fn moving(self, slices: u64) -> ArrayAccesses {
+        ArrayAccesses { slice_moves: slices.min(self.slice_reads), ..self }
     }
 
     /// Of a queue: each row is written once and read once.
@@ -395,9 +398,8 @@ impl Part {
             + searches as f64 * self.search_pj.unwrap_or(0.0)
     }
 
-    /// What moving the accessed bits costs, pJ. What goes to the main register file travels the rest of the way there, whose
-    /// access is charged from the ALUs: with both as far from these, not at all (Gebhart et al., Table 5, the row of 1 mm and
-    /// 1 mm: 13 % saved are the 24 % without wires, of a total to which each operand adds its way once).
+    /// What moving the accessed bits costs, pJ. What goes to the level behind travels the rest of the way there; that level's
+    /// write is charged from the ALUs, so that this distance comes off twice.
     pub fn wires_pj(&self, accesses: ArrayAccesses) -> f64 {
         let ArrayAccesses { slice_reads, slice_writes, row_reads, row_writes, searches: _, slice_moves } =
             accesses;

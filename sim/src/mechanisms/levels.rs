@@ -34,6 +34,13 @@ impl Levels {
         })
     }
 
+    /// A value that arrays of a name are read for and that is written to the main register file (decision 172).
+    pub fn move_to_register_file(&self, name: &str) -> f64 {
+        let part = self.0.iter().map(|(_, part)| part).find(|part| part.name == name);
+        let wire_pj = part.map_or(0.0, |part| part.wire_pj);
+        self.access(name).read + self.access(register_file::REGISTERS).write - 2.0 * wire_pj
+    }
+
     /// An access to the main register file: what is read there is kept in a collector; what is read above it is not.
     pub fn main_register_file(&self) -> AccessEnergy {
         let mut main = self.access(register_file::REGISTERS);

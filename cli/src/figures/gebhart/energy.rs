@@ -156,10 +156,10 @@ fn claims_12(
     mix: &dyn Fn() -> Option<f64>,
 ) -> Vec<Claim> {
     let saving = |energy: Option<f64>| percent(energy.map(|energy| 100.0 * (1.0 - energy)));
-    // A write to 8 entries of 8 warps costs 10.9 pJ by Table 2, one to the MRF 11 by Table 3: no design point that saves 20 %.
+    // A write to 8 entries of 8 warps costs 10.9 pJ by Table 2, as much as the 11 pJ to the MRF, which few results go past.
     let all = SIZES.into_iter().flat_map(|entries| SIZES.map(|active| (entries, active)));
-    let sensible = all.filter(|(entries, active)| entries * active <= ENTRIES * ACTIVE);
-    let extent = range(sensible.filter_map(|(entries, active)| energy(entries, active)));
+    let no_larger = all.filter(|(entries, active)| entries * active <= ENTRIES * ACTIVE);
+    let extent = range(no_larger.filter_map(|(entries, active)| energy(entries, active)));
     let savings = extent.map(|(low, high)| (100.0 * (1.0 - high), 100.0 * (1.0 - low)));
     let extent = extent.map_or_else(
         || "no value".to_owned(),
@@ -174,7 +174,11 @@ fn claims_12(
         claim(
             "§5.4",
             "energy falls by 20 % to 40 % for a variety of design points",
-            format!("with up to {} entries: {extent}", ENTRIES * ACTIVE),
+            format!(
+                "{extent} with up to {} entries; {} with 8 of 8 warps",
+                ENTRIES * ACTIVE,
+                saving(energy(8, 8))
+            ),
         )
         .numbers(
             savings
@@ -183,7 +187,8 @@ fn claims_12(
                 .into_iter()
                 .zip([("least", 20.0), ("most", 40.0)])
                 .map(|(here, (name, paper))| {
-                    let what = format!("energy saved by the design point that saves {name}");
+                    let what =
+                        format!("energy saved by the design point of up to 48 entries that saves {name}");
                     Number::change(format!("saving_{name}"), what, Stated::exactly(paper), here)
                 }),
         ),

@@ -44,7 +44,7 @@ const WORKLOADS: &[&str] = &[
 /// All workloads whose kernel of the most instructions takes 32 registers or more (`warpfile figure programs`).
 const MANY_REGISTERS: &str = "--workloads sgemm,nw,lud,lavaMD,dwt2d,heartwall,myocyte,hotspot-registers,fdtd3d,convolution,cutcp,\
                               sad,leukocyte";
-/// Why they explain a number.
+/// Why these workloads explain a number.
 const OTHER_TRACES: &str = "Programs. The paper's MRF has 32 registers a thread, and its \"traces make use of this larger register \
                             set\" (§2.1); of the twelve here seven take fewer than 22. With all workloads whose kernel of the most \
                             instructions takes 32 or more:";
@@ -62,8 +62,8 @@ const CAUSES_9: &[Cause] = &[Cause { of: &["short_latency_4"], why: OTHER_TRACES
 /// Why numbers of Fig. 11 differ.
 const CAUSES_11: &[Cause] = &[Cause {
     of: &["flushing"],
-    why: "What suspends a warp. An instruction is marked if on some path to it a load is under way: one that reads in a loop what \
-          was loaded before it suspends its warp in each iteration (mri-q: 113 of 1,000 instructions suspend). If a warp is suspended \
+    why: "Suspensions that need not be. An instruction is marked if on some path to it a load is under way: one that reads in a loop what \
+          was loaded before it suspends its warp in each iteration (mri-q). If a warp is suspended \
           only when the value is not there yet:",
     run: "--set scheduler.suspend_when_ready=false",
 }];

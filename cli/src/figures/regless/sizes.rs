@@ -242,7 +242,7 @@ pub fn table_2(regions: &[WorkloadRegions], results: &Results) -> Result<Content
         tables: vec![instructions(&rows)],
         notes: vec![format!(
             "Metadata instructions are not counted. A region is active from the cycle in which its warp may issue to \
-             that in which its last instruction has issued, then draining until its last value is written (§5.1); \
+             that in which its last instruction has issued, then draining until its warp is inactive (§5.1); \
              preloading is in neither. The last row has means over the workloads that are in the paper's table; not in it here: {}.",
             absent.join(", ")
         )],

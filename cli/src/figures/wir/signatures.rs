@@ -42,10 +42,11 @@ pub fn figure_20(results: &Results) -> Result<Content> {
         title: "values found by their signature, mean".to_owned(),
         x_label: "rows of the value signature buffer".to_owned(),
         y_label: "% of the values looked up".to_owned(),
-        plot: Plot::Lines(vec![
-            Line { name: "here".to_owned(), points: points.collect(), style: LineStyle::Thin },
-            Line::of_paper([(128.0, HITS_OF_128)]),
-        ]),
+        plot: Plot::Lines(vec![Line {
+            name: "here".to_owned(),
+            points: points.collect(),
+            style: LineStyle::Thin,
+        }]),
     };
     Ok(Content {
         claims: vec![

@@ -7,7 +7,8 @@ const colours = () => {
   const eight = [...COLOURS, isDark() ? "#bbbbbb" : "#444444"];
   return [...eight, ...eight.map((colour) => `${colour}80`)];
 };
-const PAPER = "paper";
+const PAPER = "the paper";
+const PAPER_STYLE = "paper";
 const WIDE_BARS = 18;
 const WIDE_POINTS = 20;
 
@@ -127,11 +128,11 @@ function lineOption(chart, common, axis, y) {
     type: ["thin", "bold"].includes(style) ? "line" : "scatter",
     data: points,
     lineStyle: { width: style === "bold" ? 3.5 : 1.5 },
-    symbol: style === PAPER ? "rect" : "circle",
-    symbolSize: { thin: 5, bold: 7, marks: 10, dots: 3, [PAPER]: [14, 3] }[style],
+    symbol: style === PAPER_STYLE ? "rect" : "circle",
+    symbolSize: { thin: 5, bold: 7, marks: 10, dots: 3, [PAPER_STYLE]: [14, 3] }[style],
     large: style === "dots",
-    itemStyle: { color: style === PAPER ? common.textStyle.color : colourOf(chart.plot.lines, name) },
-    z: style === PAPER ? 10 : 2,
+    itemStyle: { color: style === PAPER_STYLE ? common.textStyle.color : colourOf(chart.plot.lines, name) },
+    z: style === PAPER_STYLE ? 10 : 2,
   }));
   const x = pointsOf(lines);
   const margin = 0.02 * (Math.max(...x) - Math.min(...x));
@@ -223,7 +224,7 @@ function drawMark(api, { group, column, value, deviation, paper, cut }, columns,
     children.push(stroke(middle, low, middle, high, 1, text), ...[low, high].map((y) => stroke(middle - 4, y, middle + 4, y, 1, text)));
   }
   if (cut !== null) {
-    children.push({ type: "text", x: middle, y: at(highest)[1] + 4, rotation: -Math.PI / 2, style: { text: shown(cut, 2), fill: "#ffffff", font: "11px sans-serif", align: "right", verticalAlign: "middle" } });
+    children.push({ type: "text", x: middle, y: at(highest)[1] + 4, rotation: -Math.PI / 2, style: { text: shown(cut, cut < 1 ? null : 2), fill: "#ffffff", font: "11px sans-serif", align: "right", verticalAlign: "middle" } });
   }
   return { type: "group", children };
 }

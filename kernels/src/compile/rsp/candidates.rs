@@ -16,6 +16,8 @@ pub struct Energies {
     pub backing: AccessEnergy,
     /// To the scratchpad.
     pub scratchpad: AccessEnergy,
+    /// A value that is read in the scratchpad and written to the backing store.
+    pub copy: f64,
 }
 
 /// Accesses of a register that would be in an entry, in increasing order.
@@ -65,14 +67,14 @@ impl Candidate {
 
     /// Energy that it saves, pJ.
     pub fn saved(&self, of: &Register, energies: &Energies) -> f64 {
-        let Energies { backing, scratchpad } = energies;
+        let Energies { backing, scratchpad, copy } = energies;
         let reads = self.accesses.iter().filter(|&&access| of.accesses[access].is_read()).count() as f64;
         let writes = self.accesses.len() as f64 - reads;
         let read = backing.read - scratchpad.read;
         if self.is_read(of) {
             return (reads - 1.0) * read - scratchpad.write;
         }
-        let copied = self.live_outs(of) as f64 * (scratchpad.read + backing.write);
+        let copied = self.live_outs(of) as f64 * copy;
         reads * read + writes * (backing.write - scratchpad.write) - copied
     }
 

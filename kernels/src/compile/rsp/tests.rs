@@ -15,7 +15,9 @@ use crate::workloads;
 fn parameters(entries: u8) -> Parameters {
     let energy =
         |read: f64, write: f64, mm: f64| AccessEnergy { read: read + 7.6 * mm, write: write + 7.6 * mm };
-    let energies = Energies { backing: energy(8.0, 11.0, 1.0), scratchpad: energy(1.2, 4.4, 0.2) };
+    let (backing, scratchpad) = (energy(8.0, 11.0, 1.0), energy(1.2, 4.4, 0.2));
+    // The copy goes from one to the other, 0.8 mm.
+    let energies = Energies { backing, scratchpad, copy: 1.2 + 11.0 + 7.6 * 0.8 };
     Parameters { entries, energies, transfers: true }
 }
 

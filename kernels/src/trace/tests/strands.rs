@@ -19,7 +19,7 @@ const ENTRIES: u8 = 3;
 
 fn in_scratchpad(program: &Program) -> rsp::Placement {
     let energy = |both: f64| AccessEnergy { read: both, write: both };
-    let energies = rsp::Energies { backing: energy(16.0), scratchpad: energy(4.0) };
+    let energies = rsp::Energies { backing: energy(16.0), scratchpad: energy(4.0), copy: 20.0 };
     rsp::compile(program, &rsp::Parameters { entries: ENTRIES, energies, transfers: true }).unwrap()
 }
 

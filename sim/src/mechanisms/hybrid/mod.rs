@@ -17,7 +17,7 @@ use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
 use crate::config::{Accepted, Config, SectionInfo};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::grid::Ports;
-use crate::energy::structure::{Account, ArrayAccesses, Structure, Wire};
+use crate::energy::structure::{Account, ArrayAccesses, Structure, Wire, moves_between_levels};
 use crate::parameters;
 use crate::sm::design::{ID_BITS, OperandStorage, Unit};
 use crate::sm::{Accesses, RunReport, SimError};
@@ -96,7 +96,7 @@ impl Mechanism for RegisterCache {
         let mut structures = register_file::structures(config, config.register_file.rows);
         let values = |report: &RunReport| {
             let cache = accesses(report);
-            ArrayAccesses::of_upper_level(cache, cache.cluster_reads, report)
+            ArrayAccesses::of(cache).moving(moves_between_levels(cache.cluster_reads, report))
         };
         let tags = |report: &RunReport| ArrayAccesses {
             // A copied operand is looked up once more, as a value that is written.

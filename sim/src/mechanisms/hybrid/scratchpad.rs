@@ -12,7 +12,7 @@ use super::{CACHE_LINES, accesses, cache_structures};
 use crate::config::{Accepted, Config, SectionInfo};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::grid::Ports;
-use crate::energy::structure::{ArrayAccesses, Structure, Wire};
+use crate::energy::structure::{ArrayAccesses, Structure, Wire, moves_between_levels};
 use crate::mechanisms::levels::Levels;
 use crate::mechanisms::register_file::{self, ACCESS_CYCLES, geometry, is_gated, issues};
 use crate::mechanisms::waves::{self, Occupancy, WaveGroup};
@@ -193,7 +193,7 @@ impl Mechanism for Scratchpad {
                 config.sm.schedulers as u32,
                 entries,
                 Ports::DUAL,
-                if self.has_cache() { entries_beside_a_cache } else { entries_alone },
+                entry_accesses,
             )
             .of_flip_flops()
         };
@@ -201,10 +201,7 @@ impl Mechanism for Scratchpad {
         structures.push(values);
         if self.has_cache() {
             let sets = config.of::<HybridParameters>().sets;
-            let values = |report: &RunReport| {
-                let (scratchpad, cache) = (scratchpad_accesses(report).accesses, accesses(report));
-                ArrayAccesses::of_upper_level(cache, scratchpad.cluster_reads + cache.cluster_reads, report)
-            };
+            let values = |report: &RunReport| ArrayAccesses::of(accesses(report)).moving(moves(report));
             let tags = match self.cache {
                 Cache::ParallelEvicting => searches_in_parallel,
                 Cache::None | Cache::Behind | Cache::ParallelDisjoint => searches_behind,
@@ -260,8 +257,11 @@ impl Scratchpad {
     /// (§III-A.2: allocation is not altered for a cache).
     fn pass_parameters(&self, config: &Config) -> Result<rsp::Parameters, SimError> {
         let levels = Levels::of(config)?;
-        let energies =
-            rsp::Energies { backing: levels.main_register_file(), scratchpad: levels.access(ENTRIES) };
+        let energies = rsp::Energies {
+            backing: levels.main_register_file(),
+            scratchpad: levels.access(ENTRIES),
+            copy: levels.move_to_register_file(ENTRIES),
+        };
         let transfers = self.cache != Cache::ParallelDisjoint;
         Ok(rsp::Parameters { entries: self.entries(config) as u8, energies, transfers })
     }
@@ -298,15 +298,16 @@ pub fn scratchpad_accesses(report: &RunReport) -> ScratchpadCounters {
     report.counters.get(RSP_COUNTERS)
 }
 
-/// Accesses to the entries of a scratchpad without a cache.
-fn entries_alone(report: &RunReport) -> ArrayAccesses {
-    let entries = scratchpad_accesses(report).accesses;
-    ArrayAccesses::of_upper_level(entries, entries.cluster_reads, report)
+/// Slices that go from level to level.
+fn moves(report: &RunReport) -> u64 {
+    let above = scratchpad_accesses(report).accesses.cluster_reads + accesses(report).cluster_reads;
+    moves_between_levels(above, report)
 }
 
-/// The same beside a cache, which what moves between levels is counted at.
-fn entries_beside_a_cache(report: &RunReport) -> ArrayAccesses {
-    ArrayAccesses::of(scratchpad_accesses(report).accesses)
+/// Accesses to the entries. What goes from level to level is counted at the cache, as often as that is read, and then here.
+fn entry_accesses(report: &RunReport) -> ArrayAccesses {
+    let rest = moves(report).saturating_sub(accesses(report).cluster_reads);
+    ArrayAccesses::of(scratchpad_accesses(report).accesses).moving(rest)
 }
 
 /// What is looked up in a cache behind: operands and results that the scratchpad does not serve, last reads that it serves, and

@@ -77,7 +77,8 @@ counters! {
         /// Cycles that regions were active, from the cycle in which their warp may issue to that in which its last
         /// instruction has issued; summed over regions (Table 2).
         active_cycles: sum("cycles"),
-        /// Cycles from there until the last value of the region is written; summed over regions.
+        /// Cycles from there until the region's reads have been served, its last value is written and its warp inactive; summed
+        /// over regions.
         draining_cycles: sum("cycles"),
         /// Registers that regions need from before, by where they were.
         preloads: group(Preloads),

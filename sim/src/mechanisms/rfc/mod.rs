@@ -13,7 +13,7 @@ use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
 use crate::config::{Accepted, Config, SectionInfo};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::grid::Ports;
-use crate::energy::structure::{Account, ArrayAccesses, Published, Structure, Wire};
+use crate::energy::structure::{Account, ArrayAccesses, Published, Structure, Wire, moves_between_levels};
 use crate::parameters;
 use crate::sm::design::{ID_BITS, OperandStorage, Unit};
 use crate::sm::{Accesses, RunReport, SimError};
@@ -93,7 +93,7 @@ impl Mechanism for Rfc {
                 Ports::DUAL,
                 |report: &RunReport| {
                     let cache = accesses(report);
-                    ArrayAccesses::of_upper_level(cache, cache.cluster_reads, report)
+                    ArrayAccesses::of(cache).moving(moves_between_levels(cache.cluster_reads, report))
                 },
             )
             .of_flip_flops()
