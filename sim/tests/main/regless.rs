@@ -2,7 +2,7 @@
 
 use warpfile_kernels::program::{Launches, Stream, StreamError};
 use warpfile_kernels::workloads::OpenWorkload;
-use warpfile_sim::config::{Config, preset};
+use warpfile_sim::config::{Config, apply_overrides, preset};
 use warpfile_sim::mechanisms::regless::{self, staging};
 use warpfile_sim::sm::{EngineName, RunOptions, RunReport, run};
 
@@ -29,6 +29,20 @@ fn workloads_run_without_a_register_file() {
         assert!(staging(&staged).values.reads >= staged.operands.reads, "{name}");
         assert!(staged.metadata_instructions > 0, "{name}");
     }
+}
+
+/// A region ends behind its loads, and drains until they have come (§5.1).
+#[test]
+fn regions_drain_for_as_long_as_their_loads_take() {
+    let run = |latency: &str| {
+        let mut config = regless(512);
+        apply_overrides(&mut config, &[("dram.latency", latency)]).expect("known");
+        staging(&run_tiny(&config, "vectoradd", RunOptions::default()))
+    };
+    let (near, far) = (run("200"), run("1200"));
+    assert_eq!(near.regions, far.regions);
+    let longer = far.draining_cycles.saturating_sub(near.draining_cycles);
+    assert!(near.draining_cycles > 0 && longer > 100 * near.regions, "{near:?} {far:?}");
 }
 
 /// A result's line comes out with the operands, which may be as late as the result.

@@ -156,7 +156,7 @@ fn claims_12(
     mix: &dyn Fn() -> Option<f64>,
 ) -> Vec<Claim> {
     let saving = |energy: Option<f64>| percent(energy.map(|energy| 100.0 * (1.0 - energy)));
-    // A write to 8 entries of 8 warps costs 10.9 pJ by Table 2, as much as the 11 pJ to the MRF, which few results go past.
+    // A write to 8 entries of 8 warps costs 10.9 pJ by Table 2, as much as the 11 pJ of one to the MRF, and nearly every result is written to it.
     let all = SIZES.into_iter().flat_map(|entries| SIZES.map(|active| (entries, active)));
     let no_larger = all.filter(|(entries, active)| entries * active <= ENTRIES * ACTIVE);
     let extent = range(no_larger.filter_map(|(entries, active)| energy(entries, active)));

@@ -359,3 +359,42 @@ const TRANSFER: WaveGroup = WaveGroup {
     scope: "register_file.scratchpad",
     signals: &["transfer_valid_o", "transfer_ready_i", "transfer_register_o", "transfer_lanes_o"],
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::preset;
+    use crate::energy::{EnergyModel, MeasuredRun, technology_names};
+    use crate::sm::MRF;
+
+    /// What the compiler takes an access or a copy for is what a run with that alone is charged for it, in any technology.
+    #[test]
+    fn registers_are_mapped_by_what_is_charged() {
+        let slices =
+            |reads, writes| Accesses { cluster_reads: reads, cluster_writes: writes, ..Accesses::default() };
+        for technology in technology_names() {
+            let mut config = preset("gtx980-hybrid").expect("complete").with_design("rsp").expect("known");
+            config.energy.technology = technology.to_owned();
+            let model = EnergyModel::named(technology).expect("complete");
+            let charged = |asked: Accesses, mrf: Accesses, entries: Accesses| {
+                let mut report = RunReport { operands: asked, ..RunReport::default() };
+                report.counters.add(MRF, &mrf);
+                let entries = ScratchpadCounters { accesses: entries, ..ScratchpadCounters::default() };
+                report.counters.add(RSP_COUNTERS, &entries);
+                let energy =
+                    model.registers(MeasuredRun { config: &config, report: &report }).expect("priced");
+                energy.access_pj + energy.wires_pj
+            };
+            let (none, read, write) = (slices(0, 0), slices(8, 0), slices(0, 8));
+            let energies = RSP.pass_parameters(&config).expect("priced").energies;
+            for (assumed, charged) in [
+                (energies.scratchpad.read, charged(read, none, read)),
+                (energies.scratchpad.write, charged(write, none, write)),
+                (energies.backing.write, charged(write, write, none)),
+                (energies.copy, charged(none, write, read)),
+            ] {
+                assert!((assumed / charged - 1.0).abs() < 1e-9, "{technology}: {assumed} {charged}");
+            }
+        }
+    }
+}

@@ -119,7 +119,7 @@ pub struct RegLessStorage {
     regions: u64,
     /// Cycles that regions were active, summed over regions.
     active_cycles: u64,
-    /// Warps whose region has issued its last instruction and waits for values to be written.
+    /// Warps whose region has issued its last instruction and that are not inactive yet.
     draining: u64,
     /// Cycles that regions were draining, summed over regions.
     draining_cycles: u64,
