@@ -11,7 +11,8 @@ use warpfile_sim::counters::{Counters, Counts, Row, Shown};
 use warpfile_sim::energy::EnergyReport;
 use warpfile_sim::mechanisms::Stack;
 use warpfile_sim::sm::{
-    Accesses, MemoryStatistics, PortActivity, Residency, RunReport, SchedulerStatistics, Stalls, percent_less,
+    Accesses, MemoryStatistics, PortActivity, Residency, RunReport, SchedulerStatistics, SmReport, Stalls,
+    percent_less,
 };
 
 use crate::identity::Identity;
@@ -77,6 +78,8 @@ struct DesignReport<'a> {
     thread_instructions: u64,
     metadata_instructions: u64,
     launches: u64,
+    #[serde(skip_serializing_if = "<[SmReport]>::is_empty")]
+    sms: &'a [SmReport],
     blocks: u64,
     mrf_reads: u64,
     mrf_writes: u64,
@@ -281,6 +284,7 @@ impl<'a> DesignReport<'a> {
             thread_instructions: report.thread_instructions,
             metadata_instructions: report.metadata_instructions,
             launches: report.launches,
+            sms: &report.sms,
             blocks: report.blocks,
             mrf_reads: mrf.reads,
             mrf_writes: mrf.writes,

@@ -13,7 +13,7 @@ use warpfile_kernels::exec::{ExecOptions, Printed};
 use warpfile_sim::config::Config;
 use warpfile_sim::energy::EnergyModel;
 use warpfile_sim::mechanisms::Stack;
-use warpfile_sim::sm::SimError;
+use warpfile_sim::sm::{ChipSm, SimError, chip_sms};
 
 use crate::configuration::ConfigurationArguments;
 use crate::dump::{Dump, Dumps};
@@ -363,21 +363,22 @@ fn simulate(
     for config in configs {
         EnergyModel::named(&config.energy.technology)?;
     }
-    let mut jobs: Vec<(Run<'_>, Observed, &Mutex<Option<Printed>>)> = Vec::new();
+    let mut jobs: Vec<(Run<'_>, ChipSm, Observed, &Mutex<Option<Printed>>)> = Vec::new();
     for (sources, printed) in sources.into_iter().zip(printed) {
         for (config, source) in configs.iter().zip(sources) {
             let run = |sm| Run { source: source.clone(), config, sm, timeline: followed && sm == 0 };
-            let runs = (0..config.chip.simulated_sms).map(run);
-            jobs.extend(runs.map(|run| (run, Observed::default(), printed)));
+            // The first SM's run begins before those that wait for it: of neighbouring jobs the first is the first to be done.
+            let runs = (0..).map(run).zip(chip_sms(config.chip.simulated_sms));
+            jobs.extend(runs.map(|(run, chip)| (run, chip, Observed::default(), printed)));
         }
     }
     let sms = |config: &Config| config.chip.simulated_sms as usize;
     let last_design = jobs.len() - configs.last().map_or(0, sms);
-    std::mem::swap(&mut jobs[last_design].1, &mut observed);
+    std::mem::swap(&mut jobs[last_design].2, &mut observed);
 
     let meters = Meters::new();
-    let outcomes = parallel(threads, jobs, |(run, observed, printed)| {
-        let outcome = observe(&run, setting, &meters, observed);
+    let outcomes = parallel(threads, jobs, |(run, chip, observed, printed)| {
+        let outcome = observe(&run, chip, setting, &meters, observed);
         // Locked before it is asked: another run of the same input may have seen more.
         let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
         *printed = run.source.printed();
@@ -409,6 +410,7 @@ fn simulate(
 /// show why.
 fn observe(
     run: &Run<'_>,
+    chip: ChipSm,
     setting: Setting,
     meters: &Meters,
     observed: Observed,
@@ -421,7 +423,7 @@ fn observe(
         pipeline: log.as_mut().map(|(writer, cycles)| (writer as &mut dyn Write, cycles.clone())),
         traffic: ports.as_mut().map(|(writer, traffic)| (writer as &mut dyn Write, *traffic)),
     };
-    let result = run.simulate(setting, meters, observers);
+    let result = run.simulate(Some(chip), setting, meters, observers);
     let writers = [log.map(|(writer, _)| writer), ports.map(|(writer, _)| writer)];
     let flushed = writers.into_iter().flatten().try_for_each(|mut writer| writer.flush());
     let (waveform, contents) = waveform.map(|waveform| (waveform.file, waveform.contents)).unzip();

@@ -11,7 +11,7 @@ use warpfile_kernels::launch::CheckReport;
 use warpfile_kernels::trace::TraceReport;
 use warpfile_sim::config::Config;
 use warpfile_sim::energy::{EnergyModel, EnergyReport, MeasuredRun};
-use warpfile_sim::sm::{self, EngineName, Progress, RunOptions, RunReport};
+use warpfile_sim::sm::{self, ChipSm, EngineName, Progress, RunOptions, RunReport};
 
 use crate::cache;
 use crate::input::Source;
@@ -97,9 +97,11 @@ pub struct SmOutcome {
 }
 
 impl Run<'_> {
-    /// Runs it; every operand is checked, and so are the results.
+    /// Runs it; every operand is checked, and so are the results. `chip`: its end of what the SMs of the chip tell each other;
+    /// the first SM's run must have begun before, or begin meanwhile.
     pub fn simulate(
         &self,
+        chip: Option<ChipSm>,
         setting: Setting,
         meters: &Meters,
         observers: Observers<'_>,
@@ -133,6 +135,7 @@ impl Run<'_> {
             check_seeds,
             engine,
             sm: self.sm,
+            chip,
             working_set_window: None,
             timeline: self.timeline,
             code_cache: cache::code(),

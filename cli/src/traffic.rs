@@ -165,7 +165,7 @@ impl TrafficArguments {
         let mut writer = BufWriter::new(&mut file);
         let observers = Observers { traffic: Some((&mut writer, &traffic)), ..Observers::default() };
         let source = Arc::new(Source::new(input, ExecOptions::default()).of_runs(1));
-        Run { source, config, sm: 0, timeline: false }.simulate(setting, &Meters::new(), observers)?;
+        Run { source, config, sm: 0, timeline: false }.simulate(None, setting, &Meters::new(), observers)?;
         writer.flush().context("cannot keep the recording")?;
         drop(writer);
         file.rewind().context("cannot keep the recording")?;

@@ -363,14 +363,19 @@ fn command(figure: &Figure, options: &Options) -> String {
     command.into_iter().chain(words).chain(engine).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs a workload through a configuration's design; every operand is checked, and so are the results.
+/// Runs a workload through every SM of a configuration's design; every operand is checked, and so are the results.
 fn simulate(source: &Source<'_>, setup: &Setup, engine: EngineName) -> Result<RunReport> {
-    let mut opened = source.open()?;
-    let (working_set_window, code_cache) = (setup.working_set_window, cache::code());
-    let run = RunOptions { engine, working_set_window, code_cache, ..RunOptions::default() };
-    let report = sm::run(&setup.config, &mut opened, run)?;
-    opened.check_results()?;
-    Ok(report)
+    let of_sm = |(sm, chip)| {
+        let mut opened = source.open()?;
+        let (working_set_window, code_cache) = (setup.working_set_window, cache::code());
+        let chip = Some(chip);
+        let run = RunOptions { engine, working_set_window, code_cache, sm, chip, ..RunOptions::default() };
+        let report = sm::run(&setup.config, &mut opened, run)?;
+        opened.check_results()?;
+        Ok(report)
+    };
+    let sms = (0..).zip(sm::chip_sms(setup.config.chip.simulated_sms));
+    Ok(RunReport::together(&sms.map(of_sm).collect::<Result<Vec<_>>>()?))
 }
 
 /// Counts finished runs on the terminal.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use serde::Serialize;
 use warpfile_kernels::exec::ExecOptions;
 use warpfile_sim::config::Config;
+use warpfile_sim::sm::chip_sms;
 
 use super::folder::RunFolder;
 use super::plan::{Kernel, Plan, PlannedRun};
@@ -125,11 +126,12 @@ impl Measured<'_> {
     /// Every SM, one after the other.
     fn simulate(&self, meters: &Meters) -> Result<Vec<SmOutcome>, String> {
         let Measured { source, config, setting } = self;
-        let one = |sm| {
+        let one = |(sm, chip)| {
             let run = Run { source: source.clone(), config, sm, timeline: false };
-            run.simulate(*setting, meters, Observers::default())
+            run.simulate(Some(chip), *setting, meters, Observers::default())
         };
-        let sms: anyhow::Result<Vec<SmOutcome>> = (0..config.chip.simulated_sms).map(one).collect();
+        let sms = (0..).zip(chip_sms(config.chip.simulated_sms));
+        let sms: anyhow::Result<Vec<SmOutcome>> = sms.map(one).collect();
         sms.map_err(|error| message(&error))
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{OwnerWarpFirst, RegisterAccessUnit, ReleaseUnit, ScratchpadAccessUnit};
+use super::{DynamicExecution, OwnerWarpFirst, RegisterAccessUnit, ReleaseUnit, ScratchpadAccessUnit};
 use crate::library::{CircuitEntry, Folder, Testbench};
 
 /// The folder.
@@ -14,6 +14,7 @@ pub const FOLDER: Folder = Folder {
         Testbench { circuit: "scratchpad_access_unit", tests: &["scratchpad_access_unit"] },
         Testbench { circuit: "release_unit", tests: &["release_unit"] },
         Testbench { circuit: "owner_warp_first", tests: &["owner_warp_first"] },
+        Testbench { circuit: "dynamic_execution", tests: &["dynamic_execution"] },
     ],
 };
 
@@ -41,5 +42,8 @@ fn circuits() -> Vec<CircuitEntry> {
         CircuitEntry::new(OwnerWarpFirst { warps: 24 })
             .odd([json!({"warps": 1}), json!({"warps": 5})])
             .proven_at(json!({"warps": 4})),
+        CircuitEntry::new(DynamicExecution { warps: 48, window: 1000, steps: 10 })
+            .odd([json!({"warps": 1, "window": 2, "steps": 1}), json!({"warps": 5, "window": 7, "steps": 3})])
+            .proven_at(json!({"warps": 2, "window": 3, "steps": 2})),
     ]
 }

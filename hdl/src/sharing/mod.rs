@@ -4,6 +4,7 @@
 //! and 3.
 
 mod circuits;
+mod dynamic_execution;
 mod owner_warp_first;
 mod pairs;
 mod register_access_unit;
@@ -11,6 +12,7 @@ mod release_unit;
 mod scratchpad_access_unit;
 
 pub use circuits::FOLDER;
+pub use dynamic_execution::{DynamicExecution, DynamicExecutionIo};
 pub use owner_warp_first::{OwnerWarpFirst, OwnerWarpFirstIo};
 pub use register_access_unit::{RegisterAccessUnit, RegisterAccessUnitIo};
 pub use release_unit::{DoneIo, ReleaseUnit, ReleaseUnitIo};

@@ -99,7 +99,7 @@ impl EnergyModel {
         baseline: MeasuredRun<'_>,
         run: MeasuredRun<'_>,
     ) -> Result<(f64, f64), EnergyError> {
-        let cycles = run.report.cycles as f64;
+        let cycles = run.report.sm_cycles() as f64;
         match &self.technology().chip.rest {
             Rest::Power(card) => {
                 // The registers' leakage is in what is static, and is charged with them.
@@ -115,7 +115,7 @@ impl EnergyModel {
                 let registers_pj = self.registers(baseline)?.total_pj();
                 let of_baseline = registers_pj * (1.0 / share.registers_share.value - 1.0);
                 let by_time = share.by_time_share.value;
-                let time = cycles / baseline.report.cycles.max(1) as f64;
+                let time = cycles / baseline.report.sm_cycles().max(1) as f64;
                 Ok((0.0, of_baseline * (1.0 - by_time + by_time * time)))
             }
         }

@@ -109,7 +109,7 @@ impl EnergyModel {
         run: MeasuredRun<'_>,
     ) -> Result<RegisterEnergy, EnergyError> {
         let mut energy = RegisterEnergy::default();
-        let cycles = run.report.cycles as f64;
+        let cycles = run.report.sm_cycles() as f64;
         for (structure, part) in self.parts(run.config)? {
             if structure.account == account {
                 let accesses = (structure.accesses)(run.report);
@@ -187,7 +187,7 @@ impl EnergyModel {
                 access_pj,
                 wires_pj,
                 mm: part.mm,
-                clock_pj: part.clock_pj * report.cycles as f64,
+                clock_pj: part.clock_pj * report.sm_cycles() as f64,
                 leakage_pj: self.structure_leakage_pj(MeasuredRun { config, report }, &structure, &part),
             });
         }
@@ -196,7 +196,7 @@ impl EnergyModel {
 
     /// Leakage of an array over a run; where rows are gated, that of their states and what changing these takes.
     fn structure_leakage_pj(&self, run: MeasuredRun<'_>, structure: &Structure, part: &Part) -> f64 {
-        let ungated = self.leakage_pj(part.leakage_mw, run.report.cycles);
+        let ungated = self.leakage_pj(part.leakage_mw, run.report.sm_cycles());
         let is_gated = structure.sleeping_rows.is_some() && part.leakage_mw > 0.0;
         match run.config.design.power_gating(run.config).filter(|_| is_gated) {
             Some(gating) => {

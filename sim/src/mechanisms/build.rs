@@ -9,7 +9,7 @@ use warpfile_hdl::rtl::{Circuit, elaborate};
 use super::prepared;
 use crate::config::Config;
 use crate::sm::design::{Interposer, Layer, LinePort, OperandStorage, WarpScheduler};
-use crate::sm::{EngineName, RunOptions, SimError};
+use crate::sm::{Channel, ChipSm, EngineName, RunOptions, SimError};
 
 /// What a mechanism plugs into the SM.
 pub enum Part {
@@ -82,13 +82,35 @@ pub struct Build<'a> {
     seed: u64,
     observe: Observe,
     code_cache: Option<Arc<CodeCache>>,
+    /// Number of the SM, and its end of what the SMs of the chip tell each other.
+    sm: u64,
+    chip: Option<&'a ChipSm>,
 }
 
 impl<'a> Build<'a> {
     /// For a run: every named signal can be looked at if it wants a waveform, else only ports, registers and tables.
-    pub fn new(config: &'a Config, run: &RunOptions<'_>) -> Build<'a> {
-        let code_cache = run.code_cache.clone();
-        Build { config, engine: run.engine, seed: run.seed, observe: observed(run), code_cache }
+    pub fn new(config: &'a Config, run: &'a RunOptions<'_>) -> Build<'a> {
+        Build {
+            config,
+            engine: run.engine,
+            seed: run.seed,
+            observe: observed(run),
+            code_cache: run.code_cache.clone(),
+            sm: run.sm,
+            chip: run.chip.as_ref(),
+        }
+    }
+
+    /// Number of the SM among those that are simulated.
+    pub fn sm(&self) -> u64 {
+        self.sm
+    }
+
+    /// What a mechanism tells the same mechanism of the chip's other SMs; `None` if there are none, or if this SM is run
+    /// without them.
+    pub fn channel(&self, mechanism: &'static str) -> Option<Channel> {
+        let chip = self.chip.filter(|_| self.config.chip.simulated_sms > 1)?;
+        Some(chip.channel(mechanism))
     }
 
     /// Partitions of the SM.

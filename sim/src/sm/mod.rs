@@ -1,6 +1,7 @@
 //! The SM harness: runs kernels through a design and checks every operand.
 
 mod blocks;
+mod chip;
 mod circuits;
 pub mod design;
 mod engine_name;
@@ -38,13 +39,14 @@ use design::Design;
 use machine::Machine;
 use pipeline_log::PipelineLogger;
 
+pub use chip::{Channel, ChipSm, chip_sms};
 pub use engine_name::EngineName;
 pub use error::{Compared, SimError, WrongOperand};
 pub use kept_report::KeptReport;
 pub use pipeline_log::PipelineLog;
 pub use report::{
     Accesses, CacheStatistics, MRF, MemoryStatistics, PortActivity, RegisterLineStatistics, Residency,
-    ResidencyLimit, RunReport, SchedulerStatistics, Stalls, TableAccesses, percent_less,
+    ResidencyLimit, RunReport, SchedulerStatistics, SmReport, Stalls, TableAccesses, percent_less,
 };
 pub use timeline::{Timeline, Track, TrackRow};
 pub(crate) use warp::each;
@@ -70,6 +72,8 @@ pub struct RunOptions<'a> {
     pub engine: EngineName,
     /// Which of `chip.simulated_sms` SMs is run, from 0. [`RunReport::together`] sums up the reports of all.
     pub sm: u64,
+    /// This SM's end of what the SMs of a chip tell each other; what compares SMs is off without.
+    pub chip: Option<ChipSm>,
     /// Cycles of a window in which the register working set is counted, at least 1; it is not counted if `None`.
     pub working_set_window: Option<NonZeroU64>,
     /// Whether the run is followed over time.
@@ -134,6 +138,8 @@ pub fn run(
     }
     config.validate()?;
     let mut design = config.design.build(&Build::new(&config, &options))?;
+    // Held until the run has ended: nothing more is told then.
+    let _chip = options.chip.take();
     if let Some(log) = options.pipeline_log.take() {
         let (partitions, warps) = (design.partitions.len(), config.warps_per_scheduler() as usize);
         design.layers.push(Box::new(PipelineLogger::new(log, partitions, warps)));

@@ -26,6 +26,9 @@ pub struct RunReport {
     pub launch_kernels: Vec<String>,
     /// Cycles of each launch.
     pub launch_cycles: Vec<u64>,
+    /// What each SM did, if it is the report of several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sms: Vec<SmReport>,
     /// Warp instructions issued.
     pub warp_instructions: u64,
     /// Thread instructions issued: lanes that executed, summed over warp instructions.
@@ -69,6 +72,14 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// Cycles in which an SM ran a launch, summed over the SMs that it is the report of.
+    pub fn sm_cycles(&self) -> u64 {
+        if self.sms.is_empty() {
+            return self.cycles;
+        }
+        self.sms.iter().flat_map(|sm| &sm.launch_cycles).sum()
+    }
+
     /// Accesses to the main register file; zeros in a design without one.
     pub fn mrf(&self) -> Accesses {
         self.counters.get(MRF)
@@ -84,6 +95,16 @@ impl RunReport {
     pub fn mrf_writes_avoided_percent(&self) -> Option<f64> {
         percent_less(self.mrf().writes, self.operands.writes)
     }
+}
+
+/// One of several SMs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SmReport {
+    /// Cycles of each launch.
+    pub launch_cycles: Vec<u64>,
+    /// Warp instructions issued.
+    pub warp_instructions: u64,
 }
 
 fn is_zero(count: &u64) -> bool {

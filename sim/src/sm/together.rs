@@ -1,6 +1,6 @@
 //! The reports of several SMs as one.
 
-use super::report::{RunReport, instructions_per_cycle};
+use super::report::{RunReport, SmReport, instructions_per_cycle};
 
 impl RunReport {
     /// What all simulated SMs of a chip did, from the reports of each in order of their numbers. A launch takes as
@@ -13,6 +13,13 @@ impl RunReport {
         let mut sum = first.clone();
         for other in others {
             sum.add(other);
+        }
+        if reports.len() > 1 {
+            let one = |report: &RunReport| SmReport {
+                launch_cycles: report.launch_cycles.clone(),
+                warp_instructions: report.warp_instructions,
+            };
+            sum.sms = reports.iter().map(one).collect();
         }
         sum.cycles = sum.launch_cycles.iter().sum();
         sum.ipc = instructions_per_cycle(sum.warp_instructions, sum.cycles);

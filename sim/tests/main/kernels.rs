@@ -8,7 +8,7 @@ use warpfile_kernels::program::{
 };
 
 /// A straight-line kernel and its launch.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Kernel {
     pub program: Program,
     pub launch: Launch,
@@ -116,6 +116,14 @@ impl Kernel {
         self
     }
 
+    /// The last instruction has a guard: lanes that do not execute it keep what they have.
+    pub fn guarded(mut self) -> Kernel {
+        let last = self.last();
+        last.predicate_sources.push(Predicate(0));
+        last.results.iter_mut().for_each(|result| result.soft = true);
+        self
+    }
+
     fn last(&mut self) -> &mut Instruction {
         self.program.instructions.last_mut().expect("an instruction")
     }
@@ -212,9 +220,15 @@ impl Stream for Script<'_> {
         {
             into.sources[source][lane] ^= 1;
         }
+        // Scratchpad is a block's own; in memory each warp has a place for itself.
+        let is_shared = matches!(
+            instruction.operation,
+            Operation::Load(MemoryAccess { space: Space::Shared, .. })
+                | Operation::Store(MemoryAccess { space: Space::Shared, .. })
+        );
+        let first = if is_shared { 0 } else { (block << 32) + ((warp as u64) << 24) };
         for lane in (0..LANES).filter(|lane| active >> lane & 1 == 1) {
-            into.addresses[lane] =
-                (block << 32) + ((warp as u64) << 24) + self.kernel.strides[step] * lane as u64;
+            into.addresses[lane] = first + self.kernel.strides[step] * lane as u64;
             for (index, result) in instruction.results.iter().enumerate() {
                 let value = (block as u32) << 24 ^ (warp as u32) << 20 ^ (step as u32) << 8 ^ lane as u32;
                 into.results[index][lane] = value ^ (index as u32) << 6;

@@ -17,6 +17,7 @@ mod mechanisms;
 mod memory;
 mod oracle;
 mod pipeline_log;
+mod random_programs;
 mod regless;
 mod residency;
 mod reuse;

@@ -5,9 +5,10 @@ use warpfile_kernels::compile::sharing::Placement;
 use warpfile_kernels::program::{Launches, Operation};
 use warpfile_kernels::workloads;
 use warpfile_sim::config::{Config, apply_overrides, preset, preset_with};
+use warpfile_sim::energy::{EnergyModel, MeasuredRun};
 use warpfile_sim::mechanisms::Registry;
 use warpfile_sim::mechanisms::sharing::{self, Parameters, Shared};
-use warpfile_sim::sm::{EngineName, ResidencyLimit, RunOptions, RunReport, run};
+use warpfile_sim::sm::{EngineName, ResidencyLimit, RunOptions, RunReport, chip_sms, run};
 
 use crate::kernels::{Kernel, Sequence, shared};
 use crate::tiny::{open, run_tiny};
@@ -182,7 +183,7 @@ fn barriers_between_shared_accesses_do_not_deadlock() {
 #[test]
 fn barriers_between_shared_accesses_of_scratchpad_do_not_deadlock() {
     let mut kernel = Kernel::new().alu(1, &[2]);
-    for stride in [4, 8, 4] {
+    for stride in [8, 4, 8] {
         kernel = kernel
             .op(Operation::Load(shared(4)), &[3], &[1])
             .stride(stride)
@@ -200,6 +201,92 @@ fn barriers_between_shared_accesses_of_scratchpad_do_not_deadlock() {
         assert_eq!(report.blocks, 30);
         assert!(of(&report).locks > 0 && of(&report).lock_waits > 0, "{scheduler}: {:?}", of(&report));
     }
+}
+
+/// pathfinder's blocks share half of their registers on two SMs that compare their stalls in short windows.
+fn compared() -> Config {
+    let mut config = on("jatala-ch2", "reg-share");
+    config.register_file.rows = 12;
+    config.chip.simulated_sms = 2;
+    config.edit(|sharing: &mut Parameters| (sharing.private_percent, sharing.stall_window) = (50, 20));
+    config
+}
+
+/// Both SMs, at once or one after the other.
+fn both(config: &Config, at_once: bool) -> Vec<RunReport> {
+    let one = |(sm, chip)| {
+        run_tiny(config, "pathfinder", RunOptions { sm, chip: Some(chip), ..RunOptions::default() })
+    };
+    let sms = (0..).zip(chip_sms(2));
+    if !at_once {
+        return sms.map(one).collect();
+    }
+    // The one that waits begins first.
+    let sms: Vec<_> = sms.collect();
+    std::thread::scope(|scope| {
+        let runs: Vec<_> = sms.into_iter().rev().map(|sm| scope.spawn(move || one(sm))).collect();
+        let mut reports: Vec<_> = runs.into_iter().map(|run| run.join().expect("no panic")).collect();
+        reports.reverse();
+        reports
+    })
+}
+
+/// §2.3.3.
+#[test]
+fn memory_instructions_of_additional_warps_follow_the_stalls_of_the_first_sm() {
+    let config = compared();
+    let reports = both(&config, false);
+    let [first, second] = [of(&reports[0]), of(&reports[1])];
+    assert_eq!((first.additional_memory, first.windows), (0, 0), "{first:?}");
+    assert!(first.memory_waits > 0 && first.locks > 0, "{first:?}");
+    assert!(second.additional_memory > 0 && second.memory_waits > 0, "{second:?}");
+    assert!(second.windows > 0 && second.probability < 10 * second.windows, "{second:?}");
+
+    let mut off = config;
+    off.edit(|sharing: &mut Parameters| sharing.dynamic_execution = false);
+    for report in both(&off, false) {
+        assert!(of(&report).additional_memory > 0, "{:?}", of(&report));
+        assert_eq!((of(&report).memory_waits, of(&report).windows), (0, 0));
+    }
+}
+
+#[test]
+fn it_does_not_matter_when_the_first_sm_runs() {
+    let config = compared();
+    assert_eq!(both(&config, true), both(&config, false));
+}
+
+/// One SM has no other, and one that is run alone hears of none.
+#[test]
+fn an_sm_that_is_alone_holds_no_memory_instruction_back() {
+    let mut config = compared();
+    let alone = |config: &Config| {
+        let report = tiny(config, "pathfinder");
+        assert_eq!((of(&report).memory_waits, of(&report).windows), (0, 0));
+        report
+    };
+    alone(&config);
+    config.chip.simulated_sms = 1;
+    let on = alone(&config);
+    config.edit(|sharing: &mut Parameters| sharing.dynamic_execution = false);
+    assert_eq!(alone(&config), on);
+}
+
+/// The report of several SMs has the cycles of each, and its energy is the sum of theirs.
+#[test]
+fn the_energy_of_several_sms_is_the_sum_of_theirs() {
+    let config = compared();
+    let reports = both(&config, false);
+    let together = RunReport::together(&reports);
+    let cycles: Vec<u64> = reports.iter().map(|report| report.cycles).collect();
+    let of_sms: Vec<u64> = together.sms.iter().map(|sm| sm.launch_cycles.iter().sum()).collect();
+    assert_eq!((of_sms, together.sm_cycles()), (cycles.clone(), cycles.iter().sum()));
+    let model = EnergyModel::named(&config.energy.technology).expect("complete");
+    let of = |report: &RunReport| {
+        model.registers(MeasuredRun { config: &config, report }).expect("priced").total_pj()
+    };
+    let sum: f64 = reports.iter().map(of).sum();
+    assert!((of(&together) / sum - 1.0).abs() < 1e-12, "{} {sum}", of(&together));
 }
 
 #[test]

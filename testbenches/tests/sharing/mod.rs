@@ -3,6 +3,7 @@
 //! The references are written from Jatala, "Hardware and Software Optimizations for GPU Resource Management", 2018, chapters 2
 //! and 3, and from the contract of the ports.
 
+mod dynamic_execution;
 mod owner_warp_first;
 mod pairs_ref;
 mod register_access_unit;

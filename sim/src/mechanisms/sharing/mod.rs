@@ -6,6 +6,7 @@
 //! Source: Jatala, "Hardware and Software Optimizations for GPU Resource Management", PhD thesis, IIT Kanpur, 2018, chapters 2 and 3.
 
 mod blocks;
+mod dynamic_execution;
 mod owf;
 mod plan;
 mod registers;
@@ -13,7 +14,7 @@ mod release;
 mod scratchpad;
 
 use warpfile_hdl::rtl::count_bits;
-use warpfile_hdl::sharing::{RegisterAccessUnit, ReleaseUnit, ScratchpadAccessUnit};
+use warpfile_hdl::sharing::{DynamicExecution, RegisterAccessUnit, ReleaseUnit, ScratchpadAccessUnit};
 use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::compile::listing::listing;
@@ -27,6 +28,7 @@ use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, Structure};
 use crate::sm::{RunReport, SimError};
 use crate::{counters, parameters};
+use dynamic_execution::Dynamic;
 pub use owf::Owf;
 use registers::RegisterSharing;
 use scratchpad::ScratchpadSharing;
@@ -37,6 +39,7 @@ pub const COUNTERS: &str = "sharing";
 const REGISTER_CIRCUIT: &str = "register_access_unit";
 const SCRATCHPAD_CIRCUIT: &str = "scratchpad_access_unit";
 const RELEASE_CIRCUIT: &str = "release_unit";
+const DYNAMIC_CIRCUIT: &str = "dynamic_execution";
 /// Bits of a register's number, counted from 1: a thread has at most 255.
 const REGISTER_BITS: usize = 8;
 
@@ -47,6 +50,13 @@ parameters! {
         private_percent: u64 = 10, Accepted::integer(1, 100);
         /// Registers lie in the order of their first use where blocks share them (§2.3.2).
         reorder_registers: bool = true, Accepted::Flag;
+        /// Memory instructions of warps that do not own their shared registers are executed as rarely as the SM stalls more than
+        /// the chip's first (§2.3.3); of no effect if one SM is simulated.
+        dynamic_execution: bool = true, Accepted::Flag;
+        /// Cycles after which SMs compare their stalls (§2.3.3).
+        stall_window: u64 = 1000, Accepted::integer(2, 65536);
+        /// Steps of the probability of such an instruction from 0 to 1 (§2.3.3: 0.1 each).
+        probability_steps: u64 = 10, Accepted::integer(1, 16);
         /// Where spad-share-relssp puts relssp: optimal, as early as every path allows (Equations 3.1, 3.2); postdominator,
         /// where all accesses are over (§3.2.3).
         relssp: Placement = Placement::Optimal, Accepted::one_of::<Placement>();
@@ -68,6 +78,14 @@ counters! {
         additional: sum("warp cycles"),
         /// Of these, warps that waited for a lock.
         additional_waits: sum("warp cycles"),
+        /// Instructions of additional warps that access memory off the chip.
+        additional_memory: sum("warp instructions"),
+        /// Additional warps whose memory instructions waited for dynamic warp execution.
+        memory_waits: sum("warp cycles"),
+        /// Windows of an SM whose stalls were compared with those of the first.
+        windows: sum("windows"),
+        /// Steps of the probability that memory instructions of additional warps are executed, summed over these windows.
+        probability: sum("steps"),
         /// Blocks that share scratchpad, summed over cycles before they have had its lock.
         before_lock: sum("block cycles"),
         /// The same while they have it.
@@ -220,33 +238,64 @@ impl Mechanism for ShareRegisters {
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
-        Ok(vec![NamedCircuit::of_sm(config, REGISTER_CIRCUIT, &register_circuit(config))?])
+        let mut circuits = vec![NamedCircuit::of_sm(config, REGISTER_CIRCUIT, &register_circuit(config))?];
+        if compares_sms(config) {
+            circuits.push(NamedCircuit::of_sm(config, DYNAMIC_CIRCUIT, &dynamic_circuit(config))?);
+        }
+        Ok(circuits)
     }
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
         let circuit = register_circuit(at.config);
         let engine = at.circuit(&circuit, &registers::FORESEEN)?;
-        let layer = RegisterSharing::new(at.config, threshold(at.config), engine, &circuit);
-        Ok(Part::Layer(Box::new(layer.map_err(|error| SimError::circuit(at.config, error))?)))
+        let wrong = |error| SimError::circuit(at.config, error);
+        let channel = at.channel(REGISTERS.name).filter(|_| compares_sms(at.config));
+        let dynamic = channel.map(|channel| {
+            let circuit = dynamic_circuit(at.config);
+            let engine = at.circuit(&circuit, &dynamic_execution::FORESEEN)?;
+            Dynamic::new((engine, &circuit), channel, at.sm()).map_err(wrong)
+        });
+        let dynamic = dynamic.transpose()?;
+        let layer = RegisterSharing::new(at.config, threshold(at.config), engine, &circuit, dynamic);
+        Ok(Part::Layer(Box::new(layer.map_err(wrong)?)))
     }
 
     /// The tables of §2.4.1 are looked at in every cycle; that they change is counted by locks.
     fn structures(&self, config: &Config) -> Vec<Structure> {
         let (warps, blocks) = (config.sm.warps, config.sm.blocks);
         let lock = warps / 2 * index_bits(warps);
-        vec![tables("register sharing", 1 + blocks * partner_bits(blocks) + 2 * warps + lock)]
+        let tables = tables("register sharing", 1 + blocks * partner_bits(blocks) + 2 * warps + lock);
+        [tables].into_iter().chain(compares_sms(config).then(|| dynamic_state(config))).collect()
     }
 
     fn rows(&self) -> Vec<Row> {
-        rows()
+        let of_memory = [
+            ("waits of memory instructions", Shown::Count("sharing.memory_waits")),
+            ("steps of their probability", Shown::Mean("sharing.probability", "sharing.windows")),
+        ];
+        rows().into_iter().chain(of_memory.map(|(label, shown)| Row { label, shown })).collect()
     }
 
     fn waves(&self) -> Vec<WaveGroup> {
-        vec![WaveGroup {
-            title: "Register sharing",
-            scope: REGISTER_CIRCUIT,
-            signals: &["held_o", "owner_o", "shared_o", "locked_o", "issue_i", "ended_i"],
-        }]
+        vec![
+            WaveGroup {
+                title: "Register sharing",
+                scope: REGISTER_CIRCUIT,
+                signals: &["held_o", "owner_o", "shared_o", "locked_o", "issue_i", "ended_i"],
+            },
+            WaveGroup {
+                title: "Dynamic warp execution",
+                scope: DYNAMIC_CIRCUIT,
+                signals: &[
+                    "held_o",
+                    "memory_i",
+                    "additional_i",
+                    "stall_i",
+                    "window_stalls_o",
+                    "probability_o",
+                ],
+            },
+        ]
     }
 }
 
@@ -411,6 +460,31 @@ fn register_circuit(config: &Config) -> RegisterAccessUnit {
         blocks: config.sm.blocks as usize,
         register_bits: REGISTER_BITS,
     }
+}
+
+/// Whether memory instructions wait by what other SMs do: not if there are none.
+fn compares_sms(config: &Config) -> bool {
+    let Parameters { dynamic_execution, .. } = config.of();
+    dynamic_execution && config.chip.simulated_sms > 1
+}
+
+fn dynamic_circuit(config: &Config) -> DynamicExecution {
+    let Parameters { stall_window, probability_steps, .. } = config.of();
+    DynamicExecution {
+        warps: config.sm.warps as usize,
+        window: stall_window as usize,
+        steps: probability_steps as usize,
+    }
+}
+
+/// Counters and random number of dynamic warp execution, as one row that changes in every cycle.
+fn dynamic_state(config: &Config) -> Structure {
+    let DynamicExecution { window, steps, .. } = dynamic_circuit(config);
+    let flags = 3;
+    let bits = flags + index_bits(window as u64) as usize + 2 * count_bits(window) + count_bits(steps) + 16;
+    Structure::table("dynamic execution", Account::Control, (1, 1, bits as u32), |report: &RunReport| {
+        ArrayAccesses { row_writes: report.sm_cycles(), ..ArrayAccesses::default() }
+    })
 }
 
 fn release_circuit(config: &Config) -> ReleaseUnit {

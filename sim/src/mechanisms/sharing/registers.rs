@@ -6,8 +6,9 @@ use warpfile_kernels::compile::sharing::Threshold;
 use warpfile_kernels::program::{BlockIndex, Program, WarpInstruction};
 
 use super::blocks::{Blocks, Launch, Packed, Warps, of_partition, set_warps, warps};
+use super::dynamic_execution::{Dynamic, off_chip};
 use super::plan::Plan;
-use super::{COUNTERS, REGISTER_CIRCUIT, RegisterOrder, Shared};
+use super::{COUNTERS, DYNAMIC_CIRCUIT, REGISTER_CIRCUIT, RegisterOrder, Shared};
 use crate::config::Config;
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
@@ -28,6 +29,8 @@ pub struct RegisterSharing {
     design: String,
     /// By instruction the highest register, counted from 1 in the order in which registers lie; 0 for none.
     highest: Vec<u16>,
+    /// By instruction whether it accesses memory off the chip.
+    off_chip: Vec<bool>,
     /// The order of the kernel's registers, if it is not that of their numbers.
     order: Option<Vec<u16>>,
     /// `None`: no block shares.
@@ -40,8 +43,11 @@ pub struct RegisterSharing {
     /// What each warp's next instruction accesses, as of now.
     access: Packed,
     issued: Warps,
-    /// In this cycle, one bit a warp of the SM.
+    /// Holds back memory instructions; `None` if the SM knows of no other.
+    dynamic: Option<Dynamic>,
+    /// In this cycle, one bit a warp of the SM: warps that wait for a lock, or for memory instructions to be executed.
     held: Warps,
+    waiting: Warps,
     owner: Warps,
     shared: Warps,
     locked: Warps,
@@ -60,6 +66,7 @@ impl RegisterSharing {
         threshold: Threshold,
         engine: AnyEngine,
         circuit: &RegisterAccessUnit,
+        dynamic: Option<Dynamic>,
     ) -> Result<RegisterSharing, EngineError> {
         Ok(RegisterSharing {
             ports: engine.ports(circuit)?,
@@ -70,6 +77,7 @@ impl RegisterSharing {
             blocks_of_sm: circuit.blocks,
             design: config.design.to_string(),
             highest: Vec::new(),
+            off_chip: Vec::new(),
             order: None,
             plan: None,
             slots: vec![0; circuit.warps],
@@ -77,7 +85,9 @@ impl RegisterSharing {
             blocks: Blocks::new(circuit.blocks),
             access: Packed::new(circuit.warps, circuit.register_bits),
             issued: 0,
+            dynamic,
             held: 0,
+            waiting: 0,
             owner: 0,
             shared: 0,
             locked: 0,
@@ -89,6 +99,11 @@ impl RegisterSharing {
     /// The number of a warp in the unit: two that share are neighbours.
     fn number(&self, at: WarpPlace) -> usize {
         at.partition * self.warps_per_partition + at.warp
+    }
+
+    /// Whether an instruction accesses memory off the chip, in any lane.
+    fn is_off_chip(&self, instruction: &WarpInstruction) -> bool {
+        instruction.active != 0 && self.off_chip[instruction.inst.0 as usize]
     }
 
     /// Asks the unit who is held in this cycle.
@@ -105,7 +120,12 @@ impl RegisterSharing {
         self.counted.locks += u64::from((locked & !self.locked).count_ones());
         (self.held, self.owner, self.shared, self.locked) = (held, owner, shared, locked);
         self.counted.lock_waits += u64::from(held.count_ones());
-        self.counted.count_additional(shared & !owner, held);
+        let additional = shared & !owner;
+        self.counted.count_additional(additional, held);
+        if let Some(dynamic) = &mut self.dynamic {
+            self.waiting = dynamic.held(additional);
+            self.counted.memory_waits += u64::from((self.waiting & !held).count_ones());
+        }
     }
 }
 
@@ -124,8 +144,12 @@ impl Layer for RegisterSharing {
     fn start_kernel(&mut self, kernel: &Compiled<'_>) -> Result<(), SimError> {
         self.order = kernel.notes.get::<RegisterOrder>().map(|order| order.0.clone());
         self.highest = highest(kernel.program, self.order.as_deref());
+        self.off_chip = off_chip(kernel.program);
         self.plan = None;
         self.is_new = true;
+        if let Some(dynamic) = &mut self.dynamic {
+            dynamic.start_kernel();
+        }
         Ok(())
     }
 
@@ -158,7 +182,12 @@ impl Layer for RegisterSharing {
 
     fn decode(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
         let highest = if instruction.active == 0 { 0 } else { self.highest[instruction.inst.0 as usize] };
-        self.access.set(self.number(at), u64::from(highest));
+        let warp = self.number(at);
+        self.access.set(warp, u64::from(highest));
+        let is_off_chip = self.is_off_chip(instruction);
+        if let Some(dynamic) = &mut self.dynamic {
+            dynamic.decode(warp, is_off_chip);
+        }
     }
 
     fn held_warps(&mut self, partition: usize) -> u64 {
@@ -166,7 +195,7 @@ impl Layer for RegisterSharing {
             return 0;
         }
         self.begin_cycle();
-        of_partition(self.held | self.blocks.unknown, partition, self.warps_per_partition)
+        of_partition(self.held | self.waiting | self.blocks.unknown, partition, self.warps_per_partition)
     }
 
     fn classes(&mut self, partition: usize) -> Classes {
@@ -177,22 +206,31 @@ impl Layer for RegisterSharing {
         Classes { first: of(self.owner), last: of(self.shared & !self.owner) }
     }
 
-    /// The unit has seen the warp's instruction before this one only, so one that needs a lock waits for it to be seen.
+    /// The units have seen the warp's instruction before this one only, so one that needs a lock, or of an additional warp
+    /// one that accesses memory, waits for it to be seen.
     fn holds_companion(&mut self, at: WarpPlace) -> bool {
         let Some(plan) = &self.plan else { return false };
         let warp = self.number(at);
         let needs = self.shared >> warp & 1 == 1 && self.access.get(warp) > u64::from(plan.private);
-        needs && self.locked >> warp & 1 == 0
+        let is_additional = (self.shared & !self.owner) >> warp & 1 == 1;
+        let waits = is_additional && self.dynamic.as_ref().is_some_and(|dynamic| dynamic.is_off_chip(warp));
+        waits || needs && self.locked >> warp & 1 == 0
     }
 
-    fn issue(&mut self, at: WarpPlace, _instruction: &WarpInstruction) {
-        self.issued |= 1 << self.number(at);
+    fn issue(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
+        let warp = self.number(at);
+        self.issued |= 1 << warp;
+        let is_additional = self.plan.is_some() && (self.shared & !self.owner) >> warp & 1 == 1;
+        self.counted.additional_memory += u64::from(is_additional && self.is_off_chip(instruction));
     }
 
     fn end_warp(&mut self, at: WarpPlace) {
         if self.plan.is_some() {
             let warp = self.number(at);
             self.access.set(warp, 0);
+            if let Some(dynamic) = &mut self.dynamic {
+                dynamic.decode(warp, false);
+            }
             self.blocks.end_warp(self.slots[warp], warp);
         }
     }
@@ -202,7 +240,10 @@ impl Layer for RegisterSharing {
             self.begin_cycle();
         }
         let events = self.blocks.end_cycle(!self.is_new);
-        let wrong = self.issued & self.held;
+        let wrong = self.issued & (self.held | self.waiting);
+        if let Some(dynamic) = &mut self.dynamic {
+            dynamic.end_cycle((self.is_new, self.plan.is_some()), self.issued == 0, &mut self.counted);
+        }
         let (state, ports) = (self.engine.state_mut(), &self.ports);
         state.set(ports.configure_valid_i, u64::from(self.is_new));
         state.set(ports.configure_share_i, u64::from(self.plan.is_some()));
@@ -224,7 +265,7 @@ impl Layer for RegisterSharing {
             0 => Ok(()),
             warps => Err(SimError::Circuit {
                 design: self.design.clone(),
-                problem: format!("warps {warps:#x} issued shared registers without their locks"),
+                problem: format!("warps {warps:#x} issued while they were held"),
             }),
         }
     }
@@ -232,6 +273,9 @@ impl Layer for RegisterSharing {
     fn waits_for(&self, at: WarpPlace) -> Option<String> {
         let warp = self.number(at);
         let slot = self.slots[warp];
+        if self.waiting >> warp & 1 == 1 {
+            return Some(format!("its block to own what slot {slot} shares, before it accesses memory"));
+        }
         let holds = |other: usize| self.slots[other] == slot ^ 1 && self.locked >> other & 1 == 1;
         let holders: Vec<usize> = (0..self.slots.len()).filter(|other| holds(*other)).collect();
         (self.held >> warp & 1 == 1).then(|| {
@@ -247,6 +291,8 @@ impl Layer for RegisterSharing {
     }
 
     fn circuits(&self) -> Vec<(String, &dyn Engine)> {
-        vec![(REGISTER_CIRCUIT.to_owned(), &self.engine)]
+        let dynamic = self.dynamic.as_ref().map(|dynamic| (DYNAMIC_CIRCUIT.to_owned(), dynamic.circuit()));
+        let own: (String, &dyn Engine) = (REGISTER_CIRCUIT.to_owned(), &self.engine);
+        [own].into_iter().chain(dynamic).collect()
     }
 }

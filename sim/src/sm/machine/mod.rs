@@ -402,6 +402,7 @@ impl<'c, 'o> Machine<'c, 'o> {
         RunReport {
             design: self.config.design.to_string(),
             launches: totals.launch_cycles.len() as u64,
+            sms: Vec::new(),
             blocks: totals.blocks_ended,
             cycles: self.now,
             launch_kernels: totals.launch_kernels,
