@@ -17,6 +17,7 @@ pub mod rfv;
 pub mod rtl;
 pub mod sharing;
 pub mod wir;
+pub mod wld;
 
 /// Folders of circuits, in the order of listings.
 pub const FOLDERS: &[library::Folder] = &[
@@ -30,5 +31,6 @@ pub const FOLDERS: &[library::Folder] = &[
     hybrid::FOLDER,
     sharing::FOLDER,
     wir::FOLDER,
+    wld::FOLDER,
     reuse::FOLDER,
 ];

@@ -20,3 +20,4 @@ mod rfv;
 mod sharing;
 mod sm;
 mod wir;
+mod wld;

@@ -29,6 +29,7 @@ pub mod sharing;
 pub mod single_level;
 pub mod two_level;
 pub mod wir;
+pub mod wld;
 
 use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::compile::cfg::Cfg;
@@ -66,6 +67,7 @@ pub static ALL: &[&dyn Mechanism] = &[
     &sharing::ShareRegisters,
     &sharing::SHARE_SCRATCHPAD,
     &sharing::SHARE_SCRATCHPAD_RELSSP,
+    &wld::Divergence,
     &wir::R,
     &wir::RL,
     &wir::RLP,
@@ -224,6 +226,11 @@ pub trait Mechanism: Sync {
     /// Of a storage: whether the rows of a warp may lie anywhere in a main register file, and be another warp's as well at
     /// other times.
     fn has_movable_rows(&self) -> bool {
+        false
+    }
+
+    /// Of a layer: whether it has more blocks resident than registers or scratchpad are enough for.
+    fn admits_more_blocks(&self) -> bool {
         false
     }
 

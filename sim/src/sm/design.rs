@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | compile | [`OperandStorage::start_kernel`] with what the passes note | [`Layer::start_kernel`] |
 //! | admit | [`OperandStorage::registers_per_warp`] | [`Layer::admit`], [`Layer::register_order`], [`Layer::home`] |
-//! | start of a warp | [`OperandStorage::start_warp`] | [`Layer::start_warp`] |
+//! | start of a warp | [`OperandStorage::start_warp`] | [`Layer::start_warp`], [`Layer::placed`] |
 //! | decode | [`OperandStorage::decode`], [`OperandStorage::metadata`] | [`Layer::decode`] |
 //! | pick, suspend, resume | [`WarpScheduler::cycle`]; the storage sees a suspension as a [`Flush`] | [`Layer::preferred_warps`], [`Layer::classes`] |
 //! | may issue | [`OperandStorage::held_warps`] | [`Layer::held_warps`] |
@@ -647,6 +647,12 @@ pub trait Layer {
     /// A warp of `block` becomes resident; register `r` is row `first_row + r` of its partition, but for rows that a layer
     /// has put elsewhere.
     fn start_warp(&mut self, _at: WarpPlace, _first_row: u32, _block: BlockIndex) {}
+
+    /// A warp that has not issued yet, and whose registers lie elsewhere from now on. Asked in every cycle behind the starts and
+    /// ends of warps, until there is none.
+    fn placed(&mut self) -> Option<Home> {
+        None
+    }
 
     /// The next instruction of a warp has been decoded: it can be picked from now on. Its values are those that it will have.
     fn decode(&mut self, _at: WarpPlace, _instruction: &WarpInstruction) {}

@@ -121,6 +121,11 @@ impl Warps {
         &self.sets
     }
 
+    /// Registers of a warp lie elsewhere.
+    pub fn set_rows(&mut self, warp: usize, rows: WarpRows) {
+        self.warps[warp].rows = rows;
+    }
+
     /// A warp takes an empty slot; its first instruction is to be fetched.
     pub fn start(&mut self, warp: usize, block: usize, number: usize, rows: WarpRows) {
         self.warps[warp] = Warp { block, number, rows, ..Warp::default() };

@@ -32,5 +32,6 @@ mod timeline;
 mod tiny;
 mod toy;
 mod wir;
+mod wld;
 mod working_set;
 mod workloads;

@@ -128,7 +128,7 @@ fn executed(report: &RunReport) -> (u64, u64, u64) {
     (report.blocks, report.warp_instructions, report.thread_instructions)
 }
 
-/// A machine on which pairs of blocks share.
+/// A machine with more blocks than fit.
 #[derive(Clone, Debug)]
 struct Sharing {
     layer: &'static str,
@@ -144,7 +144,8 @@ struct Sharing {
 }
 
 fn sharing_machines() -> impl Strategy<Value = Sharing> {
-    let layer = prop::sample::select(vec!["reg-share", "spad-share", "spad-share-relssp"]);
+    let layer =
+        prop::sample::select(vec!["reg-share", "spad-share", "spad-share-relssp", "warp-level-divergence"]);
     let scheduler = prop::sample::select(vec!["owf", "single-level", "two-level"]);
     let policy = prop::sample::select(vec!["lrr", "gto"]);
     let sizes = (prop::sample::select(vec![6, 9, 64]), prop::sample::select(vec![300, 1000]));
@@ -175,7 +176,7 @@ fn sharing_machines() -> impl Strategy<Value = Sharing> {
 
 impl Sharing {
     fn config(&self) -> Config {
-        let machine = if self.layer == "reg-share" { "jatala-ch2" } else { "jatala-ch3" };
+        let machine = if self.layer.starts_with("spad") { "jatala-ch3" } else { "jatala-ch2" };
         let design = format!("{}+{}", self.scheduler, self.layer);
         let mut config = preset(machine).expect("complete").with_design(&design).expect("a stack");
         apply_overrides(&mut config, &[("scheduler.single_level", self.policy)]).expect("accepted");
@@ -195,12 +196,15 @@ proptest! {
     #![proptest_config(drawn_config(96))]
     /// No run deadlocks, every operand is right, and each block runs once.
     #[test]
-    fn blocks_that_share_run_any_program(kernel in kernels(), machine in sharing_machines()) {
+    fn more_blocks_than_fit_run_any_program(kernel in kernels(), machine in sharing_machines()) {
         let config = machine.config();
         let report = run_sms(&config, &kernel)?;
         let baseline = run_sms(&config.with_design("baseline").expect("known"), &kernel)?;
         prop_assert_eq!(executed(&report), executed(&baseline));
         prop_assert_eq!(report.operands_checked, baseline.operands_checked);
+        if machine.layer == "warp-level-divergence" {
+            return Ok(());
+        }
         let counted: Shared = report.counters.get(sharing::COUNTERS);
         prop_assert!(counted.probability <= counted.windows * machine.probability_steps);
     }

@@ -39,7 +39,7 @@ fn largest(name: &str) -> (u64, u64, u64) {
 }
 
 /// Room for one and a half blocks of a workload's registers, in each scheduler's file.
-fn with_few_registers(mut config: Config, name: &str) -> Config {
+pub fn with_few_registers(mut config: Config, name: &str) -> Config {
     let (registers, warps, _) = largest(name);
     let of_partition = warps.div_ceil(config.sm.schedulers) * registers;
     config.register_file.rows = (of_partition * 3 / 2).div_ceil(config.register_file.bank_groups);

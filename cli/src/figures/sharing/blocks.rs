@@ -1,15 +1,19 @@
 //! How many blocks are resident: Tables 2.6 and 2.8, and Fig. 2.12.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 
+use super::release::points_8;
 use super::{
     AMOUNTS, REGISTERS, SCRATCHPAD_BYTES, SM_REGISTERS, baseline, blocks_at, is_named, notes,
     register_sharing,
 };
+use crate::figures::chart::{Bars, Chart, Plot};
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Cell, Claim, Content, Table};
 use crate::figures::series::{Average, Series, chart, table};
-use crate::figures::sweep::{Results, Run};
+use crate::figures::sweep::{Point, Results, Run};
 
 /// A benchmark of Tables 2.1 or 2.2: threads of a block, what a thread or block needs, and its blocks by the amount of sharing.
 struct Benchmark {
@@ -139,6 +143,92 @@ pub fn figure_12(results: &Results) -> Result<Content> {
         notes: notes(),
         charts: vec![chart("resident blocks", "blocks", results, &series, Average::Arithmetic, false)],
     })
+}
+
+/// A kernel of the thesis that is here: its name there, workload and kernel, blocks without and with sharing.
+type Known = (&'static str, &'static str, &'static str, [u64; 2]);
+
+/// Those of §3.4.1.1.
+const CHAPTER_3_BLOCKS: [Known; 9] = [
+    ("DCT1", "dct8x8", "forward", [7, 14]),
+    ("DCT2", "dct8x8", "inverse", [7, 14]),
+    ("DCT3", "dct8x8", "forward_short", [7, 12]),
+    ("DCT4", "dct8x8", "inverse_short", [7, 12]),
+    ("heartwall", "heartwall", "track", [1, 2]),
+    ("histogram", "histogram", "count", [1, 2]),
+    ("MC1", "marching-cubes", "generate_1", [1, 2]),
+    ("NQU", "nqueens", "solve", [1, 2]),
+    ("NW1, NW2", "nw", "diagonal", [1, 2]),
+];
+
+/// Fig. 3.8: the kernels of all programs, and what the thesis says of those that it has.
+pub fn figure_3_8(results: &Results) -> Result<Content> {
+    let [without, with] = <[Point; 2]>::try_from(points_8()).expect("two machines");
+    let mut table = Table::new("blocks", "Resident blocks of an SM")
+        .column("workload", "workload")
+        .column("kernel", "kernel")
+        .column("thesis", "in the thesis")
+        .column("without", "without sharing")
+        .column("with", "with scratchpad sharing");
+    let mut blocks: BTreeMap<(&str, &str), [u64; 2]> = BTreeMap::new();
+    for (side, point) in [&without, &with].into_iter().enumerate() {
+        for (workload, run) in results.workloads.iter().zip(results.of(point)) {
+            for launch in &run.report.residency {
+                let most = &mut blocks.entry((workload.name, &launch.kernel)).or_default()[side];
+                *most = launch.resident_blocks.max(*most);
+            }
+        }
+    }
+    let there = |workload: &str, kernel: &str| {
+        let is_this = |(_, of, name, _): &&Known| (*of, *name) == (workload, kernel);
+        CHAPTER_3_BLOCKS.iter().find(is_this).map(|(name, ..)| *name)
+    };
+    for ((workload, kernel), here) in &blocks {
+        let [without, with] = here.map(Cell::Integer);
+        let name = there(workload, kernel).unwrap_or_default();
+        table.row(vec![(*workload).into(), (*kernel).into(), name.into(), without, with]);
+    }
+    let claims = CHAPTER_3_BLOCKS.iter().map(|(name, workload, kernel, thesis)| {
+        let here = blocks.get(&(*workload, *kernel));
+        let texts = |blocks: &[u64; 2]| format!("{} blocks, {} with sharing", blocks[0], blocks[1]);
+        let text = here.map_or_else(|| "none".to_owned(), texts);
+        let what = format!("resident blocks of {name} with scratchpad sharing");
+        let key = name.to_lowercase().replace(", ", "_");
+        let (stated, here) = (Stated::exactly(thesis[1] as f64), here.map(|here| here[1] as f64));
+        Claim::new("§3.4.1.1", format!("{name}: {}", texts(thesis)), text)
+            .number(Number::of("blocks", key, what, stated, here))
+    });
+    Ok(Content {
+        claims: claims.collect(),
+        tables: vec![table],
+        notes: vec![
+            "The largest of a kernel's launches. Early release changes no number of blocks. FDTD3d, SRAD1, SRAD2 and backprop are not \
+             limited by scratchpad as they are here."
+                .to_owned(),
+        ],
+        charts: vec![blocks_of_the_thesis(&blocks)],
+    })
+}
+
+/// Bars for each kernel of the thesis: blocks without sharing and with it.
+fn blocks_of_the_thesis(blocks: &BTreeMap<(&str, &str), [u64; 2]>) -> Chart {
+    let series = [(0, "without sharing"), (1, "with scratchpad sharing")].map(|(side, heading)| {
+        let here = |(_, workload, kernel, _): &Known| {
+            blocks.get(&(*workload, *kernel)).map(|blocks| blocks[side] as f64)
+        };
+        let paper = CHAPTER_3_BLOCKS.iter().map(|(.., thesis)| Some(thesis[side] as f64)).collect();
+        Bars { paper, ..Bars::new(heading, CHAPTER_3_BLOCKS.iter().map(here).collect()) }
+    });
+    Chart {
+        title: "resident blocks".to_owned(),
+        x_label: String::new(),
+        y_label: "blocks".to_owned(),
+        plot: Plot::Bars {
+            groups: CHAPTER_3_BLOCKS.iter().map(|(name, ..)| (*name).to_owned()).collect(),
+            series: series.to_vec(),
+            stacked: false,
+        },
+    }
 }
 
 #[cfg(test)]

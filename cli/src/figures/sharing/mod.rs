@@ -5,6 +5,7 @@ mod amount;
 mod blocks;
 mod comparison;
 mod configurations;
+mod divergence;
 mod performance;
 mod progress;
 mod release;
@@ -218,6 +219,24 @@ const FIGURES: &[Figure] = &[
         causes: &[],
     },
     Figure {
+        id: "sharing-2.21",
+        title: "Register sharing beside warp-level divergence",
+        source: "Jatala, Fig. 2.21(a), §2.5.1.9",
+        workloads: SET_1,
+        method: Method::Runs { points: divergence::points_registers, show: divergence::figure_registers },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-2.21b",
+        title: "Scratchpad sharing beside warp-level divergence",
+        source: "Jatala, Fig. 2.21(b), §2.5.1.9",
+        workloads: SET_2,
+        method: Method::Runs { points: divergence::points_scratchpad, show: divergence::figure_scratchpad },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
         id: "sharing-2.22",
         title: "Workloads that registers do not limit",
         source: "Jatala, Fig. 2.22(a), §2.5.2",
@@ -232,6 +251,15 @@ const FIGURES: &[Figure] = &[
         source: "Jatala, Fig. 2.22(b), §2.5.2",
         workloads: SET_3,
         method: Method::Runs { points: unshared::points_22b, show: unshared::figure_22b },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-3.8",
+        title: "Resident blocks with scratchpad sharing on the machine of chapter 3",
+        source: "Jatala, Fig. 3.8, §3.4.1.1",
+        workloads: CHAPTER_3,
+        method: Method::Runs { points: release::points_8, show: blocks::figure_3_8 },
         has_numbers: true,
         causes: &[],
     },

@@ -40,6 +40,11 @@ pub fn points() -> Vec<Point> {
     std::iter::once(on_machine("baseline")).chain(DESIGNS.map(of)).collect()
 }
 
+/// The baseline, and sharing as early release leaves it: as many blocks (§3.4.1.1).
+pub fn points_8() -> Vec<Point> {
+    vec![on_machine("baseline"), on_machine("spad-share")]
+}
+
 /// Figs. 3.9 to 3.11.
 pub fn figure_9(results: &Results) -> Result<Content> {
     let series = DESIGNS.map(|design| {

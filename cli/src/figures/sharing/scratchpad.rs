@@ -19,7 +19,8 @@ pub fn shared() -> Point {
     with_scratchpad("spad-share")
 }
 
-fn lrr() -> Point {
+/// LRR, without sharing.
+pub fn lrr() -> Point {
     with_scratchpad("baseline")
 }
 
@@ -39,7 +40,7 @@ fn beside(base: Point, scheduler: &'static str) -> Comparison {
     Comparison { name: "scratchpad sharing", shared: shared(), base, scheduler, notes: notes() }
 }
 
-fn notes() -> Vec<String> {
+pub fn notes() -> Vec<String> {
     vec![
         "SRAD1 and SRAD2 are not here: the tiles of srad here take 1280 bytes a block and do not limit it. Of convolution it is \
          the kernel of columns, CONV2. nw's two kernels are one here."

@@ -177,6 +177,10 @@ impl Mechanism for ShareRegisters {
         Some("owf")
     }
 
+    fn admits_more_blocks(&self) -> bool {
+        true
+    }
+
     fn section(&self) -> Option<SectionInfo> {
         Some(SectionInfo::of::<Parameters>())
     }
@@ -330,6 +334,10 @@ impl Mechanism for ShareScratchpad {
 
     fn scheduler(&self) -> Option<&'static str> {
         Some("owf")
+    }
+
+    fn admits_more_blocks(&self) -> bool {
+        true
     }
 
     fn section(&self) -> Option<SectionInfo> {

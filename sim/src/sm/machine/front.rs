@@ -45,6 +45,15 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
+    /// Moves registers to where layers put them.
+    pub(super) fn place_registers(&mut self) {
+        for layer in &mut self.layers {
+            while let Some(Home { at, rows }) = layer.placed() {
+                self.partitions[at.partition].warps.set_rows(at.warp, rows);
+            }
+        }
+    }
+
     /// Where a layer puts a warp of a block, if there is such a warp and a layer has a say in it.
     fn home(&self, launch: &Running<'_>, slot: usize, number: usize) -> Option<Home> {
         let layers = self.layers.iter().filter(|_| number < launch.shape.warps);

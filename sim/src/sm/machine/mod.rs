@@ -269,6 +269,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             self.free_ended_warps(launch, partition);
         }
         self.start_block(launch)?;
+        self.place_registers();
         for partition in 0..self.partitions.len() {
             self.retry_fetches(launch, partition)?;
         }

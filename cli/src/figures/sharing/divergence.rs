@@ -1,0 +1,78 @@
+//! Sharing beside warp-level divergence: Fig. 2.21.
+
+use anyhow::Result;
+
+use super::{
+    baseline, content, notes, register_sharing, scratchpad, speedup, with_registers, with_scratchpad,
+};
+use crate::figures::number::{Number, Stated};
+use crate::figures::report::{Claim, Content};
+use crate::figures::series::{Average, Series, percent_change};
+use crate::figures::sweep::{Point, Results};
+
+const LAYER: &str = "warp-level-divergence";
+
+/// LRR, warp-level divergence, and register sharing.
+pub fn points_registers() -> Vec<Point> {
+    vec![baseline(), with_registers(LAYER), register_sharing()]
+}
+
+/// The same with scratchpad sharing.
+pub fn points_scratchpad() -> Vec<Point> {
+    vec![scratchpad::lrr(), with_scratchpad(LAYER), scratchpad::shared()]
+}
+
+/// Fig. 2.21(a).
+pub fn figure_registers(results: &Results) -> Result<Content> {
+    let mut content = beside(results, &points_registers(), "register sharing", [2.87, 10.99], notes());
+    content.claims.push(faster_than_sharing(results));
+    Ok(content)
+}
+
+/// Fig. 2.21(b).
+pub fn figure_scratchpad(results: &Results) -> Result<Content> {
+    Ok(beside(results, &points_scratchpad(), "scratchpad sharing", [0.0, 12.47], scratchpad::notes()))
+}
+
+/// Both beside LRR; `means`: geometric ones of warp-level divergence and of sharing, per cent.
+fn beside(
+    results: &Results,
+    points: &[Point],
+    sharing: &'static str,
+    means: [f64; 2],
+    notes: Vec<String>,
+) -> Content {
+    let names = [("divergence", "warp-level divergence"), ("sharing", sharing)];
+    let series: Vec<Series> = names
+        .iter()
+        .zip(&points[1..])
+        .zip(means)
+        .map(|(((key, heading), point), mean)| {
+            let values = speedup(results, point, &points[0]);
+            Series::new(*key, *heading, 3, values).with_paper(Some(1.0 + mean / 100.0))
+        })
+        .collect();
+    let claims = names.iter().zip(&series).zip(means).map(|(((key, heading), one), mean)| {
+        let here = percent_change(one.average(results, Average::Geometric));
+        let what = format!("IPC with {heading}, geometric mean over the set");
+        let text = here.map_or_else(|| "no value".to_owned(), |here| format!("{here:+.2} %"));
+        Claim::new("§2.5.1.9", format!("{what}: {mean:+} %"), text).number(Number::change(
+            *key,
+            what,
+            Stated::exactly(mean),
+            here,
+        ))
+    });
+    let claims = claims.collect();
+    content(results, "Instructions a cycle, relative to LRR without sharing", claims, &series, notes)
+}
+
+/// Which programs warp-level divergence makes faster than register sharing does.
+fn faster_than_sharing(results: &Results) -> Claim {
+    let values = speedup(results, &with_registers(LAYER), &register_sharing());
+    let names = results.workloads.iter().zip(values);
+    let faster = names.filter(|(_, value)| value.is_some_and(|value| value > 1.0));
+    let faster: Vec<&str> = faster.map(|(workload, _)| workload.name).collect();
+    let text = if faster.is_empty() { "none".to_owned() } else { faster.join(", ") };
+    Claim::new("§2.5.1.9", "b+tree and hotspot perform better with warp-level divergence", text)
+}

@@ -1,0 +1,217 @@
+//! The layer, and its register slots in each partition.
+
+use std::collections::VecDeque;
+
+use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
+use warpfile_hdl::wld::RegisterSlots;
+use warpfile_kernels::program::BlockIndex;
+
+use super::{CIRCUIT, COUNTERS, Placed};
+use crate::counters::Counts;
+use crate::mechanisms::Compiled;
+use crate::sm::SimError;
+use crate::sm::design::{Admission, Home, Layer, WarpPlace, WarpRows};
+
+/// A layer that gives registers to warps one by one.
+pub struct WarpLevelDivergence {
+    partitions: Vec<Partition>,
+    /// `None`: no further block fits in part, or something else limits how many there are.
+    plan: Option<Plan>,
+    /// A kernel has begun that the circuits have not been told of.
+    is_new: bool,
+    counted: Placed,
+}
+
+/// What follows from a launch.
+struct Plan {
+    /// Warp slots by block slot and number of the warp.
+    places: Vec<Vec<WarpPlace>>,
+    rows_per_warp: u32,
+    /// Register slots of a partition.
+    slots: u32,
+}
+
+impl Plan {
+    /// One block more than fit, if registers are what keeps it out and there are some left for a warp of it.
+    fn new(admission: &Admission, partitions: usize) -> Option<Plan> {
+        let Admission { warps, rows_per_warp, blocks, fits, of_partition, .. } = *admission;
+        let limit = fits.warps.min(fits.slots).min(fits.scratchpad).min(fits.launch);
+        let slots = of_partition.rows.checked_div(rows_per_warp)?.min(of_partition.warps as u32);
+        let left = u64::from(slots) * partitions as u64 > blocks * warps as u64;
+        if blocks >= limit || !left {
+            return None;
+        }
+        let mut taken = vec![0; partitions];
+        let mut place = |index: usize| {
+            let partition = index % partitions;
+            taken[partition] += 1;
+            WarpPlace { partition, warp: taken[partition] - 1 }
+        };
+        let mut block =
+            |slot: usize| (0..warps).map(|number| place(slot * warps + number)).collect::<Vec<_>>();
+        let places = (0..=blocks as usize).map(&mut block).collect();
+        let fit = taken.iter().all(|taken| *taken <= of_partition.warps);
+        fit.then_some(Plan { places, rows_per_warp, slots })
+    }
+}
+
+/// The register slots of a partition, and what they are to be told.
+pub struct Partition {
+    engine: AnyEngine,
+    ports: CircuitPorts<RegisterSlots>,
+    /// Warps that have come and that the circuit has not been told of, the oldest first.
+    come: VecDeque<usize>,
+    /// Warps without registers: they must not issue.
+    waiting: u64,
+    /// Warps that have ended, in this cycle.
+    ended: u64,
+    /// Those that have ended without registers: they give back what they get.
+    left: u64,
+    /// The warp that has got a slot in the cycle before.
+    placed: Option<(usize, u32)>,
+}
+
+impl Partition {
+    /// On a circuit.
+    ///
+    /// # Errors
+    /// A port that is not there.
+    pub fn new(engine: AnyEngine, circuit: &RegisterSlots) -> Result<Partition, EngineError> {
+        let ports = engine.ports(circuit)?;
+        let come = VecDeque::with_capacity(circuit.warps);
+        Ok(Partition { engine, ports, come, waiting: 0, ended: 0, left: 0, placed: None })
+    }
+
+    fn circuit(&self) -> &dyn Engine {
+        &self.engine
+    }
+
+    fn start_warp(&mut self, warp: usize) {
+        self.come.push_back(warp);
+        self.waiting |= 1 << warp;
+    }
+
+    fn end_warp(&mut self, warp: usize) {
+        if self.waiting >> warp & 1 == 0 {
+            self.ended |= 1 << warp;
+        } else if let Some(at) = self.come.iter().position(|come| *come == warp) {
+            let _ = self.come.remove(at);
+        } else {
+            self.left |= 1 << warp;
+        }
+        self.waiting &= !(1 << warp);
+    }
+
+    /// The warp that has registers from this cycle on, and its slot.
+    fn take_placed(&mut self) -> Option<(usize, u32)> {
+        let (warp, slot) = self.placed.take()?;
+        if self.left >> warp & 1 == 1 {
+            self.left &= !(1 << warp);
+            self.ended |= 1 << warp;
+            return None;
+        }
+        self.waiting &= !(1 << warp);
+        Some((warp, slot))
+    }
+
+    /// Ends the cycle; `slots` if a kernel begins with it.
+    fn end_cycle(&mut self, slots: Option<u32>) {
+        // A warp whose place has one before it that is still in the queue waits for that one to leave.
+        let may_come = |warp: &usize| slots.is_none() && self.left >> warp & 1 == 0;
+        let come = self.come.front().copied().filter(may_come);
+        if come.is_some() {
+            self.come.pop_front();
+        }
+        let (state, ports) = (self.engine.state_mut(), &self.ports);
+        state.set(ports.configure_valid_i, u64::from(slots.is_some()));
+        state.set(ports.configure_slots_i, u64::from(slots.unwrap_or_default()));
+        state.set(ports.come_valid_i, u64::from(come.is_some()));
+        state.set(ports.come_warp_i, come.unwrap_or_default() as u64);
+        state.set(ports.ended_i, std::mem::take(&mut self.ended));
+        self.engine.step();
+        let (state, ports) = (self.engine.state(), &self.ports);
+        let placed = state.get(ports.placed_valid_o) == 1;
+        self.placed =
+            placed.then(|| (state.get(ports.placed_warp_o) as usize, state.get(ports.placed_slot_o) as u32));
+    }
+}
+
+impl WarpLevelDivergence {
+    pub fn new(partitions: Vec<Partition>) -> WarpLevelDivergence {
+        WarpLevelDivergence { partitions, plan: None, is_new: false, counted: Placed::default() }
+    }
+}
+
+impl Layer for WarpLevelDivergence {
+    fn start_kernel(&mut self, _kernel: &Compiled<'_>) -> Result<(), SimError> {
+        (self.plan, self.is_new) = (None, true);
+        Ok(())
+    }
+
+    fn admit(&mut self, admission: &Admission) -> u64 {
+        self.plan = Plan::new(admission, self.partitions.len());
+        admission.blocks + u64::from(self.plan.is_some())
+    }
+
+    fn home(&self, slot: usize, number: usize) -> Option<Home> {
+        let at = *self.plan.as_ref()?.places.get(slot)?.get(number)?;
+        // Nothing of it is accessed before it has a place.
+        Some(Home { at, rows: WarpRows::from(0) })
+    }
+
+    fn start_warp(&mut self, at: WarpPlace, _first_row: u32, _block: BlockIndex) {
+        if self.plan.is_some() {
+            self.partitions[at.partition].start_warp(at.warp);
+        }
+    }
+
+    fn placed(&mut self) -> Option<Home> {
+        let Plan { rows_per_warp, .. } = *self.plan.as_ref()?;
+        for (partition, part) in self.partitions.iter_mut().enumerate() {
+            if let Some((warp, slot)) = part.take_placed() {
+                self.counted.warps += 1;
+                let rows = WarpRows::from(slot * rows_per_warp);
+                return Some(Home { at: WarpPlace { partition, warp }, rows });
+            }
+        }
+        None
+    }
+
+    fn held_warps(&mut self, partition: usize) -> u64 {
+        self.partitions[partition].waiting
+    }
+
+    fn end_warp(&mut self, at: WarpPlace) {
+        if self.plan.is_some() {
+            self.partitions[at.partition].end_warp(at.warp);
+        }
+    }
+
+    fn end_cycle(&mut self) -> Result<(), SimError> {
+        let slots = self.plan.as_ref().map_or(0, |plan| plan.slots);
+        let slots = std::mem::take(&mut self.is_new).then_some(slots);
+        for partition in &mut self.partitions {
+            self.counted.waits += u64::from(partition.waiting.count_ones());
+            partition.end_cycle(slots);
+        }
+        Ok(())
+    }
+
+    fn waits_for(&self, at: WarpPlace) -> Option<String> {
+        let waits = self.partitions[at.partition].waiting >> at.warp & 1 == 1;
+        waits.then(|| "registers of a warp that ends".to_owned())
+    }
+
+    fn count(&self, into: &mut Counts) {
+        into.add(COUNTERS, &self.counted);
+    }
+
+    fn circuits(&self) -> Vec<(String, &dyn Engine)> {
+        let name = |partition: usize| match self.partitions.len() {
+            1 => CIRCUIT.to_owned(),
+            _ => format!("partition{partition}_{CIRCUIT}"),
+        };
+        let partitions = self.partitions.iter().enumerate();
+        partitions.map(|(partition, part)| (name(partition), part.circuit())).collect()
+    }
+}
