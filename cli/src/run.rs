@@ -367,7 +367,8 @@ fn simulate(
     for (sources, printed) in sources.into_iter().zip(printed) {
         for (config, source) in configs.iter().zip(sources) {
             let run = |sm| Run { source: source.clone(), config, sm, timeline: followed && sm == 0 };
-            // The first SM's run begins before those that wait for it: of neighbouring jobs the first is the first to be done.
+            // A run may wait for that of the first SM, which stands before it: of all that wait, the foremost waits for one that
+            // is being run, or that any free thread takes.
             let runs = (0..).map(run).zip(chip_sms(config.chip.simulated_sms));
             jobs.extend(runs.map(|(run, chip)| (run, chip, Observed::default(), printed)));
         }

@@ -13,7 +13,7 @@ use warpfile_hdl::rtl::netlist::{Direction, Module, Netlist};
 use warpfile_kernels::exec::ExecOptions;
 use warpfile_sim::config::Config;
 use warpfile_sim::mechanisms::Registry;
-use warpfile_sim::sm::EngineName;
+use warpfile_sim::sm::{EngineName, chip_sms};
 use warpfile_synthesis::supply::{RowStateCounter, RowStates, Supply};
 
 use crate::configuration::ConfigurationArguments;
@@ -165,7 +165,9 @@ impl TrafficArguments {
         let mut writer = BufWriter::new(&mut file);
         let observers = Observers { traffic: Some((&mut writer, &traffic)), ..Observers::default() };
         let source = Arc::new(Source::new(input, ExecOptions::default()).of_runs(1));
-        Run { source, config, sm: 0, timeline: false }.simulate(None, setting, &Meters::new(), observers)?;
+        // The first SM tells the others, and asks none.
+        let chip = chip_sms(config.chip.simulated_sms).next();
+        Run { source, config, sm: 0, timeline: false }.simulate(chip, setting, &Meters::new(), observers)?;
         writer.flush().context("cannot keep the recording")?;
         drop(writer);
         file.rewind().context("cannot keep the recording")?;

@@ -16,8 +16,8 @@ pub mod rfh;
 pub mod rfv;
 pub mod rtl;
 pub mod sharing;
+pub mod warp_level_divergence;
 pub mod wir;
-pub mod wld;
 
 /// Folders of circuits, in the order of listings.
 pub const FOLDERS: &[library::Folder] = &[
@@ -31,6 +31,6 @@ pub const FOLDERS: &[library::Folder] = &[
     hybrid::FOLDER,
     sharing::FOLDER,
     wir::FOLDER,
-    wld::FOLDER,
+    warp_level_divergence::FOLDER,
     reuse::FOLDER,
 ];

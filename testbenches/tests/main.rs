@@ -19,5 +19,5 @@ mod rfh;
 mod rfv;
 mod sharing;
 mod sm;
+mod warp_level_divergence;
 mod wir;
-mod wld;

@@ -310,6 +310,21 @@ fn the_number_of_threads_changes_no_byte_of_the_report() {
     }
 }
 
+/// Runs of SMs that ask each other, in any order and any number at once.
+#[test]
+fn sms_that_compare_their_stalls_give_the_same_on_any_number_of_threads() {
+    let place = Place::new();
+    let command = "run pathfinder hotspot --preset jatala-ch2 --design reg-share,two-level+reg-share --size tiny --json \
+                   --set chip.simulated_sms=3 --set sharing.stall_window=20 --set sharing.private_percent=50 \
+                   --set register_file.rows=12 --max-registers 20";
+    let one = without_times(&place.succeeds(&format!("{command} --threads 1")));
+    assert!(one.contains("\"windows\": ") && !one.contains("\"windows\": 0"), "{one}");
+    for threads in [2, 3, 7] {
+        let several = without_times(&place.succeeds(&format!("{command} --threads {threads}")));
+        assert!(several == one, "{threads} threads");
+    }
+}
+
 #[test]
 fn several_kernels_and_designs_give_what_each_gives_alone() {
     let place = Place::new();

@@ -28,8 +28,8 @@ pub mod rfv;
 pub mod sharing;
 pub mod single_level;
 pub mod two_level;
+pub mod warp_level_divergence;
 pub mod wir;
-pub mod wld;
 
 use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::compile::cfg::Cfg;
@@ -67,7 +67,7 @@ pub static ALL: &[&dyn Mechanism] = &[
     &sharing::ShareRegisters,
     &sharing::SHARE_SCRATCHPAD,
     &sharing::SHARE_SCRATCHPAD_RELSSP,
-    &wld::Divergence,
+    &warp_level_divergence::Divergence,
     &wir::R,
     &wir::RL,
     &wir::RLP,
@@ -211,7 +211,7 @@ pub trait Mechanism: Sync {
         Vec::new()
     }
 
-    /// Of a storage: whether register `r` of a warp is row `first_row + r` of a main register file for as long as the warp is
+    /// Whether it leaves register `r` of a warp in row `first_row + r` of a main register file for as long as the warp is
     /// there.
     fn has_fixed_rows(&self) -> bool {
         true

@@ -548,6 +548,13 @@ pub struct Fits {
     pub launch: u64,
 }
 
+impl Fits {
+    /// For how many blocks everything but registers is enough.
+    pub fn but_registers(&self) -> u64 {
+        self.warps.min(self.slots).min(self.scratchpad).min(self.launch)
+    }
+}
+
 /// What each partition of an SM has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartitionSize {
@@ -649,7 +656,8 @@ pub trait Layer {
     fn start_warp(&mut self, _at: WarpPlace, _first_row: u32, _block: BlockIndex) {}
 
     /// A warp that has not issued yet, and whose registers lie elsewhere from now on. Asked in every cycle behind the starts and
-    /// ends of warps, until there is none.
+    /// ends of warps, until there is none. Storages and other layers are not told: it goes with those alone that do not say
+    /// which row a register has.
     fn placed(&mut self) -> Option<Home> {
         None
     }

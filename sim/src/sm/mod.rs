@@ -138,8 +138,6 @@ pub fn run(
     }
     config.validate()?;
     let mut design = config.design.build(&Build::new(&config, &options))?;
-    // Held until the run has ended: nothing more is told then.
-    let _chip = options.chip.take();
     if let Some(log) = options.pipeline_log.take() {
         let (partitions, warps) = (design.partitions.len(), config.warps_per_scheduler() as usize);
         design.layers.push(Box::new(PipelineLogger::new(log, partitions, warps)));
@@ -152,8 +150,10 @@ pub fn run_design<'c>(
     config: &'c Config,
     design: Design<'c>,
     launches: &mut dyn Launches,
-    options: RunOptions<'_>,
+    mut options: RunOptions<'_>,
 ) -> Result<RunReport, SimError> {
+    // Held until the run has ended: nothing more is told then.
+    let _chip = options.chip.take();
     config.validate()?;
     Machine::new(config, design, options)?.run(launches)
 }

@@ -18,6 +18,8 @@ pub struct Kernel {
     pub strides: Vec<u64>,
     /// Launches of it, one after the other.
     pub launches: usize,
+    /// Warps of a block that have no instructions, one bit each.
+    pub empty: u32,
     /// Flips bit 0 of an expected operand: (block, warp, instruction, source, lane).
     pub corrupt: Option<(u64, usize, usize, usize, usize)>,
 }
@@ -40,6 +42,7 @@ impl Kernel {
             active: Vec::new(),
             strides: Vec::new(),
             launches: 1,
+            empty: 0,
             corrupt: None,
         }
     }
@@ -204,9 +207,9 @@ impl Stream for Script<'_> {
         into: &mut WarpInstruction,
     ) -> Result<bool, StreamError> {
         let state = self.warps.get_mut(&(block, warp)).expect("a started block's warp");
-        let Some(instruction) = self.kernel.program.instructions.get(state.step) else {
-            return Ok(false);
-        };
+        let is_empty = self.kernel.empty >> warp & 1 == 1;
+        let next = self.kernel.program.instructions.get(state.step).filter(|_| !is_empty);
+        let Some(instruction) = next else { return Ok(false) };
         let step = state.step;
         state.step += 1;
         let active = self.kernel.active[step];

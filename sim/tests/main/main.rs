@@ -31,7 +31,7 @@ mod suspension;
 mod timeline;
 mod tiny;
 mod toy;
+mod warp_level_divergence;
 mod wir;
-mod wld;
 mod working_set;
 mod workloads;

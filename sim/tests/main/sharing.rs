@@ -214,8 +214,14 @@ fn compared() -> Config {
 
 /// Both SMs, at once or one after the other.
 fn both(config: &Config, at_once: bool) -> Vec<RunReport> {
+    both_with(config, at_once, 0, EngineName::default())
+}
+
+/// The same with a seed, on an engine.
+fn both_with(config: &Config, at_once: bool, seed: u64, engine: EngineName) -> Vec<RunReport> {
     let one = |(sm, chip)| {
-        run_tiny(config, "pathfinder", RunOptions { sm, chip: Some(chip), ..RunOptions::default() })
+        let options = RunOptions { sm, chip: Some(chip), seed, engine, ..RunOptions::default() };
+        run_tiny(config, "pathfinder", options)
     };
     let sms = (0..).zip(chip_sms(2));
     if !at_once {
@@ -302,6 +308,10 @@ fn neither_seed_nor_engine_changes_a_figure_of_sharing() {
         assert_eq!(run(7, EngineName::Compiled), first);
         assert_eq!(run(0, EngineName::Interpreter), first);
     }
+    let config = compared();
+    let first = both(&config, false);
+    assert_eq!(both_with(&config, false, 7, EngineName::Compiled), first);
+    assert_eq!(both_with(&config, false, 0, EngineName::Interpreter), first);
 }
 
 #[test]
@@ -314,6 +324,8 @@ fn what_sharing_does_not_go_with_is_refused_with_a_reason() {
         error.contains("reg-share moves registers, which rfc does not follow; nearest: reg-share"),
         "{error}"
     );
+    let error = refused("jatala-ch2", "wir-r+reg-share");
+    assert!(error.contains("wir-r does not go with reg-share"), "{error}");
     let error = refused("jatala-ch2", "reg-share+greener");
     assert!(error.contains("greener takes a row to be one warp's"), "{error}");
     let mut config = on("jatala-ch2", "reg-share");

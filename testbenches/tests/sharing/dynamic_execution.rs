@@ -178,10 +178,12 @@ fn the_probability_saturates_and_is_kept() {
         additional: BTreeSet::from([1]),
     };
     let kernel = Intent { kernel: Some((false, 7)), ..cycle(false, None) };
-    let mut cycles = vec![kernel];
+    let mut cycles = vec![kernel.clone()];
     for (stalls, reference) in [(true, 999), (false, 1)] {
         cycles.extend((0..12 * 1000).map(|at| cycle(stalls, (at % 1000 == 0).then_some(reference))));
     }
+    // Another kernel begins at zero, and is there for too short a time to change anything.
+    cycles[12 * 1000] = kernel.clone();
     check(&circuit, Lockstep::default(), &cycles).unwrap();
 
     let mut reference = Sm::new(&circuit);

@@ -113,7 +113,7 @@ fn remaining<const N: usize>(saved: [f64; N]) -> [f64; N] {
 /// Fig. 4.6.
 pub fn figure_6(results: &Results) -> Result<Content> {
     let model = model(NODE_NM)?;
-    let power = |run: &Run| Ok(leakage_pj(&model, run)? / run.report.cycles.max(1) as f64);
+    let power = |run: &Run| Ok(leakage_pj(&model, run)? / run.report.sm_cycles().max(1) as f64);
     let series = series(results, &DESIGNS, &remaining(POWER), power)?;
     let claims = DESIGNS.iter().zip(POWER).zip(&series);
     let claims = claims.map(|((design, paper), series)| {
@@ -215,8 +215,9 @@ pub fn figure_7(results: &Results) -> Result<Content> {
 
 /// What warps waited for.
 fn waits(results: &Results) -> Table {
-    let a_cycle =
-        |part: fn(&Power) -> u64| move |run: &Run| ratio(part(&power(run)) as f64, run.report.cycles as f64);
+    let a_cycle = |part: fn(&Power) -> u64| {
+        move |run: &Run| ratio(part(&power(run)) as f64, run.report.sm_cycles() as f64)
+    };
     let of_design = |design: &Design| {
         let runs = results.of(&design.point());
         let column = |key: &str, heading: &str, part| {

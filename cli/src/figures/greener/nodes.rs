@@ -28,7 +28,7 @@ pub fn figure_15(results: &Results) -> Result<Content> {
     let milliwatts = |(node_nm, model): &(u32, EnergyModel)| {
         // pJ a nanosecond are mW.
         let power = |run: &Run| {
-            let nanoseconds = run.report.cycles.max(1) as f64 / model.technology().clock_ghz.value;
+            let nanoseconds = run.report.sm_cycles().max(1) as f64 / model.technology().clock_ghz.value;
             Ok(Some(leakage_pj(model, run)? / nanoseconds))
         };
         let values = results.of(&baseline()).iter().map(power).collect::<Result<_>>()?;

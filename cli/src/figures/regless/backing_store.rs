@@ -28,8 +28,9 @@ fn l1(run: &Run) -> f64 {
 /// Fig. 3.
 pub fn figure_3(results: &Results) -> Result<Content> {
     let (base, staged) = (results.of(&baseline()), results.of(&regless()));
-    let per_cycles =
-        |accesses: fn(&Run) -> f64| move |run: &Run| ratio(CYCLES * accesses(run), run.report.cycles as f64);
+    let per_cycles = |accesses: fn(&Run) -> f64| {
+        move |run: &Run| ratio(CYCLES * accesses(run), run.report.sm_cycles() as f64)
+    };
     let through = base.iter().zip(staged).map(|(base, run)| ratio(100.0 * l1(run), register_file(base)));
     let columns = [
         Series::of_runs("baseline", "baseline: register file", 1, base, per_cycles(register_file)),

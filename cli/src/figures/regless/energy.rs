@@ -241,7 +241,7 @@ fn parts(model: &EnergyModel, results: &Results) -> Result<Table> {
     let staged = registers(model, results, &regless())?;
     let per_cycle = |energies: &[RegisterEnergy], point: &Point, part: fn(&RegisterEnergy) -> f64| {
         let runs = energies.iter().zip(results.of(point));
-        runs.map(|(energy, run)| ratio(part(energy), run.report.cycles as f64)).collect()
+        runs.map(|(energy, run)| ratio(part(energy), run.report.sm_cycles() as f64)).collect()
     };
     let of = |part: fn(&RegisterEnergy) -> f64| {
         staged.iter().zip(&base).map(|(staged, base)| ratio(part(staged), part(base))).collect()

@@ -187,7 +187,7 @@ pub fn figure_18(results: &Results) -> Result<Content> {
     let staged = results.of(&regless());
     let per_cycle = |key: &str, heading: &str, requests: fn(&RunReport) -> u64| {
         Series::of_runs(key, heading, 4, staged, |run| {
-            ratio(requests(&run.report) as f64, run.report.cycles as f64)
+            ratio(requests(&run.report) as f64, run.report.sm_cycles() as f64)
         })
     };
     let lines = [

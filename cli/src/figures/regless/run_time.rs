@@ -131,7 +131,7 @@ fn cycles(results: &Results) -> Table {
     let (base, staged) = (results.of(&baseline()), results.of(&regless()));
     let share = |part: fn(&Run) -> u64| {
         move |run: &Run| {
-            let cycles = run.report.cycles * run.config.sm.schedulers;
+            let cycles = run.report.sm_cycles() * run.config.sm.schedulers;
             ratio(100.0 * part(run) as f64, cycles as f64)
         }
     };

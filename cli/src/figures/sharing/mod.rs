@@ -402,23 +402,29 @@ fn is_named(workload: &str, kernel: &str) -> bool {
     named.is_none_or(|(_, named)| *named == kernel)
 }
 
-/// Instructions a cycle at a point, relative to another, of which the instructions are the same. Where several SMs are simulated,
-/// of the chip: its first SM is one of all, the others stand for the rest.
+/// Instructions a cycle at a point, relative to another, of which the instructions are the same; of the chip, where several SMs
+/// are simulated.
 fn speedup(results: &Results, point: &Point, base: &Point) -> Vec<Option<f64>> {
     let runs = results.workloads.iter().zip(results.of(point).iter().zip(results.of(base)));
     runs.map(|(workload, (run, base))| {
         let (sms, of_base) = (cycles_of_sms(run, workload.name), cycles_of_sms(base, workload.name));
-        let rest = run.config.chip.sms.saturating_sub(1) as f64 / sms.len().saturating_sub(1).max(1) as f64;
-        let (mut weights, mut speedups) = (0.0, 0.0);
-        for (number, (cycles, of_base)) in sms.into_iter().zip(of_base).enumerate() {
-            // An SM that the launches have no blocks for says nothing.
-            let Some(speedup) = ratio(of_base as f64, cycles as f64) else { continue };
-            let weight = if number == 0 { 1.0 } else { rest };
-            (weights, speedups) = (weights + weight, speedups + weight * speedup);
-        }
-        ratio(speedups, weights)
+        assert_eq!(sms.len(), of_base.len(), "as many SMs at both points");
+        let of_sms = sms.into_iter().zip(of_base);
+        // An SM that the launches have no blocks for says nothing.
+        let speedups: Vec<_> = of_sms.map(|(cycles, base)| ratio(base as f64, cycles as f64)).collect();
+        of_chip(&speedups, run.config.chip.sms)
     })
     .collect()
+}
+
+/// What several SMs say of a chip of so many: the first is one of them, the others stand for the rest.
+fn of_chip(sms: &[Option<f64>], of_all: u64) -> Option<f64> {
+    let rest = of_all.saturating_sub(1) as f64 / sms.len().saturating_sub(1).max(1) as f64;
+    let weights = std::iter::once(1.0).chain(std::iter::repeat(rest));
+    let weighted: Vec<(f64, f64)> =
+        weights.zip(sms).filter_map(|(weight, value)| value.map(|value| (weight, weight * value))).collect();
+    let sum = |part: fn(&(f64, f64)) -> f64| weighted.iter().map(part).sum::<f64>();
+    ratio(sum(|pair| pair.1), sum(|pair| pair.0))
 }
 
 /// Cycles of the kernel that the thesis names, of each SM.
@@ -481,15 +487,20 @@ fn content(
 
 /// What is said of the register sets.
 fn notes() -> Vec<String> {
+    let dynamic = "Dynamic warp execution (§2.3.3), which is in all of the thesis's numbers with OWF, compares SMs, of which one is \
+                   simulated here: Fig. 2.15 (`sharing-2.15`) has it.";
+    programs().into_iter().chain([dynamic.to_owned()]).collect()
+}
+
+/// What of the programs is as in the thesis, and what is not.
+fn programs() -> Vec<String> {
     vec![
         "Threads are given the registers of Table 2.1 (--min-registers), whatever their code needs here; blocks are of the size \
          that the workload has here: sgemm 256 threads (the thesis 128), stencil 256 (512), b+tree 128 (508). mri-q needs 32 (24 \
          there), so that as many blocks fit as with sharing; of b+tree it is not the kernel that is named which shares. Their \
          changes are the scheduler's."
             .to_owned(),
-        "Cycles are of the kernel that the thesis names. Dynamic warp execution (§2.3.3), which is in all of the thesis's \
-         numbers with OWF, compares SMs, of which one is simulated here: Fig. 2.15 (`sharing-2.15`) has it."
-            .to_owned(),
+        "Cycles are of the kernel that the thesis names.".to_owned(),
     ]
 }
 
@@ -506,4 +517,18 @@ fn blocks_at(amount: u64, threads: u64, needed: u64, available: u64) -> Resident
     // Amounts are below 100.
     let threshold = Threshold::from_percent(100 - amount).unwrap_or_else(Threshold::none);
     residents(available, needed, (SM_THREADS / threads).min(SM_BLOCKS), threshold)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_chip;
+
+    #[test]
+    fn the_first_sm_is_one_of_the_chip() {
+        assert_eq!(of_chip(&[Some(1.5)], 14), Some(1.5));
+        assert_eq!(of_chip(&[Some(0.5), Some(2.0)], 4), Some(6.5 / 4.0));
+        assert_eq!(of_chip(&[Some(1.0), Some(2.0), Some(4.0)], 5), Some(13.0 / 5.0));
+        assert_eq!(of_chip(&[Some(1.0), None, Some(4.0)], 5), Some(9.0 / 3.0));
+        assert_eq!(of_chip(&[None], 14), None);
+    }
 }

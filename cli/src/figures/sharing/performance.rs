@@ -4,7 +4,9 @@ use anyhow::Result;
 use warpfile_sim::mechanisms::sharing::{COUNTERS, Parameters, Shared};
 
 use super::comparison::{Comparison, LRR, Least};
-use super::{Changes, baseline, changes, content, notes, register_sharing, speedup, with_registers};
+use super::{
+    Changes, baseline, changes, content, notes, programs, register_sharing, speedup, with_registers,
+};
 use crate::figures::Cause;
 use crate::figures::report::{Content, Table};
 use crate::figures::series::{Series, ratio};
@@ -142,7 +144,7 @@ pub fn figure_15(results: &Results) -> Result<Content> {
     });
     let claims = claims.collect();
     let title = "Instructions a cycle, relative to LRR without sharing";
-    let notes = notes().into_iter().chain([TWO_SMS.to_owned()]).collect();
+    let notes = programs().into_iter().chain([TWO_SMS.to_owned()]).collect();
     let mut content = content(results, title, claims, &series, notes);
     content.tables.push(memory_instructions(results, &dynamic, &reordered));
     Ok(content)

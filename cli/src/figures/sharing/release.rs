@@ -40,9 +40,9 @@ pub fn points() -> Vec<Point> {
     std::iter::once(on_machine("baseline")).chain(DESIGNS.map(of)).collect()
 }
 
-/// The baseline, and sharing as early release leaves it: as many blocks (§3.4.1.1).
+/// The baseline, sharing, and sharing with relssp.
 pub fn points_8() -> Vec<Point> {
-    vec![on_machine("baseline"), on_machine("spad-share")]
+    ["baseline", "spad-share", "spad-share-relssp"].map(on_machine).to_vec()
 }
 
 /// Figs. 3.9 to 3.11.

@@ -19,7 +19,7 @@ pub fn points() -> Vec<Point> {
 pub fn figure_19(results: &Results) -> Result<Content> {
     let per_cycle = |key: String, heading: String, design: Design, count: fn(&super::Counted) -> u64| {
         Series::of_runs(key, heading, 0, results.of(&design.point()), |run| {
-            ratio(count(&counted(run)) as f64, run.report.cycles as f64)
+            ratio(count(&counted(run)) as f64, run.report.sm_cycles() as f64)
         })
     };
     let logical = per_cycle("logical".to_owned(), "logical".to_owned(), RLPV, |of| of.logical_cycles);

@@ -35,6 +35,8 @@ pub struct Launch {
     pub warps: Warps,
     /// The last of them.
     pub last: usize,
+    /// Another was the last, which has ended: this one is no shorter than the others.
+    pub is_whole: bool,
 }
 
 /// What has happened in a cycle.
@@ -73,7 +75,7 @@ impl Blocks {
     /// A warp of the block in a slot becomes resident; all of a block in one cycle.
     pub fn start_warp(&mut self, slot: usize, partner: Option<usize>, warp: usize) {
         if self.running[slot] == 0 {
-            self.launches.push_back(Launch { slot, partner, warps: 0, last: warp });
+            self.launches.push_back(Launch { slot, partner, warps: 0, last: warp, is_whole: false });
         }
         if let Some(launch) = self.launches.back_mut() {
             launch.warps |= 1 << warp;
@@ -90,10 +92,16 @@ impl Blocks {
         if self.unknown >> warp & 1 == 0 {
             self.ended.warps_ended |= 1 << warp;
             self.ended.blocks_ended |= u64::from(is_last) << slot;
-        } else if is_last && let Some(at) = self.launches.iter().position(|launch| launch.slot == slot) {
-            // It has ended before the unit knew of it.
-            self.unknown &= !self.launches[at].warps;
-            let _ = self.launches.remove(at);
+        } else if let Some(at) = self.launches.iter().position(|launch| launch.slot == slot) {
+            // It has ended before the unit knew of it, and its place may be another block's before it does.
+            self.unknown &= !(1 << warp);
+            let launch = &mut self.launches[at];
+            launch.warps &= !(1 << warp);
+            if is_last {
+                let _ = self.launches.remove(at);
+            } else if launch.last == warp {
+                (launch.last, launch.is_whole) = (launch.warps.trailing_zeros() as usize, true);
+            }
         }
         is_last
     }
@@ -190,6 +198,20 @@ mod tests {
         assert_eq!((events.blocks_ended, events.warps_ended), (1, 0b1_0000));
         assert!(events.launch.is_none() && blocks.unknown == 0b1_0000);
         assert!(blocks.end_cycle(true).launch.is_some());
+    }
+
+    #[test]
+    fn a_warp_that_ends_at_once_is_never_told_of() {
+        let mut blocks = Blocks::new(2);
+        (0..3).for_each(|warp| blocks.start_warp(0, Some(1), warp));
+        assert!(!blocks.end_warp(0, 2));
+        // Another block in its place.
+        (2..4).for_each(|warp| blocks.start_warp(1, Some(0), warp));
+        let launch = blocks.end_cycle(true).launch.expect("the first block");
+        assert_eq!((launch.warps, launch.last, launch.is_whole), (0b11, 0, true));
+        assert_eq!(blocks.unknown, 0b1100);
+        let launch = blocks.end_cycle(true).launch.expect("the second block");
+        assert_eq!((launch.warps, launch.last, launch.is_whole), (0b1100, 3, false));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::blocks::{Warps, set_warps, warps};
 use crate::sm::Channel;
 
 /// Outputs that are looked at before a cycle is run.
-pub(super) const FORESEEN: [&str; 2] = ["held_o", "window_valid_o"];
+pub(super) const FORESEEN: [&str; 4] = ["held_o", "window_valid_o", "window_stalls_o", "probability_o"];
 
 /// The unit of an SM, and what it hears of the first SM.
 pub struct Dynamic {
@@ -17,6 +17,9 @@ pub struct Dynamic {
     ports: CircuitPorts<DynamicExecution>,
     channel: Channel,
     seed: u64,
+    /// Steps from never to always, and those of the probability in this cycle.
+    steps: u64,
+    probability: u64,
     /// Warps whose next instruction does.
     heads: Warps,
     /// Launches that have begun, and windows of the last that have ended.
@@ -39,6 +42,8 @@ impl Dynamic {
             engine,
             channel,
             seed: seed(sm),
+            steps: circuit.steps as u64,
+            probability: circuit.steps as u64,
             heads: 0,
             launches: 0,
             windows: 0,
@@ -57,9 +62,15 @@ impl Dynamic {
         self.heads = self.heads & !(1 << warp) | Warps::from(is_off_chip) << warp;
     }
 
-    /// Whether a warp's next instruction may have to wait.
-    pub fn is_off_chip(&self, warp: usize) -> bool {
-        self.heads >> warp & 1 == 1
+    /// Whether an additional warp's next instruction may have to wait.
+    pub fn may_hold(&self, warp: usize) -> bool {
+        let is_off_chip = self.heads >> warp & 1 == 1;
+        is_off_chip && (self.channel.is_first() || self.probability < self.steps)
+    }
+
+    /// Whether a warp that waits goes on within a few cycles: it asks in every cycle, and is refused for good on the first SM alone.
+    pub fn waits_are_brief(&self) -> bool {
+        !self.channel.is_first() && self.probability > 0
     }
 
     /// Those of the additional warps that wait in this cycle.
@@ -68,7 +79,9 @@ impl Dynamic {
         set_warps(state, ports.memory_i, self.heads);
         set_warps(state, ports.additional_i, additional);
         self.engine.foresee();
-        warps(self.engine.state(), self.ports.held_o)
+        let state = self.engine.state();
+        self.probability = state.get(self.ports.probability_o);
+        warps(state, self.ports.held_o)
     }
 
     /// Ends a cycle in which the SM has issued or not. `is_new`: a kernel begins with it; `shares`: blocks share.
@@ -99,7 +112,7 @@ impl Dynamic {
         self.windows += 1;
         let reference = self.channel.ask(self.launches - 1, window)?;
         counted.windows += 1;
-        counted.probability += state.get(ports.probability_o);
+        counted.probability += self.probability;
         Some(reference)
     }
 

@@ -185,6 +185,11 @@ impl Mechanism for ShareRegisters {
         Some(SectionInfo::of::<Parameters>())
     }
 
+    /// Two warps may have one row.
+    fn has_fixed_rows(&self) -> bool {
+        false
+    }
+
     fn check(&self, config: &Config) -> Result<(), ConfigError> {
         check_sizes(config)?;
         check_alone(config, REGISTERS.name)?;
@@ -275,7 +280,10 @@ impl Mechanism for ShareRegisters {
     fn rows(&self) -> Vec<Row> {
         let of_memory = [
             ("waits of memory instructions", Shown::Count("sharing.memory_waits")),
-            ("steps of their probability", Shown::Mean("sharing.probability", "sharing.windows")),
+            (
+                "probability of memory instructions, steps",
+                Shown::Mean("sharing.probability", "sharing.windows"),
+            ),
         ];
         rows().into_iter().chain(of_memory.map(|(label, shown)| Row { label, shown })).collect()
     }
@@ -290,14 +298,7 @@ impl Mechanism for ShareRegisters {
             WaveGroup {
                 title: "Dynamic warp execution",
                 scope: DYNAMIC_CIRCUIT,
-                signals: &[
-                    "held_o",
-                    "memory_i",
-                    "additional_i",
-                    "stall_i",
-                    "window_stalls_o",
-                    "probability_o",
-                ],
+                signals: &["held_o", "memory_i", "additional_i", "stall_i", "window_stalls_o"],
             },
         ]
     }

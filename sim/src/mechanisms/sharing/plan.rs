@@ -32,7 +32,7 @@ impl Plan {
     /// Equation 2.2 says for the SM.
     pub fn new(admission: &Admission, partitions: usize, threshold: Threshold) -> Option<Plan> {
         let Admission { warps, rows_per_warp, fits, of_partition, .. } = *admission;
-        let limit = fits.warps.min(fits.slots).min(fits.scratchpad).min(fits.launch);
+        let limit = fits.but_registers();
         let of_block = u64::from(rows_per_warp) * warps as u64;
         let of_sm = u64::from(of_partition.rows) * partitions as u64;
         let most = residents(of_sm, of_block, limit, threshold);

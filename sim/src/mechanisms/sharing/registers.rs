@@ -45,9 +45,9 @@ pub struct RegisterSharing {
     issued: Warps,
     /// Holds back memory instructions; `None` if the SM knows of no other.
     dynamic: Option<Dynamic>,
-    /// In this cycle, one bit a warp of the SM: warps that wait for a lock, or for memory instructions to be executed.
+    /// In this cycle, one bit a warp of the SM: warps held for want of a lock, or before memory instructions.
     held: Warps,
-    waiting: Warps,
+    memory_held: Warps,
     owner: Warps,
     shared: Warps,
     locked: Warps,
@@ -87,7 +87,7 @@ impl RegisterSharing {
             issued: 0,
             dynamic,
             held: 0,
-            waiting: 0,
+            memory_held: 0,
             owner: 0,
             shared: 0,
             locked: 0,
@@ -123,8 +123,8 @@ impl RegisterSharing {
         let additional = shared & !owner;
         self.counted.count_additional(additional, held);
         if let Some(dynamic) = &mut self.dynamic {
-            self.waiting = dynamic.held(additional);
-            self.counted.memory_waits += u64::from((self.waiting & !held).count_ones());
+            self.memory_held = dynamic.held(additional);
+            self.counted.memory_waits += u64::from((self.memory_held & !held).count_ones());
         }
     }
 }
@@ -195,7 +195,13 @@ impl Layer for RegisterSharing {
             return 0;
         }
         self.begin_cycle();
-        of_partition(self.held | self.waiting | self.blocks.unknown, partition, self.warps_per_partition)
+        of_partition(self.held | self.memory_held | self.blocks.unknown, partition, self.warps_per_partition)
+    }
+
+    fn brief_waits(&mut self, partition: usize) -> u64 {
+        let are_brief = self.dynamic.as_ref().is_some_and(Dynamic::waits_are_brief);
+        let brief = if are_brief { self.memory_held & !self.held } else { 0 };
+        of_partition(brief, partition, self.warps_per_partition)
     }
 
     fn classes(&mut self, partition: usize) -> Classes {
@@ -213,7 +219,7 @@ impl Layer for RegisterSharing {
         let warp = self.number(at);
         let needs = self.shared >> warp & 1 == 1 && self.access.get(warp) > u64::from(plan.private);
         let is_additional = (self.shared & !self.owner) >> warp & 1 == 1;
-        let waits = is_additional && self.dynamic.as_ref().is_some_and(|dynamic| dynamic.is_off_chip(warp));
+        let waits = is_additional && self.dynamic.as_ref().is_some_and(|dynamic| dynamic.may_hold(warp));
         waits || needs && self.locked >> warp & 1 == 0
     }
 
@@ -240,7 +246,7 @@ impl Layer for RegisterSharing {
             self.begin_cycle();
         }
         let events = self.blocks.end_cycle(!self.is_new);
-        let wrong = self.issued & (self.held | self.waiting);
+        let wrong = self.issued & (self.held | self.memory_held);
         if let Some(dynamic) = &mut self.dynamic {
             dynamic.end_cycle((self.is_new, self.plan.is_some()), self.issued == 0, &mut self.counted);
         }
@@ -273,11 +279,14 @@ impl Layer for RegisterSharing {
     fn waits_for(&self, at: WarpPlace) -> Option<String> {
         let warp = self.number(at);
         let slot = self.slots[warp];
-        if self.waiting >> warp & 1 == 1 {
-            return Some(format!("its block to own what slot {slot} shares, before it accesses memory"));
-        }
         let holds = |other: usize| self.slots[other] == slot ^ 1 && self.locked >> other & 1 == 1;
         let holders: Vec<usize> = (0..self.slots.len()).filter(|other| holds(*other)).collect();
+        if (self.memory_held & !self.held) >> warp & 1 == 1 {
+            return Some(format!(
+                "a memory instruction to be executed, or to own what it shares with slot {}",
+                slot ^ 1
+            ));
+        }
         (self.held >> warp & 1 == 1).then(|| {
             format!(
                 "registers that block slot {slot} shares with {}, whose warps {holders:?} hold locks",

@@ -165,11 +165,12 @@ impl Release {
     pub fn end_cycle(&mut self, launch: Option<Launch>) {
         let (state, ports) = (self.engine.state_mut(), &self.ports);
         state.set(ports.launch_valid_i, u64::from(launch.is_some()));
-        if let Some(Launch { slot, warps, last, .. }) = launch {
+        if let Some(Launch { slot, warps, last, is_whole, .. }) = launch {
+            let lanes = if is_whole { LaneMask::MAX } else { self.last_lanes };
             state.set(ports.launch_block_i, slot as u64);
             set_warps(state, ports.launch_warps_i, warps);
             state.set(ports.launch_last_i, last as u64);
-            state.set(ports.launch_lanes_i, u64::from(self.last_lanes));
+            state.set(ports.launch_lanes_i, u64::from(lanes));
         }
         for done in &ports.done {
             state.set(done.valid_i, 0);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
-use warpfile_hdl::wld::RegisterSlots;
+use warpfile_hdl::warp_level_divergence::RegisterSlots;
 use warpfile_kernels::program::BlockIndex;
 
 use super::{CIRCUIT, COUNTERS, Placed};
@@ -35,10 +35,9 @@ impl Plan {
     /// One block more than fit, if registers are what keeps it out and there are some left for a warp of it.
     fn new(admission: &Admission, partitions: usize) -> Option<Plan> {
         let Admission { warps, rows_per_warp, blocks, fits, of_partition, .. } = *admission;
-        let limit = fits.warps.min(fits.slots).min(fits.scratchpad).min(fits.launch);
         let slots = of_partition.rows.checked_div(rows_per_warp)?.min(of_partition.warps as u32);
-        let left = u64::from(slots) * partitions as u64 > blocks * warps as u64;
-        if blocks >= limit || !left {
+        let some_remain = u64::from(slots) * partitions as u64 > blocks * warps as u64;
+        if blocks >= fits.but_registers() || !some_remain {
             return None;
         }
         let mut taken = vec![0; partitions];
@@ -65,8 +64,11 @@ pub struct Partition {
     waiting: u64,
     /// Warps that have ended, in this cycle.
     ended: u64,
-    /// Those that have ended without registers: they give back what they get.
-    left: u64,
+    /// Warps that the circuit knows to wait, and that it has given registers.
+    queued: u64,
+    placed_warps: u64,
+    /// Those that have ended while they waited there: they give back what they get.
+    ended_early: u64,
     /// The warp that has got a slot in the cycle before.
     placed: Option<(usize, u32)>,
 }
@@ -79,7 +81,17 @@ impl Partition {
     pub fn new(engine: AnyEngine, circuit: &RegisterSlots) -> Result<Partition, EngineError> {
         let ports = engine.ports(circuit)?;
         let come = VecDeque::with_capacity(circuit.warps);
-        Ok(Partition { engine, ports, come, waiting: 0, ended: 0, left: 0, placed: None })
+        Ok(Partition {
+            engine,
+            ports,
+            come,
+            waiting: 0,
+            ended: 0,
+            queued: 0,
+            placed_warps: 0,
+            ended_early: 0,
+            placed: None,
+        })
     }
 
     fn circuit(&self) -> &dyn Engine {
@@ -97,7 +109,7 @@ impl Partition {
         } else if let Some(at) = self.come.iter().position(|come| *come == warp) {
             let _ = self.come.remove(at);
         } else {
-            self.left |= 1 << warp;
+            self.ended_early |= 1 << warp;
         }
         self.waiting &= !(1 << warp);
     }
@@ -105,8 +117,8 @@ impl Partition {
     /// The warp that has registers from this cycle on, and its slot.
     fn take_placed(&mut self) -> Option<(usize, u32)> {
         let (warp, slot) = self.placed.take()?;
-        if self.left >> warp & 1 == 1 {
-            self.left &= !(1 << warp);
+        if self.ended_early >> warp & 1 == 1 {
+            self.ended_early &= !(1 << warp);
             self.ended |= 1 << warp;
             return None;
         }
@@ -114,25 +126,36 @@ impl Partition {
         Some((warp, slot))
     }
 
-    /// Ends the cycle; `slots` if a kernel begins with it.
-    fn end_cycle(&mut self, slots: Option<u32>) {
+    /// No warp of the kernel before is known to the circuit.
+    fn is_empty(&self) -> bool {
+        self.queued | self.placed_warps == 0
+    }
+
+    /// Ends the cycle. `slots` if a kernel begins with it; `may_come`: warps of the kernel may be told of.
+    fn end_cycle(&mut self, slots: Option<u32>, may_come: bool) {
         // A warp whose place has one before it that is still in the queue waits for that one to leave.
-        let may_come = |warp: &usize| slots.is_none() && self.left >> warp & 1 == 0;
+        let may_come = |warp: &usize| may_come && self.ended_early >> warp & 1 == 0;
         let come = self.come.front().copied().filter(may_come);
-        if come.is_some() {
+        if let Some(warp) = come {
             self.come.pop_front();
+            self.queued |= 1 << warp;
         }
+        self.placed_warps &= !self.ended;
         let (state, ports) = (self.engine.state_mut(), &self.ports);
         state.set(ports.configure_valid_i, u64::from(slots.is_some()));
         state.set(ports.configure_slots_i, u64::from(slots.unwrap_or_default()));
-        state.set(ports.come_valid_i, u64::from(come.is_some()));
-        state.set(ports.come_warp_i, come.unwrap_or_default() as u64);
+        state.set(ports.arrive_valid_i, u64::from(come.is_some()));
+        state.set(ports.arrive_warp_i, come.unwrap_or_default() as u64);
         state.set(ports.ended_i, std::mem::take(&mut self.ended));
         self.engine.step();
         let (state, ports) = (self.engine.state(), &self.ports);
         let placed = state.get(ports.placed_valid_o) == 1;
         self.placed =
             placed.then(|| (state.get(ports.placed_warp_o) as usize, state.get(ports.placed_slot_o) as u32));
+        if let Some((warp, _)) = self.placed {
+            self.queued &= !(1 << warp);
+            self.placed_warps |= 1 << warp;
+        }
     }
 }
 
@@ -166,7 +189,8 @@ impl Layer for WarpLevelDivergence {
     }
 
     fn placed(&mut self) -> Option<Home> {
-        let Plan { rows_per_warp, .. } = *self.plan.as_ref()?;
+        // Also without a plan: warps that have ended early give back what they get.
+        let rows_per_warp = self.plan.as_ref().map_or(0, |plan| plan.rows_per_warp);
         for (partition, part) in self.partitions.iter_mut().enumerate() {
             if let Some((warp, slot)) = part.take_placed() {
                 self.counted.warps += 1;
@@ -188,12 +212,13 @@ impl Layer for WarpLevelDivergence {
     }
 
     fn end_cycle(&mut self) -> Result<(), SimError> {
-        let slots = self.plan.as_ref().map_or(0, |plan| plan.slots);
-        let slots = std::mem::take(&mut self.is_new).then_some(slots);
+        let begins = self.is_new && self.partitions.iter().all(Partition::is_empty);
+        let slots = begins.then(|| self.plan.as_ref().map_or(0, |plan| plan.slots));
         for partition in &mut self.partitions {
             self.counted.waits += u64::from(partition.waiting.count_ones());
-            partition.end_cycle(slots);
+            partition.end_cycle(slots, !self.is_new);
         }
+        self.is_new &= !begins;
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use crate::library::{CircuitEntry, Folder, Testbench};
 
 /// The folder.
 pub const FOLDER: Folder = Folder {
-    name: "wld",
+    name: "warp_level_divergence",
     circuits,
     testbenches: &[Testbench { circuit: "register_slots", tests: &["register_slots"] }],
 };

@@ -28,14 +28,14 @@ pub struct RegisterSlots {
 pub struct RegisterSlotsIo<'m> {
     /// A kernel begins: no warp is there.
     pub configure_valid_i: In<'m>,
-    /// Slots that the kernel's warps leave room for.
+    /// Slots that the file has for warps of the kernel.
     #[bits(count_bits(p.warps))]
     pub configure_slots_i: In<'m>,
     /// A warp comes and waits.
-    pub come_valid_i: In<'m>,
+    pub arrive_valid_i: In<'m>,
     /// The warp.
     #[bits(index_bits(p.warps))]
-    pub come_warp_i: In<'m>,
+    pub arrive_warp_i: In<'m>,
     /// Warps that have ended, one bit each: they have slots.
     #[bits(p.warps)]
     pub ended_i: In<'m>,
@@ -84,7 +84,7 @@ impl Circuit for RegisterSlots {
         io.waiting_o.set(waiting);
         self.connect(io, &queue, placed);
 
-        let come = io.come_warp_i.decode(self.warps) & io.come_valid_i.replicate(self.warps);
+        let come = io.arrive_warp_i.decode(self.warps) & io.arrive_valid_i.replicate(self.warps);
         let given = queue.out_data_o.decode(self.warps) & placed.replicate(self.warps);
         waiting.set((waiting & !given) | come);
         has_slot.set((has_slot & !io.ended_i) | given);
@@ -93,7 +93,7 @@ impl Circuit for RegisterSlots {
 
         let is_there = waiting | (has_slot & !io.ended_i);
         m.assumption("a_warp_that_comes_is_not_there", !(come & is_there).any());
-        m.assumption("a_warp_that_comes_is_one_of_the_warps", io.come_valid_i.implies(come.any()));
+        m.assumption("a_warp_that_comes_is_one_of_the_warps", io.arrive_valid_i.implies(come.any()));
         m.assumption("a_warp_that_ends_has_a_slot", !(io.ended_i & !has_slot).any());
         let nobody = !(waiting | has_slot | come).any();
         let few = io.configure_slots_i.le(self.warps);
@@ -112,8 +112,8 @@ impl Circuit for RegisterSlots {
 impl RegisterSlots {
     /// Warps enter as they come and leave as they are placed.
     fn connect<'m>(&self, io: &RegisterSlotsIo<'m>, queue: &FifoIo<'m>, placed: Signal<'m>) {
-        queue.in_valid_i.set(io.come_valid_i);
-        queue.in_data_i.set(io.come_warp_i);
+        queue.in_valid_i.set(io.arrive_valid_i);
+        queue.in_data_i.set(io.arrive_warp_i);
         queue.out_ready_i.set(placed);
         // As deep as there are warps, each of which is in it once.
         queue.in_ready_o.ignore();

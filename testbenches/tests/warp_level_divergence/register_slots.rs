@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use num_bigint::BigUint;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use warpfile_hdl::wld::RegisterSlots;
+use warpfile_hdl::warp_level_divergence::RegisterSlots;
 use warpfile_random::config;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
 use warpfile_testbenches::mutation::elaborate;
@@ -70,8 +70,8 @@ impl Reference for Slots {
             inputs.set("configure_slots_i", slots);
         }
         if let Some(warp) = self.comes(intent) {
-            inputs.set("come_valid_i", 1_u8);
-            inputs.set("come_warp_i", warp);
+            inputs.set("arrive_valid_i", 1_u8);
+            inputs.set("arrive_warp_i", warp);
         }
         inputs.set("ended_i", bits(self.ended(intent)));
     }

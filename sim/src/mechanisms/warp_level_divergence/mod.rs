@@ -7,7 +7,7 @@
 mod layer;
 
 use warpfile_hdl::rtl::index_bits;
-use warpfile_hdl::wld::RegisterSlots;
+use warpfile_hdl::warp_level_divergence::RegisterSlots;
 
 use super::waves::WaveGroup;
 use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
@@ -57,6 +57,11 @@ impl Mechanism for Divergence {
 
     fn admits_more_blocks(&self) -> bool {
         true
+    }
+
+    /// A warp gets its rows after it has started.
+    fn has_fixed_rows(&self) -> bool {
+        false
     }
 
     fn check(&self, config: &Config) -> Result<(), ConfigError> {
@@ -120,7 +125,7 @@ impl Mechanism for Divergence {
             scope: CIRCUIT,
             signals: &[
                 "waiting_o",
-                "come_valid_i",
+                "arrive_valid_i",
                 "placed_valid_o",
                 "placed_warp_o",
                 "placed_slot_o",

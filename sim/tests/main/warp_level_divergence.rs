@@ -3,7 +3,7 @@
 use warpfile_kernels::program::Operation;
 use warpfile_kernels::workloads;
 use warpfile_sim::config::{Config, preset};
-use warpfile_sim::mechanisms::wld::{COUNTERS, Placed};
+use warpfile_sim::mechanisms::warp_level_divergence::{COUNTERS, Placed};
 use warpfile_sim::sm::{EngineName, ResidencyLimit, RunOptions, RunReport, run};
 
 use crate::kernels::{Kernel, Sequence};
@@ -34,6 +34,14 @@ fn every_workload_runs_with_a_block_in_part() {
         in_part += usize::from(of(&report).warps > 0 && of(&report).waits > of(&report).warps);
     }
     assert!(in_part >= 15, "{in_part}");
+}
+
+/// The other storage that does not say where registers lie.
+#[test]
+fn it_goes_with_a_register_reuse_cache() {
+    let config = with_few_registers(on_thesis_machine("reuse+warp-level-divergence"), "hotspot");
+    let report = run_tiny(&config, "hotspot", RunOptions::default());
+    assert!(of(&report).waits > 0, "{:?}", of(&report));
 }
 
 /// hotspot of Table 2.1: 8 warps of 36 registers, of which 28 warps have room: three blocks and a half.
@@ -111,6 +119,8 @@ fn what_it_does_not_go_with_is_refused_with_a_reason() {
     assert!(error.contains("reg-share has a say of its own in how many blocks there are"), "{error}");
     let error = refused("rfc+warp-level-divergence");
     assert!(error.contains("rfc does not follow registers that get their rows later"), "{error}");
+    let error = refused("wir-r+warp-level-divergence");
+    assert!(error.contains("wir-r does not go with warp-level-divergence"), "{error}");
     let error = refused("warp-level-divergence+greener");
     assert!(error.contains("greener takes a row to be one warp's"), "{error}");
 }
