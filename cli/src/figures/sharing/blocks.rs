@@ -215,7 +215,7 @@ fn claim_of_blocks((name, workload, kernel, [without, with]): &Known, blocks: &R
     let said = format!("{name}, blocks without sharing, with it, with relssp: {}", text(stated));
     let numbers =
         stated.into_iter().zip(APPROACHES).enumerate().map(|(approach, (stated, (key, heading)))| {
-            let key = format!("{}_{key}", name.to_lowercase().replace(", ", "_"));
+            let key = format!("{}_{key}_{workload}", name.to_lowercase().replace(", ", "_"));
             let here = here.map(|here| here[approach] as f64);
             let what = format!("resident blocks of {name}, {heading}");
             Number::of("blocks", key, what, Stated::exactly(stated as f64), here)
