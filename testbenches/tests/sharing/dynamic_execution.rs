@@ -188,7 +188,7 @@ fn the_probability_saturates_and_is_kept() {
 
     let mut reference = Sm::new(&circuit);
     let mut probabilities = Vec::new();
-    let mut executed = vec![0; 25];
+    let mut executed = [0; 25];
     for (at, intent) in cycles.iter().enumerate() {
         let mut outputs = Pins::default();
         executed[at / 1000] += u32::from(reference.executes());
