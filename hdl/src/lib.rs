@@ -29,8 +29,8 @@ pub const FOLDERS: &[library::Folder] = &[
     regless::FOLDER,
     greener::FOLDER,
     hybrid::FOLDER,
+    warp_level_divergence::FOLDER,
     sharing::FOLDER,
     wir::FOLDER,
-    warp_level_divergence::FOLDER,
     reuse::FOLDER,
 ];

@@ -314,9 +314,9 @@ fn the_number_of_threads_changes_no_byte_of_the_report() {
 #[test]
 fn sms_that_compare_their_stalls_give_the_same_on_any_number_of_threads() {
     let place = Place::new();
-    let command = "run pathfinder hotspot --preset jatala-ch2 --design reg-share,two-level+reg-share --size tiny --json \
+    let command = "run pathfinder --preset jatala-ch2 --design reg-share,two-level+reg-share --size tiny --json \
                    --set chip.simulated_sms=3 --set sharing.stall_window=20 --set sharing.private_percent=50 \
-                   --set register_file.rows=12 --max-registers 20";
+                   --set register_file.rows=12";
     let one = without_times(&place.succeeds(&format!("{command} --threads 1")));
     assert!(one.contains("\"windows\": ") && !one.contains("\"windows\": 0"), "{one}");
     for threads in [2, 3, 7] {
