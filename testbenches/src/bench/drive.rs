@@ -55,6 +55,8 @@ pub enum Drive {
     /// Says something that is rare at any level: an event at 8/256. Wider than one bit: data where the event
     /// happens, else 0.
     Rarely,
+    /// Says something that does not happen, for inputs of one bit.
+    Never,
     /// One of so many that share what is active: an event at that part of the activity level's rate, for inputs of one bit.
     Shared(u64),
     /// A field as wide as the input.

@@ -151,6 +151,9 @@ fn drives(circuit: &str) -> Vec<(&'static str, Drive)> {
         // Accesses are served at random: an instruction waits for some time until all of its own are.
         "register_read_unit" => vec![("enter_valid_i", Shared(16))],
 
+        // One kernel runs for many windows.
+        "dynamic_execution" => vec![("configure_valid_i", Drive::Never)],
+
         // Blocks stay for some time, so that they are there when their threads have released.
         "release_unit" => vec![("block_ended_i", Rarely)],
 

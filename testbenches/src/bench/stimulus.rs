@@ -118,6 +118,7 @@ impl Draws<'_> {
         let rate = match drive {
             Drive::Often => OFTEN,
             Drive::Rarely => RARELY,
+            Drive::Never => 0,
             Drive::Shared(sharers) => self.activity.rate() / sharers,
             Drive::Active
             | Drive::Index
@@ -129,7 +130,7 @@ impl Draws<'_> {
         };
         let value = match drive {
             Drive::Active | Drive::Often | Drive::Rarely if port.width == 1 => Value::Event(self.event(rate)),
-            Drive::Shared(_) => Value::Event(self.event(rate)),
+            Drive::Never | Drive::Shared(_) => Value::Event(self.event(rate)),
             Drive::Often => Value::Unless(self.event(rate), self.data()),
             Drive::Active | Drive::Rarely => Value::Where(self.event(rate), self.data()),
             Drive::Index => Value::Field(self.field(port.width.min(WORD))),
@@ -208,7 +209,13 @@ impl Field {
 
 impl Event {
     fn signal<'m>(&self, noise: &[Signal<'m>]) -> Signal<'m> {
-        self.field.signal(noise).ge(self.least)
+        let field = self.field.signal(noise);
+        // At rate 0 no value of the field is enough.
+        if self.least >> field.width() > 0 {
+            field.zext(field.width() + 1).ge(self.least)
+        } else {
+            field.ge(self.least)
+        }
     }
 }
 

@@ -67,7 +67,7 @@ fn the_interpreter_and_the_compiled_engine_have_the_same_signature() {
 
 /// Part of the cycles in which a table port or register of a circuit is used, at least, when it is busy; of a circuit without
 /// a line here every port and register of the outermost module has to be used in some cycle.
-const USED_WHEN_BUSY: [(&str, &str, f64); 64] = [
+const USED_WHEN_BUSY: [(&str, &str, f64); 65] = [
     ("round_robin_arbiter", "behind_last", 0.7),
     ("fifo", "words.head", 0.8),
     ("fifo", "words.tail", 0.8),
@@ -100,6 +100,8 @@ const USED_WHEN_BUSY: [(&str, &str, f64); 64] = [
     ("register_file_hierarchy", "upper.lrf.operand0_0", 0.02),
     ("two_level_scheduler", "last_issued", 0.7),
     ("two_level_scheduler", "last_entered", 0.1),
+    // Once a window.
+    ("dynamic_execution", "counted", 0.0007),
     ("rename_table", "names.allocate0_0", 0.3),
     ("rename_table", "names.free0", 0.7),
     ("virtual_register_file", "renaming.names.allocate0_0", 0.05),
