@@ -3,11 +3,10 @@
 use anyhow::Result;
 
 use super::{
-    baseline, content, notes, register_sharing, scratchpad, speedup, with_registers, with_scratchpad,
+    baseline, changes, content, notes, register_sharing, scratchpad, speedup, with_registers, with_scratchpad,
 };
-use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
-use crate::figures::series::{Average, Series, percent_change};
+use crate::figures::series::Series;
 use crate::figures::sweep::{Point, Results};
 
 const LAYER: &str = "warp-level-divergence";
@@ -52,16 +51,9 @@ fn beside(
             Series::new(*key, *heading, 3, values).with_paper(Some(1.0 + mean / 100.0))
         })
         .collect();
-    let claims = names.iter().zip(&series).zip(means).map(|(((key, heading), one), mean)| {
-        let here = percent_change(one.average(results, Average::Geometric));
-        let what = format!("IPC with {heading}, geometric mean over the set");
-        let text = here.map_or_else(|| "no value".to_owned(), |here| format!("{here:+.2} %"));
-        Claim::new("§2.5.1.9", format!("{what}: {mean:+} %"), text).number(Number::change(
-            *key,
-            what,
-            Stated::exactly(mean),
-            here,
-        ))
+    let claims = names.iter().zip(&series).zip(means).flat_map(|(((key, heading), one), mean)| {
+        let (prefix, what) = (format!("{key}_"), format!("IPC with {heading}"));
+        changes("§2.5.1.9", (&prefix, &what), (&[], Some(mean)), (results, one))
     });
     let claims = claims.collect();
     content(results, "Instructions a cycle, relative to LRR without sharing", claims, &series, notes)

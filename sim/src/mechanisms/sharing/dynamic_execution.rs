@@ -20,7 +20,7 @@ pub struct Dynamic {
     /// Steps from never to always, and those of the probability in this cycle.
     steps: u64,
     probability: u64,
-    /// Warps whose next instruction does.
+    /// Warps whose next instruction accesses memory off the chip.
     heads: Warps,
     /// Launches that have begun, and windows of the last that have ended.
     launches: usize,

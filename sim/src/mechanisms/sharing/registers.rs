@@ -283,7 +283,7 @@ impl Layer for RegisterSharing {
         let holders: Vec<usize> = (0..self.slots.len()).filter(|other| holds(*other)).collect();
         if (self.memory_held & !self.held) >> warp & 1 == 1 {
             return Some(format!(
-                "a memory instruction to be executed, or to own what it shares with slot {}",
+                "leave to access memory, or to own what it shares with block slot {}",
                 slot ^ 1
             ));
         }
