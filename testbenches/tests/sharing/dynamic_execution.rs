@@ -207,6 +207,41 @@ fn the_probability_saturates_and_is_kept() {
     }
 }
 
+/// The highest random number with which an instruction is executed, and the lowest with which it is not, for every probability.
+#[test]
+fn the_probability_is_a_part_of_all_random_numbers() {
+    let nothing = Intent {
+        kernel: None,
+        stalls: false,
+        reference: None,
+        memory: BTreeSet::new(),
+        additional: BTreeSet::new(),
+    };
+    let asks = Intent { memory: BTreeSet::from([0]), additional: BTreeSet::from([0]), ..nothing.clone() };
+    let seeded = |seed| Intent { kernel: Some((false, seed)), ..nothing.clone() };
+    for steps in 2..=16_usize {
+        let circuit = DynamicExecution { warps: 1, window: 2, steps };
+        let mut cycles = Vec::new();
+        let mut expected = Vec::new();
+        for probability in (1..steps).rev() {
+            let stalled = Intent { stalls: true, ..nothing.clone() };
+            let told = Intent { reference: Some(0), ..nothing.clone() };
+            cycles.extend([seeded(1), stalled.clone(), stalled, told]);
+            let first_above = (probability as f64 / steps as f64 * 65536.0).round() as u16;
+            cycles.extend([seeded(first_above - 1), asks.clone(), seeded(first_above), asks.clone()]);
+            expected.extend([true, false]);
+        }
+        check(&circuit, Lockstep::default(), &cycles).unwrap();
+        let mut reference = Sm::new(&circuit);
+        let executed = cycles.iter().filter_map(|intent| {
+            let executes = reference.executes();
+            reference.cycle(intent, &mut Pins::default());
+            (!intent.memory.is_empty()).then_some(executes)
+        });
+        assert_eq!(executed.collect::<Vec<bool>>(), expected, "{steps} steps");
+    }
+}
+
 #[test]
 fn the_random_number_takes_every_value_but_zero() {
     let mut random = 1;

@@ -239,10 +239,11 @@ fn intents(
     let intent = intent.prop_map(|(configure, launch, access, issue, end_warps, end_blocks, release)| {
         Intent { configure, launch, access, issue, end_warps, end_blocks, release }
     });
-    vec(intent, cycles).prop_map(|mut intents| {
-        // Most runs begin with a kernel that shares.
+    // Most runs begin with a kernel that shares.
+    let begins = prop::option::weighted(0.9, Just((true, 1)));
+    (begins, vec(intent, cycles)).prop_map(|(begins, mut intents)| {
         if let Some(first) = intents.first_mut() {
-            first.configure = first.configure.or(Some((true, 1)));
+            first.configure = first.configure.or(begins);
         }
         intents
     })

@@ -17,8 +17,8 @@ type Thread = (usize, usize);
 /// A block that comes: its slot, its warps, and lanes of the last.
 type Launch = (usize, BTreeSet<usize>, BTreeSet<usize>);
 
-/// An instruction: whether it exits, its warp, its lanes.
-type Done = (bool, usize, BTreeSet<usize>);
+/// An instruction: whether there is one, whether it exits, its warp, its lanes.
+type Done = (bool, bool, usize, BTreeSet<usize>);
 
 #[derive(Clone)]
 struct Threads {
@@ -34,8 +34,8 @@ struct Threads {
 #[derive(Clone, Debug)]
 struct Intent {
     launch: Option<Launch>,
-    /// For each port.
-    done: Vec<Option<Done>>,
+    /// For each port; what is there without an instruction means nothing.
+    done: Vec<Done>,
     ended: BTreeSet<usize>,
 }
 
@@ -60,10 +60,10 @@ impl Threads {
         (!self.existing.contains_key(&slot) && !warps.is_empty()).then_some((slot, warps, lanes))
     }
 
-    fn done(&self, intent: &Intent) -> Vec<Option<Done>> {
-        let of = |done: &Option<Done>| {
-            let (exits, warp, lanes) = done.clone()?;
-            Some((exits, warp, lanes.into_iter().filter(|lane| self.exists((warp, *lane))).collect()))
+    fn done(&self, intent: &Intent) -> Vec<Done> {
+        let of = |(valid, exits, warp, lanes): &Done| {
+            let lanes = lanes.iter().copied().filter(|lane| !valid || self.exists((*warp, *lane)));
+            (*valid, *exits, *warp, lanes.collect())
         };
         intent.done.iter().map(of).collect()
     }
@@ -85,9 +85,8 @@ impl Reference for Threads {
             inputs.set("launch_warps_i", bits(warps));
             inputs.set("launch_lanes_i", bits(lanes));
         }
-        for (port, done) in self.done(intent).into_iter().enumerate() {
-            let Some((exits, warp, lanes)) = done else { continue };
-            inputs.set(&format!("done{port}_valid_i"), 1_u8);
+        for (port, (valid, exits, warp, lanes)) in self.done(intent).into_iter().enumerate() {
+            inputs.set(&format!("done{port}_valid_i"), u8::from(valid));
             inputs.set(&format!("done{port}_exits_i"), u8::from(exits));
             inputs.set(&format!("done{port}_warp_i"), warp);
             inputs.set(&format!("done{port}_lanes_i"), bits(lanes));
@@ -100,7 +99,7 @@ impl Reference for Threads {
         let all = self.existing.iter().filter(|(_, threads)| threads.is_subset(&self.released));
         outputs.set("released_o", bits(all.map(|(slot, _)| *slot)));
         let (launched, done, ended) = (self.launched(intent), self.done(intent), self.ended(intent));
-        for (exits, warp, lanes) in done.into_iter().flatten() {
+        for (_, exits, warp, lanes) in done.into_iter().filter(|(valid, ..)| *valid) {
             for thread in lanes.into_iter().map(|lane| (warp, lane)) {
                 if exits {
                     self.existing.values_mut().for_each(|threads| {
@@ -133,7 +132,7 @@ fn sizes(cycles: usize) -> impl Strategy<Value = (ReleaseUnit, Vec<Intent>)> {
     (1..6_usize, 1..5_usize, 1..4_usize, 1..4_usize).prop_flat_map(move |(warps, lanes, blocks, ports)| {
         let some = |count: usize| prop::collection::btree_set(0..count, 0..=count);
         let launch = prop::option::weighted(0.4, (0..blocks, some(warps), some(lanes)));
-        let done = prop::option::weighted(0.7, (prop::bool::weighted(0.4), 0..warps, some(lanes)));
+        let done = (prop::bool::weighted(0.7), prop::bool::weighted(0.4), 0..warps, some(lanes));
         let intent = (launch, vec(done, ports), some(blocks));
         let intent = intent.prop_map(|(launch, done, ended)| Intent { launch, done, ended });
         (Just(ReleaseUnit { warps, lanes, blocks, ports }), vec(intent, 1..cycles))
@@ -166,9 +165,9 @@ proptest! {
 fn padded_lanes_and_threads_that_exit_hold_nothing_back() {
     let circuit = ReleaseUnit { warps: 2, lanes: 4, blocks: 1, ports: 1 };
     let set = |members: &[usize]| members.iter().copied().collect::<BTreeSet<usize>>();
-    let quiet = Intent { launch: None, done: vec![None], ended: BTreeSet::new() };
+    let quiet = Intent { launch: None, done: vec![(false, false, 0, set(&[]))], ended: BTreeSet::new() };
     let done = |exits, warp, lanes: &[usize]| Intent {
-        done: vec![Some((exits, warp, set(lanes)))],
+        done: vec![(true, exits, warp, set(lanes))],
         ..quiet.clone()
     };
     let cycles = [
