@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use super::{DynamicExecution, OwnerWarpFirst, RegisterAccessUnit, ReleaseUnit, ScratchpadAccessUnit};
+use super::{
+    DynamicExecution, OwnerWarpFirst, RegisterAccessUnit, ReleaseUnit, ResourceAccessUnit,
+    ScratchpadAccessUnit,
+};
 use crate::library::{CircuitEntry, Folder, Testbench};
 
 /// The folder.
@@ -12,6 +15,7 @@ pub const FOLDER: Folder = Folder {
     testbenches: &[
         Testbench { circuit: "register_access_unit", tests: &["register_access_unit"] },
         Testbench { circuit: "scratchpad_access_unit", tests: &["scratchpad_access_unit"] },
+        Testbench { circuit: "resource_access_unit", tests: &["resource_access_unit"] },
         Testbench { circuit: "release_unit", tests: &["release_unit"] },
         Testbench { circuit: "owner_warp_first", tests: &["owner_warp_first"] },
         Testbench { circuit: "dynamic_execution", tests: &["dynamic_execution"] },
@@ -33,6 +37,12 @@ fn circuits() -> Vec<CircuitEntry> {
                 json!({"warps": 5, "blocks": 3, "byte_bits": 4}),
             ])
             .proven_at(json!({"warps": 3, "blocks": 2, "byte_bits": 2})),
+        CircuitEntry::new(ResourceAccessUnit { warps: 48, blocks: 8, register_bits: 8, byte_bits: 16 })
+            .odd([
+                json!({"warps": 1, "blocks": 2, "register_bits": 1, "byte_bits": 1}),
+                json!({"warps": 6, "blocks": 3, "register_bits": 3, "byte_bits": 4}),
+            ])
+            .proven_at(json!({"warps": 3, "blocks": 2, "register_bits": 2, "byte_bits": 2})),
         CircuitEntry::new(ReleaseUnit { warps: 48, lanes: 32, blocks: 8, ports: 2 })
             .odd([
                 json!({"warps": 1, "lanes": 1, "blocks": 1, "ports": 1}),

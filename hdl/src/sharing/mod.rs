@@ -9,6 +9,7 @@ mod owner_warp_first;
 mod pairs;
 mod register_access_unit;
 mod release_unit;
+mod resource_access_unit;
 mod scratchpad_access_unit;
 
 pub use circuits::FOLDER;
@@ -16,4 +17,5 @@ pub use dynamic_execution::{DynamicExecution, DynamicExecutionIo};
 pub use owner_warp_first::{OwnerWarpFirst, OwnerWarpFirstIo};
 pub use register_access_unit::{RegisterAccessUnit, RegisterAccessUnitIo};
 pub use release_unit::{DoneIo, ReleaseUnit, ReleaseUnitIo};
+pub use resource_access_unit::{ResourceAccessUnit, ResourceAccessUnitIo};
 pub use scratchpad_access_unit::{ScratchpadAccessUnit, ScratchpadAccessUnitIo};

@@ -26,7 +26,7 @@ pub struct Launched<'m> {
 /// The tables as the cycle begins.
 pub struct Pairs<'m> {
     sizes: Sizes,
-    /// Sharing mode of the SM.
+    /// Sharing mode of the SM, one bit a resource.
     pub sh_sm: Signal<'m>,
     /// For each block the one that it shares with; `blocks` for none.
     sh_tb: Signal<'m>,
@@ -41,11 +41,12 @@ pub struct Pairs<'m> {
 }
 
 impl<'m> Pairs<'m> {
-    pub fn new(m: &Module<'m>, sizes: Sizes) -> Pairs<'m> {
+    /// Pairs that share so many resources.
+    pub fn new(m: &Module<'m>, sizes: Sizes, resources: usize) -> Pairs<'m> {
         let Sizes { warps, blocks } = sizes;
         Pairs {
             sizes,
-            sh_sm: m.register("sh_sm", 1).reset(0),
+            sh_sm: m.register("sh_sm", resources).reset(0),
             sh_tb: m.register("sh_tb", blocks * count_bits(blocks)).reset(0),
             owner: m.register("owner", warps).reset(0),
             resident: m.register("resident", blocks).reset(0),
@@ -96,14 +97,23 @@ impl<'m> Pairs<'m> {
         self.there
     }
 
-    /// Ends the cycle: `taking` take a lock, `ended` end, then one is launched.
-    pub fn set(&self, m: &Module<'m>, taking: Signal<'m>, ended: Signal<'m>, launched: Launched<'m>) {
-        let Sizes { warps, blocks } = self.sizes;
+    /// Owner blocks, one bit each.
+    pub fn owning(&self, m: &Module<'m>) -> Signal<'m> {
+        self.each(m, |block| self.owns(m, block))
+    }
+
+    /// Owner blocks once `taking` have taken a lock, one bit each.
+    pub fn owning_with(&self, m: &Module<'m>, taking: Signal<'m>) -> Signal<'m> {
         let taking = self.each(m, |block| taking.bit(block) & self.shares(block));
-        let owning = self.each(m, |block| {
+        self.each(m, |block| {
             let keeps = self.owns(m, block);
             taking.bit(block) | self.neighbour(block).map_or(keeps, |other| keeps & !taking.bit(other))
-        });
+        })
+    }
+
+    /// Ends the cycle: blocks are `owning`, `ended` end, then one is launched.
+    pub fn set(&self, m: &Module<'m>, owning: Signal<'m>, ended: Signal<'m>, launched: Launched<'m>) {
+        let Sizes { warps, blocks } = self.sizes;
         let left = self.each(m, |block| {
             let inherits = self
                 .neighbour(block)

@@ -94,7 +94,7 @@ impl Circuit for RegisterAccessUnit {
 
     fn build<'m>(&self, m: &Module<'m>, io: &RegisterAccessUnitIo<'m>) {
         let sizes = Sizes { warps: self.warps, blocks: self.blocks };
-        let pairs = Pairs::new(m, sizes);
+        let pairs = Pairs::new(m, sizes, 1);
         let sh_warp = m.register("sh_warp", self.warps).reset(0);
         let locks = Locks::new(m, self.warps);
         let private = m.register("private", self.register_bits).reset(0);
@@ -123,7 +123,7 @@ impl Circuit for RegisterAccessUnit {
             partner: io.launch_partner_i,
             warps: io.launch_warps_i,
         };
-        pairs.set(m, of_blocks(taking), io.block_ended_i, launched);
+        pairs.set(m, pairs.owning_with(m, of_blocks(taking)), io.block_ended_i, launched);
         let starting = io.launch_warps_i & io.launch_valid_i.replicate(self.warps);
         let ending = (0..self.blocks).fold(m.lit(self.warps, 0), |all, block| {
             all | (pairs.warps_of(m, block) & io.block_ended_i.bit(block).replicate(self.warps))

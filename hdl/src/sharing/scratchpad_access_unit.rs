@@ -91,7 +91,7 @@ impl Circuit for ScratchpadAccessUnit {
 
     fn build<'m>(&self, m: &Module<'m>, io: &ScratchpadAccessUnitIo<'m>) {
         let sizes = Sizes { warps: self.warps, blocks: self.blocks };
-        let pairs = Pairs::new(m, sizes);
+        let pairs = Pairs::new(m, sizes, 1);
         let [lock_bits, locks] = [index_bits(self.blocks), self.blocks / 2];
         let lock = m.register("lock", locks * lock_bits).reset(0);
         let lock_valid = m.register("lock_valid", locks).reset(0);
@@ -137,7 +137,7 @@ impl Circuit for ScratchpadAccessUnit {
         };
         let starts = launched.block.decode(self.blocks) & launched.valid.replicate(self.blocks);
         released.set((released | io.release_i) & !io.block_ended_i & !starts);
-        pairs.set(m, taking, io.block_ended_i, launched);
+        pairs.set(m, pairs.owning_with(m, taking), io.block_ended_i, launched);
 
         io.held_o.set(held);
         io.owner_o.set(pairs.owner);

@@ -8,6 +8,7 @@ mod owner_warp_first;
 mod pairs_ref;
 mod register_access_unit;
 mod release_unit;
+mod resource_access_unit;
 mod scratchpad_access_unit;
 
 use num_bigint::BigUint;

@@ -106,9 +106,14 @@ impl Blocks {
 
     /// Warps whose next instruction needs what they share.
     pub fn needing(&self, intent: &Intent) -> BTreeSet<usize> {
+        self.beyond(&intent.access, (self.sharing, self.private))
+    }
+
+    /// Those that access something beyond a private part, in a mode.
+    pub fn beyond(&self, access: &[usize], (sharing, private): (bool, usize)) -> BTreeSet<usize> {
         let needs = |warp: &usize| {
             let shares = self.slot_of(*warp).is_some_and(|slot| self.shares(slot));
-            self.sharing && shares && intent.access[*warp] > self.private
+            sharing && shares && access[*warp] > private
         };
         (0..self.warps()).filter(needs).collect()
     }
@@ -151,6 +156,11 @@ impl Blocks {
             inputs.set("configure_share_i", u8::from(share));
             inputs.set("configure_private_i", private);
         }
+        self.block_inputs(intent, ended, inputs);
+    }
+
+    /// Those of them that say which blocks come and end.
+    pub fn block_inputs(&self, intent: &Intent, ended: &BTreeSet<usize>, inputs: &mut Pins) {
         if let Some((slot, shares)) = self.launched(intent) {
             inputs.set("launch_valid_i", 1_u8);
             inputs.set("launch_block_i", slot);
