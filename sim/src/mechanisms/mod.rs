@@ -67,6 +67,7 @@ pub static ALL: &[&dyn Mechanism] = &[
     &sharing::ShareRegisters,
     &sharing::SHARE_SCRATCHPAD,
     &sharing::SHARE_SCRATCHPAD_RELSSP,
+    &sharing::ShareBoth,
     &warp_level_divergence::Divergence,
     &wir::R,
     &wir::RL,

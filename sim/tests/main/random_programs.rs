@@ -155,6 +155,8 @@ fn machines() -> impl Strategy<Value = Machine> {
         "reg-share",
         "spad-share",
         "spad-share-relssp",
+        "both-share",
+        "both-share",
         "warp-level-divergence",
     ]);
     let scheduler = prop::sample::select(vec!["owf", "single-level", "two-level"]);
@@ -192,8 +194,18 @@ fn machines() -> impl Strategy<Value = Machine> {
 }
 
 impl Machine {
+    /// Whether registers, and scratchpad, are scarce.
+    fn scarce(&self) -> [bool; 2] {
+        match self.layer {
+            "both-share" => [true, true],
+            "spad-share" | "spad-share-relssp" => [false, true],
+            _ => [true, false],
+        }
+    }
+
     fn config(&self) -> Config {
-        let machine = if self.layer.starts_with("spad") { "jatala-ch3" } else { "jatala-ch2" };
+        let [registers, scratchpad] = self.scarce();
+        let machine = if scratchpad { "jatala-ch3" } else { "jatala-ch2" };
         let design = format!("{}+{}", self.scheduler, self.layer);
         let mut config = preset(machine).expect("complete").with_design(&design).expect("a stack");
         apply_overrides(&mut config, &[("scheduler.single_level", self.policy)]).expect("accepted");
@@ -202,10 +214,10 @@ impl Machine {
             sharing.stall_window = self.stall_window;
             sharing.probability_steps = self.probability_steps;
         });
-        // One of both is scarce.
-        if self.layer.starts_with("spad") {
+        if scratchpad {
             config.sm.shared_memory_bytes = self.bytes;
-        } else {
+        }
+        if registers {
             config.register_file.rows = self.rows;
         }
         (config.chip.simulated_sms, config.sm.watchdog_cycles) = (self.sms, 20_000);

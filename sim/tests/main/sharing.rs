@@ -1,4 +1,4 @@
-//! Blocks that share registers or scratchpad: `reg-share`, `spad-share`, `owf`.
+//! Blocks that share registers or scratchpad: `reg-share`, `spad-share`, `both-share`, `owf`.
 
 use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::compile::sharing::Placement;
@@ -97,6 +97,26 @@ fn every_workload_runs_with_shared_scratchpad() {
     assert!(sharing >= 5, "{sharing}");
 }
 
+/// Registers are scarce, scratchpad is, or both are.
+#[test]
+fn every_workload_runs_with_both_shared() {
+    let mut sharing = [0; 3];
+    for workload in workloads::list() {
+        let name = workload.name;
+        compiled_for(&on("jatala-ch3", "both-share"), name);
+        let config = on("jatala-ch2", "both-share");
+        let few = with_few_registers(config.clone(), name);
+        let little = with_little_scratchpad(config, name);
+        let neither = with_little_scratchpad(few.clone(), name);
+        for (machine, sharing) in [Some(few), little, neither].into_iter().zip(&mut sharing) {
+            let Some(machine) = machine else { continue };
+            let shared = of(&compiled_for(&machine, name));
+            *sharing += usize::from(shared.locks > 0);
+        }
+    }
+    assert!(sharing[0] >= 15 && sharing[1] >= 5 && sharing[2] >= 5, "{sharing:?}");
+}
+
 /// §2.5.2: where nothing is gained, nothing is shared and registers stay where they are.
 #[test]
 fn without_a_further_block_a_run_is_the_baseline_s() {
@@ -109,7 +129,7 @@ fn without_a_further_block_a_run_is_the_baseline_s() {
                 tiny(&config, name)
             };
             let baseline = with("baseline");
-            for layer in ["single-level+reg-share", "single-level+spad-share"] {
+            for layer in ["single-level+reg-share", "single-level+spad-share", "single-level+both-share"] {
                 let report = with(layer);
                 assert_eq!(of(&report), Shared::default(), "{name}, {policy}, {layer}");
                 assert_eq!(
@@ -152,6 +172,71 @@ fn more_blocks_are_resident_with_shared_scratchpad() {
         config.edit(|sharing: &mut Parameters| sharing.private_percent = percent);
         let report = run(&config, &mut Sequence::from(kernel.clone()), RunOptions::default()).expect("runs");
         assert_eq!(report.residency[0].resident_blocks, blocks, "{percent}");
+    }
+}
+
+/// SRAD1's scratchpad and hotspot's registers: either alone gains nothing where the other fits two or three blocks only.
+#[test]
+fn more_blocks_are_resident_with_both_shared() {
+    let mut kernel = Kernel::new()
+        .op(Operation::Load(shared(4)), &[1], &[2])
+        .stride(190)
+        .alu(35, &[1])
+        .exit()
+        .warps(40, 8);
+    kernel.program.registers_per_thread = 36;
+    (kernel.launch.shared_bytes, kernel.program.shared_bytes) = (6144, 6144);
+    let resident = |design: &str, bytes: u64, percent: u64| {
+        let mut config = on("jatala-ch2", design);
+        config.sm.shared_memory_bytes = bytes;
+        config.edit(|sharing: &mut Parameters| sharing.private_percent = percent);
+        let report = run(&config, &mut Sequence::from(kernel.clone()), RunOptions::default()).expect("runs");
+        (report.residency[0].resident_blocks, of(&report))
+    };
+    let blocks = |design, bytes, percent| resident(design, bytes, percent).0;
+    // Registers for three blocks and a half, scratchpad for three and a bit.
+    let bytes = 3 * 6144 + 1900;
+    assert_eq!(["baseline", "reg-share", "spad-share"].map(|design| blocks(design, bytes, 10)), [3, 3, 3]);
+    assert_eq!(blocks("both-share", bytes, 10), 6);
+    assert_eq!(blocks("both-share", bytes, 30), 4);
+    assert_eq!(blocks("both-share", bytes, 100), 3);
+    // With scratchpad for two, there are registers for four of two pairs.
+    let (blocks, shared) = resident("both-share", 16 * 1024, 10);
+    assert_eq!(blocks, 4);
+    assert!(shared.shared_accesses > 0 && shared.locks > 0, "{shared:?}");
+}
+
+/// Half of the warps need registers first and scratchpad then, the others the other way round, with barriers between: with two
+/// owners a pair would wait for itself.
+#[test]
+fn two_resources_close_no_circle() {
+    let load = |kernel: Kernel| kernel.op(Operation::Load(shared(4)), &[3], &[1]).stride(8);
+    let step = |kernel: Kernel| kernel.op(Operation::Barrier, &[], &[]).alu(4, &[3]);
+    let registers = |kernel: Kernel| kernel.alu(15, &[1, 14]);
+    let first = |kernel| step(load(step(registers(kernel))));
+    let second = |kernel| step(registers(step(load(kernel))));
+    for orders in [[true, false], [false, true]] {
+        let start = Kernel::new().alu(1, &[2]);
+        let kernel = orders.iter().fold(start, |kernel, is_first| match is_first {
+            true => first(kernel),
+            false => second(kernel),
+        });
+        let mut kernel = kernel.exit().warps(30, 4);
+        kernel.program.registers_per_thread = 16;
+        (kernel.launch.shared_bytes, kernel.program.shared_bytes) = (256, 256);
+        for scheduler in ["owf", "single-level", "two-level"] {
+            let mut config = on("jatala-ch2", &format!("{scheduler}+both-share"));
+            config.register_file.rows = 6;
+            config.sm.shared_memory_bytes = 256 + 128;
+            config.sm.watchdog_cycles = 2000;
+            config.edit(|sharing: &mut Parameters| {
+                (sharing.private_percent, sharing.reorder_registers) = (50, false);
+            });
+            let report = run(&config, &mut Sequence::from(kernel.clone()), RunOptions::default());
+            let report = report.unwrap_or_else(|error| panic!("{scheduler}: {error}"));
+            assert_eq!((report.blocks, report.residency[0].resident_blocks), (30, 2));
+            assert!(of(&report).lock_waits > 0 && of(&report).shared_accesses > 0, "{:?}", of(&report));
+        }
     }
 }
 
@@ -300,6 +385,11 @@ fn neither_seed_nor_engine_changes_a_figure_of_sharing() {
     for (config, name) in [
         (with_few_registers(on("jatala-ch2", "reg-share"), "hotspot"), "hotspot"),
         (with_little_scratchpad(on("jatala-ch2", "spad-share"), "pathfinder").expect("some"), "pathfinder"),
+        (
+            with_little_scratchpad(with_few_registers(on("jatala-ch2", "both-share"), "hotspot"), "hotspot")
+                .expect("some"),
+            "hotspot",
+        ),
     ] {
         let run =
             |seed, engine| run_tiny(&config, name, RunOptions { seed, engine, ..RunOptions::default() });
@@ -318,7 +408,14 @@ fn neither_seed_nor_engine_changes_a_figure_of_sharing() {
 fn what_sharing_does_not_go_with_is_refused_with_a_reason() {
     let refused = |preset: &str, design: &str| on(preset, design).validate().expect_err(design).to_string();
     let error = refused("jatala-ch2", "reg-share+spad-share");
-    assert!(error.contains("reg-share and spad-share have each owners of their own"), "{error}");
+    assert!(
+        error.contains("reg-share and spad-share have each owners of their own; nearest: both-share"),
+        "{error}"
+    );
+    let error = refused("jatala-ch3", "both-share+spad-share-relssp");
+    assert!(error.contains("have each owners of their own; nearest: both-share"), "{error}");
+    let error = refused("jatala-ch2", "rfc+both-share");
+    assert!(error.contains("both-share moves registers, which rfc does not follow"), "{error}");
     let error = refused("jatala-ch2", "rfc+reg-share");
     assert!(
         error.contains("reg-share moves registers, which rfc does not follow; nearest: reg-share"),
@@ -394,6 +491,8 @@ fn a_partner_gets_released_scratchpad_before_the_block_ends() {
         assert_eq!(report.blocks, 12);
         (report.cycles, of(&report))
     };
+    // The owner's scratchpad, released, is the partner's where it has an owner for registers as well.
+    let (both, of_both) = run("both-share", true);
     let (kept, of_kept) = run("spad-share", false);
     let (released, of_released) = run("spad-share-relssp", true);
     assert_eq!((of_released.relssp, of_released.releases), (12 * 64, 12));
@@ -404,6 +503,8 @@ fn a_partner_gets_released_scratchpad_before_the_block_ends() {
     assert!(of_kept.additional_waits > of_kept.additional / 2, "{of_kept:?}");
     assert!(of_released.additional_waits < of_released.additional, "{of_released:?}");
     assert!(3 * released < 2 * kept, "{released} and {kept} cycles");
+    assert_eq!((of_both.relssp, of_both.releases), (12 * 64, 12));
+    assert!(3 * both < 2 * kept && of_both.after_lock > of_both.with_lock, "{both}, {of_both:?}");
     // Without the unit, `relssp` is an instruction that does nothing.
     let (ignored, _) = run("spad-share", true);
     assert!(ignored > kept, "{ignored} and {kept}");
@@ -413,6 +514,7 @@ fn a_partner_gets_released_scratchpad_before_the_block_ends() {
 fn an_access_after_the_release_ends_the_run() {
     let mut kernel = Kernel::new()
         .op(Operation::Load(shared(4)), &[1], &[2])
+        .stride(190)
         .stride(8)
         .op(Operation::Release, &[], &[])
         .alus(30, 3, &[3])
@@ -421,11 +523,16 @@ fn an_access_after_the_release_ends_the_run() {
         .exit()
         .warps(4, 1);
     (kernel.launch.shared_bytes, kernel.program.shared_bytes) = (256, 256);
-    let mut config = on("jatala-ch2", "spad-share-relssp");
-    config.sm.shared_memory_bytes = 256 + 128;
-    let error =
-        run(&config, &mut Sequence::from(kernel), RunOptions::default()).expect_err("accessed").to_string();
-    assert!(error.contains("accesses shared scratchpad after all its threads have released it"), "{error}");
+    for design in ["spad-share-relssp", "both-share"] {
+        let mut config = on("jatala-ch2", design);
+        config.sm.shared_memory_bytes = 256 + 128;
+        let report = run(&config, &mut Sequence::from(kernel.clone()), RunOptions::default());
+        let error = report.expect_err("accessed").to_string();
+        assert!(
+            error.contains("accesses shared scratchpad after all its threads have released it"),
+            "{error}"
+        );
+    }
 }
 
 /// Nothing issues from cycle 3000 on, when some warps of a pair wait for the others.
@@ -445,6 +552,7 @@ fn a_run_without_progress_says_who_has_the_lock() {
             "pathfinder",
             "scratchpad that block slot",
         ),
+        (with_few_registers(stopped("both-share"), "hotspot"), "hotspot", "registers that block slot"),
     ] {
         let error =
             run(&config, &mut open(name), RunOptions::default()).expect_err("nothing issues").to_string();

@@ -12,7 +12,7 @@ mod release;
 mod scratchpad;
 mod unshared;
 
-use warpfile_kernels::compile::sharing::{Residents, Threshold, residents};
+use warpfile_kernels::compile::sharing::{Residents, Resource, Threshold, residents};
 use warpfile_kernels::workloads::AddressBits;
 
 use super::number::{Number, Stated};
@@ -516,7 +516,7 @@ const AMOUNTS: [u64; 6] = [0, 10, 30, 50, 70, 90];
 fn blocks_at(amount: u64, threads: u64, needed: u64, available: u64) -> Residents {
     // Amounts are below 100.
     let threshold = Threshold::from_percent(100 - amount).unwrap_or_else(Threshold::none);
-    residents(available, needed, (SM_THREADS / threads).min(SM_BLOCKS), threshold)
+    residents(&[Resource { available, needed }], (SM_THREADS / threads).min(SM_BLOCKS), threshold)
 }
 
 #[cfg(test)]

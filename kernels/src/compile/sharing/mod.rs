@@ -17,7 +17,7 @@ pub mod release;
 pub mod residents;
 pub mod variables;
 
-pub use residents::{Residents, Threshold, residents};
+pub use residents::{Residents, Resource, Threshold, residents};
 
 use serde::{Deserialize, Serialize};
 

@@ -38,20 +38,49 @@ impl Residents {
     pub fn blocks(self) -> u64 {
         self.unshared + 2 * self.pairs
     }
+
+    /// The same with fewer pairs, which leave one block each, down to one pair; these first.
+    pub fn with_fewer_pairs(self) -> impl Iterator<Item = Residents> {
+        let Residents { unshared, pairs: most } = self;
+        (1..=most).rev().map(move |pairs| Residents { unshared: unshared + most - pairs, pairs })
+    }
 }
 
-/// How many blocks are resident of which each needs `needed` of `available` units of a resource, and of which at most `limit`
-/// may be for other reasons (threads, block slots, the grid).
+/// What an SM has of a resource, and what a block of it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// Units of the SM: R.
+    pub available: u64,
+    /// Units of a block: R_tb.
+    pub needed: u64,
+}
+
+impl Resource {
+    /// Blocks that fit without sharing; `None` if a block needs none of it.
+    fn fitting(self) -> Option<u64> {
+        self.available.checked_div(self.needed)
+    }
+
+    /// Pairs for which there is room beside `blocks` that fit: each takes t · R_tb units more than one block (Equation 2.2).
+    fn pairs(self, blocks: u64, threshold: Threshold) -> u64 {
+        let left = u128::from(self.available) - u128::from(blocks) * u128::from(self.needed);
+        let more = left * 100 / (u128::from(threshold.percent) * u128::from(self.needed));
+        more.min(u128::from(blocks)) as u64
+    }
+}
+
+/// How many blocks are resident of which each needs something of every resource, and of which at most `limit` may be for other
+/// reasons (threads, block slots, the grid).
 ///
-/// Without sharing b = ⌊R / R_tb⌋ fit. Each pair takes t · R_tb units more than one block (Equation 2.2), and no more blocks
-/// can share than fit (U ≥ 0, which Equation 2.4 leaves out). Where sharing gains no block, none share.
-pub fn residents(available: u64, needed: u64, limit: u64, threshold: Threshold) -> Residents {
-    let Some(fitting) = available.checked_div(needed) else {
+/// Without sharing b = ⌊R / R_tb⌋ fit, of several resources as many as of the scarcest. No more blocks can share than fit
+/// (U ≥ 0, which Equation 2.4 leaves out), and the pairs are those for which every resource has room. Where sharing gains no
+/// block, none share.
+pub fn residents(resources: &[Resource], limit: u64, threshold: Threshold) -> Residents {
+    let Some(fitting) = resources.iter().filter_map(|resource| resource.fitting()).min() else {
         return Residents { unshared: limit, pairs: 0 };
     };
-    let left = u128::from(available - fitting * needed);
-    let more = left * 100 / (u128::from(threshold.percent) * u128::from(needed));
-    let pairs = more.min(u128::from(fitting)) as u64;
+    let needed = resources.iter().filter(|resource| resource.needed > 0);
+    let pairs = needed.map(|resource| resource.pairs(fitting, threshold)).min().unwrap_or(0);
     let most = (fitting + pairs).min(limit);
     match most.checked_sub(fitting) {
         Some(pairs) if pairs > 0 => Residents { unshared: fitting - pairs, pairs },

@@ -31,7 +31,7 @@ fn rows(needed: u64, available: u64, threads: u64) -> [u64; 6] {
     let limit = BLOCKS.min(THREADS / threads);
     SHARING.map(|percent| {
         let threshold = Threshold::from_percent(100 - percent).unwrap();
-        residents(available, needed, limit, threshold).blocks()
+        residents(&[Resource { available, needed }], limit, threshold).blocks()
     })
 }
 
@@ -71,24 +71,56 @@ fn as_many_blocks_share_scratchpad_as_in_table_2_8() {
 /// Example 2.2.1: 35 units, 10 a block, t = 0.5: TB₀ and TB₁ alone, TB₂ and TB₃ share.
 #[test]
 fn two_blocks_share_what_is_left_of_three() {
-    let shared = residents(35_000, 10_000, 8, Threshold::from_percent(50).unwrap());
+    let shared =
+        residents(&[Resource { available: 35_000, needed: 10_000 }], 8, Threshold::from_percent(50).unwrap());
     assert_eq!(shared, Residents { unshared: 2, pairs: 1 });
     assert_eq!(Threshold::from_percent(50).unwrap().private(10_000), 5_000);
     assert_eq!(Threshold::from_percent(0), None);
 }
 
+/// Registers for three blocks and a half, scratchpad for five and a bit: one set of pairs, for which both have room.
+#[test]
+fn pairs_of_both_resources_are_the_same_blocks() {
+    let of = |percent, registers, scratchpad, limit| {
+        let resource = |available| Resource { available, needed: 1000 };
+        let resources = [resource(registers), resource(scratchpad)];
+        let Residents { unshared, pairs } =
+            residents(&resources, limit, Threshold::from_percent(percent).unwrap());
+        (unshared, pairs)
+    };
+    assert_eq!(of(10, 3500, 5200, 8), (0, 3));
+    assert_eq!(of(25, 3500, 5200, 8), (1, 2));
+    // Scratchpad for three blocks and no more: however many registers there are, nobody shares.
+    assert_eq!(of(10, 3500, 3000, 8), (3, 0));
+    assert_eq!(of(10, 3500, 3150, 8), (2, 1));
+    assert_eq!(of(10, 3500, 5200, 4), (2, 1));
+    let none = Resource { available: 1000, needed: 0 };
+    let some = Resource { available: 2500, needed: 1000 };
+    let threshold = Threshold::from_percent(50).unwrap();
+    assert_eq!(residents(&[none, some], 8, threshold), residents(&[some], 8, threshold));
+    assert_eq!(residents(&[none, none], 8, threshold), Residents { unshared: 8, pairs: 0 });
+    let fewer: Vec<Residents> = Residents { unshared: 1, pairs: 2 }.with_fewer_pairs().collect();
+    assert_eq!(fewer, [Residents { unshared: 1, pairs: 2 }, Residents { unshared: 2, pairs: 1 }]);
+}
+
 proptest! {
-    /// Equations 2.1 and 2.2, and that sharing never costs a block.
+    /// Equations 2.1 and 2.2 for every resource, and that sharing never costs a block.
     #[test]
     fn pairs_fit_and_no_fewer_blocks_make_progress(
-        available in 1..100_000_u64, needed in 1..20_000_u64, limit in 1..64_u64, percent in 1..=100_u64,
+        resources in vec((1..100_000_u64, 1..20_000_u64), 1..4), limit in 1..64_u64, percent in 1..=100_u64,
     ) {
-        let Residents { unshared, pairs } = residents(available, needed, limit, Threshold::from_percent(percent).unwrap());
-        let alone = (available / needed).min(limit);
+        let resources: Vec<Resource> =
+            resources.into_iter().map(|(available, needed)| Resource { available, needed }).collect();
+        let threshold = Threshold::from_percent(percent).unwrap();
+        let Residents { unshared, pairs } = residents(&resources, limit, threshold);
+        let fitting = resources.iter().map(|of| of.available / of.needed).min().unwrap();
+        let alone = fitting.min(limit);
         prop_assert!(unshared + 2 * pairs <= limit.max(alone));
         prop_assert!(unshared + pairs == alone);
-        let taken = 100 * (unshared + pairs) * needed + percent * pairs * needed;
-        prop_assert!(taken <= 100 * available);
+        for Resource { available, needed } in resources {
+            let taken = 100 * (unshared + pairs) * needed + percent * pairs * needed;
+            prop_assert!(taken <= 100 * available);
+        }
     }
 }
 

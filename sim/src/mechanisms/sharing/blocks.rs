@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use warpfile_engine::{InPort, OutPort, State};
+use warpfile_kernels::program::BlockIndex;
 
 /// Warps of the SM, one bit each.
 pub type Warps = u128;
@@ -60,6 +61,8 @@ pub struct Blocks {
     /// Warps of blocks that it does not know: they must not issue.
     pub unknown: Warps,
     ended: Events,
+    /// The block that is being started in a slot of the layer's choice, and its warps so far.
+    starting: Option<(BlockIndex, usize, usize)>,
 }
 
 impl Blocks {
@@ -67,9 +70,15 @@ impl Blocks {
         Blocks { running: vec![0; slots], launches: VecDeque::with_capacity(slots), ..Blocks::default() }
     }
 
-    /// The lowest slot without a block.
-    pub fn free_slot(&self) -> Option<usize> {
-        self.running.iter().position(|running| *running == 0)
+    /// Where the next warp of a block is started, all of a block one after the other: the lowest slot without a block, and the
+    /// warp's number there.
+    pub fn next_warp(&mut self, block: BlockIndex) -> (usize, usize) {
+        let (slot, number) = match self.starting {
+            Some((starting, slot, started)) if starting == block => (slot, started),
+            Some(_) | None => (self.running.iter().position(|running| *running == 0).unwrap_or(0), 0),
+        };
+        self.starting = Some((block, slot, number + 1));
+        (slot, number)
     }
 
     /// A warp of the block in a slot becomes resident; all of a block in one cycle.
@@ -89,6 +98,10 @@ impl Blocks {
     pub fn end_warp(&mut self, slot: usize, warp: usize) -> bool {
         self.running[slot] &= !(1 << warp);
         let is_last = self.running[slot] == 0;
+        if is_last {
+            // Its number may come again, in another launch.
+            self.starting = None;
+        }
         if self.unknown >> warp & 1 == 0 {
             self.ended.warps_ended |= 1 << warp;
             self.ended.blocks_ended |= u64::from(is_last) << slot;

@@ -1,17 +1,20 @@
 //! Sharing of what blocks do not use: two blocks share registers, or scratchpad, of which there is too little for both.
 //!
-//! Layers `reg-share`, `spad-share` and, with early release, `spad-share-relssp`; and the scheduler of all, `owf`. The contract, cycle by cycle, is in
-//! `docs/sharing-pipeline.md`.
+//! Layers `reg-share`, `spad-share` and, with early release, `spad-share-relssp`; of both resources at once, `both-share`; and the
+//! scheduler of all, `owf`. The contract, cycle by cycle, is in `docs/sharing-pipeline.md`.
 //!
 //! Source: Jatala, "Hardware and Software Optimizations for GPU Resource Management", PhD thesis, IIT Kanpur, 2018, chapters 2 and 3.
 
+mod accesses;
 mod blocks;
+mod both;
 mod dynamic_execution;
 mod owf;
 mod plan;
 mod registers;
 mod release;
 mod scratchpad;
+mod users;
 
 use warpfile_hdl::rtl::count_bits;
 use warpfile_hdl::sharing::{DynamicExecution, RegisterAccessUnit, ReleaseUnit, ScratchpadAccessUnit};
@@ -28,6 +31,7 @@ use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, Structure};
 use crate::sm::{RunReport, SimError};
 use crate::{counters, parameters};
+pub use both::ShareBoth;
 use dynamic_execution::Dynamic;
 pub use owf::Owf;
 use registers::RegisterSharing;
@@ -44,7 +48,7 @@ const DYNAMIC_CIRCUIT: &str = "dynamic_execution";
 const REGISTER_BITS: usize = 8;
 
 parameters! {
-    /// Sharing of registers and scratchpad: reg-share, spad-share, spad-share-relssp.
+    /// Sharing of registers and scratchpad: reg-share, spad-share, spad-share-relssp, both-share.
     pub struct Parameters in "sharing" {
         /// Part of its registers or scratchpad that a sharing block has for itself, in percent: 100 t of §2.2.4.
         private_percent: u64 = 10, Accepted::integer(1, 100);
@@ -57,7 +61,7 @@ parameters! {
         stall_window: u64 = 1000, Accepted::integer(2, 65536);
         /// Steps of the probability of such an instruction from 0 to 1 (§2.3.3: 0.1 each).
         probability_steps: u64 = 10, Accepted::integer(1, 16);
-        /// Where spad-share-relssp puts relssp: optimal, as early as every path allows (Equations 3.1, 3.2); postdominator,
+        /// Where spad-share-relssp and both-share put relssp: optimal, as early as every path allows (Equations 3.1, 3.2); postdominator,
         /// where all accesses are over (§3.2.3).
         relssp: Placement = Placement::Optimal, Accepted::one_of::<Placement>();
     }
@@ -132,16 +136,71 @@ fn check_sizes(config: &Config) -> Result<(), ConfigError> {
     accepted("sm.blocks", config.sm.blocks, 2..=32)
 }
 
-/// Two sharing layers have not been made to agree on an owner.
+/// Two sharing layers would each have an owner: what agrees on one is both-share.
 fn check_alone(config: &Config, own: &str) -> Result<(), ConfigError> {
-    let sharing = [REGISTERS.name, SCRATCHPAD.name, SCRATCHPAD_RELSSP.name];
+    let sharing = [REGISTERS.name, SCRATCHPAD.name, SCRATCHPAD_RELSSP.name, both::INFO.name];
     let other = sharing.into_iter().find(|name| *name != own && config.design.contains(name));
     match other {
-        Some(other) => {
-            refuse(config, format!("{own} and {other} have each owners of their own; nearest: {own}"))
+        Some(other) => refuse(
+            config,
+            format!("{own} and {other} have each owners of their own; nearest: {}", both::INFO.name),
+        ),
+        None => Ok(()),
+    }
+}
+
+/// What shares registers puts two warps beside each other, and rows where no other mechanism expects them.
+fn check_movable_rows(config: &Config, own: &str) -> Result<(), ConfigError> {
+    let warps = config.warps_per_scheduler();
+    if !warps.is_multiple_of(2) {
+        let reason = "an even number of warps for each scheduler: two that share are neighbours";
+        return Err(conflict("sm.warps", config.sm.warps, reason.to_owned()));
+    }
+    let others = || config.design.mechanisms().filter(|other| other.info().name != own);
+    if let Some(other) = others().find(|other| other.power_gating(config).is_some()) {
+        let other = other.info().name;
+        return refuse(config, format!("{other} takes a row to be one warp's; nearest: {own}"));
+    }
+    let is_storage = |other: &&'static dyn Mechanism| matches!(other.role(), Role::Storage { .. });
+    match others().filter(is_storage).find(|storage| !storage.has_movable_rows()) {
+        Some(storage) => {
+            let storage = storage.info().name;
+            refuse(config, format!("{own} moves registers, which {storage} does not follow; nearest: {own}"))
         }
         None => Ok(()),
     }
+}
+
+fn check_bytes(config: &Config) -> Result<(), ConfigError> {
+    match config.sm.shared_memory_bytes {
+        1..=0xf_ffff => Ok(()),
+        bytes => Err(conflict("sm.shared_memory_bytes", bytes, "1 to 1048575".to_owned())),
+    }
+}
+
+/// Leaves the order of first use for the layer, if registers are to lie in it.
+fn leave_order(config: &Config, program: &Program, notes: &mut Notes) {
+    let Parameters { reorder_registers, .. } = config.of();
+    if reorder_registers {
+        notes.leave(RegisterOrder(order::by_first_use(program)));
+    }
+}
+
+fn listing_of_registers(config: &Config, program: &Program, cfg: &Cfg) -> String {
+    let Parameters { reorder_registers, .. } = config.of();
+    let numbers = match reorder_registers {
+        true => order::by_first_use(program),
+        false => (0..program.registers_per_thread).collect(),
+    };
+    order::listing(program, &numbers, threshold(config), cfg)
+}
+
+/// Code whose threads release the scratchpad that they share.
+fn scratchpad_options(config: &Config, options: CompileOptions) -> CompileOptions {
+    let Parameters { relssp: placement, .. } = config.of();
+    let unlimited_bytes = (config.sm.shared_memory_bytes / config.sm.blocks) as u32;
+    let scratchpad = Some(ScratchpadOptions { threshold: threshold(config), placement, unlimited_bytes });
+    CompileOptions { scratchpad, ..options }
 }
 
 const REGISTERS: Info = Info {
@@ -193,27 +252,7 @@ impl Mechanism for ShareRegisters {
     fn check(&self, config: &Config) -> Result<(), ConfigError> {
         check_sizes(config)?;
         check_alone(config, REGISTERS.name)?;
-        let warps = config.warps_per_scheduler();
-        if !warps.is_multiple_of(2) {
-            let reason = "an even number of warps for each scheduler: two that share are neighbours";
-            return Err(conflict("sm.warps", config.sm.warps, reason.to_owned()));
-        }
-        let others = || config.design.mechanisms().filter(|other| other.info().name != REGISTERS.name);
-        if let Some(other) = others().find(|other| other.power_gating(config).is_some()) {
-            let other = other.info().name;
-            return refuse(config, format!("{other} takes a row to be one warp's; nearest: reg-share"));
-        }
-        let is_storage = |other: &&'static dyn Mechanism| matches!(other.role(), Role::Storage { .. });
-        match others().filter(is_storage).find(|storage| !storage.has_movable_rows()) {
-            Some(storage) => {
-                let storage = storage.info().name;
-                refuse(
-                    config,
-                    format!("reg-share moves registers, which {storage} does not follow; nearest: reg-share"),
-                )
-            }
-            None => Ok(()),
-        }
+        check_movable_rows(config, REGISTERS.name)
     }
 
     fn pass(&self) -> Pass {
@@ -226,20 +265,12 @@ impl Mechanism for ShareRegisters {
         program: &Program,
         notes: &mut Notes,
     ) -> Result<Option<Program>, SimError> {
-        let Parameters { reorder_registers, .. } = config.of();
-        if reorder_registers {
-            notes.leave(RegisterOrder(order::by_first_use(program)));
-        }
+        leave_order(config, program, notes);
         Ok(None)
     }
 
     fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
-        let Parameters { reorder_registers, .. } = config.of();
-        let numbers = match reorder_registers {
-            true => order::by_first_use(program),
-            false => (0..program.registers_per_thread).collect(),
-        };
-        Ok(Some(order::listing(program, &numbers, threshold(config), cfg)))
+        Ok(Some(listing_of_registers(config, program, cfg)))
     }
 
     fn counters(&self) -> Vec<Group> {
@@ -347,21 +378,12 @@ impl Mechanism for ShareScratchpad {
 
     fn check(&self, config: &Config) -> Result<(), ConfigError> {
         check_sizes(config)?;
-        let bytes = config.sm.shared_memory_bytes;
-        if !(1..1 << 20).contains(&bytes) {
-            return Err(conflict("sm.shared_memory_bytes", bytes, "1 to 1048575".to_owned()));
-        }
+        check_bytes(config)?;
         check_alone(config, self.info.name)
     }
 
     fn code(&self, config: &Config, options: CompileOptions) -> CompileOptions {
-        if !self.relssp {
-            return options;
-        }
-        let Parameters { relssp: placement, .. } = config.of();
-        let unlimited_bytes = (config.sm.shared_memory_bytes / config.sm.blocks) as u32;
-        let scratchpad = Some(ScratchpadOptions { threshold: threshold(config), placement, unlimited_bytes });
-        CompileOptions { scratchpad, ..options }
+        if self.relssp { scratchpad_options(config, options) } else { options }
     }
 
     /// What it changes is in the code.
@@ -389,15 +411,7 @@ impl Mechanism for ShareScratchpad {
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
         let circuit = scratchpad_circuit(at.config);
         let engine = at.circuit(&circuit, &scratchpad::FORESEEN)?;
-        let release = match self.relssp {
-            true => {
-                let circuit = release_circuit(at.config);
-                let engine = at.circuit(&circuit, &release::FORESEEN)?;
-                let release = release::Release::new(engine, &circuit);
-                Some(release.map_err(|error| SimError::circuit(at.config, error))?)
-            }
-            false => None,
-        };
+        let release = self.relssp.then(|| release::build(at)).transpose()?;
         let layer = ScratchpadSharing::new(at.config, threshold(at.config), (engine, &circuit), release);
         Ok(Part::Layer(Box::new(layer.map_err(|error| SimError::circuit(at.config, error))?)))
     }
@@ -406,17 +420,7 @@ impl Mechanism for ShareScratchpad {
         let (warps, blocks) = (config.sm.warps, config.sm.blocks);
         let lock = blocks / 2 * index_bits(blocks);
         let of_unit = tables("scratchpad sharing", 1 + blocks * partner_bits(blocks) + warps + lock);
-        let bits = 2 * LANES as u32;
-        let release = Structure::table(
-            "release bits",
-            Account::Control,
-            (1, warps as u32, bits),
-            |report: &RunReport| {
-                let shared: Shared = report.counters.get(COUNTERS);
-                ArrayAccesses { row_writes: shared.relssp / LANES as u64, ..ArrayAccesses::default() }
-            },
-        );
-        [of_unit].into_iter().chain(self.relssp.then_some(release)).collect()
+        [of_unit].into_iter().chain(self.relssp.then(|| release_bits(config))).collect()
     }
 
     fn rows(&self) -> Vec<Row> {
@@ -460,6 +464,15 @@ fn tables(name: &'static str, bits: u64) -> Structure {
             row_reads: report.warp_instructions,
             ..ArrayAccesses::default()
         }
+    })
+}
+
+/// Two bits a thread.
+fn release_bits(config: &Config) -> Structure {
+    let size = (1, config.sm.warps as u32, 2 * LANES as u32);
+    Structure::table("release bits", Account::Control, size, |report: &RunReport| {
+        let shared: Shared = report.counters.get(COUNTERS);
+        ArrayAccesses { row_writes: shared.relssp / LANES as u64, ..ArrayAccesses::default() }
     })
 }
 

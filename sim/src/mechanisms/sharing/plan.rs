@@ -3,7 +3,7 @@
 //! Blocks in slots 2 i and 2 i + 1 share; the slots behind the pairs are of blocks that share with none. Warps with one number
 //! of two blocks that share are neighbours in one partition, so that their shared registers are rows of one file.
 
-use warpfile_kernels::compile::sharing::{Residents, Threshold, residents};
+use warpfile_kernels::compile::sharing::{Residents, Resource, Threshold, residents};
 
 use crate::sm::design::{Admission, Home, PartitionSize, WarpPlace, WarpRows};
 
@@ -31,16 +31,20 @@ impl Plan {
     /// Each partition has its own file, so where a block's warps do not spread evenly over them, fewer pairs may fit than
     /// Equation 2.2 says for the SM.
     pub fn new(admission: &Admission, partitions: usize, threshold: Threshold) -> Option<Plan> {
-        let Admission { warps, rows_per_warp, fits, of_partition, .. } = *admission;
-        let limit = fits.but_registers();
-        let of_block = u64::from(rows_per_warp) * warps as u64;
-        let of_sm = u64::from(of_partition.rows) * partitions as u64;
-        let most = residents(of_sm, of_block, limit, threshold);
-        let private = threshold.private(u64::from(rows_per_warp)) as u32;
-        let fewer = |pairs: u64| Residents { unshared: most.unshared + most.pairs - pairs, pairs };
-        let homes = |residents: Residents| place(residents, admission, partitions, private);
-        let fitting = (1..=most.pairs).rev().map(fewer).filter(|some| some.blocks() > admission.blocks);
-        let (residents, homes) = fitting.filter_map(|some| homes(some).map(|homes| (some, homes))).next()?;
+        let most = residents(&[registers(admission, partitions)], admission.fits.but_registers(), threshold);
+        let gaining = most.with_fewer_pairs().filter(|some| some.blocks() > admission.blocks);
+        gaining.filter_map(|some| Plan::of(some, admission, partitions, threshold)).next()
+    }
+
+    /// The plan for so many blocks; `None` if they do not fit.
+    pub fn of(
+        residents: Residents,
+        admission: &Admission,
+        partitions: usize,
+        threshold: Threshold,
+    ) -> Option<Plan> {
+        let private = threshold.private(u64::from(admission.rows_per_warp)) as u32;
+        let homes = place(residents, admission, partitions, private)?;
         Some(Plan { residents, private, homes })
     }
 
@@ -52,6 +56,14 @@ impl Plan {
     /// The slot of the block whose warp is put there.
     pub fn slot_of(&self, at: WarpPlace) -> Option<usize> {
         self.homes.iter().position(|homes| homes.iter().any(|home| home.at == at))
+    }
+}
+
+/// The registers of an SM and of a block, in rows.
+pub fn registers(admission: &Admission, partitions: usize) -> Resource {
+    Resource {
+        available: u64::from(admission.of_partition.rows) * partitions as u64,
+        needed: u64::from(admission.rows_per_warp) * admission.warps as u64,
     }
 }
 

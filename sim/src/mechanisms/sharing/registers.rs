@@ -130,7 +130,7 @@ impl RegisterSharing {
 }
 
 /// The highest register of each instruction, counted from 1 in an order.
-fn highest(program: &Program, order: Option<&[u16]>) -> Vec<u16> {
+pub(super) fn highest(program: &Program, order: Option<&[u16]>) -> Vec<u16> {
     let place = |register: u16| order.map_or(register, |order| order[usize::from(register)]) + 1;
     let of_instruction = program.instructions.iter().map(|instruction| {
         let sources = instruction.sources.iter().map(|source| source.register.0);

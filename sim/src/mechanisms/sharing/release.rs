@@ -7,9 +7,12 @@ use warpfile_hdl::sharing::ReleaseUnit;
 use warpfile_kernels::program::{LaneMask, Operation, Program};
 
 use super::blocks::{Launch, set_warps};
+use super::release_circuit;
+use crate::mechanisms::Build;
+use crate::sm::SimError;
 
 /// Outputs that are looked at before a cycle is run.
-pub(super) const FORESEEN: [&str; 1] = ["released_o"];
+const FORESEEN: [&str; 1] = ["released_o"];
 
 /// An instruction that the unit is told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,16 @@ pub enum Kind {
 enum Event {
     Done { kind: Kind, warp: usize, lanes: LaneMask },
     Ended { slot: usize },
+}
+
+/// The release unit of a stack.
+///
+/// # Errors
+/// The circuit cannot be built.
+pub(super) fn build(at: &Build<'_>) -> Result<Release, SimError> {
+    let circuit = release_circuit(at.config);
+    let engine = at.circuit(&circuit, &FORESEEN)?;
+    Release::new(engine, &circuit).map_err(|error| SimError::circuit(at.config, error))
 }
 
 /// The release unit, and what it is to be told.

@@ -2,13 +2,13 @@
 
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
 use warpfile_hdl::sharing::ScratchpadAccessUnit;
-use warpfile_kernels::compile::sharing::{Residents, Threshold, residents};
-use warpfile_kernels::program::{
-    BlockIndex, LANES, MemoryAccess, Operation, Program, Space, WarpInstruction,
-};
+use warpfile_kernels::compile::sharing::{Residents, Resource, Threshold, residents};
+use warpfile_kernels::program::{BlockIndex, WarpInstruction};
 
+use super::accesses::Accesses;
 use super::blocks::{Blocks, Launch, Packed, Warps, of_partition, set_warps, warps};
 use super::release::Release;
+use super::users::Users;
 use super::{COUNTERS, RELEASE_CIRCUIT, SCRATCHPAD_CIRCUIT, Shared};
 use crate::config::Config;
 use crate::counters::Counts;
@@ -19,19 +19,6 @@ use crate::sm::design::{Admission, Classes, Layer, WarpPlace};
 /// Outputs that are looked at before a cycle is run.
 pub(super) const FORESEEN: [&str; 3] = ["held_o", "owner_o", "locked_o"];
 
-/// What an instruction accesses of the scratchpad.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Access {
-    /// Nothing.
-    None,
-    /// So many bytes a lane at its addresses.
-    Bytes(u8),
-    /// At a generic address: of the scratchpad if it lies within a block's.
-    Generic(u8),
-    /// It copies from global memory to where no address says.
-    Unknown,
-}
-
 /// Blocks of a kernel.
 #[derive(Clone, Copy, Debug)]
 struct Kernel {
@@ -39,15 +26,6 @@ struct Kernel {
     /// Bytes of a block's scratchpad, and those of them that it has for itself.
     bytes: u64,
     private: u64,
-}
-
-/// What a block must not do.
-#[derive(Clone, Copy, Debug)]
-enum Fault {
-    /// It accesses what another one uses.
-    InUse { slot: usize, other: usize },
-    /// It accesses what it has released.
-    Released { slot: usize },
 }
 
 /// A layer that shares scratchpad.
@@ -58,14 +36,11 @@ pub struct ScratchpadSharing {
     warps_per_partition: usize,
     blocks_of_sm: usize,
     design: String,
-    /// By instruction.
-    accesses: Vec<Access>,
+    accesses: Accesses,
     /// `None`: no block shares.
     kernel: Option<Kernel>,
     /// Warps of a block.
     warps_of_block: usize,
-    /// The block that is being started, its slot, and its warps so far.
-    starting: Option<(BlockIndex, usize, usize)>,
     /// The slot of each warp's block.
     slots: Vec<usize>,
     /// A kernel has begun that the unit has not been told of.
@@ -74,14 +49,10 @@ pub struct ScratchpadSharing {
     /// The highest byte that each warp's next instruction accesses, counted from 1, as of now.
     access: Packed,
     issued: Warps,
-    /// Of each pair the block that has accessed the shared part and not ended: what the lock is for.
-    users: Vec<Option<usize>>,
-    /// What was wrong in this cycle.
-    fault: Option<Fault>,
+    /// What the lock is for.
+    users: Users,
     /// Threads release what they share before their block ends.
     release: Option<Release>,
-    /// Blocks that have released it, one bit each.
-    released: u64,
     /// Blocks that have the lock of their pair or had it, one bit each.
     have_had: u64,
     /// Warps whose release or exit waits for accesses before it.
@@ -114,19 +85,16 @@ impl ScratchpadSharing {
             warps_per_partition: config.warps_per_scheduler() as usize,
             blocks_of_sm: circuit.blocks,
             design: config.design.to_string(),
-            accesses: Vec::new(),
+            accesses: Accesses::default(),
             kernel: None,
             warps_of_block: 0,
-            starting: None,
             slots: vec![0; circuit.warps],
             is_new: false,
             blocks: Blocks::new(circuit.blocks),
             access: Packed::new(circuit.warps, circuit.byte_bits),
             issued: 0,
-            users: vec![None; circuit.blocks.div_ceil(2)],
-            fault: None,
+            users: Users::new(circuit.blocks),
             release,
-            released: 0,
             have_had: 0,
             waiting: 0,
             held: 0,
@@ -140,20 +108,6 @@ impl ScratchpadSharing {
 
     fn number(&self, at: WarpPlace) -> usize {
         at.partition * self.warps_per_partition + at.warp
-    }
-
-    /// The highest byte of its block's scratchpad that an instruction accesses, counted from 1; 0 for none.
-    fn highest_byte(&self, instruction: &WarpInstruction, of_block: u64) -> u64 {
-        let bytes = match self.accesses[instruction.inst.0 as usize] {
-            Access::None => return 0,
-            Access::Unknown => return of_block,
-            Access::Bytes(bytes) | Access::Generic(bytes) => u64::from(bytes),
-        };
-        let is_generic = matches!(self.accesses[instruction.inst.0 as usize], Access::Generic(_));
-        let active = (0..LANES).filter(|lane| instruction.active >> lane & 1 == 1);
-        let ends = active.map(|lane| instruction.addresses[lane].saturating_add(bytes));
-        // Device memory lies above all scratchpad.
-        ends.filter(|end| !is_generic || *end <= of_block).map(|end| end.min(of_block)).max().unwrap_or(0)
     }
 
     /// Asks the unit who is held in this cycle.
@@ -174,52 +128,17 @@ impl ScratchpadSharing {
         let Some(kernel) = self.kernel else { return };
         self.have_had |= locked;
         let sharing = self.blocks.known() & ((1 << (2 * kernel.residents.pairs)) - 1);
-        let had = sharing & !locked & (self.have_had | self.released);
+        let had = sharing & !locked & (self.have_had | self.users.released());
         let count = |blocks: u64| u64::from(blocks.count_ones());
         self.counted.before_lock += count(sharing & !locked & !had);
         self.counted.with_lock += count(sharing & locked);
         self.counted.after_lock += count(had);
     }
-
-    /// A block accesses the shared part: the other one of its pair must not have, or must have ended.
-    fn use_shared(&mut self, slot: usize) {
-        let user = &mut self.users[slot / 2];
-        match *user {
-            Some(other) if other != slot => self.fault = self.fault.or(Some(Fault::InUse { slot, other })),
-            Some(_) | None => *user = Some(slot),
-        }
-    }
-}
-
-/// What each instruction of a program accesses of the scratchpad.
-fn accesses(program: &Program) -> Vec<Access> {
-    let of = |access: MemoryAccess| match access.space {
-        Space::Shared => Access::Bytes(access.bytes),
-        Space::Generic => Access::Generic(access.bytes),
-        Space::Global | Space::Local | Space::Constant | Space::Parameter => Access::None,
-    };
-    let of_instruction = program.instructions.iter().map(|instruction| match instruction.operation {
-        // A copy to shared memory is a load from global memory that writes no register.
-        Operation::Load(MemoryAccess { space: Space::Global, .. }) if instruction.results.is_empty() => {
-            Access::Unknown
-        }
-        Operation::Load(access) | Operation::Store(access) | Operation::Atomic(access) => of(access),
-        Operation::Alu
-        | Operation::Sfu
-        | Operation::Double
-        | Operation::Texture
-        | Operation::Barrier
-        | Operation::Fence
-        | Operation::Release
-        | Operation::Branch
-        | Operation::Exit => Access::None,
-    });
-    of_instruction.collect()
 }
 
 impl Layer for ScratchpadSharing {
     fn start_kernel(&mut self, kernel: &Compiled<'_>) -> Result<(), SimError> {
-        self.accesses = accesses(kernel.program);
+        self.accesses = Accesses::of(kernel.program);
         if let Some(release) = &mut self.release {
             release.start_kernel(kernel.program);
         }
@@ -231,7 +150,8 @@ impl Layer for ScratchpadSharing {
     fn admit(&mut self, admission: &Admission) -> u64 {
         let Admission { fits, scratchpad_bytes: bytes, scratchpad_of_sm, .. } = *admission;
         let limit = fits.warps.min(fits.slots).min(fits.registers).min(fits.launch);
-        let residents = residents(scratchpad_of_sm, bytes, limit, self.threshold);
+        let scratchpad = Resource { available: scratchpad_of_sm, needed: bytes };
+        let residents = residents(&[scratchpad], limit, self.threshold);
         let private = self.threshold.private(bytes);
         let gains = residents.blocks() > admission.blocks;
         self.kernel = gains.then_some(Kernel { residents, bytes, private });
@@ -245,13 +165,9 @@ impl Layer for ScratchpadSharing {
     fn start_warp(&mut self, at: WarpPlace, _first_row: u32, block: BlockIndex) {
         let Some(kernel) = self.kernel else { return };
         let warp = self.number(at);
-        let (slot, started) = match self.starting {
-            Some((starting, slot, started)) if starting == block => (slot, started + 1),
-            Some(_) | None => (self.blocks.free_slot().unwrap_or(0), 1),
-        };
-        self.starting = Some((block, slot, started));
+        let (slot, number) = self.blocks.next_warp(block);
         if let Some(release) = &mut self.release {
-            release.start_warp(warp, started == self.warps_of_block);
+            release.start_warp(warp, number + 1 == self.warps_of_block);
         }
         self.slots[warp] = slot;
         let shares = (slot as u64) < 2 * kernel.residents.pairs;
@@ -261,12 +177,11 @@ impl Layer for ScratchpadSharing {
 
     fn decode(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
         let Some(kernel) = self.kernel else { return };
-        let byte = self.highest_byte(instruction, kernel.bytes);
+        let byte = self.accesses.highest_byte(instruction, kernel.bytes);
         let warp = self.number(at);
         self.access.set(warp, byte);
-        let slot = self.slots[warp];
-        if byte > kernel.private && self.released >> slot & 1 == 1 {
-            self.fault = self.fault.or(Some(Fault::Released { slot }));
+        if byte > kernel.private {
+            self.users.stands_before(self.slots[warp]);
         }
         if let Some(release) = &mut self.release {
             release.decode(warp, instruction.inst.0);
@@ -304,7 +219,7 @@ impl Layer for ScratchpadSharing {
     fn issue(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
         let warp = self.number(at);
         self.issued |= 1 << warp;
-        let accesses = self.accesses[instruction.inst.0 as usize] != Access::None;
+        let accesses = self.accesses.any(instruction.inst);
         if let Some(release) = &mut self.release {
             release.count(instruction.inst.0, instruction.active);
             if accesses && self.kernel.is_some() {
@@ -313,16 +228,16 @@ impl Layer for ScratchpadSharing {
         }
         if let Some(kernel) = self.kernel
             && self.shared >> warp & 1 == 1
-            && self.highest_byte(instruction, kernel.bytes) > kernel.private
+            && self.accesses.highest_byte(instruction, kernel.bytes) > kernel.private
         {
             self.counted.shared_accesses += 1;
-            self.use_shared(self.slots[warp]);
+            self.users.access(self.slots[warp]);
         }
     }
 
     fn retire(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
         let warp = self.number(at);
-        let accesses = self.accesses[instruction.inst.0 as usize] != Access::None;
+        let accesses = self.accesses.any(instruction.inst);
         if let Some(release) = self.release.as_mut().filter(|_| self.kernel.is_some()) {
             release.retire(warp, instruction.inst.0, instruction.active, accesses);
             if !release.holds(warp) {
@@ -347,12 +262,7 @@ impl Layer for ScratchpadSharing {
             if let Some(release) = self.release.as_mut().filter(|_| is_known) {
                 release.end_block(slot);
             }
-            self.released &= !(1 << slot);
-            // Its number may come again, in another launch.
-            self.starting = None;
-            if self.users[slot / 2] == Some(slot) {
-                self.users[slot / 2] = None;
-            }
+            self.users.end(slot);
         }
     }
 
@@ -363,7 +273,7 @@ impl Layer for ScratchpadSharing {
         let resident = self.blocks.known();
         let is_told = self.release.as_ref().is_none_or(Release::is_told);
         let newly = match self.release.as_mut().filter(|_| self.kernel.is_some()) {
-            Some(release) => release.released() & resident & !self.released,
+            Some(release) => release.released() & resident & !self.users.released(),
             None => 0,
         };
         let events = self.blocks.end_cycle(!self.is_new && is_told);
@@ -372,11 +282,8 @@ impl Layer for ScratchpadSharing {
             self.counted.relssp = release.executed;
         }
         let newly = newly & !events.blocks_ended;
-        self.released |= newly;
+        self.users.release(newly);
         self.counted.releases += u64::from((newly & self.locked).count_ones());
-        for (pair, user) in self.users.iter_mut().enumerate() {
-            *user = user.filter(|slot| newly >> slot & 1 == 0 || *slot / 2 != pair);
-        }
         let (state, ports) = (self.engine.state_mut(), &self.ports);
         state.set(ports.configure_valid_i, u64::from(self.is_new));
         state.set(ports.configure_share_i, u64::from(self.kernel.is_some()));
@@ -395,16 +302,9 @@ impl Layer for ScratchpadSharing {
         self.engine.step();
         let wrong = self.issued & self.held;
         (self.issued, self.is_new, self.is_stale) = (0, false, true);
-        let problem = match (wrong, self.fault.take()) {
-            (0, None) => return Ok(()),
-            (_, Some(Fault::InUse { slot, other })) => {
-                format!("block slot {slot} accesses scratchpad that block slot {other} uses")
-            }
-            (_, Some(Fault::Released { slot })) => {
-                format!("block slot {slot} accesses shared scratchpad after all its threads have released it")
-            }
-            (warps, None) => format!("warps {warps:#x} issued shared accesses without their locks"),
-        };
+        let fault = self.users.fault().map(|fault| fault.to_string());
+        let issued = || format!("warps {wrong:#x} issued shared accesses without their locks");
+        let Some(problem) = fault.or_else(|| (wrong != 0).then(issued)) else { return Ok(()) };
         Err(SimError::Circuit { design: self.design.clone(), problem })
     }
 
