@@ -108,7 +108,7 @@ fn equations(source: &'static str, benchmarks: &[Benchmark], at: impl Fn(u64, &B
 }
 
 /// Blocks that are resident in the launches of the kernel that the thesis names.
-fn resident(run: &Run, workload: &str) -> Option<f64> {
+pub fn resident(run: &Run, workload: &str) -> Option<f64> {
     let launches = run.report.residency.iter().filter(|launch| is_named(workload, &launch.kernel));
     launches.map(|launch| launch.resident_blocks as f64).reduce(f64::max)
 }

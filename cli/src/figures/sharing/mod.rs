@@ -3,6 +3,7 @@
 
 mod amount;
 mod blocks;
+mod both;
 mod comparison;
 mod configurations;
 mod divergence;
@@ -44,6 +45,25 @@ const CHAPTER_3: &[&str] =
 const LARGER: &[&str] = &["dct8x8", "heartwall", "histogram", "marching-cubes", "nqueens", "nw"];
 /// Those of Table 3.4: NN is neural.
 const SET_3_OF_CHAPTER_3: &[&str] = &["b+tree", "bfs", "gaussian", "neural"];
+/// Workloads that registers or scratchpad limit on the machine of Table 2.3 with its small scratchpad.
+const BOTH: &[&str] = &[
+    "b+tree",
+    "backprop",
+    "convolution",
+    "heartwall",
+    "histogram",
+    "hotspot",
+    "lavaMD",
+    "lib",
+    "lud",
+    "marching-cubes",
+    "mri-q",
+    "mummer",
+    "nqueens",
+    "nw",
+    "sgemm",
+    "stencil",
+];
 
 /// All figures and tables.
 const FIGURES: &[Figure] = &[
@@ -333,6 +353,15 @@ const FIGURES: &[Figure] = &[
         workloads: SET_3_OF_CHAPTER_3,
         method: Method::Runs { points: unshared::points_17, show: unshared::figure_17 },
         has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "sharing-both",
+        title: "Registers and scratchpad shared at once",
+        source: "Jatala, §6.1, which leaves it to future work",
+        workloads: BOTH,
+        method: Method::Runs { points: both::points, show: both::figure },
+        has_numbers: false,
         causes: &[],
     },
 ];

@@ -1,0 +1,89 @@
+//! Registers and scratchpad shared at once, which the thesis leaves to future work (§6.1).
+
+use anyhow::Result;
+use warpfile_sim::mechanisms::sharing::{COUNTERS, Shared};
+
+use super::blocks::resident;
+use super::{SCRATCHPAD_BYTES, programs, speedup, with_registers};
+use crate::figures::report::{Claim, Content};
+use crate::figures::series::{Average, Series, change, chart, ratio, table};
+use crate::figures::sweep::{Point, Results};
+
+/// Designs beside the baseline: name, key, heading.
+const DESIGNS: [(&str, &str, &str); 3] = [
+    ("reg-share", "registers", "register sharing"),
+    ("spad-share-relssp", "scratchpad", "scratchpad sharing, relssp"),
+    ("both-share", "both", "both, relssp"),
+];
+
+/// The machine of Table 2.3 with its small scratchpad and the registers of Table 2.1: both are scarce.
+fn of(design: &str) -> Point {
+    with_registers(design).with("sm.shared_memory_bytes", SCRATCHPAD_BYTES)
+}
+
+/// LRR, and what is shared.
+pub fn points() -> Vec<Point> {
+    std::iter::once("baseline").chain(DESIGNS.map(|(design, ..)| design)).map(of).collect()
+}
+
+/// Resident blocks, instructions a cycle, and how much of its time an additional warp waits.
+pub fn figure(results: &Results) -> Result<Content> {
+    let all = || std::iter::once(("baseline", "baseline", "without sharing")).chain(DESIGNS);
+    let blocks: Vec<Series> = all()
+        .map(|(design, key, heading)| {
+            let runs = results.workloads.iter().zip(results.of(&of(design)));
+            let blocks = runs.map(|(workload, run)| resident(run, workload.name));
+            Series::new(key, heading, 0, blocks.collect())
+        })
+        .collect();
+    let speeds = DESIGNS.map(|(design, key, heading)| {
+        Series::new(key, heading, 3, speedup(results, &of(design), &of("baseline")))
+    });
+    let waits = DESIGNS.map(|(design, key, heading)| {
+        let share = results.of(&of(design)).iter().map(|run| {
+            let shared: Shared = run.report.counters.get(COUNTERS);
+            ratio(100.0 * shared.additional_waits as f64, shared.additional as f64)
+        });
+        Series::new(key, heading, 1, share.collect())
+    });
+    let means = DESIGNS.iter().zip(&speeds).map(|((_, _, heading), one)| {
+        format!("{heading} {}", change(one.average(results, Average::Geometric)))
+    });
+    let more = blocks[1..].iter().map(|one| {
+        let some = results.workloads.iter().filter(|workload| {
+            let of = |series: &Series| series.of_workload(results, workload.name);
+            of(one) > of(&blocks[0])
+        });
+        some.count()
+    });
+    let more = DESIGNS.iter().zip(more).map(|((_, _, heading), count)| format!("{heading} {count}"));
+    let absent = |what: &str, here: String| {
+        Claim::new("§6.1", format!("{what} with both shared: n/a, future work there"), here)
+    };
+    let title = "Instructions a cycle, relative to LRR without sharing";
+    let by = |key, title, series: &[Series], average| table(key, title, results, series, average);
+    let mut notes = programs();
+    notes.push(
+        "The SM has the registers of Table 2.3 and its small scratchpad, 16 KB, for all designs alike. A pair has one owner, the older \
+         block until it has ended, where the designs for one resource let the first that needs it be the owner."
+            .to_owned(),
+    );
+    Ok(Content {
+        claims: vec![
+            absent("IPC", means.collect::<Vec<_>>().join(", ")),
+            absent("programs with more resident blocks", more.collect::<Vec<_>>().join(", ")),
+        ],
+        charts: vec![chart("instructions a cycle", "relative", results, &speeds, Average::Geometric, false)],
+        tables: vec![
+            by("ipc", title, &speeds, Average::Geometric),
+            by("blocks", "Resident blocks of an SM", &blocks, Average::Arithmetic),
+            by(
+                "waits",
+                "Waits of additional warps for what they share, of their time, %",
+                &waits,
+                Average::Arithmetic,
+            ),
+        ],
+        notes,
+    })
+}
