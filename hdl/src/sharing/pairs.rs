@@ -1,7 +1,8 @@
 //! Resident thread blocks, those that share in pairs, and which of a pair is the owner (§2.3, §2.4).
 //!
 //! Two blocks that share have neighbouring slots, 2 i and 2 i + 1. A pair has one owner, and all warps of that block carry the
-//! Owner bit: the older block, until the other one takes a lock while the owner holds none, or the owner ends.
+//! Owner bit: the older block until it ends, or, where the unit has it so, until the other one takes a lock while the owner holds
+//! none.
 
 use crate::rtl::{Module, Signal, count_bits, index_bits};
 
@@ -78,6 +79,19 @@ impl<'m> Pairs<'m> {
         (self.owner & self.warps_of(m, block)).any()
     }
 
+    /// Warps of a set of blocks, one bit each.
+    pub fn warps_of_all(&self, m: &Module<'m>, blocks: Signal<'m>) -> Signal<'m> {
+        let Sizes { warps, blocks: count } = self.sizes;
+        (0..count).fold(m.lit(warps, 0), |all, block| {
+            all | (self.warps_of(m, block) & blocks.bit(block).replicate(warps))
+        })
+    }
+
+    /// Blocks that some of a set of warps are of, one bit each.
+    pub fn blocks_of(&self, m: &Module<'m>, warps: Signal<'m>) -> Signal<'m> {
+        self.each(m, |block| (warps & self.warps_of(m, block)).any())
+    }
+
     /// For each block something that is asked of it, one bit each.
     pub fn each(&self, m: &Module<'m>, asked: impl Fn(usize) -> Signal<'m>) -> Signal<'m> {
         m.cat((0..self.sizes.blocks).map(asked))
@@ -111,8 +125,15 @@ impl<'m> Pairs<'m> {
         })
     }
 
-    /// Ends the cycle: blocks are `owning`, `ended` end, then one is launched.
-    pub fn set(&self, m: &Module<'m>, owning: Signal<'m>, ended: Signal<'m>, launched: Launched<'m>) {
+    /// Ends the cycle: `owning`, owner blocks with the locks that are taken in it; `ended` end; then one is launched. Gives the
+    /// warps of owner blocks in the next cycle.
+    pub fn set(
+        &self,
+        m: &Module<'m>,
+        owning: Signal<'m>,
+        ended: Signal<'m>,
+        launched: Launched<'m>,
+    ) -> Signal<'m> {
         let Sizes { warps, blocks } = self.sizes;
         let left = self.each(m, |block| {
             let inherits = self
@@ -120,19 +141,15 @@ impl<'m> Pairs<'m> {
                 .map_or(m.lit(1, 0), |other| owning.bit(other) & ended.bit(other) & self.shares(block));
             (owning.bit(block) | inherits) & !ended.bit(block)
         });
-        let owner = (0..blocks).fold(m.lit(warps, 0), |all, block| {
-            all | (self.warps_of(m, block) & left.bit(block).replicate(warps))
-        });
+        let owner = self.warps_of_all(m, left);
 
         let shares = launched.valid & launched.partner.ne(blocks);
         let other_owns = left & launched.partner.decode(blocks);
         let owns = shares & !other_owns.any();
         let starting = launched.warps & launched.valid.replicate(warps);
-        self.owner.set((owner & !starting) | (starting & owns.replicate(warps)));
-        let ending = (0..blocks).fold(m.lit(warps, 0), |all, block| {
-            all | (self.warps_of(m, block) & ended.bit(block).replicate(warps))
-        });
-        self.there.set((self.there & !ending) | starting);
+        let next_owner = (owner & !starting) | (starting & owns.replicate(warps));
+        self.owner.set(next_owner);
+        self.there.set((self.there & !self.warps_of_all(m, ended)) | starting);
         let starts = launched.block.decode(blocks) & launched.valid.replicate(blocks);
         self.resident.set((self.resident & !ended) | starts);
         let partner_bits = count_bits(blocks);
@@ -141,6 +158,7 @@ impl<'m> Pairs<'m> {
         let block_bits = index_bits(blocks);
         let of_starting = starting.spread(block_bits);
         self.block.set((self.block & !of_starting) | (launched.block.replicate(warps) & of_starting));
+        next_owner
     }
 
     /// What is promised of launches and ends, and what follows for owners.

@@ -107,13 +107,9 @@ impl Circuit for RegisterAccessUnit {
             m.cat((0..self.warps).map(|warp| io.register_i.lane(warp, self.register_bits).gt(private)));
         let needs = (above & sh_warp & pairs.sh_sm.replicate(self.warps)).named("needs");
         let holders = locks.holders(m);
-        let of_blocks = |warps: Signal<'m>| pairs.each(m, |block| (warps & pairs.warps_of(m, block)).any());
-        let holding = of_blocks(holders);
-        let admitted = pairs.admitted(m, holding, of_blocks(needs)).named("admitted");
-        let may_take = (0..self.blocks).fold(m.lit(self.warps, 0), |all, block| {
-            all | (pairs.warps_of(m, block) & admitted.bit(block).replicate(self.warps))
-        });
-        let held = needs & !may_take;
+        let holding = pairs.blocks_of(m, holders);
+        let admitted = pairs.admitted(m, holding, pairs.blocks_of(m, needs)).named("admitted");
+        let held = needs & !pairs.warps_of_all(m, admitted);
         let taking = io.issue_i & needs & !holders;
         locks.set(m, taking, io.ended_i);
 
@@ -123,11 +119,9 @@ impl Circuit for RegisterAccessUnit {
             partner: io.launch_partner_i,
             warps: io.launch_warps_i,
         };
-        pairs.set(m, pairs.owning_with(m, of_blocks(taking)), io.block_ended_i, launched);
+        pairs.set(m, pairs.owning_with(m, pairs.blocks_of(m, taking)), io.block_ended_i, launched);
         let starting = io.launch_warps_i & io.launch_valid_i.replicate(self.warps);
-        let ending = (0..self.blocks).fold(m.lit(self.warps, 0), |all, block| {
-            all | (pairs.warps_of(m, block) & io.block_ended_i.bit(block).replicate(self.warps))
-        });
+        let ending = pairs.warps_of_all(m, io.block_ended_i);
         let shares = launched.partner.ne(self.blocks).replicate(self.warps);
         sh_warp.set((sh_warp & !ending & !starting) | (starting & shares));
 
@@ -209,9 +203,7 @@ impl RegisterAccessUnit {
         io: &RegisterAccessUnitIo<'m>,
         pairs: &Pairs<'m>,
     ) -> Signal<'m> {
-        let sharing = (0..self.blocks).fold(m.lit(self.warps, 0), |all, block| {
-            all | (pairs.warps_of(m, block) & pairs.shares(block).replicate(self.warps))
-        });
+        let sharing = pairs.warps_of_all(m, pairs.each(m, |block| pairs.shares(block)));
         let alone = io.launch_valid_i & io.launch_partner_i.eq(self.blocks);
         alone.implies(!(swap(m, io.launch_warps_i) & sharing).any())
     }

@@ -10,14 +10,14 @@ use crate::rtl::{
 /// Resource access unit for registers and scratchpad: holds back warps whose next instruction needs registers that their
 /// partner may use, or reaches bytes that the other block may.
 ///
-/// Two blocks share in neighbouring slots, 2 i and 2 i + 1, and warps beside warps as in the unit for registers. A pair has one
-/// owner for both resources, the older block, until that block has ended: only its warps access what is shared. The one
-/// exception is scratchpad that every thread of the owner has released: it is the partner's until that releases it or ends, and
-/// no later block's before. So nobody waits for a block that waits, whatever each of them needs of either resource.
+/// Two blocks share in neighbouring slots, 2 i and 2 i + 1. A pair has one owner for both resources, the older block, until that
+/// block has ended: only its warps access what is shared. The one exception is scratchpad that every thread of the owner has
+/// released: it is the partner's until the partner releases it as well or ends, and no later block's before. So nobody waits for
+/// a block that waits, whatever each of them needs of either resource.
 ///
-/// An owner that never changes needs no locks: of the tables of §2.4 these are left, `sh_sm` 2 bits, one a resource, `sh_tb`
-/// T ⌈log₂(T + 1)⌉, and `owner` W. Beside them `released` T, and as in the other units `resident`, `there`, `block` and the
-/// boundaries, `private_registers` and `private_bytes`.
+/// An owner that stays until its block has ended needs no locks: of the tables of §2.4 these are left, `sh_sm` 2 bits, one a
+/// resource, `sh_tb` T ⌈log₂(T + 1)⌉, and `owner` W. Beside them `released` T, and as in the other units `resident`, `there`,
+/// `block` and the boundaries, `private_registers` and `private_bytes`.
 ///
 /// Timing: who is held follows from the tables and the needs of the same cycle. What is released, and who is the owner, shows
 /// in the next.
@@ -69,9 +69,6 @@ pub struct ResourceAccessUnitIo<'m> {
     /// For each warp the highest byte that a lane of its next instruction accesses, counted from 1; 0 if it accesses none.
     #[bits(p.warps * p.byte_bits)]
     pub byte_i: In<'m>,
-    /// Warps that issue their next instruction, one bit each: none that is held.
-    #[bits(p.warps)]
-    pub issue_i: In<'m>,
     /// Blocks of which every thread has released the shared scratchpad, one bit each.
     #[bits(p.blocks)]
     pub release_i: In<'m>,
@@ -115,7 +112,7 @@ impl Circuit for ResourceAccessUnit {
         });
 
         let shared = pairs.each(m, |block| pairs.shares(block));
-        let of_sharing = self.warps_of(m, &pairs, shared);
+        let of_sharing = pairs.warps_of_all(m, shared);
         let beyond = |numbers: Signal<'m>, bits: usize, private: Signal<'m>| {
             m.cat((0..self.warps).map(|warp| numbers.lane(warp, bits).gt(private))) & of_sharing
         };
@@ -129,7 +126,7 @@ impl Circuit for ResourceAccessUnit {
             shared.bit(block) & !released.bit(block) & (pairs.owns(m, block) | is_left)
         });
         let held_registers = needs_registers & !pairs.owner;
-        let held_bytes = needs_bytes & !self.warps_of(m, &pairs, may_access);
+        let held_bytes = needs_bytes & !pairs.warps_of_all(m, may_access);
         let held = held_registers | held_bytes;
 
         let launched = Launched {
@@ -140,7 +137,7 @@ impl Circuit for ResourceAccessUnit {
         };
         let starts = launched.block.decode(self.blocks) & launched.valid.replicate(self.blocks);
         released.set((released | io.release_i) & !io.block_ended_i & !starts);
-        pairs.set(m, pairs.owning(m), io.block_ended_i, launched);
+        let next_owner = pairs.set(m, pairs.owning(m), io.block_ended_i, launched);
 
         io.held_o.set(held);
         io.owner_o.set(pairs.owner);
@@ -148,20 +145,15 @@ impl Circuit for ResourceAccessUnit {
         io.scratchpad_o.set(may_access);
 
         pairs.check(m, io.block_ended_i, launched);
-        let resident = pairs.warps();
-        let of_blocks = |warps: Signal<'m>| pairs.each(m, |block| (warps & pairs.warps_of(m, block)).any());
         m.assumption(
             "a_kernel_begins_without_blocks",
             io.configure_valid_i.implies(!pairs.resident.any() & !io.launch_valid_i),
         );
-        m.assumption("only_resident_warps_issue", !(io.issue_i & !resident).any());
-        m.assumption("a_warp_that_is_held_does_not_issue", !(io.issue_i & held).any());
         m.assumption("only_resident_blocks_release", !(io.release_i & !pairs.resident).any());
-        m.assumption("a_block_that_ends_issues_nothing", !(of_blocks(io.issue_i) & io.block_ended_i).any());
         let over = released | io.release_i;
-        m.assumption("a_released_block_needs_no_scratchpad", !(of_blocks(needs_bytes) & over).any());
+        m.assumption("a_released_block_needs_no_scratchpad", !(pairs.blocks_of(m, needs_bytes) & over).any());
 
-        let used = of_blocks(needs_registers & !held_registers);
+        let used = pairs.blocks_of(m, needs_registers & !held_registers);
         let [mut registers_apart, mut bytes_apart] = [m.lit(1, 1); 2];
         for block in 0..self.blocks {
             if let Some(other) = pairs.neighbour(block) {
@@ -170,20 +162,13 @@ impl Circuit for ResourceAccessUnit {
             }
         }
         m.invariant("shared_registers_have_one_user", registers_apart);
+        let ending = pairs.warps_of_all(m, io.block_ended_i);
+        m.invariant("an_owner_stays_until_it_has_ended", !(pairs.owner & !next_owner & !ending).any());
         m.invariant("the_shared_part_has_one_user", bytes_apart);
         m.invariant("a_released_block_never_accesses_the_shared_part", !(may_access & released).any());
         m.invariant("only_resident_blocks_have_released", !(released & !pairs.resident).any());
         m.invariant("an_owner_is_never_held_back", !(held & pairs.owner).any());
         m.invariant("an_unshared_block_is_never_held_back", !(held & !of_sharing).any());
         m.invariant("private_accesses_never_wait", !(held & !needs_registers & !needs_bytes).any());
-    }
-}
-
-impl ResourceAccessUnit {
-    /// All warps of a set of blocks.
-    fn warps_of<'m>(&self, m: &Module<'m>, pairs: &Pairs<'m>, blocks: Signal<'m>) -> Signal<'m> {
-        (0..self.blocks).fold(m.lit(self.warps, 0), |all, block| {
-            all | (pairs.warps_of(m, block) & blocks.bit(block).replicate(self.warps))
-        })
     }
 }

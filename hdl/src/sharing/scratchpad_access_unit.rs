@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::pairs::{Launched, Pairs, Sizes};
-use crate::rtl::{
-    Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, count_bits, index_bits,
-};
+use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, count_bits, index_bits};
 
 /// Resource access unit for scratchpad: holds back warps whose next access reaches the part that another block uses.
 ///
@@ -107,19 +105,13 @@ impl Circuit for ScratchpadAccessUnit {
             false => m.lit(1, 0),
         });
         let shared = pairs.each(m, |block| pairs.shares(block));
-        let of_sharing = (0..self.blocks).fold(m.lit(self.warps, 0), |all, block| {
-            all | (pairs.warps_of(m, block) & shared.bit(block).replicate(self.warps))
-        });
+        let of_sharing = pairs.warps_of_all(m, shared);
         let above = m.cat((0..self.warps).map(|warp| io.byte_i.lane(warp, self.byte_bits).gt(private)));
         let needs = (above & of_sharing & pairs.sh_sm.replicate(self.warps)).named("needs");
-        let of_blocks = |warps: Signal<'m>| pairs.each(m, |block| (warps & pairs.warps_of(m, block)).any());
-        let asking = of_blocks(needs);
+        let asking = pairs.blocks_of(m, needs);
         let admitted = pairs.admitted(m, holding, asking).named("admitted");
-        let may_access = (0..self.blocks).fold(m.lit(self.warps, 0), |all, block| {
-            all | (pairs.warps_of(m, block) & admitted.bit(block).replicate(self.warps))
-        });
-        let held = needs & !may_access;
-        let taking = of_blocks(io.issue_i & needs);
+        let held = needs & !pairs.warps_of_all(m, admitted);
+        let taking = pairs.blocks_of(m, io.issue_i & needs);
 
         let left = holding & !io.release_i & !io.block_ended_i;
         let next = left | taking;
@@ -153,7 +145,10 @@ impl Circuit for ScratchpadAccessUnit {
         m.assumption("only_resident_warps_issue", !(io.issue_i & !resident).any());
         m.assumption("a_warp_that_is_held_does_not_issue", !(io.issue_i & held).any());
         m.assumption("only_resident_blocks_release", !(io.release_i & !pairs.resident).any());
-        m.assumption("a_block_that_ends_issues_nothing", !(of_blocks(io.issue_i) & io.block_ended_i).any());
+        m.assumption(
+            "a_block_that_ends_issues_nothing",
+            !(pairs.blocks_of(m, io.issue_i) & io.block_ended_i).any(),
+        );
         m.assumption("a_released_block_needs_no_lock", !(asking & (released | io.release_i)).any());
 
         let [mut apart, mut of_owner] = [m.lit(1, 1); 2];

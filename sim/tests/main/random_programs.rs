@@ -145,6 +145,7 @@ struct Machine {
     rows: u64,
     bytes: u64,
     sms: u64,
+    issues: u64,
     stall_window: u64,
     probability_steps: u64,
 }
@@ -155,6 +156,7 @@ fn machines() -> impl Strategy<Value = Machine> {
         "reg-share",
         "spad-share",
         "spad-share-relssp",
+        // So that some of its cases share both.
         "both-share",
         "both-share",
         "warp-level-divergence",
@@ -166,6 +168,7 @@ fn machines() -> impl Strategy<Value = Machine> {
     let private = prop_oneof![2 => 20..=60_u64, 1 => 1..=100_u64];
     let dynamic = (
         prop::sample::select(vec![1, 2, 2, 3]),
+        1..3_u64,
         prop::sample::select(vec![2, 7, 40]),
         prop::sample::select(vec![1, 3, 10]),
     );
@@ -176,7 +179,7 @@ fn machines() -> impl Strategy<Value = Machine> {
             policy,
             private_percent,
             (rows, bytes),
-            (sms, stall_window, probability_steps),
+            (sms, issues, stall_window, probability_steps),
         )| {
             Machine {
                 layer,
@@ -186,6 +189,7 @@ fn machines() -> impl Strategy<Value = Machine> {
                 rows,
                 bytes,
                 sms,
+                issues,
                 stall_window,
                 probability_steps,
             }
@@ -221,6 +225,7 @@ impl Machine {
             config.register_file.rows = self.rows;
         }
         (config.chip.simulated_sms, config.sm.watchdog_cycles) = (self.sms, 20_000);
+        config.sm.issues_per_scheduler = self.issues;
         config
     }
 }
@@ -234,6 +239,8 @@ struct Seen {
     windows: u64,
     /// Waits for registers.
     waits: u64,
+    /// Runs in which registers and scratchpad were shared.
+    both: u64,
 }
 
 /// No run deadlocks, every operand is right, and each block runs once.
@@ -252,6 +259,7 @@ fn more_blocks_than_fit_run_any_program() {
         } else {
             let shared: Shared = report.counters.get(sharing::COUNTERS);
             (all.locks, all.lock_waits) = (all.locks + shared.locks, all.lock_waits + shared.lock_waits);
+            all.both += u64::from(shared.register_accesses > 0 && shared.shared_accesses > 0);
             (all.memory_waits, all.windows) =
                 (all.memory_waits + shared.memory_waits, all.windows + shared.windows);
         }
@@ -259,8 +267,8 @@ fn more_blocks_than_fit_run_any_program() {
         Ok(())
     });
     outcome.unwrap_or_else(|error| panic!("{error}"));
-    let Seen { locks, lock_waits, memory_waits, windows, waits } = seen.get();
-    let least = [locks, lock_waits, memory_waits, windows, waits].into_iter().min();
+    let Seen { locks, lock_waits, memory_waits, windows, waits, both } = seen.get();
+    let least = [locks, lock_waits, memory_waits, windows, waits, both].into_iter().min();
     assert!(least > Some(0), "{:?}", seen.get());
 }
 

@@ -1,4 +1,4 @@
-//! Blocks that share in pairs, by the words of §2.2.3 and §2.3: what both access units have in common.
+//! Blocks that share in pairs, by the words of §2.2.3 and §2.3: what the access units have in common.
 
 use std::collections::BTreeSet;
 
@@ -149,7 +149,7 @@ impl Blocks {
         intent.configure.filter(|_| self.slots.iter().all(Option::is_none))
     }
 
-    /// Ports that both units have.
+    /// Ports that the units for one resource have.
     pub fn inputs(&self, intent: &Intent, ended: &BTreeSet<usize>, inputs: &mut Pins) {
         if let Some((share, private)) = self.configured(intent) {
             inputs.set("configure_valid_i", 1_u8);

@@ -13,7 +13,7 @@ use super::pairs_ref::{Blocks, Intent, long_traffic, traffic};
 use super::{bits, packed};
 
 #[derive(Clone)]
-struct Registers {
+pub struct Registers {
     blocks: Blocks,
     register_bits: usize,
     /// Warps that hold the lock of their pair.
@@ -21,8 +21,8 @@ struct Registers {
 }
 
 /// What a cycle comes to.
-struct Cycle {
-    held: BTreeSet<usize>,
+pub struct Cycle {
+    pub held: BTreeSet<usize>,
     issued: BTreeSet<usize>,
     taking: BTreeSet<usize>,
     ended: BTreeSet<usize>,
@@ -30,11 +30,11 @@ struct Cycle {
 }
 
 impl Registers {
-    fn new(circuit: &RegisterAccessUnit, blocks: Blocks) -> Registers {
+    pub fn new(circuit: &RegisterAccessUnit, blocks: Blocks) -> Registers {
         Registers { blocks, register_bits: circuit.register_bits, holders: BTreeSet::new() }
     }
 
-    fn of_cycle(&self, intent: &Intent) -> Cycle {
+    pub fn of_cycle(&self, intent: &Intent) -> Cycle {
         let blocks = &self.blocks;
         let needing = blocks.needing(intent);
         let of_slot = |warps: &BTreeSet<usize>, slot: usize| {
@@ -136,7 +136,7 @@ proptest! {
 }
 
 /// Nothing happens but what is said.
-fn quiet(blocks: &Blocks) -> Intent {
+pub fn quiet(blocks: &Blocks) -> Intent {
     let (warps, slots) = (blocks.warps(), blocks.slots.len());
     Intent {
         configure: None,

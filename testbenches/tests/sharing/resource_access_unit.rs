@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use warpfile_hdl::sharing::ResourceAccessUnit;
+use warpfile_hdl::sharing::{RegisterAccessUnit, ResourceAccessUnit, ScratchpadAccessUnit};
 use warpfile_random::config;
 use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
 use warpfile_testbenches::mutation::elaborate;
 
 use super::pairs_ref::{Blocks, Intent, long_traffic, traffic};
-use super::register_access_unit::table_bits;
+use super::register_access_unit::{Registers, quiet, table_bits};
+use super::scratchpad_access_unit::Scratchpad;
 use super::{bits, packed};
 
 /// What is wished for in a cycle: the other resource is accessed and configured by an intent of its own.
@@ -33,7 +34,6 @@ struct Cycle {
     /// Bytes that each warp accesses: nothing shared once its block has released it.
     bytes: Vec<usize>,
     held: BTreeSet<usize>,
-    issued: BTreeSet<usize>,
     takes_registers: BTreeSet<usize>,
     takes_scratchpad: BTreeSet<usize>,
     released: BTreeSet<usize>,
@@ -105,7 +105,6 @@ impl Resources {
             held,
             released,
             ended: slots.filter(is_done).collect(),
-            issued,
         }
     }
 
@@ -134,7 +133,6 @@ impl Reference for Resources {
         }
         inputs.set("register_i", packed(&registers.access, self.bits[0]));
         inputs.set("byte_i", packed(&cycle.bytes, self.bits[1]));
-        inputs.set("issue_i", bits(cycle.issued));
         inputs.set("release_i", bits(cycle.released));
     }
 
@@ -164,12 +162,20 @@ impl Reference for Resources {
     }
 }
 
+/// Traffic of both; in some runs one of them is never shared.
 fn both(
     registers: impl Strategy<Value = Vec<Intent>>,
     scratchpad: impl Strategy<Value = Vec<Intent>>,
 ) -> impl Strategy<Value = Vec<Both>> {
-    (registers, scratchpad)
-        .prop_map(|(registers, scratchpad)| registers.into_iter().zip(scratchpad).collect())
+    let shared = prop_oneof![4 => Just([true, true]), 1 => Just([true, false]), 1 => Just([false, true])];
+    (registers, scratchpad, shared).prop_map(|(registers, scratchpad, shared)| {
+        let of = |mut intent: Intent, shared: bool| {
+            intent.configure = intent.configure.map(|(share, private)| (share && shared, private));
+            intent
+        };
+        let intents = registers.into_iter().zip(scratchpad);
+        intents.map(|(one, other)| (of(one, shared[0]), of(other, shared[1]))).collect()
+    })
 }
 
 fn sizes(cycles: usize) -> impl Strategy<Value = (ResourceAccessUnit, Blocks, Vec<Both>)> {
@@ -222,20 +228,52 @@ proptest! {
     }
 }
 
+/// A block has the registers, its partner the scratchpad, and then each needs what the other has: with two units side by side
+/// both wait for ever. Here the partner does not get that far, and the owner goes on.
+#[test]
+fn two_units_side_by_side_would_wait_for_each_other() {
+    let blocks = Blocks::new(2, 1);
+    let quiet = quiet(&blocks);
+    let configure = Intent { configure: Some((true, 2)), ..quiet.clone() };
+    let launch = |slot| Intent { launch: Some((slot, true)), ..quiet.clone() };
+    let needs =
+        |access: [usize; 2]| Intent { access: access.to_vec(), issue: vec![true; 2], ..quiet.clone() };
+    let start = || [configure.clone(), launch(0), launch(1)];
+
+    let mut registers =
+        Registers::new(&RegisterAccessUnit { warps: 2, blocks: 2, register_bits: 3 }, blocks.clone());
+    let mut scratchpad =
+        Scratchpad::new(&ScratchpadAccessUnit { warps: 2, blocks: 2, byte_bits: 3 }, blocks.clone());
+    for intent in start().iter().chain([&needs([5, 0])]) {
+        registers.cycle(intent, &mut Pins::default());
+    }
+    for intent in start().iter().chain([&needs([0, 5])]) {
+        scratchpad.cycle(intent, &mut Pins::default());
+    }
+    assert_eq!(registers.of_cycle(&needs([0, 5])).held, BTreeSet::from([1]));
+    assert_eq!(scratchpad.of_cycle(&needs([5, 0])).held, BTreeSet::from([0]));
+
+    let circuit = ResourceAccessUnit { warps: 2, blocks: 2, register_bits: 3, byte_bits: 3 };
+    let then = [(needs([5, 0]), needs([0, 5])), (needs([0, 5]), needs([5, 0]))];
+    let cycles: Vec<Both> =
+        start().into_iter().map(|intent| (intent.clone(), intent)).chain(then.clone()).collect();
+    check(&circuit, &blocks, Lockstep::default(), &cycles).unwrap();
+    let mut both = Resources::new(&circuit, blocks);
+    for intents in &cycles[..3] {
+        both.cycle(intents, &mut Pins::default());
+    }
+    for intents in &then {
+        assert_eq!(both.of_cycle(intents).held, BTreeSet::from([1]));
+        both.cycle(intents, &mut Pins::default());
+    }
+}
+
 /// The partner gets the owner's scratchpad when it is released, its registers when it ends, and a later block neither before.
 #[test]
 fn released_scratchpad_is_the_partner_s_and_registers_stay_the_owner_s() {
     let blocks = Blocks::new(2, 1);
     let circuit = ResourceAccessUnit { warps: 2, blocks: 2, register_bits: 3, byte_bits: 3 };
-    let quiet = Intent {
-        configure: None,
-        launch: None,
-        access: vec![0; 2],
-        issue: vec![false; 2],
-        end_warps: vec![false; 2],
-        end_blocks: vec![false; 2],
-        release: vec![false; 2],
-    };
+    let quiet = quiet(&blocks);
     let of = |intent: Intent| (intent, quiet.clone());
     let launch = |slot| of(Intent { launch: Some((slot, true)), ..quiet.clone() });
     let configure = Intent { configure: Some((true, 2)), ..quiet.clone() };

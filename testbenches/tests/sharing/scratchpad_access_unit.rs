@@ -13,7 +13,7 @@ use super::register_access_unit::table_bits;
 use super::{bits, packed};
 
 #[derive(Clone)]
-struct Scratchpad {
+pub struct Scratchpad {
     blocks: Blocks,
     byte_bits: usize,
     /// Blocks that hold the lock of their pair.
@@ -22,10 +22,10 @@ struct Scratchpad {
 }
 
 /// What a cycle comes to.
-struct Cycle {
+pub struct Cycle {
     /// What each warp accesses: nothing shared once its block has released it.
     access: Vec<usize>,
-    held: BTreeSet<usize>,
+    pub held: BTreeSet<usize>,
     issued: BTreeSet<usize>,
     taking: BTreeSet<usize>,
     released: BTreeSet<usize>,
@@ -33,12 +33,12 @@ struct Cycle {
 }
 
 impl Scratchpad {
-    fn new(circuit: &ScratchpadAccessUnit, blocks: Blocks) -> Scratchpad {
+    pub fn new(circuit: &ScratchpadAccessUnit, blocks: Blocks) -> Scratchpad {
         let byte_bits = circuit.byte_bits;
         Scratchpad { blocks, byte_bits, holders: BTreeSet::new(), released: BTreeSet::new() }
     }
 
-    fn of_cycle(&self, intent: &Intent) -> Cycle {
+    pub fn of_cycle(&self, intent: &Intent) -> Cycle {
         let blocks = &self.blocks;
         let slots = 0..blocks.slots.len();
         let released: BTreeSet<usize> =

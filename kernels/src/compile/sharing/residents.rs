@@ -39,8 +39,8 @@ impl Residents {
         self.unshared + 2 * self.pairs
     }
 
-    /// The same with fewer pairs, which leave one block each, down to one pair; these first.
-    pub fn with_fewer_pairs(self) -> impl Iterator<Item = Residents> {
+    /// These, and those with fewer pairs down to one: a pair that is given up leaves one block.
+    pub fn and_with_fewer_pairs(self) -> impl Iterator<Item = Residents> {
         let Residents { unshared, pairs: most } = self;
         (1..=most).rev().map(move |pairs| Residents { unshared: unshared + most - pairs, pairs })
     }
@@ -69,8 +69,8 @@ impl Resource {
     }
 }
 
-/// How many blocks are resident of which each needs something of every resource, and of which at most `limit` may be for other
-/// reasons (threads, block slots, the grid).
+/// How many blocks are resident on these resources, of which at most `limit` may be for other reasons (threads, block slots, the
+/// grid).
 ///
 /// Without sharing b = ⌊R / R_tb⌋ fit, of several resources as many as of the scarcest. No more blocks can share than fit
 /// (U ≥ 0, which Equation 2.4 leaves out), and the pairs are those for which every resource has room. Where sharing gains no

@@ -99,7 +99,7 @@ fn pairs_of_both_resources_are_the_same_blocks() {
     let threshold = Threshold::from_percent(50).unwrap();
     assert_eq!(residents(&[none, some], 8, threshold), residents(&[some], 8, threshold));
     assert_eq!(residents(&[none, none], 8, threshold), Residents { unshared: 8, pairs: 0 });
-    let fewer: Vec<Residents> = Residents { unshared: 1, pairs: 2 }.with_fewer_pairs().collect();
+    let fewer: Vec<Residents> = Residents { unshared: 1, pairs: 2 }.and_with_fewer_pairs().collect();
     assert_eq!(fewer, [Residents { unshared: 1, pairs: 2 }, Residents { unshared: 2, pairs: 1 }]);
 }
 

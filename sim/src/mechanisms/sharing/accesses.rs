@@ -55,6 +55,9 @@ impl Accesses {
 
     /// The highest byte of its block's scratchpad, of so many bytes, that an instruction accesses, counted from 1; 0 for none.
     pub fn highest_byte(&self, instruction: &WarpInstruction, of_block: u64) -> u64 {
+        if instruction.active == 0 {
+            return 0;
+        }
         let access = self.by_instruction[instruction.inst.0 as usize];
         let bytes = match access {
             Access::None => return 0,

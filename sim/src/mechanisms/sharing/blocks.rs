@@ -26,6 +26,12 @@ pub fn of_partition(warps: Warps, partition: usize, count: usize) -> u64 {
     (warps >> (partition * count)) as u64 & (u64::MAX >> (64 - count))
 }
 
+/// Slots of the blocks of a set of warps, one bit each. `slots`: that of each warp.
+pub fn blocks_of(warps: Warps, slots: &[usize]) -> u64 {
+    let of_warp = slots.iter().enumerate().filter(|(warp, _)| warps >> warp & 1 == 1);
+    of_warp.fold(0, |blocks, (_, slot)| blocks | 1 << slot)
+}
+
 /// A block on its way into the unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch {
@@ -196,6 +202,21 @@ mod tests {
             (0..9).map(of).collect::<Vec<u64>>(),
             [65536, 65537, 65538, 5, 65540, 65541, 65542, 65543, 65544]
         );
+    }
+
+    #[test]
+    fn warps_of_a_block_go_to_one_slot() {
+        let mut blocks = Blocks::new(2);
+        let mut start = |block: u32, warp: usize| {
+            let (slot, number) = blocks.next_warp(BlockIndex(block));
+            blocks.start_warp(slot, None, warp);
+            (slot, number)
+        };
+        assert_eq!([start(7, 0), start(7, 1), start(8, 2)], [(0, 0), (0, 1), (1, 0)]);
+        assert_eq!(blocks_of(0b110, &[0, 0, 1]), 0b11);
+        blocks.end_warp(1, 2);
+        // A block of this number in another launch.
+        assert_eq!(blocks.next_warp(BlockIndex(8)), (1, 0));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! Layers `reg-share`, `spad-share` and, with early release, `spad-share-relssp`; of both resources at once, `both-share`; and the
 //! scheduler of all, `owf`. The contract, cycle by cycle, is in `docs/sharing-pipeline.md`.
 //!
-//! Source: Jatala, "Hardware and Software Optimizations for GPU Resource Management", PhD thesis, IIT Kanpur, 2018, chapters 2 and 3.
+//! Source: Jatala, "Hardware and Software Optimizations for GPU Resource Management", PhD thesis, IIT Kanpur, 2018, chapters 2 and 3,
+//! §6.1.
 
 mod accesses;
 mod blocks;
@@ -55,7 +56,7 @@ parameters! {
         /// Registers lie in the order of their first use where blocks share them (§2.3.2).
         reorder_registers: bool = true, Accepted::Flag;
         /// Memory instructions of warps that do not own their shared registers are executed as rarely as the SM stalls more than
-        /// the chip's first (§2.3.3); of no effect if one SM is simulated.
+        /// the chip's first (§2.3.3): of reg-share; of no effect if one SM is simulated.
         dynamic_execution: bool = true, Accepted::Flag;
         /// Cycles after which SMs compare their stalls (§2.3.3).
         stall_window: u64 = 1000, Accepted::integer(2, 65536);
@@ -72,11 +73,12 @@ counters! {
     pub struct Shared {
         /// Warps of blocks that shared.
         sharing_warps: sum("warps"),
-        /// Locks taken.
+        /// Locks taken; of both-share, which has none, warps that accessed shared registers and blocks that accessed shared
+        /// scratchpad for the first time.
         locks: sum("locks"),
-        /// Times that a block became the owner of its pair.
+        /// Times that a block became the owner of its pair after its launch.
         handovers: sum("blocks"),
-        /// Warps that waited for a lock, summed over cycles.
+        /// Warps that waited for what they share, summed over cycles.
         lock_waits: sum("warp cycles"),
         /// Warps of blocks that share with the owner, summed over cycles: additional warps, until they are the owner's.
         additional: sum("warp cycles"),
@@ -96,6 +98,8 @@ counters! {
         with_lock: sum("block cycles"),
         /// The same from when they have released it on.
         after_lock: sum("block cycles"),
+        /// Instructions with registers that two warps share.
+        register_accesses: sum("warp instructions"),
         /// Accesses to scratchpad that two blocks share.
         shared_accesses: sum("warp instructions"),
         /// Blocks whose threads have all released what they share before the block's end.
@@ -110,6 +114,15 @@ impl Shared {
     fn count_additional(&mut self, additional: blocks::Warps, held: blocks::Warps) {
         self.additional += u64::from(additional.count_ones());
         self.additional_waits += u64::from((additional & held).count_ones());
+    }
+
+    /// Counts the blocks of a cycle that share scratchpad, those that use the shared part, and those that use it or did; one bit
+    /// a block.
+    fn count_scratchpad(&mut self, sharing: u64, using: u64, used: u64) {
+        let count = |blocks: u64| u64::from((sharing & blocks).count_ones());
+        self.before_lock += count(!using & !used);
+        self.with_lock += count(using);
+        self.after_lock += count(!using & used);
     }
 }
 
@@ -136,20 +149,20 @@ fn check_sizes(config: &Config) -> Result<(), ConfigError> {
     accepted("sm.blocks", config.sm.blocks, 2..=32)
 }
 
-/// Two sharing layers would each have an owner: what agrees on one is both-share.
+/// Two sharing layers would each have owners of their own. The layer that has one for both resources is both-share.
 fn check_alone(config: &Config, own: &str) -> Result<(), ConfigError> {
+    let scratchpad = [SCRATCHPAD.name, SCRATCHPAD_RELSSP.name];
     let sharing = [REGISTERS.name, SCRATCHPAD.name, SCRATCHPAD_RELSSP.name, both::INFO.name];
     let other = sharing.into_iter().find(|name| *name != own && config.design.contains(name));
-    match other {
-        Some(other) => refuse(
-            config,
-            format!("{own} and {other} have each owners of their own; nearest: {}", both::INFO.name),
-        ),
-        None => Ok(()),
-    }
+    let Some(other) = other else { return Ok(()) };
+    let nearest = match [own, other].iter().all(|name| scratchpad.contains(name)) {
+        true => SCRATCHPAD_RELSSP.name,
+        false => both::INFO.name,
+    };
+    refuse(config, format!("{own} and {other} each have owners of their own; nearest: {nearest}"))
 }
 
-/// What shares registers puts two warps beside each other, and rows where no other mechanism expects them.
+/// Register sharing puts two warps beside each other, and registers where no other mechanism expects them.
 fn check_movable_rows(config: &Config, own: &str) -> Result<(), ConfigError> {
     let warps = config.warps_per_scheduler();
     if !warps.is_multiple_of(2) {
@@ -304,7 +317,11 @@ impl Mechanism for ShareRegisters {
     fn structures(&self, config: &Config) -> Vec<Structure> {
         let (warps, blocks) = (config.sm.warps, config.sm.blocks);
         let lock = warps / 2 * index_bits(warps);
-        let tables = tables("register sharing", 1 + blocks * partner_bits(blocks) + 2 * warps + lock);
+        let tables = tables(
+            "register sharing",
+            1 + blocks * partner_bits(blocks) + 2 * warps + lock,
+            locks_and_owners,
+        );
         [tables].into_iter().chain(compares_sms(config).then(|| dynamic_state(config))).collect()
     }
 
@@ -419,7 +436,8 @@ impl Mechanism for ShareScratchpad {
     fn structures(&self, config: &Config) -> Vec<Structure> {
         let (warps, blocks) = (config.sm.warps, config.sm.blocks);
         let lock = blocks / 2 * index_bits(blocks);
-        let of_unit = tables("scratchpad sharing", 1 + blocks * partner_bits(blocks) + warps + lock);
+        let of_unit =
+            tables("scratchpad sharing", 1 + blocks * partner_bits(blocks) + warps + lock, locks_and_owners);
         [of_unit].into_iter().chain(self.relssp.then(|| release_bits(config))).collect()
     }
 
@@ -456,15 +474,19 @@ fn partner_bits(blocks: u64) -> u64 {
 }
 
 /// The tables of an access unit as one row of so many bits.
-fn tables(name: &'static str, bits: u64) -> Structure {
-    Structure::table(name, Account::Control, (1, 1, bits as u32), |report: &RunReport| {
-        let shared: Shared = report.counters.get(COUNTERS);
-        ArrayAccesses {
-            row_writes: shared.locks + shared.handovers,
-            row_reads: report.warp_instructions,
-            ..ArrayAccesses::default()
-        }
-    })
+fn tables(name: &'static str, bits: u64, accesses: fn(&RunReport) -> ArrayAccesses) -> Structure {
+    Structure::table(name, Account::Control, (1, 1, bits as u32), accesses)
+}
+
+/// The tables are looked at for every instruction, and written so often.
+fn looked_at(report: &RunReport, row_writes: u64) -> ArrayAccesses {
+    ArrayAccesses { row_writes, row_reads: report.warp_instructions, ..ArrayAccesses::default() }
+}
+
+/// Accesses to the tables of the units for one resource.
+fn locks_and_owners(report: &RunReport) -> ArrayAccesses {
+    let shared: Shared = report.counters.get(COUNTERS);
+    looked_at(report, shared.locks + shared.handovers)
 }
 
 /// Two bits a thread.

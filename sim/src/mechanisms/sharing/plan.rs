@@ -32,7 +32,7 @@ impl Plan {
     /// Equation 2.2 says for the SM.
     pub fn new(admission: &Admission, partitions: usize, threshold: Threshold) -> Option<Plan> {
         let most = residents(&[registers(admission, partitions)], admission.fits.but_registers(), threshold);
-        let gaining = most.with_fewer_pairs().filter(|some| some.blocks() > admission.blocks);
+        let gaining = most.and_with_fewer_pairs().filter(|some| some.blocks() > admission.blocks);
         gaining.filter_map(|some| Plan::of(some, admission, partitions, threshold)).next()
     }
 

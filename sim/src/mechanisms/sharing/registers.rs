@@ -5,7 +5,7 @@ use warpfile_hdl::sharing::RegisterAccessUnit;
 use warpfile_kernels::compile::sharing::Threshold;
 use warpfile_kernels::program::{BlockIndex, Program, WarpInstruction};
 
-use super::blocks::{Blocks, Launch, Packed, Warps, of_partition, set_warps, warps};
+use super::blocks::{Blocks, Launch, Packed, Warps, blocks_of, of_partition, set_warps, warps};
 use super::dynamic_execution::{Dynamic, off_chip};
 use super::plan::Plan;
 use super::{COUNTERS, DYNAMIC_CIRCUIT, REGISTER_CIRCUIT, RegisterOrder, Shared};
@@ -116,7 +116,8 @@ impl RegisterSharing {
         let (state, ports) = (self.engine.state(), &self.ports);
         let [held, owner, shared, locked] =
             [ports.held_o, ports.owner_o, ports.shared_o, ports.locked_o].map(|port| warps(state, port));
-        self.counted.handovers += u64::from(owner & !self.owner & self.shared != 0);
+        let owners = blocks_of(owner & !self.owner & self.shared, &self.slots);
+        self.counted.handovers += u64::from(owners.count_ones());
         self.counted.locks += u64::from((locked & !self.locked).count_ones());
         (self.held, self.owner, self.shared, self.locked) = (held, owner, shared, locked);
         self.counted.lock_waits += u64::from(held.count_ones());
@@ -127,6 +128,11 @@ impl RegisterSharing {
             self.counted.memory_waits += u64::from((self.memory_held & !held).count_ones());
         }
     }
+}
+
+/// The highest register of an instruction that some lane executes, counted from 1; 0 for none.
+pub(super) fn highest_of(highest: &[u16], instruction: &WarpInstruction) -> u64 {
+    if instruction.active == 0 { 0 } else { u64::from(highest[instruction.inst.0 as usize]) }
 }
 
 /// The highest register of each instruction, counted from 1 in an order.
@@ -181,9 +187,8 @@ impl Layer for RegisterSharing {
     }
 
     fn decode(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
-        let highest = if instruction.active == 0 { 0 } else { self.highest[instruction.inst.0 as usize] };
         let warp = self.number(at);
-        self.access.set(warp, u64::from(highest));
+        self.access.set(warp, highest_of(&self.highest, instruction));
         let is_off_chip = self.is_off_chip(instruction);
         if let Some(dynamic) = &mut self.dynamic {
             dynamic.decode(warp, is_off_chip);
@@ -228,6 +233,9 @@ impl Layer for RegisterSharing {
         self.issued |= 1 << warp;
         let is_additional = self.plan.is_some() && (self.shared & !self.owner) >> warp & 1 == 1;
         self.counted.additional_memory += u64::from(is_additional && self.is_off_chip(instruction));
+        let private = self.plan.as_ref().map_or(u64::MAX, |plan| u64::from(plan.private));
+        let needs = self.shared >> warp & 1 == 1 && self.access.get(warp) > private;
+        self.counted.register_accesses += u64::from(needs);
     }
 
     fn end_warp(&mut self, at: WarpPlace) {

@@ -51,6 +51,8 @@ pub struct Release {
     /// Lanes of each warp that exist, and those of them that have released.
     existing: Vec<LaneMask>,
     released_lanes: Vec<LaneMask>,
+    /// Lanes of each warp that have issued `relssp`.
+    issued_lanes: Vec<LaneMask>,
     /// Accesses of each warp to scratchpad that are under way.
     under_way: Vec<u32>,
     /// What each warp does next.
@@ -73,6 +75,7 @@ impl Release {
             last_lanes: LaneMask::MAX,
             existing: vec![0; circuit.warps],
             released_lanes: vec![0; circuit.warps],
+            issued_lanes: vec![0; circuit.warps],
             under_way: vec![0; circuit.warps],
             heads: vec![None; circuit.warps],
             events: VecDeque::new(),
@@ -120,10 +123,16 @@ impl Release {
     }
 
     /// An instruction is issued, whether or not blocks share.
-    pub fn count(&mut self, inst: u32, lanes: LaneMask) {
+    pub fn issue(&mut self, warp: usize, inst: u32, lanes: LaneMask) {
         if self.kinds[inst as usize] == Some(Kind::Release) {
             self.executed += u64::from(lanes.count_ones());
+            self.issued_lanes[warp] |= lanes;
         }
+    }
+
+    /// Whether a warp has issued `relssp` for some of these lanes.
+    pub fn has_released(&self, warp: usize, lanes: LaneMask) -> bool {
+        self.issued_lanes[warp] & lanes != 0
     }
 
     /// Nothing of an instruction is left to do.
@@ -172,7 +181,7 @@ impl Release {
     /// A warp of a block is to be told of; only the last may have lanes that are no threads.
     pub fn start_warp(&mut self, warp: usize, is_last: bool) {
         self.existing[warp] = if is_last { self.last_lanes } else { LaneMask::MAX };
-        (self.released_lanes[warp], self.under_way[warp]) = (0, 0);
+        (self.released_lanes[warp], self.issued_lanes[warp], self.under_way[warp]) = (0, 0, 0);
     }
 
     pub fn end_cycle(&mut self, launch: Option<Launch>) {

@@ -6,7 +6,7 @@ use warpfile_kernels::compile::sharing::{Residents, Resource, Threshold, residen
 use warpfile_kernels::program::{BlockIndex, WarpInstruction};
 
 use super::accesses::Accesses;
-use super::blocks::{Blocks, Launch, Packed, Warps, of_partition, set_warps, warps};
+use super::blocks::{Blocks, Launch, Packed, Warps, blocks_of, of_partition, set_warps, warps};
 use super::release::Release;
 use super::users::Users;
 use super::{COUNTERS, RELEASE_CIRCUIT, SCRATCHPAD_CIRCUIT, Shared};
@@ -55,6 +55,8 @@ pub struct ScratchpadSharing {
     release: Option<Release>,
     /// Blocks that have the lock of their pair or had it, one bit each.
     have_had: u64,
+    /// Warps of the block that the unit was told of in the cycle before.
+    launched: Warps,
     /// Warps whose release or exit waits for accesses before it.
     waiting: Warps,
     /// In this cycle, one bit a warp of the SM; locks one bit a block.
@@ -96,6 +98,7 @@ impl ScratchpadSharing {
             users: Users::new(circuit.blocks),
             release,
             have_had: 0,
+            launched: 0,
             waiting: 0,
             held: 0,
             owner: 0,
@@ -120,7 +123,8 @@ impl ScratchpadSharing {
         let (state, ports) = (self.engine.state(), &self.ports);
         let [held, owner] = [ports.held_o, ports.owner_o].map(|port| warps(state, port));
         let locked = state.get(ports.locked_o);
-        self.counted.handovers += u64::from(owner & !self.owner & self.shared != 0);
+        let owners = blocks_of(owner & !self.owner & !self.launched, &self.slots);
+        self.counted.handovers += u64::from(owners.count_ones());
         self.counted.locks += u64::from((locked & !self.locked).count_ones());
         (self.held, self.owner, self.locked) = (held, owner, locked);
         self.counted.lock_waits += u64::from(held.count_ones());
@@ -128,11 +132,7 @@ impl ScratchpadSharing {
         let Some(kernel) = self.kernel else { return };
         self.have_had |= locked;
         let sharing = self.blocks.known() & ((1 << (2 * kernel.residents.pairs)) - 1);
-        let had = sharing & !locked & (self.have_had | self.users.released());
-        let count = |blocks: u64| u64::from(blocks.count_ones());
-        self.counted.before_lock += count(sharing & !locked & !had);
-        self.counted.with_lock += count(sharing & locked);
-        self.counted.after_lock += count(had);
+        self.counted.count_scratchpad(sharing, locked, self.have_had | self.users.released());
     }
 }
 
@@ -180,8 +180,11 @@ impl Layer for ScratchpadSharing {
         let byte = self.accesses.highest_byte(instruction, kernel.bytes);
         let warp = self.number(at);
         self.access.set(warp, byte);
-        if byte > kernel.private {
-            self.users.stands_before(self.slots[warp]);
+        let releases = self.release.as_ref();
+        if byte > kernel.private
+            && releases.is_some_and(|release| release.has_released(warp, instruction.active))
+        {
+            self.users.access_after_release(self.slots[warp]);
         }
         if let Some(release) = &mut self.release {
             release.decode(warp, instruction.inst.0);
@@ -221,7 +224,7 @@ impl Layer for ScratchpadSharing {
         self.issued |= 1 << warp;
         let accesses = self.accesses.any(instruction.inst);
         if let Some(release) = &mut self.release {
-            release.count(instruction.inst.0, instruction.active);
+            release.issue(warp, instruction.inst.0, instruction.active);
             if accesses && self.kernel.is_some() {
                 release.access(warp);
             }
@@ -289,6 +292,7 @@ impl Layer for ScratchpadSharing {
         state.set(ports.configure_share_i, u64::from(self.kernel.is_some()));
         state.set(ports.configure_private_i, self.kernel.map_or(0, |kernel| kernel.private));
         state.set(ports.launch_valid_i, u64::from(events.launch.is_some()));
+        self.launched = events.launch.map_or(0, |launch| launch.warps);
         if let Some(Launch { slot, partner, warps, .. }) = events.launch {
             state.set(ports.launch_block_i, slot as u64);
             state.set(ports.launch_partner_i, partner.unwrap_or(self.blocks_of_sm) as u64);
@@ -302,7 +306,7 @@ impl Layer for ScratchpadSharing {
         self.engine.step();
         let wrong = self.issued & self.held;
         (self.issued, self.is_new, self.is_stale) = (0, false, true);
-        let fault = self.users.fault().map(|fault| fault.to_string());
+        let fault = self.users.take_fault().map(|fault| fault.to_string());
         let issued = || format!("warps {wrong:#x} issued shared accesses without their locks");
         let Some(problem) = fault.or_else(|| (wrong != 0).then(issued)) else { return Ok(()) };
         Err(SimError::Circuit { design: self.design.clone(), problem })

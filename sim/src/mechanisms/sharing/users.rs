@@ -1,4 +1,4 @@
-//! Which block of a pair uses the scratchpad that they share: what its lock is for, checked in every run.
+//! Which block of a pair uses the scratchpad that they share, one at a time: checked in every run.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Fault {
     /// It accesses what another one uses.
     InUse { slot: usize, other: usize },
-    /// It accesses what it has released.
+    /// Threads of it access what they have released.
     Released { slot: usize },
 }
 
@@ -17,10 +17,9 @@ impl fmt::Display for Fault {
             Fault::InUse { slot, other } => {
                 write!(to, "block slot {slot} accesses scratchpad that block slot {other} uses")
             }
-            Fault::Released { slot } => write!(
-                to,
-                "block slot {slot} accesses shared scratchpad after all its threads have released it"
-            ),
+            Fault::Released { slot } => {
+                write!(to, "block slot {slot} accesses shared scratchpad in threads that have released it")
+            }
         }
     }
 }
@@ -42,11 +41,9 @@ impl Users {
         Users { of_pair: vec![None; slots.div_ceil(2)], released: 0, fault: None }
     }
 
-    /// A block's next instruction accesses the shared part.
-    pub fn stands_before(&mut self, slot: usize) {
-        if self.released >> slot & 1 == 1 {
-            self.fault = self.fault.or(Some(Fault::Released { slot }));
-        }
+    /// Threads of a block access the shared part that have released it.
+    pub fn access_after_release(&mut self, slot: usize) {
+        self.fault = self.fault.or(Some(Fault::Released { slot }));
     }
 
     /// A block accesses the shared part: the other one of its pair must not have, or must have released it or ended. Gives
@@ -87,7 +84,38 @@ impl Users {
     }
 
     /// What was wrong since this was asked last.
-    pub fn fault(&mut self) -> Option<Fault> {
+    pub fn take_fault(&mut self) -> Option<Fault> {
         self.fault.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_has_one_user_until_it_releases_or_ends() {
+        let mut users = Users::new(4);
+        assert!(users.access(0) && !users.access(0) && users.access(3));
+        assert_eq!((users.using(), users.released()), (0b1001, 0));
+        users.release(1);
+        assert!(users.access(1) && users.take_fault().is_none());
+        assert_eq!((users.using(), users.released()), (0b1010, 1));
+        users.end(1);
+        users.end(0);
+        assert!(users.access(0) && users.take_fault().is_none());
+        assert_eq!((users.using(), users.released()), (0b1001, 0));
+    }
+
+    #[test]
+    fn a_second_user_is_a_fault() {
+        let mut users = Users::new(2);
+        users.access(0);
+        users.access(1);
+        let fault = users.take_fault().expect("0 uses it").to_string();
+        assert_eq!(fault, "block slot 1 accesses scratchpad that block slot 0 uses");
+        assert!(users.take_fault().is_none());
+        users.access_after_release(0);
+        assert!(matches!(users.take_fault(), Some(Fault::Released { slot: 0 })));
     }
 }

@@ -6,9 +6,10 @@ use warpfile_kernels::compile::sharing::{Residents, Resource, Threshold, residen
 use warpfile_kernels::program::{BlockIndex, WarpInstruction};
 
 use super::super::accesses::Accesses;
-use super::super::blocks::{Blocks, Launch, Packed, Warps, of_partition, set_warps, warps};
+use super::super::blocks::{Blocks, Launch, Packed, Warps, blocks_of, of_partition, set_warps, warps};
+use super::super::dynamic_execution::off_chip;
 use super::super::plan::{self, Plan};
-use super::super::registers::highest;
+use super::super::registers::{highest, highest_of};
 use super::super::release::Release;
 use super::super::users::Users;
 use super::super::{COUNTERS, RELEASE_CIRCUIT, RegisterOrder, Shared};
@@ -56,6 +57,8 @@ pub struct BothSharing {
     /// The order of the kernel's registers, if it is not that of their numbers.
     order: Option<Vec<u16>>,
     accesses: Accesses,
+    /// By instruction whether it accesses memory off the chip.
+    off_chip: Vec<bool>,
     /// `None`: no block shares.
     kernel: Option<Kernel>,
     /// The slot of each warp's block.
@@ -73,6 +76,8 @@ pub struct BothSharing {
     release: Release,
     /// Blocks that have accessed scratchpad that they share, one bit each.
     have_had: u64,
+    /// Warps of the block that the unit was told of in the cycle before.
+    launched: Warps,
     /// Warps whose release or exit waits for accesses before it.
     waiting: Warps,
     /// In this cycle, one bit a warp of the SM; who may access shared scratchpad, one bit a block.
@@ -107,6 +112,7 @@ impl BothSharing {
             highest: Vec::new(),
             order: None,
             accesses: Accesses::default(),
+            off_chip: Vec::new(),
             kernel: None,
             slots: vec![0; circuit.warps],
             is_new: false,
@@ -118,6 +124,7 @@ impl BothSharing {
             users: Users::new(circuit.blocks),
             release,
             have_had: 0,
+            launched: 0,
             waiting: 0,
             held: 0,
             owner: 0,
@@ -128,7 +135,7 @@ impl BothSharing {
         })
     }
 
-    /// The number of a warp in the unit: two that share registers are neighbours.
+    /// The number of a warp in the unit.
     fn number(&self, at: WarpPlace) -> usize {
         at.partition * self.warps_per_partition + at.warp
     }
@@ -160,26 +167,16 @@ impl BothSharing {
         self.engine.foresee();
         let (state, ports) = (self.engine.state(), &self.ports);
         let [held, owner] = [ports.held_o, ports.owner_o].map(|port| warps(state, port));
-        self.counted.handovers += u64::from(owner & !self.owner & self.shared != 0);
+        let owners = blocks_of(owner & !self.owner & !self.launched, &self.slots);
+        self.counted.handovers += u64::from(owners.count_ones());
         (self.held, self.owner, self.may_access) = (held, owner, state.get(ports.scratchpad_o));
         self.counted.lock_waits += u64::from(held.count_ones());
         self.counted.count_additional(self.shared & !owner, held);
-        if self.scratchpad().is_some() {
-            self.count_scratchpad();
-        }
-    }
-
-    /// Which blocks share scratchpad before, during and behind their use of it.
-    fn count_scratchpad(&mut self) {
-        let Some(kernel) = &self.kernel else { return };
+        let Some(kernel) = self.kernel.as_ref().filter(|kernel| kernel.scratchpad.is_some()) else { return };
         let using = self.users.using();
         self.have_had |= using;
         let sharing = self.blocks.known() & ((1 << (2 * kernel.residents.pairs)) - 1);
-        let had = sharing & !using & (self.have_had | self.users.released());
-        let count = |blocks: u64| u64::from(blocks.count_ones());
-        self.counted.before_lock += count(sharing & !using & !had);
-        self.counted.with_lock += count(sharing & using);
-        self.counted.after_lock += count(had);
+        self.counted.count_scratchpad(sharing, using, self.have_had | self.users.released());
     }
 
     /// How blocks share: with as many pairs as both resources have room for, what there is not enough of for all.
@@ -191,7 +188,7 @@ impl BothSharing {
             Resource { available: scratchpad_of_sm, needed: bytes },
         ];
         let most = residents(&resources, limit, self.threshold);
-        let gaining = most.with_fewer_pairs().filter(|some| some.blocks() > admission.blocks);
+        let gaining = most.and_with_fewer_pairs().filter(|some| some.blocks() > admission.blocks);
         let with = |residents: Residents| {
             let plan = if residents.blocks() > fits.registers {
                 Some(Plan::of(residents, admission, self.partitions, self.threshold)?)
@@ -211,6 +208,7 @@ impl Layer for BothSharing {
         self.order = kernel.notes.get::<RegisterOrder>().map(|order| order.0.clone());
         self.highest = highest(kernel.program, self.order.as_deref());
         self.accesses = Accesses::of(kernel.program);
+        self.off_chip = off_chip(kernel.program);
         self.release.start_kernel(kernel.program);
         self.kernel = None;
         self.is_new = true;
@@ -250,13 +248,12 @@ impl Layer for BothSharing {
             return;
         }
         let warp = self.number(at);
-        let highest = if instruction.active == 0 { 0 } else { self.highest[instruction.inst.0 as usize] };
-        self.registers.set(warp, u64::from(highest));
+        self.registers.set(warp, highest_of(&self.highest, instruction));
         let Some(Scratchpad { bytes, private }) = self.scratchpad() else { return };
         let byte = self.accesses.highest_byte(instruction, bytes);
         self.bytes.set(warp, byte);
-        if byte > private {
-            self.users.stands_before(self.slots[warp]);
+        if byte > private && self.release.has_released(warp, instruction.active) {
+            self.users.access_after_release(self.slots[warp]);
         }
         self.release.decode(warp, instruction.inst.0);
         self.waiting = self.waiting & !(1 << warp) | Warps::from(self.release.holds(warp)) << warp;
@@ -278,8 +275,8 @@ impl Layer for BothSharing {
         Classes { first: of(self.owner), last: of(self.shared & !self.owner) }
     }
 
-    /// The unit has seen the warp's instruction before this one only, so one that the warp may not issue waits for it to be
-    /// seen.
+    /// The unit has seen the warp's instruction before this one only, so one that needs what the warp may not use waits until
+    /// the unit has seen it.
     fn holds_companion(&mut self, at: WarpPlace) -> bool {
         let warp = self.number(at);
         let (registers, bytes) = self.needs(warp);
@@ -291,20 +288,20 @@ impl Layer for BothSharing {
     fn issue(&mut self, at: WarpPlace, instruction: &WarpInstruction) {
         let warp = self.number(at);
         self.issued |= 1 << warp;
-        self.release.count(instruction.inst.0, instruction.active);
+        self.release.issue(warp, instruction.inst.0, instruction.active);
         if self.scratchpad().is_some() && self.accesses.any(instruction.inst) {
             self.release.access(warp);
         }
-        let Some(kernel) = self.kernel.as_ref().filter(|_| self.shared >> warp & 1 == 1) else { return };
-        let highest = if instruction.active == 0 { 0 } else { self.highest[instruction.inst.0 as usize] };
-        let uses_registers = kernel.plan.as_ref().is_some_and(|plan| u32::from(highest) > plan.private);
-        if uses_registers {
+        let is_additional = (self.shared & !self.owner) >> warp & 1 == 1;
+        let is_off_chip = instruction.active != 0 && self.off_chip[instruction.inst.0 as usize];
+        self.counted.additional_memory += u64::from(is_additional && is_off_chip);
+        let (registers, bytes) = self.needs(warp);
+        if registers {
+            self.counted.register_accesses += 1;
             self.counted.locks += u64::from(self.register_users >> warp & 1 == 0);
             self.register_users |= 1 << warp;
         }
-        if let Some(Scratchpad { bytes, private }) = kernel.scratchpad
-            && self.accesses.highest_byte(instruction, bytes) > private
-        {
+        if bytes {
             self.counted.shared_accesses += 1;
             self.counted.locks += u64::from(self.users.access(self.slots[warp]));
         }
@@ -369,6 +366,7 @@ impl Layer for BothSharing {
         state.set(ports.configure_share_scratchpad_i, u64::from(shares_scratchpad));
         state.set(ports.configure_private_bytes_i, scratchpad.map_or(0, |scratchpad| scratchpad.private));
         state.set(ports.launch_valid_i, u64::from(events.launch.is_some()));
+        self.launched = events.launch.map_or(0, |launch| launch.warps);
         if let Some(Launch { slot, partner, warps, .. }) = events.launch {
             state.set(ports.launch_block_i, slot as u64);
             state.set(ports.launch_partner_i, partner.unwrap_or(self.blocks_of_sm) as u64);
@@ -376,17 +374,12 @@ impl Layer for BothSharing {
             self.shared |= if partner.is_some() { warps } else { 0 };
             self.have_had &= !(1 << slot);
         }
-        set_warps(
-            state,
-            ports.issue_i,
-            if self.kernel.is_some() { self.issued & !events.warps_ended } else { 0 },
-        );
         state.set(ports.release_i, newly);
         state.set(ports.block_ended_i, events.blocks_ended);
         self.engine.step();
         let wrong = self.issued & self.held;
         (self.issued, self.is_new, self.is_stale) = (0, false, true);
-        let fault = self.users.fault().map(|fault| fault.to_string());
+        let fault = self.users.take_fault().map(|fault| fault.to_string());
         let issued = || format!("warps {wrong:#x} issued while they were held");
         match fault.or_else(|| (wrong != 0).then(issued)) {
             None => Ok(()),
@@ -405,9 +398,9 @@ impl Layer for BothSharing {
             (true, false) => "registers",
             (false, _) => "scratchpad",
         };
-        let uses = if self.users.using() >> (slot ^ 1) & 1 == 1 { "uses it" } else { "is the owner" };
+        let other = slot ^ 1;
         (self.held >> warp & 1 == 1)
-            .then(|| format!("{what} that block slot {slot} shares with {}, which {uses}", slot ^ 1))
+            .then(|| format!("{what} that block slot {slot} shares with {other}, which is the owner"))
     }
 
     fn count(&self, into: &mut Counts) {

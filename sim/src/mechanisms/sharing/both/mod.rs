@@ -10,15 +10,15 @@ use warpfile_kernels::program::Program;
 
 use super::{
     COUNTERS, Parameters, REGISTER_BITS, RELEASE_CIRCUIT, Shared, check_alone, check_bytes,
-    check_movable_rows, check_sizes, leave_order, listing_of_registers, partner_bits, release, release_bits,
-    release_circuit, rows, scratchpad_options, tables, threshold,
+    check_movable_rows, check_sizes, leave_order, listing_of_registers, looked_at, partner_bits, release,
+    release_bits, release_circuit, rows, scratchpad_options, tables, threshold,
 };
 use crate::config::{Config, ConfigError, SectionInfo};
 use crate::counters::{Group, Row};
-use crate::energy::structure::Structure;
+use crate::energy::structure::{ArrayAccesses, Structure};
 use crate::mechanisms::waves::WaveGroup;
 use crate::mechanisms::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
-use crate::sm::SimError;
+use crate::sm::{RunReport, SimError};
 use layer::BothSharing;
 
 /// Name of the circuit in waveforms, recordings and Verilog.
@@ -115,7 +115,7 @@ impl Mechanism for ShareBoth {
     fn structures(&self, config: &Config) -> Vec<Structure> {
         let (warps, blocks) = (config.sm.warps, config.sm.blocks);
         let bits = 2 + blocks * partner_bits(blocks) + warps + blocks;
-        vec![tables("resource sharing", bits), release_bits(config)]
+        vec![tables("resource sharing", bits, owners_and_releases), release_bits(config)]
     }
 
     fn rows(&self) -> Vec<Row> {
@@ -126,9 +126,15 @@ impl Mechanism for ShareBoth {
         vec![WaveGroup {
             title: "Resource sharing",
             scope: CIRCUIT,
-            signals: &["held_o", "owner_o", "shared_o", "scratchpad_o", "issue_i", "block_ended_i"],
+            signals: &["held_o", "owner_o", "shared_o", "scratchpad_o", "release_i", "block_ended_i"],
         }]
     }
+}
+
+/// Accesses to the tables: an owner changes, or a block has released.
+fn owners_and_releases(report: &RunReport) -> ArrayAccesses {
+    let shared: Shared = report.counters.get(COUNTERS);
+    looked_at(report, shared.handovers + shared.releases)
 }
 
 fn circuit(config: &Config) -> ResourceAccessUnit {
