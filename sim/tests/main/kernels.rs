@@ -140,25 +140,31 @@ pub fn shared(bytes: u8) -> MemoryAccess {
     MemoryAccess { space: Space::Shared, bytes }
 }
 
-/// The launches of a kernel.
+/// Launches of kernels.
 pub struct Sequence {
-    kernel: Kernel,
-    left: usize,
+    kernels: Vec<Kernel>,
+    next: usize,
 }
 
 impl From<Kernel> for Sequence {
     fn from(kernel: Kernel) -> Sequence {
-        Sequence { left: kernel.launches, kernel }
+        Sequence::from(vec![kernel])
+    }
+}
+
+/// One behind the other, each as often as it is launched.
+impl From<Vec<Kernel>> for Sequence {
+    fn from(kernels: Vec<Kernel>) -> Sequence {
+        let launches = kernels.into_iter().flat_map(|kernel| vec![kernel.clone(); kernel.launches]);
+        Sequence { kernels: launches.collect(), next: 0 }
     }
 }
 
 impl Launches for Sequence {
     fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
-        if self.left == 0 {
-            return Ok(None);
-        }
-        self.left -= 1;
-        Ok(Some(Box::new(Script { kernel: &self.kernel, warps: BTreeMap::new(), next_block: 0 })))
+        let Some(kernel) = self.kernels.get(self.next) else { return Ok(None) };
+        self.next += 1;
+        Ok(Some(Box::new(Script { kernel, warps: BTreeMap::new(), next_block: 0 })))
     }
 
     fn has_values(&mut self) -> Result<bool, StreamError> {

@@ -209,6 +209,45 @@ fn more_blocks_are_resident_with_both_shared() {
     assert!(shared.shared_accesses > 0 && shared.locks > 0, "{shared:?}");
 }
 
+/// Scratchpad is shared in one launch, registers in the next, neither in another, and so on: nothing is left of the one before.
+#[test]
+fn every_launch_shares_what_it_needs() {
+    let kernel = |registers: u16, bytes: u32| {
+        let mut kernel = Kernel::new()
+            .op(Operation::Load(shared(4)), &[1], &[2])
+            .stride(u64::from(bytes) / 32)
+            .op(Operation::Release, &[], &[])
+            .alu(registers - 1, &[1])
+            .exit()
+            .warps(17, 2);
+        kernel.program.registers_per_thread = registers;
+        (kernel.launch.shared_bytes, kernel.program.shared_bytes) = (bytes, bytes);
+        kernel
+    };
+    let [scratchpad, registers, neither, both] =
+        [kernel(4, 640), kernel(32, 96), kernel(4, 96), kernel(32, 640)];
+    let mut config = on("jatala-ch2", "both-share");
+    // Of either one block and a half, with 32 registers and 640 bytes.
+    (config.register_file.rows, config.sm.shared_memory_bytes) = (6, 960);
+    config.edit(|sharing: &mut Parameters| sharing.reorder_registers = false);
+    let order = [&scratchpad, &registers, &neither, &both, &registers, &scratchpad, &neither];
+    let kernels: Vec<Kernel> = order.into_iter().cloned().collect();
+    let report = run(&config, &mut Sequence::from(kernels), RunOptions::default()).expect("runs");
+    let resident: Vec<u64> = report.residency.iter().map(|launch| launch.resident_blocks).collect();
+    // Launches with the same residency are listed once: registers alone, and both.
+    assert_eq!(resident, [2, 2, 8]);
+    let alone = |kernel: &Kernel| {
+        of(&run(&config, &mut Sequence::from(kernel.clone()), RunOptions::default()).expect("runs"))
+    };
+    let runs = [alone(&scratchpad), alone(&registers), alone(&neither), alone(&both)];
+    let uses = |of: &Shared| (of.register_accesses > 0, of.shared_accesses > 0);
+    assert_eq!(runs.each_ref().map(uses), [(false, true), (true, false), (false, false), (true, true)]);
+    let sum = |count: fn(&Shared) -> u64| order.iter().map(|kernel| count(&alone(kernel))).sum::<u64>();
+    let all = of(&report);
+    assert_eq!(all.register_accesses, sum(|of| of.register_accesses));
+    assert_eq!((all.shared_accesses, all.releases), (sum(|of| of.shared_accesses), sum(|of| of.releases)));
+}
+
 /// Every warp needs shared registers and shared scratchpad, in both orders, with barriers between. (That two units side by side
 /// would wait for each other is shown beside the unit's reference model.)
 #[test]

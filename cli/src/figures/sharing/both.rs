@@ -17,13 +17,13 @@ const DESIGNS: [(&str, &str, &str); 3] = [
 ];
 
 /// The machine of Table 2.3 with its small scratchpad and the registers of Table 2.1: both are scarce.
-fn of(design: &str) -> Point {
+fn scarce(design: &str) -> Point {
     with_registers(design).with("sm.shared_memory_bytes", SCRATCHPAD_BYTES)
 }
 
 /// LRR, and what is shared.
 pub fn points() -> Vec<Point> {
-    std::iter::once("baseline").chain(DESIGNS.map(|(design, ..)| design)).map(of).collect()
+    std::iter::once("baseline").chain(DESIGNS.map(|(design, ..)| design)).map(scarce).collect()
 }
 
 /// Resident blocks, instructions a cycle, and how much of its time an additional warp waits.
@@ -31,16 +31,16 @@ pub fn figure(results: &Results) -> Result<Content> {
     let all = || std::iter::once(("baseline", "baseline", "without sharing")).chain(DESIGNS);
     let blocks: Vec<Series> = all()
         .map(|(design, key, heading)| {
-            let runs = results.workloads.iter().zip(results.of(&of(design)));
+            let runs = results.workloads.iter().zip(results.of(&scarce(design)));
             let blocks = runs.map(|(workload, run)| resident(run, workload.name));
             Series::new(key, heading, 0, blocks.collect())
         })
         .collect();
     let speeds = DESIGNS.map(|(design, key, heading)| {
-        Series::new(key, heading, 3, speedup(results, &of(design), &of("baseline")))
+        Series::new(key, heading, 3, speedup(results, &scarce(design), &scarce("baseline")))
     });
     let waits = DESIGNS.map(|(design, key, heading)| {
-        let share = results.of(&of(design)).iter().map(|run| {
+        let share = results.of(&scarce(design)).iter().map(|run| {
             let shared: Shared = run.report.counters.get(COUNTERS);
             ratio(100.0 * shared.additional_waits as f64, shared.additional as f64)
         });
@@ -49,15 +49,15 @@ pub fn figure(results: &Results) -> Result<Content> {
     let means = DESIGNS.iter().zip(&speeds).map(|((_, _, heading), one)| {
         format!("{heading} {}", change(one.average(results, Average::Geometric)))
     });
-    let more = blocks[1..].iter().map(|one| {
-        let some = results.workloads.iter().filter(|workload| {
-            let of = |series: &Series| series.of_workload(results, workload.name);
-            of(one) > of(&blocks[0])
+    let gaining = blocks[1..].iter().map(|one| {
+        let gaining = results.workloads.iter().filter(|workload| {
+            let resident = |series: &Series| series.of_workload(results, workload.name);
+            resident(one) > resident(&blocks[0])
         });
-        some.count()
+        gaining.count()
     });
-    let more = DESIGNS.iter().zip(more).map(|((_, _, heading), count)| format!("{heading} {count}"));
-    let absent = |what: &str, here: String| {
+    let gaining = DESIGNS.iter().zip(gaining).map(|((_, _, heading), count)| format!("{heading} {count}"));
+    let of_future_work = |what: &str, here: String| {
         Claim::new("§6.1", format!("{what} with both shared: n/a, future work there"), here)
     };
     let title = "Instructions a cycle, relative to LRR without sharing";
@@ -65,13 +65,14 @@ pub fn figure(results: &Results) -> Result<Content> {
     let mut notes = programs();
     notes.push(
         "The SM has the registers of Table 2.3 and its small scratchpad, 16 KB, for all designs alike. A pair has one owner, the older \
-         block until it has ended, where the designs for one resource let the first that needs it be the owner."
+         block until it has ended; with the designs for one resource the other becomes owner by a need of its own while the owner neither \
+         holds a lock nor needs one."
             .to_owned(),
     );
     Ok(Content {
         claims: vec![
-            absent("IPC", means.collect::<Vec<_>>().join(", ")),
-            absent("programs with more resident blocks", more.collect::<Vec<_>>().join(", ")),
+            of_future_work("IPC", means.collect::<Vec<_>>().join(", ")),
+            of_future_work("programs with more resident blocks", gaining.collect::<Vec<_>>().join(", ")),
         ],
         charts: vec![chart("instructions a cycle", "relative", results, &speeds, Average::Geometric, false)],
         tables: vec![
