@@ -207,8 +207,8 @@ mod tests {
     #[test]
     fn warps_of_a_block_go_to_one_slot() {
         let mut blocks = Blocks::new(2);
-        let mut start = |block: u32, warp: usize| {
-            let (slot, number) = blocks.next_warp(BlockIndex(block));
+        let mut start = |block: BlockIndex, warp: usize| {
+            let (slot, number) = blocks.next_warp(block);
             blocks.start_warp(slot, None, warp);
             (slot, number)
         };
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(blocks_of(0b110, &[0, 0, 1]), 0b11);
         blocks.end_warp(1, 2);
         // A block of this number in another launch.
-        assert_eq!(blocks.next_warp(BlockIndex(8)), (1, 0));
+        assert_eq!(blocks.next_warp(8), (1, 0));
     }
 
     #[test]
