@@ -1,5 +1,5 @@
 //! Figures and tables of Jatala, "Hardware and Software Optimizations for GPU Resource Management", PhD thesis, IIT Kanpur,
-//! 2018, chapters 2 and 3: blocks that share registers or scratchpad.
+//! 2018, chapters 2 and 3, and of what its §6.1 leaves to future work: blocks that share registers, scratchpad or both.
 
 mod amount;
 mod blocks;

@@ -152,8 +152,9 @@ pub fn figure_15(results: &Results) -> Result<Content> {
 
 /// How the bars of Fig. 2.15(a) are made.
 const TWO_SMS: &str = "Order of use: registers lie in the order of their first use (§2.3.2). Dynamic: dynamic warp execution \
-    (§2.3.3). Two of the chip's 14 SMs are simulated, with half of the blocks each. The first executes no memory instructions of additional warps where dynamic warp execution is on, the second stands for the thirteen others: speeds are \
-    relative to the same SM without sharing, one to thirteen.";
+    (§2.3.3). Two of the chip's 14 SMs are simulated, with half of the blocks each. The first executes no memory instructions of \
+    additional warps where dynamic warp execution is on, the second stands for the thirteen others: speeds are relative to the same \
+    SM without sharing, one to thirteen.";
 
 /// What dynamic warp execution does to memory instructions of additional warps, under LRR.
 fn memory_instructions(results: &Results, dynamic: &Point, without: &Point) -> Table {
