@@ -8,8 +8,8 @@ use super::register_scratchpad::RegisterScratchpad;
 use super::scratchpad_ports::{RegisterScratchpadIo, TransferIo};
 use crate::regfile::collector_groups::WAYS;
 use crate::regfile::{
-    BankedRegisterFile, DispatchIo, DualIssueRegisterFile, Geometry, IssueIo, OperandsIo, RegisterWriteIo,
-    RowAccesses, RowPowerIo, SOURCES, Widths,
+    BankedRegisterFile, DispatchIo, DualIssueRegisterFile, ExtraRead, Geometry, IssueIo, OperandsIo,
+    RegisterWriteIo, RowAccesses, RowPowerIo, SOURCES, Widths,
 };
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, index_bits};
 
@@ -371,7 +371,14 @@ impl ScratchpadHierarchy {
             rows: None,
         };
         if self.issues == 1 {
-            let file = BankedRegisterFile { geometry, collectors, access_cycles, id_bits, units };
+            let file = BankedRegisterFile {
+                geometry,
+                collectors,
+                access_cycles,
+                id_bits,
+                units,
+                extra_read: ExtraRead::None,
+            };
             let io = m.instance(name, file);
             let (dispatch, operands) = (vec![io.dispatch], vec![io.operands]);
             return plain(vec![io.issue], dispatch, io.unit_ready_i, operands, vec![io.result], io.fill);

@@ -3,15 +3,30 @@
 use serde::{Deserialize, Serialize};
 
 use super::geometry::{Geometry, SOURCES};
-use super::main_register_file::MainRegisterFile;
-use super::operand_collectors::OperandCollectors;
+use super::main_register_file::{MainRegisterFile, MainRegisterFileIo};
+use super::operand_collectors::{OperandCollectors, OperandCollectorsIo};
 use super::ports::{DispatchIo, OperandsIo, RegisterWriteIo, Widths};
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, index_bits};
+
+/// Whether one register a cycle is read beside the operands of instructions, and who reads first if both want a bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExtraRead {
+    /// None is.
+    None,
+    /// Operands are read first.
+    AfterOperands,
+    /// The extra read comes first if operands were in the cycle before.
+    InTurn,
+    /// The extra read comes first.
+    BeforeOperands,
+}
 
 /// Banked register file: the main register file behind operand collectors, the baseline of every design.
 ///
 /// Two writers: results of short operations, then results of long-latency operations. A write is taken when its
-/// bank's write port is free and no earlier instruction has still to read the register.
+/// bank's write port is free and no earlier instruction has still to read the register. Who reads a register beside the
+/// operands of instructions sees to it that it is not written until then.
 ///
 /// Timing: three access cycles, from the cycle an instruction is offered to the cycle of its dispatch; operands are
 /// out one cycle later. A write is seen by instructions offered from the next cycle on.
@@ -29,6 +44,8 @@ pub struct BankedRegisterFile {
     pub id_bits: usize,
     /// Functional units, 1 to 16.
     pub units: usize,
+    /// A read beside those of operands (Kim & Ro, WIR, §V-A, Fig. 7).
+    pub extra_read: ExtraRead,
 }
 
 /// Ports of a [`BankedRegisterFile`].
@@ -52,6 +69,25 @@ pub struct BankedRegisterFileIo<'m> {
     /// Result of a long-latency operation.
     #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
     pub fill: RegisterWriteIo<'m>,
+    /// A register to be read beside operands; no ports unless there are such reads.
+    #[repeat(usize::from(p.extra_read != ExtraRead::None))]
+    pub extra_read: Vec<ExtraReadIo<'m>>,
+}
+
+/// A register to be read for others than an instruction.
+#[derive(Ports)]
+#[params(BankedRegisterFile)]
+pub struct ExtraReadIo<'m> {
+    /// There is one.
+    pub valid_i: In<'m>,
+    /// It is read in this cycle.
+    pub ready_o: Out<'m>,
+    /// The register.
+    #[bits(p.geometry.register_bits())]
+    pub register_i: In<'m>,
+    /// What was read in the cycle before.
+    #[bits(p.geometry.value_bits())]
+    pub value_o: Out<'m>,
 }
 
 /// An instruction and its register operands.
@@ -111,7 +147,7 @@ impl Circuit for BankedRegisterFile {
                 id_bits: self.id_bits,
                 units: self.units,
                 writers: writes.len(),
-                shares_banks: false,
+                shares_banks: self.extra_read != ExtraRead::None,
                 holds: false,
             },
         );
@@ -129,7 +165,10 @@ impl Circuit for BankedRegisterFile {
         m.pass_through(&io.dispatch, &collectors.dispatch);
         collectors.dispatch_index_o.ignore();
         m.pass_through(&io.operands, &collectors.operands);
-        m.connect(&mrf.read, &collectors.read);
+        match io.extra_read.first() {
+            Some(extra) => self.share_banks(m, extra, &collectors, &mrf),
+            None => m.connect(&mrf.read, &collectors.read),
+        }
         for (w, write) in writes.into_iter().enumerate() {
             let pending = &collectors.write[w];
             pending.register_i.set(write.register_i);
@@ -138,6 +177,46 @@ impl Circuit for BankedRegisterFile {
             mrf.write[w].lanes_i.set(write.lanes_i);
             mrf.write[w].value_i.set(write.value_i);
             write.ready_o.set(mrf.write[w].ready_o & !pending.blocked_o);
+        }
+    }
+}
+
+impl BankedRegisterFile {
+    /// The banks read for operands and, where these leave them or it comes first, for the extra read.
+    fn share_banks<'m>(
+        &self,
+        m: &Module<'m>,
+        extra: &ExtraReadIo<'m>,
+        collectors: &OperandCollectorsIo<'m>,
+        mrf: &MainRegisterFileIo<'m>,
+    ) {
+        let lost = (self.extra_read == ExtraRead::InTurn).then(|| m.register("extra_read_lost", 1).reset(0));
+        let comes_first = match (self.extra_read, lost) {
+            (_, Some(lost)) => lost,
+            (ExtraRead::BeforeOperands, None) => m.lit(1, 1),
+            (ExtraRead::None | ExtraRead::AfterOperands | ExtraRead::InTurn, None) => m.lit(1, 0),
+        };
+        let wanted = extra.valid_i.replicate(self.geometry.banks) & self.geometry.bank(m, extra.register_i);
+        let left = m.cat(collectors.read.iter().map(|read| !read.valid_o));
+        let banks = (wanted & left).named("extra_read_banks");
+        let row = self.geometry.row(extra.register_i);
+        for (b, (read, operand)) in mrf.read.iter().zip(&collectors.read).enumerate() {
+            collectors.bank_busy_i[b].set(wanted.bit(b) & comes_first);
+            let is_extra = banks.bit(b);
+            read.valid_i.set(operand.valid_o | is_extra);
+            read.row_i.set(is_extra.mux(row, operand.row_o));
+            let lanes = m.lit(self.geometry.lanes, 0);
+            read.lanes_i.set(is_extra.mux(!lanes, operand.lanes_o));
+            operand.value_i.set(read.value_o);
+        }
+        extra.ready_o.set(banks.any());
+        let bank = m.register("extra_read_bank", self.geometry.banks).reset(0);
+        bank.set(banks);
+        let value = bank.one_hot_select(m.cat(mrf.read.iter().map(|read| read.value_o)));
+        extra.value_o.set(value).valid_when(bank.any());
+        if let Some(lost) = lost {
+            lost.set(extra.valid_i & !banks.any());
+            m.invariant("an_extra_read_waits_a_cycle_at_most", (lost & extra.valid_i).implies(banks.any()));
         }
     }
 }

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::{
-    BankedRegisterFile, DualIssueRegisterFile, Geometry, MainRegisterFile, OperandCollectors, RegisterBank,
+    BankedRegisterFile, DualIssueRegisterFile, ExtraRead, Geometry, MainRegisterFile, OperandCollectors,
+    RegisterBank,
 };
 use crate::library::{CircuitEntry, Folder, Testbench};
 
@@ -53,10 +54,11 @@ fn circuits() -> Vec<CircuitEntry> {
             access_cycles: 3,
             id_bits: 6,
             units: 6,
+            extra_read: ExtraRead::None,
         })
         .odd([
-            json!({"geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1}),
-            json!({"geometry": uneven, "collectors": 5, "access_cycles": 4}),
+            json!({"geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1, "extra_read": "in-turn"}),
+            json!({"geometry": uneven, "collectors": 5, "access_cycles": 4, "extra_read": "before-operands"}),
         ]),
         CircuitEntry::new(DualIssueRegisterFile {
             geometry: Geometry { banks: 8, rows: 64, ..Geometry::GEBHART_2011 },

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::banked_register_file::{BankedRegisterFile, IssueIo};
+use super::banked_register_file::{BankedRegisterFile, ExtraRead, IssueIo};
 use super::collector_groups::{WAYS, blocked, deal, share_banks, share_units};
 use super::geometry::Geometry;
 use super::main_register_file::{MainRegisterFile, MainRegisterFileIo};
@@ -112,6 +112,7 @@ impl DualIssueRegisterFile {
             access_cycles: self.access_cycles,
             id_bits: self.id_bits,
             units: self.units,
+            extra_read: ExtraRead::None,
         }
     }
 

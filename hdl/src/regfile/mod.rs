@@ -12,7 +12,9 @@ mod ports;
 mod row_power;
 
 pub use bank::{BankReadIo, BankWriteIo, RegisterBank, RegisterBankIo};
-pub use banked_register_file::{BankedRegisterFile, BankedRegisterFileIo, IssueIo, SourceIo};
+pub use banked_register_file::{
+    BankedRegisterFile, BankedRegisterFileIo, ExtraRead, ExtraReadIo, IssueIo, SourceIo,
+};
 pub use circuits::FOLDER;
 pub use dual_issue_register_file::{DualIssueRegisterFile, DualIssueRegisterFileIo};
 pub use geometry::{Geometry, LANE_BITS, SOURCES};

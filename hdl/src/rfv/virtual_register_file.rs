@@ -7,7 +7,7 @@ use super::rename_table::{RESULTS, RenameTable, RenameTableIo};
 use super::{WAYS, all_below};
 use crate::regfile::{
     BankedRegisterFile, BankedRegisterFileIo, DispatchIo, DualIssueRegisterFile, DualIssueRegisterFileIo,
-    Geometry, IssueIo, OperandsIo, RegisterWriteIo, SOURCES, Widths,
+    ExtraRead, Geometry, IssueIo, OperandsIo, RegisterWriteIo, SOURCES, Widths,
 };
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, index_bits};
 
@@ -245,7 +245,17 @@ impl VirtualRegisterFile {
         let name = "register_file";
         match self.issues {
             1 => m
-                .instance(name, BankedRegisterFile { geometry, collectors, access_cycles, id_bits, units })
+                .instance(
+                    name,
+                    BankedRegisterFile {
+                        geometry,
+                        collectors,
+                        access_cycles,
+                        id_bits,
+                        units,
+                        extra_read: ExtraRead::None,
+                    },
+                )
                 .into(),
             _ => m
                 .instance(name, DualIssueRegisterFile { geometry, collectors, access_cycles, id_bits, units })

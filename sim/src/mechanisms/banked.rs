@@ -2,7 +2,7 @@
 //!
 //! Source: Gebhart et al., ISCA 2011, §2.1; two instructions a cycle as in Kloosterman et al., MICRO 2017, §5.2.
 
-use warpfile_engine::{AnyEngine, Engine};
+use warpfile_engine::Engine;
 use warpfile_hdl::regfile::{BankedRegisterFile, DualIssueRegisterFile};
 
 use super::register_file::{
@@ -51,7 +51,8 @@ impl Mechanism for Banked {
             let circuit = dual_issue(at.config);
             at.of_partitions(&circuit, &[], |engine| {
                 let ports = engine.ports(&circuit)?;
-                Ok(storage(engine, common_ports!(ports)))
+                let file = RegisterFile::new(engine, common_ports!(ports), ACCESS_CYCLES);
+                Ok(Box::new(file) as Box<dyn OperandStorage>)
             })?
         } else {
             let circuit = single_issue(at.config);
@@ -59,7 +60,10 @@ impl Mechanism for Banked {
                 let ports = engine.ports(&circuit)?;
                 let issue = issue_ports!(ports.issue, ports.dispatch, ports.operands, ports.result);
                 let (unit_ready, fill) = (ports.unit_ready_i, write_ports!(ports.fill));
-                Ok(storage(engine, CommonPorts { issues: vec![issue], unit_ready, fill }))
+                let common = CommonPorts { issues: vec![issue], unit_ready, fill };
+                let mut file = RegisterFile::new(engine, common, ACCESS_CYCLES);
+                file.extra_read = ports.extra_read.into_iter().next();
+                Ok(Box::new(file) as Box<dyn OperandStorage>)
             })?
         };
         Ok(Part::Storages { of_partitions, line_port: None })
@@ -78,10 +82,6 @@ impl Mechanism for Banked {
     }
 }
 
-fn storage(engine: AnyEngine, ports: CommonPorts) -> Box<dyn OperandStorage> {
-    Box::new(RegisterFile::new(engine, ports, ACCESS_CYCLES))
-}
-
 fn single_issue(config: &Config) -> BankedRegisterFile {
     BankedRegisterFile {
         geometry: geometry(config),
@@ -89,6 +89,7 @@ fn single_issue(config: &Config) -> BankedRegisterFile {
         access_cycles: ACCESS_CYCLES,
         id_bits: ID_BITS,
         units: Unit::COUNT,
+        extra_read: config.design.extra_read(config),
     }
 }
 

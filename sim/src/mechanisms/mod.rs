@@ -31,6 +31,7 @@ pub mod two_level;
 pub mod warp_level_divergence;
 pub mod wir;
 
+use warpfile_hdl::regfile::ExtraRead;
 use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::program::Program;
@@ -233,6 +234,11 @@ pub trait Mechanism: Sync {
     /// Of a layer: whether it has more blocks resident than registers or scratchpad are enough for.
     fn admits_more_blocks(&self) -> bool {
         false
+    }
+
+    /// Of a layer: that it reads registers beside the operands of instructions, and who reads first.
+    fn extra_read(&self, _config: &Config) -> ExtraRead {
+        ExtraRead::None
     }
 
     /// How it gates the supply of the rows that hold registers, if it does.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warpfile_engine::{AnyEngine, Engine, InPort, OutPort, PortsOf, RowPort, State};
-use warpfile_hdl::regfile::{Geometry, RegisterBank, RowPowerIo};
+use warpfile_hdl::regfile::{ExtraReadIo, Geometry, RegisterBank, RowPowerIo};
 use warpfile_hdl::rtl::Circuit as _;
 use warpfile_kernels::program::{BlockIndex, MAX_SOURCES, Program};
 
@@ -48,6 +48,9 @@ pub fn is_gated(config: &Config) -> bool {
 
 /// Ports of a circuit in front of a main register file whose rows may be without power.
 pub type RowPowerPorts = PortsOf<RowPowerIo<'static>>;
+
+/// Ports of a circuit that reads a row beside the operands of instructions.
+pub type ExtraReadPorts = PortsOf<ExtraReadIo<'static>>;
 
 /// Which rows a circuit may access in the cycle that comes; none to be told if its rows are never without power.
 pub fn set_rows_on(engine: &mut AnyEngine, ports: &[RowPowerPorts], rows: Option<RowStates<'_>>) {
@@ -140,6 +143,9 @@ pub struct RegisterFile {
     pub engine: AnyEngine,
     operand_cycles: u64,
     ports: CommonPorts,
+    /// Of one row beside operands, and whether it was read in the cycle before.
+    pub extra_read: Option<ExtraReadPorts>,
+    has_read_extra: bool,
     /// The rows of the main register file, bank after bank.
     rows: Vec<RowPort>,
 }
@@ -301,7 +307,8 @@ impl RegisterFile {
     /// A circuit that delivers operands `operand_cycles` after the scheduler's pick at the earliest.
     pub fn new(engine: AnyEngine, ports: CommonPorts, operand_cycles: usize) -> RegisterFile {
         let rows = rows_of_banks(&engine, MRF_TABLE);
-        RegisterFile { engine, ports, operand_cycles: operand_cycles as u64, rows }
+        let operand_cycles = operand_cycles as u64;
+        RegisterFile { engine, ports, extra_read: None, has_read_extra: false, operand_cycles, rows }
     }
 
     /// Sets the common inputs.
@@ -314,6 +321,10 @@ impl RegisterFile {
         }
         self.ports.fill.set(engine, &inputs.fill);
         engine.set(self.ports.unit_ready, u64::from(inputs.ready_units));
+        if let Some(ports) = &self.extra_read {
+            engine.set(ports.valid_i, u64::from(inputs.extra_read.is_some()));
+            engine.set(ports.register_i, u64::from(inputs.extra_read.unwrap_or_default()));
+        }
     }
 
     /// Runs the cycle and gets the common outputs.
@@ -334,6 +345,15 @@ impl RegisterFile {
             }
         }
         outputs.fill_taken = inputs.fill.is_some() && one(self.ports.fill.ready);
+        if let Some(ports) = &self.extra_read {
+            outputs.extra_value = self.has_read_extra.then(|| {
+                let mut value = [0; LANES];
+                copy_lanes(engine.get_words(ports.value_o), &mut value);
+                value
+            });
+            outputs.extra_read_taken = inputs.extra_read.is_some() && one(ports.ready_o);
+            self.has_read_extra = outputs.extra_read_taken;
+        }
         if let Some(rows) = inputs.rows {
             spoil(&mut self.engine, &self.rows, rows.lost);
         }

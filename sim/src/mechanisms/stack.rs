@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use warpfile_hdl::regfile::ExtraRead;
 use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::program::Program;
 
@@ -188,6 +189,12 @@ impl Stack {
     /// How the supply of the main register file's rows is gated; `None` if it is not.
     pub fn power_gating(&self, config: &Config) -> Option<PowerGating> {
         self.mechanisms().find_map(|mechanism| mechanism.power_gating(config))
+    }
+
+    /// Reads of registers beside the operands of instructions.
+    pub fn extra_read(&self, config: &Config) -> ExtraRead {
+        let of_mechanisms = self.mechanisms().map(|mechanism| mechanism.extra_read(config));
+        of_mechanisms.fold(ExtraRead::None, |read, other| if read == ExtraRead::None { other } else { read })
     }
 
     /// Rows of the report that show what its mechanisms count.

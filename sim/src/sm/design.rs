@@ -206,6 +206,9 @@ pub struct StorageInputs<'a> {
     /// Rows of the main register file that can be accessed, and that have lost their values; all can be, and none has, if
     /// `None`. What the storage has said to be an access when the instruction was decoded ([`RowUse::Row`]) can be made.
     pub rows: Option<RowStates<'a>>,
+    /// A row that is read beside the operands of instructions. What stands in front of a storage offers it, if the storage has
+    /// been built for that ([`Mechanism::extra_read`](crate::mechanisms::Mechanism::extra_read)).
+    pub extra_read: Option<u32>,
 }
 
 /// States of the rows of a partition's main register file, one bit a row, bank after bank.
@@ -361,6 +364,10 @@ pub struct StorageOutputs {
     pub delivered: [Option<u16>; MAX_DISPATCHES],
     /// Their operands.
     pub operands: [[LaneValues; MAX_SOURCES]; MAX_DISPATCHES],
+    /// The row offered to be read beside them has been taken; its value is there in the next cycle.
+    pub extra_read_taken: bool,
+    /// The value of the row that was taken in the cycle before. Who has offered it takes it away.
+    pub extra_value: Option<LaneValues>,
     /// Slots that may not be given to another warp yet, one bit a slot.
     pub busy_slots: u64,
     /// Instructions taken that are answered instead of executed: they deliver no operands and take no unit, and their
@@ -391,6 +398,8 @@ impl Default for StorageOutputs {
             dispatch: [None; MAX_DISPATCHES],
             delivered: [None; MAX_DISPATCHES],
             operands: [[[0; LANES]; MAX_SOURCES]; MAX_DISPATCHES],
+            extra_read_taken: false,
+            extra_value: None,
             busy_slots: 0,
             answered: [None; MAX_ISSUES],
             answers: [[[0; LANES]; MAX_RESULTS]; MAX_ISSUES],

@@ -2,7 +2,7 @@
 
 use warpfile_kernels::workloads;
 use warpfile_sim::config::{Config, preset};
-use warpfile_sim::mechanisms::wir::{COUNTERS, Counted, Parameters};
+use warpfile_sim::mechanisms::wir::{COUNTERS, Counted, Parameters, ReadsFirst};
 use warpfile_sim::sm::{EngineName, RunOptions, RunReport, SimError, run};
 
 use crate::tiny::{open, run_tiny};
@@ -236,6 +236,33 @@ fn sizes_change_times_and_not_values() {
                 run_tiny(&config, name, RunOptions::default());
             }
         }
+    }
+}
+
+/// Who reads a bank first, and from when on registers are short.
+#[test]
+fn priorities_change_times_and_not_values() {
+    for name in ["bfs", "lud", "hotspot"] {
+        for reads_first in [ReadsFirst::Operands, ReadsFirst::Registers, ReadsFirst::Turns] {
+            for low_registers in [0, 64] {
+                let config = with("wir-rlp", |p| {
+                    *p = Parameters { reads_first, low_registers, ..p.clone() };
+                });
+                let of_run = counted(&run_tiny(&config, name, RunOptions::default()));
+                assert_eq!(of_run.verify_reads, of_run.signature_hits, "{name}");
+            }
+        }
+    }
+}
+
+/// §VI-B: who waits in the retry queue keeps no other warp from issuing. On the paper's machine hardly a workload is more than a
+/// fifth slower than without reuse (§VII-D: most vary by a tenth).
+#[test]
+fn reuse_does_not_slow_a_full_machine_down() {
+    for name in ["sgemm", "kmeans", "backprop"] {
+        let cycles = |of: &str| run_tiny(&design(of), name, RunOptions::default()).cycles as f64;
+        let speed = cycles("baseline") / cycles("wir-rlpv");
+        assert!(speed > 0.8, "{name}: {speed}");
     }
 }
 

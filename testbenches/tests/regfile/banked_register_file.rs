@@ -2,7 +2,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
-use warpfile_hdl::regfile::{BankedRegisterFile, Geometry};
+use warpfile_hdl::regfile::{BankedRegisterFile, ExtraRead, Geometry};
 use warpfile_random::config;
 use warpfile_testbenches::lockstep::Lockstep;
 use warpfile_testbenches::mutation::elaborate;
@@ -15,9 +15,22 @@ use super::traffic::{geometries, masks, registers, writes};
 const UNITS: usize = 3;
 
 fn circuits() -> impl Strategy<Value = BankedRegisterFile> {
-    (geometries(), 2..6_usize, 3..6_usize).prop_map(|(geometry, collectors, access_cycles)| {
-        BankedRegisterFile { geometry, collectors, access_cycles, id_bits: 6, units: UNITS }
-    })
+    let extra_read = prop_oneof![
+        Just(ExtraRead::None),
+        Just(ExtraRead::AfterOperands),
+        Just(ExtraRead::InTurn),
+        Just(ExtraRead::BeforeOperands),
+    ];
+    (geometries(), 2..6_usize, 3..6_usize, extra_read).prop_map(
+        |(geometry, collectors, access_cycles, extra_read)| BankedRegisterFile {
+            geometry,
+            collectors,
+            access_cycles,
+            id_bits: 6,
+            units: UNITS,
+            extra_read,
+        },
+    )
 }
 
 fn traffic(cycles: usize) -> impl Strategy<Value = (BankedRegisterFile, Vec<Intent>)> {
@@ -28,8 +41,14 @@ fn traffic(cycles: usize) -> impl Strategy<Value = (BankedRegisterFile, Vec<Inte
         let instruction = (0..64_usize, 0..UNITS, masks(lanes), [source(), source(), source()])
             .prop_map(|(id, unit, active, sources)| Instruction { id, unit, active, sources });
         let write = || option::weighted(0.5, writes(registers, lanes));
-        let intent = (option::weighted(0.8, instruction), [write(), write()], ready_units(UNITS))
-            .prop_map(|(issue, writes, ready_units)| Intent { issue, writes, ready_units });
+        let extra_read = option::weighted(0.6, 0..registers);
+        let intent = (option::weighted(0.8, instruction), [write(), write()], ready_units(UNITS), extra_read)
+            .prop_map(|(issue, writes, ready_units, extra_read)| Intent {
+                issue,
+                writes,
+                ready_units,
+                extra_read,
+            });
         (Just(circuit), vec(intent, 1..cycles))
     })
 }
@@ -67,8 +86,14 @@ const ALL_READY: u64 = 0b111;
 impl Bench {
     fn new() -> Bench {
         let geometry = Geometry { rows: 8, ..Geometry::GEBHART_2011 };
-        let circuit =
-            BankedRegisterFile { geometry, collectors: 8, access_cycles: 3, id_bits: 6, units: UNITS };
+        let circuit = BankedRegisterFile {
+            geometry,
+            collectors: 8,
+            access_cycles: 3,
+            id_bits: 6,
+            units: UNITS,
+            extra_read: ExtraRead::None,
+        };
         let engine = Interpreter::new(&elaborate(&circuit).unwrap(), &Options::checked()).unwrap();
         let mut bench = Bench { engine, cycle: 0 };
         bench.set("unit_ready_i", ALL_READY);

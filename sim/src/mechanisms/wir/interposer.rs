@@ -19,7 +19,7 @@ use crate::mechanisms::Compiled;
 use crate::mechanisms::circuit::{copy_lanes, words};
 use crate::sm::SimError;
 use crate::sm::design::{
-    ID_BITS, Interposer, Issue, MAX_ISSUES, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write,
+    ID_BITS, Interposer, Issue, MAX_ISSUES, OperandStorage, StorageInputs, StorageOutputs, WarpSlot,
 };
 
 /// Cycles without a free register, while a result needs one, until nothing is looked up any more, so that the buffers are
@@ -64,6 +64,27 @@ struct Renamed {
     place: Option<Place>,
     /// Its destination as the SM has it, relative to the warp's registers.
     destination: u32,
+    /// Its place among those of its warp that leave the retry queue in the order in which they came.
+    turn: Option<u32>,
+}
+
+/// Instructions of a warp in the retry queue that leave it in the order in which they came.
+#[derive(Clone, Copy, Debug, Default)]
+struct Turns {
+    given: u32,
+    next: u32,
+}
+
+impl Turns {
+    fn is_waited_for(self) -> bool {
+        self.given != self.next
+    }
+
+    fn give(&mut self) -> u32 {
+        let turn = self.given;
+        self.given = turn.wrapping_add(1);
+        turn
+    }
 }
 
 /// An instruction in flight.
@@ -75,8 +96,6 @@ struct Flying {
     row: Option<usize>,
     /// What waits in the retry queue under its number.
     waiting: Option<Renamed>,
-    /// The operand storage reads a register under its number for one of its results.
-    reads_for_result: bool,
 }
 
 /// The retry queue in this cycle.
@@ -154,18 +173,18 @@ pub struct Reuse {
     /// Numbers of blocks in rows of loads.
     numbers: Numbers,
     orderings: Orderings,
-    /// Warps with a load in the retry queue, which has one of each at most: no other passes it. They issue nothing, since that
-    /// could stand in front of rename until the load has left.
-    queued_loads: u64,
+    /// Of each warp, its memory accesses and barriers in the retry queue.
+    turns: Vec<Turns>,
     /// Warps that have started since the load guard's last cycle.
     starts: u64,
-    /// The next read is a result's, if both it and an instruction ask for one.
-    result_reads_next: bool,
     /// The next result taken is that of a long-latency operation, if there are both.
     fill_next: bool,
     /// Cycles for which no register has been free while a result needed one.
     starved: u64,
     free: Option<u32>,
+    /// Registers that are to be free, and whether fewer are: the buffers give up what they hold.
+    low_registers: u64,
+    is_low: bool,
 
     /// Rows written in this cycle, and what has been read to verify a result.
     written_rows: [Option<u32>; VERIFY_CACHE_WRITERS],
@@ -214,12 +233,13 @@ impl Reuse {
             retiring: Retiring::new(parameters.retiring as usize),
             numbers: numbers(config, orderings),
             orderings: Orderings::clone(orderings),
-            queued_loads: 0,
+            turns: vec![Turns::default(); config.warps_per_scheduler() as usize],
             starts: 0,
-            result_reads_next: false,
             fill_next: false,
             starved: 0,
             free: None,
+            low_registers: parameters.low_registers,
+            is_low: false,
             written_rows: [None; VERIFY_CACHE_WRITERS],
             read_to_verify: None,
             values: vec![[0; LANES]; circuits.registers],
@@ -237,6 +257,7 @@ impl Reuse {
         let in_use = self.circuits.registers as u64 - count;
         let logical = self.kernel_registers * u64::from(self.resident.count_ones());
         let may_take = pool.engine.get(pool.ports.valid_o) == 1 && (!self.policy.capped || in_use < logical);
+        self.is_low = !may_take || count < self.low_registers;
         self.free = may_take.then(|| pool.engine.get(pool.ports.register_o) as u32);
         if let Some(Circuit { engine, ports }) = &mut self.circuits.retry {
             engine.foresee();
@@ -282,7 +303,7 @@ impl Reuse {
 
     // The operand storage.
 
-    /// A cycle of the storage: an instruction or a read for a result, and the oldest write of each kind.
+    /// A cycle of the storage: an instruction, the oldest read for a result, and the oldest write of each kind.
     fn access(
         &mut self,
         storage: &mut dyn OperandStorage,
@@ -290,27 +311,21 @@ impl Reuse {
         outputs: &mut StorageOutputs,
     ) -> Result<(), SimError> {
         let reader = self.retiring.oldest(|slot| self.retiring.may_read(slot));
-        let read = self.retiring.slot(reader).and_then(Slot::read);
-        let reads = read.is_some() && (self.leaving.is_none() || self.result_reads_next);
-        let issue = [if reads { read } else { self.leaving }, None];
+        let extra_read = self.retiring.slot(reader).and_then(Slot::read);
+        let issue = [self.leaving, None];
         let writer =
             |long| self.retiring.oldest(move |slot| slot.arrived.long == long && slot.write().is_some());
         let (short, long) = (writer(false), writer(true));
         let write = |index| self.retiring.slot(index).and_then(Slot::write);
-        let passed =
-            StorageInputs { issue: &issue, result: [write(short), None], fill: write(long), ..*inputs };
-        storage.cycle(&passed, outputs)?;
+        let (result, fill) = ([write(short), None], write(long));
+        storage.cycle(&StorageInputs { issue: &issue, result, fill, extra_read, ..*inputs }, outputs)?;
 
-        if let Some(issue) = issue[0].filter(|_| outputs.issue_taken[0]) {
-            self.result_reads_next = !reads;
-            if reads {
-                self.flying[usize::from(issue.id)].reads_for_result = true;
-                if let Some(slot) = self.retiring.slot_mut(reader) {
-                    slot.reading = true;
-                }
-            } else {
-                self.leaving = None;
-            }
+        self.leaving = self.leaving.filter(|_| !outputs.issue_taken[0]);
+        if let Some(values) = outputs.extra_value.take() {
+            self.take_read(&values);
+        }
+        if let Some(slot) = self.retiring.slot_mut(reader).filter(|_| outputs.extra_read_taken) {
+            slot.reading = true;
         }
         self.written_rows = [None; VERIFY_CACHE_WRITERS];
         let taken = [(short, outputs.result_taken[0]), (long, outputs.fill_taken)];
@@ -320,7 +335,9 @@ impl Reuse {
         outputs.issue_taken = [false; MAX_ISSUES];
         outputs.result_taken = [false; MAX_ISSUES];
         outputs.fill_taken = false;
-        self.follow_reads(storage.dispatches(), outputs);
+        for id in outputs.delivered.iter().take(storage.dispatches()).flatten() {
+            self.drop_sources(*id);
+        }
         Ok(())
     }
 
@@ -341,27 +358,9 @@ impl Reuse {
         Some(row)
     }
 
-    /// Operands of instructions pass on; what is read for results is kept.
-    fn follow_reads(&mut self, ports: usize, outputs: &mut StorageOutputs) {
-        for port in 0..ports {
-            let for_result = |id: u16| self.flying[usize::from(id)].reads_for_result;
-            if outputs.dispatch[port].is_some_and(for_result) {
-                outputs.dispatch[port] = None;
-            }
-            match outputs.delivered[port] {
-                Some(id) if for_result(id) => {
-                    outputs.delivered[port] = None;
-                    self.flying[usize::from(id)].reads_for_result = false;
-                    self.take_read(id, &outputs.operands[port][0]);
-                }
-                Some(id) => self.drop_sources(id),
-                None => {}
-            }
-        }
-    }
-
-    fn take_read(&mut self, id: u16, values: &LaneValues) {
-        let index = self.retiring.oldest(|slot| slot.reading && slot.arrived.id == id);
+    /// The register that was read in the cycle before goes to the result that has asked for it.
+    fn take_read(&mut self, values: &LaneValues) {
+        let index = self.retiring.oldest(|slot| slot.reading);
         let Some(slot) = self.retiring.slot_mut(index) else { return };
         slot.reading = false;
         match slot.step {
@@ -540,11 +539,11 @@ impl Reuse {
             let hash = &mut self.circuits.hash;
             hash.engine.foresee();
             engine.set(ports.lookup.hash_i, hash.engine.get(hash.ports.hash_o));
-            engine.set(ports.lookup.insert_i, u64::from(new.is_some()));
+            engine.set(ports.lookup.insert_i, u64::from(new.is_some() && !self.is_low));
             engine.set(ports.lookup.register_i, u64::from(new.unwrap_or(0)));
-            engine.set(ports.lookup.drop_i, u64::from(self.free.is_none()));
+            engine.set(ports.lookup.drop_i, u64::from(self.is_low));
         }
-        engine.set(ports.sweep_i, u64::from(self.free.is_none() || self.drains));
+        engine.set(ports.sweep_i, u64::from(self.is_low || self.drains));
         engine.step();
         let hit = (engine.get(ports.lookup.hit_o) == 1).then(|| engine.get(ports.lookup.register_o) as u32);
         if engine.get(ports.evicted.valid_o) == 1 {
@@ -571,7 +570,9 @@ impl Reuse {
         } else if let Some(register) = self.allocate() {
             if arrived.signs {
                 self.counted.signatures += 1;
-                self.refer(register);
+                if !self.is_low {
+                    self.refer(register);
+                }
             }
             let pins = !arrived.is_convergent();
             let step = match arrived.old.filter(|_| pins) {
@@ -588,10 +589,6 @@ impl Reuse {
     /// mapped to is not known yet.
     fn take_result(&mut self, inputs: &StorageInputs<'_>, outputs: &mut StorageOutputs) -> bool {
         let (result, fill) = (inputs.result[0], inputs.fill);
-        let is_busy = |write: &Write<'_>| self.retiring.oldest(|slot| slot.arrived.id == write.id).is_some();
-        // Of an instruction with several results one at a time: they are read back under one number.
-        let fill = fill.filter(|write| !is_busy(write));
-        let result = result.filter(|write| !is_busy(write));
         let takes_fill = fill.is_some() && (self.fill_next || result.is_none());
         let Some(write) = (if takes_fill { fill } else { result }) else { return false };
         self.fill_next = !takes_fill;
@@ -638,12 +635,7 @@ impl Reuse {
     // Reuse.
 
     /// An instruction whose result has been found gets it, or executes after all if the register is named too often.
-    fn answer(
-        &mut self,
-        answer: Answer,
-        can_write: bool,
-        outputs: &mut StorageOutputs,
-    ) -> (Option<Mapping>, Destination) {
+    fn answer(&mut self, answer: Answer, outputs: &mut StorageOutputs) -> (Option<Mapping>, Destination) {
         let Some((renamed, register)) = self.answering else { return (None, Destination::None) };
         let Issue { id, warp, .. } = renamed.issue;
         if !answer.has_room {
@@ -653,9 +645,6 @@ impl Reuse {
                 self.changes.drops.push_back(register);
                 self.counted.full += 1;
             }
-            return (None, Destination::None);
-        }
-        if !can_write {
             return (None, Destination::None);
         }
         self.answering = None;
@@ -678,7 +667,22 @@ impl Reuse {
         let waiting = self.front.renamed.map(|renamed| (renamed, true));
         let is_due = |(_, from): &&(Renamed, u64)| *from <= self.now;
         let new = self.renamed.front().filter(is_due).map(|(renamed, _)| (*renamed, false));
+        let new = new.filter(|(renamed, _)| self.front.has_room || !self.must_queue(renamed));
         if self.front.is_urgent { waiting.or(new) } else { new.or(waiting) }
+    }
+
+    /// Whether a renamed instruction would pass a memory access of its warp that waits in the retry queue.
+    fn must_queue(&self, renamed: &Renamed) -> bool {
+        let Issue { warp, inst, .. } = renamed.issue;
+        self.turns[warp].is_waited_for() && self.instructions[inst.0 as usize].follows_loads
+    }
+
+    /// Whether a candidate may leave before all others of its warp in the retry queue.
+    fn has_turn(&self, renamed: &Renamed, has_waited: bool) -> bool {
+        if !has_waited {
+            return !self.must_queue(renamed);
+        }
+        renamed.turn.is_none_or(|turn| turn == self.turns[renamed.issue.warp].next)
     }
 
     /// The candidate is looked up, or goes on. `sources`: whether there is room for more references to its sources.
@@ -690,8 +694,9 @@ impl Reuse {
         });
         let is_current =
             |renamed: &Renamed| renamed.place.is_none_or(|place| self.numbers.is_current(&place));
+        let has_turn = candidate.is_some_and(|(renamed, has_waited)| self.has_turn(&renamed, has_waited));
         let function = candidate
-            .filter(|(renamed, _)| !gives_up && is_current(renamed))
+            .filter(|(renamed, _)| has_turn && !gives_up && is_current(renamed))
             .and_then(|(renamed, _)| renamed.function);
         let is_load = function.is_some_and(|function| function.memory.is_some());
         let place = candidate.and_then(|(renamed, _)| renamed.place).filter(|_| is_load);
@@ -714,8 +719,8 @@ impl Reuse {
             engine.set(ports.lookup.block_i, place.map_or(0, |place| u64::from(place.block)));
             engine.set(ports.lookup.barrier_i, place.map_or(0, |place| u64::from(place.barriers)));
             engine.set(ports.lookup.id_i, u64::from(renamed.issue.id));
-            engine.set(ports.lookup.reserve_i, u64::from(has_room && self.free.is_some()));
-            engine.set(ports.lookup.drop_i, u64::from(self.free.is_none()));
+            engine.set(ports.lookup.reserve_i, u64::from(has_room && !self.is_low));
+            engine.set(ports.lookup.drop_i, u64::from(self.is_low));
         }
         engine.set(ports.fill.valid_i, u64::from(fill.is_some()));
         if let Some((row, id, register)) = fill {
@@ -723,7 +728,7 @@ impl Reuse {
             engine.set(ports.fill.id_i, u64::from(id));
             engine.set(ports.fill.register_i, u64::from(register));
         }
-        let sweeps_all = self.free.is_none() || self.drains;
+        let sweeps_all = self.is_low || self.drains;
         let block = self.numbers.sweep();
         engine.set(ports.sweep_i, u64::from(sweeps_all || block.is_some()));
         engine.set(ports.sweep_one_i, u64::from(!sweeps_all));
@@ -743,36 +748,40 @@ impl Reuse {
             self.refer(register);
         }
         self.circuits.give_up_rows(&mut self.changes);
-        self.follow_lookup(candidate, function, (hit, is_pending, row));
+        self.follow_lookup(candidate, function, (hit, is_pending || !has_turn, row));
     }
 
-    /// Where the candidate goes: to be answered, to the retry queue, or to the register file.
+    /// Where the candidate goes: to be answered, to the retry queue, or to the register file. `must_wait`: its row is pending,
+    /// or it is not its turn.
     fn follow_lookup(
         &mut self,
         candidate: Option<(Renamed, bool)>,
         function: Option<Function>,
-        (hit, is_pending, row): (Option<u32>, bool, Option<usize>),
+        (hit, must_wait, row): (Option<u32>, bool, Option<usize>),
     ) {
-        let Some((renamed, has_waited)) = candidate else { return self.queue(None, Left::Stays) };
-        let id = renamed.issue.id;
+        let Some((mut renamed, has_waited)) = candidate else { return self.queue(None, Left::Stays) };
+        let Issue { id, warp, inst, .. } = renamed.issue;
         // An instruction that waits for another's result counts as one lookup, and its waits apart.
-        self.counted.lookups += u64::from(function.is_some() && !has_waited);
-        self.counted.pending += u64::from(is_pending && !has_waited);
-        let is_load = renamed.place.is_some();
-        self.counted.loads += u64::from(is_load && function.is_some() && !has_waited);
-        let waits = is_pending && (has_waited || self.front.has_room && self.circuits.retry.is_some());
         if !has_waited {
+            let looks_up = renamed.function.is_some() && (function.is_some() || must_wait);
+            self.counted.lookups += u64::from(looks_up);
+            self.counted.loads += u64::from(looks_up && renamed.place.is_some());
+            self.counted.pending += u64::from(function.is_some() && must_wait);
             self.renamed.pop_front();
         }
-        if waits {
+        if must_wait && (has_waited || self.front.has_room && self.circuits.retry.is_some()) {
             self.counted.waited += 1;
+            if !has_waited && self.instructions[inst.0 as usize].follows_loads {
+                renamed.turn = Some(self.turns[warp].give());
+            }
             self.flying[usize::from(id)].waiting = Some(renamed);
             let come = (!has_waited).then_some(id);
-            self.queued_loads |= u64::from(is_load) << renamed.issue.warp;
             return self.queue(come, if has_waited { Left::Rotates } else { Left::Stays });
         }
         self.queue(None, if has_waited { Left::Leaves } else { Left::Stays });
-        self.queued_loads &= !(u64::from(is_load && has_waited) << renamed.issue.warp);
+        if let Some(turn) = renamed.turn {
+            self.turns[warp].next = turn.wrapping_add(1);
+        }
         if let Some(register) = hit {
             self.hold(register);
             self.counted.retry_hits += u64::from(has_waited);
@@ -814,7 +823,7 @@ impl Reuse {
         answered: Option<Renamed>,
     ) {
         let has_room = self.renamed.len() as u64 <= self.more_cycles;
-        let issue = inputs.issue[0].filter(|issue| has_room && !self.must_wait(issue));
+        let issue = inputs.issue[0].filter(|_| has_room);
         let guarded = self.guard(issue.as_ref());
         let (engine, ports) = (&mut self.circuits.rename.engine, &self.circuits.rename.ports);
         if let Some(issue) = &issue {
@@ -862,11 +871,6 @@ impl Reuse {
             self.enter(issue, guarded);
             outputs.issue_taken[0] = true;
         }
-    }
-
-    /// Whether an instruction would pass a load of its warp that waits in the retry queue.
-    fn must_wait(&self, issue: &Issue) -> bool {
-        self.queued_loads >> issue.warp & 1 == 1 && self.instructions[issue.inst.0 as usize].follows_loads
     }
 
     /// A cycle of the load guard. Gives where a load is in the order of accesses, unless it may not be reused.
@@ -927,7 +931,7 @@ impl Reuse {
         self.counted.guarded += u64::from(function.as_ref().is_some_and(is_guarded));
         let function = function.filter(|function| !is_guarded(function));
         let place = place.filter(|_| function.is_some());
-        let renamed = Renamed { issue, function, place, destination: self.destinations[index] };
+        let renamed = Renamed { issue, function, place, destination: self.destinations[index], turn: None };
         self.renamed.push_back((renamed, self.now + 1 + self.more_cycles));
     }
 
@@ -982,7 +986,7 @@ impl Interposer for Reuse {
     }
 
     fn held_warps(&self, storage: &dyn OperandStorage) -> u64 {
-        if self.drains { u64::MAX } else { storage.held_warps() | self.queued_loads }
+        if self.drains { u64::MAX } else { storage.held_warps() }
     }
 
     fn cycle(
@@ -997,14 +1001,20 @@ impl Interposer for Reuse {
         self.access(storage, inputs, outputs)?;
         self.seek();
 
-        let given_up = self.give_up(answers[5]);
-        let (mut mapping, mut fill) = (given_up, None);
-        if mapping.is_none() {
-            (mapping, fill) = self.retire(shared.map(|index| (index, answers[4])), outputs)?;
-        }
+        let (mut mapping, mut fill, mut destination) = (self.give_up(answers[5]), None, Destination::None);
         let asked = self.answering.map(|(renamed, _)| renamed);
-        let (answered, mut destination) = self.answer(answers[3], mapping.is_none(), outputs);
-        mapping = mapping.or(answered);
+        // Who waits to be answered keeps others from being looked up. Results wait in their slots, while there is room for more.
+        let answers_first = self.retiring.has_free_slot();
+        for answers_now in [answers_first, !answers_first] {
+            if mapping.is_some() {
+                break;
+            }
+            if answers_now {
+                (mapping, destination) = self.answer(answers[3], outputs);
+            } else {
+                (mapping, fill) = self.retire(shared.map(|index| (index, answers[4])), outputs)?;
+            }
+        }
         self.look_up(&answers[..MAX_SOURCES], fill);
         self.allocate_again();
         self.choose_register();

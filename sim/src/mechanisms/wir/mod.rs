@@ -12,7 +12,8 @@ mod kernel;
 mod loads;
 mod retire;
 
-use warpfile_hdl::regfile::LANE_BITS;
+use serde::{Deserialize, Serialize};
+use warpfile_hdl::regfile::{ExtraRead, LANE_BITS};
 use warpfile_hdl::wir::{
     FreePool, LoadGuard, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, SEED, ValueHash,
     ValueSignatureBuffer, VerifyCache,
@@ -153,7 +154,25 @@ parameters! {
         delay: u64 = 4, Accepted::integer(4, 7);
         /// Results of a scheduler that are written or verified at a time.
         retiring: u64 = 8, Accepted::integer(1, 16);
+        /// If fewer registers of a scheduler are free, the buffers register nothing and give up their rows, as they do if none
+        /// is (§V-E).
+        low_registers: u64 = 16, Accepted::integer(0, 64);
+        /// Who reads a bank first: operands of instructions, registers that are verified or copied, or they take turns
+        /// (`operands`, `registers`, `turns`; §V-A, Fig. 7).
+        reads_first: ReadsFirst = ReadsFirst::Turns, Accepted::one_of::<ReadsFirst>();
     }
+}
+
+/// Who reads a bank first, if the operand of an instruction and a register that is to be verified or copied are in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadsFirst {
+    /// The operand.
+    Operands,
+    /// The register.
+    Registers,
+    /// They take turns.
+    Turns,
 }
 
 counters! {
@@ -373,6 +392,15 @@ impl Mechanism for Wir {
 
     fn has_fixed_rows(&self) -> bool {
         false
+    }
+
+    /// Verify-reads and dummy MOVs (§V-A, §V-D).
+    fn extra_read(&self, config: &Config) -> ExtraRead {
+        match config.of::<Parameters>().reads_first {
+            ReadsFirst::Operands => ExtraRead::AfterOperands,
+            ReadsFirst::Registers => ExtraRead::BeforeOperands,
+            ReadsFirst::Turns => ExtraRead::InTurn,
+        }
     }
 
     /// Table III and §VII-E: tables as wide as the circuits'.

@@ -2,7 +2,7 @@
 
 use warpfile_kernels::program::{InstId, LaneMask, LaneValues};
 
-use crate::sm::design::{Issue, Unit, WarpSlot, Write};
+use crate::sm::design::{WarpSlot, Write};
 
 /// A result that has been taken, and what its destination has been mapped to so far.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub enum Step {
 pub struct Slot {
     pub arrived: Arrived,
     pub step: Step,
-    /// The read has been taken and has not been delivered.
+    /// The read has been taken: the value is there in the next cycle.
     pub reading: bool,
     /// The register that it holds.
     pub held: Option<u32>,
@@ -66,25 +66,12 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// The read that it asks for, as an instruction.
-    pub fn read(&self) -> Option<Issue> {
-        let register = match self.step {
-            Step::Verify(register) | Step::Move { from: register, .. } => register,
-            Step::Seek(_) | Step::Copy { .. } | Step::Write(_) | Step::Allocate | Step::Done { .. } => {
-                return None;
-            }
-        };
-        let Arrived { id, inst, warp, .. } = self.arrived;
-        (!self.reading).then_some(Issue {
-            id,
-            warp,
-            slot: 0,
-            inst,
-            unit: Unit::Control,
-            active: LaneMask::MAX,
-            sources: [Some(register), None, None],
-            known: LaneMask::MAX,
-        })
+    /// The register that it asks to be read.
+    pub fn read(&self) -> Option<u32> {
+        match self.step {
+            Step::Verify(register) | Step::Move { from: register, .. } => (!self.reading).then_some(register),
+            Step::Seek(_) | Step::Copy { .. } | Step::Write(_) | Step::Allocate | Step::Done { .. } => None,
+        }
     }
 
     /// The write that it asks for.
@@ -136,7 +123,7 @@ impl Retiring {
 
     /// Whether a slot asks for a read of a register that has been written.
     pub fn may_read(&self, slot: &Slot) -> bool {
-        slot.read().and_then(|read| read.sources[0]).is_some_and(|register| self.is_written(register))
+        slot.read().is_some_and(|register| self.is_written(register))
     }
 
     /// Whether a slot looks for a register in the verify cache that has been written.

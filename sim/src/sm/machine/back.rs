@@ -78,6 +78,7 @@ impl Machine<'_, '_> {
             line_request_taken,
             line: line.as_ref(),
             rows: self.layers.iter_mut().find_map(|layer| layer.rows(partition)),
+            extra_read: None,
         };
         at.design.storage.cycle(&inputs, &mut at.outputs)?;
         let late = inputs.result.each_ref().map(|result| result.as_ref().is_some_and(|write| !write.cached));
