@@ -4,6 +4,7 @@
 
 extern crate self as warpfile_hdl;
 
+pub mod affine;
 pub mod greener;
 pub mod hybrid;
 pub mod library;
@@ -32,5 +33,6 @@ pub const FOLDERS: &[library::Folder] = &[
     warp_level_divergence::FOLDER,
     sharing::FOLDER,
     wir::FOLDER,
+    affine::FOLDER,
     reuse::FOLDER,
 ];

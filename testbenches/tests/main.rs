@@ -1,5 +1,6 @@
 //! One test binary; its modules mirror `hdl/`.
 
+mod affine;
 mod bench;
 mod compiled;
 mod cross_check;

@@ -107,7 +107,7 @@ fn reports_of_every_kind_of_input_have_the_shape_of_the_schema() {
     let commands = [
         "run vectoradd nw --size tiny --design rfc,two-level --json",
         "run vectoradd --size tiny --design regless,rfv,rfh --json",
-        "run vectoradd --size tiny --design wir-rlpvc --json",
+        "run vectoradd --size tiny --design wir-rlpvc,affine-rlpv --json",
         "run vectoradd --size tiny --design greener,hybrid,reg-share --json",
         "run vectoradd.ptx --size tiny --tolerate-out-of-bounds --json",
         "run vectoradd.toml --size tiny --min-registers 20 --seed 18446744073709551615 --json",

@@ -41,12 +41,22 @@ pub struct Arithmetic {
     pub step: Step,
 }
 
+impl Instruction {
+    /// Its name in listings: a PTX opcode with the step of its expansion (`div.rn.f32:fma`), or the opcode of a trace.
+    pub fn opcode(&self) -> &str {
+        self.text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default()
+    }
+
+    /// Whether a guard, which is then the first of [`Instruction::predicate_sources`], switches it off in some lanes.
+    pub fn is_guarded(&self) -> bool {
+        self.text.starts_with('@')
+    }
+}
+
 impl Arithmetic {
-    /// Of an instruction, by its name in listings: a PTX opcode with the step of its expansion (`div.rn.f32:fma`), or the
-    /// opcode of a trace. What is not known there is an integer operation of [`Step::Other`].
+    /// Of an instruction, by its [opcode](Instruction::opcode). What is not known there is an integer operation of [`Step::Other`].
     pub fn of(instruction: &Instruction) -> Arithmetic {
-        let name =
-            instruction.text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
+        let name = instruction.opcode();
         let arithmetic = if name.starts_with(|letter: char| letter.is_ascii_uppercase()) {
             of_machine_code(name)
         } else {

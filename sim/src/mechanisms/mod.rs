@@ -16,6 +16,7 @@ mod registry;
 mod stack;
 pub mod waves;
 
+pub mod affine;
 pub mod banked;
 pub mod greener;
 pub mod hybrid;
@@ -77,6 +78,7 @@ pub static ALL: &[&dyn Mechanism] = &[
     &wir::RLPVC,
     &wir::RPV,
     &wir::NO_SIGNATURES,
+    &affine::AffineRegisters,
     &reuse::Reuse,
 ];
 
@@ -91,6 +93,17 @@ pub struct Info {
     pub design: Option<(&'static str, &'static str)>,
     /// The preset of its paper.
     pub preset: &'static str,
+}
+
+/// A design that mechanisms make together, in a name of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Combination {
+    /// The design's name.
+    pub name: &'static str,
+    /// One line, with the paper.
+    pub summary: &'static str,
+    /// The mechanisms, in the order of the stack.
+    pub mechanisms: &'static [&'static str],
 }
 
 /// What a mechanism is in a stack.
@@ -125,6 +138,11 @@ pub trait Mechanism: Sync {
 
     /// What it is in a stack.
     fn role(&self) -> Role;
+
+    /// Designs that it makes with more than what completes it, beside the one of [`Info::design`].
+    fn combinations(&self) -> &'static [Combination] {
+        &[]
+    }
 
     /// Of a layer: the scheduler of its paper, which completes a stack that names none.
     fn scheduler(&self) -> Option<&'static str> {
@@ -211,6 +229,11 @@ pub trait Mechanism: Sync {
     /// The arrays that its energy is of, with what accesses them.
     fn structures(&self, _config: &Config) -> Vec<Structure> {
         Vec::new()
+    }
+
+    /// An array that another mechanism of the stack states, as it is with this one: what accesses it, if that changes.
+    fn revised(&self, structure: Structure) -> Structure {
+        structure
     }
 
     /// Whether it leaves register `r` of a warp in row `first_row + r` of a main register file for as long as the warp is

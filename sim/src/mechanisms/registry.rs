@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ALL, Mechanism, Stack};
+use super::{ALL, Combination, Mechanism, Stack};
 use crate::config::SectionInfo;
 
 /// Mechanisms by name: those that come with the program, and those of a caller.
@@ -41,13 +41,22 @@ impl Registry {
         sections
     }
 
-    /// Designs that have a name of their own: name, one line, and the mechanism that each is named after.
-    pub fn designs(&self) -> impl Iterator<Item = (&'static str, &'static str, &'static dyn Mechanism)> {
-        self.all().filter_map(|mechanism| mechanism.info().design.map(|(name, line)| (name, line, mechanism)))
+    /// Designs that have a name of their own: name, one line, and the mechanisms that each is named after. A combination of which
+    /// this registry lacks one is none of its designs.
+    pub fn designs(&self) -> impl Iterator<Item = (&'static str, &'static str, Vec<&'static dyn Mechanism>)> {
+        self.all().flat_map(|mechanism| {
+            let own = mechanism.info().design.map(|(name, line)| (name, line, vec![mechanism]));
+            let combined =
+                mechanism.combinations().iter().filter_map(|&Combination { name, summary, mechanisms }| {
+                    let mechanisms = mechanisms.iter().map(|name| self.find(name)).collect::<Option<_>>()?;
+                    Some((name, summary, mechanisms))
+                });
+            own.into_iter().chain(combined).collect::<Vec<_>>()
+        })
     }
 
     /// The stacks of [`Registry::designs`].
     pub fn stacks(&self) -> Vec<Stack> {
-        self.designs().map(|(.., mechanism)| Stack::of(self, &[mechanism])).collect()
+        self.designs().map(|(.., mechanisms)| Stack::of(self, &mechanisms)).collect()
     }
 }

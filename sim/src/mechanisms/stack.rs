@@ -41,21 +41,23 @@ impl Stack {
         };
         let mut given: Vec<&'static dyn Mechanism> = Vec::new();
         for name in text.split('+').map(str::trim) {
-            let of_design =
-                registry.designs().find(|(design, ..)| *design == name).map(|(.., mechanism)| mechanism);
-            let Some(mechanism) = registry.find(name).or(of_design) else {
+            let of_design = || registry.designs().find(|(design, ..)| *design == name);
+            let found = registry.find(name).map(|mechanism| vec![mechanism]);
+            let Some(named) = found.or_else(|| of_design().map(|(.., mechanisms)| mechanisms)) else {
                 return Err(refuse(unknown(registry, name)));
             };
-            if let Some(other) = given.iter().find(|other| excludes(**other, mechanism)) {
-                let (name, other) = (mechanism.info().name, other.info().name);
-                let rest = given.iter().map(|known| known.info().name).filter(|known| *known != other);
-                let nearest: Vec<&str> = rest.chain([name]).collect();
-                return Err(refuse(format!(
-                    "{name} and {other} do the same job, of which a stack has one; nearest: {}",
-                    nearest.join("+")
-                )));
+            for mechanism in named {
+                if let Some(other) = given.iter().find(|other| excludes(**other, mechanism)) {
+                    let (name, other) = (mechanism.info().name, other.info().name);
+                    let rest = given.iter().map(|known| known.info().name).filter(|known| *known != other);
+                    let nearest: Vec<&str> = rest.chain([name]).collect();
+                    return Err(refuse(format!(
+                        "{name} and {other} do the same job, of which a stack has one; nearest: {}",
+                        nearest.join("+")
+                    )));
+                }
+                given.push(mechanism);
             }
-            given.push(mechanism);
         }
         let stack = Stack::of(registry, &given);
         stack.check_passes().map_err(refuse)?;
@@ -65,11 +67,10 @@ impl Stack {
     /// Mechanisms with what completes them.
     pub(super) fn of(registry: &Registry, given: &[&'static dyn Mechanism]) -> Stack {
         let mechanisms = completed(registry, given);
-        let is_this = |mechanism: &'static dyn Mechanism| {
-            let of_design = completed(registry, &[mechanism]);
-            names(&of_design).eq(names(&mechanisms))
+        let is_this = |of_design: &[&'static dyn Mechanism]| {
+            names(&completed(registry, of_design)).eq(names(&mechanisms))
         };
-        let design = registry.designs().find(|(.., mechanism)| is_this(*mechanism));
+        let design = registry.designs().find(|(.., of_design)| is_this(of_design));
         let joined = || names(&mechanisms).collect::<Vec<_>>().join("+");
         Stack { name: design.map_or_else(joined, |(name, ..)| name.to_owned()), mechanisms }
     }
@@ -183,7 +184,11 @@ impl Stack {
 
     /// The arrays that its energy is of.
     pub fn structures(&self, config: &Config) -> Vec<Structure> {
-        self.mechanisms().flat_map(|mechanism| mechanism.structures(config)).collect()
+        let stated = self.mechanisms().flat_map(|mechanism| mechanism.structures(config));
+        let revised = |structure| {
+            self.mechanisms().fold(structure, |structure, mechanism| mechanism.revised(structure))
+        };
+        stated.map(revised).collect()
     }
 
     /// How the supply of the main register file's rows is gated; `None` if it is not.

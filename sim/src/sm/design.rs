@@ -43,6 +43,8 @@ pub const MAX_ISSUES: usize = 2;
 pub const MAX_DISPATCHES: usize = Unit::COUNT;
 /// Results that an operand storage has taken earlier and writes in a cycle, at most.
 pub const MAX_WRITTEN: usize = 2;
+/// Results that the units offer in a cycle at most: of short operations, and one of a long-latency operation.
+pub const MAX_OFFERED: usize = MAX_ISSUES + 1;
 
 /// A design: as many equal parts as the SM has schedulers, and what they share.
 #[derive(Default)]
@@ -193,6 +195,9 @@ pub struct StorageInputs<'a> {
     pub result: [Option<Write<'a>>; MAX_ISSUES],
     /// Result of a long-latency operation.
     pub fill: Option<Write<'a>>,
+    /// The same as the units offer them, the long-latency operation's last: an interposer in front passes these on as they are,
+    /// whatever it makes of the results, so that one behind it sees what executes.
+    pub from_units: &'a [Option<Write<'a>>; MAX_OFFERED],
     /// A slot to be freed; always taken.
     pub flush: Option<Flush>,
     /// Units that can take an instruction, bit [`Unit`] each.

@@ -2,6 +2,7 @@
 //!
 //! The stand-ins make timing exact and visible: a difference of two runs is a latency.
 
+mod affine;
 mod allocations;
 mod branches_and_barriers;
 mod capacities;

@@ -189,7 +189,7 @@ counters! {
 
 impl Pipelines {
     /// One more of a unit.
-    fn count(&mut self, unit: Unit) {
+    pub(super) fn count(&mut self, unit: Unit) {
         match unit {
             Unit::Alu => self.sp += 1,
             Unit::Sfu => self.sfu += 1,

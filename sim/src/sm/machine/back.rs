@@ -68,10 +68,13 @@ impl Machine<'_, '_> {
         let issues = self.config.sm.issues_per_scheduler as usize;
         let offered = |queued: Option<&(u16, usize)>| offer(queued, &at.in_flight, &at.warps, kernel);
         let second = at.results.get(1).filter(|_| issues > 1);
+        let from_units = [offered(at.results.front()), offered(second), offered(at.fills.front())];
+        let [first, second, fill] = from_units;
         let inputs = StorageInputs {
             issue: at.issue_queue.offered(),
-            result: [offered(at.results.front()), offered(second)],
-            fill: offered(at.fills.front()),
+            result: [first, second],
+            fill,
+            from_units: &from_units,
             flush,
             ready_units,
             parked: (at.warps.sets().arrived | at.warps.sets().ended) & !at.issue_queue.warps(),
