@@ -92,16 +92,19 @@ impl Affine {
 
     /// Registers that the register file has begun to read or has written in this cycle.
     fn follow(&mut self, inputs: &StorageInputs<'_>, outputs: &StorageOutputs) {
-        let StorageOutputs { issue_taken, result_taken, fill_taken, .. } = outputs;
+        let StorageOutputs { issue_taken, result_taken, fill_taken, extra_read_taken, .. } = outputs;
         let issues = self.issues;
         let taken = |index: usize| inputs.issue[index].filter(|_| issue_taken[index]);
         let written = |index: usize| match index < issues {
             true => inputs.result[index].filter(|_| result_taken[index]),
             false => inputs.fill.filter(|_| *fill_taken),
         };
+        let operand =
+            |place: usize| taken(place / MAX_SOURCES).and_then(|issue| issue.sources[place % MAX_SOURCES]);
+        let extra = inputs.extra_read.filter(|_| *extra_read_taken);
         let Running { engine, ports } = &mut self.table;
         for (place, port) in ports.read.iter().enumerate() {
-            let row = taken(place / MAX_SOURCES).and_then(|issue| issue.sources[place % MAX_SOURCES]);
+            let row = if place < issues * MAX_SOURCES { operand(place) } else { extra };
             engine.set(port.valid_i, u64::from(row.is_some()));
             if let Some(row) = row {
                 engine.set(port.register_i, u64::from(row));
@@ -123,6 +126,9 @@ impl Affine {
                 self.follow_reads(index, &issue);
             }
         }
+        if extra.is_some() {
+            self.follow_read(issues * MAX_SOURCES, LaneMask::MAX);
+        }
         for index in 0..=issues {
             if let Some(write) = written(index) {
                 self.follow_write(index, write.lanes);
@@ -132,19 +138,24 @@ impl Affine {
 
     /// The operands of an instruction that has been taken.
     fn follow_reads(&mut self, index: usize, issue: &Issue) {
-        let Running { engine, ports } = &self.table;
         let mut on_tuples = issue.active == LaneMask::MAX;
         for place in (0..MAX_SOURCES).filter(|place| issue.sources[*place].is_some()) {
-            let is_tuple = engine.get(ports.read[index * MAX_SOURCES + place].tuple_o) == 1;
-            if is_tuple {
-                self.counted.reads += 1;
-                self.counted.reads_spared += slices(issue.active) - 1;
-            }
-            on_tuples &= is_tuple;
+            on_tuples &= self.follow_read(index * MAX_SOURCES + place, issue.active);
         }
         self.counted.executed.count(issue.unit);
         let flying = &mut self.flying[usize::from(issue.id)];
         (flying.on_tuples, flying.unit) = (on_tuples, issue.unit);
+    }
+
+    /// A register that is read, at a port of the table. Gives whether it is a tuple.
+    fn follow_read(&mut self, port: usize, lanes: LaneMask) -> bool {
+        let Running { engine, ports } = &self.table;
+        let is_tuple = engine.get(ports.read[port].tuple_o) == 1;
+        if is_tuple {
+            self.counted.reads += 1;
+            self.counted.reads_spared += slices(lanes) - 1;
+        }
+        is_tuple
     }
 
     /// A register that has been written.

@@ -10,6 +10,7 @@ mod interposer;
 mod kernel;
 
 use warpfile_hdl::affine::{AffineDetector, TupleTable};
+use warpfile_hdl::regfile::ExtraRead;
 use warpfile_kernels::program::MAX_SOURCES;
 
 use super::register_file::{LANES, REGISTERS};
@@ -224,7 +225,9 @@ impl Circuits {
             detector: AffineDetector { lanes: LANES, values: issues + 1 },
             table: TupleTable {
                 registers: registers as usize,
-                reads: issues * MAX_SOURCES,
+                // Operands, and what a layer reads beside them.
+                reads: issues * MAX_SOURCES
+                    + usize::from(config.design.extra_read(config) != ExtraRead::None),
                 writes: issues + 1,
             },
         }
