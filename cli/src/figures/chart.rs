@@ -87,6 +87,11 @@ pub enum LineStyle {
 }
 
 impl Line {
+    /// Points of a line over numbers: none where there is no value.
+    pub fn points(over: &[u64], values: impl IntoIterator<Item = Option<f64>>) -> Vec<(f64, f64)> {
+        over.iter().zip(values).filter_map(|(&x, y)| Some((x as f64, y?))).collect()
+    }
+
     /// What the paper says of some places.
     pub fn of_paper(points: impl IntoIterator<Item = (f64, f64)>) -> Line {
         Line { name: "the paper".to_owned(), points: points.into_iter().collect(), style: LineStyle::Paper }

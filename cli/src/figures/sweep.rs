@@ -66,6 +66,11 @@ impl Point {
         self
     }
 
+    /// The same under GTO.
+    pub fn with_gto(self) -> Point {
+        self.with("scheduler.single_level", "gto")
+    }
+
     /// The same with the register working set counted in windows of cycles.
     pub fn with_working_set(mut self, window: NonZeroU64) -> Point {
         self.working_set_window = Some(window);

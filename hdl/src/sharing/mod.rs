@@ -15,6 +15,7 @@ mod scratchpad_access_unit;
 pub use circuits::FOLDER;
 pub use dynamic_execution::{DynamicExecution, DynamicExecutionIo};
 pub use owner_warp_first::{OwnerWarpFirst, OwnerWarpFirstIo};
+pub use pairs::LaunchIo;
 pub use register_access_unit::{RegisterAccessUnit, RegisterAccessUnitIo};
 pub use release_unit::{DoneIo, ReleaseUnit, ReleaseUnitIo};
 pub use resource_access_unit::{ResourceAccessUnit, ResourceAccessUnitIo};

@@ -4,7 +4,7 @@
 //! Owner bit: the older block until it ends, or, where the unit has it so, until the other one takes a lock while the owner holds
 //! none.
 
-use crate::rtl::{Module, Signal, count_bits, index_bits};
+use crate::rtl::{In, Module, Ports, Signal, count_bits, index_bits};
 
 /// Sizes of the tables.
 #[derive(Clone, Copy)]
@@ -14,14 +14,20 @@ pub struct Sizes {
 }
 
 /// A block that becomes resident.
-#[derive(Clone, Copy)]
-pub struct Launched<'m> {
-    pub valid: Signal<'m>,
-    pub block: Signal<'m>,
-    /// The block that it shares with; `blocks` if with none.
-    pub partner: Signal<'m>,
-    /// Its warps.
-    pub warps: Signal<'m>,
+#[derive(Ports)]
+#[params(Sizes)]
+pub struct LaunchIo<'m> {
+    /// There is one.
+    pub valid_i: In<'m>,
+    /// Its slot.
+    #[bits(index_bits(p.blocks))]
+    pub block_i: In<'m>,
+    /// The slot of the block that it shares with; the number of blocks if it shares with none.
+    #[bits(count_bits(p.blocks))]
+    pub partner_i: In<'m>,
+    /// Its warps, one bit each.
+    #[bits(p.warps)]
+    pub warps_i: In<'m>,
 }
 
 /// The tables as the cycle begins.
@@ -132,7 +138,7 @@ impl<'m> Pairs<'m> {
         m: &Module<'m>,
         owning: Signal<'m>,
         ended: Signal<'m>,
-        launched: Launched<'m>,
+        launch: &LaunchIo<'m>,
     ) -> Signal<'m> {
         let Sizes { warps, blocks } = self.sizes;
         let left = self.each(m, |block| {
@@ -143,44 +149,44 @@ impl<'m> Pairs<'m> {
         });
         let owner = self.warps_of_all(m, left);
 
-        let shares = launched.valid & launched.partner.ne(blocks);
-        let other_owns = left & launched.partner.decode(blocks);
+        let shares = launch.valid_i & launch.partner_i.ne(blocks);
+        let other_owns = left & launch.partner_i.decode(blocks);
         let owns = shares & !other_owns.any();
-        let starting = launched.warps & launched.valid.replicate(warps);
+        let starting = launch.warps_i & launch.valid_i.replicate(warps);
         let next_owner = (owner & !starting) | (starting & owns.replicate(warps));
         self.owner.set(next_owner);
         self.there.set((self.there & !self.warps_of_all(m, ended)) | starting);
-        let starts = launched.block.decode(blocks) & launched.valid.replicate(blocks);
+        let starts = launch.block_i.decode(blocks) & launch.valid_i.replicate(blocks);
         self.resident.set((self.resident & !ended) | starts);
         let partner_bits = count_bits(blocks);
         let of_launched = starts.spread(partner_bits);
-        self.sh_tb.set((self.sh_tb & !of_launched) | (launched.partner.replicate(blocks) & of_launched));
+        self.sh_tb.set((self.sh_tb & !of_launched) | (launch.partner_i.replicate(blocks) & of_launched));
         let block_bits = index_bits(blocks);
         let of_starting = starting.spread(block_bits);
-        self.block.set((self.block & !of_starting) | (launched.block.replicate(warps) & of_starting));
+        self.block.set((self.block & !of_starting) | (launch.block_i.replicate(warps) & of_starting));
         next_owner
     }
 
     /// What is promised of launches and ends, and what follows for owners.
-    pub fn check(&self, m: &Module<'m>, ended: Signal<'m>, launched: Launched<'m>) {
+    pub fn check(&self, m: &Module<'m>, ended: Signal<'m>, launch: &LaunchIo<'m>) {
         let Sizes { blocks, .. } = self.sizes;
         let all = self.there;
-        let at = launched.block.decode(blocks);
+        let at = launch.block_i.decode(blocks);
         let neighbours = self.each(m, |block| match self.neighbour(block) {
-            Some(other) => launched.partner.eq(other),
+            Some(other) => launch.partner_i.eq(other),
             None => m.lit(1, 0),
         });
-        let none = launched.partner.eq(blocks);
+        let none = launch.partner_i.eq(blocks);
         let is_new =
-            at.any() & !(at & self.resident).any() & launched.warps.any() & !(launched.warps & all).any();
-        m.assumption("a_block_is_launched_into_a_free_slot", launched.valid.implies(is_new));
+            at.any() & !(at & self.resident).any() & launch.warps_i.any() & !(launch.warps_i & all).any();
+        m.assumption("a_block_is_launched_into_a_free_slot", launch.valid_i.implies(is_new));
         m.assumption(
             "a_block_shares_with_its_neighbour",
-            launched.valid.implies(none | (at & neighbours).any()),
+            launch.valid_i.implies(none | (at & neighbours).any()),
         );
         let agree = (0..blocks).filter_map(|block| self.neighbour(block).map(|other| (block, other)));
         let agree = agree.fold(m.lit(1, 1), |agree, (block, other)| {
-            let both = launched.valid & at.bit(block) & self.resident.bit(other);
+            let both = launch.valid_i & at.bit(block) & self.resident.bit(other);
             agree & both.implies(none.eq(!self.shares(other)))
         });
         m.assumption("both_blocks_of_a_pair_share", agree);

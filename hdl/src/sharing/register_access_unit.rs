@@ -2,10 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pairs::{Launched, Pairs, Sizes};
-use crate::rtl::{
-    Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, count_bits, index_bits,
-};
+use super::pairs::{LaunchIo, Pairs, Sizes};
+use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, index_bits};
 
 /// Resource access unit for registers: holds back warps whose next instruction needs registers that their partner uses.
 ///
@@ -45,16 +43,8 @@ pub struct RegisterAccessUnitIo<'m> {
     #[bits(p.register_bits)]
     pub configure_private_i: In<'m>,
     /// A block becomes resident.
-    pub launch_valid_i: In<'m>,
-    /// Its slot.
-    #[bits(index_bits(p.blocks))]
-    pub launch_block_i: In<'m>,
-    /// The slot of the block that it shares with; the number of blocks if it shares with none.
-    #[bits(count_bits(p.blocks))]
-    pub launch_partner_i: In<'m>,
-    /// Its warps, one bit each.
-    #[bits(p.warps)]
-    pub launch_warps_i: In<'m>,
+    #[with(Sizes { warps: p.warps, blocks: p.blocks })]
+    pub launch: LaunchIo<'m>,
     /// For each warp the highest register of its next instruction, sources and destinations, counted from 1; 0 if it has none.
     #[bits(p.warps * p.register_bits)]
     pub register_i: In<'m>,
@@ -113,16 +103,10 @@ impl Circuit for RegisterAccessUnit {
         let taking = io.issue_i & needs & !holders;
         locks.set(m, taking, io.ended_i);
 
-        let launched = Launched {
-            valid: io.launch_valid_i,
-            block: io.launch_block_i,
-            partner: io.launch_partner_i,
-            warps: io.launch_warps_i,
-        };
-        pairs.set(m, pairs.owning_with(m, pairs.blocks_of(m, taking)), io.block_ended_i, launched);
-        let starting = io.launch_warps_i & io.launch_valid_i.replicate(self.warps);
+        pairs.set(m, pairs.owning_with(m, pairs.blocks_of(m, taking)), io.block_ended_i, &io.launch);
+        let starting = io.launch.warps_i & io.launch.valid_i.replicate(self.warps);
         let ending = pairs.warps_of_all(m, io.block_ended_i);
-        let shares = launched.partner.ne(self.blocks).replicate(self.warps);
+        let shares = io.launch.partner_i.ne(self.blocks).replicate(self.warps);
         sh_warp.set((sh_warp & !ending & !starting) | (starting & shares));
 
         io.held_o.set(held);
@@ -130,7 +114,7 @@ impl Circuit for RegisterAccessUnit {
         io.shared_o.set(sh_warp);
         io.locked_o.set(holders);
 
-        pairs.check(m, io.block_ended_i, launched);
+        pairs.check(m, io.block_ended_i, &io.launch);
         self.check_locks(m, io, &pairs, &Needs { sh_warp, needs, held, holders, holding, ending });
     }
 }
@@ -157,19 +141,19 @@ impl RegisterAccessUnit {
         let resident = pairs.warps();
         m.assumption(
             "a_kernel_begins_without_blocks",
-            io.configure_valid_i.implies(!pairs.resident.any() & !io.launch_valid_i),
+            io.configure_valid_i.implies(!pairs.resident.any() & !io.launch.valid_i),
         );
         m.assumption("only_resident_warps_issue_and_end", !((io.issue_i | io.ended_i) & !resident).any());
         m.assumption("a_warp_that_is_held_does_not_issue", !(io.issue_i & of.held).any());
         m.assumption("a_warp_that_has_ended_issues_nothing", !(io.issue_i & io.ended_i).any());
         let unfinished = of.ending & (io.issue_i | (of.holders & !io.ended_i));
         m.assumption("a_block_ends_after_its_warps", !unfinished.any());
-        let swapped = swap(m, io.launch_warps_i);
+        let swapped = swap(m, io.launch.warps_i);
         let other = (0..self.blocks).fold(m.lit(self.warps, 0), |all, block| {
-            all | (pairs.warps_of(m, block) & io.launch_partner_i.eq(block).replicate(self.warps))
+            all | (pairs.warps_of(m, block) & io.launch.partner_i.eq(block).replicate(self.warps))
         });
-        let shares = io.launch_valid_i & io.launch_partner_i.ne(self.blocks);
-        let beside = !(swapped & io.launch_warps_i).any() & !(swapped & resident & !other).any();
+        let shares = io.launch.valid_i & io.launch.partner_i.ne(self.blocks);
+        let beside = !(swapped & io.launch.warps_i).any() & !(swapped & resident & !other).any();
         m.assumption("warps_that_share_are_neighbours", shares.implies(beside));
         m.assumption("a_free_warp_is_beside_its_partner_or_none", self.neighbours_of_launched(m, io, pairs));
 
@@ -204,8 +188,8 @@ impl RegisterAccessUnit {
         pairs: &Pairs<'m>,
     ) -> Signal<'m> {
         let sharing = pairs.warps_of_all(m, pairs.each(m, |block| pairs.shares(block)));
-        let alone = io.launch_valid_i & io.launch_partner_i.eq(self.blocks);
-        alone.implies(!(swap(m, io.launch_warps_i) & sharing).any())
+        let alone = io.launch.valid_i & io.launch.partner_i.eq(self.blocks);
+        alone.implies(!(swap(m, io.launch.warps_i) & sharing).any())
     }
 }
 

@@ -2,10 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pairs::{Launched, Pairs, Sizes};
-use crate::rtl::{
-    Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, count_bits, index_bits,
-};
+use super::pairs::{LaunchIo, Pairs, Sizes};
+use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal};
 
 /// Resource access unit for registers and scratchpad: holds back warps whose next instruction needs registers that their
 /// partner may use, or reaches bytes that the other block may.
@@ -53,16 +51,8 @@ pub struct ResourceAccessUnitIo<'m> {
     #[bits(p.byte_bits)]
     pub configure_private_bytes_i: In<'m>,
     /// A block becomes resident.
-    pub launch_valid_i: In<'m>,
-    /// Its slot.
-    #[bits(index_bits(p.blocks))]
-    pub launch_block_i: In<'m>,
-    /// The slot of the block that it shares with; the number of blocks if it shares with none.
-    #[bits(count_bits(p.blocks))]
-    pub launch_partner_i: In<'m>,
-    /// Its warps, one bit each.
-    #[bits(p.warps)]
-    pub launch_warps_i: In<'m>,
+    #[with(Sizes { warps: p.warps, blocks: p.blocks })]
+    pub launch: LaunchIo<'m>,
     /// For each warp the highest register of its next instruction, sources and destinations, counted from 1; 0 if it has none.
     #[bits(p.warps * p.register_bits)]
     pub register_i: In<'m>,
@@ -129,25 +119,19 @@ impl Circuit for ResourceAccessUnit {
         let held_bytes = needs_bytes & !pairs.warps_of_all(m, may_access);
         let held = held_registers | held_bytes;
 
-        let launched = Launched {
-            valid: io.launch_valid_i,
-            block: io.launch_block_i,
-            partner: io.launch_partner_i,
-            warps: io.launch_warps_i,
-        };
-        let starts = launched.block.decode(self.blocks) & launched.valid.replicate(self.blocks);
+        let starts = io.launch.block_i.decode(self.blocks) & io.launch.valid_i.replicate(self.blocks);
         released.set((released | io.release_i) & !io.block_ended_i & !starts);
-        let next_owner = pairs.set(m, pairs.owning(m), io.block_ended_i, launched);
+        let next_owner = pairs.set(m, pairs.owning(m), io.block_ended_i, &io.launch);
 
         io.held_o.set(held);
         io.owner_o.set(pairs.owner);
         io.shared_o.set(shared);
         io.scratchpad_o.set(may_access);
 
-        pairs.check(m, io.block_ended_i, launched);
+        pairs.check(m, io.block_ended_i, &io.launch);
         m.assumption(
             "a_kernel_begins_without_blocks",
-            io.configure_valid_i.implies(!pairs.resident.any() & !io.launch_valid_i),
+            io.configure_valid_i.implies(!pairs.resident.any() & !io.launch.valid_i),
         );
         m.assumption("only_resident_blocks_release", !(io.release_i & !pairs.resident).any());
         let over = released | io.release_i;

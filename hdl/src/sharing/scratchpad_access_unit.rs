@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pairs::{Launched, Pairs, Sizes};
-use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, count_bits, index_bits};
+use super::pairs::{LaunchIo, Pairs, Sizes};
+use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, index_bits};
 
 /// Resource access unit for scratchpad: holds back warps whose next access reaches the part that another block uses.
 ///
@@ -41,16 +41,8 @@ pub struct ScratchpadAccessUnitIo<'m> {
     #[bits(p.byte_bits)]
     pub configure_private_i: In<'m>,
     /// A block becomes resident.
-    pub launch_valid_i: In<'m>,
-    /// Its slot.
-    #[bits(index_bits(p.blocks))]
-    pub launch_block_i: In<'m>,
-    /// The slot of the block that it shares with; the number of blocks if it shares with none.
-    #[bits(count_bits(p.blocks))]
-    pub launch_partner_i: In<'m>,
-    /// Its warps, one bit each.
-    #[bits(p.warps)]
-    pub launch_warps_i: In<'m>,
+    #[with(Sizes { warps: p.warps, blocks: p.blocks })]
+    pub launch: LaunchIo<'m>,
     /// For each warp the highest byte that a lane of its next instruction accesses, counted from 1; 0 if it accesses none.
     #[bits(p.warps * p.byte_bits)]
     pub byte_i: In<'m>,
@@ -121,26 +113,20 @@ impl Circuit for ScratchpadAccessUnit {
                 taking.bit(2 * pair + 1).mux(m.lit(lock_bits, 2 * pair + 1), lock.lane(pair, lock_bits));
             taking.bit(2 * pair).mux(m.lit(lock_bits, 2 * pair), second)
         })));
-        let launched = Launched {
-            valid: io.launch_valid_i,
-            block: io.launch_block_i,
-            partner: io.launch_partner_i,
-            warps: io.launch_warps_i,
-        };
-        let starts = launched.block.decode(self.blocks) & launched.valid.replicate(self.blocks);
+        let starts = io.launch.block_i.decode(self.blocks) & io.launch.valid_i.replicate(self.blocks);
         released.set((released | io.release_i) & !io.block_ended_i & !starts);
-        pairs.set(m, pairs.owning_with(m, taking), io.block_ended_i, launched);
+        pairs.set(m, pairs.owning_with(m, taking), io.block_ended_i, &io.launch);
 
         io.held_o.set(held);
         io.owner_o.set(pairs.owner);
         io.shared_o.set(shared);
         io.locked_o.set(holding);
 
-        pairs.check(m, io.block_ended_i, launched);
+        pairs.check(m, io.block_ended_i, &io.launch);
         let resident = pairs.warps();
         m.assumption(
             "a_kernel_begins_without_blocks",
-            io.configure_valid_i.implies(!pairs.resident.any() & !io.launch_valid_i),
+            io.configure_valid_i.implies(!pairs.resident.any() & !io.launch.valid_i),
         );
         m.assumption("only_resident_warps_issue", !(io.issue_i & !resident).any());
         m.assumption("a_warp_that_is_held_does_not_issue", !(io.issue_i & held).any());

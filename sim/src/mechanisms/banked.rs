@@ -9,7 +9,7 @@ use super::register_file::{
     self, ACCESS_CYCLES, CommonPorts, RegisterFile, common_ports, geometry, issue_ports, issues, write_ports,
 };
 use super::waves::{self, WaveGroup};
-use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
+use super::{Build, Info, Mechanism, NamedCircuit, Part, RegisterRows, Role};
 use crate::config::Config;
 use crate::counters::Row;
 use crate::energy::structure::Structure;
@@ -33,8 +33,8 @@ impl Mechanism for Banked {
         Role::Storage { scheduler: "single-level" }
     }
 
-    fn has_movable_rows(&self) -> bool {
-        true
+    fn register_rows(&self, _config: &Config) -> RegisterRows {
+        RegisterRows::Movable
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {

@@ -66,10 +66,10 @@ pub static ALL: &[&dyn Mechanism] = &[
     &hybrid::PARALLEL_EVICT,
     &hybrid::PARALLEL_SIMPLE,
     &sharing::Owf,
-    &sharing::ShareRegisters,
+    &sharing::SHARE_REGISTERS,
     &sharing::SHARE_SCRATCHPAD,
     &sharing::SHARE_SCRATCHPAD_RELSSP,
-    &sharing::ShareBoth,
+    &sharing::SHARE_BOTH,
     &warp_level_divergence::Divergence,
     &wir::R,
     &wir::RL,
@@ -104,6 +104,25 @@ pub struct Combination {
     pub summary: &'static str,
     /// The mechanisms, in the order of the stack.
     pub mechanisms: &'static [&'static str],
+}
+
+/// Where registers lie in a main register file, as far as a mechanism has a say in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegisterRows {
+    /// Register `r` of a warp in row `first_row + r`, for as long as the warp is there.
+    Fixed,
+    /// Of a storage: there, or wherever a layer has them, in rows that are another warp's as well at other times.
+    Movable,
+    /// The mechanism chooses, or lets several registers have one row.
+    Chosen,
+    /// Of a storage: in lines that it allocates to registers, in place of rows. It says of each what becomes of it
+    /// ([`StorageOutputs::rows`](crate::sm::design::StorageOutputs::rows)).
+    Lines {
+        /// Banks of a scheduler.
+        banks: usize,
+        /// Lines of each.
+        lines: usize,
+    },
 }
 
 /// What a mechanism is in a stack.
@@ -236,22 +255,9 @@ pub trait Mechanism: Sync {
         structure
     }
 
-    /// Whether it leaves register `r` of a warp in row `first_row + r` of a main register file for as long as the warp is
-    /// there.
-    fn has_fixed_rows(&self) -> bool {
-        true
-    }
-
-    /// Of a storage: the lines that it allocates to registers, in place of rows of a main register file: banks of a scheduler, and
-    /// lines of each. It says of each what becomes of it ([`StorageOutputs::rows`](crate::sm::design::StorageOutputs::rows)).
-    fn lines(&self, _config: &Config) -> Option<(usize, usize)> {
-        None
-    }
-
-    /// Of a storage: whether the rows of a warp may lie anywhere in a main register file, and be another warp's as well at
-    /// other times.
-    fn has_movable_rows(&self) -> bool {
-        false
+    /// Where registers lie.
+    fn register_rows(&self, _config: &Config) -> RegisterRows {
+        RegisterRows::Fixed
     }
 
     /// Of a layer: whether it has more blocks resident than registers or scratchpad are enough for.

@@ -2,14 +2,13 @@
 
 use warpfile_engine::Engine;
 
-use super::design::{Design, Layer, LinePort, PartitionDesign};
+use super::design::{Design, Layer, LinePort, PartitionDesign, name_in_partition};
 
 /// With their names: those of a partition after `partition0_` … if there are several.
 pub(super) fn named<'d>(design: &'d Design<'_>) -> Vec<(String, &'d dyn Engine)> {
-    let several = design.partitions.len() > 1;
+    let count = design.partitions.len();
     let of_partitions = design.partitions.iter().enumerate().flat_map(|(index, partition)| {
-        let prefix = if several { format!("partition{index}_") } else { String::new() };
-        of_partition(partition).map(move |(name, circuit)| (format!("{prefix}{name}"), circuit))
+        of_partition(partition).map(move |(name, circuit)| (name_in_partition(index, count, name), circuit))
     });
     of_partitions.chain(shared(design.line_port.as_deref(), &design.layers)).collect()
 }

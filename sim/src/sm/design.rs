@@ -578,6 +578,40 @@ pub struct PartitionSize {
     pub rows: u32,
 }
 
+/// Deals warps to the partitions of an SM in turn, each into the next warp slots of its partition.
+#[derive(Clone, Debug)]
+pub struct Dealer {
+    /// Slots of each partition that have been dealt.
+    dealt: Vec<usize>,
+    turn: usize,
+}
+
+impl Dealer {
+    /// No slot of so many partitions has been dealt.
+    pub fn new(partitions: usize) -> Dealer {
+        Dealer { dealt: vec![0; partitions], turn: 0 }
+    }
+
+    /// So many slots beside each other: the first of them.
+    pub fn deal(&mut self, slots: usize) -> WarpPlace {
+        let partition = self.turn % self.dealt.len();
+        let warp = self.dealt[partition];
+        self.turn += 1;
+        self.dealt[partition] += slots;
+        WarpPlace { partition, warp }
+    }
+
+    /// Whether partitions with so many slots have all those that were dealt.
+    pub fn fits(&self, slots: usize) -> bool {
+        self.dealt.iter().all(|dealt| *dealt <= slots)
+    }
+}
+
+/// The name of a circuit of a partition: behind `partition0_` … if there are several.
+pub fn name_in_partition(partition: usize, partitions: usize, name: &str) -> String {
+    if partitions > 1 { format!("partition{partition}_{name}") } else { name.to_owned() }
+}
+
 /// Where a warp is put, and where its registers lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Home {

@@ -163,6 +163,42 @@ fn more_blocks_are_resident_with_shared_registers() {
     assert_eq!(resident("reg-share", 100), (3, ResidencyLimit::Registers));
 }
 
+/// Two files of 512 rows: each has room for two warps of 200 registers, or for two pairs of them; the SM in one piece would have it
+/// for five warps, and none beside them.
+#[test]
+fn pairs_of_one_warp_blocks_have_room_in_the_files_of_two_schedulers() {
+    let mut kernel = Kernel::new().alu(199, &[1, 2]).alu(3, &[199]).exit().warps(40, 1);
+    kernel.program.registers_per_thread = 200;
+    let resident = |design: &str, percent: u64| {
+        let mut config = on("jatala-ch2", design);
+        config.edit(|sharing: &mut Parameters| {
+            (sharing.private_percent, sharing.reorder_registers) = (percent, false);
+        });
+        let report = run(&config, &mut Sequence::from(kernel.clone()), RunOptions::default()).expect("runs");
+        (report.residency[0].resident_blocks, of(&report).locks > 0)
+    };
+    assert_eq!(resident("baseline", 10), (4, false));
+    for design in ["reg-share", "both-share"] {
+        assert_eq!(
+            [10, 50, 100].map(|percent| resident(design, percent)),
+            [(8, true), (6, true), (4, false)]
+        );
+    }
+}
+
+/// The other storage that does not say where registers lie.
+#[test]
+fn both_are_shared_with_a_register_reuse_cache() {
+    let few = with_few_registers(on("jatala-ch2", "reuse+both-share"), "hotspot");
+    let config = with_little_scratchpad(few, "hotspot").expect("it uses some");
+    let report = compiled_for(&config, "hotspot");
+    let shared = of(&report);
+    assert!(shared.register_accesses > 0 && shared.shared_accesses > 0, "{shared:?}");
+    let baseline = compiled_for(&config.with_design("reuse").expect("known"), "hotspot");
+    assert_eq!(report.operands_checked, baseline.operands_checked);
+    assert!(report.residency[0].resident_blocks > baseline.residency[0].resident_blocks);
+}
+
 #[test]
 fn more_blocks_are_resident_with_shared_scratchpad() {
     // SRAD1 of Table 2.2: 8 warps, 6144 bytes. Equation 2.4 as it stands would give six blocks.

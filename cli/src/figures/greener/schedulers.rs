@@ -19,16 +19,12 @@ const TWO_LEVEL: f64 = 47.54;
 /// Why numbers differ.
 pub const CAUSES: &[Cause] = &[off_leaks(&["greener"])];
 
-fn gto(point: Point) -> Point {
-    point.with("scheduler.single_level", "gto")
-}
-
 fn gto_baseline() -> Point {
-    gto(baseline())
+    baseline().with_gto()
 }
 
 fn of_gto(design: Design) -> Point {
-    gto(design.point())
+    design.point().with_gto()
 }
 
 fn two_level_baseline() -> Point {

@@ -88,10 +88,7 @@ pub fn table_5(results: &Results) -> Result<Content> {
         "W = 3 takes the least energy for most of the applications",
         least(results, &series),
     ));
-    let points = |values: Vec<Option<f64>>| {
-        THRESHOLDS.iter().zip(values).filter_map(|(&w, value)| Some((w as f64, value?))).collect::<Vec<_>>()
-    };
-    let of_paper = (0..THRESHOLDS.len()).map(paper).collect();
+    let of_paper = (0..THRESHOLDS.len()).map(paper);
     let mut notes = notes();
     notes.push(
         "The thesis's is the geometric mean of those rows of Table 4.5 whose kernels are here; their unit is not given."
@@ -112,8 +109,12 @@ pub fn table_5(results: &Results) -> Result<Content> {
             x_label: "W".to_owned(),
             y_label: "relative to W = 3".to_owned(),
             plot: Plot::Lines(vec![
-                Line { name: "here".to_owned(), points: points(here.clone()), style: LineStyle::Thin },
-                Line::of_paper(points(of_paper)),
+                Line {
+                    name: "here".to_owned(),
+                    points: Line::points(&THRESHOLDS, here.clone()),
+                    style: LineStyle::Thin,
+                },
+                Line::of_paper(Line::points(&THRESHOLDS, of_paper)),
             ]),
         }],
     })

@@ -82,16 +82,13 @@ fn by_amount(
     let means: Vec<Option<f64>> = series.iter().map(|one| one.average(results, Average::Geometric)).collect();
     let thesis =
         (0..AMOUNTS.len()).map(|column| geometric_mean(rows.iter().map(|(_, row)| row[column] / row[0])));
-    let points = |values: Vec<Option<f64>>| {
-        AMOUNTS.iter().zip(values).filter_map(|(&at, value)| Some((at as f64, value?))).collect::<Vec<_>>()
-    };
     let drawn = Chart {
         title: "instructions a cycle, geometric mean".to_owned(),
         x_label: "sharing, %".to_owned(),
         y_label: "relative to none".to_owned(),
         plot: Plot::Lines(vec![
-            Line { name: "here".to_owned(), points: points(means), style: LineStyle::Thin },
-            Line::of_paper(points(thesis.collect())),
+            Line { name: "here".to_owned(), points: Line::points(&AMOUNTS, means), style: LineStyle::Thin },
+            Line::of_paper(Line::points(&AMOUNTS, thesis)),
         ]),
     };
     let content = content(results, "Instructions a cycle, relative to no sharing", claims, &series, notes);

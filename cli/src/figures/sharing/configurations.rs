@@ -5,7 +5,7 @@ use warpfile_sim::mechanisms::sharing::{COUNTERS, Shared};
 
 use super::comparison::{Comparison, LRR, Least};
 use super::release::on_machine;
-use super::{SCRATCHPAD_BYTES, content, speedup};
+use super::{content, speedup, twice_the_scratchpad};
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::Series;
@@ -30,16 +30,8 @@ fn lrr() -> Point {
     on_machine("baseline")
 }
 
-fn gto() -> Point {
-    lrr().with("scheduler.single_level", "gto")
-}
-
 fn two_level() -> Point {
     on_machine("two-level")
-}
-
-fn twice() -> Point {
-    lrr().with("sm.shared_memory_bytes", 2 * SCRATCHPAD_BYTES)
 }
 
 fn beside(base: Point, scheduler: &'static str) -> Comparison {
@@ -58,7 +50,7 @@ fn beside(base: Point, scheduler: &'static str) -> Comparison {
 
 /// GTO, and sharing.
 pub fn points_13a() -> Vec<Point> {
-    vec![gto(), shared()]
+    vec![lrr().with_gto(), shared()]
 }
 
 /// The two-level scheduler, and sharing.
@@ -68,7 +60,7 @@ pub fn points_13b() -> Vec<Point> {
 
 /// LRR, twice the scratchpad, and sharing.
 pub fn points_14() -> Vec<Point> {
-    vec![lrr(), twice(), shared()]
+    vec![lrr(), twice_the_scratchpad(lrr()), shared()]
 }
 
 /// LRR and sharing on both machines.
@@ -81,7 +73,7 @@ pub fn points_15() -> Vec<Point> {
 
 /// Fig. 3.13(a).
 pub fn figure_13a(results: &Results) -> Result<Content> {
-    Ok(beside(gto(), "GTO").mean(results, "§3.4.1.7", 17.73))
+    Ok(beside(lrr().with_gto(), "GTO").mean(results, "§3.4.1.7", 17.73))
 }
 
 /// Fig. 3.13(b).
@@ -93,7 +85,7 @@ pub fn figure_13b(results: &Results) -> Result<Content> {
 pub fn figure_14(results: &Results) -> Result<Content> {
     Ok(beside(lrr(), LRR).beside_twice(
         results,
-        ("LRR, 32 KB of scratchpad", &twice()),
+        ("LRR, 32 KB of scratchpad", &twice_the_scratchpad(lrr())),
         Least::Comparable,
         ("§3.4.1.8", 9, 14),
     ))

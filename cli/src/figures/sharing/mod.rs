@@ -420,6 +420,11 @@ fn with_scratchpad(design: &str) -> Point {
     Point::new("jatala-ch2", design).with("sm.shared_memory_bytes", SCRATCHPAD_BYTES)
 }
 
+/// A point with twice that scratchpad.
+fn twice_the_scratchpad(point: Point) -> Point {
+    point.with("sm.shared_memory_bytes", 2 * SCRATCHPAD_BYTES)
+}
+
 /// Cycles of the kernel that the thesis names; of the slowest SM in each launch.
 fn kernel_cycles(run: &Run, workload: &str) -> u64 {
     named_cycles(run, &run.report.launch_cycles, workload)

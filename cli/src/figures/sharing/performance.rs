@@ -60,10 +60,6 @@ fn not_reordered() -> Point {
     of_lrr().with("sharing.reorder_registers", false)
 }
 
-fn gto() -> Point {
-    baseline().with("scheduler.single_level", "gto")
-}
-
 fn two_level() -> Point {
     with_registers("two-level")
 }
@@ -101,7 +97,7 @@ pub fn points_15() -> Vec<Point> {
 
 /// GTO, and register sharing.
 pub fn points_16() -> Vec<Point> {
-    vec![gto(), register_sharing()]
+    vec![baseline().with_gto(), register_sharing()]
 }
 
 /// The two-level scheduler, and register sharing.
@@ -184,7 +180,7 @@ fn memory_instructions(results: &Results, dynamic: &Point, without: &Point) -> T
 
 /// Fig. 2.16(a).
 pub fn figure_16(results: &Results) -> Result<Content> {
-    Ok(Comparison::of_registers(&gto(), "GTO").largest(results, "§2.5.1.4", 3.9))
+    Ok(Comparison::of_registers(&baseline().with_gto(), "GTO").largest(results, "§2.5.1.4", 3.9))
 }
 
 /// Fig. 2.17(a).

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::comparison::{Comparison, LRR, Least};
-use super::{Changes, SCRATCHPAD_BYTES, changes, content, speedup, with_scratchpad};
+use super::{Changes, changes, content, speedup, twice_the_scratchpad, with_scratchpad};
 use crate::figures::report::Content;
 use crate::figures::series::Series;
 use crate::figures::sweep::{Point, Results};
@@ -24,16 +24,8 @@ pub fn lrr() -> Point {
     with_scratchpad("baseline")
 }
 
-fn gto() -> Point {
-    lrr().with("scheduler.single_level", "gto")
-}
-
 fn two_level() -> Point {
     with_scratchpad("two-level")
-}
-
-fn twice() -> Point {
-    Point::new("jatala-ch2", "baseline").with("sm.shared_memory_bytes", 2 * SCRATCHPAD_BYTES)
 }
 
 fn beside(base: Point, scheduler: &'static str) -> Comparison {
@@ -55,7 +47,7 @@ pub fn points() -> Vec<Point> {
 
 /// GTO, and scratchpad sharing.
 pub fn points_16() -> Vec<Point> {
-    vec![gto(), shared()]
+    vec![lrr().with_gto(), shared()]
 }
 
 /// The two-level scheduler, and scratchpad sharing.
@@ -65,7 +57,7 @@ pub fn points_17() -> Vec<Point> {
 
 /// LRR, twice the scratchpad, and scratchpad sharing.
 pub fn points_20() -> Vec<Point> {
-    vec![lrr(), twice(), shared()]
+    vec![lrr(), twice_the_scratchpad(lrr()), shared()]
 }
 
 /// Fig. 2.13(b).
@@ -110,7 +102,7 @@ pub fn figure_15(results: &Results) -> Result<Content> {
 
 /// Fig. 2.16(b).
 pub fn figure_16(results: &Results) -> Result<Content> {
-    Ok(beside(gto(), "GTO").largest(results, "§2.5.1.4", 30.0))
+    Ok(beside(lrr().with_gto(), "GTO").largest(results, "§2.5.1.4", 30.0))
 }
 
 /// Fig. 2.17(b).
@@ -128,7 +120,7 @@ pub fn figure_18(results: &Results) -> Result<Content> {
 pub fn figure_20(results: &Results) -> Result<Content> {
     Ok(beside(lrr(), LRR).beside_twice(
         results,
-        ("LRR, 32 KB of scratchpad", &twice()),
+        ("LRR, 32 KB of scratchpad", &twice_the_scratchpad(lrr())),
         Least::Comparable,
         ("§2.5.1.7", 4, 7),
     ))

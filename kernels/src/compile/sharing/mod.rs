@@ -17,7 +17,7 @@ pub mod release;
 pub mod residents;
 pub mod variables;
 
-pub use residents::{Residents, Resource, Threshold, residents};
+pub use residents::{Residents, Resource, Threshold, residents, with_pairs};
 
 use serde::{Deserialize, Serialize};
 

@@ -38,12 +38,6 @@ impl Residents {
     pub fn blocks(self) -> u64 {
         self.unshared + 2 * self.pairs
     }
-
-    /// These, and those with fewer pairs down to one: a pair that is given up leaves one block.
-    pub fn and_with_fewer_pairs(self) -> impl Iterator<Item = Residents> {
-        let Residents { unshared, pairs: most } = self;
-        (1..=most).rev().map(move |pairs| Residents { unshared: unshared + most - pairs, pairs })
-    }
 }
 
 /// What an SM has of a resource, and what a block of it needs.
@@ -76,14 +70,37 @@ impl Resource {
 /// (U ≥ 0, which Equation 2.4 leaves out), and the pairs are those for which every resource has room. Where sharing gains no
 /// block, none share.
 pub fn residents(resources: &[Resource], limit: u64, threshold: Threshold) -> Residents {
-    let Some(fitting) = resources.iter().filter_map(|resource| resource.fitting()).min() else {
-        return Residents { unshared: limit, pairs: 0 };
+    let alone = fitting(resources).map_or(limit, |fitting| fitting.min(limit));
+    let gaining = with_pairs(resources, limit, threshold, alone).next();
+    gaining.unwrap_or(Residents { unshared: alone, pairs: 0 })
+}
+
+/// The ways to have more blocks resident than the `alone` without sharing, as far as every resource has room for them: those with
+/// the most blocks first, of equally many those with the fewest pairs.
+///
+/// At least `alone` blocks make progress, whatever the others wait for. So many are S + U, ⌊R / R_tb⌋ in Equation 2.1, if the SM
+/// has a resource in one piece; of several pieces fewer blocks may fit, and more pairs beside them (Equation 2.2).
+pub fn with_pairs(
+    resources: &[Resource],
+    limit: u64,
+    threshold: Threshold,
+    alone: u64,
+) -> impl Iterator<Item = Residents> + use<> {
+    let fitting = fitting(resources).unwrap_or(alone);
+    let needed: Vec<Resource> = resources.iter().copied().filter(|resource| resource.needed > 0).collect();
+    let room = move |progressing| {
+        needed.iter().map(|resource| resource.pairs(progressing, threshold)).min().unwrap_or(0)
     };
-    let needed = resources.iter().filter(|resource| resource.needed > 0);
-    let pairs = needed.map(|resource| resource.pairs(fitting, threshold)).min().unwrap_or(0);
-    let most = (fitting + pairs).min(limit);
-    match most.checked_sub(fitting) {
-        Some(pairs) if pairs > 0 => Residents { unshared: fitting - pairs, pairs },
-        Some(_) | None => Residents { unshared: fitting.min(limit), pairs: 0 },
-    }
+    let most = limit.min(fitting.saturating_mul(2));
+    let progressing = move |blocks| (alone..=fitting).rev().map(move |progressing| (blocks, progressing));
+    (alone + 1..=most).rev().flat_map(progressing).filter_map(move |(blocks, progressing)| {
+        let pairs =
+            blocks.checked_sub(progressing).filter(|pairs| (1..=room(progressing)).contains(pairs))?;
+        Some(Residents { unshared: progressing - pairs, pairs })
+    })
+}
+
+/// Blocks that fit without sharing; `None` if they need nothing.
+fn fitting(resources: &[Resource]) -> Option<u64> {
+    resources.iter().filter_map(|resource| resource.fitting()).min()
 }

@@ -99,8 +99,20 @@ fn pairs_of_both_resources_are_the_same_blocks() {
     let threshold = Threshold::from_percent(50).unwrap();
     assert_eq!(residents(&[none, some], 8, threshold), residents(&[some], 8, threshold));
     assert_eq!(residents(&[none, none], 8, threshold), Residents { unshared: 8, pairs: 0 });
-    let fewer: Vec<Residents> = Residents { unshared: 1, pairs: 2 }.and_with_fewer_pairs().collect();
-    assert_eq!(fewer, [Residents { unshared: 1, pairs: 2 }, Residents { unshared: 2, pairs: 1 }]);
+}
+
+/// Room for five blocks and two tenths, of which pieces of an SM may hold four.
+#[test]
+fn fewer_blocks_that_are_there_alone_leave_room_for_more_pairs() {
+    let resource = Resource { available: 5200, needed: 1000 };
+    let of = |limit, alone| -> Vec<(u64, u64)> {
+        let ways = with_pairs(&[resource], limit, Threshold::from_percent(10).unwrap(), alone);
+        ways.map(|Residents { unshared, pairs }| (unshared, pairs)).collect()
+    };
+    assert_eq!(of(8, 5), [(3, 2), (4, 1)]);
+    assert_eq!(of(8, 4), [(0, 4), (3, 2), (1, 3), (4, 1), (2, 2), (3, 1)]);
+    assert_eq!(of(6, 4), [(4, 1), (2, 2), (3, 1)]);
+    assert_eq!(of(5, 5), []);
 }
 
 proptest! {
@@ -121,6 +133,28 @@ proptest! {
             let taken = 100 * (unshared + pairs) * needed + percent * pairs * needed;
             prop_assert!(taken <= 100 * available);
         }
+    }
+
+    /// The same of all ways, for an SM that has its resource in several pieces: none is left out, and more blocks come first.
+    #[test]
+    fn ways_to_share_are_those_that_fit(
+        available in 1..100_000_u64, needed in 1..20_000_u64, limit in 1..32_u64, lost in 0..3_u64, percent in 1..=100_u64,
+    ) {
+        let alone = (available / needed).min(limit).saturating_sub(lost);
+        let threshold = Threshold::from_percent(percent).unwrap();
+        let ways: Vec<Residents> = with_pairs(&[Resource { available, needed }], limit, threshold, alone).collect();
+        let mut all = Vec::new();
+        for pairs in 1..=limit {
+            for unshared in 0..=limit {
+                let taken = 100 * (unshared + pairs) * needed + percent * pairs * needed;
+                let way = Residents { unshared, pairs };
+                if taken <= 100 * available && unshared + pairs >= alone && (alone + 1..=limit).contains(&way.blocks()) {
+                    all.push(way);
+                }
+            }
+        }
+        all.sort_by_key(|way| (std::cmp::Reverse(way.blocks()), way.pairs));
+        prop_assert_eq!(ways, all);
     }
 }
 

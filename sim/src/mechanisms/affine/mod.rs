@@ -16,7 +16,7 @@ use warpfile_kernels::program::MAX_SOURCES;
 use super::register_file::{LANES, REGISTERS};
 use super::waves::{Occupancy, WaveGroup};
 use super::wir::Pipelines;
-use super::{Build, Combination, Info, Mechanism, NamedCircuit, Part, Role};
+use super::{Build, Combination, Info, Mechanism, NamedCircuit, Part, RegisterRows, Role};
 use crate::config::{Config, ConfigError, conflict};
 use crate::counters;
 use crate::counters::{Group, Row, Shown};
@@ -103,7 +103,8 @@ impl Mechanism for AffineRegisters {
             ));
         }
         let before = mechanisms.iter().take_while(|other| other.info().name != own);
-        if let Some(other) = before.clone().find(|other| !other.has_fixed_rows()) {
+        if let Some(other) = before.clone().find(|other| other.register_rows(config) == RegisterRows::Chosen)
+        {
             let other = other.info().name;
             return refuse(format!("{own} knows rows, which {other} gives away; nearest: {own}+{other}"));
         }

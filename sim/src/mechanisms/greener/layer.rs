@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::sm::SimError;
-use crate::sm::design::{Layer, RowAccess, RowStates, RowUses, WarpPlace};
+use crate::sm::design::{Layer, RowAccess, RowStates, RowUses, WarpPlace, name_in_partition};
 
 /// Outputs that are looked at before a cycle is run.
 pub(super) const FORESEEN: [&str; 3] = ["on_o", "sleep_o", "off_o"];
@@ -221,10 +221,7 @@ impl Layer for PowerLayer {
     }
 
     fn circuits(&self) -> Vec<(String, &dyn Engine)> {
-        let name = |index| match self.partitions.len() {
-            1 => CIRCUIT.to_owned(),
-            _ => format!("partition{index}_{CIRCUIT}"),
-        };
+        let name = |index| name_in_partition(index, self.partitions.len(), CIRCUIT);
         let partitions = self.partitions.iter().enumerate();
         partitions.map(|(index, partition)| (name(index), partition.circuit())).collect()
     }

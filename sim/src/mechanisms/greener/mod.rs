@@ -17,7 +17,7 @@ use warpfile_kernels::compile::greener::{self, Liveness, PowerStates};
 use warpfile_kernels::program::{MAX_RESULTS, MAX_SOURCES, Program};
 
 use super::waves::{Occupancy, WaveGroup};
-use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
+use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, RegisterRows, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, PowerGating, RowControl, RowCycles, Structure};
@@ -154,8 +154,7 @@ impl Mechanism for Sleeping {
             let other = other.info().name;
             return refuse(&format!("{own} and {other} both put rows to sleep; nearest: {own}"));
         }
-        if let Some(storage) = others().find(|other| !other.has_fixed_rows() && other.lines(config).is_none())
-        {
+        if let Some(storage) = others().find(|other| other.register_rows(config) == RegisterRows::Chosen) {
             return refuse(&format!(
                 "{own} does not go with {}: a register has no row of its own in a main register file; nearest: {own}",
                 storage.info().name
@@ -310,7 +309,10 @@ fn pass_parameters(config: &Config) -> greener::Parameters {
 
 /// The lines that registers are allocated, in place of rows of a main register file.
 fn lines(config: &Config) -> Option<(usize, usize)> {
-    config.design.mechanisms().find_map(|mechanism| mechanism.lines(config))
+    config.design.mechanisms().find_map(|mechanism| match mechanism.register_rows(config) {
+        RegisterRows::Lines { banks, lines } => Some((banks, lines)),
+        RegisterRows::Fixed | RegisterRows::Movable | RegisterRows::Chosen => None,
+    })
 }
 
 fn circuit(config: &Config, policy: Policy) -> RegisterPowerUnit {

@@ -15,7 +15,7 @@ use warpfile_kernels::program::Program;
 
 use super::register_file::{is_gated, issues};
 use super::waves::{self, Enumeration, Occupancy, WaveGroup};
-use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
+use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, RegisterRows, Role};
 use crate::config::{Accepted, Config, ConfigError, MemoryModel, SectionInfo, conflict};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::Structure;
@@ -122,12 +122,8 @@ impl Mechanism for RegLess {
         Info { name: "regless", summary, design: Some(("regless", summary)), preset: "gtx980-gpgpusim" }
     }
 
-    fn has_fixed_rows(&self) -> bool {
-        false
-    }
-
-    fn lines(&self, config: &Config) -> Option<(usize, usize)> {
-        Some((BANKS, bank_lines(config)))
+    fn register_rows(&self, config: &Config) -> RegisterRows {
+        RegisterRows::Lines { banks: BANKS, lines: bank_lines(config) }
     }
 
     fn role(&self) -> Role {

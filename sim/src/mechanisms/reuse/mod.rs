@@ -13,7 +13,7 @@ use warpfile_kernels::program::{MAX_SOURCES, Program};
 
 use super::register_file::{self, ACCESS_CYCLES, COLLECTORS, buffered, geometry, issues};
 use super::waves::{self, Occupancy, WaveGroup};
-use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
+use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, RegisterRows, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::grid::Ports;
@@ -107,8 +107,8 @@ impl Mechanism for Reuse {
     }
 
     /// Tags are rows, and a write ends what is kept of its row.
-    fn has_movable_rows(&self) -> bool {
-        true
+    fn register_rows(&self, _config: &Config) -> RegisterRows {
+        RegisterRows::Movable
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {

@@ -15,7 +15,7 @@ use warpfile_kernels::program::Program;
 
 use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
 use super::waves::{self, Occupancy, WaveGroup};
-use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
+use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, RegisterRows, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, Structure};
@@ -88,8 +88,8 @@ impl Mechanism for Rfv {
         }
     }
 
-    fn has_fixed_rows(&self) -> bool {
-        false
+    fn register_rows(&self, _config: &Config) -> RegisterRows {
+        RegisterRows::Chosen
     }
 
     fn role(&self) -> Role {

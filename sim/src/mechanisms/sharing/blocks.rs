@@ -76,6 +76,11 @@ impl Blocks {
         Blocks { running: vec![0; slots], launches: VecDeque::with_capacity(slots), ..Blocks::default() }
     }
 
+    /// How many slots there are.
+    pub fn slots(&self) -> usize {
+        self.running.len()
+    }
+
     /// Where the next warp of a block is started, all of a block one after the other: the lowest slot without a block, and the
     /// warp's number there.
     pub fn next_warp(&mut self, block: BlockIndex) -> (usize, usize) {

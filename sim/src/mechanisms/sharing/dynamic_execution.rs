@@ -4,12 +4,24 @@ use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
 use warpfile_hdl::sharing::DynamicExecution;
 use warpfile_kernels::program::{MemoryAccess, Operation, Program, Space};
 
-use super::Shared;
 use super::blocks::{Warps, set_warps, warps};
-use crate::sm::Channel;
+use super::{Shared, dynamic_circuit};
+use crate::mechanisms::Build;
+use crate::sm::{Channel, SimError};
 
 /// Outputs that are looked at before a cycle is run.
-pub(super) const FORESEEN: [&str; 4] = ["held_o", "window_valid_o", "window_stalls_o", "probability_o"];
+const FORESEEN: [&str; 4] = ["held_o", "window_valid_o", "window_stalls_o", "probability_o"];
+
+/// Dynamic warp execution of a stack.
+///
+/// # Errors
+/// The circuit cannot be built.
+pub(super) fn build(at: &Build<'_>, channel: Channel) -> Result<Dynamic, SimError> {
+    let circuit = dynamic_circuit(at.config);
+    let engine = at.circuit(&circuit, &FORESEEN)?;
+    let dynamic = Dynamic::new((engine, &circuit), channel, at.sm());
+    dynamic.map_err(|error| SimError::circuit(at.config, error))
+}
 
 /// The unit of an SM, and what it hears of the first SM.
 pub struct Dynamic {

@@ -11,14 +11,20 @@ mod blocks;
 mod both;
 mod dynamic_execution;
 mod owf;
+mod pairs;
 mod plan;
 mod registers;
 mod release;
 mod scratchpad;
+mod shared_registers;
+mod shared_scratchpad;
 mod users;
 
+use warpfile_engine::EngineError;
 use warpfile_hdl::rtl::count_bits;
-use warpfile_hdl::sharing::{DynamicExecution, RegisterAccessUnit, ReleaseUnit, ScratchpadAccessUnit};
+use warpfile_hdl::sharing::{
+    DynamicExecution, RegisterAccessUnit, ReleaseUnit, ResourceAccessUnit, ScratchpadAccessUnit,
+};
 use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::compile::listing::listing;
@@ -26,14 +32,14 @@ use warpfile_kernels::compile::sharing::{Placement, ScratchpadOptions, Threshold
 use warpfile_kernels::program::{LANES, Program};
 
 use super::waves::WaveGroup;
-use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
+use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, RegisterRows, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, Structure};
+use crate::sm::design::Layer;
 use crate::sm::{RunReport, SimError};
 use crate::{counters, parameters};
-pub use both::ShareBoth;
-use dynamic_execution::Dynamic;
+use both::BothSharing;
 pub use owf::Owf;
 use registers::RegisterSharing;
 use scratchpad::ScratchpadSharing;
@@ -45,6 +51,7 @@ const REGISTER_CIRCUIT: &str = "register_access_unit";
 const SCRATCHPAD_CIRCUIT: &str = "scratchpad_access_unit";
 const RELEASE_CIRCUIT: &str = "release_unit";
 const DYNAMIC_CIRCUIT: &str = "dynamic_execution";
+const RESOURCE_CIRCUIT: &str = "resource_access_unit";
 /// Bits of a register's number, counted from 1: a thread has at most 255.
 const REGISTER_BITS: usize = 8;
 
@@ -150,15 +157,13 @@ fn check_sizes(config: &Config) -> Result<(), ConfigError> {
 }
 
 /// Two sharing layers would each have owners of their own. The layer that has one for both resources is both-share.
-fn check_alone(config: &Config, own: &str) -> Result<(), ConfigError> {
-    let scratchpad = [SCRATCHPAD.name, SCRATCHPAD_RELSSP.name];
-    let sharing = [REGISTERS.name, SCRATCHPAD.name, SCRATCHPAD_RELSSP.name, both::INFO.name];
-    let other = sharing.into_iter().find(|name| *name != own && config.design.contains(name));
-    let Some(other) = other else { return Ok(()) };
-    let nearest = match [own, other].iter().all(|name| scratchpad.contains(name)) {
-        true => SCRATCHPAD_RELSSP.name,
-        false => both::INFO.name,
-    };
+fn check_alone(config: &Config, own: &Sharing) -> Result<(), ConfigError> {
+    let sharing = [&SHARE_REGISTERS, &SHARE_SCRATCHPAD, &SHARE_SCRATCHPAD_RELSSP, &SHARE_BOTH];
+    let mut others = sharing.into_iter().filter(|layer| layer.info.name != own.info.name);
+    let Some(other) = others.find(|layer| config.design.contains(layer.info.name)) else { return Ok(()) };
+    let share_scratchpad = [own, other].iter().all(|layer| !layer.registers());
+    let nearest = if share_scratchpad { SHARE_SCRATCHPAD_RELSSP.info.name } else { SHARE_BOTH.info.name };
+    let (own, other) = (own.info.name, other.info.name);
     refuse(config, format!("{own} and {other} each have owners of their own; nearest: {nearest}"))
 }
 
@@ -175,7 +180,7 @@ fn check_movable_rows(config: &Config, own: &str) -> Result<(), ConfigError> {
         return refuse(config, format!("{other} takes a row to be one warp's; nearest: {own}"));
     }
     let is_storage = |other: &&'static dyn Mechanism| matches!(other.role(), Role::Storage { .. });
-    match others().filter(is_storage).find(|storage| !storage.has_movable_rows()) {
+    match others().filter(is_storage).find(|storage| storage.register_rows(config) != RegisterRows::Movable) {
         Some(storage) => {
             let storage = storage.info().name;
             refuse(config, format!("{own} moves registers, which {storage} does not follow; nearest: {own}"))
@@ -216,163 +221,90 @@ fn scratchpad_options(config: &Config, options: CompileOptions) -> CompileOption
     CompileOptions { scratchpad, ..options }
 }
 
-const REGISTERS: Info = Info {
-    name: "reg-share",
-    summary: "blocks that share registers in pairs (Jatala, §2.2.1)",
-    design: Some((
-        "reg-share",
-        "register sharing, OWF scheduler, registers in the order of first use (Jatala, ch. 2)",
-    )),
-    preset: "jatala-ch2",
-};
-
-const SCRATCHPAD: Info = Info {
-    name: "spad-share",
-    summary: "blocks that share scratchpad in pairs (Jatala, §2.2.2)",
-    design: Some(("spad-share", "scratchpad sharing, OWF scheduler (Jatala, ch. 2)")),
-    preset: "jatala-ch3",
-};
-
-/// Register sharing.
-pub struct ShareRegisters;
-
-impl Mechanism for ShareRegisters {
-    fn info(&self) -> Info {
-        REGISTERS
-    }
-
-    fn role(&self) -> Role {
-        Role::Layer
-    }
-
-    fn scheduler(&self) -> Option<&'static str> {
-        Some("owf")
-    }
-
-    fn admits_more_blocks(&self) -> bool {
-        true
-    }
-
-    fn section(&self) -> Option<SectionInfo> {
-        Some(SectionInfo::of::<Parameters>())
-    }
-
-    /// Two warps may have one row.
-    fn has_fixed_rows(&self) -> bool {
-        false
-    }
-
-    fn check(&self, config: &Config) -> Result<(), ConfigError> {
-        check_sizes(config)?;
-        check_alone(config, REGISTERS.name)?;
-        check_movable_rows(config, REGISTERS.name)
-    }
-
-    fn pass(&self) -> Pass {
-        Pass::Notes
-    }
-
-    fn compile(
-        &self,
-        config: &Config,
-        program: &Program,
-        notes: &mut Notes,
-    ) -> Result<Option<Program>, SimError> {
-        leave_order(config, program, notes);
-        Ok(None)
-    }
-
-    fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
-        Ok(Some(listing_of_registers(config, program, cfg)))
-    }
-
-    fn counters(&self) -> Vec<Group> {
-        vec![(COUNTERS, Box::new(Shared::default()))]
-    }
-
-    fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
-        let mut circuits = vec![NamedCircuit::of_sm(config, REGISTER_CIRCUIT, &register_circuit(config))?];
-        if compares_sms(config) {
-            circuits.push(NamedCircuit::of_sm(config, DYNAMIC_CIRCUIT, &dynamic_circuit(config))?);
-        }
-        Ok(circuits)
-    }
-
-    fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
-        let circuit = register_circuit(at.config);
-        let engine = at.circuit(&circuit, &registers::FORESEEN)?;
-        let wrong = |error| SimError::circuit(at.config, error);
-        let channel = at.channel(REGISTERS.name).filter(|_| compares_sms(at.config));
-        let dynamic = channel.map(|channel| {
-            let circuit = dynamic_circuit(at.config);
-            let engine = at.circuit(&circuit, &dynamic_execution::FORESEEN)?;
-            Dynamic::new((engine, &circuit), channel, at.sm()).map_err(wrong)
-        });
-        let dynamic = dynamic.transpose()?;
-        let layer = RegisterSharing::new(at.config, threshold(at.config), engine, &circuit, dynamic);
-        Ok(Part::Layer(Box::new(layer.map_err(wrong)?)))
-    }
-
-    /// The tables of §2.4.1 are looked at in every cycle; that they change is counted by locks.
-    fn structures(&self, config: &Config) -> Vec<Structure> {
-        let (warps, blocks) = (config.sm.warps, config.sm.blocks);
-        let lock = warps / 2 * index_bits(warps);
-        let tables = tables(
-            "register sharing",
-            1 + blocks * partner_bits(blocks) + 2 * warps + lock,
-            locks_and_owners,
-        );
-        [tables].into_iter().chain(compares_sms(config).then(|| dynamic_state(config))).collect()
-    }
-
-    fn rows(&self) -> Vec<Row> {
-        let of_memory = [
-            ("waits of memory instructions", Shown::Count("sharing.memory_waits")),
-            (
-                "probability of memory instructions, steps",
-                Shown::Mean("sharing.probability", "sharing.windows"),
-            ),
-        ];
-        rows().into_iter().chain(of_memory.map(|(label, shown)| Row { label, shown })).collect()
-    }
-
-    fn waves(&self) -> Vec<WaveGroup> {
-        vec![
-            WaveGroup {
-                title: "Register sharing",
-                scope: REGISTER_CIRCUIT,
-                signals: &["held_o", "owner_o", "shared_o", "locked_o", "issue_i", "ended_i"],
-            },
-            WaveGroup {
-                title: "Dynamic warp execution",
-                scope: DYNAMIC_CIRCUIT,
-                signals: &["held_o", "memory_i", "additional_i", "stall_i", "window_stalls_o"],
-            },
-        ]
-    }
+/// What two blocks share.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Resources {
+    Registers,
+    Scratchpad,
+    Both,
 }
 
-const SCRATCHPAD_RELSSP: Info = Info {
-    name: "spad-share-relssp",
-    summary: "blocks that share scratchpad in pairs and release it with relssp (Jatala, ch. 3)",
-    design: Some(("spad-share-relssp", "scratchpad sharing with relssp, OWF scheduler (Jatala, ch. 3)")),
-    preset: "jatala-ch3",
-};
-
-/// Scratchpad sharing.
-pub struct ShareScratchpad {
+/// Blocks that share in pairs.
+pub struct Sharing {
     info: Info,
-    /// Threads release what they share before their block ends.
+    resources: Resources,
+    /// Threads release scratchpad before their block ends, which the compiler sees to.
     relssp: bool,
 }
 
+/// Register sharing (§2.2.1).
+pub static SHARE_REGISTERS: Sharing = Sharing {
+    info: Info {
+        name: "reg-share",
+        summary: "blocks that share registers in pairs (Jatala, §2.2.1)",
+        design: Some((
+            "reg-share",
+            "register sharing, OWF scheduler, registers in the order of first use (Jatala, ch. 2)",
+        )),
+        preset: "jatala-ch2",
+    },
+    resources: Resources::Registers,
+    relssp: false,
+};
 /// Scratchpad sharing (§2.2.2).
-pub static SHARE_SCRATCHPAD: ShareScratchpad = ShareScratchpad { info: SCRATCHPAD, relssp: false };
+pub static SHARE_SCRATCHPAD: Sharing = Sharing {
+    info: Info {
+        name: "spad-share",
+        summary: "blocks that share scratchpad in pairs (Jatala, §2.2.2)",
+        design: Some(("spad-share", "scratchpad sharing, OWF scheduler (Jatala, ch. 2)")),
+        preset: "jatala-ch3",
+    },
+    resources: Resources::Scratchpad,
+    relssp: false,
+};
 /// The same with the compiler's layout and `relssp` (chapter 3).
-pub static SHARE_SCRATCHPAD_RELSSP: ShareScratchpad =
-    ShareScratchpad { info: SCRATCHPAD_RELSSP, relssp: true };
+pub static SHARE_SCRATCHPAD_RELSSP: Sharing = Sharing {
+    info: Info {
+        name: "spad-share-relssp",
+        summary: "blocks that share scratchpad in pairs and release it with relssp (Jatala, ch. 3)",
+        design: Some(("spad-share-relssp", "scratchpad sharing with relssp, OWF scheduler (Jatala, ch. 3)")),
+        preset: "jatala-ch3",
+    },
+    resources: Resources::Scratchpad,
+    relssp: true,
+};
+/// Register and scratchpad sharing at once (§6.1, future work).
+pub static SHARE_BOTH: Sharing = Sharing {
+    info: Info {
+        name: "both-share",
+        summary: "blocks that share registers and scratchpad in pairs with one owner for both (Jatala, §6.1)",
+        design: Some((
+            "both-share",
+            "register and scratchpad sharing at once with relssp, OWF scheduler (Jatala, §6.1)",
+        )),
+        preset: "jatala-ch3",
+    },
+    resources: Resources::Both,
+    relssp: true,
+};
 
-impl Mechanism for ShareScratchpad {
+impl Sharing {
+    fn registers(&self) -> bool {
+        self.resources != Resources::Scratchpad
+    }
+
+    fn scratchpad(&self) -> bool {
+        self.resources != Resources::Registers
+    }
+
+    /// Whether memory instructions wait by what other SMs do: not if there are none.
+    fn compares_sms(&self, config: &Config) -> bool {
+        let Parameters { dynamic_execution, .. } = config.of();
+        self.resources == Resources::Registers && dynamic_execution && config.chip.simulated_sms > 1
+    }
+}
+
+impl Mechanism for Sharing {
     fn info(&self) -> Info {
         self.info
     }
@@ -393,23 +325,46 @@ impl Mechanism for ShareScratchpad {
         Some(SectionInfo::of::<Parameters>())
     }
 
+    /// Two warps may have one row.
+    fn register_rows(&self, _config: &Config) -> RegisterRows {
+        if self.registers() { RegisterRows::Chosen } else { RegisterRows::Fixed }
+    }
+
     fn check(&self, config: &Config) -> Result<(), ConfigError> {
         check_sizes(config)?;
-        check_bytes(config)?;
-        check_alone(config, self.info.name)
+        if self.scratchpad() {
+            check_bytes(config)?;
+        }
+        check_alone(config, self)?;
+        if self.registers() { check_movable_rows(config, self.info.name) } else { Ok(()) }
     }
 
     fn code(&self, config: &Config, options: CompileOptions) -> CompileOptions {
         if self.relssp { scratchpad_options(config, options) } else { options }
     }
 
-    /// What it changes is in the code.
+    /// Of scratchpad it is the code that changes.
     fn pass(&self) -> Pass {
-        if self.relssp { Pass::Notes } else { Pass::None }
+        if self.registers() || self.relssp { Pass::Notes } else { Pass::None }
     }
 
-    fn listing(&self, _config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
-        Ok(self.relssp.then(|| listing(program, cfg)))
+    fn compile(
+        &self,
+        config: &Config,
+        program: &Program,
+        notes: &mut Notes,
+    ) -> Result<Option<Program>, SimError> {
+        if self.registers() {
+            leave_order(config, program, notes);
+        }
+        Ok(None)
+    }
+
+    fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
+        Ok(match self.registers() {
+            true => Some(listing_of_registers(config, program, cfg)),
+            false => self.relssp.then(|| listing(program, cfg)),
+        })
     }
 
     fn counters(&self) -> Vec<Group> {
@@ -417,8 +372,16 @@ impl Mechanism for ShareScratchpad {
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
-        let mut circuits =
-            vec![NamedCircuit::of_sm(config, SCRATCHPAD_CIRCUIT, &scratchpad_circuit(config))?];
+        let mut circuits = vec![match self.resources {
+            Resources::Registers => NamedCircuit::of_sm(config, REGISTER_CIRCUIT, &register_circuit(config))?,
+            Resources::Scratchpad => {
+                NamedCircuit::of_sm(config, SCRATCHPAD_CIRCUIT, &scratchpad_circuit(config))?
+            }
+            Resources::Both => NamedCircuit::of_sm(config, RESOURCE_CIRCUIT, &resource_circuit(config))?,
+        }];
+        if self.compares_sms(config) {
+            circuits.push(NamedCircuit::of_sm(config, DYNAMIC_CIRCUIT, &dynamic_circuit(config))?);
+        }
         if self.relssp {
             circuits.push(NamedCircuit::of_sm(config, RELEASE_CIRCUIT, &release_circuit(config))?);
         }
@@ -426,32 +389,93 @@ impl Mechanism for ShareScratchpad {
     }
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
-        let circuit = scratchpad_circuit(at.config);
-        let engine = at.circuit(&circuit, &scratchpad::FORESEEN)?;
+        let (config, threshold) = (at.config, threshold(at.config));
         let release = self.relssp.then(|| release::build(at)).transpose()?;
-        let layer = ScratchpadSharing::new(at.config, threshold(at.config), (engine, &circuit), release);
-        Ok(Part::Layer(Box::new(layer.map_err(|error| SimError::circuit(at.config, error))?)))
+        let layer: Result<Box<dyn Layer>, EngineError> = match self.resources {
+            Resources::Registers => {
+                let circuit = register_circuit(config);
+                let engine = at.circuit(&circuit, &registers::FORESEEN)?;
+                let channel = at.channel(self.info.name).filter(|_| self.compares_sms(config));
+                let dynamic = channel.map(|channel| dynamic_execution::build(at, channel)).transpose()?;
+                RegisterSharing::new(config, threshold, (engine, &circuit), dynamic).map(boxed)
+            }
+            Resources::Scratchpad => {
+                let circuit = scratchpad_circuit(config);
+                let engine = at.circuit(&circuit, &scratchpad::FORESEEN)?;
+                ScratchpadSharing::new(config, threshold, (engine, &circuit), release).map(boxed)
+            }
+            Resources::Both => {
+                let circuit = resource_circuit(config);
+                let engine = at.circuit(&circuit, &both::FORESEEN)?;
+                BothSharing::new(config, threshold, (engine, &circuit), release).map(boxed)
+            }
+        };
+        Ok(Part::Layer(layer.map_err(|error| SimError::circuit(config, error))?))
     }
 
+    /// The tables of §2.4, which are looked at in every cycle; that they change is counted by locks. Of both resources those that
+    /// one owner leaves, and what is released.
     fn structures(&self, config: &Config) -> Vec<Structure> {
         let (warps, blocks) = (config.sm.warps, config.sm.blocks);
-        let lock = blocks / 2 * index_bits(blocks);
-        let of_unit =
-            tables("scratchpad sharing", 1 + blocks * partner_bits(blocks) + warps + lock, locks_and_owners);
-        [of_unit].into_iter().chain(self.relssp.then(|| release_bits(config))).collect()
+        let partners = blocks * partner_bits(blocks);
+        let of_unit = match self.resources {
+            Resources::Registers => {
+                let lock = warps / 2 * index_bits(warps);
+                tables("register sharing", 1 + partners + 2 * warps + lock, locks_and_owners)
+            }
+            Resources::Scratchpad => {
+                let lock = blocks / 2 * index_bits(blocks);
+                tables("scratchpad sharing", 1 + partners + warps + lock, locks_and_owners)
+            }
+            Resources::Both => tables("resource sharing", 2 + partners + warps + blocks, owners_and_releases),
+        };
+        let dynamic = self.compares_sms(config).then(|| dynamic_state(config));
+        let release = self.relssp.then(|| release_bits(config));
+        [of_unit].into_iter().chain(dynamic).chain(release).collect()
     }
 
     fn rows(&self) -> Vec<Row> {
-        rows()
+        let of_memory = [
+            ("waits of memory instructions", Shown::Count("sharing.memory_waits")),
+            (
+                "probability of memory instructions, steps",
+                Shown::Mean("sharing.probability", "sharing.windows"),
+            ),
+        ];
+        let of_memory = of_memory.into_iter().filter(|_| self.resources == Resources::Registers);
+        rows().into_iter().chain(of_memory.map(|(label, shown)| Row { label, shown })).collect()
     }
 
     fn waves(&self) -> Vec<WaveGroup> {
-        vec![WaveGroup {
-            title: "Scratchpad sharing",
-            scope: SCRATCHPAD_CIRCUIT,
-            signals: &["held_o", "owner_o", "shared_o", "locked_o", "issue_i", "block_ended_i"],
-        }]
+        match self.resources {
+            Resources::Registers => vec![
+                WaveGroup {
+                    title: "Register sharing",
+                    scope: REGISTER_CIRCUIT,
+                    signals: &["held_o", "owner_o", "shared_o", "locked_o", "issue_i", "ended_i"],
+                },
+                WaveGroup {
+                    title: "Dynamic warp execution",
+                    scope: DYNAMIC_CIRCUIT,
+                    signals: &["held_o", "memory_i", "additional_i", "stall_i", "window_stalls_o"],
+                },
+            ],
+            Resources::Scratchpad => vec![WaveGroup {
+                title: "Scratchpad sharing",
+                scope: SCRATCHPAD_CIRCUIT,
+                signals: &["held_o", "owner_o", "shared_o", "locked_o", "issue_i", "block_ended_i"],
+            }],
+            Resources::Both => vec![WaveGroup {
+                title: "Resource sharing",
+                scope: RESOURCE_CIRCUIT,
+                signals: &["held_o", "owner_o", "shared_o", "scratchpad_o", "release_i", "block_ended_i"],
+            }],
+        }
     }
+}
+
+fn boxed<'l>(layer: impl Layer + 'l) -> Box<dyn Layer + 'l> {
+    Box::new(layer)
 }
 
 fn rows() -> Vec<Row> {
@@ -489,6 +513,12 @@ fn locks_and_owners(report: &RunReport) -> ArrayAccesses {
     looked_at(report, shared.locks + shared.handovers)
 }
 
+/// Accesses to the tables of the unit for both: an owner changes, or a block has released.
+fn owners_and_releases(report: &RunReport) -> ArrayAccesses {
+    let shared: Shared = report.counters.get(COUNTERS);
+    looked_at(report, shared.handovers + shared.releases)
+}
+
 /// Two bits a thread.
 fn release_bits(config: &Config) -> Structure {
     let size = (1, config.sm.warps as u32, 2 * LANES as u32);
@@ -504,12 +534,6 @@ fn register_circuit(config: &Config) -> RegisterAccessUnit {
         blocks: config.sm.blocks as usize,
         register_bits: REGISTER_BITS,
     }
-}
-
-/// Whether memory instructions wait by what other SMs do: not if there are none.
-fn compares_sms(config: &Config) -> bool {
-    let Parameters { dynamic_execution, .. } = config.of();
-    dynamic_execution && config.chip.simulated_sms > 1
 }
 
 fn dynamic_circuit(config: &Config) -> DynamicExecution {
@@ -544,6 +568,15 @@ fn scratchpad_circuit(config: &Config) -> ScratchpadAccessUnit {
     ScratchpadAccessUnit {
         warps: config.sm.warps as usize,
         blocks: config.sm.blocks as usize,
+        byte_bits: count_bits(config.sm.shared_memory_bytes as usize),
+    }
+}
+
+fn resource_circuit(config: &Config) -> ResourceAccessUnit {
+    ResourceAccessUnit {
+        warps: config.sm.warps as usize,
+        blocks: config.sm.blocks as usize,
+        register_bits: REGISTER_BITS,
         byte_bits: count_bits(config.sm.shared_memory_bytes as usize),
     }
 }

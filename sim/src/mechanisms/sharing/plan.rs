@@ -3,9 +3,9 @@
 //! Blocks in slots 2 i and 2 i + 1 share; the slots behind the pairs are of blocks that share with none. Warps with one number
 //! of two blocks that share are neighbours in one partition, so that their shared registers are rows of one file.
 
-use warpfile_kernels::compile::sharing::{Residents, Resource, Threshold, residents};
+use warpfile_kernels::compile::sharing::{Residents, Resource, Threshold, with_pairs};
 
-use crate::sm::design::{Admission, Home, PartitionSize, WarpPlace, WarpRows};
+use crate::sm::design::{Admission, Dealer, Home, PartitionSize, WarpPlace, WarpRows};
 
 /// The places of all warps that can be resident.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,22 +18,15 @@ pub struct Plan {
     homes: Vec<Vec<Home>>,
 }
 
-/// What is taken of a partition.
-#[derive(Clone, Copy, Debug, Default)]
-struct Taken {
-    warps: usize,
-    rows: u32,
-}
-
 impl Plan {
     /// The plan with the most blocks that share and fit; `None` if sharing gains no block.
     ///
-    /// Each partition has its own file, so where a block's warps do not spread evenly over them, fewer pairs may fit than
+    /// Each partition has its own file, so where a block's warps do not spread evenly over them, fewer blocks may fit than
     /// Equation 2.2 says for the SM.
     pub fn new(admission: &Admission, partitions: usize, threshold: Threshold) -> Option<Plan> {
-        let most = residents(&[registers(admission, partitions)], admission.fits.but_registers(), threshold);
-        let gaining = most.and_with_fewer_pairs().filter(|some| some.blocks() > admission.blocks);
-        gaining.filter_map(|some| Plan::of(some, admission, partitions, threshold)).next()
+        let (registers, limit) = ([registers(admission, partitions)], admission.fits.but_registers());
+        let ways = with_pairs(&registers, limit, threshold, admission.blocks);
+        ways.filter_map(|residents| Plan::of(residents, admission, partitions, threshold)).next()
     }
 
     /// The plan for so many blocks; `None` if they do not fit.
@@ -76,32 +69,34 @@ fn place(
 ) -> Option<Vec<Vec<Home>>> {
     let &Admission { warps, rows_per_warp, of_partition: PartitionSize { warps: slots, rows }, .. } =
         admission;
-    let mut taken = vec![Taken::default(); partitions];
+    let mut dealer = Dealer::new(partitions);
+    // Rows of each partition's file that are taken.
+    let mut taken = vec![0; partitions];
     let mut homes = Vec::new();
-    for pair in 0..pairs as usize {
+    for _ in 0..pairs {
         let mut both = [Vec::new(), Vec::new()];
-        for number in 0..warps {
-            let partition = (pair * warps + number) % partitions;
-            let Taken { warps: first, rows: row } = taken[partition];
-            taken[partition] = Taken { warps: first + 2, rows: row + rows_per_warp + private };
+        for _ in 0..warps {
+            let WarpPlace { partition, warp } = dealer.deal(2);
+            let row = taken[partition];
+            taken[partition] += rows_per_warp + private;
             for (side, homes) in both.iter_mut().enumerate() {
                 let own = row + side as u32 * private;
                 let rows = WarpRows::in_two(own, private, row + 2 * private);
-                homes.push(Home { at: WarpPlace { partition, warp: first + side }, rows });
+                homes.push(Home { at: WarpPlace { partition, warp: warp + side }, rows });
             }
         }
         homes.extend(both);
     }
-    for block in 0..unshared as usize {
-        let of_block = (0..warps).map(|number| {
-            let partition = ((pairs as usize + block) * warps + number) % partitions;
-            let Taken { warps: warp, rows: row } = taken[partition];
-            taken[partition] = Taken { warps: warp + 1, rows: row + rows_per_warp };
-            Home { at: WarpPlace { partition, warp }, rows: WarpRows::from(row) }
+    for _ in 0..unshared {
+        let of_block = (0..warps).map(|_| {
+            let at = dealer.deal(1);
+            let row = taken[at.partition];
+            taken[at.partition] += rows_per_warp;
+            Home { at, rows: WarpRows::from(row) }
         });
         homes.push(of_block.collect());
     }
-    taken.iter().all(|taken| taken.warps <= slots && taken.rows <= rows).then_some(homes)
+    (dealer.fits(slots) && taken.iter().all(|taken| *taken <= rows)).then_some(homes)
 }
 
 #[cfg(test)]
@@ -158,16 +153,29 @@ mod tests {
         }
     }
 
+    /// Each of two files has room for two warps and a half, so that five one-warp blocks and a pair beside them would fit an SM in
+    /// one piece; four fit, and pairs of these.
+    #[test]
+    fn pairs_of_fewer_blocks_are_tried_where_files_have_no_room_for_more() {
+        let admission = admission(1, 200, 2);
+        assert_eq!(admission.blocks, 4);
+        let plan = Plan::new(&admission, 2, Threshold::from_percent(10).expect("in range"));
+        assert_eq!(plan.map(|plan| plan.residents), Some(Residents { unshared: 0, pairs: 4 }));
+        let plan = Plan::new(&admission, 2, Threshold::from_percent(50).expect("in range"));
+        assert_eq!(plan.map(|plan| plan.residents), Some(Residents { unshared: 2, pairs: 2 }));
+    }
+
     proptest! {
         /// No two warps have a slot in common, and no row but those that two partners share.
         #[test]
         fn nothing_is_given_twice(
-            warps in 1..17_usize, rows in 1..64_u32, partitions in prop::sample::select(vec![1_usize, 2, 4]), percent in 1..100_u64,
+            warps in 1..17_usize, rows in 1..256_u32, partitions in prop::sample::select(vec![1_usize, 2, 4]), percent in 1..100_u64,
         ) {
             let admission = admission(warps, rows, partitions);
             let threshold = Threshold::from_percent(percent).expect("in range");
             if let Some(plan) = Plan::new(&admission, partitions, threshold) {
-                prop_assert!(plan.residents.blocks() > admission.blocks);
+                let Residents { unshared, pairs } = plan.residents;
+                prop_assert!(unshared + 2 * pairs > admission.blocks && unshared + pairs >= admission.blocks);
                 let mut slots = BTreeSet::new();
                 let mut owners: BTreeMap<(usize, u32), (usize, usize)> = BTreeMap::new();
                 for slot in 0..plan.residents.blocks() as usize {

@@ -10,7 +10,7 @@ use super::{CIRCUIT, COUNTERS, Placed};
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::sm::SimError;
-use crate::sm::design::{Admission, Home, Layer, WarpPlace, WarpRows};
+use crate::sm::design::{Admission, Dealer, Home, Layer, WarpPlace, WarpRows, name_in_partition};
 
 /// A layer that gives registers to warps one by one.
 pub struct WarpLevelDivergence {
@@ -40,17 +40,9 @@ impl Plan {
         if blocks >= fits.but_registers() || !some_remain {
             return None;
         }
-        let mut taken = vec![0; partitions];
-        let mut place = |index: usize| {
-            let partition = index % partitions;
-            taken[partition] += 1;
-            WarpPlace { partition, warp: taken[partition] - 1 }
-        };
-        let mut block =
-            |slot: usize| (0..warps).map(|number| place(slot * warps + number)).collect::<Vec<_>>();
-        let places = (0..=blocks as usize).map(&mut block).collect();
-        let fit = taken.iter().all(|taken| *taken <= of_partition.warps);
-        fit.then_some(Plan { places, rows_per_warp, slots })
+        let mut dealer = Dealer::new(partitions);
+        let places = (0..=blocks).map(|_| (0..warps).map(|_| dealer.deal(1)).collect()).collect();
+        dealer.fits(of_partition.warps).then_some(Plan { places, rows_per_warp, slots })
     }
 }
 
@@ -232,10 +224,7 @@ impl Layer for WarpLevelDivergence {
     }
 
     fn circuits(&self) -> Vec<(String, &dyn Engine)> {
-        let name = |partition: usize| match self.partitions.len() {
-            1 => CIRCUIT.to_owned(),
-            _ => format!("partition{partition}_{CIRCUIT}"),
-        };
+        let name = |partition| name_in_partition(partition, self.partitions.len(), CIRCUIT);
         let partitions = self.partitions.iter().enumerate();
         partitions.map(|(partition, part)| (name(partition), part.circuit())).collect()
     }

@@ -10,7 +10,7 @@ use warpfile_hdl::rtl::index_bits;
 use warpfile_hdl::warp_level_divergence::RegisterSlots;
 
 use super::waves::WaveGroup;
-use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
+use super::{Build, Info, Mechanism, NamedCircuit, Part, RegisterRows, Role};
 use crate::config::{Config, ConfigError, conflict};
 use crate::counters;
 use crate::counters::{Group, Row, Shown};
@@ -60,8 +60,8 @@ impl Mechanism for Divergence {
     }
 
     /// A warp gets its rows after it has started.
-    fn has_fixed_rows(&self) -> bool {
-        false
+    fn register_rows(&self, _config: &Config) -> RegisterRows {
+        RegisterRows::Chosen
     }
 
     fn check(&self, config: &Config) -> Result<(), ConfigError> {
@@ -77,7 +77,10 @@ impl Mechanism for Divergence {
             return refuse(other.info().name, "takes a row to be one warp's for as long as it is there");
         }
         let is_storage = |other: &&'static dyn Mechanism| matches!(other.role(), Role::Storage { .. });
-        match others().filter(is_storage).find(|storage| !storage.has_movable_rows()) {
+        match others()
+            .filter(is_storage)
+            .find(|storage| storage.register_rows(config) != RegisterRows::Movable)
+        {
             Some(storage) => {
                 refuse(storage.info().name, "does not follow registers that get their rows later")
             }

@@ -22,7 +22,7 @@ use warpfile_kernels::compile::CompileOptions;
 
 use super::register_file::{LANES, geometry};
 use super::waves::Occupancy;
-use super::{Build, Info, Mechanism, NamedCircuit, Part, Role};
+use super::{Build, Info, Mechanism, NamedCircuit, Part, RegisterRows, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, Structure};
@@ -291,7 +291,7 @@ impl Mechanism for Wir {
         let own = self.info.name;
         let is_foreign = |other: &dyn Mechanism| match other.role() {
             Role::Storage { .. } => other.info().name != "banked",
-            Role::Layer => other.info().name != own && !other.has_fixed_rows(),
+            Role::Layer => other.info().name != own && other.register_rows(config) == RegisterRows::Chosen,
             Role::Scheduler => false,
         };
         if let Some(other) = config.design.mechanisms().find(|other| is_foreign(*other)) {
@@ -390,8 +390,8 @@ impl Mechanism for Wir {
         Ok(Part::Interposers(circuits.into_iter().map(one).collect()))
     }
 
-    fn has_fixed_rows(&self) -> bool {
-        false
+    fn register_rows(&self, _config: &Config) -> RegisterRows {
+        RegisterRows::Chosen
     }
 
     /// Verify-reads and dummy MOVs (§V-A, §V-D).
