@@ -38,7 +38,7 @@ use warpfile_kernels::program::Program;
 use crate::config::{Config, ConfigError, SectionInfo};
 use crate::counters::{Group, Row};
 use crate::energy::structure::{PowerGating, Structure};
-use crate::sm::SimError;
+use crate::sm::{Operations, RunReport, SimError};
 
 pub use build::{Build, CircuitScope, NamedCircuit, Part};
 pub use notes::{Compiled, Notes};
@@ -210,6 +210,14 @@ pub trait Mechanism: Sync {
     /// The arrays that its energy is of, with what accesses them.
     fn structures(&self, _config: &Config) -> Vec<Structure> {
         Vec::new()
+    }
+
+    /// What the functional units have worked on in a run, by lanes: `operations` is what the SM dispatched, or what the mechanisms before
+    /// it in the stack have made of it. A mechanism that has a unit work for fewer lanes takes the others away
+    /// ([`Operations::without`]), one that executes instructions of its own adds theirs. What it answers instead of executing has
+    /// not been dispatched.
+    fn operations(&self, _report: &RunReport, operations: Operations) -> Operations {
+        operations
     }
 
     /// Whether it leaves register `r` of a warp in row `first_row + r` of a main register file for as long as the warp is
