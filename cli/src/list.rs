@@ -175,12 +175,14 @@ fn presets() -> anyhow::Result<Vec<Entry>> {
 fn technologies() -> anyhow::Result<Vec<Entry>> {
     let entry = |name| {
         let technology = Technology::named(name)?;
-        let published = technology.rfc.len() + usize::from(technology.mrf.is_some());
+        let published =
+            technology.rfc.len() + usize::from(technology.mrf.is_some()) + technology.tables.len();
         let rest = match &technology.chip.rest {
             Rest::Power(card) => format!("a card of {} W", card.card_w.value),
             Rest::Share(share) => {
                 format!("registers are {} % of the GPU", 100.0 * share.registers_share.value)
             }
+            Rest::Units(_) => "energies of units".to_owned(),
         };
         let summary = format!(
             "{} nm, {} GHz, {published} published arrays, {rest}",

@@ -11,8 +11,8 @@ use warpfile_sim::counters::{Counters, Counts, Row, Shown};
 use warpfile_sim::energy::EnergyReport;
 use warpfile_sim::mechanisms::Stack;
 use warpfile_sim::sm::{
-    Accesses, MemoryStatistics, PortActivity, Residency, RunReport, SchedulerStatistics, SmReport, Stalls,
-    percent_less,
+    Accesses, MemoryStatistics, Operations, PortActivity, Residency, RunReport, SchedulerStatistics,
+    SmReport, Stalls, percent_less,
 };
 
 use crate::identity::Identity;
@@ -97,6 +97,7 @@ struct DesignReport<'a> {
     energy: &'a EnergyReport,
     operands: &'a Accesses,
     counters: &'a Counts,
+    operations: &'a Operations,
     stalls: &'a Stalls,
     residency: &'a [Residency],
     scheduler: &'a SchedulerStatistics,
@@ -303,6 +304,7 @@ impl<'a> DesignReport<'a> {
             energy,
             operands: &report.operands,
             counters: &report.counters,
+            operations: &report.operations,
             stalls: &report.stalls,
             residency: &report.residency,
             scheduler: &report.scheduler,

@@ -129,6 +129,12 @@ enum Method {
     Accesses { point: fn() -> Point, show: fn(&[&'static Workload], &[RegisterAccesses]) -> Content },
     /// From what is computed again soon in a run of every workload at a point.
     Repeated { point: fn() -> Point, show: fn(&[&'static Workload], &[Repeats]) -> Content },
+    /// The same, and runs of every workload at these points.
+    RepeatedAndRuns {
+        point: fn() -> Point,
+        points: fn() -> Vec<Point>,
+        show: fn(&[Repeats], &Results) -> Result<Content>,
+    },
     /// From the sizes of the structures; there are no workloads.
     Structures(fn() -> Result<Content>),
     /// From runs of every workload at these points.
@@ -295,6 +301,13 @@ fn make(figure: &'static Figure, options: &Options, simulate: Simulate<'_>) -> R
             let found =
                 of_each(figure, workloads, options, |opened| repeats(&config, opened, options.engine))?;
             (show(workloads, &found), found.iter().map(|one| one.effort).sum())
+        }
+        Method::RepeatedAndRuns { point, points, show } => {
+            let config = options.variation.config(&point())?;
+            let found =
+                of_each(figure, workloads, options, |opened| repeats(&config, opened, options.engine))?;
+            let results = runs(figure, workloads, &points(), options, simulate)?;
+            (show(&found, &results)?, found.iter().map(|one| one.effort).chain([results.effort()]).sum())
         }
         Method::Structures(show) => (show()?, Effort::default()),
         Method::Runs { points, show } => {

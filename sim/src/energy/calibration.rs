@@ -24,6 +24,8 @@ const MATCH_PJ: f64 = 3.8 / 1024.0;
 const MATCH_NM: f64 = 45.0;
 /// Its supply, V.
 const MATCH_V: f64 = 1.1;
+/// Area of a gate with two inputs that is an exclusive or, µm² at [`MATCH_NM`]: XOR2_X1 of the Nangate library.
+const XOR_UM2: f64 = 1.596;
 /// Supply of CACTI's high-performance devices by node, nm and V: ITRS's, as `vdd[0]` of the `itrs-hp` parameters of CACTI 6.5 and
 /// 7.0. Nodes between are interpolated there, as all parameters are.
 const GRID_SUPPLY: [(f64, f64); 3] = [(45.0, 1.0), (32.0, 0.9), (22.0, 0.8)];
@@ -54,6 +56,17 @@ pub struct FlipFlops {
     pub area_um2: f64,
 }
 
+/// Trees of exclusive ors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct XorTrees {
+    /// An evaluation of all, pJ.
+    pub search_pj: f64,
+    /// Leakage, mW at 350 K.
+    pub leakage_mw: f64,
+    /// Area, µm².
+    pub area_um2: f64,
+}
+
 /// What arrays of a node cost.
 #[derive(Clone, Debug)]
 pub struct ArrayPrices {
@@ -69,6 +82,7 @@ pub struct ArrayPrices {
     write_pj: Line,
     area_um2: Line,
     match_pj: f64,
+    xor_um2: f64,
     clock_pin_pj: f64,
     leakage_mw_per_um2: f64,
 }
@@ -110,6 +124,7 @@ impl ArrayPrices {
             write_pj: line(|rfc| rfc.write_pj.value, energy),
             area_um2: line(|rfc| rfc.area_um2.value, area),
             match_pj: MATCH_PJ * scale(MATCH_NM, MATCH_V),
+            xor_um2: XOR_UM2 * (f64::from(node_nm) / MATCH_NM).powi(2),
             clock_pin_pj: CLOCK_PIN_PJ * scale(CELLS_NM, CELLS_V),
             leakage_mw_per_um2,
             grid,
@@ -171,6 +186,24 @@ impl ArrayPrices {
             // The clock ends at a gate in cycles without a write; the gates of rows behind it are in a write's energy, as in
             // Table 2, whose arrays are accessed in every cycle.
             clock_pj: self.clock_pin_pj,
+            leakage_mw: area_um2 * self.leakage_mw_per_um2,
+            area_um2,
+        })
+    }
+
+    /// A tree of exclusive ors for each of `bits` bits, over half of `inputs`; a gate takes what the comparison of a bit does, which is
+    /// one.
+    ///
+    /// # Errors
+    /// There are no inputs or no bits.
+    pub fn xor_trees(&self, inputs: u32, bits: u32) -> Result<XorTrees, GridError> {
+        if inputs == 0 || bits == 0 {
+            return Err(GridError::Empty { entries: inputs, bits });
+        }
+        let gates = f64::from(bits) * f64::from(inputs) / 2.0;
+        let area_um2 = gates * self.xor_um2;
+        Ok(XorTrees {
+            search_pj: gates * self.match_pj,
             leakage_mw: area_um2 * self.leakage_mw_per_um2,
             area_um2,
         })

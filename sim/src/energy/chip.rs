@@ -1,8 +1,9 @@
 //! Energy of an SM and of its part of the GPU in a run.
 //!
 //! Registers: [`EnergyModel::registers`]. Around them: register lines in L1, L2 and DRAM, metadata, data in L2 and DRAM, and
-//! the rest of the GPU, which is either of a card's published power ([`Rest::Power`]) or makes the baseline's registers a
-//! published share of the whole ([`Rest::Share`]). How and why: decisions 38 and 105.
+//! the rest of the GPU, which is of a card's published power ([`Rest::Power`]), makes the baseline's registers a published
+//! share of the whole ([`Rest::Share`]), or is what each unit spends on its work ([`Rest::Units`]). How and why: decisions 38, 105
+//! and 177.
 
 mod report;
 
@@ -11,19 +12,18 @@ use serde::Serialize;
 use crate::config::{CacheLevel, Config};
 use crate::sm::RunReport;
 
-use super::grid::{Array, Ports};
 use super::structure::{Account, SLICE_BITS};
 use super::{EnergyError, EnergyModel, Rest};
 pub use report::{EnergyReport, SmEnergy};
 
 /// Slices of a line of 128 bytes.
-const LINE_SLICES: f64 = 8.0;
+pub(super) const LINE_SLICES: f64 = 8.0;
 /// Bits of a line.
 const LINE_BITS: f64 = 1024.0;
 /// Bytes of a line.
-const LINE_BYTES: f64 = 128.0;
+pub(super) const LINE_BYTES: f64 = 128.0;
 /// Bits of a byte.
-const BYTE_BITS: f64 = 8.0;
+pub(super) const BYTE_BITS: f64 = 8.0;
 /// Bits of a metadata instruction (Kloosterman et al., MICRO 2017, §5.4).
 const METADATA_BITS: u32 = 64;
 
@@ -118,18 +118,20 @@ impl EnergyModel {
                 let time = cycles / baseline.report.sm_cycles().max(1) as f64;
                 Ok((0.0, of_baseline * (1.0 - by_time + by_time * time)))
             }
+            Rest::Units(_) => {
+                let components = self.components(run)?;
+                let data_pj = components.network_pj + components.l2_pj + components.dram_pj;
+                // Register lines and metadata are apart.
+                let apart_pj = components.registers_pj + components.added_pj + self.lines_pj(run)?;
+                Ok((data_pj, components.total_pj() - data_pj - apart_pj))
+            }
         }
     }
 
     /// Data beyond the SM: transactions of sectors in the L2, and bytes from and to DRAM that are not of register lines.
     fn data_pj(&self, run: MeasuredRun<'_>) -> Result<f64, EnergyError> {
-        let (memory, chip) = (&run.report.memory, &self.technology().chip);
-        let lines = &memory.register_lines;
-        let of_lines = LINE_BYTES * (lines.fetched_from_dram + lines.written_to_dram) as f64;
-        let dram_bytes = (memory.dram_bytes as f64 - of_lines).max(0.0);
-        // Those of register lines are not among them.
-        let transactions = (memory.l2.hits + memory.l2.misses + memory.l2.merged_misses) as f64;
-        let mut data_pj = dram_bytes * chip.dram_line_pj.value / LINE_BYTES;
+        let transactions = self.l2_transactions(run);
+        let mut data_pj = self.dram_data_pj(run);
         if transactions > 0.0 {
             let sector_bytes = run.config.memory.sector_bytes as f64;
             let l2 = self.l2(&run.config.l2)?;
@@ -139,8 +141,23 @@ impl EnergyModel {
         Ok(data_pj)
     }
 
+    /// Transactions of data at the L2; those of register lines are not among them.
+    pub(super) fn l2_transactions(&self, run: MeasuredRun<'_>) -> f64 {
+        let l2 = &run.report.memory.l2;
+        (l2.hits + l2.misses + l2.merged_misses) as f64
+    }
+
+    /// Bytes from and to DRAM that are not of register lines, pJ.
+    pub(super) fn dram_data_pj(&self, run: MeasuredRun<'_>) -> f64 {
+        let memory = &run.report.memory;
+        let lines = &memory.register_lines;
+        let of_lines = LINE_BYTES * (lines.fetched_from_dram + lines.written_to_dram) as f64;
+        let dram_bytes = (memory.dram_bytes as f64 - of_lines).max(0.0);
+        dram_bytes * self.technology().chip.dram_line_pj.value / LINE_BYTES
+    }
+
     /// Register lines in L1, L2 and DRAM. A fetch that misses is also a write of the line that comes.
-    fn lines_pj(&self, run: MeasuredRun<'_>) -> Result<f64, EnergyError> {
+    pub(super) fn lines_pj(&self, run: MeasuredRun<'_>) -> Result<f64, EnergyError> {
         let lines = &run.report.memory.register_lines;
         if lines.l1_requests() == 0 {
             return Ok(0.0);
@@ -164,7 +181,7 @@ impl EnergyModel {
 
     /// Metadata instructions: read from the instruction cache, and what the arrays that keep them spend. Decoding is not
     /// in it.
-    fn metadata_pj(&self, run: MeasuredRun<'_>) -> Result<f64, EnergyError> {
+    pub(super) fn metadata_pj(&self, run: MeasuredRun<'_>) -> Result<f64, EnergyError> {
         let words = self.technology().chip.instruction_cache_words.value as u32;
         let cache = self.memory(words, METADATA_BITS)?;
         let stores = self.account(Account::Metadata, run)?;
@@ -172,16 +189,16 @@ impl EnergyModel {
     }
 
     /// Bits between an SM and the L2, pJ.
-    fn to_l2_pj(&self, bits: f64) -> f64 {
+    pub(super) fn to_l2_pj(&self, bits: f64) -> f64 {
         let chip = &self.technology().chip;
         bits * chip.wire_pj_per_mm_per_bit.value * chip.l2_distance_mm.value
     }
 
-    fn l1(&self, level: &CacheLevel) -> Result<LineCache, EnergyError> {
+    pub(super) fn l1(&self, level: &CacheLevel) -> Result<LineCache, EnergyError> {
         self.line_cache(level, (level.bytes / level.line_bytes) as u32)
     }
 
-    fn l2(&self, level: &CacheLevel) -> Result<LineCache, EnergyError> {
+    pub(super) fn l2(&self, level: &CacheLevel) -> Result<LineCache, EnergyError> {
         self.line_cache(level, self.technology().chip.l2_rows.value as u32)
     }
 
@@ -198,21 +215,16 @@ impl EnergyModel {
             slice_write_pj: data.write_pj,
         })
     }
-
-    /// A memory of one port.
-    fn memory(&self, entries: u32, bits: u32) -> Result<Array, EnergyError> {
-        Ok(self.prices().memory(entries, bits, Ports::SINGLE)?)
-    }
 }
 
 /// Energies of a cache of lines.
-struct LineCache {
+pub(super) struct LineCache {
     /// The tags of a set are read, pJ.
-    set_pj: f64,
+    pub set_pj: f64,
     /// A tag is written, pJ.
     tag_pj: f64,
     /// A slice of a line is read, pJ.
-    slice_pj: f64,
+    pub slice_pj: f64,
     /// A slice of a line is written, pJ.
     slice_write_pj: f64,
 }
@@ -224,7 +236,7 @@ impl LineCache {
     }
 
     /// Of a line and its tag, pJ.
-    fn write_pj(&self) -> f64 {
+    pub fn write_pj(&self) -> f64 {
         self.set_pj + self.tag_pj + LINE_SLICES * self.slice_write_pj
     }
 

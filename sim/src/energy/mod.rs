@@ -3,7 +3,8 @@
 //! Mechanisms state the arrays that they consist of and what accesses them ([`structure`]). A technology prices any of them
 //! ([`ArrayPrices`]): memories from the CACTI runs of its node ([`grid`]), small arrays as flip-flops, wires by the distance
 //! of an array from the ALUs, or with a paper's own figure where there is one for an array of that size. Around them is the
-//! rest of the GPU ([`chip`]). What each term is and where it comes from: decision 103.
+//! rest of the GPU ([`chip`]), by unit where the technology has such figures ([`Components`]). What each term is and where it
+//! comes from: decisions 103 and 177.
 
 mod calibration;
 pub mod chip;
@@ -11,6 +12,7 @@ pub mod grid;
 mod registers;
 pub mod structure;
 mod technology;
+mod units;
 
 use grid::{GridError, Ports};
 use structure::{Account, Cells, Part, Published, Source, Structure, Wire};
@@ -18,13 +20,15 @@ use structure::{Account, Cells, Part, Published, Source, Structure, Wire};
 use crate::config::Config;
 use crate::mechanisms::register_file;
 
-pub use calibration::{ArrayPrices, FlipFlops};
+pub use calibration::{ArrayPrices, FlipFlops, XorTrees};
 pub use chip::{EnergyReport, GpuEnergy, MeasuredRun, SmEnergy};
 pub use registers::{AccessEnergyReport, ArrayEnergy, Energy, RegisterEnergy};
+use technology::PJ_PER_NJ;
 pub use technology::{
-    AccessPrice, CardPower, Chip, CountedMemories, Figure, Floorplan, MrfEnergy, RegistersShare, Rest,
-    RfcEnergy, Technology, TechnologyError, technology_names,
+    AccessPrice, CardPower, Chip, CountedMemories, Figure, Floorplan, MrfEnergy, PublishedEnergies,
+    RegistersShare, Rest, RfcEnergy, TableEnergy, Technology, TechnologyError, technology_names,
 };
+pub use units::{Components, LaneEnergies, UnitEnergies};
 
 /// Square micrometres in a square millimetre.
 const UM2_PER_MM2: f64 = 1e6;
@@ -46,6 +50,20 @@ pub enum EnergyError {
         /// Why it has no price.
         reason: GridError,
     },
+    /// What a technology does not have.
+    #[error("energy.technology: {technology} has no energies of units; accepted: {}", with_units())]
+    NoUnits {
+        /// Its name.
+        technology: String,
+    },
+}
+
+/// The technologies that have energies of units.
+fn with_units() -> String {
+    let has_units = |name: &&str| {
+        Technology::named(name).is_ok_and(|technology| matches!(technology.chip.rest, Rest::Units(_)))
+    };
+    technology_names().filter(has_units).collect::<Vec<_>>().join(", ")
 }
 
 /// A technology, and what arrays cost in it.
@@ -156,9 +174,11 @@ impl EnergyModel {
             let part = structure.price(&self.prices);
             let mut part =
                 part.map_err(|reason| EnergyError::Structure { structure: structure.name, reason })?;
-            if let Some((read, write)) = self.technology.published(&structure) {
-                part.read_pj = f64::from(part.slices) * read.value;
-                part.write_pj = f64::from(part.slices) * write.value;
+            if let Some(PublishedEnergies { read, write, search }) = self.technology.published(&structure) {
+                let of_row = |figure: &Figure| f64::from(structure.slices) * figure.value;
+                part.read_pj = read.map_or(part.read_pj, of_row);
+                part.write_pj = write.map_or(part.write_pj, of_row);
+                part.search_pj = search.map(of_row).or(part.search_pj);
                 part.source = Source::Published;
             }
             Ok((structure, part))

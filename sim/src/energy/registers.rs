@@ -109,22 +109,43 @@ impl EnergyModel {
         run: MeasuredRun<'_>,
     ) -> Result<RegisterEnergy, EnergyError> {
         let mut energy = RegisterEnergy::default();
-        let cycles = run.report.sm_cycles() as f64;
         for (structure, part) in self.parts(run.config)? {
             if structure.account == account {
-                let accesses = (structure.accesses)(run.report);
-                energy += RegisterEnergy {
-                    access_pj: part.access_pj(accesses),
-                    wires_pj: part.wires_pj(accesses),
-                    clock_pj: part.clock_pj * cycles,
-                    leakage_pj: self.structure_leakage_pj(run, &structure, &part),
-                };
+                energy += self.spent(run, &structure, &part);
             }
         }
-        if self.technology().accesses_alone.is_some() {
-            energy = RegisterEnergy { clock_pj: 0.0, leakage_pj: 0.0, ..energy };
-        }
         Ok(energy)
+    }
+
+    /// What some of the arrays spend that are charged as registers.
+    pub(super) fn arrays_pj(
+        &self,
+        run: MeasuredRun<'_>,
+        arrays: impl Fn(&Structure) -> bool,
+    ) -> Result<f64, EnergyError> {
+        let counts = |account: Account| match account {
+            Account::Registers => true,
+            Account::Control => self.technology().accesses_alone.is_none(),
+            Account::Metadata => false,
+        };
+        let parts = self.parts(run.config)?;
+        let counted = parts.iter().filter(|(structure, _)| counts(structure.account) && arrays(structure));
+        Ok(counted.map(|(structure, part)| self.spent(run, structure, part).total_pj()).sum())
+    }
+
+    /// What an array spends in a run.
+    fn spent(&self, run: MeasuredRun<'_>, structure: &Structure, part: &Part) -> RegisterEnergy {
+        let accesses = (structure.accesses)(run.report);
+        let energy = RegisterEnergy {
+            access_pj: part.access_pj(accesses),
+            wires_pj: part.wires_pj(accesses),
+            clock_pj: part.clock_pj * run.report.sm_cycles() as f64,
+            leakage_pj: self.structure_leakage_pj(run, structure, part),
+        };
+        match self.technology().accesses_alone {
+            Some(_) => RegisterEnergy { clock_pj: 0.0, leakage_pj: 0.0, ..energy },
+            None => energy,
+        }
     }
 
     /// Accesses to a run's registers alone, as Gebhart et al. count them: no leakage, no clocks, nothing of what stands
@@ -179,8 +200,9 @@ impl EnergyModel {
                 holds_registers: structure.account == Account::Registers,
                 is_published: published.is_some(),
                 source: match (published, part.source) {
-                    (Some((read, _)), _) => read.source.clone(),
+                    (Some(energies), _) => energies.source().unwrap_or_default().to_owned(),
                     (None, Source::Capacity) => "in proportion to the capacity".to_owned(),
+                    (None, Source::Gates) => format!("gates, {} nm", self.technology().node_nm),
                     (None, Source::FlipFlops) => format!("flip-flops, {} nm", self.technology().node_nm),
                     (None, _) => format!("CACTI, {} nm", self.technology().node_nm),
                 },

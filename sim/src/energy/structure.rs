@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::calibration::{ArrayPrices, FlipFlops};
+use super::calibration::{ArrayPrices, FlipFlops, XorTrees};
 use super::grid::{Array, Cam, GridError, Ports};
 use crate::sm::{Accesses, RunReport, TableAccesses};
 
@@ -52,6 +52,9 @@ pub enum Cells {
     Cam,
     /// Flip-flops with gated clocks, of any number of ports. A search compares all rows.
     FlipFlops,
+    /// No storage: a tree of exclusive ors for each bit, over half of so many inputs as there are rows. A search is an
+    /// evaluation.
+    XorTrees,
 }
 
 /// Where figures of an array come from.
@@ -68,6 +71,8 @@ pub enum Source {
     Fit,
     /// Synthesised arrays of flip-flops.
     FlipFlops,
+    /// Our gates, mapped.
+    Gates,
     /// Accesses: in proportion to the capacity, from the full register file's. Leakage and area as without it.
     Capacity,
 }
@@ -81,6 +86,7 @@ impl Source {
             Source::Extrapolated => "extrapolated",
             Source::Fit => "fit",
             Source::FlipFlops => "flip-flops",
+            Source::Gates => "gates",
             Source::Capacity => "capacity",
         }
     }
@@ -345,6 +351,17 @@ impl Structure {
                     ..part
                 }
             }
+            Cells::XorTrees => {
+                let XorTrees { search_pj, leakage_mw, area_um2 } = prices.xor_trees(entries, bits)?;
+                Part {
+                    ports: "none".to_owned(),
+                    source: Source::Gates,
+                    area_um2: all * area_um2,
+                    leakage_mw: all * leakage_mw,
+                    search_pj: Some(row * search_pj),
+                    ..part
+                }
+            }
         })
     }
 }
@@ -362,7 +379,7 @@ pub struct Part {
     pub slices: u32,
     /// Bits of each slice's rows.
     pub bits: u32,
-    /// Ports as in the grid's files, `cam`, or `any` of flip-flops.
+    /// Ports as in the grid's files, `cam`, `any` of flip-flops, `none` of logic.
     pub ports: String,
     /// Where the figures come from.
     pub source: Source,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::grid::Ports;
 use super::structure::{Published, Structure};
+use super::units::UnitEnergies;
 
 /// A figure and where it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +40,9 @@ pub struct Technology {
     /// Published figures of a register file cache, by configuration.
     #[serde(default)]
     pub rfc: Vec<RfcEnergy>,
+    /// Published figures of other tables, by their names.
+    #[serde(default)]
+    pub tables: Vec<TableEnergy>,
     /// That the paper counts accesses to the arrays of registers and nothing else, where it does.
     pub accesses_alone: Option<AccessesAlone>,
     /// The GPU around the registers.
@@ -117,6 +121,40 @@ pub struct RfcEnergy {
     pub write_pj: Figure,
 }
 
+/// Energies of a table, whatever mechanism it is of. What is not given is as without it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableEnergy {
+    /// As the mechanism names its arrays: `reuse buffers`.
+    pub name: String,
+    /// Rows of all its arrays in an SM.
+    pub rows: u64,
+    /// Read of a row, pJ.
+    pub read_pj: Option<Figure>,
+    /// Write of a row, pJ.
+    pub write_pj: Option<Figure>,
+    /// Search, pJ.
+    pub search_pj: Option<Figure>,
+}
+
+/// Published energies of an array: of a read, a write and a search.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PublishedEnergies<'t> {
+    /// Of a slice, pJ.
+    pub read: Option<&'t Figure>,
+    /// Of a slice, pJ.
+    pub write: Option<&'t Figure>,
+    /// Of all rows, pJ.
+    pub search: Option<&'t Figure>,
+}
+
+impl PublishedEnergies<'_> {
+    /// Where they come from.
+    pub fn source(&self) -> Option<&str> {
+        [self.write, self.read, self.search].into_iter().flatten().next().map(|figure| figure.source.as_str())
+    }
+}
+
 /// A GPU around its registers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -147,6 +185,8 @@ pub enum Rest {
     Power(CardPower),
     /// From a share of the registers that is the same in each run of the baseline.
     Share(RegistersShare),
+    /// From what each unit spends on an operation.
+    Units(Box<UnitEnergies>),
 }
 
 /// Power of a card under full load, and where it goes.
@@ -192,7 +232,7 @@ impl CardPower {
 }
 
 /// W at GHz are nJ.
-const PJ_PER_NJ: f64 = 1000.0;
+pub(super) const PJ_PER_NJ: f64 = 1000.0;
 
 /// Why a technology cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -220,6 +260,7 @@ const TECHNOLOGIES: &[(&str, &str)] = &[
     (Technology::BAILEY2018, include_str!("../../technologies/bailey2018-28nm.toml")),
     (Technology::GEBHART2011, include_str!("../../technologies/gebhart2011-40nm.toml")),
     (Technology::GTX980, include_str!("../../technologies/gtx980-28nm.toml")),
+    (Technology::KIM, include_str!("../../technologies/kim-45nm.toml")),
     ("kloosterman2017-28nm", include_str!("../../technologies/kloosterman2017-28nm.toml")),
 ];
 
@@ -235,6 +276,9 @@ impl Technology {
     pub const GEBHART2011: &'static str = "gebhart2011-40nm";
     /// Name of the technology of a GTX 980.
     pub const GTX980: &'static str = "gtx980-28nm";
+
+    /// Name of the technology of Kim & Ro, "WIR", which has energies of units.
+    pub const KIM: &'static str = "kim-45nm";
 
     /// A technology that comes with the program.
     ///
@@ -272,20 +316,33 @@ impl Technology {
         counted.is_some_and(|counted| matches!(counted.price, AccessPrice::Capacity { .. }))
     }
 
-    /// Energies of a read and of a write of an array, if there is a published figure for one of its size.
-    pub fn published(&self, structure: &Structure) -> Option<(&Figure, &Figure)> {
+    /// Energies of accesses to an array, if there is a published figure for one of its size.
+    pub fn published(&self, structure: &Structure) -> Option<PublishedEnergies<'_>> {
+        self.published_table(structure).or_else(|| self.published_registers(structure))
+    }
+
+    fn published_table(&self, structure: &Structure) -> Option<PublishedEnergies<'_>> {
+        let rows = u64::from(structure.arrays) * u64::from(structure.entries);
+        let is_it = |table: &&TableEnergy| table.name == structure.name && table.rows == rows;
+        let TableEnergy { read_pj, write_pj, search_pj, .. } = self.tables.iter().find(is_it)?;
+        let [read, write, search] = [read_pj, write_pj, search_pj].map(Option::as_ref);
+        Some(PublishedEnergies { read, write, search })
+    }
+
+    fn published_registers(&self, structure: &Structure) -> Option<PublishedEnergies<'_>> {
         if structure.bits != self.access_bits {
             return None;
         }
+        let of = |read, write| PublishedEnergies { read: Some(read), write: Some(write), search: None };
         match structure.published? {
             Published::MainRegisterFile => {
                 let MrfEnergy { entries, read_pj, write_pj, .. } = self.mrf.as_ref()?;
-                (structure.entries == *entries).then_some((read_pj, write_pj))
+                (structure.entries == *entries).then_some(of(read_pj, write_pj))
             }
             Published::RegisterFileCache => {
                 let is_as_large =
                     |rfc: &&RfcEnergy| rfc.entries * rfc.active_warps == u64::from(structure.entries);
-                self.rfc.iter().find(is_as_large).map(|rfc| (&rfc.read_pj, &rfc.write_pj))
+                self.rfc.iter().find(is_as_large).map(|rfc| of(&rfc.read_pj, &rfc.write_pj))
             }
         }
     }

@@ -189,7 +189,7 @@ fn nothing_accessed_is_nothing_to_normalise() {
 #[test]
 fn an_unknown_technology_lists_those_that_exist() {
     let error = Technology::named("7nm").expect_err("not there").to_string();
-    let known = "bailey2018-28nm, gebhart2011-40nm, gtx980-28nm, kloosterman2017-28nm";
+    let known = "bailey2018-28nm, gebhart2011-40nm, gtx980-28nm, kim-45nm, kloosterman2017-28nm";
     assert_eq!(error, format!("unknown technology \"7nm\" (energy.technology); there are: {known}"));
 }
 

@@ -40,7 +40,7 @@ use warpfile_kernels::program::Program;
 use crate::config::{Config, ConfigError, SectionInfo};
 use crate::counters::{Group, Row};
 use crate::energy::structure::{PowerGating, Structure};
-use crate::sm::SimError;
+use crate::sm::{Operations, RunReport, SimError};
 
 pub use build::{Build, CircuitScope, NamedCircuit, Part};
 pub use notes::{Compiled, Notes};
@@ -253,6 +253,14 @@ pub trait Mechanism: Sync {
     /// An array that another mechanism of the stack states, as it is with this one: what accesses it, if that changes.
     fn revised(&self, structure: Structure) -> Structure {
         structure
+    }
+
+    /// What the functional units have worked on in a run, by lanes: `operations` is what the SM dispatched, or what the mechanisms before
+    /// it in the stack have made of it. A mechanism that has a unit work for fewer lanes takes the others away
+    /// ([`Operations::without`]), one that executes instructions of its own adds theirs. What it answers instead of executing has
+    /// not been dispatched.
+    fn operations(&self, _report: &RunReport, operations: Operations) -> Operations {
+        operations
     }
 
     /// Where registers lie.

@@ -115,7 +115,8 @@ pub fn structures(config: &Config, rows: u64) -> Vec<Structure> {
         "state of operand collectors",
         Account::Control,
         (groups, collectors, COLLECTOR_STATE_BITS),
-        |report| ArrayAccesses::queued(report.warp_instructions),
+        // What a design answers has no operands to collect.
+        |report| ArrayAccesses::queued(report.warp_instructions - report.answered_instructions),
     );
     vec![structure(config, rows), operands.of_flip_flops(), state]
 }

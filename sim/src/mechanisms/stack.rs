@@ -11,7 +11,7 @@ use crate::config::{Config, ConfigError};
 use crate::counters::{Group, Row};
 use crate::energy::structure::{PowerGating, Structure};
 use crate::sm::design::{Design, Interposed, OperandStorage, PartitionDesign};
-use crate::sm::{Accesses, MRF, SimError};
+use crate::sm::{Accesses, MRF, Operations, RunReport, SimError};
 use warpfile_hdl::rtl::netlist::Netlist;
 
 /// The operand storage of a stack that names none.
@@ -189,6 +189,12 @@ impl Stack {
             self.mechanisms().fold(structure, |structure, mechanism| mechanism.revised(structure))
         };
         stated.map(revised).collect()
+    }
+
+    /// What the functional units have worked on in a run.
+    pub fn operations(&self, report: &RunReport) -> Operations {
+        let dispatched = report.operations;
+        self.mechanisms().fold(dispatched, |operations, mechanism| mechanism.operations(report, operations))
     }
 
     /// How the supply of the main register file's rows is gated; `None` if it is not.

@@ -8,6 +8,7 @@ use warpfile_kernels::program::{
 use super::SimError;
 use super::design::{Metadata, OperandStorage, Unit};
 use super::machine::{SlotClass, arithmetic_unit};
+use super::operations::OperationClass;
 use super::timing::TimingClass;
 use crate::config::Units;
 
@@ -31,6 +32,8 @@ pub(super) struct Kernel {
 pub(super) struct Decoded {
     pub action: Action,
     pub unit: Unit,
+    /// What its lanes count as.
+    pub class: OperationClass,
     /// What it takes a slot of.
     pub slot_class: SlotClass,
     /// How long it takes, if it is arithmetic.
@@ -172,6 +175,7 @@ impl Decoded {
         Decoded {
             action,
             unit,
+            class: OperationClass::of(instruction),
             slot_class: SlotClass::of(action, unit, units),
             timing: if action == Action::Sfu { TimingClass::SFU } else { TimingClass::of(arithmetic) },
             suspends: instruction.suspends,

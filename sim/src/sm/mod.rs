@@ -12,6 +12,7 @@ mod kept_report;
 mod kernel;
 mod machine;
 mod memory;
+mod operations;
 mod oracle;
 mod pipeline_log;
 mod report;
@@ -43,6 +44,7 @@ pub use chip::{Channel, ChipSm, chip_sms};
 pub use engine_name::EngineName;
 pub use error::{Compared, SimError, WrongOperand};
 pub use kept_report::KeptReport;
+pub use operations::{OperationClass, Operations};
 pub use pipeline_log::PipelineLog;
 pub use report::{
     Accesses, CacheStatistics, MRF, MemoryStatistics, PortActivity, RegisterLineStatistics, Residency,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use warpfile_kernels::program::Spills;
 
+use super::operations::Operations;
 use super::timeline::Timeline;
 use super::working_set::WorkingSet;
 use crate::counters;
@@ -53,6 +54,8 @@ pub struct RunReport {
     pub stalls: Stalls,
     /// How many warps and blocks were resident, and why not more.
     pub residency: Vec<Residency>,
+    /// What the functional units have worked on.
+    pub operations: Operations,
     /// Scheduler events.
     pub scheduler: SchedulerStatistics,
     /// Memory traffic.
@@ -223,8 +226,12 @@ counters! {
         bytes: sum("bytes"),
         /// Warp instructions that accessed shared memory.
         shared_instructions: sum("warp instructions"),
+        /// Words of 32 bits that these read or wrote; lanes that access one word share it.
+        shared_words: sum("words"),
         /// Cycles the shared memory was busy.
         shared_cycles: sum("cycles"),
+        /// Words of 32 bits that accesses to constant memory read; lanes that access one word share it.
+        constant_words: sum("words"),
         /// L1 hits and misses, in transactions; 0 without an L1.
         l1: group(CacheStatistics),
         /// L2 hits and misses, in transactions; 0 without an L2.

@@ -40,6 +40,7 @@ impl RunReport {
         self.results_checked += other.results_checked;
         self.operands.add(&other.operands);
         self.stalls.add(&other.stalls);
+        self.operations.add(&other.operations);
         self.scheduler.add(&other.scheduler);
         self.memory.add(&other.memory);
         self.counters.add_all(&other.counters);

@@ -39,6 +39,7 @@ fn check_counts(report: &RunReport, what: &str) {
         expansion_writes,
         executed,
         one_lane,
+        lanes_spared,
     } = counted(report);
     assert!(reads <= mrf.reads && writes + expanded <= mrf.writes, "{what}");
     assert!(reads_spared <= 7 * reads && reads_spared <= mrf.cluster_reads, "{what}");
@@ -46,6 +47,10 @@ fn check_counts(report: &RunReport, what: &str) {
     assert!(expansion_writes < 8 * expanded || expanded == 0, "{what}");
     assert!(one_lane.sp <= executed.sp && one_lane.sfu <= executed.sfu, "{what}");
     assert_eq!(one_lane.memory, 0, "{what}");
+    // §VII-A: "as much as 1 FU lane" of 32.
+    assert_eq!(lanes_spared.lanes(), 31 * (one_lane.sp + one_lane.sfu), "{what}");
+    let worked = design("affine").design.operations(report);
+    assert_eq!(worked.lanes() + lanes_spared.lanes(), report.operations.lanes(), "{what}");
 }
 
 /// Every operand is compared with the kernel's value, and results with the host's.

@@ -53,6 +53,11 @@ fn what_is_executed_or_answered_is_what_the_baseline_executes() {
             let report = run_tiny(&design(design_name), name, RunOptions::default());
             assert_eq!(report.warp_instructions, baseline.warp_instructions, "{name} on {design_name}");
             assert_eq!(report.operands, baseline.operands, "{name} on {design_name}");
+            // What is answered goes through no unit, and only full warps are.
+            let answered_lanes = 32 * report.answered_instructions;
+            let dispatched = report.operations.lanes() + answered_lanes;
+            assert_eq!(dispatched, baseline.operations.lanes(), "{name} on {design_name}");
+            assert_eq!(baseline.operations.lanes(), baseline.thread_instructions, "{name}");
             assert!(report.operands_checked <= baseline.operands_checked, "{name} on {design_name}");
         }
     }

@@ -2,6 +2,7 @@
 
 mod backend;
 mod cache;
+mod energy;
 mod registers;
 mod repeated;
 mod signatures;
@@ -90,11 +91,33 @@ const FIGURES: &[Figure] = &[
         causes: &[],
     },
     Figure {
+        id: "wir-14",
+        title: "Energy of the GPU by component",
+        source: "Kim & Ro, Fig. 14, §VII-C",
+        workloads: WORKLOADS,
+        method: Method::RepeatedAndRuns {
+            point: baseline,
+            points: energy::points_14,
+            show: energy::figure_14,
+        },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
         id: "wir-15",
         title: "Accesses to the L1 cache",
         source: "Kim & Ro, Fig. 15, §VII-C",
         workloads: WORKLOADS,
         method: Method::Runs { points: backend::points_12, show: cache::figure_15 },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
+        id: "wir-16",
+        title: "Energy of an SM by component",
+        source: "Kim & Ro, Fig. 16, §VII-C",
+        workloads: WORKLOADS,
+        method: Method::Runs { points: energy::points_16, show: energy::figure_16 },
         has_numbers: true,
         causes: &[],
     },
@@ -180,6 +203,9 @@ const RLPV: Design = Design { name: "wir-rlpv", key: "rlpv", heading: "RLPV" };
 const RLPVC: Design = Design { name: "wir-rlpvc", key: "rlpvc", heading: "RLPVc" };
 /// Without load reuse.
 const RPV: Design = Design { name: "wir-rpv", key: "rpv", heading: "RPV" };
+/// On registers of one stride, without reuse and with all of it.
+const AFFINE: Design = Design { name: "affine", key: "affine", heading: "Affine" };
+const AFFINE_RLPV: Design = Design { name: "affine-rlpv", key: "affine_rlpv", heading: "Affine+RLPV" };
 const NO_SIGNATURES: Design = Design { name: "wir-novsb", key: "novsb", heading: "NoVSB" };
 
 impl Design {

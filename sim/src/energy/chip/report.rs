@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::super::{AccessEnergyReport, EnergyError, EnergyModel, RegisterEnergy};
+use super::super::{AccessEnergyReport, Components, EnergyError, EnergyModel, RegisterEnergy, Rest};
 use super::{GpuEnergy, MeasuredRun};
 use crate::config::Config;
 use crate::sm::RunReport;
@@ -49,6 +49,9 @@ pub struct SmEnergy {
     pub registers: RegisterEnergy,
     /// All, the registers again among it.
     pub gpu: GpuEnergy,
+    /// The same by component, in a technology that has energies of units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub components: Option<Components>,
 }
 
 impl EnergyModel {
@@ -90,6 +93,9 @@ impl EnergyModel {
         for (base, run) in baseline.iter().zip(runs) {
             sum.registers += self.registers(*run)?;
             sum.gpu += self.gpu(*base, *run)?;
+            if let Rest::Units(_) = self.technology().chip.rest {
+                *sum.components.get_or_insert_default() += self.components(*run)?;
+            }
         }
         Ok(sum)
     }

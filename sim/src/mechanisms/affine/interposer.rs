@@ -2,18 +2,18 @@
 
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine};
 use warpfile_hdl::affine::{AffineDetector, TupleTable};
-use warpfile_kernels::program::{LaneMask, MAX_RESULTS, MAX_SOURCES};
+use warpfile_kernels::program::{LANES, LaneMask, MAX_RESULTS, MAX_SOURCES};
 
 use super::kernel::linear;
 use super::{COUNTERS, Circuits, Counted, DETECTOR, TABLE};
 use crate::counters::Counts;
 use crate::mechanisms::circuit::words;
 use crate::mechanisms::{Build, Compiled};
-use crate::sm::SimError;
 use crate::sm::design::{
     ID_BITS, Interposer, Issue, MAX_ISSUES, MAX_OFFERED, OperandStorage, StorageInputs, StorageOutputs, Unit,
     Write,
 };
+use crate::sm::{OperationClass, SimError};
 
 /// A circuit that runs, with its ports.
 pub struct Running<P> {
@@ -38,7 +38,8 @@ pub struct Affine {
     table: Running<CircuitPorts<TupleTable>>,
     /// Results of short operations a cycle.
     issues: usize,
-    linear: Vec<bool>,
+    /// Of each instruction what one lane computes of tuples; `None` if it takes all lanes.
+    linear: Vec<Option<OperationClass>>,
     flying: Vec<Flying>,
     counted: Counted,
 }
@@ -84,8 +85,10 @@ impl Affine {
             flying.affine[write.result] = is_affine;
             // An offer is repeated until it is taken; it counts once.
             let on_tuples = std::mem::take(&mut flying.on_tuples);
-            if on_tuples && is_affine && self.linear[write.inst.0 as usize] {
+            let class = self.linear[write.inst.0 as usize].filter(|_| on_tuples && is_affine);
+            if let Some(class) = class {
                 self.counted.one_lane.count(flying.unit);
+                self.counted.lanes_spared.count(class, LANES as u32 - 1);
             }
         }
     }

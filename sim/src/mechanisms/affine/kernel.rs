@@ -2,6 +2,8 @@
 
 use warpfile_kernels::program::{Arithmetic, Instruction, Number, Operation, Program, Step};
 
+use crate::sm::OperationClass;
+
 /// Opcodes of moves, in PTX and in the code of a trace.
 const MOVES: [&str; 3] = ["mov", "MOV", "MOV32I"];
 /// Parts of an opcode with which the result is not the sum or the low product of its operands in 32 bits: high words, carries in
@@ -9,9 +11,10 @@ const MOVES: [&str; 3] = ["mov", "MOV", "MOV32I"];
 const OTHERWISE: [&str; 13] =
     ["hi", "HI", "product", "mul_hi", "mad_hi", "X", "sat", "u16", "s16", "u16x2", "s16x2", "XMAD", "VMAD"];
 
-/// Of each instruction of a kernel whether one lane can compute the result's base and stride from those of its operands.
-pub fn linear(program: &Program) -> Vec<bool> {
-    program.instructions.iter().map(is_linear).collect()
+/// Of each instruction of a kernel what it does, if one lane can compute the result's base and stride from those of its operands.
+pub fn linear(program: &Program) -> Vec<Option<OperationClass>> {
+    let class = |one: &Instruction| is_linear(one).then(|| OperationClass::of(one));
+    program.instructions.iter().map(class).collect()
 }
 
 /// A move, or an integer sum, difference or product of 32 bits (§VII-A: "mov, add, sub, mul"), with a third operand added or

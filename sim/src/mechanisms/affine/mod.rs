@@ -22,7 +22,7 @@ use crate::counters;
 use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, Structure};
 use crate::sm::design::Interposer;
-use crate::sm::{RunReport, SimError};
+use crate::sm::{Operations, RunReport, SimError};
 
 /// Name of the group of counters.
 pub const COUNTERS: &str = "affine";
@@ -49,6 +49,8 @@ counters! {
         executed: group(Pipelines),
         /// Of these, those whose operands and results are tuples, and that compute base and stride: one lane can do them.
         one_lane: group(Pipelines),
+        /// Lanes that units did not work for in these.
+        lanes_spared: group(Operations),
     }
 }
 
@@ -150,6 +152,11 @@ impl Mechanism for AffineRegisters {
             let (reads, writes) = (report.mrf().reads, report.mrf().writes);
             ArrayAccesses { row_reads: reads + writes, row_writes: writes, ..ArrayAccesses::default() }
         })]
+    }
+
+    /// "Functional units consume energy as much as 1 FU lane" (§VII-A).
+    fn operations(&self, report: &RunReport, operations: Operations) -> Operations {
+        operations.without(report.counters.get::<Counted>(COUNTERS).lanes_spared)
     }
 
     /// A tuple is in one bank of eight (§VII-A).

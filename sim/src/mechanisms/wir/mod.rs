@@ -25,9 +25,9 @@ use super::waves::Occupancy;
 use super::{Build, Info, Mechanism, NamedCircuit, Part, RegisterRows, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Group, Row, Shown};
-use crate::energy::structure::{Account, ArrayAccesses, Structure};
+use crate::energy::structure::{Account, ArrayAccesses, Cells, Structure};
 use crate::sm::design::{ID_BITS, Interposer, Unit};
-use crate::sm::{Accesses, RunReport, SimError};
+use crate::sm::{Accesses, Operations, RunReport, SimError};
 use crate::{counters, parameters};
 use circuits::Circuits;
 use interposer::Reuse;
@@ -403,6 +403,13 @@ impl Mechanism for Wir {
         }
     }
 
+    /// A dummy MOV goes through the integer unit; nobody fetches it.
+    fn operations(&self, report: &RunReport, mut operations: Operations) -> Operations {
+        let Counted { moves, .. } = report.counters.get(COUNTERS);
+        operations.integer += LANES as u64 * moves;
+        operations
+    }
+
     /// Table III and §VII-E: tables as wide as the circuits'.
     fn structures(&self, config: &Config) -> Vec<Structure> {
         let all = Parts::new(config, self.policy);
@@ -419,6 +426,14 @@ impl Mechanism for Wir {
             let Counted { lookups, reserved, filled, .. } = report.counters.get(COUNTERS);
             let row_writes = reserved + filled;
             ArrayAccesses { row_reads: lookups + filled, row_writes, ..ArrayAccesses::default() }
+        });
+        let hash = self.policy.signatures.then(|| {
+            let bits = all.hash.lanes * LANE_BITS;
+            let trees = table("value hashes", bits, all.hash.hash_bits, |report| {
+                let searches = report.counters.get::<Counted>(COUNTERS).signatures;
+                ArrayAccesses { searches, ..ArrayAccesses::default() }
+            });
+            Structure { cells: Cells::XorTrees, ..trees }
         });
         let signatures = self.policy.signatures.then(|| {
             let bits = all.signatures.hash_bits + all.signatures.register_bits + 1;
@@ -455,7 +470,7 @@ impl Mechanism for Wir {
             })
         });
         let more = retry.into_iter().chain(verify).chain(guard);
-        [rename, reuse].into_iter().chain(signatures).chain([counts, pool]).chain(more).collect()
+        [rename, reuse].into_iter().chain(hash).chain(signatures).chain([counts, pool]).chain(more).collect()
     }
 
     fn rows(&self) -> Vec<Row> {

@@ -4,7 +4,7 @@ use super::super::design::{Layer, MAX_ISSUES, MAX_WRITTEN, StorageInputs, Unit, 
 use super::super::error::Compared;
 use super::super::in_flight::{InFlight, ResultQueue};
 use super::super::kernel::{Action, Kernel, MemoryKind};
-use super::super::memory::{Arrived, Sent, Step, constant_cycles, shared_cycles};
+use super::super::memory::{Arrived, Sent, Step, WordAccess, constant_access, shared_access};
 use super::super::oracle::Mismatch;
 use super::super::warp::{Warp, Warps};
 use super::super::working_set::WorkingSetCounter;
@@ -249,6 +249,7 @@ impl Machine<'_, '_> {
         let operand_cycles = at.operand_cycles;
         let unit = decoded.unit;
         self.shared.dispatch(unit);
+        self.totals.operations.count(decoded.class, instruction.active.count_ones());
         let after_operands = |cycles: u64| cycles.saturating_sub(operand_cycles).max(1);
         let (busy, done) = match decoded.action {
             Action::Alu | Action::Sfu | Action::Double => {
@@ -264,12 +265,13 @@ impl Machine<'_, '_> {
                 (LANES.div_ceil(throughput.texture_lanes), after_operands(latency.texture))
             }
             Action::Shared { bytes } => {
-                let cycles = shared_cycles(instruction, bytes, throughput);
-                self.memory.count_shared(cycles);
+                let WordAccess { words, cycles } = shared_access(instruction, bytes, throughput);
+                self.memory.count_shared(words, cycles);
                 (cycles, after_operands(latency.shared) + cycles - 1)
             }
             Action::Constant => {
-                let cycles = constant_cycles(instruction, throughput);
+                let WordAccess { words, cycles } = constant_access(instruction, throughput);
+                self.memory.count_constant(words);
                 (cycles, after_operands(latency.constant) + cycles - 1)
             }
             // Resolution takes as long after the operands in every design; a tag stage before them adds to it.

@@ -23,6 +23,7 @@ use super::design::{
 };
 use super::kernel::Kernel;
 use super::memory::MemoryUnit;
+use super::operations::Operations;
 use super::oracle::Oracle;
 use super::report::{Residency, RunReport, SchedulerStatistics, Stalls, instructions_per_cycle};
 use super::share::Share;
@@ -93,6 +94,7 @@ struct Totals {
     answered_instructions: u64,
     operands: Accesses,
     stalls: Stalls,
+    operations: Operations,
     scheduler: SchedulerStatistics,
     residency: Vec<Residency>,
 }
@@ -418,6 +420,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             results_checked: self.oracle.results,
             operands: totals.operands,
             stalls: totals.stalls,
+            operations: totals.operations,
             residency: totals.residency,
             scheduler: totals.scheduler,
             memory: self.memory.statistics(),

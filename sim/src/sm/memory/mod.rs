@@ -22,7 +22,7 @@ use super::kernel::MemoryKind;
 use super::report::{CacheStatistics, MemoryStatistics, RegisterLineStatistics};
 use coalesce::{MAX_TRANSACTIONS, Transaction};
 
-pub(super) use scratchpad::{constant_cycles, shared_cycles};
+pub(super) use scratchpad::{WordAccess, constant_access, shared_access};
 
 /// What lies behind the memory unit.
 trait MemorySystem {
@@ -320,10 +320,16 @@ impl MemoryUnit {
         self.system.lines()?.request(now, request)
     }
 
-    /// Counts an access to shared memory that keeps it busy for `cycles`.
-    pub fn count_shared(&mut self, cycles: u64) {
+    /// Counts an access to `words` of shared memory that keeps it busy for `cycles`.
+    pub fn count_shared(&mut self, words: u64, cycles: u64) {
         self.statistics.shared_instructions += 1;
+        self.statistics.shared_words += words;
         self.statistics.shared_cycles += cycles;
+    }
+
+    /// Counts an access to `words` of constant memory.
+    pub fn count_constant(&mut self, words: u64) {
+        self.statistics.constant_words += words;
     }
 
     /// Traffic so far.

@@ -9,9 +9,18 @@ const WORD_BYTES: u64 = 4;
 /// Words of one warp access at most: 16 bytes a lane, unaligned.
 const MAX_WORDS: usize = LANES * 5;
 
-/// Cycles a shared memory access takes: its distinct words at the bandwidth, or with bank conflicts as many as
-/// the words of the bank that holds most of them. Lanes that touch one word share it. At least 1.
-pub(crate) fn shared_cycles(instruction: &WarpInstruction, bytes: u8, throughput: &Throughput) -> u64 {
+/// An access of one warp instruction to shared or constant memory. Lanes that touch one word share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WordAccess {
+    /// Words of 32 bits.
+    pub words: u64,
+    /// Cycles that it takes, at least 1.
+    pub cycles: u64,
+}
+
+/// To shared memory: distinct words at the bandwidth, or with bank conflicts as many cycles as the bank that holds most of them has
+/// words.
+pub(crate) fn shared_access(instruction: &WarpInstruction, bytes: u8, throughput: &Throughput) -> WordAccess {
     let mut words = [0; MAX_WORDS];
     let words = distinct_words(instruction, u64::from(bytes), &mut words);
     let banks = (throughput.shared_bytes / WORD_BYTES) as usize;
@@ -20,14 +29,15 @@ pub(crate) fn shared_cycles(instruction: &WarpInstruction, bytes: u8, throughput
     } else {
         words.len().div_ceil(banks)
     };
-    cycles.max(1) as u64
+    WordAccess { words: words.len() as u64, cycles: cycles.max(1) as u64 }
 }
 
-/// Cycles a constant memory access takes: distinct words at the words a cycle. At least 1.
-pub(crate) fn constant_cycles(instruction: &WarpInstruction, throughput: &Throughput) -> u64 {
+/// To constant memory: distinct words at the words a cycle.
+pub(crate) fn constant_access(instruction: &WarpInstruction, throughput: &Throughput) -> WordAccess {
     let mut words = [0; MAX_WORDS];
     let words = distinct_words(instruction, 1, &mut words);
-    (words.len() as u64).div_ceil(throughput.constant_words).max(1)
+    let words = words.len() as u64;
+    WordAccess { words, cycles: words.div_ceil(throughput.constant_words).max(1) }
 }
 
 /// Word numbers that the active lanes touch, each once, ascending.
@@ -81,6 +91,24 @@ mod tests {
         config.throughput
     }
 
+    fn shared_cycles(instruction: &WarpInstruction, bytes: u8, throughput: &Throughput) -> u64 {
+        shared_access(instruction, bytes, throughput).cycles
+    }
+
+    #[test]
+    fn lanes_that_touch_one_word_share_it() {
+        let words = |address: fn(u64) -> u64| {
+            let access = access(address);
+            let [shared, constant] =
+                [shared_access(&access, 4, &throughput(true)), constant_access(&access, &throughput(true))];
+            assert_eq!(shared.words, constant.words);
+            shared.words
+        };
+        assert_eq!(words(|lane| 4 * lane), 32);
+        assert_eq!(words(|lane| 4 * (lane / 4)), 8);
+        assert_eq!(words(|_| 64), 1);
+    }
+
     #[test]
     fn a_full_warp_of_words_takes_four_cycles_at_32_bytes() {
         assert_eq!(shared_cycles(&access(|lane| 4 * lane), 4, &throughput(false)), 4);
@@ -102,7 +130,7 @@ mod tests {
 
     #[test]
     fn constant_memory_broadcasts_one_word_a_cycle() {
-        assert_eq!(constant_cycles(&access(|_| 8), &throughput(false)), 1);
-        assert_eq!(constant_cycles(&access(|lane| 4 * (lane % 3)), &throughput(false)), 3);
+        assert_eq!(constant_access(&access(|_| 8), &throughput(false)).cycles, 1);
+        assert_eq!(constant_access(&access(|lane| 4 * (lane % 3)), &throughput(false)).cycles, 3);
     }
 }
