@@ -231,7 +231,8 @@ const HOW: &str = "An instruction that is issued pays the front end, one that ex
 
 /// Where the energy of the baseline and of designs goes, on average over the workloads.
 struct Breakdown {
-    headings: Vec<&'static str>,
+    /// Key and heading of each.
+    designs: Vec<(&'static str, &'static str)>,
     /// Of each design every component, per cent of the baseline's.
     shares: Vec<Vec<Option<f64>>>,
 }
@@ -240,25 +241,25 @@ impl Breakdown {
     /// Of the baseline and `designs`, beside the baseline's `whole`.
     fn new(model: &EnergyModel, results: &Results, designs: &[Design], whole: PartOf) -> Result<Breakdown> {
         let base = of_runs(model, results, &baseline())?;
-        let named = designs.iter().map(|design| (design.heading, design.point()));
-        let (mut headings, mut shares) = (Vec::new(), Vec::new());
-        for (heading, point) in std::iter::once(("base", baseline())).chain(named) {
+        let named = designs.iter().map(|design| ((design.key, design.heading), design.point()));
+        let (mut names, mut shares) = (Vec::new(), Vec::new());
+        for (name, point) in std::iter::once((("base", "base"), baseline())).chain(named) {
             let runs = of_runs(model, results, &point)?;
             let share = |place: usize| {
                 let pairs = runs.iter().zip(&base);
                 mean(pairs.filter_map(|(run, base)| ratio(100.0 * run.parts()[place].2, whole(base))))
             };
-            headings.push(heading);
+            names.push(name);
             shares.push((0..Components::default().parts().len()).map(share).collect());
         }
-        Ok(Breakdown { headings, shares })
+        Ok(Breakdown { designs: names, shares })
     }
 
     /// The first `count` components and their sum.
     fn table(&self, key: &'static str, title: &str, count: usize) -> Table {
         let mut table = Table::new(key, title).column("component", "component");
-        for heading in &self.headings {
-            table = table.real(heading.to_lowercase(), *heading, 1);
+        for (key, heading) in &self.designs {
+            table = table.real(*key, *heading, 1);
         }
         let parts = Components::default().parts();
         for (place, (_, name, _)) in parts[..count].iter().enumerate() {
@@ -295,7 +296,7 @@ impl Breakdown {
             x_label: String::new(),
             y_label: "% of the baseline's".to_owned(),
             plot: Plot::Bars {
-                groups: self.headings.iter().map(|&heading| heading.to_owned()).collect(),
+                groups: self.designs.iter().map(|(_, heading)| (*heading).to_owned()).collect(),
                 series: bars.collect(),
                 stacked: true,
             },

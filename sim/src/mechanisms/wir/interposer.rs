@@ -256,9 +256,8 @@ impl Reuse {
         let count = pool.engine.get(pool.ports.count_o);
         let in_use = self.circuits.registers as u64 - count;
         let logical = self.kernel_registers * u64::from(self.resident.count_ones());
-        let may_take = pool.engine.get(pool.ports.valid_o) == 1 && (!self.policy.capped || in_use < logical);
-        self.is_low = !may_take || count < self.low_registers;
-        self.free = may_take.then(|| pool.engine.get(pool.ports.register_o) as u32);
+        self.free = (count > 0).then(|| pool.engine.get(pool.ports.register_o) as u32);
+        self.is_low = count < self.low_registers.max(1) || self.policy.capped && in_use >= logical;
         if let Some(Circuit { engine, ports }) = &mut self.circuits.retry {
             engine.foresee();
             let one = |port| engine.get(port) == 1;
