@@ -104,11 +104,6 @@ impl Collectors {
         operands.any(|operand| !operand.read && operand.register == register)
     }
 
-    /// One cycle.
-    pub fn cycle(&mut self, offered: Option<&Arrival>, ready_units: u32) -> Step {
-        self.cycle_beside(offered, ready_units, &[])
-    }
-
     /// One cycle in which some banks are read by others.
     pub fn cycle_beside(
         &mut self,
