@@ -85,8 +85,8 @@ impl Reference for BankedRegisterFileReference {
         inputs.set("unit_ready_i", intent.ready_units);
         self.offers(intent).set(inputs, &["issue"], WRITERS);
         if let Some(register) = intent.extra_read.filter(|_| self.has_extra_read()) {
-            inputs.set("extra_read_valid_i", 1u8);
-            inputs.set("extra_read_register_i", register);
+            inputs.set("extra_read0_valid_i", 1u8);
+            inputs.set("extra_read0_register_i", register);
         }
     }
 
@@ -106,9 +106,9 @@ impl Reference for BankedRegisterFileReference {
         let is_free = |register: &usize| step.reads.iter().all(|read| read.bank != bank(*register));
         let read = extra.filter(is_free);
         if self.has_extra_read() {
-            outputs.set("extra_read_ready_o", u8::from(read.is_some()));
+            outputs.set("extra_read0_ready_o", u8::from(read.is_some()));
             if let Some(value) = &self.extra_value {
-                value.expect(outputs, "extra_read_value_o");
+                value.expect(outputs, "extra_read0_value_o");
             }
         }
         self.extra_refused = extra.is_some() && read.is_none();
