@@ -42,7 +42,7 @@ pub struct AffineValueIo<'m> {
     /// Lane 0.
     #[bits(LANE_BITS)]
     pub base_o: Out<'m>,
-    /// What each lane has more than the one below it.
+    /// What lane 1 has more than lane 0, and of an affine value each lane more than the one below it.
     #[bits(LANE_BITS)]
     pub stride_o: Out<'m>,
 }
@@ -63,8 +63,8 @@ impl Circuit for AffineDetector {
             let value = port.value_i;
             let affine = self.is_affine(value);
             port.affine_o.set(affine);
-            port.base_o.set(value.lane(0, LANE_BITS)).valid_when(affine);
-            port.stride_o.set(value.lane(1, LANE_BITS) - value.lane(0, LANE_BITS)).valid_when(affine);
+            port.base_o.set(value.lane(0, LANE_BITS));
+            port.stride_o.set(value.lane(1, LANE_BITS) - value.lane(0, LANE_BITS));
             let is_expanded = self.expanded(m, port.base_o, port.stride_o).eq(value);
             given_back = given_back & affine.implies(is_expanded);
             found = found & is_expanded.implies(affine);

@@ -34,10 +34,8 @@ impl Reference for Tuples {
             let (base, stride) = (lanes[0], lanes[1].wrapping_sub(lanes[0]));
             let is_affine = value(base, stride, lanes.len()) == *lanes;
             outputs.set(&format!("value{k}_affine_o"), u8::from(is_affine));
-            if is_affine {
-                outputs.set_meaningful(&format!("value{k}_base_o"), base);
-                outputs.set_meaningful(&format!("value{k}_stride_o"), stride);
-            }
+            outputs.set(&format!("value{k}_base_o"), base);
+            outputs.set(&format!("value{k}_stride_o"), stride);
         }
     }
 }

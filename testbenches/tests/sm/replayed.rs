@@ -36,11 +36,20 @@ fn a_run_from_an_accelsim_trace_is_the_same_but_for_what_the_compiler_knew() {
         let own = |design| simulate(&gebhart(design), &mut as_written(name)).unwrap();
         write_accelsim(&mut as_written(name), &folder.path().join(name)).unwrap();
         let list = folder.path().join(name).join("kernelslist.g");
-        assert_eq!(replay(&gebhart("baseline"), &list), own("baseline"), "{name}");
+        // Opcodes in the format say which unit an instruction is for, and not what it does there.
+        let replay = |design: &str, own: &RunReport| {
+            let mut replayed = replay(&gebhart(design), &list);
+            assert_eq!(replayed.operations.lanes(), own.operations.lanes(), "{name}");
+            replayed.operations = own.operations;
+            replayed
+        };
+        let baseline = own("baseline");
+        assert_eq!(replay("baseline", &baseline), baseline, "{name}");
 
         // Last reads and suspension marks are not in the format. They are found anew from what was executed, and
         // paths that were not taken neither ask for a suspension nor keep a value alive.
-        let (replayed, own) = (replay(&gebhart("rfc"), &list), &own("rfc"));
+        let own = &own("rfc");
+        let replayed = replay("rfc", own);
         assert_eq!(replayed.operands_checked, own.operands_checked, "{name}");
         assert_eq!(replayed.lane_operands_checked, own.lane_operands_checked, "{name}");
         assert_eq!(replayed.operands, own.operands, "{name}");

@@ -525,7 +525,8 @@ impl Reuse {
     }
 
     /// The result that has been hashed gets a register: one that holds its value, its destination's own, or a new one.
-    fn choose_register(&mut self) {
+    /// `old`: what is known of its destination's.
+    fn choose_register(&mut self, old: Answer) {
         let can_enter = self.retiring.has_free_slot();
         let arrived = self.retiring.arrived.take_if(|_| can_enter);
         let new = self.free.filter(|_| self.changes.allocated.is_none());
@@ -549,12 +550,14 @@ impl Reuse {
             self.changes.decrements.push_back(engine.get(ports.evicted.register_o) as u32);
         }
         if let Some(arrived) = arrived {
-            self.enter_slot(arrived, hit);
+            self.enter_slot(arrived, hit, old);
         }
     }
 
-    fn enter_slot(&mut self, arrived: Arrived, hit: Option<u32>) {
-        let overwrites = !arrived.is_convergent() && arrived.pinned;
+    fn enter_slot(&mut self, arrived: Arrived, hit: Option<u32>, old: Answer) {
+        // An access of the warp in the retry queue may still have to read what is pinned.
+        let is_read = self.turns[arrived.warp].is_waited_for() && !old.is_sole;
+        let overwrites = !arrived.is_convergent() && arrived.pinned && !is_read;
         if let Some(register) = hit {
             self.counted.signatures += 1;
             self.counted.signature_hits += 1;
@@ -633,19 +636,23 @@ impl Reuse {
 
     // Reuse.
 
-    /// An instruction whose result has been found gets it, or executes after all if the register is named too often.
-    fn answer(&mut self, answer: Answer, outputs: &mut StorageOutputs) -> (Option<Mapping>, Destination) {
-        let Some((renamed, register)) = self.answering else { return (None, Destination::None) };
-        let Issue { id, warp, .. } = renamed.issue;
-        if !answer.has_room {
-            if self.leaving.is_none() {
-                self.leaving = Some(renamed.issue);
-                self.answering = None;
-                self.changes.drops.push_back(register);
-                self.counted.full += 1;
-            }
-            return (None, Destination::None);
+    /// An instruction whose result has been found executes after all if the register is named too often, before any other of its
+    /// warp.
+    fn refuse(&mut self, found: Answer) {
+        let Some((renamed, register)) = self.answering.filter(|_| !found.has_room) else { return };
+        if self.leaving.is_none() {
+            self.leaving = Some(renamed.issue);
+            self.answering = None;
+            self.changes.drops.push_back(register);
+            self.counted.full += 1;
         }
+    }
+
+    /// An instruction whose result has been found gets it, if there is room for one more reference to the register.
+    fn answer(&mut self, found: Answer, outputs: &mut StorageOutputs) -> (Option<Mapping>, Destination) {
+        let answered = self.answering.filter(|_| found.has_room);
+        let Some((renamed, register)) = answered else { return (None, Destination::None) };
+        let Issue { id, warp, .. } = renamed.issue;
         self.answering = None;
         self.counted.hits += 1;
         self.counted.load_hits += u64::from(renamed.place.is_some());
@@ -1003,6 +1010,7 @@ impl Interposer for Reuse {
         let (mut mapping, mut fill, mut destination) = (self.give_up(answers[5]), None, Destination::None);
         let asked = self.answering.map(|(renamed, _)| renamed);
         // Who waits to be answered keeps others from being looked up. Results wait in their slots, while there is room for more.
+        self.refuse(answers[3]);
         let answers_first = self.retiring.has_free_slot();
         for answers_now in [answers_first, !answers_first] {
             if mapping.is_some() {
@@ -1016,7 +1024,7 @@ impl Interposer for Reuse {
         }
         self.look_up(&answers[..MAX_SOURCES], fill);
         self.allocate_again();
-        self.choose_register();
+        self.choose_register(answers[5]);
         let takes = destination == Destination::None
             && self.retiring.arrived.is_none()
             && self.take_result(inputs, outputs);
