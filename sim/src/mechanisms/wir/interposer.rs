@@ -573,6 +573,7 @@ impl Reuse {
             if arrived.signs {
                 self.counted.signatures += 1;
                 if !self.is_low {
+                    self.counted.registered += 1;
                     self.refer(register);
                 }
             }
@@ -707,6 +708,7 @@ impl Reuse {
         let is_load = function.is_some_and(|function| function.memory.is_some());
         let place = candidate.and_then(|(renamed, _)| renamed.place).filter(|_| is_load);
         let (engine, ports) = (&mut self.circuits.reuse.engine, &self.circuits.reuse.ports);
+        self.counted.rows_looked_up += u64::from(function.is_some());
         engine.set(ports.lookup.valid_i, u64::from(function.is_some()));
         if let (Some((renamed, _)), Some(function)) = (&candidate, &function) {
             engine.set(ports.lookup.form_i, u64::from(function.form));

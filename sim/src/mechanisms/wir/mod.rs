@@ -13,21 +13,21 @@ mod loads;
 mod retire;
 
 use serde::{Deserialize, Serialize};
-use warpfile_hdl::regfile::{ExtraRead, LANE_BITS};
+use warpfile_hdl::regfile::{ExtraRead, Geometry, LANE_BITS};
 use warpfile_hdl::wir::{
     FreePool, LoadGuard, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, SEED, ValueHash,
     ValueSignatureBuffer, VerifyCache,
 };
 use warpfile_kernels::compile::CompileOptions;
 
-use super::register_file::{LANES, geometry};
+use super::register_file::{COLLECTORS, LANES, buffered, geometry};
 use super::waves::Occupancy;
 use super::{Build, Info, Mechanism, NamedCircuit, Part, RegisterRows, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, Cells, Structure};
 use crate::sm::design::{ID_BITS, Interposer, Unit};
-use crate::sm::{Accesses, Operations, RunReport, SimError};
+use crate::sm::{Accesses, RunReport, SimError};
 use crate::{counters, parameters};
 use circuits::Circuits;
 use interposer::Reuse;
@@ -226,8 +226,11 @@ counters! {
         guarded: sum("warp instructions"),
         /// Of the lookups, those whose result was being computed.
         pending: sum("warp instructions"),
-        /// Instructions that waited for a result that was being computed, each time they were looked up.
-        waited: sum("lookups"),
+        /// Turns of the retry queue after which an instruction waited on: for a result that was being computed, or for an access
+        /// of its warp before it.
+        waited: sum("turns"),
+        /// Rows of the reuse buffer that were read to look an instruction up, of those that wait each time.
+        rows_looked_up: sum("rows"),
         /// Of the hits, those of instructions that had waited.
         retry_hits: sum("warp instructions"),
         /// Rows of the reuse buffer reserved.
@@ -240,6 +243,8 @@ counters! {
         signatures: sum("values"),
         /// Of these, those with a register of the same hash.
         signature_hits: sum("values"),
+        /// Of the others, those that were registered.
+        registered: sum("values"),
         /// Registers looked up in the verify cache.
         verify_lookups: sum("registers"),
         /// Of these, those that were there.
@@ -403,11 +408,12 @@ impl Mechanism for Wir {
         }
     }
 
-    /// A dummy MOV goes through the integer unit; nobody fetches it.
-    fn operations(&self, report: &RunReport, mut operations: Operations) -> Operations {
-        let Counted { moves, .. } = report.counters.get(COUNTERS);
-        operations.integer += LANES as u64 * moves;
-        operations
+    /// Registers that are verified or copied go into no collector.
+    fn revised(&self, structure: Structure) -> Structure {
+        match structure.name {
+            COLLECTORS => Structure { accesses: collected, ..structure },
+            _other => structure,
+        }
     }
 
     /// Table III and §VII-E: tables as wide as the circuits'.
@@ -423,9 +429,9 @@ impl Mechanism for Wir {
             ArrayAccesses { row_reads: reads + writes, row_writes: writes, ..ArrayAccesses::default() }
         });
         let reuse = table("reuse buffers", all.reuse.rows, all.reuse.row_bits(), |report| {
-            let Counted { lookups, reserved, filled, .. } = report.counters.get(COUNTERS);
+            let Counted { rows_looked_up, reserved, filled, .. } = report.counters.get(COUNTERS);
             let row_writes = reserved + filled;
-            ArrayAccesses { row_reads: lookups + filled, row_writes, ..ArrayAccesses::default() }
+            ArrayAccesses { row_reads: rows_looked_up + filled, row_writes, ..ArrayAccesses::default() }
         });
         let hash = self.policy.signatures.then(|| {
             let bits = all.hash.lanes * LANE_BITS;
@@ -438,9 +444,8 @@ impl Mechanism for Wir {
         let signatures = self.policy.signatures.then(|| {
             let bits = all.signatures.hash_bits + all.signatures.register_bits + 1;
             table("value signature buffers", all.signatures.rows, bits, |report| {
-                let Counted { signatures, signature_hits, .. } = report.counters.get(COUNTERS);
-                let row_writes = signatures - signature_hits;
-                ArrayAccesses { row_reads: signatures, row_writes, ..ArrayAccesses::default() }
+                let Counted { signatures, registered, .. } = report.counters.get(COUNTERS);
+                ArrayAccesses { row_reads: signatures, row_writes: registered, ..ArrayAccesses::default() }
             })
         });
         let counts = table(
@@ -485,6 +490,13 @@ impl Mechanism for Wir {
         ];
         rows.map(|(label, shown)| Row { label, shown }).to_vec()
     }
+}
+
+/// Entries of four lanes that go into operand collectors and out of them: those of instructions.
+fn collected(report: &RunReport) -> ArrayAccesses {
+    let Counted { verify_reads, moves, .. } = report.counters.get(COUNTERS);
+    let of_one = (LANES / Geometry::GEBHART_2011.lanes_per_cluster) as u64;
+    buffered(report.mrf().cluster_reads - of_one * (verify_reads + moves))
 }
 
 /// The circuits of one scheduler.
