@@ -123,7 +123,8 @@ fn loads_are_reused_where_the_design_says_so() {
     }
 }
 
-/// §V-E: the capped-register policy holds no more registers than the resident warps have logical ones, but while warps end.
+/// §V-E: with the capped-register policy the buffers give their registers up as soon as as many are held as the resident warps
+/// have logical ones; results in flight and warps that end have some beside.
 #[test]
 fn capped_registers_are_no_more_than_logical_ones() {
     for workload in ["gaussian", "bfs", "kmeans"] {
