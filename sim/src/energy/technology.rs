@@ -129,6 +129,8 @@ pub struct TableEnergy {
     pub name: String,
     /// Rows of all its arrays in an SM.
     pub rows: u64,
+    /// Bits of a row.
+    pub bits: u32,
     /// Read of a row, pJ.
     pub read_pj: Option<Figure>,
     /// Write of a row, pJ.
@@ -323,7 +325,7 @@ impl Technology {
 
     fn published_table(&self, structure: &Structure) -> Option<PublishedEnergies<'_>> {
         let rows = u64::from(structure.arrays) * u64::from(structure.entries);
-        let is_it = |table: &&TableEnergy| table.name == structure.name && table.rows == rows;
+        let is_it = |table: &&TableEnergy| (table.name.as_str(), table.rows, table.bits) == (structure.name, rows, structure.bits);
         let TableEnergy { read_pj, write_pj, search_pj, .. } = self.tables.iter().find(is_it)?;
         let [read, write, search] = [read_pj, write_pj, search_pj].map(Option::as_ref);
         Some(PublishedEnergies { read, write, search })

@@ -6,12 +6,13 @@ use warpfile_engine::Engine;
 use warpfile_hdl::regfile::{BankedRegisterFile, DualIssueRegisterFile};
 
 use super::register_file::{
-    self, ACCESS_CYCLES, CommonPorts, RegisterFile, common_ports, geometry, issue_ports, issues, write_ports,
+    self, ACCESS_CYCLES, CommonPorts, RETRIES, RegisterFile, Retries, common_ports, geometry, issue_ports, issues,
+    write_ports,
 };
 use super::waves::{self, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Part, RegisterRows, Role};
 use crate::config::Config;
-use crate::counters::Row;
+use crate::counters::{Group, Row};
 use crate::energy::structure::Structure;
 use crate::sm::SimError;
 use crate::sm::design::{ID_BITS, OperandStorage, Unit};
@@ -37,6 +38,10 @@ impl Mechanism for Banked {
         RegisterRows::Movable
     }
 
+    fn counters(&self) -> Vec<Group> {
+        vec![(RETRIES, Box::new(Retries::default()))]
+    }
+
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
         let name = "register_file";
         Ok(vec![if config.sm.issues_per_scheduler > 1 {
@@ -52,7 +57,7 @@ impl Mechanism for Banked {
             at.of_partitions(&circuit, &[], |engine| {
                 let ports = engine.ports(&circuit)?;
                 let file = RegisterFile::new(engine, common_ports!(ports), ACCESS_CYCLES);
-                Ok(Box::new(file) as Box<dyn OperandStorage>)
+                Ok(Box::new(file.counting_retries()) as Box<dyn OperandStorage>)
             })?
         } else {
             let circuit = single_issue(at.config);
@@ -63,7 +68,7 @@ impl Mechanism for Banked {
                 let common = CommonPorts { issues: vec![issue], unit_ready, fill };
                 let mut file = RegisterFile::new(engine, common, ACCESS_CYCLES);
                 file.extra_read = ports.extra_read.into_iter().next();
-                Ok(Box::new(file) as Box<dyn OperandStorage>)
+                Ok(Box::new(file.counting_retries()) as Box<dyn OperandStorage>)
             })?
         };
         Ok(Part::Storages { of_partitions, line_port: None })

@@ -10,6 +10,7 @@ use warpfile_kernels::program::{BlockIndex, MAX_SOURCES, Program};
 use super::Compiled;
 use super::circuit::{accesses, activity, copy_lanes, words};
 use crate::config::Config;
+use crate::counters;
 use crate::counters::{Counts, Row, Shown};
 use crate::energy::grid::Ports;
 use crate::energy::structure::{Account, ArrayAccesses, Published, Structure, Wire};
@@ -92,6 +93,21 @@ pub fn structure(config: &Config, rows: u64) -> Structure {
     }
 }
 
+/// Name of the group of counters of accesses that were put off.
+pub const RETRIES: &str = "bank_retries";
+
+counters! {
+    /// Accesses to banks that were put off, once for each cycle.
+    pub struct Retries {
+        /// Reads of operands: others read the bank, or an older instruction the operand of that place.
+        reads: sum("reads"),
+        /// Reads beside operands.
+        extra_reads: sum("reads"),
+        /// Writes: another writes the bank, or the register has still to be read.
+        writes: sum("writes"),
+    }
+}
+
 /// Name of the arrays of the main register file.
 pub const REGISTERS: &str = "registers";
 /// Name of the arrays that buffer operands.
@@ -147,8 +163,36 @@ pub struct RegisterFile {
     /// Of one row beside operands, and whether it was read in the cycle before.
     pub extra_read: Option<ExtraReadPorts>,
     has_read_extra: bool,
+    /// `None` if they are not counted.
+    retries: Option<WatchedBanks>,
     /// The rows of the main register file, bank after bank.
     rows: Vec<RowPort>,
+}
+
+/// What shows that accesses to banks are put off.
+struct WatchedBanks {
+    /// Operands that have still to be read, one bit for each collector; by position, and of every group of collectors.
+    wanted: Vec<OutPort>,
+    retries: Retries,
+}
+
+impl WatchedBanks {
+    fn new(engine: &AnyEngine) -> WatchedBanks {
+        let is_wanted = |name: &str| name.starts_with("operand") && name.ends_with("_valid_q");
+        let signals = engine.signals().iter();
+        let wanted = signals.filter(|signal| signal.is_state && is_wanted(&signal.name));
+        WatchedBanks { wanted: wanted.map(|signal| signal.value).collect(), retries: Retries::default() }
+    }
+
+    /// Follows a cycle.
+    fn follow(&mut self, engine: &State, inputs: &StorageInputs<'_>, outputs: &StorageOutputs) {
+        let waiting = self.wanted.iter().map(|&port| u64::from(engine.get(port).count_ones()));
+        let offered = inputs.result.iter().map(Option::is_some).zip(outputs.result_taken);
+        let writes = offered.chain([(inputs.fill.is_some(), outputs.fill_taken)]);
+        self.retries.reads += waiting.sum::<u64>();
+        self.retries.extra_reads += u64::from(inputs.extra_read.is_some() && !outputs.extra_read_taken);
+        self.retries.writes += writes.filter(|(offered, taken)| *offered && !taken).count() as u64;
+    }
 }
 
 /// What a lane that has lost its value is off by; an odd number, so that it takes 2^32 times to come back.
@@ -308,8 +352,15 @@ impl RegisterFile {
     /// A circuit that delivers operands `operand_cycles` after the scheduler's pick at the earliest.
     pub fn new(engine: AnyEngine, ports: CommonPorts, operand_cycles: usize) -> RegisterFile {
         let rows = rows_of_banks(&engine, MRF_TABLE);
-        let operand_cycles = operand_cycles as u64;
-        RegisterFile { engine, ports, extra_read: None, has_read_extra: false, operand_cycles, rows }
+        RegisterFile {
+            ports,
+            extra_read: None,
+            has_read_extra: false,
+            operand_cycles: operand_cycles as u64,
+            retries: None,
+            rows,
+            engine,
+        }
     }
 
     /// Sets the common inputs.
@@ -355,9 +406,17 @@ impl RegisterFile {
             outputs.extra_read_taken = inputs.extra_read.is_some() && one(ports.ready_o);
             self.has_read_extra = outputs.extra_read_taken;
         }
+        if let Some(watched) = &mut self.retries {
+            watched.follow(self.engine.state(), inputs, outputs);
+        }
         if let Some(rows) = inputs.rows {
             spoil(&mut self.engine, &self.rows, rows.lost);
         }
+    }
+
+    /// The same, counting accesses that are put off.
+    pub fn counting_retries(self) -> RegisterFile {
+        RegisterFile { retries: Some(WatchedBanks::new(&self.engine)), ..self }
     }
 
     /// Accesses to the tables of a name.
@@ -399,6 +458,9 @@ impl OperandStorage for RegisterFile {
 
     fn count(&self, into: &mut Counts) {
         into.add(MRF, &self.accesses(MRF_TABLE));
+        if let Some(watched) = &self.retries {
+            into.add(RETRIES, &watched.retries);
+        }
     }
 
     fn activity(&self) -> Vec<PortActivity> {

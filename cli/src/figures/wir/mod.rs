@@ -140,6 +140,15 @@ const FIGURES: &[Figure] = &[
         causes: &[],
     },
     Figure {
+        id: "wir-18b",
+        title: "Bank conflicts by entries of the verify cache",
+        source: "Kim & Ro, Fig. 18b, §VII-D",
+        workloads: WORKLOADS,
+        method: Method::Runs { points: verify_cache::points, show: verify_cache::figure_18b },
+        has_numbers: true,
+        causes: &[],
+    },
+    Figure {
         id: "wir-19",
         title: "Physical registers in use",
         source: "Kim & Ro, Fig. 19, §VII-F",

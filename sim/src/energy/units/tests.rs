@@ -198,7 +198,7 @@ fn every_published_table_is_one_of_a_mechanism_on_its_preset() {
         for table in &technology.tables {
             let is_it = |structure: &&Structure| {
                 let rows = u64::from(structure.arrays) * u64::from(structure.entries);
-                structure.name == table.name && rows == table.rows
+                (structure.name, rows, structure.bits) == (table.name.as_str(), table.rows, table.bits)
             };
             assert!(structures.iter().any(|one| is_it(&one)), "{}: {}", technology.name, table.name);
             let figures = [&table.read_pj, &table.write_pj, &table.search_pj];

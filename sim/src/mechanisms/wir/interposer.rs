@@ -12,7 +12,7 @@ use super::circuits::{Answer, Changes, Circuit, Circuits, QUERIES, set_register}
 use super::kernel::{Decoded, Effect, Function, Memory, Operand, decode};
 use super::loads::{Numbers, Orderings, Place};
 use super::retire::{Arrived, Retiring, Slot, Step};
-use super::{BLOCK_BITS, COUNTERS, Counted, FORM_BITS, LEAST_DELAY, Parameters, Policy};
+use super::{BLOCK_BITS, COUNTERS, Counted, FORM_BITS, Parameters, Policy, STAGES};
 use crate::config::Config;
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
@@ -162,6 +162,8 @@ pub struct Reuse {
 
     /// Renamed instructions, each with the cycle from which it may be looked up.
     renamed: VecDeque<(Renamed, u64)>,
+    /// Renamed instructions are looked up in the same cycle.
+    looks_up_at_once: bool,
     /// Cycles between rename and reuse beside those of Table III, and cycles so far.
     more_cycles: u64,
     now: u64,
@@ -224,7 +226,8 @@ impl Reuse {
             ending: 0,
             drains: false,
             renamed: VecDeque::with_capacity(parameters.delay as usize),
-            more_cycles: parameters.delay - LEAST_DELAY,
+            looks_up_at_once: parameters.delay < STAGES,
+            more_cycles: parameters.delay.saturating_sub(STAGES),
             now: 0,
             front: Front::default(),
             answering: None,
@@ -940,7 +943,8 @@ impl Reuse {
         let function = function.filter(|function| !is_guarded(function));
         let place = place.filter(|_| function.is_some());
         let renamed = Renamed { issue, function, place, destination: self.destinations[index], turn: None };
-        self.renamed.push_back((renamed, self.now + 1 + self.more_cycles));
+        let from = self.now + u64::from(!self.looks_up_at_once) + self.more_cycles;
+        self.renamed.push_back((renamed, from));
     }
 
     /// Registers that are asked for in this cycle, and the slot that one of them is of.
@@ -1024,7 +1028,9 @@ impl Interposer for Reuse {
                 (mapping, fill) = self.retire(shared.map(|index| (index, answers[4])), outputs)?;
             }
         }
-        self.look_up(&answers[..MAX_SOURCES], fill);
+        if !self.looks_up_at_once {
+            self.look_up(&answers[..MAX_SOURCES], fill);
+        }
         self.allocate_again();
         self.choose_register(answers[5]);
         let takes = destination == Destination::None
@@ -1035,6 +1041,11 @@ impl Interposer for Reuse {
         }
         self.hash(takes);
         self.rename(inputs, outputs, mapping, destination, asked);
+        if self.looks_up_at_once {
+            let (queries, _) = self.queries();
+            let answers = self.circuits.query(queries);
+            self.look_up(&answers[..MAX_SOURCES], fill);
+        }
         self.circuits.end_cycle(&mut self.changes);
         self.now += 1;
         Ok(())

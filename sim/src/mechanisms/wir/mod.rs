@@ -37,8 +37,9 @@ use loads::Orderings;
 pub const COUNTERS: &str = "reuse";
 /// Bits of an instruction's form (Fig. 9: the opcode).
 const FORM_BITS: usize = 8;
-/// Cycles that an instruction which executes takes more than without reuse, at least: those of the stages (§VII-E).
-const LEAST_DELAY: u64 = 4;
+/// Cycles that an instruction which executes takes more than without reuse: those of the stages (§VII-E). With one less it is
+/// renamed and looked up in the same cycle (Fig. 22: D3).
+const STAGES: u64 = 4;
 /// Bits of a block's number and of its count of barriers (Fig. 9).
 const BLOCK_BITS: usize = 4;
 const BARRIER_BITS: usize = 5;
@@ -151,7 +152,7 @@ parameters! {
         /// Entries of the verify caches, equally many for each scheduler, 0 for none; wir-rpv, wir-rlpv, wir-rlpvc (Table II).
         verify_entries: u64 = 8, Accepted::integer(0, 64);
         /// Cycles that an instruction which executes takes more than without reuse (§VII-E, Fig. 22).
-        delay: u64 = 4, Accepted::integer(4, 7);
+        delay: u64 = STAGES, Accepted::integer(STAGES - 1, 7);
         /// Results of a scheduler that are written or verified at a time.
         retiring: u64 = 8, Accepted::integer(1, 16);
         /// If fewer registers of a scheduler are free, the buffers register nothing and give up their rows, as they do if none
@@ -465,8 +466,8 @@ impl Mechanism for Wir {
         let verify = all.verify.map(|cache| {
             let bits = LANES * LANE_BITS + cache.register_bits + 1;
             table("verify caches", cache.entries, bits, |report| {
-                let Counted { verify_hits, verify_reads, .. } = report.counters.get(COUNTERS);
-                ArrayAccesses { row_reads: verify_hits, row_writes: verify_reads, ..ArrayAccesses::default() }
+                let Counted { verify_lookups, verify_reads, .. } = report.counters.get(COUNTERS);
+                ArrayAccesses { row_reads: verify_lookups, row_writes: verify_reads, ..ArrayAccesses::default() }
             })
         });
         let guard = all.guard.map(|guard| {
