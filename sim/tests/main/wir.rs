@@ -2,7 +2,11 @@
 
 use std::path::Path;
 
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::TestRunner;
 use warpfile_kernels::workloads::{self, OpenWorkload};
+use warpfile_random::drawn_config;
 use warpfile_sim::config::{Config, preset};
 use warpfile_sim::mechanisms::wir::{COUNTERS, Counted, Parameters, ReadsFirst};
 use warpfile_sim::sm::{EngineName, RunOptions, RunReport, SimError, run};
@@ -141,7 +145,7 @@ fn a_longer_delay_takes_more_cycles_and_changes_no_value() {
     for workload in ["hotspot", "bfs"] {
         let cycles =
             |delay| run_tiny(&with("wir-rlpv", |p| p.delay = delay), workload, RunOptions::default()).cycles;
-        assert!(cycles(7) > cycles(4), "{workload}");
+        assert!(cycles(7) > cycles(4) && cycles(4) > cycles(3), "{workload}");
     }
 }
 
@@ -245,6 +249,57 @@ fn sizes_change_times_and_not_values() {
             }
         }
     }
+}
+
+/// Schedulers, rows of a bank, and every parameter over its accepted range; a rename table has what every workload needs.
+fn any_machine() -> impl Strategy<Value = Config> {
+    let buffers = (select(vec![1, 2, 4]), 1..=8_u32, 1..=8_u32, 1..=32_u64, 128..=256_u64, 3..=16_u64);
+    let queues = (1..=16_u64, 1..=255_u64, 0..=16_u64, 3..=7_u64, 1..=16_u64, 0..=64_u64);
+    let first = select(vec![ReadsFirst::Operands, ReadsFirst::Registers, ReadsFirst::Turns]);
+    (select(&DESIGNS[..]), buffers, queues, first, 96..=256_u64).prop_map(
+        |(name, buffers, queues, reads_first, registers)| {
+            let (schedulers, reuse, signatures, hash_bits, logical_registers, count_bits) = buffers;
+            let (retries, retry_patience, verifies, delay, retiring, low_registers) = queues;
+            let mut config = design(name);
+            config.sm.schedulers = schedulers;
+            config.register_file.rows = registers / schedulers;
+            config.edit(|p: &mut Parameters| {
+                *p = Parameters {
+                    reuse_rows: schedulers.max(2) << reuse,
+                    signature_rows: schedulers.max(2) << signatures,
+                    // A row's number is a part of the hash.
+                    hash_bits: hash_bits.max(u64::from(signatures) + 1),
+                    logical_registers,
+                    count_bits,
+                    retry_entries: schedulers * retries,
+                    retry_patience,
+                    verify_entries: schedulers * verifies,
+                    delay,
+                    retiring,
+                    low_registers,
+                    reads_first,
+                };
+            });
+            config
+        },
+    )
+}
+
+#[test]
+fn no_parameters_give_a_wrong_value_or_stop() {
+    let names: Vec<&str> = workloads::list().iter().map(|workload| workload.name).collect();
+    let ends_right = |config: &Config, name: &str| {
+        let mut workload = open(name);
+        match run(config, &mut workload, RunOptions::default()) {
+            Ok(_) => workload.check_results().map(|_| ()).map_err(|error| error.to_string()),
+            Err(SimError::BlockDoesNotFit { .. }) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+        .map_err(|error| TestCaseError::fail(format!("{name} on {}: {error}", config.design)))
+    };
+    TestRunner::new(drawn_config(24))
+        .run(&(any_machine(), select(names)), |(config, name)| ends_right(&config, name))
+        .unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// Who reads a bank first.

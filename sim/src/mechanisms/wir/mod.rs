@@ -467,7 +467,11 @@ impl Mechanism for Wir {
             let bits = LANES * LANE_BITS + cache.register_bits + 1;
             table("verify caches", cache.entries, bits, |report| {
                 let Counted { verify_lookups, verify_reads, .. } = report.counters.get(COUNTERS);
-                ArrayAccesses { row_reads: verify_lookups, row_writes: verify_reads, ..ArrayAccesses::default() }
+                ArrayAccesses {
+                    row_reads: verify_lookups,
+                    row_writes: verify_reads,
+                    ..ArrayAccesses::default()
+                }
             })
         });
         let guard = all.guard.map(|guard| {
