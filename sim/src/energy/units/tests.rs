@@ -179,6 +179,8 @@ fn a_table_has_its_published_energies_if_it_is_as_large() {
     let larger = price(&[("wir.reuse_rows", "512")], "reuse buffers");
     assert_eq!(larger.source, Source::FlipFlops);
     assert!(larger.read_pj > 0.0 && larger.leakage_mw > reuse.leakage_mw);
+    let narrower = price(&[("wir.hash_bits", "16")], "value signature buffers");
+    assert_eq!(narrower.source, Source::FlipFlops);
     let counts = price(&[], "reference counts");
     assert_eq!((counts.read_pj, counts.write_pj), (0.0, 0.32));
     let hashes = price(&[], "value hashes");
