@@ -6,6 +6,13 @@
 #ifndef WARPFILE_H
 #define WARPFILE_H
 
+// A barrier before shared variables that are no arrays are read: clang 14 takes `__syncthreads` for something that changes none.
+#define __syncthreads_and_reload() \
+    do { \
+        __syncthreads(); \
+        asm volatile("" ::: "memory"); \
+    } while (0)
+
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
 #define __shared__ __attribute__((shared))

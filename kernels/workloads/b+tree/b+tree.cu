@@ -6,9 +6,6 @@
 
 #include "warpfile.h"
 
-// Numbers that one thread leaves for the others are volatile: clang 14 takes a shared variable that is not an array
-// for unchanged across a barrier.
-
 // Makes one level from the sorted keys of the records, a child a thread.
 extern "C" __global__ void build(const int *record_keys, int *keys, int *children, int records, int order,
                                  int levels, int level) {
@@ -34,20 +31,20 @@ extern "C" __global__ void build(const int *record_keys, int *keys, int *childre
 // The record with a key, if there is one.
 extern "C" __global__ void find(const int *keys, const int *children, const int *values, const int *wanted,
                                 int *found, int order, int levels) {
-    volatile __shared__ int node;
+    __shared__ int node;
 
     int t = threadIdx.x;
     int key = wanted[blockIdx.x];
     if (t == 0) node = 0;
-    __syncthreads();
+    __syncthreads_and_reload();
 
     for (int level = 0; level < levels - 1; level++) {
         const int *own = keys + node * (order + 1) + t;
         int next = -1;
         if (own[0] <= key && key < own[1]) next = children[node * order + t];
-        __syncthreads();
+        __syncthreads_and_reload();
         if (next >= 0) node = next;
-        __syncthreads();
+        __syncthreads_and_reload();
     }
     if (keys[node * (order + 1) + t] == key) found[blockIdx.x] = values[children[node * order + t]];
 }
@@ -56,7 +53,7 @@ extern "C" __global__ void find(const int *keys, const int *children, const int 
 // by side. No bound is smaller than all keys.
 extern "C" __global__ void find_range(const int *keys, const int *children, const int *lower,
                                       const int *extent, int *first, int *count, int order, int levels) {
-    volatile __shared__ int from_node, to_node, from, to;
+    __shared__ int from_node, to_node, from, to;
 
     int t = threadIdx.x;
     int lower_key = lower[blockIdx.x];
@@ -65,7 +62,7 @@ extern "C" __global__ void find_range(const int *keys, const int *children, cons
         from_node = 0;
         to_node = 0;
     }
-    __syncthreads();
+    __syncthreads_and_reload();
 
     for (int level = 0; level < levels; level++) {
         const int *from_keys = keys + from_node * (order + 1) + t;
@@ -73,7 +70,7 @@ extern "C" __global__ void find_range(const int *keys, const int *children, cons
         int next_from = -1, next_to = -1;
         if (from_keys[0] <= lower_key && lower_key < from_keys[1]) next_from = children[from_node * order + t];
         if (to_keys[0] <= upper_key && upper_key < to_keys[1]) next_to = children[to_node * order + t];
-        __syncthreads();
+        __syncthreads_and_reload();
         if (level < levels - 1) {
             if (next_from >= 0) from_node = next_from;
             if (next_to >= 0) to_node = next_to;
@@ -81,7 +78,7 @@ extern "C" __global__ void find_range(const int *keys, const int *children, cons
             if (next_from >= 0) from = next_from;
             if (next_to >= 0) to = next_to;
         }
-        __syncthreads();
+        __syncthreads_and_reload();
     }
     if (t == 0) {
         first[blockIdx.x] = from + 1;

@@ -24,9 +24,8 @@ extern "C" __global__ void track(const unsigned char *picture, int stride, int s
     __shared__ float best_of_row[MOST_PLACES];
     __shared__ int column_of_best[MOST_PLACES];
     __shared__ int part_of_sum[MOST_TEMPLATE], part_of_square[MOST_TEMPLATE];
-    // Volatile: clang 14 takes a shared variable that is not an array for unchanged across a barrier.
-    volatile __shared__ int template_sum, template_square, found_row, found_column;
-    volatile __shared__ float found;
+    __shared__ int template_sum, template_square, found_row, found_column;
+    __shared__ float found;
 
     int t = threadIdx.x, threads = blockDim.x;
     const unsigned char *frame = picture + number * (stride + 2);
@@ -101,7 +100,7 @@ extern "C" __global__ void track(const unsigned char *picture, int stride, int s
             template_square += part_of_square[r];
         }
     }
-    __syncthreads();
+    __syncthreads_and_reload();
 
     // The correlation at every place.
     int places = 2 * reach + 1;
@@ -157,7 +156,7 @@ extern "C" __global__ void track(const unsigned char *picture, int stride, int s
         column[blockIdx.x] = centre_column - reach + found_column;
         quality[blockIdx.x] = best;
     }
-    __syncthreads();
+    __syncthreads_and_reload();
 
     // What is found refreshes the template; a bad match does not.
     if (found >= good_enough) {

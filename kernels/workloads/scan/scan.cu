@@ -77,10 +77,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 // Adds to a block's elements the sum of all before it.
 extern "C" __global__ void __launch_bounds__(THREADS)
     add_sums(int *__restrict__ out, const int *__restrict__ sums, int length) {
-    // Volatile: clang 14 takes it for unchanged by the barrier.
-    volatile __shared__ int before;
+    __shared__ int before;
     if (threadIdx.x == 0) before = sums[blockIdx.y * gridDim.x + blockIdx.x];
-    __syncthreads();
+    __syncthreads_and_reload();
     int start = blockIdx.x * ELEMENTS, array = blockIdx.y * length;
 #pragma unroll
     for (int half = 0; half < 2; half++) {
