@@ -70,7 +70,7 @@ const FIGURES: &[Figure] = &[
         workloads: WORKLOADS,
         method: Method::Repeated { point: baseline, show: repeated::figure_2 },
         has_numbers: true,
-        causes: &[],
+        causes: repeated::CAUSES,
     },
     Figure {
         id: "wir-12",
@@ -79,7 +79,7 @@ const FIGURES: &[Figure] = &[
         workloads: WORKLOADS,
         method: Method::Runs { points: backend::points_12, show: backend::figure_12 },
         has_numbers: true,
-        causes: &[],
+        causes: backend::CAUSES_12,
     },
     Figure {
         id: "wir-13",

@@ -3,6 +3,7 @@
 use warpfile_kernels::workloads::Workload;
 
 use super::{AVERAGES, values_absent};
+use crate::figures::Cause;
 use crate::figures::chart::{Bars, Chart, Plot};
 use crate::figures::number::{Number, Stated};
 use crate::figures::repeats::Repeats;
@@ -13,6 +14,14 @@ use crate::figures::statistics::mean;
 /// Computations that are repeated, and those that are repeated more than ten times, per cent (§III-A).
 const REPEATED: f64 = 31.4;
 const FREQUENT: f64 = 16.0;
+
+/// Why numbers of Fig. 2 differ.
+pub const CAUSES: &[Cause] = &[Cause {
+    of: &["repeated", "frequent"],
+    why: "Which instructions are in a window depends on whose turn it is: warps that take turns (LRR) issue the same instruction one \
+      after the other, with GTO each gets far ahead. The paper does not say in which order it sampled.",
+    run: "--set scheduler.single_level=lrr",
+}];
 
 /// Fig. 2.
 pub fn figure_2(workloads: &[&'static Workload], repeats: &[Repeats]) -> Content {
