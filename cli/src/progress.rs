@@ -1,11 +1,12 @@
 //! Progress on the terminal, for whatever takes longer than a second.
 
 use std::io::{self, IsTerminal};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use warpfile_kernels::program::{
-    BlockIndex, Launch, Launches, Program, Stream, StreamError, WarpInstruction,
+    BlockIndex, Launch, Launches, Program, Races, Stream, StreamError, WarpInstruction,
 };
 
 use crate::table::count;
@@ -179,6 +180,10 @@ impl Stream for WatchedStream<'_> {
 
     fn finish_block(&mut self, block: BlockIndex) {
         self.stream.finish_block(block);
+    }
+
+    fn races(&mut self) -> Result<Option<Arc<Races>>, StreamError> {
+        self.stream.races()
     }
 }
 

@@ -5,12 +5,15 @@
 //! with the value of every operand.
 
 mod arithmetic;
+mod races;
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 pub use arithmetic::{Arithmetic, Number, Step};
+pub use races::{Races, WORD_BYTES};
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;
@@ -420,6 +423,15 @@ pub trait Stream {
 
     /// Releases what is held for a block whose warps have all ended.
     fn finish_block(&mut self, block: BlockIndex);
+
+    /// What the warps of the launch race for, in all its blocks, whatever has been handed out so far. Executes or reads the launch
+    /// once more, and perhaps those before it. `None` if that cannot be done.
+    ///
+    /// # Errors
+    /// If the launch does not come to its end.
+    fn races(&mut self) -> Result<Option<Arc<Races>>, StreamError> {
+        Ok(None)
+    }
 }
 
 /// A sequence of launches that share memory: one run of a workload or of a trace list.

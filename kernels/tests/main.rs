@@ -15,6 +15,7 @@ mod matrices;
 mod open_workloads;
 mod printing;
 mod ptx_parsing;
+mod races;
 mod recording;
 mod restructuring;
 mod semantics;

@@ -14,7 +14,7 @@ use super::replay::Replay;
 use super::run::{Launched, PtxRun};
 use super::store::Store;
 use super::stream::{check_order, not_started, replays};
-use crate::program::{BlockIndex, Launch, Launches, Program, Stream, StreamError, WarpInstruction};
+use crate::program::{BlockIndex, Launch, Launches, Program, Races, Stream, StreamError, WarpInstruction};
 
 /// Bytes of records that are kept in memory if nothing else is said.
 const MEMORY_BYTES: usize = 256 << 20;
@@ -225,11 +225,13 @@ impl Launches for Replayed {
             recorder.pass(self.reader, launch.first);
             launch
         };
+        let number = self.next;
         self.next += 1;
         let (recording, reader) = (&*self.recording, self.reader);
         Ok(Some(Box::new(RecordedStream {
             recording,
             reader,
+            number,
             launch,
             blocks: BTreeMap::new(),
             started: None,
@@ -251,6 +253,8 @@ impl Drop for Replayed {
 struct RecordedStream<'r> {
     recording: &'r Recording,
     reader: usize,
+    /// Number of the launch.
+    number: usize,
     launch: RecordedLaunch,
     /// Blocks that have started and not finished; `None` as long as nothing of them has been asked for.
     blocks: BTreeMap<BlockIndex, Option<Vec<Replay>>>,
@@ -307,5 +311,9 @@ impl Stream for RecordedStream<'_> {
 
     fn finish_block(&mut self, block: BlockIndex) {
         self.blocks.remove(&block);
+    }
+
+    fn races(&mut self) -> Result<Option<Arc<Races>>, StreamError> {
+        self.recording.lock().run.races(self.number).map(Some)
     }
 }

@@ -19,7 +19,7 @@ use crate::launch::{
     ArgumentValue, Buffer, HostMemory, LaunchError, LaunchFile, MemberValue, Object, Planned, Reference,
     Sequence, Symbol, parameter_block, suggest,
 };
-use crate::program::{BlockIndex, Launches, Space, Stream, StreamError};
+use crate::program::{BlockIndex, Launches, Races, Space, Stream, StreamError};
 use crate::ptx::PtxErrors;
 use crate::ptx::ir::{Kernel, Module, Variable};
 
@@ -59,11 +59,17 @@ pub struct PtxRun {
     options: CompileOptions,
     compiled: BTreeMap<String, Arc<Compiled>>,
     sequence: Sequence,
+    /// The same before the first launch.
+    start: Sequence,
     device: Device,
     exec_options: ExecOptions,
     /// Tolerated accesses outside of every buffer, by kernel and instruction.
     outside: BTreeMap<(String, u32), OutOfBounds>,
     printed: Printed,
+    /// Launches so far.
+    launches: usize,
+    /// The same run at the end of the launch that has been looked at once more, and what its warps race for.
+    again: Option<(Box<PtxRun>, Arc<Races>)>,
 }
 
 /// A launch of a kernel: all that its records are replayed with.
@@ -329,17 +335,25 @@ impl PtxRun {
         for step in sequence.file().launches() {
             entry(&modules, step.entry.as_deref(), &step.origin)?;
         }
+        Self::at_start(modules, sequence)
+    }
+
+    /// Before the first launch.
+    fn at_start(modules: Vec<Module>, sequence: Sequence) -> Result<PtxRun, RunError> {
         let mut device = Device::new(&modules, &sequence)?;
         sequence.fill_all(&mut device)?;
         Ok(PtxRun {
             modules,
             options: CompileOptions::default(),
             compiled: BTreeMap::new(),
+            start: sequence.clone(),
             sequence,
             device,
             exec_options: ExecOptions::default(),
             outside: BTreeMap::new(),
             printed: Printed::default(),
+            launches: 0,
+            again: None,
         })
     }
 
@@ -386,11 +400,59 @@ impl PtxRun {
     pub fn run_to_end(&mut self) -> Result<u64, RunError> {
         let mut executed = 0;
         while let Some(launched) = self.advance()? {
-            for block in 0..launched.prepared.launch.blocks() {
-                executed += self.execute(&launched, block, &mut ())?;
-            }
+            executed += self.execute_all(&launched)?;
         }
         Ok(executed)
+    }
+
+    /// What the warps of the current launch race for.
+    ///
+    /// # Errors
+    /// Whatever ends a launch early.
+    pub(super) fn races_of_current(&mut self) -> Result<Arc<Races>, StreamError> {
+        self.races(self.launches.saturating_sub(1))
+    }
+
+    /// What the warps of a launch race for: of the launch of that number, from 0. Executes the run up to its end once more, from
+    /// its first launch or from where it has done so before.
+    ///
+    /// # Errors
+    /// Whatever ends a launch early.
+    pub(super) fn races(&mut self, launch: usize) -> Result<Arc<Races>, StreamError> {
+        let end = launch + 1;
+        let mut run = match self.again.take_if(|(run, _)| run.launches <= end) {
+            Some((run, races)) if run.launches == end => {
+                self.again = Some((run, races.clone()));
+                return Ok(races);
+            }
+            Some((run, _)) => run,
+            None => Box::new(self.once_more().map_err(|error| StreamError(error.to_string()))?),
+        };
+        let races = Arc::new(run.races_of(launch)?);
+        self.again = Some((run, races.clone()));
+        Ok(races)
+    }
+
+    /// The same run before its first launch, with a memory of its own.
+    fn once_more(&self) -> Result<PtxRun, RunError> {
+        let mut run = Self::at_start(self.modules.clone(), self.start.clone())?;
+        run.set_options(self.options);
+        run.set_exec_options(self.exec_options);
+        Ok(run)
+    }
+
+    /// Goes on to the end of a launch, and says what its warps race for.
+    fn races_of(&mut self, launch: usize) -> Result<Races, StreamError> {
+        let failed = |error: RunError| StreamError(error.to_string());
+        while self.launches < launch
+            && let Some(launched) = self.advance().map_err(failed)?
+        {
+            self.execute_all(&launched).map_err(failed)?;
+        }
+        match self.next_launch()? {
+            Some(mut stream) => Races::of(&mut *stream),
+            None => Err(StreamError(format!("launch {launch} is gone"))),
+        }
     }
 
     /// The next launch, compiled and ready.
@@ -419,7 +481,14 @@ impl PtxRun {
         };
         let prepared = Prepared::new(&code.kernel, &self.device.loaded[number], configuration)
             .map_err(|error| planned.origin.error(format!("{}: {error}", module.file)))?;
+        self.launches += 1;
         Ok(Some(Launched { module: number, code, prepared: Arc::new(prepared) }))
+    }
+
+    /// Executes all blocks of the current launch, and gives the warp instructions (PTX) executed.
+    fn execute_all(&mut self, launched: &Launched) -> Result<u64, RunError> {
+        let blocks = 0..launched.prepared.launch.blocks();
+        blocks.map(|block| self.execute(launched, block, &mut ())).sum()
     }
 
     /// Executes a block of the current launch, and gives the warp instructions (PTX) executed.

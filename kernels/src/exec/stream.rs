@@ -10,7 +10,7 @@ use super::record::RecordReader;
 use super::replay::Replay;
 use super::run::{Launched, PtxRun};
 use super::store::{BlockRecords, Store};
-use crate::program::{BlockIndex, Launch, Program, Stream, StreamError, WarpInstruction};
+use crate::program::{BlockIndex, Launch, Program, Races, Stream, StreamError, WarpInstruction};
 
 /// Bytes of a block's records that are kept in memory.
 const BLOCK_BYTES: usize = 16 << 20;
@@ -62,6 +62,10 @@ impl Stream for PtxStream<'_> {
 
     fn finish_block(&mut self, block: BlockIndex) {
         self.blocks.remove(&block);
+    }
+
+    fn races(&mut self) -> Result<Option<Arc<Races>>, StreamError> {
+        self.run.races_of_current().map(Some)
     }
 }
 

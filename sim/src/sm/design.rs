@@ -23,6 +23,8 @@
 //! Circuits are RTL behind resolved port handles; these traits carry one cycle's values to and from them. Source:
 //! `docs/sm-pipeline.md`.
 
+use std::fmt;
+
 use warpfile_engine::Engine;
 use warpfile_kernels::program::{
     BlockIndex, InstId, LANES, LaneMask, LaneValues, MAX_RESULTS, MAX_SOURCES, PhysReg, Program,
@@ -214,6 +216,19 @@ pub struct StorageInputs<'a> {
     /// A row that is read beside the operands of instructions. What stands in front of a storage offers it, if the storage has
     /// been built for that ([`Mechanism::extra_read`](crate::mechanisms::Mechanism::extra_read)).
     pub extra_read: Option<u32>,
+    /// What the kernel loads: no hardware, but for what stands in front of a storage and answers loads.
+    pub kernel_loads: &'a dyn KernelLoads,
+}
+
+/// Loads as the kernel executes them. A stream has the values of one order of its warps' accesses; what warps race for may have
+/// been read before or after.
+pub trait KernelLoads: fmt::Debug {
+    /// Whether `found`, the results that have been found for a load that has been issued, differs from what the kernel loads, and
+    /// in no lane elsewhere than at a location that warps of the launch race for ([`Races`](warpfile_kernels::program::Races)).
+    ///
+    /// # Errors
+    /// If it has to be known what they race for, and the launch cannot be executed or read once more.
+    fn differ_at_races(&self, id: u16, found: &[LaneValues]) -> Result<bool, SimError>;
 }
 
 /// States of the rows of a partition's main register file, one bit a row, bank after bank.

@@ -66,7 +66,8 @@ impl Oracle {
     }
 }
 
-fn differing_lanes(a: &LaneValues, b: &LaneValues) -> LaneMask {
+/// Lanes in which two registers differ.
+pub(super) fn differing_lanes(a: &LaneValues, b: &LaneValues) -> LaneMask {
     let mut differing = 0;
     for lane in 0..LANES {
         differing |= u32::from(a[lane] != b[lane]) << lane;

@@ -1,10 +1,14 @@
 //! Warp instruction reuse: `wir-r`, `wir-rl`, `wir-rlp`, `wir-rlpv`, `wir-rlpvc`, `wir-rpv`, `wir-novsb`.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestRunner;
+use warpfile_kernels::program::{
+    BlockIndex, Launch, Launches, Operation, Program, Races, Stream, StreamError, WarpInstruction,
+};
 use warpfile_kernels::workloads::{self, OpenWorkload};
 use warpfile_random::drawn_config;
 use warpfile_sim::config::{Config, preset};
@@ -330,16 +334,126 @@ fn buffers_give_registers_up_before_the_last_is_gone() {
     assert!(early.signatures - early.signature_hits > early.registered, "{early:?}");
 }
 
+/// A kernel of the tests' own.
+fn open_ptx(name: &str) -> OpenWorkload {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+    OpenWorkload::from_ptx(&path, "tiny").unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// A store whose value is in a pinned register waits in the retry queue while its warp writes that register again.
 #[test]
 fn a_queued_store_reads_what_its_register_held() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/queued.ptx");
     for name in ["wir-rlp", "wir-rlpv", "wir-rlpvc"] {
-        let mut open = OpenWorkload::from_ptx(&path, "tiny").unwrap_or_else(|error| panic!("{error}"));
+        let mut open = open_ptx("queued.ptx");
         let report = run(&design(name), &mut open, RunOptions::default()).expect("every operand is right");
         let Counted { retry_hits, moves, .. } = counted(&report);
         // 16 warps: one loads, and another copy than the first shows that the register was not overwritten.
         assert!(retry_hits > 0 && moves > 16, "{name}: {retry_hits}, {moves}");
+    }
+}
+
+/// A kernel whose loads from global memory give another value in one of the warps, or of which nobody knows what races.
+struct Edited {
+    workload: OpenWorkload,
+    changed_warp: Option<usize>,
+    knows_races: bool,
+}
+
+struct EditedStream<'a> {
+    stream: Box<dyn Stream + 'a>,
+    changed_warp: Option<usize>,
+    knows_races: bool,
+}
+
+impl Launches for Edited {
+    fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
+        let Edited { changed_warp, knows_races, .. } = *self;
+        let stream = self.workload.next_launch()?;
+        Ok(stream.map(|stream| -> Box<dyn Stream + '_> {
+            Box::new(EditedStream { stream, changed_warp, knows_races })
+        }))
+    }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        self.workload.has_values()
+    }
+}
+
+impl Stream for EditedStream<'_> {
+    fn program(&self) -> &Program {
+        self.stream.program()
+    }
+
+    fn launch(&self) -> &Launch {
+        self.stream.launch()
+    }
+
+    fn start_block(&mut self, block: BlockIndex) -> Result<(), StreamError> {
+        self.stream.start_block(block)
+    }
+
+    fn next(
+        &mut self,
+        block: BlockIndex,
+        warp: usize,
+        into: &mut WarpInstruction,
+    ) -> Result<bool, StreamError> {
+        let more = self.stream.next(block, warp, into)?;
+        let operation = self.stream.program().instructions[into.inst.0 as usize].operation;
+        let is_load = matches!(operation, Operation::Load(_)) && operation.has_long_latency();
+        if more && is_load && self.changed_warp == Some(warp) {
+            into.results[0][5] ^= 1;
+        }
+        Ok(more)
+    }
+
+    fn finish_block(&mut self, block: BlockIndex) {
+        self.stream.finish_block(block);
+    }
+
+    fn races(&mut self) -> Result<Option<Arc<Races>>, StreamError> {
+        if self.knows_races { self.stream.races() } else { Ok(None) }
+    }
+}
+
+/// What a load finds is what it loads unless warps race for the place: then it may be what was there before a store that the
+/// stream has before the load. Such a load is executed, and every other access is as the stream has it.
+#[test]
+fn a_load_that_differs_at_a_race_is_executed_and_counted_apart() {
+    for name in ["wir-rlp", "wir-rlpv", "wir-rlpvc"] {
+        let mut open = open_ptx("raced.ptx");
+        let report = run(&design(name), &mut open, RunOptions::default()).expect("the order of the stream");
+        let of_run = counted(&report);
+        let Counted { raced, hits, compared, .. } = of_run;
+        // Of two schedulers the one that has warp 0 has eight warps: it stores, and the others find what it has loaded.
+        assert_eq!(raced, 7, "{name}: {of_run:?}");
+        assert_eq!((report.answered_instructions, report.results_checked), (hits, hits), "{name}");
+        assert_eq!(compared + hits, report.operands.writes, "{name}");
+        // Those of the other scheduler find what the first of them has loaded, which is the same.
+        assert!(of_run.load_hits > 0 && of_run.load_hits + raced < of_run.loads, "{name}: {of_run:?}");
+    }
+}
+
+#[test]
+fn a_load_that_differs_elsewhere_ends_the_run() {
+    let error = |ptx, changed_warp, knows_races| {
+        let mut edited = Edited { workload: open_ptx(ptx), changed_warp, knows_races };
+        let ended = run(&design("wir-rlpv"), &mut edited, RunOptions::default());
+        ended.expect_err("a load that differs").to_string()
+    };
+    // Nobody writes what is loaded here.
+    let refused = error("queued.ptx", Some(2), true);
+    assert!(refused.starts_with("wrong result") && refused.contains("warp 2,"), "{refused}");
+    assert!(refused.contains("ld.global.u32") && refused.contains("lane 5:"), "{refused}");
+    let unknown = error("raced.ptx", None, false);
+    assert!(unknown.starts_with("wrong result"), "{unknown}");
+}
+
+#[test]
+fn no_load_of_a_workload_differs() {
+    for name in LOADS {
+        let report = run_tiny(&design("wir-rlpv"), name, RunOptions::default());
+        assert_eq!(counted(&report).raced, 0, "{name}");
     }
 }
 

@@ -4,9 +4,10 @@ use super::super::{TraceError, TraceFormat, TraceReport, check_launch};
 use super::codec::{WarpState, decode, take_unsigned};
 use super::record::{Kind, RecordFile, checksum};
 use super::{END_MAGIC, HEADER_BYTES, LaunchRecord, MAGIC, PAGE_BLOCKS, VERSION, check_program};
-use crate::program::{BlockIndex, Launch, Launches, Program, Stream, StreamError, WarpInstruction};
+use crate::program::{BlockIndex, Launch, Launches, Program, Races, Stream, StreamError, WarpInstruction};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Three numbers and a magic.
 pub(super) const TRAILER_BYTES: u64 = 32;
@@ -301,5 +302,17 @@ impl Stream for ContainerStream<'_> {
 
     fn finish_block(&mut self, block: BlockIndex) {
         self.blocks.remove(&block);
+    }
+
+    fn races(&mut self) -> Result<Option<Arc<Races>>, StreamError> {
+        let mut again = ContainerStream {
+            file: self.file,
+            program: self.program.clone(),
+            launch: self.launch.clone(),
+            pages: self.pages.clone(),
+            page: None,
+            blocks: BTreeMap::new(),
+        };
+        Races::of(&mut again).map(|races| Some(Arc::new(races)))
     }
 }

@@ -19,7 +19,8 @@ use crate::mechanisms::Compiled;
 use crate::mechanisms::circuit::{copy_lanes, words};
 use crate::sm::SimError;
 use crate::sm::design::{
-    ID_BITS, Interposer, Issue, MAX_ISSUES, OperandStorage, StorageInputs, StorageOutputs, WarpSlot,
+    ID_BITS, Interposer, Issue, KernelLoads, MAX_ISSUES, OperandStorage, StorageInputs, StorageOutputs,
+    WarpSlot,
 };
 
 /// Cycles without a free register, while a result needs one, until nothing is looked up any more, so that the buffers are
@@ -696,7 +697,12 @@ impl Reuse {
     }
 
     /// The candidate is looked up, or goes on. `sources`: whether there is room for more references to its sources.
-    fn look_up(&mut self, sources: &[Answer], fill: Option<Fill>) {
+    fn look_up(
+        &mut self,
+        sources: &[Answer],
+        fill: Option<Fill>,
+        kernel_loads: &dyn KernelLoads,
+    ) -> Result<(), SimError> {
         let can_leave = self.leaving.is_none();
         let gives_up = self.starved > PATIENCE;
         let candidate = self.candidate().filter(|(renamed, _)| {
@@ -759,7 +765,27 @@ impl Reuse {
             self.refer(register);
         }
         self.circuits.give_up_rows(&mut self.changes);
+        let hit = match (candidate, hit) {
+            (Some((renamed, _)), Some(register)) if self.is_raced(&renamed, register, kernel_loads)? => {
+                self.counted.raced += 1;
+                None
+            }
+            _other => hit,
+        };
         self.follow_lookup(candidate, function, (hit, is_pending || !has_turn, row));
+        Ok(())
+    }
+
+    /// Whether the register that has been found for an instruction holds what another order of accesses than the stream's loads:
+    /// the program races. What executes follows the stream's order, so the instruction has to.
+    fn is_raced(
+        &self,
+        renamed: &Renamed,
+        register: u32,
+        kernel_loads: &dyn KernelLoads,
+    ) -> Result<bool, SimError> {
+        let found = &self.values[register as usize..][..1];
+        Ok(renamed.place.is_some() && kernel_loads.differ_at_races(renamed.issue.id, found)?)
     }
 
     /// Where the candidate goes: to be answered, to the retry queue, or to the register file. `must_wait`: its row is pending,
@@ -1029,7 +1055,7 @@ impl Interposer for Reuse {
             }
         }
         if !self.looks_up_at_once {
-            self.look_up(&answers[..MAX_SOURCES], fill);
+            self.look_up(&answers[..MAX_SOURCES], fill, inputs.kernel_loads)?;
         }
         self.allocate_again();
         self.choose_register(answers[5]);
@@ -1044,7 +1070,7 @@ impl Interposer for Reuse {
         if self.looks_up_at_once {
             let (queries, _) = self.queries();
             let answers = self.circuits.query(queries);
-            self.look_up(&answers[..MAX_SOURCES], fill);
+            self.look_up(&answers[..MAX_SOURCES], fill, inputs.kernel_loads)?;
         }
         self.circuits.end_cycle(&mut self.changes);
         self.now += 1;

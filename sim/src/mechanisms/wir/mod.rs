@@ -223,6 +223,9 @@ counters! {
         loads: sum("warp instructions"),
         /// Of these, those whose result was there.
         load_hits: sum("warp instructions"),
+        /// Of the loads looked up, those that found another value than the kernel loads, where warps of the launch race: another
+        /// order of their accesses gives it. They were executed as if they had found none.
+        raced: sum("warp instructions"),
         /// Such loads that were not looked up: after a store of the warp's own, or without a number of the block.
         guarded: sum("warp instructions"),
         /// Of the lookups, those whose result was being computed.
@@ -488,6 +491,7 @@ impl Mechanism for Wir {
             ("instructions reused", Shown::Count("reuse.hits")),
             ("of these, after a wait", Shown::Count("reuse.retry_hits")),
             ("of these, loads", Shown::Count("reuse.load_hits")),
+            ("loads that differ at a race", Shown::Count("reuse.raced")),
             ("values with a signature", Shown::Count("reuse.signature_hits")),
             ("false positives", Shown::Count("reuse.false_positives")),
             ("registers copied for divergence", Shown::Count("reuse.moves")),

@@ -1,5 +1,7 @@
 //! Operand access, the oracle, functional units, completion and writeback.
 
+use std::cell::RefCell;
+
 use super::super::design::{Layer, MAX_ISSUES, MAX_WRITTEN, StorageInputs, Unit, WarpPlace, Write};
 use super::super::error::Compared;
 use super::super::in_flight::{InFlight, ResultQueue};
@@ -9,6 +11,7 @@ use super::super::oracle::Mismatch;
 use super::super::warp::{Warp, Warps};
 use super::super::working_set::WorkingSetCounter;
 use super::super::{SimError, WrongOperand};
+use super::loads::LaunchLoads;
 use super::partition::Partition;
 use super::{Machine, Running};
 
@@ -70,6 +73,11 @@ impl Machine<'_, '_> {
         let second = at.results.get(1).filter(|_| issues > 1);
         let from_units = [offered(at.results.front()), offered(second), offered(at.fills.front())];
         let [first, second, fill] = from_units;
+        let kernel_loads = LaunchLoads {
+            in_flight: &at.in_flight,
+            program: launch.rewritten.as_ref(),
+            launch: RefCell::new((&mut *launch.stream, &mut launch.races)),
+        };
         let inputs = StorageInputs {
             issue: at.issue_queue.offered(),
             result: [first, second],
@@ -82,6 +90,7 @@ impl Machine<'_, '_> {
             line: line.as_ref(),
             rows: self.layers.iter_mut().find_map(|layer| layer.rows(partition)),
             extra_read: None,
+            kernel_loads: &kernel_loads,
         };
         at.design.storage.cycle(&inputs, &mut at.outputs)?;
         let late = inputs.result.each_ref().map(|result| result.as_ref().is_some_and(|write| !write.cached));

@@ -8,11 +8,14 @@ mod answers;
 mod back;
 mod front;
 mod lines;
+mod loads;
 mod partition;
 mod schedule;
 mod slots;
 
-use warpfile_kernels::program::{InstId, Launches, Program, Stream};
+use std::sync::Arc;
+
+use warpfile_kernels::program::{InstId, Launches, Program, Races, Stream};
 
 use crate::config::Config;
 
@@ -111,6 +114,8 @@ struct Running<'s> {
     /// Blocks that the SM has still to start.
     blocks_left: u64,
     resident_blocks: usize,
+    /// What its warps race for, once that has been asked for.
+    races: Option<Arc<Races>>,
 }
 
 impl Running<'_> {
@@ -256,6 +261,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             next_block: 0,
             blocks_left: blocks,
             resident_blocks: 0,
+            races: None,
         };
         while launch.blocks_left > 0 || launch.resident_blocks > 0 {
             self.cycle(&mut launch)?;
