@@ -73,16 +73,17 @@ pub struct Program {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Computation {
-    /// One register, from its sources and constants, and nothing else. Instructions of equal functions have equal results if
+    /// Its results, from its sources and constants, and nothing else. Instructions of equal functions have equal results if
     /// their sources, in order, are equal and they execute in one launch.
     Function {
-        /// Opcode, types, modifiers, kinds of operands and long constants, as a number among those of the program.
+        /// Opcode, types, modifiers, kinds of operands and long constants, as a number among those of the program: first those
+        /// of instructions of one result, so that they are the same for who knows no others.
         form: u32,
         /// Constants of [`IMMEDIATE_BITS`] bits; with the sources at most [`MAX_SOURCES`].
         immediates: Vec<u16>,
     },
-    /// The same, but for what memory holds: a load of one register from global memory or from the scratchpad. Those of equal
-    /// functions with equal sources have one address.
+    /// The same, but for what memory holds: a load from global memory or from the scratchpad. Those of equal functions with
+    /// equal sources have one address.
     Load {
         /// As of a function, and none of a function's.
         form: u32,
@@ -93,7 +94,9 @@ pub enum Computation {
     Ordering,
     /// It reads or writes steps of an expansion whose values stand for those of a hardware that is not known.
     Invented,
-    /// Anything else: it reads or writes predicates or several registers, or reads what a thread has of its own.
+    /// It is one of several that compute a result of more registers than each of them reads.
+    Wide,
+    /// Anything else: it reads or writes predicates, or reads what a thread has of its own.
     #[default]
     Other,
 }

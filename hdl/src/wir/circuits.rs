@@ -42,14 +42,17 @@ fn circuits() -> Vec<CircuitEntry> {
             block_bits: 4,
             barrier_bits: 5,
             id_bits: 9,
+            results: 1,
             seed: SEED,
         })
         .odd([
             json!({"rows": 2, "form_bits": 1, "register_bits": 1, "block_bits": 1, "barrier_bits": 1, "id_bits": 1}),
             json!({"rows": 8, "form_bits": 3, "register_bits": 3, "block_bits": 2, "barrier_bits": 1, "id_bits": 5}),
+            json!({"rows": 4, "form_bits": 2, "register_bits": 2, "block_bits": 1, "barrier_bits": 2, "id_bits": 3,
+                   "results": 2}),
         ])
         .proven_at(json!({"rows": 4, "form_bits": 2, "register_bits": 2, "block_bits": 1, "barrier_bits": 1,
-                          "id_bits": 2})),
+                          "id_bits": 2, "results": 2})),
         CircuitEntry::new(ValueHash { lanes: 32, hash_bits: 32, seed: SEED })
             .odd([json!({"lanes": 1, "hash_bits": 1}), json!({"lanes": 3, "hash_bits": 5, "seed": 7})]),
         CircuitEntry::new(ValueSignatureBuffer { rows: 128, hash_bits: 32, register_bits: 9 })

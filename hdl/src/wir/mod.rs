@@ -23,7 +23,8 @@ pub use reference_counts::{AllocatedIo, CountedIo, QueryIo, ReferenceCounts, Ref
 pub use rename_tables::{DestinationIo, MappingIo, ReleasedIo, RenameTables, RenameTablesIo, RenamedIo};
 pub use retry_queue::{RetryQueue, RetryQueueIo};
 pub use reuse_buffer::{
-    EvictedOperandIo, EvictedRowIo, FillIo, OPERANDS, OperandIo, ReuseBuffer, ReuseBufferIo, ReuseLookupIo,
+    EvictedOperandIo, EvictedRowIo, FillIo, OPERANDS, OperandIo, PairIo, ROW_RESULTS, ReuseBuffer,
+    ReuseBufferIo, ReuseLookupIo, SecondIo,
 };
 pub use value_hash::{ValueHash, ValueHashIo};
 pub use value_signature_buffer::{

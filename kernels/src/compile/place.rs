@@ -139,7 +139,7 @@ impl Placement {
             shared_bytes: kernel.shared_bytes,
             control: Some(control_flow(machine_flow(kernel, &kept), &registers)),
             spills: Spills::default(),
-            computations: computations.of_instructions,
+            computations: computations.finish(),
         };
         annotate(&mut program, &values, &registers);
         let lowering = lowering(kernel, &kept);
@@ -164,36 +164,58 @@ impl Placement {
     }
 }
 
-/// What instructions compute, with their forms numbered in the order in which they come.
+/// What instructions compute, with their forms numbered in the order in which they come, those of instructions of several
+/// results behind the others.
 #[derive(Default)]
 struct Computations {
     forms: BTreeMap<String, u32>,
+    /// Of instructions of several results.
+    forms_of_several: BTreeMap<String, u32>,
     of_instructions: Vec<Computation>,
+    /// Whether each has several results.
+    have_several: Vec<bool>,
 }
 
 impl Computations {
     /// Adds an instruction whose sources are these operands: which of them share a register is a part of the form.
     fn push(&mut self, op: &MachineOp, operands: &[usize]) {
+        let has_several = op.results.len() > 1;
         let computation = match &op.computed {
             Computed::Function { form, immediates } => {
-                let form = self.form(form, operands);
+                let form = self.form(form, operands, has_several);
                 Computation::Function { form, immediates: immediates.clone() }
             }
             Computed::Load { form, immediates } => {
-                let form = self.form(form, operands);
+                let form = self.form(form, operands, has_several);
                 Computation::Load { form, immediates: immediates.clone() }
             }
             Computed::Ordering => Computation::Ordering,
             Computed::Invented => Computation::Invented,
+            Computed::Wide => Computation::Wide,
             Computed::Other => Computation::Other,
         };
         self.of_instructions.push(computation);
+        self.have_several.push(has_several);
     }
 
-    /// The number of a form.
-    fn form(&mut self, form: &str, operands: &[usize]) -> u32 {
-        let next = self.forms.len() as u32;
-        *self.forms.entry(format!("{form} {operands:?}")).or_insert(next)
+    /// The number of a form among those of one result, or of several.
+    fn form(&mut self, form: &str, operands: &[usize], has_several: bool) -> u32 {
+        let forms = if has_several { &mut self.forms_of_several } else { &mut self.forms };
+        let next = forms.len() as u32;
+        *forms.entry(format!("{form} {operands:?}")).or_insert(next)
+    }
+
+    /// What each instruction computes.
+    fn finish(mut self) -> Vec<Computation> {
+        let first = self.forms.len() as u32;
+        let several = self.of_instructions.iter_mut().zip(self.have_several).filter(|(_, several)| *several);
+        for (computation, _) in several {
+            match computation {
+                Computation::Function { form, .. } | Computation::Load { form, .. } => *form += first,
+                Computation::Ordering | Computation::Invented | Computation::Wide | Computation::Other => {}
+            }
+        }
+        self.of_instructions
     }
 }
 

@@ -55,6 +55,23 @@ fn no_workload_gets_a_wrong_value() {
     }
 }
 
+/// The same of rows with two results: an instruction that is answered has one or two of them.
+#[test]
+fn no_workload_gets_a_wrong_value_of_a_pair() {
+    for workload in workloads::list() {
+        for name in ["wir-r", "wir-rlpv", "wir-rlpvc"] {
+            let config = with(name, |p| (p.logical_registers, p.row_results) = (128, 2));
+            let report = run_tiny(&config, workload.name, RunOptions::default());
+            let Counted { hits, compared, .. } = counted(&report);
+            assert_eq!(report.answered_instructions, hits, "{} on {name}", workload.name);
+            let answers = hits..=2 * hits;
+            assert!(answers.contains(&report.results_checked), "{} on {name}", workload.name);
+            let results = compared + report.results_checked;
+            assert_eq!(results, report.operands.writes, "{} on {name}", workload.name);
+        }
+    }
+}
+
 #[test]
 fn what_is_executed_or_answered_is_what_the_baseline_executes() {
     for name in WORKLOADS {
@@ -258,12 +275,12 @@ fn sizes_change_times_and_not_values() {
 /// Schedulers, rows of a bank, and every parameter over its accepted range; a rename table has what every workload needs.
 fn any_machine() -> impl Strategy<Value = Config> {
     let buffers = (select(vec![1, 2, 4]), 1..=8_u32, 1..=8_u32, 1..=32_u64, 128..=256_u64, 3..=16_u64);
-    let queues = (1..=16_u64, 1..=255_u64, 0..=16_u64, 3..=7_u64, 1..=16_u64, 0..=64_u64);
+    let queues = (1..=16_u64, 1..=255_u64, 0..=16_u64, 3..=7_u64, 1..=16_u64, 0..=64_u64, 1..=2_u64);
     let first = select(vec![ReadsFirst::Operands, ReadsFirst::Registers, ReadsFirst::Turns]);
     (select(&DESIGNS[..]), buffers, queues, first, 96..=256_u64).prop_map(
         |(name, buffers, queues, reads_first, registers)| {
             let (schedulers, reuse, signatures, hash_bits, logical_registers, count_bits) = buffers;
-            let (retries, retry_patience, verifies, delay, retiring, low_registers) = queues;
+            let (retries, retry_patience, verifies, delay, retiring, low_registers, row_results) = queues;
             let mut config = design(name);
             config.sm.schedulers = schedulers;
             config.register_file.rows = registers / schedulers;
@@ -282,6 +299,7 @@ fn any_machine() -> impl Strategy<Value = Config> {
                     retiring,
                     low_registers,
                     reads_first,
+                    row_results,
                 };
             });
             config
@@ -455,6 +473,60 @@ fn no_load_of_a_workload_differs() {
         let report = run_tiny(&design("wir-rlpv"), name, RunOptions::default());
         assert_eq!(counted(&report).raced, 0, "{name}");
     }
+}
+
+/// A program of 16 warps that load the same two pairs from global memory.
+fn run_pairs(config: &Config) -> RunReport {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pairs.ptx");
+    let mut open = OpenWorkload::from_ptx(&path, "tiny").unwrap_or_else(|error| panic!("{error}"));
+    run(config, &mut open, RunOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Fig. 9 has rows of one result: an instruction that writes two registers is looked up in rows of two only, and finds both.
+#[test]
+fn pairs_are_reused_in_rows_of_two_results() {
+    for name in ["wir-rl", "wir-rlp", "wir-rlpv", "wir-rlpvc"] {
+        let [one, two] = [1, 2].map(|row_results| run_pairs(&with(name, |p| p.row_results = row_results)));
+        let of = |report: &RunReport| (counted(report), report.results_checked, report.memory.instructions);
+        let ((one, one_checked, one_accesses), (two, two_checked, two_accesses)) = (of(&one), of(&two));
+        assert_eq!((one.wide, one.loads, one.load_hits), (2 * 16, 0, 0), "{name}");
+        assert_eq!(one_checked, one.hits, "{name}");
+        assert_eq!((two.wide, two.loads), (0, 2 * 16), "{name}");
+        assert!(two.load_hits > 0 && two.hits > one.hits, "{name}: {two:?}");
+        // Nothing but these loads has two results.
+        assert_eq!(two_checked, two.hits + two.load_hits, "{name}: {two:?}");
+        assert_eq!(two_accesses + two.load_hits, one_accesses, "{name}");
+        assert_eq!(one.renamed.sp, two.renamed.sp, "{name}");
+    }
+}
+
+/// Who finds its pair being computed waits until both results are there.
+#[test]
+fn a_pair_is_waited_for_until_both_results_are_there() {
+    let load_hits = |name| counted(&run_pairs(&with(name, |p| p.row_results = 2))).load_hits;
+    let (without_queue, with_queue) = (load_hits("wir-rl"), load_hits("wir-rlp"));
+    assert!(with_queue > without_queue, "{with_queue}, {without_queue}");
+}
+
+/// Where registers run out, or are named too often, and in buffers of a few rows.
+#[test]
+fn pairs_come_and_go_without_a_deadlock() {
+    for (design_name, name) in [("wir-r", "vectoradd"), ("wir-rlpv", "lud"), ("wir-rlpvc", "hybridsort")] {
+        let mut config = smallest(design_name, name);
+        config.edit(|p: &mut Parameters| p.row_results = 2);
+        let of_run = counted(&run_tiny(&config, name, RunOptions::default()));
+        assert!(of_run.empty_cycles > 0, "{name} on {design_name}: {of_run:?}");
+    }
+    let mut full = 0;
+    for name in WORKLOADS {
+        let config = with("wir-rlpv", |p| (p.row_results, p.count_bits) = (2, 3));
+        full += counted(&run_tiny(&config, name, RunOptions::default())).full;
+        let config = with("wir-rlpv", |p| {
+            (p.row_results, p.retry_entries, p.retry_patience, p.reuse_rows, p.retiring) = (2, 2, 1, 8, 1);
+        });
+        run_tiny(&config, name, RunOptions::default());
+    }
+    assert!(full > 100, "{full}");
 }
 
 /// §VI-B: who waits in the retry queue keeps no other warp from issuing. On the paper's machine hardly a workload is more than a

@@ -32,6 +32,8 @@ struct Fill {
     id: usize,
     cancel: bool,
     register: usize,
+    /// Which of two results it is; of an instruction of one result nothing.
+    place: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,10 +47,22 @@ struct Cycle {
 
 #[derive(Clone, Copy, Debug)]
 enum Result {
-    /// The instruction that computes it.
-    Pending(usize),
-    /// The register that holds it.
-    Known(usize),
+    /// The instruction that computes it, and of two results the one that is there: which, and the register that holds it.
+    Pending(usize, Option<(usize, usize)>),
+    /// The register that holds it, and that of the second result, if there are two.
+    Known(usize, Option<usize>),
+}
+
+impl Result {
+    /// With a result that has come: of one, or the first or second of two.
+    fn with(self, register: usize, place: Option<usize>) -> Result {
+        match (self, place) {
+            (Result::Pending(id, None), Some(place)) => Result::Pending(id, Some((place, register))),
+            (Result::Pending(_, Some((0, first))), Some(_)) => Result::Known(first, Some(register)),
+            (Result::Pending(_, Some((_, second))), Some(_)) => Result::Known(register, Some(second)),
+            (Result::Pending(..) | Result::Known(..), _) => Result::Known(register, None),
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -87,22 +101,35 @@ impl Rows {
     }
 }
 
-fn say_evicted(outputs: &mut Pins, number: usize, evicted: Option<(Tag, Result)>) {
+/// A register, or that there is none.
+fn say_register(outputs: &mut Pins, valid: &str, name: &str, register: Option<usize>) {
+    outputs.set(valid, u8::from(register.is_some()));
+    outputs.set(name, register.unwrap_or(0));
+}
+
+fn say_evicted(outputs: &mut Pins, number: usize, evicted: Option<(Tag, Result)>, results: usize) {
     outputs.set(&format!("evicted{number}_valid_o"), u8::from(evicted.is_some()));
     for place in 0..OPERANDS {
         let register = evicted.map(|(tag, _)| tag.operands[place]).filter(|(_, is_register)| *is_register);
-        outputs.set(&format!("evicted{number}_operand{place}_is_register_o"), u8::from(register.is_some()));
-        outputs.set(
-            &format!("evicted{number}_operand{place}_register_o"),
-            register.map_or(0, |(register, _)| register),
+        let register = register.map(|(register, _)| register);
+        let port = format!("evicted{number}_operand{place}");
+        say_register(outputs, &format!("{port}_is_register_o"), &format!("{port}_register_o"), register);
+    }
+    let (result, second) = match evicted {
+        Some((_, Result::Known(register, second))) => (Some(register), second),
+        Some((_, Result::Pending(_, come))) => (None, come.map(|(_, register)| register)),
+        None => (None, None),
+    };
+    let port = format!("evicted{number}");
+    say_register(outputs, &format!("{port}_has_result_o"), &format!("{port}_register_o"), result);
+    if results == 2 {
+        say_register(
+            outputs,
+            &format!("{port}_second_valid_o"),
+            &format!("{port}_second_register_o"),
+            second,
         );
     }
-    let result = match evicted {
-        Some((_, Result::Known(register))) => Some(register),
-        Some((_, Result::Pending(_))) | None => None,
-    };
-    outputs.set(&format!("evicted{number}_has_result_o"), u8::from(result.is_some()));
-    outputs.set(&format!("evicted{number}_register_o"), result.unwrap_or(0));
 }
 
 impl Reference for Rows {
@@ -125,12 +152,16 @@ impl Reference for Rows {
             inputs.set("lookup_reserve_i", u8::from(reserve));
             inputs.set("lookup_drop_i", u8::from(drop));
         }
-        if let Some(Fill { row, id, cancel, register }) = cycle.fill {
+        if let Some(Fill { row, id, cancel, register, place }) = cycle.fill {
             inputs.set("fill_valid_i", 1_u8);
             inputs.set("fill_row_i", row);
             inputs.set("fill_id_i", id);
             inputs.set("fill_cancel_i", u8::from(cancel));
             inputs.set("fill_register_i", register);
+            if self.parameters.results == 2 {
+                inputs.set("fill_pair_valid_i", u8::from(place.is_some()));
+                inputs.set("fill_pair_second_i", u8::from(place == Some(1)));
+            }
         }
     }
 
@@ -142,9 +173,11 @@ impl Reference for Rows {
             let row = self.row(&tag);
             outputs.set("lookup_row_o", row);
             match before.get(&row) {
-                Some((known, Result::Known(register))) if *known == tag => hit = Some(*register),
-                Some((known, Result::Pending(_))) if *known == tag => pending = true,
-                Some((_, Result::Pending(_))) => {}
+                Some((known, Result::Known(register, second))) if *known == tag => {
+                    hit = Some((*register, *second));
+                }
+                Some((known, Result::Pending(..))) if *known == tag => pending = true,
+                Some((_, Result::Pending(..))) => {}
                 other => {
                     reserved = reserve;
                     if reserve || drop {
@@ -152,7 +185,7 @@ impl Reference for Rows {
                         self.rows.remove(&row);
                     }
                     if reserve {
-                        self.rows.insert(row, (tag, Result::Pending(id)));
+                        self.rows.insert(row, (tag, Result::Pending(id, None)));
                     }
                 }
             }
@@ -164,24 +197,28 @@ impl Reference for Rows {
             self.turn = (self.turn + 1) % self.parameters.rows;
         }
         let mut filled = false;
-        if let Some(Fill { row, id, cancel, register }) = cycle.fill
-            && let Some(&(tag, Result::Pending(own))) = before.get(&row)
+        if let Some(Fill { row, id, cancel, register, place }) = cycle.fill
+            && let Some(&(tag, pending @ Result::Pending(own, _))) = before.get(&row)
             && own == id
         {
             filled = !cancel;
             if cancel {
                 evicted[1] = self.rows.remove(&row);
             } else {
-                self.rows.insert(row, (tag, Result::Known(register)));
+                self.rows.insert(row, (tag, pending.with(register, place)));
             }
         }
-        outputs.set("lookup_hit_o", u8::from(hit.is_some()));
-        outputs.set("lookup_register_o", hit.unwrap_or(0));
+        let results = self.parameters.results;
+        say_register(outputs, "lookup_hit_o", "lookup_register_o", hit.map(|(register, _)| register));
+        if results == 2 {
+            let second = hit.and_then(|(_, second)| second);
+            say_register(outputs, "lookup_second_valid_o", "lookup_second_register_o", second);
+        }
         outputs.set("lookup_pending_o", u8::from(pending));
         outputs.set("lookup_reserved_o", u8::from(reserved));
         outputs.set("fill_filled_o", u8::from(filled));
         for (number, evicted) in evicted.into_iter().enumerate() {
-            say_evicted(outputs, number, evicted);
+            say_evicted(outputs, number, evicted, results);
         }
     }
 }
@@ -189,7 +226,8 @@ impl Reference for Rows {
 /// A few tags that come again and again, fills of rows that are pending, and some of rows that are not or are another's.
 fn traffic(parameters: &ReuseBuffer, seed: u64, cycles: usize) -> Vec<Cycle> {
     let (mut random, mut rows) = (Random(seed), Rows::new(parameters));
-    let ReuseBuffer { form_bits, register_bits, block_bits, barrier_bits, id_bits, .. } = *parameters;
+    let ReuseBuffer { form_bits, register_bits, block_bits, barrier_bits, id_bits, results, .. } =
+        *parameters;
     let tags: Vec<Tag> = (0..3 * parameters.rows)
         .map(|_| Tag {
             form: random.below(1 << form_bits),
@@ -209,11 +247,16 @@ fn traffic(parameters: &ReuseBuffer, seed: u64, cycles: usize) -> Vec<Cycle> {
         if random.percent(50) {
             let row = random.below(parameters.rows);
             let own = match rows.rows.get(&row) {
-                Some((_, Result::Pending(id))) if random.percent(85) => *id,
+                Some((_, Result::Pending(id, _))) if random.percent(85) => *id,
                 Some(_) | None => random.below(1 << id_bits),
             };
+            // An instruction has one result or two, and each of them comes once.
+            let place = match rows.rows.get(&row) {
+                Some((_, Result::Pending(_, Some((there, _))))) => Some(1 - there),
+                Some(_) | None => (results == 2 && random.percent(60)).then(|| random.below(2)),
+            };
             let register = random.below(1 << register_bits);
-            cycle.fill = Some(Fill { row, id: own, cancel: random.percent(25), register });
+            cycle.fill = Some(Fill { row, id: own, cancel: random.percent(25), register, place });
         }
         rows.cycle(&cycle, &mut Pins::default());
         cycle
@@ -223,15 +266,18 @@ fn traffic(parameters: &ReuseBuffer, seed: u64, cycles: usize) -> Vec<Cycle> {
 
 fn buffers() -> impl Strategy<Value = ReuseBuffer> {
     let bits = (1..5_usize, 1..5_usize, 1..4_usize, 1..4_usize, 1..7_usize);
-    (1..5_u32, bits, any::<u64>()).prop_map(
-        |(index_bits, (form_bits, register_bits, block_bits, barrier_bits, id_bits), seed)| ReuseBuffer {
-            rows: 1 << index_bits,
-            form_bits,
-            register_bits,
-            block_bits,
-            barrier_bits,
-            id_bits,
-            seed,
+    (1..5_u32, bits, 1..3_usize, any::<u64>()).prop_map(
+        |(index_bits, (form_bits, register_bits, block_bits, barrier_bits, id_bits), results, seed)| {
+            ReuseBuffer {
+                rows: 1 << index_bits,
+                form_bits,
+                register_bits,
+                block_bits,
+                barrier_bits,
+                id_bits,
+                results,
+                seed,
+            }
         },
     )
 }
@@ -252,30 +298,74 @@ proptest! {
     }
 }
 
-/// The paper's row has 59 bits, with a register's number of ten; a scheduler's half of the registers has numbers of nine.
-#[test]
-fn a_row_is_no_wider_than_the_papers() {
-    let buffer = ReuseBuffer {
+fn of_paper(results: usize) -> ReuseBuffer {
+    ReuseBuffer {
         rows: 128,
         form_bits: 8,
         register_bits: 9,
         block_bits: 4,
         barrier_bits: 5,
         id_bits: 9,
+        results,
         seed: 0,
-    };
-    assert_eq!(buffer.row_bits(), 58);
+    }
+}
+
+/// The paper's row has 59 bits, with a register's number of ten; a scheduler's half of the registers has numbers of nine.
+#[test]
+fn a_row_is_no_wider_than_the_papers() {
+    assert_eq!(of_paper(1).row_bits(), 58);
 }
 
 #[test]
-fn verilog_text() {
-    insta::assert_snapshot!(verilog(&ReuseBuffer {
+fn a_second_result_is_a_register_and_a_bit() {
+    assert_eq!(of_paper(2).row_bits(), of_paper(1).row_bits() + 9 + 1);
+}
+
+/// The second result of two comes first: the row is pending until the other is there, and has both in their order.
+#[test]
+fn results_may_come_in_any_order() {
+    let tag = Tag { form: 1, operands: [(3, true), (0, false), (0, false)], block: 0, barrier: 0 };
+    let buffer = ReuseBuffer { rows: 4, id_bits: 4, ..of_paper(2) };
+    let lookup = Lookup { tag, id: 5, reserve: true, drop: false };
+    let row = Rows::new(&buffer).row(&tag);
+    let fill = |register, place| Fill { row, id: 5, cancel: false, register, place: Some(place) };
+    for order in [[0, 1], [1, 0]] {
+        let looked_up = Cycle { lookup: Some(lookup), ..Cycle::default() };
+        let filled = order.map(|place| Cycle { fill: Some(fill(20 + place, place)), ..Cycle::default() });
+        let mut rows = Rows::new(&buffer);
+        let cycles = [looked_up, filled[0], looked_up, filled[1], looked_up];
+        let said = cycles.map(|cycle| {
+            let mut outputs = Pins::default();
+            rows.cycle(&cycle, &mut outputs);
+            outputs
+        });
+        let says = |cycle: usize, port: &str, value: u8| said[cycle].get(port) == Some(&value.into());
+        assert!(says(2, "lookup_pending_o", 1), "{order:?}");
+        assert!(says(4, "lookup_register_o", 20) && says(4, "lookup_second_register_o", 21), "{order:?}");
+        check(&buffer, &Rows::new(&buffer), &Lockstep::default(), &cycles).expect("the same");
+    }
+}
+
+fn small(results: usize) -> ReuseBuffer {
+    ReuseBuffer {
         rows: 4,
         form_bits: 2,
         register_bits: 3,
         block_bits: 1,
         barrier_bits: 2,
         id_bits: 4,
+        results,
         seed: 1,
-    }));
+    }
+}
+
+#[test]
+fn verilog_text() {
+    insta::assert_snapshot!(verilog(&small(1)));
+}
+
+#[test]
+fn verilog_text_of_two_results() {
+    insta::assert_snapshot!(verilog(&small(2)));
 }

@@ -1,7 +1,7 @@
 //! §VII-E: what the buffers and tables of an SM hold.
 
 use anyhow::Result;
-use warpfile_sim::config::{apply_overrides, preset};
+use warpfile_sim::config::{Config, apply_overrides, preset};
 
 use super::RLPV;
 use crate::figures::chart::{Bars, Chart, Plot};
@@ -25,11 +25,16 @@ const ALL: f64 = 9.9;
 /// Bits of a KB.
 const KB: f64 = 8192.0;
 
-/// The storage.
-pub fn storage() -> Result<Content> {
+/// The machine, with so many results a row of the reuse buffers.
+fn machine(row_results: &str) -> Result<Config> {
     let mut config = preset("fermi-wir")?;
-    apply_overrides(&mut config, &[("design", RLPV.name)])?;
-    let netlists = config.design.circuits(&config)?;
+    apply_overrides(&mut config, &[("design", RLPV.name), ("wir.row_results", row_results)])?;
+    Ok(config)
+}
+
+/// Each of the circuits, what the paper says, and the KB of an SM here.
+fn sizes(config: &Config) -> Result<Vec<(&'static str, Option<f64>, f64)>> {
+    let netlists = config.design.circuits(config)?;
     let schedulers = config.sm.schedulers as f64;
     let mut sizes = Vec::new();
     for (name, paper) in CIRCUITS {
@@ -37,6 +42,12 @@ pub fn storage() -> Result<Content> {
         let bits: Vec<u64> = of_name.map(|(_, netlist)| netlist_bits(netlist)).collect::<Result<_>>()?;
         sizes.push((name, paper, schedulers * bits.iter().sum::<u64>() as f64 / KB));
     }
+    Ok(sizes)
+}
+
+/// The storage.
+pub fn storage() -> Result<Content> {
+    let (sizes, of_pairs) = (sizes(&machine("1")?)?, sizes(&machine("2")?)?);
     let mut table = Table::new("kilobytes", "Storage of an SM, KB")
         .column("structure", "structure")
         .real("paper", "paper", 2)
@@ -53,7 +64,8 @@ pub fn storage() -> Result<Content> {
             claim(name, format!("storage of the {}", name.replace('_', " ")), paper, here);
         }
     }
-    let all = sizes.iter().map(|(.., here)| here).sum();
+    let total = |sizes: &[(&str, Option<f64>, f64)]| sizes.iter().map(|(.., here)| here).sum::<f64>();
+    let (all, all_of_pairs) = (total(&sizes), total(&of_pairs));
     table.row(vec!["all".into(), Cell::Real(ALL), Cell::Real(all)]);
     claim("all", "storage of all".to_owned(), ALL, all);
     let names = sizes.iter().map(|(name, ..)| (*name).to_owned()).chain(["all".to_owned()]);
@@ -77,6 +89,10 @@ pub fn storage() -> Result<Content> {
              instructions in flight as well, and what registers keep between cycles is counted too. A physical register of a \
              scheduler's half has 9 bits."
                 .to_owned(),
+            format!(
+                "With two results a row (`wir.row_results` 2) all of it takes {all_of_pairs:.2} KB: the second is a register and a \
+                 valid bit."
+            ),
         ],
         charts: vec![drawn],
     })

@@ -1,4 +1,4 @@
-//! Which machine instructions compute one register from registers and constants alone, and what they compute.
+//! Which machine instructions compute their results from registers and constants alone, and what they compute.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use crate::ptx::ir::{Base, MemoryOrder, Op, Operand, Special};
 /// What a machine instruction computes; its form is not numbered yet ([`Computation`](crate::program::Computation)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Computed {
-    /// One register, from its sources and constants.
+    /// Its results, from its sources and constants.
     Function {
         /// Opcode, types, modifiers, kinds of operands, and the constants that are not in `immediates`.
         form: String,
@@ -30,14 +30,15 @@ pub enum Computed {
     Ordering,
     /// It reads or writes invented values.
     Invented,
+    /// Its expansion needs more registers than it reads itself.
+    Wide,
     /// Anything else.
     #[default]
     Other,
 }
 
 /// Notes of each instruction of an expansion what it computes. Functions are not those that read or write predicates, that
-/// read what a thread has of its own (its index, the clock), that write several registers, and those of expansions that need
-/// more than they read themselves.
+/// read what a thread has of its own (its index, the clock), and those of expansions that need more than they read themselves.
 pub fn note_computations(emitter: &Emitter, ops: &mut [MachineOp]) {
     let predicates =
         ops.iter().any(|op| !op.predicate_sources.is_empty() || !op.predicate_results.is_empty());
@@ -50,7 +51,7 @@ pub fn note_computations(emitter: &Emitter, ops: &mut [MachineOp]) {
             Computed::Ordering
         } else if op.sources.iter().chain(&op.results).any(|(_, value)| is_invented(value)) {
             Computed::Invented
-        } else if predicates || !writes_one_register(emitter, op) {
+        } else if predicates || !only_writes_registers(emitter, op) {
             Computed::Other
         } else if op.copy {
             Computed::Function { form: "copy".to_owned(), immediates: Vec::new() }
@@ -61,7 +62,7 @@ pub fn note_computations(emitter: &Emitter, ops: &mut [MachineOp]) {
                 _ => Computed::Function { form, immediates },
             })
         } else {
-            Computed::Other
+            Computed::Wide
         };
     }
 }
@@ -94,8 +95,8 @@ fn orders(emitter: &Emitter, op: &MachineOp) -> bool {
     }
 }
 
-/// Whether it does nothing but to write a register: from registers and constants, and from what memory holds.
-fn writes_one_register(emitter: &Emitter, op: &MachineOp) -> bool {
+/// Whether it does nothing but to write registers: from registers and constants, and from what memory holds.
+fn only_writes_registers(emitter: &Emitter, op: &MachineOp) -> bool {
     let computes = match op.operation {
         Operation::Alu | Operation::Sfu | Operation::Double => !op.has_effect,
         Operation::Load(access) => match access.space {
@@ -113,7 +114,7 @@ fn writes_one_register(emitter: &Emitter, op: &MachineOp) -> bool {
         | Operation::Branch
         | Operation::Exit => false,
     };
-    computes && op.results.len() == 1 && op.sources.len() <= MAX_SOURCES
+    computes && !op.results.is_empty() && op.sources.len() <= MAX_SOURCES
 }
 
 /// The form and short constants of a function.
@@ -125,7 +126,7 @@ struct Form {
 fn function(emitter: &Emitter, op: &MachineOp, position: usize) -> Option<Form> {
     let instruction = emitter.instruction;
     let mut into = Form {
-        text: format!("{} {:?} {position} {:?}", op.name, instruction.op, result_word(op)),
+        text: format!("{} {:?} {position} {:?}", op.name, instruction.op, result_words(emitter, op)),
         immediates: Vec::new(),
     };
     for &operand in &instruction.srcs {
@@ -142,12 +143,16 @@ fn function(emitter: &Emitter, op: &MachineOp, position: usize) -> Option<Form> 
     Some(into)
 }
 
-/// Which word of which result it is; that of a temporary says what it is.
-fn result_word(op: &MachineOp) -> Option<(Option<u8>, Option<Temporary>)> {
-    op.results.first().map(|&(_, value)| match value {
-        Value::Before(_, word) | Value::After(_, word) => (Some(word), None),
+/// Which words of which results it writes; that of a temporary says what it is.
+fn result_words(emitter: &Emitter, op: &MachineOp) -> Vec<(Option<(usize, u8)>, Option<Temporary>)> {
+    let place = |register| emitter.instruction.dsts.iter().position(|result| *result == Some(register));
+    let word = |&(_, value): &(VReg, Value)| match value {
+        Value::Before(register, word) | Value::After(register, word) => {
+            (place(register).map(|place| (place, word)), None)
+        }
         Value::Temporary(temporary) => (None, Some(temporary)),
-    })
+    };
+    op.results.iter().map(word).collect()
 }
 
 /// Adds an operand; `None` if it is not the same for all threads and in no register.

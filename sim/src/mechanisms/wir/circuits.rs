@@ -4,19 +4,20 @@ use std::collections::VecDeque;
 
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine, InPort};
 use warpfile_hdl::wir::{
-    EvictedRowIo, FreePool, LoadGuard, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, ValueHash,
-    ValueSignatureBuffer, VerifyCache,
+    EvictedRowIo, FreePool, LoadGuard, ROW_RESULTS, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer,
+    ValueHash, ValueSignatureBuffer, VerifyCache,
 };
 
 use super::{CHANGES, Parts};
 use crate::mechanisms::Build;
 use crate::sm::SimError;
 
-/// Holds that come in a cycle: of three sources, of a result that is found, and of a value that is.
-pub const HOLDS: usize = 5;
-/// Registers asked for in a cycle: three sources, a result that has been found, a register that is to be shared, one that is to
-/// be overwritten.
-pub const QUERIES: usize = 6;
+/// Holds that come in a cycle at most: of three sources, of the results that are found, and of a value that is. With one result a
+/// row there is one fewer.
+pub const HOLDS: usize = 4 + ROW_RESULTS;
+/// Registers asked for in a cycle at most: three sources, a result that has been found, a register that is to be shared, one that
+/// is to be overwritten, and the second of two results that have been found. With one result a row that is not asked for.
+pub const QUERIES: usize = 5 + ROW_RESULTS;
 
 /// A circuit that runs, with its ports.
 pub struct Circuit<P> {
@@ -86,7 +87,7 @@ impl Circuits {
                 .into_iter()
             }};
         }
-        let queries: Vec<String> = (0..QUERIES)
+        let queries: Vec<String> = (0..parts.counts.queries)
             .flat_map(|k| [format!("query{k}_has_room_o"), format!("query{k}_is_sole_o")])
             .collect();
         let mut rename = built!(&parts.rename, Vec::new());
@@ -193,6 +194,11 @@ fn give_up_row(engine: &AnyEngine, row: &EvictedRowPorts, changes: &mut Changes)
     }
     if engine.get(row.has_result_o) == 1 {
         changes.decrements.push_back(engine.get(row.register_o) as u32);
+    }
+    for second in &row.second {
+        if engine.get(second.valid_o) == 1 {
+            changes.decrements.push_back(engine.get(second.register_o) as u32);
+        }
     }
 }
 

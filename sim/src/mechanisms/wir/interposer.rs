@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 
 use warpfile_engine::Engine;
-use warpfile_hdl::wir::VERIFY_CACHE_WRITERS;
+use warpfile_hdl::wir::{ROW_RESULTS, VERIFY_CACHE_WRITERS};
 use warpfile_kernels::program::{
     BlockIndex, Instruction, LANES, LaneMask, LaneValues, MAX_RESULTS, MAX_SOURCES,
 };
 
 use super::circuits::{Answer, Changes, Circuit, Circuits, QUERIES, set_register};
-use super::kernel::{Decoded, Effect, Function, Memory, Operand, decode};
+use super::kernel::{Decoded, Effect, Function, Memory, Operand, Room, decode};
 use super::loads::{Numbers, Orderings, Place};
 use super::retire::{Arrived, Retiring, Slot, Step};
 use super::{BLOCK_BITS, COUNTERS, Counted, FORM_BITS, Parameters, Policy, STAGES};
@@ -63,8 +63,8 @@ struct Renamed {
     function: Option<Function>,
     /// Where it is in the order of accesses, if it is a load that others' stores may change.
     place: Option<Place>,
-    /// Its destination as the SM has it, relative to the warp's registers.
-    destination: u32,
+    /// Its destinations as the SM has them, relative to the warp's registers.
+    destinations: [u32; ROW_RESULTS],
     /// Its place among those of its warp that leave the retry queue in the order in which they came.
     turn: Option<u32>,
 }
@@ -135,8 +135,46 @@ struct Mapping {
     pinned: bool,
 }
 
-/// A row of the reuse buffer, the instruction that has reserved it, and the register of its result.
-type Fill = (usize, u16, u32);
+/// A result for a row of the reuse buffer.
+#[derive(Clone, Copy, Debug)]
+struct Fill {
+    row: usize,
+    /// The instruction that has reserved the row.
+    id: u16,
+    register: u32,
+    /// Of an instruction of two results, which of them it is.
+    place: Option<usize>,
+}
+
+/// Registers that hold the results of an instruction.
+type Found = [Option<u32>; ROW_RESULTS];
+
+/// An instruction whose results have been found.
+#[derive(Clone, Copy, Debug)]
+struct Answering {
+    renamed: Renamed,
+    registers: Found,
+    /// The first of two is mapped already; both are referred to.
+    is_half_mapped: bool,
+}
+
+impl Answering {
+    /// Which of the results is mapped next.
+    fn place(&self) -> usize {
+        usize::from(self.is_half_mapped)
+    }
+
+    /// The warp and the destination that is mapped next.
+    fn destination(&self) -> (WarpSlot, u32) {
+        (self.renamed.issue.warp, self.renamed.destinations[self.place()])
+    }
+
+    /// Whether there is room for one more reference to each register that is still to be referred to.
+    fn has_room(&self, found: &[Answer; ROW_RESULTS]) -> bool {
+        let mut both = self.registers.iter().zip(found);
+        self.is_half_mapped || both.all(|(register, answer)| register.is_none() || answer.has_room)
+    }
+}
 
 /// Warp instruction reuse in front of the operand storage of a scheduler.
 pub struct Reuse {
@@ -150,7 +188,7 @@ pub struct Reuse {
 
     instructions: Vec<Decoded>,
     texts: Vec<String>,
-    destinations: Vec<u32>,
+    destinations: Vec<[u32; ROW_RESULTS]>,
     first_rows: Vec<u32>,
     /// Registers of a warp of the kernel, and the warps that have started and not ended.
     kernel_registers: u64,
@@ -169,7 +207,7 @@ pub struct Reuse {
     more_cycles: u64,
     now: u64,
     front: Front,
-    answering: Option<(Renamed, u32)>,
+    answering: Option<Answering>,
     leaving: Option<Issue>,
     flying: Vec<Flying>,
     retiring: Retiring,
@@ -188,6 +226,8 @@ pub struct Reuse {
     /// Registers that are to be free, and whether fewer are: the buffers give up what they hold.
     low_registers: u64,
     is_low: bool,
+    /// Results of a row of the reuse buffer.
+    row_results: usize,
 
     /// Rows written in this cycle, and what has been read to verify a result.
     written_rows: [Option<u32>; VERIFY_CACHE_WRITERS],
@@ -244,6 +284,7 @@ impl Reuse {
             free: None,
             low_registers: parameters.low_registers,
             is_low: false,
+            row_results: parameters.row_results as usize,
             written_rows: [None; VERIFY_CACHE_WRITERS],
             read_to_verify: None,
             values: vec![[0; LANES]; circuits.registers],
@@ -483,7 +524,9 @@ impl Reuse {
         self.changes.drops.extend(held);
         outputs.written[0] = Some((arrived.id, arrived.result));
         let mapping = Mapping { warp, logical: arrived.logical, physical: Some(register), pinned: pins };
-        Ok((Some(mapping), arrived.row.map(|row| (row, arrived.id, register))))
+        let is_pair = self.instructions[inst].function.is_some_and(|function| function.is_pair);
+        let place = is_pair.then_some(arrived.result);
+        Ok((Some(mapping), arrived.row.map(|row| Fill { row, id: arrived.id, register, place })))
     }
 
     /// Whatever waits for a register gives up what its destination is mapped to, once nothing else is left to take away.
@@ -620,7 +663,7 @@ impl Reuse {
             values: *write.values,
             long: takes_fill,
             signs: self.policy.signatures && is_convergent && !invented,
-            row: self.flying[usize::from(write.id)].row.take(),
+            row: self.flying[usize::from(write.id)].row,
             old: None,
             pinned: false,
             missed: false,
@@ -641,34 +684,52 @@ impl Reuse {
 
     // Reuse.
 
-    /// An instruction whose result has been found executes after all if the register is named too often, before any other of its
-    /// warp.
-    fn refuse(&mut self, found: Answer) {
-        let Some((renamed, register)) = self.answering.filter(|_| !found.has_room) else { return };
+    /// An instruction whose results have been found executes after all if a register is named too often, before any other of
+    /// its warp.
+    fn refuse(&mut self, found: &[Answer; ROW_RESULTS]) {
+        let Some(answering) = self.answering.filter(|answering| !answering.has_room(found)) else { return };
         if self.leaving.is_none() {
-            self.leaving = Some(renamed.issue);
+            self.leaving = Some(answering.renamed.issue);
             self.answering = None;
-            self.changes.drops.push_back(register);
+            self.changes.drops.extend(answering.registers.iter().flatten());
             self.counted.full += 1;
         }
     }
 
-    /// An instruction whose result has been found gets it, if there is room for one more reference to the register.
-    fn answer(&mut self, found: Answer, outputs: &mut StorageOutputs) -> (Option<Mapping>, Destination) {
-        let answered = self.answering.filter(|_| found.has_room);
-        let Some((renamed, register)) = answered else { return (None, Destination::None) };
-        let Issue { id, warp, .. } = renamed.issue;
+    /// An instruction whose results have been found gets them, if there is room for one more reference to each register. It
+    /// refers to all of them at once; their mappings are written one a cycle, and with the last it is answered.
+    fn answer(
+        &mut self,
+        found: &[Answer; ROW_RESULTS],
+        outputs: &mut StorageOutputs,
+    ) -> (Option<Mapping>, Destination) {
+        let answered = self.answering.filter(|answering| answering.has_room(found));
+        let Some(answering) = answered else { return (None, Destination::None) };
+        let Answering { renamed, registers, is_half_mapped } = answering;
+        if !is_half_mapped {
+            for &register in registers.iter().flatten() {
+                self.refer(register);
+                self.changes.drops.push_back(register);
+            }
+        }
+        let place = answering.place();
+        let (warp, logical) = answering.destination();
+        let mapping = Mapping { warp, logical, physical: registers[place], pinned: false };
+        if registers.iter().skip(place + 1).any(Option::is_some) {
+            self.answering = Some(Answering { is_half_mapped: true, ..answering });
+            return (Some(mapping), Destination::Answered);
+        }
+        let Issue { id, unit, .. } = renamed.issue;
         self.answering = None;
         self.counted.hits += 1;
         self.counted.load_hits += u64::from(renamed.place.is_some());
-        self.counted.reused.count(renamed.issue.unit);
-        self.refer(register);
-        self.changes.drops.push_back(register);
+        self.counted.reused.count(unit);
         self.drop_sources(id);
         outputs.answered[0] = Some(id);
         outputs.answers[0] = [[0; LANES]; MAX_RESULTS];
-        outputs.answers[0][0] = self.values[register as usize];
-        let mapping = Mapping { warp, logical: renamed.destination, physical: Some(register), pinned: false };
+        for (answer, &register) in outputs.answers[0].iter_mut().zip(registers.iter().flatten()) {
+            *answer = self.values[register as usize];
+        }
         (Some(mapping), Destination::Answered)
     }
 
@@ -740,10 +801,14 @@ impl Reuse {
             engine.set(ports.lookup.drop_i, u64::from(self.is_low));
         }
         engine.set(ports.fill.valid_i, u64::from(fill.is_some()));
-        if let Some((row, id, register)) = fill {
+        if let Some(Fill { row, id, register, place }) = fill {
             engine.set(ports.fill.row_i, row as u64);
             engine.set(ports.fill.id_i, u64::from(id));
             engine.set(ports.fill.register_i, u64::from(register));
+            for pair in &ports.fill.pair {
+                engine.set(pair.valid_i, u64::from(place.is_some()));
+                engine.set(pair.second_i, u64::from(place == Some(1)));
+            }
         }
         let sweeps_all = self.is_low || self.drains;
         let block = self.numbers.sweep();
@@ -755,18 +820,22 @@ impl Reuse {
             self.numbers.follow_sweep();
         }
         let one = |port| engine.get(port) == 1;
-        let hit = one(ports.lookup.hit_o).then(|| engine.get(ports.lookup.register_o) as u32);
+        let hit = one(ports.lookup.hit_o).then(|| {
+            let second = ports.lookup.second.first().filter(|second| one(second.valid_o));
+            let first = engine.get(ports.lookup.register_o) as u32;
+            [Some(first), second.map(|second| engine.get(second.register_o) as u32)]
+        });
         let row = one(ports.lookup.reserved_o).then(|| engine.get(ports.lookup.row_o) as usize);
         let is_pending = one(ports.lookup.pending_o);
         if one(ports.fill.filled_o)
-            && let Some((.., register)) = fill
+            && let Some(Fill { register, .. }) = fill
         {
             self.counted.filled += 1;
             self.refer(register);
         }
         self.circuits.give_up_rows(&mut self.changes);
         let hit = match (candidate, hit) {
-            (Some((renamed, _)), Some(register)) if self.is_raced(&renamed, register, kernel_loads)? => {
+            (Some((renamed, _)), Some(found)) if self.is_raced(&renamed, found, kernel_loads)? => {
                 self.counted.raced += 1;
                 None
             }
@@ -776,16 +845,18 @@ impl Reuse {
         Ok(())
     }
 
-    /// Whether the register that has been found for an instruction holds what another order of accesses than the stream's loads:
+    /// Whether the registers that have been found for an instruction hold what another order of accesses than the stream's loads:
     /// the program races. What executes follows the stream's order, so the instruction has to.
     fn is_raced(
         &self,
         renamed: &Renamed,
-        register: u32,
+        found: Found,
         kernel_loads: &dyn KernelLoads,
     ) -> Result<bool, SimError> {
-        let found = &self.values[register as usize..][..1];
-        Ok(renamed.place.is_some() && kernel_loads.differ_at_races(renamed.issue.id, found)?)
+        let results = found.iter().flatten().count();
+        let values =
+            found.map(|register| register.map_or([0; LANES], |register| self.values[register as usize]));
+        Ok(renamed.place.is_some() && kernel_loads.differ_at_races(renamed.issue.id, &values[..results])?)
     }
 
     /// Where the candidate goes: to be answered, to the retry queue, or to the register file. `must_wait`: its row is pending,
@@ -794,7 +865,7 @@ impl Reuse {
         &mut self,
         candidate: Option<(Renamed, bool)>,
         function: Option<Function>,
-        (hit, must_wait, row): (Option<u32>, bool, Option<usize>),
+        (hit, must_wait, row): (Option<Found>, bool, Option<usize>),
     ) {
         let Some((mut renamed, has_waited)) = candidate else { return self.queue(None, Left::Stays) };
         let Issue { id, warp, inst, .. } = renamed.issue;
@@ -819,10 +890,10 @@ impl Reuse {
         if let Some(turn) = renamed.turn {
             self.turns[warp].next = turn.wrapping_add(1);
         }
-        if let Some(register) = hit {
-            self.hold(register);
+        if let Some(registers) = hit {
+            registers.into_iter().flatten().for_each(|register| self.hold(register));
             self.counted.retry_hits += u64::from(has_waited);
-            self.answering = Some((renamed, register));
+            self.answering = Some(Answering { renamed, registers, is_half_mapped: false });
             return;
         }
         if row.is_some() {
@@ -857,7 +928,7 @@ impl Reuse {
         outputs: &mut StorageOutputs,
         mapping: Option<Mapping>,
         destination: Destination,
-        answered: Option<Renamed>,
+        answered: Option<(WarpSlot, u32)>,
     ) {
         let has_room = self.renamed.len() as u64 <= self.more_cycles;
         let issue = inputs.issue[0].filter(|_| has_room);
@@ -873,7 +944,7 @@ impl Reuse {
         }
         let looked_up = match (destination, &self.retiring.arrived, answered) {
             (Destination::Arriving, Some(arrived), _) => Some((arrived.warp, arrived.logical)),
-            (Destination::Answered, _, Some(answered)) => Some((answered.issue.warp, answered.destination)),
+            (Destination::Answered, _, answered) => answered,
             (..) => None,
         };
         let port = &ports.destination;
@@ -955,11 +1026,12 @@ impl Reuse {
         }
         self.counted.renamed.count(issue.unit);
         let index = issue.inst.0 as usize;
-        let Decoded { function, invented, beyond, .. } = self.instructions[index];
+        let Decoded { function, invented, beyond, wide, .. } = self.instructions[index];
         let is_divergent = issue.active != LaneMask::MAX;
         self.counted.divergent += u64::from(is_divergent);
         self.counted.invented += u64::from(invented && !is_divergent);
         self.counted.beyond += u64::from(beyond && !is_divergent);
+        self.counted.wide += u64::from(wide && !is_divergent);
         let is_known = is_stable && issue.known == LaneMask::MAX;
         self.counted.unstable += u64::from(function.is_some() && !is_divergent && !is_known);
         self.flying[usize::from(issue.id)] = Flying { sources: issue.sources, ..Flying::default() };
@@ -968,7 +1040,7 @@ impl Reuse {
         self.counted.guarded += u64::from(function.as_ref().is_some_and(is_guarded));
         let function = function.filter(|function| !is_guarded(function));
         let place = place.filter(|_| function.is_some());
-        let renamed = Renamed { issue, function, place, destination: self.destinations[index], turn: None };
+        let renamed = Renamed { issue, function, place, destinations: self.destinations[index], turn: None };
         let from = self.now + u64::from(!self.looks_up_at_once) + self.more_cycles;
         self.renamed.push_back((renamed, from));
     }
@@ -978,11 +1050,12 @@ impl Reuse {
         let candidate = self.candidate().filter(|(renamed, _)| renamed.function.is_some());
         let [first, second, third] =
             candidate.map_or([None; MAX_SOURCES], |(renamed, _)| renamed.issue.sources);
-        let found = self.answering.map(|(_, register)| register);
+        let [found, second_found] =
+            self.answering.map_or([None; ROW_RESULTS], |answering| answering.registers);
         let shared = self.retiring.oldest(|slot| matches!(slot.step, Step::Done { shared: true, .. }));
         let of_slot = self.retiring.slot(shared).and_then(|slot| slot.held);
         let of_arrived = self.retiring.arrived.as_ref().and_then(|arrived| arrived.old);
-        ([first, second, third, found, of_slot, of_arrived], shared)
+        ([first, second, third, found, of_slot, of_arrived, second_found], shared)
     }
 }
 
@@ -998,12 +1071,19 @@ impl Interposer for Reuse {
             let (kernel, available) = (program.name.clone(), self.logical_registers);
             return Err(SimError::mechanism(TooManyRegisters { kernel, registers, available }));
         }
-        self.instructions = decode(program, 1 << FORM_BITS, self.circuits.register_bits, self.policy.loads);
+        let room = Room {
+            forms: 1 << FORM_BITS,
+            constant_bits: self.circuits.register_bits,
+            results: self.row_results,
+        };
+        self.instructions = decode(program, room, self.policy.loads);
         self.numbers = numbers(&self.config, &self.orderings);
         self.texts = program.instructions.iter().map(|one| one.text.clone()).collect();
-        let destination =
-            |one: &Instruction| one.results.first().map_or(0, |result| u32::from(result.register.0));
-        self.destinations = program.instructions.iter().map(destination).collect();
+        let destination = |one: &Instruction, place: usize| {
+            one.results.get(place).map_or(0, |result| u32::from(result.register.0))
+        };
+        let destinations = |one: &Instruction| std::array::from_fn(|place| destination(one, place));
+        self.destinations = program.instructions.iter().map(destinations).collect();
         self.kernel_registers = u64::from(registers);
         self.drains = true;
         storage.start_kernel(kernel)
@@ -1040,16 +1120,17 @@ impl Interposer for Reuse {
         self.seek();
 
         let (mut mapping, mut fill, mut destination) = (self.give_up(answers[5]), None, Destination::None);
-        let asked = self.answering.map(|(renamed, _)| renamed);
+        let asked = self.answering.map(|answering| answering.destination());
+        let found = [answers[3], answers[6]];
         // Who waits to be answered keeps others from being looked up. Results wait in their slots, while there is room for more.
-        self.refuse(answers[3]);
+        self.refuse(&found);
         let answers_first = self.retiring.has_free_slot();
         for answers_now in [answers_first, !answers_first] {
             if mapping.is_some() {
                 break;
             }
             if answers_now {
-                (mapping, destination) = self.answer(answers[3], outputs);
+                (mapping, destination) = self.answer(&found, outputs);
             } else {
                 (mapping, fill) = self.retire(shared.map(|index| (index, answers[4])), outputs)?;
             }

@@ -17,6 +17,8 @@ pub struct Function {
     pub operands: [Operand; MAX_SOURCES],
     /// The memory that it loads from, if its result hangs on what that holds.
     pub memory: Option<Memory>,
+    /// It has two results.
+    pub is_pair: bool,
 }
 
 /// A memory that is written while a kernel runs.
@@ -47,14 +49,26 @@ pub struct Decoded {
     pub invented: bool,
     /// Its form is one too many.
     pub beyond: bool,
+    /// It has more operands or results than a row.
+    pub wide: bool,
     pub effect: Effect,
     /// It must not pass a load of its warp: it accesses memory that others write, or orders such accesses.
     pub follows_loads: bool,
 }
 
-/// Instructions of a kernel. `forms`: how many the buffer tells apart; `bits`: of a constant that is an operand; `loads`: those
-/// from memory that is written may be functions.
-pub fn decode(program: &Program, forms: u32, bits: usize, loads: bool) -> Vec<Decoded> {
+/// What there is room for in a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Forms that it tells apart.
+    pub forms: u32,
+    /// Bits of a constant that is an operand.
+    pub constant_bits: usize,
+    /// Results.
+    pub results: usize,
+}
+
+/// Instructions of a kernel. `loads`: those from memory that is written may be functions.
+pub fn decode(program: &Program, room: Room, loads: bool) -> Vec<Decoded> {
     let instructions = program.instructions.iter().enumerate();
     let none = Computation::Other;
     instructions
@@ -62,31 +76,32 @@ pub fn decode(program: &Program, forms: u32, bits: usize, loads: bool) -> Vec<De
             let computation = program.computations.get(index).unwrap_or(&none);
             let effect = effect(&instruction.operation, *computation == Computation::Ordering);
             let follows_loads = effect != Effect::default() || memory(&instruction.operation).is_some();
-            let of_computation = decode_one(instruction, computation, (forms, bits), loads);
+            let of_computation = decode_one(instruction, computation, room, loads);
             Decoded { effect, follows_loads, ..of_computation }
         })
         .collect()
 }
 
-fn decode_one(
-    instruction: &Instruction,
-    computation: &Computation,
-    (forms, bits): (u32, usize),
-    loads: bool,
-) -> Decoded {
+fn decode_one(instruction: &Instruction, computation: &Computation, room: Room, loads: bool) -> Decoded {
     let (form, immediates, memory) = match computation {
         Computation::Function { form, immediates } => (*form, immediates, None),
         Computation::Load { form, immediates } if loads => {
             (*form, immediates, memory(&instruction.operation))
         }
         Computation::Invented => return Decoded { invented: true, ..Decoded::default() },
+        Computation::Wide => return Decoded { wide: true, ..Decoded::default() },
         Computation::Load { .. } | Computation::Ordering | Computation::Other => return Decoded::default(),
     };
+    let results = instruction.results.len();
+    if results > room.results {
+        return Decoded { wide: true, ..Decoded::default() };
+    }
     let sources = (0..instruction.sources.len()).map(Operand::Source);
     let mut all = sources.chain(immediates.iter().copied().map(Operand::Immediate));
     let operands = [(); MAX_SOURCES].map(|()| all.next().unwrap_or(Operand::Immediate(0)));
-    let fits = form < forms && immediates.iter().all(|&short| u32::from(short) >> bits == 0);
-    let function = fits.then_some(Function { form: form as u16, operands, memory });
+    let fits =
+        form < room.forms && immediates.iter().all(|&short| u32::from(short) >> room.constant_bits == 0);
+    let function = fits.then_some(Function { form: form as u16, operands, memory, is_pair: results == 2 });
     Decoded { function, beyond: !fits, ..Decoded::default() }
 }
 

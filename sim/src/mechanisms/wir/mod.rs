@@ -15,8 +15,8 @@ mod retire;
 use serde::{Deserialize, Serialize};
 use warpfile_hdl::regfile::{ExtraRead, Geometry, LANE_BITS};
 use warpfile_hdl::wir::{
-    FreePool, LoadGuard, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, SEED, ValueHash,
-    ValueSignatureBuffer, VerifyCache,
+    FreePool, LoadGuard, ROW_RESULTS, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, SEED,
+    ValueHash, ValueSignatureBuffer, VerifyCache,
 };
 use warpfile_kernels::compile::CompileOptions;
 
@@ -137,6 +137,8 @@ parameters! {
     pub struct Parameters in "wir" {
         /// Rows of the reuse buffers, equally many for each scheduler, a power of two (Table II).
         reuse_rows: u64 = 256, Accepted::integer(4, 1024);
+        /// Results of a row of the reuse buffers: with two, instructions that write two registers are looked up as well (Fig. 9: 1).
+        row_results: u64 = 1, Accepted::integer(1, ROW_RESULTS as u64);
         /// Rows of the value signature buffers, equally many for each scheduler, a power of two (Table II).
         signature_rows: u64 = 256, Accepted::integer(4, 1024);
         /// Bits of a value's hash (§V-A).
@@ -213,6 +215,8 @@ counters! {
         invented: sum("warp instructions"),
         /// Instructions whose form was one too many for the buffer.
         beyond: sum("warp instructions"),
+        /// Instructions that had more results than a row, and those of expansions that need more operands than each of them reads.
+        wide: sum("warp instructions"),
         /// Instructions that could have been looked up, but for an operand that was pinned or had no register.
         unstable: sum("warp instructions"),
         /// Instructions looked up in the reuse buffer.
@@ -239,7 +243,7 @@ counters! {
         retry_hits: sum("warp instructions"),
         /// Rows of the reuse buffer reserved.
         reserved: sum("rows"),
-        /// Rows of the reuse buffer filled.
+        /// Rows of the reuse buffer filled, by two results each time.
         filled: sum("rows"),
         /// Hits that were given up because the register was named too often.
         full: sum("warp instructions"),
@@ -528,6 +532,7 @@ impl Parts {
         let file = geometry(config);
         let (registers, register_bits) = (file.banks * file.rows, file.register_bits());
         let of_one = |rows: u64| (rows / config.sm.schedulers) as usize;
+        let results = parameters.row_results as usize;
         let hash_bits = parameters.hash_bits as usize;
         let retry = RetryQueue {
             depth: of_one(parameters.retry_entries).max(1),
@@ -559,6 +564,7 @@ impl Parts {
                 block_bits: BLOCK_BITS,
                 barrier_bits: BARRIER_BITS,
                 id_bits: ID_BITS,
+                results,
                 seed: SEED,
             },
             hash: ValueHash { lanes: LANES, hash_bits, seed: SEED },
@@ -574,9 +580,9 @@ impl Parts {
                 hold_bits: HOLD_BITS,
                 increments: CHANGES,
                 decrements: CHANGES,
-                holds: circuits::HOLDS,
+                holds: circuits::HOLDS - ROW_RESULTS + results,
                 drops: CHANGES,
-                queries: circuits::QUERIES,
+                queries: circuits::QUERIES - ROW_RESULTS + results,
             },
         }
     }
