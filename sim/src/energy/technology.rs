@@ -325,7 +325,9 @@ impl Technology {
 
     fn published_table(&self, structure: &Structure) -> Option<PublishedEnergies<'_>> {
         let rows = u64::from(structure.arrays) * u64::from(structure.entries);
-        let is_it = |table: &&TableEnergy| (table.name.as_str(), table.rows, table.bits) == (structure.name, rows, structure.bits);
+        let is_it = |table: &&TableEnergy| {
+            (table.name.as_str(), table.rows, table.bits) == (structure.name, rows, structure.bits)
+        };
         let TableEnergy { read_pj, write_pj, search_pj, .. } = self.tables.iter().find(is_it)?;
         let [read, write, search] = [read_pj, write_pj, search_pj].map(Option::as_ref);
         Some(PublishedEnergies { read, write, search })

@@ -6,8 +6,8 @@ use warpfile_engine::Engine;
 use warpfile_hdl::regfile::{BankedRegisterFile, DualIssueRegisterFile};
 
 use super::register_file::{
-    self, ACCESS_CYCLES, CommonPorts, RETRIES, RegisterFile, Retries, common_ports, geometry, issue_ports, issues,
-    write_ports,
+    self, ACCESS_CYCLES, CommonPorts, RETRIES, RegisterFile, Retries, common_ports, geometry, issue_ports,
+    issues, write_ports,
 };
 use super::waves::{self, WaveGroup};
 use super::{Build, Info, Mechanism, NamedCircuit, Part, RegisterRows, Role};

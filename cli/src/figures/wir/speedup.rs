@@ -126,7 +126,8 @@ pub fn figure_22(results: &Results) -> Result<Content> {
             Average::Geometric,
         )],
         notes: vec![
-            "Stages take four cycles; with D3 an instruction is renamed and looked up in the same.".to_owned(),
+            "Stages take four cycles; with D3 an instruction is renamed and looked up in the same."
+                .to_owned(),
             AVERAGES.to_owned(),
         ],
         charts: vec![chart(

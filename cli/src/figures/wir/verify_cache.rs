@@ -126,8 +126,10 @@ pub fn figure_18b(results: &Results) -> Result<Content> {
         removed,
     );
     let all = [base_mean, without, mean(&sizes[1]), with_8, mean(&sizes[3])];
-    let all: Vec<String> =
-        all.iter().map(|mean| mean.map_or_else(|| "no value".to_owned(), |mean| format!("{mean:.3}"))).collect();
+    let all: Vec<String> = all
+        .iter()
+        .map(|mean| mean.map_or_else(|| "no value".to_owned(), |mean| format!("{mean:.3}")))
+        .collect();
     let series: Vec<Series> = std::iter::once(base).chain(sizes).collect();
     Ok(Content {
         claims: vec![
