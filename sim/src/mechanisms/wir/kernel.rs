@@ -47,6 +47,8 @@ pub struct Decoded {
     pub invented: bool,
     /// Its form is one too many.
     pub beyond: bool,
+    /// The numbers of its sources; 0 beyond them.
+    pub sources: [u16; MAX_SOURCES],
     pub effect: Effect,
     /// It must not pass a load of its warp: it accesses memory that others write, or orders such accesses.
     pub follows_loads: bool,
@@ -63,7 +65,9 @@ pub fn decode(program: &Program, forms: u32, bits: usize, loads: bool) -> Vec<De
             let effect = effect(&instruction.operation, *computation == Computation::Ordering);
             let follows_loads = effect != Effect::default() || memory(&instruction.operation).is_some();
             let of_computation = decode_one(instruction, computation, (forms, bits), loads);
-            Decoded { effect, follows_loads, ..of_computation }
+            let mut sources = instruction.sources.iter().map(|source| source.register.0);
+            let sources = [(); MAX_SOURCES].map(|()| sources.next().unwrap_or(0));
+            Decoded { sources, effect, follows_loads, ..of_computation }
         })
         .collect()
 }
