@@ -123,6 +123,16 @@ pub enum RegisterRows {
         /// Lines of each.
         lines: usize,
     },
+    /// Of a layer: in rows that it gives to values, so that registers of any warps may have one row at a time, and have another
+    /// with each write. It says of each what becomes of it, as a storage of lines does.
+    Shared,
+}
+
+impl RegisterRows {
+    /// Whether a mechanism says which row of a main register file a register has.
+    pub fn is_chosen(self) -> bool {
+        matches!(self, RegisterRows::Chosen | RegisterRows::Shared)
+    }
 }
 
 /// What a mechanism is in a stack.

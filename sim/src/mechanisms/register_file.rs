@@ -198,6 +198,11 @@ impl WatchedBanks {
 /// What a lane that has lost its value is off by; an odd number, so that it takes 2^32 times to come back.
 const SPOIL: u32 = 0x9e37_79b9;
 
+/// What a lane becomes that has lost its value.
+pub fn spoiled(lane: u32) -> u32 {
+    lane.wrapping_add(SPOIL)
+}
+
 /// The rows of a circuit's banks, bank after bank: of their tables `name`, which hold registers.
 pub fn rows_of_banks(engine: &AnyEngine, name: &str) -> Vec<RowPort> {
     let plan = engine.state().plan();
@@ -224,8 +229,7 @@ pub fn spoil(engine: &mut AnyEngine, rows: &[RowPort], lost: &[u64]) {
             let row = rows[word * 64 + left.trailing_zeros() as usize];
             engine.change_row(row, |lanes| {
                 for pair in lanes {
-                    let [low, high] =
-                        [*pair as u32, (*pair >> 32) as u32].map(|lane| lane.wrapping_add(SPOIL));
+                    let [low, high] = [*pair as u32, (*pair >> 32) as u32].map(spoiled);
                     *pair = u64::from(low) | u64::from(high) << 32;
                 }
             });

@@ -274,9 +274,10 @@ pub struct RowAccess {
     /// The row: of bank row mod banks.
     pub row: u32,
     /// The warp whose register is in it, and the register's number, of a storage that allocates rows; what is only asked for may
-    /// have none. Where a warp has rows of its own it is known, and not said.
+    /// have none, and what is read for no operand of an instruction. Where a warp has rows of its own it is known, and not said.
     pub of: Option<(WarpSlot, u16)>,
-    /// Lanes that are accessed.
+    /// Lanes that are accessed. Of a row that registers share there may be none: the register needs it no longer, or has come to
+    /// it without a write.
     pub lanes: LaneMask,
     /// What is done.
     pub kind: RowAccessKind,
@@ -290,7 +291,7 @@ pub enum RowAccessKind {
     /// It is about to be written, with a result or with what leaves a level before it; or, of a storage that allocates rows, to be
     /// read. The storage says so in every cycle until it is.
     AskedFor,
-    /// It is written in this cycle.
+    /// It is written in this cycle; of a row that registers share, a register has come to it.
     Written,
     /// An instruction reads it in this cycle, and needs it no longer.
     Read,

@@ -48,6 +48,11 @@ pub trait Interposer {
         storage.registers_per_warp(program)
     }
 
+    /// As [`OperandStorage::row_uses`].
+    fn row_uses(&self, storage: &dyn OperandStorage, inst: InstId) -> RowUses {
+        storage.row_uses(inst)
+    }
+
     /// As [`OperandStorage::decode`].
     fn decode(&mut self, storage: &mut dyn OperandStorage, warp: WarpSlot, inst: InstId) {
         storage.decode(warp, inst);
@@ -132,7 +137,7 @@ impl OperandStorage for Interposed<'_> {
     }
 
     fn row_uses(&self, inst: InstId) -> RowUses {
-        self.storage.row_uses(inst)
+        self.interposer.row_uses(&*self.storage, inst)
     }
 
     fn waits_for(&self, inst: InstId) -> &[PhysReg] {

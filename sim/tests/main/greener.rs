@@ -7,11 +7,12 @@ use warpfile_sim::config::{Config, preset, preset_with};
 use warpfile_sim::energy::structure::{PowerGating, RowCycles};
 use warpfile_sim::mechanisms::greener::{self, Parameters, Power};
 use warpfile_sim::mechanisms::regless::{self, staging};
+use warpfile_sim::mechanisms::wir::{self, Counted};
 use warpfile_sim::mechanisms::{Build, Info, Mechanism, Notes, Part, Pass, Registry, Role};
 use warpfile_sim::sm::design::{Layer, RowStates};
 use warpfile_sim::sm::{Compared, EngineName, RunOptions, RunReport, SimError, run};
 
-use crate::tiny::{open, run_tiny};
+use crate::tiny::{open, run_checked, run_tiny};
 
 const DESIGNS: [&str; 3] = ["greener", "greener-comp-opt", "sleep-reg"];
 
@@ -218,11 +219,15 @@ fn lines_sleep_on_machines_of_one_issue() {
     }
 }
 
-/// A supply that fails: all rows lose their values once.
-struct Fails;
+/// A supply that fails: all rows lose their values in the first cycles of each period.
+struct Fails {
+    period: u64,
+    rows: usize,
+}
 
 struct FailingRows {
     cycle: u64,
+    period: u64,
     on: Vec<u64>,
     none: Vec<u64>,
 }
@@ -230,7 +235,7 @@ struct FailingRows {
 impl Layer for FailingRows {
     fn rows(&mut self, _partition: usize) -> Option<RowStates<'_>> {
         self.cycle += 1;
-        let lost = if self.cycle % 100 < 4 { &self.on } else { &self.none };
+        let lost = if self.cycle % self.period < 4 { &self.on } else { &self.none };
         Some(RowStates { on: &self.on, lost })
     }
 }
@@ -255,15 +260,17 @@ impl Mechanism for Fails {
     }
 
     fn build(&self, _: &Build<'_>) -> Result<Part, SimError> {
-        // 8 banks of 16 lines.
-        Ok(Part::Layer(Box::new(FailingRows { cycle: 0, on: vec![u64::MAX; 2], none: vec![0; 2] })))
+        let (period, words) = (self.period, self.rows / 64);
+        let layer = FailingRows { cycle: 0, period, on: vec![u64::MAX; words], none: vec![0; words] };
+        Ok(Part::Layer(Box::new(layer)))
     }
 }
 
 /// Values of lines are lost in the memories that operands are read from.
 #[test]
 fn a_line_that_loses_its_value_ends_the_run() {
-    let registry = Registry::shipped().with(&[&Fails]);
+    // 8 banks of 16 lines.
+    let registry = Registry::shipped().with(&[&Fails { period: 100, rows: 128 }]);
     let config = preset_with(&registry, "k20x-greener").expect("complete");
     let config = config.with_design("regless+fails").expect("known");
     let error = run(&config, &mut open("hotspot"), RunOptions::default()).expect_err("an operand is wrong");
@@ -345,4 +352,97 @@ fn a_register_that_is_switched_off_too_early_ends_the_run() {
 fn a_register_that_is_switched_off_too_early_is_counted_where_values_survive() {
     let report = all_off("all-off+greener-comp-opt", Liveness::Thesis).expect("values survive");
     assert!(power(&report).lost_lanes > 0);
+}
+
+/// Warp instruction reuse on the machine of its paper: its physical registers are the rows, which registers share.
+fn reusing(stack: &str) -> Config {
+    let mut config = preset("fermi-wir").expect("complete").with_design(stack).expect("known");
+    // One workload has more registers than the paper's machine gives a thread.
+    config.edit::<wir::Parameters>(|p| p.logical_registers = 128);
+    config
+}
+
+/// A physical register's row is OFF as long as nothing refers to it, but for the cycles in which it goes OFF or wakes up.
+fn assert_off_is_free(report: &RunReport, message: &str) {
+    let Power { on, sleep, off, off_to_on, on_to_off, sleep_to_off, lost_lanes, .. } = power(report);
+    let Counted { allocations, register_cycles, .. } = report.counters.get(wir::COUNTERS);
+    let all = 1024 * report.cycles;
+    assert_eq!((on + sleep + off, lost_lanes), (all, 0), "{message}");
+    let switched_off = on_to_off + sleep_to_off;
+    assert!(switched_off <= off_to_on && off_to_on <= allocations, "{message}");
+    let free = all - register_cycles;
+    assert!(off.abs_diff(free) <= allocations, "{message}: {off} OFF, {free} free, {allocations} given");
+}
+
+#[test]
+fn rows_that_registers_share_sleep_and_no_operand_is_wrong() {
+    for workload in workloads::list() {
+        let alone = run_tiny(&reusing("wir-rlpv"), workload.name, RunOptions::default());
+        assert_eq!(alone.counters.get::<Counted>(wir::COUNTERS).row_waits, 0, "{}", workload.name);
+        for stack in ["wir-rlpv+greener", "wir-rlpvc+greener", "wir-rlpv+sleep-reg"] {
+            let report = run_tiny(&reusing(stack), workload.name, RunOptions::default());
+            let message = format!("{} on {stack}", workload.name);
+            assert_eq!(report.warp_instructions, alone.warp_instructions, "{message}");
+            assert_eq!(report.operands, alone.operands, "{message}");
+            let Counted { row_waits, hits, .. } = report.counters.get(wir::COUNTERS);
+            assert_eq!(report.results_checked, hits, "{message}");
+            assert!(power(&report).sleep > 0 && row_waits > 0, "{message}");
+            assert_off_is_free(&report, &message);
+        }
+    }
+}
+
+/// A compiler that says of every register that it is dead: as long as a warp or a buffer names a row, it sleeps.
+#[test]
+fn a_row_that_a_buffer_names_is_not_switched_off() {
+    let registry = Registry::shipped().with(&[&AllOff]);
+    let config = preset_with(&registry, "fermi-wir").expect("complete");
+    let config = config.with_design("all-off+wir-rlpv+greener-comp-opt").expect("known");
+    for name in ["hotspot", "lud", "pathfinder"] {
+        let report = run_checked(name, |launches| run(&config, launches, RunOptions::default()));
+        assert!(report.answered_instructions > 0, "{name}");
+        assert_off_is_free(&report, name);
+        let sleeps =
+            run_tiny(&config.with_design("wir-rlpv+sleep-reg").expect("known"), name, RunOptions::default());
+        assert_eq!((power(&report), report.cycles), (power(&sleeps), sleeps.cycles), "{name}");
+    }
+}
+
+/// What WIR answers with and compares results with is lost with the rows: of supplies that fail at any time some show there first,
+/// others in an operand.
+#[test]
+fn a_physical_register_that_loses_its_value_ends_the_run() {
+    let (mut operands, mut held) = (0, 0);
+    for period in (200..1000).step_by(25) {
+        let fails: &'static Fails = Box::leak(Box::new(Fails { period, rows: 512 }));
+        let registry = Registry::shipped().with(&[fails]);
+        let config = preset_with(&registry, "fermi-wir").expect("complete");
+        let config = config.with_design("wir-rlpv+fails").expect("known");
+        match run(&config, &mut open("sobel"), RunOptions::default()).expect_err("a value is wrong") {
+            SimError::WrongOperand(wrong) if wrong.compared == Compared::Operand => operands += 1,
+            SimError::WrongOperand(_) | SimError::Circuit { .. } => held += 1,
+            error => panic!("{error}"),
+        }
+    }
+    assert!(operands > 0 && held > 0, "{operands} operands, {held} held");
+}
+
+#[test]
+fn shared_rows_sleep_whatever_the_parameters_are() {
+    for (sleep_latency, off_latency, rush_limit, lookup_entries) in
+        [(1, 1, 1, 1), (4, 8, 0, 8), (16, 1, 2, 3)]
+    {
+        for (stack, rows) in
+            [("wir-rlpv+greener", 128), ("greener+wir-r", 128), ("wir-rlpvc+greener-comp-opt", 40)]
+        {
+            let mut config = reusing(stack);
+            config.register_file.rows = rows;
+            config.edit::<Parameters>(|p| {
+                *p = Parameters { sleep_latency, off_latency, rush_limit, lookup_entries, ..p.clone() };
+            });
+            for name in ["bfs", "lud"] {
+                run_tiny(&config, name, RunOptions::default());
+            }
+        }
+    }
 }

@@ -557,7 +557,7 @@ fn what_cannot_carry_it_says_so() {
     for (stack, reason) in [
         ("rfc+wir-r", "wir-r does not go with rfc"),
         ("rfv+wir-novsb", "wir-novsb does not go with rfv"),
-        ("greener+wir-r", "does not go with"),
+        ("reg-share+wir-r", "wir-r does not go with reg-share"),
         ("wir-r+wir-novsb", "wir-r does not go with wir-novsb"),
     ] {
         let refused = preset("fermi-wir")

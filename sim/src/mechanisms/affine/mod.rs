@@ -16,7 +16,7 @@ use warpfile_kernels::program::MAX_SOURCES;
 use super::register_file::{LANES, REGISTERS};
 use super::waves::{Occupancy, WaveGroup};
 use super::wir::Pipelines;
-use super::{Build, Combination, Info, Mechanism, NamedCircuit, Part, RegisterRows, Role};
+use super::{Build, Combination, Info, Mechanism, NamedCircuit, Part, Role};
 use crate::config::{Config, ConfigError, conflict};
 use crate::counters;
 use crate::counters::{Group, Row, Shown};
@@ -105,8 +105,7 @@ impl Mechanism for AffineRegisters {
             ));
         }
         let before = mechanisms.iter().take_while(|other| other.info().name != own);
-        if let Some(other) = before.clone().find(|other| other.register_rows(config) == RegisterRows::Chosen)
-        {
+        if let Some(other) = before.clone().find(|other| other.register_rows(config).is_chosen()) {
             let other = other.info().name;
             return refuse(format!("{own} knows rows, which {other} gives away; nearest: {own}+{other}"));
         }

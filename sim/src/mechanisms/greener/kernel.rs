@@ -4,7 +4,7 @@ use warpfile_hdl::greener::{PowerState, STATE_BITS};
 use warpfile_kernels::compile::greener::{self, Codes, PowerStates};
 use warpfile_kernels::program::{Instruction, Program};
 
-use super::MAX_REGISTERS;
+use super::{MAX_REGISTERS, RegisterRows};
 use crate::sm::design::{RowUse, RowUses};
 
 /// Words of a set of a thread's registers.
@@ -78,9 +78,10 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Without states, no register has a code: all go to SLEEP. `allocates`: the operand storage allocates rows and says when
-    /// one is free, which is then OFF; until then it may still be accessed, so no code switches it off.
-    pub fn new(program: &Program, states: Option<&PowerStates>, allocates: bool) -> Kernel {
+    /// Without states, no register has a code: all go to SLEEP. `rows`: who allocates them says when one is free, which is then
+    /// OFF; until then it may still be accessed, so no code switches it off.
+    pub fn new(program: &Program, states: Option<&PowerStates>, rows: RegisterRows) -> Kernel {
+        let allocates = rows != RegisterRows::Fixed;
         let none = Codes::default();
         let codes = |index: usize| {
             let mut codes = states.map_or(none, |states| states.instructions[index]);
@@ -94,7 +95,7 @@ impl Kernel {
             name: program.name.clone(),
             registers_per_thread: program.registers_per_thread,
             instructions: instructions
-                .map(|(index, instruction)| Decoded::new(instruction, &codes(index)))
+                .map(|(index, instruction)| Decoded::new(instruction, &codes(index), rows))
                 .collect(),
         }
     }
@@ -108,7 +109,7 @@ impl Kernel {
 }
 
 impl Decoded {
-    fn new(instruction: &Instruction, codes: &Codes) -> Decoded {
+    fn new(instruction: &Instruction, codes: &Codes, rows: RegisterRows) -> Decoded {
         let results: Vec<Operand> = (instruction.results.iter().zip(codes.results))
             .map(|(result, code)| Operand {
                 register: result.register.0,
@@ -117,7 +118,10 @@ impl Decoded {
                 row_use: RowUse::Row,
             })
             .collect();
-        let is_written = |register| results.iter().any(|result| result.register == register);
+        // Where registers share rows, what is written goes to another.
+        let is_written = |register| {
+            rows != RegisterRows::Shared && results.iter().any(|result| result.register == register)
+        };
         let sources: Vec<Operand> = (instruction.sources.iter().zip(codes.sources))
             .map(|(source, code)| Operand {
                 register: source.register.0,

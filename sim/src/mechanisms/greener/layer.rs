@@ -8,7 +8,7 @@ use super::partition::{NOT_ON_WHEN_READ, NOT_ON_WHEN_WRITTEN, Partition};
 use super::{CIRCUIT, COUNTERS, Liveness, MAX_REGISTERS, Parameters, Policy};
 use crate::config::Config;
 use crate::counters::Counts;
-use crate::mechanisms::Compiled;
+use crate::mechanisms::{Compiled, RegisterRows};
 use crate::sm::SimError;
 use crate::sm::design::{Layer, RowAccess, RowStates, RowUses, WarpPlace, name_in_partition};
 
@@ -39,8 +39,8 @@ struct TooManyRegisters {
 /// Registers that sleep, of an SM.
 pub struct PowerLayer {
     policy: Policy,
-    /// The operand storage allocates rows to registers, and says when one is no register's.
-    allocates: bool,
+    /// Where registers lie.
+    rows: RegisterRows,
     /// Values survive an OFF, and those that would not are counted.
     survives: bool,
     kernel: Kernel,
@@ -57,7 +57,7 @@ impl PowerLayer {
     pub fn new(config: &Config, policy: Policy, partitions: Vec<Partition>) -> PowerLayer {
         PowerLayer {
             policy,
-            allocates: super::lines(config).is_some(),
+            rows: super::register_rows(config),
             survives: config.of::<Parameters>().liveness == Liveness::Thesis,
             kernel: Kernel::default(),
             held: vec![0; partitions.len()],
@@ -91,7 +91,7 @@ impl Layer for PowerLayer {
             return Err(SimError::mechanism(TooManyRegisters { kernel, registers }));
         }
         let states = if self.policy == Policy::SleepReg { None } else { kernel.notes.get() };
-        self.kernel = Kernel::new(kernel.program, states, self.allocates);
+        self.kernel = Kernel::new(kernel.program, states, self.rows);
         Ok(())
     }
 
@@ -125,8 +125,12 @@ impl Layer for PowerLayer {
 
     fn rows(&mut self, partition: usize) -> Option<RowStates<'_>> {
         let rows = self.partitions[partition].rows();
-        // A line that is no register's has no value that could survive.
-        Some(if self.survives && !self.allocates { RowStates { lost: &[], ..rows } } else { rows })
+        // A line or shared row that is no register's has no value that could survive.
+        Some(if self.survives && self.rows == RegisterRows::Fixed {
+            RowStates { lost: &[], ..rows }
+        } else {
+            rows
+        })
     }
 
     fn access_rows(&mut self, partition: usize, rows: &[RowAccess]) {

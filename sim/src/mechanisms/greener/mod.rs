@@ -1,7 +1,7 @@
 //! Registers that sleep: each row of the main register file is ON, in SLEEP or OFF, as the compiler says or at once.
 //!
 //! Three layers, for any storage whose rows are those of the main register file, or that allocates lines to registers in their
-//! place and says of each what becomes of it: GREENER, GREENER without its lookup table
+//! place and says of each what becomes of it, and for physical registers that are said so of: GREENER, GREENER without its lookup table
 //! (Comp-OPT in Fig. 4.9), and Sleep-Reg (the thesis's reading of the Warped Register File: SLEEP after every access). The
 //! contract, cycle by cycle, is in `docs/greener-pipeline.md`.
 //!
@@ -202,14 +202,14 @@ impl Mechanism for Sleeping {
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
         let circuit = circuit(at.config, self.policy);
-        let allocates = lines(at.config).is_some();
-        let part = |engine| partition::Partition::new(engine, &circuit, allocates);
+        let rows = register_rows(at.config);
+        let part = |engine| partition::Partition::new(engine, &circuit, rows);
         let partitions = at.of_partitions(&circuit, &layer::FORESEEN, part)?;
         Ok(Part::Layer(Box::new(PowerLayer::new(at.config, self.policy, partitions))))
     }
 
     /// Rows of the lookup table are as wide as the circuit's. The scoreboard has the registers
-    /// that a warp is about to read (§4.3.5).
+    /// that a warp is about to read (§4.3.5), if they have rows of their own.
     fn structures(&self, config: &Config) -> Vec<Structure> {
         let schedulers = config.sm.schedulers as u32;
         let circuit = circuit(config, self.policy);
@@ -232,7 +232,8 @@ impl Mechanism for Sleeping {
                 },
             )
         });
-        [waiting].into_iter().chain(lookup).collect()
+        let waiting = (register_rows(config) != RegisterRows::Shared).then_some(waiting);
+        waiting.into_iter().chain(lookup).collect()
     }
 
     fn power_gating(&self, config: &Config) -> Option<PowerGating> {
@@ -307,19 +308,22 @@ fn pass_parameters(config: &Config) -> greener::Parameters {
     }
 }
 
-/// The lines that registers are allocated, in place of rows of a main register file.
-fn lines(config: &Config) -> Option<(usize, usize)> {
-    config.design.mechanisms().find_map(|mechanism| match mechanism.register_rows(config) {
-        RegisterRows::Lines { banks, lines } => Some((banks, lines)),
-        RegisterRows::Fixed | RegisterRows::Movable | RegisterRows::Chosen => None,
-    })
+/// Where registers lie, if a mechanism says of each row what becomes of it; fixed if none does.
+fn register_rows(config: &Config) -> RegisterRows {
+    let says = |rows: &RegisterRows| matches!(rows, RegisterRows::Lines { .. } | RegisterRows::Shared);
+    let all = config.design.mechanisms().map(|mechanism| mechanism.register_rows(config));
+    all.into_iter().find(says).unwrap_or(RegisterRows::Fixed)
 }
 
 fn circuit(config: &Config, policy: Policy) -> RegisterPowerUnit {
     let parameters: Parameters = config.of();
     let issues = config.sm.issues_per_scheduler as usize;
-    let file = || (config.register_file.bank_groups as usize, config.register_file.rows as usize);
-    let (banks, rows) = lines(config).unwrap_or_else(file);
+    let (banks, rows) = match register_rows(config) {
+        RegisterRows::Lines { banks, lines } => (banks, lines),
+        RegisterRows::Fixed | RegisterRows::Movable | RegisterRows::Chosen | RegisterRows::Shared => {
+            (config.register_file.bank_groups as usize, config.register_file.rows as usize)
+        }
+    };
     RegisterPowerUnit {
         file: Rows { banks, rows },
         warps: config.warps_per_scheduler() as usize,

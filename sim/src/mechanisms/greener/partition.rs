@@ -7,13 +7,16 @@ use warpfile_hdl::greener::{ENTERS, LEAVES, RegisterPowerUnit};
 use warpfile_kernels::program::LaneMask;
 
 use super::kernel::{Decoded, Operand, Registers};
-use super::{MAX_REGISTERS, NUMBER_BITS, Power};
+use super::{MAX_REGISTERS, NUMBER_BITS, Power, RegisterRows};
 use crate::sm::design::{RowAccess, RowAccessKind, RowStates, RowUse, WarpSlot};
 
 /// What is wrong of a register that is read.
 pub const NOT_ON_WHEN_READ: &str = "is read while its row is not ON";
 /// What is wrong of a register that is written.
 pub const NOT_ON_WHEN_WRITTEN: &str = "is written while its row is not ON";
+
+/// A number that no register has: a thread has at most 255.
+const NO_REGISTER: u16 = MAX_REGISTERS as u16 - 1;
 
 /// Number of an instruction among those that a warp has decoded, modulo what the circuit tells apart.
 pub type Number = u16;
@@ -75,6 +78,17 @@ struct Access {
 }
 
 impl Access {
+    /// The row goes to SLEEP, unless it is asked for.
+    const OF_NO_REGISTER: Access = Access {
+        warp: 0,
+        place: 0,
+        operand: Operand { register: NO_REGISTER, code: None, changes: true, row_use: RowUse::FoundLater },
+        codes: 0,
+        number: 0,
+        writes: false,
+        is_late: false,
+    };
+
     /// The circuit is told of it in this cycle or in the next, or need not know.
     fn is_no_longer_late(&mut self, warps: &mut [Warp]) {
         if std::mem::take(&mut self.is_late) {
@@ -96,6 +110,9 @@ pub struct Partition {
     owners: Vec<Option<(WarpSlot, u16)>>,
     /// The operand storage allocates rows to registers, and says of each what it is for: no warp has rows of its own.
     allocates: bool,
+    /// Several registers may have one row, which is asked for as long as an instruction needs it: no register waits for the read
+    /// of another instruction.
+    shares: bool,
     has_lookup: bool,
     pub warps: Vec<Warp>,
     /// Lanes of each row whose value is lost.
@@ -140,14 +157,14 @@ fn ones(words: impl Iterator<Item = u64>) -> u64 {
 }
 
 impl Partition {
-    /// A circuit with its ports. `allocates`: the operand storage allocates rows to registers.
+    /// A circuit with its ports. `rows`: where registers lie.
     ///
     /// # Errors
     /// A port that is not there.
     pub fn new(
         engine: AnyEngine,
         circuit: &RegisterPowerUnit,
-        allocates: bool,
+        rows: RegisterRows,
     ) -> Result<Partition, EngineError> {
         let words = vec![0; circuit.file.rows_of_all().div_ceil(u64::BITS as usize)];
         Ok(Partition {
@@ -155,7 +172,8 @@ impl Partition {
             engine,
             places: (0..circuit.file.rows_of_all()).map(|register| circuit.file.place(register)).collect(),
             owners: vec![None; circuit.file.rows_of_all()],
-            allocates,
+            allocates: rows != RegisterRows::Fixed,
+            shares: rows == RegisterRows::Shared,
             has_lookup: circuit.entries > 0,
             warps: vec![Warp::default(); circuit.warps],
             lost: vec![LaneMask::MAX; circuit.file.rows_of_all()],
@@ -247,7 +265,8 @@ impl Partition {
             self.owners[self.warps[warp].first_row as usize + usize::from(register)] = None;
         }
         self.fetches.retain(|(fetching, ..)| *fetching != warp);
-        self.accesses.retain(|access| access.warp != warp);
+        let shares = self.shares;
+        self.accesses.retain(|access| shares || access.warp != warp);
         self.entering.retain(|(entering, ..)| *entering != warp);
         self.leaving.retain(|(leaving, _)| *leaving != warp);
         self.ended |= 1 << warp;
@@ -304,7 +323,9 @@ impl Partition {
         let state = &mut self.warps[warp];
         let number = state.head.take().map_or(0, |(_, number)| number);
         for source in &decoded.sources {
-            state.reading.insert(source.register);
+            if !self.shares {
+                state.reading.insert(source.register);
+            }
             state.reading_insts[usize::from(source.register)] = inst;
             state.readers[usize::from(source.register)] = number;
         }
@@ -344,6 +365,9 @@ impl Partition {
                 (RowAccessKind::AskedFor, _) if self.allocates || owner.is_some() => {
                     insert(&mut self.request, place);
                 }
+                (RowAccessKind::Read, None) if has(&self.on, place) => {
+                    self.accesses.push_back(Access { place, ..Access::OF_NO_REGISTER });
+                }
                 // What leaves a cache for a warp that has just ended is of no use any more.
                 (_, None) | (RowAccessKind::AskedFor, _) => {}
                 (RowAccessKind::Reads, Some((warp, register))) => {
@@ -362,7 +386,7 @@ impl Partition {
                     }
                 }
                 (RowAccessKind::Written, Some((warp, register))) => {
-                    if !has(&self.on, place) {
+                    if lanes != 0 && !has(&self.on, place) {
                         wrong = Some((warp, register, NOT_ON_WHEN_WRITTEN));
                     }
                     self.dead.retain(|dead| *dead != place);
@@ -487,7 +511,7 @@ impl Partition {
         if !is_told && operand.is_off_behind(decoded.codes) && has(&self.sleep, place) {
             self.dead.push(place);
         }
-        let is_late = is_told && self.accesses.len() >= self.ports.access.len();
+        let is_late = is_told && !self.shares && self.accesses.len() >= self.ports.access.len();
         if is_told {
             let writes = writes && lanes != 0;
             self.accesses.push_back(Access { warp, place, operand, codes, number, writes, is_late });

@@ -5,13 +5,14 @@ use std::collections::VecDeque;
 use warpfile_engine::Engine;
 use warpfile_hdl::wir::{ROW_RESULTS, VERIFY_CACHE_WRITERS};
 use warpfile_kernels::program::{
-    BlockIndex, Instruction, LANES, LaneMask, LaneValues, MAX_RESULTS, MAX_SOURCES,
+    BlockIndex, InstId, Instruction, LANES, LaneMask, LaneValues, MAX_RESULTS, MAX_SOURCES,
 };
 
 use super::circuits::{Answer, Changes, Circuit, Circuits, QUERIES, set_register};
 use super::kernel::{Decoded, Effect, Function, Memory, Operand, Room, decode};
 use super::loads::{Numbers, Orderings, Place};
 use super::retire::{Arrived, Retiring, Slot, Step};
+use super::rows::Rows;
 use super::{BLOCK_BITS, COUNTERS, Counted, FORM_BITS, Parameters, Policy, STAGES};
 use crate::config::Config;
 use crate::counters::Counts;
@@ -19,8 +20,8 @@ use crate::mechanisms::Compiled;
 use crate::mechanisms::circuit::{copy_lanes, words};
 use crate::sm::SimError;
 use crate::sm::design::{
-    ID_BITS, Interposer, Issue, KernelLoads, MAX_ISSUES, OperandStorage, StorageInputs, StorageOutputs,
-    WarpSlot,
+    ID_BITS, Interposer, Issue, KernelLoads, MAX_ISSUES, OperandStorage, RowAccessKind, RowUses,
+    StorageInputs, StorageOutputs, WarpSlot,
 };
 
 /// Cycles without a free register, while a result needs one, until nothing is looked up any more, so that the buffers are
@@ -209,6 +210,9 @@ pub struct Reuse {
     front: Front,
     answering: Option<Answering>,
     leaving: Option<Issue>,
+    /// Those that the register file has taken and has still to deliver.
+    reading: Vec<Issue>,
+    rows: Rows,
     flying: Vec<Flying>,
     retiring: Retiring,
     /// Numbers of blocks in rows of loads.
@@ -273,6 +277,8 @@ impl Reuse {
             front: Front::default(),
             answering: None,
             leaving: None,
+            reading: Vec::with_capacity(1 << ID_BITS),
+            rows: Rows::new(config),
             flying: vec![Flying::default(); 1 << ID_BITS],
             retiring: Retiring::new(parameters.retiring as usize),
             numbers: numbers(config, orderings),
@@ -340,6 +346,13 @@ impl Reuse {
         self.counted.references += 1;
     }
 
+    /// A mapping ends.
+    fn unmap(&mut self, register: Option<u32>) {
+        let Some(register) = register else { return };
+        self.changes.decrements.push_back(register);
+        self.say_left(register, 0);
+    }
+
     fn drop_sources(&mut self, id: u16) {
         let sources = std::mem::take(&mut self.flying[usize::from(id)].sources);
         self.changes.drops.extend(sources.iter().flatten());
@@ -354,17 +367,27 @@ impl Reuse {
         inputs: &StorageInputs<'_>,
         outputs: &mut StorageOutputs,
     ) -> Result<(), SimError> {
-        let reader = self.retiring.oldest(|slot| self.retiring.may_read(slot));
+        let rows = &self.rows;
+        let reads = |slot: &Slot| slot.read().filter(|_| self.retiring.may_read(slot));
+        let reader = self.retiring.oldest(|slot| reads(slot).is_some_and(|row| rows.is_on(row)));
         let extra_read = self.retiring.slot(reader).and_then(Slot::read);
-        let issue = [self.leaving, None];
-        let writer =
-            |long| self.retiring.oldest(move |slot| slot.arrived.long == long && slot.write().is_some());
+        let offered = self.leaving.filter(|issue| issue.sources.iter().flatten().all(|&row| rows.is_on(row)));
+        let issue = [offered, None];
+        let writes = |slot: &Slot| slot.write().map(|write| write.row);
+        let writer = |long| {
+            let is_it =
+                |slot: &Slot| slot.arrived.long == long && writes(slot).is_some_and(|row| rows.is_on(row));
+            self.retiring.oldest(is_it)
+        };
         let (short, long) = (writer(false), writer(true));
+        let accessed = self.retiring.slots.iter().flatten().filter_map(|slot| reads(slot).or(writes(slot)));
+        self.counted.row_waits += accessed.filter(|&row| !rows.is_on(row)).count() as u64;
+        self.counted.row_waits += u64::from(self.leaving.is_some() && offered.is_none());
         let write = |index| self.retiring.slot(index).and_then(Slot::write);
         let (result, fill) = ([write(short), None], write(long));
         storage.cycle(&StorageInputs { issue: &issue, result, fill, extra_read, ..*inputs }, outputs)?;
 
-        self.leaving = self.leaving.filter(|_| !outputs.issue_taken[0]);
+        self.reading.extend(self.leaving.take_if(|_| outputs.issue_taken[0]));
         if let Some(values) = outputs.extra_value.take() {
             self.take_read(&values);
         }
@@ -381,8 +404,51 @@ impl Reuse {
         outputs.fill_taken = false;
         for id in outputs.delivered.iter().take(storage.dispatches()).flatten() {
             self.drop_sources(*id);
+            if let Some(index) = self.reading.iter().position(|issue| issue.id == *id) {
+                let issue = self.reading.swap_remove(index);
+                self.say_read(&issue, issue.active);
+            }
         }
         Ok(())
+    }
+
+    // Rows that sleep.
+
+    /// An instruction has read its sources in these lanes; in none if it has been answered.
+    fn say_read(&mut self, issue: &Issue, lanes: LaneMask) {
+        let logical = self.instructions[issue.inst.0 as usize].sources;
+        for (source, logical) in issue.sources.iter().zip(logical) {
+            if let Some(row) = *source {
+                self.rows.say(row, Some((issue.warp, logical)), lanes, RowAccessKind::Read);
+            }
+        }
+    }
+
+    /// A register that is not mapped where it was any more, or that was read to be compared or copied: what it was ON for is over.
+    fn say_left(&mut self, register: u32, lanes: LaneMask) {
+        self.rows.say(register, None, lanes, RowAccessKind::Read);
+    }
+
+    /// What instructions and results are about to access or access, and what is free behind this cycle.
+    fn say_rows(&mut self, outputs: &mut StorageOutputs) {
+        if !self.rows.sleep() {
+            return;
+        }
+        let sources = self.reading.iter().chain(&self.leaving).flat_map(|issue| issue.sources);
+        let of_slots = self.retiring.slots.iter().flatten().flat_map(Slot::rows);
+        for row in sources.chain(of_slots).flatten() {
+            self.rows.say(row, None, 0, RowAccessKind::AskedFor);
+        }
+        let Circuit { engine, ports } = &self.circuits.counts;
+        for (word, &freed) in engine.get_words(ports.freed_o).iter().enumerate() {
+            let mut left = freed;
+            while left != 0 {
+                let row = word as u32 * u64::BITS + left.trailing_zeros();
+                self.rows.say(row, None, 0, RowAccessKind::Freed);
+                left &= left - 1;
+            }
+        }
+        outputs.rows.append(&mut self.rows.said);
     }
 
     /// A write has been taken. Gives its row.
@@ -412,10 +478,12 @@ impl Reuse {
                 self.counted.verify_reads += 1;
                 self.read_to_verify = Some((register, *values));
                 self.verify(index, register, values);
+                self.say_left(register, LaneMask::MAX);
             }
-            Step::Move { to, .. } => {
+            Step::Move { from, to } => {
                 self.counted.moves += 1;
                 slot.step = Step::Copy { to, values: *values };
+                self.say_left(from, LaneMask::MAX);
             }
             Step::Seek(_) | Step::Copy { .. } | Step::Write(_) | Step::Allocate | Step::Done { .. } => {}
         }
@@ -514,13 +582,16 @@ impl Reuse {
         let Some(index) = is_asked.or_else(own) else { return Ok((None, None)) };
         let Some(slot) = self.retiring.slots[index].take() else { return Ok((None, None)) };
         let Slot { arrived, step, held, pins, .. } = slot;
-        let Step::Done { register, .. } = step else { return Ok((None, None)) };
+        let Step::Done { register, shared } = step else { return Ok((None, None)) };
         let (warp, inst) = (arrived.warp, arrived.inst.0 as usize);
         self.compare(warp, inst, register, (arrived.lanes, &arrived.values))?;
         if arrived.old != Some(register) {
             self.refer(register);
-            self.changes.decrements.extend(arrived.old);
+            self.unmap(arrived.old);
         }
+        // The SM is told in this cycle, so that what the instruction says of its result is said of the row.
+        let of = Some((warp, arrived.logical as u16));
+        self.rows.say(register, of, if shared { 0 } else { arrived.lanes }, RowAccessKind::Written);
         self.changes.drops.extend(held);
         outputs.written[0] = Some((arrived.id, arrived.result));
         let mapping = Mapping { warp, logical: arrived.logical, physical: Some(register), pinned: pins };
@@ -553,7 +624,7 @@ impl Reuse {
         }
         let old = arrived.old.take()?;
         let mapping = Mapping { warp: arrived.warp, logical: arrived.logical, physical: None, pinned: false };
-        self.changes.decrements.push_back(old);
+        self.unmap(Some(old));
         self.counted.given_up += 1;
         Some(mapping)
     }
@@ -725,6 +796,7 @@ impl Reuse {
         self.counted.load_hits += u64::from(renamed.place.is_some());
         self.counted.reused.count(unit);
         self.drop_sources(id);
+        self.say_read(&renamed.issue, 0);
         outputs.answered[0] = Some(id);
         outputs.answers[0] = [[0; LANES]; MAX_RESULTS];
         for (answer, &register) in outputs.answers[0].iter_mut().zip(registers.iter().flatten()) {
@@ -964,15 +1036,15 @@ impl Reuse {
         engine.step();
         // Those that have just ended show in the next cycle.
         self.ending = engine.get(ports.ending_o) | ends;
-        if engine.get(ports.released.valid_o) == 1 {
-            self.changes.decrements.push_back(engine.get(ports.released.physical_o) as u32);
-        }
+        let released = &ports.released;
+        let released = (engine.get(released.valid_o) == 1).then(|| engine.get(released.physical_o) as u32);
         let port = &ports.destination;
         let old = (engine.get(port.mapped_o) == 1).then(|| engine.get(port.physical_o) as u32);
         let pinned = engine.get(port.pinned_o) == 1;
+        self.unmap(released);
         match (destination, &mut self.retiring.arrived) {
             (Destination::Arriving, Some(arrived)) => (arrived.old, arrived.pinned) = (old, pinned),
-            (Destination::Answered, _) => self.changes.decrements.extend(old),
+            (Destination::Answered, _) => self.unmap(old),
             (Destination::Arriving | Destination::None, _) => {}
         }
         if let Some(issue) = issue {
@@ -1103,6 +1175,11 @@ impl Interposer for Reuse {
         storage.start_warp(warp, first_row, block);
     }
 
+    /// Rename says which row an operand is in; a result gets its row when it is there.
+    fn row_uses(&self, _storage: &dyn OperandStorage, _inst: InstId) -> RowUses {
+        RowUses::FOUND_LATER
+    }
+
     fn held_warps(&self, storage: &dyn OperandStorage) -> u64 {
         if self.drains { u64::MAX } else { storage.held_warps() }
     }
@@ -1114,6 +1191,7 @@ impl Interposer for Reuse {
         outputs: &mut StorageOutputs,
     ) -> Result<(), SimError> {
         self.begin();
+        self.rows.begin(inputs.rows, &mut self.values);
         let (queries, shared) = self.queries();
         let answers = self.circuits.query(queries);
         self.access(storage, inputs, outputs)?;
@@ -1154,6 +1232,7 @@ impl Interposer for Reuse {
             self.look_up(&answers[..MAX_SOURCES], fill, inputs.kernel_loads)?;
         }
         self.circuits.end_cycle(&mut self.changes);
+        self.say_rows(outputs);
         self.now += 1;
         Ok(())
     }

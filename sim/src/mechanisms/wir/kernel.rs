@@ -51,6 +51,8 @@ pub struct Decoded {
     pub beyond: bool,
     /// It has more operands or results than a row.
     pub wide: bool,
+    /// The numbers of its sources; 0 beyond them.
+    pub sources: [u16; MAX_SOURCES],
     pub effect: Effect,
     /// It must not pass a load of its warp: it accesses memory that others write, or orders such accesses.
     pub follows_loads: bool,
@@ -77,7 +79,9 @@ pub fn decode(program: &Program, room: Room, loads: bool) -> Vec<Decoded> {
             let effect = effect(&instruction.operation, *computation == Computation::Ordering);
             let follows_loads = effect != Effect::default() || memory(&instruction.operation).is_some();
             let of_computation = decode_one(instruction, computation, room, loads);
-            Decoded { effect, follows_loads, ..of_computation }
+            let mut sources = instruction.sources.iter().map(|source| source.register.0);
+            let sources = [(); MAX_SOURCES].map(|()| sources.next().unwrap_or(0));
+            Decoded { sources, effect, follows_loads, ..of_computation }
         })
         .collect()
 }

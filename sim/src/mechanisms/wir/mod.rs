@@ -11,6 +11,7 @@ mod interposer;
 mod kernel;
 mod loads;
 mod retire;
+mod rows;
 
 use serde::{Deserialize, Serialize};
 use warpfile_hdl::regfile::{ExtraRead, Geometry, LANE_BITS};
@@ -277,6 +278,8 @@ counters! {
         given_up: sum("registers"),
         /// References to physical registers that came, of table entries and of instructions.
         references: sum("references"),
+        /// Instructions, results and registers that are verified or copied that waited for their row to wake up, summed over cycles.
+        row_waits: sum("cycles"),
         /// Results whose mapped register was compared with what the kernel computed.
         compared: sum("results"),
     }
@@ -304,7 +307,7 @@ impl Mechanism for Wir {
         let own = self.info.name;
         let is_foreign = |other: &dyn Mechanism| match other.role() {
             Role::Storage { .. } => other.info().name != "banked",
-            Role::Layer => other.info().name != own && other.register_rows(config) == RegisterRows::Chosen,
+            Role::Layer => other.info().name != own && other.register_rows(config).is_chosen(),
             Role::Scheduler => false,
         };
         if let Some(other) = config.design.mechanisms().find(|other| is_foreign(*other)) {
@@ -404,7 +407,7 @@ impl Mechanism for Wir {
     }
 
     fn register_rows(&self, _config: &Config) -> RegisterRows {
-        RegisterRows::Chosen
+        RegisterRows::Shared
     }
 
     /// Verify-reads and dummy MOVs (§V-A, §V-D).

@@ -74,6 +74,17 @@ impl Slot {
         }
     }
 
+    /// The registers whose rows it is about to access, or accesses until it retires.
+    pub fn rows(&self) -> [Option<u32>; 2] {
+        match self.step {
+            Step::Verify(register) => [Some(register), None],
+            Step::Move { from, to } => [Some(from), Some(to)],
+            Step::Copy { to, .. } => [Some(to), None],
+            Step::Write(register) | Step::Done { register, shared: false } => [Some(register), None],
+            Step::Seek(_) | Step::Allocate | Step::Done { shared: true, .. } => [None; 2],
+        }
+    }
+
     /// The write that it asks for.
     pub fn write(&self) -> Option<Write<'_>> {
         let Arrived { id, inst, result, warp, lanes, .. } = self.arrived;
