@@ -143,14 +143,25 @@ fn function(emitter: &Emitter, op: &MachineOp, position: usize) -> Option<Form> 
     Some(into)
 }
 
+/// A register that an instruction of the machine writes.
+#[derive(Debug)]
+#[expect(dead_code, reason = "its fields are printed")]
+enum Written {
+    /// A word of the result at this place.
+    Result(usize, u8),
+    /// A word of no result.
+    Unnamed,
+    Temporary(Temporary),
+}
+
 /// Which words of which results it writes; that of a temporary says what it is.
-fn result_words(emitter: &Emitter, op: &MachineOp) -> Vec<(Option<(usize, u8)>, Option<Temporary>)> {
+fn result_words(emitter: &Emitter, op: &MachineOp) -> Vec<Written> {
     let place = |register| emitter.instruction.dsts.iter().position(|result| *result == Some(register));
     let word = |&(_, value): &(VReg, Value)| match value {
         Value::Before(register, word) | Value::After(register, word) => {
-            (place(register).map(|place| (place, word)), None)
+            place(register).map_or(Written::Unnamed, |place| Written::Result(place, word))
         }
-        Value::Temporary(temporary) => (None, Some(temporary)),
+        Value::Temporary(temporary) => Written::Temporary(temporary),
     };
     op.results.iter().map(word).collect()
 }

@@ -4,6 +4,7 @@ mod random;
 mod warp;
 
 use super::*;
+use crate::program::Computation;
 use crate::ptx;
 
 fn workload_files() -> Vec<std::path::PathBuf> {
@@ -123,6 +124,40 @@ fn a_64_bit_value_lies_in_an_aligned_pair() {
     let results = &program.instructions[0].results;
     assert!(results[0].register.0.is_multiple_of(2));
     assert_eq!(results[1].register.0, results[0].register.0 + 1);
+}
+
+/// The results and the form of each instruction that computes only from what it reads.
+fn forms(body: &str) -> Vec<(usize, u32)> {
+    let program = compiled(body).program;
+    let form = |computation: &Computation| match computation {
+        Computation::Function { form, .. } | Computation::Load { form, .. } => Some(*form),
+        Computation::Ordering | Computation::Invented | Computation::Wide | Computation::Other => None,
+    };
+    let all = program.instructions.iter().zip(&program.computations);
+    all.filter_map(|(one, computation)| Some((one.results.len(), form(computation)?))).collect()
+}
+
+#[test]
+fn forms_of_several_results_come_behind_those_of_one() {
+    let load = "ld.global.v2.u32 {%r1, %r2}, [%d1];";
+    let rest = "ld.global.u32 %r3, [%d1];\nadd.u32 %r4, %r1, %r2;\nadd.u32 %r4, %r4, %r3;\n\
+                ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%d1];\nst.global.v2.u32 [%d1], {%r4, %r8};";
+    assert_eq!(forms(&format!("{load}\n{rest}")), [(2, 2), (1, 0), (1, 1), (1, 1), (4, 3)]);
+}
+
+#[test]
+fn loads_of_other_elements_have_other_forms() {
+    let body = "ld.global.v2.u32 {%r1, _}, [%d1];\nld.global.v2.u32 {_, %r2}, [%d1];\n\
+                ld.global.v2.u32 {%r3, _}, [%d1];\nadd.u32 %r4, %r1, %r2;\nadd.u32 %r4, %r4, %r3;\n\
+                st.global.u32 [%d1], %r4;";
+    assert_eq!(forms(body), [(1, 0), (1, 1), (1, 0), (1, 2), (1, 2)]);
+}
+
+#[test]
+fn what_needs_more_than_it_reads_is_too_wide_for_a_row() {
+    let body = "ld.global.f64 %g0, [%d0];\nfma.rn.f64 %g1, %g0, %g0, %g0;\nst.shared.f64 [0], %g1;";
+    let computations = compiled(body).program.computations;
+    assert_eq!(computations[1..3], [Computation::Wide, Computation::Wide]);
 }
 
 #[test]
