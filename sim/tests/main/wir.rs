@@ -12,6 +12,7 @@ use warpfile_kernels::program::{
 use warpfile_kernels::workloads::{self, OpenWorkload};
 use warpfile_random::drawn_config;
 use warpfile_sim::config::{Config, preset};
+use warpfile_sim::mechanisms::register_file::{RETRIES, Retries};
 use warpfile_sim::mechanisms::wir::{COUNTERS, Counted, Parameters, ReadsFirst};
 use warpfile_sim::sm::{EngineName, RunOptions, RunReport, SimError, run};
 
@@ -322,6 +323,29 @@ fn no_parameters_give_a_wrong_value_or_stop() {
     TestRunner::new(drawn_config(24))
         .run(&(any_machine(), select(names)), |(config, name)| ends_right(&config, name))
         .unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Fig. 18b: registers that are verified or copied are in the way of operands.
+#[test]
+fn what_waits_for_a_bank_is_counted() {
+    let of = |config: &Config, name: &str| -> Retries {
+        run_tiny(config, name, RunOptions::default()).counters.get(RETRIES)
+    };
+    for name in ["sgemm", "pathfinder", "hotspot"] {
+        let baseline = of(&design("baseline"), name);
+        assert!(baseline.reads > 0 && baseline.writes > 0, "{name}: {baseline:?}");
+        assert_eq!(baseline.extra_reads, 0, "{name}: {baseline:?}");
+        let without_cache = of(&design("wir-rlp"), name);
+        assert!(without_cache.extra_reads > 0, "{name}: {without_cache:?}");
+        assert!(without_cache.reads > baseline.reads, "{name}: {without_cache:?}, {baseline:?}");
+    }
+    // A bank for each operand, so that none is in another's way.
+    let mut wide = design("baseline");
+    (wide.register_file.bank_groups, wide.register_file.rows) = (32, 16);
+    assert!(of(&wide, "sgemm").reads < of(&design("baseline"), "sgemm").reads);
+    let mut dual = preset("gtx980-gpgpusim").expect("complete").with_design("baseline").expect("known");
+    dual.sm.issues_per_scheduler = 2;
+    assert!(of(&dual, "sgemm").reads > 0);
 }
 
 /// Who reads a bank first.

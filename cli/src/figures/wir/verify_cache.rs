@@ -1,7 +1,6 @@
 //! Fig. 18: what the verify cache takes off the register file, and off its banks' conflicts.
 
 use anyhow::Result;
-
 use warpfile_sim::mechanisms::register_file::{RETRIES, Retries};
 
 use super::{AVERAGES, RLPV, baseline, counted, share, values_absent};

@@ -143,25 +143,14 @@ fn function(emitter: &Emitter, op: &MachineOp, position: usize) -> Option<Form> 
     Some(into)
 }
 
-/// A register that an instruction of the machine writes.
-#[derive(Debug)]
-#[expect(dead_code, reason = "its fields are printed")]
-enum Written {
-    /// A word of the result at this place.
-    Result(usize, u8),
-    /// A word of no result.
-    Unnamed,
-    Temporary(Temporary),
-}
-
 /// Which words of which results it writes; that of a temporary says what it is.
-fn result_words(emitter: &Emitter, op: &MachineOp) -> Vec<Written> {
+fn result_words(emitter: &Emitter, op: &MachineOp) -> Vec<String> {
     let place = |register| emitter.instruction.dsts.iter().position(|result| *result == Some(register));
     let word = |&(_, value): &(VReg, Value)| match value {
         Value::Before(register, word) | Value::After(register, word) => {
-            place(register).map_or(Written::Unnamed, |place| Written::Result(place, word))
+            format!("{:?} {word}", place(register))
         }
-        Value::Temporary(temporary) => Written::Temporary(temporary),
+        Value::Temporary(temporary) => format!("{temporary:?}"),
     };
     op.results.iter().map(word).collect()
 }

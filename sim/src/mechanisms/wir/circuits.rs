@@ -12,12 +12,19 @@ use super::{CHANGES, Parts};
 use crate::mechanisms::Build;
 use crate::sm::SimError;
 
-/// Holds that come in a cycle at most: of three sources, of the results that are found, and of a value that is. With one result a
-/// row there is one fewer.
-pub const HOLDS: usize = 4 + ROW_RESULTS;
-/// Registers asked for in a cycle at most: three sources, a result that has been found, a register that is to be shared, one that
-/// is to be overwritten, and the second of two results that have been found. With one result a row that is not asked for.
-pub const QUERIES: usize = 5 + ROW_RESULTS;
+/// Holds that come in a cycle: of three sources, of the results that are found, and of a value that is.
+pub const fn holds(row_results: usize) -> usize {
+    4 + row_results
+}
+
+/// Registers asked for in a cycle: three sources, a result that has been found, a register that is to be shared, one that is to be
+/// overwritten, and, with two results a row, the second of those that have been found.
+pub const fn queries(row_results: usize) -> usize {
+    5 + row_results
+}
+
+/// Registers asked for in a cycle at most.
+pub const QUERIES: usize = queries(ROW_RESULTS);
 
 /// A circuit that runs, with its ports.
 pub struct Circuit<P> {
@@ -58,7 +65,7 @@ impl Changes {
         Changes {
             allocated: None,
             increments: Vec::with_capacity(CHANGES),
-            holds: Vec::with_capacity(HOLDS),
+            holds: Vec::with_capacity(holds(ROW_RESULTS)),
             decrements: VecDeque::with_capacity(registers),
             drops: VecDeque::with_capacity(registers),
         }

@@ -244,8 +244,8 @@ counters! {
         retry_hits: sum("warp instructions"),
         /// Rows of the reuse buffer reserved.
         reserved: sum("rows"),
-        /// Rows of the reuse buffer filled, by two results each time.
-        filled: sum("rows"),
+        /// Results that came into rows of the reuse buffer.
+        filled: sum("results"),
         /// Hits that were given up because the register was named too often.
         full: sum("warp instructions"),
         /// Values looked up in the value signature buffer.
@@ -583,9 +583,9 @@ impl Parts {
                 hold_bits: HOLD_BITS,
                 increments: CHANGES,
                 decrements: CHANGES,
-                holds: circuits::HOLDS - ROW_RESULTS + results,
+                holds: circuits::holds(results),
                 drops: CHANGES,
-                queries: circuits::QUERIES - ROW_RESULTS + results,
+                queries: circuits::queries(results),
             },
         }
     }

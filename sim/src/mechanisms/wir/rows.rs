@@ -1,5 +1,6 @@
 //! Rows that sleep: which physical registers can be accessed in a cycle, and what is said of their rows.
 
+use warpfile_hdl::greener;
 use warpfile_hdl::regfile::Geometry;
 use warpfile_kernels::program::{LaneMask, LaneValues};
 
@@ -9,7 +10,9 @@ use crate::sm::design::{MAX_ROW_ACCESSES, RowAccess, RowAccessKind, RowStates, W
 
 /// The rows of a scheduler's physical registers.
 pub struct Rows {
-    file: Geometry,
+    /// Where each register is among the rows, and the register of each place.
+    places: Vec<usize>,
+    registers: Vec<usize>,
     /// Rows that can be accessed in this cycle, one bit each, bank after bank; none is looked at if none ever sleeps.
     on: Vec<u64>,
     sleep: bool,
@@ -19,9 +22,13 @@ pub struct Rows {
 
 impl Rows {
     pub fn new(config: &Config) -> Rows {
-        let file = geometry(config);
-        let words = (file.banks * file.rows).div_ceil(u64::BITS as usize);
-        Rows { file, on: vec![0; words], sleep: false, said: Vec::with_capacity(8 * MAX_ROW_ACCESSES) }
+        let Geometry { banks, rows, .. } = geometry(config);
+        let file = greener::Rows { banks, rows };
+        let places: Vec<usize> = (0..file.rows_of_all()).map(|register| file.place(register)).collect();
+        let mut registers = vec![0; places.len()];
+        places.iter().enumerate().for_each(|(register, &place)| registers[place] = register);
+        let on = vec![0; places.len().div_ceil(u64::BITS as usize)];
+        Rows { places, registers, on, sleep: false, said: Vec::with_capacity(8 * MAX_ROW_ACCESSES) }
     }
 
     /// A cycle begins. `values`: of each register, which is lost with its row's in the register file.
@@ -33,8 +40,7 @@ impl Rows {
             let mut left = lost;
             while left != 0 {
                 let place = word * u64::BITS as usize + left.trailing_zeros() as usize;
-                let register = place % self.file.rows * self.file.banks + place / self.file.rows;
-                values[register].iter_mut().for_each(|lane| *lane = spoiled(*lane));
+                values[self.registers[place]].iter_mut().for_each(|lane| *lane = spoiled(*lane));
                 left &= left - 1;
             }
         }
@@ -47,9 +53,8 @@ impl Rows {
 
     /// Whether a register can be read and written in this cycle.
     pub fn is_on(&self, register: u32) -> bool {
-        let register = register as usize;
-        let place = register % self.file.banks * self.file.rows + register / self.file.banks;
-        !self.sleep || self.on[place / 64] >> (place % 64) & 1 == 1
+        let is_set = |place: usize| self.on[place / 64] >> (place % 64) & 1 == 1;
+        !self.sleep || is_set(self.places[register as usize])
     }
 
     /// Says what is done to a register's row, if rows sleep.
