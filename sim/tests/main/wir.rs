@@ -339,9 +339,9 @@ fn what_waits_for_a_bank_is_counted() {
         assert!(without_cache.extra_reads > 0, "{name}: {without_cache:?}");
         assert!(without_cache.reads > baseline.reads, "{name}: {without_cache:?}, {baseline:?}");
     }
-    // A bank for each operand, so that none is in another's way.
+    // Twice the banks, so that fewer operands are in each other's way.
     let mut wide = design("baseline");
-    (wide.register_file.bank_groups, wide.register_file.rows) = (32, 16);
+    (wide.register_file.bank_groups, wide.register_file.rows) = (16, 32);
     assert!(of(&wide, "sgemm").reads < of(&design("baseline"), "sgemm").reads);
     let mut dual = preset("gtx980-gpgpusim").expect("complete").with_design("baseline").expect("known");
     dual.sm.issues_per_scheduler = 2;
