@@ -2,25 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::extra_read::{ExtraRead, ExtraReadIo, read_beside};
 use super::geometry::{Geometry, SOURCES};
-use super::main_register_file::{MainRegisterFile, MainRegisterFileIo};
-use super::operand_collectors::{OperandCollectors, OperandCollectorsIo};
+use super::main_register_file::MainRegisterFile;
+use super::operand_collectors::OperandCollectors;
 use super::ports::{DispatchIo, OperandsIo, RegisterWriteIo, Widths};
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, index_bits};
-
-/// Whether one register a cycle is read beside the operands of instructions, and who reads first if both want a bank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ExtraRead {
-    /// None is.
-    None,
-    /// Operands are read first.
-    AfterOperands,
-    /// The extra read comes first if operands were in the cycle before.
-    InTurn,
-    /// The extra read comes first.
-    BeforeOperands,
-}
 
 /// Banked register file: the main register file behind operand collectors, the baseline of every design.
 ///
@@ -71,23 +58,8 @@ pub struct BankedRegisterFileIo<'m> {
     pub fill: RegisterWriteIo<'m>,
     /// A register to be read beside operands; no ports unless there are such reads.
     #[repeat(usize::from(p.extra_read != ExtraRead::None))]
+    #[with(p.geometry)]
     pub extra_read: Vec<ExtraReadIo<'m>>,
-}
-
-/// A register to be read for others than an instruction.
-#[derive(Ports)]
-#[params(BankedRegisterFile)]
-pub struct ExtraReadIo<'m> {
-    /// There is one.
-    pub valid_i: In<'m>,
-    /// It is read in this cycle.
-    pub ready_o: Out<'m>,
-    /// The register.
-    #[bits(p.geometry.register_bits())]
-    pub register_i: In<'m>,
-    /// What was read in the cycle before.
-    #[bits(p.geometry.value_bits())]
-    pub value_o: Out<'m>,
 }
 
 /// An instruction and its register operands.
@@ -166,7 +138,7 @@ impl Circuit for BankedRegisterFile {
         collectors.dispatch_index_o.ignore();
         m.pass_through(&io.operands, &collectors.operands);
         match io.extra_read.first() {
-            Some(extra) => self.share_banks(m, extra, &collectors, &mrf),
+            Some(extra) => read_beside(m, (&self.geometry, self.extra_read), extra, &collectors, &mrf),
             None => m.connect(&mrf.read, &collectors.read),
         }
         for (w, write) in writes.into_iter().enumerate() {
@@ -177,46 +149,6 @@ impl Circuit for BankedRegisterFile {
             mrf.write[w].lanes_i.set(write.lanes_i);
             mrf.write[w].value_i.set(write.value_i);
             write.ready_o.set(mrf.write[w].ready_o & !pending.blocked_o);
-        }
-    }
-}
-
-impl BankedRegisterFile {
-    /// The banks read for operands and, where these leave them or it comes first, for the extra read.
-    fn share_banks<'m>(
-        &self,
-        m: &Module<'m>,
-        extra: &ExtraReadIo<'m>,
-        collectors: &OperandCollectorsIo<'m>,
-        mrf: &MainRegisterFileIo<'m>,
-    ) {
-        let lost = (self.extra_read == ExtraRead::InTurn).then(|| m.register("extra_read_lost", 1).reset(0));
-        let comes_first = match (self.extra_read, lost) {
-            (_, Some(lost)) => lost,
-            (ExtraRead::BeforeOperands, None) => m.lit(1, 1),
-            (ExtraRead::None | ExtraRead::AfterOperands | ExtraRead::InTurn, None) => m.lit(1, 0),
-        };
-        let wanted = extra.valid_i.replicate(self.geometry.banks) & self.geometry.bank(m, extra.register_i);
-        let left = m.cat(collectors.read.iter().map(|read| !read.valid_o));
-        let banks = (wanted & left).named("extra_read_banks");
-        let row = self.geometry.row(extra.register_i);
-        for (b, (read, operand)) in mrf.read.iter().zip(&collectors.read).enumerate() {
-            collectors.bank_busy_i[b].set(wanted.bit(b) & comes_first);
-            let is_extra = banks.bit(b);
-            read.valid_i.set(operand.valid_o | is_extra);
-            read.row_i.set(is_extra.mux(row, operand.row_o));
-            let lanes = m.lit(self.geometry.lanes, 0);
-            read.lanes_i.set(is_extra.mux(!lanes, operand.lanes_o));
-            operand.value_i.set(read.value_o);
-        }
-        extra.ready_o.set(banks.any());
-        let bank = m.register("extra_read_bank", self.geometry.banks).reset(0);
-        bank.set(banks);
-        let value = bank.one_hot_select(m.cat(mrf.read.iter().map(|read| read.value_o)));
-        extra.value_o.set(value).valid_when(bank.any());
-        if let Some(lost) = lost {
-            lost.set(extra.valid_i & !banks.any());
-            m.invariant("an_extra_read_waits_a_cycle_at_most", (lost & extra.valid_i).implies(banks.any()));
         }
     }
 }

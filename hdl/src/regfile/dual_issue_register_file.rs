@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::banked_register_file::{BankedRegisterFile, ExtraRead, IssueIo};
+use super::banked_register_file::{BankedRegisterFile, IssueIo};
 use super::collector_groups::{WAYS, blocked, deal, share_banks, share_units};
+use super::extra_read::ExtraRead;
 use super::geometry::Geometry;
 use super::main_register_file::{MainRegisterFile, MainRegisterFileIo};
 use super::operand_collectors::{OperandCollectors, OperandCollectorsIo};

@@ -5,6 +5,7 @@ mod banked_register_file;
 mod circuits;
 pub(crate) mod collector_groups;
 mod dual_issue_register_file;
+mod extra_read;
 mod geometry;
 mod main_register_file;
 mod operand_collectors;
@@ -12,11 +13,11 @@ mod ports;
 mod row_power;
 
 pub use bank::{BankReadIo, BankWriteIo, RegisterBank, RegisterBankIo};
-pub use banked_register_file::{
-    BankedRegisterFile, BankedRegisterFileIo, ExtraRead, ExtraReadIo, IssueIo, SourceIo,
-};
+pub use banked_register_file::{BankedRegisterFile, BankedRegisterFileIo, IssueIo, SourceIo};
 pub use circuits::FOLDER;
 pub use dual_issue_register_file::{DualIssueRegisterFile, DualIssueRegisterFileIo};
+pub(crate) use extra_read::read_beside;
+pub use extra_read::{ExtraRead, ExtraReadIo};
 pub use geometry::{Geometry, LANE_BITS, SOURCES};
 pub(crate) use geometry::{WarpLanes, WarpRegister};
 pub use main_register_file::{CollectorReadIo, MainRegisterFile, MainRegisterFileIo, RowReadIo};

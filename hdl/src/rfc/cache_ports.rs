@@ -37,11 +37,12 @@ pub struct RegisterFileCacheIo<'m> {
     /// The main register file has the value of the last result too: an operand that gets an entry only if its register
     /// has none.
     pub result_clean_i: In<'m>,
-    /// Writes that pass the cache by: results, then a fill.
+    /// Writes that pass the cache by, of shared registers all writes: results, then a fill.
     #[repeat(p.issues.saturating_add(1))]
     pub invalidate: Vec<InvalidateIo<'m>>,
-    /// A register to be written to the main register file.
-    pub spill: SpillIo<'m>,
+    /// A register to be written to the main register file; no ports if registers are shared.
+    #[repeat_plain(usize::from(!p.shared))]
+    pub spill: Vec<SpillIo<'m>>,
     /// A slot to be emptied.
     #[with(p.slots)]
     pub flush: FlushIo<'m>,
@@ -108,7 +109,7 @@ pub struct CollectedIo<'m> {
     pub value_o: Out<'m>,
 }
 
-/// A write that passes the cache by: its lanes are no longer held here.
+/// A write to the main register file: its lanes are no longer held here, unless a result that is taken has them.
 #[derive(Ports)]
 #[params(RegisterFileCache)]
 pub struct InvalidateIo<'m> {

@@ -7,8 +7,8 @@ use super::register_file_cache::{RegisterFileCache, Replacement};
 use super::source_allocator::{OfferIo, SourceAllocator};
 use crate::regfile::collector_groups::{Choice, Dealt, WAYS, numbered, share_banks, share_units, take_turns};
 use crate::regfile::{
-    DispatchIo, Geometry, MainRegisterFile, MainRegisterFileIo, OperandCollectors, OperandCollectorsIo,
-    OperandsIo, RegisterWriteIo, RowAccesses, RowPowerIo, SOURCES, Widths,
+    DispatchIo, ExtraRead, ExtraReadIo, Geometry, MainRegisterFile, MainRegisterFileIo, OperandCollectors,
+    OperandCollectorsIo, OperandsIo, RegisterWriteIo, RowAccesses, RowPowerIo, SOURCES, Widths, read_beside,
 };
 use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Signal, index_bits};
 
@@ -34,9 +34,15 @@ use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Si
 /// have been checked: an instruction stays in its tag stage until the rows of the operands that it has not found in the
 /// cache are on, and a write waits for its row. All of them ask for their rows.
 ///
+/// With `shared`, for one instruction a cycle, a register is that of any number of warps, and an instruction or a result may come
+/// with a slot that another warp has by now. A result waits for the main register file only; the cache takes it too if it can,
+/// and what other slots have of the register ends. So a copy in any slot is what the main register file has, which may be read
+/// beside the operands of instructions (`extra_read`).
+///
 /// Timing: one cycle for the tags, then three access cycles, the last being that of the dispatch, in which the cache
 /// is read; operands are out one cycle later. A write is seen by instructions offered from the next cycle on.
-/// Source: Gebhart et al., ISCA 2011, §3.1, §3.3, §5.3, Fig. 3(b) and Fig. 5, for one instruction a cycle; two are ours.
+/// Source: Gebhart et al., ISCA 2011, §3.1, §3.3, §5.3, Fig. 3(b) and Fig. 5, for one instruction a cycle; two are ours, and so are
+/// shared registers.
 #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct CachedRegisterFile {
@@ -69,6 +75,10 @@ pub struct CachedRegisterFile {
     /// Whether rows of the main register file may be without power.
     #[serde(default)]
     pub gated: bool,
+    /// Whether registers are those of any number of warps.
+    pub shared: bool,
+    /// A read of the main register file beside those of operands, if registers are shared.
+    pub extra_read: ExtraRead,
 }
 
 /// Ports of a [`CachedRegisterFile`].
@@ -121,6 +131,10 @@ pub struct CachedRegisterFileIo<'m> {
     #[repeat_plain(usize::from(p.gated))]
     #[with(RowAccesses { geometry: p.geometry, reads: p.issues * SOURCES, writes: p.writers() })]
     pub rows: Vec<RowPowerIo<'m>>,
+    /// A register to be read beside operands; no ports unless there are such reads.
+    #[repeat_plain(usize::from(p.extra_read != ExtraRead::None))]
+    #[with(p.geometry)]
+    pub extra_read: Vec<ExtraReadIo<'m>>,
 }
 
 /// An instruction and its register operands.
@@ -217,14 +231,6 @@ struct Parts<'m> {
     mrf: MainRegisterFileIo<'m>,
 }
 
-/// Writers of the main register file beside results, in the order in which they are served: registers that leave the
-/// cache, then results that pass it by, then results of long-latency operations.
-const WRITERS_BESIDE_RESULTS: usize = 2;
-/// Registers that leave the cache.
-const SPILL: usize = 0;
-/// The first of the results that pass the cache by.
-const RESULT: usize = 1;
-
 impl Circuit for CachedRegisterFile {
     type Io<'m> = CachedRegisterFileIo<'m>;
     const NAME: &'static str = "cached_register_file";
@@ -237,12 +243,18 @@ impl Circuit for CachedRegisterFile {
         Self::check_range("units", self.units, 1..=16)?;
         Self::check_range("slots", self.slots, 1..=64)?;
         Self::check_range("entries", self.entries, 1..=16)?;
-        Self::check_range("issues", self.issues, 1..=WAYS)
+        Self::check_range("issues", self.issues, 1..=WAYS)?;
+        let (one, reads) = (self.issues == 1, self.extra_read != ExtraRead::None);
+        <Self as Circuit>::check(!self.shared || one, "issues", self.issues, "1 with shared registers")?;
+        <Self as Circuit>::check(self.shared || !reads, "shared", self.shared, "true with an extra read")
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &CachedRegisterFileIo<'m>) {
         let cache = m.instance("cache", self.cache());
-        let group = |group| m.instance(self.numbered("collectors", group), self.group(group > 0));
+        let group = |group| {
+            let beside = group > 0 || !io.extra_read.is_empty();
+            m.instance(self.numbered("collectors", group), self.group(beside))
+        };
         let groups = (0..self.issues).map(group).collect();
         let mrf = m.instance("mrf", MainRegisterFile { geometry: self.geometry, writers: self.writers() });
         let parts = Parts { cache, groups, mrf };
@@ -253,7 +265,12 @@ impl Circuit for CachedRegisterFile {
             offers.push(self.follow_sources(m, io, group, checked, &parts.groups[group]));
         }
         self.write(m, io, &parts, &checked, &offers);
-        share_banks(&parts.mrf, &parts.groups);
+        match io.extra_read.first() {
+            Some(extra) => {
+                read_beside(m, (&self.geometry, self.extra_read), extra, &parts.groups[0], &parts.mrf);
+            }
+            None => share_banks(&parts.mrf, &parts.groups),
+        }
         m.pass_through(&io.flush, &parts.cache.flush);
         io.slot_busy_o.set(parts.cache.slot_busy_o);
     }
@@ -272,6 +289,7 @@ impl CachedRegisterFile {
             register_bits: self.geometry.register_bits(),
             collectors: self.collectors,
             issues: self.issues,
+            shared: self.shared,
         }
     }
 
@@ -288,10 +306,15 @@ impl CachedRegisterFile {
         }
     }
 
-    /// Writers of the main register file: registers that leave the cache, results that pass it by, and results of long-latency
-    /// operations.
+    /// Writers of the main register file, in the order in which they are served: registers that leave the cache, of which there are
+    /// none if registers are shared, then results that pass it by or go to both, then results of long-latency operations.
     pub fn writers(&self) -> usize {
-        self.issues + WRITERS_BESIDE_RESULTS
+        self.first_result() + self.issues + 1
+    }
+
+    /// The writer of the first result.
+    fn first_result(&self) -> usize {
+        usize::from(!self.shared)
     }
 
     /// The name of a part of which there is one for each instruction a cycle.
@@ -524,28 +547,32 @@ impl CachedRegisterFile {
             port.value_i.set(value);
             port.ready_o & !blocked
         };
-        let spill = &cache.spill;
-        spill.ready_i.set(offer(SPILL, spill.valid_o, [spill.register_o, spill.lanes_o, spill.value_o]));
+        for (writer, spill) in cache.spill.iter().enumerate() {
+            let values = [spill.register_o, spill.lanes_o, spill.value_o];
+            spill.ready_i.set(offer(writer, spill.valid_o, values));
+        }
         let past: Vec<_> = io
             .result
             .iter()
             .zip(&cached)
             .enumerate()
             .map(|(port, (result, cached))| {
-                let past = result.valid_i & !*cached;
+                let past = if self.shared { result.valid_i } else { result.valid_i & !*cached };
                 let values = [result.register_i, result.lanes_i, result.value_i];
-                (past, offer(RESULT + port, past, values))
+                (past, offer(self.first_result() + port, past, values))
             })
             .collect();
         let fill = &io.fill;
-        let writer = RESULT + io.result.len();
-        fill.ready_o.set(offer(writer, fill.valid_i, [fill.register_i, fill.lanes_i, fill.value_i]));
+        let last = self.writers() - 1;
+        fill.ready_o.set(offer(last, fill.valid_i, [fill.register_i, fill.lanes_i, fill.value_i]));
         if let Some(rows) = io.rows.first() {
             rows.follow_writes(m, &self.geometry, &mrf.write);
         }
 
         for (port, result) in io.result.iter().enumerate() {
-            let to_cache = result.valid_i & cached[port];
+            let ready = past[port].1;
+            let offered = result.valid_i & cached[port];
+            let to_cache = if self.shared { offered & ready } else { offered };
             let own = Entering {
                 slot: io.result_slot_i[port],
                 register: result.register_i,
@@ -567,7 +594,15 @@ impl CachedRegisterFile {
             port_of_cache.lanes_i.set(entering.lanes);
             port_of_cache.value_i.set(entering.value);
             cache.result_idle_i[port].set(entering.idle);
-            result.ready_o.set(cached[port].mux(port_of_cache.ready_o, past[port].1));
+            if self.shared {
+                // What the cache does not take is in the main register file.
+                result.ready_o.set(ready);
+                if offers.is_empty() {
+                    port_of_cache.ready_o.ignore();
+                }
+            } else {
+                result.ready_o.set(cached[port].mux(port_of_cache.ready_o, ready));
+            }
         }
 
         let [ends @ .., end_of_fill] = &cache.invalidate[..] else { return };
@@ -577,7 +612,8 @@ impl CachedRegisterFile {
             end.register_i.set(io.result[port].register_i);
             end.lanes_i.set(io.result[port].lanes_i);
         }
-        end_of_fill.valid_i.set(fill.valid_i & fill.ready_o & io.fill_slot_valid_i);
+        let filled = fill.valid_i & fill.ready_o;
+        end_of_fill.valid_i.set(if self.shared { filled } else { filled & io.fill_slot_valid_i });
         end_of_fill.slot_i.set(io.fill_slot_i);
         end_of_fill.register_i.set(fill.register_i);
         end_of_fill.lanes_i.set(fill.lanes_i);

@@ -38,11 +38,15 @@ pub enum Replacement {
 /// if it goes to the same entry. Of two that evict, the first is taken. Of two lookups that of the second group is the
 /// later use.
 ///
+/// With `shared` registers are those of any number of warps: every result goes to the main register file too, so that nothing is
+/// dirty and a result that is not taken is in the main register file only. A write of a register ends the copies that other
+/// slots have of it.
+///
 /// Timing: a lookup answers in the same cycle. Operands found here are read when their instruction is dispatched and
 /// are out in the next cycle. A result is taken in the cycle it is offered or not at all, and is seen by lookups from
 /// the next cycle on.
 /// Source: Gebhart et al., ISCA 2011, §3.1, §3.3, §5.3 and Fig. 5 (3R/1W, one entry a warp register); for two instructions
-/// 6R/2W, as Bailey et al. provide, "Scratch That (But Cache This)", §III-A.3.
+/// 6R/2W, as Bailey et al. provide, "Scratch That (But Cache This)", §III-A.3. `shared` is ours.
 #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct RegisterFileCache {
@@ -66,6 +70,8 @@ pub struct RegisterFileCache {
     pub collectors: usize,
     /// Instructions a cycle, each with a group of collectors; 1 or 2.
     pub issues: usize,
+    /// Whether a register may be read in several slots; for one instruction a cycle.
+    pub shared: bool,
 }
 
 /// An entry of a slot; valid if it has been given to a register.
@@ -247,7 +253,8 @@ impl Circuit for RegisterFileCache {
         )?;
         Self::check_range("register_bits", self.register_bits, 1..=16)?;
         Self::check_range("collectors", self.collectors, 2..=32)?;
-        Self::check_range("issues", self.issues, 1..=WAYS)
+        Self::check_range("issues", self.issues, 1..=WAYS)?;
+        Self::check(!self.shared || self.issues == 1, "issues", self.issues, "1 with shared registers")
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &RegisterFileCacheIo<'m>) {
@@ -406,6 +413,14 @@ impl RegisterFileCache {
                     .lanes(write.lanes_i)
                     .keep_valid();
                 });
+                if self.shared {
+                    let others = !write.slot_i.decode(self.slots);
+                    let copies = way.matching(format!("written{i}"), write.valid_i, |way| {
+                        way.valid() & way.register.eq(write.register_i)
+                    });
+                    let stale = copies & others;
+                    m.when(write.valid_i, || way.clear_rows(stale));
+                }
             }
         }
     }
@@ -574,10 +589,15 @@ impl RegisterFileCache {
         let lanes = leaving(|leaving| leaving.lanes);
         let last = self.issues - 1;
         let used: Vec<Signal<'m>> = reading[last].iter().map(|operand| operand.lanes.any()).collect();
-        io.spill.valid_o.set((evicting | flush.valid) & !(used[0] & used[1] & used[2]));
-        io.spill.register_o.set(leaving(|leaving| leaving.register)).valid_when(io.spill.valid_o);
-        io.spill.lanes_o.set(lanes).valid_when(io.spill.valid_o);
-        let taken = (io.spill.valid_o & io.spill.ready_i).named("spill_taken");
+        let taken = match io.spill.first() {
+            Some(spill) => {
+                spill.valid_o.set((evicting | flush.valid) & !(used[0] & used[1] & used[2]));
+                spill.register_o.set(leaving(|leaving| leaving.register)).valid_when(spill.valid_o);
+                spill.lanes_o.set(lanes).valid_when(spill.valid_o);
+                (spill.valid_o & spill.ready_i).named("spill_taken")
+            }
+            None => m.lit(1, 0),
+        };
 
         let mut spare = taken;
         let mut value = m.lit(self.value_bits(), 0);
@@ -601,7 +621,9 @@ impl RegisterFileCache {
                 .value;
             self.deliver(m, &io.operand[index], index, operand.lanes, port);
         }
-        io.spill.value_o.set(value).valid_when(io.spill.valid_o);
+        if let Some(spill) = io.spill.first() {
+            spill.value_o.set(value).valid_when(spill.valid_o);
+        }
         Spilled {
             evicted: evictions.iter().map(|eviction| taken & eviction.valid).collect(),
             flushed: taken & !evicting,
@@ -655,7 +677,7 @@ impl RegisterFileCache {
         let kept = target.hit.replicate(self.lanes);
         let held = (target.held & kept) | result.lanes_i;
         let newer = clean.map_or(result.lanes_i, |clean| result.lanes_i & !clean.replicate(self.lanes));
-        let dirty = (target.dirty & kept) | newer;
+        let dirty = if self.shared { m.lit(self.lanes, 0) } else { (target.dirty & kept) | newer };
         for (w, way) in state.ways.iter().enumerate() {
             m.when(taken & target.entry.bit(w), || {
                 let entry = Way { register: result.register_i, held, dirty, idle: io.result_idle_i[port] };

@@ -38,6 +38,10 @@ impl Mechanism for Banked {
         RegisterRows::Movable
     }
 
+    fn carries_shared_rows(&self) -> bool {
+        true
+    }
+
     fn counters(&self) -> Vec<Group> {
         vec![(RETRIES, Box::new(Retries::default()))]
     }

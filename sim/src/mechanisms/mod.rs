@@ -278,6 +278,12 @@ pub trait Mechanism: Sync {
         RegisterRows::Fixed
     }
 
+    /// Of a storage: whether registers of several warps may have one row at a time, and another with each write
+    /// ([`RegisterRows::Shared`]).
+    fn carries_shared_rows(&self) -> bool {
+        false
+    }
+
     /// Of a layer: whether it has more blocks resident than registers or scratchpad are enough for.
     fn admits_more_blocks(&self) -> bool {
         false

@@ -6,7 +6,7 @@ use warpfile_hdl::regfile::ExtraRead;
 use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::program::Program;
 
-use super::{Build, CircuitScope, Mechanism, Notes, Part, Pass, Registry, Role};
+use super::{Build, CircuitScope, Mechanism, Notes, Part, Pass, RegisterRows, Registry, Role};
 use crate::config::{Config, ConfigError};
 use crate::counters::{Group, Row};
 use crate::energy::structure::{PowerGating, Structure};
@@ -200,6 +200,11 @@ impl Stack {
     /// How the supply of the main register file's rows is gated; `None` if it is not.
     pub fn power_gating(&self, config: &Config) -> Option<PowerGating> {
         self.mechanisms().find_map(|mechanism| mechanism.power_gating(config))
+    }
+
+    /// Whether registers of several warps may have one row at a time.
+    pub fn shares_rows(&self, config: &Config) -> bool {
+        self.mechanisms().any(|mechanism| mechanism.register_rows(config) == RegisterRows::Shared)
     }
 
     /// Reads of registers beside the operands of instructions.

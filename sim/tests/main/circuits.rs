@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use warpfile_engine::waveform::Vcd;
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine, Options, PortsOf};
-use warpfile_hdl::regfile::Geometry;
+use warpfile_hdl::regfile::{ExtraRead, Geometry};
 use warpfile_hdl::rfc::{CachedRegisterFile, Replacement};
 use warpfile_hdl::rtl::{Circuit, Documented, Field, In, Module, Out, Ports, Record, Signal, elaborate};
 use warpfile_kernels::program::{Launches, Operation};
@@ -322,6 +322,8 @@ fn a_circuit_without_the_ports_is_refused_by_the_name_of_the_port() {
         evict_idle_first: false,
         issues: 1,
         gated: false,
+        shared: false,
+        extra_read: ExtraRead::None,
     };
     let Err(error) = CachedStorage::new(engine, &cached) else { panic!("it is no cache") };
     assert!(error.to_string().contains("issue_slot_i"), "{error}");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestRunner;
+use warpfile_hdl::rfc::Replacement;
 use warpfile_kernels::program::{
     BlockIndex, Launch, Launches, Operation, Program, Races, Stream, StreamError, WarpInstruction,
 };
@@ -13,8 +14,9 @@ use warpfile_kernels::workloads::{self, OpenWorkload};
 use warpfile_random::drawn_config;
 use warpfile_sim::config::{Config, preset};
 use warpfile_sim::mechanisms::register_file::{RETRIES, Retries};
+use warpfile_sim::mechanisms::rfc;
 use warpfile_sim::mechanisms::wir::{COUNTERS, Counted, Parameters, ReadsFirst};
-use warpfile_sim::sm::{EngineName, RunOptions, RunReport, SimError, run};
+use warpfile_sim::sm::{Accesses, EngineName, RunOptions, RunReport, SimError, run};
 
 use crate::tiny::{open, run_tiny};
 
@@ -70,6 +72,46 @@ fn no_workload_gets_a_wrong_value_of_a_pair() {
             let results = compared + report.results_checked;
             assert_eq!(results, report.operands.writes, "{} on {name}", workload.name);
         }
+    }
+}
+
+/// The same with a register file cache in front of the physical registers.
+#[test]
+fn no_workload_gets_a_wrong_value_of_a_cache() {
+    let plain = design("rfc+wir-rlpv");
+    let mut all_flags = design("rfc+wir-rlpv");
+    all_flags.edit(|p: &mut rfc::Parameters| {
+        p.replacement = Replacement::Lru;
+        (p.entries, p.allocate_sources, p.bypass_idle, p.evict_idle_first) = (2, true, true, true);
+    });
+    for workload in workloads::list() {
+        for config in [&plain, &all_flags] {
+            let mut config = config.clone();
+            config.edit(|p: &mut Parameters| p.logical_registers = 128);
+            let report = run_tiny(&config, workload.name, RunOptions::default());
+            let Counted { hits, compared, verify_reads, moves, .. } = counted(&report);
+            assert_eq!(report.results_checked, hits, "{}", workload.name);
+            assert_eq!(compared + hits, report.operands.writes, "{}", workload.name);
+            let of_instructions = report.mrf().reads - verify_reads - moves;
+            let needed = report.operands_checked;
+            assert!(of_instructions < needed, "{}: {of_instructions} of {needed}", workload.name);
+        }
+    }
+}
+
+/// What a warp has written it reads from its slot, and every result is written to the main register file.
+#[test]
+fn a_cache_takes_reads_from_the_physical_registers_and_no_writes() {
+    for name in WORKLOADS {
+        let of = |design_name: &str| run_tiny(&design(design_name), name, RunOptions::default());
+        let (with, without) = (of("rfc+wir-rlpv"), of("two-level+wir-rlpv"));
+        assert_eq!(with.warp_instructions, without.warp_instructions, "{name}");
+        let cache: Accesses = with.counters.get(rfc::COUNTERS);
+        assert!(cache.reads > 0 && cache.writes > 0, "{name}: {cache:?}");
+        assert!(with.mrf().reads < without.mrf().reads, "{name}");
+        assert!(with.mrf().writes >= cache.writes, "{name}: {cache:?}");
+        let copies: rfc::Copies = with.counters.get(rfc::COPIES);
+        assert!(copies.searched > 0, "{name}");
     }
 }
 
@@ -278,7 +320,8 @@ fn any_machine() -> impl Strategy<Value = Config> {
     let buffers = (select(vec![1, 2, 4]), 1..=8_u32, 1..=8_u32, 1..=32_u64, 128..=256_u64, 3..=16_u64);
     let queues = (1..=16_u64, 1..=255_u64, 0..=16_u64, 3..=7_u64, 1..=16_u64, 0..=64_u64, 1..=2_u64);
     let first = select(vec![ReadsFirst::Operands, ReadsFirst::Registers, ReadsFirst::Turns]);
-    (select(&DESIGNS[..]), buffers, queues, first, 96..=256_u64).prop_map(
+    let designs = [&DESIGNS[..], &["rfc+wir-rlpv", "rfc+wir-r"]].concat();
+    (select(designs), buffers, queues, first, 96..=256_u64).prop_map(
         |(name, buffers, queues, reads_first, registers)| {
             let (schedulers, reuse, signatures, hash_bits, logical_registers, count_bits) = buffers;
             let (retries, retry_patience, verifies, delay, retiring, low_registers, row_results) = queues;
@@ -579,7 +622,7 @@ fn one_scheduler_or_four_carry_it_and_any_picks() {
 #[test]
 fn what_cannot_carry_it_says_so() {
     for (stack, reason) in [
-        ("rfc+wir-r", "wir-r does not go with rfc"),
+        ("rfh+wir-r", "wir-r does not go with rfh"),
         ("rfv+wir-novsb", "wir-novsb does not go with rfv"),
         ("reg-share+wir-r", "wir-r does not go with reg-share"),
         ("wir-r+wir-novsb", "wir-r does not go with wir-novsb"),

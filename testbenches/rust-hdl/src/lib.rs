@@ -19,6 +19,7 @@ pub const CACHE: RegisterFileCache = RegisterFileCache {
     register_bits: 3,
     collectors: 2,
     issues: 1,
+    shared: false,
 };
 
 bridge! {

@@ -2,6 +2,7 @@
 
 use num_bigint::BigUint;
 use warpfile_engine::{Engine, Interpreter, Options, OutPort};
+use warpfile_hdl::regfile::ExtraRead;
 use warpfile_hdl::rfc::CachedRegisterFile;
 use warpfile_hdl::rtl::netlist::{Direction, Netlist};
 use warpfile_testbenches::lockstep::Pins;
@@ -88,6 +89,8 @@ impl Bench {
             let register = self.get("cache.spill_register_o") as usize;
             (Lanes { register, lanes }, self.value("cache.spill_value_o"))
         };
+        let CachedRegisterFile { shared, extra_read, .. } = self.parameters;
+        let has_extra = extra_read != ExtraRead::None;
         let two = self.parameters.issues == 2;
         let crossed = two && is("turn_q");
         let way = |number, issue, result| self.way(number, crossed, issue, result);
@@ -103,7 +106,9 @@ impl Bench {
             crossed,
             allocated: self.allocated(),
             off: self.power.as_ref().map_or_else(Vec::new, RowPower::off),
-            spill: (is("cache.spill_valid_o") && is("cache.spill_ready_i")).then(spill),
+            spill: (!shared && is("cache.spill_valid_o") && is("cache.spill_ready_i")).then(spill),
+            extra_read_taken: has_extra && inputs.extra_read.is_some() && is("extra_read_ready_o"),
+            extra_value: if has_extra { self.value("extra_read_value_o") } else { Vec::new() },
         }
     }
 
@@ -127,6 +132,7 @@ impl Bench {
         Way {
             issue_taken,
             result_taken: result && is("result", "ready_o"),
+            result_enters: ["valid_i", "ready_o"].iter().all(|port| is("cache.result", port)),
             dispatch: is("dispatch", "valid_o").then(|| (get("dispatch", "id_o"), get("dispatch", "unit_o"))),
             operands: is("operands", "valid_o").then(|| (get("operands", "id_o"), operands())),
             found: [0, 1, 2].map(found),
@@ -175,6 +181,10 @@ impl Bench {
             pins.set("fill_slot_i", fill.slot);
             pins.set("fill_slot_valid_i", u8::from(fill.in_slot));
         }
+        if let Some(register) = payload.extra_read.filter(|_| self.parameters.extra_read != ExtraRead::None) {
+            pins.set("extra_read_valid_i", u8::from(inputs.extra_read.is_some()));
+            pins.set("extra_read_register_i", register);
+        }
         if let Some(flush) = payload.flush {
             pins.set("flush_valid_i", u8::from(inputs.flush.is_some()));
             pins.set("flush_slot_i", flush.slot);
@@ -217,11 +227,15 @@ impl Bench {
         for (register, expected) in self.reference.registers.iter().enumerate() {
             let main = self.main_register(register);
             for lane in (0..expected.len()).filter(|&lane| !has(undefined[register], lane)) {
-                let found = match self.reference.cache.holder(register, lane) {
-                    Some((slot, way)) => self.row("cache.values", (way << slot_bits) + slot)[lane],
-                    None => main[lane],
-                };
-                assert_eq!(found, expected[lane], "register {register}, lane {lane}");
+                let holders = self.reference.cache.holders(register, lane);
+                let copy =
+                    |&(slot, way): &(usize, usize)| self.row("cache.values", (way << slot_bits) + slot)[lane];
+                let mut found: Vec<u32> = holders.iter().map(copy).collect();
+                if self.parameters.shared || holders.is_empty() {
+                    found.push(main[lane]);
+                }
+                let is_right = found.iter().all(|&value| value == expected[lane]);
+                assert!(is_right, "register {register}, lane {lane}: {found:x?}, {:x}", expected[lane]);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use warpfile_gen::Style;
-use warpfile_hdl::regfile::Geometry;
+use warpfile_hdl::regfile::{ExtraRead, Geometry};
 use warpfile_hdl::rfc::{CachedRegisterFile, Replacement};
 use warpfile_random::config;
 use warpfile_testbenches::witness::verilog_equals_engines;
@@ -48,7 +48,24 @@ fn with_issues(issues: usize) -> impl Strategy<Value = CachedRegisterFile> {
             evict_idle_first,
             issues,
             gated,
+            shared: false,
+            extra_read: ExtraRead::None,
         }
+    })
+}
+
+/// Those whose registers warps share.
+fn shared() -> impl Strategy<Value = CachedRegisterFile> {
+    let extra_read = prop_oneof![
+        Just(ExtraRead::None),
+        Just(ExtraRead::AfterOperands),
+        Just(ExtraRead::InTurn),
+        Just(ExtraRead::BeforeOperands),
+    ];
+    (with_issues(1), extra_read).prop_map(|(parameters, extra_read)| CachedRegisterFile {
+        shared: true,
+        extra_read,
+        ..parameters
     })
 }
 
@@ -91,6 +108,14 @@ proptest! {
     #![proptest_config(config(120))]
     #[test]
     fn so_it_is_with_two_instructions_a_cycle(parameters in with_issues(2), seed in any::<u64>()) {
+        check(&parameters, seed);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(80))]
+    #[test]
+    fn so_it_is_with_registers_that_warps_share(parameters in shared(), seed in any::<u64>()) {
         check(&parameters, seed);
     }
 }
@@ -141,6 +166,8 @@ fn example(entries: usize) -> CachedRegisterFile {
         evict_idle_first: false,
         issues: 1,
         gated: false,
+        shared: false,
+        extra_read: ExtraRead::None,
     }
 }
 
@@ -186,12 +213,24 @@ fn the_traffic_does_everything_that_matters() {
             waits,
             pairs,
             in_one_slot,
+            ended: _,
+            past: _,
+            extra_reads: _,
         } = seen;
         let counts = [hits, partial_hits, evictions, flushed, discards, waits[0], waits[1], waits[2]];
         assert!(counts.iter().all(|&count| count >= 20), "{seen:?}");
         let together = [pairs[0], pairs[1], in_one_slot];
         assert!(together.iter().all(|&count| if issues == 1 { count == 0 } else { count >= 20 }), "{seen:?}");
     }
+}
+
+#[test]
+fn shared_registers_are_copied_and_their_copies_ended() {
+    let parameters = CachedRegisterFile { shared: true, extra_read: ExtraRead::InTurn, ..example(3) };
+    let seen = seen(&parameters);
+    let counts = [seen.hits, seen.partial_hits, seen.discards, seen.ended, seen.past, seen.extra_reads];
+    assert!(counts.iter().all(|&count| count >= 20), "{seen:?}");
+    assert_eq!([seen.evictions, seen.flushed], [0; 2], "{seen:?}");
 }
 
 fn seen(parameters: &CachedRegisterFile) -> Seen {
@@ -211,6 +250,9 @@ fn seen(parameters: &CachedRegisterFile) -> Seen {
             *count += more;
         }
         seen.in_one_slot += more.in_one_slot;
+        seen.ended += more.ended;
+        seen.past += more.past;
+        seen.extra_reads += more.extra_reads;
     }
     seen
 }
@@ -350,7 +392,7 @@ fn positions_and_stages() -> impl Iterator<Item = (usize, usize)> {
 proptest! {
     #![proptest_config(config(3))]
     #[test]
-    fn the_verilog_does_the_same(parameters in parameters(), seed in any::<u64>()) {
+    fn the_verilog_does_the_same(parameters in prop_oneof![2 => parameters(), 1 => shared()], seed in any::<u64>()) {
         let (bench, _) = run(&parameters, seed, 300);
         let compared = verilog_equals_engines(&bench.netlist, Style::Words, seed, &bench.stimuli);
         compared.map_err(|difference| TestCaseError::fail(difference.to_string()))?;

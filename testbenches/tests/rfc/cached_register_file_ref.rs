@@ -47,6 +47,8 @@ pub struct Inputs {
     pub second_result: Option<Write>,
     pub fill: Option<Write>,
     pub flush: Option<Flush>,
+    /// A register to be read beside operands.
+    pub extra_read: Option<usize>,
     pub units_ready: u64,
 }
 
@@ -60,6 +62,7 @@ impl Inputs {
             second_result: self.second_result.or_else(|| other.second_result.clone()),
             fill: self.fill.or_else(|| other.fill.clone()),
             flush: self.flush.or(other.flush),
+            extra_read: self.extra_read.or(other.extra_read),
             units_ready: self.units_ready,
         }
     }
@@ -78,6 +81,8 @@ impl Inputs {
 pub struct Way {
     pub issue_taken: bool,
     pub result_taken: bool,
+    /// The cache takes the result.
+    pub result_enters: bool,
     /// Identifier and unit.
     pub dispatch: Option<(u64, u64)>,
     pub operands: Option<(u64, [Vec<u32>; 3])>,
@@ -101,6 +106,10 @@ pub struct Outputs {
     pub allocated: Option<Write>,
     /// Registers of the main register file whose rows are off.
     pub off: Vec<usize>,
+    /// The extra read is made in this cycle.
+    pub extra_read_taken: bool,
+    /// What that of the cycle before has read.
+    pub extra_value: Vec<u32>,
 }
 
 /// An instruction whose operands have not been delivered.
@@ -111,6 +120,8 @@ struct UnderWay {
     operands: [Vec<u32>; 3],
     /// Registers that it reads.
     reads: [Option<usize>; 3],
+    /// Slot and entry of the cache that operands are read from.
+    entries: Vec<(usize, usize)>,
     dispatched: bool,
 }
 
@@ -132,12 +143,19 @@ pub struct Seen {
     pub pairs: [usize; 2],
     /// Two results that were taken together for one slot.
     pub in_one_slot: usize,
+    /// Copies of shared registers that a write has ended in other slots.
+    pub ended: usize,
+    /// Results of active warps that went to the main register file alone, since their entry was still to be read.
+    pub past: usize,
+    /// Registers read beside operands.
+    pub extra_reads: usize,
 }
 
 pub struct RegisterFileReference {
     pub seen: Seen,
     bypass_idle: bool,
     liveness: bool,
+    shared: bool,
     access_cycles: u64,
     lanes: usize,
     banks: usize,
@@ -150,6 +168,8 @@ pub struct RegisterFileReference {
     worth_an_entry: Vec<Candidate>,
     /// What each group of collectors has dispatched.
     delivers: [Option<u64>; 2],
+    /// What the extra read of the cycle before has read.
+    extra: Option<Vec<u32>>,
     cycle: u64,
 }
 
@@ -168,12 +188,14 @@ pub fn has(lanes: u32, lane: usize) -> bool {
 
 impl RegisterFileReference {
     pub fn new(parameters: &CachedRegisterFile) -> RegisterFileReference {
-        let &CachedRegisterFile { geometry, replacement, liveness, evict_idle_first, .. } = parameters;
-        let rules = Rules { replacement, liveness, evict_idle_first };
+        let &CachedRegisterFile { geometry, replacement, liveness, evict_idle_first, shared, .. } =
+            parameters;
+        let rules = Rules { replacement, liveness, evict_idle_first, shared };
         RegisterFileReference {
             seen: Seen::default(),
             bypass_idle: parameters.bypass_idle,
             liveness,
+            shared,
             access_cycles: parameters.access_cycles as u64,
             lanes: geometry.lanes,
             banks: geometry.banks,
@@ -183,6 +205,7 @@ impl RegisterFileReference {
             flushing: vec![false; parameters.slots],
             worth_an_entry: Vec::new(),
             delivers: [None; 2],
+            extra: None,
             cycle: 0,
         }
     }
@@ -226,6 +249,7 @@ impl RegisterFileReference {
                 self.flushing[slot] = false;
             }
         }
+        self.follow_extra_read(inputs, outputs);
         let results = self.results(inputs, outputs);
         // Results are as one after the other; the operand of this cycle comes in place of the last.
         let mut cache = self.cache.clone();
@@ -242,12 +266,14 @@ impl RegisterFileReference {
         let target_of_operand = allocated.filter(new).map(target);
         assert!(evicted.len() <= 1, "cycle {}: two registers are evicted", self.cycle);
         self.spill(evicted.pop(), outputs);
+        self.forget_flushed(inputs);
         self.take_instructions(inputs, outputs);
         self.check_waits(inputs, outputs);
         if let Some(fill) = inputs.fill.as_ref().filter(|_| outputs.fill_taken) {
-            if fill.in_slot {
+            if fill.in_slot || self.shared {
                 self.cache.invalidate(fill.slot, fill.written());
             }
+            self.end_others(fill);
             self.set(fill);
         }
         for ((result, _), target) in results.into_iter().zip(targets).filter_map(|(r, t)| Some((r?, t))) {
@@ -255,12 +281,13 @@ impl RegisterFileReference {
                 Some(way) => self.cache.write(result.slot, way, result.written(), result.idle),
                 None => self.cache.invalidate(result.slot, result.written()),
             }
+            self.end_others(result);
             self.set(result);
         }
         if let Some(operand) = allocated {
             self.allocate(operand, target_of_operand);
         }
-        self.forget_stale(inputs);
+        self.forget_written(inputs);
         if let Some(flush) = inputs.flush {
             assert!(busy(flush.slot), "cycle {}: flushed and not busy", self.cycle);
             if flush.discard {
@@ -277,6 +304,14 @@ impl RegisterFileReference {
     fn results<'i>(&mut self, inputs: &'i Inputs, outputs: &Outputs) -> [Option<(&'i Write, bool)>; 2] {
         let offered = inputs.results().map(|result| result.map(|write| (write, self.is_cached(write))));
         let taken = [outputs.first.result_taken, outputs.second.result_taken];
+        if self.shared {
+            return [
+                offered[0]
+                    .filter(|_| taken[0])
+                    .map(|(write, cached)| (write, cached && self.enters(write, inputs, outputs))),
+                None,
+            ];
+        }
         if let [Some((first, true)), Some((second, true))] = offered {
             let in_order = first.slot != second.slot || taken[0] || !taken[1];
             assert!(in_order, "cycle {}: the second result for slot {} comes first", self.cycle, first.slot);
@@ -284,6 +319,37 @@ impl RegisterFileReference {
             self.seen.in_one_slot += usize::from(taken == [true; 2] && first.slot == second.slot);
         }
         [offered[0].filter(|_| taken[0]), offered[1].filter(|_| taken[1])]
+    }
+
+    /// A result of shared registers enters the cache unless its entry has still to be read, also by an instruction that is looked
+    /// up in the same cycle.
+    fn enters(&mut self, write: &Write, inputs: &Inputs, outputs: &Outputs) -> bool {
+        let entry = (write.slot, self.cache.target(write.slot, write.register));
+        let new = inputs.issue.as_ref().filter(|_| outputs.first.issue_taken);
+        let new = new.map(|issue| self.entries(issue, outputs.first.found)).unwrap_or_default();
+        let is_read = self.under_way.values().map(|other| &other.entries).chain([&new]);
+        let is_read = is_read.into_iter().any(|entries| entries.contains(&entry));
+        let enters = outputs.first.result_enters;
+        assert!(enters || is_read, "cycle {}: register {} enters no entry", self.cycle, write.register);
+        self.seen.past += usize::from(!enters);
+        enters
+    }
+
+    /// What other slots have of a shared register that is written ends.
+    fn end_others(&mut self, write: &Write) {
+        if self.shared {
+            self.seen.ended += self.cache.end_others(write.slot, write.register);
+        }
+    }
+
+    /// A register that is read beside operands has what is written before this cycle.
+    fn follow_extra_read(&mut self, inputs: &Inputs, outputs: &Outputs) {
+        if let Some(expected) = self.extra.take() {
+            assert_eq!(outputs.extra_value, expected, "cycle {}: extra read", self.cycle);
+        }
+        let taken = inputs.extra_read.filter(|_| outputs.extra_read_taken);
+        self.seen.extra_reads += usize::from(taken.is_some());
+        self.extra = taken.map(|register| self.registers[register].clone());
     }
 
     /// Whether a result goes to the cache.
@@ -299,7 +365,7 @@ impl RegisterFileReference {
         let mut written: Vec<usize> = outputs.spill.iter().map(|(lanes, _)| bank(lanes.register)).collect();
         let results = inputs.results().into_iter().zip([&outputs.first, &outputs.second]);
         let past = results.filter_map(|(result, way)| Some((result?, way.result_taken)));
-        let past = past.filter(|(result, _)| !self.is_cached(result));
+        let past = past.filter(|(result, _)| self.shared || !self.is_cached(result));
         for (write, taken) in past.chain(inputs.fill.as_ref().map(|fill| (fill, outputs.fill_taken))) {
             let is_off = outputs.off.contains(&write.register);
             assert!(!(taken && is_off), "cycle {}: R{} is written and off", self.cycle, write.register);
@@ -363,8 +429,14 @@ impl RegisterFileReference {
         self.seen.allocated[position] += 1;
     }
 
-    /// What a write or a flush of this cycle makes stale gets no entry any more.
-    fn forget_stale(&mut self, inputs: &Inputs) {
+    /// What was looked up before a slot is flushed gets no entry there.
+    fn forget_flushed(&mut self, inputs: &Inputs) {
+        let Some(flush) = inputs.flush else { return };
+        self.worth_an_entry.retain(|operand| operand.slot != flush.slot);
+    }
+
+    /// What is written gets no entry with its old value.
+    fn forget_written(&mut self, inputs: &Inputs) {
         let written: Vec<usize> = inputs
             .results()
             .into_iter()
@@ -372,10 +444,7 @@ impl RegisterFileReference {
             .flatten()
             .map(|w| w.register)
             .collect();
-        self.worth_an_entry.retain(|operand| {
-            !written.contains(&operand.lanes.register)
-                && inputs.flush.is_none_or(|flush| flush.slot != operand.slot)
-        });
+        self.worth_an_entry.retain(|operand| !written.contains(&operand.lanes.register));
     }
 
     /// Operands come in the cycle after the dispatch, and are what the registers held at issue.
@@ -448,8 +517,17 @@ impl RegisterFileReference {
             (0..self.lanes).map(|lane| if has(*active, lane) { value(lane) } else { 0 }).collect()
         });
         let reads = sources.map(|source| source.map(|source| source.register));
-        let new = UnderWay { unit: *unit, taken_in: self.cycle, operands, reads, dispatched: false };
+        let entries = self.entries(instruction, found);
+        let new = UnderWay { unit: *unit, taken_in: self.cycle, operands, reads, entries, dispatched: false };
         assert!(self.under_way.insert(*id, new).is_none(), "identifier {id} is in use");
+    }
+
+    /// Slot and entry of the operands that were found.
+    fn entries(&self, instruction: &Instruction, found: [u32; 3]) -> Vec<(usize, usize)> {
+        let sources = instruction.sources.iter().zip(found).filter(|(_, found)| *found != 0);
+        let registers = sources.filter_map(|(source, _)| source.map(|source| source.register));
+        let slot = instruction.slot;
+        registers.map(|register| (slot, self.cache.target(slot, register))).collect()
     }
 
     fn set(&mut self, write: &Write) {

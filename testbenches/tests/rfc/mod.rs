@@ -5,6 +5,7 @@ mod cached_register_file;
 mod cached_register_file_ref;
 mod register_file_cache;
 mod register_file_cache_ref;
+mod shared_registers;
 mod source_allocator;
 mod source_allocator_ref;
 mod traffic;

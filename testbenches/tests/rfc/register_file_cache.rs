@@ -2,7 +2,7 @@
 
 use warpfile_engine::waves::waves;
 use warpfile_engine::{Engine, Interpreter, Options};
-use warpfile_hdl::regfile::Geometry;
+use warpfile_hdl::regfile::{ExtraRead, Geometry};
 use warpfile_hdl::rfc::{CachedRegisterFile, RegisterFileCache, Replacement};
 use warpfile_testbenches::mutation::elaborate;
 
@@ -10,12 +10,12 @@ use super::bench::Bench;
 use super::cached_register_file_ref::{Flush, Inputs, Instruction, Outputs, Write};
 use super::register_file_cache_ref::{Lanes, Source};
 
-const ALL: u32 = 0b1111;
-const SLOT: usize = 1;
+pub const ALL: u32 = 0b1111;
+pub const SLOT: usize = 1;
 /// Cycles within which a single operation must end.
 const PATIENCE: usize = 20;
 
-fn parameters(entries: usize, replacement: Replacement) -> CachedRegisterFile {
+pub fn parameters(entries: usize, replacement: Replacement) -> CachedRegisterFile {
     CachedRegisterFile {
         geometry: Geometry { banks: 2, rows: 8, lanes: 4, lanes_per_cluster: 2 },
         collectors: 3,
@@ -31,10 +31,12 @@ fn parameters(entries: usize, replacement: Replacement) -> CachedRegisterFile {
         evict_idle_first: false,
         issues: 1,
         gated: false,
+        shared: false,
+        extra_read: ExtraRead::None,
     }
 }
 
-fn bench(parameters: &CachedRegisterFile) -> Bench {
+pub fn bench(parameters: &CachedRegisterFile) -> Bench {
     Bench::new(parameters, 7)
 }
 
@@ -45,7 +47,7 @@ fn fifo(entries: usize) -> Bench {
 /// Operations on one slot, one at a time.
 impl Bench {
     /// Repeats the offer until `taken`; the cycle in which it was.
-    fn until(&mut self, inputs: &Inputs, taken: impl Fn(&Outputs) -> bool) -> Outputs {
+    pub fn until(&mut self, inputs: &Inputs, taken: impl Fn(&Outputs) -> bool) -> Outputs {
         let mut cycles = (0..PATIENCE).map(|_| self.step(inputs));
         cycles.find(taken).expect("not taken")
     }
@@ -55,18 +57,18 @@ impl Bench {
         self.write_as(write(register, lanes))
     }
 
-    fn write_as(&mut self, write: Write) -> Option<Lanes> {
+    pub fn write_as(&mut self, write: Write) -> Option<Lanes> {
         let outputs =
             self.until(&Inputs { result: Some(write), ..Inputs::default() }, |o| o.first.result_taken);
         outputs.spill.map(|(lanes, _)| lanes)
     }
 
-    fn fill(&mut self, register: usize, lanes: u32) {
+    pub fn fill(&mut self, register: usize, lanes: u32) {
         self.until(&Inputs { fill: Some(write(register, lanes)), ..Inputs::default() }, |o| o.fill_taken);
     }
 
     /// An instruction with one operand; the lanes found in the cache and the operand.
-    fn read(&mut self, active: u32, source: Source) -> (u32, Vec<u32>) {
+    pub fn read(&mut self, active: u32, source: Source) -> (u32, Vec<u32>) {
         let issue = Some(instruction(active, [Some(source), None, None]));
         let found =
             self.until(&Inputs { issue, ..Inputs::default() }, |o| o.first.issue_taken).first.found[0];
@@ -78,7 +80,7 @@ impl Bench {
     }
 
     /// Everything written back until the slot is no longer busy, sorted.
-    fn flush(&mut self, discard: bool) -> Vec<Lanes> {
+    pub fn flush(&mut self, discard: bool) -> Vec<Lanes> {
         let mut inputs = Inputs { flush: Some(Flush { slot: SLOT, discard }), ..Inputs::default() };
         let mut spilled = Vec::new();
         for _ in 0..PATIENCE {
@@ -95,23 +97,23 @@ impl Bench {
 }
 
 /// Lane l of register r holds 100 r + l, with `version` more in the thousands.
-fn value(register: usize, version: u32) -> Vec<u32> {
+pub fn value(register: usize, version: u32) -> Vec<u32> {
     (0..4).map(|lane| 1000 * version + 100 * register as u32 + lane).collect()
 }
 
-fn write(register: usize, lanes: u32) -> Write {
+pub fn write(register: usize, lanes: u32) -> Write {
     Write { slot: SLOT, in_slot: true, register, lanes, value: value(register, 0), idle: false }
 }
 
-fn instruction(active: u32, sources: [Option<Source>; 3]) -> Instruction {
+pub fn instruction(active: u32, sources: [Option<Source>; 3]) -> Instruction {
     Instruction { id: 3, unit: 1, slot: SLOT, active, sources }
 }
 
-fn plain(register: usize) -> Source {
+pub fn plain(register: usize) -> Source {
     Source { register, ..Source::default() }
 }
 
-fn lanes(register: usize, lanes: u32) -> Option<Lanes> {
+pub fn lanes(register: usize, lanes: u32) -> Option<Lanes> {
     Some(Lanes { register, lanes })
 }
 
@@ -331,6 +333,7 @@ fn waveform_of_allocation_hit_and_eviction() {
         register_bits: 4,
         collectors: 2,
         issues: 1,
+        shared: false,
     };
     let mut engine = Interpreter::new(&elaborate(&cache).unwrap(), &Options::checked()).unwrap();
     let names = [

@@ -36,6 +36,8 @@ pub struct Rules {
     pub replacement: Replacement,
     pub liveness: bool,
     pub evict_idle_first: bool,
+    /// Registers are those of any number of warps: the main register file has every result too.
+    pub shared: bool,
 }
 
 /// The entries of every slot.
@@ -135,7 +137,9 @@ impl CacheReference {
             entry.time = time;
         }
         entry.held |= result.lanes;
-        entry.dirty |= result.lanes;
+        if !self.rules.shared {
+            entry.dirty |= result.lanes;
+        }
         entry.idle = idle;
     }
 
@@ -145,6 +149,14 @@ impl CacheReference {
             entry.held &= !written.lanes;
             entry.dirty &= !written.lanes;
         }
+    }
+
+    /// A register that slots share has been written: they hold no copies of it but that of `slot`. Gives how many have ended.
+    pub fn end_others(&mut self, slot: usize, register: usize) -> usize {
+        let others = self.slots.iter_mut().enumerate().filter(|(other, _)| *other != slot);
+        let entries = others.flat_map(|(_, entries)| entries);
+        let copies = entries.filter(|entry| entry.register == Some(register) && entry.held != 0);
+        copies.map(|entry| *entry = Entry { time: entry.time, ..Entry::default() }).count()
     }
 
     /// What a flush of the slot has still to write back.
@@ -166,12 +178,12 @@ impl CacheReference {
         }
     }
 
-    /// Slot and entry that hold the lane, if the cache holds it.
-    pub fn holder(&self, register: usize, lane: usize) -> Option<(usize, usize)> {
+    /// Slots and entries that hold the lane.
+    pub fn holders(&self, register: usize, lane: usize) -> Vec<(usize, usize)> {
         let of_slot = |slot: usize| {
             let here = |e: &Entry| e.register == Some(register) && e.held >> lane & 1 == 1;
             self.slots[slot].iter().position(here).map(|way| (slot, way))
         };
-        (0..self.slots.len()).find_map(of_slot)
+        (0..self.slots.len()).filter_map(of_slot).collect()
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use warpfile_hdl::regfile::Geometry;
+use warpfile_hdl::regfile::{ExtraRead, Geometry};
 use warpfile_hdl::rfc::CachedRegisterFile;
 
 use super::cached_register_file_ref::{Flush, Inputs, Instruction, Outputs, Way, Write};
@@ -22,12 +22,10 @@ struct Warp {
     slot: Option<usize>,
     /// The slot that is still being emptied.
     leaving: Option<usize>,
-    /// Registers with a pending write.
-    pending: BTreeSet<usize>,
+    /// Pending writes, and those of short operations.
+    writes_under_way: usize,
     short_under_way: usize,
     ended: bool,
-    /// Lanes of each register that must not be read.
-    undefined: [u32; REGISTERS],
 }
 
 #[derive(Clone, Debug)]
@@ -50,9 +48,17 @@ pub struct Traffic {
     lanes: usize,
     /// Instructions offered a cycle.
     issues: usize,
+    /// A warp may read and write all registers, as if renamed; if not, its own.
+    shared: bool,
+    /// Registers are read beside operands.
+    reads_beside: bool,
     /// Per cent of cycles in which a unit is ready.
     ready: usize,
     warps: Vec<Warp>,
+    /// Registers with a pending write.
+    pending: BTreeSet<usize>,
+    /// Lanes of each register that must not be read.
+    undefined: Vec<u32>,
     slot_busy: Vec<bool>,
     free_ids: VecDeque<u64>,
     /// In program order.
@@ -70,7 +76,8 @@ pub struct Traffic {
 
 impl Traffic {
     pub fn new(seed: u64, warps: usize, parameters: &CachedRegisterFile) -> Traffic {
-        let &CachedRegisterFile { slots, issues, geometry: Geometry { lanes, .. }, .. } = parameters;
+        let &CachedRegisterFile { slots, issues, shared, extra_read, gated, .. } = parameters;
+        let Geometry { lanes, .. } = parameters.geometry;
         let mut random = Random(seed);
         let all = u32::MAX >> (32 - lanes);
         Traffic {
@@ -78,7 +85,12 @@ impl Traffic {
             random,
             lanes,
             issues,
-            warps: vec![Warp { undefined: [all; REGISTERS], ..Warp::default() }; warps],
+            shared,
+            // Who reads beside operands knows that the row is on.
+            reads_beside: extra_read != ExtraRead::None && !gated,
+            warps: vec![Warp::default(); warps],
+            pending: BTreeSet::new(),
+            undefined: vec![all; Traffic::registers(warps)],
             slot_busy: vec![false; slots],
             free_ids: (0..1 << ID_BITS).collect(),
             issue: VecDeque::new(),
@@ -113,7 +125,7 @@ impl Traffic {
     /// Lanes of `register` that have no defined value.
     pub fn undefined(&self, register: usize) -> u32 {
         let all = u32::MAX >> (32 - self.lanes);
-        self.warps.get(register / REGISTERS).map_or(all, |warp| warp.undefined[register % REGISTERS])
+        self.undefined.get(register).copied().unwrap_or(all)
     }
 
     /// Slots that warps hold.
@@ -138,7 +150,11 @@ impl Traffic {
         let units_ready = (0..2).map(|u| u64::from(draining || self.random.chance(ready)) << u).sum();
         let mut issues = self.issue.iter().map(|operation| operation.instruction.clone());
         let (issue, second_issue) = (issues.next(), issues.next());
-        Inputs { issue, second_issue, result, second_result, fill, flush: self.flush.take(), units_ready }
+        let reads_beside = self.reads_beside && !draining && self.random.chance(60);
+        let extra_read = reads_beside.then(|| self.random.below(self.undefined.len()));
+        let extra_read = extra_read.filter(|&register| self.undefined[register] == 0);
+        let flush = self.flush.take();
+        Inputs { issue, second_issue, result, second_result, fill, flush, extra_read, units_ready }
     }
 
     fn write(&self, result: &Result, in_slot: bool) -> Write {
@@ -147,7 +163,7 @@ impl Traffic {
         Write {
             slot: slot.or(leaving).unwrap_or(0),
             in_slot,
-            register: warp * REGISTERS + destination.unwrap(),
+            register: destination.unwrap(),
             lanes: instruction.active,
             value: result.value.clone(),
             idle: result.idle,
@@ -201,8 +217,9 @@ impl Traffic {
         for Result { operation, .. } in written {
             let Operation { warp, instruction, destination } = operation;
             let (warp, register) = (&mut self.warps[warp], destination.unwrap());
-            warp.pending.remove(&register);
-            warp.undefined[register] &= !instruction.active;
+            self.pending.remove(&register);
+            self.undefined[register] &= !instruction.active;
+            warp.writes_under_way -= 1;
             warp.short_under_way -= usize::from(instruction.unit != LONG);
             self.free_ids.push_back(instruction.id);
         }
@@ -239,7 +256,7 @@ impl Traffic {
         warp.leaving = Some(slot);
         if discard {
             warp.ended = true;
-            warp.undefined = [all; REGISTERS];
+            self.undefined[index * REGISTERS..][..REGISTERS].fill(all);
         }
         self.slot_busy[slot] = true;
         self.flush = Some(Flush { slot, discard });
@@ -258,10 +275,9 @@ impl Traffic {
 
     /// The registers of a warp that has ended are given to another.
     fn renew(&mut self) {
-        let all = u32::MAX >> (32 - self.lanes);
         for warp in self.warps.iter_mut().filter(|warp| warp.ended) {
-            if warp.pending.is_empty() && warp.leaving.is_none() {
-                *warp = Warp { undefined: [all; REGISTERS], ..Warp::default() };
+            if warp.writes_under_way == 0 && warp.leaving.is_none() {
+                *warp = Warp::default();
             }
         }
     }
@@ -282,13 +298,21 @@ impl Traffic {
         let unit = if long { LONG } else { 0 };
         let sources = [0, 1, 2].map(|_| self.source(index, active));
         let register = self.destination(index);
-        let warp = &mut self.warps[index];
-        for source in sources.iter().flatten().filter(|source| source.last_read) {
-            warp.undefined[source.register % REGISTERS] |= active;
+        // Of shared registers the main register file has what has been read last.
+        for source in sources.iter().flatten().filter(|source| source.last_read && !self.shared) {
+            self.undefined[source.register] |= active;
         }
-        let writes = active != 0 && self.random.chance(80) && !warp.pending.contains(&register);
+        let writes = active != 0 && self.random.chance(80) && !self.pending.contains(&register);
+        let writes = writes && !(self.shared && self.is_read_by_others(index, register));
+        let slot = if self.shared && self.random.chance(10) {
+            self.random.below(self.slot_busy.len())
+        } else {
+            slot
+        };
+        let warp = &mut self.warps[index];
         if writes {
-            warp.pending.insert(register);
+            self.pending.insert(register);
+            warp.writes_under_way += 1;
             warp.short_under_way += usize::from(!long);
         }
         let instruction = Instruction { id, unit, slot, active, sources };
@@ -302,20 +326,35 @@ impl Traffic {
             .flat_map(|operation| operation.instruction.sources.iter().flatten().map(|s| s.register))
             .collect();
         match read.get(self.random.below(2 * read.len().max(1))) {
-            Some(register) => register % REGISTERS,
-            None => self.random.below(REGISTERS),
+            Some(register) => *register,
+            None => self.register(index),
         }
+    }
+
+    /// A register that a warp may read and write.
+    fn register(&mut self, index: usize) -> usize {
+        if self.shared {
+            self.random.below(self.undefined.len())
+        } else {
+            index * REGISTERS + self.random.below(REGISTERS)
+        }
+    }
+
+    /// Whether instructions of other warps have still to read a register: then it would not be given away.
+    fn is_read_by_others(&self, index: usize, register: usize) -> bool {
+        let others = self.issue.iter().chain(&self.under_way).filter(|operation| operation.warp != index);
+        let mut sources = others.flat_map(|operation| operation.instruction.sources.iter().flatten());
+        sources.any(|source| source.register == register)
     }
 
     /// A register of the warp without a pending write, all executing lanes of which may be read.
     fn source(&mut self, index: usize, active: u32) -> Option<Source> {
-        let register = self.random.below(REGISTERS);
-        let warp = &self.warps[index];
-        let defined = warp.undefined[register] & active == 0;
-        if active == 0 || !defined || warp.pending.contains(&register) || self.random.chance(10) {
+        let register = self.register(index);
+        let defined = self.undefined[register] & active == 0;
+        if active == 0 || !defined || self.pending.contains(&register) || self.random.chance(10) {
             return None;
         }
         let (last_read, idle) = (self.random.chance(25), self.random.chance(20));
-        Some(Source { register: index * REGISTERS + register, last_read, idle })
+        Some(Source { register, last_read, idle })
     }
 }

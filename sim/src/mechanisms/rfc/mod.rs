@@ -14,13 +14,24 @@ use crate::config::{Accepted, Config, SectionInfo};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::grid::Ports;
 use crate::energy::structure::{Account, ArrayAccesses, Published, Structure, Wire, moves_between_levels};
-use crate::parameters;
 use crate::sm::design::{ID_BITS, OperandStorage, Unit};
 use crate::sm::{Accesses, RunReport, SimError};
+use crate::{counters, parameters};
 pub use storage::CachedStorage;
 
 /// Name of the group of counters of the cache, evictions and flushes included.
 pub const COUNTERS: &str = "rfc";
+
+/// Name of the group of counters of copies of shared registers.
+pub const COPIES: &str = "rfc_copies";
+
+counters! {
+    /// Copies of registers that warps share.
+    pub struct Copies {
+        /// Slots that were searched for a copy of a register that was written.
+        searched: sum("slots"),
+    }
+}
 
 /// Bits of a tag: the register, the lanes it holds, whether it is the main register file's only copy.
 const TAG_BITS: u32 = 8 + 32 + 1;
@@ -65,7 +76,7 @@ impl Mechanism for Rfc {
     }
 
     fn counters(&self) -> Vec<Group> {
-        vec![(COUNTERS, Box::new(Accesses::default()))]
+        vec![(COUNTERS, Box::new(Accesses::default())), (COPIES, Box::new(Copies::default()))]
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
@@ -76,6 +87,11 @@ impl Mechanism for Rfc {
         let circuit = circuit(at.config);
         let part = |engine| Ok(Box::new(CachedStorage::new(engine, &circuit)?) as Box<dyn OperandStorage>);
         Ok(Part::Storages { of_partitions: at.of_partitions(&circuit, &[], part)?, line_port: None })
+    }
+
+    /// Each copy is what the main register file has then.
+    fn carries_shared_rows(&self) -> bool {
+        true
     }
 
     /// The cache is one array of slices a scheduler: the entries of all active warps (§3.1).
@@ -98,13 +114,14 @@ impl Mechanism for Rfc {
             )
             .of_flip_flops()
         };
-        // Those of a slot are searched for each operand; a write is of the result's alone.
+        // Those of a slot are searched for each operand, and of shared registers those of all others for each write; a write is
+        // of the result's alone.
         let tags = Structure::table(
             "tags of the register file cache",
             Account::Control,
             (schedulers * slots as u32, entries as u32, TAG_BITS),
             |report| ArrayAccesses {
-                searches: report.operands.reads + report.operands.writes,
+                searches: report.operands.reads + report.operands.writes + copies(report).searched,
                 row_writes: accesses(report).writes,
                 ..ArrayAccesses::default()
             },
@@ -131,6 +148,11 @@ impl Mechanism for Rfc {
     }
 }
 
+/// What has been looked for when registers are shared.
+fn copies(report: &RunReport) -> Copies {
+    report.counters.get(COPIES)
+}
+
 /// Accesses to the cache.
 pub fn accesses(report: &RunReport) -> Accesses {
     report.counters.get(COUNTERS)
@@ -154,6 +176,8 @@ pub fn circuit(config: &Config) -> CachedRegisterFile {
         evict_idle_first: parameters.evict_idle_first,
         issues: issues(config),
         gated: is_gated(config),
+        shared: config.design.shares_rows(config),
+        extra_read: config.design.extra_read(config),
     }
 }
 

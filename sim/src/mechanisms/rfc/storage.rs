@@ -4,7 +4,7 @@ use warpfile_engine::{AnyEngine, CircuitPorts, Engine, EngineError};
 use warpfile_hdl::rfc::CachedRegisterFile;
 use warpfile_kernels::program::{BlockIndex, InstId, Instruction, MAX_RESULTS, MAX_SOURCES, Program};
 
-use super::COUNTERS;
+use super::{COPIES, COUNTERS, Copies};
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports, say_rows, set_rows_on};
@@ -22,6 +22,9 @@ const VALUES_TABLE: &str = "values";
 pub struct CachedStorage {
     file: RegisterFile,
     ports: CircuitPorts<CachedRegisterFile>,
+    /// Slots that are searched for copies at each write; none if each register is one warp's.
+    slots_searched: u64,
+    copies: Copies,
     /// What the compiler says of each instruction's operands.
     code: Vec<Marks>,
 }
@@ -43,8 +46,10 @@ impl CachedStorage {
     /// A port that is not there.
     pub fn new(engine: AnyEngine, circuit: &CachedRegisterFile) -> Result<CachedStorage, EngineError> {
         let ports = engine.ports(circuit)?;
-        let file = RegisterFile::new(engine, common_ports!(ports), TAG_CYCLES + ACCESS_CYCLES);
-        Ok(CachedStorage { file, ports, code: Vec::new() })
+        let mut file = RegisterFile::new(engine, common_ports!(ports), TAG_CYCLES + ACCESS_CYCLES);
+        file.extra_read = ports.extra_read.first().cloned();
+        let slots_searched = if circuit.shared { circuit.slots as u64 } else { 0 };
+        Ok(CachedStorage { file, ports, slots_searched, copies: Copies::default(), code: Vec::new() })
     }
 
     fn set_issue(&mut self, index: usize, issue: &Issue) {
@@ -128,6 +133,8 @@ impl OperandStorage for CachedStorage {
         set_rows_on(&mut self.file.engine, &self.ports.rows, inputs.rows);
         self.file.set(inputs);
         self.file.step(inputs, outputs);
+        let taken = outputs.result_taken.iter().chain([&outputs.fill_taken]).filter(|&&taken| taken).count();
+        self.copies.searched += taken as u64 * self.slots_searched;
         say_rows(&self.file.engine, &self.ports.rows, &mut outputs.rows);
         outputs.busy_slots = self.file.engine.get(self.ports.slot_busy_o);
         Ok(())
@@ -140,6 +147,7 @@ impl OperandStorage for CachedStorage {
     fn count(&self, into: &mut Counts) {
         self.file.count(into);
         into.add(COUNTERS, &self.file.accesses(VALUES_TABLE));
+        into.add(COPIES, &self.copies);
     }
 
     fn activity(&self) -> Vec<PortActivity> {

@@ -732,6 +732,8 @@ impl Reuse {
             logical: write.row - self.first_rows[write.warp],
             lanes: write.lanes,
             values: *write.values,
+            active_slot: write.slot,
+            is_active: write.cached,
             long: takes_fill,
             signs: self.policy.signatures && is_convergent && !invented,
             row: self.flying[usize::from(write.id)].row,
@@ -1192,6 +1194,9 @@ impl Interposer for Reuse {
     ) -> Result<(), SimError> {
         self.begin();
         self.rows.begin(inputs.rows, &mut self.values);
+        if let Some(flush) = inputs.flush {
+            self.retiring.leave(flush.slot);
+        }
         let (queries, shared) = self.queries();
         let answers = self.circuits.query(queries);
         self.access(storage, inputs, outputs)?;

@@ -1,7 +1,7 @@
 //! Warp instruction reuse: registers that hold equal values share a physical one, and an instruction whose operands are the
 //! same physical registers as another's gets its result instead of executing.
 //!
-//! Interposers in front of a banked register file, one for each scheduler with a part of the buffers of its own. The contract,
+//! Interposers in front of a banked register file, with or without a cache, one for each scheduler with a part of the buffers of its own. The contract,
 //! cycle by cycle, is in `docs/wir-pipeline.md`.
 //!
 //! Source: Kim & Ro, "WIR: Warp Instruction Reuse to Minimize Repeated Computations in GPUs".
@@ -306,7 +306,7 @@ impl Mechanism for Wir {
     fn check(&self, config: &Config) -> Result<(), ConfigError> {
         let own = self.info.name;
         let is_foreign = |other: &dyn Mechanism| match other.role() {
-            Role::Storage { .. } => other.info().name != "banked",
+            Role::Storage { .. } => !other.carries_shared_rows(),
             Role::Layer => other.info().name != own && other.register_rows(config).is_chosen(),
             Role::Scheduler => false,
         };

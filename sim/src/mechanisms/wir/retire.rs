@@ -14,6 +14,9 @@ pub struct Arrived {
     pub logical: u32,
     pub lanes: LaneMask,
     pub values: LaneValues,
+    /// The slot of the active set that its warp had, and whether it still has it.
+    pub active_slot: Option<usize>,
+    pub is_active: bool,
     /// It comes from a long-latency operation.
     pub long: bool,
     /// It may enter a signature.
@@ -85,17 +88,17 @@ impl Slot {
         }
     }
 
-    /// The write that it asks for.
+    /// The write that it asks for. What is copied is not what its warp reads next.
     pub fn write(&self) -> Option<Write<'_>> {
-        let Arrived { id, inst, result, warp, lanes, .. } = self.arrived;
-        let (row, lanes, values) = match &self.step {
-            Step::Copy { to, values } => (*to, !lanes, values),
-            Step::Write(register) => (*register, lanes, &self.arrived.values),
+        let Arrived { id, inst, result, warp, lanes, active_slot: slot, is_active, .. } = self.arrived;
+        let (row, lanes, values, cached) = match &self.step {
+            Step::Copy { to, values } => (*to, !lanes, values, false),
+            Step::Write(register) => (*register, lanes, &self.arrived.values, is_active),
             Step::Seek(_) | Step::Verify(_) | Step::Move { .. } | Step::Allocate | Step::Done { .. } => {
                 return None;
             }
         };
-        Some(Write { id, inst, result, warp, row, lanes, values, slot: None, cached: false })
+        Some(Write { id, inst, result, warp, row, lanes, values, slot, cached })
     }
 }
 
@@ -120,6 +123,14 @@ impl Retiring {
         self.next_age += 1;
         if let Some(free) = self.slots.iter_mut().find(|slot| slot.is_none()) {
             *free = Some(Slot { arrived, step, reading: false, held, pins, age });
+        }
+    }
+
+    /// A slot of the active set is emptied: who had it has it no longer.
+    pub fn leave(&mut self, active_slot: usize) {
+        let all = self.slots.iter_mut().flatten().map(|slot| &mut slot.arrived).chain(&mut self.arrived);
+        for arrived in all.filter(|arrived| arrived.active_slot == Some(active_slot)) {
+            arrived.is_active = false;
         }
     }
 
