@@ -10,7 +10,7 @@ use warpfile_hdl::rfc::Replacement;
 use warpfile_kernels::program::{
     BlockIndex, Launch, Launches, Operation, Program, Races, Stream, StreamError, WarpInstruction,
 };
-use warpfile_kernels::workloads::{self, OpenWorkload};
+use warpfile_kernels::workloads::{self, OpenWorkload, Workload};
 use warpfile_random::drawn_config;
 use warpfile_sim::config::{Config, preset};
 use warpfile_sim::mechanisms::register_file::{RETRIES, Retries};
@@ -42,60 +42,63 @@ fn counted(report: &RunReport) -> Counted {
 const WORKLOADS: [&str; 7] =
     ["vectoradd", "hotspot", "bfs", "pathfinder", "hybridsort", "blackscholes", "lud"];
 
+/// Every workload with two of these, drawn; with `RANDOM_TIMES` as many times more, up to all.
+fn drawn<T: Copy>(all: &[T]) -> Vec<(&'static str, T)> {
+    let config = drawn_config(2);
+    let (count, mut runner) = ((config.cases as usize).min(all.len()), TestRunner::new(config));
+    let mut of_one = |workload: &'static Workload| {
+        let first = runner.rng().next_u64() as usize % all.len();
+        let some = (first..first + count).map(|place| (workload.name, all[place % all.len()]));
+        some.collect::<Vec<_>>()
+    };
+    workloads::list().iter().flat_map(&mut of_one).collect()
+}
+
 /// Every operand that is read, every answer and every mapping of a result is compared with the kernel's values.
 #[test]
 fn no_workload_gets_a_wrong_value() {
-    for workload in workloads::list() {
-        for name in DESIGNS {
-            // One of them has more registers than the paper's machine gives a thread.
-            let config = with(name, |p| p.logical_registers = 128);
-            let report = run_tiny(&config, workload.name, RunOptions::default());
-            let Counted { hits, compared, .. } = counted(&report);
-            assert_eq!(report.answered_instructions, hits, "{} on {name}", workload.name);
-            assert_eq!(report.results_checked, hits, "{} on {name}", workload.name);
-            assert_eq!(compared + hits, report.operands.writes, "{} on {name}", workload.name);
-        }
+    for (workload, name) in drawn(&DESIGNS) {
+        // One of them has more registers than the paper's machine gives a thread.
+        let config = with(name, |p| p.logical_registers = 128);
+        let report = run_tiny(&config, workload, RunOptions::default());
+        let Counted { hits, compared, .. } = counted(&report);
+        assert_eq!(report.answered_instructions, hits, "{workload} on {name}");
+        assert_eq!(report.results_checked, hits, "{workload} on {name}");
+        assert_eq!(compared + hits, report.operands.writes, "{workload} on {name}");
     }
 }
 
 /// The same of rows with two results: an instruction that is answered has one or two of them.
 #[test]
 fn no_workload_gets_a_wrong_value_of_a_pair() {
-    for workload in workloads::list() {
-        for name in ["wir-r", "wir-rlpv", "wir-rlpvc"] {
-            let config = with(name, |p| (p.logical_registers, p.row_results) = (128, 2));
-            let report = run_tiny(&config, workload.name, RunOptions::default());
-            let Counted { hits, compared, .. } = counted(&report);
-            assert_eq!(report.answered_instructions, hits, "{} on {name}", workload.name);
-            let answers = hits..=2 * hits;
-            assert!(answers.contains(&report.results_checked), "{} on {name}", workload.name);
-            let results = compared + report.results_checked;
-            assert_eq!(results, report.operands.writes, "{} on {name}", workload.name);
-        }
+    for (workload, name) in drawn(&["wir-r", "wir-rlpv", "wir-rlpvc"]) {
+        let config = with(name, |p| (p.logical_registers, p.row_results) = (128, 2));
+        let report = run_tiny(&config, workload, RunOptions::default());
+        let Counted { hits, compared, .. } = counted(&report);
+        assert_eq!(report.answered_instructions, hits, "{workload} on {name}");
+        let answers = hits..=2 * hits;
+        assert!(answers.contains(&report.results_checked), "{workload} on {name}");
+        let results = compared + report.results_checked;
+        assert_eq!(results, report.operands.writes, "{workload} on {name}");
     }
 }
 
 /// The same with a register file cache in front of the physical registers.
 #[test]
 fn no_workload_gets_a_wrong_value_of_a_cache() {
-    let plain = design("rfc+wir-rlpv");
-    let mut all_flags = design("rfc+wir-rlpv");
-    all_flags.edit(|p: &mut rfc::Parameters| {
+    let mut config = with("rfc+wir-rlpv", |p| p.logical_registers = 128);
+    config.edit(|p: &mut rfc::Parameters| {
         p.replacement = Replacement::Lru;
         (p.entries, p.allocate_sources, p.bypass_idle, p.evict_idle_first) = (2, true, true, true);
     });
     for workload in workloads::list() {
-        for config in [&plain, &all_flags] {
-            let mut config = config.clone();
-            config.edit(|p: &mut Parameters| p.logical_registers = 128);
-            let report = run_tiny(&config, workload.name, RunOptions::default());
-            let Counted { hits, compared, verify_reads, moves, .. } = counted(&report);
-            assert_eq!(report.results_checked, hits, "{}", workload.name);
-            assert_eq!(compared + hits, report.operands.writes, "{}", workload.name);
-            let of_instructions = report.mrf().reads - verify_reads - moves;
-            let needed = report.operands_checked;
-            assert!(of_instructions < needed, "{}: {of_instructions} of {needed}", workload.name);
-        }
+        let report = run_tiny(&config, workload.name, RunOptions::default());
+        let Counted { hits, compared, verify_reads, moves, .. } = counted(&report);
+        assert_eq!(report.results_checked, hits, "{}", workload.name);
+        assert_eq!(compared + hits, report.operands.writes, "{}", workload.name);
+        let of_instructions = report.mrf().reads - verify_reads - moves;
+        let needed = report.operands_checked;
+        assert!(of_instructions < needed, "{}: {of_instructions} of {needed}", workload.name);
     }
 }
 
