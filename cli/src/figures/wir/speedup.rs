@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use super::{AVERAGES, Design, R, RL, RLP, RLPV, baseline, values_absent};
+use super::{AVERAGES, Design, R, RL, RLP, RLPV, baseline, together, values_absent};
+use crate::figures::Cause;
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::{Average, Series, change, chart, percent_change, ratio, table};
@@ -20,6 +21,9 @@ pub fn points_17() -> Vec<Point> {
 
 /// Cycles that an instruction which executes takes more than without reuse (Fig. 22).
 const DELAYS: [u64; 5] = [3, 4, 5, 6, 7];
+
+/// Why numbers of Fig. 22 differ.
+pub const CAUSES_22: &[Cause] = &[together(&["d_7"])];
 
 fn with_delay(delay: u64) -> Point {
     RLPV.point().with("wir.delay", delay)
