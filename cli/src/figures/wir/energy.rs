@@ -5,9 +5,10 @@ use warpfile_sim::energy::{Components, EnergyModel, MeasuredRun};
 use warpfile_sim::sm::RunReport;
 
 use super::{
-    AFFINE, AFFINE_RLPV, AVERAGES, Design, NO_SIGNATURES, R, RL, RLP, RLPV, RLPVC, RPV, baseline,
+    AFFINE, AFFINE_RLPV, AVERAGES, Design, NO_SIGNATURES, R, RL, RLP, RLPV, RLPVC, RPV, baseline, together,
     values_absent,
 };
+use crate::figures::Cause;
 use crate::figures::chart::{Bars, Chart, Plot};
 use crate::figures::number::{Number, Stated};
 use crate::figures::repeats::Repeats;
@@ -36,6 +37,12 @@ const DESIGNS_16: [(Design, Option<f64>); 9] = [
     (AFFINE_RLPV, Some(27.9)),
 ];
 const DESIGNS_14: [Design; 2] = [RPV, RLPV];
+
+/// Why numbers of Fig. 14 differ.
+pub const CAUSES_14: &[Cause] = &[together(&["rlpv", "rpv", "load_reuse", "top", "bottom"])];
+/// Why numbers of Fig. 16 differ.
+pub const CAUSES_16: &[Cause] = &[together(&["rlpv", "affine_rlpv"])];
+
 /// Where GPUWattch has the energy of a kernel on a GTX 480, per cent, by the components here (decision 177). Its kernel does not
 /// use the scratchpad.
 const GPUWATTCH: [(&str, &[&str], f64); 9] = [
