@@ -254,9 +254,9 @@ fn share(
 const fn together(of: &'static [&'static str]) -> Cause {
     Cause {
         of,
-        why: "Less is found again here. The paper's buffers serve both schedulers; its simulator fetches two instructions of a warp at \
-          a time, warp after warp, so that GTO lets no warp get as far ahead as it does here; and its code is in another compiler's \
-          order. One scheduler with all registers and rows, warps that take turns, and instructions in the order of the PTX.",
+        why: "Less is found again here. The paper's buffers serve both schedulers, its warps stay closer together, as far as Fig. 2 tells, \
+          and its code is in another compiler's order. One scheduler with all registers and rows, warps that take turns, and \
+          instructions in the order of the PTX.",
         run: "--schedule none --set scheduler.single_level=lrr --set sm.schedulers=1 --set register_file.rows=256",
     }
 }

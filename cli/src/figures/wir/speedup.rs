@@ -26,8 +26,7 @@ const DELAYS: [u64; 5] = [3, 4, 5, 6, 7];
 pub const CAUSES_22: &[Cause] = &[
     Cause {
         of: &["d_7"],
-        why: "With GTO few warps hide the delay of one that waits for its own results. The paper's simulator has GTO as well, but fetches \
-          two instructions of a warp at a time, warp after warp: warps that take turns (LRR).",
+        why: "With GTO few warps hide the delay of one that waits for its own results: warps that take turns (LRR).",
         run: "--set scheduler.single_level=lrr",
     },
     Cause {
