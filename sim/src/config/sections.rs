@@ -242,6 +242,9 @@ parameters! {
     /// Instructions that the whole SM issues, dispatches and writes back in a cycle, whatever its schedulers could do; 0 is
     /// no limit. An instruction is of the class of its unit; branches, barriers and fences are of the ALUs' class.
     pub struct Slots {
+        /// Instructions of one warp that are fetched at once, for one warp in turn whose instructions have all been issued; they may be
+        /// issued two cycles later, and a branch takes what is behind it away.
+        fetch: u64 = Accepted::integer(0, 16),
         /// Instructions for the ALUs that are issued.
         issue_alu: u64 = Accepted::integer(0, 16),
         /// Instructions for the double-precision units that are issued.

@@ -137,7 +137,8 @@ counters! {
     /// Cycles in which a scheduler picked nothing, by the first reason that applies to the warps it had then; summed
     /// over schedulers.
     pub struct Stalls {
-        /// The operand storage had not taken the instruction picked before.
+        /// The operand storage had not taken the instruction picked before, or the SM had no slot left or no instruction fetched
+        /// for a warp that could issue.
         issue_blocked: sum("cycles"),
         /// Some warp could issue, or could once it is active again, but had no active slot.
         ready_warp_inactive: sum("cycles"),

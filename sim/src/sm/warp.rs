@@ -121,6 +121,12 @@ impl Warps {
         &self.sets
     }
 
+    /// Warps that have further instructions.
+    pub fn alive(&self) -> WarpSet {
+        let WarpSets { ready, fetching, branching, at_barrier, .. } = self.sets;
+        ready | fetching | branching | at_barrier
+    }
+
     /// Registers of a warp lie elsewhere.
     pub fn set_rows(&mut self, warp: usize, rows: WarpRows) {
         self.warps[warp].rows = rows;

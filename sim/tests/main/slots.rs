@@ -50,6 +50,31 @@ fn the_sm_issues_dispatches_and_writes_back_what_it_has_slots_for() {
 }
 
 #[test]
+fn the_sm_fetches_for_one_warp_a_cycle() {
+    for fetched in [1, 2, 3] {
+        let mut config = four_schedulers();
+        config.slots.fetch = fetched;
+        // Warps that begin or end together make a little difference to the two runs.
+        let of_limit = ipc(&config, Operation::Alu) / fetched as f64;
+        assert!((0.95..1.03).contains(&of_limit), "{fetched} at once: {of_limit}");
+    }
+}
+
+#[test]
+fn a_warp_alone_waits_for_each_fetch() {
+    // The cycle in which its last instruction is issued, and that in which the next are decoded.
+    for (fetched, cycles) in [(1, 2.0), (2, 1.5), (4, 1.25)] {
+        let mut config = gebhart();
+        config.slots.fetch = fetched;
+        let of = |length: u16| {
+            let kernel = (0..length).fold(Kernel::new(), |kernel, step| kernel.alu(step % 16, &[]));
+            run_single_level(&config, kernel).expect("runs").0.cycles
+        };
+        assert_eq!((of(168) - of(40)) as f64 / 128.0, cycles, "{fetched} at once");
+    }
+}
+
+#[test]
 fn a_limit_is_of_its_class_alone() {
     let mut config = four_schedulers();
     (config.slots.issue_sfu, config.slots.dispatch_sfu) = (1, 1);

@@ -83,6 +83,7 @@ impl Machine<'_, '_> {
         let index = self.blocks[block].index.unwrap_or_default();
         let at = &mut self.partitions[partition];
         at.warps.start(warp, block, number, rows);
+        self.buffers.start(partition, warp);
         at.design.storage.start_warp(warp, first_row, index);
         for layer in &mut self.layers {
             layer.start_warp(WarpPlace { partition, warp }, first_row, index);

@@ -74,3 +74,61 @@ impl InstructionBuffers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: WarpSet = 0b111;
+
+    /// Partition and slot of the warps that have instructions in each cycle; each issues one in the cycle that it may.
+    fn issued(buffers: &mut InstructionBuffers, cycles: usize) -> Vec<Vec<(usize, usize)>> {
+        let cycle = |_| {
+            let ready: Vec<(usize, usize)> = (0..2)
+                .flat_map(|partition| (0..3).map(move |warp| (partition, warp)))
+                .filter(|&(partition, warp)| buffers.empty(partition) >> warp & 1 == 0)
+                .collect();
+            for &(partition, warp) in &ready {
+                buffers.issue(partition, warp, false);
+            }
+            buffers.end_cycle(|_| ALL);
+            ready
+        };
+        (0..cycles).map(cycle).collect()
+    }
+
+    #[test]
+    fn one_warp_of_the_sm_is_fetched_for_in_each_cycle_and_issues_from_the_second_on() {
+        let mut buffers = InstructionBuffers::new(2, 2, 3);
+        let turns = issued(&mut buffers, 9);
+        let of = |cycle: usize| turns[cycle].clone();
+        assert_eq!([of(0), of(1)], [vec![], vec![]]);
+        assert_eq!(of(2), [(0, 0)]);
+        // Each has two instructions, and another comes in each cycle.
+        assert_eq!(of(3), [(0, 0), (1, 0)]);
+        assert_eq!(of(4), [(0, 1), (1, 0)]);
+        assert_eq!(of(7), [(0, 2), (1, 2)]);
+        assert_eq!(of(8), [(0, 0), (1, 2)]);
+    }
+
+    #[test]
+    fn a_branch_takes_what_is_behind_it_away() {
+        let mut buffers = InstructionBuffers::new(4, 2, 3);
+        (0..2).for_each(|_| buffers.end_cycle(|partition| if partition == 1 { 0b010 } else { 0 }));
+        assert_eq!(buffers.empty(1) & ALL, 0b101);
+        buffers.issue(1, 1, false);
+        assert_eq!(buffers.empty(1) & ALL, 0b101);
+        buffers.issue(1, 1, true);
+        assert_eq!(buffers.empty(1) & ALL, ALL);
+    }
+
+    #[test]
+    fn a_warp_that_starts_has_nothing_of_the_one_before_and_without_a_limit_none_waits() {
+        let mut buffers = InstructionBuffers::new(4, 2, 3);
+        (0..2).for_each(|_| buffers.end_cycle(|partition| if partition == 0 { 0b001 } else { 0 }));
+        assert_eq!(buffers.empty(0) & ALL, 0b110);
+        buffers.start(0, 0);
+        assert_eq!(buffers.empty(0) & ALL, ALL);
+        assert_eq!(InstructionBuffers::new(0, 2, 3).empty(1), 0);
+    }
+}

@@ -7,6 +7,7 @@
 mod answers;
 mod back;
 mod front;
+mod instruction_buffers;
 mod lines;
 mod loads;
 mod partition;
@@ -39,6 +40,7 @@ use super::working_set::WorkingSetCounter;
 use super::{Accesses, PortActivity, Progress, RunOptions, SimError};
 use crate::counters::Counts;
 use crate::mechanisms::{Compiled, Stack};
+use instruction_buffers::InstructionBuffers;
 use partition::Partition;
 
 pub(super) use slots::{CLASSES, SharedPipeline, SlotClass, arithmetic_unit};
@@ -69,6 +71,7 @@ pub(super) struct Machine<'c, 'o> {
     /// When a unit that the partitions share takes the next instruction.
     shared_unit_free_at: [u64; Unit::COUNT],
     shared: SharedPipeline,
+    buffers: InstructionBuffers,
     timings: Timings,
     memory: MemoryUnit,
     /// `None` in designs that keep all registers in the SM: data has the L1 for itself.
@@ -164,6 +167,11 @@ impl<'c, 'o> Machine<'c, 'o> {
             blocks: vec![Block::default(); config.sm.blocks as usize],
             shared_unit_free_at: [0; Unit::COUNT],
             shared: SharedPipeline::new(config),
+            buffers: InstructionBuffers::new(
+                config.slots.fetch,
+                config.sm.schedulers as usize,
+                config.warps_per_scheduler() as usize,
+            ),
             timings: Timings::new(config),
             memory: MemoryUnit::new(config),
             line_port: design.line_port,
@@ -309,6 +317,8 @@ impl<'c, 'o> Machine<'c, 'o> {
             }
         }
 
+        let partitions = &self.partitions;
+        self.buffers.end_cycle(|partition| partitions[partition].warps.alive());
         for layer in &mut self.layers {
             layer.end_cycle()?;
         }

@@ -21,7 +21,7 @@ struct Waiting {
     barrier: u64,
     /// They could issue before long, but the design holds them back.
     held: u64,
-    /// They could issue, but the SM has no slot left for them in this cycle.
+    /// They could issue, but the SM has no slot left for them in this cycle, or has fetched no instruction of theirs.
     no_slot: u64,
 }
 
@@ -31,7 +31,7 @@ impl Machine<'_, '_> {
         let at = &mut self.partitions[partition];
         at.held_by_layers = self.layers.iter_mut().fold(0, |held, layer| held | layer.held_warps(partition));
         at.brief_waits = self.layers.iter_mut().fold(0, |brief, layer| brief | layer.brief_waits(partition));
-        let no_slot = at.warps.without_slot(&self.shared);
+        let no_slot = at.warps.without_slot(&self.shared) | self.buffers.empty(partition);
         let (inputs, waiting) = at.scheduler_inputs(launch, &self.config.scheduler, no_slot);
         let held = waiting.held & !waiting.short;
         self.totals.scheduler.held_warp_cycles += u64::from(held.count_ones());
@@ -76,6 +76,9 @@ impl Machine<'_, '_> {
         }
         self.issue(launch, partition, (warp, slot), head)?;
         if metadata + 1 == slots {
+            return Ok(());
+        }
+        if self.buffers.empty(partition) >> warp & 1 == 1 {
             return Ok(());
         }
         match self.partitions[partition].companion(launch, warp, head, suspend_when_ready, &self.shared) {
@@ -146,6 +149,7 @@ impl Machine<'_, '_> {
         entry.delivered = false;
         entry.finished = false;
         at.scoreboard.issue(warp, &launch.kernel, index, decoded);
+        self.buffers.issue(partition, warp, decoded.action == Action::Branch);
 
         let mut sources = decoded.sources;
         for source in sources.iter_mut().flatten() {
@@ -252,7 +256,7 @@ impl Partition<'_> {
             held,
             no_slot: unhindered & !suspend & !held & no_slot,
         };
-        let alive = sets.ready | sets.fetching | sets.branching | sets.at_barrier;
+        let alive = self.warps.alive();
         // A warp is suspended only after its last instruction has reached the operand storage.
         let in_issue = self.issue_queue.warps();
         let eligible = sets.ready & !sets.long_hazard & !held;

@@ -91,6 +91,7 @@ pub(in super::super) struct SharedPipeline {
 impl SharedPipeline {
     pub fn new(config: &Config) -> SharedPipeline {
         let Slots {
+            fetch: _,
             issue_alu,
             issue_double,
             issue_sfu,
