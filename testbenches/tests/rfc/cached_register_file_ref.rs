@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use warpfile_hdl::regfile::ExtraRead;
 use warpfile_hdl::rfc::CachedRegisterFile;
 
 use super::register_file_cache_ref::{CacheReference, Lanes, Rules, Source};
@@ -168,7 +169,10 @@ pub struct RegisterFileReference {
     worth_an_entry: Vec<Candidate>,
     /// What each group of collectors has dispatched.
     delivers: [Option<u64>; 2],
-    /// What the extra read of the cycle before has read.
+    extra_read: ExtraRead,
+    /// The extra read of the cycle before was refused.
+    extra_refused: bool,
+    /// What it has read, if not.
     extra: Option<Vec<u32>>,
     cycle: u64,
 }
@@ -205,6 +209,8 @@ impl RegisterFileReference {
             flushing: vec![false; parameters.slots],
             worth_an_entry: Vec::new(),
             delivers: [None; 2],
+            extra_read: parameters.extra_read,
+            extra_refused: false,
             extra: None,
             cycle: 0,
         }
@@ -348,6 +354,13 @@ impl RegisterFileReference {
             assert_eq!(outputs.extra_value, expected, "cycle {}: extra read", self.cycle);
         }
         let taken = inputs.extra_read.filter(|_| outputs.extra_read_taken);
+        let must_be_taken = match self.extra_read {
+            ExtraRead::None | ExtraRead::AfterOperands => false,
+            ExtraRead::InTurn => self.extra_refused,
+            ExtraRead::BeforeOperands => true,
+        };
+        self.extra_refused = inputs.extra_read.is_some() && taken.is_none();
+        assert!(!(must_be_taken && self.extra_refused), "cycle {}: the extra read comes first", self.cycle);
         self.seen.extra_reads += usize::from(taken.is_some());
         self.extra = taken.map(|register| self.registers[register].clone());
     }

@@ -123,3 +123,31 @@ fn a_register_is_read_beside_operands() {
         assert_eq!(bench.step(&Inputs::default()).extra_value, value(register, 0));
     }
 }
+
+/// Cycles in which an instruction whose operand is in the bank of the extra read is dispatched, and the first ones in which an extra
+/// read that is offered in every cycle is refused.
+fn operand_beside_reads(extra_read: ExtraRead, register: usize) -> (Option<usize>, Vec<usize>) {
+    let parameters = parameters(1, Replacement::Fifo);
+    let mut bench = bench(&CachedRegisterFile { shared: true, extra_read, ..parameters });
+    (4..6).for_each(|register| bench.fill(register, ALL));
+    let issue = Some(instruction(ALL, [Some(plain(4)), None, None]));
+    let reads = Inputs { extra_read: Some(register), units_ready: 0b11, ..Inputs::default() };
+    let offer = Inputs { issue, ..reads.clone() };
+    let cycles: Vec<_> = (0..10).map(|c| bench.step(if c == 0 { &offer } else { &reads })).collect();
+    assert!(cycles[0].first.issue_taken);
+    let refused = (0..10).filter(|&cycle| !cycles[cycle].extra_read_taken);
+    (cycles.iter().position(|o| o.first.dispatch.is_some()), refused.collect())
+}
+
+#[test]
+fn who_reads_a_bank_first_is_chosen() {
+    // The operand is read in the cycle in which its instruction gets a collector, behind its tags.
+    for (extra_read, dispatched, refused) in [
+        (ExtraRead::AfterOperands, Some(3), vec![1]),
+        (ExtraRead::InTurn, Some(3), vec![1]),
+        (ExtraRead::BeforeOperands, None, vec![]),
+    ] {
+        assert_eq!(operand_beside_reads(extra_read, 4), (dispatched, refused), "{extra_read:?}");
+        assert_eq!(operand_beside_reads(extra_read, 5), (Some(3), vec![]), "{extra_read:?}");
+    }
+}
