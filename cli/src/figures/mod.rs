@@ -11,6 +11,7 @@ mod kept;
 mod number;
 mod paper;
 mod programs;
+mod recent_values;
 mod regless;
 mod repeats;
 mod report;

@@ -11,6 +11,7 @@ use warpfile_sim::mechanisms::{Build, Compiled};
 use warpfile_sim::sm::design::{Layer, WarpPlace};
 use warpfile_sim::sm::{self, EngineName, RunOptions, SimError};
 
+use super::recent_values::{Found, RecentValues};
 use super::report::Effort;
 use crate::cache;
 
@@ -34,6 +35,8 @@ pub struct Repeats {
     pub shared: u64,
     /// Of these, those whose computation is found more than ten times.
     pub frequent: u64,
+    /// Results of full warps whose value has come before.
+    pub values: Found,
 }
 
 impl Repeats {
@@ -67,6 +70,8 @@ struct Static {
     sources: usize,
     results: usize,
     accesses_memory: bool,
+    /// It works on values that stand for those of a hardware that is not known.
+    invented: bool,
 }
 
 /// Holds nothing back and counts computations.
@@ -76,11 +81,13 @@ struct Onlooker<'f> {
     /// The window so far: computations with how often they have been found.
     window: HashMap<Vec<u32>, u64>,
     in_window: u64,
+    values: RecentValues,
 }
 
 impl<'f> Onlooker<'f> {
     fn new(found: &'f RefCell<Repeats>) -> Onlooker<'f> {
-        Onlooker { found, instructions: Vec::new(), window: HashMap::new(), in_window: 0 }
+        let (instructions, window, values) = (Vec::new(), HashMap::new(), RecentValues::default());
+        Onlooker { found, instructions, window, in_window: 0, values }
     }
 
     fn end_window(&mut self) {
@@ -131,6 +138,7 @@ impl Layer for Onlooker<'_> {
                 sources: one.sources.len(),
                 results: one.results.len(),
                 accesses_memory: one.operation.accesses_memory(),
+                invented: matches!(program.computations.get(index), Some(Computation::Invented)),
             });
         }
         // Forms are numbered kernel by kernel.
@@ -143,6 +151,10 @@ impl Layer for Onlooker<'_> {
         if let Some(computation) = self.computation(executed) {
             *self.window.entry(computation).or_default() += 1;
         }
+        let instruction = &self.instructions[executed.inst.0 as usize];
+        if executed.active == LaneMask::MAX && !instruction.invented {
+            executed.results[..instruction.results].iter().for_each(|value| self.values.see(value));
+        }
         self.in_window += 1;
         if self.in_window == WINDOW {
             self.end_window();
@@ -153,6 +165,7 @@ impl Layer for Onlooker<'_> {
 impl Drop for Onlooker<'_> {
     fn drop(&mut self) {
         self.end_window();
+        self.found.borrow_mut().values = self.values.found;
     }
 }
 
@@ -195,5 +208,7 @@ mod tests {
         assert_eq!(found.instructions, found.effort.warp_instructions);
         assert!(found.repeated > 0 && found.repeated < found.shared && found.frequent <= found.shared);
         assert!(found.shared < found.instructions, "{found:?}");
+        let among = found.values.among;
+        assert!(among.is_sorted() && among[0] > 0 && among[3] < found.values.results, "{found:?}");
     }
 }

@@ -6,6 +6,7 @@ use super::{AVERAGES, values_absent};
 use crate::figures::Cause;
 use crate::figures::chart::{Bars, Chart, Plot};
 use crate::figures::number::{Number, Stated};
+use crate::figures::recent_values::LAST;
 use crate::figures::repeats::Repeats;
 use crate::figures::report::{Cell, Claim, Content, Table};
 use crate::figures::series::ratio;
@@ -23,14 +24,20 @@ pub const CAUSES: &[Cause] = &[Cause {
     run: "--set scheduler.single_level=lrr",
 }];
 
+/// Shares of each run, per cent, and their mean.
+fn shares_of(repeats: &[Repeats], share: impl Fn(&Repeats) -> (u64, u64)) -> Vec<Option<f64>> {
+    let of_one = |one: &Repeats| {
+        let (part, all) = share(one);
+        ratio(100.0 * part as f64, all as f64)
+    };
+    let values: Vec<Option<f64>> = repeats.iter().map(of_one).collect();
+    let mean = mean(values.iter().copied().flatten());
+    values.into_iter().chain([mean]).collect()
+}
+
 /// Fig. 2.
 pub fn figure_2(workloads: &[&'static Workload], repeats: &[Repeats]) -> Content {
-    let shares = |count: fn(&Repeats) -> u64| -> Vec<Option<f64>> {
-        let of_one = |one: &Repeats| ratio(100.0 * count(one) as f64, one.instructions as f64);
-        let values: Vec<Option<f64>> = repeats.iter().map(of_one).collect();
-        let mean = mean(values.iter().copied().flatten());
-        values.into_iter().chain([mean]).collect()
-    };
+    let shares = |count: fn(&Repeats) -> u64| shares_of(repeats, |of| (count(of), of.instructions));
     let (repeated, shared) = (shares(|of| of.repeated), shares(|of| of.shared));
     let frequent = shares(|of| of.frequent);
     let names: Vec<&str> = workloads.iter().map(|workload| workload.name).chain(["mean"]).collect();
@@ -44,6 +51,19 @@ pub fn figure_2(workloads: &[&'static Workload], repeats: &[Repeats]) -> Content
         let cell = |values: &[Option<f64>]| Cell::from(values[place]);
         table.row(vec![(*name).into(), cell(&repeated), cell(&shared), cell(&frequent)]);
     }
+    let among = |place: usize| shares_of(repeats, |of| (of.values.among[place], of.values.results));
+    let among: Vec<Vec<Option<f64>>> = (0..LAST.len()).map(among).collect();
+    let title =
+        "Results of 32 lanes whose value is among the last different ones of the SM, % of these results";
+    let columns =
+        LAST.iter().fold(Table::new("values", title).column("workload", "workload"), |table, last| {
+            table.real(format!("among_{last}_percent"), format!("last {last}"), 1)
+        });
+    let values = names.iter().enumerate().fold(columns, |mut table, (place, name)| {
+        let cells = among.iter().map(|shares| Cell::from(shares[place]));
+        table.row([Cell::from(*name)].into_iter().chain(cells).collect());
+        table
+    });
     let claim = |key: &str, what: &str, paper: f64, values: &[Option<f64>]| {
         let number = Number::share(key, what, Stated::exactly(paper), values.last().copied().flatten());
         Claim::new("§III-A", format!("{what}: {paper} %"), number.here_text()).number(number)
@@ -57,11 +77,15 @@ pub fn figure_2(workloads: &[&'static Workload], repeats: &[Repeats]) -> Content
             claim("frequent", "computations that are found more than 10 times", FREQUENT, &frequent),
             values_absent("Fig. 2"),
         ],
-        tables: vec![table],
+        tables: vec![table, values],
         notes: vec![
             "Windows of 1,000 instructions in the order in which the SM issues them without reuse, from one to the next; what \
              the first of several equal computations is does not count as repeated. Control flow, stores and atomics are \
              never repeated. Equal are opcode, constants, lanes, operands and results; an address is an operand."
+                .to_owned(),
+            "What is among the last values is what a value signature buffer with so many rows for the whole SM could find, if it kept \
+             those that came last, whatever computed them: of Figs. 18a and 20 the end. Without values that stand for those of a \
+             hardware that is not known."
                 .to_owned(),
             AVERAGES.to_owned(),
         ],
