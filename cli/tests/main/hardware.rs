@@ -36,7 +36,7 @@ fn a_name_that_no_module_can_have_is_refused() {
     let place = Place::new();
     let refused = |arguments: &str| place.refused(&format!("gen {arguments} -o out"));
     let reserved = format!("{FIFO} --top-name table");
-    let inner = "cached_register_file --top-name Register_File_Cache_8x6xfifox1x0x32x4x10x8x1";
+    let inner = "cached_register_file --top-name Register_File_Cache_8x6xfifox1x0x32x4x10x8x1x0";
     let odd = format!("{FIFO} --top-name 2nd");
     let said = [&odd, &reserved, inner, "rfc --top-name top", &format!("{FIFO} --clock 0")].map(refused);
     assert_snapshot!("names_and_clocks_that_are_refused", said.concat());
