@@ -1,8 +1,8 @@
 //! Warp instruction reuse: registers that hold equal values share a physical one, and an instruction whose operands are the
 //! same physical registers as another's gets its result instead of executing.
 //!
-//! Interposers in front of a banked register file, with or without a cache, one for each scheduler with a part of the buffers of its own. The contract,
-//! cycle by cycle, is in `docs/wir-pipeline.md`.
+//! Interposers in front of a banked register file, with or without a cache, one for each scheduler with a part of the buffers of
+//! its own. The contract, cycle by cycle, is in `docs/wir-pipeline.md`.
 //!
 //! Source: Kim & Ro, "WIR: Warp Instruction Reuse to Minimize Repeated Computations in GPUs".
 
