@@ -1,7 +1,11 @@
 //! Latencies and throughputs of Table 4, as differences between picks.
 
+use std::path::Path;
+
 use warpfile_kernels::program::Operation;
+use warpfile_kernels::workloads::OpenWorkload;
 use warpfile_sim::config::preset;
+use warpfile_sim::sm::{RunOptions, run};
 
 use crate::kernels::{Kernel, global, shared};
 use crate::stand_ins::{gebhart, picks, run_single_level, run_with_access};
@@ -129,4 +133,21 @@ fn a_wide_load_writes_one_register_a_cycle() {
         gaps(kernel.alu(9, &[*results.last().expect("one")]))[0]
     };
     assert_eq!(wide(&[1, 2, 3, 4]) - wide(&[1]), 3);
+}
+
+/// Kim & Ro, Table II: 200 cycles to the L2, 440 to DRAM. Both from loads of which each waits for the address that the one
+/// before gives; 384 lines of 128 bytes are more than the L1's 256, 16,384 more than an SM's part of the L2.
+#[test]
+fn on_the_machine_of_wir_a_load_takes_200_cycles_in_the_l2_and_440_in_dram() {
+    let config = preset("fermi-wir").expect("complete").with_design("baseline").expect("known");
+    let chain = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/chain.ptx");
+    let cycles = |size: &str| {
+        let mut open = OpenWorkload::from_ptx(&chain, size).expect("complete");
+        run(&config, &mut open, RunOptions::default()).expect("runs").cycles
+    };
+    // 64 iterations of 16 loads more; the first 64 have filled the L2.
+    let of_a_load = |once, twice| (cycles(twice) - cycles(once)) as f64 / (64.0 * 16.0);
+    let (l2, dram) = (of_a_load("l2", "l2_twice"), of_a_load("dram", "dram_twice"));
+    assert!((199.0..201.0).contains(&l2), "L2: {l2}");
+    assert!((438.0..442.0).contains(&dram), "DRAM: {dram}");
 }
