@@ -110,7 +110,7 @@ fn kernels() -> anyhow::Result<Vec<Entry>> {
         let sizes: Vec<&str> = file.sizes.iter().map(|(name, _)| name.as_str()).collect();
         Ok(Entry::new(workload.name, &file.description, json!({ "sizes": sizes })))
     };
-    workloads::list().iter().map(entry).collect()
+    workloads::all().iter().map(entry).collect()
 }
 
 fn designs() -> Vec<Entry> {

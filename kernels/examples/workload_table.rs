@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("| name | size | kernels (registers a thread) | launches | warps | warp instructions |");
     println!("|---|---|---|--:|--:|--:|");
-    for workload in workloads::list() {
+    for workload in workloads::all() {
         for size in &sizes {
             let mut open = workload.open(size)?;
             let counts = count(&mut open)?;

@@ -390,7 +390,7 @@ fn an_endless_nest_of_loops_ends_in_an_error() {
 
 #[test]
 fn every_workload_has_a_launch_file_with_the_three_sizes_and_a_result() {
-    for workload in workloads::list() {
+    for workload in workloads::all() {
         let file = workload.launch_file().unwrap();
         let sizes: Vec<&str> = file.sizes.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(sizes, ["tiny", "default", "large"], "{}", workload.name);
@@ -443,12 +443,12 @@ fn the_other_examples_of_the_documentation_are_steps() {
 proptest! {
     #[test]
     fn a_damaged_launch_file_is_an_error_with_a_line_or_another_launch_file(
-        workload in 0..workloads::list().len(),
+        workload in 0..workloads::all().len(),
         at in any::<prop::sample::Index>(),
         removed in 0usize..40,
         inserted in "[-a-z0-9=\\[\\]{}\"', \n.]{0,6}",
     ) {
-        let text: Vec<char> = workloads::list()[workload].launch_file.chars().collect();
+        let text: Vec<char> = workloads::all()[workload].launch_file.chars().collect();
         let at = at.index(text.len());
         let rest = (at + removed).min(text.len());
         let damaged: String =

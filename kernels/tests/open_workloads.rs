@@ -7,7 +7,7 @@ use warpfile_kernels::workloads::{self, AddressBits, CheckError, OpenWorkload};
 #[test]
 fn every_result_buffer_of_every_workload_is_compared_with_a_reference() {
     let both = |workload| AddressBits::ALL.map(|addresses| (workload, addresses));
-    for (workload, addresses) in workloads::list().iter().flat_map(both) {
+    for (workload, addresses) in workloads::all().iter().flat_map(both) {
         let mut open = workload.open_with("tiny", addresses).unwrap();
         open.run_to_end().unwrap_or_else(|error| panic!("{}: {error}", workload.name));
         let report = open.check_results().unwrap_or_else(|error| panic!("{error}"));

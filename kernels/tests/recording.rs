@@ -66,7 +66,7 @@ fn compare_launch(
 
 #[test]
 fn every_workload_is_replayed_as_it_is_executed() {
-    for workload in workloads::list() {
+    for workload in workloads::all() {
         let recorded = workload.open("tiny").unwrap().record();
         // The second finds what the first has had executed; the third looks at every other block.
         compare(&mut ptx_run(workload), &mut recorded.replay(), |_| true);

@@ -22,7 +22,7 @@ fn filled(workload: &Workload) -> (Sequence, HostBuffers) {
 
 #[test]
 fn a_run_that_computes_nothing_is_a_mismatch() {
-    for workload in workloads::list() {
+    for workload in workloads::all() {
         let (sequence, buffers) = filled(workload);
         match workload.check(&sequence, &buffers) {
             Err(CheckError::Mismatch { mismatch, .. }) => assert!(mismatch.wrong > 0),
@@ -47,7 +47,7 @@ fn the_ptx_of_every_workload_has_the_kernels_that_its_launch_file_names() {
 
 /// All workloads, with addresses of either size.
 fn all() -> impl Iterator<Item = (&'static Workload, AddressBits)> {
-    workloads::list().iter().flat_map(|workload| AddressBits::ALL.map(|addresses| (workload, addresses)))
+    workloads::all().iter().flat_map(|workload| AddressBits::ALL.map(|addresses| (workload, addresses)))
 }
 
 fn run(workload: &Workload, addresses: AddressBits) -> PtxRun {
@@ -144,7 +144,7 @@ fn check(
 /// Registers and warp instructions are those of the page.
 #[test]
 fn every_source_has_the_value_last_written_to_its_register() {
-    for workload in workloads::list() {
+    for workload in workloads::all() {
         let mut run = run(workload, AddressBits::Bits64);
         let drained = drain(&mut run);
         let report = workload.check(run.sequence(), run.host_memory()).unwrap();

@@ -349,7 +349,7 @@ mod tests {
                 let removed = of_row("   - ").any(|line| line.ends_with("does not differ"));
                 let in_part = row.number.differs() && still && !removed;
                 assert_eq!(line.contains(", in part"), in_part, "{line}");
-                let of_another = workloads::list()
+                let of_another = workloads::all()
                     .iter()
                     .any(|workload| workload.name != mine && row.number.key.ends_with(workload.name));
                 assert_ne!(row.number.paper_text(), "any", "{}", row.id);

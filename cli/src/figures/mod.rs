@@ -261,7 +261,7 @@ fn chosen(figure: &Figure, names: &[String]) -> Result<Vec<&'static Workload>> {
         let workloads = if is_of_all { workloads::list() } else { workloads::common() };
         return Ok(workloads.iter().collect());
     }
-    Ok(workloads::list().iter().filter(|workload| wanted.contains(&workload.name)).collect())
+    Ok(workloads::all().iter().filter(|workload| wanted.contains(&workload.name)).collect())
 }
 
 /// Makes a figure with a simulator.

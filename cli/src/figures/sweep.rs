@@ -77,7 +77,7 @@ impl Point {
         self
     }
 
-    /// The same with some workloads' threads given so many registers at least, as the paper's compiler gave them.
+    /// The same with some workloads' threads given so many registers, as the paper's compiler gave them.
     pub fn with_registers(mut self, registers: &'static [(&'static str, u16)]) -> Point {
         self.registers = registers;
         self
@@ -87,7 +87,10 @@ impl Point {
     fn code(&self, workload: &Workload, code: Code) -> Code {
         let given = self.registers.iter().find(|(name, _)| *name == workload.name);
         match given {
-            Some((_, registers)) if code.min_registers == 0 => Code { min_registers: *registers, ..code },
+            Some((_, registers)) if code.min_registers == 0 => {
+                let max_registers = code.max_registers.min(*registers);
+                Code { min_registers: *registers, max_registers, ..code }
+            }
             Some(_) | None => code,
         }
     }

@@ -141,7 +141,7 @@ macro_rules! workload {
     };
 }
 
-static WORKLOADS: [Workload; 44] = [
+static WORKLOADS: [Workload; 51] = [
     workload!("vectoradd", vectoradd::reference),
     workload!("scalarprod", scalarprod::reference),
     workload!("sgemm", sgemm::reference),
@@ -186,10 +186,20 @@ static WORKLOADS: [Workload; 44] = [
     workload!("nqueens", nqueens::reference),
     workload!("leukocyte", leukocyte::reference),
     workload!("marching-cubes", marching_cubes::reference),
+    workload!("sgemm-128", sgemm::reference),
+    workload!("stencil-512", stencil::reference),
+    workload!("b+tree-508", b_tree::reference),
+    workload!("lavaMD-100", lavamd::reference),
+    workload!("nw-32", nw::reference),
+    workload!("srad-tiles", srad::reference),
+    workload!("heartwall-512", heartwall::reference),
 ];
 
 /// Workloads in front of those that stand for programs of single papers.
 const COMMON: usize = 25;
+
+/// Workloads in front of the variants.
+const PROGRAMS: usize = 44;
 
 /// The workloads of figures that name none; those behind them belong to the sets of the papers that measured them, so that
 /// a program that comes later moves no other paper's numbers.
@@ -197,8 +207,18 @@ pub fn common() -> &'static [Workload] {
     &WORKLOADS[..COMMON]
 }
 
-/// All workloads, in the order of the documentation.
+/// A workload each for a program, in the order of the documentation.
 pub fn list() -> &'static [Workload] {
+    &WORKLOADS[..PROGRAMS]
+}
+
+/// Programs of the list once more, with the threads and the scratchpad of a block that one paper's tables have.
+pub fn variants() -> &'static [Workload] {
+    &WORKLOADS[PROGRAMS..]
+}
+
+/// Both.
+pub fn all() -> &'static [Workload] {
     &WORKLOADS
 }
 

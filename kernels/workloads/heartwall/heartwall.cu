@@ -7,7 +7,9 @@
 #include "warpfile.h"
 
 #define MOST_TEMPLATE 9
+#ifndef MOST_REACH
 #define MOST_REACH 6
+#endif
 #define MOST_WINDOW (MOST_TEMPLATE + 2 * MOST_REACH)
 #define MOST_PLACES (2 * MOST_REACH + 1)
 

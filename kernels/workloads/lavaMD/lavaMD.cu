@@ -5,7 +5,9 @@
 
 #include "warpfile.h"
 
+#ifndef MOST_PARTICLES
 #define MOST_PARTICLES 128
+#endif
 #define MOST_NEIGHBOURS 27
 
 // The boxes around a box and the box itself, one box a thread.

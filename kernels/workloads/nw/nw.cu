@@ -1,11 +1,13 @@
-// Needleman-Wunsch global alignment of many pairs of sequences: scores in tiles of 16 x 16, a launch for
+// Needleman-Wunsch global alignment of many pairs of sequences: scores in tiles, a launch for
 // every diagonal of tiles, a block for every tile on it and every pair, an anti-diagonal of the tile at a time.
 //
 // `score` holds a matrix of (n + 1) x (n + 1) for every pair, `similarity` one of n x n.
 
 #include "warpfile.h"
 
+#ifndef TILE
 #define TILE 16
+#endif
 
 // Row and column 0 of the scores: gaps only.
 extern "C" __global__ void borders(int *score, int n, int penalty) {

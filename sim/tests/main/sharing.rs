@@ -67,7 +67,7 @@ fn compiled_for(config: &Config, name: &str) -> RunReport {
 #[test]
 fn every_workload_runs_with_shared_registers() {
     let mut sharing = 0;
-    for workload in workloads::list() {
+    for workload in workloads::all() {
         let config = on("jatala-ch2", "reg-share");
         tiny(&config, workload.name);
         let few = with_few_registers(config.clone(), workload.name);
@@ -83,7 +83,7 @@ fn every_workload_runs_with_shared_registers() {
 #[test]
 fn every_workload_runs_with_shared_scratchpad() {
     let mut sharing = 0;
-    for workload in workloads::list() {
+    for workload in workloads::all() {
         tiny(&on("jatala-ch3", "spad-share"), workload.name);
         let Some(little) = with_little_scratchpad(on("jatala-ch2", "spad-share"), workload.name) else {
             continue;
@@ -101,7 +101,7 @@ fn every_workload_runs_with_shared_scratchpad() {
 #[test]
 fn every_workload_runs_with_both_shared() {
     let [mut registers, mut scratchpad, mut both] = [0; 3];
-    for workload in workloads::list() {
+    for workload in workloads::all() {
         let name = workload.name;
         compiled_for(&on("jatala-ch3", "both-share"), name);
         let config = on("jatala-ch2", "both-share");
@@ -536,7 +536,7 @@ fn registers_in_the_order_of_first_use_are_shared_later() {
 #[test]
 fn every_workload_runs_with_released_scratchpad() {
     let (mut early, mut late, mut sharing) = (0, 0, 0);
-    for workload in workloads::list() {
+    for workload in workloads::all() {
         let name = workload.name;
         compiled_for(&on("jatala-ch3", "spad-share-relssp"), name);
         let Some(little) = with_little_scratchpad(on("jatala-ch2", "spad-share-relssp"), name) else {

@@ -7,8 +7,7 @@ use warpfile_sim::sm::{RunOptions, RunReport, SimError, run};
 
 /// A workload, ready to run.
 pub fn open(name: &str) -> OpenWorkload {
-    let workload = workloads::list().iter().find(|workload| workload.name == name).expect("known");
-    workload.open("tiny").unwrap_or_else(|error| panic!("{name}: {error}"))
+    workloads::by_name(name).expect("known").open("tiny").unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// Runs a workload on a design and checks what it computed.

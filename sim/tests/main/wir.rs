@@ -625,10 +625,10 @@ fn one_scheduler_or_four_carry_it_and_any_picks() {
 #[test]
 fn what_cannot_carry_it_says_so() {
     for (stack, reason) in [
-        ("rfh+wir-r", "wir-r does not go with rfh"),
-        ("rfv+wir-novsb", "wir-novsb does not go with rfv"),
-        ("reg-share+wir-r", "wir-r does not go with reg-share"),
-        ("wir-r+wir-novsb", "wir-r does not go with wir-novsb"),
+        ("rfh+wir-r", "wir-r does not go with rfh: warps share rows, which it does not carry"),
+        ("rfv+wir-novsb", "wir-novsb does not go with rfv: warps share rows"),
+        ("reg-share+wir-r", "wir-r does not go with reg-share: both say which row a register has"),
+        ("wir-r+wir-novsb", "wir-r does not go with wir-novsb: both say"),
     ] {
         let refused = preset("fermi-wir")
             .and_then(|config| config.with_design(stack))

@@ -16,7 +16,7 @@ const MACHINES: [(&str, &str, &str); 2] =
     [("jatala-48k", "of_48k", "48 KB"), ("jatala-64k", "of_64k", "64 KB")];
 
 /// What shares with 48 KB only in the thesis (§3.4.1.9): of marching-cubes MC1, which is its kernel here.
-const ONLY_48K: [&str; 2] = ["heartwall", "marching-cubes"];
+const ONLY_48K: [&str; 2] = ["heartwall-512", "marching-cubes"];
 /// Speed from which on a program has become faster.
 const NOTICED: f64 = 1.001;
 

@@ -3,13 +3,19 @@
 use anyhow::Result;
 
 use super::{
-    baseline, changes, content, notes, register_sharing, scratchpad, speedup, with_registers, with_scratchpad,
+    baseline, changes, content, notes, one_scheduler, order_of_the_ptx, register_sharing, scratchpad,
+    speedup, with_registers, with_scratchpad,
 };
+use crate::figures::Cause;
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::Series;
 use crate::figures::sweep::{Point, Results};
 
 const LAYER: &str = "warp-level-divergence";
+
+/// Why numbers of Fig. 2.21 differ, (a) and (b).
+pub const CAUSES_REGISTERS: &[Cause] = &[order_of_the_ptx(&["sharing_mean"])];
+pub const CAUSES_SCRATCHPAD: &[Cause] = &[one_scheduler(&["sharing_mean"])];
 
 /// LRR, warp-level divergence, and register sharing.
 pub fn points_registers() -> Vec<Point> {

@@ -305,15 +305,18 @@ impl Mechanism for Wir {
 
     fn check(&self, config: &Config) -> Result<(), ConfigError> {
         let own = self.info.name;
-        let is_foreign = |other: &dyn Mechanism| match other.role() {
-            Role::Storage { .. } => !other.carries_shared_rows(),
-            Role::Layer => other.info().name != own && other.register_rows(config).is_chosen(),
-            Role::Scheduler => false,
+        let objection = |other: &dyn Mechanism| match other.role() {
+            Role::Storage { .. } if !other.carries_shared_rows() => {
+                Some("warps share rows, which it does not carry")
+            }
+            Role::Layer if other.info().name != own && other.register_rows(config).is_chosen() => {
+                Some("both say which row a register has")
+            }
+            _ => None,
         };
-        if let Some(other) = config.design.mechanisms().find(|other| is_foreign(*other)) {
-            let other = other.info().name;
-            let reason =
-                format!("{own} does not go with {other}: both say which row a register has; nearest: {own}");
+        let objections = config.design.mechanisms().map(|other| (other.info().name, objection(other)));
+        if let Some((other, why)) = objections.filter_map(|(name, why)| Some((name, why?))).next() {
+            let reason = format!("{own} does not go with {other}: {why}; nearest: {own}");
             return Err(conflict("design", &config.design, reason));
         }
         if config.sm.issues_per_scheduler != 1 {
