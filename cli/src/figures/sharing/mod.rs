@@ -198,7 +198,7 @@ const FIGURES: &[Figure] = &[
         workloads: SET_1,
         method: Method::Runs { points: performance::points_13, show: progress::figure_19a },
         has_numbers: true,
-        causes: &[],
+        causes: progress::CAUSES_19,
     },
     Figure {
         id: "sharing-2.19b",
@@ -234,7 +234,7 @@ const FIGURES: &[Figure] = &[
         workloads: SET_1,
         method: Method::Runs { points: amount::points_5, show: amount::table_5 },
         has_numbers: true,
-        causes: &[],
+        causes: amount::CAUSES_5,
     },
     Figure {
         id: "sharing-table2.7",
@@ -243,7 +243,7 @@ const FIGURES: &[Figure] = &[
         workloads: SET_2,
         method: Method::Runs { points: amount::points_7, show: amount::table_7 },
         has_numbers: true,
-        causes: &[],
+        causes: amount::CAUSES_7,
     },
     Figure {
         id: "sharing-2.21",
@@ -270,7 +270,7 @@ const FIGURES: &[Figure] = &[
         workloads: SET_3,
         method: Method::Runs { points: unshared::points_22a, show: unshared::figure_22a },
         has_numbers: true,
-        causes: &[],
+        causes: unshared::CAUSES_22,
     },
     Figure {
         id: "sharing-2.22b",

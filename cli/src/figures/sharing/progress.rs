@@ -4,11 +4,15 @@ use anyhow::Result;
 use warpfile_sim::mechanisms::sharing::{COUNTERS, Shared};
 
 use super::release::{DESIGNS, of};
-use super::{register_sharing, scratchpad};
+use super::{order_of_the_ptx, register_sharing, scratchpad};
+use crate::figures::Cause;
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::{Average, Series, chart, named, ratio, table};
 use crate::figures::sweep::{Point, Results};
+
+/// Why numbers of Fig. 2.19(a) differ.
+pub const CAUSES_19: &[Cause] = &[order_of_the_ptx(&["most"])];
 
 /// A part of a run's cycles in per cent, by workload.
 fn percent(results: &Results, point: &Point, part: fn(&Shared) -> (u64, u64)) -> Vec<Option<f64>> {

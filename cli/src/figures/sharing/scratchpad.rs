@@ -19,7 +19,7 @@ const MEAN: f64 = 12.5;
 
 /// Why numbers of Fig. 2.13(b) differ, of Fig. 2.15(b), and of Fig. 2.17(b).
 pub const CAUSES_13: &[Cause] = &[one_scheduler(&["convolution", "srad-tiles", "mean"])];
-pub const CAUSES_15: &[Cause] = &[one_scheduler(&["owf_convolution", "owf_srad-tiles"])];
+pub const CAUSES_15: &[Cause] = &[one_scheduler(&["owf_convolution", "lrr_srad-tiles", "owf_srad-tiles"])];
 pub const CAUSES_17: &[Cause] = &[one_scheduler(&["largest"])];
 
 /// Scratchpad sharing.
