@@ -45,6 +45,15 @@ fn the_ptx_of_every_workload_has_the_kernels_that_its_launch_file_names() {
     }
 }
 
+/// A variant is named after its program.
+#[test]
+fn a_variant_is_of_a_program_of_the_list() {
+    for variant in workloads::variants() {
+        let (program, _) = variant.name.rsplit_once('-').expect("a program and what is other");
+        assert!(workloads::list().iter().any(|workload| workload.name == program), "{}", variant.name);
+    }
+}
+
 /// All workloads, with addresses of either size.
 fn all() -> impl Iterator<Item = (&'static Workload, AddressBits)> {
     workloads::all().iter().flat_map(|workload| AddressBits::ALL.map(|addresses| (workload, addresses)))

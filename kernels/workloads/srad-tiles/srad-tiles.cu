@@ -4,6 +4,7 @@
 // beyond the border repeat it. Width and height are multiples of 16.
 
 #include "warpfile.h"
+#include "../srad/coefficient.h"
 
 #define SIDE 16
 
@@ -33,13 +34,7 @@ extern "C" __global__ void coefficients(const float *image, float *north, float 
     float w = (tx == 0 ? left[ty][tx] : tile[ty][tx - 1]) - here;
     float e = (tx == SIDE - 1 ? right[ty][tx] : tile[ty][tx + 1]) - here;
 
-    float gradient = (n * n + s * s + w * w + e * e) / (here * here);
-    float laplacian = (n + s + w + e) / here;
-    float numerator = 0.5f * gradient - 0.0625f * (laplacian * laplacian);
-    float denominator = 1.0f + 0.25f * laplacian;
-    float variation = numerator / (denominator * denominator);
-    float c = 1.0f / (1.0f + (variation - speckle_scale) / (speckle_scale * (1.0f + speckle_scale)));
-    result[ty][tx] = c < 0.0f ? 0.0f : c > 1.0f ? 1.0f : c;
+    result[ty][tx] = diffusion(here, n, s, w, e, speckle_scale);
     __syncthreads_and_reload();
 
     coefficient[pixel] = result[ty][tx];

@@ -2,6 +2,7 @@
 // beyond the border repeat it. Width and height are multiples of 16.
 
 #include "warpfile.h"
+#include "coefficient.h"
 
 #define SIDE 16
 
@@ -30,14 +31,7 @@ extern "C" __global__ void coefficients(const float *image, float *north, float 
     float w = (tx == 0 ? left[ty] : tile[ty][tx - 1]) - here;
     float e = (tx == SIDE - 1 ? right[ty] : tile[ty][tx + 1]) - here;
 
-    float gradient = (n * n + s * s + w * w + e * e) / (here * here);
-    float laplacian = (n + s + w + e) / here;
-    float numerator = 0.5f * gradient - 0.0625f * (laplacian * laplacian);
-    float denominator = 1.0f + 0.25f * laplacian;
-    float variation = numerator / (denominator * denominator);
-    float c = 1.0f / (1.0f + (variation - speckle_scale) / (speckle_scale * (1.0f + speckle_scale)));
-
-    coefficient[pixel] = c < 0.0f ? 0.0f : c > 1.0f ? 1.0f : c;
+    coefficient[pixel] = diffusion(here, n, s, w, e, speckle_scale);
     north[pixel] = n;
     south[pixel] = s;
     west[pixel] = w;
