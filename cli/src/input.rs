@@ -29,7 +29,7 @@ pub struct InputArguments {
     /// Launch file of a .ptx or .cu file; without it, the file of the same name with .toml, or launch.toml, beside it.
     #[arg(long, value_name = "FILE")]
     launch: Option<PathBuf>,
-    /// Size of the problem: tiny, default or large, or as the launch file names them [default: default].
+    /// Size of the problem: tiny, default or large, or as the launch file names them; of several, separated by commas, the first that it names [default: default].
     #[arg(long)]
     size: Option<String>,
     #[command(flatten)]
@@ -45,7 +45,7 @@ pub struct InputsArguments {
     /// Launch file of a .ptx or .cu file; without it, the file of the same name with .toml, or launch.toml, beside it.
     #[arg(long, value_name = "FILE")]
     launch: Option<PathBuf>,
-    /// Size of the problems: tiny, default or large, or as the launch files name them [default: default].
+    /// Size of the problems: tiny, default or large, or as the launch files name them; of several, separated by commas, the first that one names [default: default].
     #[arg(long)]
     size: Option<String>,
     #[command(flatten)]

@@ -142,6 +142,7 @@ pub fn page(
     options: &Options,
     simulate: Simulate<'_>,
 ) -> Result<String> {
+    let options = &options.at_usual_size(paper.size);
     let shown = shown(paper, options, simulate)?;
     let rows = rows(reports);
     let words = ["warpfile", "fidelity", paper.name].map(str::to_owned);

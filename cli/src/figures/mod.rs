@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
+use warpfile_kernels::launch::DEFAULT_SIZE;
 use warpfile_kernels::workloads::{self, AddressBits, OpenWorkload, Workload};
 use warpfile_sim::sm::{self, EngineName, RunOptions, RunReport};
 
@@ -79,6 +80,8 @@ pub struct Paper {
     citation: &'static str,
     /// Bits of an address in the code that it measured; GPGPU-Sim's PTXPlus has 32.
     addresses: AddressBits,
+    /// Size of the workloads that its numbers are compared at, unless another is given.
+    size: &'static str,
     figures: &'static [Figure],
     /// What its page looks into beside the claims.
     studies: &'static [Study],
@@ -143,10 +146,10 @@ enum Method {
 }
 
 impl Figure {
-    /// Bits of an address in the code that its paper measured.
-    fn addresses(&self) -> AddressBits {
-        let is_of = |paper: &&&Paper| paper.figures.iter().any(|figure| figure.id == self.id);
-        PAPERS.iter().find(is_of).map(|paper| paper.addresses).unwrap_or_default()
+    /// The paper that it is of, if it is of one alone.
+    fn paper(&self) -> Option<&'static Paper> {
+        let is_of = |paper: &&Paper| paper.figures.iter().any(|figure| figure.id == self.id);
+        PAPERS.iter().copied().find(is_of)
     }
 
     /// Whether it is made of workloads.
@@ -169,6 +172,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// The same at a size, unless they name one.
+    fn at_usual_size(&self, usual: &str) -> Options {
+        Options { variation: self.variation.at_usual_size(usual), ..self.clone() }
+    }
+
     /// The same with the figures' own workloads.
     fn without_workloads(&self) -> Options {
         Options { variation: self.variation.without_workloads(), ..self.clone() }
@@ -267,8 +275,11 @@ fn chosen(figure: &Figure, names: &[String]) -> Result<Vec<&'static Workload>> {
 /// Makes a figure with a simulator.
 fn make(figure: &'static Figure, options: &Options, simulate: Simulate<'_>) -> Result<FigureReport> {
     let workloads = &chosen(figure, options.variation.workloads())?;
+    let (size, addresses) =
+        figure.paper().map_or((DEFAULT_SIZE, AddressBits::default()), |paper| (paper.size, paper.addresses));
+    let options = &options.at_usual_size(size);
     let command = command(figure, options);
-    let variation = options.variation.with_addresses_of(figure.addresses());
+    let variation = options.variation.with_usual_addresses(addresses);
     let options = &Options { variation, ..options.clone() };
     let (mut content, effort) = match figure.method {
         Method::Streams(show) => {

@@ -13,7 +13,7 @@ use crate::configuration::name_and_value;
 /// What figures are made under, as on the command line.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Variation {
-    /// Size of the workloads: tiny, default or large [default: default].
+    /// Size of the workloads: tiny, default or large, or as launch files name them; of several, separated by commas, the first that a launch file names [default: the one that the paper is compared at].
     #[arg(long)]
     size: Option<String>,
     /// Only these workloads, separated by commas; if not given, those that stand for the paper's.
@@ -46,8 +46,13 @@ impl Variation {
     }
 
     /// The same with addresses of so many bits, unless it says how many.
-    pub fn with_addresses_of(&self, paper: AddressBits) -> Variation {
-        Variation { code: self.code.with_usual_addresses(paper), ..self.clone() }
+    pub fn with_usual_addresses(&self, usual: AddressBits) -> Variation {
+        Variation { code: self.code.with_usual_addresses(usual), ..self.clone() }
+    }
+
+    /// The same at a size, unless it names one.
+    pub fn at_usual_size(&self, usual: &str) -> Variation {
+        Variation { size: Some(self.size.as_deref().unwrap_or(usual).to_owned()), ..self.clone() }
     }
 
     /// At a size, with these workloads.

@@ -303,9 +303,11 @@ impl LaunchFile {
         parse::launch_file(path, text)
     }
 
-    /// The variables of a size; an unknown name is an error that lists the near ones.
+    /// The variables of a size; of several names, separated by commas, of the first that is known. If none is, it is an error that
+    /// lists the near ones.
     pub fn size(&self, name: &str) -> Result<&Variables, LaunchError> {
-        let found = self.sizes.iter().find(|(known, _)| known == name);
+        let named = |wanted: &str| self.sizes.iter().find(|(known, _)| known == wanted);
+        let found = name.split(',').find_map(named);
         found.map(|(_, variables)| variables).ok_or_else(|| {
             let near = suggest(name, self.sizes.iter().map(|(known, _)| known.as_str()));
             Origin::of_file(&self.path).error(format!("no size `{name}`{near}"))

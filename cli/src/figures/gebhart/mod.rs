@@ -8,6 +8,7 @@ mod policies;
 mod scheduler;
 mod values;
 
+use warpfile_kernels::launch::DEFAULT_SIZE;
 use warpfile_kernels::workloads::{AddressBits, Workload};
 
 use super::report::{Cell, Claim, Table};
@@ -76,6 +77,7 @@ pub const PAPER: Paper = Paper {
     name: "gebhart",
     citation: "Gebhart et al., \"Energy-efficient Mechanisms for Managing Thread Context in Throughput Processors\", ISCA 2011",
     addresses: AddressBits::Bits64,
+    size: DEFAULT_SIZE,
     figures: FIGURES,
     studies: &[],
 };

@@ -12,6 +12,7 @@ mod sizes;
 mod structures;
 mod working_set;
 
+use warpfile_kernels::launch::DEFAULT_SIZE;
 use warpfile_kernels::workloads::AddressBits;
 
 use super::{Figure, Method, Paper, Study};
@@ -23,6 +24,7 @@ pub const PAPER: Paper = Paper {
     name: "regless",
     citation: "Kloosterman et al., \"RegLess: Just-in-Time Operand Staging for GPUs\", MICRO 2017",
     addresses: AddressBits::Bits32,
+    size: DEFAULT_SIZE,
     figures: FIGURES,
     studies: STUDIES,
 };

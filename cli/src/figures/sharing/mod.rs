@@ -27,9 +27,13 @@ pub const PAPER: Paper = Paper {
     name: "sharing",
     citation: "Jatala, \"Hardware and Software Optimizations for GPU Resource Management\", PhD thesis, IIT Kanpur, 2018, chapters 2 and 3",
     addresses: AddressBits::Bits32,
+    size: SIZES,
     figures: FIGURES,
     studies: &[],
 };
+
+/// The input that a program's suite has it with, where that is known and makes a difference; else the usual one.
+const SIZES: &str = "suite,default";
 
 /// Workloads of Set-1 (Table 2.1) that are here.
 const SET_1: &[&str] =

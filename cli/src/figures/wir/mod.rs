@@ -10,6 +10,7 @@ mod speedup;
 mod storage;
 mod verify_cache;
 
+use warpfile_kernels::launch::DEFAULT_SIZE;
 use warpfile_kernels::workloads::AddressBits;
 use warpfile_sim::mechanisms::wir::{COUNTERS, Counted};
 
@@ -57,6 +58,7 @@ pub const PAPER: Paper = Paper {
     name: "wir",
     citation: "Kim, Ro, \"WIR: Warp Instruction Reuse to Minimize Repeated Computations in GPUs\"",
     addresses: AddressBits::Bits32,
+    size: DEFAULT_SIZE,
     figures: FIGURES,
     studies: &[],
 };
