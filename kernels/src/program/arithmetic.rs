@@ -89,6 +89,8 @@ fn of_ptx(name: &str) -> Arithmetic {
         Some(number) => number,
         None => Number::Integer,
     };
+    // In double precision an instruction is passes of a unit of half the width, each of which does what the instruction says.
+    let expansion = if expansion == "pass" { "" } else { expansion };
     let step = match (expansion, base) {
         ("", "add" | "addc" | "sub" | "subc") | ("add" | "sub", _) => Step::Add,
         ("", "min" | "max") => Step::Select,
@@ -166,7 +168,9 @@ mod tests {
         assert_eq!(alu("mul.lo.s64:cross"), (Number::Integer, Step::MultiplyAdd));
         assert_eq!(alu("setp.lt.f32"), (Number::Single, Step::Other));
         assert_eq!(alu("mov"), (Number::Integer, Step::Other));
-        assert_eq!(of("add.f64", Operation::Double), (Number::Double, Step::Add));
+        assert_eq!(of("add.f64:pass", Operation::Double), (Number::Double, Step::Add));
+        assert_eq!(of("@P0 fma.rn.f64:pass", Operation::Double), (Number::Double, Step::MultiplyAdd));
+        assert_eq!(of("max.f64:pass", Operation::Double), (Number::Double, Step::Select));
     }
 
     #[test]
