@@ -8,6 +8,18 @@ use super::sweep::{Results, Run};
 /// What is `hotspot` once more: it has rows, but is not in averages, where hotspot counts once.
 const SECOND_VERSIONS: [&str; 1] = ["hotspot-registers"];
 
+/// What has a value in a series each: workloads, or parts of them.
+pub trait Rows {
+    /// Their names, in the order of the values.
+    fn names(&self) -> Vec<&str>;
+}
+
+impl Rows for Results {
+    fn names(&self) -> Vec<&str> {
+        self.workloads.iter().map(|workload| workload.name).collect()
+    }
+}
+
 /// A quantity with a value for each workload.
 pub struct Series {
     key: String,
@@ -52,17 +64,18 @@ impl Series {
     }
 
     /// The value of one workload.
-    pub fn of_workload(&self, results: &Results, name: &str) -> Option<f64> {
-        let position = results.workloads.iter().position(|workload| workload.name == name)?;
+    pub fn of_workload(&self, rows: &impl Rows, name: &str) -> Option<f64> {
+        let position = rows.names().iter().position(|own| *own == name)?;
         self.values[position]
     }
 
     /// Its average over the workloads that have a value and count; over all if none counts.
-    pub fn average(&self, results: &Results, average: Average) -> Option<f64> {
+    pub fn average(&self, rows: &impl Rows, average: Average) -> Option<f64> {
+        let names = rows.names();
         let counts = |name: &str| !SECOND_VERSIONS.contains(&name);
-        let some_count = results.workloads.iter().any(|workload| counts(workload.name));
-        let of_workloads = results.workloads.iter().zip(&self.values);
-        let counted = of_workloads.filter(|(workload, _)| counts(workload.name) || !some_count);
+        let some_count = names.iter().any(|name| counts(name));
+        let with_names = names.iter().zip(&self.values);
+        let counted = with_names.filter(|(name, _)| counts(name) || !some_count);
         let values = counted.filter_map(|(_, value)| *value);
         match average {
             Average::Arithmetic => mean(values),
@@ -93,7 +106,7 @@ impl Average {
 pub fn table(
     key: &'static str,
     title: impl Into<String>,
-    results: &Results,
+    rows: &impl Rows,
     series: &[Series],
     average: Average,
 ) -> Table {
@@ -104,10 +117,10 @@ pub fn table(
     let row = |name: &str, value: &dyn Fn(&Series) -> Option<f64>| -> Vec<Cell> {
         std::iter::once(Cell::from(name)).chain(series.iter().map(|one| Cell::from(value(one)))).collect()
     };
-    for (position, workload) in results.workloads.iter().enumerate() {
-        table.row(row(workload.name, &|one| one.values[position]));
+    for (position, name) in rows.names().into_iter().enumerate() {
+        table.row(row(name, &|one| one.values[position]));
     }
-    table.row(row(average.name(), &|one| one.average(results, average)));
+    table.row(row(average.name(), &|one| one.average(rows, average)));
     table
 }
 
@@ -115,14 +128,14 @@ pub fn table(
 pub fn chart(
     title: impl Into<String>,
     y_label: impl Into<String>,
-    results: &Results,
+    rows: &impl Rows,
     series: &[Series],
     average: Average,
     stacked: bool,
 ) -> Chart {
-    let groups = results.workloads.iter().map(|workload| workload.name).chain([average.name()]);
+    let groups = rows.names().into_iter().chain([average.name()]);
     let bars = |one: &Series| {
-        let values = one.values.iter().copied().chain([one.average(results, average)]);
+        let values = one.values.iter().copied().chain([one.average(rows, average)]);
         Bars::new(&one.heading, values.collect()).with_paper_at_last(one.paper)
     };
     Chart {
@@ -139,15 +152,16 @@ pub fn chart(
 
 /// Names of the workloads whose value is as wanted, each with what is shown of the value behind it.
 pub fn named(
-    results: &Results,
+    rows: &impl Rows,
     series: &Series,
     wanted: impl Fn(f64) -> bool,
     show: impl Fn(f64) -> String,
 ) -> String {
-    let with_values = results.workloads.iter().zip(&series.values);
+    let names = rows.names();
+    let with_values = names.iter().zip(&series.values);
     let names: Vec<String> = with_values
-        .filter_map(|(workload, value)| Some((workload, value.filter(|&value| wanted(value))?)))
-        .map(|(workload, value)| format!("{}{}", workload.name, show(value)))
+        .filter_map(|(name, value)| Some((name, value.filter(|&value| wanted(value))?)))
+        .map(|(name, value)| format!("{name}{}", show(value)))
         .collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
+use super::kernels::Kernels;
 use super::release::points_8;
 use super::{
-    AMOUNTS, REGISTERS, SCRATCHPAD_BYTES, SM_REGISTERS, baseline, blocks_at, is_named, notes,
+    AMOUNTS, REGISTERS, SCRATCHPAD_BYTES, SM_REGISTERS, baseline, blocks_at, notes,
     register_sharing,
 };
 use crate::figures::chart::{Bars, Chart, Plot};
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Cell, Claim, Content, Table};
 use crate::figures::series::{Average, Series, chart, table};
-use crate::figures::sweep::{Results, Run};
+use crate::figures::sweep::Results;
 
 /// A benchmark of Tables 2.1 or 2.2: threads of a block, what a thread or block needs, and its blocks by the amount of sharing.
 struct Benchmark {
@@ -113,18 +114,10 @@ fn equations(source: &'static str, benchmarks: &[Benchmark], at: impl Fn(u64, &B
     }
 }
 
-/// Blocks that are resident in the launches of the kernel that the thesis names.
-pub fn resident(run: &Run, workload: &str) -> Option<f64> {
-    let launches = run.report.residency.iter().filter(|launch| is_named(workload, &launch.kernel));
-    launches.map(|launch| launch.resident_blocks as f64).reduce(f64::max)
-}
-
 /// Fig. 2.12(a).
 pub fn figure_12(results: &Results) -> Result<Content> {
-    let of = |point| {
-        let runs = results.workloads.iter().zip(results.of(point));
-        runs.map(|(workload, run)| resident(run, workload.name)).collect::<Vec<_>>()
-    };
+    let kernels = &Kernels::of(results);
+    let of = |point| kernels.resident(point);
     let series = [
         Series::new("baseline", "without sharing", 0, of(&baseline())),
         Series::new("sharing", "register sharing", 0, of(&register_sharing())),
@@ -135,7 +128,7 @@ pub fn figure_12(results: &Results) -> Result<Content> {
         let thesis = TABLE_2_6.iter().find(|benchmark| benchmark.name == name_there);
         let thesis = thesis.expect("the tables have the same benchmarks");
         let [without, .., with] = thesis.blocks;
-        let here = series.each_ref().map(|one| one.of_workload(results, name));
+        let here = series.each_ref().map(|one| one.of_workload(kernels, name));
         let text = here.map(|blocks| blocks.map_or_else(|| "none".to_owned(), |blocks| blocks.to_string()));
         let what = format!("resident blocks of {name} with register sharing");
         claims.push(

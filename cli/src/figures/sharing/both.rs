@@ -3,8 +3,8 @@
 use anyhow::Result;
 use warpfile_sim::mechanisms::sharing::{COUNTERS, Shared};
 
-use super::blocks::resident;
-use super::{SCRATCHPAD_BYTES, programs, speedup, with_registers};
+use super::kernels::Kernels;
+use super::{SCRATCHPAD_BYTES, programs, with_registers};
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::{Average, Series, change, chart, ratio, table};
 use crate::figures::sweep::{Point, Results};
@@ -28,40 +28,36 @@ pub fn points() -> Vec<Point> {
 
 /// Resident blocks, instructions a cycle, and how much of its time an additional warp waits.
 pub fn figure(results: &Results) -> Result<Content> {
+    let kernels = &Kernels::of(results);
     let all = || std::iter::once(("baseline", "baseline", "without sharing")).chain(DESIGNS);
     let blocks: Vec<Series> = all()
         .map(|(design, key, heading)| {
-            let runs = results.workloads.iter().zip(results.of(&scarce(design)));
-            let blocks = runs.map(|(workload, run)| resident(run, workload.name));
-            Series::new(key, heading, 0, blocks.collect())
+            Series::new(key, heading, 0, kernels.resident(&scarce(design)))
         })
         .collect();
     let speeds = DESIGNS.map(|(design, key, heading)| {
-        Series::new(key, heading, 3, speedup(results, &scarce(design), &scarce("baseline")))
+        Series::new(key, heading, 3, kernels.speedup(&scarce(design), &scarce("baseline")))
     });
     let waits = DESIGNS.map(|(design, key, heading)| {
-        let share = results.of(&scarce(design)).iter().map(|run| {
+        let point = scarce(design);
+        let share = kernels.at(&point).map(|(_, run)| {
             let shared: Shared = run.report.counters.get(COUNTERS);
             ratio(100.0 * shared.additional_waits as f64, shared.additional as f64)
         });
         Series::new(key, heading, 1, share.collect())
     });
     let means = DESIGNS.iter().zip(&speeds).map(|((_, _, heading), one)| {
-        format!("{heading} {}", change(one.average(results, Average::Geometric)))
+        format!("{heading} {}", change(one.average(kernels, Average::Geometric)))
     });
     let gaining = blocks[1..].iter().map(|one| {
-        let gaining = results.workloads.iter().filter(|workload| {
-            let resident = |series: &Series| series.of_workload(results, workload.name);
-            resident(one) > resident(&blocks[0])
-        });
-        gaining.count()
+        one.values.iter().zip(&blocks[0].values).filter(|(shared, base)| shared > base).count()
     });
     let gaining = DESIGNS.iter().zip(gaining).map(|((_, _, heading), count)| format!("{heading} {count}"));
     let of_future_work = |what: &str, here: String| {
         Claim::new("§6.1", format!("{what} with both shared: n/a, future work there"), here)
     };
     let title = "Instructions a cycle, relative to LRR without sharing";
-    let by = |key, title, series: &[Series], average| table(key, title, results, series, average);
+    let by = |key, title, series: &[Series], average| table(key, title, kernels, series, average);
     let mut notes = programs();
     notes.push(
         "The SM has the registers of Table 2.3 and its small scratchpad, 16 KB, for all designs alike. A pair has one owner, the older \
@@ -72,9 +68,9 @@ pub fn figure(results: &Results) -> Result<Content> {
     Ok(Content {
         claims: vec![
             of_future_work("IPC", means.collect::<Vec<_>>().join(", ")),
-            of_future_work("programs with more resident blocks", gaining.collect::<Vec<_>>().join(", ")),
+            of_future_work("kernels with more resident blocks", gaining.collect::<Vec<_>>().join(", ")),
         ],
-        charts: vec![chart("instructions a cycle", "relative", results, &speeds, Average::Geometric, false)],
+        charts: vec![chart("instructions a cycle", "relative", kernels, &speeds, Average::Geometric, false)],
         tables: vec![
             by("ipc", title, &speeds, Average::Geometric),
             by("blocks", "Resident blocks of an SM", &blocks, Average::Arithmetic),

@@ -1,6 +1,7 @@
 //! Sharing of one resource beside a machine without it: Figs. 2.16 to 2.18, 2.20, 3.13 and 3.14.
 
-use super::{content, notes, register_sharing, speedup};
+use super::kernels::Kernels;
+use super::{content, notes, register_sharing};
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::{Average, Series, chart, named, percent_change, ratio, table};
@@ -57,8 +58,8 @@ impl Comparison {
         }
     }
 
-    fn speedup(&self, results: &Results) -> Series {
-        Series::new("sharing", self.name, 3, speedup(results, &self.shared, &self.base))
+    fn speedup(&self, kernels: &Kernels<'_>) -> Series {
+        Series::new("sharing", self.name, 3, kernels.speedup(&self.shared, &self.base))
     }
 
     fn title(&self) -> String {
@@ -67,21 +68,23 @@ impl Comparison {
 
     /// The largest improvement, and that of a section of the thesis, per cent.
     pub fn largest(&self, results: &Results, section: &'static str, thesis: f64) -> Content {
-        let series = self.speedup(results);
+        let kernels = &Kernels::of(results);
+        let series = self.speedup(kernels);
         let best = series.values.iter().flatten().copied().reduce(f64::max);
-        self.improvement(results, series, ("largest", "largest improvement"), (best, section, thesis))
+        self.improvement(kernels, series, ("largest", "largest improvement"), (best, section, thesis))
     }
 
     /// The mean improvement, and that of a section of the thesis, per cent.
     pub fn mean(&self, results: &Results, section: &'static str, thesis: f64) -> Content {
-        let series = self.speedup(results).with_paper(Some(1.0 + thesis / 100.0));
-        let mean = series.average(results, Average::Geometric);
-        self.improvement(results, series, ("mean", "mean improvement"), (mean, section, thesis))
+        let kernels = &Kernels::of(results);
+        let series = self.speedup(kernels).with_paper(Some(1.0 + thesis / 100.0));
+        let mean = series.average(kernels, Average::Geometric);
+        self.improvement(kernels, series, ("mean", "mean improvement"), (mean, section, thesis))
     }
 
     fn improvement(
         &self,
-        results: &Results,
+        kernels: &Kernels<'_>,
         series: Series,
         (key, which): (&'static str, &str),
         (here, section, thesis): (Option<f64>, &'static str, f64),
@@ -95,7 +98,7 @@ impl Comparison {
             Stated::exactly(thesis),
             here,
         ));
-        content(results, &self.title(), vec![claim], &[series], self.notes.clone())
+        content(kernels, &self.title(), vec![claim], &[series], self.notes.clone())
     }
 
     /// How stalls and idle cycles change; `stalls` is what the thesis says of the first.
@@ -146,14 +149,15 @@ impl Comparison {
         least: Least,
         (section, counted, of): (&'static str, usize, usize),
     ) -> Content {
+        let kernels = &Kernels::of(results);
         let series =
-            [Series::new("twice", heading, 3, speedup(results, twice, &self.base)), self.speedup(results)];
-        let beside = speedup(results, &self.shared, twice);
+            [Series::new("twice", heading, 3, kernels.speedup(twice, &self.base)), self.speedup(kernels)];
+        let beside = kernels.speedup(&self.shared, twice);
         let better = beside.iter().flatten().filter(|value| **value >= least.speed()).count();
-        let all = results.workloads.len();
+        let all = kernels.len();
         let percent = |some: usize, all: usize| 100.0 * some as f64 / all as f64;
         let here = (all > 0).then(|| percent(better, all));
-        let what = format!("workloads, of 100, that {} makes {}", self.name, least.text());
+        let what = format!("kernels, of 100, that {} makes {}", self.name, least.text());
         let thesis = format!("{} is {} in {counted} of {of} applications", self.name, least.text());
         let claim = Claim::new(section, thesis, format!("in {better} of {all}")).number(Number::share(
             "faster",
@@ -161,7 +165,7 @@ impl Comparison {
             Stated::exactly(percent(counted, of)),
             here,
         ));
-        content(results, &self.title(), vec![claim], &series, self.notes.clone())
+        content(kernels, &self.title(), vec![claim], &series, self.notes.clone())
     }
 }
 

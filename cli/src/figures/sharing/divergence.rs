@@ -2,13 +2,14 @@
 
 use anyhow::Result;
 
+use super::kernels::Kernels;
 use super::{
     baseline, changes, content, notes, one_scheduler, order_of_the_ptx, register_sharing, scratchpad,
-    speedup, with_registers, with_scratchpad,
+    with_registers, with_scratchpad,
 };
 use crate::figures::Cause;
 use crate::figures::report::{Claim, Content};
-use crate::figures::series::Series;
+use crate::figures::series::{Series, named};
 use crate::figures::sweep::{Point, Results};
 
 const LAYER: &str = "warp-level-divergence";
@@ -47,30 +48,30 @@ fn beside(
     means: [f64; 2],
     notes: Vec<String>,
 ) -> Content {
+    let kernels = &Kernels::of(results);
     let names = [("divergence", "warp-level divergence"), ("sharing", sharing)];
     let series: Vec<Series> = names
         .iter()
         .zip(&points[1..])
         .zip(means)
         .map(|(((key, heading), point), mean)| {
-            let values = speedup(results, point, &points[0]);
+            let values = kernels.speedup(point, &points[0]);
             Series::new(*key, *heading, 3, values).with_paper(Some(1.0 + mean / 100.0))
         })
         .collect();
     let claims = names.iter().zip(&series).zip(means).flat_map(|(((key, heading), one), mean)| {
         let (prefix, what) = (format!("{key}_"), format!("IPC with {heading}"));
-        changes("§2.5.1.9", (&prefix, &what), (&[], Some(mean)), (results, one))
+        changes("§2.5.1.9", (&prefix, &what), (&[], Some(mean)), (kernels, one))
     });
     let claims = claims.collect();
-    content(results, "Instructions a cycle, relative to LRR without sharing", claims, &series, notes)
+    content(kernels, "Instructions a cycle, relative to LRR without sharing", claims, &series, notes)
 }
 
 /// Which programs warp-level divergence makes faster than register sharing does.
 fn faster_than_sharing(results: &Results) -> Claim {
-    let values = speedup(results, &with_registers(LAYER), &register_sharing());
-    let names = results.workloads.iter().zip(values);
-    let faster = names.filter(|(_, value)| value.is_some_and(|value| value > 1.0));
-    let faster: Vec<&str> = faster.map(|(workload, _)| workload.name).collect();
-    let text = if faster.is_empty() { "none".to_owned() } else { faster.join(", ") };
+    let kernels = &Kernels::of(results);
+    let values = kernels.speedup(&with_registers(LAYER), &register_sharing());
+    let beside = Series::new("beside", "", 3, values);
+    let text = named(kernels, &beside, |value| value > 1.0, |_| String::new());
     Claim::new("§2.5.1.9", "b+tree and hotspot perform better with warp-level divergence", text)
 }

@@ -7,6 +7,7 @@ mod both;
 mod comparison;
 mod configurations;
 mod divergence;
+mod kernels;
 mod performance;
 mod progress;
 mod release;
@@ -18,9 +19,10 @@ use warpfile_kernels::workloads::AddressBits;
 
 use super::number::{Number, Stated};
 use super::report::{Claim, Content};
-use super::series::{Average, Series, chart, percent_change, ratio, table};
-use super::sweep::{Point, Results, Run};
+use super::series::{Average, Rows, Series, chart, percent_change, ratio, table};
+use super::sweep::Point;
 use super::{Cause, Figure, Method, Paper};
+use kernels::Kernels;
 
 /// The thesis's chapters.
 pub const PAPER: Paper = Paper {
@@ -389,21 +391,6 @@ const REGISTERS: &[(&str, u16)] = &[
     ("stencil-512", 28),
 ];
 
-/// The kernels that the thesis names, as they are called here; of the other workloads all kernels count.
-const KERNELS: &[(&str, &str)] = &[
-    ("b+tree-508", "find_range"),
-    ("backprop", "adjust_weights"),
-    ("convolution", "along_columns"),
-    ("histogram", "count"),
-    ("mri-q", "compute_q"),
-    ("lavaMD-100", "forces"),
-    ("marching-cubes", "generate_1"),
-    ("mummer", "match"),
-    ("nw", "diagonal"),
-    ("nw-32", "diagonal"),
-    ("srad-tiles", "coefficients"),
-];
-
 /// Scratchpad of the machine for scratchpad sharing in chapter 2, bytes (Table 2.3).
 const SCRATCHPAD_BYTES: u64 = 16_384;
 
@@ -452,38 +439,6 @@ fn twice_the_scratchpad(point: Point) -> Point {
     point.with("sm.shared_memory_bytes", 2 * SCRATCHPAD_BYTES)
 }
 
-/// Cycles of the kernel that the thesis names; of the slowest SM in each launch.
-fn kernel_cycles(run: &Run, workload: &str) -> u64 {
-    named_cycles(run, &run.report.launch_cycles, workload)
-}
-
-/// The same of the launches' cycles.
-fn named_cycles(run: &Run, launch_cycles: &[u64], workload: &str) -> u64 {
-    let launches = run.report.launch_kernels.iter().zip(launch_cycles);
-    launches.filter(|(kernel, _)| is_named(workload, kernel)).map(|(_, cycles)| cycles).sum()
-}
-
-/// Whether a kernel of a workload is the one that the thesis names, or it names none.
-fn is_named(workload: &str, kernel: &str) -> bool {
-    let named = KERNELS.iter().find(|(name, _)| *name == workload);
-    named.is_none_or(|(_, named)| *named == kernel)
-}
-
-/// Instructions a cycle at a point, relative to another, of which the instructions are the same; of the chip, where several SMs
-/// are simulated.
-fn speedup(results: &Results, point: &Point, base: &Point) -> Vec<Option<f64>> {
-    let runs = results.workloads.iter().zip(results.of(point).iter().zip(results.of(base)));
-    runs.map(|(workload, (run, base))| {
-        let (sms, of_base) = (cycles_of_sms(run, workload.name), cycles_of_sms(base, workload.name));
-        assert_eq!(sms.len(), of_base.len(), "as many SMs at both points");
-        let of_sms = sms.into_iter().zip(of_base);
-        // An SM that the launches have no blocks for says nothing.
-        let speedups: Vec<_> = of_sms.map(|(cycles, base)| ratio(base as f64, cycles as f64)).collect();
-        of_chip(&speedups, run.config.chip.sms)
-    })
-    .collect()
-}
-
 /// What several SMs say of a chip of so many: the first is one of them, the others stand for the rest.
 fn of_chip(sms: &[Option<f64>], of_all: u64) -> Option<f64> {
     let rest = of_all.saturating_sub(1) as f64 / sms.len().saturating_sub(1).max(1) as f64;
@@ -494,15 +449,7 @@ fn of_chip(sms: &[Option<f64>], of_all: u64) -> Option<f64> {
     ratio(sum(|pair| pair.1), sum(|pair| pair.0))
 }
 
-/// Cycles of the kernel that the thesis names, of each SM.
-fn cycles_of_sms(run: &Run, workload: &str) -> Vec<u64> {
-    match run.report.sms.as_slice() {
-        [] => vec![kernel_cycles(run, workload)],
-        sms => sms.iter().map(|sm| named_cycles(run, &sm.launch_cycles, workload)).collect(),
-    }
-}
-
-/// What the thesis says of single workloads: name and change, per cent.
+/// What the thesis says of single kernels: name and change, per cent.
 type Changes = &'static [(&'static str, f64)];
 
 /// A claim for each change that the thesis's text gives, and one for the mean if it gives one. Keys of numbers begin with
@@ -510,8 +457,8 @@ type Changes = &'static [(&'static str, f64)];
 fn changes(
     source: &'static str,
     (prefix, what): (&str, &str),
-    (of_workloads, mean): (Changes, Option<f64>),
-    (results, series): (&Results, &Series),
+    (of_kernels, mean): (Changes, Option<f64>),
+    (kernels, series): (&Kernels<'_>, &Series),
 ) -> Vec<Claim> {
     let claim = |key: &str, of: String, paper: f64, here: Option<f64>| {
         let what = format!("{what}, {of}");
@@ -524,12 +471,12 @@ fn changes(
             here,
         ))
     };
-    let mut claims: Vec<Claim> = of_workloads
+    let mut claims: Vec<Claim> = of_kernels
         .iter()
-        .map(|(name, paper)| claim(name, (*name).to_owned(), *paper, series.of_workload(results, name)))
+        .map(|(name, paper)| claim(name, (*name).to_owned(), *paper, series.of_workload(kernels, name)))
         .collect();
     let mean = mean.map(|paper| {
-        let here = series.average(results, Average::Geometric);
+        let here = series.average(kernels, Average::Geometric);
         claim("mean", "geometric mean over the set".to_owned(), paper, here)
     });
     claims.extend(mean);
@@ -538,7 +485,7 @@ fn changes(
 
 /// A table and a chart of speedups.
 fn content(
-    results: &Results,
+    rows: &impl Rows,
     title: &str,
     claims: Vec<Claim>,
     series: &[Series],
@@ -546,9 +493,9 @@ fn content(
 ) -> Content {
     Content {
         claims,
-        tables: vec![table("ipc", title, results, series, Average::Geometric)],
+        tables: vec![table("ipc", title, rows, series, Average::Geometric)],
         notes,
-        charts: vec![chart("instructions a cycle", "relative", results, series, Average::Geometric, false)],
+        charts: vec![chart("instructions a cycle", "relative", rows, series, Average::Geometric, false)],
     }
 }
 

@@ -4,9 +4,10 @@ use anyhow::Result;
 use warpfile_sim::mechanisms::sharing::{COUNTERS, Parameters, Shared};
 
 use super::comparison::{Comparison, LRR, Least};
+use super::kernels::Kernels;
 use super::{
     Changes, baseline, changes, content, notes, one_scheduler, order_of_the_ptx, programs, register_sharing,
-    speedup, with_registers,
+    with_registers,
 };
 use crate::figures::Cause;
 use crate::figures::report::{Content, Table};
@@ -118,19 +119,21 @@ pub fn points_20() -> Vec<Point> {
 
 /// Fig. 2.13(a).
 pub fn figure_13a(results: &Results) -> Result<Content> {
-    let values = speedup(results, &register_sharing(), &baseline());
+    let kernels = &Kernels::of(results);
+    let values = kernels.speedup(&register_sharing(), &baseline());
     let paper = Some(1.0 + REGISTER_SHARING_MEAN / 100.0);
     let series = Series::new("sharing", "register sharing", 3, values).with_paper(paper);
     let paper = (REGISTER_SHARING, Some(REGISTER_SHARING_MEAN));
-    let claims = changes("§2.5.1.2", ("", "IPC with register sharing"), paper, (results, &series));
-    Ok(content(results, "Instructions a cycle, relative to LRR without sharing", claims, &[series], notes()))
+    let claims = changes("§2.5.1.2", ("", "IPC with register sharing"), paper, (kernels, &series));
+    Ok(content(kernels, "Instructions a cycle, relative to LRR without sharing", claims, &[series], notes()))
 }
 
 /// Fig. 2.15(a).
 pub fn figure_15(results: &Results) -> Result<Content> {
     let [base, not_reordered, reordered, dynamic, owf, owf_without] = by_optimisation();
+    let kernels = &Kernels::of(results);
     let of = |key: &str, heading: &str, point: &Point| {
-        Series::new(key, heading, 3, speedup(results, point, &base))
+        Series::new(key, heading, 3, kernels.speedup(point, &base))
     };
     let series = [
         of("no_optimisation", "LRR", &not_reordered),
@@ -142,12 +145,12 @@ pub fn figure_15(results: &Results) -> Result<Content> {
     let prefixes = ["lrr_", "reordered_", "dynamic_", "owf_"];
     let claims = series.iter().zip(prefixes).zip(BY_OPTIMISATION).flat_map(|((series, prefix), paper)| {
         let what = format!("IPC of register sharing with {}", series.heading());
-        changes("§2.5.1.3", (prefix, &what), (paper, None), (results, series))
+        changes("§2.5.1.3", (prefix, &what), (paper, None), (kernels, series))
     });
     let claims = claims.collect();
     let title = "Instructions a cycle, relative to LRR without sharing";
     let notes = programs().into_iter().chain([TWO_SMS.to_owned()]).collect();
-    let mut content = content(results, title, claims, &series, notes);
+    let mut content = content(kernels, title, claims, &series, notes);
     content.tables.push(memory_instructions(results, &dynamic, &reordered));
     Ok(content)
 }
