@@ -389,6 +389,19 @@ fn an_endless_nest_of_loops_ends_in_an_error() {
 }
 
 #[test]
+fn of_several_sizes_the_first_that_is_there_is_taken() {
+    let text =
+        format!("[sizes]\ndefault = {{ n = 1 }}\nlarge = {{ n = 2 }}\n[[steps]]\ngrid = 1\nblock = 1\n");
+    let file = LaunchFile::parse(Path::new("my/launch.toml"), &text).unwrap();
+    let n = |name: &str| file.size(name).map(|variables| format!("{:?}", variables["n"]));
+    assert_eq!(n("suite,large,default").unwrap(), "Integer(2)");
+    assert_eq!(n("default,large").unwrap(), "Integer(1)");
+    let told = n("suite,larger").unwrap_err().to_string();
+    assert!(told.contains("no size `suite,larger` (there is"), "{told}");
+    assert!(n("").is_err() && n("large, default").is_ok());
+}
+
+#[test]
 fn every_workload_has_a_launch_file_with_three_sizes_and_a_result() {
     for workload in workloads::all() {
         let file = workload.launch_file().unwrap();

@@ -2,10 +2,8 @@
 
 use anyhow::Result;
 
-use super::kernels::{Kernels, NAMES};
-use super::{
-    AMOUNTS, content, notes, one_scheduler, order_of_the_ptx, register_sharing, with_scratchpad,
-};
+use super::kernels::{Kernels, NAMES, key_of};
+use super::{AMOUNTS, content, notes, one_scheduler, order_of_the_ptx, register_sharing, with_scratchpad};
 use crate::figures::Cause;
 use crate::figures::chart::{Chart, Line, LineStyle, Plot};
 use crate::figures::number::{Number, Stated};
@@ -29,18 +27,18 @@ const TABLE_5: &[Row] = &[
 
 /// Table 2.7.
 const TABLE_7: &[Row] = &[
-    ("CONV1", [280.33, 280.33, 280.33, 280.33, 288.82, 292.24]),
-    ("CONV2", [119.29, 119.29, 119.29, 119.29, 119.02, 124.6]),
+    ("convolution CONV1", [280.33, 280.33, 280.33, 280.33, 288.82, 292.24]),
+    ("convolution CONV2", [119.29, 119.29, 119.29, 119.29, 119.02, 124.6]),
     ("lavaMD-100", [452.29, 452.29, 452.29, 452.29, 452.29, 578.85]),
-    ("NW1", [39.96, 39.96, 39.96, 38.67, 38.37, 38.37]),
-    ("NW2", [41.93, 41.93, 41.93, 42.14, 40.54, 39.72]),
-    ("SRAD1", [188.13, 188.13, 188.13, 229.38, 208.27, 204.32]),
-    ("SRAD2", [63.48, 63.48, 63.48, 63.52, 63.62, 68.29]),
+    ("nw NW1", [39.96, 39.96, 39.96, 38.67, 38.37, 38.37]),
+    ("nw NW2", [41.93, 41.93, 41.93, 42.14, 40.54, 39.72]),
+    ("srad-tiles SRAD1", [188.13, 188.13, 188.13, 229.38, 208.27, 204.32]),
+    ("srad-tiles SRAD2", [63.48, 63.48, 63.48, 63.52, 63.62, 68.29]),
 ];
 
 /// Why numbers of Table 2.5 differ, and of Table 2.7.
 pub const CAUSES_5: &[Cause] = &[one_scheduler(&["sgemm-128"])];
-pub const CAUSES_7: &[Cause] = &[order_of_the_ptx(&["NW1", "NW2"])];
+pub const CAUSES_7: &[Cause] = &[order_of_the_ptx(&["nw.NW1", "nw.NW2"])];
 
 /// A point at an amount of sharing.
 fn at(point: Point, amount: u64) -> Point {
@@ -90,7 +88,8 @@ fn by_amount(
         let what = format!("IPC of {name} at 90 % sharing beside none");
         let text = here.map_or_else(|| "no value".to_owned(), |here| format!("{here:+.1} %"));
         let said = paper.map_or_else(String::new, |paper| format!("{paper:+.1} %"));
-        let numbers = paper.map(|paper| Number::change(*name, what.clone(), Stated::exactly(paper), here));
+        let numbers =
+            paper.map(|paper| Number::change(key_of(name), what.clone(), Stated::exactly(paper), here));
         claims.push(Claim::new(source, format!("{what}: {said}"), text).numbers(numbers));
     }
     let means: Vec<Option<f64>> = series.iter().map(|one| one.average(kernels, Average::Geometric)).collect();

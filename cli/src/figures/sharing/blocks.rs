@@ -7,8 +7,7 @@ use anyhow::Result;
 use super::kernels::Kernels;
 use super::release::points_8;
 use super::{
-    AMOUNTS, REGISTERS, SCRATCHPAD_BYTES, SM_REGISTERS, baseline, blocks_at, notes,
-    register_sharing,
+    AMOUNTS, REGISTERS, SCRATCHPAD_BYTES, SM_REGISTERS, baseline, blocks_at, notes, register_sharing,
 };
 use crate::figures::chart::{Bars, Chart, Plot};
 use crate::figures::number::{Number, Stated};

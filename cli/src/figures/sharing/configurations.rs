@@ -4,9 +4,9 @@ use anyhow::Result;
 use warpfile_sim::mechanisms::sharing::{COUNTERS, Shared};
 
 use super::comparison::{Comparison, LRR, Least};
-use super::release::on_machine;
 use super::kernels::{Kernels, NAMES};
-use super::{content, twice_the_scratchpad};
+use super::release::on_machine;
+use super::{content, on, twice_the_scratchpad};
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::Series;
@@ -17,7 +17,7 @@ const MACHINES: [(&str, &str, &str); 2] =
     [("jatala-48k", "of_48k", "48 KB"), ("jatala-64k", "of_64k", "64 KB")];
 
 /// What shares with 48 KB only in the thesis (§3.4.1.9).
-const ONLY_48K: [&str; 2] = ["heartwall-512", "MC1"];
+const ONLY_48K: [&str; 2] = ["heartwall-512", "marching-cubes MC1"];
 /// Speed from which on a program has become faster.
 const NOTICED: f64 = 1.001;
 
@@ -64,10 +64,7 @@ pub fn points_14() -> Vec<Point> {
 
 /// LRR and sharing on both machines.
 pub fn points_15() -> Vec<Point> {
-    MACHINES
-        .iter()
-        .flat_map(|(machine, ..)| ["baseline", DESIGN].map(|design| Point::new(machine, design)))
-        .collect()
+    MACHINES.iter().flat_map(|(machine, ..)| ["baseline", DESIGN].map(|design| on(machine, design))).collect()
 }
 
 /// Fig. 3.13(a).
@@ -92,7 +89,7 @@ pub fn figure_14(results: &Results) -> Result<Content> {
 
 /// Fig. 3.15.
 pub fn figure_15(results: &Results) -> Result<Content> {
-    let small = Point::new(MACHINES[0].0, "baseline");
+    let small = on(MACHINES[0].0, "baseline");
     let kernels = &Kernels::of(results);
     let of = |key: String, heading: String, point: &Point| {
         Series::new(key, heading, 3, kernels.speedup(point, &small))
@@ -102,11 +99,10 @@ pub fn figure_15(results: &Results) -> Result<Content> {
     // All but FDTD3d and DCT2 are faster with 48 KB, of eleven, and all of eight with 64 KB.
     let of_thesis = [(9, 11, &[][..]), (8, 8, &ONLY_48K[..])];
     for ((machine, key, heading), (faster, all, left_out)) in MACHINES.into_iter().zip(of_thesis) {
-        let (base, shared) = (Point::new(machine, "baseline"), Point::new(machine, DESIGN));
+        let (base, shared) = (on(machine, "baseline"), on(machine, DESIGN));
         let shares = |run: &Run| run.report.counters.get::<Shared>(COUNTERS).sharing_warps > 0;
         let beside = kernels.at(&shared).zip(kernels.speedup(&shared, &base));
-        let counted =
-            beside.filter(|((kernel, run), _)| shares(run) && !left_out.contains(&kernel.name));
+        let counted = beside.filter(|((kernel, run), _)| shares(run) && !left_out.contains(&kernel.name));
         let changed: Vec<f64> = counted.filter_map(|(_, value)| value).collect();
         let better = changed.iter().filter(|value| **value > NOTICED).count();
         let percent = |some: usize, all: usize| 100.0 * some as f64 / all as f64;

@@ -1,6 +1,5 @@
 //! The kernels that the thesis measures: each a row of its figures, and some or all launches of a workload here.
 
-use super::of_chip;
 use crate::figures::series::{Rows, ratio};
 use crate::figures::sweep::{Point, Results, Run};
 
@@ -19,7 +18,7 @@ enum Launches {
 /// A kernel.
 #[derive(Clone, Copy)]
 pub struct Kernel {
-    /// As in the thesis where its program has several, else as the workload.
+    /// The workload's; where the thesis has a name of its own for a kernel of it, with that behind it.
     pub name: &'static str,
     workload: &'static str,
     launches: Launches,
@@ -33,32 +32,38 @@ const fn kernel(name: &'static str, workload: &'static str, launches: Launches) 
 const KERNELS: &[Kernel] = &[
     kernel("b+tree-508", "b+tree-508", Launches::Of("find_range")),
     kernel("backprop", "backprop", Launches::Of("adjust_weights")),
-    kernel("CONV1", "convolution", Launches::Of("along_rows")),
-    kernel("CONV2", "convolution", Launches::Of("along_columns")),
-    kernel("DCT1", "dct8x8", Launches::Of("forward")),
-    kernel("DCT2", "dct8x8", Launches::Of("inverse")),
-    kernel("DCT3", "dct8x8", Launches::Of("forward_short")),
-    kernel("DCT4", "dct8x8", Launches::Of("inverse_short")),
+    kernel("convolution CONV1", "convolution", Launches::Of("along_rows")),
+    kernel("convolution CONV2", "convolution", Launches::Of("along_columns")),
+    kernel("dct8x8 DCT1", "dct8x8", Launches::Of("forward")),
+    kernel("dct8x8 DCT2", "dct8x8", Launches::Of("inverse")),
+    kernel("dct8x8 DCT3", "dct8x8", Launches::Of("forward_short")),
+    kernel("dct8x8 DCT4", "dct8x8", Launches::Of("inverse_short")),
     kernel("histogram", "histogram", Launches::Of("count")),
     kernel("lavaMD-100", "lavaMD-100", Launches::Of("forces")),
-    kernel("MC1", "marching-cubes", Launches::Of("generate_1")),
+    kernel("marching-cubes MC1", "marching-cubes", Launches::Of("generate_1")),
     kernel("mri-q", "mri-q", Launches::Of("compute_q")),
     kernel("mummer", "mummer", Launches::Of("match")),
-    kernel("NW1", "nw", Launches::Growing("diagonal")),
-    kernel("NW2", "nw", Launches::Shrinking("diagonal")),
-    kernel("NW1", "nw-32", Launches::Growing("diagonal")),
-    kernel("NW2", "nw-32", Launches::Shrinking("diagonal")),
-    kernel("SRAD1", "srad-tiles", Launches::Of("coefficients")),
-    kernel("SRAD2", "srad-tiles", Launches::Of("diffuse")),
+    kernel("nw NW1", "nw", Launches::Growing("diagonal")),
+    kernel("nw NW2", "nw", Launches::Shrinking("diagonal")),
+    kernel("nw-32 NW1", "nw-32", Launches::Growing("diagonal")),
+    kernel("nw-32 NW2", "nw-32", Launches::Shrinking("diagonal")),
+    kernel("srad-tiles SRAD1", "srad-tiles", Launches::Of("coefficients")),
+    kernel("srad-tiles SRAD2", "srad-tiles", Launches::Of("diffuse")),
 ];
 
 /// What is said of the rows of scratchpad sharing.
-pub const NAMES: &str = "CONV1 and 2 are the kernels of convolution, NW1 and 2 the growing and the shrinking diagonals of nw, SRAD1 and 2 \
-    the kernels of srad-tiles, DCT1 to 4 those of dct8x8, MC1 is that of marching-cubes.";
+pub const NAMES: &str = "Rows are kernels, of workloads of which the thesis has several with its name behind; NW1 are the diagonals of nw \
+    that grow, NW2 those that shrink.";
+
+/// A kernel's name as part of a number's key.
+pub fn key_of(name: &str) -> String {
+    name.replace(' ', ".")
+}
 
 impl Kernel {
-    /// Cycles of its launches, of which `launch_cycles` has all of the run.
-    fn cycles(&self, run: &Run, launch_cycles: &[u64]) -> u64 {
+    /// Cycles of its launches, of the slowest SM in each.
+    fn cycles(&self, run: &Run) -> u64 {
+        let launch_cycles = &run.report.launch_cycles;
         let launches = run.report.launch_kernels.iter().zip(launch_cycles);
         let of = |wanted: &str| -> Vec<u64> {
             launches.clone().filter(|(kernel, _)| *kernel == wanted).map(|(_, cycles)| *cycles).collect()
@@ -74,14 +79,6 @@ impl Kernel {
                 let cycles = of(kernel);
                 cycles[cycles.len().div_ceil(2)..].iter().sum()
             }
-        }
-    }
-
-    /// The same of each SM that was simulated.
-    fn cycles_of_sms(&self, run: &Run) -> Vec<u64> {
-        match run.report.sms.as_slice() {
-            [] => vec![self.cycles(run, &run.report.launch_cycles)],
-            sms => sms.iter().map(|sm| self.cycles(run, &sm.launch_cycles)).collect(),
         }
     }
 
@@ -130,19 +127,13 @@ impl<'a> Kernels<'a> {
         self.rows.iter().map(move |(position, kernel)| (*kernel, &runs[*position]))
     }
 
-    /// Instructions a cycle at a point, relative to another, of which the instructions are the same; of the chip, where several
-    /// SMs are simulated.
+    /// Instructions a cycle at a point, relative to another, of which the instructions are the same.
     pub fn speedup(&self, point: &Point, base: &Point) -> Vec<Option<f64>> {
         let runs = self.at(point).zip(self.at(base));
-        runs.map(|((kernel, run), (_, base))| {
-            let (sms, of_base) = (kernel.cycles_of_sms(run), kernel.cycles_of_sms(base));
-            assert_eq!(sms.len(), of_base.len(), "as many SMs at both points");
-            let of_sms = sms.into_iter().zip(of_base);
-            // An SM that the launches have no blocks for says nothing.
-            let speedups: Vec<_> = of_sms.map(|(cycles, base)| ratio(base as f64, cycles as f64)).collect();
-            of_chip(&speedups, run.config.chip.sms)
-        })
-        .collect()
+        let speedup = |((kernel, run), (_, base)): ((Kernel, &Run), (Kernel, &Run))| {
+            ratio(kernel.cycles(base) as f64, kernel.cycles(run) as f64)
+        };
+        runs.map(speedup).collect()
     }
 
     /// Resident blocks at a point.

@@ -19,10 +19,10 @@ use warpfile_kernels::workloads::AddressBits;
 
 use super::number::{Number, Stated};
 use super::report::{Claim, Content};
-use super::series::{Average, Rows, Series, chart, percent_change, ratio, table};
+use super::series::{Average, Rows, Series, chart, percent_change, table};
 use super::sweep::Point;
 use super::{Cause, Figure, Method, Paper};
-use kernels::Kernels;
+use kernels::{Kernels, key_of};
 
 /// The thesis's chapters.
 pub const PAPER: Paper = Paper {
@@ -391,6 +391,9 @@ const REGISTERS: &[(&str, u16)] = &[
     ("stencil-512", 28),
 ];
 
+/// SMs of the thesis's machines; all are simulated, so that each has as many blocks as there.
+const SMS: u64 = 14;
+
 /// Scratchpad of the machine for scratchpad sharing in chapter 2, bytes (Table 2.3).
 const SCRATCHPAD_BYTES: u64 = 16_384;
 
@@ -419,9 +422,14 @@ fn baseline() -> Point {
     with_registers("baseline")
 }
 
+/// A design on all SMs of a machine.
+fn on(machine: &'static str, design: &str) -> Point {
+    Point::new(machine, design).with("chip.simulated_sms", SMS)
+}
+
 /// A design there.
 fn with_registers(design: &str) -> Point {
-    Point::new("jatala-ch2", design).with_registers(REGISTERS)
+    on("jatala-ch2", design).with_registers(REGISTERS)
 }
 
 /// Register sharing with all that is here of it.
@@ -431,22 +439,12 @@ fn register_sharing() -> Point {
 
 /// A design on the machine of Table 2.3 with its small scratchpad.
 fn with_scratchpad(design: &str) -> Point {
-    Point::new("jatala-ch2", design).with("sm.shared_memory_bytes", SCRATCHPAD_BYTES)
+    on("jatala-ch2", design).with("sm.shared_memory_bytes", SCRATCHPAD_BYTES)
 }
 
 /// A point with twice that scratchpad.
 fn twice_the_scratchpad(point: Point) -> Point {
     point.with("sm.shared_memory_bytes", 2 * SCRATCHPAD_BYTES)
-}
-
-/// What several SMs say of a chip of so many: the first is one of them, the others stand for the rest.
-fn of_chip(sms: &[Option<f64>], of_all: u64) -> Option<f64> {
-    let rest = of_all.saturating_sub(1) as f64 / sms.len().saturating_sub(1).max(1) as f64;
-    let weights = std::iter::once(1.0).chain(std::iter::repeat(rest));
-    let weighted: Vec<(f64, f64)> =
-        weights.zip(sms).filter_map(|(weight, value)| value.map(|value| (weight, weight * value))).collect();
-    let sum = |part: fn(&(f64, f64)) -> f64| weighted.iter().map(part).sum::<f64>();
-    ratio(sum(|pair| pair.1), sum(|pair| pair.0))
 }
 
 /// What the thesis says of single kernels: name and change, per cent.
@@ -473,7 +471,9 @@ fn changes(
     };
     let mut claims: Vec<Claim> = of_kernels
         .iter()
-        .map(|(name, paper)| claim(name, (*name).to_owned(), *paper, series.of_workload(kernels, name)))
+        .map(|(name, paper)| {
+            claim(&key_of(name), (*name).to_owned(), *paper, series.of_workload(kernels, name))
+        })
         .collect();
     let mean = mean.map(|paper| {
         let here = series.average(kernels, Average::Geometric);
@@ -501,8 +501,8 @@ fn content(
 
 /// What is said of the register sets.
 fn notes() -> Vec<String> {
-    let dynamic = "Dynamic warp execution (§2.3.3), which is in all of the thesis's numbers with OWF, compares SMs, of which one is \
-                   simulated here: Fig. 2.15 (`sharing-2.15`) has it.";
+    let dynamic =
+        "Dynamic warp execution (§2.3.3) is in all numbers of register sharing under OWF, as in the thesis.";
     programs().into_iter().chain([dynamic.to_owned()]).collect()
 }
 
@@ -528,18 +528,4 @@ fn blocks_at(amount: u64, threads: u64, needed: u64, available: u64) -> Resident
     // Amounts are below 100.
     let threshold = Threshold::from_percent(100 - amount).unwrap_or_else(Threshold::none);
     residents(&[Resource { available, needed }], (SM_THREADS / threads).min(SM_BLOCKS), threshold)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::of_chip;
-
-    #[test]
-    fn the_first_sm_is_one_of_the_chip() {
-        assert_eq!(of_chip(&[Some(1.5)], 14), Some(1.5));
-        assert_eq!(of_chip(&[Some(0.5), Some(2.0)], 4), Some(6.5 / 4.0));
-        assert_eq!(of_chip(&[Some(1.0), Some(2.0), Some(4.0)], 5), Some(13.0 / 5.0));
-        assert_eq!(of_chip(&[Some(1.0), None, Some(4.0)], 5), Some(9.0 / 3.0));
-        assert_eq!(of_chip(&[None], 14), None);
-    }
 }

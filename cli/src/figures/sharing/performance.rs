@@ -80,20 +80,20 @@ pub fn points_13() -> Vec<Point> {
     vec![baseline(), register_sharing()]
 }
 
-/// Two SMs, the first of which executes no memory instructions of additional warps if there is dynamic warp execution.
-fn on_two_sms(point: Point, is_dynamic: bool) -> Point {
-    point.with("chip.simulated_sms", 2).with("sharing.dynamic_execution", is_dynamic)
+/// With dynamic warp execution, where the first SM executes no memory instructions of additional warps, or without.
+fn dynamic(point: Point, is_dynamic: bool) -> Point {
+    point.with("sharing.dynamic_execution", is_dynamic)
 }
 
 /// LRR, and register sharing, one optimisation after the other; OWF without dynamic warp execution as well.
 fn by_optimisation() -> [Point; 6] {
     [
-        on_two_sms(baseline(), false),
-        on_two_sms(not_reordered(), false),
-        on_two_sms(of_lrr(), false),
-        on_two_sms(of_lrr(), true),
-        on_two_sms(register_sharing(), true),
-        on_two_sms(register_sharing(), false),
+        dynamic(baseline(), false),
+        dynamic(not_reordered(), false),
+        dynamic(of_lrr(), false),
+        dynamic(of_lrr(), true),
+        dynamic(register_sharing(), true),
+        dynamic(register_sharing(), false),
     ]
 }
 
@@ -132,9 +132,8 @@ pub fn figure_13a(results: &Results) -> Result<Content> {
 pub fn figure_15(results: &Results) -> Result<Content> {
     let [base, not_reordered, reordered, dynamic, owf, owf_without] = by_optimisation();
     let kernels = &Kernels::of(results);
-    let of = |key: &str, heading: &str, point: &Point| {
-        Series::new(key, heading, 3, kernels.speedup(point, &base))
-    };
+    let of =
+        |key: &str, heading: &str, point: &Point| Series::new(key, heading, 3, kernels.speedup(point, &base));
     let series = [
         of("no_optimisation", "LRR", &not_reordered),
         of("reordered", "LRR, order of use", &reordered),
@@ -149,17 +148,15 @@ pub fn figure_15(results: &Results) -> Result<Content> {
     });
     let claims = claims.collect();
     let title = "Instructions a cycle, relative to LRR without sharing";
-    let notes = programs().into_iter().chain([TWO_SMS.to_owned()]).collect();
+    let notes = programs().into_iter().chain([OPTIMISATIONS.to_owned()]).collect();
     let mut content = content(kernels, title, claims, &series, notes);
     content.tables.push(memory_instructions(results, &dynamic, &reordered));
     Ok(content)
 }
 
 /// How the bars of Fig. 2.15(a) are made.
-const TWO_SMS: &str = "Order of use: registers lie in the order of their first use (§2.3.2). Dynamic: dynamic warp execution \
-    (§2.3.3). Two of the chip's 14 SMs are simulated, with half of the blocks each. The first executes no memory instructions of \
-    additional warps where dynamic warp execution is on, the second stands for the thirteen others: speeds are relative to the same \
-    SM without sharing, one to thirteen.";
+const OPTIMISATIONS: &str = "Order of use: registers lie in the order of their first use (§2.3.2). Dynamic: dynamic warp execution \
+    (§2.3.3); the first SM executes no memory instructions of additional warps then.";
 
 /// What dynamic warp execution does to memory instructions of additional warps, under LRR.
 fn memory_instructions(results: &Results, dynamic: &Point, without: &Point) -> Table {

@@ -12,21 +12,22 @@ use crate::figures::sweep::{Point, Results};
 
 /// Improvements of IPC by scratchpad sharing (§2.5.1.2).
 const IMPROVEMENTS: Changes = &[
-    ("CONV1", 4.33),
-    ("CONV2", 15.85),
+    ("convolution CONV1", 4.33),
+    ("convolution CONV2", 15.85),
     ("lavaMD-100", 29.96),
-    ("NW1", 5.62),
-    ("NW2", 9.03),
-    ("SRAD1", 25.73),
-    ("SRAD2", 0.1),
+    ("nw NW1", 5.62),
+    ("nw NW2", 9.03),
+    ("srad-tiles SRAD1", 25.73),
+    ("srad-tiles SRAD2", 0.1),
 ];
 
 /// Their mean.
 const MEAN: f64 = 12.5;
 
 /// Why numbers of Fig. 2.13(b) differ, of Fig. 2.15(b), and of Fig. 2.17(b).
-pub const CAUSES_13: &[Cause] = &[one_scheduler(&["CONV2", "SRAD1", "mean"])];
-pub const CAUSES_15: &[Cause] = &[one_scheduler(&["owf_CONV2", "lrr_SRAD1", "owf_SRAD1"])];
+pub const CAUSES_13: &[Cause] = &[one_scheduler(&["convolution.CONV2", "srad-tiles.SRAD1", "mean"])];
+pub const CAUSES_15: &[Cause] =
+    &[one_scheduler(&["owf_convolution.CONV2", "lrr_srad-tiles.SRAD1", "owf_srad-tiles.SRAD1"])];
 pub const CAUSES_17: &[Cause] = &[one_scheduler(&["largest"])];
 
 /// Scratchpad sharing.
@@ -87,8 +88,20 @@ pub fn figure_13(results: &Results) -> Result<Content> {
 
 /// Without and with OWF (§2.5.1.3).
 const BY_OPTIMISATION: [Changes; 2] = [
-    &[("CONV1", 5.68), ("CONV2", 6.21), ("lavaMD-100", 28.0), ("SRAD1", 11.1), ("SRAD2", 5.28)],
-    &[("CONV2", 15.85), ("lavaMD-100", 30.0), ("NW1", 5.62), ("NW2", 9.03), ("SRAD1", 25.73)],
+    &[
+        ("convolution CONV1", 5.68),
+        ("convolution CONV2", 6.21),
+        ("lavaMD-100", 28.0),
+        ("srad-tiles SRAD1", 11.1),
+        ("srad-tiles SRAD2", 5.28),
+    ],
+    &[
+        ("convolution CONV2", 15.85),
+        ("lavaMD-100", 30.0),
+        ("nw NW1", 5.62),
+        ("nw NW2", 9.03),
+        ("srad-tiles SRAD1", 25.73),
+    ],
 ];
 
 fn of_lrr() -> Point {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use warpfile_kernels::workloads::Workload;
 
-use super::content;
+use super::{content, on};
 use crate::figures::Cause;
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
@@ -80,7 +80,7 @@ const POLICIES: [(&str, &str); 2] = [("lrr", "LRR"), ("gto", "GTO")];
 
 impl Unlimited {
     fn on_machine(&self, design: &str) -> Point {
-        let point = Point::new(self.machine, design);
+        let point = on(self.machine, design);
         match self.scratchpad_bytes {
             Some(bytes) => point.with("sm.shared_memory_bytes", bytes),
             None => point,
