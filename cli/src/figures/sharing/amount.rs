@@ -3,8 +3,7 @@
 use anyhow::Result;
 
 use super::kernels::{Kernels, NAMES, key_of};
-use super::{AMOUNTS, content, notes, one_scheduler, order_of_the_ptx, register_sharing, with_scratchpad};
-use crate::figures::Cause;
+use super::{AMOUNTS, content, notes, register_sharing, with_scratchpad};
 use crate::figures::chart::{Chart, Line, LineStyle, Plot};
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
@@ -35,10 +34,6 @@ const TABLE_7: &[Row] = &[
     ("srad-tiles SRAD1", [188.13, 188.13, 188.13, 229.38, 208.27, 204.32]),
     ("srad-tiles SRAD2", [63.48, 63.48, 63.48, 63.52, 63.62, 68.29]),
 ];
-
-/// Why numbers of Table 2.5 differ, and of Table 2.7.
-pub const CAUSES_5: &[Cause] = &[one_scheduler(&["sgemm-128"])];
-pub const CAUSES_7: &[Cause] = &[order_of_the_ptx(&["nw.NW1", "nw.NW2"])];
 
 /// A point at an amount of sharing.
 fn at(point: Point, amount: u64) -> Point {

@@ -4,8 +4,8 @@ use anyhow::Result;
 
 use super::kernels::Kernels;
 use super::{
-    baseline, changes, content, notes, one_scheduler, order_of_the_ptx, register_sharing, scratchpad,
-    with_registers, with_scratchpad,
+    baseline, changes, content, notes, order_of_the_ptx, register_sharing, scratchpad, with_registers,
+    with_scratchpad,
 };
 use crate::figures::Cause;
 use crate::figures::report::{Claim, Content};
@@ -14,9 +14,8 @@ use crate::figures::sweep::{Point, Results};
 
 const LAYER: &str = "warp-level-divergence";
 
-/// Why numbers of Fig. 2.21 differ, (a) and (b).
+/// Why numbers of Fig. 2.21(a) differ.
 pub const CAUSES_REGISTERS: &[Cause] = &[order_of_the_ptx(&["sharing_mean"])];
-pub const CAUSES_SCRATCHPAD: &[Cause] = &[one_scheduler(&["sharing_mean"])];
 
 /// LRR, warp-level divergence, and register sharing.
 pub fn points_registers() -> Vec<Point> {

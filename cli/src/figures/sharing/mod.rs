@@ -177,7 +177,7 @@ const FIGURES: &[Figure] = &[
         workloads: SET_2,
         method: Method::Runs { points: scratchpad::points_17, show: scratchpad::figure_17 },
         has_numbers: true,
-        causes: scratchpad::CAUSES_17,
+        causes: &[],
     },
     Figure {
         id: "sharing-2.18",
@@ -240,7 +240,7 @@ const FIGURES: &[Figure] = &[
         workloads: SET_1,
         method: Method::Runs { points: amount::points_5, show: amount::table_5 },
         has_numbers: true,
-        causes: amount::CAUSES_5,
+        causes: &[],
     },
     Figure {
         id: "sharing-table2.7",
@@ -249,7 +249,7 @@ const FIGURES: &[Figure] = &[
         workloads: SET_2,
         method: Method::Runs { points: amount::points_7, show: amount::table_7 },
         has_numbers: true,
-        causes: amount::CAUSES_7,
+        causes: &[],
     },
     Figure {
         id: "sharing-2.21",
@@ -267,7 +267,7 @@ const FIGURES: &[Figure] = &[
         workloads: SET_2,
         method: Method::Runs { points: divergence::points_scratchpad, show: divergence::figure_scratchpad },
         has_numbers: true,
-        causes: divergence::CAUSES_SCRATCHPAD,
+        causes: &[],
     },
     Figure {
         id: "sharing-2.22",
@@ -276,7 +276,7 @@ const FIGURES: &[Figure] = &[
         workloads: SET_3,
         method: Method::Runs { points: unshared::points_22a, show: unshared::figure_22a },
         has_numbers: true,
-        causes: unshared::CAUSES_22,
+        causes: &[],
     },
     Figure {
         id: "sharing-2.22b",
@@ -401,8 +401,7 @@ const SCRATCHPAD_BYTES: u64 = 16_384;
 const fn one_scheduler(of: &'static [&'static str]) -> Cause {
     Cause {
         of,
-        why: "Seven of the eight programs of Table 2.1 issue more here than in the thesis, 0.7 to 1.5 instructions of 32 threads a cycle \
-          and SM without sharing for 0.5 to 1.1, so that there is less to gain. One scheduler for all warps, of one instruction a cycle.",
+        why: "An SM that issues less leaves more to gain: one scheduler for all warps, of one instruction a cycle, instead of two.",
         run: "--set sm.schedulers=1 --set register_file.rows=128",
     }
 }

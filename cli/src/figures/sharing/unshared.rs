@@ -4,7 +4,6 @@ use anyhow::Result;
 use warpfile_kernels::workloads::Workload;
 
 use super::{content, on};
-use crate::figures::Cause;
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::{Average, Series, change, percent_change, ratio};
@@ -46,14 +45,6 @@ const RELEASED: Unlimited = Unlimited {
     section: "§3.4.2",
     notes: "DCT5 is not here. Of neural the kernel is second_layer, which the thesis names; of the others all kernels count.",
 };
-
-/// Why numbers of Fig. 2.22(a) differ.
-pub const CAUSES_22: &[Cause] = &[Cause {
-    of: &["lrr"],
-    why: "Another kernel of neural is limited by registers, shares them, and leaves other lines in the caches for the one that counts. \
-      With twice the registers no kernel is limited.",
-    run: "--set register_file.rows=128",
-}];
 
 /// The kernels of programs of which others are limited (Tables 2.4 and 3.4); of other programs all count.
 const UNLIMITED: [(&str, &str); 2] = [("backprop", "layer_forward"), ("neural", "second_layer")];
