@@ -390,9 +390,8 @@ fn an_endless_nest_of_loops_ends_in_an_error() {
 
 #[test]
 fn of_several_sizes_the_first_that_is_there_is_taken() {
-    let text =
-        format!("[sizes]\ndefault = {{ n = 1 }}\nlarge = {{ n = 2 }}\n[[steps]]\ngrid = 1\nblock = 1\n");
-    let file = LaunchFile::parse(Path::new("my/launch.toml"), &text).unwrap();
+    let text = "[sizes]\ndefault = { n = 1 }\nlarge = { n = 2 }\n[[steps]]\ngrid = 1\nblock = 1\n";
+    let file = LaunchFile::parse(Path::new("my/launch.toml"), text).unwrap();
     let n = |name: &str| file.size(name).map(|variables| format!("{:?}", variables["n"]));
     assert_eq!(n("suite,large,default").unwrap(), "Integer(2)");
     assert_eq!(n("default,large").unwrap(), "Integer(1)");
