@@ -147,3 +147,31 @@ impl Rows for Kernels<'_> {
         self.rows.iter().map(|(_, kernel)| kernel.name).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use warpfile_kernels::workloads;
+
+    use super::*;
+
+    #[test]
+    fn every_kernel_is_launched_by_its_workload_and_has_a_name_of_its_own() {
+        for kernel in KERNELS {
+            let file = workloads::by_name(kernel.workload).unwrap().launch_file().unwrap();
+            let entries: Vec<&str> =
+                file.launches().iter().filter_map(|launch| launch.entry.as_deref()).collect();
+            let is_launched = match kernel.launches {
+                Launches::All => true,
+                Launches::Of(entry) | Launches::Growing(entry) | Launches::Shrinking(entry) => {
+                    entries.contains(&entry)
+                }
+            };
+            assert!(is_launched, "{}: {entries:?}", kernel.name);
+            assert!(kernel.name.starts_with(kernel.workload), "{}", kernel.name);
+        }
+        let names: BTreeSet<&str> = KERNELS.iter().map(|kernel| kernel.name).collect();
+        assert_eq!(names.len(), KERNELS.len());
+    }
+}
