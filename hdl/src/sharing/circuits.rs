@@ -25,12 +25,12 @@ pub const FOLDER: Folder = Folder {
 /// Table 2.3: 1536 threads are 48 warps, 8 thread blocks; registers of a thread and 48 KB of scratchpad are counted from 1.
 fn circuits() -> Vec<CircuitEntry> {
     vec![
-        CircuitEntry::new(RegisterAccessUnit { warps: 48, blocks: 8, register_bits: 8 })
+        CircuitEntry::new(RegisterAccessUnit { warps: 48, blocks: 8, register_bits: 8, warp_locks: false })
             .odd([
-                json!({"warps": 2, "blocks": 2, "register_bits": 1}),
-                json!({"warps": 6, "blocks": 3, "register_bits": 3}),
+                json!({"warps": 2, "blocks": 2, "register_bits": 1, "warp_locks": true}),
+                json!({"warps": 6, "blocks": 3, "register_bits": 3, "warp_locks": false}),
             ])
-            .proven_at(json!({"warps": 4, "blocks": 2, "register_bits": 2})),
+            .proven_at(json!({"warps": 4, "blocks": 2, "register_bits": 2, "warp_locks": true})),
         CircuitEntry::new(ScratchpadAccessUnit { warps: 48, blocks: 8, byte_bits: 16 })
             .odd([
                 json!({"warps": 1, "blocks": 2, "byte_bits": 1}),

@@ -103,11 +103,11 @@ impl<'m> Pairs<'m> {
         m.cat((0..self.sizes.blocks).map(asked))
     }
 
-    /// Blocks that may take a lock, one bit each: of the pairs in which the other block holds none, the owner; the other one if
-    /// no warp of the owner asks. `holding`, `asking`: blocks with a lock, and with a warp that needs one.
+    /// Blocks that may take a lock, one bit each: owners; the other block of a pair if the owner holds none and no warp of it
+    /// asks. `holding`, `asking`: blocks with a lock, and with a warp that needs one.
     pub fn admitted(&self, m: &Module<'m>, holding: Signal<'m>, asking: Signal<'m>) -> Signal<'m> {
         self.each(m, |block| match self.neighbour(block) {
-            Some(other) => !holding.bit(other) & (self.owns(m, block) | !asking.bit(other)),
+            Some(other) => self.owns(m, block) | (!holding.bit(other) & !asking.bit(other)),
             None => m.lit(1, 1),
         })
     }

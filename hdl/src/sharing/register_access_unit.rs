@@ -10,12 +10,14 @@ use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, Si
 /// Two blocks share in neighbouring slots, 2 i and 2 i + 1, and so do their warps: warps 2 j and 2 j + 1, one of each block. A
 /// warp has registers of its own up to a number, and those above together with its partner. It accesses them with the lock of
 /// the pair, which it takes with the first instruction that needs it and gives back when it has ended. Only the owner block's
-/// warps take locks; while they hold none and none of them needs one, also the other block's, which then becomes owner. So the
-/// owner never waits for its partner, and no barrier can close a circle (Fig. 2.8).
+/// warps take locks; while they hold none and none of them needs one, also the other block's, which then becomes owner. With
+/// `warp_locks` a warp of the other block takes its lock as well once its partner has ended, and its block does not become the
+/// owner by that. So the owner never waits for its partner, and no barrier can close a circle (Fig. 2.8).
 ///
 /// The tables have the bits of §2.4.1: `sh_sm` 1, `sh_tb` T ⌈log₂(T + 1)⌉, `owner` and `sh_warp` W each, `lock`
 /// ⌊W/2⌋ ⌈log₂ W⌉. Beside them, because the thesis's lock cannot say that it is free, which warp is of which block is the SM's
-/// own knowledge, and the boundary is the kernel's: `lock_valid`, `resident`, `there`, `block`, `private`.
+/// own knowledge, and the boundary is the kernel's: `lock_valid`, `resident`, `there`, `block`, `private`; and `ended`, one bit a
+/// warp, with `warp_locks`.
 ///
 /// Timing: who is held follows from the tables and the needs of the same cycle; a lock taken in one cycle is held from the
 /// next. Of two blocks that ask in one cycle, the owner is admitted.
@@ -29,6 +31,8 @@ pub struct RegisterAccessUnit {
     pub blocks: usize,
     /// Bits of the number of a register, counted from 1, 1 to 12.
     pub register_bits: usize,
+    /// Whether a warp waits for its partner only (§2.2.1, §2.5.1.6), not for all warps of its block that hold locks (§2.2.3).
+    pub warp_locks: bool,
 }
 
 /// Ports of a [`RegisterAccessUnit`].
@@ -51,7 +55,7 @@ pub struct RegisterAccessUnitIo<'m> {
     /// Warps that issue their next instruction, one bit each: none that is held.
     #[bits(p.warps)]
     pub issue_i: In<'m>,
-    /// Warps that have ended, one bit each: nothing of them is in flight.
+    /// Warps that end, one bit each: nothing of them is in flight any more.
     #[bits(p.warps)]
     pub ended_i: In<'m>,
     /// Blocks that have ended, one bit each.
@@ -99,12 +103,19 @@ impl Circuit for RegisterAccessUnit {
         let holders = locks.holders(m);
         let holding = pairs.blocks_of(m, holders);
         let admitted = pairs.admitted(m, holding, pairs.blocks_of(m, needs)).named("admitted");
-        let held = needs & !pairs.warps_of_all(m, admitted);
+        let of_admitted = pairs.warps_of_all(m, admitted);
+        let starting = io.launch.warps_i & io.launch.valid_i.replicate(self.warps);
+        let ended = self.warp_locks.then(|| m.register("ended", self.warps).reset(0));
+        if let Some(ended) = ended {
+            ended.set((ended | io.ended_i) & !starting);
+        }
+        let left_alone = ended.map_or(m.lit(self.warps, 0), |ended| swap(m, ended));
+        let held = needs & !of_admitted & !left_alone;
         let taking = io.issue_i & needs & !holders;
         locks.set(m, taking, io.ended_i);
 
-        pairs.set(m, pairs.owning_with(m, pairs.blocks_of(m, taking)), io.block_ended_i, &io.launch);
-        let starting = io.launch.warps_i & io.launch.valid_i.replicate(self.warps);
+        let of_takers = pairs.blocks_of(m, taking & of_admitted);
+        pairs.set(m, pairs.owning_with(m, of_takers), io.block_ended_i, &io.launch);
         let ending = pairs.warps_of_all(m, io.block_ended_i);
         let shares = io.launch.partner_i.ne(self.blocks).replicate(self.warps);
         sh_warp.set((sh_warp & !ending & !starting) | (starting & shares));
@@ -115,7 +126,7 @@ impl Circuit for RegisterAccessUnit {
         io.locked_o.set(holders);
 
         pairs.check(m, io.block_ended_i, &io.launch);
-        self.check_locks(m, io, &pairs, &Needs { sh_warp, needs, held, holders, holding, ending });
+        self.check_locks(m, io, &pairs, &Needs { sh_warp, needs, held, holders, holding, ending, ended });
     }
 }
 
@@ -128,6 +139,8 @@ struct Needs<'m> {
     holding: Signal<'m>,
     /// Warps of blocks that end in this cycle.
     ending: Signal<'m>,
+    /// Warps that have ended, where the unit knows of them.
+    ended: Option<Signal<'m>>,
 }
 
 impl RegisterAccessUnit {
@@ -158,18 +171,33 @@ impl RegisterAccessUnit {
         m.assumption("a_free_warp_is_beside_its_partner_or_none", self.neighbours_of_launched(m, io, pairs));
 
         let mut apart = m.lit(1, 1);
-        let mut of_owner = m.lit(1, 1);
         let mut whole = m.lit(1, 1);
         for block in 0..self.blocks {
             let own = pairs.warps_of(m, block);
-            of_owner = of_owner & of.holding.bit(block).implies(pairs.owns(m, block));
             whole = whole & (of.sh_warp & own).eq(pairs.shares(block).replicate(self.warps) & own);
             if let Some(other) = pairs.neighbour(block) {
                 apart = apart & !(of.holding.bit(block) & of.holding.bit(other));
             }
         }
-        m.invariant("of_a_pair_of_blocks_one_holds_locks", apart);
-        m.invariant("only_an_owner_holds_locks", of_owner);
+        let of_others = of.holders & !pairs.owner;
+        match of.ended {
+            None => {
+                m.invariant("of_a_pair_of_blocks_one_holds_locks", apart);
+                m.invariant("only_an_owner_holds_locks", !of_others.any());
+            }
+            Some(ended) => {
+                m.assumption(
+                    "a_warp_that_has_ended_stays_so",
+                    !(ended & (io.issue_i | io.ended_i | of.needs)).any(),
+                );
+                let left_alone = swap(m, ended);
+                m.invariant(
+                    "beside_an_owner_a_lock_is_of_an_ended_partner",
+                    !(of_others & !left_alone).any(),
+                );
+                m.invariant("a_warp_that_has_ended_holds_nothing", !(of.holders & ended).any());
+            }
+        }
         m.invariant("the_warps_of_a_block_share_as_it_does", whole);
         m.invariant("a_lock_has_a_holder_that_shares", !(of.holders & !of.sh_warp).any());
         m.invariant("an_owner_is_never_held_back", !(of.held & pairs.owner).any());

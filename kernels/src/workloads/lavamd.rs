@@ -1,13 +1,27 @@
-//! Potentials and forces between particles of neighbouring boxes, pair by pair, in double precision.
+//! Potentials and forces between particles of neighbouring boxes, pair by pair, in double precision; of numbers that lie in memory in
+//! double precision, or in the first half of as many bits.
 
 use super::reference::{Inputs, Outputs};
 
 const STEEPNESS: f64 = 0.5;
 
 pub(super) fn reference(inputs: &Inputs) -> Outputs {
+    let (counts, forces) = forces(inputs, &inputs.wide("position"), &inputs.wide("charge"));
+    Outputs::default().integers("count", &counts).wide("force", &forces)
+}
+
+/// Of numbers of 32 bits, each of which has 64 in memory.
+pub(super) fn half_used(inputs: &Inputs) -> Outputs {
+    let used = |name: &str| inputs.floats(name).into_iter().step_by(2).map(f64::from).collect::<Vec<f64>>();
+    let (counts, forces) = forces(inputs, &used("position"), &used("charge"));
+    let stored: Vec<f32> = forces.iter().flat_map(|force| [*force as f32, 0.0]).collect();
+    Outputs::default().integers("count", &counts).floats("force", &stored)
+}
+
+/// Boxes near every box; potential and force of every particle.
+fn forces(inputs: &Inputs, positions: &[f64], charges: &[f64]) -> (Vec<i32>, Vec<f64>) {
     let shape = ["width", "height", "depth"].map(|name| inputs.size(name));
     let particles = inputs.size("particles");
-    let (positions, charges) = (inputs.wide("position"), inputs.wide("charge"));
     let boxes = shape.iter().product::<usize>();
     let mut counts = Vec::new();
     let mut forces = Vec::new();
@@ -17,7 +31,7 @@ pub(super) fn reference(inputs: &Inputs) -> Outputs {
         for particle in own * particles..(own + 1) * particles {
             let mut sum = [0.0; 4];
             for other in near.iter().flat_map(|&other| other * particles..(other + 1) * particles) {
-                let effect = force(place(&positions, particle), place(&positions, other));
+                let effect = force(place(positions, particle), place(positions, other));
                 for (sum, effect) in sum.iter_mut().zip(effect) {
                     *sum += charges[other] * effect;
                 }
@@ -25,7 +39,7 @@ pub(super) fn reference(inputs: &Inputs) -> Outputs {
             forces.extend(sum);
         }
     }
-    Outputs::default().integers("count", &counts).wide("force", &forces)
+    (counts, forces)
 }
 
 /// Whether two boxes touch, or are the same.

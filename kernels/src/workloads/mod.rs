@@ -189,7 +189,7 @@ static WORKLOADS: [Workload; 51] = [
     workload!("sgemm-128", sgemm::reference),
     workload!("stencil-512", stencil::reference),
     workload!("b+tree-508", b_tree::reference),
-    workload!("lavaMD-100", lavamd::reference),
+    workload!("lavaMD-100", lavamd::half_used),
     workload!("nw-32", nw::reference),
     workload!("srad-tiles", srad::reference),
     workload!("heartwall-512", heartwall::reference),

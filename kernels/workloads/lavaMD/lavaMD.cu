@@ -10,6 +10,14 @@
 #endif
 #define MOST_NEIGHBOURS 27
 
+// Numbers as they are computed with and as they lie in memory.
+#ifndef OWN_NUMBERS
+typedef double computed;
+typedef double4 computed4;
+typedef double stored;
+typedef double4 stored4;
+#endif
+
 // The boxes around a box and the box itself, one box a thread.
 extern "C" __global__ void neighbours(int *neighbour, int *count, int width, int height, int depth) {
     int box = blockIdx.x * blockDim.x + threadIdx.x;
@@ -26,11 +34,11 @@ extern "C" __global__ void neighbours(int *neighbour, int *count, int width, int
 }
 
 // x, y, z and half the squared length of every position; potential and force of every particle.
-extern "C" __global__ void forces(const int *neighbour, const int *count, const double4 *position,
-                                  const double *charge, double4 *force, int particles, double steepness) {
-    __shared__ double4 own_position[MOST_PARTICLES];
-    __shared__ double4 near_position[MOST_PARTICLES];
-    __shared__ double near_charge[MOST_PARTICLES];
+extern "C" __global__ void forces(const int *neighbour, const int *count, const stored4 *position,
+                                  const stored *charge, stored4 *force, int particles, computed steepness) {
+    __shared__ stored4 own_position[MOST_PARTICLES];
+    __shared__ stored4 near_position[MOST_PARTICLES];
+    __shared__ stored near_charge[MOST_PARTICLES];
 
     int box = blockIdx.x;
     for (int i = threadIdx.x; i < particles; i += blockDim.x) own_position[i] = position[box * particles + i];
@@ -46,19 +54,19 @@ extern "C" __global__ void forces(const int *neighbour, const int *count, const 
         __syncthreads();
 
         for (int i = threadIdx.x; i < particles; i += blockDim.x) {
-            double4 here = own_position[i];
-            double4 sum = force[box * particles + i];
+            computed4 here = own_position[i];
+            computed4 sum = force[box * particles + i];
 #pragma unroll 1
             for (int j = 0; j < particles; j++) {
-                double4 there = near_position[j];
-                double dot = here.x * there.x + here.y * there.y + here.z * there.z;
-                double squared = here.w + there.w - dot;
-                double potential = exp(-steepness * squared);
-                double strength = 2.0 * potential;
-                double dx = here.x - there.x;
-                double dy = here.y - there.y;
-                double dz = here.z - there.z;
-                double q = near_charge[j];
+                computed4 there = near_position[j];
+                computed dot = here.x * there.x + here.y * there.y + here.z * there.z;
+                computed squared = here.w + there.w - dot;
+                computed potential = exp(-steepness * squared);
+                computed strength = 2 * potential;
+                computed dx = here.x - there.x;
+                computed dy = here.y - there.y;
+                computed dz = here.z - there.z;
+                computed q = near_charge[j];
                 sum.w += q * potential;
                 sum.x += q * (strength * dx);
                 sum.y += q * (strength * dy);

@@ -118,7 +118,7 @@ impl Blocks {
         (0..self.warps()).filter(needs).collect()
     }
 
-    /// §2.2.3: a block takes locks while its partner holds none; while nobody holds one, the owner goes first.
+    /// §2.2.3: a block takes locks if it is the owner, which its partner becomes that way while nobody else holds or needs one.
     pub fn may_take(
         &self,
         slot: usize,
@@ -127,7 +127,7 @@ impl Blocks {
     ) -> bool {
         match self.partner(slot) {
             None => true,
-            Some(partner) => !holds(partner) && (self.owns(slot) || !needs(partner)),
+            Some(partner) => self.owns(slot) || (!holds(partner) && !needs(partner)),
         }
     }
 

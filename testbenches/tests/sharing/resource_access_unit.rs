@@ -240,8 +240,10 @@ fn two_units_side_by_side_would_wait_for_each_other() {
         |access: [usize; 2]| Intent { access: access.to_vec(), issue: vec![true; 2], ..quiet.clone() };
     let start = || [configure.clone(), launch(0), launch(1)];
 
-    let mut registers =
-        Registers::new(&RegisterAccessUnit { warps: 2, blocks: 2, register_bits: 3 }, blocks.clone());
+    let mut registers = Registers::new(
+        &RegisterAccessUnit { warps: 2, blocks: 2, register_bits: 3, warp_locks: false },
+        blocks.clone(),
+    );
     let mut scratchpad =
         Scratchpad::new(&ScratchpadAccessUnit { warps: 2, blocks: 2, byte_bits: 3 }, blocks.clone());
     for intent in start().iter().chain([&needs([5, 0])]) {

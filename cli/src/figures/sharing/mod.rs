@@ -416,6 +416,25 @@ const fn order_of_the_ptx(of: &'static [&'static str]) -> Cause {
     }
 }
 
+/// The scheduler GTO for what does not share, as what a number differs by.
+const fn beside_gto(of: &'static [&'static str]) -> Cause {
+    Cause {
+        of,
+        why: "LRR is slower here than in the thesis, and what a kernel gains beside it is in part the scheduler's alone: beside GTO.",
+        run: "--set scheduler.single_level=gto",
+    }
+}
+
+/// Locks of the registers of two warps for these alone, as what a number differs by.
+const fn warp_locks(of: &'static [&'static str]) -> Cause {
+    Cause {
+        of,
+        why: "A block that is not the owner waits here until all warps of the owner that used shared registers have ended (§2.2.3). In \
+          §2.2.1 and §2.5.1.6 a warp waits for its partner alone, and additional warps come to access memory before they are the owner's.",
+        run: "--set sharing.warp_locks=true",
+    }
+}
+
 /// The register file and the scheduler LRR on the machine of Table 2.3, with the registers of Table 2.1.
 fn baseline() -> Point {
     with_registers("baseline")

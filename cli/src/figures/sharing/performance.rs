@@ -6,8 +6,8 @@ use warpfile_sim::mechanisms::sharing::{COUNTERS, Parameters, Shared};
 use super::comparison::{Comparison, LRR, Least};
 use super::kernels::Kernels;
 use super::{
-    Changes, baseline, changes, content, notes, one_scheduler, order_of_the_ptx, programs, register_sharing,
-    with_registers,
+    Changes, baseline, beside_gto, changes, content, notes, one_scheduler, order_of_the_ptx, programs,
+    register_sharing, warp_locks, with_registers,
 };
 use crate::figures::Cause;
 use crate::figures::report::{Content, Table};
@@ -42,14 +42,15 @@ const BY_OPTIMISATION: [Changes; 4] = [
 pub const CAUSES_13: &[Cause] = &[
     one_scheduler(&["hotspot", "mummer"]),
     order_of_the_ptx(&["b+tree-508", "backprop", "mean", "sgemm-128"]),
-    Cause {
-        of: &["lib", "mri-q"],
-        why: "LRR is slow here, so that what these gain is the scheduler's alone: beside GTO it is gone.",
-        run: "--set scheduler.single_level=gto",
-    },
+    beside_gto(&["lib", "mri-q"]),
+    warp_locks(&["hotspot"]),
 ];
 /// Of Fig. 2.15(a).
-pub const CAUSES_15: &[Cause] = &[one_scheduler(&["owf_hotspot", "owf_mummer", "dynamic_mummer", "lrr_lib"])];
+pub const CAUSES_15: &[Cause] = &[
+    one_scheduler(&["owf_hotspot", "owf_mummer", "dynamic_mummer", "lrr_lib"]),
+    beside_gto(&["owf_mri-q"]),
+    warp_locks(&["owf_hotspot", "dynamic_lib"]),
+];
 /// Of Fig. 2.17(a).
 pub const CAUSES_17: &[Cause] = &[one_scheduler(&["largest"])];
 

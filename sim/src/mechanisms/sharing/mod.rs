@@ -62,6 +62,9 @@ parameters! {
         private_percent: u64 = 10, Accepted::integer(1, 100);
         /// Registers lie in the order of their first use where blocks share them (§2.3.2).
         reorder_registers: bool = true, Accepted::Flag;
+        /// A warp waits for the warp that it shares registers with to end (§2.2.1, §2.5.1.6), and not for all warps of that block
+        /// that have used such registers (§2.2.3): of reg-share.
+        warp_locks: bool = false, Accepted::Flag;
         /// Memory instructions of warps that do not own their shared registers are executed as rarely as the SM stalls more than
         /// the chip's first (§2.3.3): of reg-share; of no effect if one SM is simulated.
         dynamic_execution: bool = true, Accepted::Flag;
@@ -529,10 +532,12 @@ fn release_bits(config: &Config) -> Structure {
 }
 
 fn register_circuit(config: &Config) -> RegisterAccessUnit {
+    let Parameters { warp_locks, .. } = config.of();
     RegisterAccessUnit {
         warps: config.sm.warps as usize,
         blocks: config.sm.blocks as usize,
         register_bits: REGISTER_BITS,
+        warp_locks,
     }
 }
 
