@@ -322,7 +322,7 @@ fn barriers_between_accesses_to_both_do_not_deadlock() {
 #[test]
 fn barriers_between_shared_accesses_do_not_deadlock() {
     for scheduler in ["owf", "single-level", "two-level"] {
-        for percent in [10, 50, 90] {
+        for (percent, warp_locks) in [(10, false), (10, true), (50, false), (50, true), (90, false)] {
             let mut kernel = Kernel::new().alu(1, &[2]);
             for _ in 0..3 {
                 kernel = kernel.alu(15, &[1, 14]).op(Operation::Barrier, &[], &[]).alu(13, &[15]);
@@ -334,6 +334,7 @@ fn barriers_between_shared_accesses_do_not_deadlock() {
             config.sm.watchdog_cycles = 2000;
             config.edit(|sharing: &mut Parameters| {
                 (sharing.private_percent, sharing.reorder_registers) = (percent, false);
+                sharing.warp_locks = warp_locks;
             });
             let report = run(&config, &mut Sequence::from(kernel), RunOptions::default());
             let report = report.unwrap_or_else(|error| panic!("{scheduler} at {percent}: {error}"));

@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 
-use warpfile_engine::Engine;
+use warpfile_engine::{Engine, EngineError};
 use warpfile_hdl::wir::{ROW_RESULTS, VERIFY_CACHE_WRITERS};
 use warpfile_kernels::program::{
     BlockIndex, InstId, Instruction, LANES, LaneMask, LaneValues, MAX_RESULTS, MAX_SOURCES,
 };
 
 use super::circuits::{Answer, Changes, Circuit, Circuits, QUERIES, set_register};
+use super::invariants::{InCycle, Invariants, Seen};
 use super::kernel::{Decoded, Effect, Function, Memory, Operand, Room, decode};
 use super::loads::{Numbers, Orderings, Place};
 use super::retire::{Arrived, Retiring, Slot, Step};
@@ -239,6 +240,8 @@ pub struct Reuse {
     /// What has been written to each physical register: what the register file holds.
     values: Vec<LaneValues>,
     counted: Counted,
+    /// Where assertions are compiled in.
+    invariants: Option<Invariants>,
 }
 
 /// All numbers are free.
@@ -253,10 +256,12 @@ impl Reuse {
         policy: Policy,
         (circuits, changes): (Circuits, Changes),
         orderings: &Orderings,
-    ) -> Reuse {
+    ) -> Result<Reuse, EngineError> {
         let parameters: Parameters = config.of();
+        let checks = cfg!(debug_assertions);
+        let invariants = checks.then(|| Invariants::new(&circuits, FORM_BITS)).transpose()?;
         let rows = parameters.reuse_rows.max(parameters.signature_rows) / config.sm.schedulers;
-        Reuse {
+        Ok(Reuse {
             policy,
             changes,
             logical_registers: parameters.logical_registers as usize,
@@ -295,9 +300,10 @@ impl Reuse {
             read_to_verify: None,
             values: vec![[0; LANES]; circuits.registers],
             counted: Counted::default(),
+            invariants,
             circuits,
             config: config.clone(),
-        }
+        })
     }
 
     /// State of the pool in this cycle.
@@ -397,7 +403,7 @@ impl Reuse {
         self.written_rows = [None; VERIFY_CACHE_WRITERS];
         let taken = [(short, outputs.result_taken[0]), (long, outputs.fill_taken)];
         for (place, (index, _)) in taken.into_iter().enumerate().filter(|(_, (_, taken))| *taken) {
-            self.written_rows[place] = self.follow_write(index);
+            self.written_rows[place] = self.follow_write(index)?;
         }
         outputs.issue_taken = [false; MAX_ISSUES];
         outputs.result_taken = [false; MAX_ISSUES];
@@ -452,10 +458,13 @@ impl Reuse {
     }
 
     /// A write has been taken. Gives its row.
-    fn follow_write(&mut self, index: Option<usize>) -> Option<u32> {
-        let slot = self.retiring.slot_mut(index)?;
-        let write = slot.write()?;
+    fn follow_write(&mut self, index: Option<usize>) -> Result<Option<u32>, SimError> {
+        let Some(slot) = self.retiring.slot_mut(index) else { return Ok(None) };
+        let Some(write) = slot.write() else { return Ok(None) };
         let row = write.row;
+        if let Some(invariants) = &mut self.invariants {
+            invariants.write(&self.config, row, write.lanes, slot.pins)?;
+        }
         let held = &mut self.values[row as usize];
         for lane in (0..LANES).filter(|lane| write.lanes >> lane & 1 == 1) {
             held[lane] = write.values[lane];
@@ -465,7 +474,7 @@ impl Reuse {
             Step::Write(register) => Step::Done { register, shared: false },
             other => other,
         };
-        Some(row)
+        Ok(Some(row))
     }
 
     /// The register that was read in the cycle before goes to the result that has asked for it.
@@ -993,6 +1002,44 @@ impl Reuse {
         engine.step();
     }
 
+    // The references.
+
+    /// A cycle of the reference counts and of the pool.
+    fn end_cycle(&mut self) -> Result<(), SimError> {
+        let Some(mut invariants) = self.invariants.take() else {
+            self.circuits.end_cycle(&mut self.changes);
+            return Ok(());
+        };
+        let ports = &self.circuits.counts.ports;
+        let in_cycle = InCycle::of(&self.changes, ports.decrement.len(), ports.drop.len());
+        self.circuits.end_cycle(&mut self.changes);
+        invariants.allocate(in_cycle.allocated);
+        invariants.check(&self.config, &self.circuits)?;
+        if invariants.is_due(self.now) {
+            invariants.see(self.seen(in_cycle));
+        }
+        self.invariants = Some(invariants);
+        Ok(())
+    }
+
+    /// What instructions and results hold, refer to before it is mapped, and have reserved; and what waits for a port.
+    fn seen(&self, in_cycle: InCycle) -> Seen {
+        let of_slots = self.retiring.slots.iter().flatten().filter_map(|slot| slot.held);
+        let sources = self.flying.iter().flat_map(|flying| flying.sources).flatten();
+        let found = self.answering.iter().filter(|answering| !answering.is_half_mapped);
+        let found = found.flat_map(|answering| answering.registers).flatten();
+        let half = self.answering.iter().filter(|answering| answering.is_half_mapped);
+        Seen {
+            now: self.now,
+            in_cycle,
+            decrements: self.changes.decrements.iter().copied().collect(),
+            drops: self.changes.drops.iter().copied().collect(),
+            holds: of_slots.chain(sources).chain(found).collect(),
+            references: half.filter_map(|answering| answering.registers[1]).collect(),
+            reserved: self.flying.iter().map(|flying| flying.row).collect(),
+        }
+    }
+
     // Rename.
 
     /// A cycle of the rename tables: an instruction of the SM is renamed, a destination looked up, a mapping written.
@@ -1236,7 +1283,7 @@ impl Interposer for Reuse {
             let answers = self.circuits.query(queries);
             self.look_up(&answers[..MAX_SOURCES], fill, inputs.kernel_loads)?;
         }
-        self.circuits.end_cycle(&mut self.changes);
+        self.end_cycle()?;
         self.say_rows(outputs);
         self.now += 1;
         Ok(())

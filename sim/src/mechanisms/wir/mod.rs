@@ -8,12 +8,14 @@
 
 mod circuits;
 mod interposer;
+mod invariants;
 mod kernel;
 mod loads;
 mod retire;
 mod rows;
 
 use serde::{Deserialize, Serialize};
+use warpfile_engine::EngineError;
 use warpfile_hdl::regfile::{ExtraRead, Geometry, LANE_BITS};
 use warpfile_hdl::wir::{
     FreePool, LoadGuard, ROW_RESULTS, ReferenceCounts, RenameTables, RetryQueue, ReuseBuffer, SEED,
@@ -403,10 +405,11 @@ impl Mechanism for Wir {
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
         let circuits = Circuits::of_partitions(at, &Parts::new(at.config, self.policy))?;
         let orderings = Orderings::default();
-        let one = |circuits| -> Box<dyn Interposer> {
-            Box::new(Reuse::new(at.config, self.policy, circuits, &orderings))
+        let one = |circuits| -> Result<Box<dyn Interposer>, EngineError> {
+            Ok(Box::new(Reuse::new(at.config, self.policy, circuits, &orderings)?))
         };
-        Ok(Part::Interposers(circuits.into_iter().map(one).collect()))
+        let all: Result<Vec<_>, EngineError> = circuits.into_iter().map(one).collect();
+        Ok(Part::Interposers(all.map_err(|error| SimError::circuit(at.config, error))?))
     }
 
     fn register_rows(&self, _config: &Config) -> RegisterRows {
