@@ -50,8 +50,8 @@ pub struct Circuits {
     pub register_bits: usize,
 }
 
-/// References that come and go in a cycle. Those that go may wait for a port, since a register that is freed later is
-/// harmless; those that come have ports enough.
+/// References and holds that come and go in a cycle. Those that come have ports enough and are all counted in the next cycle; of
+/// those that go as many as there are ports, and the others wait in their order: a register is freed later, never too early.
 pub struct Changes {
     pub allocated: Option<u32>,
     pub increments: Vec<u32>,
