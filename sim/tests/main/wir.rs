@@ -659,3 +659,94 @@ fn a_kernel_with_more_registers_than_a_rename_table_is_refused() {
     let error = run(&config, &mut open("hotspot"), RunOptions::default()).expect_err("too many").to_string();
     assert!(error.contains("a rename table has 4; raise wir.logical_registers"), "{error}");
 }
+
+/// One of the launches of a workload.
+struct OneOf {
+    workload: OpenWorkload,
+    before: usize,
+    is_given: bool,
+}
+
+impl Launches for OneOf {
+    fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
+        if std::mem::replace(&mut self.is_given, true) {
+            return Ok(None);
+        }
+        for _ in 0..self.before {
+            self.workload.next_launch()?;
+        }
+        self.workload.next_launch()
+    }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        self.workload.has_values()
+    }
+}
+
+/// §VI-A, and what accesses do that order others: 16 warps load one word; behind a volatile access, a fence, a generic store or an
+/// atomic access of its own none finds what others have loaded, behind a store and a barrier all do.
+#[test]
+fn what_orders_accesses_keeps_loads_from_being_reused() {
+    let kernels = ["plain", "volatile_first", "fence_first", "generic_store_first", "atomic_first"];
+    let expected = [14, 0, 0, 0, 0, 14];
+    for name in ["wir-rlp", "wir-rlpv"] {
+        for (before, hits) in expected.into_iter().enumerate() {
+            let mut one = OneOf { workload: open_ptx("fences.ptx"), before, is_given: false };
+            let report = run(&design(name), &mut one, RunOptions::default()).expect("every operand is right");
+            let kernel = kernels.get(before).unwrap_or(&"store_and_barrier_first");
+            assert_eq!(report.launch_kernels, [*kernel]);
+            // Each scheduler has one warp that loads the word and seven that may find it.
+            assert_eq!(counted(&report).load_hits, hits, "{kernel} on {name}: {:?}", counted(&report));
+        }
+    }
+}
+
+/// Constants that a field of a row has no room for are part of the form: of 300 of them 44 at least have no number.
+#[test]
+fn forms_beyond_256_are_never_looked_up() {
+    let step = |n: u32| format!("    xor.b32 %r5, %r2, {};\n    add.s32 %r6, %r6, %r5;\n", 1_000_000 + 7 * n);
+    let text = |steps: u32| {
+        let body: String = (0..steps).map(step).collect();
+        format!(
+            ".version 6.0\n.target sm_50\n.address_size 32\n.visible .entry forms(.param .u32 out)\n{{\n    .reg .b32 %r<8>;\n    \
+             ld.param.u32 %r0, [out];\n    mov.u32 %r2, %tid.x;\n    mov.u32 %r6, 0;\n{body}    shl.b32 %r3, %r2, 2;\n    \
+             add.s32 %r4, %r0, %r3;\n    st.global.u32 [%r4], %r6;\n    ret;\n}}\n"
+        )
+    };
+    let launch = "description = \"Many constants\"\nptx = \"forms.ptx\"\n[sizes]\ntiny = { threads = 64 }\n[buffers]\nout = { type = \
+                  \"u32\", length = \"threads\", fill = \"zeros\" }\n[[steps]]\nentry = \"forms\"\ngrid = 1\nblock = \
+                  \"threads\"\narguments = [\"out\"]\n";
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(folder.join("forms.toml"), launch).expect("a file");
+    let beyond = |steps| {
+        std::fs::write(folder.join("forms.ptx"), text(steps)).expect("a file");
+        let mut open = OpenWorkload::from_ptx(&folder.join("forms.ptx"), "tiny").expect("a kernel");
+        let report =
+            run(&design("wir-rlpv"), &mut open, RunOptions::default()).expect("every operand is right");
+        counted(&report).beyond
+    };
+    assert_eq!(beyond(200), 0);
+    // Two warps.
+    assert!(beyond(300) >= 2 * 44, "{}", beyond(300));
+}
+
+struct WithoutValues(OpenWorkload);
+
+impl Launches for WithoutValues {
+    fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
+        self.0.next_launch()
+    }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        Ok(false)
+    }
+}
+
+#[test]
+fn streams_without_values_are_refused() {
+    for name in DESIGNS {
+        let mut without = WithoutValues(open_ptx("queued.ptx"));
+        let error = run(&design(name), &mut without, RunOptions::default()).expect_err("nothing to compare");
+        assert!(error.to_string().contains("the trace has no values, which are what is reused"), "{error}");
+    }
+}
