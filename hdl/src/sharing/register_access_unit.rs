@@ -114,8 +114,10 @@ impl Circuit for RegisterAccessUnit {
         let taking = io.issue_i & needs & !holders;
         locks.set(m, taking, io.ended_i);
 
-        let of_takers = pairs.blocks_of(m, taking & of_admitted);
-        pairs.set(m, pairs.owning_with(m, of_takers), io.block_ended_i, &io.launch);
+        // Without locks of single warps whoever takes one is of a block that may.
+        let of_blocks = if self.warp_locks { taking & of_admitted } else { taking };
+        let takers = pairs.blocks_of(m, of_blocks);
+        pairs.set(m, pairs.owning_with(m, takers), io.block_ended_i, &io.launch);
         let ending = pairs.warps_of_all(m, io.block_ended_i);
         let shares = io.launch.partner_i.ne(self.blocks).replicate(self.warps);
         sh_warp.set((sh_warp & !ending & !starting) | (starting & shares));
