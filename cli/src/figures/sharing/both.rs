@@ -16,10 +16,10 @@ const DESIGNS: [(&str, &str, &str); 3] = [
     ("both-share", "both", "both, relssp"),
 ];
 
-/// The machine of Table 2.3 with its small scratchpad and the registers of Table 2.1: both are scarce. Programs that have too few
-/// blocks for all SMs gain nothing by sharing.
+/// An SM of the machine of Table 2.3 with its small scratchpad and the registers of Table 2.1: both are scarce. Some programs have
+/// too few blocks for all SMs.
 fn scarce(design: &str) -> Point {
-    with_registers(design).with("sm.shared_memory_bytes", SCRATCHPAD_BYTES)
+    with_registers(design).with("sm.shared_memory_bytes", SCRATCHPAD_BYTES).with("chip.simulated_sms", 1)
 }
 
 /// LRR, and what is shared.
