@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::thread::{available_parallelism, scope};
 use std::time::Duration;
 
+use serde_json::json;
 use warpfile_gen::emit;
 use warpfile_hdl::library::{CircuitEntry, library};
 use warpfile_hdl::rtl::netlist::Netlist;
@@ -112,6 +113,34 @@ fn check(entry: &CircuitEntry, netlist: &Netlist, page: &[Row]) {
             assert_eq!(proof.reached, Some(Reached::In(cycle)), "{}: {name}", entry.name);
         }
     }
+}
+
+/// A switch that the page has off, with other invariants: nobody of an owner block waits with it either.
+#[test]
+fn locks_of_single_warps_are_proven_too() {
+    let library = library();
+    let entry = library.iter().find(|entry| entry.name == "register_access_unit").expect("there is one");
+    let parameters = json!({"warps": 4, "blocks": 2, "register_bits": 2, "warp_locks": true});
+    let netlist = entry.elaborate_with(&parameters).expect("sound");
+    let verilog: String = emit(&netlist).modules.into_iter().map(|file| file.text).collect();
+    let sources = records::sources(&["verify/src/formal", "verify/tests/proofs.rs"]);
+    records::check(
+        "proof",
+        &netlist.top().name,
+        &[&verilog, &sources, &records::version("yosys", "-V")],
+        || {
+            let patience = Duration::from_secs(120);
+            let effort = Effort { provers: vec![Prover::Abc], depth: DEPTH, patience, ..Effort::default() };
+            let proofs = prove(&netlist, &effort, None).expect("the tools run").proofs;
+            let names: Vec<String> = proofs.iter().map(|proof| proof.property.full_name()).collect();
+            for name in ["beside_an_owner_a_lock_is_of_an_ended_partner", "an_owner_is_never_held_back"] {
+                assert!(names.iter().any(|one| one == name), "{names:?}");
+            }
+            for proof in &proofs {
+                assert_eq!(proof.verdict(), Verdict::Proven, "{}", proof.property.full_name());
+            }
+        },
+    );
 }
 
 #[test]

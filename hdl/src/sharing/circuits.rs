@@ -30,7 +30,7 @@ fn circuits() -> Vec<CircuitEntry> {
                 json!({"warps": 2, "blocks": 2, "register_bits": 1, "warp_locks": true}),
                 json!({"warps": 6, "blocks": 3, "register_bits": 3, "warp_locks": false}),
             ])
-            .proven_at(json!({"warps": 4, "blocks": 2, "register_bits": 2, "warp_locks": true})),
+            .proven_at(json!({"warps": 4, "blocks": 2, "register_bits": 2})),
         CircuitEntry::new(ScratchpadAccessUnit { warps: 48, blocks: 8, byte_bits: 16 })
             .odd([
                 json!({"warps": 1, "blocks": 2, "byte_bits": 1}),

@@ -31,7 +31,7 @@ pub struct RegisterAccessUnit {
     pub blocks: usize,
     /// Bits of the number of a register, counted from 1, 1 to 12.
     pub register_bits: usize,
-    /// Whether a warp waits for its partner only (§2.2.1, §2.5.1.6), not for all warps of its block that hold locks (§2.2.3).
+    /// Whether a warp waits for its partner only (§2.2.1, §2.5.1.6), not for all warps of the partner's block with locks (§2.2.3).
     pub warp_locks: bool,
 }
 

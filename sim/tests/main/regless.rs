@@ -1,12 +1,10 @@
 //! Design `regless`: operand staging units in place of the register file, registers in memory.
 
-use warpfile_kernels::program::{Launches, Stream, StreamError};
-use warpfile_kernels::workloads::OpenWorkload;
 use warpfile_sim::config::{Config, apply_overrides, preset};
 use warpfile_sim::mechanisms::regless::{self, staging};
 use warpfile_sim::sm::{EngineName, RunOptions, RunReport, run};
 
-use crate::tiny::{open, run_tiny};
+use crate::tiny::{WithoutValues, open, run_tiny};
 
 fn regless(lines: u64) -> Config {
     let mut config = preset("gtx980-regless").expect("complete");
@@ -124,19 +122,6 @@ fn metadata_without_slots_is_counted_and_takes_no_time() {
     assert!(without.cycles < with.cycles, "{} and {}", without.cycles, with.cycles);
     assert_eq!(without.metadata_instructions, with.metadata_instructions);
     assert!(with.metadata_instructions > 0);
-}
-
-/// A workload that says that its values are not its own, as a trace without values does.
-struct WithoutValues(OpenWorkload);
-
-impl Launches for WithoutValues {
-    fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
-        self.0.next_launch()
-    }
-
-    fn has_values(&mut self) -> Result<bool, StreamError> {
-        Ok(false)
-    }
 }
 
 #[test]

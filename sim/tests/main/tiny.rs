@@ -1,6 +1,6 @@
 //! Workloads at their test size.
 
-use warpfile_kernels::program::Launches;
+use warpfile_kernels::program::{Launches, Stream, StreamError};
 use warpfile_kernels::workloads::{self, OpenWorkload};
 use warpfile_sim::config::Config;
 use warpfile_sim::sm::{RunOptions, RunReport, SimError, run};
@@ -8,6 +8,19 @@ use warpfile_sim::sm::{RunOptions, RunReport, SimError, run};
 /// A workload, ready to run.
 pub fn open(name: &str) -> OpenWorkload {
     workloads::by_name(name).expect("known").open("tiny").unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// A workload that says that its values are not its own, as a trace without values does.
+pub struct WithoutValues(pub OpenWorkload);
+
+impl Launches for WithoutValues {
+    fn next_launch(&mut self) -> Result<Option<Box<dyn Stream + '_>>, StreamError> {
+        self.0.next_launch()
+    }
+
+    fn has_values(&mut self) -> Result<bool, StreamError> {
+        Ok(false)
+    }
 }
 
 /// Runs a workload on a design and checks what it computed.

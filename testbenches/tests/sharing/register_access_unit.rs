@@ -38,8 +38,7 @@ pub struct Cycle {
 impl Registers {
     pub fn new(circuit: &RegisterAccessUnit, blocks: Blocks) -> Registers {
         let RegisterAccessUnit { register_bits, warp_locks, .. } = *circuit;
-        let (holders, ended) = Default::default();
-        Registers { blocks, register_bits, warp_locks, holders, ended }
+        Registers { blocks, register_bits, warp_locks, holders: BTreeSet::new(), ended: BTreeSet::new() }
     }
 
     /// What each warp's next instruction accesses: of one that has ended there is none.

@@ -259,7 +259,7 @@ impl Reuse {
     ) -> Result<Reuse, EngineError> {
         let parameters: Parameters = config.of();
         let checks = cfg!(debug_assertions);
-        let invariants = checks.then(|| Invariants::new(&circuits, FORM_BITS)).transpose()?;
+        let invariants = checks.then(|| Invariants::new(&circuits)).transpose()?;
         let rows = parameters.reuse_rows.max(parameters.signature_rows) / config.sm.schedulers;
         Ok(Reuse {
             policy,
@@ -463,7 +463,7 @@ impl Reuse {
         let Some(write) = slot.write() else { return Ok(None) };
         let row = write.row;
         if let Some(invariants) = &mut self.invariants {
-            invariants.write(&self.config, row, write.lanes, slot.pins)?;
+            invariants.write(&self.config, row, write.lanes, slot.arrived.pinned)?;
         }
         let held = &mut self.values[row as usize];
         for lane in (0..LANES).filter(|lane| write.lanes >> lane & 1 == 1) {
@@ -606,6 +606,9 @@ impl Reuse {
         let mapping = Mapping { warp, logical: arrived.logical, physical: Some(register), pinned: pins };
         let is_pair = self.instructions[inst].function.is_some_and(|function| function.is_pair);
         let place = is_pair.then_some(arrived.result);
+        if !is_pair {
+            self.flying[usize::from(arrived.id)].row = None;
+        }
         Ok((Some(mapping), arrived.row.map(|row| Fill { row, id: arrived.id, register, place })))
     }
 

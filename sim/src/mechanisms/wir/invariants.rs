@@ -5,6 +5,7 @@
 use warpfile_engine::{AnyEngine, Engine, EngineError, OutPort, RowPort};
 use warpfile_hdl::wir::OPERANDS;
 
+use super::FORM_BITS;
 use super::circuits::{Changes, Circuits};
 use crate::config::Config;
 use crate::sm::SimError;
@@ -22,6 +23,16 @@ struct Broken {
     register: usize,
     found: u64,
     expected: u64,
+}
+
+/// A row that nobody fills.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "invariant a_pending_row_is_of_an_instruction_in_flight: row {row} waits for instruction {id}, which has not reserved it"
+)]
+struct Forgotten {
+    row: usize,
+    id: u64,
 }
 
 /// Rows of a table and which of them are valid.
@@ -44,10 +55,15 @@ impl<const FIELDS: usize> Rows<FIELDS> {
 
     /// The fields of the valid rows.
     fn valid<'a>(&'a self, engine: &'a AnyEngine) -> impl Iterator<Item = [u64; FIELDS]> + 'a {
+        self.numbered(engine).map(|(_, fields)| fields)
+    }
+
+    /// The valid rows' numbers and fields.
+    fn numbered<'a>(&'a self, engine: &'a AnyEngine) -> impl Iterator<Item = (usize, [u64; FIELDS])> + 'a {
         let words = engine.get_words(self.valid);
         let field = |port: RowPort| engine.get_row(port).to_u64_digits().first().copied().unwrap_or(0);
         let rows = (0..self.rows.len()).filter(|&row| is_set(words, row));
-        rows.map(move |row| self.rows[row].map(field))
+        rows.map(move |row| (row, self.rows[row].map(field)))
     }
 }
 
@@ -60,7 +76,6 @@ pub struct Invariants {
     counts: Rows<2>,
     used: OutPort,
     register_bits: usize,
-    form_bits: usize,
     /// How often each register has been given away.
     allocations: Vec<u64>,
     /// Registers without reference or hold, with their allocations then, and the cycle in which they are looked at again.
@@ -92,7 +107,7 @@ impl Invariants {
     ///
     /// # Errors
     /// A table is not there.
-    pub fn new(circuits: &Circuits, form_bits: usize) -> Result<Invariants, EngineError> {
+    pub fn new(circuits: &Circuits) -> Result<Invariants, EngineError> {
         let reuse = &circuits.reuse;
         let has_seconds = !reuse.ports.lookup.second.is_empty();
         let seconds = has_seconds.then(|| Rows::new(&reuse.engine, "seconds", ["register"])).transpose()?;
@@ -104,7 +119,6 @@ impl Invariants {
             counts: Rows::new(&circuits.counts.engine, "counts", ["entries", "holds"])?,
             used: circuits.pool.engine.probe("used_q")?,
             register_bits: circuits.register_bits,
-            form_bits,
             allocations: vec![0; circuits.registers],
             idle: Vec::new(),
             look_at: u64::MAX,
@@ -115,8 +129,8 @@ impl Invariants {
 
     /// The registers among the operands of a computation.
     fn operands(&self, tag: u64) -> impl Iterator<Item = u64> + use<> {
-        let (first, bits) = (self.form_bits, self.register_bits);
-        let fields = (0..OPERANDS).map(move |operand| tag >> (first + operand * (bits + 1)));
+        let bits = self.register_bits;
+        let fields = (0..OPERANDS).map(move |operand| tag >> (FORM_BITS + operand * (bits + 1)));
         fields.filter(move |field| field >> bits & 1 == 1).map(move |field| field & ((1 << bits) - 1))
     }
 
@@ -188,10 +202,11 @@ impl Invariants {
             .chain(done.map(|[_, result, _]| result));
         let references = tally(all, named.chain(references.into_iter().map(u64::from)));
         let holders = tally(all, holds.into_iter().map(u64::from));
-        for [_, id, _] in self.computations.valid(reuse).filter(|[_, _, pending]| *pending == 1) {
-            let row = reserved.get(id as usize).copied().flatten();
-            let name = "a_pending_row_is_of_an_instruction_in_flight";
-            expect(config, name, id as usize, (u64::from(row.is_none()), 0))?;
+        let pending = self.computations.numbered(reuse).filter(|(_, [_, _, pending])| *pending == 1);
+        if let Some((row, [_, id, _])) =
+            pending.into_iter().find(|(row, [_, id, _])| reserved[*id as usize] != Some(*row))
+        {
+            return Err(SimError::circuit(config, Forgotten { row, id }));
         }
 
         // What went into the counts in that cycle shows two later; what waits for a port has left its table.
@@ -245,7 +260,6 @@ fn is_set(words: &[u64], bit: usize) -> bool {
 }
 
 /// What goes into the reference counts in a cycle.
-#[derive(Default)]
 pub struct InCycle {
     pub allocated: Option<u32>,
     pub increments: Vec<u32>,
