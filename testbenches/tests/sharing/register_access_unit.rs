@@ -143,7 +143,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(24))]
+    #![proptest_config(config(48))]
     #[test]
     fn so_it_is_at_the_size_of_table_2_3(
         (shift, warp_locks) in (0..24_usize, any::<bool>()),
