@@ -18,8 +18,9 @@ use crate::plan::Plan;
 pub struct Call {
     /// The arena.
     pub arena: *mut u64,
-    /// Inputs to take after the first edge, as many words as the plan's inputs.
-    pub inputs: *const u64,
+    /// Inputs to take after the first edge, as many words as the plan's inputs, and behind them a bit for each word: set for
+    /// the first word of an input that has changed.
+    pub inputs: *mut u64,
     /// Counters of table ports: pairs of cycles and arrays.
     pub ports: *mut u64,
     /// Counters of registers: pairs of cycles and toggles.
@@ -31,7 +32,7 @@ pub struct Call {
 }
 
 /// The signature of compiled code: the fields of a [`Call`].
-pub type Entry = unsafe extern "C" fn(*mut u64, *const u64, *mut u64, *mut u64, u64, u64);
+pub type Entry = unsafe extern "C" fn(*mut u64, *mut u64, *mut u64, *mut u64, u64, u64);
 
 /// Parameters of an [`Entry`].
 pub const PARAMETERS: usize = 6;

@@ -1,6 +1,7 @@
 //! What a running circuit holds: the arena, inputs for the next cycle, counters. Clock edges are applied
 //! here; settling the circuit in between is the engine's part.
 
+mod inputs;
 mod tables;
 
 pub(crate) use tables::apply_update;
@@ -14,6 +15,7 @@ use crate::compiled::Call;
 use crate::ops::{self, mask};
 use crate::plan::{InPort, OutPort, Plan, RegisterEdge, RowPort};
 use crate::{ActivityCount, ActivityHandle, ActivityReport, EngineError, Options, Violation};
+use inputs::Inputs;
 
 /// A circuit's plan and all its values.
 ///
@@ -35,7 +37,7 @@ pub struct State {
 struct Held {
     arena: Vec<u64>,
     /// Inputs of the next cycle.
-    inputs: Vec<u64>,
+    inputs: Inputs,
     /// Reset of the next cycle, and of the one settled.
     next_reset: bool,
     reset: bool,
@@ -74,7 +76,7 @@ impl State {
         trigger_all(&plan, &mut arena);
         let held = Held {
             arena,
-            inputs: vec![0; plan.inputs.len()],
+            inputs: Inputs::new(plan.inputs.len()),
             next_reset: false,
             reset: false,
             cycle: 0,
@@ -111,7 +113,7 @@ impl State {
         }
         let (plan, held) = (&*self.plan, &mut self.held);
         held.reset = held.next_reset;
-        held.arena[plan.inputs.start as usize..plan.inputs.end as usize].copy_from_slice(&held.inputs);
+        held.arena[plan.inputs.start as usize..plan.inputs.end as usize].copy_from_slice(held.inputs.words());
     }
 
     fn apply_edge(&mut self) {
@@ -171,7 +173,7 @@ impl State {
         held.reset = held.next_reset;
         let counters = if held.reset { &mut self.scratch } else { &mut held.counters };
         let [ports, registers] = counters.addresses();
-        Call { arena: held.arena.as_mut_ptr(), inputs: held.inputs.as_ptr(), ports, registers, cycles, edge }
+        Call { arena: held.arena.as_mut_ptr(), inputs: held.inputs.address(), ports, registers, cycles, edge }
     }
 
     /// Notes that compiled code has run.
@@ -198,7 +200,7 @@ impl State {
     pub(crate) fn take_inputs(&mut self, other: &State) {
         let (plan, held) = (&*self.plan, &mut self.held);
         let inputs = plan.inputs.start as usize..plan.inputs.end as usize;
-        held.inputs.copy_from_slice(&other.held.arena[inputs]);
+        held.inputs.copy_from(&other.held.arena[inputs]);
         held.next_reset = other.held.reset;
     }
 
@@ -211,38 +213,22 @@ impl State {
         self.held.reset
     }
 
-    #[inline]
     /// As [`Engine::set`](crate::Engine::set).
+    #[inline]
     pub fn set(&mut self, port: InPort, value: u64) {
         if port.width > 64 {
             return self.set_words(port, &[value]);
         }
-        debug_assert!(value <= mask(port.width), "value too wide for its port");
-        self.held.inputs[port.offset as usize] = value & mask(port.width);
+        self.held.inputs.set(port, value);
     }
 
     /// As [`Engine::set_words`](crate::Engine::set_words).
     pub fn set_words(&mut self, port: InPort, words: &[u64]) {
-        let place = self.input_words(port.width, port.offset);
-        debug_assert!(words.iter().skip(place.len()).all(|&word| word == 0), "value too wide for its port");
-        let (given, rest) = place.split_at_mut(words.len().min(place.len()));
-        given.copy_from_slice(&words[..given.len()]);
-        rest.fill(0);
-        trim_input(place, port.width);
+        self.held.inputs.set_words(port, words);
     }
 
     pub(crate) fn set_lanes(&mut self, port: InPort, lanes: &[u32]) {
-        let place = self.input_words(port.width, port.offset);
-        debug_assert!(lanes.len() <= 2 * place.len(), "more lanes than the port has");
-        for (index, word) in place.iter_mut().enumerate() {
-            let lane = |index: usize| u64::from(lanes.get(index).copied().unwrap_or(0));
-            *word = lane(2 * index) | lane(2 * index + 1) << 32;
-        }
-        trim_input(place, port.width);
-    }
-
-    fn input_words(&mut self, width: u32, offset: u32) -> &mut [u64] {
-        &mut self.held.inputs[offset as usize..][..width.div_ceil(64) as usize]
+        self.held.inputs.set_lanes(port, lanes);
     }
 
     /// The lowest word of a value.
@@ -302,7 +288,7 @@ impl State {
     pub(crate) fn restore(&mut self, snapshot: &Snapshot) -> Result<(), EngineError> {
         let fits = snapshot.circuit == self.plan.circuit
             && snapshot.held.arena.len() == self.held.arena.len()
-            && snapshot.held.inputs.len() == self.held.inputs.len()
+            && snapshot.held.inputs.words().len() == self.held.inputs.words().len()
             && snapshot.held.arena.starts_with(&self.plan.constants);
         if !fits {
             return Err(EngineError::ForeignSnapshot { circuit: self.plan.circuit.clone() });
@@ -337,15 +323,6 @@ fn trigger_all(plan: &Plan, arena: &mut [u64]) {
 
 fn big(words: &[u64]) -> BigUint {
     BigUint::new(words.iter().flat_map(|&word| [word as u32, (word >> 32) as u32]).collect())
-}
-
-fn trim_input(place: &mut [u64], width: u32) {
-    if !width.is_multiple_of(64)
-        && let Some(last) = place.last_mut()
-    {
-        debug_assert!(*last <= mask(width % 64), "value too wide for its port");
-        *last &= mask(width % 64);
-    }
 }
 
 fn apply_registers(edges: &[RegisterEdge], arena: &mut [u64]) {

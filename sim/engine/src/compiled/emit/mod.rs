@@ -28,10 +28,10 @@ use super::kernels::{self, Kernel};
 use super::parts::Parts;
 use super::ranges::Ranges;
 use super::segments::{ROOT, SegmentId, Segments};
-use crate::EngineError;
 use crate::code_cache::CodeCache;
 use crate::plan::Plan;
 use crate::plan::inst::Inst;
+use crate::{EngineError, InPort};
 use frame::Frame;
 pub use slots::{Reserved, Slots, is_pointer};
 use vectors::Vectors;
@@ -128,6 +128,9 @@ const LOADS_HELD: u32 = 12;
 /// Most instructions of a plan whose comparisons do without the processor's flags: an instruction that takes a bit from
 /// these waits for what its register held before. They take an instruction more.
 const WITHOUT_FLAGS: usize = 100;
+
+/// Most words of an input that are taken without asking whether they have changed.
+const TAKEN_WITHOUT_ASKING: u32 = 2;
 
 /// Instructions of a plan that make long code.
 const LONG: usize = 1000;
@@ -300,17 +303,38 @@ impl<'a, 'f> Emitter<'a, 'f> {
         if carried.len() <= MOST_CARRIED { carried } else { Vec::new() }
     }
 
-    /// Port by port: two narrow inputs in one load would wait until the stores that have just set them are done.
+    /// Takes inputs that have changed. Port by port: two narrow inputs in one load would wait until the stores that have just
+    /// set them are done.
     fn take_inputs(&mut self) {
-        let to = self.frame.place(self.plan.inputs.start);
         let from = frame::Pointer { base: self.inputs, offset: 0 };
-        for port in self.plan.in_ports() {
-            let (to, from, n) = (to.words(port.offset), from.words(port.offset), port.width.div_ceil(64));
-            let readers = self.readers_of_source(self.plan.inputs.start + port.offset);
-            self.mark_if_different(readers, to, from, n);
-            self.frame.copy(to, from, n);
+        let mut ports: Vec<InPort> = self.plan.in_ports().collect();
+        ports.sort_by_key(|port| port.offset);
+        for ports in ports.chunk_by(|one, other| one.offset / 64 == other.offset / 64) {
+            let at = from.words(self.plan.inputs.len() as u32 + ports[0].offset / 64);
+            let changed = self.frame.load(at);
+            self.frame.open(changed, true);
+            for port in ports {
+                self.take_input(*port, from.words(port.offset), changed);
+            }
+            let none = self.frame.constant(0);
+            self.frame.store(at, none);
+            self.frame.close();
         }
-        self.frame.set_marked();
+    }
+
+    /// Takes an input if its bit of `changed` is set, or if that costs no more than to ask.
+    fn take_input(&mut self, port: InPort, from: frame::Pointer, changed: Value) {
+        let place = self.plan.inputs.start + port.offset;
+        let (to, words) = (self.frame.place(place), port.width.div_ceil(64));
+        let readers = self.readers_of_source(place);
+        if readers.is_empty() && words <= TAKEN_WITHOUT_ASKING {
+            return self.frame.copy(to, from, words);
+        }
+        let bit = self.ins().band_imm_u(changed, 1 << (port.offset % 64));
+        self.frame.open(bit, true);
+        self.frame.copy(to, from, words);
+        self.mark_always(readers);
+        self.frame.close();
     }
 
     /// Emits all instructions, opening and closing segments on the way.
