@@ -90,10 +90,24 @@ impl RecordWriter {
             return;
         }
         self.bytes.push(EACH);
-        self.bytes.reserve(LANES * bytes);
-        for lane in lanes_of(active) {
-            self.bytes.extend_from_slice(&values[lane].to_le_bytes()[..bytes]);
+        match bytes {
+            4 => self.write_each::<4>(active, values),
+            _ => self.write_each::<8>(active, values),
         }
+    }
+
+    /// Writes the values of the active lanes one after the other. A size that is known lets them be copied together.
+    fn write_each<const BYTES: usize>(&mut self, active: LaneMask, values: &Lanes) {
+        let mut row = [[0; BYTES]; LANES];
+        let put = |(place, value): (&mut [u8; BYTES], &u64)| {
+            place.copy_from_slice(&value.to_le_bytes()[..BYTES]);
+        };
+        if active == LaneMask::MAX {
+            row.iter_mut().zip(values).for_each(put);
+        } else {
+            row.iter_mut().zip(lanes_of(active).map(|lane| &values[lane])).for_each(put);
+        }
+        self.bytes.extend_from_slice(row[..active.count_ones() as usize].as_flattened());
     }
 }
 
@@ -130,14 +144,18 @@ impl RecordReader {
     }
 
     pub(super) fn read_u32(&mut self) -> u32 {
-        self.read_value(4) as u32
+        word(&self.read_bytes::<4>()) as u32
     }
 
-    fn read_value(&mut self, bytes: usize) -> u64 {
-        let mut array = [0; 8];
-        array[..bytes].copy_from_slice(&self.piece[self.at..self.at + bytes]);
-        self.at += bytes;
-        u64::from_le_bytes(array)
+    fn read_u64(&mut self) -> u64 {
+        word(&self.read_bytes::<8>())
+    }
+
+    fn read_bytes<const BYTES: usize>(&mut self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        bytes.copy_from_slice(&self.piece[self.at..self.at + BYTES]);
+        self.at += BYTES;
+        bytes
     }
 
     /// Reads what [`RecordWriter::write_lanes`] wrote, into the active lanes.
@@ -147,13 +165,15 @@ impl RecordReader {
         }
         let kind = self.piece[self.at];
         self.at += 1;
-        let base = if kind == EACH { 0 } else { self.read_value(8) };
-        let stride = if kind == LINEAR { self.read_value(8) } else { 0 };
         if kind == EACH {
-            for lane in lanes_of(active) {
-                values[lane] = self.read_value(bytes);
-            }
-        } else if active == LaneMask::MAX {
+            return match bytes {
+                4 => self.read_each::<4>(active, values),
+                _ => self.read_each::<8>(active, values),
+            };
+        }
+        let base = self.read_u64();
+        let stride = if kind == LINEAR { self.read_u64() } else { 0 };
+        if active == LaneMask::MAX {
             // A sum, not a product: 64-bit products have no vector instruction everywhere.
             let mut on_line = base;
             for value in values {
@@ -166,6 +186,25 @@ impl RecordReader {
             }
         }
     }
+
+    /// Reads values of the active lanes that were written one after the other.
+    fn read_each<const BYTES: usize>(&mut self, active: LaneMask, values: &mut Lanes) {
+        let bytes = active.count_ones() as usize * BYTES;
+        let stored = self.piece[self.at..self.at + bytes].as_chunks().0;
+        self.at += bytes;
+        if active == LaneMask::MAX {
+            values.iter_mut().zip(stored).for_each(|(value, stored)| *value = word::<BYTES>(stored));
+        } else {
+            lanes_of(active).zip(stored).for_each(|(lane, stored)| values[lane] = word::<BYTES>(stored));
+        }
+    }
+}
+
+/// A value of at most 8 bytes.
+fn word<const BYTES: usize>(stored: &[u8; BYTES]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes[..BYTES].copy_from_slice(stored);
+    u64::from_le_bytes(bytes)
 }
 
 /// Base and stride if the active values are a line in the lane number.

@@ -154,7 +154,7 @@ pub(crate) fn execute(inst: &Inst, plan: &Plan, arena: &mut [u64]) {
             word!(d) = word >> (row % 64) & 1;
         }
 
-        Inst::WideCopy { d, a, n } | Inst::Given { d, a, n } => arena.copy_within(range(a, n), d as usize),
+        Inst::WideCopy { d, a, n } => arena.copy_within(range(a, n), d as usize),
         Inst::WideNot { d, a, width } => {
             let (source, result) = split(arena, d, width);
             ops::not(result, source.of_width(a, width), width);

@@ -81,8 +81,6 @@ pub struct Options {
     pub count_toggles: bool,
     /// Outputs of the outermost circuit that are asked for before a cycle is run; see [`Engine::foresee`].
     pub foreseen: Vec<String>,
-    /// Whether equal sub-circuits run the same machine code wherever there are any, not only where that saves much.
-    pub share_code: bool,
     /// Whether any circuit is run in parts that wait for changes, not only one that is large enough for that to pay.
     pub in_parts: bool,
     /// Where the compiled engine looks for code before it compiles, and keeps what it has compiled.
@@ -100,7 +98,6 @@ impl Default for Options {
             count_activity: true,
             count_toggles: false,
             foreseen: Vec::new(),
-            share_code: false,
             in_parts: false,
             code_cache: None,
         }

@@ -1,4 +1,4 @@
-//! Circuits whose equal sub-circuits run one code, where what they are given or hold differs.
+//! Circuits with equal sub-circuits, where what these are given or hold differs, in parts.
 
 use warpfile_engine::Options;
 use warpfile_hdl::rtl::netlist::*;
@@ -50,10 +50,10 @@ impl Around {
 }
 
 /// Runs both engines, step by step and several cycles at a call.
-fn equal_with_shared_code(netlist: &Netlist) {
+fn equal_in_parts(netlist: &Netlist) {
     for seed in 0..20 {
         for count_activity in [false, true] {
-            let options = Options { seed, count_activity, share_code: true, ..Options::default() };
+            let options = Options { seed, count_activity, in_parts: true, ..Options::default() };
             let mut engines = Beside::new(netlist, &options).expect("a sound netlist");
             for cycle in random_cycles(netlist, seed, 20) {
                 engines.apply(&cycle);
@@ -93,7 +93,7 @@ fn what_one_instance_chose_is_not_taken_for_what_another_did() {
         around.top.output(&format!("inverse{i}_o"), inverse, None);
         around.top.output(&format!("q{i}_o"), q, None);
     }
-    equal_with_shared_code(&around.netlist());
+    equal_in_parts(&around.netlist());
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn what_is_narrow_in_one_instance_may_be_wide_in_another() {
         let sum = around.instance(0, &[input])[0];
         around.top.output(&format!("sum{i}_o"), sum, None);
     }
-    equal_with_shared_code(&around.netlist());
+    equal_in_parts(&around.netlist());
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn valid_bits_of_instances_are_their_own_whatever_a_register_is_called() {
             around.top.output(&format!("out{i}_{k}_o"), output, None);
         }
     }
-    equal_with_shared_code(&around.netlist());
+    equal_in_parts(&around.netlist());
 }
 
 /// Three registers of 64 bits.
@@ -190,5 +190,5 @@ fn registers_that_are_folded_as_a_row_are_still_one() {
         let q = around.instance(2, row)[0];
         around.top.output(&format!("q{i}_o"), q, None);
     }
-    equal_with_shared_code(&around.netlist());
+    equal_in_parts(&around.netlist());
 }

@@ -1,8 +1,10 @@
 //! The race: the compiled engine beside Verilator, on the Verilog exported from the same netlist.
 //!
 //! Both sides run a [benchmark](crate::bench) top and are only clocked. At each [point](Point) the sides take turns:
-//! so many cycles of one, as many of the other, several times over, and the median of each counts. What is measured is
-//! processor time, so that other processes disturb little. After every turn their signatures must be equal. The
+//! so many cycles of one, as many of the other, many times over. What is measured is processor time, so that other
+//! processes disturb little; but a core that is shared, or slowed down, is slower for all that runs on it, and never faster.
+//! Turns are therefore short, so that both sides meet the same neighbours, and beside the median of each stands the mean of
+//! its fastest quarter, which is what it does when left alone. After every turn the signatures of both must be equal. The
 //! hand-written loop of the circuit takes its turn too, always from the start.
 
 mod engine;
@@ -10,6 +12,7 @@ mod error;
 mod measure;
 mod ports;
 mod report;
+mod times;
 mod verilator;
 
 use serde::Serialize;
@@ -26,12 +29,14 @@ use crate::bench::{Benchmark, Part, native};
 use engine::EngineSide;
 use measure::processor_nanoseconds;
 use ports::{DrivenEngine, Recording};
+use times::Times;
+pub use times::{Rates, Ratios};
 use verilator::Design;
 
 /// How long and how often a point is run.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Turns of each side; the median counts.
+    /// Turns of each side.
     pub turns: usize,
     /// About how long a turn of the slower side takes.
     pub seconds: f64,
@@ -54,7 +59,7 @@ pub struct Point {
     /// Verilator.
     pub verilator: Pace,
     /// Cycles per second of the engine over Verilator's.
-    pub ratio: f64,
+    pub ratio: Ratios,
     /// The hand-written loop, if there is one.
     pub limit: Option<Limit>,
     /// The circuit driven through its ports, if that was asked for.
@@ -64,21 +69,21 @@ pub struct Point {
 /// How fast the circuit can be run, as far as we know.
 #[derive(Clone, Debug, Serialize)]
 pub struct Limit {
-    /// Median over the turns.
-    pub cycles_per_second: f64,
+    /// Of the loop.
+    #[serde(flatten)]
+    pub rates: Rates,
     /// Over Verilator's.
-    pub ratio: f64,
+    pub ratio: Ratios,
     /// Cycles per second of the engine over those of the loop.
-    pub reached: f64,
+    pub reached: Ratios,
 }
 
 /// One side at one point.
 #[derive(Clone, Debug, Serialize)]
 pub struct Pace {
-    /// Median over the turns.
-    pub cycles_per_second: f64,
-    /// Fastest over slowest turn.
-    pub spread: f64,
+    /// Over the turns.
+    #[serde(flatten)]
+    pub rates: Rates,
     /// From the netlist (engine) or the Verilog (Verilator) to the end of the first cycle.
     pub first_cycle_seconds: f64,
     /// Peak resident memory of the build.
@@ -103,52 +108,44 @@ pub fn race(
     let (mut verilated, verilator_build) = verilator.start(&design)?;
     let name = benchmark.name();
     let cycles = cycles_of_a_turn(&mut engine, &mut verilated, effort.seconds, &name)?;
-    let mut times = [Vec::new(), Vec::new()];
-    let mut loop_times = Vec::new();
+    let [mut ours, mut theirs, mut of_loop] = [(); 3].map(|()| Times::of_turns(cycles));
     let native = native(&benchmark.circuit, benchmark.size).filter(|_| benchmark.part == Part::Whole);
+    let after_a_turn = native.map(|_| engine.signature_after(cycles)).transpose()?;
     let mut signature = 0;
     for _ in 0..effort.turns {
         let turns = take_turns(&mut engine, &mut verilated, cycles, &name)?;
         signature = turns.signature;
-        times[0].push(turns.engine);
-        times[1].push(turns.verilator);
-        if let Some(native) = native {
+        ours.push(turns.engine);
+        theirs.push(turns.verilator);
+        if let (Some(native), Some(ours)) = (native, after_a_turn) {
             let start = processor_nanoseconds();
             let theirs = native(benchmark.activity, cycles);
-            loop_times.push(processor_nanoseconds() - start);
-            let ours = engine.signature_after(cycles)?;
+            of_loop.push(processor_nanoseconds() - start);
             if ours != theirs {
                 return Err(RaceError::Native { benchmark: name, ours, theirs });
             }
         }
     }
-    let pace = |times: &mut Vec<f64>, build: Build| {
-        times.sort_by(f64::total_cmp);
-        Pace {
-            cycles_per_second: cycles as f64 * 1e9 / times[times.len() / 2],
-            spread: times[times.len() - 1] / times[0],
-            first_cycle_seconds: build.first_cycle_seconds,
-            build_peak_kib: build.peak_kib,
-        }
+    let [engine_rates, verilator_rates] = [ours.rates(), theirs.rates()];
+    let pace = |rates, build: Build| Pace {
+        rates,
+        first_cycle_seconds: build.first_cycle_seconds,
+        build_peak_kib: build.peak_kib,
     };
-    loop_times.sort_by(f64::total_cmp);
-    let limit = (!loop_times.is_empty()).then(|| cycles as f64 * 1e9 / loop_times[loop_times.len() / 2]);
-    let [engine_times, verilator_times] = &mut times;
-    let (engine, verilator) = (pace(engine_times, engine_build), pace(verilator_times, verilator_build));
     Ok(Point {
         benchmark: benchmark.clone(),
         style: style.name(),
         cycles,
         signature: format!("{signature:016x}"),
-        ratio: engine.cycles_per_second / verilator.cycles_per_second,
-        limit: limit.map(|limit| Limit {
-            cycles_per_second: limit,
-            ratio: limit / verilator.cycles_per_second,
-            reached: engine.cycles_per_second / limit,
+        ratio: engine_rates.over(verilator_rates),
+        limit: native.map(|_| of_loop.rates()).map(|rates| Limit {
+            rates,
+            ratio: rates.over(verilator_rates),
+            reached: engine_rates.over(rates),
         }),
         ports: None,
-        engine,
-        verilator,
+        engine: pace(engine_rates, engine_build),
+        verilator: pace(verilator_rates, verilator_build),
     })
 }
 
@@ -167,27 +164,21 @@ pub fn race_through_ports(
     let mut verilated_harness = verilator.start_harness(&design)?;
     let name = format!("{} through its ports", benchmark.name());
     let cycles = cycles_of_a_turn(&mut engine, &mut verilated, effort.seconds, &name)?;
-    let mut times = [const { Vec::new() }; 4];
+    let mut times = [(); 4].map(|()| Times::of_turns(cycles));
     for _ in 0..effort.turns {
         let turns = take_turns(&mut engine, &mut verilated, cycles, &name)?;
         let harnesses = [harness.turn(cycles)?.0, verilated_harness.turn(cycles)?.0];
-        for (times, time) in
-            times.iter_mut().zip([turns.engine, turns.verilator].into_iter().chain(harnesses))
-        {
-            times.push(time / cycles as f64);
-        }
+        let taken = [turns.engine, turns.verilator].into_iter().chain(harnesses);
+        times.iter_mut().zip(taken).for_each(|(times, taken)| times.push(taken));
     }
-    let [engine, verilator, engine_harness_nanoseconds, verilator_harness_nanoseconds] =
-        times.map(|mut times| {
-            times.sort_by(f64::total_cmp);
-            times[times.len() / 2]
-        });
+    let [engine, verilator, engine_harness, verilator_harness] =
+        times.map(|mut times| times.rates().cycles_per_second);
     Ok(PortDriven {
-        engine_cycles_per_second: 1e9 / engine,
-        verilator_cycles_per_second: 1e9 / verilator,
-        ratio: verilator / engine,
-        engine_harness_nanoseconds,
-        verilator_harness_nanoseconds,
+        engine_cycles_per_second: engine,
+        verilator_cycles_per_second: verilator,
+        ratio: engine / verilator,
+        engine_harness_nanoseconds: 1e9 / engine_harness,
+        verilator_harness_nanoseconds: 1e9 / verilator_harness,
     })
 }
 

@@ -5,13 +5,13 @@ use std::fmt;
 use serde::Serialize;
 
 use super::verilator::{FLAGS, MAKE_FLAGS, VERSION};
-use super::{Pace, Point, PortDriven};
+use super::{Pace, Point, PortDriven, Ratios};
 
 /// Everything that was measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Geometric mean of the circuits' ratios.
-    pub geomean_ratio: f64,
+    /// Geometric means of the circuits' ratios.
+    pub geomean_ratio: Ratios,
     /// The other side.
     pub verilator: &'static str,
     /// How it was called.
@@ -27,8 +27,8 @@ pub struct Report {
 pub struct CircuitReport {
     /// Name in the list.
     pub circuit: String,
-    /// Geometric mean over its points.
-    pub ratio: f64,
+    /// Geometric means over its points.
+    pub ratio: Ratios,
     /// Its sizes and activity levels.
     pub points: Vec<Point>,
 }
@@ -42,16 +42,16 @@ impl Report {
                 Some(circuit) if circuit.circuit == point.benchmark.circuit => circuit.points.push(point),
                 Some(_) | None => circuits.push(CircuitReport {
                     circuit: point.benchmark.circuit.clone(),
-                    ratio: 1.0,
+                    ratio: point.ratio,
                     points: vec![point],
                 }),
             }
         }
         for circuit in &mut circuits {
-            circuit.ratio = geometric_mean(circuit.points.iter().map(|point| point.ratio));
+            circuit.ratio = Ratios::geometric_mean(circuit.points.iter().map(|point| point.ratio));
         }
         Report {
-            geomean_ratio: geometric_mean(circuits.iter().map(|circuit| circuit.ratio)),
+            geomean_ratio: Ratios::geometric_mean(circuits.iter().map(|circuit| circuit.ratio)),
             verilator: VERSION,
             flags: format!("{}; make {MAKE_FLAGS}", FLAGS.join(" ")),
             quick,
@@ -100,54 +100,81 @@ impl Report {
     }
 }
 
-/// 1 for no values.
-fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = values.len().max(1) as f64;
-    (values.map(f64::ln).sum::<f64>() / count).exp()
-}
-
 impl fmt::Display for Report {
-    /// A table with a line a point, and the means.
+    /// A table with a line a point, and the means. Rates are medians; of the best quarters stand the ratios.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:<28} {:>12} {:>12} {:>7} {:>15}   {:>9} {:>9}   {:>8} {:>9}",
-            "", "engine", "verilator", "", "limit", "engine", "verilator", "engine", "verilator"
+            "{:<28} {:>12} {:>12} {:>15} {:>11} {:>23}   {:>9} {:>9}   {:>8} {:>9}",
+            "",
+            "engine",
+            "verilator",
+            "ratio",
+            "spread",
+            "limit",
+            "engine",
+            "verilator",
+            "engine",
+            "verilator"
         )?;
         writeln!(
             f,
-            "{:<28} {:>12} {:>12} {:>7} {:>7} {:>7}   {:>19}   {:>18}   style",
-            "circuit", "cycles/s", "cycles/s", "ratio", "ratio", "reached", "first cycle, s", "build, MiB"
+            "{:<28} {:>12} {:>12} {:>7} {:>7} {:>5} {:>5} {:>7} {:>7} {:>7}   {:>19}   {:>18}   style",
+            "circuit",
+            "cycles/s",
+            "cycles/s",
+            "median",
+            "best",
+            "ours",
+            "its",
+            "best",
+            "median",
+            "best",
+            "first cycle, s",
+            "build, MiB"
         )?;
         for circuit in &self.circuits {
-            for point in &circuit.points {
-                let (ours, theirs) = (&point.engine, &point.verilator);
-                let limit = point.limit.as_ref().map_or(String::new(), |limit| {
-                    format!("{:>6.2}x {:>5.0} %", limit.ratio, 100.0 * limit.reached)
-                });
-                let mib = |pace: &Pace| pace.build_peak_kib / 1024;
-                writeln!(
-                    f,
-                    "{:<28} {:>12} {:>12} {:>6.2}x {:>15}   {:>9.3} {:>9.1}   {:>8} {:>9}   {}",
-                    point.benchmark.name(),
-                    with_commas(ours.cycles_per_second),
-                    with_commas(theirs.cycles_per_second),
-                    point.ratio,
-                    limit,
-                    ours.first_cycle_seconds,
-                    theirs.first_cycle_seconds,
-                    mib(ours),
-                    mib(theirs),
-                    point.style,
-                )?;
-            }
+            circuit.points.iter().try_for_each(|point| write_point(f, point))?;
             if circuit.points.len() > 1 {
-                writeln!(f, "{:<28} {:>33.2}x", format!("{}, mean", circuit.circuit), circuit.ratio)?;
+                write_mean(f, &format!("{}, mean", circuit.circuit), circuit.ratio)?;
+                writeln!(f)?;
             }
         }
-        write!(f, "{:<28} {:>33.2}x", "geometric mean", self.geomean_ratio)?;
+        write_mean(f, "geometric mean", self.geomean_ratio)?;
         self.port_table(f)
     }
+}
+
+fn write_point(f: &mut fmt::Formatter<'_>, point: &Point) -> fmt::Result {
+    let (ours, theirs) = (&point.engine, &point.verilator);
+    let limit = point.limit.as_ref().map_or(String::new(), |limit| {
+        let reached = limit.reached;
+        let percent = |part: f64| format!("{:.0} %", 100.0 * part);
+        let [median, best] = [reached.median, reached.best_quarter].map(percent);
+        format!("{:>6.2}x {median:>7} {best:>7}", limit.ratio.best_quarter)
+    });
+    let mib = |pace: &Pace| pace.build_peak_kib / 1024;
+    writeln!(
+        f,
+        "{:<28} {:>12} {:>12} {:>6.2}x {:>6.2}x {:>5.2} {:>5.2} {:>23}   {:>9.3} {:>9.1}   {:>8} {:>9}   {}",
+        point.benchmark.name(),
+        with_commas(ours.rates.cycles_per_second),
+        with_commas(theirs.rates.cycles_per_second),
+        point.ratio.median,
+        point.ratio.best_quarter,
+        ours.rates.spread,
+        theirs.rates.spread,
+        limit,
+        ours.first_cycle_seconds,
+        theirs.first_cycle_seconds,
+        mib(ours),
+        mib(theirs),
+        point.style,
+    )
+}
+
+fn write_mean(f: &mut fmt::Formatter<'_>, name: &str, ratio: Ratios) -> fmt::Result {
+    write!(f, "{name:<28} {:>32.2}x {:>6.2}x", ratio.median, ratio.best_quarter)
 }
 
 /// A rate, rounded, with commas.

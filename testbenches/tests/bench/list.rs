@@ -13,7 +13,6 @@ pub const RACE: Options = Options {
     count_activity: false,
     count_toggles: false,
     foreseen: Vec::new(),
-    share_code: false,
     in_parts: false,
     code_cache: None,
 };

@@ -7,7 +7,6 @@ use super::code::Code;
 use super::emit::{self, Recipe, Reserved, Slots};
 use super::graph::{Graph, Readers};
 use super::guards::Literal;
-use super::instances::Instances;
 use super::parts::{PartId, Parts};
 use super::segments::Segments;
 use super::{guards, schedule, simplify};
@@ -18,7 +17,6 @@ use crate::{EngineError, Options};
 /// What the code of a plan is made from, besides the plan.
 #[derive(Clone, Debug)]
 pub struct Blueprint {
-    instances: Option<Instances>,
     parts: Option<Parts>,
     pub reserved: Reserved,
     kept: Option<Arc<CodeCache>>,
@@ -33,57 +31,46 @@ pub struct Machine {
 }
 
 impl Blueprint {
-    /// Rewrites and arranges a plan so that code can be made for it.
+    /// Rewrites a plan so that code can be made for it.
     pub fn new(plan: &mut Plan, options: &Options) -> Blueprint {
         simplify::simplify(plan);
         let parts = find_parts(plan, options);
-        let instances = match parts {
-            Some(_) => None,
-            None => Instances::arrange(plan, options.share_code),
-        };
-        let reserved = Reserved::new(plan, instances.as_ref());
+        let reserved = Reserved::new(plan);
         // A vector loaded at the end of a column may reach beyond it.
         plan.arena_words += 2;
-        Blueprint { instances, parts, reserved, kept: options.code_cache.clone() }
+        Blueprint { parts, reserved, kept: options.code_cache.clone() }
     }
 
     /// Makes the code.
     pub fn compile(&self, plan: &Arc<Plan>) -> Result<Machine, EngineError> {
-        let (instances, kept) = (self.instances.as_ref(), self.kept.as_deref());
-        let parts = self.parts.as_ref();
-        let recipe = Recipe { plan, instances, parts, kept };
-        let body = self.body(plan, Readers::OfCycle, instances, parts);
+        let (parts, kept) = (self.parts.as_ref(), self.kept.as_deref());
+        let recipe = Recipe { plan, parts, kept };
+        let body = self.body(plan, Readers::OfCycle, parts);
         let cycle = emit::compile_cycles(recipe, &body)?;
         let foresight = (!plan.foreseen.is_empty()).then(|| {
             let foresight = match parts {
                 Some(parts) => body.only(&parts.foreseeing(&Graph::of_cycle(plan)), parts),
-                None => self.body(plan, Readers::OfForeseen, None, None),
+                None => self.body(plan, Readers::OfForeseen, None),
             };
             emit::compile_foresight(recipe, &foresight, &body)
         });
         Ok(Machine { cycle, foresight: foresight.transpose()? })
     }
 
-    /// Schedules what `readers` need, with one code for all instances if there are any.
-    fn body(
-        &self,
-        plan: &Plan,
-        readers: Readers,
-        instances: Option<&Instances>,
-        parts: Option<&Parts>,
-    ) -> Body {
+    /// Schedules what `readers` need.
+    fn body(&self, plan: &Plan, readers: Readers, parts: Option<&Parts>) -> Body {
         let graph = Graph::new(plan, readers);
         let costs = guards::costs(&graph);
-        let mut guards = guards::all_guards(&graph, instances, &costs);
+        let mut guards = guards::all_guards(&graph, &costs);
         if let Some(parts) = parts {
             parts.add_triggers(&mut guards);
         }
         let is_trigger = |literal: Literal| parts.is_some_and(|parts| parts.is_trigger(literal.place));
         guards::drop_cheap(&mut guards, &costs, &is_trigger);
-        let order = schedule::schedule(&graph, &guards, instances);
+        let order = schedule::schedule(&graph, &guards);
         assert_eq!(order.len(), guards.iter().flatten().count(), "instructions that wait for each other");
-        let segments = Segments::new(&graph, &order, instances);
-        let slots = Slots::new(&graph, &segments, &self.reserved, instances);
+        let segments = Segments::new(&graph, &order);
+        let slots = Slots::new(&graph, &segments, &self.reserved);
         Body { readers, segments, slots }
     }
 }
@@ -100,8 +87,8 @@ fn find_parts(plan: &mut Plan, options: &Options) -> Option<Parts> {
     if forced.is_none() && costs.iter().sum::<u32>() < WORTH_PARTS {
         return None;
     }
-    let mut all = guards::all_guards(&graph, None, &costs);
-    let order = schedule::schedule(&graph, &all, None);
+    let mut all = guards::all_guards(&graph, &costs);
+    let order = schedule::schedule(&graph, &all);
     let mut parts = Parts::group(plan, &all, &order, &costs, forced);
     parts.add_triggers(&mut all);
     guards::drop_cheap(&mut all, &costs, &|literal| parts.is_trigger(literal.place));

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::emit::{has_lanes, is_in_vectors};
 use super::graph::{Graph, InstId};
-use super::instances::Instances;
 use crate::plan::inst::{ColumnOp, Inst, array_words};
 use crate::plan::operands::Need;
 use crate::plan::{ONE, ZERO};
@@ -58,13 +57,10 @@ pub fn costs(graph: &Graph) -> Vec<u32> {
 
 /// The guard of each instruction with all conditions, whatever they save; `None` for one that nothing reads, or that has
 /// no code of its own.
-pub fn all_guards(graph: &Graph, instances: Option<&Instances>, costs: &[u32]) -> Vec<Option<Guard>> {
+pub fn all_guards(graph: &Graph, costs: &[u32]) -> Vec<Option<Guard>> {
     let mut found = Finder { graph, cones: cones(graph, costs), guards: vec![None; costs.len()] };
     found.find();
     let mut guards = found.guards;
-    if let Some(instances) = instances {
-        instances.share_guards(graph, &mut guards);
-    }
     order_literals(graph, &mut guards);
     guards
 }

@@ -2,9 +2,9 @@
 //!
 //! [`blueprint`] has it made: [`simplify`] rewrites what has a cheaper form, [`graph`] finds who computes what, [`guards`]
 //! under which conditions it is needed, [`parts`] what of a large circuit waits for a change, [`schedule`] puts
-//! instructions with one guard together, [`segments`] cuts the schedule into stretches that run under a condition, and [`emit`] turns these into one function: clock edge, inputs,
-//! settling, counting, as often as cycles are asked for. Where a circuit has many equal parts, [`instances`] has their code
-//! made once. If outputs are to be foreseen, a second function does the edge, and no more than they need. Narrow values
+//! instructions with one guard together, [`segments`] cuts the schedule into stretches that run under a condition, and
+//! [`emit`] turns these into one function: clock edge, inputs that have changed, settling, counting, as often as cycles are
+//! asked for. If outputs are to be foreseen, a second function does the edge, and no more than they need. Narrow values
 //! live in machine registers. Wide ones are pointers: to their place in the arena, to a row, or to whichever of two a
 //! multiplexer selects; what the function leaves behind for the edge and for readers is in the arena, where the interpreter
 //! has it too. What runs is decided by the netlist alone.
@@ -15,7 +15,6 @@ mod code;
 mod emit;
 mod graph;
 mod guards;
-mod instances;
 #[expect(unsafe_code, reason = "called by machine code with addresses")]
 mod kernels;
 mod parts;

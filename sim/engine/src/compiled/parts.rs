@@ -15,10 +15,8 @@ use std::ops::Range;
 
 use super::graph::{Graph, InstId};
 use super::guards::{Guard, Literal};
-use super::instances::Whole;
 use super::schedule::Scheduled;
 use crate::plan::inst::array_words;
-use crate::plan::operands::Role;
 use crate::plan::{ONE, Plan};
 
 /// Number of a part.
@@ -217,11 +215,7 @@ impl Parts {
 
 /// Calls `visit` with all that an instruction reads, from its first word on, and with its conditions but for triggers.
 fn visit_reads(graph: &Graph, id: InstId, guard: &[Literal], visit: &mut dyn FnMut(u32, u32)) {
-    for (role, place) in Whole::of(graph.plan, id).operands() {
-        if let Role::Operand(words) | Role::Rows(words) = role {
-            visit(place, words);
-        }
-    }
+    graph.plan.program[id].visit_reads(graph.plan, visit);
     guard.iter().for_each(|literal| visit(literal.place, 1));
 }
 

@@ -52,7 +52,6 @@ impl Ranges {
             Inst::FirstOne { a, .. } => u64::from(bits(largest(a)).saturating_sub(1)),
             Inst::PopCount { a, .. } => u64::from(bits(largest(a))),
             Inst::Decode { a, .. } => 1u64.checked_shl(largest(a).min(64) as u32).unwrap_or(u64::MAX),
-            // `Given` as well: what other instances are given may be larger.
             _ => by_width,
         }
     }

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::graph::{Graph, InstId};
 use super::guards::{Guard, Literal};
-use super::instances::{Instances, Phase};
 
 /// An instruction at its place in the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,29 +12,11 @@ pub struct Scheduled {
     pub guard: Guard,
 }
 
-/// Orders all instructions that have a guard, phase by phase if there are instances.
-pub fn schedule(graph: &Graph, guards: &[Option<Guard>], instances: Option<&Instances>) -> Vec<Scheduled> {
-    let mut order = Vec::new();
-    match instances {
-        None => schedule_some(graph, guards, &|_| true, &mut order),
-        Some(instances) => {
-            for phase in [Phase::Before, Phase::First, Phase::After] {
-                schedule_some(graph, guards, &|id| instances.phase(id) == phase, &mut order);
-            }
-        }
-    }
-    order
-}
-
-/// Orders instructions of one phase; all others that they need have been ordered before.
-fn schedule_some(
-    graph: &Graph,
-    guards: &[Option<Guard>],
-    is_due: &dyn Fn(InstId) -> bool,
-    order: &mut Vec<Scheduled>,
-) {
+/// Orders all instructions that have a guard.
+pub fn schedule(graph: &Graph, guards: &[Option<Guard>]) -> Vec<Scheduled> {
     let has_parts = !graph.plan.triggers.is_empty();
-    let mut scheduler = Scheduler::new(graph, guards, has_parts, is_due);
+    let mut scheduler = Scheduler::new(graph, guards, has_parts);
+    let mut order = Vec::new();
     let mut here: Guard = Vec::new();
     while let Some(guard) = scheduler.next_group(&here) {
         here = guard;
@@ -44,6 +25,7 @@ fn schedule_some(
             scheduler.complete(id);
         }
     }
+    order
 }
 
 struct Scheduler<'a> {
@@ -60,12 +42,7 @@ struct Scheduler<'a> {
 }
 
 impl<'a> Scheduler<'a> {
-    fn new(
-        graph: &Graph,
-        guards: &'a [Option<Guard>],
-        has_parts: bool,
-        is_due: &dyn Fn(InstId) -> bool,
-    ) -> Scheduler<'a> {
+    fn new(graph: &Graph, guards: &'a [Option<Guard>], has_parts: bool) -> Scheduler<'a> {
         let count = guards.len();
         let mut scheduler = Scheduler {
             guards,
@@ -76,13 +53,12 @@ impl<'a> Scheduler<'a> {
             foreign: BTreeMap::new(),
         };
         for (id, guard) in guards.iter().enumerate() {
-            let Some(guard) = guard.as_ref().filter(|_| is_due(id)) else { continue };
+            let Some(guard) = guard else { continue };
             let mut before = BTreeSet::new();
             graph.plan.program[id].visit_operands(graph.plan, &mut |(place, _)| {
                 before.extend(graph.producer(place));
             });
             before.extend(guard.iter().filter_map(|literal| graph.producer(literal.place)));
-            before.retain(|&earlier| is_due(earlier));
             scheduler.waits[id] = before.len() as u32;
             for &earlier in &before {
                 scheduler.waiters[earlier].push(id);

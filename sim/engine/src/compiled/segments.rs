@@ -2,9 +2,7 @@
 
 use super::graph::{Graph, InstId};
 use super::guards::Literal;
-use super::instances::{Instances, Phase};
 use super::schedule::Scheduled;
-use crate::plan::inst::Inst;
 use crate::plan::operands::Operand;
 
 /// Index into [`Segments::list`].
@@ -18,7 +16,7 @@ pub const ROOT: SegmentId = 0;
 pub struct Segment {
     /// The segment around it, where the condition is looked at; the root is its own parent.
     pub parent: SegmentId,
-    /// The condition; `None` for the root and for what is run once for each instance.
+    /// The condition; `None` for the root.
     pub condition: Option<Literal>,
 }
 
@@ -35,7 +33,7 @@ pub struct Segments {
 }
 
 impl Segments {
-    pub fn new(graph: &Graph, schedule: &[Scheduled], instances: Option<&Instances>) -> Segments {
+    pub fn new(graph: &Graph, schedule: &[Scheduled]) -> Segments {
         let count = graph.plan.program.len();
         let mut segments = Segments {
             list: vec![Segment { parent: ROOT, condition: None }],
@@ -44,41 +42,31 @@ impl Segments {
             exported: vec![false; count],
         };
         let mut open: Vec<(Literal, SegmentId)> = Vec::new();
-        let mut base = ROOT;
         for Scheduled { id, guard } in schedule {
-            let is_inside = instances.is_some_and(|instances| instances.phase(*id) == Phase::First);
-            if is_inside != (base != ROOT) {
-                open.clear();
-                base = ROOT;
-                if is_inside {
-                    segments.list.push(Segment { parent: ROOT, condition: None });
-                    base = segments.list.len() - 1;
-                }
-            }
             let common = open.iter().zip(guard).take_while(|((open, _), literal)| open == *literal).count();
             open.truncate(common);
             for literal in &guard[common..] {
-                let parent = open.last().map_or(base, |(_, segment)| *segment);
+                let parent = open.last().map_or(ROOT, |(_, segment)| *segment);
                 segments.list.push(Segment { parent, condition: Some(*literal) });
                 open.push((*literal, segments.list.len() - 1));
             }
-            segments.order.push((*id, open.last().map_or(base, |(_, segment)| *segment)));
+            segments.order.push((*id, open.last().map_or(ROOT, |(_, segment)| *segment)));
         }
-        segments.find_exports(graph, instances);
+        segments.find_exports(graph);
         graph.visit_roots(&mut |(place, _)| {
             if let Some(id) = graph.producer(place) {
-                segments.kept[of_first(instances, id)] = true;
+                segments.kept[id] = true;
             }
         });
         segments
     }
 
-    fn find_exports(&mut self, graph: &Graph, instances: Option<&Instances>) {
+    fn find_exports(&mut self, graph: &Graph) {
         let mut home = vec![ROOT; graph.plan.program.len()];
         self.order.iter().for_each(|&(id, segment)| home[id] = segment);
         let mut exported = std::mem::take(&mut self.exported);
         let mut read = |(place, _): Operand, from: SegmentId| {
-            if let Some(id) = graph.producer(place).map(|id| of_first(instances, id))
+            if let Some(id) = graph.producer(place)
                 && !self.is_within(from, home[id])
             {
                 exported[id] = true;
@@ -91,10 +79,6 @@ impl Segments {
             if let Some(condition) = segment.condition {
                 read((condition.place, crate::plan::operands::Need::Always), segment.parent);
             }
-        }
-        // What instances are given has to be where each of them finds it.
-        for (id, inst) in graph.plan.program.iter().enumerate() {
-            exported[id] |= matches!(inst, Inst::Given { .. });
         }
         self.exported = exported;
     }
@@ -117,9 +101,4 @@ impl Segments {
         path.reverse();
         path
     }
-}
-
-/// The instruction that an instruction's code is made for.
-fn of_first(instances: Option<&Instances>, id: InstId) -> InstId {
-    instances.map_or(id, |instances| instances.of_first(id))
 }

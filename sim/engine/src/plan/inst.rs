@@ -1,7 +1,7 @@
 //! Instructions: operations of a netlist with operands resolved to places in the arena.
 //!
 //! Every field that names a value is the offset of its first word. `d` is the result, and lies above all
-//! its operands, except that what [`Inst::Given`] copies may be anywhere. Widths are in bits, `n` counts words.
+//! its operands. Widths are in bits, `n` counts words.
 
 /// One instruction. The first group works on values of one word each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -355,13 +355,6 @@ pub enum Inst {
     },
     Column {
         column: u32,
-    },
-    /// What one of several equal parts of the circuit is given from outside, where that part finds it. Nothing looks
-    /// behind it: what another of them is given may be of another kind.
-    Given {
-        d: u32,
-        a: u32,
-        n: u32,
     },
 }
 

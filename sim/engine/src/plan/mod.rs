@@ -2,8 +2,7 @@
 //!
 //! The arena is one vector of 64-bit words: constants, inputs, registers, captured reads, valid bits, rows,
 //! then one place per computed value in the order of computation. Everything an instruction reads lies
-//! below what it writes. Wires, zero extensions and aligned slices have no place of their own. The compiled engine may
-//! [relocate](Plan::relocate) all but constants and inputs.
+//! below what it writes. Wires, zero extensions and aligned slices have no place of their own.
 
 mod edge;
 pub mod inst;
@@ -12,7 +11,6 @@ mod lower;
 mod names;
 pub mod operands;
 mod order;
-mod relocate;
 mod rows;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! What an instruction reads, under which condition, and how much it writes.
 
-use super::Plan;
 use super::inst::{ColumnInst, ColumnOp, Inst, array_words};
+use super::{Plan, UpdateEdge};
 
 /// When an operand matters to an instruction's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,8 +91,7 @@ impl Inst {
             | Inst::PrefixOr { d, .. }
             | Inst::PrefixCount { d, .. }
             | Inst::XorHash { d, .. }
-            | Inst::WideRead { d, .. }
-            | Inst::Given { d, .. } => d,
+            | Inst::WideRead { d, .. } => d,
             Inst::Column { column } => plan.columns[column as usize].d,
         }
     }
@@ -126,6 +125,32 @@ impl Inst {
                     visit((*place, Need::Always));
                 }
             }),
+        }
+    }
+
+    /// Calls `visit` with every place that is read, rows of tables included, and how many words of it.
+    pub fn visit_reads(mut self, plan: &Plan, visit: &mut dyn FnMut(u32, u32)) {
+        let read = &mut |role, place: &mut u32| {
+            if let Role::Operand(words) | Role::Rows(words) = role {
+                visit(*place, words);
+            }
+        };
+        self.visit_places_mut(read);
+        match self {
+            Inst::Concat { parts, count, .. } | Inst::PartSelect { parts, count, .. } => {
+                for part in &plan.parts[parts as usize..(parts + count) as usize] {
+                    let words = match self {
+                        Inst::PartSelect { n, .. } => n,
+                        _ => part.width.div_ceil(64),
+                    };
+                    visit(part.a, words);
+                }
+            }
+            Inst::Column { column } => {
+                let mut column = plan.columns[column as usize];
+                column.visit_places_mut(read);
+            }
+            _ => {}
         }
     }
 
@@ -180,8 +205,7 @@ impl Inst {
             | Inst::WideFirstOne { d, a, n }
             | Inst::WideLowestOne { d, a, n }
             | Inst::WidePopCount { d, a, n }
-            | Inst::XorHash { d, a, n, .. }
-            | Inst::Given { d, a, n } => all(d, &mut [(a, *n)]),
+            | Inst::XorHash { d, a, n, .. } => all(d, &mut [(a, *n)]),
             Inst::WideNot { d, a, width }
             | Inst::WideAllOnes { d, a, width }
             | Inst::PrefixOr { d, a, width } => all(d, &mut [(a, words(*width))]),
@@ -237,8 +261,7 @@ impl Inst {
             | Inst::Concat { n, .. }
             | Inst::PartSelect { n, .. }
             | Inst::WideLowestOne { n, .. }
-            | Inst::WideRead { n, .. }
-            | Inst::Given { n, .. } => n,
+            | Inst::WideRead { n, .. } => n,
             Inst::WideNot { width, .. }
             | Inst::WideAdd { width, .. }
             | Inst::WideSub { width, .. }
@@ -315,6 +338,22 @@ impl ColumnInst {
             }
             ColumnOp::Not | ColumnOp::And | ColumnOp::Or => array_words(self.a.width, self.depth),
             ColumnOp::Slice { width, .. } => array_words(width, self.depth),
+        }
+    }
+}
+
+impl UpdateEdge {
+    /// Valid bits that change, or the first field that does; `None` if nothing ever changes.
+    pub fn changed(&self, plan: &Plan) -> Option<u32> {
+        match *self {
+            UpdateEdge::Write { stores, count, valid, .. } => {
+                let first = || plan.stores[stores as usize..(stores + count) as usize].first();
+                valid.or_else(|| first().map(|store| store.base))
+            }
+            UpdateEdge::Add { base, .. } => Some(base),
+            UpdateEdge::ClearRow { valid, .. }
+            | UpdateEdge::ClearRows { valid, .. }
+            | UpdateEdge::SetRows { valid, .. } => Some(valid),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The clock edge: tables, registers, captured reads, from what the cycle before left in the arena.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -17,45 +16,34 @@ use crate::plan::{ONE, Plan, RegisterEdge, Store, TableLayout, UpdateEdge, ZERO}
 /// What it costs to give a register its next value, in the unit of guards.
 const TAKING: u32 = 8;
 
-/// What changes at the edge, outside of instances or in one.
+/// What changes at the edge.
 struct Edges<'a> {
     /// Captured rows that are taken before tables change.
     early: Vec<&'a RegisterEdge>,
-    /// Indices of updates.
-    updates: Range<usize>,
     /// Registers, and captured rows that are taken with them.
     registers: Vec<&'a RegisterEdge>,
 }
 
 impl<'a> Emitter<'a, '_> {
-    /// Emits the edge: tables, then registers, as tables may be given what a register holds. Instances come in between.
+    /// Emits the edge: tables, then registers, as tables may be given what a register holds.
     pub fn emit_edge(&mut self) {
         if let Some(parts) = self.parts {
             return self.emit_edge_in_parts(parts);
         }
-        let updates = 0..self.instances.map_or(self.plan.updates.len(), |instances| instances.updates.start);
-        let outside = self.edges(None, updates);
-        self.take_early(&outside);
-        self.change_tables(&outside);
-        if let Some(instances) = self.instances {
-            let first = self.edges(Some(0), instances.updates.clone());
-            let instances = self.begin_instances(instances);
-            self.take_early(&first);
-            self.change_tables(&first);
-            self.change_registers(&first.registers);
-            self.end_instances(instances);
-        }
-        self.change_registers(&outside.registers);
+        let all = self.edges();
+        all.early.iter().for_each(|capture| self.emit_register(capture));
+        self.change_tables(0..self.plan.updates.len());
+        self.change_registers(&all.registers);
     }
 
     /// Emits the edge part by part, where there is something to do: after captured rows all tables, then all registers.
     fn emit_edge_in_parts(&mut self, parts: &Parts) {
-        let all = self.edges(None, 0..self.plan.updates.len());
+        let all = self.edges();
         for (part, early) in self.by_part(parts, &all.early) {
             self.when_due(parts, part, |emitter| early.iter().for_each(|edge| emitter.emit_register(edge)));
         }
         for (part, updates) in self.updates_by_part(parts) {
-            self.when_due(parts, part, |emitter| emitter.change_some_tables(updates.into_iter()));
+            self.when_due(parts, part, |emitter| emitter.change_tables(updates.into_iter()));
         }
         for (part, edges) in self.by_part(parts, &all.registers) {
             self.when_due(parts, part, |emitter| {
@@ -125,26 +113,13 @@ impl<'a> Emitter<'a, '_> {
         table.valid.or_else(|| table.fields.first().map(|field| field.base))
     }
 
-    /// What changes in an instance, or outside of all.
-    fn edges(&self, instance: Option<u32>, updates: Range<usize>) -> Edges<'a> {
-        let is_there = |edge: &&RegisterEdge| {
-            self.instances.and_then(|instances| instances.instance_at(edge.q)) == instance
-        };
-        let captures = self.plan.captures.iter().filter(is_there);
+    fn edges(&self) -> Edges<'a> {
+        let captures = self.plan.captures.iter();
         let (early, late): (Vec<_>, Vec<_>) = captures.partition(|capture| is_early(self.graph, capture));
-        let registers = self.plan.registers.iter().filter(is_there).chain(late).collect();
-        Edges { early, updates, registers }
+        Edges { early, registers: self.plan.registers.iter().chain(late).collect() }
     }
 
-    fn take_early(&mut self, edges: &Edges) {
-        edges.early.iter().for_each(|capture| self.emit_register(capture));
-    }
-
-    fn change_tables(&mut self, edges: &Edges) {
-        self.change_some_tables(edges.updates.clone());
-    }
-
-    fn change_some_tables(&mut self, updates: impl Iterator<Item = usize>) {
+    fn change_tables(&mut self, updates: impl Iterator<Item = usize>) {
         for index in updates {
             let update = &self.plan.updates[index];
             if !self.update_without_asking(update) {
@@ -308,7 +283,7 @@ impl<'a> Emitter<'a, '_> {
                     self.materialise_at_edge(operand);
                 }
                 let plan = self.frame.address(self.plan);
-                let index = self.number_in_instance(index, |instances| instances.updates.len());
+                let index = self.frame.constant(index as u64);
                 let arena = self.frame.arena;
                 self.frame.call_kernel(kernels::update as Kernel, &[plan, index, arena]);
             }

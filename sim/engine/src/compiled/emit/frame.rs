@@ -10,7 +10,6 @@ use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::FunctionBuilder;
 
 use super::super::code::symbol;
-use super::super::instances::InstancePlaces;
 use super::super::kernels::{self, Kernel};
 use crate::plan::Plan;
 
@@ -50,14 +49,6 @@ struct Known {
     join: Option<Block>,
 }
 
-/// An instance of equal sub-circuits, while it is run: its places are those of the first, from another base on.
-#[derive(Clone, Copy)]
-struct Instance {
-    base: Value,
-    /// Which of the blocks that are known is its outermost.
-    block: usize,
-}
-
 pub struct Frame<'f> {
     pub builder: FunctionBuilder<'f>,
     pub arena: Value,
@@ -66,10 +57,6 @@ pub struct Frame<'f> {
     /// Bases besides the arena, of words whose number is known.
     bases: Vec<Value>,
     known: Vec<Known>,
-    /// Where the first of several instances is.
-    instances: Option<InstancePlaces>,
-    /// The instance whose code is being made.
-    instance: Option<Instance>,
     convention: CallConv,
     signatures: BTreeMap<usize, SigRef>,
     /// What the code refers to outside of it, each once, and its symbol.
@@ -77,13 +64,7 @@ pub struct Frame<'f> {
 }
 
 impl<'f> Frame<'f> {
-    pub fn new(
-        builder: FunctionBuilder<'f>,
-        plan: &Plan,
-        instances: Option<InstancePlaces>,
-        arena: Value,
-        bases: Vec<Value>,
-    ) -> Frame<'f> {
+    pub fn new(builder: FunctionBuilder<'f>, plan: &Plan, arena: Value, bases: Vec<Value>) -> Frame<'f> {
         let convention = builder.func.signature.call_conv;
         let bytes = u64::from(plan.arena_words) * 8;
         Frame {
@@ -92,8 +73,6 @@ impl<'f> Frame<'f> {
             bytes,
             bases,
             known: vec![Known::default()],
-            instances,
-            instance: None,
             convention,
             signatures: BTreeMap::new(),
             outside: Vec::new(),
@@ -109,42 +88,7 @@ impl<'f> Frame<'f> {
     }
 
     pub fn place(&self, place: u32) -> Pointer {
-        let base = self.instance_at(place).map_or(self.arena, |instance| instance.base);
-        Pointer { base, offset: 0 }.words(place)
-    }
-
-    /// The instance that is being run, if a place belongs to it.
-    fn instance_at(&self, place: u32) -> Option<Instance> {
-        self.instance.filter(|_| self.instances.as_ref().is_some_and(|places| places.hold(place)))
-    }
-
-    /// Whether a place belongs to the instance that is being run.
-    pub fn is_in_instance(&self, place: u32) -> bool {
-        self.instance_at(place).is_some()
-    }
-
-    /// How far the instance that is being run is behind the first, in bytes; `None` outside of instances.
-    pub fn distance_of_instance(&mut self) -> Option<Value> {
-        let Instance { base, .. } = self.instance?;
-        Some(self.builder.ins().isub(base, self.arena))
-    }
-
-    /// Runs an instance from here on. What is known of the first, outside, is not known of it.
-    pub fn enter_instance(&mut self, base: Value) {
-        self.enter();
-        self.instance = Some(Instance { base, block: self.known.len() - 1 });
-    }
-
-    /// See [`enter_instance`](Frame::enter_instance).
-    pub fn leave_instance(&mut self) {
-        self.instance = None;
-        self.leave();
-    }
-
-    /// The blocks in which something can have become known of a place, innermost first.
-    fn blocks_of(&self, place: u32) -> impl Iterator<Item = &Known> {
-        let outermost = self.instance_at(place).map_or(0, |instance| instance.block);
-        self.known[outermost..].iter().rev()
+        Pointer { base: self.arena, offset: 0 }.words(place)
     }
 
     pub fn constant(&mut self, value: u64) -> Value {
@@ -341,8 +285,13 @@ impl<'f> Frame<'f> {
         }
     }
 
+    /// The blocks in which something can have become known, innermost first.
+    fn blocks(&self) -> impl Iterator<Item = &Known> {
+        self.known.iter().rev()
+    }
+
     pub fn known_word(&self, place: u32) -> Option<Value> {
-        self.blocks_of(place).find_map(|known| known.words.get(&place).copied())
+        self.blocks().find_map(|known| known.words.get(&place).copied())
     }
 
     /// The word at a place, if it has become known in this block.
@@ -360,7 +309,7 @@ impl<'f> Frame<'f> {
 
     /// Where the result is that has the place.
     pub fn known_pointer(&self, place: u32) -> Option<Pointer> {
-        self.blocks_of(place).find_map(|known| known.pointers.get(&place).copied())
+        self.blocks().find_map(|known| known.pointers.get(&place).copied())
     }
 
     pub fn know_pointer(&mut self, place: u32, pointer: Pointer) {
@@ -368,7 +317,7 @@ impl<'f> Frame<'f> {
     }
 
     pub fn known_vectors(&self, place: u32) -> Option<Vec<Value>> {
-        self.blocks_of(place).find_map(|known| known.vectors.get(&place).cloned())
+        self.blocks().find_map(|known| known.vectors.get(&place).cloned())
     }
 
     pub fn know_vectors(&mut self, place: u32, vectors: Vec<Value>) {
@@ -376,7 +325,7 @@ impl<'f> Frame<'f> {
     }
 
     pub fn is_in_memory(&self, place: u32) -> bool {
-        self.blocks_of(place).any(|known| known.in_memory.contains_key(&place))
+        self.blocks().any(|known| known.in_memory.contains_key(&place))
     }
 
     pub fn note_in_memory(&mut self, place: u32) {

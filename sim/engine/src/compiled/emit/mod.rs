@@ -23,7 +23,6 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use super::blueprint::Body;
 use super::code::{Code, PARAMETERS, Target};
 use super::graph::Graph;
-use super::instances::Instances;
 use super::kernels::{self, Kernel};
 use super::parts::Parts;
 use super::ranges::Ranges;
@@ -33,7 +32,7 @@ use crate::plan::Plan;
 use crate::plan::inst::Inst;
 use crate::{EngineError, InPort};
 use frame::Frame;
-pub use slots::{Reserved, Slots, is_pointer};
+pub use slots::{Reserved, Slots};
 use vectors::Vectors;
 pub use vectors::{has_lanes, is_in_vectors};
 
@@ -41,7 +40,6 @@ pub use vectors::{has_lanes, is_in_vectors};
 #[derive(Clone, Copy)]
 pub struct Recipe<'a> {
     pub plan: &'a Arc<Plan>,
-    pub instances: Option<&'a Instances>,
     pub parts: Option<&'a Parts>,
     /// Code of functions that were compiled before.
     pub kept: Option<&'a CodeCache>,
@@ -86,7 +84,6 @@ struct Emitter<'a, 'f> {
     plan: &'a Plan,
     segments: &'a Segments,
     slots: &'a Slots,
-    instances: Option<&'a Instances>,
     parts: Option<&'a Parts>,
     ranges: Ranges,
     frame: Frame<'f>,
@@ -105,16 +102,6 @@ struct Emitter<'a, 'f> {
     vectors: Vectors,
     /// Whether registers are carried from cycle to cycle.
     carries: bool,
-}
-
-/// What is run for each instance, from a base on, and where the code goes on then.
-struct Loop {
-    run: Block,
-    base: Value,
-    done: Block,
-    /// Bytes from one instance to the next, and how many there are.
-    stride: i64,
-    count: i64,
 }
 
 /// Most registers carried from cycle to cycle.
@@ -140,15 +127,14 @@ impl<'a, 'f> Emitter<'a, 'f> {
         mut builder: FunctionBuilder<'f>,
         graph: &'a Graph<'a>,
         body: &'a Body,
-        Recipe { instances, parts, .. }: Recipe<'a>,
+        Recipe { parts, .. }: Recipe<'a>,
     ) -> Emitter<'a, 'f> {
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
         let parameters: [Value; PARAMETERS] = std::array::from_fn(|index| builder.block_params(entry)[index]);
         let [arena, inputs, ports, registers, cycles, edge_is_due] = parameters;
-        let places = instances.map(|instances| instances.places.clone());
-        let frame = Frame::new(builder, graph.plan, places, arena, vec![inputs, ports, registers]);
+        let frame = Frame::new(builder, graph.plan, arena, vec![inputs, ports, registers]);
         let held = vec![0; graph.plan.program.len()];
         let columns = graph.plan.program.iter().filter(|inst| matches!(inst, Inst::Column { .. }));
         let has_several_columns = columns.count() > 1;
@@ -157,7 +143,6 @@ impl<'a, 'f> Emitter<'a, 'f> {
             plan: graph.plan,
             segments: &body.segments,
             slots: &body.slots,
-            instances,
             parts,
             ranges: Ranges::new(graph),
             frame,
@@ -339,23 +324,22 @@ impl<'a, 'f> Emitter<'a, 'f> {
 
     /// Emits all instructions, opening and closing segments on the way.
     fn settle(&mut self) {
-        let mut open: Vec<(SegmentId, Option<Loop>)> = Vec::new();
+        let mut open: Vec<SegmentId> = Vec::new();
         let mut waiting = self.instructions_by_part();
         for &(id, segment) in &self.segments.order {
             let path = self.segments.path(segment);
-            let common = open.iter().zip(&path).take_while(|((open, _), segment)| open == *segment).count();
-            open.drain(common..)
-                .rev()
-                .for_each(|(segment, instances)| self.close(segment, instances, &waiting));
+            let common = open.iter().zip(&path).take_while(|(open, segment)| open == segment).count();
+            open.drain(common..).rev().for_each(|segment| self.close(segment, &waiting));
             for &segment in &path[common..] {
-                open.push((segment, self.open(segment)));
+                self.open(segment);
+                open.push(segment);
             }
             self.emit_inst(id);
             if let Some(part) = self.parts.and_then(|parts| parts.of(id)) {
                 waiting[part as usize] -= 1;
             }
         }
-        open.drain(..).rev().for_each(|(segment, instances)| self.close(segment, instances, &waiting));
+        open.drain(..).rev().for_each(|segment| self.close(segment, &waiting));
         self.frame.set_marked();
     }
 
@@ -371,12 +355,10 @@ impl<'a, 'f> Emitter<'a, 'f> {
         count
     }
 
-    /// Begins a segment: what runs under a condition, or once for each instance.
-    fn open(&mut self, segment: SegmentId) -> Option<Loop> {
+    /// Begins a segment: what runs under a condition.
+    fn open(&mut self, segment: SegmentId) {
         debug_assert_ne!(segment, ROOT);
-        let Some(condition) = self.segments.list[segment].condition else {
-            return self.instances.map(|instances| self.begin_instances(instances));
-        };
+        let Some(condition) = self.segments.list[segment].condition else { return };
         let word = match self.parts {
             // It may be set between two stretches of a part.
             Some(parts) if parts.is_trigger(condition.place) => {
@@ -386,14 +368,10 @@ impl<'a, 'f> Emitter<'a, 'f> {
             Some(_) | None => self.condition(condition.place),
         };
         self.frame.open(word, condition.holds);
-        None
     }
 
     /// Ends a segment; `waiting` is by part how many of its instructions are still to come.
-    fn close(&mut self, segment: SegmentId, instances: Option<Loop>, waiting: &[usize]) {
-        if let Some(instances) = instances {
-            return self.end_instances(instances);
-        }
+    fn close(&mut self, segment: SegmentId, waiting: &[usize]) {
         let condition = self.segments.list[segment].condition;
         let part =
             condition.and_then(|condition| self.parts.and_then(|parts| parts.part_at(condition.place)));
@@ -401,40 +379,6 @@ impl<'a, 'f> Emitter<'a, 'f> {
             self.end_part(part);
         }
         self.frame.close();
-    }
-
-    /// Begins what is run for each instance.
-    fn begin_instances(&mut self, instances: &Instances) -> Loop {
-        let b = &mut self.frame.builder;
-        let [run, done] = [(); 2].map(|()| b.create_block());
-        let base = b.append_block_param(run, types::I64);
-        b.ins().jump(run, &[BlockArg::Value(self.frame.arena)]);
-        b.switch_to_block(run);
-        self.frame.enter_instance(base);
-        let (stride, count) = (8 * i64::from(instances.stride), i64::from(instances.count));
-        Loop { run, base, done, stride, count }
-    }
-
-    fn end_instances(&mut self, Loop { run, base, done, stride, count }: Loop) {
-        self.frame.leave_instance();
-        let next = self.ins().iadd_imm_s(base, stride);
-        let arena = self.frame.arena;
-        let end = self.ins().iadd_imm_s(arena, stride * count);
-        let is_one = self.ins().icmp(IntCC::UnsignedLessThan, next, end);
-        self.ins().brif(is_one, run, &[BlockArg::Value(next)], done, &[]);
-        self.frame.builder.switch_to_block(done);
-    }
-
-    /// The number of what is the first instance's, or of what corresponds to it in the instance that is run: `each` of
-    /// one instance follow those of the one before.
-    pub fn number_in_instance(&mut self, number: usize, each: fn(&Instances) -> usize) -> Value {
-        let number = self.frame.constant(number as u64);
-        let (Some(instances), Some(distance)) = (self.instances, self.frame.distance_of_instance()) else {
-            return number;
-        };
-        let instance = self.ins().udiv_imm_u(distance, 8 * i64::from(instances.stride));
-        let before = self.ins().imul_imm_u(instance, each(instances) as i64);
-        self.ins().iadd(number, before)
     }
 
     fn emit_inst(&mut self, id: usize) {
@@ -486,7 +430,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         inst.visit_operands(self.plan, &mut |(place, _)| operands.push(place));
         operands.into_iter().for_each(|place| self.materialise(place));
         let plan = self.frame.address(self.plan);
-        let number = self.number_in_instance(id, |instances| instances.first().len());
+        let number = self.frame.constant(id as u64);
         let arena = self.frame.arena;
         self.frame.call_kernel(kernels::interpret as Kernel, &[plan, number, arena]);
         self.define_in_memory(id);

@@ -42,7 +42,7 @@ impl Emitter<'_, '_> {
     /// Emits an instruction on single words; says whether it is one.
     pub fn emit_scalar(&mut self, id: usize, inst: Inst) -> bool {
         let value = match inst {
-            Inst::Copy { a, .. } | Inst::Given { a, n: 1, .. } => self.word(a),
+            Inst::Copy { a, .. } => self.word(a),
             Inst::Not { a, width: 1, .. } => self.inverse(a),
             Inst::Not { a, width, .. } => {
                 let a = self.word(a);

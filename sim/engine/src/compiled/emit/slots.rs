@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::graph::{Graph, InstId};
-use super::super::instances::{Instances, Phase};
 use super::super::segments::Segments;
 use crate::plan::inst::Inst;
 use crate::plan::{Plan, RegisterEdge};
@@ -20,28 +19,14 @@ pub struct Reserved {
 }
 
 impl Reserved {
-    /// Makes room in the plan's arena; those of instances lie in them.
-    pub fn new(plan: &mut Plan, instances: Option<&Instances>) -> Reserved {
-        let mut slots = BTreeMap::new();
-        let mut spare = instances.map_or(0..0, |instances| instances.spare.clone());
-        for (id, inst) in plan.program.iter().enumerate().filter(|(_, inst)| is_pointer(inst)) {
-            let result = inst.result(plan);
-            let phase = instances.map_or(Phase::After, |instances| instances.phase(id));
-            match (instances, phase) {
-                (Some(instances), Phase::First) => {
-                    let Some(slot) = spare.next() else { continue };
-                    slots.insert(id, (slot, result));
-                    for (distance, id) in instances.others(id) {
-                        slots.insert(id, (slot + distance, result + distance));
-                    }
-                }
-                (Some(_), Phase::Others) => {}
-                (_, Phase::Before | Phase::After) | (None, _) => {
-                    slots.insert(id, (plan.arena_words, result));
-                    plan.arena_words += 1;
-                }
-            }
-        }
+    /// Makes room in the plan's arena.
+    pub fn new(plan: &mut Plan) -> Reserved {
+        let pointers = plan.program.iter().enumerate().filter(|(_, inst)| is_pointer(inst));
+        let slots: BTreeMap<InstId, (u32, u32)> = pointers
+            .zip(plan.arena_words..)
+            .map(|((id, inst), slot)| (id, (slot, inst.result(plan))))
+            .collect();
+        plan.arena_words += slots.len() as u32;
         Reserved { slots }
     }
 
@@ -65,27 +50,15 @@ pub struct Slots {
 }
 
 impl Slots {
-    pub fn new(
-        graph: &Graph,
-        segments: &Segments,
-        reserved: &Reserved,
-        instances: Option<&Instances>,
-    ) -> Slots {
+    pub fn new(graph: &Graph, segments: &Segments, reserved: &Reserved) -> Slots {
         let mut slots =
             Slots { slots: BTreeMap::new(), of_state: BTreeSet::new(), captured: captured(graph) };
-        if let Some(instances) = instances {
-            slots.captured = of_all(instances, &slots.captured);
-        }
         for (id, inst) in graph.plan.program.iter().enumerate() {
             if is_pointer(inst) && slots.may_be_state(graph, inst) {
                 slots.of_state.insert(id);
             }
         }
-        let leaves = |id: InstId| {
-            let of_first = instances.map_or(id, |instances| instances.of_first(id));
-            segments.exported[of_first] && !segments.kept[of_first]
-        };
-        let leaving = reserved.slots.iter().filter(|(id, _)| leaves(**id));
+        let leaving = reserved.slots.iter().filter(|(id, _)| segments.exported[**id] && !segments.kept[**id]);
         slots.slots = leaving.map(|(&id, &(slot, _))| (id, slot)).collect();
         slots
     }
@@ -152,13 +125,4 @@ pub fn is_pointer(inst: &Inst) -> bool {
         Inst::LaneSelect { lane, index_n: 1, .. } => *lane > 64 && lane.is_multiple_of(64),
         _ => false,
     }
-}
-
-/// The instructions among these that are so in every instance.
-fn of_all(instances: &Instances, ids: &BTreeSet<InstId>) -> BTreeSet<InstId> {
-    let is_in_all = |id: &InstId| match instances.phase(*id) {
-        Phase::Before | Phase::After => true,
-        Phase::First | Phase::Others => instances.all(instances.of_first(*id)).all(|id| ids.contains(&id)),
-    };
-    ids.iter().copied().filter(is_in_all).collect()
 }

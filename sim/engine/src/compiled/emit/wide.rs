@@ -33,7 +33,7 @@ impl Emitter<'_, '_> {
     /// Emits an instruction on wide values, if it is not left to the interpreter's function.
     pub fn emit_wide(&mut self, id: usize, inst: Inst) -> bool {
         match inst {
-            Inst::WideCopy { d, a, n } | Inst::Given { d, a, n } => {
+            Inst::WideCopy { d, a, n } => {
                 let (to, from) = (self.frame.place(d), self.pointer(a));
                 self.frame.copy(to, from, n);
                 self.define_in_memory(id);
@@ -304,10 +304,7 @@ impl Emitter<'_, '_> {
         let parts = &self.plan.parts[parts as usize..(parts + count) as usize];
         let distance = parts.get(1)?.a.checked_sub(parts[0].a)?;
         let is_apart = |pair: &[Part]| pair[1].a.checked_sub(pair[0].a) == Some(distance);
-        let is_inside = |part: &Part| self.frame.is_in_instance(part.a);
-        let is_there = parts
-            .iter()
-            .all(|part| self.graph.producer(part.a).is_none() && is_inside(part) == is_inside(&parts[0]));
+        let is_there = parts.iter().all(|part| self.graph.producer(part.a).is_none());
         (is_there && parts.windows(2).all(is_apart)).then_some(distance)
     }
 
