@@ -562,6 +562,8 @@ fn pairs_are_reused_in_rows_of_two_results() {
         assert_eq!((one.wide, one.loads, one.load_hits), (2 * 16, 0, 0), "{name}");
         assert_eq!(one_checked, one.hits, "{name}");
         assert_eq!((two.wide, two.loads), (0, 2 * 16), "{name}");
+        // The number of a thread, once a warp.
+        assert_eq!((one.private, two.private), (16, 16), "{name}");
         assert!(two.load_hits > 0 && two.hits > one.hits, "{name}: {two:?}");
         // Nothing but these loads has two results.
         assert_eq!(two_checked, two.hits + two.load_hits, "{name}: {two:?}");

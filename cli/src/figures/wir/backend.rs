@@ -138,6 +138,9 @@ pub fn figure_12(results: &Results) -> Result<Content> {
         .chain([
             bypassed,
             of_runs("divergent_percent", "divergent, %", |run| counted(run).divergent),
+            of_runs("private_percent", "predicates or special registers, %", |run| counted(run).private),
+            of_runs("wide_percent", "more than a row, %", |run| counted(run).wide),
+            of_runs("beyond_percent", "forms beyond 256, %", |run| counted(run).beyond),
             of_runs("invented_percent", "invented values, %", |run| counted(run).invented),
             of_runs("unstable_percent", "operand pinned or unknown, %", |run| counted(run).unstable),
             of_runs("guarded_percent", "loads guarded, %", |run| counted(run).guarded),

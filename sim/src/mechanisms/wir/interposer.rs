@@ -1150,12 +1150,13 @@ impl Reuse {
         }
         self.counted.renamed.count(issue.unit);
         let index = issue.inst.0 as usize;
-        let Decoded { function, invented, beyond, wide, .. } = self.instructions[index];
+        let Decoded { function, invented, beyond, wide, private, .. } = self.instructions[index];
         let is_divergent = issue.active != LaneMask::MAX;
         self.counted.divergent += u64::from(is_divergent);
         self.counted.invented += u64::from(invented && !is_divergent);
         self.counted.beyond += u64::from(beyond && !is_divergent);
         self.counted.wide += u64::from(wide && !is_divergent);
+        self.counted.private += u64::from(private && !is_divergent);
         let is_known = is_stable && issue.known == LaneMask::MAX;
         self.counted.unstable += u64::from(function.is_some() && !is_divergent && !is_known);
         self.flying[usize::from(issue.id)] = Flying { sources: issue.sources, ..Flying::default() };

@@ -51,6 +51,8 @@ pub struct Decoded {
     pub beyond: bool,
     /// It has more operands or results than a row.
     pub wide: bool,
+    /// It computes with predicates, or with what a thread has of its own (special registers).
+    pub private: bool,
     /// The numbers of its sources; 0 beyond them.
     pub sources: [u16; MAX_SOURCES],
     pub effect: Effect,
@@ -94,7 +96,10 @@ fn decode_one(instruction: &Instruction, computation: &Computation, room: Room, 
         }
         Computation::Invented => return Decoded { invented: true, ..Decoded::default() },
         Computation::Wide => return Decoded { wide: true, ..Decoded::default() },
-        Computation::Load { .. } | Computation::Ordering | Computation::Other => return Decoded::default(),
+        Computation::Other => {
+            return Decoded { private: computes(&instruction.operation), ..Decoded::default() };
+        }
+        Computation::Load { .. } | Computation::Ordering => return Decoded::default(),
     };
     let results = instruction.results.len();
     if results > room.results {
@@ -107,6 +112,22 @@ fn decode_one(instruction: &Instruction, computation: &Computation, room: Room, 
         form < room.forms && immediates.iter().all(|&short| u32::from(short) >> room.constant_bits == 0);
     let function = fits.then_some(Function { form: form as u16, operands, memory, is_pair: results == 2 });
     Decoded { function, beyond: !fits, ..Decoded::default() }
+}
+
+/// Whether an operation has no other effect than its results.
+fn computes(operation: &Operation) -> bool {
+    match operation {
+        Operation::Alu | Operation::Sfu | Operation::Double => true,
+        Operation::Texture
+        | Operation::Load(_)
+        | Operation::Store(_)
+        | Operation::Atomic(_)
+        | Operation::Barrier
+        | Operation::Fence
+        | Operation::Release
+        | Operation::Branch
+        | Operation::Exit => false,
+    }
 }
 
 /// The memory that an operation loads from, if others write it; of both global memory.
