@@ -51,7 +51,7 @@ pub struct Decoded {
     pub beyond: bool,
     /// It has more operands or results than a row.
     pub wide: bool,
-    /// It computes with predicates, or with what a thread has of its own (special registers).
+    /// It computes, but with predicates, with what a thread has of its own (special registers), or with other lanes.
     pub private: bool,
     /// The numbers of its sources; 0 beyond them.
     pub sources: [u16; MAX_SOURCES],
@@ -74,13 +74,14 @@ pub struct Room {
 /// Instructions of a kernel. `loads`: those from memory that is written may be functions.
 pub fn decode(program: &Program, room: Room, loads: bool) -> Vec<Decoded> {
     let instructions = program.instructions.iter().enumerate();
-    let none = Computation::Other;
     instructions
         .map(|(index, instruction)| {
-            let computation = program.computations.get(index).unwrap_or(&none);
-            let effect = effect(&instruction.operation, *computation == Computation::Ordering);
+            // Of programs that do not say what their instructions compute nothing is a function, and nothing is known of why.
+            let computation = program.computations.get(index);
+            let effect = effect(&instruction.operation, computation == Some(&Computation::Ordering));
             let follows_loads = effect != Effect::default() || memory(&instruction.operation).is_some();
-            let of_computation = decode_one(instruction, computation, room, loads);
+            let decode = |computation| decode_one(instruction, computation, room, loads);
+            let of_computation = computation.map(decode).unwrap_or_default();
             let mut sources = instruction.sources.iter().map(|source| source.register.0);
             let sources = [(); MAX_SOURCES].map(|()| sources.next().unwrap_or(0));
             Decoded { sources, effect, follows_loads, ..of_computation }
