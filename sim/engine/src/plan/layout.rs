@@ -8,7 +8,7 @@ use warpfile_hdl::rtl::netlist::{NodeId, Op, TableId};
 
 use super::inst::{Inst, element_bytes};
 use super::order::Order;
-use super::{FieldLayout, Fill, ONE, Plan, TableLayout, ZERO};
+use super::{FieldLayout, Fill, LINE_WORDS, ONE, Plan, TableLayout, ZERO};
 use crate::flatten::Flat;
 use crate::{EngineError, Observe, Options};
 
@@ -97,11 +97,14 @@ impl<'a> Builder<'a> {
         self.flat.nodes[node.index()].item.width
     }
 
-    /// A new place. Offsets past 32 bits are caught by `finish`.
-    pub fn allocate(&mut self, words: u32) -> u32 {
-        let place = self.next as u32;
-        self.next += u64::from(words);
-        place
+    /// A new place, aligned as its size asks for: at a multiple of the largest power of two that it fills, of a line at
+    /// most. Offsets past 32 bits are caught by `finish`.
+    pub fn allocate(&mut self, words: impl Into<u64>) -> u32 {
+        let words = words.into();
+        let alignment = 1 << words.max(1).ilog2().min(LINE_WORDS.ilog2());
+        let place = self.next.next_multiple_of(alignment);
+        self.next = place + words;
+        place as u32
     }
 
     /// Adds an instruction with a result of `words` words; returns where the result is.
@@ -206,11 +209,14 @@ impl<'a> Builder<'a> {
         if !self.constants.contains_key(&key) {
             let place = self.allocate(bits.words().len() as u32);
             self.constants.insert(key, place);
+            self.plan.constants.resize(place as usize, 0);
             self.plan.constants.extend_from_slice(bits.words());
         }
     }
 
     fn place_inputs(&mut self) {
+        // As among themselves, they are aligned in the arena.
+        self.next = self.next.next_multiple_of(LINE_WORDS.into());
         let start = self.next as u32;
         for input in &self.flat.inputs {
             let offset = self.allocate(words(input.width)) - start;
@@ -247,7 +253,7 @@ impl<'a> Builder<'a> {
                         capture.fields.push(place);
                     }
                     if table.item.has_valid {
-                        let place = self.allocate(1);
+                        let place = self.allocate(1_u32);
                         self.fill(place, 1, key(FillKind::CapturedValid, index, port, 0));
                         capture.valid = Some(place);
                     }
@@ -278,8 +284,7 @@ impl<'a> Builder<'a> {
             for (field, description) in (0..).zip(&table.item.fields) {
                 let (name, width) = (description.name.clone(), description.width);
                 let bytes = element_bytes(width);
-                let base = self.next as u32;
-                self.next += (u64::from(bytes) * u64::from(table.item.depth)).div_ceil(8);
+                let base = self.allocate((u64::from(bytes) * u64::from(table.item.depth)).div_ceil(8));
                 self.plan.tables[index as usize].fields.push(FieldLayout { name, base, width });
                 for row in 0..table.item.depth {
                     let key = key(FillKind::Row, index, field, row);

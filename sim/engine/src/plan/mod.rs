@@ -88,6 +88,8 @@ pub struct Signal {
 pub const ZERO: u32 = 0;
 /// Arena offset of a word that is always 1.
 pub const ONE: u32 = 1;
+/// Words of a line of the processor's cache, at whose multiples wide values and rows have their places.
+pub const LINE_WORDS: u32 = 8;
 
 /// A circuit prepared for running.
 #[derive(Clone, Debug, Default)]

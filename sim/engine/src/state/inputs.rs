@@ -1,5 +1,6 @@
 //! Inputs for the next cycle, and which of them have changed.
 
+use super::arena::Arena;
 use crate::InPort;
 use crate::ops::mask;
 
@@ -8,14 +9,14 @@ use crate::ops::mask;
 pub struct Inputs {
     /// The words of all inputs, as many as `count`, and behind them a bit for each: that of a port's first word is set when
     /// its value changes.
-    words: Vec<u64>,
+    words: Arena,
     count: usize,
 }
 
 impl Inputs {
     /// `count` words, all 0, none of which has changed.
     pub fn new(count: usize) -> Inputs {
-        Inputs { words: vec![0; count + count.div_ceil(64)], count }
+        Inputs { words: Arena::new(count + count.div_ceil(64)), count }
     }
 
     /// Words of all inputs.

@@ -1,6 +1,8 @@
 //! What a running circuit holds: the arena, inputs for the next cycle, counters. Clock edges are applied
 //! here; settling the circuit in between is the engine's part.
 
+#[expect(unsafe_code, reason = "lines of the cache are arrays of words")]
+mod arena;
 mod inputs;
 mod tables;
 
@@ -15,6 +17,7 @@ use crate::compiled::Call;
 use crate::ops::{self, mask};
 use crate::plan::{InPort, OutPort, Plan, RegisterEdge, RowPort};
 use crate::{ActivityCount, ActivityHandle, ActivityReport, EngineError, Options, Violation};
+use arena::Arena;
 use inputs::Inputs;
 
 /// A circuit's plan and all its values.
@@ -35,7 +38,7 @@ pub struct State {
 /// All that changes as a circuit runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Held {
-    arena: Vec<u64>,
+    arena: Arena,
     /// Inputs of the next cycle.
     inputs: Inputs,
     /// Reset of the next cycle, and of the one settled.
@@ -59,7 +62,7 @@ pub struct Snapshot {
 impl State {
     /// The initial state of a plan.
     pub fn new(plan: Arc<Plan>, options: &Options) -> State {
-        let mut arena = vec![0; plan.arena_words as usize];
+        let mut arena = Arena::new(plan.arena_words as usize);
         arena[..plan.constants.len()].copy_from_slice(&plan.constants);
         for fill in plan.fills.iter().filter(|_| !options.zeroed) {
             let mut left = fill.width;

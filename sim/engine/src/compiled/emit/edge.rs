@@ -331,10 +331,10 @@ impl<'a> Emitter<'a, '_> {
             }
             Some(lanes) if store.lane_count <= 64 => {
                 let (mask, value) = (self.word_at_edge(lanes), self.pointer_at_edge(store.value));
+                let (mask, lanes, lane) = self.in_lanes_of_32(mask, store.lane_count, store.lane_width);
                 let [field, value] = [field, value].map(|pointer| self.frame.flatten(pointer));
-                let count = self.frame.constant(u64::from(store.lane_count));
-                let width = self.frame.constant(u64::from(store.lane_width));
-                let kernel = kernels::blend(store.lane_count, store.lane_width);
+                let (count, width) = (self.frame.constant(lanes.into()), self.frame.constant(lane.into()));
+                let kernel = kernels::blend(lanes, lane);
                 self.frame.call_kernel(kernel, &[field, value, mask, count, width]);
             }
             Some(lanes) => {

@@ -89,6 +89,17 @@ impl Emitter<'_, '_> {
         self.define(id, &words);
     }
 
+    /// Lanes with a bit each in a mask, as lanes of 32 bits where they are made of these: for them there are vectors.
+    /// Returns mask, lanes and bits of a lane.
+    pub fn in_lanes_of_32(&mut self, mask: Value, lanes: u32, lane: u32) -> (Value, u32, u32) {
+        let times = lane / 32;
+        if times > 1 && lane.is_multiple_of(32) && lanes * times <= 64 {
+            (self.spread(mask, lanes, times), lanes * times, 32)
+        } else {
+            (mask, lanes, lane)
+        }
+    }
+
     /// Each of `lanes` bits widened to `lane` equal bits.
     pub fn spread_lanes(&mut self, id: usize, a: u32, lanes: u32, lane: u32) {
         let words: Vec<Value> = (0..(lanes * lane).div_ceil(64))

@@ -269,14 +269,18 @@ impl Emitter<'_, '_> {
             (_, 1) => a,
             (1, lane) => self.repeated(a, 1, lane),
             (lanes, lane) => {
-                let spread = (0..lanes).map(|i| {
-                    let bit = self.ins().ushr_imm_u(a, i64::from(i));
-                    let bit = self.ins().band_imm_u(bit, 1);
-                    let ones = self.frame.constant(mask(lane) << (i * lane));
-                    self.ins().imul(bit, ones)
+                // Groups of bits are halved until each bit is where its lane begins.
+                let halvings = (0..lanes.next_power_of_two().ilog2()).rev();
+                let first = halvings.fold(a, |apart, halving| {
+                    let group = 1 << halving;
+                    let moved = self.ins().ishl_imm_u(apart, i64::from(group * (lane - 1)));
+                    let both = self.ins().bor(apart, moved);
+                    let groups = (0..lanes.div_ceil(group)).map(|i| mask(group) << (i * group * lane));
+                    let kept = self.frame.constant(groups.fold(0, |all, group| all | group));
+                    self.ins().band(both, kept)
                 });
-                let spread: Vec<Value> = spread.collect();
-                self.join(&spread)
+                let ones = self.frame.constant(mask(lane));
+                self.ins().imul(first, ones)
             }
         }
     }

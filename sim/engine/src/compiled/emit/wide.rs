@@ -135,6 +135,7 @@ impl Emitter<'_, '_> {
             }
             Inst::LaneMux { d, mask, then, otherwise, lanes, lane } if lanes <= 64 => {
                 let mask = self.word(mask);
+                let (mask, lanes, lane) = self.in_lanes_of_32(mask, lanes, lane);
                 let [to, then, otherwise] =
                     [self.frame.place(d), self.pointer(then), self.pointer(otherwise)]
                         .map(|pointer| self.frame.flatten(pointer));
