@@ -43,8 +43,6 @@ struct Known {
     vectors: BTreeMap<u32, Vec<Value>>,
     /// Places whose word is in the arena.
     in_memory: BTreeMap<u32, ()>,
-    /// By place of a trigger, a word that is not 0 where it is to be set.
-    marks: BTreeMap<u32, Value>,
     /// Where the code goes on after this block.
     join: Option<Block>,
 }
@@ -250,25 +248,16 @@ impl<'f> Frame<'f> {
 
     /// See [`enter`](Frame::enter).
     pub fn leave(&mut self) {
-        self.set_marked();
         self.known.pop();
     }
 
-    /// Has a trigger set at the end of this block where a word is not 0.
+    /// Sets a trigger where a word is not 0. At once: until it is done, both what the word says and what it says it of would
+    /// have to be kept.
     pub fn mark(&mut self, trigger: u32, word: Value) {
-        let before = self.innermost().marks.get(&trigger).copied();
-        let either = before.map_or(word, |before| self.builder.ins().bor(before, word));
-        self.innermost().marks.insert(trigger, either);
-    }
-
-    /// Sets what has been marked in this block.
-    pub fn set_marked(&mut self) {
-        for (trigger, word) in std::mem::take(&mut self.innermost().marks) {
-            let at = self.place(trigger);
-            let set = self.load(at);
-            let set = self.builder.ins().bor(set, word);
-            self.store(at, set);
-        }
+        let at = self.place(trigger);
+        let set = self.load(at);
+        let set = self.builder.ins().bor(set, word);
+        self.store(at, set);
     }
 
     /// Whether the code is in a block that runs under a condition.
@@ -278,7 +267,6 @@ impl<'f> Frame<'f> {
 
     /// Ends the block opened last.
     pub fn close(&mut self) {
-        self.set_marked();
         if let Some(join) = self.known.pop().and_then(|known| known.join) {
             self.builder.ins().jump(join, &[]);
             self.builder.switch_to_block(join);

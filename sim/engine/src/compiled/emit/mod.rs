@@ -340,7 +340,6 @@ impl<'a, 'f> Emitter<'a, 'f> {
             }
         }
         open.drain(..).rev().for_each(|segment| self.close(segment, &waiting));
-        self.frame.set_marked();
     }
 
     /// How many instructions each part has.

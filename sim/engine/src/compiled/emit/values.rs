@@ -122,22 +122,29 @@ impl<'f> Emitter<'_, 'f> {
         let inst = self.plan.program[id];
         let start = inst.result(self.plan);
         let readers = self.readers(id);
-        let mut different = None;
-        for place in start..start + inst.result_words(self.plan) {
-            if let Some(value) = self.frame.known_word(place) {
-                let at = self.frame.place(place);
-                if !readers.is_empty() {
-                    let old = self.frame.load(at);
-                    let bits = self.ins().bxor(old, value);
-                    different = Some(different.map_or(bits, |others| self.ins().bor(others, bits)));
-                }
-                self.frame.store(at, value);
-            }
-        }
-        self.frame.note_in_memory(start);
-        if let Some(different) = different {
+        let words = start..start + inst.result_words(self.plan);
+        let known: Vec<(u32, Value)> =
+            words.filter_map(|place| Some((place, self.frame.known_word(place)?))).collect();
+        if !readers.is_empty() {
+            let different = self.differences(&known);
             self.mark(readers, different);
         }
+        for (place, value) in known {
+            let at = self.frame.place(place);
+            self.frame.store(at, value);
+        }
+        self.frame.note_in_memory(start);
+    }
+
+    /// A word that is not 0 where one of the words is not what is at its place.
+    fn differences(&mut self, words: &[(u32, Value)]) -> Value {
+        let bits = words.iter().map(|&(place, value)| {
+            let at = self.frame.place(place);
+            let old = self.frame.load(at);
+            self.ins().bxor(old, value)
+        });
+        let bits: Vec<Value> = bits.collect();
+        self.join(&bits)
     }
 
     /// Where the result of a pointer instruction is.
