@@ -1,8 +1,8 @@
 //! The levelised program of a circuit, and where everything is in the arena.
 //!
-//! The arena is one vector of 64-bit words: constants, inputs, registers, captured reads, valid bits, rows,
-//! then one place per computed value in the order of computation. Everything an instruction reads lies
-//! below what it writes. Wires, zero extensions and aligned slices have no place of their own.
+//! The arena is one vector of 64-bit words, in lines of the cache: constants, inputs, registers, captured reads, valid bits,
+//! rows, then one place per computed value in the order of computation. Wide places begin with a line. Everything an
+//! instruction reads lies below what it writes. Wires, zero extensions and aligned slices have no place of their own.
 
 mod edge;
 pub mod inst;
