@@ -385,6 +385,26 @@ fn so_does_a_register_that_leaves_the_cache() {
     }
 }
 
+#[test]
+fn what_leaves_the_cache_waits_for_no_instruction_that_does_not_read_it() {
+    for (position, _) in positions_and_stages() {
+        let mut full = Full::new(position);
+        let result = Write { in_slot: true, ..write(full.read, &full.bench.parameters) };
+        let inputs = Inputs { result: Some(result), ..Inputs::default() };
+        assert!(full.bench.step(&inputs).first.result_taken);
+        let flush = Some(Flush { slot: 0, discard: false });
+        let mut outputs = vec![full.bench.step(&Inputs { flush, ..Inputs::default() })];
+        outputs.extend(full.run(&Inputs::default()));
+        let mut spilled = outputs.iter().filter_map(|outputs| outputs.spill.as_ref());
+        assert!(
+            spilled.any(|(lanes, _)| lanes.register == full.read),
+            "register {} has been read; others are at operand {position}",
+            full.read
+        );
+        full.end();
+    }
+}
+
 fn positions_and_stages() -> impl Iterator<Item = (usize, usize)> {
     (0..3).flat_map(|position| (0..2).map(move |stage| (position, stage)))
 }
