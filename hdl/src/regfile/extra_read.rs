@@ -54,9 +54,11 @@ pub(crate) fn read_beside<'m>(
     let wanted = extra.valid_i.replicate(geometry.banks) & geometry.bank(m, extra.register_i);
     let left = m.cat(collectors.read.iter().map(|read| !read.valid_o));
     let banks = (wanted & left).named("extra_read_banks");
+    // The banks that operands have to leave to it.
+    let taken = (wanted & comes_first.replicate(geometry.banks)).named("extra_read_taken");
     let row = geometry.row(extra.register_i);
     for (b, (read, operand)) in mrf.read.iter().zip(&collectors.read).enumerate() {
-        collectors.bank_busy_i[b].set(wanted.bit(b) & comes_first);
+        collectors.bank_busy_i[b].set(taken.bit(b));
         let is_extra = banks.bit(b);
         read.valid_i.set(operand.valid_o | is_extra);
         read.row_i.set(is_extra.mux(row, operand.row_o));
@@ -65,6 +67,9 @@ pub(crate) fn read_beside<'m>(
         operand.value_i.set(read.value_o);
     }
     extra.ready_o.set(banks.any());
+    m.invariant("operands_leave_a_bank_only_to_an_extra_read_that_comes_first", {
+        taken.any().implies(comes_first) & !(taken & !banks).any()
+    });
     let bank = m.register("extra_read_bank", geometry.banks).reset(0);
     bank.set(banks);
     let value = bank.one_hot_select(m.cat(mrf.read.iter().map(|read| read.value_o)));

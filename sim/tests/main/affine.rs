@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use warpfile_kernels::program::{Instruction, LANES, LaneMask, LaneValues, PhysReg, WarpInstruction};
-use warpfile_kernels::workloads::{self, OpenWorkload};
+use warpfile_kernels::workloads::OpenWorkload;
 use warpfile_sim::config::{Config, preset, preset_with};
 use warpfile_sim::counters;
 use warpfile_sim::counters::Counts;
@@ -17,7 +17,7 @@ use warpfile_sim::mechanisms::{Build, Compiled, Info, Mechanism, Part, Registry,
 use warpfile_sim::sm::design::{Layer, WarpPlace};
 use warpfile_sim::sm::{EngineName, RunOptions, RunReport, SimError, run};
 
-use crate::tiny::run_tiny;
+use crate::tiny::{drawn, run_tiny};
 
 fn design(name: &str) -> Config {
     preset("fermi-wir").expect("complete").with_design(name).expect("known")
@@ -56,23 +56,21 @@ fn check_counts(report: &RunReport, what: &str) {
 /// Every operand is compared with the kernel's value, and results with the host's.
 #[test]
 fn every_workload_takes_the_cycles_of_the_design_without_tuples() {
-    for workload in workloads::list() {
-        for (without, name) in [("baseline", "affine"), ("wir-rlpv", "affine-rlpv")] {
-            let of = |name| {
-                let mut config = design(name);
-                // One of them has more registers than the paper's machine gives a thread.
-                config.edit(|p: &mut Parameters| p.logical_registers = 128);
-                run_tiny(&config, workload.name, RunOptions::default())
-            };
-            let (plain, tuples) = (of(without), of(name));
-            let what = format!("{} on {name}", workload.name);
-            assert_eq!(tuples.launch_cycles, plain.launch_cycles, "{what}");
-            assert_eq!(tuples.mrf(), plain.mrf(), "{what}");
-            assert_eq!(tuples.operands_checked, plain.operands_checked, "{what}");
-            let reused = |report: &RunReport| report.counters.get::<wir::Counted>(wir::COUNTERS);
-            assert_eq!(reused(&tuples), reused(&plain), "{what}");
-            check_counts(&tuples, &what);
-        }
+    for (workload, (without, name)) in drawn(&[("baseline", "affine"), ("wir-rlpv", "affine-rlpv")]) {
+        let of = |name| {
+            let mut config = design(name);
+            // One of them has more registers than the paper's machine gives a thread.
+            config.edit(|p: &mut Parameters| p.logical_registers = 128);
+            run_tiny(&config, workload, RunOptions::default())
+        };
+        let (plain, tuples) = (of(without), of(name));
+        let what = format!("{workload} on {name}");
+        assert_eq!(tuples.launch_cycles, plain.launch_cycles, "{what}");
+        assert_eq!(tuples.mrf(), plain.mrf(), "{what}");
+        assert_eq!(tuples.operands_checked, plain.operands_checked, "{what}");
+        let reused = |report: &RunReport| report.counters.get::<wir::Counted>(wir::COUNTERS);
+        assert_eq!(reused(&tuples), reused(&plain), "{what}");
+        check_counts(&tuples, &what);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use warpfile_kernels::compile::greener::{Codes, Liveness, PowerState, PowerStates};
 use warpfile_kernels::program::Program;
-use warpfile_kernels::workloads;
+use warpfile_random::slice;
 use warpfile_sim::config::{Config, preset, preset_with};
 use warpfile_sim::energy::structure::{PowerGating, RowCycles};
 use warpfile_sim::mechanisms::greener::{self, Parameters, Power};
@@ -12,7 +12,7 @@ use warpfile_sim::mechanisms::{Build, Info, Mechanism, Notes, Part, Pass, Regist
 use warpfile_sim::sm::design::{Layer, RowStates};
 use warpfile_sim::sm::{Compared, EngineName, RunOptions, RunReport, SimError, run};
 
-use crate::tiny::{open, run_checked, run_tiny};
+use crate::tiny::{drawn, open, run_checked, run_tiny};
 
 const DESIGNS: [&str; 3] = ["greener", "greener-comp-opt", "sleep-reg"];
 
@@ -36,13 +36,11 @@ const WORKLOADS: [&str; 7] = ["vectoradd", "hotspot", "bfs", "pathfinder", "hybr
 /// The run ends if a row is accessed that is not ON, or a lane is read that an OFF has destroyed.
 #[test]
 fn no_workload_reads_what_is_off_or_asleep() {
-    for workload in workloads::list() {
-        for name in DESIGNS {
-            let report = run_tiny(&design(name), workload.name, RunOptions::default());
-            let Power { on, sleep, off, lost_lanes, .. } = power(&report);
-            assert_eq!(on + sleep + off, 2048 * report.cycles, "{} on {name}", workload.name);
-            assert_eq!(lost_lanes, 0, "{} on {name}", workload.name);
-        }
+    for (workload, name) in drawn(&DESIGNS) {
+        let report = run_tiny(&design(name), workload, RunOptions::default());
+        let Power { on, sleep, off, lost_lanes, .. } = power(&report);
+        assert_eq!(on + sleep + off, 2048 * report.cycles, "{workload} on {name}");
+        assert_eq!(lost_lanes, 0, "{workload} on {name}");
     }
 }
 
@@ -99,6 +97,7 @@ fn the_lookup_table_keeps_rows_on_that_are_about_to_be_accessed() {
 fn parameters_change_times_and_not_values() {
     for name in ["bfs", "lud"] {
         let checked = run_tiny(&design("greener"), name, RunOptions::default()).operands_checked;
+        let mut cells = Vec::new();
         for (threshold, sleep_latency, off_latency, rush_limit, lookup_entries) in
             [(1, 1, 1, 1, 1), (2, 4, 8, 0, 8), (7, 16, 1, 2, 3), (21, 2, 16, 8, 2)]
         {
@@ -113,12 +112,13 @@ fn parameters_change_times_and_not_values() {
                         ..p.clone()
                     };
                 });
-                for config in [config.with_design(&format!("regless+{design_name}")).expect("known"), config]
-                {
-                    let report = run_tiny(&config, name, RunOptions::default());
-                    assert_eq!(report.operands_checked, checked, "{name} on {}, {threshold}", config.design);
-                }
+                let staged = config.with_design(&format!("regless+{design_name}")).expect("known");
+                cells.extend([(threshold, staged), (threshold, config)]);
             }
+        }
+        for (threshold, config) in slice(4, cells) {
+            let report = run_tiny(&config, name, RunOptions::default());
+            assert_eq!(report.operands_checked, checked, "{name} on {}, {threshold}", config.design);
         }
     }
 }
@@ -136,14 +136,14 @@ fn other_storages_and_schedulers_can_carry_it() {
         "regless+greener",
         "regless+greener-comp-opt",
     ];
-    for stack in
-        IN_FRONT.map(|storage| format!("{storage}+greener")).into_iter().chain(others.map(str::to_owned))
-    {
-        let config = design("greener").with_design(&stack).expect("known");
-        for name in ["vectoradd", "hotspot", "bfs", "pathfinder", "lud"] {
-            let report = run_tiny(&config, name, RunOptions::default());
-            assert_eq!(power(&report).lost_lanes, 0, "{name} on {stack}");
-        }
+    let in_front = IN_FRONT.map(|storage| format!("{storage}+greener"));
+    let stacks = in_front.iter().map(String::as_str).chain(others);
+    let names = ["vectoradd", "hotspot", "bfs", "pathfinder", "lud"];
+    // One for each of them.
+    for (stack, name) in slice(5, stacks.flat_map(|stack| names.map(|name| (stack, name)))) {
+        let config = design("greener").with_design(stack).expect("known");
+        let report = run_tiny(&config, name, RunOptions::default());
+        assert_eq!(power(&report).lost_lanes, 0, "{name} on {stack}");
     }
 }
 
@@ -376,19 +376,18 @@ fn assert_off_is_free(report: &RunReport, message: &str) {
 
 #[test]
 fn rows_that_registers_share_sleep_and_no_operand_is_wrong() {
-    for workload in workloads::list() {
-        let alone = run_tiny(&reusing("wir-rlpv"), workload.name, RunOptions::default());
-        assert_eq!(alone.counters.get::<Counted>(wir::COUNTERS).row_waits, 0, "{}", workload.name);
-        for stack in ["wir-rlpv+greener", "wir-rlpvc+greener", "wir-rlpv+sleep-reg"] {
-            let report = run_tiny(&reusing(stack), workload.name, RunOptions::default());
-            let message = format!("{} on {stack}", workload.name);
-            assert_eq!(report.warp_instructions, alone.warp_instructions, "{message}");
-            assert_eq!(report.operands, alone.operands, "{message}");
-            let Counted { row_waits, hits, .. } = report.counters.get(wir::COUNTERS);
-            assert_eq!(report.results_checked, hits, "{message}");
-            assert!(power(&report).sleep > 0 && row_waits > 0, "{message}");
-            assert_off_is_free(&report, &message);
-        }
+    let stacks = ["wir-rlpv+greener", "wir-rlpvc+greener", "wir-rlpv+sleep-reg"];
+    for (name, stack) in drawn(&stacks) {
+        let alone = run_tiny(&reusing("wir-rlpv"), name, RunOptions::default());
+        assert_eq!(alone.counters.get::<Counted>(wir::COUNTERS).row_waits, 0, "{name}");
+        let report = run_tiny(&reusing(stack), name, RunOptions::default());
+        let message = format!("{name} on {stack}");
+        assert_eq!(report.warp_instructions, alone.warp_instructions, "{message}");
+        assert_eq!(report.operands, alone.operands, "{message}");
+        let Counted { row_waits, hits, .. } = report.counters.get(wir::COUNTERS);
+        assert_eq!(report.results_checked, hits, "{message}");
+        assert!(power(&report).sleep > 0 && row_waits > 0, "{message}");
+        assert_off_is_free(&report, &message);
     }
 }
 
@@ -429,6 +428,7 @@ fn a_physical_register_that_loses_its_value_ends_the_run() {
 
 #[test]
 fn shared_rows_sleep_whatever_the_parameters_are() {
+    let mut cells = Vec::new();
     for (sleep_latency, off_latency, rush_limit, lookup_entries) in
         [(1, 1, 1, 1), (4, 8, 0, 8), (16, 1, 2, 3)]
     {
@@ -440,9 +440,10 @@ fn shared_rows_sleep_whatever_the_parameters_are() {
             config.edit::<Parameters>(|p| {
                 *p = Parameters { sleep_latency, off_latency, rush_limit, lookup_entries, ..p.clone() };
             });
-            for name in ["bfs", "lud"] {
-                run_tiny(&config, name, RunOptions::default());
-            }
+            cells.extend(["bfs", "lud"].map(|name| (config.clone(), name)));
         }
+    }
+    for (config, name) in slice(3, cells) {
+        run_tiny(&config, name, RunOptions::default());
     }
 }

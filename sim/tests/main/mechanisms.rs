@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use warpfile_random::slice;
 use warpfile_sim::config::{Config, preset, preset_names, preset_with};
 use warpfile_sim::counters::Merge;
 use warpfile_sim::energy::{EnergyModel, MeasuredRun};
@@ -227,7 +228,7 @@ fn a_stack_without_layers_runs_as_its_storage_does() {
 fn no_design_needs_a_reset_that_it_does_not_have() {
     for stack in Registry::shipped().stacks() {
         let config = preset(stack.preset().expect("there is one")).expect("complete").with_stack(stack);
-        for workload in ["vectoradd", "hotspot"] {
+        for workload in slice(2, ["vectoradd", "hotspot"]) {
             run_tiny(&config, workload, RunOptions { check_seeds: 2, ..RunOptions::default() });
         }
     }

@@ -4,6 +4,7 @@ use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::compile::sharing::Placement;
 use warpfile_kernels::program::{Launches, Operation};
 use warpfile_kernels::workloads;
+use warpfile_random::slice;
 use warpfile_sim::config::{Config, apply_overrides, preset, preset_with};
 use warpfile_sim::energy::{EnergyModel, MeasuredRun};
 use warpfile_sim::mechanisms::Registry;
@@ -63,61 +64,95 @@ fn compiled_for(config: &Config, name: &str) -> RunReport {
     report
 }
 
+/// At their test size these have one block, or blocks that ask for nothing that is shared, where registers for one and a half
+/// fit.
+const KEEP_REGISTERS: [&str; 11] = [
+    "binomial",
+    "cutcp",
+    "dct8x8",
+    "fdtd3d",
+    "histogram",
+    "leukocyte",
+    "lib",
+    "marching-cubes",
+    "montecarlo",
+    "nqueens",
+    "walsh",
+];
+/// The same of scratchpad.
+const KEEP_SCRATCHPAD: [&str; 5] = ["cutcp", "fdtd3d", "hybridsort", "montecarlo", "nqueens"];
+
+/// Workloads, one in four of them: whether one shares is said of each.
+fn some() -> Vec<&'static str> {
+    slice(4, workloads::all().iter().map(|workload| workload.name))
+}
+
+fn shares_registers(name: &str) -> bool {
+    !KEEP_REGISTERS.contains(&name)
+}
+
+fn shares_scratchpad(name: &str) -> bool {
+    !KEEP_SCRATCHPAD.contains(&name)
+}
+
 /// On the machines of the thesis, and where one block and a half fit; every operand is checked in every run.
 #[test]
-fn every_workload_runs_with_shared_registers() {
-    let mut sharing = 0;
-    for workload in workloads::all() {
+fn workloads_run_with_shared_registers() {
+    for name in some() {
         let config = on("jatala-ch2", "reg-share");
-        tiny(&config, workload.name);
-        let few = with_few_registers(config.clone(), workload.name);
-        let report = tiny(&few, workload.name);
-        let baseline = tiny(&few.with_design("baseline").expect("known"), workload.name);
-        assert_eq!(report.operands, baseline.operands, "{}", workload.name);
-        assert_eq!(report.operands_checked, baseline.operands_checked, "{}", workload.name);
-        sharing += usize::from(of(&report).locks > 0);
+        tiny(&config, name);
+        let few = with_few_registers(config.clone(), name);
+        let report = tiny(&few, name);
+        let baseline = tiny(&few.with_design("baseline").expect("known"), name);
+        assert_eq!(report.operands, baseline.operands, "{name}");
+        assert_eq!(report.operands_checked, baseline.operands_checked, "{name}");
+        assert_eq!(of(&report).locks > 0, shares_registers(name), "{name}");
     }
-    assert!(sharing >= 15, "{sharing}");
 }
 
 #[test]
-fn every_workload_runs_with_shared_scratchpad() {
-    let mut sharing = 0;
-    for workload in workloads::all() {
-        tiny(&on("jatala-ch3", "spad-share"), workload.name);
-        let Some(little) = with_little_scratchpad(on("jatala-ch2", "spad-share"), workload.name) else {
+fn workloads_run_with_shared_scratchpad() {
+    for name in some() {
+        tiny(&on("jatala-ch3", "spad-share"), name);
+        let Some(little) = with_little_scratchpad(on("jatala-ch2", "spad-share"), name) else {
             continue;
         };
-        let report = tiny(&little, workload.name);
-        let baseline = tiny(&little.with_design("baseline").expect("known"), workload.name);
-        assert_eq!(report.operands, baseline.operands, "{}", workload.name);
-        assert_eq!(report.operands_checked, baseline.operands_checked, "{}", workload.name);
-        sharing += usize::from(of(&report).locks > 0 && of(&report).shared_accesses > 0);
+        let report = tiny(&little, name);
+        let baseline = tiny(&little.with_design("baseline").expect("known"), name);
+        assert_eq!(report.operands, baseline.operands, "{name}");
+        assert_eq!(report.operands_checked, baseline.operands_checked, "{name}");
+        let shared = of(&report);
+        assert_eq!(shared.locks > 0, shared.shared_accesses > 0, "{name}");
+        // A block of this one has all warps of an SM.
+        assert_eq!(shared.locks > 0, shares_scratchpad(name) && name != "stencil-512", "{name}");
     }
-    assert!(sharing >= 5, "{sharing}");
 }
 
 /// Registers are scarce, scratchpad is, or both are.
 #[test]
-fn every_workload_runs_with_both_shared() {
-    let [mut registers, mut scratchpad, mut both] = [0; 3];
-    for workload in workloads::all() {
-        let name = workload.name;
+fn workloads_run_with_both_shared() {
+    for name in some() {
         compiled_for(&on("jatala-ch3", "both-share"), name);
         let config = on("jatala-ch2", "both-share");
         let few = with_few_registers(config.clone(), name);
         let shared = of(&compiled_for(&few, name));
         assert!(shared.shared_accesses == 0 || few.sm.shared_memory_bytes < 2 * largest(name).2, "{name}");
-        registers += usize::from(shared.register_accesses > 0);
+        assert_eq!(shared.register_accesses > 0, shares_registers(name), "{name}");
         if let Some(little) = with_little_scratchpad(config, name) {
-            scratchpad += usize::from(of(&compiled_for(&little, name)).shared_accesses > 0);
+            assert_eq!(
+                of(&compiled_for(&little, name)).shared_accesses > 0,
+                shares_scratchpad(name),
+                "{name}"
+            );
         }
         if let Some(neither) = with_little_scratchpad(few, name) {
             let shared = of(&compiled_for(&neither, name));
-            both += usize::from(shared.register_accesses > 0 && shared.shared_accesses > 0);
+            assert_eq!(shared.shared_accesses > 0, shares_scratchpad(name), "{name}");
+            // Of these two no pair comes to share registers where scratchpad is scarce too.
+            let shares_both = shares_registers(name) && !["lavaMD", "nw"].contains(&name);
+            assert_eq!(shared.register_accesses > 0, shares_both, "{name}");
         }
     }
-    assert!(registers >= 15 && scratchpad >= 5 && both >= 5, "{registers}, {scratchpad}, {both}");
 }
 
 /// §2.5.2: where nothing is gained, nothing is shared and registers stay where they are.
@@ -535,10 +570,8 @@ fn registers_in_the_order_of_first_use_are_shared_later() {
 /// Every thread executes one `relssp`, more blocks release early than with the postdominator or as many, and everything
 /// computes what it did. The layer ends a run in which a block accesses what it has released.
 #[test]
-fn every_workload_runs_with_released_scratchpad() {
-    let (mut early, mut late, mut sharing) = (0, 0, 0);
-    for workload in workloads::all() {
-        let name = workload.name;
+fn workloads_run_with_released_scratchpad() {
+    for name in some() {
         compiled_for(&on("jatala-ch3", "spad-share-relssp"), name);
         let Some(little) = with_little_scratchpad(on("jatala-ch2", "spad-share-relssp"), name) else {
             continue;
@@ -550,11 +583,10 @@ fn every_workload_runs_with_released_scratchpad() {
         };
         let (optimal, postdominator) = (run(Placement::Optimal), run(Placement::Postdominator));
         assert_eq!(optimal.relssp, postdominator.relssp, "{name}");
-        sharing += usize::from(optimal.locks > 0);
-        early += optimal.releases;
-        late += postdominator.releases;
+        // Each block that asks for a lock releases it before it ends.
+        assert_eq!((optimal.releases, postdominator.releases), (optimal.locks, optimal.locks), "{name}");
+        assert_eq!(optimal.locks > 0, shares_scratchpad(name) && name != "stencil-512", "{name}");
     }
-    assert!(sharing >= 5 && early > 0 && early >= late, "{sharing}: {early} and {late} early releases");
 }
 
 /// The shared part is needed at the beginning only: with `relssp` the partner gets it long before the block ends.

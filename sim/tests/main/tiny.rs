@@ -2,6 +2,7 @@
 
 use warpfile_kernels::program::{Launches, Stream, StreamError};
 use warpfile_kernels::workloads::{self, OpenWorkload};
+use warpfile_random::slice;
 use warpfile_sim::config::Config;
 use warpfile_sim::sm::{RunOptions, RunReport, SimError, run};
 
@@ -21,6 +22,12 @@ impl Launches for WithoutValues {
     fn has_values(&mut self) -> Result<bool, StreamError> {
         Ok(false)
     }
+}
+
+/// Workloads with each of these: one in eight pairs, drawn.
+pub fn drawn<T: Copy>(each: &[T]) -> Vec<(&'static str, T)> {
+    let pairs = workloads::list().iter().flat_map(|workload| each.iter().map(|one| (workload.name, *one)));
+    slice(8, pairs)
 }
 
 /// Runs a workload on a design and checks what it computed.

@@ -10,15 +10,15 @@ use warpfile_hdl::rfc::Replacement;
 use warpfile_kernels::program::{
     BlockIndex, Launch, Launches, Operation, Program, Races, Stream, StreamError, WarpInstruction,
 };
-use warpfile_kernels::workloads::{self, OpenWorkload, Workload};
-use warpfile_random::drawn_config;
+use warpfile_kernels::workloads::{self, OpenWorkload};
+use warpfile_random::{drawn_config, slice};
 use warpfile_sim::config::{Config, preset};
 use warpfile_sim::mechanisms::register_file::{RETRIES, Retries};
 use warpfile_sim::mechanisms::rfc;
 use warpfile_sim::mechanisms::wir::{COUNTERS, Counted, Parameters, ReadsFirst};
 use warpfile_sim::sm::{Accesses, EngineName, RunOptions, RunReport, SimError, run};
 
-use crate::tiny::{WithoutValues, open, run_tiny};
+use crate::tiny::{WithoutValues, drawn, open, run_tiny};
 
 const DESIGNS: [&str; 7] = ["wir-r", "wir-rl", "wir-rlp", "wir-rlpv", "wir-rlpvc", "wir-rpv", "wir-novsb"];
 /// Of which loads are reused.
@@ -41,18 +41,6 @@ fn counted(report: &RunReport) -> Counted {
 /// Short ones: loads and stores, barriers, shared memory, lanes that part, special functions.
 const WORKLOADS: [&str; 7] =
     ["vectoradd", "hotspot", "bfs", "pathfinder", "hybridsort", "blackscholes", "lud"];
-
-/// Every workload with two of these, drawn; with `RANDOM_TIMES` as many times more, up to all.
-fn drawn<T: Copy>(all: &[T]) -> Vec<(&'static str, T)> {
-    let config = drawn_config(2);
-    let (count, mut runner) = ((config.cases as usize).min(all.len()), TestRunner::new(config));
-    let mut of_one = |workload: &'static Workload| {
-        let first = runner.rng().next_u64() as usize % all.len();
-        let some = (first..first + count).map(|place| (workload.name, all[place % all.len()]));
-        some.collect::<Vec<_>>()
-    };
-    workloads::list().iter().flat_map(&mut of_one).collect()
-}
 
 /// Every operand that is read, every answer and every mapping of a result is compared with the kernel's values.
 #[test]
@@ -91,14 +79,14 @@ fn no_workload_gets_a_wrong_value_of_a_cache() {
         p.replacement = Replacement::Lru;
         (p.entries, p.allocate_sources, p.bypass_idle, p.evict_idle_first) = (2, true, true, true);
     });
-    for workload in workloads::list() {
-        let report = run_tiny(&config, workload.name, RunOptions::default());
+    for (name, ()) in drawn(&[()]) {
+        let report = run_tiny(&config, name, RunOptions::default());
         let Counted { hits, compared, verify_reads, moves, .. } = counted(&report);
-        assert_eq!(report.results_checked, hits, "{}", workload.name);
-        assert_eq!(compared + hits, report.operands.writes, "{}", workload.name);
+        assert_eq!(report.results_checked, hits, "{name}");
+        assert_eq!(compared + hits, report.operands.writes, "{name}");
         let of_instructions = report.mrf().reads - verify_reads - moves;
         let needed = report.operands_checked;
-        assert!(of_instructions < needed, "{}: {of_instructions} of {needed}", workload.name);
+        assert!(of_instructions < needed, "{name}: {of_instructions} of {needed}");
     }
 }
 
@@ -122,7 +110,7 @@ fn a_cache_takes_reads_from_the_physical_registers_and_no_writes() {
 fn what_is_executed_or_answered_is_what_the_baseline_executes() {
     for name in WORKLOADS {
         let baseline = run_tiny(&design("baseline"), name, RunOptions::default());
-        for design_name in DESIGNS {
+        for design_name in slice(3, DESIGNS) {
             let report = run_tiny(&design(design_name), name, RunOptions::default());
             assert_eq!(report.warp_instructions, baseline.warp_instructions, "{name} on {design_name}");
             assert_eq!(report.operands, baseline.operands, "{name} on {design_name}");
@@ -308,7 +296,7 @@ fn registers_run_out_without_a_deadlock() {
 fn sizes_change_times_and_not_values() {
     for name in ["bfs", "lud", "hotspot"] {
         for (reuse_rows, signature_rows, retiring) in [(4, 4, 1), (1024, 1024, 16), (32, 512, 2)] {
-            for design_name in DESIGNS {
+            for design_name in slice(4, DESIGNS) {
                 let config = with(design_name, |p| {
                     *p = Parameters { reuse_rows, signature_rows, retiring, ..p.clone() };
                 });

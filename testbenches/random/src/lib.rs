@@ -8,7 +8,8 @@
 //! Values come in two kinds: those that every later node may use, and those that only one does. Of the second
 //! kind are cones of logic that matter under one condition only, behind muxes, masks, enables and qualifiers.
 //!
-//! [`config`] says how many cases a property test has, here and in every testbench.
+//! [`config`] says how many cases a property test has, here and in every testbench; [`slice`] which cells of a table of
+//! runs a test makes that does not make all.
 //!
 //! [`Beside`] runs the compiled engine and the interpreter beside each other on any netlist.
 //!
@@ -22,6 +23,7 @@ mod maker;
 mod numbers;
 mod recipe;
 mod shrink;
+mod slice;
 mod text;
 
 pub use beside::{Beside, Snapshots, Unequal, option_sets};
@@ -30,4 +32,5 @@ pub use choice::Choice;
 pub use config::{config, drawn_config};
 pub use numbers::Random;
 pub use recipe::{Constants, ModuleRecipe, Names, Recipe, Size, Style};
+pub use slice::slice;
 pub use text::describe;
