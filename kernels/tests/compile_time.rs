@@ -17,16 +17,13 @@ fn now() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap().into()
 }
 
-/// The shortest of three.
+/// What it takes once.
 fn time(shape: &Shape, instructions: usize, schedule: Schedule) -> Duration {
     let text = kernel(shape, instructions);
-    let once = || {
-        let begun = now();
-        let module = parse("k.ptx", &text).unwrap();
-        compile(&module, "k", &CompileOptions { schedule, ..CompileOptions::default() }).unwrap();
-        now() - begun
-    };
-    (0..3).map(|_| once()).min().unwrap()
+    let begun = now();
+    let module = parse("k.ptx", &text).unwrap();
+    compile(&module, "k", &CompileOptions { schedule, ..CompileOptions::default() }).unwrap();
+    now() - begun
 }
 
 /// (`blocks` does a part of what `list` does.)
@@ -35,7 +32,9 @@ fn eight_times_the_instructions_take_no_twenty_times_as_long() {
     for (shape, schedule) in
         SHAPES.iter().flat_map(|shape| [Schedule::None, Schedule::List].map(|schedule| (shape, schedule)))
     {
-        let (short, long) = (time(shape, 1_000, schedule), time(shape, 8_000, schedule));
-        assert!(long < 20 * short, "{}, {schedule:?}: {short:?}, {long:?}", shape.name);
+        let short = (0..3).map(|_| time(shape, 1_000, schedule)).min().unwrap();
+        // What disturbs one of them hardly disturbs three.
+        let long = || time(shape, 8_000, schedule);
+        assert!((0..3).any(|_| long() < 20 * short), "{}, {schedule:?}: {short:?}", shape.name);
     }
 }

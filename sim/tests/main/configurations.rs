@@ -112,7 +112,7 @@ fn any_machine_that_is_accepted_computes_what_the_kernel_does() {
         }
         Ok(())
     };
-    let outcome = TestRunner::new(drawn_config(100)).run(&(any::<prop::sample::Index>(), choices), case);
+    let outcome = TestRunner::new(drawn_config(60)).run(&(any::<prop::sample::Index>(), choices), case);
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
     assert!(
         ran.get() > 2 * refused.get(),

@@ -234,10 +234,10 @@ fn no_design_needs_a_reset_that_it_does_not_have() {
     }
 }
 
-/// Of one, two and four SMs: what instructions do is the same in sum, and the whole is what the parts say together.
+/// Of every other design, drawn, on one, two and four SMs: what instructions do is the same in sum, and the whole is what the parts say together.
 #[test]
 fn counters_of_every_design_add_up_over_sms() {
-    for stack in registry().stacks() {
+    for stack in slice(2, registry().stacks()) {
         let preset_name = stack.preset().expect("there is one");
         let machine = preset_with(&registry(), preset_name).expect("complete");
         let layered =

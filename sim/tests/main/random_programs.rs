@@ -273,7 +273,7 @@ fn more_blocks_than_fit_run_any_program() {
 }
 
 proptest! {
-    #![proptest_config(drawn_config(8))]
+    #![proptest_config(drawn_config(4))]
     #[test]
     fn every_design_runs_any_program(kernel in kernels()) {
         for stack in Registry::shipped().stacks() {
