@@ -7,6 +7,7 @@ mod instances;
 mod lockstep;
 mod naive;
 mod operations;
+mod parts;
 mod recording;
 mod twin;
 mod waveforms;

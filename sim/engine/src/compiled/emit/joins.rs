@@ -106,11 +106,11 @@ impl Emitter<'_, '_> {
 
     /// Conditions of one bit without which the piece is 0, if it can be had without asking them.
     fn gates(&self, piece: Piece) -> Vec<u32> {
-        let Some(id) = self.graph.producer(piece.place) else { return Vec::new() };
+        let Some(inst) = self.seen(piece.place) else { return Vec::new() };
         let is_near = |places: [u32; 2]| places.iter().all(|&place| self.is_near(place));
         let is_bit = |place: u32| self.plan.width(place) == 1;
         let is_zero = |place: u32| self.plan.constants.get(place as usize) == Some(&0);
-        match self.plan.program[id] {
+        match inst {
             Inst::Mux { condition, then, otherwise, .. }
                 if is_zero(otherwise) && is_bit(condition) && is_near([condition, then]) =>
             {
@@ -123,7 +123,7 @@ impl Emitter<'_, '_> {
 
     /// What the piece is where the condition at `gate` holds.
     fn behind_gate(&self, piece: Piece, gate: u32) -> Piece {
-        let place = match self.graph.producer(piece.place).map(|id| self.plan.program[id]) {
+        let place = match self.seen(piece.place) {
             Some(Inst::Mux { then, .. }) => then,
             Some(Inst::And { a, b, .. }) if a == gate => b,
             Some(Inst::And { a, .. }) => a,
@@ -135,8 +135,8 @@ impl Emitter<'_, '_> {
     /// Where the piece's bits have been cut from, and the lowest of them there.
     fn origin(&self, piece: Piece) -> (u32, u32) {
         let (mut place, mut low) = (piece.place, piece.low);
-        while let Some(id) = self.graph.producer(place) {
-            match self.plan.program[id] {
+        while let Some(inst) = self.seen(place) {
+            match inst {
                 Inst::Slice { a, low: from, width, .. }
                     if low + piece.width <= width && from + low + piece.width <= 64 && self.is_near(a) =>
                 {

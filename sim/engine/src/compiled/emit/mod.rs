@@ -24,7 +24,7 @@ use super::blueprint::Body;
 use super::code::{Code, PARAMETERS, Target};
 use super::graph::Graph;
 use super::kernels::{self, Kernel};
-use super::parts::Parts;
+use super::parts::{PartId, Parts};
 use super::ranges::Ranges;
 use super::segments::{ROOT, SegmentId, Segments};
 use crate::code_cache::CodeCache;
@@ -85,6 +85,8 @@ struct Emitter<'a, 'f> {
     segments: &'a Segments,
     slots: &'a Slots,
     parts: Option<&'a Parts>,
+    /// The part whose instructions are being emitted; none at the edge.
+    here: Option<PartId>,
     ranges: Ranges,
     frame: Frame<'f>,
     /// What a call passes besides the arena.
@@ -144,6 +146,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             segments: &body.segments,
             slots: &body.slots,
             parts,
+            here: None,
             ranges: Ranges::new(graph),
             frame,
             inputs,
@@ -327,6 +330,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         let mut open: Vec<SegmentId> = Vec::new();
         let mut waiting = self.instructions_by_part();
         for &(id, segment) in &self.segments.order {
+            self.here = self.parts.and_then(|parts| parts.of(id));
             let path = self.segments.path(segment);
             let common = open.iter().zip(&path).take_while(|(open, segment)| open == segment).count();
             open.drain(common..).rev().for_each(|segment| self.close(segment, &waiting));
@@ -335,11 +339,12 @@ impl<'a, 'f> Emitter<'a, 'f> {
                 open.push(segment);
             }
             self.emit_inst(id);
-            if let Some(part) = self.parts.and_then(|parts| parts.of(id)) {
+            if let Some(part) = self.here {
                 waiting[part as usize] -= 1;
             }
         }
         open.drain(..).rev().for_each(|segment| self.close(segment, &waiting));
+        self.here = None;
     }
 
     /// How many instructions each part has.

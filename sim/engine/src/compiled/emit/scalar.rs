@@ -234,8 +234,7 @@ impl Emitter<'_, '_> {
     /// Each of the `lanes` bits at a place widened to `lane` equal bits, at most 64 together. Of an index that has been
     /// decoded, one lane is moved up.
     pub fn spread_word(&mut self, place: u32, lanes: u32, lane: u32) -> Value {
-        let producer = |place| self.graph.producer(place).map(|id| self.plan.program[id]);
-        let (bit, index) = match producer(place) {
+        let (bit, index) = match self.seen(place) {
             Some(Inst::Mux { condition, then, otherwise, .. }) => {
                 (Some(condition), self.gated_index(condition, then, otherwise))
             }
@@ -348,7 +347,7 @@ impl Emitter<'_, '_> {
 
     /// The comparison whose result is at a place, and of what, if that can be had in this block.
     fn comparison_at(&self, place: u32) -> Option<(Comparison, u32, u32)> {
-        let (comparison, a, b) = match self.plan.program[self.graph.producer(place)?] {
+        let (comparison, a, b) = match self.seen(place)? {
             Inst::Eq { a, b, .. } => (Comparison::Equal, a, b),
             Inst::Lt { a, b, .. } => (Comparison::Less, a, b),
             Inst::NonZero { a, .. } => (Comparison::Unequal, a, ZERO),
@@ -393,9 +392,7 @@ impl Emitter<'_, '_> {
 
     /// The index that a multiplexer decodes where its condition is 1: then it moves that bit up by so much.
     fn gated_index(&self, condition: u32, then: u32, otherwise: u32) -> Option<u32> {
-        let Inst::Decode { a, width, .. } = self.plan.program[self.graph.producer(then)?] else {
-            return None;
-        };
+        let Inst::Decode { a, width, .. } = self.seen(then)? else { return None };
         let is_bit = otherwise == ZERO && self.plan.width(condition) == 1;
         (is_bit && self.is_below(a, width) && self.is_near(a)).then_some(a)
     }

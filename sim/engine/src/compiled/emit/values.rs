@@ -83,15 +83,22 @@ impl<'f> Emitter<'_, 'f> {
 
     /// The part of a concatenation that holds all the bits asked for, and where they begin in it.
     pub fn part(&self, place: u32, low: u32, width: u32) -> Option<(u32, u32)> {
-        let Inst::Concat { d, parts, count, .. } = self.plan.program[self.graph.producer(place)?] else {
-            return None;
-        };
+        let Inst::Concat { d, parts, count, .. } = self.seen(place)? else { return None };
         let low = (place - d) * 64 + low;
         let parts = &self.plan.parts[parts as usize..(parts + count) as usize];
         let part = parts.iter().find(|part| part.low <= low && low + width <= part.low + part.width)?;
         let inside = low - part.low;
         let is_near = (inside / 64..=(inside + width - 1) / 64).all(|word| self.is_near(part.a + word));
         is_near.then_some((part.a, inside))
+    }
+
+    /// What works out the value at a place, where its operands may be used in place of its result. What another part works out
+    /// may not be seen through: of its result this part is told, of the operands it is not, and where a condition keeps the result
+    /// from being worked out they are not what it was made of.
+    pub fn seen(&self, place: u32) -> Option<Inst> {
+        let id = self.graph.producer(place)?;
+        let is_here = self.here.is_none() || self.parts.and_then(|parts| parts.of(id)) == self.here;
+        is_here.then(|| self.plan.program[id])
     }
 
     /// Whether the value at a place can be had in this block, though it is no operand of what is emitted.
