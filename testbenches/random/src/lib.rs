@@ -8,7 +8,7 @@
 //! Values come in two kinds: those that every later node may use, and those that only one does. Of the second
 //! kind are cones of logic that matter under one condition only, behind muxes, masks, enables and qualifiers.
 //!
-//! [`config`] says how many cases a property test has, here and in every testbench; [`slice`] which cells of a table of
+//! [`config`] says how many cases a property test has, here and in every testbench; [`slice()`] which cells of a table of
 //! runs a test makes that does not make all.
 //!
 //! [`Beside`] runs the compiled engine and the interpreter beside each other on any netlist.
