@@ -55,7 +55,7 @@ fn check_counts(report: &RunReport, what: &str) {
 
 /// Every operand is compared with the kernel's value, and results with the host's.
 #[test]
-fn every_workload_takes_the_cycles_of_the_design_without_tuples() {
+fn workloads_take_the_cycles_of_the_design_without_tuples() {
     for (workload, (without, name)) in drawn(&[("baseline", "affine"), ("wir-rlpv", "affine-rlpv")]) {
         let of = |name| {
             let mut config = design(name);

@@ -124,7 +124,7 @@ fn any_machine_that_is_accepted_computes_what_the_kernel_does() {
 
 /// Designs on presets that carry them, drawn; the others say so before they run.
 #[test]
-fn every_design_runs_on_every_preset_that_carries_it() {
+fn designs_run_on_presets_that_carry_them() {
     let mut carried = Vec::new();
     for name in preset_names() {
         for stack in Registry::shipped().stacks() {

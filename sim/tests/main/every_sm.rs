@@ -38,7 +38,7 @@ fn sm(preset_name: &str, design: &str, schedulers: u64, issues: u64) -> Config {
 /// Every storage, all presets; of one to four schedulers and one and two issues one pair is drawn for each. Workloads and kinds
 /// of scheduler take turns, so that each can meet each number of schedulers and issues.
 #[test]
-fn every_storage_runs_in_every_sm() {
+fn every_storage_runs_on_every_preset() {
     let expected: Vec<RunReport> = WORKLOADS
         .map(|name| run_tiny(&sm("gebhart2011", "baseline", 1, 1), name, RunOptions::default()))
         .into();

@@ -226,11 +226,13 @@ fn a_stack_without_layers_runs_as_its_storage_does() {
 /// No output that means something shows what state without a reset was filled with.
 #[test]
 fn no_design_needs_a_reset_that_it_does_not_have() {
-    for stack in Registry::shipped().stacks() {
-        let config = preset(stack.preset().expect("there is one")).expect("complete").with_stack(stack);
-        for workload in slice(2, ["vectoradd", "hotspot"]) {
-            run_tiny(&config, workload, RunOptions { check_seeds: 2, ..RunOptions::default() });
-        }
+    let stacks = Registry::shipped().stacks();
+    let pairs = stacks.iter().flat_map(|stack| ["vectoradd", "hotspot"].map(|workload| (stack, workload)));
+    // One workload for each design.
+    for (stack, workload) in slice(2, pairs) {
+        let config =
+            preset(stack.preset().expect("there is one")).expect("complete").with_stack(stack.clone());
+        run_tiny(&config, workload, RunOptions { check_seeds: 2, ..RunOptions::default() });
     }
 }
 

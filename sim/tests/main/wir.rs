@@ -108,19 +108,18 @@ fn a_cache_takes_reads_from_the_physical_registers_and_no_writes() {
 
 #[test]
 fn what_is_executed_or_answered_is_what_the_baseline_executes() {
-    for name in WORKLOADS {
+    let pairs = WORKLOADS.iter().flat_map(|&name| DESIGNS.map(|design_name| (name, design_name)));
+    for (name, design_name) in slice(3, pairs) {
         let baseline = run_tiny(&design("baseline"), name, RunOptions::default());
-        for design_name in slice(3, DESIGNS) {
-            let report = run_tiny(&design(design_name), name, RunOptions::default());
-            assert_eq!(report.warp_instructions, baseline.warp_instructions, "{name} on {design_name}");
-            assert_eq!(report.operands, baseline.operands, "{name} on {design_name}");
-            // What is answered goes through no unit, and only full warps are.
-            let answered_lanes = 32 * report.answered_instructions;
-            let dispatched = report.operations.lanes() + answered_lanes;
-            assert_eq!(dispatched, baseline.operations.lanes(), "{name} on {design_name}");
-            assert_eq!(baseline.operations.lanes(), baseline.thread_instructions, "{name}");
-            assert!(report.operands_checked <= baseline.operands_checked, "{name} on {design_name}");
-        }
+        let report = run_tiny(&design(design_name), name, RunOptions::default());
+        assert_eq!(report.warp_instructions, baseline.warp_instructions, "{name} on {design_name}");
+        assert_eq!(report.operands, baseline.operands, "{name} on {design_name}");
+        // What is answered goes through no unit, and only full warps are.
+        let answered_lanes = 32 * report.answered_instructions;
+        let dispatched = report.operations.lanes() + answered_lanes;
+        assert_eq!(dispatched, baseline.operations.lanes(), "{name} on {design_name}");
+        assert_eq!(baseline.operations.lanes(), baseline.thread_instructions, "{name}");
+        assert!(report.operands_checked <= baseline.operands_checked, "{name} on {design_name}");
     }
 }
 
@@ -294,15 +293,19 @@ fn registers_run_out_without_a_deadlock() {
 
 #[test]
 fn sizes_change_times_and_not_values() {
+    let mut cells = Vec::new();
     for name in ["bfs", "lud", "hotspot"] {
         for (reuse_rows, signature_rows, retiring) in [(4, 4, 1), (1024, 1024, 16), (32, 512, 2)] {
-            for design_name in slice(4, DESIGNS) {
-                let config = with(design_name, |p| {
+            cells.extend(DESIGNS.map(|design_name| {
+                let sizes = |p: &mut Parameters| {
                     *p = Parameters { reuse_rows, signature_rows, retiring, ..p.clone() };
-                });
-                run_tiny(&config, name, RunOptions::default());
-            }
+                };
+                (name, with(design_name, sizes))
+            }));
         }
+    }
+    for (name, config) in slice(4, cells) {
+        run_tiny(&config, name, RunOptions::default());
     }
 }
 

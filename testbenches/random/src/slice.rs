@@ -11,18 +11,26 @@ use crate::drawn_config;
 ///
 /// # Panics
 ///
-/// As [`drawn_config`], and if `one_in` is 0.
+/// As [`drawn_config`].
 pub fn slice<T>(one_in: u32, cells: impl IntoIterator<Item = T>) -> Vec<T> {
     let config = drawn_config(1);
-    let group = one_in.div_ceil(config.cases) as usize;
+    let group = one_in.div_ceil(config.cases).max(1) as usize;
     let mut runner = TestRunner::new(config);
-    let mut cells: Vec<T> = cells.into_iter().collect();
+    one_of_each(group, cells, &mut || runner.rng().next_u64() as usize)
+}
+
+/// Of each `group` cells that stand together the one at the next of `numbers`, modulo how many they are.
+fn one_of_each<T>(
+    group: usize,
+    cells: impl IntoIterator<Item = T>,
+    numbers: &mut dyn FnMut() -> usize,
+) -> Vec<T> {
+    let mut cells = cells.into_iter().peekable();
     let mut drawn = Vec::new();
-    while !cells.is_empty() {
-        let rest = cells.split_off(group.min(cells.len()));
-        let place = runner.rng().next_u64() as usize % cells.len();
-        drawn.push(cells.swap_remove(place));
-        cells = rest;
+    while cells.peek().is_some() {
+        let mut together: Vec<T> = cells.by_ref().take(group).collect();
+        let place = numbers() % together.len();
+        drawn.push(together.swap_remove(place));
     }
     drawn
 }
@@ -32,13 +40,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_of_each_group_is_drawn() {
-        let drawn = slice(1, 0..10);
-        assert_eq!(drawn, Vec::from_iter(0..10));
-        if drawn_config(1).cases > 1 {
-            return;
-        }
-        let drawn = slice(4, 0..10);
-        assert!(matches!(drawn[..], [0..4, 4..8, 8..10]), "{drawn:?}");
+    fn one_of_each_group_is_drawn_and_of_what_is_left_over() {
+        let mut numbers = [5, 3, 1].into_iter();
+        assert_eq!(one_of_each(4, 0..10, &mut || numbers.next().unwrap()), [1, 7, 9]);
+        assert_eq!(one_of_each(1, 0..10, &mut || 3), Vec::from_iter(0..10));
+        assert_eq!(slice(1, 0..10), Vec::from_iter(0..10));
+        assert!(slice(4, 0..0).is_empty());
     }
 }

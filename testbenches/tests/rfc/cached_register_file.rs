@@ -387,7 +387,7 @@ fn so_does_a_register_that_leaves_the_cache() {
 
 #[test]
 fn what_leaves_the_cache_waits_for_no_instruction_that_does_not_read_it() {
-    for (position, _) in positions_and_stages() {
+    for position in 0..3 {
         let mut full = Full::new(position);
         let result = Write { in_slot: true, ..write(full.read, &full.bench.parameters) };
         let inputs = Inputs { result: Some(result), ..Inputs::default() };
