@@ -60,18 +60,60 @@ impl ModuleWriter<'_> {
             return number(width, 0);
         }
         let value = self.value(a).whole();
-        if self.style == Style::Words {
-            return self.encode_by_masks(bits, width, &value);
+        match self.style {
+            Style::Lanes => self.encode_by_halves(bits, width, &value),
+            Style::Words => self.encode_by_masks(bits, width, &value),
         }
-        let function = Looped {
-            key: format!("priority_encode_{bits}"),
-            width,
-            arguments: &[("@value", bits)],
-            head: format!("for (@i = {}; @i >= 0; @i = @i - 1)", bits - 1),
-            body: vec![format!("if (@value[@i]) $ = @i[{}:0];", width - 1)],
-            local: None,
-        };
-        self.call(function, &[value])
+    }
+
+    /// The number of the lowest 1 as a tree, as deep as the logarithm of `bits`. From a loop Yosys makes a chain of as many
+    /// steps as there are bits.
+    fn encode_by_halves(&mut self, bits: u32, width: u32, value: &str) -> Text {
+        let key = format!("priority_encode_{bits}");
+        let lowest = self.lowest(bits);
+        let number = format!("|@value ? {lowest}(@value) : {}", number(width, 0).whole());
+        let name = self.one_line(key, width, bits, &number);
+        Text::atom(format!("{name}({value})"))
+    }
+
+    /// A function with the number of the lowest 1 of two bits or more, of which one has to be 1.
+    fn lowest(&mut self, bits: u32) -> String {
+        let width = bits.next_power_of_two().ilog2();
+        let middle = 1 << (width - 1);
+        let low = self.lowest_of_half(0, middle, width);
+        let high = self.lowest_of_half(middle, bits, width);
+        let number = format!("|@value[{}:0] ? {low} : {high}", middle - 1);
+        self.one_line(format!("lowest_{bits}"), width, bits, &number)
+    }
+
+    /// The number, in `width` bits, of the lowest 1 of the bits `from .. to`, of which one has to be 1.
+    fn lowest_of_half(&mut self, from: u32, to: u32, width: u32) -> String {
+        if to - from == 1 {
+            return number(width, from.into()).whole();
+        }
+        let lowest = self.lowest(to - from);
+        let known = width - (to - from).next_power_of_two().ilog2();
+        let start = number(known, u64::from(from) >> (width - known)).whole();
+        format!("{{{start}, {lowest}(@value[{}:{from}])}}", to - 1)
+    }
+
+    /// A function of one argument, `@value` of `bits`, which is one expression; defined where it is new.
+    fn one_line(&mut self, key: String, width: u32, bits: u32, expression: &str) -> String {
+        if let Some(name) = self.functions.known.get(&key) {
+            return name.clone();
+        }
+        let name = self.names.scope.fresh(&key);
+        let value = self.names.local("value");
+        let code = &mut self.functions.code;
+        code.line(&format!("function {}{name};", range(width)));
+        code.indent();
+        code.line(&format!("input {}{value};", range(bits)));
+        code.line(&format!("{name} = {};", expression.replace("@value", &value)));
+        code.dedent();
+        code.line("endfunction");
+        code.blank();
+        self.functions.known.insert(key, name.clone());
+        name
     }
 
     /// The number of the lowest 1 without a loop, for which Verilator makes a step a bit: each bit of the number says

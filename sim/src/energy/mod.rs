@@ -26,7 +26,7 @@ pub use registers::{AccessEnergyReport, ArrayEnergy, Energy, RegisterEnergy};
 use technology::PJ_PER_NJ;
 pub use technology::{
     AccessPrice, CardPower, Chip, CountedMemories, Figure, Floorplan, MrfEnergy, PublishedEnergies,
-    RegistersShare, Rest, RfcEnergy, TableEnergy, Technology, TechnologyError, technology_names,
+    RegistersShare, Rest, RfcEnergy, TableEnergy, TableSize, Technology, TechnologyError, technology_names,
 };
 pub use units::{Components, LaneEnergies, UnitEnergies};
 

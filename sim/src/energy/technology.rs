@@ -127,16 +127,31 @@ pub struct RfcEnergy {
 pub struct TableEnergy {
     /// As the mechanism names its arrays: `reuse buffers`.
     pub name: String,
-    /// Rows of all its arrays in an SM.
-    pub rows: u64,
-    /// Bits of a row.
-    pub bits: u32,
+    /// Sizes of a table that the figures are taken for.
+    pub sizes: Vec<TableSize>,
     /// Read of a row, pJ.
     pub read_pj: Option<Figure>,
     /// Write of a row, pJ.
     pub write_pj: Option<Figure>,
     /// Search, pJ.
     pub search_pj: Option<Figure>,
+}
+
+/// Rows of all arrays of a table in an SM, and bits of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableSize {
+    /// Rows.
+    pub rows: u64,
+    /// Bits.
+    pub bits: u32,
+}
+
+impl TableSize {
+    /// That of a structure.
+    pub fn of(structure: &Structure) -> TableSize {
+        TableSize { rows: u64::from(structure.arrays) * u64::from(structure.entries), bits: structure.bits }
+    }
 }
 
 /// Published energies of an array: of a read, a write and a search.
@@ -324,9 +339,8 @@ impl Technology {
     }
 
     fn published_table(&self, structure: &Structure) -> Option<PublishedEnergies<'_>> {
-        let rows = u64::from(structure.arrays) * u64::from(structure.entries);
         let is_it = |table: &&TableEnergy| {
-            (table.name.as_str(), table.rows, table.bits) == (structure.name, rows, structure.bits)
+            table.name == structure.name && table.sizes.contains(&TableSize::of(structure))
         };
         let TableEnergy { read_pj, write_pj, search_pj, .. } = self.tables.iter().find(is_it)?;
         let [read, write, search] = [read_pj, write_pj, search_pj].map(Option::as_ref);
