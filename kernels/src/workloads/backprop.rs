@@ -19,6 +19,12 @@ pub(super) fn reference(inputs: &Inputs) -> Outputs {
         .doubles("partial", &partial)
 }
 
+/// The forward sums alone.
+pub(super) fn forward_sums(inputs: &Inputs) -> Outputs {
+    let (weighted, partial) = forward(&inputs.doubles("input"), &inputs.doubles("weights"));
+    Outputs::default().doubles("weighted", &weighted).doubles("partial", &partial)
+}
+
 /// Sums over groups of 16 inputs, and the tree of partial sums that leads to them: of the inputs of a group,
 /// number i holds the sum of as many products from i on as the largest power of two that divides i (all for 0).
 fn forward(input: &[f64], weights: &[f64]) -> (Vec<f64>, Vec<f64>) {

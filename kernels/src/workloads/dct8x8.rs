@@ -15,10 +15,6 @@ pub(super) fn reference(inputs: &Inputs) -> Outputs {
     let width = inputs.size("width");
     let cosines = cosines();
     let inverse = transposed(&cosines);
-    let exact = |sum: f64| sum;
-    let spectrum = by_tiles(&inputs.doubles("image"), width, &cosines, exact);
-    let restored = by_tiles(&spectrum, width, &inverse, exact);
-
     let fixed = |matrix: &Matrix<f64>| {
         matrix.map(|row| row.map(|cosine| (cosine * f64::from(1 << FRACTION)).round() as i32))
     };
@@ -26,11 +22,25 @@ pub(super) fn reference(inputs: &Inputs) -> Outputs {
     let image: Vec<i32> = inputs.shorts("image_short").into_iter().map(i32::from).collect();
     let spectrum_short = by_tiles(&image, width, &fixed(&cosines), rounded);
     let restored_short = by_tiles(&spectrum_short, width, &fixed(&inverse), rounded);
-    Outputs::default()
-        .doubles("spectrum", &spectrum)
-        .doubles("restored", &restored)
+    in_single_precision(inputs)
         .shorts("spectrum_short", &spectrum_short)
         .shorts("restored_short", &restored_short)
+}
+
+/// The transform and its inverse, as the kernels in single precision have them.
+pub(super) fn in_single_precision(inputs: &Inputs) -> Outputs {
+    let spectrum = spectrum(inputs);
+    let restored = by_tiles(&spectrum, inputs.size("width"), &transposed(&cosines()), |sum| sum);
+    Outputs::default().doubles("spectrum", &spectrum).doubles("restored", &restored)
+}
+
+/// The transform alone.
+pub(super) fn spectrum_alone(inputs: &Inputs) -> Outputs {
+    Outputs::default().doubles("spectrum", &spectrum(inputs))
+}
+
+fn spectrum(inputs: &Inputs) -> Vec<f64> {
+    by_tiles(&inputs.doubles("image"), inputs.size("width"), &cosines(), |sum| sum)
 }
 
 /// Rows are the orthonormal functions of the DCT-II.

@@ -141,7 +141,7 @@ macro_rules! workload {
     };
 }
 
-static WORKLOADS: [Workload; 51] = [
+static WORKLOADS: [Workload; 55] = [
     workload!("vectoradd", vectoradd::reference),
     workload!("scalarprod", scalarprod::reference),
     workload!("sgemm", sgemm::reference),
@@ -193,6 +193,10 @@ static WORKLOADS: [Workload; 51] = [
     workload!("nw-32", nw::reference),
     workload!("srad-tiles", srad::reference),
     workload!("heartwall-512", heartwall::reference),
+    workload!("backprop-wide", backprop::forward_sums),
+    workload!("dct8x8-8320", dct8x8::in_single_precision),
+    workload!("dct8x8-direct", dct8x8::spectrum_alone),
+    workload!("fdtd3d-128", fdtd3d::reference),
 ];
 
 /// Workloads in front of those that stand for programs of single papers.

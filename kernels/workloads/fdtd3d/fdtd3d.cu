@@ -6,13 +6,17 @@
 
 #define RADIUS 4
 #define WIDTH 32
+// Rows of threads, and rows that the plane has room for beside its halo.
+#ifndef HEIGHT
 #define HEIGHT 8
+#define ROOM 8
+#endif
 
 __constant__ float weights[RADIUS + 1];
 
 extern "C" __global__ void __launch_bounds__(WIDTH *HEIGHT)
     fdtd(const float *__restrict__ before, float *__restrict__ after, int row, int layer, int nz) {
-    __shared__ float plane[HEIGHT + 2 * RADIUS][WIDTH + 2 * RADIUS];
+    __shared__ float plane[ROOM + 2 * RADIUS][WIDTH + 2 * RADIUS];
 
     int tx = threadIdx.x + RADIUS, ty = threadIdx.y + RADIUS;
     int cell = (blockIdx.y * HEIGHT + ty) * row + blockIdx.x * WIDTH + tx;

@@ -43,7 +43,7 @@ const RELEASED: Unlimited = Unlimited {
     shared: &[("spad-share", "shared"), ("spad-share-relssp", "shared with relssp")],
     scratchpad_bytes: None,
     section: "§3.4.2",
-    notes: "DCT5 is not here. Of neural the kernel is second_layer, which the thesis names; of the others all kernels count.",
+    notes: "Of neural the kernel is second_layer, which the thesis names; of the others all kernels count.",
 };
 
 /// The kernels of programs of which others are limited (Tables 2.4 and 3.4); of other programs all count.
