@@ -81,8 +81,9 @@ pub struct Options {
     pub count_toggles: bool,
     /// Outputs of the outermost circuit that are asked for before a cycle is run; see [`Engine::foresee`].
     pub foreseen: Vec<String>,
-    /// Whether any circuit is run in parts that wait for changes, not only one that is large enough for that to pay.
-    pub in_parts: bool,
+    /// Cost of the smallest of the parts that wait for changes, for any circuit to be run in such; if none is given, circuits that are
+    /// large enough for it to pay are.
+    pub smallest_part: Option<u32>,
     /// Where the compiled engine looks for code before it compiles, and keeps what it has compiled.
     pub code_cache: Option<Arc<CodeCache>>,
 }
@@ -98,7 +99,7 @@ impl Default for Options {
             count_activity: true,
             count_toggles: false,
             foreseen: Vec::new(),
-            in_parts: false,
+            smallest_part: None,
             code_cache: None,
         }
     }

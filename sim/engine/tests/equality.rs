@@ -114,8 +114,8 @@ proptest! {
     #[test]
     fn wide_outputs_are_foreseen(case in cases(WIDE, NAMED, 8)) {
         let foreseen = some_outputs(&case);
-        let in_parts = case.seed % 2 == 0;
-        let options = Options { seed: case.seed, foreseen: foreseen.clone(), in_parts, ..Options::default() };
+        let smallest_part = (case.seed % 2 == 0).then_some(8);
+        let options = Options { seed: case.seed, foreseen: foreseen.clone(), smallest_part, ..Options::default() };
         equal_with_foresight(&case, beside(&case, &options), &foreseen)
             .map_err(|error| TestCaseError::fail(error.to_string()))?;
     }

@@ -53,7 +53,7 @@ impl Around {
 fn equal_in_parts(netlist: &Netlist) {
     for seed in 0..20 {
         for count_activity in [false, true] {
-            let options = Options { seed, count_activity, in_parts: true, ..Options::default() };
+            let options = Options { seed, count_activity, smallest_part: Some(8), ..Options::default() };
             let mut engines = Beside::new(netlist, &options).expect("a sound netlist");
             for cycle in random_cycles(netlist, seed, 20) {
                 engines.apply(&cycle);

@@ -49,7 +49,7 @@ fn a_part_sees_of_another_what_it_was_told_of() {
         top.output(name, all, None);
     }
     let netlist = Netlist { modules: vec![top.0], top: ModuleId(0) };
-    let options = Options { in_parts: true, ..Options::default() };
+    let options = Options { smallest_part: Some(8), ..Options::default() };
     let mut engines = Beside::new(&netlist, &options).expect("a sound netlist");
     // Without `enable_i` another `b_i`, which nobody looks at, while `o_i` changes; with it the `b_i` of before.
     for inputs in [[1, 2, 3, 7, 1], [0, 2, 9, 8, 1], [1, 2, 3, 8, 1]] {

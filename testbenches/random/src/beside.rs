@@ -172,10 +172,14 @@ impl Beside {
     }
 }
 
+/// Sizes of parts: too small for a part to ask for conditions, or large enough for that.
+const PARTS: [u32; 2] = [8, 48];
+
 /// Options from everything observed to as little as possible, half of them in parts that wait for changes.
 pub fn option_sets(seed: u64) -> [Options; 5] {
     let base = Options { seed, zeroed: seed % 5 == 4, ..Options::default() };
-    let in_parts = Options { in_parts: true, ..base.clone() };
+    let smallest_part = Some(PARTS[(seed / 2 % 2) as usize]);
+    let in_parts = Options { smallest_part, ..base.clone() };
     let (odd, even) = if seed % 2 == 1 { (in_parts, base) } else { (base, in_parts) };
     [
         Options { observe: Observe::All, check_invariants: true, count_toggles: true, ..odd.clone() },

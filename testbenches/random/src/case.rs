@@ -62,15 +62,17 @@ pub fn random_cycles(netlist: &Netlist, seed: u64, count: usize) -> Vec<Cycle> {
     cycles_from(netlist, (0..count).map(|_| random.number() as u32))
 }
 
-/// Cycles from a number each. A part of the inputs keeps its value from cycle to cycle; all are 0 before the
-/// first.
+/// Cycles from a number each. A third of the inputs keeps its value from cycle to cycle, in quiet cycles all but one in eight; all are
+/// 0 before the first.
 fn cycles_from(netlist: &Netlist, numbers: impl IntoIterator<Item = u32>) -> Vec<Cycle> {
     let mut inputs = vec![BigUint::ZERO; inputs_of(netlist).count()];
     let cycle = |number: u32| {
         let mut random = Random(number.into());
+        let is_quiet = random.chance(2);
         for (input, (_, width)) in inputs.iter_mut().zip(inputs_of(netlist)) {
             let value = random.bits(width).to_biguint();
-            if !random.chance(3) {
+            let changes = if is_quiet { random.chance(8) } else { !random.chance(3) };
+            if changes {
                 *input = value;
             }
         }

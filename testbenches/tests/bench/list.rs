@@ -13,7 +13,7 @@ pub const RACE: Options = Options {
     count_activity: false,
     count_toggles: false,
     foreseen: Vec::new(),
-    in_parts: false,
+    smallest_part: None,
     code_cache: None,
 };
 

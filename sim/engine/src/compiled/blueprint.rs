@@ -79,17 +79,16 @@ impl Blueprint {
 /// than it spares, and small ones are mostly that.
 const WORTH_PARTS: u32 = 8000;
 
-/// Parts of a plan, if it is large enough for them to pay; forced, for tests, smaller ones of any plan.
+/// Parts of a plan, if it is large enough for them to pay, or if their size is given.
 fn find_parts(plan: &mut Plan, options: &Options) -> Option<Parts> {
     let graph = Graph::of_cycle(plan);
     let costs = guards::costs(&graph);
-    let forced = options.in_parts.then_some(8);
-    if forced.is_none() && costs.iter().sum::<u32>() < WORTH_PARTS {
+    if options.smallest_part.is_none() && costs.iter().sum::<u32>() < WORTH_PARTS {
         return None;
     }
     let mut all = guards::all_guards(&graph, &costs);
     let order = schedule::schedule(&graph, &all);
-    let mut parts = Parts::group(plan, &all, &order, &costs, forced);
+    let mut parts = Parts::group(plan, &all, &order, &costs, options.smallest_part);
     parts.add_triggers(&mut all);
     guards::drop_cheap(&mut all, &costs, &|literal| parts.is_trigger(literal.place));
     parts.find_readers(&Graph::of_cycle(plan), &all);

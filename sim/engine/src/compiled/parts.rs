@@ -447,7 +447,7 @@ mod tests {
         let entry =
             library().into_iter().find(|entry| entry.name == "fifo").expect("a circuit of the library");
         let netlist = entry.elaborate_with(&entry.odd[0]).expect("sound parameters");
-        let options = Options { in_parts: true, observe: Observe::All, ..Options::default() };
+        let options = Options { smallest_part: Some(8), observe: Observe::All, ..Options::default() };
         let mut engine = Compiled::new(&netlist, &options).expect("a sound netlist");
         engine.set_reset(true);
         engine.step();
