@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::{Config, apply_overrides, preset};
-use crate::energy::structure::{Source, Structure};
+use crate::energy::structure::Source;
 use crate::energy::{GpuEnergy, TableSize, Technology, TechnologyError, technology_names};
 use crate::mechanisms::{ALL, Registry, affine, wir};
 use crate::sm::{Accesses, CacheStatistics, MRF, OperationClass, RunReport};
