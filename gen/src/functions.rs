@@ -1,4 +1,4 @@
-//! Operations that Verilog writes as a function with a loop.
+//! Operations that Verilog writes as functions.
 
 use std::collections::BTreeMap;
 
@@ -78,12 +78,16 @@ impl ModuleWriter<'_> {
 
     /// A function with the number of the lowest 1 of two bits or more, of which one has to be 1.
     fn lowest(&mut self, bits: u32) -> String {
+        let key = format!("lowest_{bits}");
+        if let Some(name) = self.functions.known.get(&key) {
+            return name.clone();
+        }
         let width = bits.next_power_of_two().ilog2();
         let middle = 1 << (width - 1);
         let low = self.lowest_of_half(0, middle, width);
         let high = self.lowest_of_half(middle, bits, width);
         let number = format!("|@value[{}:0] ? {low} : {high}", middle - 1);
-        self.one_line(format!("lowest_{bits}"), width, bits, &number)
+        self.one_line(key, width, bits, &number)
     }
 
     /// The number, in `width` bits, of the lowest 1 of the bits `from .. to`, of which one has to be 1.

@@ -79,7 +79,7 @@ pub struct File {
 /// How a field is stored whose lanes are written under a mask, and how the lowest 1 of a vector is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// One array a lane; a loop over the bits. What synthesis takes best, and what is easiest to read.
+    /// One array a lane; a tree of halves over the bits. What synthesis takes best, and what is easiest to read.
     #[default]
     Lanes,
     /// One array of whole rows, merged with the lanes that are written (or, with several writes to few short rows,

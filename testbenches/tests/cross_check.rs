@@ -1,9 +1,12 @@
 //! Both engines and the printed Verilog agree on every operation, and random netlists are clean for the tools.
 
+use num_bigint::BigUint;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngSeed, TestRunner};
 use warpfile_gen::{Style as Printed, emit_in};
+use warpfile_hdl::rtl::index_bits;
+use warpfile_hdl::rtl::netlist::*;
 use warpfile_random::{Case, Constants, Names, Recipe, Size, Style, cases, config};
 use warpfile_testbenches::lint::lint;
 use warpfile_testbenches::lockstep::Difference;
@@ -64,6 +67,50 @@ proptest! {
     #[test]
     fn engines_and_icarus_agree_on_wide_values(case in cases(WIDE, SEEN, 20)) {
         icarus_agrees(&case)?;
+    }
+}
+
+/// The number of the lowest 1 of `value`, under names that functions of halves would have.
+fn lowest_one(bits: u32) -> Netlist {
+    let width = index_bits(bits as usize) as u32;
+    let port = |name: &str, direction, width, driver| Port {
+        name: name.to_owned(),
+        direction,
+        width,
+        driver,
+        valid_when: None,
+    };
+    let node = |op, width| Node { op, width, name: None, source: SourceLine { file: "test", line: 1 } };
+    let module = Module {
+        name: "priority_encode".to_owned(),
+        doc: String::new(),
+        parameters: Vec::new(),
+        ports: vec![
+            port("value", Direction::Input, bits, None),
+            port("lowest_2", Direction::Output, width, Some(NodeId(1))),
+        ],
+        nodes: vec![node(Op::Input(PortId(0)), bits), node(Op::PriorityEncode(NodeId(0)), width)],
+        registers: Vec::new(),
+        tables: Vec::new(),
+        instances: Vec::new(),
+        invariants: Vec::new(),
+    };
+    Netlist { modules: vec![module], top: ModuleId(0) }
+}
+
+/// Every bit alone, and with all above it, where a vector falls into halves of every kind; and no bit.
+#[test]
+fn the_lowest_one_of_any_width_is_found() {
+    for bits in [2, 3, 4, 5, 7, 8, 9, 31, 33, 63, 64, 65, 129, 511, 513] {
+        let netlist = lowest_one(bits);
+        let all = (BigUint::from(1u8) << bits) - 1u8;
+        let of_bit = |bit: u32| [BigUint::from(1u8) << bit, (&all >> bit) << bit];
+        let values = (0..bits).flat_map(of_bit).chain(std::iter::once(BigUint::ZERO));
+        let cycles: Vec<_> = values.map(|value| Stimulus { reset: false, inputs: vec![value] }).collect();
+        for printed in Printed::ALL {
+            verilog_equals_engines(&netlist, printed, 1, &cycles)
+                .unwrap_or_else(|difference| panic!("{bits} bits, {}: {difference}", printed.name()));
+        }
     }
 }
 

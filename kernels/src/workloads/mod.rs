@@ -216,7 +216,7 @@ pub fn list() -> &'static [Workload] {
     &WORKLOADS[..PROGRAMS]
 }
 
-/// Programs of the list once more, with the threads and the scratchpad of a block that one paper's tables have.
+/// Programs of the list, or parts of them, once more, with the threads and the scratchpad of a block that one paper has.
 pub fn variants() -> &'static [Workload] {
     &WORKLOADS[PROGRAMS..]
 }
