@@ -44,6 +44,11 @@ struct Looped<'a> {
     local: Option<(&'static str, u32)>,
 }
 
+/// The bits `from .. to` of a vector.
+fn select(from: u32, to: u32) -> String {
+    if to - from == 1 { format!("[{from}]") } else { format!("[{}:{from}]", to - 1) }
+}
+
 fn upwards(count: u32) -> String {
     format!("for (@i = 0; @i < {count}; @i = @i + 1)")
 }
@@ -69,36 +74,40 @@ impl ModuleWriter<'_> {
     /// The number of the lowest 1 as a tree, as deep as the logarithm of `bits`. From a loop Yosys makes a chain of as many
     /// steps as there are bits.
     fn encode_by_halves(&mut self, bits: u32, width: u32, value: &str) -> Text {
-        let key = format!("priority_encode_{bits}");
-        let lowest = self.lowest(bits);
-        let number = format!("|@value ? {lowest}(@value) : {}", number(width, 0).whole());
-        let name = self.one_line(key, width, bits, &number);
+        let lowest = self.lowest(0, bits);
+        let number = format!("|@value ? {lowest} : {}", number(width, 0).whole());
+        let name = self.one_line(format!("priority_encode_{bits}"), width, bits, &number);
         Text::atom(format!("{name}({value})"))
     }
 
-    /// A function with the number of the lowest 1 of two bits or more, of which one has to be 1.
-    fn lowest(&mut self, bits: u32) -> String {
+    /// The number, counted from `from`, of the lowest 1 of the bits `from .. to` of `@value`, two at least, of which one has to
+    /// be 1: the last of them does not matter.
+    fn lowest(&mut self, from: u32, to: u32) -> String {
+        let bits = to - from;
         let key = format!("lowest_{bits}");
-        if let Some(name) = self.functions.known.get(&key) {
-            return name.clone();
-        }
-        let width = bits.next_power_of_two().ilog2();
-        let middle = 1 << (width - 1);
-        let low = self.lowest_of_half(0, middle, width);
-        let high = self.lowest_of_half(middle, bits, width);
-        let number = format!("|@value[{}:0] ? {low} : {high}", middle - 1);
-        self.one_line(key, width, bits, &number)
+        let name = match self.functions.known.get(&key) {
+            Some(name) => name.clone(),
+            None => {
+                let width = bits.next_power_of_two().ilog2();
+                let middle = 1 << (width - 1);
+                let low = self.lowest_of_half(0, middle, width);
+                let high = self.lowest_of_half(middle, bits, width);
+                let low_has_it =
+                    if bits == 2 { "@value".to_owned() } else { format!("|@value{}", select(0, middle)) };
+                self.one_line(key, width, bits - 1, &format!("{low_has_it} ? {low} : {high}"))
+            }
+        };
+        format!("{name}(@value{})", select(from, to - 1))
     }
 
-    /// The number, in `width` bits, of the lowest 1 of the bits `from .. to`, of which one has to be 1.
+    /// The same in `width` bits and counted from 0, for one bit too.
     fn lowest_of_half(&mut self, from: u32, to: u32, width: u32) -> String {
         if to - from == 1 {
             return number(width, from.into()).whole();
         }
-        let lowest = self.lowest(to - from);
         let known = width - (to - from).next_power_of_two().ilog2();
         let start = number(known, u64::from(from) >> (width - known)).whole();
-        format!("{{{start}, {lowest}(@value[{}:{from}])}}", to - 1)
+        format!("{{{start}, {}}}", self.lowest(from, to))
     }
 
     /// A function of one argument, `@value` of `bits`, which is one expression; defined where it is new.
