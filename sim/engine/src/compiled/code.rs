@@ -41,14 +41,16 @@ pub const PARAMETERS: usize = 6;
 #[derive(Clone)]
 pub struct Code {
     entry: Entry,
+    pub bytes: usize,
     _memory: Arc<Memory>,
 }
 
 /// Memory with code in it.
 struct Memory {
     module: Option<JITModule>,
-    /// Code refers to the plan by its address.
+    /// Code refers to the plan, and to tables of its own, by their addresses.
     _plan: Arc<Plan>,
+    _tables: Vec<Box<[u64]>>,
 }
 
 // SAFETY: once made, the module is neither changed nor read, only freed when the last owner goes; code is
@@ -74,7 +76,7 @@ impl Code {
 
 impl std::fmt::Debug for Code {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Code").finish_non_exhaustive()
+        f.debug_struct("Code").field("bytes", &self.bytes).finish_non_exhaustive()
     }
 }
 
@@ -94,6 +96,8 @@ pub struct Target {
     circuit: String,
     /// Addresses that the function refers to, by the number of their symbol.
     outside: Vec<*const u8>,
+    /// What is at some of these and belongs to the code.
+    tables: Vec<Box<[u64]>>,
 }
 
 impl Target {
@@ -112,7 +116,13 @@ impl Target {
         }
         let isa = cranelift_native::builder().map_err(|error| problem(error.to_owned()))?;
         let isa = isa.finish(settings::Flags::new(flags)).map_err(|error| problem(error.to_string()))?;
-        Ok(Target { isa, context: Context::new(), circuit: circuit.to_owned(), outside: Vec::new() })
+        Ok(Target {
+            isa,
+            context: Context::new(),
+            circuit: circuit.to_owned(),
+            outside: Vec::new(),
+            tables: Vec::new(),
+        })
     }
 
     /// The function to fill.
@@ -128,9 +138,10 @@ impl Target {
         self.isa.frontend_config()
     }
 
-    /// Says what the function refers to, by the number of its symbol (see [`symbol`]).
-    pub fn refers_to(&mut self, outside: Vec<*const u8>) {
+    /// Says what the function refers to, by the number of its symbol (see [`symbol`]), and which tables live with it.
+    pub fn refers_to(&mut self, outside: Vec<*const u8>, tables: Vec<Box<[u64]>>) {
         self.outside = outside;
+        self.tables = tables;
     }
 
     /// Compiles the function, which has the signature of [`Entry`], unless `kept` has its code, and puts it into memory.
@@ -144,7 +155,9 @@ impl Target {
         // SAFETY: `address` is the start of a function just compiled for this machine and its C calling
         // convention with the signature of `Entry`; its memory lives as long as the `Code` that holds it.
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
-        Ok(Code { entry, _memory: Arc::new(Memory { module: Some(module), _plan: plan.clone() }) })
+        let bytes = self.context.compiled_code().map_or(0, |code| code.code_buffer().len());
+        let memory = Memory { module: Some(module), _plan: plan.clone(), _tables: self.tables };
+        Ok(Code { entry, bytes, _memory: Arc::new(memory) })
     }
 
     /// Compiles the function, or takes what was made of an equal one before.

@@ -25,6 +25,10 @@ pub type PartId = u32;
 /// Cost, in the unit of guards, from which a part is not put together with another.
 const ENOUGH: u32 = 160;
 
+/// Fewest instructions that a loop over equal code has to spare, unless parts have a size that is given. Where it spares little,
+/// code at its place is faster.
+const WORTH_A_LOOP: usize = 500;
+
 /// Readers of a value beyond which it says nothing of who belongs together.
 const COMMON: usize = 200;
 
@@ -47,6 +51,8 @@ pub struct Parts {
     enables: Vec<Vec<u32>>,
     /// By part, whether registers take its results in every cycle.
     feeds_registers: Vec<bool>,
+    /// Fewest instructions that a loop over equal code has to spare.
+    pub worth_a_loop: usize,
 }
 
 impl Parts {
@@ -74,6 +80,7 @@ impl Parts {
             sources: Vec::new(),
             enables: vec![Vec::new(); count as usize],
             feeds_registers: vec![false; count as usize],
+            worth_a_loop: if enough.is_some() { 1 } else { WORTH_A_LOOP },
         };
         parts.find_enables(&Graph::of_cycle(plan));
         parts
@@ -96,11 +103,6 @@ impl Parts {
     /// Whether a place is that of a trigger.
     pub fn is_trigger(&self, place: u32) -> bool {
         self.triggers.contains(&place)
-    }
-
-    /// The part that has the trigger at a place.
-    pub fn part_at(&self, place: u32) -> Option<PartId> {
-        self.is_trigger(place).then(|| place - self.triggers.start)
     }
 
     /// The part of an instruction.
@@ -126,6 +128,11 @@ impl Parts {
     /// Whether registers take results of a part in every cycle.
     pub fn feeds_registers(&self, part: PartId) -> bool {
         self.feeds_registers[part as usize]
+    }
+
+    /// Parts whose results a part reads.
+    pub fn needs(&self, part: PartId) -> &BTreeSet<PartId> {
+        &self.needs[part as usize]
     }
 
     /// The triggers of other parts that read an instruction's result.
@@ -315,6 +322,7 @@ impl Grouping {
             grouping.costs[group] += costs[*id];
             grouping.inputs[group].extend(&reads[*id]);
         }
+        grouping.number_by_origin(graph.plan);
         for group in 0..grouping.members.len() {
             let of = &grouping.of;
             grouping.inputs[group].retain(|input| is_outside(of, group, *input));
@@ -326,6 +334,19 @@ impl Grouping {
             grouping.next.push(next);
         }
         grouping
+    }
+
+    /// Numbers groups in the order of what they come from: where the number decides, it decides alike in equal circuits, which then
+    /// have equal parts.
+    fn number_by_origin(&mut self, plan: &Plan) {
+        let mut order: Vec<usize> = (0..self.members.len()).collect();
+        order.sort_by_key(|&group| (plan.origins[self.members[group][0]], self.members[group][0]));
+        self.members = order.iter().map(|&group| std::mem::take(&mut self.members[group])).collect();
+        self.costs = order.iter().map(|&group| self.costs[group]).collect();
+        self.inputs = order.iter().map(|&group| std::mem::take(&mut self.inputs[group])).collect();
+        for (group, members) in self.members.iter().enumerate() {
+            members.iter().for_each(|&id| self.of[id] = Some(group));
+        }
     }
 
     /// Puts groups that cost too little to wait by themselves together, the smallest first; numbers what remains in
@@ -438,6 +459,7 @@ fn is_outside(of: &[Option<usize>], group: usize, input: Input) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
     use warpfile_hdl::library::library;
 
     use crate::{Compiled, Engine, Observe, Options};
@@ -465,6 +487,24 @@ mod tests {
         places.sort_unstable();
         places.dedup();
         places.into_iter().map(|place| place as usize).collect()
+    }
+
+    /// Bytes of code of a staging unit with so many banks.
+    fn bytes_of_banks(banks: u32) -> usize {
+        let entry =
+            library().into_iter().find(|entry| entry.name == "operand_staging_unit").expect("a circuit");
+        let geometry = json!({
+            "warps": 8, "banks": banks, "lines": 8, "lanes": 4, "lanes_per_slice": 2, "register_bits": 6
+        });
+        let netlist = entry.elaborate_with(&json!({ "geometry": geometry })).expect("sound parameters");
+        let options = Options { smallest_part: Some(160), observe: Observe::State, ..Options::default() };
+        Compiled::new(&netlist, &options).expect("a sound netlist").machine.cycle.bytes
+    }
+
+    #[test]
+    fn banks_that_are_alike_have_one_code() {
+        let [two, eight] = [2, 8].map(bytes_of_banks);
+        assert!(eight < 2 * two, "{two} bytes for two banks, {eight} for eight");
     }
 
     #[test]

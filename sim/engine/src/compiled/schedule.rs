@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::graph::{Graph, InstId};
 use super::guards::{Guard, Literal};
+use crate::plan::Plan;
 
 /// An instruction at its place in the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,10 +30,12 @@ pub fn schedule(graph: &Graph, guards: &[Option<Guard>]) -> Vec<Scheduled> {
 }
 
 struct Scheduler<'a> {
+    plan: &'a Plan,
     guards: &'a [Option<Guard>],
     has_parts: bool,
-    /// Instructions whose operands and conditions are all ordered, by guard.
-    ready: BTreeMap<Guard, BTreeSet<InstId>>,
+    /// Instructions whose operands and conditions are all ordered, by guard; those of parts in the order of what they come from, so that
+    /// equal parts are equal code.
+    ready: BTreeMap<Guard, BTreeSet<(u32, InstId)>>,
     /// How many instructions each one still waits for, and who waits for it.
     waits: Vec<u32>,
     waiters: Vec<Vec<InstId>>,
@@ -42,9 +45,10 @@ struct Scheduler<'a> {
 }
 
 impl<'a> Scheduler<'a> {
-    fn new(graph: &Graph, guards: &'a [Option<Guard>], has_parts: bool) -> Scheduler<'a> {
+    fn new(graph: &Graph<'a>, guards: &'a [Option<Guard>], has_parts: bool) -> Scheduler<'a> {
         let count = guards.len();
         let mut scheduler = Scheduler {
+            plan: graph.plan,
             guards,
             has_parts,
             ready: BTreeMap::new(),
@@ -78,13 +82,14 @@ impl<'a> Scheduler<'a> {
 
     fn make_ready(&mut self, id: InstId) {
         let guard = self.guards[id].clone().unwrap_or_default();
-        self.ready.entry(guard).or_default().insert(id);
+        let origin = if self.has_parts { self.plan.origins[id] } else { 0 };
+        self.ready.entry(guard).or_default().insert((origin, id));
     }
 
     /// The next instruction with this guard.
     fn take(&mut self, guard: &Guard) -> Option<InstId> {
         let ids = self.ready.get_mut(guard)?;
-        let id = ids.pop_first();
+        let id = ids.pop_first().map(|(_, id)| id);
         if ids.is_empty() {
             self.ready.remove(guard);
         }

@@ -13,6 +13,7 @@ use crate::activity::{ActivityKind, LaneGroups, PortMeter, RegisterMeter};
 impl Builder<'_> {
     /// Plans the clock edge and what is counted in it.
     pub fn lower_edges(&mut self) {
+        self.origin = u32::MAX;
         for index in 0..self.flat.registers.len() {
             self.lower_register(index);
         }

@@ -23,6 +23,8 @@ pub(super) struct Builder<'a> {
     /// Copies made of values that change during an edge.
     pub copies: BTreeMap<(u32, u32), u32>,
     next: u64,
+    /// The expression that is being lowered.
+    pub origin: u32,
     constants: BTreeMap<(u32, Vec<u64>), u32>,
     /// Places that change at the clock edge besides valid bits: registers, then captured reads.
     pub registered: Range<u32>,
@@ -58,6 +60,7 @@ impl<'a> Builder<'a> {
             captures: Vec::new(),
             copies: BTreeMap::new(),
             next: 0,
+            origin: 0,
             constants: BTreeMap::new(),
             registered: 0..0,
             valids: 0..0,
@@ -111,6 +114,7 @@ impl<'a> Builder<'a> {
     pub fn emit(&mut self, words: u32, inst: impl FnOnce(u32) -> Inst) -> u32 {
         let d = self.allocate(words);
         self.plan.program.push(inst(d));
+        self.plan.origins.push(self.origin);
         d
     }
 

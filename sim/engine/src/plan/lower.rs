@@ -30,6 +30,7 @@ impl Builder<'_> {
     /// Gives `node` a place and, where it is computed, an instruction.
     pub fn lower(&mut self, node: NodeId) {
         let flat = self.flat;
+        self.origin = node.0;
         let width = self.width(node);
         if let Some(bits) = self.fixed.get(&node) {
             return self.set_slot(node, self.constant(bits));

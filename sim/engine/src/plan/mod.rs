@@ -114,6 +114,9 @@ pub struct Plan {
     pub widths: BTreeMap<u32, u32>,
     /// What settles the circuit, in order.
     pub program: Vec<Inst>,
+    /// By instruction, the expression that it is made from, in the order in which circuits state them: the same in each of
+    /// several equal circuits, whatever the order of the program. Those for the clock edge come last.
+    pub origins: Vec<u32>,
     /// Parts of concatenations.
     pub parts: Vec<Part>,
     /// Column operations of associative ports.

@@ -1,6 +1,6 @@
 //! The clock edge: tables, registers, captured reads, from what the cycle before left in the arena.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -10,6 +10,7 @@ use super::super::kernels::{self, Kernel};
 use super::Emitter;
 use super::frame::Pointer;
 use super::slots::is_early;
+use super::units::Unit;
 use crate::compiled::parts::{PartId, Parts};
 use crate::plan::{ONE, Plan, RegisterEdge, Store, TableLayout, UpdateEdge, ZERO};
 
@@ -39,24 +40,17 @@ impl<'a> Emitter<'a, '_> {
     /// Emits the edge part by part, where there is something to do: after captured rows all tables, then all registers.
     fn emit_edge_in_parts(&mut self, parts: &Parts) {
         let all = self.edges();
-        for (part, early) in self.by_part(parts, &all.early) {
-            self.when_due(parts, part, |emitter| early.iter().for_each(|edge| emitter.emit_register(edge)));
-        }
-        for (part, updates) in self.updates_by_part(parts) {
-            self.when_due(parts, part, |emitter| emitter.change_tables(updates.into_iter()));
-        }
-        for (part, edges) in self.by_part(parts, &all.registers) {
-            self.when_due(parts, part, |emitter| {
-                emitter.change_registers(&edges);
-                if let Some(part) = part.filter(|&part| parts.feeds_registers(part)) {
-                    // What is enabled stays due; what registers take whenever there is something new is taken.
-                    let at = emitter.frame.place(parts.due(part));
-                    let due = emitter.frame.load(at);
-                    let due = emitter.ins().band_imm_u(due, 1);
-                    emitter.frame.store(at, due);
-                }
-            });
-        }
+        let captures = self.by_part(parts, &all.early).into_iter();
+        self.emit_in_any_order(parts, captures.map(|(part, edges)| Unit::Capture(part, edges)));
+        let (updates, needs) = self.updates_by_part(parts);
+        self.emit_units(parts, &updates, &needs);
+        let registers = self.by_part(parts, &all.registers).into_iter();
+        self.emit_in_any_order(parts, registers.map(|(part, edges)| Unit::Take(part, edges)));
+    }
+
+    fn emit_in_any_order(&mut self, parts: &Parts, units: impl Iterator<Item = Unit<'a>>) {
+        let units: Vec<Unit> = units.collect();
+        self.emit_units(parts, &units, &vec![BTreeSet::new(); units.len()]);
     }
 
     /// Emits what happens where a part has something for the edge or for counters; always if it is nobody's.
@@ -83,9 +77,10 @@ impl<'a> Emitter<'a, '_> {
         by_part
     }
 
-    /// Updates by the part that enables them; those of one table stay in order.
-    fn updates_by_part(&self, parts: &Parts) -> Vec<(Option<PartId>, Vec<usize>)> {
+    /// Updates by the part that enables them, and after which others each group comes: those of one table stay in order.
+    fn updates_by_part(&self, parts: &Parts) -> (Vec<Unit<'a>>, Vec<BTreeSet<usize>>) {
         let mut groups: Vec<(Option<PartId>, Vec<usize>)> = Vec::new();
+        let mut needs: Vec<BTreeSet<usize>> = Vec::new();
         // By table, the last group that changes it.
         let mut last: BTreeMap<u32, usize> = BTreeMap::new();
         for (index, update) in self.plan.updates.iter().enumerate() {
@@ -95,12 +90,14 @@ impl<'a> Emitter<'a, '_> {
             let found = groups.iter().skip(from).position(|(other, _)| *other == part).map(|at| from + at);
             let group = found.unwrap_or_else(|| {
                 groups.push((part, Vec::new()));
+                needs.push(BTreeSet::new());
                 groups.len() - 1
             });
             groups[group].1.push(index);
-            table.and_then(|table| last.insert(table, group));
+            let before = table.and_then(|table| last.insert(table, group));
+            needs[group].extend(before.filter(|&before| before != group));
         }
-        groups
+        (groups.into_iter().map(|(part, updates)| Unit::Update(part, updates)).collect(), needs)
     }
 
     /// The table that an update changes, by its first place.
@@ -119,7 +116,7 @@ impl<'a> Emitter<'a, '_> {
         Edges { early, registers: self.plan.registers.iter().chain(late).collect() }
     }
 
-    fn change_tables(&mut self, updates: impl Iterator<Item = usize>) {
+    pub fn change_tables(&mut self, updates: impl Iterator<Item = usize>) {
         for index in updates {
             let update = &self.plan.updates[index];
             if !self.update_without_asking(update) {
@@ -128,7 +125,7 @@ impl<'a> Emitter<'a, '_> {
         }
     }
 
-    fn change_registers(&mut self, edges: &[&RegisterEdge]) {
+    pub fn change_registers(&mut self, edges: &[&RegisterEdge]) {
         let mut together: BTreeMap<u32, Vec<&RegisterEdge>> = BTreeMap::new();
         for &edge in edges {
             together.entry(edge.enable).or_default().push(edge);
@@ -172,7 +169,7 @@ impl<'a> Emitter<'a, '_> {
         self.frame.close();
     }
 
-    fn emit_register(&mut self, edge: &RegisterEdge) {
+    pub fn emit_register(&mut self, edge: &RegisterEdge) {
         if edge.enable == ONE {
             return self.take_next(edge);
         }

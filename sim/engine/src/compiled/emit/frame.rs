@@ -34,9 +34,26 @@ impl Pointer {
     }
 }
 
+/// Bytes between places that are numbered.
+const APART: u32 = 1 << 20;
+
+/// How code names the words of the arena.
+enum Places {
+    /// By where the plan has them.
+    OfPlan,
+    /// By numbers, in the order in which they are asked for.
+    Numbered(Vec<u32>),
+    /// By how far they are from where the plan has them: by place a column of the table that `row` points into.
+    Moved { columns: BTreeMap<u32, u32>, row: Value },
+}
+
 /// What is known in one block and the blocks inside it.
 #[derive(Default)]
 struct Known {
+    /// Whether nothing of what is known around the block holds in it.
+    is_alone: bool,
+    /// By column, the start of an arena that is moved by what is in it.
+    moved: BTreeMap<u32, Value>,
     words: BTreeMap<u32, Value>,
     /// By place of the result.
     pointers: BTreeMap<u32, Pointer>,
@@ -54,11 +71,22 @@ pub struct Frame<'f> {
     bytes: u64,
     /// Bases besides the arena, of words whose number is known.
     bases: Vec<Value>,
+    places: Places,
     known: Vec<Known>,
     convention: CallConv,
     signatures: BTreeMap<usize, SigRef>,
     /// What the code refers to outside of it, each once, and its symbol.
     outside: Vec<(*const u8, GlobalValue)>,
+    /// Tables that the code refers to.
+    tables: Vec<Box<[u64]>>,
+}
+
+/// What a function refers to.
+pub struct Outside {
+    /// Addresses, by the number of their symbol.
+    pub addresses: Vec<*const u8>,
+    /// What is at some of them, and lives as long as the code.
+    pub tables: Vec<Box<[u64]>>,
 }
 
 impl<'f> Frame<'f> {
@@ -70,23 +98,93 @@ impl<'f> Frame<'f> {
             arena,
             bytes,
             bases,
+            places: Places::OfPlan,
             known: vec![Known::default()],
             convention,
             signatures: BTreeMap::new(),
             outside: Vec::new(),
+            tables: Vec::new(),
         }
     }
 
-    /// Ends the function; what it refers to, by number of the symbol.
-    pub fn finalize(self, frontend: TargetFrontendConfig) -> Vec<*const u8> {
-        let Frame { mut builder, outside, .. } = self;
+    /// Ends the function.
+    pub fn finalize(self, frontend: TargetFrontendConfig) -> Outside {
+        let Frame { mut builder, outside, tables, .. } = self;
         builder.seal_all_blocks();
         builder.finalize(frontend);
-        outside.into_iter().map(|(address, _)| address).collect()
+        Outside { addresses: outside.into_iter().map(|(address, _)| address).collect(), tables }
     }
 
-    pub fn place(&self, place: u32) -> Pointer {
-        Pointer { base: self.arena, offset: 0 }.words(place)
+    /// Ends a sketch: what it refers to, and the places it names, by number.
+    pub fn finalize_sketch(mut self, frontend: TargetFrontendConfig) -> (Outside, Vec<u32>) {
+        let places = match std::mem::replace(&mut self.places, Places::OfPlan) {
+            Places::Numbered(places) => places,
+            Places::OfPlan | Places::Moved { .. } => Vec::new(),
+        };
+        self.builder.ins().return_(&[]);
+        (self.finalize(frontend), places)
+    }
+
+    /// From here on the function is a sketch: places are numbered as they are asked for.
+    pub fn begin_sketch(&mut self) {
+        self.places = Places::Numbered(Vec::new());
+        self.known.push(Known { is_alone: true, ..Known::default() });
+    }
+
+    /// Begins code that is run for several members: places are moved by what `row` of a table has in their column.
+    pub fn begin_members(&mut self, columns: BTreeMap<u32, u32>, row: Value) {
+        self.places = Places::Moved { columns, row };
+        self.known.push(Known { is_alone: true, ..Known::default() });
+    }
+
+    /// See [`begin_members`](Frame::begin_members).
+    pub fn end_members(&mut self) {
+        self.known.pop();
+        self.places = Places::OfPlan;
+    }
+
+    /// Where the word at a place of the plan is.
+    pub fn place(&mut self, place: u32) -> Pointer {
+        match &mut self.places {
+            Places::OfPlan => Pointer { base: self.arena, offset: 0 }.words(place),
+            Places::Numbered(places) => {
+                let number = places.iter().position(|known| *known == place).unwrap_or_else(|| {
+                    places.push(place);
+                    places.len() - 1
+                });
+                Pointer { base: self.arena, offset: 0 }.bytes(APART * number as u32)
+            }
+            Places::Moved { columns, row } => {
+                let (column, row) = (columns.get(&place).copied(), *row);
+                let base = column.map_or(self.arena, |column| self.moved(column, row));
+                Pointer { base, offset: 0 }.words(place)
+            }
+        }
+    }
+
+    /// The word that the arena has at a place now.
+    pub fn stored(&mut self, place: u32) -> Value {
+        let at = self.place(place);
+        self.load(at)
+    }
+
+    /// The start of an arena that is moved by what a row has in a column.
+    fn moved(&mut self, column: u32, row: Value) -> Value {
+        if let Some(base) = self.blocks().find_map(|known| known.moved.get(&column).copied()) {
+            return base;
+        }
+        let distance = self.builder.ins().load(types::I64, flags(), row, 8 * column as i32);
+        let base = self.builder.ins().iadd(self.arena, distance);
+        self.innermost().moved.insert(column, base);
+        base
+    }
+
+    /// The address of a table, which lives as long as the code.
+    pub fn table(&mut self, words: Vec<u64>) -> Value {
+        let words = words.into_boxed_slice();
+        let address = self.outside(words.as_ptr().cast());
+        self.tables.push(words);
+        address
     }
 
     pub fn constant(&mut self, value: u64) -> Value {
@@ -147,10 +245,12 @@ impl<'f> Frame<'f> {
     /// A debug build refuses any access outside the arena: at compile time where the address is known then,
     /// else in the code.
     fn check(&mut self, at: Pointer, bytes: u32) {
-        if !cfg!(debug_assertions) || self.bases.contains(&at.base) {
+        let is_sketch = matches!(self.places, Places::Numbered(_));
+        if !cfg!(debug_assertions) || is_sketch || self.bases.contains(&at.base) {
             return;
         }
-        if at.base == self.arena {
+        let is_moved = self.blocks().any(|known| known.moved.values().any(|&base| base == at.base));
+        if at.base == self.arena || is_moved {
             let end = i64::from(at.offset) + i64::from(bytes);
             assert!(at.offset >= 0 && end as u64 <= self.bytes, "an access outside the arena");
             return;
@@ -275,7 +375,8 @@ impl<'f> Frame<'f> {
 
     /// The blocks in which something can have become known, innermost first.
     fn blocks(&self) -> impl Iterator<Item = &Known> {
-        self.known.iter().rev()
+        let first = self.known.iter().rposition(|known| known.is_alone).unwrap_or(0);
+        self.known[first..].iter().rev()
     }
 
     pub fn known_word(&self, place: u32) -> Option<Value> {

@@ -130,7 +130,7 @@ impl Emitter<'_, '_> {
         self.define_in_memory(id);
     }
 
-    fn result_place(&self, id: usize) -> Pointer {
+    fn result_place(&mut self, id: usize) -> Pointer {
         self.frame.place(self.plan.program[id].result(self.plan))
     }
 }

@@ -7,22 +7,26 @@ mod frame;
 mod joins;
 mod lanes;
 mod marks;
+mod members;
 mod scalar;
 mod slots;
 mod small;
+mod units;
 mod values;
 mod vectors;
 mod wide;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, Block, BlockArg, InstBuilder, Value, types};
+use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
 use super::blueprint::Body;
 use super::code::{Code, PARAMETERS, Target};
-use super::graph::Graph;
+use super::graph::{Graph, InstId};
 use super::kernels::{self, Kernel};
 use super::parts::{PartId, Parts};
 use super::ranges::Ranges;
@@ -66,7 +70,8 @@ fn compile(recipe: Recipe, body: &Body, before: Option<&Slots>) -> Result<Target
     let outside = {
         let builder = FunctionBuilder::new(target.function(), &mut context);
         let graph = Graph::new(recipe.plan, body.readers);
-        let mut emitter = Emitter::new(builder, &graph, body, recipe);
+        let subject = Subject::new(&graph, body, recipe, frontend);
+        let mut emitter = Emitter::new(builder, subject);
         match before {
             None if emitter.parts.is_some() => emitter.emit_cycles_in_parts(),
             None => emitter.emit_cycles(),
@@ -74,8 +79,43 @@ fn compile(recipe: Recipe, body: &Body, before: Option<&Slots>) -> Result<Target
         }
         emitter.frame.finalize(frontend)
     };
-    target.refers_to(outside);
+    target.refers_to(outside.addresses, outside.tables);
     Ok(target)
+}
+
+/// What is emitted, and what is known of it.
+#[derive(Clone)]
+struct Subject<'a> {
+    graph: &'a Graph<'a>,
+    segments: &'a Segments,
+    slots: &'a Slots,
+    parts: Option<&'a Parts>,
+    ranges: Rc<Ranges>,
+    vectors: Rc<Vectors>,
+    /// Whether several columns are compared: what one has loaded would then wait while others load.
+    has_several_columns: bool,
+    frontend: TargetFrontendConfig,
+}
+
+impl<'a> Subject<'a> {
+    fn new(
+        graph: &'a Graph<'a>,
+        body: &'a Body,
+        Recipe { parts, .. }: Recipe<'a>,
+        frontend: TargetFrontendConfig,
+    ) -> Subject<'a> {
+        let columns = graph.plan.program.iter().filter(|inst| matches!(inst, Inst::Column { .. }));
+        Subject {
+            graph,
+            segments: &body.segments,
+            slots: &body.slots,
+            parts,
+            ranges: Rc::new(Ranges::new(graph)),
+            vectors: Rc::new(Vectors::new(graph, &body.segments)),
+            has_several_columns: columns.count() > 1,
+            frontend,
+        }
+    }
 }
 
 /// Emits the function of one plan.
@@ -87,7 +127,8 @@ struct Emitter<'a, 'f> {
     parts: Option<&'a Parts>,
     /// The part whose instructions are being emitted; none at the edge.
     here: Option<PartId>,
-    ranges: Ranges,
+    ranges: Rc<Ranges>,
+    frontend: TargetFrontendConfig,
     frame: Frame<'f>,
     /// What a call passes besides the arena.
     inputs: Value,
@@ -101,7 +142,7 @@ struct Emitter<'a, 'f> {
     has_several_columns: bool,
     /// By instruction, how many of these wait in registers for its result to be worked out.
     held: Vec<u32>,
-    vectors: Vectors,
+    vectors: Rc<Vectors>,
     /// Whether registers are carried from cycle to cycle.
     carries: bool,
 }
@@ -125,12 +166,9 @@ const TAKEN_WITHOUT_ASKING: u32 = 2;
 const LONG: usize = 1000;
 
 impl<'a, 'f> Emitter<'a, 'f> {
-    fn new(
-        mut builder: FunctionBuilder<'f>,
-        graph: &'a Graph<'a>,
-        body: &'a Body,
-        Recipe { parts, .. }: Recipe<'a>,
-    ) -> Emitter<'a, 'f> {
+    fn new(mut builder: FunctionBuilder<'f>, subject: Subject<'a>) -> Emitter<'a, 'f> {
+        let Subject { graph, segments, slots, parts, ranges, vectors, has_several_columns, frontend } =
+            subject;
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
@@ -138,16 +176,15 @@ impl<'a, 'f> Emitter<'a, 'f> {
         let [arena, inputs, ports, registers, cycles, edge_is_due] = parameters;
         let frame = Frame::new(builder, graph.plan, arena, vec![inputs, ports, registers]);
         let held = vec![0; graph.plan.program.len()];
-        let columns = graph.plan.program.iter().filter(|inst| matches!(inst, Inst::Column { .. }));
-        let has_several_columns = columns.count() > 1;
         Emitter {
             graph,
             plan: graph.plan,
-            segments: &body.segments,
-            slots: &body.slots,
+            segments,
+            slots,
             parts,
             here: None,
-            ranges: Ranges::new(graph),
+            ranges,
+            frontend,
             frame,
             inputs,
             ports,
@@ -157,7 +194,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             loaded: 0,
             has_several_columns,
             held,
-            vectors: Vectors::new(graph, &body.segments),
+            vectors,
             carries: false,
         }
     }
@@ -325,64 +362,43 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.frame.close();
     }
 
-    /// Emits all instructions, opening and closing segments on the way.
+    /// Emits all instructions.
     fn settle(&mut self) {
+        match self.parts {
+            Some(parts) => self.settle_parts(parts),
+            None => self.settle_in_order(&self.segments.order),
+        }
+    }
+
+    /// Emits instructions, opening and closing segments on the way.
+    fn settle_in_order(&mut self, order: &[(InstId, SegmentId)]) {
         let mut open: Vec<SegmentId> = Vec::new();
-        let mut waiting = self.instructions_by_part();
-        for &(id, segment) in &self.segments.order {
-            self.here = self.parts.and_then(|parts| parts.of(id));
-            let path = self.segments.path(segment);
+        for &(id, segment) in order {
+            let mut path = self.segments.path(segment);
+            path.retain(|&segment| !self.is_of_trigger(segment));
             let common = open.iter().zip(&path).take_while(|(open, segment)| open == segment).count();
-            open.drain(common..).rev().for_each(|segment| self.close(segment, &waiting));
+            open.drain(common..).rev().for_each(|_| self.frame.close());
             for &segment in &path[common..] {
                 self.open(segment);
                 open.push(segment);
             }
             self.emit_inst(id);
-            if let Some(part) = self.here {
-                waiting[part as usize] -= 1;
-            }
         }
-        open.drain(..).rev().for_each(|segment| self.close(segment, &waiting));
-        self.here = None;
+        open.drain(..).rev().for_each(|_| self.frame.close());
     }
 
-    /// How many instructions each part has.
-    fn instructions_by_part(&self) -> Vec<usize> {
-        let mut count = Vec::new();
-        for &(id, _) in &self.segments.order {
-            if let Some(part) = self.parts.and_then(|parts| parts.of(id)) {
-                count.resize(count.len().max(part as usize + 1), 0);
-                count[part as usize] += 1;
-            }
-        }
-        count
+    /// Whether a segment is what runs where a part's trigger is set.
+    fn is_of_trigger(&self, segment: SegmentId) -> bool {
+        let condition = self.segments.list[segment].condition;
+        condition.is_some_and(|condition| self.parts.is_some_and(|parts| parts.is_trigger(condition.place)))
     }
 
     /// Begins a segment: what runs under a condition.
     fn open(&mut self, segment: SegmentId) {
         debug_assert_ne!(segment, ROOT);
         let Some(condition) = self.segments.list[segment].condition else { return };
-        let word = match self.parts {
-            // It may be set between two stretches of a part.
-            Some(parts) if parts.is_trigger(condition.place) => {
-                let at = self.frame.place(condition.place);
-                self.frame.load(at)
-            }
-            Some(_) | None => self.condition(condition.place),
-        };
+        let word = self.condition(condition.place);
         self.frame.open(word, condition.holds);
-    }
-
-    /// Ends a segment; `waiting` is by part how many of its instructions are still to come.
-    fn close(&mut self, segment: SegmentId, waiting: &[usize]) {
-        let condition = self.segments.list[segment].condition;
-        let part =
-            condition.and_then(|condition| self.parts.and_then(|parts| parts.part_at(condition.place)));
-        if let Some(part) = part.filter(|&part| waiting[part as usize] == 0) {
-            self.end_part(part);
-        }
-        self.frame.close();
     }
 
     fn emit_inst(&mut self, id: usize) {
