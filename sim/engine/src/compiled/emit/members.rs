@@ -53,6 +53,7 @@ impl Moves {
                 columns.insert(first, *known.entry(distances).or_insert(next));
             }
         }
+        debug_assert!(!known.is_empty(), "units that are the same");
         let mut rows = vec![vec![0; known.len()]; members.len()];
         for (distances, column) in known {
             for (row, distance) in rows.iter_mut().zip(distances) {
