@@ -59,3 +59,25 @@ fn a_part_sees_of_another_what_it_was_told_of() {
         engines.compare().unwrap_or_else(|unequal| panic!("{unequal}"));
     }
 }
+
+/// Two parts that each read more words than a sketch has numbers for, and are alike.
+#[test]
+fn parts_that_read_thousands_of_words_are_right() {
+    const WORDS: u32 = 2100;
+    let mut top = Sketch::new("thousands");
+    for half in 0..2 {
+        let inputs: Vec<NodeId> =
+            (0..WORDS).map(|word| top.input(&format!("half{half}_{word}_i"), 16)).collect();
+        let sum = inputs.into_iter().reduce(|sum, word| top.node(Op::Add(sum, word), 16)).expect("inputs");
+        top.output(&format!("half{half}_o"), sum, None);
+    }
+    let netlist = Netlist { modules: vec![top.0], top: ModuleId(0) };
+    let options = Options { smallest_part: Some(8), ..Options::default() };
+    let mut engines = Beside::new(&netlist, &options).expect("a sound netlist");
+    for turn in 0..3 {
+        let inputs = (0..2 * WORDS).map(|word| BigUint::from(word * word * (turn + 1) % 65_521)).collect();
+        engines.apply(&Cycle { reset: false, inputs, times: 1 });
+        engines.step();
+        engines.compare().unwrap_or_else(|unequal| panic!("{unequal}"));
+    }
+}

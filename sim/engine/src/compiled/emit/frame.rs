@@ -37,12 +37,15 @@ impl Pointer {
 /// Bytes between places that are numbered.
 const APART: u32 = 1 << 20;
 
+/// Most places that are numbered: offsets have 31 bits.
+const MOST_NUMBERED: usize = 2000;
+
 /// How code names the words of the arena.
 enum Places {
     /// By where the plan has them.
     OfPlan,
-    /// By numbers, in the order in which they are asked for.
-    Numbered(Vec<u32>),
+    /// By numbers, in the order in which they are asked for; by place its number.
+    Numbered(BTreeMap<u32, u32>),
     /// By how far they are from where the plan has them: by place a column of the table that `row` points into.
     Moved { columns: BTreeMap<u32, u32>, row: Value },
 }
@@ -115,19 +118,24 @@ impl<'f> Frame<'f> {
         Outside { addresses: outside.into_iter().map(|(address, _)| address).collect(), tables }
     }
 
-    /// Ends a sketch: what it refers to, and the places it names, by number.
-    pub fn finalize_sketch(mut self, frontend: TargetFrontendConfig) -> (Outside, Vec<u32>) {
-        let places = match std::mem::replace(&mut self.places, Places::OfPlan) {
-            Places::Numbered(places) => places,
-            Places::OfPlan | Places::Moved { .. } => Vec::new(),
+    /// Ends a sketch: what it refers to, and the places it names, by number; none if they are more than there are numbers.
+    pub fn finalize_sketch(mut self, frontend: TargetFrontendConfig) -> (Outside, Option<Vec<u32>>) {
+        let numbers = match std::mem::replace(&mut self.places, Places::OfPlan) {
+            Places::Numbered(numbers) => numbers,
+            Places::OfPlan | Places::Moved { .. } => BTreeMap::new(),
         };
+        let mut places: Vec<(u32, u32)> =
+            numbers.into_iter().map(|(place, number)| (number, place)).collect();
+        places.sort_unstable();
+        let places =
+            (places.len() <= MOST_NUMBERED).then(|| places.into_iter().map(|(_, place)| place).collect());
         self.builder.ins().return_(&[]);
         (self.finalize(frontend), places)
     }
 
     /// From here on the function is a sketch: places are numbered as they are asked for.
     pub fn begin_sketch(&mut self) {
-        self.places = Places::Numbered(Vec::new());
+        self.places = Places::Numbered(BTreeMap::new());
         self.known.push(Known { is_alone: true, ..Known::default() });
     }
 
@@ -147,12 +155,10 @@ impl<'f> Frame<'f> {
     pub fn place(&mut self, place: u32) -> Pointer {
         match &mut self.places {
             Places::OfPlan => Pointer { base: self.arena, offset: 0 }.words(place),
-            Places::Numbered(places) => {
-                let number = places.iter().position(|known| *known == place).unwrap_or_else(|| {
-                    places.push(place);
-                    places.len() - 1
-                });
-                Pointer { base: self.arena, offset: 0 }.bytes(APART * number as u32)
+            Places::Numbered(numbers) => {
+                let next = numbers.len().min(MOST_NUMBERED) as u32;
+                let number = *numbers.entry(place).or_insert(next);
+                Pointer { base: self.arena, offset: 0 }.bytes(APART * number)
             }
             Places::Moved { columns, row } => {
                 let (column, row) = (columns.get(&place).copied(), *row);

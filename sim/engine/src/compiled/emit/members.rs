@@ -19,15 +19,14 @@ use crate::compiled::parts::Parts;
 struct Sketch {
     function: Function,
     outside: Vec<*const u8>,
-    /// Places by number.
-    places: Vec<u32>,
+    /// Places by number; none if it names too many.
+    places: Option<Vec<u32>>,
 }
 
 impl Sketch {
     fn is_like(&self, other: &Sketch) -> bool {
-        self.places.len() == other.places.len()
-            && self.outside == other.outside
-            && self.function == other.function
+        let [own, others] = [self, other].map(|sketch| sketch.places.as_ref().map(Vec::len));
+        own.is_some() && own == others && self.outside == other.outside && self.function == other.function
     }
 }
 
@@ -40,13 +39,13 @@ struct Moves {
 }
 
 impl Moves {
-    fn new(members: &[&Sketch]) -> Moves {
+    /// Of members, each of which is given by its places.
+    fn new(members: &[&[u32]]) -> Moves {
         let mut known: BTreeMap<Vec<u64>, u32> = BTreeMap::new();
         let mut columns = BTreeMap::new();
-        for (number, &first) in members[0].places.iter().enumerate() {
-            let distance = |member: &&Sketch| {
-                u64::from(member.places[number]).wrapping_sub(u64::from(first)).wrapping_mul(8)
-            };
+        for (number, &first) in members[0].iter().enumerate() {
+            let distance =
+                |member: &&[u32]| u64::from(member[number]).wrapping_sub(u64::from(first)).wrapping_mul(8);
             let distances: Vec<u64> = members.iter().map(distance).collect();
             if distances.iter().any(|&distance| distance != 0) {
                 let next = known.len() as u32;
@@ -70,12 +69,13 @@ impl<'a> Emitter<'a, '_> {
         let sketches: Vec<Sketch> = units.iter().map(|unit| self.sketch(parts, unit)).collect();
         for together in order(&kinds(&sketches), needs) {
             let members: Vec<&Unit> = together.iter().map(|&unit| &units[unit]).collect();
-            let sketches: Vec<&Sketch> = together.iter().map(|&unit| &sketches[unit]).collect();
-            let spared = (members.len() - 1) * sketches[0].function.dfg.num_insts();
+            let places: Vec<&[u32]> =
+                together.iter().filter_map(|&unit| sketches[unit].places.as_deref()).collect();
+            let spared = (members.len() - 1) * sketches[together[0]].function.dfg.num_insts();
             if spared < parts.worth_a_loop {
                 members.into_iter().for_each(|unit| self.emit_unit(parts, unit));
             } else {
-                self.emit_where_one_asks(parts, &members, &Moves::new(&sketches));
+                self.emit_where_one_asks(parts, &members, &Moves::new(&places));
             }
         }
     }
@@ -181,14 +181,9 @@ fn order(kinds: &[usize], needs: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
 mod tests {
     use super::*;
 
-    fn sketch(places: &[u32]) -> Sketch {
-        Sketch { function: Function::new(), outside: Vec::new(), places: places.to_vec() }
-    }
-
     #[test]
     fn places_that_are_equally_far_share_a_column() {
-        let sketches = [sketch(&[10, 11, 3, 40]), sketch(&[20, 21, 3, 44]), sketch(&[5, 6, 3, 48])];
-        let moves = Moves::new(&sketches.iter().collect::<Vec<&Sketch>>());
+        let moves = Moves::new(&[&[10, 11, 3, 40], &[20, 21, 3, 44], &[5, 6, 3, 48]]);
         assert_eq!(
             moves.columns.keys().copied().collect::<Vec<u32>>(),
             [10, 11, 40],
