@@ -12,8 +12,8 @@ use cranelift_codegen::incremental_cache::CacheKvStore;
 use twox_hash::XxHash64;
 
 /// A folder with the code of functions: a file for each, named by a hash of what it was compiled from, of the compiler's
-/// version and of the processor. A function is the code of a whole circuit, so what is found is of the same netlist, the same
-/// options and the same version of the engine.
+/// version and of the processor. A function is the code of a whole circuit, so what is found is of the same netlist, but for where
+/// members of equal code have their words, the same options and the same version of the engine.
 ///
 /// Whatever goes wrong with a file, the function is compiled: one that does not hold what was written is removed, and
 /// what cannot be written is not kept. A file appears whole or not at all, so several processes may share a folder. What is in it

@@ -82,7 +82,8 @@ pub struct Options {
     /// Outputs of the outermost circuit that are asked for before a cycle is run; see [`Engine::foresee`].
     pub foreseen: Vec<String>,
     /// Cost, in additions, from which a part that waits for changes stands alone, for any circuit to be run in such; what finds no
-    /// peer may cost less. If none is given, circuits that are large enough for it to pay are, in parts of 160.
+    /// peer may cost less, and whatever parts do alike has one code. If none is given, circuits that are large enough for it to
+    /// pay are, in parts of 160, with one code for what is long enough.
     pub smallest_part: Option<u32>,
     /// Where the compiled engine looks for code before it compiles, and keeps what it has compiled.
     pub code_cache: Option<Arc<CodeCache>>,

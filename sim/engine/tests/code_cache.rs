@@ -17,7 +17,8 @@ fn circuit(name: &str) -> Netlist {
 
 /// Runs both engines beside each other, the compiled one with the cache.
 fn equal_with(cache: &Arc<CodeCache>, netlist: &Netlist) {
-    for options in [Options::checked(), Options::default()] {
+    let in_parts = Options { smallest_part: Some(8), ..Options::default() };
+    for options in [Options::checked(), Options::default(), in_parts] {
         let options = Options { code_cache: Some(cache.clone()), ..options };
         let mut engines = Beside::new(netlist, &options).expect("a sound netlist");
         for cycle in random_cycles(netlist, 1, 40) {

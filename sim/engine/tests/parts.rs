@@ -63,7 +63,7 @@ fn a_part_sees_of_another_what_it_was_told_of() {
 /// Two parts that each read more words than a sketch has numbers for, and are alike.
 #[test]
 fn parts_that_read_thousands_of_words_are_right() {
-    const WORDS: u32 = 2100;
+    const WORDS: u32 = 4200;
     let mut top = Sketch::new("thousands");
     for half in 0..2 {
         let inputs: Vec<NodeId> =

@@ -41,6 +41,7 @@ pub const PARAMETERS: usize = 6;
 #[derive(Clone)]
 pub struct Code {
     entry: Entry,
+    /// Length of the code.
     pub bytes: usize,
     _memory: Arc<Memory>,
 }

@@ -46,8 +46,8 @@ enum Places {
     OfPlan,
     /// By numbers, in the order in which they are asked for; by place its number.
     Numbered(BTreeMap<u32, u32>),
-    /// By how far they are from where the plan has them: by place a column of the table that `row` points into.
-    Moved { columns: BTreeMap<u32, u32>, row: Value },
+    /// By how far they are from where the plan has them: by place a column of the table that `row` points into, if it is moved.
+    Moved { columns: BTreeMap<u32, Option<u32>>, row: Value },
 }
 
 /// What is known in one block and the blocks inside it.
@@ -140,7 +140,7 @@ impl<'f> Frame<'f> {
     }
 
     /// Begins code that is run for several members: places are moved by what `row` of a table has in their column.
-    pub fn begin_members(&mut self, columns: BTreeMap<u32, u32>, row: Value) {
+    pub fn begin_members(&mut self, columns: BTreeMap<u32, Option<u32>>, row: Value) {
         self.places = Places::Moved { columns, row };
         self.known.push(Known { is_alone: true, ..Known::default() });
     }
@@ -156,12 +156,12 @@ impl<'f> Frame<'f> {
         match &mut self.places {
             Places::OfPlan => Pointer { base: self.arena, offset: 0 }.words(place),
             Places::Numbered(numbers) => {
-                let next = numbers.len().min(MOST_NUMBERED) as u32;
+                let next = (numbers.len() + 1).min(MOST_NUMBERED + 1) as u32;
                 let number = *numbers.entry(place).or_insert(next);
                 Pointer { base: self.arena, offset: 0 }.bytes(APART * number)
             }
             Places::Moved { columns, row } => {
-                let (column, row) = (columns.get(&place).copied(), *row);
+                let (column, row) = (columns[&place], *row);
                 let base = column.map_or(self.arena, |column| self.moved(column, row));
                 Pointer { base, offset: 0 }.words(place)
             }

@@ -24,6 +24,11 @@ struct Sketch {
 }
 
 impl Sketch {
+    /// Instructions of the code.
+    fn size(&self) -> usize {
+        self.function.dfg.num_insts()
+    }
+
     fn is_like(&self, other: &Sketch) -> bool {
         let [own, others] = [self, other].map(|sketch| sketch.places.as_ref().map(Vec::len));
         own.is_some() && own == others && self.outside == other.outside && self.function == other.function
@@ -32,8 +37,8 @@ impl Sketch {
 
 /// How far the places of members are from those of the first.
 struct Moves {
-    /// Columns by place of the first member, but for places that all members share.
-    columns: BTreeMap<u32, u32>,
+    /// Columns by place of the first member; none of a place that all members share.
+    columns: BTreeMap<u32, Option<u32>>,
     /// By member, a distance in bytes for each column.
     rows: Vec<Vec<u64>>,
 }
@@ -47,10 +52,9 @@ impl Moves {
             let distance =
                 |member: &&[u32]| u64::from(member[number]).wrapping_sub(u64::from(first)).wrapping_mul(8);
             let distances: Vec<u64> = members.iter().map(distance).collect();
-            if distances.iter().any(|&distance| distance != 0) {
-                let next = known.len() as u32;
-                columns.insert(first, *known.entry(distances).or_insert(next));
-            }
+            let is_moved = distances.iter().any(|&distance| distance != 0);
+            let next = known.len() as u32;
+            columns.insert(first, is_moved.then(|| *known.entry(distances).or_insert(next)));
         }
         debug_assert!(!known.is_empty(), "units that are the same");
         let mut rows = vec![vec![0; known.len()]; members.len()];
@@ -71,7 +75,7 @@ impl<'a> Emitter<'a, '_> {
             let members: Vec<&Unit> = together.iter().map(|&unit| &units[unit]).collect();
             let places: Vec<&[u32]> =
                 together.iter().filter_map(|&unit| sketches[unit].places.as_deref()).collect();
-            let spared = (members.len() - 1) * sketches[together[0]].function.dfg.num_insts();
+            let spared = (members.len() - 1) * sketches[together[0]].size();
             if spared < parts.worth_a_loop {
                 members.into_iter().for_each(|unit| self.emit_unit(parts, unit));
             } else {
@@ -140,41 +144,93 @@ impl<'a> Emitter<'a, '_> {
 
 /// Numbers of kinds: units of one kind have the same code.
 fn kinds(sketches: &[Sketch]) -> Vec<usize> {
-    let mut firsts: Vec<usize> = Vec::new();
-    let mut kinds = Vec::with_capacity(sketches.len());
-    for (unit, sketch) in sketches.iter().enumerate() {
-        let known = firsts.iter().position(|&first| sketches[first].is_like(sketch));
-        kinds.push(known.unwrap_or(firsts.len()));
-        if known.is_none() {
-            firsts.push(unit);
-        }
-    }
-    kinds
+    let mut firsts: BTreeMap<usize, Vec<(usize, &Sketch)>> = BTreeMap::new();
+    let mut count = 0;
+    let kind = |sketch| {
+        let known = firsts.entry(Sketch::size(sketch)).or_default();
+        let found = known.iter().find(|(_, first)| first.is_like(sketch)).map(|(kind, _)| *kind);
+        found.unwrap_or_else(|| {
+            known.push((count, sketch));
+            count += 1;
+            count - 1
+        })
+    };
+    sketches.iter().map(kind).collect()
 }
 
-/// An order in which each unit comes after those that it needs, and as many units of one kind as can be together.
+/// An order in which each unit comes after those that it needs, and as many units of one kind as can be together: kinds of which all that
+/// are left can be next come first.
 fn order(kinds: &[usize], needs: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
-    let mut left: BTreeSet<usize> = (0..kinds.len()).collect();
+    let mut users = vec![Vec::new(); kinds.len()];
+    for (unit, needed) in needs.iter().enumerate() {
+        needed.iter().for_each(|&other| users[other].push(unit));
+    }
+    let mut unmet: Vec<usize> = needs.iter().map(BTreeSet::len).collect();
+    let mut waiting = Waiting::new(kinds);
+    (0..kinds.len()).filter(|&unit| unmet[unit] == 0).for_each(|unit| waiting.add(unit));
     let mut order = Vec::new();
-    while !left.is_empty() {
-        // By kind, units that can be next: one may need those before it.
-        let mut next: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        let mut has_more: BTreeSet<usize> = BTreeSet::new();
-        for &unit in &left {
-            let together = next.entry(kinds[unit]).or_default();
-            if needs[unit].intersection(&left).all(|needed| together.contains(needed)) {
-                together.push(unit);
-            } else {
-                has_more.insert(kinds[unit]);
+    while let Some(kind) = waiting.next_kind() {
+        let mut together = Vec::new();
+        while let Some(unit) = waiting.take(kind) {
+            together.push(unit);
+            for &user in &users[unit] {
+                unmet[user] -= 1;
+                if unmet[user] == 0 {
+                    waiting.add(user);
+                }
             }
         }
-        next.retain(|_, together| !together.is_empty());
-        let together = next.into_iter().min_by_key(|(kind, units)| (has_more.contains(kind), units[0]));
-        let (_, together) = together.expect("units that wait for each other");
-        together.iter().for_each(|unit| _ = left.remove(unit));
         order.push(together);
     }
+    assert!(unmet.iter().all(|&unmet| unmet == 0), "units that wait for each other");
     order
+}
+
+/// Units that can be next.
+struct Waiting<'k> {
+    kinds: &'k [usize],
+    /// By kind, those that can be next, and how many have not been taken.
+    of_kind: Vec<(BTreeSet<usize>, usize)>,
+    /// Kinds with units that can be next: whether others of them cannot, and the first of those that can.
+    ready: BTreeSet<(bool, usize, usize)>,
+}
+
+impl<'k> Waiting<'k> {
+    fn new(kinds: &'k [usize]) -> Waiting<'k> {
+        let count = kinds.iter().max().map_or(0, |last| last + 1);
+        let mut waiting =
+            Waiting { kinds, of_kind: vec![(BTreeSet::new(), 0); count], ready: BTreeSet::new() };
+        kinds.iter().for_each(|&kind| waiting.of_kind[kind].1 += 1);
+        waiting
+    }
+
+    fn next_kind(&self) -> Option<usize> {
+        self.ready.first().map(|&(_, _, kind)| kind)
+    }
+
+    fn add(&mut self, unit: usize) {
+        self.change(self.kinds[unit], |units, _| _ = units.insert(unit));
+    }
+
+    /// The next unit of a kind.
+    fn take(&mut self, kind: usize) -> Option<usize> {
+        self.change(kind, |units, left| {
+            let unit = units.pop_first();
+            *left -= usize::from(unit.is_some());
+            unit
+        })
+    }
+
+    fn change<T>(&mut self, kind: usize, change: impl FnOnce(&mut BTreeSet<usize>, &mut usize) -> T) -> T {
+        let (units, left) = &mut self.of_kind[kind];
+        let place = |units: &BTreeSet<usize>, left| Some((units.len() < left, *units.first()?, kind));
+        let before = place(units, *left);
+        let result = change(units, left);
+        let after = place(units, *left);
+        before.map(|before| self.ready.remove(&before));
+        self.ready.extend(after);
+        result
+    }
 }
 
 #[cfg(test)]
@@ -184,14 +240,10 @@ mod tests {
     #[test]
     fn places_that_are_equally_far_share_a_column() {
         let moves = Moves::new(&[&[10, 11, 3, 40], &[20, 21, 3, 44], &[5, 6, 3, 48]]);
-        assert_eq!(
-            moves.columns.keys().copied().collect::<Vec<u32>>(),
-            [10, 11, 40],
-            "what all share is not moved"
-        );
+        assert_eq!(moves.columns[&3], None, "what all share is not moved");
         assert_eq!(moves.columns[&10], moves.columns[&11]);
-        let row =
-            |member: usize| [10, 40].map(|place| moves.rows[member][moves.columns[&place] as usize] as i64);
+        let column = |place| moves.columns[&place].expect("a column") as usize;
+        let row = |member: usize| [10, 40].map(|place| moves.rows[member][column(place)] as i64);
         assert_eq!([row(0), row(1), row(2)], [[0, 0], [80, 32], [-40, 64]]);
     }
 
@@ -201,7 +253,7 @@ mod tests {
             list.iter().map(|needs| needs.iter().copied().collect()).collect()
         };
         // The second of a kind needs the first: they are run in this order.
-        assert_eq!(order(&[0, 0, 1], &needs(&[&[], &[0], &[]])), [vec![0, 1], vec![2]]);
+        assert_eq!(order(&[0, 0, 1], &needs(&[&[], &[0], &[]])), [vec![2], vec![0, 1]]);
         // Another kind is in between.
         assert_eq!(order(&[0, 0, 1], &needs(&[&[], &[2], &[0]])), [vec![0], vec![2], vec![1]]);
         // What has all of its kind at hand comes first, so that the others find theirs.
