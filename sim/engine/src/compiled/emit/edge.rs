@@ -56,8 +56,7 @@ impl<'a> Emitter<'a, '_> {
     /// Emits what happens where a part has something for the edge or for counters; always if it is nobody's.
     pub fn when_due(&mut self, parts: &Parts, part: Option<PartId>, body: impl FnOnce(&mut Self)) {
         let Some(part) = part else { return body(self) };
-        let at = self.frame.place(parts.due(part));
-        let due = self.frame.load(at);
+        let due = self.frame.stored(parts.due(part));
         self.frame.open(due, true);
         body(self);
         self.frame.close();

@@ -46,8 +46,9 @@ enum Places {
     OfPlan,
     /// By numbers, in the order in which they are asked for; by place its number.
     Numbered(BTreeMap<u32, u32>),
-    /// By how far they are from where the plan has them: by place a column of the table that `row` points into, if it is moved.
-    Moved { columns: BTreeMap<u32, Option<u32>>, row: Value },
+    /// By how far they are from where the plan has them: by place a column of the table that `row` points into, if it is moved,
+    /// and by column the least and the most that it has.
+    Moved { columns: BTreeMap<u32, Option<u32>>, row: Value, reach: Vec<(i64, i64)> },
 }
 
 /// What is known in one block and the blocks inside it.
@@ -139,9 +140,13 @@ impl<'f> Frame<'f> {
         self.known.push(Known { is_alone: true, ..Known::default() });
     }
 
-    /// Begins code that is run for several members: places are moved by what `row` of a table has in their column.
-    pub fn begin_members(&mut self, columns: BTreeMap<u32, Option<u32>>, row: Value) {
-        self.places = Places::Moved { columns, row };
+    /// Begins code that is run for several members: places are moved by what a table's row, to which `row` points, has in
+    /// their column.
+    pub fn begin_members(&mut self, columns: BTreeMap<u32, Option<u32>>, rows: &[Vec<u64>], row: Value) {
+        let column = |column| rows.iter().map(move |row: &Vec<u64>| row[column] as i64);
+        let reach = |at| (column(at).min().unwrap_or(0), column(at).max().unwrap_or(0));
+        let reach = (0..rows[0].len()).map(reach).collect();
+        self.places = Places::Moved { columns, row, reach };
         self.known.push(Known { is_alone: true, ..Known::default() });
     }
 
@@ -160,7 +165,7 @@ impl<'f> Frame<'f> {
                 let number = *numbers.entry(place).or_insert(next);
                 Pointer { base: self.arena, offset: 0 }.bytes(APART * number)
             }
-            Places::Moved { columns, row } => {
+            Places::Moved { columns, row, .. } => {
                 let (column, row) = (columns[&place], *row);
                 let base = column.map_or(self.arena, |column| self.moved(column, row));
                 Pointer { base, offset: 0 }.words(place)
@@ -255,10 +260,9 @@ impl<'f> Frame<'f> {
         if !cfg!(debug_assertions) || is_sketch || self.bases.contains(&at.base) {
             return;
         }
-        let is_moved = self.blocks().any(|known| known.moved.values().any(|&base| base == at.base));
-        if at.base == self.arena || is_moved {
-            let end = i64::from(at.offset) + i64::from(bytes);
-            assert!(at.offset >= 0 && end as u64 <= self.bytes, "an access outside the arena");
+        if let Some((least, most)) = self.reach(at.base) {
+            let (start, end) = (i64::from(at.offset) + least, i64::from(at.offset) + most + i64::from(bytes));
+            assert!(start >= 0 && end as u64 <= self.bytes, "an access outside the arena");
             return;
         }
         let address = self.builder.ins().iadd_imm_s(at.base, i64::from(at.offset));
@@ -266,6 +270,16 @@ impl<'f> Frame<'f> {
         let bytes = self.constant(u64::from(bytes));
         let check = kernels::check_access as Kernel;
         self.call_kernel(check, &[arena, limit, address, bytes]);
+    }
+
+    /// How far at least and at most a base is from the start of the arena, if that is known.
+    fn reach(&self, base: Value) -> Option<(i64, i64)> {
+        if base == self.arena {
+            return Some((0, 0));
+        }
+        let Places::Moved { reach, .. } = &self.places else { return None };
+        let mut moved = self.blocks().flat_map(|known| &known.moved);
+        moved.find(|(_, moved)| **moved == base).map(|(&column, _)| reach[column as usize])
     }
 
     /// Copies words; if they overlap, they are the same.

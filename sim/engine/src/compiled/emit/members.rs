@@ -11,8 +11,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, Function, InstBuilder, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
+use super::Emitter;
 use super::units::Unit;
-use super::{Emitter, Subject};
 use crate::compiled::parts::Parts;
 
 /// A unit emitted by itself.
@@ -90,24 +90,11 @@ impl<'a> Emitter<'a, '_> {
         function.signature = self.frame.builder.func.signature.clone();
         let mut context = FunctionBuilderContext::new();
         let builder = FunctionBuilder::new(&mut function, &mut context);
-        let mut emitter = Emitter::new(builder, self.subject());
+        let mut emitter = Emitter::new(builder, self.subject.clone());
         emitter.frame.begin_sketch();
         emitter.emit_unit(parts, unit);
         let (outside, places) = emitter.frame.finalize_sketch(self.frontend);
         Sketch { function, outside: outside.addresses, places }
-    }
-
-    fn subject(&self) -> Subject<'a> {
-        Subject {
-            graph: self.graph,
-            segments: self.segments,
-            slots: self.slots,
-            parts: self.parts,
-            ranges: self.ranges.clone(),
-            vectors: self.vectors.clone(),
-            has_several_columns: self.has_several_columns,
-            frontend: self.frontend,
-        }
     }
 
     /// Emits members where one of them has something to do, which is asked of all of them at once.
@@ -132,7 +119,7 @@ impl<'a> Emitter<'a, '_> {
         b.ins().jump(member, &[BlockArg::Value(start)]);
 
         b.switch_to_block(member);
-        self.frame.begin_members(columns.clone(), row);
+        self.frame.begin_members(columns.clone(), rows, row);
         self.emit_unit(parts, first);
         self.frame.end_members();
         let next = self.ins().iadd_imm_s(row, bytes as i64);
@@ -158,8 +145,8 @@ fn kinds(sketches: &[Sketch]) -> Vec<usize> {
     sketches.iter().map(kind).collect()
 }
 
-/// An order in which each unit comes after those that it needs, and as many units of one kind as can be together: kinds of which all that
-/// are left can be next come first.
+/// An order in which each unit comes after those that it needs, and as many units of one kind as can be together: kinds of
+/// which all that are left can be next come first.
 fn order(kinds: &[usize], needs: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
     let mut users = vec![Vec::new(); kinds.len()];
     for (unit, needed) in needs.iter().enumerate() {

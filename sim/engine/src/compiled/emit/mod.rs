@@ -16,6 +16,7 @@ mod values;
 mod vectors;
 mod wide;
 
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -87,6 +88,7 @@ fn compile(recipe: Recipe, body: &Body, before: Option<&Slots>) -> Result<Target
 #[derive(Clone)]
 struct Subject<'a> {
     graph: &'a Graph<'a>,
+    plan: &'a Plan,
     segments: &'a Segments,
     slots: &'a Slots,
     parts: Option<&'a Parts>,
@@ -107,6 +109,7 @@ impl<'a> Subject<'a> {
         let columns = graph.plan.program.iter().filter(|inst| matches!(inst, Inst::Column { .. }));
         Subject {
             graph,
+            plan: graph.plan,
             segments: &body.segments,
             slots: &body.slots,
             parts,
@@ -120,15 +123,9 @@ impl<'a> Subject<'a> {
 
 /// Emits the function of one plan.
 struct Emitter<'a, 'f> {
-    graph: &'a Graph<'a>,
-    plan: &'a Plan,
-    segments: &'a Segments,
-    slots: &'a Slots,
-    parts: Option<&'a Parts>,
+    subject: Subject<'a>,
     /// The part whose instructions are being emitted; none at the edge.
     here: Option<PartId>,
-    ranges: Rc<Ranges>,
-    frontend: TargetFrontendConfig,
     frame: Frame<'f>,
     /// What a call passes besides the arena.
     inputs: Value,
@@ -138,13 +135,18 @@ struct Emitter<'a, 'f> {
     edge_is_due: Value,
     /// Loads so far, those of wide values counted twice.
     loaded: u32,
-    /// Whether several columns are compared: what one has loaded would then wait while others load.
-    has_several_columns: bool,
     /// By instruction, how many of these wait in registers for its result to be worked out.
     held: Vec<u32>,
-    vectors: Rc<Vectors>,
     /// Whether registers are carried from cycle to cycle.
     carries: bool,
+}
+
+impl<'a> Deref for Emitter<'a, '_> {
+    type Target = Subject<'a>;
+
+    fn deref(&self) -> &Subject<'a> {
+        &self.subject
+    }
 }
 
 /// Most registers carried from cycle to cycle.
@@ -167,24 +169,16 @@ const LONG: usize = 1000;
 
 impl<'a, 'f> Emitter<'a, 'f> {
     fn new(mut builder: FunctionBuilder<'f>, subject: Subject<'a>) -> Emitter<'a, 'f> {
-        let Subject { graph, segments, slots, parts, ranges, vectors, has_several_columns, frontend } =
-            subject;
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
         let parameters: [Value; PARAMETERS] = std::array::from_fn(|index| builder.block_params(entry)[index]);
         let [arena, inputs, ports, registers, cycles, edge_is_due] = parameters;
-        let frame = Frame::new(builder, graph.plan, arena, vec![inputs, ports, registers]);
-        let held = vec![0; graph.plan.program.len()];
+        let frame = Frame::new(builder, subject.plan, arena, vec![inputs, ports, registers]);
+        let held = vec![0; subject.plan.program.len()];
         Emitter {
-            graph,
-            plan: graph.plan,
-            segments,
-            slots,
-            parts,
+            subject,
             here: None,
-            ranges,
-            frontend,
             frame,
             inputs,
             ports,
@@ -192,9 +186,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             cycles,
             edge_is_due,
             loaded: 0,
-            has_several_columns,
             held,
-            vectors,
             carries: false,
         }
     }
@@ -257,9 +249,9 @@ impl<'a, 'f> Emitter<'a, 'f> {
 
         b.switch_to_block(edge);
         self.frame.enter();
-        let slots = std::mem::replace(&mut self.slots, slots_of_cycle);
+        let slots = std::mem::replace(&mut self.subject.slots, slots_of_cycle);
         self.emit_edge();
-        self.slots = slots;
+        self.subject.slots = slots;
         self.frame.leave();
         self.ins().jump(input, &[]);
 

@@ -146,8 +146,7 @@ impl<'f> Emitter<'_, 'f> {
     /// A word that is not 0 where one of the words is not what is at its place.
     fn differences(&mut self, words: &[(u32, Value)]) -> Value {
         let bits = words.iter().map(|&(place, value)| {
-            let at = self.frame.place(place);
-            let old = self.frame.load(at);
+            let old = self.frame.stored(place);
             self.ins().bxor(old, value)
         });
         let bits: Vec<Value> = bits.collect();
@@ -162,8 +161,7 @@ impl<'f> Emitter<'_, 'f> {
         }
         let pointer = match self.slots.get(id) {
             Some(slot) => {
-                let at = self.frame.place(slot);
-                let distance = self.frame.load(at);
+                let distance = self.frame.stored(slot);
                 let base = self.frame.builder.ins().iadd(self.frame.arena, distance);
                 Pointer { base, offset: 0 }
             }
