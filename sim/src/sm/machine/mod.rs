@@ -227,8 +227,7 @@ impl<'c, 'o> Machine<'c, 'o> {
                 layer.start_rows(&uses);
             }
         }
-        let mut kernel =
-            Kernel::new(program, self.partitions[0].design.storage.as_ref(), &self.config.units)?;
+        let mut kernel = Kernel::new(program, self.partitions[0].design.storage.as_ref(), self.config)?;
         for partition in &mut self.partitions {
             partition.scoreboard = Scoreboard::new(partition.warps.count(), kernel.words);
         }

@@ -68,11 +68,6 @@ pub(super) struct Fields {
 impl Fields {
     pub const NONE: Fields = Fields { used: 0 };
 
-    /// Words that they take.
-    pub const fn words(&self) -> usize {
-        self.used.div_ceil(64) as usize
-    }
-
     /// The next field: the first in a word that it fits in.
     pub const fn next(&mut self, bits: u32) -> Field {
         if self.used % 64 + bits > 64 {

@@ -1,8 +1,6 @@
 //! A warp register: 32 lanes of 32 bits.
 //!
-//! Operations on rows are written so that the compiler makes vectors of them.
-//!
-//! Written so that the loops over lanes become a few operations on vectors.
+//! Written so that loops over lanes become a few operations on vectors.
 
 /// Words of a row; a word is two lanes, the even one low.
 const WORDS: usize = 16;
@@ -27,14 +25,6 @@ impl Row {
     #[inline(always)]
     pub fn sum(&self) -> u64 {
         self.0.iter().fold(0, |sum, word| sum.wrapping_add(*word))
-    }
-
-    /// The same with zeros in lanes whose bit in `lanes` is 0. Not to ask whether there are any is faster.
-    #[inline(always)]
-    pub fn sum_of(&self, lanes: u32) -> u64 {
-        let masks = lanes.to_le_bytes().map(|byte| &LANE_MASKS[usize::from(byte)]);
-        let masked = |(i, word): (usize, &u64)| word & masks[i / GROUP][i % GROUP];
-        self.0.iter().enumerate().map(masked).fold(0, u64::wrapping_add)
     }
 
     /// Lanes that are equal, one bit each.

@@ -1,9 +1,12 @@
 //! Loop of the access distributor: 6 read units of 4 entries.
 
-use super::super::noise::{Circuit, Event, Field, Fields, lanes, signature};
-use super::{BANKS, WRITES, places};
+use super::noise::{Circuit, Event, Field, Fields, lanes, signature};
 use crate::bench::Activity;
 
+/// Banks of a shard.
+const BANKS: usize = 8;
+/// Ports for results.
+const WRITES: usize = 3;
 const ISSUES: usize = 2;
 const SOURCES: usize = 3;
 const RESULTS: usize = 4;
@@ -119,7 +122,7 @@ const OUTPUTS: ([[u32; 3]; ISSUES], [[u32; 9]; BANKS], [u32; WRITES]) = {
     ([first, second], banks, places([1; WRITES], used).0)
 };
 
-pub(in super::super) fn run(activity: Activity, cycles: u64) -> u64 {
+pub(super) fn run(activity: Activity, cycles: u64) -> u64 {
     let distributor = Distributor {
         active: Event::active(activity),
         results: Event::shared(activity, 4),
@@ -264,4 +267,19 @@ impl Circuit<WORDS> for Distributor {
         }
         outputs ^ self.send(noise)
     }
+}
+
+/// Where outputs of these widths begin in the words of the signature.
+const fn places<const N: usize>(widths: [u32; N], mut used: u32) -> ([u32; N], u32) {
+    let mut places = [0; N];
+    let mut k = 0;
+    while k < N {
+        if used % 64 + widths[k] > 64 {
+            used = used.next_multiple_of(64);
+        }
+        places[k] = used % 64;
+        used += widths[k];
+        k += 1;
+    }
+    (places, used)
 }
