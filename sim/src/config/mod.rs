@@ -23,9 +23,9 @@ pub use overrides::{apply_file, apply_overrides};
 pub use parameter::{Accepted, Parameter, Section, SectionInfo};
 pub use presets::{preset, preset_names, preset_with};
 pub use sections::{
-    ArithmeticUnit, CacheIndex, CacheLevel, Chip, ConstantCache, Dram, Energy, Exec, Initiation, Latency,
-    LineLayout, Memory, MemoryModel, Network, RegisterFile, Scheduler, SingleLevelPolicy, Slices, Slots, Sm,
-    Throughput, Units, WritePolicy,
+    ArithmeticUnit, CacheIndex, CacheLevel, Chip, Dram, Energy, Exec, Initiation, Latency, LineLayout,
+    Memory, MemoryModel, Network, RegisterFile, Scheduler, SingleLevelPolicy, Slices, Slots, Sm, Throughput,
+    Units, WritePolicy,
 };
 
 /// Lines of a cache: 512 MB with lines of 128 bytes. A line takes some 160 bytes here.
@@ -148,8 +148,6 @@ pub struct Config {
     pub l1: CacheLevel,
     /// Second-level cache of the chip.
     pub l2: CacheLevel,
-    /// Cache of the SM for constants.
-    pub constant_cache: ConstantCache,
     /// Network between the SMs and the second-level cache.
     pub network: Network,
     /// Slices of the second-level cache.
@@ -195,7 +193,6 @@ impl Config {
             Memory::describe("memory"),
             CacheLevel::describe("l1"),
             CacheLevel::describe("l2"),
-            ConstantCache::describe("constant_cache"),
             Network::describe("network"),
             Slices::describe("slices"),
             Dram::describe("dram"),
@@ -277,7 +274,6 @@ impl Config {
         section(&mut tree, "memory", &self.memory);
         section(&mut tree, "l1", &self.l1);
         section(&mut tree, "l2", &self.l2);
-        section(&mut tree, "constant_cache", &self.constant_cache);
         section(&mut tree, "network", &self.network);
         section(&mut tree, "slices", &self.slices);
         section(&mut tree, "dram", &self.dram);
@@ -318,7 +314,6 @@ impl Config {
             memory: section(origin, take("memory"))?,
             l1: section(origin, take("l1"))?,
             l2: section(origin, take("l2"))?,
-            constant_cache: section(origin, take("constant_cache"))?,
             network: section(origin, take("network"))?,
             slices: section(origin, take("slices"))?,
             dram: section(origin, take("dram"))?,
@@ -357,7 +352,6 @@ impl Config {
         self.check_units()?;
         self.check_cache("l1.line_bytes", "l1.bytes", &self.l1)?;
         self.check_cache("l2.line_bytes", "l2.bytes", &self.l2)?;
-        self.check_constant_cache()?;
         self.check_indices()?;
         self.check_interleaving()?;
         if self.chip.simulated_sms > self.chip.sms {
@@ -431,26 +425,6 @@ impl Config {
                 let reason = format!("a power of two of at least a line of {longest} bytes");
                 return Err(conflict(key, value, reason));
             }
-        }
-        Ok(())
-    }
-
-    /// A line of constants is a part of one of the L2.
-    fn check_constant_cache(&self) -> Result<(), ConfigError> {
-        let ConstantCache { bytes, ways, line_bytes, .. } = self.constant_cache;
-        let refuse = |reason| Err(conflict("constant_cache.bytes", bytes, reason));
-        if bytes == 0 {
-            return Ok(());
-        }
-        if self.memory.model != MemoryModel::Queued {
-            return refuse("0 unless memory.model is queued".to_owned());
-        }
-        if bytes < ways * line_bytes {
-            return refuse(format!("0, or at least one set of {} bytes", ways * line_bytes));
-        }
-        if !line_bytes.is_power_of_two() || line_bytes > self.l2.line_bytes {
-            let reason = format!("a power of two of at most l2.line_bytes = {}", self.l2.line_bytes);
-            return Err(conflict("constant_cache.line_bytes", line_bytes, reason));
         }
         Ok(())
     }

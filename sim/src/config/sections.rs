@@ -331,23 +331,6 @@ parameters! {
 }
 
 parameters! {
-    /// Cache of the SM for constant memory and kernel parameters, of lines that fall into sets by their lowest bits; used with
-    /// `memory.model = "queued"`.
-    pub struct ConstantCache {
-        /// Capacity in bytes; 0: every access hits.
-        bytes: u64 = Accepted::integer(0, 1 << 20),
-        /// Ways of a set.
-        ways: u64 = Accepted::integer(1, 1024),
-        /// Bytes of a line, a power of two.
-        line_bytes: u64 = Accepted::integer(4, 4096),
-        /// Lines that may be on their way at a time.
-        mshrs: u64 = Accepted::integer(1, 1024),
-        /// Warp instructions that wait for one line on its way.
-        mshr_merge: u64 = Accepted::integer(1, 1024),
-    }
-}
-
-parameters! {
     /// Network between the SMs and the slices of the L2: a crossbar, one way for requests and one for replies; used with
     /// `memory.model = "queued"`.
     pub struct Network {

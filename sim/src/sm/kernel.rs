@@ -10,7 +10,7 @@ use super::design::{Metadata, OperandStorage, Unit};
 use super::machine::{SlotClass, arithmetic_unit};
 use super::operations::OperationClass;
 use super::timing::TimingClass;
-use crate::config::Config;
+use crate::config::Units;
 
 /// Decoded instructions of one program.
 pub(super) struct Kernel {
@@ -83,7 +83,7 @@ pub(super) enum MemoryKind {
 
 impl Kernel {
     /// `storage` has been told of the program: it knows what else must not be pending, and of metadata instructions.
-    pub fn new(program: &Program, storage: &dyn OperandStorage, config: &Config) -> Result<Kernel, SimError> {
+    pub fn new(program: &Program, storage: &dyn OperandStorage, units: &Units) -> Result<Kernel, SimError> {
         let registers = usize::from(program.registers_per_thread);
         let predicates = program
             .instructions
@@ -107,7 +107,7 @@ impl Kernel {
             kernel.mark(index, instruction);
             let inst = InstId(index as u32);
             kernel.mark_pending(index, storage.waits_for(inst));
-            kernel.instructions.push(Decoded::new(instruction, storage.metadata(inst), config));
+            kernel.instructions.push(Decoded::new(instruction, storage.metadata(inst), units));
         }
         Ok(kernel)
     }
@@ -164,10 +164,10 @@ impl Kernel {
 }
 
 impl Decoded {
-    fn new(instruction: &Instruction, metadata: Metadata, config: &Config) -> Decoded {
+    fn new(instruction: &Instruction, metadata: Metadata, units: &Units) -> Decoded {
         let action = action(instruction.operation);
         let arithmetic = Arithmetic::of(instruction);
-        let unit = action.unit(arithmetic, config);
+        let unit = action.unit(arithmetic, units);
         let mut sources = [None; MAX_SOURCES];
         for (slot, source) in sources.iter_mut().zip(&instruction.sources) {
             *slot = Some(u32::from(source.register.0));
@@ -176,7 +176,7 @@ impl Decoded {
             action,
             unit,
             class: OperationClass::of(instruction),
-            slot_class: SlotClass::of(action, unit, &config.units),
+            slot_class: SlotClass::of(action, unit, units),
             timing: if action == Action::Sfu { TimingClass::SFU } else { TimingClass::of(arithmetic) },
             suspends: instruction.suspends,
             sources,
@@ -221,8 +221,7 @@ impl Action {
         }
     }
 
-    fn unit(self, arithmetic: Arithmetic, config: &Config) -> Unit {
-        let units = &config.units;
+    fn unit(self, arithmetic: Arithmetic, units: &Units) -> Unit {
         let multiplies = matches!(arithmetic.step, Step::Multiply | Step::MultiplyAdd);
         match self {
             Action::Alu if arithmetic.number == Number::Integer && multiplies => {
@@ -234,7 +233,6 @@ impl Action {
             Action::Sfu => Unit::Sfu,
             Action::Texture => Unit::Texture,
             Action::Memory { .. } => Unit::Memory,
-            Action::Constant if config.constant_cache.bytes > 0 => Unit::Memory,
             Action::Shared { .. } | Action::Constant => Unit::Scratchpad,
             Action::Barrier | Action::Fence | Action::Release | Action::Branch => Unit::Control,
         }

@@ -233,8 +233,6 @@ counters! {
         shared_cycles: sum("cycles"),
         /// Words of 32 bits that accesses to constant memory read; lanes that access one word share it.
         constant_words: sum("words"),
-        /// Hits and misses of the cache of constants, in lines that warp instructions read; 0 without one.
-        constant_cache: group(CacheStatistics),
         /// L1 hits and misses, in transactions; 0 without an L1.
         l1: group(CacheStatistics),
         /// L2 hits and misses, in transactions; 0 without an L2.

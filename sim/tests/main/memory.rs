@@ -1,8 +1,7 @@
 //! Bandwidth, coalescing, back-pressure.
 
-use warpfile_kernels::program::{MemoryAccess, Operation, Space};
-use warpfile_sim::config::{MemoryModel, preset};
-use warpfile_sim::sm::RunReport;
+use warpfile_kernels::program::Operation;
+use warpfile_sim::config::MemoryModel;
 
 use crate::kernels::{Kernel, global};
 use crate::stand_ins::{cycles, gebhart, run_single_level};
@@ -107,49 +106,4 @@ fn a_fence_waits_for_the_warps_memory_accesses() {
 fn an_atomic_that_returns_a_value_is_a_load() {
     let atomic = Kernel::new().op(Operation::Atomic(global(4)), &[1], &[0]).alu(2, &[1]);
     assert_eq!(cycles(atomic), cycles(Kernel::new().load(1, 0).alu(2, &[1])));
-}
-
-/// A constant takes as long from the cache as without one, from the L2 its time, and each word of one access a cycle of the unit.
-#[test]
-fn cached_constants_come_from_the_l2_once_and_take_as_long_as_without_a_cache_then() {
-    let constant = Operation::Load(MemoryAccess { space: Space::Constant, bytes: 4 });
-    let chain = |loads: usize, stride: u64| {
-        let first = Kernel::new().op(constant, &[1], &[0]).stride(stride);
-        (1..loads).fold(first, |kernel, _| kernel.op(constant, &[1], &[1]).stride(stride)).alu(2, &[1])
-    };
-    let config = |bytes: u64| {
-        let mut config = preset("fermi-wir").expect("complete").with_design("baseline").expect("known");
-        config.constant_cache.bytes = bytes;
-        config
-    };
-    let report =
-        |bytes, loads, stride| run_single_level(&config(bytes), chain(loads, stride)).expect("runs").0;
-    for stride in [0, 4, 64] {
-        let cached = |loads| report(8192, loads, stride);
-        let of_eight = |report: &dyn Fn(usize) -> RunReport| report(16).cycles - report(8).cycles;
-        assert_eq!(of_eight(&cached), of_eight(&|loads| report(0, loads, stride)), "stride {stride}");
-        let lines = (32 * stride / 64).max(1);
-        let counted = cached(16).memory;
-        assert_eq!((counted.constant_cache.misses, counted.constant_cache.hits), (lines, 15 * lines));
-        assert_eq!((counted.instructions, counted.l1.misses), (0, 0));
-    }
-    assert!(report(8192, 1, 0).cycles > report(0, 1, 0).cycles + 100, "the first comes from DRAM");
-}
-
-#[test]
-fn a_cache_of_constants_is_one_that_the_machine_can_have() {
-    let refused = |preset_name: &str, bytes: u64, line_bytes: u64| {
-        let mut config = preset(preset_name).expect("complete");
-        (config.constant_cache.bytes, config.constant_cache.line_bytes) = (bytes, line_bytes);
-        config.validate().expect_err("no such cache").to_string()
-    };
-    let error = refused("gebhart2011", 8192, 64);
-    assert!(error.contains("constant_cache.bytes = 8192") && error.contains("memory.model"), "{error}");
-    let error = refused("fermi-wir", 64, 64);
-    assert!(error.contains("at least one set of 128 bytes"), "{error}");
-    for line_bytes in [48, 256] {
-        let error = refused("fermi-wir", 8192, line_bytes);
-        assert!(error.contains(&format!("constant_cache.line_bytes = {line_bytes}")), "{error}");
-        assert!(error.contains("at most l2.line_bytes = 128"), "{error}");
-    }
 }

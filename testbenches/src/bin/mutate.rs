@@ -53,7 +53,7 @@ struct Arguments {
     /// Mutants that run at a time; 0 takes as many as there are cores
     #[arg(long, value_name = "N", default_value_t = 0)]
     jobs: usize,
-    /// Fail if a testbench notices less than this per cent; all mutants of a circuit whose sample is below are run first
+    /// Fail if a testbench notices less than this per cent; where only a sample says so, all mutants are run first
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
     floor: f64,
     /// Keep the scores in testbenches/mutation/scores.json and docs/mutation.md, which are those of seed 1
@@ -111,12 +111,13 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         };
         let (mut scored, mut wrong) = run(&settings)?;
         // Of thirty mutants two may be those that no test notices of hundreds: a few say nothing against a testbench.
-        let is_sample = scored.score.run.len() < scored.score.mutants;
-        if is_sample && !scored.stands && scored.score.per_cent() < arguments.floor {
+        let before = verdict(&scored, kept);
+        if before.run.len() < before.mutants && before.per_cent() < arguments.floor {
             println!("{}; all are run", line(&scored.score));
             done.store(0, Ordering::Relaxed);
             (scored, wrong) = run(&Settings { sample: None, changed: None, ..settings })?;
         }
+        is_high_enough &= verdict(&scored, kept).per_cent() >= arguments.floor;
         let Scored { score, names, stands } = scored;
         let stale = stale(&reasons, tested.circuit, &names);
         wrong_reasons.extend(stale.iter().map(|name| format!("`{name}` is no mutant of {}", tested.circuit)));
@@ -126,9 +127,6 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
             if stands { "" } else { "; the kept score is not of it as it is today" }
         );
         report(&score, &names, stands);
-        // A sample says less than the score of all mutants, if that is of the circuit as it is.
-        let whole = kept.filter(|kept| stands && kept.run.len() > score.run.len()).unwrap_or(&score);
-        is_high_enough &= whole.per_cent() >= arguments.floor;
         for lost in kept.iter().filter(|_| stands).flat_map(|kept| score.lost(kept)) {
             eprintln!("{}: noticed when the score was kept, and not now: {lost}", tested.circuit);
             is_high_enough = false;
@@ -162,6 +160,12 @@ fn stale<'r>(reasons: &'r Reasons, circuit: &str, mutants: &BTreeSet<String>) ->
     };
     let of_circuit = reasons.get(circuit).into_iter().flatten();
     of_circuit.filter(is_stale).map(|(pattern, _)| pattern).collect()
+}
+
+/// What counts: a sample says less than the score of all mutants, if that is of the circuit as it is.
+fn verdict<'s>(scored: &'s Scored, kept: Option<&'s Score>) -> &'s Score {
+    let of_more = |kept: &&Score| scored.stands && kept.run.len() > scored.score.run.len();
+    kept.filter(of_more).unwrap_or(&scored.score)
 }
 
 /// Says of every mutant whether it was run.

@@ -281,12 +281,6 @@ impl Machine<'_, '_> {
             Action::Constant => {
                 let WordAccess { words, cycles } = constant_access(instruction, throughput);
                 self.memory.count_constant(words);
-                if unit == Unit::Memory {
-                    let back = self.now + latency.constant + cycles - 1;
-                    self.memory.push_constants((partition, id), instruction, back);
-                    self.shared_unit_free_at[Unit::Memory as usize] = self.now + cycles;
-                    return Ok(());
-                }
                 (cycles, after_operands(latency.constant) + cycles - 1)
             }
             // Resolution takes as long after the operands in every design; a tag stage before them adds to it.

@@ -227,7 +227,8 @@ impl<'c, 'o> Machine<'c, 'o> {
                 layer.start_rows(&uses);
             }
         }
-        let mut kernel = Kernel::new(program, self.partitions[0].design.storage.as_ref(), self.config)?;
+        let mut kernel =
+            Kernel::new(program, self.partitions[0].design.storage.as_ref(), &self.config.units)?;
         for partition in &mut self.partitions {
             partition.scoreboard = Scoreboard::new(partition.warps.count(), kernel.words);
         }

@@ -52,24 +52,10 @@ trait MemorySystem {
     /// Adds the traffic so far.
     fn report(&self, into: &mut MemoryStatistics);
 
-    /// The cache of constants, if there is one.
-    fn constants(&mut self) -> Option<&mut dyn ConstantMemory> {
-        None
-    }
-
     /// The memory of register lines, if there is one.
     fn lines(&mut self) -> Option<&mut dyn LineMemory> {
         None
     }
-}
-
-/// A cache of constants and parameters.
-trait ConstantMemory {
-    /// Bytes of the aligned block that one access may span.
-    fn line_bytes(&self) -> u64;
-
-    /// Reads the line at an address of constants in cycle `now`; otherwise as [`MemorySystem::access`].
-    fn read(&mut self, now: u64, address: u64, waiter: u16) -> Option<Answer>;
 }
 
 /// Memory that keeps register lines with their contents.
@@ -177,8 +163,6 @@ struct Queued {
     partition: usize,
     id: u16,
     kind: MemoryKind,
-    /// It reads constants.
-    constants: bool,
     transactions: [Transaction; MAX_TRANSACTIONS],
     /// Names the instruction if its data comes later.
     waiter: u16,
@@ -194,7 +178,6 @@ impl Default for Queued {
             partition: 0,
             id: 0,
             kind: MemoryKind::Load,
-            constants: false,
             transactions: [Transaction::default(); MAX_TRANSACTIONS],
             waiter: 0,
             count: 0,
@@ -239,42 +222,26 @@ impl MemoryUnit {
         bytes: u8,
         instruction: &WarpInstruction,
     ) {
-        let (sector, block) = (self.sector_bytes, self.system.transaction_bytes());
-        let queued = self.enqueue((partition, id), kind);
-        queued.constants = false;
-        let into = &mut queued.transactions;
-        queued.count = coalesce::coalesce(instruction, u64::from(bytes), sector, block, into);
-        self.statistics.instructions += 1;
-    }
-
-    /// Takes an instruction that reads constants, if they are cached; its data is there in cycle `back` at the earliest.
-    pub fn push_constants(
-        &mut self,
-        (partition, id): (usize, u16),
-        instruction: &WarpInstruction,
-        back: u64,
-    ) {
-        let Some(line) = self.system.constants().map(|constants| constants.line_bytes()) else { return };
-        let queued = self.enqueue((partition, id), MemoryKind::Load);
-        (queued.constants, queued.back) = (true, back);
-        queued.count = coalesce::coalesce(instruction, 1, line, line, &mut queued.transactions);
-    }
-
-    /// A place for an instruction, behind all others.
-    fn enqueue(&mut self, (partition, id): (usize, u16), kind: MemoryKind) -> &mut Queued {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(Queued::default());
             self.places.len() - 1
         });
-        self.queue.push_back(place);
         let queued = &mut self.places[place];
         (queued.partition, queued.id, queued.kind, queued.sent, queued.back) = (partition, id, kind, 0, 0);
+        queued.count = coalesce::coalesce(
+            instruction,
+            u64::from(bytes),
+            self.sector_bytes,
+            self.system.transaction_bytes(),
+            &mut queued.transactions,
+        );
         // As many waiters as instructions in flight: there is one.
         if let Some(waiter) = self.free_waiters.pop() {
             queued.waiter = waiter;
             self.waiting[usize::from(waiter)] = Waiting { partition, id, outstanding: 0, is_sent: false };
         }
-        queued
+        self.statistics.instructions += 1;
+        self.queue.push_back(place);
     }
 
     /// Whether there is a transaction to send.
@@ -323,24 +290,16 @@ impl MemoryUnit {
         while front.sent < front.count {
             let transaction = front.transactions[front.sent];
             let bytes = u64::from(transaction.sectors.count_ones()) * self.sector_bytes;
-            let answer = match self.system.constants().filter(|_| front.constants) {
-                Some(constants) => constants.read(now, transaction.address, front.waiter),
-                None => {
-                    let access = Access { address: transaction.address, bytes, kind: front.kind };
-                    self.system.access(now, access, front.waiter)
-                }
-            };
-            match answer {
+            let access = Access { address: transaction.address, bytes, kind: front.kind };
+            match self.system.access(now, access, front.waiter) {
                 Some(Answer::At(back)) => front.back = front.back.max(back),
                 Some(Answer::Later) => self.waiting[usize::from(front.waiter)].outstanding += 1,
                 None => return step,
             }
             step.has_sent = true;
             front.sent += 1;
-            if !front.constants {
-                self.statistics.transactions += 1;
-                self.statistics.bytes += bytes;
-            }
+            self.statistics.transactions += 1;
+            self.statistics.bytes += bytes;
         }
         let Queued { partition, id, kind, back, waiter, .. } = *front;
         self.free.extend(self.queue.pop_front());

@@ -11,8 +11,9 @@ use crate::config::{Config, LineLayout};
 
 /// Bytes of a register line.
 pub(super) const LINE_BYTES: u64 = 4 * LANES as u64;
-/// Where register lines begin in memory: beyond what kernels address.
-const FIRST_LINE: u64 = 1 << 56;
+/// Where register lines begin in memory: beyond what kernels address. Of addresses in a trace, which may be anything, the bits
+/// below count.
+pub(super) const FIRST_LINE: u64 = 1 << 56;
 
 /// The addresses of register lines.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,6 @@
 //! A reply moves one stage a cycle, since the stages nearest to the SM are advanced first; on the way of requests a pipeline
 //! is between any two. One SM sees its part of the chip: [`share`].
 
-mod constants;
 mod dram;
 mod mshrs;
 mod share;
@@ -32,10 +31,9 @@ use super::super::kernel::MemoryKind;
 use super::bandwidth::Channel as Bandwidth;
 use super::register_lines::{LINE_BYTES, RegisterLines, is_register_line, line_number};
 use super::{
-    Access, Answer, CacheStatistics, ConstantMemory, LineAnswer, LineMemory, MemoryStatistics, MemorySystem,
+    Access, Answer, CacheStatistics, LineAnswer, LineMemory, MemoryStatistics, MemorySystem,
     RegisterLineStatistics, Returned,
 };
-use constants::Constants;
 use dram::{Channel, Request as DramRequest};
 use mshrs::Mshrs;
 use share::Share;
@@ -88,17 +86,13 @@ enum ReplyTo {
     Data { waiter: u16, bytes: u16 },
     /// The line of a miss status register of the L1.
     L1 { mshr: u16, bytes: u16 },
-    /// That of one of the cache of constants.
-    Constants { mshr: u16, bytes: u16 },
 }
 
 impl ReplyTo {
     fn bytes(self) -> u64 {
         match self {
             ReplyTo::Nobody => 0,
-            ReplyTo::Data { bytes, .. } | ReplyTo::L1 { bytes, .. } | ReplyTo::Constants { bytes, .. } => {
-                u64::from(bytes)
-            }
+            ReplyTo::Data { bytes, .. } | ReplyTo::L1 { bytes, .. } => u64::from(bytes),
         }
     }
 }
@@ -136,7 +130,6 @@ enum Waiter {
 /// The memory behind one SM.
 pub(super) struct QueuedMemory {
     l1: L1,
-    constants: Option<Constants>,
     /// Requests that wait to be sent into the network.
     sending: VecDeque<Request>,
     sending_places: usize,
@@ -203,7 +196,6 @@ impl QueuedMemory {
         let places = config.network.queue as usize;
         QueuedMemory {
             l1: L1::new(config),
-            constants: Constants::new(config),
             sending: VecDeque::with_capacity(places),
             sending_places: places,
             network: Network::new(config, slices),
@@ -352,8 +344,6 @@ impl MemorySystem for QueuedMemory {
 
     fn report(&self, into: &mut MemoryStatistics) {
         into.l1 = self.l1.statistics;
-        into.constant_cache =
-            self.constants.as_ref().map_or_else(CacheStatistics::default, Constants::statistics);
         for slice in &self.slices {
             let CacheStatistics { hits, merged_misses, misses, writebacks } = slice.statistics;
             into.l2.hits += hits;
@@ -364,10 +354,6 @@ impl MemorySystem for QueuedMemory {
         into.dram_bytes += self.dram_bytes;
         let written_to_l2 = self.slices.iter().map(|slice| slice.lines_written).sum();
         into.register_lines = RegisterLineStatistics { written_to_l2, ..self.line_statistics };
-    }
-
-    fn constants(&mut self) -> Option<&mut dyn ConstantMemory> {
-        self.constants.is_some().then_some(self as _)
     }
 
     fn lines(&mut self) -> Option<&mut dyn LineMemory> {
@@ -504,11 +490,6 @@ impl QueuedMemory {
             ReplyTo::Nobody => {}
             ReplyTo::Data { waiter, .. } => self.returned.push_back(Returned::Data(waiter)),
             ReplyTo::L1 { mshr, .. } => self.fill_l1(usize::from(mshr), level, &values),
-            ReplyTo::Constants { mshr, .. } => {
-                if let Some(constants) = &mut self.constants {
-                    constants.fill(usize::from(mshr), &mut self.returned);
-                }
-            }
         }
     }
 
@@ -660,20 +641,6 @@ impl QueuedMemory {
         at.pipeline.push_back((now + at.latency, request));
         self.slices[slice].to_dram.pop_front();
         true
-    }
-}
-
-impl ConstantMemory for QueuedMemory {
-    fn line_bytes(&self) -> u64 {
-        self.constants.as_ref().map_or(1, Constants::line_bytes)
-    }
-
-    fn read(&mut self, now: u64, address: u64, waiter: u16) -> Option<Answer> {
-        let can_send = self.can_send(1);
-        let (answer, request) = self.constants.as_mut()?.read(now, address, waiter, can_send)?;
-        self.sending.extend(request);
-        self.last_move = now;
-        Some(answer)
     }
 }
 

@@ -60,22 +60,20 @@ pub(super) struct Victim {
 impl Tags {
     /// `None` for a level of 0 bytes. `bytes` is the capacity.
     pub fn new(level: &CacheLevel, bytes: u64) -> Option<Tags> {
-        (level.bytes > 0).then(|| Tags::of(bytes, level.ways, level.line_bytes, level.index))
-    }
-
-    /// Of so many bytes in sets of so many ways.
-    pub fn of(bytes: u64, ways: u64, line_bytes: u64, index: CacheIndex) -> Tags {
-        let sets = (bytes / (ways * line_bytes)).max(1);
-        let lines = (sets * ways) as usize;
-        Tags {
+        if level.bytes == 0 {
+            return None;
+        }
+        let sets = (bytes / (level.ways * level.line_bytes)).max(1);
+        let lines = (sets * level.ways) as usize;
+        Some(Tags {
             lines: vec![Line::default(); lines],
             contents: vec![[0; LANES]; lines],
-            ways: ways as usize,
+            ways: level.ways as usize,
             sets,
-            index,
-            line_bytes,
+            index: level.index,
+            line_bytes: level.line_bytes,
             uses: 0,
-        }
+        })
     }
 
     /// Looks a line up; uses it if it is there.

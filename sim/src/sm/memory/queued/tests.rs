@@ -1,7 +1,7 @@
 //! The whole memory behind one SM, asked transaction by transaction.
 
 use super::*;
-use crate::config::{CacheIndex, ConstantCache, preset};
+use crate::config::{CacheIndex, preset};
 
 /// Memory, and the cycle that it is in.
 struct Bench {
@@ -278,72 +278,4 @@ fn the_same_requests_take_the_same_cycles() {
         bench.data
     };
     assert_eq!(run(), run());
-}
-
-/// A cache of constants of four lines in two sets, with two lines on their way at most, for each of which two may wait.
-fn with_constants() -> Bench {
-    Bench::new(|config| {
-        let small = ConstantCache { bytes: 256, ways: 2, line_bytes: 64, mshrs: 2, mshr_merge: 2 };
-        (config.constant_cache, config.latency.constant) = (small, 9);
-    })
-}
-
-impl Bench {
-    /// Reads a line of constants until it is taken; one a cycle.
-    fn read(&mut self, address: u64, waiter: u16) -> Answer {
-        loop {
-            if let Some(answer) = self.memory.read(self.now, address, waiter) {
-                return answer;
-            }
-            self.step();
-        }
-    }
-}
-
-#[test]
-fn a_line_of_constants_comes_from_the_l2_once_and_hits_then() {
-    let mut bench = with_constants();
-    assert_eq!(bench.read(0, 0), Answer::Later);
-    let begin = bench.now;
-    bench.drain();
-    let (waiter, back) = bench.data.pop().expect("it is back");
-    // As a load's line, with 64 bytes in 3 flits back.
-    assert!(
-        waiter == 0 && back - begin > 1 + 4 + 1 + 150 + 1 + 4 + 3,
-        "{waiter} after {} cycles",
-        back - begin
-    );
-    assert_eq!(bench.read(0, 1), Answer::At(bench.now + 9));
-    assert_eq!(bench.memory.read(bench.now, 0, 2), None, "one line a cycle");
-    let statistics = bench.statistics();
-    assert_eq!((statistics.constant_cache.hits, statistics.constant_cache.misses), (1, 1));
-    assert_eq!((statistics.l2.misses, statistics.l1), (1, CacheStatistics::default()));
-}
-
-#[test]
-fn lines_of_constants_that_are_on_their_way_are_waited_for_up_to_the_limits() {
-    let mut bench = with_constants();
-    assert_eq!([bench.read(0, 0), bench.read(0, 1), bench.read(64, 2)], [Answer::Later; 3]);
-    bench.step();
-    assert_eq!(bench.memory.read(bench.now, 0, 3), None, "two wait for the line");
-    assert_eq!(bench.memory.read(bench.now, 128, 3), None, "two lines are on their way");
-    bench.read(128, 3);
-    bench.drain();
-    let mut waiters: Vec<u16> = bench.data.iter().map(|(waiter, _)| *waiter).collect();
-    waiters.sort_unstable();
-    assert_eq!(waiters, [0, 1, 2, 3]);
-    let CacheStatistics { hits, merged_misses, misses, .. } = bench.statistics().constant_cache;
-    assert_eq!((hits, merged_misses, misses), (0, 1, 3));
-}
-
-#[test]
-fn the_line_of_constants_that_was_used_longest_ago_makes_way() {
-    let mut bench = with_constants();
-    // Lines 0, 2, 4 belong to set 0 of two ways; line 1 to the other.
-    for line in [0, 2, 1, 0, 4] {
-        bench.read(64 * line, 0);
-        bench.drain();
-    }
-    let hits = |bench: &mut Bench, line: u64| matches!(bench.read(64 * line, 0), Answer::At(_));
-    assert!(hits(&mut bench, 0) && hits(&mut bench, 4) && hits(&mut bench, 1) && !hits(&mut bench, 2));
 }
