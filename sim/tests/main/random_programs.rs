@@ -163,7 +163,7 @@ fn machines() -> impl Strategy<Value = Machine> {
     ]);
     let scheduler = prop::sample::select(vec!["owf", "single-level", "two-level"]);
     let policy = prop::sample::select(vec!["lrr", "gto"]);
-    let sizes = (prop::sample::select(vec![5, 6, 7, 9, 11]), prop::sample::select(vec![300, 1000]));
+    let sizes = (prop::sample::select(vec![5, 6, 7, 9, 11]), prop::sample::select(vec![300, 700, 1000]));
     // Most often so much that some get on a way without a lock, and so little that blocks share.
     let private = prop_oneof![2 => 20..=60_u64, 1 => 1..=100_u64];
     let dynamic = (
@@ -243,11 +243,19 @@ struct Seen {
     both: u64,
 }
 
+impl Seen {
+    /// Whether each of them did.
+    fn is_all(self) -> bool {
+        let Seen { locks, lock_waits, memory_waits, windows, waits, both } = self;
+        [locks, lock_waits, memory_waits, windows, waits, both].into_iter().all(|count| count > 0)
+    }
+}
+
 /// No run deadlocks, every operand is right, and each block runs once.
 #[test]
 fn more_blocks_than_fit_run_any_program() {
     let seen = Cell::new(Seen::default());
-    let outcome = TestRunner::new(drawn_config(160)).run(&(kernels(), machines()), |(kernel, machine)| {
+    let case = |(kernel, machine): (Kernel, Machine)| {
         let config = machine.config();
         let report = run_sms(&config, &kernel)?;
         let baseline = run_sms(&config.with_design("baseline").expect("known"), &kernel)?;
@@ -265,11 +273,18 @@ fn more_blocks_than_fit_run_any_program() {
         }
         seen.set(all);
         Ok(())
-    });
-    outcome.unwrap_or_else(|error| panic!("{error}"));
-    let Seen { locks, lock_waits, memory_waits, windows, waits, both } = seen.get();
-    let least = [locks, lock_waits, memory_waits, windows, waits, both].into_iter().min();
-    assert!(least > Some(0), "{:?}", seen.get());
+    };
+    // Once in some twenty draws of so many cases the rarest of them is not in it.
+    let mut runner = TestRunner::new(drawn_config(160));
+    for _ in 0..10 {
+        runner.run(&(kernels(), machines()), case).unwrap_or_else(|error| panic!("{error}"));
+        if seen.get().is_all() {
+            return;
+        }
+        // A runner counts its cases over all of its runs.
+        runner = TestRunner::new_with_rng(runner.config().clone(), runner.new_rng());
+    }
+    panic!("not each of them in ten draws: {:?}", seen.get());
 }
 
 proptest! {
