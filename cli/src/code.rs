@@ -2,6 +2,7 @@
 
 use anyhow::bail;
 use serde::Serialize;
+use warpfile_kernels::compile::operands::Operands;
 use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::compile::{CompileOptions, MAX_REGISTERS};
 use warpfile_kernels::workloads::AddressBits;
@@ -25,6 +26,10 @@ pub struct CodeArguments {
     /// paper's figures those of the code that it measured].
     #[arg(long, value_name = "BITS")]
     addresses: Option<AddressBits>,
+    /// What arithmetic reads beside registers, parameters and immediates: `constants`, words of constant memory at fixed
+    /// addresses; `scratchpad`, a word of scratchpad too, as in PTXPlus; `registers`, nothing [default: registers].
+    #[arg(long, value_name = "NAME", value_parser = operands)]
+    operands: Option<Operands>,
 }
 
 impl CodeArguments {
@@ -35,6 +40,7 @@ impl CodeArguments {
             max_registers: self.max_registers.unwrap_or(MAX_REGISTERS),
             min_registers: self.min_registers.unwrap_or(0),
             addresses: self.addresses.unwrap_or_default(),
+            operands: self.operands.unwrap_or_default(),
         }
     }
 
@@ -45,6 +51,7 @@ impl CodeArguments {
             max_registers: more.max_registers.or(self.max_registers),
             min_registers: more.min_registers.or(self.min_registers),
             addresses: more.addresses.or(self.addresses),
+            operands: more.operands.or(self.operands),
         }
     }
 
@@ -59,7 +66,8 @@ impl CodeArguments {
         let most = self.max_registers.map(|registers| format!("--max-registers {registers}"));
         let least = self.min_registers.map(|registers| format!("--min-registers {registers}"));
         let addresses = self.addresses.map(|addresses| format!("--addresses {addresses}"));
-        [schedule, most, least, addresses].into_iter().flatten().collect()
+        let operands = self.operands.map(|operands| format!("--operands {}", operands.as_str()));
+        [schedule, most, least, addresses, operands].into_iter().flatten().collect()
     }
 
     /// The words that are needed for it on the command line, where what is usual for addresses is not known.
@@ -96,6 +104,9 @@ pub struct Code {
     /// Bits of an address in PTX that is made here or comes with the project.
     #[serde(skip_serializing_if = "is_usual")]
     pub addresses: AddressBits,
+    /// What arithmetic reads.
+    #[serde(skip_serializing_if = "are_usual")]
+    pub operands: Operands,
 }
 
 fn is_zero(registers: &u16) -> bool {
@@ -104,6 +115,10 @@ fn is_zero(registers: &u16) -> bool {
 
 fn is_usual(addresses: &AddressBits) -> bool {
     *addresses == AddressBits::default()
+}
+
+fn are_usual(operands: &Operands) -> bool {
+    *operands == Operands::default()
 }
 
 impl Default for Code {
@@ -115,8 +130,8 @@ impl Default for Code {
 impl Code {
     /// For the compiler.
     pub fn options(self) -> CompileOptions {
-        let Code { schedule, max_registers, min_registers, addresses: _ } = self;
-        CompileOptions { schedule, max_registers, min_registers, ..CompileOptions::default() }
+        let Code { schedule, max_registers, min_registers, addresses: _, operands } = self;
+        CompileOptions { schedule, max_registers, min_registers, operands, ..CompileOptions::default() }
     }
 
     /// The words that are needed for it on the command line.
@@ -135,8 +150,17 @@ impl Code {
         if self.addresses != usual.addresses {
             words.extend(["--addresses".to_owned(), self.addresses.to_string()]);
         }
+        if self.operands != usual.operands {
+            words.extend(["--operands".to_owned(), self.operands.as_str().to_owned()]);
+        }
         words
     }
+}
+
+/// What arithmetic reads, by its name.
+fn operands(name: &str) -> Result<Operands, String> {
+    let found = Operands::ALL.into_iter().find(|operands| operands.as_str() == name);
+    found.ok_or_else(|| format!("accepted: {}", Operands::ALL.map(Operands::as_str).join(", ")))
 }
 
 /// The order of instructions of that name.

@@ -202,6 +202,17 @@ pub struct Instruction {
     pub predicate_results: Vec<Predicate>,
     /// The first consumer of a long-latency result: suspends its warp (RFC §3.2).
     pub suspends: bool,
+    /// An operand of arithmetic that is read from memory: a word of scratchpad
+    /// ([`operands`](crate::compile::operands)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operand: Option<MemoryAccess>,
+}
+
+impl Instruction {
+    /// Whether it has an address in every active lane ([`WarpInstruction::addresses`]).
+    pub fn has_addresses(&self) -> bool {
+        self.operation.accesses_memory() || self.operand.is_some()
+    }
 }
 
 /// A register operand that an instruction reads, with what the compiler knows of it.
@@ -322,7 +333,7 @@ impl Operation {
         }
     }
 
-    /// Whether it has an address in every active lane ([`WarpInstruction::addresses`]).
+    /// Whether it does nothing but access memory; others may read an operand there ([`Instruction::operand`]).
     pub fn accesses_memory(self) -> bool {
         match self {
             Operation::Load(_) | Operation::Store(_) | Operation::Atomic(_) => true,
@@ -382,7 +393,7 @@ pub struct WarpInstruction {
     pub defined: [LaneMask; MAX_SOURCES],
     /// Value of each result in every active lane.
     pub results: [LaneValues; MAX_RESULTS],
-    /// Byte address in every active lane, for memory accesses.
+    /// Byte address in every active lane, of a memory access or an operand in memory.
     pub addresses: [u64; LANES],
 }
 

@@ -1,13 +1,15 @@
 //! Every workload's results against its CPU reference.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use warpfile_kernels::compile::CompileOptions;
+use warpfile_kernels::compile::operands::{ACCESS, Operands};
 use warpfile_kernels::compile::schedule::Schedule;
+use warpfile_kernels::compile::{CompileOptions, Compiled, compile};
 use warpfile_kernels::exec::PtxRun;
 use warpfile_kernels::launch::{LaunchFile, Sequence, parameter_block};
-use warpfile_kernels::program::{Launches, WarpInstruction};
+use warpfile_kernels::program::{Launches, Operation, WarpInstruction};
 use warpfile_kernels::ptx;
 use warpfile_kernels::workloads::{self, AddressBits, CheckError, Workload};
 
@@ -76,6 +78,75 @@ fn every_workload_computes_what_its_reference_computes() {
             assert!(report.elements > 0);
         }
     }
+}
+
+/// Launch, block and warp, and the PTX instruction of a load.
+type Loaded = (usize, u64, usize, usize);
+/// The lanes that execute it, and their addresses.
+type Lanes = (u32, [u64; 32]);
+
+/// The words of scratchpad that are read, each time, with the code of these options: as operands, or by loads.
+fn words_read(
+    workload: &Workload,
+    addresses: AddressBits,
+    operands: Operands,
+) -> BTreeMap<Loaded, Vec<Lanes>> {
+    let options = CompileOptions { operands, ..CompileOptions::as_written() };
+    let (path, ptx) = workload.ptx_of(addresses);
+    let module = ptx::parse(&path.display().to_string(), ptx).unwrap();
+    let mut run = run(workload, addresses);
+    run.set_options(options);
+    let mut found: BTreeMap<Loaded, Vec<Lanes>> = BTreeMap::new();
+    let mut launches = 0;
+    while let Some(mut stream) = run.next_launch().unwrap() {
+        let Compiled { program, lowering, .. } = compile(&module, &stream.program().name, &options).unwrap();
+        let load = |position: usize| match program.instructions[position].operation {
+            Operation::Load(access) if access == ACCESS => Some(lowering.instructions[position].ptx),
+            _ => lowering.instructions[position].operand,
+        };
+        let loads: Vec<Option<usize>> =
+            (0..program.instructions.len()).map(|position| Some(load(position)?.index())).collect();
+        let mut inst = WarpInstruction::default();
+        for block in 0..stream.launch().blocks() {
+            stream.start_block(block).unwrap();
+            for warp in 0..stream.launch().warps_per_block() {
+                while stream.next(block, warp, &mut inst).unwrap() {
+                    if let Some(load) = loads[inst.inst.0 as usize] {
+                        let place = (launches, block, warp, load);
+                        found.entry(place).or_default().push((inst.active, inst.addresses));
+                    }
+                }
+            }
+            stream.finish_block(block);
+        }
+        launches += 1;
+    }
+    if operands == Operands::Scratchpad {
+        workload.check(run.sequence(), run.host_memory()).unwrap();
+    }
+    found
+}
+
+#[test]
+fn operands_in_scratchpad_are_where_the_loads_are_that_they_stand_for() {
+    let (mut compared, mut words) = (0, 0);
+    for workload in workloads::all() {
+        let [loads, operands] = [Operands::Registers, Operands::Scratchpad]
+            .map(|operands| words_read(workload, AddressBits::Bits32, operands));
+        assert_eq!(loads.len(), operands.len(), "{}", workload.name);
+        for ((place, loads), (other, operands)) in loads.iter().zip(&operands) {
+            assert_eq!((place, loads.len()), (other, operands.len()), "{}", workload.name);
+            for ((path, loaded), (active, read)) in loads.iter().zip(operands) {
+                assert_eq!(active & !path, 0, "{}: {place:?}", workload.name);
+                for lane in (0..32).filter(|lane| active >> lane & 1 == 1) {
+                    assert_eq!(loaded[lane], read[lane], "{}: {place:?}", workload.name);
+                    words += 1;
+                }
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 1000 && words > 10_000, "{compared} {words}");
 }
 
 /// Fewer registers than any of the larger kernels needs, and enough for each of its instructions.

@@ -64,6 +64,7 @@ impl Chase {
             predicate_sources: Vec::new(),
             predicate_results: Vec::new(),
             suspends: false,
+            operand: None,
         };
         let flow = vec![Flow::To { targets: vec![0], exits: true }];
         let blocks = warps.min(BLOCKS);

@@ -100,6 +100,9 @@ impl KernelProfile {
     fn add(&mut self, instruction: &Instruction, executed: &WarpInstruction) {
         self.instructions += 1;
         self.lanes += u64::from(executed.active.count_ones());
+        if let Some(access) = instruction.operand {
+            self.add_access(access, executed);
+        }
         match instruction.operation {
             Operation::Branch => self.branches += 1,
             Operation::Barrier => self.barriers += 1,

@@ -137,7 +137,7 @@ impl Layer for Onlooker<'_> {
                 }),
                 sources: one.sources.len(),
                 results: one.results.len(),
-                accesses_memory: one.operation.accesses_memory(),
+                accesses_memory: one.has_addresses(),
                 invented: matches!(program.computations.get(index), Some(Computation::Invented)),
             });
         }

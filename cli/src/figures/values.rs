@@ -187,6 +187,7 @@ mod tests {
                 predicate_sources: Vec::new(),
                 predicate_results: Vec::new(),
                 suspends: false,
+                operand: None,
             };
             let program = Program {
                 name: "straight".to_owned(),

@@ -30,6 +30,9 @@ pub struct Lowered {
     /// Whether lanes are switched off by the PTX instruction's guard. (All machine instructions of a guarded
     /// PTX instruction are guarded; a guarded branch is executed by all lanes of the path.)
     pub guarded: bool,
+    /// The load whose place its operand in memory has: its address is that of the load with the registers as they are before
+    /// this PTX instruction.
+    pub operand: Option<InstIndex>,
 }
 
 /// Where a 32-bit value comes from when a warp executes a PTX instruction.

@@ -31,6 +31,7 @@ pub mod lower;
 pub mod lowering;
 pub mod machine;
 pub mod occupancy;
+pub mod operands;
 pub mod optimise;
 pub mod paths;
 mod place;
@@ -56,6 +57,7 @@ use dominators::{Dominators, Postdominators};
 use function::{Access, Function};
 use lower::MachineCode;
 use lowering::Lowering;
+use operands::Operands;
 use optimise::resolve::Resolved;
 use optimise::webs::{Web, Webs};
 use schedule::{Aim, Bound, FREE_REGISTERS, Schedule, ScheduleError};
@@ -125,6 +127,8 @@ pub struct CompileOptions {
     pub min_registers: u16,
     /// Blocks share scratchpad: its variables are laid out for it, and each thread executes one `relssp`.
     pub scratchpad: Option<ScratchpadOptions>,
+    /// What arithmetic takes its operands from.
+    pub operands: Operands,
 }
 
 impl CompileOptions {
@@ -142,6 +146,7 @@ impl Default for CompileOptions {
             max_registers: MAX_REGISTERS,
             min_registers: 0,
             scratchpad: None,
+            operands: Operands::default(),
         }
     }
 }
@@ -316,7 +321,8 @@ fn scheduled(module: &Module, source: Compiled, options: &CompileOptions) -> Res
     let kernel = &source.kernel;
     let (file, name) = (&module.file, &kernel.name);
     let cfg = divergence::ptx_cfg(kernel).map_err(|source| control_flow(file, name, source))?;
-    let function = Translation::new(module, kernel)?.of_ptx();
+    // In its order a load must come before who reads it, even if it is no instruction of its own afterwards.
+    let function = Translation::new(module, kernel, options.operands.without_scratchpad())?.of_ptx();
     let free = free_registers(kernel, options);
     let most = source.statistics.registers.max(free);
     let ordered = |aim: Aim| -> Result<Option<(u64, Compiled)>, CompileError> {
@@ -373,7 +379,7 @@ fn allocated(
     limit: u16,
     options: &CompileOptions,
 ) -> Result<Compiled, CompileError> {
-    let translation = Translation::new(module, kernel)?;
+    let translation = Translation::new(module, kernel, options.operands)?;
     let allocation = translation.allocate(limit)?;
     translation.finish(&allocation, options)
 }
@@ -385,7 +391,7 @@ fn with_spills(
     limit: u16,
     options: &CompileOptions,
 ) -> Result<Compiled, CompileError> {
-    let source = Translation::new(module, kernel)?;
+    let source = Translation::new(module, kernel, options.operands)?;
     let mut too_many = match source.allocate(limit) {
         Ok(allocation) => return source.finish(&allocation, options),
         Err(too_many) => too_many,
@@ -432,7 +438,11 @@ struct Translation<'a> {
 }
 
 impl<'a> Translation<'a> {
-    fn new(module: &'a Module, kernel: &'a Kernel) -> Result<Translation<'a>, CompileError> {
+    fn new(
+        module: &'a Module,
+        kernel: &'a Kernel,
+        operands: Operands,
+    ) -> Result<Translation<'a>, CompileError> {
         let control_flow = |source| control_flow(&module.file, &kernel.name, source);
         let cfg = divergence::ptx_cfg(kernel).map_err(control_flow)?;
         let dominators = Dominators::new(&cfg);
@@ -440,9 +450,13 @@ impl<'a> Translation<'a> {
         let may_diverge = divergence::divergent_branches(kernel, &cfg, &postdominators);
         let reconvergence = reconvergence(kernel, &cfg, &postdominators);
         let webs = Webs::new(kernel, &cfg);
-        let resolved = Resolved::new(kernel, &cfg, &dominators, &webs);
-        let code = lower::lower(kernel, &webs, &resolved);
-        let before = machine::machine_cfg(kernel, &code.ops).map_err(control_flow)?;
+        let resolved = Resolved::new(kernel, &cfg, &dominators, &webs, operands);
+        let mut code = lower::lower(kernel, &webs, &resolved);
+        let mut before = machine::machine_cfg(kernel, &code.ops).map_err(control_flow)?;
+        if operands == Operands::Scratchpad {
+            operands::fold_loads(kernel, &before, &mut code);
+            before = machine::machine_cfg(kernel, &code.ops).map_err(control_flow)?;
+        }
         let function =
             machine::virtual_function(&code.ops, before, code.registers, code.first_temporary, &may_diverge);
         Ok(Translation {

@@ -13,6 +13,7 @@ use super::lower::computation::Computed;
 use super::lower::emit::{MachineOp, VPred};
 use super::lowering::{Lowered, Lowering};
 use super::machine::{machine_cfg, machine_flow, renamed, virtual_function};
+use super::operands;
 use super::optimise::resolve::VReg;
 use super::optimise::webs::UnionFind;
 use super::suspension::next_sides;
@@ -266,13 +267,14 @@ fn place(
     Some(Instruction {
         pc: 0,
         line: ptx.line,
-        text: format!("{guard}{}", op.name),
+        text: format!("{guard}{}{}", op.name, if op.operand.is_some() { " [shared]" } else { "" }),
         operation: op.operation,
         sources,
         results: results.collect(),
         predicate_sources: op.predicate_sources.iter().map(number).collect(),
         predicate_results: op.predicate_results.iter().map(number).collect(),
         suspends: false,
+        operand: op.operand.map(|_load| operands::ACCESS),
     })
 }
 
@@ -334,6 +336,7 @@ fn lowering(kernel: &Kernel, ops: &[MachineOp]) -> Lowering {
             sources: op.sources.iter().map(|&(_, value)| value).collect(),
             results: op.results.iter().map(|&(_, value)| value).collect(),
             guarded: op.guarded,
+            operand: op.operand,
         })
         .collect();
     Lowering { ranges, instructions }

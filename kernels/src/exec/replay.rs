@@ -3,7 +3,7 @@
 //! Of each PTX instruction the records keep lanes, results and addresses; handing them out replays them on registers of
 //! the warp's own, and each PTX instruction becomes the machine instructions that the compiler made of it.
 
-use super::access::lanes_of;
+use super::access::{self, lanes_of};
 use super::block::{Executed, Observer, block_position, registers_at_start};
 use super::decode::{Operands, Result as Target};
 use super::record::{Header, RecordReader, RecordWriter};
@@ -11,7 +11,7 @@ use super::registers::{Lanes, Registers};
 use super::run::Launched;
 use super::store::{BlockRecords, PIECE_BYTES, Store};
 use crate::compile::lowering::{Temporary, Value};
-use crate::program::{BlockIndex, InstId, LANES, LaneMask, LaneValues, StreamError, WarpInstruction};
+use crate::program::{BlockIndex, InstId, LANES, LaneMask, LaneValues, Space, StreamError, WarpInstruction};
 use crate::ptx::ir::{Instruction, Op, Reg};
 
 /// Writes the records of a block.
@@ -199,6 +199,10 @@ impl Replay {
         }
         if accesses_memory(&launched.code.kernel.instructions[self.header.inst as usize].op) {
             into.addresses = self.addresses;
+        }
+        if let Some(load) = lowered.operand {
+            let operands = &launched.prepared.decoded.operands[load.index()];
+            into.addresses = access::addresses(&self.registers, operands, Space::Shared, into.active);
         }
     }
 

@@ -149,6 +149,7 @@ mod tests {
             predicate_sources: Vec::new(),
             predicate_results: Vec::new(),
             suspends: false,
+            operand: None,
         };
         let Arithmetic { number, step } = Arithmetic::of(&instruction);
         (number, step)

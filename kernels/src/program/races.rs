@@ -16,7 +16,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use super::{
-    BlockIndex, LANES, LaneMask, MemoryAccess, Operation, Space, Stream, StreamError, WarpInstruction,
+    BlockIndex, Instruction, LANES, LaneMask, MemoryAccess, Operation, Space, Stream, StreamError,
+    WarpInstruction,
 };
 
 /// Bytes of a word.
@@ -41,8 +42,7 @@ impl Races {
     /// # Errors
     /// Those of the stream.
     pub fn of(stream: &mut dyn Stream) -> Result<Races, StreamError> {
-        let operations: Vec<Operation> =
-            stream.program().instructions.iter().map(|instruction| instruction.operation).collect();
+        let instructions = stream.program().instructions.clone();
         let (blocks, warps) = (stream.launch().blocks(), stream.launch().warps_per_block());
         let mut checker = Checker::new(u64::from(stream.launch().shared_bytes));
         let mut instruction = WarpInstruction::default();
@@ -55,7 +55,7 @@ impl Races {
                 let mut waiting = Vec::with_capacity(running.len());
                 for warp in running {
                     let at = (block, warp);
-                    if checker.follow_to_barrier(stream, &operations, at, &mut instruction)? {
+                    if checker.follow_to_barrier(stream, &instructions, at, &mut instruction)? {
                         waiting.push(warp);
                     }
                 }
@@ -284,16 +284,20 @@ impl Checker {
     fn follow_to_barrier(
         &mut self,
         stream: &mut dyn Stream,
-        operations: &[Operation],
+        instructions: &[Instruction],
         (block, warp): (BlockIndex, usize),
         instruction: &mut WarpInstruction,
     ) -> Result<bool, StreamError> {
         while stream.next(block, warp, instruction)? {
-            let Some(operation) = operations.get(instruction.inst.0 as usize) else {
-                let (inst, count) = (instruction.inst.0, operations.len());
+            let Some(Instruction { operation, operand, .. }) = instructions.get(instruction.inst.0 as usize)
+            else {
+                let (inst, count) = (instruction.inst.0, instructions.len());
                 let problem = format!("block {block}, warp {warp}: instruction {inst} of {count}");
                 return Err(StreamError(problem));
             };
+            if let Some(access) = operand {
+                self.access(Kind::Load, *access, warp, instruction);
+            }
             match operation {
                 // One that the guard switches off in every lane is none.
                 Operation::Barrier if instruction.active != 0 => return Ok(true),

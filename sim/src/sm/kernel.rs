@@ -39,6 +39,8 @@ pub(super) struct Decoded {
     /// How long it takes, if it is arithmetic.
     pub timing: TimingClass,
     pub suspends: bool,
+    /// Bytes a lane of its operand in scratchpad, if it has one.
+    pub operand_bytes: Option<u8>,
     /// Source registers.
     pub sources: [Option<u32>; MAX_SOURCES],
     /// Result registers.
@@ -179,6 +181,7 @@ impl Decoded {
             slot_class: SlotClass::of(action, unit, units),
             timing: if action == Action::Sfu { TimingClass::SFU } else { TimingClass::of(arithmetic) },
             suspends: instruction.suspends,
+            operand_bytes: instruction.operand.map(|access| access.bytes),
             sources,
             results: instruction.results.iter().map(|result| result.register.0).collect(),
             predicate_results: instruction.predicate_results.iter().map(|p| p.0).collect(),

@@ -71,6 +71,7 @@ impl Kernel {
             predicate_sources: Vec::new(),
             predicate_results: Vec::new(),
             suspends: false,
+            operand: None,
         });
         self.active.push(!0);
         self.strides.push(4);

@@ -38,6 +38,8 @@ pub struct MachineOp {
     pub has_effect: bool,
     /// What it computes.
     pub computed: Computed,
+    /// The load whose word of scratchpad it reads as an operand ([`operands`](super::super::operands)).
+    pub operand: Option<InstIndex>,
 }
 
 /// A 32-bit value that a machine instruction reads.
@@ -345,6 +347,7 @@ impl<'a> Emitter<'a> {
             copy: false,
             has_effect: !matches!(operation, Operation::Alu | Operation::Sfu | Operation::Double),
             computed: Computed::Other,
+            operand: None,
         }
     }
 

@@ -14,7 +14,6 @@ pub mod memory;
 pub mod other;
 pub mod wide;
 
-use super::optimise::fold::fold;
 use super::optimise::resolve::{Resolved, VReg, Word};
 use super::optimise::webs::Webs;
 use crate::program::Operation;
@@ -73,7 +72,7 @@ fn folded_words(emitter: &mut Emitter, position: usize) -> Folded {
         .iter()
         .map(|&operand| emitter.resolved.operand(emitter.kernel, emitter.webs, position, operand))
         .collect();
-    let words = fold(emitter.kernel, instruction, &sources);
+    let words = emitter.resolved.fold(emitter.kernel, instruction, &sources);
     let mut folded = Folded { all: !words.is_empty(), copies: Vec::new() };
     for (index, words) in words.iter().enumerate() {
         let (Some(ty), Some(web)) = (emitter.result_type(index), emitter.result_web(index)) else { continue };

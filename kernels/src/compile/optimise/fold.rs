@@ -1,11 +1,17 @@
 //! Which words of an instruction's results are copies of its sources, or constants.
 
 use super::resolve::Word;
+use crate::compile::operands::Operands;
 use crate::program::Space;
 use crate::ptx::ir::{Base, CvtRounding, Instruction, Kernel, Op, Operand, Product, Special, Type, TypeKind};
 
 /// For each result of an instruction and each of its words: where the same value is already, if it is.
-pub fn fold(kernel: &Kernel, instruction: &Instruction, sources: &[[Word; 2]]) -> Vec<[Option<Word>; 2]> {
+pub fn fold(
+    kernel: &Kernel,
+    instruction: &Instruction,
+    sources: &[[Word; 2]],
+    operands: Operands,
+) -> Vec<[Option<Word>; 2]> {
     if let Op::Unpack { ty: Type::B64 | Type::U64 | Type::S64 | Type::F64 } = instruction.op
         && instruction.dsts.len() == 2
     {
@@ -16,7 +22,7 @@ pub fn fold(kernel: &Kernel, instruction: &Instruction, sources: &[[Word; 2]]) -
     if let Some(slot) = all.first_mut() {
         *slot = first;
     }
-    if is_parameter_read(instruction) {
+    if is_parameter_read(instruction) || (operands.include_constants() && is_constant_read(instruction)) {
         all.fill([Some(Word::Launch); 2]);
     }
     all
@@ -51,6 +57,12 @@ pub fn is_launch_constant(special: Special) -> bool {
 /// A load of a parameter at a fixed place: a constant operand of whoever reads it.
 pub fn is_parameter_read(instruction: &Instruction) -> bool {
     matches!(instruction.op, Op::Ld { space: Space::Parameter, .. })
+        && instruction.address.is_some_and(|address| !matches!(address.base, Base::Reg(_)))
+}
+
+/// The same of whole words of constant memory (`c[bank][offset]` in the machine code of NVIDIA's GPUs).
+pub fn is_constant_read(instruction: &Instruction) -> bool {
+    matches!(instruction.op, Op::Ld { space: Space::Constant, ty, .. } if ty.bits() >= 32)
         && instruction.address.is_some_and(|address| !matches!(address.base, Base::Reg(_)))
 }
 

@@ -4,6 +4,7 @@ use super::fold::{fold, is_launch_constant};
 use super::webs::{Web, Webs};
 use crate::compile::cfg::Cfg;
 use crate::compile::dominators::Dominators;
+use crate::compile::operands::Operands;
 use crate::ptx::ir::{Instruction, Kernel, Op, Operand, Reg, Special, Type};
 
 /// A 32-bit virtual machine register: word `w` of web `n` is `2n + w`; temporaries of expansions follow.
@@ -59,17 +60,26 @@ pub struct Resolved {
     words: Vec<[Word; 2]>,
     /// For each predicate web the web that holds it, possibly negated.
     predicates: Vec<(Web, bool)>,
+    /// What arithmetic takes its operands from.
+    operands: Operands,
 }
 
 impl Resolved {
     /// Follows copies, constants and conversions that change nothing, in reverse postorder: a web with a single
     /// definition is defined before it is read.
-    pub fn new(kernel: &Kernel, cfg: &Cfg, dominators: &Dominators, webs: &Webs) -> Resolved {
+    pub fn new(
+        kernel: &Kernel,
+        cfg: &Cfg,
+        dominators: &Dominators,
+        webs: &Webs,
+        operands: Operands,
+    ) -> Resolved {
         let mut resolved = Resolved {
             words: (0..webs.webs().len() as u32)
                 .map(|web| [0, 1].map(|word| Word::Register(VReg::of(Web(web), word))))
                 .collect(),
             predicates: (0..webs.webs().len() as u32).map(|web| (Web(web), false)).collect(),
+            operands,
         };
         let mut special_reads: Vec<(Special, usize, Web)> = Vec::new();
         for block in cfg.reverse_postorder() {
@@ -91,6 +101,16 @@ impl Resolved {
             }
         }
         resolved
+    }
+
+    /// For each result of an instruction and each of its words: where the same value is already, if it is.
+    pub fn fold(
+        &self,
+        kernel: &Kernel,
+        instruction: &Instruction,
+        sources: &[[Word; 2]],
+    ) -> Vec<[Option<Word>; 2]> {
+        fold(kernel, instruction, sources, self.operands)
     }
 
     /// The words of a web.
@@ -153,7 +173,7 @@ impl Resolved {
     fn resolve_words(&mut self, kernel: &Kernel, webs: &Webs, instruction: &Instruction, position: usize) {
         let sources: Vec<[Word; 2]> =
             instruction.srcs.iter().map(|&operand| self.operand(kernel, webs, position, operand)).collect();
-        let folded = fold(kernel, instruction, &sources);
+        let folded = self.fold(kernel, instruction, &sources);
         for (destination, words) in instruction.dsts.iter().zip(folded) {
             let Some(web) = destination.and_then(|register| webs.written(position, register)) else {
                 continue;

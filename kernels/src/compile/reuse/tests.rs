@@ -38,6 +38,7 @@ fn straight(lines: &[Line]) -> Program {
         predicate_sources: if guarded { vec![Predicate(0)] } else { Vec::new() },
         predicate_results: Vec::new(),
         suspends: false,
+        operand: None,
     };
     Program {
         name: "straight".to_owned(),

@@ -1,14 +1,17 @@
 //! Random programs, compiled and run.
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 use super::warp::Warp;
+use crate::compile::operands::Operands;
 use crate::compile::schedule::Schedule;
 use crate::compile::{CompileOptions, compile};
 use crate::ptx;
 
 /// Instruction patterns: `R` a 32-bit register, `D` a 64-bit one, `P` a predicate, `I` a small number.
-const PATTERNS: [&str; 40] = [
+const PATTERNS: [&str; 43] = [
     "mov.u32 R, R",
     "mov.u32 R, I",
     "mov.u32 R, %tid.x",
@@ -48,6 +51,9 @@ const PATTERNS: [&str; 40] = [
     "setp.lt.u32 P, R, R",
     "ld.global.v2.u32 {R, R}, [D]",
     "st.global.u64 [D], D",
+    "ld.shared.u32 R, [R]",
+    "ld.shared.u32 %r5, [R];\nxor.b32 R, %r5, R",
+    "st.shared.u32 [R], R",
     "bar.sync 0",
 ];
 
@@ -119,6 +125,21 @@ fn program() -> impl Strategy<Value = String> {
     })
 }
 
+/// Some of the programs have operands in scratchpad.
+#[test]
+fn programs_have_operands_in_scratchpad() {
+    let mut runner = TestRunner::deterministic();
+    let mut operands = 0;
+    for _ in 0..100 {
+        let text = program().new_tree(&mut runner).unwrap().current();
+        let module = ptx::parse("random.ptx", &text).unwrap();
+        let options = CompileOptions { operands: Operands::Scratchpad, ..CompileOptions::default() };
+        let compiled = compile(&module, "k", &options).unwrap();
+        operands += compiled.program.instructions.iter().filter(|one| one.operand.is_some()).count();
+    }
+    assert!(operands > 10, "{operands}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
@@ -129,15 +150,16 @@ proptest! {
     fn machine_code_computes_what_the_ptx_computes_and_keeps_every_promise(
         text in program(),
         max_registers in 12_u16..24,
+        operands in prop::sample::select(Operands::ALL.to_vec()),
     ) {
         let module = ptx::parse("random.ptx", &text).unwrap();
         for schedule in Schedule::ALL {
-            let options = CompileOptions { check_allocation: true, schedule, max_registers, ..CompileOptions::default() };
+            let options = CompileOptions { check_allocation: true, schedule, max_registers, operands, ..CompileOptions::default() };
             let compiled = compile(&module, "k", &options).unwrap();
             prop_assert!(compiled.statistics.registers <= max_registers);
             if let Err(broken) = Warp::new(&compiled).run() {
                 let listing = crate::compile::listing::listing(&compiled.program, &compiled.cfg);
-                return Err(TestCaseError::fail(format!("{schedule:?}: {broken}\n{text}\n{listing}")));
+                return Err(TestCaseError::fail(format!("{schedule:?}, {operands:?}: {broken}\n{text}\n{listing}")));
             }
         }
     }

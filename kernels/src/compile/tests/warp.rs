@@ -3,7 +3,7 @@
 
 use crate::compile::Compiled;
 use crate::compile::lowering::Value;
-use crate::program::{Instruction, Operation};
+use crate::program::{Instruction, Operation, Space};
 use crate::ptx::ir::{
     Base, Combine, Compare, Instruction as Ptx, Kernel, Op, Operand, Product, Reg, Special, Type, TypeKind,
 };
@@ -41,6 +41,8 @@ pub struct Warp<'a> {
     lanes: Vec<Lane>,
     stack: Vec<Entry>,
     pending: Vec<bool>,
+    /// How often scratchpad may have been written: a word that is loaded depends on it.
+    writes: u64,
     /// Machine operands compared.
     pub compared: usize,
 }
@@ -60,6 +62,7 @@ impl<'a> Warp<'a> {
             lanes: (0..LANES).map(|_| lane()).collect(),
             stack: vec![Entry { pc: 0, lanes: (1 << LANES) - 1, meet: None }],
             pending: vec![false; registers],
+            writes: 0,
             compared: 0,
         }
     }
@@ -97,6 +100,7 @@ impl<'a> Warp<'a> {
                 format!("machine instruction {position} ({text}) of `{}`: {what}", ptx.text)
             })?;
         }
+        self.writes += u64::from(matches!(ptx.op, Op::St { space: Space::Shared, .. } | Op::Barrier));
         self.advance(ptx, pc, path, active);
         Ok(())
     }
@@ -148,6 +152,12 @@ impl<'a> Warp<'a> {
         let instruction = &compiled.program.instructions[position];
         let lowered = &compiled.lowering.instructions[position];
         self.check_pending(instruction)?;
+        if let Some(load) = lowered.operand {
+            let load = &self.kernel.instructions[load.index()];
+            for lane in (0..LANES).filter(|lane| executing >> lane & 1 == 1) {
+                self.check_operand(load, lane, &before[lane], &defined[lane])?;
+            }
+        }
         for (source, &value) in instruction.sources.iter().zip(&lowered.sources) {
             let register = source.register.0 as usize;
             for lane in (0..LANES).filter(|lane| executing >> lane & 1 == 1) {
@@ -196,6 +206,29 @@ impl<'a> Warp<'a> {
         Ok(())
     }
 
+    /// A word of scratchpad that is read as an operand is the one that was loaded.
+    fn check_operand(&self, load: &Ptx, lane: usize, before: &[u64], defined: &[bool]) -> Result<(), String> {
+        let Some(Reg(loaded)) = load.dsts[0] else { return Ok(()) };
+        let found = self.load(load, lane, before)[0] & 0xffff_ffff;
+        let wanted = before[loaded as usize];
+        if defined[loaded as usize] && found != wanted {
+            return Err(format!("the operand of lane {lane} is {found:#x}, not {wanted:#x}"));
+        }
+        Ok(())
+    }
+
+    /// What a load finds: in scratchpad another word after each write.
+    fn load(&self, ptx: &Ptx, lane: usize, virtuals: &[u64]) -> Vec<u64> {
+        let address = ptx.address.map_or(0, |address| match address.base {
+            Base::Reg(reg) => operand_value(Operand::Reg(reg), virtuals, lane),
+            Base::Symbol(_) | Base::Zero => 0,
+        });
+        let writes =
+            if matches!(ptx.op, Op::Ld { space: Space::Shared, .. }) { self.writes << 40 } else { 0 };
+        let word = |n: u64| (address ^ writes ^ (n << 7)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 8;
+        (0..ptx.dsts.len() as u64).map(word).collect()
+    }
+
     /// Waiting for a long-latency result must be marked; a mark ends every idle time.
     fn check_pending(&mut self, instruction: &Instruction) -> Result<(), String> {
         let results = instruction.results.iter().map(|result| result.register);
@@ -239,11 +272,10 @@ impl<'a> Warp<'a> {
     fn execute(&mut self, ptx: &Ptx, lane: usize) {
         let read = |operand: Operand| operand_value(operand, &self.lanes[lane].virtuals, lane);
         let sources: Vec<u64> = ptx.srcs.iter().map(|&operand| read(operand)).collect();
-        let address = ptx.address.map_or(0, |address| match address.base {
-            Base::Reg(reg) => read(Operand::Reg(reg)),
-            Base::Symbol(_) | Base::Zero => 0,
-        });
-        let results = evaluate(&ptx.op, &sources, address, ptx.dsts.len());
+        let results = match ptx.op {
+            Op::Ld { .. } => self.load(ptx, lane, &self.lanes[lane].virtuals),
+            _ => evaluate(&ptx.op, &sources, ptx.dsts.len()),
+        };
         // What is computed from an undefined register is undefined: a copy of it may have been removed.
         let registers = ptx.srcs.iter().filter_map(|operand| operand.register());
         let address = ptx.address.and_then(|address| address.register());
@@ -270,7 +302,7 @@ fn operand_value(operand: Operand, virtuals: &[u64], lane: usize) -> u64 {
 }
 
 /// Results of the instructions that the random programs use.
-fn evaluate(op: &Op, s: &[u64], address: u64, results: usize) -> Vec<u64> {
+fn evaluate(op: &Op, s: &[u64], results: usize) -> Vec<u64> {
     let signed = |ty: &Type| ty.kind() == TypeKind::Signed;
     let one = match op {
         Op::Mov { .. } => s[0],
@@ -308,10 +340,6 @@ fn evaluate(op: &Op, s: &[u64], address: u64, results: usize) -> Vec<u64> {
         Op::Cvt { .. } => s[0],
         Op::Pack { .. } => s[0] | s[1] << 32,
         Op::Unpack { .. } => return vec![s[0] & 0xffff_ffff, s[0] >> 32],
-        Op::Ld { .. } => {
-            let word = |n: u64| (address ^ (n << 7)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 8;
-            return (0..results as u64).map(word).collect();
-        }
         Op::St { .. } | Op::Barrier | Op::Bra { .. } | Op::Exit => return Vec::new(),
         other => unreachable!("{other:?} is not used in random programs"),
     };

@@ -58,6 +58,7 @@ impl Script {
                 predicate_sources: Vec::new(),
                 predicate_results: Vec::new(),
                 suspends: false,
+                operand: None,
             });
             (InstId(instructions.len() as u32 - 1), active, address)
         };

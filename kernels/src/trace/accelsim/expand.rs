@@ -186,6 +186,7 @@ fn machine(
         predicate_sources: Vec::new(),
         predicate_results: Vec::new(),
         suspends: false,
+        operand: None,
     }
 }
 

@@ -205,7 +205,7 @@ fn static_of(instruction: &Instruction, pc: u32) -> Static {
             | Operation::Fence
             | Operation::Release
             | Operation::Branch
-            | Operation::Exit => None,
+            | Operation::Exit => instruction.operand,
         },
         results: instruction.results.len(),
         result_predicates: instruction.predicate_results.len(),

@@ -53,7 +53,7 @@ pub(super) fn encode(
         put_values(out, active, values);
         state.registers.write(result.register, active, values);
     }
-    if instruction.operation.accesses_memory() {
+    if instruction.has_addresses() {
         put_addresses(out, active, &warp_instruction.addresses);
     }
     Ok(())
@@ -96,7 +96,7 @@ pub(super) fn decode(
         into.results[slot] = take_values(input, active)?;
         state.registers.write(result.register, active, &into.results[slot]);
     }
-    if instruction.operation.accesses_memory() {
+    if instruction.has_addresses() {
         into.addresses = take_addresses(input, active)?;
     }
     Ok(())

@@ -217,6 +217,7 @@ fn instruction(random: &mut Random, position: u64) -> Instruction {
         predicate_sources: (0..random.below(2)).map(|_| Predicate(1)).collect(),
         predicate_results: (0..random.below(2)).map(|_| Predicate(2)).collect(),
         suspends: random.below(2) == 0,
+        operand: None,
     }
 }
 

@@ -18,12 +18,12 @@ pub fn linear(program: &Program) -> Vec<Option<OperationClass>> {
 }
 
 /// A move, or an integer sum, difference or product of 32 bits (§VII-A: "mov, add, sub, mul"), with a third operand added or
-/// not, that neither reads nor writes a predicate beside its guard: a carry is one bit a lane.
+/// not, that neither reads nor writes a predicate beside its guard (a carry is one bit a lane) and no operand in memory.
 fn is_linear(instruction: &Instruction) -> bool {
-    let Instruction { operation, results, predicate_sources, predicate_results, .. } = instruction;
+    let Instruction { operation, results, predicate_sources, predicate_results, operand, .. } = instruction;
     let has_predicates =
         predicate_sources.len() > usize::from(instruction.is_guarded()) || !predicate_results.is_empty();
-    *operation == Operation::Alu && results.len() == 1 && !has_predicates && {
+    *operation == Operation::Alu && results.len() == 1 && operand.is_none() && !has_predicates && {
         is_move(instruction) || is_arithmetic(instruction)
     }
 }
@@ -63,6 +63,7 @@ mod tests {
             predicate_sources: Vec::new(),
             predicate_results: Vec::new(),
             suspends: false,
+            operand: None,
         }
     }
 

@@ -43,7 +43,7 @@ impl Accesses {
             | Operation::Fence
             | Operation::Release
             | Operation::Branch
-            | Operation::Exit => Access::None,
+            | Operation::Exit => instruction.operand.map_or(Access::None, of),
         });
         Accesses { by_instruction: of_instruction.collect() }
     }
@@ -90,6 +90,7 @@ pub mod tests {
             predicate_sources: Vec::new(),
             predicate_results: Vec::new(),
             suspends: false,
+            operand: None,
         });
         Program {
             name: "k".to_owned(),

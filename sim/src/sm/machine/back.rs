@@ -263,10 +263,16 @@ impl Machine<'_, '_> {
         let (busy, done) = match decoded.action {
             Action::Alu | Action::Sfu | Action::Double => {
                 let timing = self.timings.of(decoded.timing);
-                let done = after_operands(timing.latency);
-                let later = self.shared.start(self.now, decoded.action, unit, (timing.initiation, done));
+                // Banks that its operand in scratchpad is in give a word a cycle.
+                let waits = decoded.operand_bytes.map_or(0, |bytes| {
+                    let WordAccess { words, cycles } = shared_access(instruction, bytes, throughput);
+                    self.memory.count_shared(words, cycles);
+                    cycles - 1
+                });
+                let (initiation, done) = (timing.initiation + waits, after_operands(timing.latency) + waits);
+                let later = self.shared.start(self.now, decoded.action, unit, (initiation, done));
                 // A unit that the SM's schedulers share keeps its own time.
-                let busy = if self.shared.has_own_units(unit) { timing.initiation + later } else { 0 };
+                let busy = if self.shared.has_own_units(unit) { initiation + later } else { 0 };
                 (busy, done + later)
             }
             Action::Texture => {

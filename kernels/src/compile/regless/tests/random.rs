@@ -107,6 +107,7 @@ fn instruction(reads: &[u16], written: Option<u16>, operation: Operation) -> Ins
         predicate_sources: Vec::new(),
         predicate_results: Vec::new(),
         suspends: false,
+        operand: None,
     }
 }
 

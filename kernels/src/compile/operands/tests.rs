@@ -1,0 +1,96 @@
+//! Which loads become operands, and what the machine then reads.
+
+use super::*;
+use crate::compile::schedule::Schedule;
+use crate::compile::{CompileOptions, Compiled, compile};
+use crate::ptx;
+
+/// A kernel of these instructions, in which `%a` is a place in scratchpad and `%c` one in global memory.
+fn compiled(body: &str, operands: Operands) -> Compiled {
+    let text = format!(
+        ".version 7.0\n.target sm_70\n.address_size 32\n.const .align 4 .b32 table[8];\n\
+         .visible .entry k(.param .u32 p)\n{{\n\
+         .reg .b32 %r<16>; .reg .b32 %a; .reg .b32 %c; .reg .pred %p; .shared .align 4 .b32 s[64];\n\
+         ld.param.u32 %c, [p];\nmov.u32 %r15, %tid.x;\nshl.b32 %a, %r15, 2;\n{body}\nst.global.u32 [%c], %r9;\nret;\n}}\n"
+    );
+    let module = ptx::parse("k.ptx", &text).unwrap();
+    let options = CompileOptions {
+        operands,
+        schedule: Schedule::None,
+        check_allocation: true,
+        ..CompileOptions::default()
+    };
+    compile(&module, "k", &options).unwrap()
+}
+
+/// Opcodes of the instructions that have an operand in scratchpad, and how many loads of scratchpad there are.
+fn folded(body: &str) -> (Vec<String>, usize) {
+    let compiled = compiled(body, Operands::Scratchpad);
+    let instructions = &compiled.program.instructions;
+    let with_operand = instructions.iter().filter(|instruction| instruction.operand.is_some());
+    let opcodes = with_operand.map(|instruction| instruction.opcode().to_owned()).collect();
+    let is_load = |operation: &Operation| {
+        matches!(operation, Operation::Load(MemoryAccess { space: Space::Shared, .. }))
+    };
+    (opcodes, instructions.iter().filter(|instruction| is_load(&instruction.operation)).count())
+}
+
+#[test]
+fn a_word_that_one_instruction_reads_is_its_operand() {
+    let body = "ld.shared.u32 %r1, [%a+4];\nadd.u32 %r9, %r1, %r15;";
+    assert_eq!(folded(body), (vec!["add.u32".to_owned()], 0));
+    let compiled = compiled(body, Operands::Scratchpad);
+    let position = compiled.program.instructions.iter().position(|one| one.operand.is_some()).unwrap();
+    let lowered = &compiled.lowering.instructions[position];
+    assert!(compiled.kernel.instructions[lowered.operand.unwrap().index()].text.starts_with("ld.shared"));
+    assert_eq!(compiled.program.instructions[position].sources.len(), 2);
+    assert_eq!(compiled.program.instructions[position].operand, Some(ACCESS));
+}
+
+#[test]
+fn one_operand_of_an_instruction_is_in_scratchpad() {
+    let body = "ld.shared.u32 %r1, [%a+4];\nld.shared.u32 %r2, [%a];\nadd.u32 %r9, %r1, %r2;";
+    assert_eq!(folded(body), (vec!["add.u32".to_owned()], 1));
+}
+
+#[test]
+fn a_fixed_place_needs_no_register() {
+    let body = "ld.shared.u32 %r1, [s+8];\nmad.lo.u32 %r9, %r1, %r15, %a;";
+    assert_eq!(folded(body), (vec!["mad.lo.u32".to_owned()], 0));
+}
+
+#[test]
+fn others_stay_loads() {
+    for (why, body) in [
+        ("two readers", "ld.shared.u32 %r1, [%a];\nadd.u32 %r2, %r1, 1;\nadd.u32 %r9, %r1, %r2;"),
+        ("a store", "ld.shared.u32 %r1, [%a];\nst.shared.u32 [%a+4], %r15;\nadd.u32 %r9, %r1, %r15;"),
+        ("a generic store", "ld.shared.u32 %r1, [%a];\nst.u32 [%c], %r15;\nadd.u32 %r9, %r1, %r15;"),
+        ("an atomic", "ld.shared.u32 %r1, [%a];\nred.shared.add.u32 [%a], %r15;\nadd.u32 %r9, %r1, %r15;"),
+        ("a barrier", "ld.shared.u32 %r1, [%a];\nbar.sync 0;\nadd.u32 %r9, %r1, %r15;"),
+        ("another address", "ld.shared.u32 %r1, [%a];\nadd.u32 %a, %a, 4;\nadd.u32 %r9, %r1, %a;"),
+        ("its own address", "ld.shared.u32 %a, [%a];\nadd.u32 %r9, %a, %r15;"),
+        ("no whole word", "ld.shared.u16 %r1, [%a];\nadd.u32 %r9, %r1, %r15;"),
+        ("volatile", "ld.volatile.shared.u32 %r1, [%a];\nadd.u32 %r9, %r1, %r15;"),
+        ("no arithmetic", "ld.shared.u32 %r1, [%a];\nld.global.u32 %r9, [%r1];"),
+        ("a guard", "setp.eq.u32 %p, %r15, 3;\n@%p ld.shared.u32 %r1, [%a];\nadd.u32 %r9, %r1, %r15;"),
+        (
+            "another block",
+            "ld.shared.u32 %r1, [%a];\nsetp.eq.u32 %p, %r15, 3;\n@%p bra L;\nadd.u32 %r9, %r1, %r15;\nL: mov.u32 %r3, 1;",
+        ),
+    ] {
+        assert_eq!(folded(body), (Vec::new(), 1), "{why}");
+    }
+}
+
+#[test]
+fn words_of_constant_memory_are_operands_where_they_may_be() {
+    let body = "ld.const.u32 %r1, [table+4];\nadd.u32 %r2, %r1, %r15;\nld.const.u32 %r3, [%a];\nadd.u32 %r9, %r2, %r3;";
+    let loads = |operands| {
+        let compiled = compiled(body, operands);
+        let is_constant = |operation: &Operation| {
+            matches!(operation, Operation::Load(MemoryAccess { space: Space::Constant, .. }))
+        };
+        compiled.program.instructions.iter().filter(|one| is_constant(&one.operation)).count()
+    };
+    assert_eq!(Operands::ALL.map(loads), [2, 1, 1]);
+}
