@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::compile::operands::ACCESS;
 pub use arithmetic::{Arithmetic, Number, Step};
 pub use races::{Races, WORD_BYTES};
 
@@ -209,6 +210,22 @@ pub struct Instruction {
 }
 
 impl Instruction {
+    /// That only arithmetic has an operand in memory, and that it is a word of scratchpad.
+    ///
+    /// # Errors
+    /// What it is instead, and what is accepted.
+    pub fn check_operand(&self) -> Result<(), String> {
+        let computes = matches!(self.operation, Operation::Alu | Operation::Sfu | Operation::Double);
+        match self.operand {
+            None => Ok(()),
+            Some(ACCESS) if computes => Ok(()),
+            Some(MemoryAccess { space, bytes }) => Err(format!(
+                "{:?} with an operand of {bytes} bytes in {space:?} memory; accepted: arithmetic with one of {} in Shared",
+                self.operation, ACCESS.bytes
+            )),
+        }
+    }
+
     /// Whether it has an address in every active lane ([`WarpInstruction::addresses`]).
     pub fn has_addresses(&self) -> bool {
         self.operation.accesses_memory() || self.operand.is_some()

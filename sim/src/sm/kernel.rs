@@ -297,7 +297,7 @@ fn check(program: &Program, instruction: &Instruction) -> Result<(), SimError> {
     {
         return bad(format!("an access of {} bytes a lane, accepted: 1 to 16", a.bytes));
     }
-    Ok(())
+    instruction.check_operand().or_else(bad)
 }
 
 /// Four-lane clusters with at least one lane in `mask`; a full warp has 8 (Gebhart et al., §2.1).

@@ -98,6 +98,12 @@ impl Kernel {
         self.op(Operation::Store(global(4)), &[], &[value, address])
     }
 
+    /// The last instruction reads a word of scratchpad as an operand.
+    pub fn with_operand(mut self) -> Kernel {
+        self.last().operand = Some(shared(4));
+        self
+    }
+
     /// Marks the last instruction: it suspends its warp.
     pub fn marked(mut self) -> Kernel {
         self.last().suspends = true;
@@ -231,11 +237,12 @@ impl Stream for Script<'_> {
             into.sources[source][lane] ^= 1;
         }
         // Scratchpad is a block's own; in memory each warp has a place for itself.
-        let is_shared = matches!(
-            instruction.operation,
-            Operation::Load(MemoryAccess { space: Space::Shared, .. })
-                | Operation::Store(MemoryAccess { space: Space::Shared, .. })
-        );
+        let is_shared = instruction.operand.is_some()
+            || matches!(
+                instruction.operation,
+                Operation::Load(MemoryAccess { space: Space::Shared, .. })
+                    | Operation::Store(MemoryAccess { space: Space::Shared, .. })
+            );
         let first = if is_shared { 0 } else { (block << 32) + ((warp as u64) << 24) };
         for lane in (0..LANES).filter(|lane| active >> lane & 1 == 1) {
             into.addresses[lane] = first + self.kernel.strides[step] * lane as u64;

@@ -107,3 +107,18 @@ fn an_atomic_that_returns_a_value_is_a_load() {
     let atomic = Kernel::new().op(Operation::Atomic(global(4)), &[1], &[0]).alu(2, &[1]);
     assert_eq!(cycles(atomic), cycles(Kernel::new().load(1, 0).alu(2, &[1])));
 }
+
+#[test]
+fn an_operand_in_scratchpad_takes_as_long_as_its_words() {
+    let run = |stride| {
+        let kernel = Kernel::new().alu(1, &[]).with_operand().stride(stride).alu(2, &[1]);
+        run_single_level(&gebhart(), kernel).expect("runs").0
+    };
+    let (one, all) = (run(0), run(4));
+    assert_eq!((one.memory.shared_words, all.memory.shared_words), (1, 32));
+    let words_a_cycle = gebhart().throughput.shared_bytes / 4;
+    assert!(words_a_cycle < 32, "{words_a_cycle}");
+    assert_eq!(all.cycles - one.cycles, 32 / words_a_cycle - 1);
+    // It has nothing else of a load.
+    assert_eq!(one.cycles, cycles(Kernel::new().alu(1, &[]).alu(2, &[1])));
+}

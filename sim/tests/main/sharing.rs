@@ -1,6 +1,7 @@
 //! Blocks that share registers or scratchpad: `reg-share`, `spad-share`, `both-share`, `owf`.
 
 use warpfile_kernels::compile::CompileOptions;
+use warpfile_kernels::compile::operands::Operands;
 use warpfile_kernels::compile::sharing::Placement;
 use warpfile_kernels::program::{Launches, Operation};
 use warpfile_kernels::workloads;
@@ -12,7 +13,7 @@ use warpfile_sim::mechanisms::sharing::{self, Parameters, Shared};
 use warpfile_sim::sm::{EngineName, ResidencyLimit, RunOptions, RunReport, chip_sms, run};
 
 use crate::kernels::{Kernel, Sequence, shared};
-use crate::tiny::{open, run_tiny};
+use crate::tiny::{open, run_tiny, run_tiny_with};
 use crate::toy::Stopper;
 
 fn on(name: &str, design: &str) -> Config {
@@ -56,12 +57,7 @@ fn with_little_scratchpad(mut config: Config, name: &str) -> Option<Config> {
 
 /// As [`run_tiny`], with the code that the design wants.
 fn compiled_for(config: &Config, name: &str) -> RunReport {
-    let mut open = open(name);
-    open.set_options(config.design.code(config, CompileOptions::default()));
-    let report =
-        run(config, &mut open, RunOptions::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
-    open.check_results().unwrap_or_else(|error| panic!("{name}: {error}"));
-    report
+    run_tiny_with(config, name, CompileOptions::default())
 }
 
 /// Workloads of which no block shares registers at their test size, where one block and a half fit.
@@ -568,6 +564,40 @@ fn registers_in_the_order_of_first_use_are_shared_later() {
     let (ordered, declared) = (run(true), run(false));
     assert!(of(&ordered).locks > 0 && of(&declared).locks > 0);
     assert_ne!(ordered.cycles, declared.cycles);
+}
+
+/// With operands in scratchpad a block waits for the same locks that it waits for with loads, and every operand is right.
+#[test]
+fn operands_in_scratchpad_are_accesses_to_what_is_shared() {
+    for name in ["convolution", "lud", "pathfinder", "scan", "sgemm-128"] {
+        for design in ["spad-share", "spad-share-relssp"] {
+            let config = with_little_scratchpad(on("jatala-ch2", design), name).expect("uses some");
+            let [loads, operands] = [Operands::Constants, Operands::Scratchpad].map(|operands| {
+                let options = CompileOptions { operands, ..CompileOptions::default() };
+                run_tiny_with(&config, name, options)
+            });
+            assert!(operands.warp_instructions < loads.warp_instructions, "{name}: nothing is folded");
+            assert_eq!(of(&operands).locks, of(&loads).locks, "{name}, {design}");
+            assert_eq!(of(&operands).shared_accesses, of(&loads).shared_accesses, "{name}, {design}");
+            assert_eq!(operands.memory.shared_words, loads.memory.shared_words, "{name}, {design}");
+        }
+    }
+}
+
+/// An operand in the part that is shared waits for its lock, and one in the part that is not does not.
+#[test]
+fn an_operand_in_shared_scratchpad_waits_for_the_lock() {
+    let with_stride = |stride| {
+        let kernel = Kernel::new().alu(1, &[2]).with_operand().stride(stride).alus(50, 3, &[3]).exit();
+        let mut kernel = kernel.warps(12, 2);
+        (kernel.launch.shared_bytes, kernel.program.shared_bytes) = (256, 256);
+        let mut config = on("jatala-ch2", "spad-share");
+        config.sm.shared_memory_bytes = 256 + 128;
+        of(&run(&config, &mut Sequence::from(kernel), RunOptions::default()).expect("runs"))
+    };
+    let (shared, private) = (with_stride(8), with_stride(0));
+    assert!(shared.locks > 0 && shared.lock_waits > 0 && shared.shared_accesses > 0, "{shared:?}");
+    assert_eq!((private.locks, private.lock_waits, private.shared_accesses), (0, 0, 0));
 }
 
 /// Every thread executes one `relssp`, each lock is released by one, and everything computes what it did. The layer ends a run

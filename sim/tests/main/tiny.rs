@@ -1,5 +1,6 @@
 //! Workloads at their test size.
 
+use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::program::{Launches, Stream, StreamError};
 use warpfile_kernels::workloads::{self, OpenWorkload};
 use warpfile_random::slice;
@@ -33,6 +34,16 @@ pub fn drawn<T: Copy>(each: &[T]) -> Vec<(&'static str, T)> {
 /// Runs a workload on a design and checks what it computed.
 pub fn run_tiny(config: &Config, name: &str, options: RunOptions<'_>) -> RunReport {
     run_checked(name, |launches| run(config, launches, options))
+}
+
+/// The same with code of its own.
+pub fn run_tiny_with(config: &Config, name: &str, options: CompileOptions) -> RunReport {
+    let mut open = open(name);
+    open.set_options(config.design.code(config, options));
+    let report =
+        run(config, &mut open, RunOptions::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
+    open.check_results().unwrap_or_else(|error| panic!("{name}: {error}"));
+    report
 }
 
 /// Runs a workload and checks what it computed, and that its operands were looked at.

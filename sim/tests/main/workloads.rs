@@ -1,12 +1,17 @@
 //! Real kernels through the harness: every operand is checked, and the results are those of the references.
 
+use warpfile_kernels::compile::CompileOptions;
+use warpfile_kernels::compile::operands::Operands;
 use warpfile_kernels::program::Launches;
 use warpfile_kernels::workloads;
+use warpfile_random::slice;
+use warpfile_sim::config::preset;
+use warpfile_sim::mechanisms::Registry;
 use warpfile_sim::sm::{RunOptions, RunReport, SimError};
 
 use crate::circuits::run_circuit;
 use crate::stand_ins::{gebhart, run_two_level};
-use crate::tiny::run_checked;
+use crate::tiny::{run_checked, run_tiny_with};
 
 /// Runs every workload at its test size and checks what it computed.
 fn run_all(mut run: impl FnMut(&mut dyn Launches) -> Result<RunReport, SimError>) -> Vec<RunReport> {
@@ -17,6 +22,20 @@ fn run_all(mut run: impl FnMut(&mut dyn Launches) -> Result<RunReport, SimError>
 fn every_workload_runs_with_a_register_file_circuit() {
     for report in run_all(|launches| run_circuit(launches, RunOptions::default())) {
         assert_eq!(report.mrf(), report.operands);
+    }
+}
+
+/// Programs whose arithmetic reads constant memory and scratchpad, on one in four of the designs, drawn.
+#[test]
+fn operands_in_memory_are_read_on_every_design() {
+    let options = CompileOptions { operands: Operands::Scratchpad, ..CompileOptions::default() };
+    for (name, stack) in ["convolution", "pathfinder"]
+        .into_iter()
+        .flat_map(|name| slice(4, Registry::shipped().stacks()).into_iter().map(move |stack| (name, stack)))
+    {
+        let machine = stack.preset().expect("there is one");
+        let config = preset(machine).expect("complete").with_stack(stack.clone());
+        assert!(run_tiny_with(&config, name, options).memory.shared_words > 0, "{name}");
     }
 }
 

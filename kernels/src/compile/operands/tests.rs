@@ -3,6 +3,7 @@
 use super::*;
 use crate::compile::schedule::Schedule;
 use crate::compile::{CompileOptions, Compiled, compile};
+use crate::program::Instruction;
 use crate::ptx;
 
 /// A kernel of these instructions, in which `%a` is a place in scratchpad and `%c` one in global memory.
@@ -93,4 +94,21 @@ fn words_of_constant_memory_are_operands_where_they_may_be() {
         compiled.program.instructions.iter().filter(|one| is_constant(&one.operation)).count()
     };
     assert_eq!(Operands::ALL.map(loads), [2, 1, 1]);
+}
+
+#[test]
+fn nothing_else_has_an_operand_in_memory() {
+    let of = |operation, space, bytes| {
+        let compiled = compiled("add.u32 %r9, %r15, 1;", Operands::Registers);
+        let operand = Some(MemoryAccess { space, bytes });
+        Instruction { operation, operand, ..compiled.program.instructions[0].clone() }.check_operand()
+    };
+    assert_eq!(of(Operation::Sfu, Space::Shared, 4), Ok(()));
+    for (operation, space, bytes) in [
+        (Operation::Alu, Space::Shared, 8),
+        (Operation::Alu, Space::Global, 4),
+        (Operation::Load(ACCESS), Space::Shared, 4),
+    ] {
+        assert!(of(operation, space, bytes).unwrap_err().contains("accepted: arithmetic"), "{operation:?}");
+    }
 }

@@ -3,7 +3,8 @@
 //! Every machine instruction is a line. Opcodes are those of [`super::opcodes`]; registers are listed in full, which
 //! a header line says, so that a reader need not guess at widths. Predicates follow the registers, with value 0
 //! (a stream does not carry theirs). What the format cannot express, and a reader finds out anew: soft definitions,
-//! last reads, suspension marks, and the text of an instruction.
+//! last reads, suspension marks, and the text of an instruction. Operands in scratchpad, which it cannot express either and
+//! nobody could find out, are refused.
 
 use super::super::output::OutputFile;
 use super::super::registers::lanes;
@@ -25,7 +26,7 @@ const SM: u32 = 90;
 /// list comes last, so that a directory without it is not complete.
 ///
 /// # Errors
-/// The stream ends with an error, or a file cannot be written.
+/// The stream ends with an error, a program has operands in scratchpad, or a file cannot be written.
 pub fn write_accelsim(launches: &mut dyn Launches, directory: &Path) -> Result<TraceSummary, TraceError> {
     std::fs::create_dir_all(directory).map_err(|error| TraceError::file(directory, error))?;
     let mut summary = TraceSummary::default();
@@ -93,6 +94,15 @@ struct KernelWriter {
 
 impl KernelWriter {
     fn write(&mut self, stream: &mut dyn Stream, summary: &mut TraceSummary) -> Result<(), TraceError> {
+        if let Some(instruction) = stream.program().instructions.iter().find(|one| one.operand.is_some()) {
+            let problem = format!(
+                "kernel `{}`, `{}`: an operand in scratchpad, which Accel-Sim's format does not have; accepted: code \
+                 with `--operands constants` or `registers`, or the other format",
+                stream.program().name,
+                instruction.text
+            );
+            return Err(TraceError::file(&self.output.path, problem));
+        }
         self.statics = statics(stream.program());
         let launch = stream.launch().clone();
         let header = header(stream.program(), &launch, summary.launches);
@@ -205,7 +215,7 @@ fn static_of(instruction: &Instruction, pc: u32) -> Static {
             | Operation::Fence
             | Operation::Release
             | Operation::Branch
-            | Operation::Exit => instruction.operand,
+            | Operation::Exit => None,
         },
         results: instruction.results.len(),
         result_predicates: instruction.predicate_results.len(),

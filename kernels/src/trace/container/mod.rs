@@ -93,6 +93,7 @@ pub(super) fn check_program(program: &Program) -> Result<(), String> {
                 instruction.results.len()
             ));
         }
+        instruction.check_operand().map_err(|problem| format!("{}: {problem}", place()))?;
         let registers = (instruction.sources.iter().map(|source| source.register))
             .chain(instruction.results.iter().map(|result| result.register));
         for register in registers {

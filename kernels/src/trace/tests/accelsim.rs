@@ -35,8 +35,8 @@ proptest! {
     ) {
         let shape = Shape { seed, launches, instructions, grid: [blocks, 1, 2], block: [threads, 1, 1], executed };
         let directory = tempfile::tempdir().unwrap();
-        let summary = write_accelsim(&mut Synthetic::new(shape), directory.path()).unwrap();
-        let expected = record(&mut Synthetic::new(shape)).unwrap().launches;
+        let summary = write_accelsim(&mut Synthetic::new(shape).without_operands(), directory.path()).unwrap();
+        let expected = record(&mut Synthetic::new(shape).without_operands()).unwrap().launches;
         let (found, report) = read(&directory.path().join("kernelslist.g")).map_err(TestCaseError::fail)?;
         prop_assert_eq!(found.len(), expected.len());
         prop_assert_eq!(report.contradicting_lanes, 0);
@@ -357,7 +357,7 @@ fn peak(executed: u64, blocks: u32) -> usize {
     let shape =
         Shape { seed: 3, launches: 1, instructions: 12, grid: [blocks, 1, 1], block: [96, 1, 1], executed };
     let directory = tempfile::tempdir().unwrap();
-    write_accelsim(&mut Synthetic::new(shape), directory.path()).unwrap();
+    write_accelsim(&mut Synthetic::new(shape).without_operands(), directory.path()).unwrap();
     let mut trace = AccelSimTrace::open(&directory.path().join("kernelslist.g")).unwrap();
     let mut peak = 0;
     while let Some(mut stream) = trace.next_stream().unwrap() {
@@ -382,4 +382,14 @@ fn a_text_ten_times_longer_takes_no_more_memory() {
     let (longer, wider) = (peak(2000, 4), peak(200, 40));
     assert!(longer <= short + short / 10, "{longer} bytes for more instructions, {short} before");
     assert!(wider <= short + short / 10, "{wider} bytes for more blocks, {short} before");
+}
+
+#[test]
+fn an_operand_in_scratchpad_is_refused() {
+    let shape =
+        Shape { seed: 3, launches: 1, instructions: 12, grid: [1; 3], block: [32, 1, 1], executed: 5 };
+    let directory = tempfile::tempdir().unwrap();
+    let error = write_accelsim(&mut Synthetic::new(shape), directory.path()).unwrap_err().to_string();
+    assert!(error.contains("an operand in scratchpad") && error.contains("accepted: "), "{error}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }

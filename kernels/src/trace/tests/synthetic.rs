@@ -1,5 +1,6 @@
 //! Launches made up from a seed, produced warp by warp like any other stream.
 
+use crate::compile::operands::ACCESS;
 use crate::program::{
     BlockIndex, InstId, Instruction, LANES, LaneMask, LaneValues, Launch, Launches, MemoryAccess, Operation,
     PhysReg, Predicate, Program, ResultRegister, Source, Space, Stream, StreamError, WarpInstruction,
@@ -23,11 +24,18 @@ pub struct Shape {
 pub struct Synthetic {
     shape: Shape,
     next: u64,
+    /// Whether some arithmetic has an operand in scratchpad.
+    operands: bool,
 }
 
 impl Synthetic {
     pub fn new(shape: Shape) -> Synthetic {
-        Synthetic { shape, next: 0 }
+        Synthetic { shape, next: 0, operands: true }
+    }
+
+    /// The same, but with no operand in scratchpad.
+    pub fn without_operands(self) -> Synthetic {
+        Synthetic { operands: false, ..self }
     }
 }
 
@@ -38,8 +46,12 @@ impl Launches for Synthetic {
         }
         self.next += 1;
         let seed = self.shape.seed.wrapping_add(self.next);
+        let mut program = program(&mut Random(seed), self.shape.instructions);
+        if !self.operands {
+            program.instructions.iter_mut().for_each(|instruction| instruction.operand = None);
+        }
         Ok(Some(Box::new(SyntheticStream {
-            program: program(&mut Random(seed), self.shape.instructions),
+            program,
             launch: Launch { grid: self.shape.grid, block: self.shape.block, shared_bytes: 64 },
             seed,
             executed: self.shape.executed,
@@ -131,7 +143,7 @@ impl WarpGenerator {
             into.results[slot] = random.values();
             self.registers.write(result.register, into.active, &into.results[slot]);
         }
-        if instruction.operation.accesses_memory() {
+        if instruction.has_addresses() {
             into.addresses = random.addresses();
         }
     }
@@ -193,6 +205,8 @@ fn instruction(random: &mut Random, position: u64) -> Instruction {
         | Operation::Branch
         | Operation::Exit => 0,
     };
+    let computes = matches!(operation, Operation::Alu | Operation::Sfu | Operation::Double);
+    let operand = (computes && random.below(2) == 0).then_some(ACCESS);
     let sources = random.below(4);
     let first = random.below(20) as u16;
     Instruction {
@@ -217,7 +231,7 @@ fn instruction(random: &mut Random, position: u64) -> Instruction {
         predicate_sources: (0..random.below(2)).map(|_| Predicate(1)).collect(),
         predicate_results: (0..random.below(2)).map(|_| Predicate(2)).collect(),
         suspends: random.below(2) == 0,
-        operand: None,
+        operand,
     }
 }
 
@@ -333,7 +347,7 @@ fn normalised(program: &Program, found: WarpInstruction) -> WarpInstruction {
         kept.results[slot] =
             std::array::from_fn(|lane| if active(lane) { found.results[slot][lane] } else { 0 });
     }
-    if instruction.operation.accesses_memory() {
+    if instruction.has_addresses() {
         kept.addresses = std::array::from_fn(|lane| if active(lane) { found.addresses[lane] } else { 0 });
     }
     kept
