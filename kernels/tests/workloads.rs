@@ -82,8 +82,8 @@ fn every_workload_computes_what_its_reference_computes() {
 
 /// Launch, block and warp, and the PTX instruction of a load.
 type Loaded = (usize, u64, usize, usize);
-/// The lanes that execute it, and their addresses.
-type Lanes = (u32, [u64; 32]);
+/// The lanes that read, their addresses, and whether it is as an operand.
+type Lanes = (u32, [u64; 32], bool);
 
 /// The words of scratchpad that are read, each time, with the code of these options: as operands, or by loads.
 fn words_read(
@@ -100,20 +100,22 @@ fn words_read(
     let mut launches = 0;
     while let Some(mut stream) = run.next_launch().unwrap() {
         let Compiled { program, lowering, .. } = compile(&module, &stream.program().name, &options).unwrap();
-        let load = |position: usize| match program.instructions[position].operation {
-            Operation::Load(access) if access == ACCESS => Some(lowering.instructions[position].ptx),
-            _ => lowering.instructions[position].operand,
-        };
-        let loads: Vec<Option<usize>> =
-            (0..program.instructions.len()).map(|position| Some(load(position)?.index())).collect();
+        let instructions = program.instructions.iter().zip(&lowering.instructions);
+        let loads: Vec<_> = instructions
+            .map(|(instruction, lowered)| match instruction.operation {
+                Operation::Load(ACCESS) => Some(lowered.ptx),
+                _ => lowered.operand,
+            })
+            .collect();
         let mut inst = WarpInstruction::default();
         for block in 0..stream.launch().blocks() {
             stream.start_block(block).unwrap();
             for warp in 0..stream.launch().warps_per_block() {
                 while stream.next(block, warp, &mut inst).unwrap() {
                     if let Some(load) = loads[inst.inst.0 as usize] {
-                        let place = (launches, block, warp, load);
-                        found.entry(place).or_default().push((inst.active, inst.addresses));
+                        let is_operand = program.instructions[inst.inst.0 as usize].operand.is_some();
+                        let place = (launches, block, warp, load.index());
+                        found.entry(place).or_default().push((inst.active, inst.addresses, is_operand));
                     }
                 }
             }
@@ -136,8 +138,12 @@ fn operands_in_scratchpad_are_where_the_loads_are_that_they_stand_for() {
         assert_eq!(loads.len(), operands.len(), "{}", workload.name);
         for ((place, loads), (other, operands)) in loads.iter().zip(&operands) {
             assert_eq!((place, loads.len()), (other, operands.len()), "{}", workload.name);
-            for ((path, loaded), (active, read)) in loads.iter().zip(operands) {
+            for ((path, loaded, _), (active, read, is_operand)) in loads.iter().zip(operands) {
                 assert_eq!(active & !path, 0, "{}: {place:?}", workload.name);
+                assert!(*is_operand || active == path, "{}: {place:?}", workload.name);
+                if !is_operand {
+                    continue;
+                }
                 for lane in (0..32).filter(|lane| active >> lane & 1 == 1) {
                     assert_eq!(loaded[lane], read[lane], "{}: {place:?}", workload.name);
                     words += 1;

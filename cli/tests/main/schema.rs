@@ -112,6 +112,7 @@ fn reports_of_every_kind_of_input_have_the_shape_of_the_schema() {
         "run vectoradd.ptx --size tiny --tolerate-out-of-bounds --json",
         "run vectoradd.toml --size tiny --min-registers 20 --seed 18446744073709551615 --json",
         "run t.wft --design rfc --json",
+        "run scan --size tiny --design spad-share --addresses 32 --operands scratchpad --json",
         "run hotspot --size tiny --set chip.sms=2 --set chip.simulated_sms=2 --engine interpreter --json",
     ];
     for command in commands {

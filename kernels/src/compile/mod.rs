@@ -265,8 +265,9 @@ fn compile_sharing(
     let shared = |source| CompileError::Sharing { file: module.file.clone(), source };
     let kernel = insert::lay_out(kernel, sharing).map_err(shared)?;
     let compiled = compile_kernel(module, &kernel, options)?;
-    // The order of instructions is known now, and stays.
-    let released = insert::release(&compiled.kernel, sharing).map_err(shared)?;
+    // The order of instructions is known now, and stays; so does what is an operand: no release comes before who reads it.
+    let readers: Vec<InstIndex> = operands::readers(&compiled).collect();
+    let released = insert::release(&compiled.kernel, &readers, sharing).map_err(shared)?;
     let spills = compiled.program.spills;
     Ok(allocated(module, &released, limit(&released, options.max_registers), options)?.with_spills(spills))
 }

@@ -9,6 +9,7 @@ mod tests;
 
 use serde::Serialize;
 
+use super::Compiled;
 use super::cfg::Cfg;
 use super::lower::MachineCode;
 use super::lower::computation::Computed;
@@ -58,16 +59,22 @@ impl Operands {
     }
 }
 
+/// PTX instructions that read a word of scratchpad as an operand.
+pub fn readers(compiled: &Compiled) -> impl Iterator<Item = InstIndex> + '_ {
+    let lowered = compiled.lowering.instructions.iter();
+    lowered.filter(|lowered| lowered.operand.is_some()).map(|lowered| lowered.ptx)
+}
+
 /// Folds each load of a word of scratchpad into the one arithmetic instruction of its block that reads it, if that can read
-/// the word where it stands: nothing between the two may write scratchpad or the registers of the address, or wait for
-/// others that do.
+/// the word where it stands: nothing between the two may write scratchpad or the register of the address, wait for
+/// others, or release what they share.
 pub fn fold_loads(kernel: &Kernel, cfg: &Cfg, code: &mut MachineCode) {
     let (writes, readers) = accesses(code);
     let mut folded = vec![false; code.ops.len()];
     for block in cfg.block_ids() {
         let instructions = cfg.block(block).instructions.clone();
         for load in instructions.clone() {
-            let Some((register, base)) = loaded_word(&code.ops[load]) else { continue };
+            let Some((register, base)) = loaded_word(kernel, &code.ops[load]) else { continue };
             let (1, &[reader]) = (writes[register.index()], &readers[register.index()][..]) else { continue };
             if !(load + 1..instructions.end).contains(&reader)
                 || !code.ops[load + 1..reader].iter().all(leaves_scratchpad)
@@ -93,31 +100,30 @@ fn accesses(code: &MachineCode) -> (Vec<usize>, Vec<Vec<usize>>) {
     (writes, readers)
 }
 
-/// The register that a load of a word of scratchpad writes in all lanes of its path, and that of its address, if there is one.
-fn loaded_word(op: &MachineOp) -> Option<(VReg, Option<(VReg, Reg)>)> {
+/// The register that a load of a word of scratchpad writes in all lanes of its path, and that of its address, if it has one: that of
+/// PTX, which the place is computed from, and the machine's, unless it is a constant.
+fn loaded_word(kernel: &Kernel, op: &MachineOp) -> Option<(VReg, Option<(Reg, Option<VReg>)>)> {
     let (Operation::Load(ACCESS), false) = (op.operation, op.guarded || op.computed == Computed::Ordering)
     else {
         return None;
     };
     let &[(register, Value::After(..))] = &op.results[..] else { return None };
-    match op.sources[..] {
-        [] => Some((register, None)),
-        [(base, Value::Before(name, 0))] => Some((register, Some((base, name)))),
-        _ => None,
-    }
+    let name = kernel.instructions[op.ptx.index()].address.and_then(|address| address.register());
+    let base = op.sources.first().map(|&(base, _)| base);
+    Some((register, name.map(|name| (name, base))))
 }
 
-/// Whether what scratchpad holds is the same behind an instruction, whoever wrote it.
+/// Whether what scratchpad holds is the same behind an instruction, whoever wrote it, and is still the thread's to read.
 fn leaves_scratchpad(op: &MachineOp) -> bool {
+    if op.computed == Computed::Ordering {
+        return false;
+    }
     match op.operation {
-        Operation::Alu
-        | Operation::Sfu
-        | Operation::Double
-        | Operation::Texture
-        | Operation::Branch
-        | Operation::Exit => true,
+        // Lanes may wait for each other with one that has an effect.
+        Operation::Alu | Operation::Sfu | Operation::Double => !op.has_effect,
+        Operation::Texture | Operation::Branch | Operation::Exit => true,
         // One without a result copies to scratchpad.
-        Operation::Load(_) => !op.results.is_empty() && op.computed != Computed::Ordering,
+        Operation::Load(_) => !op.results.is_empty(),
         Operation::Store(access) => match access.space {
             Space::Global | Space::Local | Space::Constant | Space::Parameter => true,
             Space::Shared | Space::Generic => false,
@@ -126,18 +132,18 @@ fn leaves_scratchpad(op: &MachineOp) -> bool {
     }
 }
 
-/// Whether the register of an address, or the one of PTX that it is, is written from a load on before another instruction.
+/// Whether the register of an address, of PTX or the machine's, is written from a load on before another instruction.
 fn is_overwritten(
     kernel: &Kernel,
     code: &MachineCode,
     (load, reader): (usize, usize),
-    (base, name): (VReg, Reg),
+    (name, base): (Reg, Option<VReg>),
 ) -> bool {
     let [first, last] = [load, reader].map(|position| code.ops[position].ptx.index());
     let by_ptx = kernel.instructions[first..last].iter().flat_map(|instruction| instruction.definitions());
     let by_machine = code.ops[load..reader].iter().flat_map(|op| &op.results);
     by_ptx.into_iter().any(|written| written == name)
-        || by_machine.into_iter().any(|&(written, _)| written == base)
+        || by_machine.into_iter().any(|&(written, _)| Some(written) == base)
 }
 
 /// Makes what a load puts into a register an operand of its reader, if that is arithmetic. It reads the register of the address
@@ -156,6 +162,8 @@ fn take_operand(ops: &mut [MachineOp], (load, reader): (usize, usize), register:
     op.sources = sources;
     op.operand = Some(from);
     // It depends on what memory holds.
-    op.computed = Computed::Other;
+    if op.computed != Computed::Invented {
+        op.computed = Computed::Other;
+    }
     true
 }

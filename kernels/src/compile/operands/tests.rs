@@ -11,7 +11,7 @@ fn compiled(body: &str, operands: Operands) -> Compiled {
     let text = format!(
         ".version 7.0\n.target sm_70\n.address_size 32\n.const .align 4 .b32 table[8];\n\
          .visible .entry k(.param .u32 p)\n{{\n\
-         .reg .b32 %r<16>; .reg .b32 %a; .reg .b32 %c; .reg .pred %p; .shared .align 4 .b32 s[64];\n\
+         .reg .b32 %r<16>; .reg .b32 %a; .reg .b32 %c; .reg .pred %p; .shared .align 4 .b32 s[64];\n.shared .align 4 .b32 t[64];\n\
          ld.param.u32 %c, [p];\nmov.u32 %r15, %tid.x;\nshl.b32 %a, %r15, 2;\n{body}\nst.global.u32 [%c], %r9;\nret;\n}}\n"
     );
     let module = ptx::parse("k.ptx", &text).unwrap();
@@ -69,6 +69,17 @@ fn others_stay_loads() {
         ("an atomic", "ld.shared.u32 %r1, [%a];\nred.shared.add.u32 [%a], %r15;\nadd.u32 %r9, %r1, %r15;"),
         ("a barrier", "ld.shared.u32 %r1, [%a];\nbar.sync 0;\nadd.u32 %r9, %r1, %r15;"),
         ("another address", "ld.shared.u32 %r1, [%a];\nadd.u32 %a, %a, 4;\nadd.u32 %r9, %r1, %a;"),
+        (
+            "a constant in the register of the address, and another one",
+            "mov.u32 %r2, s;\nld.shared.u32 %r1, [%r2];\nmov.u32 %r2, t;\nadd.u32 %r9, %r1, %r15;\n\
+             st.shared.u32 [%r2], %r9;",
+        ),
+        (
+            "a store that orders",
+            "ld.shared.u32 %r1, [%a];\nst.release.gpu.global.u32 [%c], %r15;\nadd.u32 %r9, %r1, %r15;",
+        ),
+        ("lanes that wait", "ld.shared.u32 %r1, [%a];\nbar.warp.sync -1;\nadd.u32 %r9, %r1, %r15;"),
+        ("a release", "ld.shared.u32 %r1, [%a];\nrelssp;\nadd.u32 %r9, %r1, %r15;"),
         ("its own address", "ld.shared.u32 %a, [%a];\nadd.u32 %r9, %a, %r15;"),
         ("no whole word", "ld.shared.u16 %r1, [%a];\nadd.u32 %r9, %r1, %r15;"),
         ("volatile", "ld.volatile.shared.u32 %r1, [%a];\nadd.u32 %r9, %r1, %r15;"),

@@ -89,15 +89,21 @@ fn shared_variables(kernel: &Kernel, variables: &Variables, options: ScratchpadO
     if variables.variables.is_empty() { 1 } else { set }
 }
 
-/// The kernel with `relssp`, which every thread executes once, after its last access to what blocks share (§3.2.3).
+/// The kernel with `relssp`, which every thread executes once, after its last access to what blocks share (§3.2.3), and after all
+/// `readers` of scratchpad beside loads.
 ///
 /// # Errors
 /// As [`lay_out`].
-pub fn release(kernel: &Kernel, options: ScratchpadOptions) -> Result<Kernel, InsertError> {
+pub fn release(
+    kernel: &Kernel,
+    readers: &[InstIndex],
+    options: ScratchpadOptions,
+) -> Result<Kernel, InsertError> {
     let variables = Variables::of(kernel)?;
     let cfg = cfg(kernel)?;
     let set = shared_variables(kernel, &variables, options);
-    let shared: Vec<bool> = variables.accessed.iter().map(|accessed| accessed & set != 0).collect();
+    let mut shared: Vec<bool> = variables.accessed.iter().map(|accessed| accessed & set != 0).collect();
+    readers.iter().for_each(|reader| shared[reader.index()] = true);
     let insertions = match options.placement {
         Placement::Optimal => optimal(&cfg, &shared),
         Placement::Postdominator => at_postdominator(&cfg, &shared),

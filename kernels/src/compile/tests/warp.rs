@@ -1,6 +1,8 @@
 //! Runs a small subset of PTX on a few lanes and, beside it, the machine instructions on allocated registers:
 //! an oracle for values, last reads, soft definitions, suspension marks and idle values.
 
+use std::collections::BTreeMap;
+
 use crate::compile::Compiled;
 use crate::compile::lowering::Value;
 use crate::program::{Instruction, Operation, Space};
@@ -43,6 +45,8 @@ pub struct Warp<'a> {
     pending: Vec<bool>,
     /// How often scratchpad may have been written: a word that is loaded depends on it.
     writes: u64,
+    /// What each load found last, if its address was defined, by PTX instruction and lane.
+    loaded: BTreeMap<(usize, usize), Option<u64>>,
     /// Machine operands compared.
     pub compared: usize,
 }
@@ -63,6 +67,7 @@ impl<'a> Warp<'a> {
             stack: vec![Entry { pc: 0, lanes: (1 << LANES) - 1, meet: None }],
             pending: vec![false; registers],
             writes: 0,
+            loaded: BTreeMap::new(),
             compared: 0,
         }
     }
@@ -90,6 +95,11 @@ impl<'a> Warp<'a> {
         let defined: Vec<Vec<bool>> = self.lanes.iter().map(|lane| lane.defined.clone()).collect();
         for lane in (0..LANES).filter(|lane| active >> lane & 1 == 1) {
             self.execute(ptx, lane);
+            if matches!(ptx.op, Op::Ld { .. }) {
+                let address = ptx.address.and_then(|address| address.register());
+                let known = address.is_none_or(|register| defined[lane][register.index()]);
+                self.loaded.insert((pc, lane), known.then(|| self.load(ptx, lane, &before[lane])[0]));
+            }
         }
         for position in self.compiled.lowering.ranges[pc].clone() {
             let position = position as usize;
@@ -153,9 +163,8 @@ impl<'a> Warp<'a> {
         let lowered = &compiled.lowering.instructions[position];
         self.check_pending(instruction)?;
         if let Some(load) = lowered.operand {
-            let load = &self.kernel.instructions[load.index()];
             for lane in (0..LANES).filter(|lane| executing >> lane & 1 == 1) {
-                self.check_operand(load, lane, &before[lane], &defined[lane])?;
+                self.check_operand(load.index(), lane, &before[lane])?;
             }
         }
         for (source, &value) in instruction.sources.iter().zip(&lowered.sources) {
@@ -207,14 +216,15 @@ impl<'a> Warp<'a> {
     }
 
     /// A word of scratchpad that is read as an operand is the one that was loaded.
-    fn check_operand(&self, load: &Ptx, lane: usize, before: &[u64], defined: &[bool]) -> Result<(), String> {
-        let Some(Reg(loaded)) = load.dsts[0] else { return Ok(()) };
-        let found = self.load(load, lane, before)[0] & 0xffff_ffff;
-        let wanted = before[loaded as usize];
-        if defined[loaded as usize] && found != wanted {
-            return Err(format!("the operand of lane {lane} is {found:#x}, not {wanted:#x}"));
+    fn check_operand(&self, load: usize, lane: usize, before: &[u64]) -> Result<(), String> {
+        let found = self.load(&self.kernel.instructions[load], lane, before)[0];
+        match self.loaded.get(&(load, lane)) {
+            Some(Some(loaded)) if found != *loaded => {
+                Err(format!("the operand of lane {lane} is {found:#x}, and {loaded:#x} was loaded"))
+            }
+            Some(_) => Ok(()),
+            None => Err(format!("the operand of lane {lane} was never loaded")),
         }
-        Ok(())
     }
 
     /// What a load finds: in scratchpad another word after each write.

@@ -1,7 +1,7 @@
 //! How the instructions of a chunk are coded.
 //!
 //! Per instruction: position (difference to the one after the previous, zigzag), active mask (0 as before, 1 all
-//! lanes, 2 and four bytes), sources, results, and for memory accesses the addresses. A source is one byte 0 if its
+//! lanes, 2 and four bytes), sources, results, and of memory accesses and operands in memory the addresses. A source is one byte 0 if its
 //! values and defined lanes are what the warp last wrote, else 1, the defined lanes and the values. Values of the
 //! active lanes: 0 and the value they share; 1, the first and the difference from lane to lane; 2 and four bytes a
 //! lane. Addresses likewise, under 2 as differences from active lane to active lane. Numbers without a size are

@@ -34,8 +34,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The only version so far.
-pub const VERSION: u32 = 1;
+/// What is written. In version 1 arithmetic had no operands in memory.
+pub const VERSION: u32 = 2;
+/// Versions that are read.
+const VERSIONS: std::ops::RangeInclusive<u32> = 1..=VERSION;
 
 const MAGIC: [u8; 8] = *b"WARPFILE";
 const END_MAGIC: [u8; 8] = *b"ELIFPRAW";

@@ -3,7 +3,7 @@
 use super::super::{TraceError, TraceFormat, TraceReport, check_launch};
 use super::codec::{WarpState, decode, take_unsigned};
 use super::record::{Kind, RecordFile, checksum};
-use super::{END_MAGIC, HEADER_BYTES, LaunchRecord, MAGIC, PAGE_BLOCKS, VERSION, check_program};
+use super::{END_MAGIC, HEADER_BYTES, LaunchRecord, MAGIC, PAGE_BLOCKS, VERSION, VERSIONS, check_program};
 use crate::program::{BlockIndex, Launch, Launches, Program, Races, Stream, StreamError, WarpInstruction};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,13 +29,13 @@ impl ContainerTrace {
     /// Another file, another version, a truncated or damaged file.
     pub fn open(path: &Path) -> Result<ContainerTrace, TraceError> {
         let mut file = RecordFile::open(path)?;
-        check_header(&mut file)?;
+        let version = check_header(&mut file)?;
         let contents_offset = read_trailer(&mut file)?;
         let mut contents = Vec::new();
         file.read(contents_offset, Kind::Contents, &mut contents)?;
         let launches = numbers(&contents).collect();
         let mut report = TraceReport::new(TraceFormat::Warpfile);
-        report.saw_version(VERSION.to_string());
+        report.saw_version(version.to_string());
         Ok(ContainerTrace { file, launches, next: 0, report })
     }
 
@@ -86,7 +86,8 @@ impl Launches for ContainerTrace {
     }
 }
 
-fn check_header(file: &mut RecordFile) -> Result<(), TraceError> {
+/// Reads the header and returns the version.
+fn check_header(file: &mut RecordFile) -> Result<u32, TraceError> {
     let mut header = [0; HEADER_BYTES as usize];
     file.read_at(0, &mut header)?;
     let (magic, version) = header.split_at(MAGIC.len());
@@ -96,8 +97,8 @@ fn check_header(file: &mut RecordFile) -> Result<(), TraceError> {
     let mut number = [0; 4];
     number.copy_from_slice(version);
     match u32::from_le_bytes(number) {
-        VERSION => Ok(()),
-        other => Err(file.error(8, format!("version {other}; version {VERSION} is accepted"))),
+        version if VERSIONS.contains(&version) => Ok(version),
+        other => Err(file.error(8, format!("version {other}; versions 1 to {VERSION} are accepted"))),
     }
 }
 

@@ -79,7 +79,7 @@ fn another_version_is_an_error_that_names_the_accepted_one() {
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[8] = 9;
     std::fs::write(&path, bytes).unwrap();
-    assert!(problem(&path).ends_with("later.wft: at byte 8: version 9; version 1 is accepted"));
+    assert!(problem(&path).ends_with("later.wft: at byte 8: version 9; versions 1 to 2 are accepted"));
 }
 
 /// Earlier containers have what compiler passes found among the fields of a program, mostly null.

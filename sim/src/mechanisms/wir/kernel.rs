@@ -79,7 +79,8 @@ pub fn decode(program: &Program, room: Room, loads: bool) -> Vec<Decoded> {
             // Of programs that do not say what their instructions compute nothing is a function, and nothing is known of why.
             let computation = program.computations.get(index);
             let effect = effect(&instruction.operation, computation == Some(&Computation::Ordering));
-            let follows_loads = effect != Effect::default() || memory(&instruction.operation).is_some();
+            let reads = memory(&instruction.operation).is_some() || instruction.operand.is_some();
+            let follows_loads = effect != Effect::default() || reads;
             let decode = |computation| decode_one(instruction, computation, room, loads);
             let of_computation = computation.map(decode).unwrap_or_default();
             let mut sources = instruction.sources.iter().map(|source| source.register.0);
