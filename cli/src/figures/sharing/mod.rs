@@ -249,7 +249,7 @@ const FIGURES: &[Figure] = &[
         workloads: SET_2,
         method: Method::Runs { points: scratchpad::points_20, show: scratchpad::figure_20 },
         has_numbers: true,
-        causes: &[],
+        causes: scratchpad::CAUSES_20,
     },
     Figure {
         id: "sharing-table2.5",
@@ -431,6 +431,16 @@ const fn order_of_the_ptx(of: &'static [&'static str]) -> Cause {
         why: "The list scheduler has moved loads ahead of what uses them: a warp waits less by itself, and further blocks hide less. In \
           the order of the PTX, which is not that of the thesis's compiler either.",
         run: "--schedule none",
+    }
+}
+
+/// Operands in scratchpad, as what a number differs by.
+const fn operands_in_scratchpad(of: &'static [&'static str]) -> Cause {
+    Cause {
+        of,
+        why: "In PTXPlus, which the thesis ran, arithmetic reads a word of scratchpad or a constant as an operand; here loads take their \
+          place, and an SM waits for its scratchpad, which more blocks hide.",
+        run: "--operands scratchpad",
     }
 }
 

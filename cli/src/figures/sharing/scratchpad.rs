@@ -4,7 +4,9 @@ use anyhow::Result;
 
 use super::comparison::{Comparison, LRR, Least};
 use super::kernels::{Kernels, NAMES};
-use super::{Changes, beside_gto, changes, content, twice_the_scratchpad, with_scratchpad};
+use super::{
+    Changes, beside_gto, changes, content, operands_in_scratchpad, twice_the_scratchpad, with_scratchpad,
+};
 use crate::figures::Cause;
 use crate::figures::report::Content;
 use crate::figures::series::Series;
@@ -24,9 +26,11 @@ const IMPROVEMENTS: Changes = &[
 /// Their mean.
 const MEAN: f64 = 12.5;
 
-/// Why numbers of Fig. 2.13(b) differ, and of Fig. 2.15(b).
-pub const CAUSES_13: &[Cause] = &[beside_gto(&["srad-tiles.SRAD1", "convolution.CONV2"])];
+/// Why numbers of Fig. 2.13(b) differ, of Fig. 2.15(b), and of Fig. 2.20(b).
+pub const CAUSES_13: &[Cause] =
+    &[beside_gto(&["srad-tiles.SRAD1", "convolution.CONV2"]), operands_in_scratchpad(&["convolution.CONV1"])];
 pub const CAUSES_15: &[Cause] = &[beside_gto(&["owf_srad-tiles.SRAD1", "owf_convolution.CONV2"])];
+pub const CAUSES_20: &[Cause] = &[operands_in_scratchpad(&["faster"])];
 
 /// Scratchpad sharing.
 pub fn shared() -> Point {
