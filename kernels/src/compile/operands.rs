@@ -74,11 +74,13 @@ pub fn fold_loads(kernel: &Kernel, cfg: &Cfg, code: &mut MachineCode) {
     for block in cfg.block_ids() {
         let instructions = cfg.block(block).instructions.clone();
         for load in instructions.clone() {
-            let Some((register, base)) = loaded_word(kernel, &code.ops[load]) else { continue };
+            let Some(LoadedWord { register, address }) = loaded_word(kernel, &code.ops[load]) else {
+                continue;
+            };
             let (1, &[reader]) = (writes[register.index()], &readers[register.index()][..]) else { continue };
             if !(load + 1..instructions.end).contains(&reader)
                 || !code.ops[load + 1..reader].iter().all(leaves_scratchpad)
-                || base.is_some_and(|base| is_overwritten(kernel, code, (load, reader), base))
+                || address.is_some_and(|address| is_overwritten(kernel, code, (load, reader), address))
             {
                 continue;
             }
@@ -100,17 +102,34 @@ fn accesses(code: &MachineCode) -> (Vec<usize>, Vec<Vec<usize>>) {
     (writes, readers)
 }
 
-/// The register that a load of a word of scratchpad writes in all lanes of its path, and that of its address, if it has one: that of
-/// PTX, which the place is computed from, and the machine's, unless it is a constant.
-fn loaded_word(kernel: &Kernel, op: &MachineOp) -> Option<(VReg, Option<(Reg, Option<VReg>)>)> {
+/// A word that is loaded from scratchpad.
+struct LoadedWord {
+    /// Where to.
+    register: VReg,
+    /// The register of its address, if it has one.
+    address: Option<AddressRegister>,
+}
+
+/// The register of an address.
+#[derive(Clone, Copy)]
+struct AddressRegister {
+    /// That of PTX, which the place is computed from.
+    name: Reg,
+    /// The machine's, unless it holds a constant.
+    register: Option<VReg>,
+}
+
+/// What a load of a word of scratchpad writes in all lanes of its path.
+fn loaded_word(kernel: &Kernel, op: &MachineOp) -> Option<LoadedWord> {
     let (Operation::Load(ACCESS), false) = (op.operation, op.guarded || op.computed == Computed::Ordering)
     else {
         return None;
     };
     let &[(register, Value::After(..))] = &op.results[..] else { return None };
     let name = kernel.instructions[op.ptx.index()].address.and_then(|address| address.register());
-    let base = op.sources.first().map(|&(base, _)| base);
-    Some((register, name.map(|name| (name, base))))
+    let address =
+        name.map(|name| AddressRegister { name, register: op.sources.first().map(|&(source, _)| source) });
+    Some(LoadedWord { register, address })
 }
 
 /// Whether what scratchpad holds is the same behind an instruction, whoever wrote it, and is still the thread's to read.
@@ -137,13 +156,13 @@ fn is_overwritten(
     kernel: &Kernel,
     code: &MachineCode,
     (load, reader): (usize, usize),
-    (name, base): (Reg, Option<VReg>),
+    address: AddressRegister,
 ) -> bool {
     let [first, last] = [load, reader].map(|position| code.ops[position].ptx.index());
     let by_ptx = kernel.instructions[first..last].iter().flat_map(|instruction| instruction.definitions());
     let by_machine = code.ops[load..reader].iter().flat_map(|op| &op.results);
-    by_ptx.into_iter().any(|written| written == name)
-        || by_machine.into_iter().any(|&(written, _)| Some(written) == base)
+    by_ptx.into_iter().any(|written| written == address.name)
+        || by_machine.into_iter().any(|&(written, _)| Some(written) == address.register)
 }
 
 /// Makes what a load puts into a register an operand of its reader, if that is arithmetic. It reads the register of the address
