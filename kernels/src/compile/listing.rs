@@ -12,6 +12,8 @@ const LEGEND: &str = "\
 // Rn~  not read (again) before the warp may next be suspended
 // Rn?  soft: lanes that do not execute may still need their value
 ";
+/// What follows where there are such instructions.
+const OPERANDS_LEGEND: &str = "// [shared]  reads a word of scratchpad as an operand, at a fixed place or at an address in one of its registers\n";
 
 /// The program with blocks, successors, reconvergence points and annotations, one instruction a line.
 pub fn listing(program: &Program, cfg: &Cfg) -> String {
@@ -24,6 +26,9 @@ pub fn listing(program: &Program, cfg: &Cfg) -> String {
         program.shared_bytes,
         if program.spills.is_none() { String::new() } else { format!("// {}\n", program.spills) }
     );
+    if program.instructions.iter().any(|instruction| instruction.operand.is_some()) {
+        text += OPERANDS_LEGEND;
+    }
     for block in cfg.block_ids() {
         write_heading(&mut text, cfg, &postdominators, block);
         for instruction in &program.instructions[cfg.block(block).instructions.clone()] {

@@ -2,12 +2,18 @@
 
 use super::*;
 use crate::compile::schedule::Schedule;
+use crate::compile::sharing::{Placement, ScratchpadOptions, Threshold};
 use crate::compile::{CompileOptions, Compiled, compile};
 use crate::program::Instruction;
 use crate::ptx;
 
 /// A kernel of these instructions, in which `%a` is a place in scratchpad and `%c` one in global memory.
 fn compiled(body: &str, operands: Operands) -> Compiled {
+    compiled_with(body, operands, None)
+}
+
+/// The same, with blocks that share scratchpad.
+fn compiled_with(body: &str, operands: Operands, scratchpad: Option<ScratchpadOptions>) -> Compiled {
     let text = format!(
         ".version 7.0\n.target sm_70\n.address_size 32\n.const .align 4 .b32 table[8];\n\
          .visible .entry k(.param .u32 p)\n{{\n\
@@ -17,6 +23,7 @@ fn compiled(body: &str, operands: Operands) -> Compiled {
     let module = ptx::parse("k.ptx", &text).unwrap();
     let options = CompileOptions {
         operands,
+        scratchpad,
         schedule: Schedule::None,
         check_allocation: true,
         ..CompileOptions::default()
@@ -91,6 +98,26 @@ fn others_stay_loads() {
         ),
     ] {
         assert_eq!(folded(body), (Vec::new(), 1), "{why}");
+    }
+}
+
+/// `relssp` comes behind who reads, so that what is folded without it is folded with it, in as many registers.
+#[test]
+fn a_release_that_is_put_in_unfolds_nothing() {
+    let body = "ld.shared.u32 %r1, [%a];\nld.shared.u32 %r2, [%a+4];\nld.shared.u32 %r3, [%a+8];\n\
+                add.u32 %r9, %r1, %r15;\nmad.lo.u32 %r9, %r2, %r9, %r15;\nmad.lo.u32 %r9, %r3, %r9, %r15;";
+    let threshold = Threshold::from_percent(10).unwrap();
+    for placement in [Placement::Optimal, Placement::Postdominator] {
+        let scratchpad = ScratchpadOptions { threshold, placement, unlimited_bytes: 0 };
+        let [alone, sharing] = [None, Some(scratchpad)].map(|scratchpad| {
+            let program = compiled_with(body, Operands::Scratchpad, scratchpad).program;
+            let operands = program.instructions.iter().filter(|one| one.operand.is_some()).count();
+            let releases =
+                program.instructions.iter().filter(|one| one.operation == Operation::Release).count();
+            (operands, program.registers_per_thread, releases)
+        });
+        assert_eq!((alone.0, alone.2, sharing.2), (3, 0, 1), "{placement:?}");
+        assert_eq!((alone.0, alone.1), (sharing.0, sharing.1), "{placement:?}");
     }
 }
 

@@ -97,7 +97,7 @@ impl KernelWriter {
         if let Some(instruction) = stream.program().instructions.iter().find(|one| one.operand.is_some()) {
             let problem = format!(
                 "kernel `{}`, `{}`: an operand in scratchpad, which Accel-Sim's format does not have; accepted: code \
-                 with `--operands constants` or `registers`, or the other format",
+                 with `--operands constants` or `registers`, or a trace of our own (`--format warpfile`)",
                 stream.program().name,
                 instruction.text
             );
