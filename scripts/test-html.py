@@ -117,7 +117,7 @@ def test_run(driver):
     assert page.chart()["xAxis"][0]["data"] == before["xAxis"][0]["data"]
     # So is a design.
     page.box("design", "rfc").click()
-    assert [series["name"] for series in page.chart()["series"]] == ["regless", "paper"]
+    assert [series["name"] for series in page.chart()["series"]] == ["regless", "the paper"]
     page.box("design", "rfc").click()
     # Another figure.
     figure = Select(page.one("#explorer select"))
@@ -172,9 +172,9 @@ def test_figure(driver):
     assert claims and all(f"here: {claim}\n" in text for claim in claims), claims
     # What the paper says stands beside what comes out.
     option = page.chart()
-    marks = next(series for series in option["series"] if series["name"] == "paper")["data"]
+    marks = next(series for series in option["series"] if series["name"] == "the paper")["data"]
     assert marks, "no marks of the paper"
-    assert "paper" in [entry if isinstance(entry, str) else entry["name"] for entry in option["legend"][0]["data"]]
+    assert "the paper" in [entry if isinstance(entry, str) else entry["name"] for entry in option["legend"][0]["data"]]
     page.box("kernel", "hotspot").click()
     assert "hotspot" not in page.chart()["xAxis"][0]["data"]
     page.box("kernel", "hotspot").click()
@@ -190,6 +190,33 @@ def test_figure(driver):
     page.finished()
 
 
+def test_map(driver):
+    page = Page(driver, "map.html")
+    figure = json.loads((pages / "map.json").read_text())
+    table = next(table for table in figure["tables"] if table["key"] == "designs")
+    cycles = {(row["machine"], row["design"]): row["cycles"] for row in table["rows"]}
+    option = page.chart()
+    machines, designs = option["xAxis"][0]["data"], option["yAxis"][0]["data"]
+    assert len(machines) * len(designs) == len(cycles) > 100, (machines, designs)
+    # Every ratio has its place, and what is not there has one without a number.
+    cells = option["series"][0]["data"]
+    assert len({tuple(cell["value"][:2]) for cell in cells}) == len(cells) == len(cycles), len(cells)
+    assert sum(len(cell["value"]) == 4 for cell in cells) > 100
+    for cell in cells:
+        column, row, *rest = cell["value"]
+        expected = cycles[machines[column], designs[row]]
+        assert (rest == ["-"]) if expected is None else abs(rest[1] - expected) < 1e-9, (cell, expected)
+    ends = option["visualMap"][0]
+    assert ends["min"] == -ends["max"] < 0 and ends["dimension"] == 2, ends
+    page.script("arguments[0].scrollIntoView({block: 'center'})", page.all(".plot")[0])
+    page.screenshot("map.png")
+    page.accessible("light")
+    page.one("#theme").click()
+    page.screenshot("map-dark.png")
+    page.accessible("dark")
+    page.finished()
+
+
 def test_sweep(driver):
     page = Page(driver, "sweep.html")
     # A parameter with several values is what the first chart runs along.
@@ -200,7 +227,7 @@ def test_sweep(driver):
     along = Select(page.all("#explorer select")[1])
     along.select_by_value("kernel")
     names = [series["name"] for series in page.chart()["series"]]
-    assert names == ["rfc rfc.entries=2", "rfc rfc.entries=4", "rfc rfc.entries=6", "paper"], names
+    assert names == ["rfc rfc.entries=2", "rfc rfc.entries=4", "rfc rfc.entries=6", "the paper"], names
     page.accessible("light")
     page.finished()
 
@@ -220,7 +247,7 @@ def test_compare(driver):
 
 
 def test_phone(driver):
-    for name in ["run.html", "figure.html", "sweep.html", "compare.html"]:
+    for name in ["run.html", "figure.html", "map.html", "sweep.html", "compare.html"]:
         page = Page(driver, name, 500, 900)
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 375, "height": 800, "deviceScaleFactor": 2, "mobile": True})
         driver.refresh()
@@ -235,7 +262,7 @@ def test_phone(driver):
 
 
 failed = 0
-tests = [test_run, test_figure, test_sweep, test_compare, test_phone]
+tests = [test_run, test_figure, test_map, test_sweep, test_compare, test_phone]
 for test in tests:
     driver = browser()
     try:

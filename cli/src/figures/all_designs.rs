@@ -5,7 +5,7 @@ use warpfile_sim::config::{Config, preset, preset_names};
 use warpfile_sim::energy::{EnergyModel, MeasuredRun, Technology};
 use warpfile_sim::mechanisms::{Registry, Stack};
 
-use super::chart::{Bars, Chart, Plot};
+use super::chart::{Chart, Plot, Ratios};
 use super::report::{Cell, Content, Table};
 use super::statistics::{geometric_mean, mean};
 use super::sweep::{Point, Results, Run};
@@ -13,6 +13,8 @@ use super::{Figure, Method};
 
 /// What everything is relative to.
 const BASELINE: &str = "baseline";
+/// From how many times the baseline's on a chart's colours are full.
+const FULL: f64 = 1.5;
 /// Programs that more than one paper measured.
 pub const WORKLOADS: &[&str] = &["hotspot", "pathfinder", "backprop", "bfs", "nw", "srad"];
 
@@ -202,23 +204,24 @@ fn by_workload(
     table
 }
 
-/// A group of bars for each machine, a colour for each design.
+/// A row for each design, a column for each machine.
 fn chart(results: &Results, entries: &[Entry], title: &str, quantity: Quantity<'_>) -> Chart {
     let machines: Vec<&[Entry]> = entries.chunk_by(|one, next| one.machine == next.machine).collect();
     let designs = machines.first().copied().unwrap_or_default();
-    let series = designs.iter().enumerate().map(|(column, entry)| {
-        let of_machine = |entries: &&[Entry]| geometric_mean_of(&values(results, &entries[column], quantity));
-        Bars::new(entry.design.as_str(), machines.iter().map(of_machine).collect())
-    });
+    let of_design = |row: usize| {
+        let of_machine = |entries: &&[Entry]| geometric_mean_of(&values(results, &entries[row], quantity));
+        machines.iter().map(of_machine).collect()
+    };
     Chart {
-        title: title.to_owned(),
+        title: format!("{title}, relative to the machine's baseline"),
         x_label: String::new(),
         y_label: "relative to the baseline".to_owned(),
-        plot: Plot::Bars {
-            groups: machines.iter().map(|entries| entries[0].machine.to_owned()).collect(),
-            series: series.collect(),
-            stacked: false,
-        },
+        plot: Plot::Ratios(Ratios {
+            rows: designs.iter().map(|entry| entry.design.as_str().to_owned()).collect(),
+            columns: machines.iter().map(|entries| entries[0].machine.to_owned()).collect(),
+            values: (0..designs.len()).map(of_design).collect(),
+            full: FULL,
+        }),
     }
 }
 

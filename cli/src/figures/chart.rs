@@ -1,4 +1,4 @@
-//! Charts as data: lines over a number, and grouped or stacked bars over names.
+//! Charts as data: lines over a number, grouped or stacked bars over names, and maps of ratios.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -37,6 +37,21 @@ pub enum Plot {
         /// On top of each other instead of side by side.
         stacked: bool,
     },
+    /// A map of ratios.
+    Ratios(Ratios),
+}
+
+/// A table of ratios, each a colour: none is 1, and there is more of it the farther from 1.
+#[derive(Clone, Debug)]
+pub struct Ratios {
+    /// Names of the rows.
+    pub rows: Vec<String>,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Row after row; a place without a number where there is none.
+    pub values: Vec<Vec<Option<f64>>>,
+    /// From which ratio on, and below its inverse, colours are full: more than 1.
+    pub full: f64,
 }
 
 impl Serialize for Plot {
@@ -53,6 +68,13 @@ impl Serialize for Plot {
                 map.serialize_entry("series", series)?;
                 map.serialize_entry("stacked", stacked)?;
                 map.serialize_entry("cut", &outliers_cut(groups.len(), series).filter(|_| !stacked))?;
+            }
+            Plot::Ratios(Ratios { rows, columns, values, full }) => {
+                map.serialize_entry("kind", "ratios")?;
+                map.serialize_entry("rows", rows)?;
+                map.serialize_entry("columns", columns)?;
+                map.serialize_entry("values", values)?;
+                map.serialize_entry("full", full)?;
             }
         }
         map.end()
@@ -139,6 +161,7 @@ impl Chart {
                 ours.map(|line| line.name.as_str()).collect()
             }
             Plot::Bars { series, .. } => series.iter().map(|bars| bars.name.as_str()).collect(),
+            Plot::Ratios(_) => Vec::new(),
         }
     }
 
@@ -147,6 +170,7 @@ impl Chart {
         match &self.plot {
             Plot::Lines(lines) => lines.iter().any(|line| line.style == LineStyle::Paper),
             Plot::Bars { series, .. } => series.iter().any(|bars| bars.paper.iter().any(Option::is_some)),
+            Plot::Ratios(_) => false,
         }
     }
 
@@ -171,6 +195,7 @@ impl Chart {
                 let cut = outliers_cut(groups.len(), series).unwrap_or(f64::INFINITY);
                 tips.into_iter().map(|tip| tip.min(cut)).collect()
             }
+            Plot::Ratios(ratios) => ratios.values.iter().flatten().flatten().copied().collect(),
         };
         let finite = values.into_iter().filter(|value| value.is_finite());
         finite.fold((0.0, 0.0), |(low, high), value| (value.min(low), value.max(high)))

@@ -1,4 +1,6 @@
-//! Charts as SVG: panels that flow into rows, axes with round ticks, legends.
+//! Charts as SVG: panels that flow into rows, axes with round ticks, legends, maps of colours.
+
+mod ratios;
 
 use std::fmt::Write;
 
@@ -30,6 +32,8 @@ const DOT: f64 = 1.3;
 /// Estimated width of a legend's letter, and of a title's.
 const LETTER: f64 = 6.2;
 const TITLE_LETTER: f64 = 6.8;
+/// Where the first line of a panel's title stands.
+const TITLE_TOP: f64 = 18.0;
 /// Height of a line of a panel's title, and of a legend.
 const TITLE_LINE: f64 = 15.0;
 const LEGEND_LINE: f64 = 14.0;
@@ -134,8 +138,13 @@ fn lay_out<'c>(sheet: &Sheet<'_>, charts: &'c [Chart]) -> Vec<(&'c Chart, Frame)
     for (index, chart) in charts.iter().enumerate() {
         let alone = x == 0.0 && charts.get(index + 1).is_none_or(is_wide);
         let width = if is_wide(chart) || alone { sheet.width } else { sheet.width / 2.0 };
-        let room = Room::of(chart, width);
-        let height = sheet.panel_height + (room.above - TOP) + (room.below - BOTTOM);
+        let height = match &chart.plot {
+            Plot::Ratios(ratios) => title_height(&titled(chart, width)) + ratios::height(ratios),
+            Plot::Lines(_) | Plot::Bars { .. } => {
+                let room = Room::of(chart, width);
+                sheet.panel_height + (room.above - TOP) + (room.below - BOTTOM)
+            }
+        };
         placed.push((chart, Frame { x, y, width, height }));
         x += width;
         if x >= sheet.width {
@@ -150,6 +159,24 @@ fn lay_out<'c>(sheet: &Sheet<'_>, charts: &'c [Chart]) -> Vec<(&'c Chart, Frame)
     placed
 }
 
+/// The lines of a panel's title.
+fn titled(chart: &Chart, width: f64) -> Vec<String> {
+    wrapped(&chart.title, width / TITLE_LETTER)
+}
+
+/// Room that a panel's title needs.
+fn title_height(title: &[String]) -> f64 {
+    TITLE_TOP + TITLE_LINE * title.len() as f64
+}
+
+/// Writes a panel's title.
+fn draw_title(out: &mut String, title: &[String], (centre, top): (f64, f64)) {
+    for (index, line) in title.iter().enumerate() {
+        let y = top + TITLE_TOP + TITLE_LINE * index as f64;
+        text(out, (centre, y), "middle", "font-weight=\"bold\"", line);
+    }
+}
+
 /// Room that a panel needs beside its axes.
 struct Room {
     above: f64,
@@ -162,14 +189,14 @@ struct Room {
 impl Room {
     fn of(chart: &Chart, width: f64) -> Room {
         let axes = width - LEFT - RIGHT;
-        let title = wrapped(&chart.title, width / TITLE_LETTER);
+        let title = titled(chart, width);
         let legend = legend_lines(&chart.names(), chart.has_paper(), axes);
         let above = TOP
             + TITLE_LINE * title.len().saturating_sub(1) as f64
             + LEGEND_LINE * legend.saturating_sub(LEGEND_LINES) as f64;
         let groups: &[String] = match &chart.plot {
             Plot::Bars { groups, .. } => groups,
-            Plot::Lines(_) => &[],
+            Plot::Lines(_) | Plot::Ratios(_) => &[],
         };
         let longest = groups.iter().map(|group| group.chars().count()).max().unwrap_or(0) as f64;
         let pitch = axes / groups.len().max(1) as f64;
@@ -201,10 +228,30 @@ fn is_wide(chart: &Chart) -> bool {
         Plot::Bars { groups, series, .. } => {
             groups.len() > NARROW_GROUPS || groups.len() * series.len() > NARROW_BARS
         }
+        Plot::Ratios(_) => true,
     }
 }
 
 fn draw_panel(out: &mut String, chart: &Chart, frame: Frame) {
+    match &chart.plot {
+        Plot::Lines(lines) => {
+            let (scale, _) = draw_axes(out, chart, frame);
+            draw_lines(out, lines, &scale);
+        }
+        Plot::Bars { groups, series, stacked } => {
+            let (scale, upright) = draw_axes(out, chart, frame);
+            draw_bars(out, groups, series, (*stacked, upright), &scale);
+        }
+        Plot::Ratios(ratios) => {
+            let title = titled(chart, frame.width);
+            draw_title(out, &title, (frame.x + frame.width / 2.0, frame.y));
+            ratios::draw(out, ratios, (frame.x, frame.y + title_height(&title)), frame.width);
+        }
+    }
+}
+
+/// What is around lines and bars: title, legend and vertical axis. Where values stand, and whether names of groups stand upright.
+fn draw_axes(out: &mut String, chart: &Chart, frame: Frame) -> (Scale, bool) {
     let room = Room::of(chart, frame.width);
     let axes = Frame {
         x: frame.x + LEFT,
@@ -213,25 +260,16 @@ fn draw_panel(out: &mut String, chart: &Chart, frame: Frame) {
         height: frame.height - room.above - room.below,
     };
     let centre = axes.x + axes.width / 2.0;
-    let mut top = frame.y + 18.0;
-    for line in &room.title {
-        text(out, (centre, top), "middle", "font-weight=\"bold\"", line);
-        top += TITLE_LINE;
-    }
+    draw_title(out, &room.title, (centre, frame.y));
     text(out, (centre, frame.y + frame.height - 8.0), "middle", "", &chart.x_label);
     let (x, y) = (frame.x + 14.0, axes.y + axes.height / 2.0);
     text(out, (x, y), "middle", &format!("transform=\"rotate(-90 {x:.1} {y:.1})\""), &chart.y_label);
-    let legend = (axes.x, top + 5.0);
+    let legend = (axes.x, frame.y + title_height(&room.title) + 5.0);
     draw_legend(out, &chart.names(), chart.has_paper(), legend, axes.width);
     let ticks = ticks(chart.extent());
     let scale = Scale { low: ticks[0], high: ticks[ticks.len() - 1], axes };
     draw_y_axis(out, &ticks, &scale);
-    match &chart.plot {
-        Plot::Lines(lines) => draw_lines(out, lines, &scale),
-        Plot::Bars { groups, series, stacked } => {
-            draw_bars(out, groups, series, (*stacked, room.upright), &scale);
-        }
-    }
+    (scale, room.upright)
 }
 
 /// Places a value on the vertical axis.

@@ -44,7 +44,7 @@ fn filters(reports: &[FigureReport]) -> Vec<Filter> {
 fn has_group(chart: &Chart, name: &str) -> bool {
     match &chart.plot {
         Plot::Bars { groups, .. } => groups.iter().any(|group| group == name),
-        Plot::Lines(_) => false,
+        Plot::Lines(_) | Plot::Ratios(_) => false,
     }
 }
 

@@ -51,14 +51,17 @@ function layOut() {
 }
 
 function start(plot, chart) {
-  const drawn = echarts.init(plot, null, { renderer: chart.plot.kind === "heat" ? "canvas" : "svg" });
+  const drawn = echarts.init(plot, null, { renderer: isMap(chart) ? "canvas" : "svg" });
   drawn.setOption(option(chart, plot.clientWidth));
   return drawn;
 }
 
+/** Whether it is rows and columns of colours. */
+const isMap = ({ plot }) => plot.kind === "heat" || plot.kind === "ratios";
+
 function isWide(chart) {
   const { plot } = chart;
-  if (plot.kind === "heat") return true;
+  if (isMap(chart)) return true;
   if (plot.kind === "lines") return pointsOf(plot.lines).length > WIDE_POINTS;
   return plot.groups.length * (plot.stacked ? 1 : plot.series.length) > WIDE_BARS || plot.groups.length > 6;
 }
@@ -66,7 +69,7 @@ function isWide(chart) {
 /** Names of a legend. */
 function namesOf({ plot }) {
   switch (plot.kind) {
-    case "heat": return [];
+    case "heat": case "ratios": return [];
     case "lines": return plot.lines.map(({ name }) => name);
     default: return [...plot.series.map(({ name }) => name), PAPER];
   }
@@ -117,6 +120,7 @@ function option(chart, width) {
   switch (chart.plot.kind) {
     case "lines": return lineOption(chart, common, axis, y);
     case "heat": return heatOption(chart, common, axis);
+    case "ratios": return ratiosOption(chart, common, axis, width);
     default: return barOption(chart, common, axis, y, { text, width });
   }
 }
@@ -231,9 +235,47 @@ function drawMark(api, { group, column, value, deviation, paper, cut }, columns,
 
 /** Rows over time, as dark as they are busy. */
 function heatOption(chart, common, axis) {
-  const { rows, columns, values, most } = chart.plot;
-  const cells = values.flatMap((row, y) => row.map((value, x) => [x, y, value ?? "-"]));
+  const { most } = chart.plot;
   const ramp = isDark() ? ["#232a34", "#0072b2", "#56b4e9", "#f0e442"] : ["#eceff3", "#56b4e9", "#0072b2", "#1c1f24"];
+  return {
+    ...mapOption(chart, common, axis),
+    visualMap: { min: 0, max: most, calculable: false, orient: "vertical", right: 0, top: "middle", itemHeight: 160, inRange: { color: ramp }, text: [shown(most), "0"], textStyle: { color: axis.axisLabel.color } },
+  };
+}
+
+/** Width of a column that has room for a ratio, px, and from how full a blue on it is white. */
+const RATIO = 40;
+const DARK = 0.9;
+
+/** Ratios, as blue or orange as they are far from 1. */
+function ratiosOption(chart, common, axis, width) {
+  const { rows, columns, full } = chart.plot;
+  const longest = (names) => Math.max(0, ...names.map((name) => name.length));
+  const left = LETTER * longest(rows) + 16;
+  const map = mapOption(chart, common, axis);
+  const [less, one, more] = ["#0072b2", isDark() ? "#14171c" : "#ffffff", "#d55e00"];
+  const share = (value) => Math.log(value) / Math.log(full);
+  // What is as far from 1 as its inverse has as much colour.
+  const data = map.series[0].data.map(([x, y, value]) => {
+    if (value === "-") return { value: [x, y, value] };
+    const ink = isDark() || share(value) < -DARK ? "#ffffff" : "#1c1f24";
+    return { value: [x, y, Math.log(value), value], label: { color: ink } };
+  });
+  return {
+    ...map,
+    grid: { ...common.grid, left, right: 70, top: 16 + LETTER * longest(columns), bottom: 8 },
+    tooltip: { ...map.tooltip, formatter: ({ value: [x, y, , value] }) => tip([rows[y], [columns[x], value === undefined ? "–" : shown(value, 3)]]) },
+    xAxis: { ...map.xAxis, position: "top", axisLabel: { ...axis.axisLabel, interval: 0, rotate: 90 } },
+    yAxis: { ...map.yAxis, axisLabel: { ...axis.axisLabel, interval: 0 } },
+    visualMap: { dimension: 2, min: -Math.log(full), max: Math.log(full), calculable: false, orient: "vertical", right: 0, top: "middle", itemHeight: 160, inRange: { color: [less, one, more] }, text: [shown(full), shown(1 / full, 2)], textStyle: { color: axis.axisLabel.color } },
+    series: [{ ...map.series[0], data, label: { show: (width - left - 70) / columns.length >= RATIO, fontSize: 10, formatter: ({ value: [, , , value] }) => value === undefined ? "" : shown(value, 3) } }],
+  };
+}
+
+/** Rows and columns of colours. */
+function mapOption(chart, common, axis) {
+  const { rows, columns, values } = chart.plot;
+  const cells = values.flatMap((row, y) => row.map((value, x) => [x, y, value ?? "-"]));
   return {
     ...common,
     legend: undefined,
@@ -241,7 +283,6 @@ function heatOption(chart, common, axis) {
     tooltip: { ...common.tooltip, formatter: ({ value: [x, y, value] }) => tip([rows[y], [chart.x_label, columns[x]], [chart.y_label, shown(value)]]) },
     xAxis: { ...axis, type: "category", data: columns, name: chart.x_label, nameGap: 30, splitLine: { show: false } },
     yAxis: { ...axis, type: "category", data: rows, inverse: true, splitLine: { show: false } },
-    visualMap: { min: 0, max: most, calculable: false, orient: "vertical", right: 0, top: "middle", itemHeight: 160, inRange: { color: ramp }, text: [shown(most), "0"], textStyle: { color: axis.axisLabel.color } },
     series: [{ type: "heatmap", data: cells, progressive: 0 }],
   };
 }
@@ -249,7 +290,7 @@ function heatOption(chart, common, axis) {
 /** A chart's numbers as a table. */
 function numbersOf({ title, x_label, plot }) {
   const column = (name, text = false) => ({ name, text, decimals: null });
-  if (plot.kind === "heat") {
+  if (isMap({ plot })) {
     return { title, columns: [column("", true), ...plot.columns.map((name) => column(name))], rows: plot.rows.map((row, index) => [row, ...plot.values[index]]) };
   }
   if (plot.kind === "lines") {
