@@ -203,17 +203,21 @@ fn a_longer_delay_takes_more_cycles_and_changes_no_value() {
     }
 }
 
-/// A queue of one entry that is never urgent, and one whose front always is.
+/// Short queues and a long one, whose fronts wait for long before they come first, or for a turn.
 #[test]
 fn no_instruction_waits_for_ever() {
-    for (retry_entries, retry_patience) in [(2, 255), (64, 1), (2, 1)] {
+    let sizes = [(2, 255), (64, 1), (2, 1)];
+    let [patient, long, impatient] = sizes.map(|(retry_entries, retry_patience)| {
         let config = with("wir-rlpv", |p| {
             (p.retry_entries, p.retry_patience, p.reuse_rows) = (retry_entries, retry_patience, 8);
         });
-        for name in ["hotspot", "blackscholes", "bfs", "lud"] {
-            run_tiny(&config, name, RunOptions::default());
-        }
-    }
+        let of = |name: &str| counted(&run_tiny(&config, name, RunOptions::default()));
+        let runs = ["hotspot", "blackscholes", "bfs", "lud"].map(of);
+        [runs.iter().map(|run| run.urgent).sum::<u64>(), runs.iter().map(|run| run.unqueued).sum()]
+    });
+    let [urgent, unqueued] = [0, 1].map(|count| [patient, long, impatient].map(|counts| counts[count]));
+    assert!(urgent[1] > 10 * urgent[0] && urgent[2] > 10 * urgent[0], "{urgent:?} came first for their age");
+    assert!(unqueued[0] > 0 && unqueued[1] == 0 && unqueued[2] > 0, "{unqueued:?} found the queue full");
 }
 
 #[test]
@@ -274,7 +278,7 @@ fn smallest(design_name: &str, workload: &str) -> Config {
 /// The buffers give their registers back, and where that is not enough mappings are given up.
 #[test]
 fn registers_run_out_without_a_deadlock() {
-    let mut given_up = 0;
+    let (mut given_up, mut overwritten) = (0, 0);
     for (design_name, name) in [
         ("wir-r", "vectoradd"),
         ("wir-novsb", "vectoradd"),
@@ -286,9 +290,10 @@ fn registers_run_out_without_a_deadlock() {
         let report = run_tiny(&smallest(design_name, name), name, RunOptions::default());
         let of_run = counted(&report);
         given_up += of_run.given_up;
+        overwritten += of_run.overwritten;
         assert!(of_run.empty_cycles > 0, "{name} on {design_name}: {of_run:?}");
     }
-    assert!(given_up > 0);
+    assert!(given_up > 0 && overwritten > 0, "{given_up} given up, {overwritten} overwritten");
 }
 
 #[test]
@@ -677,7 +682,9 @@ impl Launches for OneOf {
 }
 
 /// §VI-A, and what accesses do that order others: 16 warps load one word; behind a volatile access, a fence, a generic store or an
-/// atomic access of its own none finds what others have loaded, behind a store and a barrier all do.
+/// atomic access of its own none finds what others have loaded, behind a store and a barrier all do. A word of scratchpad is
+/// found by warps of the block alone, and not behind a store of the own to scratchpad; nothing is found by a block that has passed
+/// as many barriers as can be counted, in local memory, or at a generic address.
 #[test]
 fn what_orders_accesses_keeps_loads_from_being_reused() {
     // Each scheduler has one warp that loads the word and seven that may find it.
@@ -688,6 +695,15 @@ fn what_orders_accesses_keeps_loads_from_being_reused() {
         ("generic_store_first", 0),
         ("atomic_first", 0),
         ("store_and_barrier_first", 14),
+        ("scratchpad", 14),
+        ("scratchpad_store_first", 0),
+        // Half of the warps are each block's.
+        ("scratchpad_of_a_block", 12),
+        ("barriers_first", 14),
+        // The count of barriers is full.
+        ("barriers_first", 0),
+        ("local", 0),
+        ("generic", 0),
     ];
     for name in ["wir-rlp", "wir-rlpv"] {
         for (before, (kernel, hits)) in expected.into_iter().enumerate() {

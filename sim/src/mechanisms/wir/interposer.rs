@@ -631,6 +631,7 @@ impl Reuse {
         };
         if !arrived.is_convergent() {
             // Its destination's register keeps the lanes that do not execute: it is overwritten if it is its own.
+            self.counted.overwritten += u64::from(sole.is_sole && !arrived.pinned);
             arrived.pinned |= sole.is_sole;
             return None;
         }
@@ -823,10 +824,14 @@ impl Reuse {
     /// unless there is none or the one in front of the retry queue is urgent.
     fn candidate(&self) -> Option<(Renamed, bool)> {
         let waiting = self.front.renamed.map(|renamed| (renamed, true));
-        let is_due = |(_, from): &&(Renamed, u64)| *from <= self.now;
-        let new = self.renamed.front().filter(is_due).map(|(renamed, _)| (*renamed, false));
+        let new = self.renamed.front().filter(|_| self.is_new_due()).map(|(renamed, _)| (*renamed, false));
         let new = new.filter(|(renamed, _)| self.front.has_room || !self.must_queue(renamed));
         if self.front.is_urgent { waiting.or(new) } else { new.or(waiting) }
+    }
+
+    /// Whether an instruction has been renamed that may be looked up in this cycle.
+    fn is_new_due(&self) -> bool {
+        self.renamed.front().is_some_and(|(_, from)| *from <= self.now)
     }
 
     /// Whether a renamed instruction would pass a memory access of its warp that waits in the retry queue.
@@ -962,6 +967,8 @@ impl Reuse {
             self.counted.loads += u64::from(looks_up && renamed.place.is_some());
             self.counted.pending += u64::from(function.is_some() && must_wait);
             self.renamed.pop_front();
+        } else if self.front.is_urgent && self.is_new_due() {
+            self.counted.urgent += 1;
         }
         if must_wait && (has_waited || self.front.has_room && self.circuits.retry.is_some()) {
             self.counted.waited += 1;
@@ -972,6 +979,7 @@ impl Reuse {
             let come = (!has_waited).then_some(id);
             return self.queue(come, if has_waited { Left::Rotates } else { Left::Stays });
         }
+        self.counted.unqueued += u64::from(must_wait && self.circuits.retry.is_some());
         self.queue(None, if has_waited { Left::Leaves } else { Left::Stays });
         if let Some(turn) = renamed.turn {
             self.turns[warp].next = turn.wrapping_add(1);

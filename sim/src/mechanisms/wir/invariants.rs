@@ -10,7 +10,9 @@ use super::circuits::{Changes, Circuits};
 use crate::config::Config;
 use crate::sm::SimError;
 
-/// Cycles from one look to the next: a prime, so that all phases of what repeats are seen.
+/// Cycles that are all looked at, those in which the first warps start.
+const FIRST: u64 = 300;
+/// Cycles from one look to the next behind them: a prime, so that all phases of what repeats are seen.
 const PERIOD: u64 = 31;
 /// Cycles in which a register comes back to the pool after its last reference and hold have gone.
 const FREEING: u64 = 8;
@@ -172,7 +174,7 @@ impl Invariants {
 
     /// Whether the state behind this cycle is one to look at.
     pub fn is_due(&self, now: u64) -> bool {
-        now.is_multiple_of(PERIOD) || now == self.look_at
+        now < FIRST || now.is_multiple_of(PERIOD) || now == self.look_at
     }
 
     /// Keeps what there was beside the circuits at the end of a cycle, until they show what it left.

@@ -242,6 +242,11 @@ counters! {
         /// Turns of the retry queue after which an instruction waited on: for a result that was being computed, or for an access
         /// of its warp before it.
         waited: sum("turns"),
+        /// Turns of the retry queue that came before an instruction that had just been renamed, because the one in front had waited
+        /// long.
+        urgent: sum("turns"),
+        /// Instructions whose result was being computed and for which the retry queue had no room: they were executed.
+        unqueued: sum("warp instructions"),
         /// Rows of the reuse buffer that were read to look an instruction up, of those that wait each time.
         rows_looked_up: sum("rows"),
         /// Of the hits, those of instructions that had waited.
@@ -280,6 +285,8 @@ counters! {
         empty_cycles: sum("cycles"),
         /// Mappings given up before their successor had a register, because none was left.
         given_up: sum("registers"),
+        /// Registers of partly active instructions that were overwritten instead, because none was left and nothing else named them.
+        overwritten: sum("registers"),
         /// References to physical registers that came, of table entries and of instructions.
         references: sum("references"),
         /// Instructions, results and registers that are verified or copied that waited for their row to wake up, summed over cycles.
