@@ -620,6 +620,8 @@ fn workloads_run_with_released_scratchpad() {
             assert_eq!(placed.releases, placed.locks, "{name}");
         }
         assert_eq!(optimal.locks > 0, shares_scratchpad_alone(name), "{name}");
+        let laid_out = run(Placement::None);
+        assert_eq!((laid_out.relssp, laid_out.locks > 0), (0, optimal.locks > 0), "{name}");
     }
 }
 

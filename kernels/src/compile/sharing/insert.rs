@@ -90,7 +90,7 @@ fn shared_variables(kernel: &Kernel, variables: &Variables, options: ScratchpadO
 }
 
 /// The kernel with `relssp`, which every thread executes once, after its last access to what blocks share (§3.2.3), and after all
-/// `readers` of scratchpad beside loads.
+/// `readers` of scratchpad beside loads; as it is if `relssp` goes nowhere.
 ///
 /// # Errors
 /// As [`lay_out`].
@@ -107,6 +107,7 @@ pub fn release(
     let insertions = match options.placement {
         Placement::Optimal => optimal(&cfg, &shared),
         Placement::Postdominator => at_postdominator(&cfg, &shared),
+        Placement::None => return Ok(kernel.clone()),
     };
     check(&super::flow_of(&cfg), &shared, &insertions)
         .map_err(|source| InsertError::Release { kernel: kernel.name.clone(), source })?;

@@ -43,6 +43,8 @@ pub enum Placement {
     Optimal,
     /// At the common postdominator of all accesses (§3.2.3), for comparison.
     Postdominator,
+    /// Nowhere: scratchpad is only laid out (*Shared-OWF-Reorder* of Fig. 3.10), and released at the end of a block.
+    None,
 }
 
 /// The flow that a graph is of.

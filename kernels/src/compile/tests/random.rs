@@ -7,11 +7,12 @@ use proptest::test_runner::TestRunner;
 use super::warp::Warp;
 use crate::compile::operands::Operands;
 use crate::compile::schedule::Schedule;
+use crate::compile::sharing::{Placement, ScratchpadOptions, Threshold};
 use crate::compile::{CompileOptions, compile};
 use crate::ptx;
 
 /// Instruction patterns: `R` a 32-bit register, `D` a 64-bit one, `P` a predicate, `I` a small number.
-const PATTERNS: [&str; 43] = [
+const PATTERNS: [&str; 46] = [
     "mov.u32 R, R",
     "mov.u32 R, I",
     "mov.u32 R, %tid.x",
@@ -53,9 +54,17 @@ const PATTERNS: [&str; 43] = [
     "st.global.u64 [D], D",
     "ld.shared.u32 R, [R]",
     "ld.shared.u32 %r5, [R];\nxor.b32 R, %r5, R",
+    "ld.shared.u32 R, [a]",
+    "ld.shared.u32 R, [b]",
+    "st.shared.u32 [a], R",
     "st.shared.u32 [R], R",
     "bar.sync 0",
 ];
+
+/// A block has a tenth of its scratchpad for itself: the variable `b`.
+fn tenth() -> Threshold {
+    Threshold::from_percent(10).expect("from 1 to 100")
+}
 
 fn instruction() -> impl Strategy<Value = String> {
     (0..PATTERNS.len(), prop::collection::vec(0u32..5, 8), 0u32..70, 0u32..8).prop_map(
@@ -95,7 +104,8 @@ fn program() -> impl Strategy<Value = String> {
         let mut text = String::from(
             ".version 6.0\n.target sm_60\n.address_size 64\n\
              .visible .entry k(.param .u32 n, .param .u64 p)\n{\n\
-             .reg .pred %p<5>;\n.reg .b32 %r<6>;\n.reg .b64 %d<5>;\n",
+             .reg .pred %p<5>;\n.reg .b32 %r<6>;\n.reg .b64 %d<5>;\n\
+             .shared .align 4 .b8 b[4];\n.shared .align 4 .b8 a[36];\n",
         );
         for (bit, register) in ["%r0", "%r1", "%r2", "%r3", "%r4", "%r5"].iter().enumerate() {
             if initialised >> bit & 1 == 1 {
@@ -145,21 +155,25 @@ proptest! {
 
     /// The allocation checker, and on four lanes: every operand's register holds the promised value, no value is
     /// read after its last read, no needed value of another lane is killed by a definition that is not soft, the
-    /// first consumer of every load suspends, nothing idle is read before.
+    /// first consumer of every load suspends, nothing idle is read before; where blocks share scratchpad, every lane that
+    /// ends has released it once and has not accessed it since.
     #[test]
     fn machine_code_computes_what_the_ptx_computes_and_keeps_every_promise(
         text in program(),
         max_registers in 12_u16..24,
         operands in prop::sample::select(Operands::ALL.to_vec()),
+        placement in prop::option::of(prop::sample::select(vec![Placement::Optimal, Placement::Postdominator])),
     ) {
         let module = ptx::parse("random.ptx", &text).unwrap();
+        let sharing = |placement| ScratchpadOptions { threshold: tenth(), placement, unlimited_bytes: 0 };
+        let scratchpad = placement.map(sharing);
         for schedule in Schedule::ALL {
-            let options = CompileOptions { check_allocation: true, schedule, max_registers, operands, ..CompileOptions::default() };
+            let options = CompileOptions { check_allocation: true, schedule, max_registers, operands, scratchpad, ..CompileOptions::default() };
             let compiled = compile(&module, "k", &options).unwrap();
             prop_assert!(compiled.statistics.registers <= max_registers);
-            if let Err(broken) = Warp::new(&compiled).run() {
+            if let Err(broken) = Warp::new(&compiled).with_shared_scratchpad(scratchpad).run() {
                 let listing = crate::compile::listing::listing(&compiled.program, &compiled.cfg);
-                return Err(TestCaseError::fail(format!("{schedule:?}, {operands:?}: {broken}\n{text}\n{listing}")));
+                return Err(TestCaseError::fail(format!("{schedule:?}, {operands:?}, {placement:?}: {broken}\n{text}\n{listing}")));
             }
         }
     }

@@ -1,13 +1,15 @@
 //! Runs a small subset of PTX on a few lanes and, beside it, the machine instructions on allocated registers:
-//! an oracle for values, last reads, soft definitions, suspension marks and idle values.
+//! an oracle for values, last reads, soft definitions, suspension marks, idle values and releases of shared scratchpad.
 
 use std::collections::BTreeMap;
 
 use crate::compile::Compiled;
 use crate::compile::lowering::Value;
+use crate::compile::sharing::ScratchpadOptions;
 use crate::program::{Instruction, Operation, Space};
 use crate::ptx::ir::{
-    Base, Combine, Compare, Instruction as Ptx, Kernel, Op, Operand, Product, Reg, Special, Type, TypeKind,
+    Base, Combine, Compare, Instruction as Ptx, Kernel, Op, Operand, Place, Product, Reg, Special, Type,
+    TypeKind,
 };
 
 pub const LANES: usize = 4;
@@ -47,6 +49,10 @@ pub struct Warp<'a> {
     writes: u64,
     /// What each load found last, if its address was defined, by PTX instruction and lane.
     loaded: BTreeMap<(usize, usize), Option<u64>>,
+    /// Bytes of scratchpad that a block has for itself, if it shares the others.
+    private: Option<u64>,
+    /// Lanes that have released what they share.
+    released: u32,
     /// Machine operands compared.
     pub compared: usize,
 }
@@ -68,8 +74,17 @@ impl<'a> Warp<'a> {
             pending: vec![false; registers],
             writes: 0,
             loaded: BTreeMap::new(),
+            private: None,
+            released: 0,
             compared: 0,
         }
+    }
+
+    /// The same for a block that shares scratchpad.
+    pub fn with_shared_scratchpad(mut self, options: Option<ScratchpadOptions>) -> Warp<'a> {
+        let bytes = u64::from(self.kernel.shared_bytes);
+        self.private = options.map(|options| options.threshold.private(bytes));
+        self
     }
 
     /// Runs until the end or for a number of steps; an error says which promise was broken.
@@ -91,6 +106,7 @@ impl<'a> Warp<'a> {
         let active = (0..LANES)
             .filter(|&lane| path >> lane & 1 == 1 && self.guard(ptx, lane))
             .fold(0, |mask, lane| mask | 1 << lane);
+        self.check_release(ptx, active)?;
         let before: Vec<Vec<u64>> = self.lanes.iter().map(|lane| lane.virtuals.clone()).collect();
         let defined: Vec<Vec<bool>> = self.lanes.iter().map(|lane| lane.defined.clone()).collect();
         for lane in (0..LANES).filter(|lane| active >> lane & 1 == 1) {
@@ -163,6 +179,10 @@ impl<'a> Warp<'a> {
         let lowered = &compiled.lowering.instructions[position];
         self.check_pending(instruction)?;
         if let Some(load) = lowered.operand {
+            let late = self.released & executing;
+            if late != 0 && self.may_be_shared(&self.kernel.instructions[load.index()]) {
+                return Err(format!("the operand of lanes {late:#b} is behind their release"));
+            }
             for lane in (0..LANES).filter(|lane| executing >> lane & 1 == 1) {
                 self.check_operand(load.index(), lane, &before[lane])?;
             }
@@ -213,6 +233,41 @@ impl<'a> Warp<'a> {
             self.pending[register] = instruction.operation.has_long_latency();
         }
         Ok(())
+    }
+
+    /// Whether an access to scratchpad may be one to what the block shares.
+    fn may_be_shared(&self, ptx: &Ptx) -> bool {
+        let Some(private) = self.private else { return false };
+        ptx.address.is_some_and(|address| match address.base {
+            // Whatever may lie there.
+            Base::Reg(_) | Base::Zero => true,
+            Base::Symbol(symbol) => {
+                let symbol = &self.kernel.symbols[symbol.index()];
+                !matches!(symbol.place, Place::Offset(offset) if u64::from(offset) + symbol.bytes <= private)
+            }
+        })
+    }
+
+    /// Every lane releases what it shares once, before it ends, and accesses none of it afterwards (thesis §3.2.3).
+    fn check_release(&mut self, ptx: &Ptx, active: u32) -> Result<(), String> {
+        if self.private.is_none() {
+            return Ok(());
+        }
+        let (again, not_yet) = (self.released & active, active & !self.released);
+        match ptx.op {
+            Op::ReleaseScratchpad if again != 0 => Err(format!("lanes {again:#b} release once more")),
+            Op::ReleaseScratchpad => {
+                self.released |= active;
+                Ok(())
+            }
+            Op::Exit if not_yet != 0 => Err(format!("lanes {not_yet:#b} end without a release")),
+            Op::Ld { space: Space::Shared, .. } | Op::St { space: Space::Shared, .. }
+                if again != 0 && self.may_be_shared(ptx) =>
+            {
+                Err(format!("`{}` of lanes {again:#b} is behind their release", ptx.text))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A word of scratchpad that is read as an operand is the one that was loaded.
@@ -350,7 +405,7 @@ fn evaluate(op: &Op, s: &[u64], results: usize) -> Vec<u64> {
         Op::Cvt { .. } => s[0],
         Op::Pack { .. } => s[0] | s[1] << 32,
         Op::Unpack { .. } => return vec![s[0] & 0xffff_ffff, s[0] >> 32],
-        Op::St { .. } | Op::Barrier | Op::Bra { .. } | Op::Exit => return Vec::new(),
+        Op::St { .. } | Op::Barrier | Op::Bra { .. } | Op::Exit | Op::ReleaseScratchpad => return Vec::new(),
         other => unreachable!("{other:?} is not used in random programs"),
     };
     vec![one; results]

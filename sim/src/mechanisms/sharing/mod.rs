@@ -73,7 +73,7 @@ parameters! {
         /// Steps of the probability of such an instruction from 0 to 1 (§2.3.3: 0.1 each).
         probability_steps: u64 = 10, Accepted::integer(1, 16);
         /// Where spad-share-relssp and both-share put relssp: optimal, as early as every path allows (Equations 3.1, 3.2); postdominator,
-        /// where all accesses are over (§3.2.3).
+        /// where all accesses are over (§3.2.3); none, nowhere: variables of scratchpad are only laid out.
         relssp: Placement = Placement::Optimal, Accepted::one_of::<Placement>();
     }
 }

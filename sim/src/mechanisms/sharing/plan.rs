@@ -100,7 +100,7 @@ fn place(
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use proptest::prelude::*;
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::sm::design::Fits;
 
-    fn admission(warps: usize, rows_per_warp: u32, partitions: usize) -> Admission {
+    pub fn admission(warps: usize, rows_per_warp: u32, partitions: usize) -> Admission {
         let of_partition = PartitionSize { warps: 48 / partitions, rows: 1024 / partitions as u32 };
         let in_file = u64::from(of_partition.rows / rows_per_warp) * partitions as u64;
         let fits = Fits {

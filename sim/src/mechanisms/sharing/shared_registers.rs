@@ -77,3 +77,41 @@ fn highest(program: &Program, order: Option<&[u16]>) -> Vec<u16> {
     });
     of_instruction.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use warpfile_kernels::compile::sharing::Threshold;
+    use warpfile_kernels::program::{Operation, PhysReg, ResultRegister};
+
+    use super::super::accesses::tests::{at, program};
+    use super::super::plan::tests::admission;
+    use super::*;
+
+    /// Of hotspot's 36 registers a warp has ⌊3.6⌋ for itself; they count from 1.
+    #[test]
+    fn a_pair_across_the_border_is_shared() {
+        let tenth = Threshold::from_percent(10).expect("in range");
+        let needs = |registers: [u16; 2], order: Option<&[u16]>| {
+            let result = |register| ResultRegister {
+                register: PhysReg(register),
+                soft: false,
+                idle_until_suspension: false,
+            };
+            let mut program = program(&[Operation::Double]);
+            program.instructions[0].results = registers.map(result).to_vec();
+            let mut shared = SharedRegisters::new(1, 7);
+            shared.by_instruction = highest(&program, order);
+            shared.plan = Plan::new(&admission(8, 36, 2), 2, tenth);
+            assert_eq!(shared.private(), Some(3));
+            shared.decode(0, &at(0, u32::MAX, [0; 2]));
+            shared.needs(0)
+        };
+        assert!(!needs([1, 2], None));
+        assert!(needs([2, 3], None), "its second word is shared");
+        assert!(needs([3, 4], None));
+        // In an order of its own it is where the registers lie that counts.
+        let order: Vec<u16> = (0..36).map(|register| (register + 34) % 36).collect();
+        assert!(!needs([3, 4], Some(&order)));
+        assert!(needs([4, 5], Some(&order)));
+    }
+}

@@ -199,6 +199,8 @@ mod tests {
     const STORE: u32 = 0;
     const RELEASE: u32 = 1;
     const EXIT: u32 = 2;
+    /// Of what nobody reads.
+    const DEAD_LOAD: u32 = 3;
     /// Warps of a block, and bytes of it; half of them are its own.
     const WARPS: usize = 2;
     const BYTES: u64 = 64;
@@ -218,8 +220,8 @@ mod tests {
                 pairs: Pairs::new(&config),
                 scratchpad: SharedScratchpad::new((48, 8, 16), has_release.then(build)),
             };
-            let store = Operation::Store(access(Space::Shared, 4));
-            sm.scratchpad.start_kernel(&program(&[store, Operation::Release, Operation::Exit]));
+            let [store, load] = [Operation::Store, Operation::Load].map(|of| of(access(Space::Shared, 4)));
+            sm.scratchpad.start_kernel(&program(&[store, Operation::Release, Operation::Exit, load]));
             let (threads, warps) = (32 * WARPS as u32, WARPS);
             let admission = Admission { warps, threads, scratchpad_bytes: BYTES, ..Admission::default() };
             sm.scratchpad.admit(&admission, private);
@@ -277,15 +279,17 @@ mod tests {
 
     #[test]
     fn a_release_waits_for_its_warp_s_accesses() {
-        let mut sm = Sm::new(true, Some(0));
-        let store = at(STORE, u32::MAX, [0; 2]);
-        sm.decode(1, STORE, 0);
-        sm.scratchpad.issue(1, &store);
-        sm.decode(1, RELEASE, 0);
-        assert_eq!(sm.scratchpad.waiting, 0b10);
-        assert!(sm.scratchpad.waits_for(1).is_some() && sm.scratchpad.waits_for(0).is_none());
-        sm.scratchpad.retire(1, &store);
-        assert_eq!(sm.scratchpad.waiting, 0);
+        for (inst, ending) in [(STORE, RELEASE), (STORE, EXIT), (DEAD_LOAD, RELEASE), (DEAD_LOAD, EXIT)] {
+            let mut sm = Sm::new(true, Some(0));
+            let access = at(inst, u32::MAX, [0; 2]);
+            sm.decode(1, inst, 0);
+            sm.scratchpad.issue(1, &access);
+            sm.decode(1, ending, 0);
+            assert_eq!(sm.scratchpad.waiting, 0b10, "{inst}, {ending}");
+            assert!(sm.scratchpad.waits_for(1).is_some() && sm.scratchpad.waits_for(0).is_none());
+            sm.scratchpad.retire(1, &access);
+            assert_eq!(sm.scratchpad.waiting, 0, "{inst}, {ending}");
+        }
     }
 
     #[test]
