@@ -27,7 +27,7 @@ pub struct CodeArguments {
     #[arg(long, value_name = "BITS")]
     addresses: Option<AddressBits>,
     /// What arithmetic reads beside registers, parameters and immediates: `constants`, words of constant memory at fixed
-    /// addresses; `scratchpad`, a word of scratchpad too, as in PTXPlus; `registers`, nothing [default: registers].
+    /// addresses; `scratchpad`, a word of scratchpad too, as in PTXPlus; `registers`, nothing [default: constants].
     #[arg(long, value_name = "NAME", value_parser = operands)]
     operands: Option<Operands>,
 }
@@ -105,7 +105,6 @@ pub struct Code {
     #[serde(skip_serializing_if = "is_usual")]
     pub addresses: AddressBits,
     /// What arithmetic reads.
-    #[serde(skip_serializing_if = "are_usual")]
     pub operands: Operands,
 }
 
@@ -115,10 +114,6 @@ fn is_zero(registers: &u16) -> bool {
 
 fn is_usual(addresses: &AddressBits) -> bool {
     *addresses == AddressBits::default()
-}
-
-fn are_usual(operands: &Operands) -> bool {
-    *operands == Operands::default()
 }
 
 impl Default for Code {

@@ -54,7 +54,8 @@ fn the_table_has_a_column_for_the_baseline_and_one_for_the_design() {
 fn the_document_holds_what_the_table_shows() {
     let report = Place::new().json("run hotspot --design rfc --size tiny --json");
     let input = serde_json::json!({
-        "kind": "workload", "name": "hotspot", "size": "tiny", "schedule": "list", "max_registers": 255
+        "kind": "workload", "name": "hotspot", "size": "tiny", "schedule": "list", "max_registers": 255,
+        "operands": "constants"
     });
     assert_eq!(report["kernels"][0]["input"], input);
     let designs = designs(&report);

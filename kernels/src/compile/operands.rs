@@ -27,9 +27,9 @@ pub const ACCESS: MemoryAccess = MemoryAccess { space: Space::Shared, bytes: 4 }
 #[serde(rename_all = "snake_case")]
 pub enum Operands {
     /// Registers, parameters and immediates.
-    #[default]
     Registers,
-    /// Also words of constant memory at fixed addresses.
+    /// Also words of constant memory at fixed addresses, as GPUs do.
+    #[default]
     Constants,
     /// Also a word of scratchpad that nobody else reads.
     Scratchpad,

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use super::reference::{Inputs, Outputs};
 
-const POINTS: usize = 36;
+const POINTS: usize = 150;
 const MARGIN: usize = 22;
 
 pub(super) fn reference(inputs: &Inputs) -> Outputs {

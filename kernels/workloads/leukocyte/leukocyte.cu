@@ -3,7 +3,7 @@
 
 #include "warpfile.h"
 
-#define POINTS 36
+#define POINTS 150
 #define CIRCLES 7
 // Pixels around those that are looked at.
 #define MARGIN 22

@@ -1,7 +1,7 @@
 //! Sharing of one resource beside a machine without it: Figs. 2.16 to 2.18, 2.20, 3.13 and 3.14.
 
 use super::kernels::Kernels;
-use super::{content, notes, register_sharing};
+use super::{bars_absent, content, notes, register_sharing};
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::{Average, Series, chart, named, percent_change, ratio, table};
@@ -37,6 +37,8 @@ pub const LRR: &str = "LRR";
 
 /// A machine that shares, and what it is held against.
 pub struct Comparison {
+    /// The thesis's.
+    pub figure: &'static str,
     /// `register sharing`.
     pub name: &'static str,
     pub shared: Point,
@@ -48,8 +50,9 @@ pub struct Comparison {
 
 impl Comparison {
     /// Register sharing of chapter 2.
-    pub fn of_registers(base: &Point, scheduler: &'static str) -> Comparison {
+    pub fn of_registers(figure: &'static str, base: &Point, scheduler: &'static str) -> Comparison {
         Comparison {
+            figure,
             name: "register sharing",
             shared: register_sharing(),
             base: base.clone(),
@@ -98,11 +101,13 @@ impl Comparison {
             Stated::exactly(thesis),
             here,
         ));
-        content(kernels, &self.title(), vec![claim], &[series], self.notes.clone())
+        let claims = vec![claim, bars_absent(self.figure)];
+        content(kernels, &self.title(), claims, &[series], self.notes.clone())
     }
 
-    /// How stalls and idle cycles change; `stalls` is what the thesis says of the first.
-    pub fn without_issue(&self, results: &Results, stalls: &str) -> Content {
+    /// How stalls and idle cycles change. What the thesis says: `stalls` of the first, `idle` by how many per cent the second
+    /// become fewer in a program.
+    pub fn without_issue(&self, results: &Results, stalls: &str, idle: &[(&str, f64)]) -> Content {
         let change = |value: fn(&Run) -> u64| {
             let runs = results.of(&self.shared).iter().zip(results.of(&self.base));
             let percent =
@@ -115,9 +120,18 @@ impl Comparison {
         ];
         let fewer =
             |series: &Series| named(results, series, |value| value < 0.0, |value| format!(" {value:.1} %"));
-        let idle = "idle cycles become fewer, up to 99 %, for all applications but one";
-        let claims = [(idle, &series[1]), (stalls, &series[0])]
+        let all =
+            "of both figures together, idle cycles become fewer, up to 99 %, for all applications but one";
+        let claims = [(all, &series[1]), (stalls, &series[0])]
             .map(|(thesis, series)| Claim::new("§2.5.1.5", thesis, format!("fewer for: {}", fewer(series))));
+        let of_programs = idle.iter().map(|(name, thesis)| {
+            let what = format!("idle cycles fewer, {name}");
+            let here = series[1].of_workload(results, name).map(|change| -change);
+            let text = here.map_or_else(|| "no value".to_owned(), |here| format!("{here:.1} %"));
+            let number = Number::change(format!("idle_{name}"), what.clone(), Stated::exactly(*thesis), here);
+            Claim::new("§2.5.1.5", format!("{what}: {thesis} %"), text).number(number)
+        });
+        let claims = claims.into_iter().chain(of_programs).chain([bars_absent(self.figure)]);
         let mut notes = self.notes.clone();
         notes.push(
             "A stall is a scheduler's cycle in which the instruction picked before could not be taken; it is idle in cycles in \
@@ -126,7 +140,7 @@ impl Comparison {
         );
         let title = format!("Change beside {} without sharing, per cent", self.scheduler);
         Content {
-            claims: claims.into(),
+            claims: claims.collect(),
             tables: vec![table("cycles", title, results, &series, Average::Arithmetic)],
             notes,
             charts: vec![chart(
@@ -165,7 +179,8 @@ impl Comparison {
             Stated::exactly(percent(counted, of)),
             here,
         ));
-        content(kernels, &self.title(), vec![claim], &series, self.notes.clone())
+        let claims = vec![claim, bars_absent(self.figure)];
+        content(kernels, &self.title(), claims, &series, self.notes.clone())
     }
 }
 

@@ -6,7 +6,7 @@ use warpfile_sim::mechanisms::sharing::{COUNTERS, Shared};
 use super::comparison::{Comparison, LRR, Least};
 use super::kernels::{Kernels, NAMES};
 use super::release::on_machine;
-use super::{content, on, twice_the_scratchpad};
+use super::{bars_absent, content, on, twice_the_scratchpad};
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::Series;
@@ -35,8 +35,9 @@ fn two_level() -> Point {
     on_machine("two-level")
 }
 
-fn beside(base: Point, scheduler: &'static str) -> Comparison {
+fn beside(figure: &'static str, base: Point, scheduler: &'static str) -> Comparison {
     Comparison {
+        figure,
         name: "scratchpad sharing with relssp",
         shared: shared(),
         base,
@@ -67,17 +68,17 @@ pub fn points_15() -> Vec<Point> {
 
 /// Fig. 3.13(a).
 pub fn figure_13a(results: &Results) -> Result<Content> {
-    Ok(beside(lrr().with_gto(), "GTO").mean(results, "§3.4.1.7", 17.73))
+    Ok(beside("Fig. 3.13(a)", lrr().with_gto(), "GTO").mean(results, "§3.4.1.7", 17.73))
 }
 
 /// Fig. 3.13(b).
 pub fn figure_13b(results: &Results) -> Result<Content> {
-    Ok(beside(two_level(), "the two-level scheduler").mean(results, "§3.4.1.7", 18.08))
+    Ok(beside("Fig. 3.13(b)", two_level(), "the two-level scheduler").mean(results, "§3.4.1.7", 18.08))
 }
 
 /// Fig. 3.14: faster for DCT3, DCT4, NQU and heartwall, comparable for DCT1, DCT2, SRAD1, SRAD2 and MC1, of fourteen.
 pub fn figure_14(results: &Results) -> Result<Content> {
-    Ok(beside(lrr(), LRR).beside_twice(
+    Ok(beside("Fig. 3.14", lrr(), LRR).beside_twice(
         results,
         ("LRR, 32 KB of scratchpad", &twice_the_scratchpad(lrr())),
         Least::Comparable,
@@ -115,6 +116,7 @@ pub fn figure_15(results: &Results) -> Result<Content> {
         series.push(of(format!("{key}_lrr"), format!("LRR, {heading}"), &base));
         series.push(of(format!("{key}_relssp"), format!("sharing with relssp, {heading}"), &shared));
     }
+    claims.push(bars_absent("Fig. 3.15"));
     let notes = vec![
         "Of kernels whose programs share; with 64 KB FDTD3d, heartwall and MC1 do not in the thesis, and are not counted. Faster is by a \
          thousandth or more."

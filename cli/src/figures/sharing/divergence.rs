@@ -4,8 +4,8 @@ use anyhow::Result;
 
 use super::kernels::Kernels;
 use super::{
-    baseline, changes, content, notes, order_of_the_ptx, register_sharing, scratchpad, with_registers,
-    with_scratchpad,
+    bars_absent, baseline, changes, content, notes, order_of_the_ptx, register_sharing, scratchpad,
+    with_registers, with_scratchpad,
 };
 use crate::figures::Cause;
 use crate::figures::report::{Claim, Content};
@@ -30,13 +30,16 @@ pub fn points_scratchpad() -> Vec<Point> {
 /// Fig. 2.21(a).
 pub fn figure_registers(results: &Results) -> Result<Content> {
     let mut content = beside(results, &points_registers(), "register sharing", [2.87, 10.99], notes());
-    content.claims.push(faster_than_sharing(results));
+    content.claims.extend([faster_than_sharing(results), bars_absent("Fig. 2.21(a)")]);
     Ok(content)
 }
 
 /// Fig. 2.21(b).
 pub fn figure_scratchpad(results: &Results) -> Result<Content> {
-    Ok(beside(results, &points_scratchpad(), "scratchpad sharing", [0.0, 12.47], scratchpad::notes()))
+    let mut content =
+        beside(results, &points_scratchpad(), "scratchpad sharing", [0.0, 12.47], scratchpad::notes());
+    content.claims.push(bars_absent("Fig. 2.21(b)"));
+    Ok(content)
 }
 
 /// Both beside LRR; `means`: geometric ones of warp-level divergence and of sharing, per cent.

@@ -18,7 +18,7 @@ use warpfile_kernels::compile::sharing::{Residents, Resource, Threshold, residen
 use warpfile_kernels::workloads::AddressBits;
 
 use super::number::{Number, Stated};
-use super::report::{Claim, Content};
+use super::report::{Claim, Content, Table};
 use super::series::{Average, Rows, Series, chart, percent_change, table};
 use super::sweep::Point;
 use super::{Cause, Figure, Method, Paper};
@@ -212,7 +212,7 @@ const FIGURES: &[Figure] = &[
         source: "Jatala, Fig. 2.18(b), §2.5.1.5",
         workloads: SET_2,
         method: Method::Runs { points: scratchpad::points, show: scratchpad::figure_18 },
-        has_numbers: false,
+        has_numbers: true,
         causes: &[],
     },
     Figure {
@@ -249,7 +249,7 @@ const FIGURES: &[Figure] = &[
         workloads: SET_2,
         method: Method::Runs { points: scratchpad::points_20, show: scratchpad::figure_20 },
         has_numbers: true,
-        causes: scratchpad::CAUSES_20,
+        causes: &[],
     },
     Figure {
         id: "sharing-table2.5",
@@ -438,8 +438,8 @@ const fn order_of_the_ptx(of: &'static [&'static str]) -> Cause {
 const fn operands_in_scratchpad(of: &'static [&'static str]) -> Cause {
     Cause {
         of,
-        why: "In PTXPlus, which the thesis ran, arithmetic reads a word of scratchpad or a constant as an operand; here loads take their \
-          place, and an SM waits for its scratchpad, which more blocks hide.",
+        why: "In PTXPlus, which the thesis ran, arithmetic reads a word of scratchpad as an operand; here a load takes its place, and \
+          an SM waits for its scratchpad, which more blocks hide.",
         run: "--operands scratchpad",
     }
 }
@@ -527,6 +527,23 @@ fn changes(
     });
     claims.extend(mean);
     claims
+}
+
+/// What a figure's bars show and the thesis's text does not say.
+fn bars_absent(figure: &'static str) -> Claim {
+    Claim::new(figure, "heights of bars that are not above: n/a, the text does not say them", "in the table")
+}
+
+/// Cycles that are saved where something is so many times as fast, per cent.
+fn cycles_saved(speedup: &Series) -> Series {
+    let saved = speedup.values.iter().map(|speedup| speedup.map(|speedup| 100.0 * (1.0 - 1.0 / speedup)));
+    Series::new("cycles_saved", "cycles saved, %", 2, saved.collect())
+}
+
+/// A table of them.
+fn table_of_cycles(figure: &str, rows: &impl Rows, saved: &Series) -> Table {
+    let title = format!("Cycles saved beside LRR without sharing, per cent ({figure})");
+    table("cycles_saved", title, rows, std::slice::from_ref(saved), Average::Arithmetic)
 }
 
 /// A table and a chart of speedups.

@@ -6,8 +6,8 @@ use warpfile_sim::mechanisms::sharing::{COUNTERS, Parameters, Shared};
 use super::comparison::{Comparison, LRR, Least};
 use super::kernels::Kernels;
 use super::{
-    Changes, baseline, beside_gto, changes, content, notes, one_scheduler, order_of_the_ptx, programs,
-    register_sharing, warp_locks, with_registers,
+    Changes, bars_absent, baseline, beside_gto, changes, content, cycles_saved, notes, one_scheduler,
+    order_of_the_ptx, programs, register_sharing, table_of_cycles, warp_locks, with_registers,
 };
 use crate::figures::Cause;
 use crate::figures::report::{Content, Table};
@@ -119,8 +119,13 @@ pub fn figure_13a(results: &Results) -> Result<Content> {
     let paper = Some(1.0 + REGISTER_SHARING_MEAN / 100.0);
     let series = Series::new("sharing", "register sharing", 3, values).with_paper(paper);
     let paper = (REGISTER_SHARING, Some(REGISTER_SHARING_MEAN));
-    let claims = changes("§2.5.1.2", ("", "IPC with register sharing"), paper, (kernels, &series));
-    Ok(content(kernels, "Instructions a cycle, relative to LRR without sharing", claims, &[series], notes()))
+    let mut claims = changes("§2.5.1.2", ("", "IPC with register sharing"), paper, (kernels, &series));
+    claims.push(bars_absent("Fig. 2.14(a)"));
+    let cycles = table_of_cycles("Fig. 2.14(a)", kernels, &cycles_saved(&series));
+    let title = "Instructions a cycle, relative to LRR without sharing";
+    let mut content = content(kernels, title, claims, &[series], notes());
+    content.tables.push(cycles);
+    Ok(content)
 }
 
 /// Fig. 2.15(a).
@@ -141,7 +146,7 @@ pub fn figure_15(results: &Results) -> Result<Content> {
         let what = format!("IPC of register sharing with {}", series.heading());
         changes("§2.5.1.3", (prefix, &what), (paper, None), (kernels, series))
     });
-    let claims = claims.collect();
+    let claims = claims.chain([bars_absent("Fig. 2.15(a)")]).collect();
     let title = "Instructions a cycle, relative to LRR without sharing";
     let notes = programs().into_iter().chain([OPTIMISATIONS.to_owned()]).collect();
     let mut content = content(kernels, title, claims, &series, notes);
@@ -181,25 +186,33 @@ fn memory_instructions(results: &Results, dynamic: &Point, without: &Point) -> T
 
 /// Fig. 2.16(a).
 pub fn figure_16(results: &Results) -> Result<Content> {
-    Ok(Comparison::of_registers(&baseline().with_gto(), "GTO").largest(results, "§2.5.1.4", 3.9))
+    Ok(Comparison::of_registers("Fig. 2.16(a)", &baseline().with_gto(), "GTO").largest(
+        results,
+        "§2.5.1.4",
+        3.9,
+    ))
 }
 
 /// Fig. 2.17(a).
 pub fn figure_17(results: &Results) -> Result<Content> {
-    Ok(Comparison::of_registers(&two_level(), "the two-level scheduler").largest(results, "§2.5.1.4", 27.22))
+    Ok(Comparison::of_registers("Fig. 2.17(a)", &two_level(), "the two-level scheduler").largest(
+        results,
+        "§2.5.1.4",
+        27.22,
+    ))
 }
 
 /// Fig. 2.18(a).
 pub fn figure_18(results: &Results) -> Result<Content> {
     let stalls =
         "stalls become fewer for MUM, LIB, backprop, hotspot and stencil, more for b+tree, sgemm and mri-q";
-    Ok(Comparison::of_registers(&baseline(), LRR).without_issue(results, stalls))
+    Ok(Comparison::of_registers("Fig. 2.18(a)", &baseline(), LRR).without_issue(results, stalls, &[]))
 }
 
 /// Fig. 2.20(a).
 pub fn figure_20(results: &Results) -> Result<Content> {
     let twice = ("LRR, 65536 registers", &twice_the_registers());
-    Ok(Comparison::of_registers(&baseline(), LRR).beside_twice(
+    Ok(Comparison::of_registers("Fig. 2.20(a)", &baseline(), LRR).beside_twice(
         results,
         twice,
         Least::Faster,

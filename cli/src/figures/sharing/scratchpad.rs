@@ -5,7 +5,8 @@ use anyhow::Result;
 use super::comparison::{Comparison, LRR, Least};
 use super::kernels::{Kernels, NAMES};
 use super::{
-    Changes, beside_gto, changes, content, operands_in_scratchpad, twice_the_scratchpad, with_scratchpad,
+    Changes, bars_absent, beside_gto, changes, content, cycles_saved, operands_in_scratchpad,
+    table_of_cycles, twice_the_scratchpad, with_scratchpad,
 };
 use crate::figures::Cause;
 use crate::figures::report::Content;
@@ -26,11 +27,10 @@ const IMPROVEMENTS: Changes = &[
 /// Their mean.
 const MEAN: f64 = 12.5;
 
-/// Why numbers of Fig. 2.13(b) differ, of Fig. 2.15(b), and of Fig. 2.20(b).
+/// Why numbers of Fig. 2.13(b) differ, and of Fig. 2.15(b).
 pub const CAUSES_13: &[Cause] =
-    &[beside_gto(&["srad-tiles.SRAD1", "convolution.CONV2"]), operands_in_scratchpad(&["convolution.CONV1"])];
-pub const CAUSES_15: &[Cause] = &[beside_gto(&["owf_srad-tiles.SRAD1", "owf_convolution.CONV2"])];
-pub const CAUSES_20: &[Cause] = &[operands_in_scratchpad(&["faster"])];
+    &[beside_gto(&["srad-tiles.SRAD1"]), operands_in_scratchpad(&["convolution.CONV1"])];
+pub const CAUSES_15: &[Cause] = &[beside_gto(&["owf_srad-tiles.SRAD1"])];
 
 /// Scratchpad sharing.
 pub fn shared() -> Point {
@@ -46,8 +46,8 @@ fn two_level() -> Point {
     with_scratchpad("two-level")
 }
 
-fn beside(base: Point, scheduler: &'static str) -> Comparison {
-    Comparison { name: "scratchpad sharing", shared: shared(), base, scheduler, notes: notes() }
+fn beside(figure: &'static str, base: Point, scheduler: &'static str) -> Comparison {
+    Comparison { figure, name: "scratchpad sharing", shared: shared(), base, scheduler, notes: notes() }
 }
 
 pub fn notes() -> Vec<String> {
@@ -79,13 +79,18 @@ pub fn figure_13(results: &Results) -> Result<Content> {
     let kernels = &Kernels::of(results);
     let values = kernels.speedup(&shared(), &lrr());
     let series = Series::new("sharing", "scratchpad sharing", 3, values).with_paper(Some(1.0 + MEAN / 100.0));
-    let claims = changes(
+    let mut claims = changes(
         "§2.5.1.2",
         ("", "IPC with scratchpad sharing"),
         (IMPROVEMENTS, Some(MEAN)),
         (kernels, &series),
     );
-    Ok(content(kernels, "Instructions a cycle, relative to LRR without sharing", claims, &[series], notes()))
+    claims.push(bars_absent("Fig. 2.14(b)"));
+    let cycles = table_of_cycles("Fig. 2.14(b)", kernels, &cycles_saved(&series));
+    let title = "Instructions a cycle, relative to LRR without sharing";
+    let mut content = content(kernels, title, claims, &[series], notes());
+    content.tables.push(cycles);
+    Ok(content)
 }
 
 /// Without and with OWF (§2.5.1.3).
@@ -125,29 +130,29 @@ pub fn figure_15(results: &Results) -> Result<Content> {
             let what = format!("IPC of scratchpad sharing with {}", series.heading());
             changes("§2.5.1.3", (prefix, &what), (paper, None), (kernels, series))
         });
-    let claims = claims.collect();
+    let claims = claims.chain([bars_absent("Fig. 2.15(b)")]).collect();
     Ok(content(kernels, "Instructions a cycle, relative to LRR without sharing", claims, &series, notes()))
 }
 
 /// Fig. 2.16(b).
 pub fn figure_16(results: &Results) -> Result<Content> {
-    Ok(beside(lrr().with_gto(), "GTO").largest(results, "§2.5.1.4", 30.0))
+    Ok(beside("Fig. 2.16(b)", lrr().with_gto(), "GTO").largest(results, "§2.5.1.4", 30.0))
 }
 
 /// Fig. 2.17(b).
 pub fn figure_17(results: &Results) -> Result<Content> {
-    Ok(beside(two_level(), "the two-level scheduler").largest(results, "§2.5.1.4", 27.08))
+    Ok(beside("Fig. 2.17(b)", two_level(), "the two-level scheduler").largest(results, "§2.5.1.4", 27.08))
 }
 
 /// Fig. 2.18(b).
 pub fn figure_18(results: &Results) -> Result<Content> {
     let stalls = "stalls become fewer for CONV2, NW1, NW2, SRAD1 and SRAD2, more for CONV1; lavaMD has 259 more of them";
-    Ok(beside(lrr(), LRR).without_issue(results, stalls))
+    Ok(beside("Fig. 2.18(b)", lrr(), LRR).without_issue(results, stalls, &[("lavaMD-100", 49.5)]))
 }
 
 /// Fig. 2.20(b): CONV1, NW1 and NW2 are comparable and lavaMD is faster there; CONV2, SRAD1 and SRAD2 are slower.
 pub fn figure_20(results: &Results) -> Result<Content> {
-    Ok(beside(lrr(), LRR).beside_twice(
+    Ok(beside("Fig. 2.20(b)", lrr(), LRR).beside_twice(
         results,
         ("LRR, 32 KB of scratchpad", &twice_the_scratchpad(lrr())),
         Least::Comparable,

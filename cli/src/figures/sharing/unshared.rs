@@ -3,7 +3,7 @@
 use anyhow::Result;
 use warpfile_kernels::workloads::Workload;
 
-use super::{content, on};
+use super::{bars_absent, content, on};
 use crate::figures::number::{Number, Stated};
 use crate::figures::report::{Claim, Content};
 use crate::figures::series::{Average, Series, change, percent_change, ratio};
@@ -95,7 +95,7 @@ impl Unlimited {
         POLICIES.into_iter().flat_map(of_policy).chain(owf).collect()
     }
 
-    fn show(&self, results: &Results) -> Content {
+    fn show(&self, results: &Results, figure: &'static str) -> Content {
         let lrr = self.without("lrr");
         let of = |key: String, heading: String, point: &Point| {
             Series::new(key, heading, 4, speedup(results, point, &lrr))
@@ -128,6 +128,7 @@ impl Unlimited {
         claims.push(
             Claim::new(self.section, "OWF is comparable to GTO without sharing", change(mean)).number(number),
         );
+        claims.push(bars_absent(figure));
         let title = "Instructions a cycle, relative to LRR without sharing";
         content(results, title, claims, &series, vec![self.notes.to_owned()])
     }
@@ -154,7 +155,7 @@ pub fn points_22a() -> Vec<Point> {
 
 /// Fig. 2.22(a).
 pub fn figure_22a(results: &Results) -> Result<Content> {
-    Ok(REGISTERS.show(results))
+    Ok(REGISTERS.show(results, "Fig. 2.22(a)"))
 }
 
 /// The same with scratchpad sharing.
@@ -164,7 +165,7 @@ pub fn points_22b() -> Vec<Point> {
 
 /// Fig. 2.22(b).
 pub fn figure_22b(results: &Results) -> Result<Content> {
-    Ok(SCRATCHPAD.show(results))
+    Ok(SCRATCHPAD.show(results, "Fig. 2.22(b)"))
 }
 
 /// The same with `relssp`.
@@ -174,5 +175,5 @@ pub fn points_17() -> Vec<Point> {
 
 /// Fig. 3.17.
 pub fn figure_17(results: &Results) -> Result<Content> {
-    Ok(RELEASED.show(results))
+    Ok(RELEASED.show(results, "Fig. 3.17"))
 }
