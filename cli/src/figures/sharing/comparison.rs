@@ -37,7 +37,7 @@ pub const LRR: &str = "LRR";
 
 /// A machine that shares, and what it is held against.
 pub struct Comparison {
-    /// The thesis's.
+    /// The figure of the thesis, as it is cited.
     pub figure: &'static str,
     /// `register sharing`.
     pub name: &'static str,

@@ -546,6 +546,22 @@ fn table_of_cycles(figure: &str, rows: &impl Rows, saved: &Series) -> Table {
     table("cycles_saved", title, rows, std::slice::from_ref(saved), Average::Arithmetic)
 }
 
+/// Speedups of a design beside LRR without sharing, which the thesis has as instructions a cycle, and the cycles saved, which it
+/// has in a figure without numbers in the text.
+fn beside_lrr(
+    figure_of_cycles: &'static str,
+    mut claims: Vec<Claim>,
+    (kernels, series): (&Kernels<'_>, Series),
+    notes: Vec<String>,
+) -> Content {
+    claims.push(bars_absent(figure_of_cycles));
+    let cycles = table_of_cycles(figure_of_cycles, kernels, &cycles_saved(&series));
+    let title = "Instructions a cycle, relative to LRR without sharing";
+    let mut content = content(kernels, title, claims, &[series], notes);
+    content.tables.push(cycles);
+    content
+}
+
 /// A table and a chart of speedups.
 fn content(
     rows: &impl Rows,

@@ -6,8 +6,8 @@ use warpfile_sim::mechanisms::sharing::{COUNTERS, Parameters, Shared};
 use super::comparison::{Comparison, LRR, Least};
 use super::kernels::Kernels;
 use super::{
-    Changes, bars_absent, baseline, beside_gto, changes, content, cycles_saved, notes, one_scheduler,
-    order_of_the_ptx, programs, register_sharing, table_of_cycles, warp_locks, with_registers,
+    Changes, bars_absent, baseline, beside_gto, beside_lrr, changes, content, notes, one_scheduler,
+    order_of_the_ptx, programs, register_sharing, warp_locks, with_registers,
 };
 use crate::figures::Cause;
 use crate::figures::report::{Content, Table};
@@ -119,13 +119,8 @@ pub fn figure_13a(results: &Results) -> Result<Content> {
     let paper = Some(1.0 + REGISTER_SHARING_MEAN / 100.0);
     let series = Series::new("sharing", "register sharing", 3, values).with_paper(paper);
     let paper = (REGISTER_SHARING, Some(REGISTER_SHARING_MEAN));
-    let mut claims = changes("§2.5.1.2", ("", "IPC with register sharing"), paper, (kernels, &series));
-    claims.push(bars_absent("Fig. 2.14(a)"));
-    let cycles = table_of_cycles("Fig. 2.14(a)", kernels, &cycles_saved(&series));
-    let title = "Instructions a cycle, relative to LRR without sharing";
-    let mut content = content(kernels, title, claims, &[series], notes());
-    content.tables.push(cycles);
-    Ok(content)
+    let claims = changes("§2.5.1.2", ("", "IPC with register sharing"), paper, (kernels, &series));
+    Ok(beside_lrr("Fig. 2.14(a)", claims, (kernels, series), notes()))
 }
 
 /// Fig. 2.15(a).

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use warpfile_sim::mechanisms::sharing::{COUNTERS, Shared};
 
-use super::release::{DESIGNS, LAYOUT, of};
+use super::release::{DESIGNS, of};
 use super::{bars_absent, order_of_the_ptx, register_sharing, scratchpad};
 use crate::figures::Cause;
 use crate::figures::number::{Number, Stated};
@@ -68,11 +68,6 @@ fn active(results: &Results, point: &Point, thesis: f64, figure: &'static str) -
     }
 }
 
-/// The designs of Fig. 3.12: name in a stack, key, heading.
-fn designs() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    DESIGNS.into_iter().filter(|(_, key, _)| *key != "lrr")
-}
-
 /// Fig. 3.12: sharing under OWF, with variables laid out, with `relssp` as early as every path allows, and at the postdominator.
 pub fn figure_12(results: &Results) -> Result<Content> {
     type Part = (&'static str, &'static str, fn(&Shared) -> u64);
@@ -81,26 +76,22 @@ pub fn figure_12(results: &Results) -> Result<Content> {
         ("with", "with the lock", |counted| counted.with_lock),
         ("after", "after", |counted| counted.after_lock),
     ];
-    let mut series: Vec<Series> = Vec::new();
-    for design in designs() {
-        let (_, design_key, _) = design;
-        for (key, heading, part) in parts {
+    let [_lrr, under_owf @ ..] = DESIGNS;
+    let by_design = under_owf.map(|design| {
+        parts.map(|(key, heading, part)| {
             let runs = results.of(&of(design)).iter();
             let values = runs.map(|run| {
                 let counted: Shared = run.report.counters.get(COUNTERS);
                 let all = counted.before_lock + counted.with_lock + counted.after_lock;
                 ratio(100.0 * part(&counted) as f64, all as f64)
             });
+            let (_, design_key, _) = design;
             let (key, heading) = (format!("{design_key}_{key}"), format!("{design_key}, {heading}"));
-            series.push(Series::new(key, heading, 1, values.collect()));
-        }
-    }
-    let never = named(results, &series[1], |value| value == 0.0, |_| String::new());
-    let of_design = |wanted: &str| {
-        let place = designs().position(|(_, key, _)| key == wanted).unwrap_or_default();
-        &series[parts.len() * place..][..parts.len()]
-    };
-    let [owf, layout] = [of_design("owf"), of_design(LAYOUT)];
+            Series::new(key, heading, 1, values.collect())
+        })
+    });
+    let [owf, layout, relssp, _] = &by_design;
+    let never = named(results, &owf[1], |value| value == 0.0, |_| String::new());
     let with_lock = owf[1].values.iter().zip(&layout[1].values);
     let moved = with_lock.map(|(without, with)| Some((with.as_ref()? - without.as_ref()?).abs())).collect();
     let moved =
@@ -130,7 +121,7 @@ pub fn figure_12(results: &Results) -> Result<Content> {
             "progress",
             "Cycles of blocks that share, per cent",
             results,
-            &series,
+            by_design.as_flattened(),
             Average::Arithmetic,
         )],
         notes,
@@ -138,7 +129,7 @@ pub fn figure_12(results: &Results) -> Result<Content> {
             "cycles of blocks that share, with relssp",
             "%",
             results,
-            of_design("relssp"),
+            relssp,
             Average::Arithmetic,
             true,
         )],

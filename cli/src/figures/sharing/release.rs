@@ -22,7 +22,7 @@ const IMPROVEMENTS: Changes = &[
 const MEAN: f64 = 19.0;
 
 /// The design whose variables of scratchpad are laid out, without relssp: *Shared-OWF-Reorder*.
-pub const LAYOUT: &str = "layout";
+const LAYOUT: &str = "layout";
 /// Designs beside the baseline: name in a stack, key, heading.
 pub const DESIGNS: [(&str, &str, &str); 5] = [
     ("single-level+spad-share", "lrr", "sharing, LRR"),

@@ -5,8 +5,8 @@ use anyhow::Result;
 use super::comparison::{Comparison, LRR, Least};
 use super::kernels::{Kernels, NAMES};
 use super::{
-    Changes, bars_absent, beside_gto, changes, content, cycles_saved, operands_in_scratchpad,
-    table_of_cycles, twice_the_scratchpad, with_scratchpad,
+    Changes, bars_absent, beside_gto, beside_lrr, changes, content, operands_in_scratchpad,
+    twice_the_scratchpad, with_scratchpad,
 };
 use crate::figures::Cause;
 use crate::figures::report::Content;
@@ -79,18 +79,9 @@ pub fn figure_13(results: &Results) -> Result<Content> {
     let kernels = &Kernels::of(results);
     let values = kernels.speedup(&shared(), &lrr());
     let series = Series::new("sharing", "scratchpad sharing", 3, values).with_paper(Some(1.0 + MEAN / 100.0));
-    let mut claims = changes(
-        "§2.5.1.2",
-        ("", "IPC with scratchpad sharing"),
-        (IMPROVEMENTS, Some(MEAN)),
-        (kernels, &series),
-    );
-    claims.push(bars_absent("Fig. 2.14(b)"));
-    let cycles = table_of_cycles("Fig. 2.14(b)", kernels, &cycles_saved(&series));
-    let title = "Instructions a cycle, relative to LRR without sharing";
-    let mut content = content(kernels, title, claims, &[series], notes());
-    content.tables.push(cycles);
-    Ok(content)
+    let what = ("", "IPC with scratchpad sharing");
+    let claims = changes("§2.5.1.2", what, (IMPROVEMENTS, Some(MEAN)), (kernels, &series));
+    Ok(beside_lrr("Fig. 2.14(b)", claims, (kernels, series), notes()))
 }
 
 /// Without and with OWF (§2.5.1.3).
