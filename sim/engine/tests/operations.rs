@@ -306,6 +306,34 @@ fn a_sum_of_lanes_that_is_cut_and_joined_is_the_sum_when_compiled() {
 }
 
 #[test]
+fn a_word_of_a_sum_of_lanes_is_spread_and_repeated_when_compiled() {
+    for (width, spread) in [(512, true), (256, false)] {
+        let mut sketch = Sketch::new("word");
+        let input = sketch.input("lanes_i", 128);
+        let sum = sketch.node(Op::LaneAdd { a: input, b: input, lanes: 8 }, 128);
+        // Nothing else reads the sum, and this word of it lies where it does.
+        let word = sketch.node(Op::Slice { value: sum, low: 64 }, 64);
+        let op = if spread { Op::SpreadLanes(word) } else { Op::Replicate(word) };
+        let wide = sketch.node(op, width);
+        sketch.output("wide_o", wide, None);
+        let mut compiled = Compiled::new(&sketch.netlist(), &Options::default()).expect("sound");
+        let port = compiled.input("lanes_i").expect("there");
+        compiled.set_words(port, &[0, 0x4001_0000_0002_0003]);
+        compiled.step();
+        let output = compiled.output("wide_o").expect("there");
+        let sum: u64 = 0x8002_0000_0004_0006;
+        let byte = |bit: u32| if sum >> bit & 1 == 1 { 0xff } else { 0 };
+        let expected: Vec<u64> = match spread {
+            true => (0..8)
+                .map(|word| u64::from_le_bytes(std::array::from_fn(|at| byte(8 * word + at as u32))))
+                .collect(),
+            false => vec![sum; 4],
+        };
+        assert_eq!(compiled.get_words(output), expected, "spread: {spread}");
+    }
+}
+
+#[test]
 fn fields_of_a_record_behind_one_bit_are_joined_when_compiled() {
     let mut sketch = Sketch::new("record");
     let (record, valid) = (sketch.input("record_i", 64), sketch.input("valid_i", 1));

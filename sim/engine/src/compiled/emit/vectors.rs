@@ -74,6 +74,9 @@ fn alone(graph: &Graph, segments: &Segments, lanes: &[bool]) -> Vec<bool> {
     // Users before operands: what takes vectors to make others may have been found not to.
     for &(id, _) in segments.order.iter().rev() {
         if in_vectors[id] || lanes[id] || reads_vectors(&plan.program[id]) {
+            if let Some(operand) = read_as_word(&plan.program[id]).and_then(|place| graph.producer(place)) {
+                in_vectors[operand] = false;
+            }
             continue;
         }
         plan.program[id].visit_operands(plan, &mut |(place, _)| {
@@ -106,6 +109,14 @@ fn reads_vectors(inst: &Inst) -> bool {
         Inst::GroupOr { groups, size, .. } => is_in_vectors(groups, size),
         Inst::FoldWords { n, .. } => n % 2 == 0,
         _ => false,
+    }
+}
+
+/// What an instruction that makes vectors takes as a word: it may be one of several of a wide value.
+fn read_as_word(inst: &Inst) -> Option<u32> {
+    match *inst {
+        Inst::Replicate { a, .. } | Inst::SpreadLanes { a, .. } => Some(a),
+        _ => None,
     }
 }
 
