@@ -4,18 +4,17 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
-use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::compile::compile;
 use warpfile_kernels::compile::graph::Graphs;
 use warpfile_kernels::compile::listing::listing;
 use warpfile_kernels::exec::ExecOptions;
-use warpfile_kernels::program::{Launches, Program};
+use warpfile_kernels::program::Launches;
 use warpfile_kernels::ptx::ir::{Module, Refused};
 use warpfile_kernels::ptx::{self, is_called, readable};
 use warpfile_kernels::trace::TraceReport;
 use warpfile_kernels::workloads::{self, MAX_PTX_BYTES};
 use warpfile_sim::config::Config;
-use warpfile_sim::mechanisms::{Mechanism, Pass, Registry};
+use warpfile_sim::mechanisms::{Code, Mechanism, Pass, Registry};
 
 use crate::code::CodeArguments;
 use crate::configuration::ConfigurationArguments;
@@ -36,6 +35,7 @@ Examples:
   warpfile annotate mine.ptx --entry 'saxpy(float*, int)'
   warpfile annotate hotspot --pass regless --set regless.lines=128 --set regless.soft_defs=paper
   warpfile annotate hotspot --pass rfh --set rfh.orf_entries=5
+  warpfile annotate srad --pass relssp --set sharing.private_percent=20
   warpfile annotate trace/kernelslist.g --pass rsp
 
 Of a trace it shows each kernel's program as far as it was executed.
@@ -84,7 +84,8 @@ fn of_code(
     };
     let listings = entries.into_iter().map(|entry| {
         let compiled = compile(&module, entry, &options)?;
-        annotated(&compiled.program, &compiled.cfg, pass)
+        let code = Code { program: &compiled.program, cfg: &compiled.cfg, kernel: Some(&compiled.kernel) };
+        annotated(code, pass)
     });
     let mut listings = listings.collect::<anyhow::Result<Vec<String>>>()?;
     if arguments.entry.is_none() {
@@ -116,7 +117,8 @@ fn print_trace(arguments: &Arguments, pass: Option<&(&'static dyn Mechanism, Con
         }
         // One that executed nothing has no code.
         if is_wanted && !program.instructions.is_empty() {
-            let listing = annotated(program, &Graphs::of(program)?.warps.cfg, pass)?;
+            let cfg = &Graphs::of(program)?.warps.cfg;
+            let listing = annotated(Code { program, cfg, kernel: None }, pass)?;
             if printed.insert(listing.clone()) {
                 print(&format!("// launch {launch}\n{listing}\n"))?;
             }
@@ -160,26 +162,23 @@ impl Arguments {
             return Ok(None);
         }
         let registry = Registry::shipped();
-        let Some(mechanism) = registry.find(&self.pass).filter(|mechanism| mechanism.pass() != Pass::None)
-        else {
-            let with_pass = registry.all().filter(|mechanism| mechanism.pass() != Pass::None);
-            let names: Vec<&str> =
-                std::iter::once(LIVENESS).chain(with_pass.map(|mechanism| mechanism.info().name)).collect();
-            bail!("no pass `{}`; accepted: {}", self.pass, names.join(", "));
+        let with_pass = || registry.all().filter(|mechanism| mechanism.pass() != Pass::None);
+        let names =
+            |mechanism: &dyn Mechanism| mechanism.pass_name().into_iter().chain([mechanism.info().name]);
+        let is_asked_for = |mechanism: &&dyn Mechanism| names(*mechanism).any(|name| name == self.pass);
+        let Some(mechanism) = with_pass().find(is_asked_for) else {
+            let accepted: Vec<&str> = std::iter::once(LIVENESS).chain(with_pass().flat_map(names)).collect();
+            bail!("no pass `{}`; accepted: {}", self.pass, accepted.join(", "));
         };
-        Ok(Some((mechanism, self.configuration.configuration(Some(&self.pass))?)))
+        Ok(Some((mechanism, self.configuration.configuration(Some(mechanism.info().name))?)))
     }
 }
 
-fn annotated(
-    program: &Program,
-    cfg: &Cfg,
-    pass: Option<&(&'static dyn Mechanism, Config)>,
-) -> anyhow::Result<String> {
+fn annotated(code: Code<'_>, pass: Option<&(&'static dyn Mechanism, Config)>) -> anyhow::Result<String> {
     match pass {
-        None => Ok(listing(program, cfg)),
+        None => Ok(listing(code.program, code.cfg)),
         Some((mechanism, config)) => {
-            let listing = mechanism.listing(config, program, cfg)?;
+            let listing = mechanism.listing(config, code)?;
             listing.with_context(|| format!("pass {} has no listing", mechanism.info().name))
         }
     }

@@ -100,6 +100,25 @@ fn a_listing_of_regions_shows_what_they_need_and_where_lines_are_given_up() {
 }
 
 #[test]
+fn a_listing_of_relssp_shows_where_variables_lie_and_how_long_they_are_in_use() {
+    // 218 of 2,180 bytes are a block's own: the border is in the first variable.
+    let listing = Place::new().succeeds("annotate nw --pass relssp --entry diagonal");
+    for part in [
+        "// scratchpad: 2180 bytes a block, the first 218 of them its own",
+        "//       0      1156  in part own ",
+        "//    1156      1024  shared ",
+        "// in the range of all that are shared: ",
+    ] {
+        assert!(listing.contains(part), "{part}: {listing}");
+    }
+    assert_eq!(listing.lines().filter(|line| line.trim_end().ends_with(" relssp")).count(), 1, "{listing}");
+    let listing = Place::new().succeeds("annotate nw --pass relssp --entry borders");
+    assert!(listing.starts_with("// scratchpad: 0 bytes a block; with 1024 or fewer no block has to share"));
+    let listing = Place::new().succeeds("annotate nw --pass sharing --entry diagonal");
+    assert!(listing.contains("32 registers a thread, 3 for a warp alone"), "{listing}");
+}
+
+#[test]
 fn regions_that_cannot_fit_and_options_of_another_pass_are_errors() {
     let error = Place::new()
         .refused("annotate mri-q --pass regless --set regless.lines=64 --set regless.max_live_fraction=0.13");

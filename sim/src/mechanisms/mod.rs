@@ -36,6 +36,7 @@ use warpfile_hdl::regfile::ExtraRead;
 use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::program::Program;
+use warpfile_kernels::ptx::ir::Kernel;
 
 use crate::config::{Config, ConfigError, SectionInfo};
 use crate::counters::{Group, Row};
@@ -160,6 +161,17 @@ pub enum Pass {
     Rewrites,
 }
 
+/// A kernel that is shown with what a pass notes of it.
+#[derive(Clone, Copy)]
+pub struct Code<'a> {
+    /// The machine instructions.
+    pub program: &'a Program,
+    /// Their control flow.
+    pub cfg: &'a Cfg,
+    /// The PTX that they have been made from; none of a trace's.
+    pub kernel: Option<&'a Kernel>,
+}
+
 /// A mechanism.
 pub trait Mechanism: Sync {
     /// What it is called.
@@ -227,11 +239,16 @@ pub trait Mechanism: Sync {
         Ok(None)
     }
 
+    /// Another name of its pass, if it has one.
+    fn pass_name(&self) -> Option<&'static str> {
+        None
+    }
+
     /// A program as text with what the pass notes of it; `None` if there is no listing.
     ///
     /// # Errors
     /// As [`Mechanism::compile`].
-    fn listing(&self, _config: &Config, _program: &Program, _cfg: &Cfg) -> Result<Option<String>, SimError> {
+    fn listing(&self, _config: &Config, _code: Code<'_>) -> Result<Option<String>, SimError> {
         Ok(None)
     }
 

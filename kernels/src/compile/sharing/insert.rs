@@ -34,7 +34,7 @@ pub enum InsertError {
     },
 }
 
-fn cfg(kernel: &Kernel) -> Result<Cfg, InsertError> {
+pub(super) fn graph(kernel: &Kernel) -> Result<Cfg, InsertError> {
     ptx_cfg(kernel).map_err(|source| InsertError::ControlFlow { kernel: kernel.name.clone(), source })
 }
 
@@ -51,7 +51,7 @@ pub fn may_share(kernel: &Kernel, options: ScratchpadOptions) -> bool {
 /// It has too many variables, or no graph.
 pub fn lay_out(kernel: &Kernel, options: ScratchpadOptions) -> Result<Kernel, InsertError> {
     let variables = Variables::of(kernel)?;
-    let cfg = cfg(kernel)?;
+    let cfg = graph(kernel)?;
     let ranges = Ranges::new(&cfg, &variables.accessed);
     let bytes: Vec<u64> = variables.variables.iter().map(|id| kernel.symbols[id.index()].bytes).collect();
     let total = u64::from(kernel.shared_bytes);
@@ -75,7 +75,11 @@ pub fn lay_out(kernel: &Kernel, options: ScratchpadOptions) -> Result<Kernel, In
 }
 
 /// The variables of a kernel that lie, at least in part, behind what a block has for itself; dynamic memory always does.
-fn shared_variables(kernel: &Kernel, variables: &Variables, options: ScratchpadOptions) -> VariableSet {
+pub(super) fn shared_variables(
+    kernel: &Kernel,
+    variables: &Variables,
+    options: ScratchpadOptions,
+) -> VariableSet {
     let private = options.threshold.private(u64::from(kernel.shared_bytes));
     let is_shared = |index: &usize| {
         let symbol = &kernel.symbols[variables.variables[*index].index()];
@@ -100,7 +104,7 @@ pub fn release(
     options: ScratchpadOptions,
 ) -> Result<Kernel, InsertError> {
     let variables = Variables::of(kernel)?;
-    let cfg = cfg(kernel)?;
+    let cfg = graph(kernel)?;
     let set = shared_variables(kernel, &variables, options);
     let mut shared: Vec<bool> = variables.accessed.iter().map(|accessed| accessed & set != 0).collect();
     readers.iter().for_each(|reader| shared[reader.index()] = true);

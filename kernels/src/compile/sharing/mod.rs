@@ -2,8 +2,8 @@
 //!
 //! How many blocks are resident ([`mod@residents`]); which scratchpad variables an instruction may access ([`variables`]), where
 //! their access ranges lie ([`ranges`]), and which of them are shared ([`layout`]); where a thread releases the shared
-//! scratchpad ([`release`]), checked by [`check`], which knows the paths of the program and nothing of the pass, and how both are put into a kernel ([`insert`]); and registers
-//! in the order of their first use ([`order`]).
+//! scratchpad ([`release`]), checked by [`check`], which knows the paths of the program and nothing of the pass, and how both are put into a kernel ([`insert`]),
+//! as text ([`listing`]); and registers in the order of their first use ([`order`]).
 //!
 //! Source: Jatala, "Hardware and Software Optimizations for GPU Resource Management", PhD thesis, IIT Kanpur, 2018, chapters 2
 //! and 3.
@@ -11,6 +11,7 @@
 pub mod check;
 pub mod insert;
 pub mod layout;
+pub mod listing;
 pub mod order;
 pub mod ranges;
 pub mod release;

@@ -12,12 +12,11 @@ mod layer;
 mod partition;
 
 use warpfile_hdl::greener::{RegisterPowerUnit, Rows};
-use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::compile::greener::{self, Liveness, PowerStates};
 use warpfile_kernels::program::{MAX_RESULTS, MAX_SOURCES, Program};
 
 use super::waves::{Occupancy, WaveGroup};
-use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, RegisterRows, Role};
+use super::{Build, Code, Info, Mechanism, NamedCircuit, Notes, Part, Pass, RegisterRows, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, PowerGating, RowControl, RowCycles, Structure};
@@ -187,7 +186,8 @@ impl Mechanism for Sleeping {
         Ok(None)
     }
 
-    fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
+    fn listing(&self, config: &Config, code: Code<'_>) -> Result<Option<String>, SimError> {
+        let Code { program, cfg, .. } = code;
         let states = self.states(config, program)?;
         Ok(states.map(|states| greener::listing::listing(program, &states, &pass_parameters(config), cfg)))
     }

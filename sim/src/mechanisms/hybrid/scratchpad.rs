@@ -1,7 +1,6 @@
 //! A register scratchpad for the active warps of a scheduler, in front of the main register file or of a register cache.
 
 use warpfile_hdl::hybrid::ScratchpadHierarchy;
-use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::compile::graph::Graphs;
 use warpfile_kernels::compile::rsp::{self, MAX_ENTRIES};
 use warpfile_kernels::program::Program;
@@ -16,7 +15,7 @@ use crate::energy::structure::{ArrayAccesses, Structure, Wire, moves_between_lev
 use crate::mechanisms::levels::Levels;
 use crate::mechanisms::register_file::{self, ACCESS_CYCLES, geometry, is_gated, issues};
 use crate::mechanisms::waves::{self, Occupancy, WaveGroup};
-use crate::mechanisms::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
+use crate::mechanisms::{Build, Code, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::sm::design::{ID_BITS, OperandStorage, Unit};
 use crate::sm::{Accesses, RunReport, SimError};
 use crate::{counters, parameters};
@@ -158,7 +157,8 @@ impl Mechanism for Scratchpad {
         Ok(None)
     }
 
-    fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
+    fn listing(&self, config: &Config, code: Code<'_>) -> Result<Option<String>, SimError> {
+        let Code { program, cfg, .. } = code;
         let parameters = self.pass_parameters(config)?;
         let placement = rsp::compile(program, &parameters).map_err(SimError::mechanism)?;
         let cfg = Graphs::blocks_of_lanes(program, cfg).map_err(SimError::mechanism)?;

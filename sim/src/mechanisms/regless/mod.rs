@@ -9,13 +9,12 @@ pub mod structures;
 
 use warpfile_engine::EngineError;
 use warpfile_hdl::regless::{Fate, L1Port, Note, RegLessShard, RequestKind, ShardGeometry};
-use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::compile::regless::{self, BANKS, Regions, SoftDefs};
 use warpfile_kernels::program::Program;
 
 use super::register_file::{is_gated, issues};
 use super::waves::{self, Enumeration, Occupancy, WaveGroup};
-use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, RegisterRows, Role};
+use super::{Build, Code, Info, Mechanism, NamedCircuit, Notes, Part, Pass, RegisterRows, Role};
 use crate::config::{Accepted, Config, ConfigError, MemoryModel, SectionInfo, conflict};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::Structure;
@@ -160,7 +159,8 @@ impl Mechanism for RegLess {
         Ok(Some(program))
     }
 
-    fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
+    fn listing(&self, config: &Config, code: Code<'_>) -> Result<Option<String>, SimError> {
+        let Code { program, cfg, .. } = code;
         let (program, regions) = compile(config, program)?;
         Ok(Some(regless::listing::listing(&program, &regions, cfg)))
     }

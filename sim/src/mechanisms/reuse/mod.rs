@@ -7,13 +7,12 @@
 mod storage;
 
 use warpfile_hdl::reuse::ReuseRegisterFile;
-use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::compile::reuse;
 use warpfile_kernels::program::{MAX_SOURCES, Program};
 
 use super::register_file::{self, ACCESS_CYCLES, COLLECTORS, buffered, geometry, issues};
 use super::waves::{self, Occupancy, WaveGroup};
-use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, RegisterRows, Role};
+use super::{Build, Code, Info, Mechanism, NamedCircuit, Notes, Part, Pass, RegisterRows, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::grid::Ports;
@@ -102,7 +101,8 @@ impl Mechanism for Reuse {
         Ok(None)
     }
 
-    fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
+    fn listing(&self, config: &Config, code: Code<'_>) -> Result<Option<String>, SimError> {
+        let Code { program, cfg, .. } = code;
         Ok(Some(reuse::listing::listing(program, &marks(config, program)?, cfg)))
     }
 

@@ -6,7 +6,6 @@
 mod storage;
 
 use warpfile_hdl::rfh::RegisterFileHierarchy;
-use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::compile::graph::Graphs;
 use warpfile_kernels::compile::rfh::{self, MAX_ORF_ENTRIES};
 use warpfile_kernels::program::Program;
@@ -14,7 +13,7 @@ use warpfile_kernels::program::Program;
 use super::levels::Levels;
 use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
 use super::waves::{self, WaveGroup};
-use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
+use super::{Build, Code, Info, Mechanism, NamedCircuit, Notes, Part, Pass, Role};
 use crate::config::{Accepted, Config, SectionInfo};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::grid::Ports;
@@ -86,7 +85,8 @@ impl Mechanism for Rfh {
         Ok(None)
     }
 
-    fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
+    fn listing(&self, config: &Config, code: Code<'_>) -> Result<Option<String>, SimError> {
+        let Code { program, cfg, .. } = code;
         let placement = rfh::compile(program, &pass_parameters(config)?).map_err(SimError::mechanism)?;
         let cfg = Graphs::blocks_of_lanes(program, cfg).map_err(SimError::mechanism)?;
         Ok(Some(rfh::listing::listing(program, &placement, &cfg)))

@@ -9,13 +9,12 @@ mod storage;
 
 use warpfile_hdl::regfile::Geometry;
 use warpfile_hdl::rfv::VirtualRegisterFile;
-use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::compile::rfv;
 use warpfile_kernels::program::Program;
 
 use super::register_file::{self, ACCESS_CYCLES, geometry, issues};
 use super::waves::{self, Occupancy, WaveGroup};
-use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, RegisterRows, Role};
+use super::{Build, Code, Info, Mechanism, NamedCircuit, Notes, Part, Pass, RegisterRows, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, Structure};
@@ -132,7 +131,8 @@ impl Mechanism for Rfv {
         Ok(None)
     }
 
-    fn listing(&self, _config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
+    fn listing(&self, _config: &Config, code: Code<'_>) -> Result<Option<String>, SimError> {
+        let Code { program, cfg, .. } = code;
         let releases = rfv::compile(program).map_err(SimError::mechanism)?;
         Ok(Some(rfv::listing::listing(program, &releases, cfg)))
     }

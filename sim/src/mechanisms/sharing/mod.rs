@@ -28,11 +28,11 @@ use warpfile_hdl::sharing::{
 use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::compile::cfg::Cfg;
 use warpfile_kernels::compile::listing::listing;
-use warpfile_kernels::compile::sharing::{Placement, ScratchpadOptions, Threshold, order};
+use warpfile_kernels::compile::sharing::{self, Placement, ScratchpadOptions, Threshold, order};
 use warpfile_kernels::program::{LANES, Program};
 
 use super::waves::WaveGroup;
-use super::{Build, Info, Mechanism, NamedCircuit, Notes, Part, Pass, RegisterRows, Role};
+use super::{Build, Code, Info, Mechanism, NamedCircuit, Notes, Part, Pass, RegisterRows, Role};
 use crate::config::{Accepted, Config, ConfigError, SectionInfo, conflict};
 use crate::counters::{Group, Row, Shown};
 use crate::energy::structure::{Account, ArrayAccesses, Structure};
@@ -217,11 +217,10 @@ fn listing_of_registers(config: &Config, program: &Program, cfg: &Cfg) -> String
 }
 
 /// Code whose threads release the scratchpad that they share.
-fn scratchpad_options(config: &Config, options: CompileOptions) -> CompileOptions {
+fn of_scratchpad(config: &Config) -> ScratchpadOptions {
     let Parameters { relssp: placement, .. } = config.of();
     let unlimited_bytes = (config.sm.shared_memory_bytes / config.sm.blocks) as u32;
-    let scratchpad = Some(ScratchpadOptions { threshold: threshold(config), placement, unlimited_bytes });
-    CompileOptions { scratchpad, ..options }
+    ScratchpadOptions { threshold: threshold(config), placement, unlimited_bytes }
 }
 
 /// What two blocks share.
@@ -343,7 +342,8 @@ impl Mechanism for Sharing {
     }
 
     fn code(&self, config: &Config, options: CompileOptions) -> CompileOptions {
-        if self.relssp { scratchpad_options(config, options) } else { options }
+        let scratchpad = self.relssp.then(|| of_scratchpad(config));
+        CompileOptions { scratchpad: scratchpad.or(options.scratchpad), ..options }
     }
 
     /// Of scratchpad it is the code that changes.
@@ -363,10 +363,28 @@ impl Mechanism for Sharing {
         Ok(None)
     }
 
-    fn listing(&self, config: &Config, program: &Program, cfg: &Cfg) -> Result<Option<String>, SimError> {
+    /// Of registers what §2.3.2 does to them, of scratchpad the instruction that §3.2 puts in.
+    fn pass_name(&self) -> Option<&'static str> {
+        match self.resources {
+            Resources::Registers => Some("sharing"),
+            Resources::Scratchpad if self.relssp => Some("relssp"),
+            Resources::Scratchpad | Resources::Both => None,
+        }
+    }
+
+    /// With the places of registers, or of scratchpad variables and of `relssp`.
+    fn listing(&self, config: &Config, code: Code<'_>) -> Result<Option<String>, SimError> {
+        let Code { program, cfg, kernel } = code;
+        let variables = match kernel.filter(|_| self.relssp) {
+            Some(kernel) => {
+                let options = of_scratchpad(config);
+                sharing::listing::table(kernel, options).map_err(SimError::mechanism)?
+            }
+            None => String::new(),
+        };
         Ok(match self.registers() {
-            true => Some(listing_of_registers(config, program, cfg)),
-            false => self.relssp.then(|| listing(program, cfg)),
+            true => Some(variables + &listing_of_registers(config, program, cfg)),
+            false => self.relssp.then(|| variables + &listing(program, cfg)),
         })
     }
 
