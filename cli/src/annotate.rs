@@ -41,7 +41,7 @@ Examples:
 Of a trace it shows each kernel's program as far as it was executed.
 
 Passes: liveness (last reads, soft definitions, suspension marks, values that are idle until a suspension), and those of
-mechanisms: warpfile list mechanisms.")]
+mechanisms: warpfile list mechanisms. `sharing` is that of reg-share, `relssp` that of spad-share-relssp.")]
 pub struct Arguments {
     /// Workload (see `warpfile list kernels`), .ptx file, .cu file (clang makes it PTX), or trace (.wft, kernelslist.g, .traceg).
     #[arg(value_name = "KERNEL")]

@@ -107,6 +107,7 @@ fn a_listing_of_relssp_shows_where_variables_lie_and_how_long_they_are_in_use() 
         "// scratchpad: 2180 bytes a block, the first 218 of them its own",
         "//       0      1156  in part own ",
         "//    1156      1024  shared ",
+        " diagonal::match\n",
         "// in the range of all that are shared: ",
     ] {
         assert!(listing.contains(part), "{part}: {listing}");

@@ -7,6 +7,7 @@ use super::ranges::{Ranges, UNKNOWN_BOUND};
 use super::variables::Variables;
 use super::{ScratchpadOptions, VariableSet};
 use crate::ptx::ir::{Kernel, Place, Symbol};
+use crate::ptx::readable;
 
 /// The variables of a kernel that has been laid out and given `relssp`, as comments: their offsets and bytes, whether a block has
 /// them for itself, and the instructions in their access ranges (§3.2.1), in the order in which these are executed; the variables
@@ -26,12 +27,8 @@ pub fn table(kernel: &Kernel, options: ScratchpadOptions) -> Result<String, Inse
     let variables = Variables::of(kernel)?;
     let cfg = graph(kernel)?;
     let ranges = Ranges::new(&cfg, &variables.accessed);
-    let mut text = format!("// scratchpad: {bytes} bytes a block, the first {private} of them its own\n");
-    text += "//  offset     bytes  whose         in range  variable\n";
-    let mut symbols: Vec<(VariableSet, &Symbol)> = variables
-        .variables
-        .iter()
-        .enumerate()
+    let shared = shared_variables(kernel, &variables, options);
+    let mut symbols: Vec<(VariableSet, &Symbol)> = (variables.variables.iter().enumerate())
         .map(|(index, id)| (1 << index, &kernel.symbols[id.index()]))
         .collect();
     // Dynamic memory is behind the rest.
@@ -39,27 +36,25 @@ pub fn table(kernel: &Kernel, options: ScratchpadOptions) -> Result<String, Inse
         Place::Offset(offset) => offset,
         Place::DynamicShared | Place::Module(_) => u32::MAX,
     });
+    let mut text = format!("// scratchpad: {bytes} bytes a block, the first {private} of them its own\n");
+    text += "//  offset     bytes  whose         in range  variable\n";
     for (variable, symbol) in symbols {
-        let (offset, size, whose) = match symbol.place {
+        let (offset, bytes, begins_in_own) = match symbol.place {
             Place::Offset(offset) => {
-                let (start, end) = (u64::from(offset), u64::from(offset) + symbol.bytes);
-                let whose = if end <= private {
-                    "own"
-                } else if start < private {
-                    "in part own"
-                } else {
-                    "shared"
-                };
-                (offset.to_string(), symbol.bytes.to_string(), whose)
+                (offset.to_string(), symbol.bytes.to_string(), u64::from(offset) < private)
             }
-            Place::DynamicShared | Place::Module(_) => ("behind".to_owned(), "dynamic".to_owned(), "shared"),
+            Place::DynamicShared | Place::Module(_) => ("behind".to_owned(), "dynamic".to_owned(), false),
         };
-        let instructions = ranges.instructions(variable);
+        let whose = match (shared & variable != 0, begins_in_own) {
+            (false, _) => "own",
+            (true, true) => "in part own",
+            (true, false) => "shared",
+        };
+        let (instructions, name) = (ranges.instructions(variable), readable(&symbol.name));
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "// {offset:>7} {size:>9}  {whose:11} {instructions:>10}  {}", symbol.name);
+        let _ = writeln!(text, "// {offset:>7} {bytes:>9}  {whose:11} {instructions:>10}  {name}");
     }
-    let of_set = ranges.instructions(shared_variables(kernel, &variables, options));
-    let _ = writeln!(text, "// in the range of all that are shared: {of_set}");
+    let _ = writeln!(text, "// in the range of all that are shared: {}", ranges.instructions(shared));
     let _ = writeln!(
         text,
         "// in range: instructions between the first and the last access on the path with the most of them, a loop {UNKNOWN_BOUND} times"

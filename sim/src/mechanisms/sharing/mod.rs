@@ -216,7 +216,7 @@ fn listing_of_registers(config: &Config, program: &Program, cfg: &Cfg) -> String
     order::listing(program, &numbers, threshold(config), cfg)
 }
 
-/// Code whose threads release the scratchpad that they share.
+/// How scratchpad is shared, for the compiler.
 fn of_scratchpad(config: &Config) -> ScratchpadOptions {
     let Parameters { relssp: placement, .. } = config.of();
     let unlimited_bytes = (config.sm.shared_memory_bytes / config.sm.blocks) as u32;
@@ -363,7 +363,7 @@ impl Mechanism for Sharing {
         Ok(None)
     }
 
-    /// Of registers what §2.3.2 does to them, of scratchpad the instruction that §3.2 puts in.
+    /// Of registers (§2.3.2), and of scratchpad with `relssp` (§3.2).
     fn pass_name(&self) -> Option<&'static str> {
         match self.resources {
             Resources::Registers => Some("sharing"),
