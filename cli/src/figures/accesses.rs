@@ -7,7 +7,7 @@ use warpfile_kernels::program::{BlockIndex, WarpInstruction};
 use warpfile_kernels::workloads::OpenWorkload;
 use warpfile_sim::config::Config;
 use warpfile_sim::mechanisms::{Build, Compiled};
-use warpfile_sim::sm::design::{Layer, WarpPlace};
+use warpfile_sim::sm::design::{Layer, WarpPlace, WarpRows};
 use warpfile_sim::sm::{self, EngineName, RunOptions, SimError};
 
 use super::report::Effort;
@@ -124,14 +124,14 @@ impl Resident {
 
 impl<'f> Onlooker<'f> {
     fn new(config: &Config, found: &'f RefCell<RegisterAccesses>) -> Onlooker<'f> {
-        let of_partition = vec![Resident::default(); config.warps_per_scheduler() as usize];
+        let of_partition = vec![Resident::default(); config.warps_per_partition() as usize];
         Onlooker {
             found,
             kernel: String::new(),
             registers: 0,
             instructions: Vec::new(),
             now: 0,
-            warps: vec![of_partition; config.sm.schedulers as usize],
+            warps: vec![of_partition; config.partitions() as usize],
         }
     }
 
@@ -152,7 +152,7 @@ impl Layer for Onlooker<'_> {
         Ok(())
     }
 
-    fn start_warp(&mut self, at: WarpPlace, _first_row: u32, _block: BlockIndex) {
+    fn start_warp(&mut self, at: WarpPlace, _rows: WarpRows, _block: BlockIndex) {
         let last = vec![0; usize::from(self.registers)];
         *self.warp(at) = Resident { started: self.now, last, accesses: Vec::new() };
     }

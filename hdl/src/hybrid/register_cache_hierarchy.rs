@@ -422,7 +422,7 @@ impl RegisterCacheHierarchy {
 
     /// Reads the cache for the instructions that leave their collectors, and joins both sources' lanes.
     fn dispatch<'m>(&self, m: &Module<'m>, io: &RegisterCacheHierarchyIo<'m>, parts: &Parts<'m>) {
-        share_units(io.unit_ready_i, &parts.groups);
+        share_units(io.unit_ready_i, None, &parts.groups);
         for (group, collectors) in parts.groups.iter().enumerate() {
             let read = &parts.cache.dispatch[group];
             read.valid_i.set(collectors.dispatch.valid_o);

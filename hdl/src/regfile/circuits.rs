@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     BankedRegisterFile, DualIssueRegisterFile, ExtraRead, Geometry, MainRegisterFile, OperandCollectors,
-    RegisterBank,
+    RegisterBank, TwoSchedulerRegisterFile,
 };
 use crate::library::{CircuitEntry, Folder, Testbench};
 
@@ -18,6 +18,7 @@ pub const FOLDER: Folder = Folder {
         Testbench { circuit: "operand_collectors", tests: &["operand_collectors", "banked_register_file"] },
         Testbench { circuit: "banked_register_file", tests: &["banked_register_file"] },
         Testbench { circuit: "dual_issue_register_file", tests: &["dual_issue_register_file"] },
+        Testbench { circuit: "two_scheduler_register_file", tests: &["two_scheduler_register_file"] },
     ],
 };
 
@@ -71,6 +72,16 @@ fn circuits() -> Vec<CircuitEntry> {
             json!({"geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1}),
             json!({"geometry": uneven, "collectors": 5, "access_cycles": 4}),
         ]),
-
+        CircuitEntry::new(TwoSchedulerRegisterFile {
+            geometry: Geometry { banks: 8, rows: 128, ..Geometry::GEBHART_2011 },
+            collectors: 8,
+            access_cycles: 3,
+            id_bits: 6,
+            units: 6,
+        })
+        .odd([
+            json!({"geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1}),
+            json!({"geometry": uneven, "collectors": 5, "access_cycles": 4}),
+        ]),
     ]
 }

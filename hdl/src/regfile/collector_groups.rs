@@ -3,6 +3,7 @@
 use super::banked_register_file::{IssueIo, SourceIo};
 use super::main_register_file::MainRegisterFileIo;
 use super::operand_collectors::OperandCollectorsIo;
+use super::ports::RegisterWriteIo;
 use crate::rtl::{Module, Signal};
 
 /// Instructions taken and dispatched a cycle at most: one to and from each group.
@@ -63,7 +64,17 @@ pub(crate) fn take_turns<'m>(m: &Module<'m>, valid: &[Signal<'m>], ready: &[Sign
     Dealt { ready: vec![first_ready, second_ready], taken: vec![first, second], crossed: Some(turn) }
 }
 
-/// Deals instructions to the groups of collectors in turn.
+/// Takes each of two instructions that are `valid` if its group is `ready`. Neither waits for the other; in the cycle after
+/// one was offered they go to the groups the other way round.
+fn take_each<'m>(m: &Module<'m>, valid: [Signal<'m>; WAYS], ready: [Signal<'m>; WAYS]) -> Dealt<'m> {
+    let turn = m.register("turn", 1).reset(0);
+    let ready = vec![turn.mux(ready[1], ready[0]), turn.mux(ready[0], ready[1])];
+    let taken = valid.iter().zip(&ready).map(|(&valid, &ready)| valid & ready).collect();
+    turn.set(turn ^ (valid[0] | valid[1]));
+    Dealt { ready, taken, crossed: Some(turn) }
+}
+
+/// Deals instructions of one scheduler to the groups of collectors in turn.
 pub(crate) fn deal<'m>(
     m: &Module<'m>,
     issue: &[IssueIo<'m>],
@@ -72,6 +83,25 @@ pub(crate) fn deal<'m>(
     let valid: Vec<_> = issue.iter().map(|issue| issue.valid_i).collect();
     let ready: Vec<_> = groups.iter().map(|group| group.issue.ready_o).collect();
     let dealt = take_turns(m, &valid, &ready);
+    offer(issue, groups, &dealt);
+    dealt
+}
+
+/// Deals instructions of two schedulers, one each, to two groups of collectors. Gives whether each can be taken.
+pub(crate) fn deal_each<'m>(
+    m: &Module<'m>,
+    issue: &[IssueIo<'m>],
+    groups: &[OperandCollectorsIo<'m>],
+) -> Vec<Signal<'m>> {
+    let valid = [issue[0].valid_i, issue[1].valid_i];
+    let ready = [groups[0].issue.ready_o, groups[1].issue.ready_o];
+    let dealt = take_each(m, valid, ready);
+    offer(issue, groups, &dealt);
+    dealt.ready
+}
+
+/// Offers each group the instruction that is dealt to it.
+fn offer<'m>(issue: &[IssueIo<'m>], groups: &[OperandCollectorsIo<'m>], dealt: &Dealt<'m>) {
     for (number, group) in groups.iter().enumerate() {
         let choice = Choice::new(dealt.crossed, number);
         let choose = |of: fn(&IssueIo<'m>) -> Signal<'m>| choice.of(|way| of(&issue[way]));
@@ -86,11 +116,14 @@ pub(crate) fn deal<'m>(
             source.lanes_i.set(choose(|issue| issue.active_i));
         }
     }
-    dealt
 }
 
-/// A unit that the first group dispatches to is not ready for the second.
-pub(crate) fn share_units<'m>(unit_ready: Signal<'m>, groups: &[OperandCollectorsIo<'m>]) {
+/// A unit that the first group dispatches to is not ready for the second, unless it `takes_two`.
+pub(crate) fn share_units<'m>(
+    unit_ready: Signal<'m>,
+    takes_two: Option<Signal<'m>>,
+    groups: &[OperandCollectorsIo<'m>],
+) {
     let units = unit_ready.width();
     let mut ready = unit_ready;
     for (number, group) in groups.iter().enumerate() {
@@ -98,7 +131,7 @@ pub(crate) fn share_units<'m>(unit_ready: Signal<'m>, groups: &[OperandCollector
         if number + 1 < groups.len() {
             let dispatch = &group.dispatch;
             let taken = dispatch.valid_o.replicate(units) & dispatch.unit_o.decode(units);
-            ready = ready & !taken;
+            ready = ready & takes_two.map_or(!taken, |takes_two| !taken | takes_two);
         }
     }
 }
@@ -134,4 +167,21 @@ pub(crate) fn blocked<'m>(
         group.write[writer].register_i.set(register);
         blocked | group.write[writer].blocked_o
     })
+}
+
+/// Writes registers, as soon as no group has still to read them.
+pub(crate) fn write<'m>(
+    m: &Module<'m>,
+    writes: &[&RegisterWriteIo<'m>],
+    mrf: &MainRegisterFileIo<'m>,
+    groups: &[OperandCollectorsIo<'m>],
+) {
+    for (w, (write, port)) in writes.iter().zip(&mrf.write).enumerate() {
+        let blocked = blocked(m, groups, w, write.register_i);
+        port.valid_i.set(write.valid_i & !blocked);
+        port.register_i.set(write.register_i);
+        port.lanes_i.set(write.lanes_i);
+        port.value_i.set(write.value_i);
+        write.ready_o.set(port.ready_o & !blocked);
+    }
 }

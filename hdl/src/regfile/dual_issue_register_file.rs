@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::banked_register_file::{BankedRegisterFile, IssueIo};
-use super::collector_groups::{WAYS, blocked, deal, share_banks, share_units};
+use super::collector_groups::{WAYS, deal, share_banks, share_units, write};
 use super::extra_read::ExtraRead;
 use super::geometry::Geometry;
-use super::main_register_file::{MainRegisterFile, MainRegisterFileIo};
-use super::operand_collectors::{OperandCollectors, OperandCollectorsIo};
+use super::main_register_file::MainRegisterFile;
+use super::operand_collectors::OperandCollectors;
 use super::ports::{DispatchIo, OperandsIo, RegisterWriteIo, Widths};
 use crate::rtl::{Circuit, Documented, In, Module, ParameterError, Ports};
 
@@ -92,7 +92,7 @@ impl Circuit for DualIssueRegisterFile {
         for (issue, ready) in io.issue.iter().zip(dealt.ready) {
             issue.ready_o.set(ready);
         }
-        share_units(io.unit_ready_i, &groups);
+        share_units(io.unit_ready_i, None, &groups);
         share_banks(&mrf, &groups);
         for (group, (dispatch, operands)) in groups.iter().zip(io.dispatch.iter().zip(&io.operands)) {
             group.issue.index_o.ignore();
@@ -100,7 +100,8 @@ impl Circuit for DualIssueRegisterFile {
             m.pass_through(dispatch, &group.dispatch);
             m.pass_through(operands, &group.operands);
         }
-        write(m, io, &mrf, &groups);
+        let writes: Vec<_> = io.result.iter().chain([&io.fill]).collect();
+        write(m, &writes, &mrf, &groups);
     }
 }
 
@@ -128,23 +129,5 @@ impl DualIssueRegisterFile {
             shares_banks,
             holds: false,
         }
-    }
-}
-
-/// A register is written when neither group has still to read it.
-fn write<'m>(
-    m: &Module<'m>,
-    io: &DualIssueRegisterFileIo<'m>,
-    mrf: &MainRegisterFileIo<'m>,
-    groups: &[OperandCollectorsIo<'m>],
-) {
-    for (w, write) in io.result.iter().chain([&io.fill]).enumerate() {
-        let blocked = blocked(m, groups, w, write.register_i);
-        let port = &mrf.write[w];
-        port.valid_i.set(write.valid_i & !blocked);
-        port.register_i.set(write.register_i);
-        port.lanes_i.set(write.lanes_i);
-        port.value_i.set(write.value_i);
-        write.ready_o.set(port.ready_o & !blocked);
     }
 }

@@ -11,6 +11,7 @@ mod main_register_file;
 mod operand_collectors;
 mod ports;
 mod row_power;
+mod two_scheduler_register_file;
 
 pub use bank::{BankReadIo, BankWriteIo, RegisterBank, RegisterBankIo};
 pub use banked_register_file::{BankedRegisterFile, BankedRegisterFileIo, IssueIo, SourceIo};
@@ -25,3 +26,4 @@ pub(crate) use operand_collectors::Beside;
 pub use operand_collectors::{CollectIo, CollectSourceIo, OperandCollectors, OperandCollectorsIo, PendingIo};
 pub use ports::{DispatchIo, OperandsIo, RegisterWriteIo, Widths};
 pub use row_power::{RowAccesses, RowPowerIo, RowRequestIo};
+pub use two_scheduler_register_file::{TwoSchedulerRegisterFile, TwoSchedulerRegisterFileIo};

@@ -137,7 +137,7 @@ impl Circuit for ReuseRegisterFile {
         for (number, (keep, _)) in caches.iter().enumerate() {
             mark(io, keep, &dealt, number);
         }
-        share_units(io.unit_ready_i, &groups);
+        share_units(io.unit_ready_i, None, &groups);
         share_banks(&mrf, &groups);
         for (group, (dispatch, operands)) in groups.iter().zip(io.dispatch.iter().zip(&io.operands)) {
             group.issue.index_o.ignore();

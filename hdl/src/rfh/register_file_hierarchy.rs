@@ -71,7 +71,7 @@ impl Circuit for RegisterFileHierarchy {
             io.issue.iter().enumerate().map(|(way, issue)| main_issue(issue, &upper, way)).collect();
         let dealt = deal(m, &issue, &groups);
         issue_above(io, &upper, &dealt, &groups);
-        share_units(io.unit_ready_i, &groups);
+        share_units(io.unit_ready_i, None, &groups);
         share_banks(&mrf, &groups);
         for (number, group) in groups.iter().enumerate() {
             group.hold_i[0].set(upper.hold_o[number]);

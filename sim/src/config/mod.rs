@@ -18,6 +18,7 @@ use serde::{Serialize, Serializer};
 use toml::{Table, Value};
 
 use crate::mechanisms::{Registry, Stack};
+use crate::sm::design::MAX_ISSUES;
 
 pub use overrides::{apply_file, apply_overrides};
 pub use parameter::{Accepted, Parameter, Section, SectionInfo};
@@ -161,8 +162,8 @@ pub struct Config {
     mechanisms: BTreeMap<&'static str, Table>,
 }
 
-/// Warps of a scheduler at most.
-const MAX_WARPS_PER_SCHEDULER: u64 = 64;
+/// Warps of a partition at most.
+const MAX_WARPS_PER_PARTITION: u64 = 64;
 
 impl Config {
     /// Every parameter, those of the machine and then those of the mechanisms of `registry`.
@@ -239,6 +240,21 @@ impl Config {
     /// Warps of a scheduler.
     pub fn warps_per_scheduler(&self) -> u64 {
         self.sm.warps / self.sm.schedulers
+    }
+
+    /// Partitions of the SM, each with an operand storage.
+    pub fn partitions(&self) -> u64 {
+        self.sm.schedulers / self.sm.schedulers_per_partition
+    }
+
+    /// Warps of a partition.
+    pub fn warps_per_partition(&self) -> u64 {
+        self.sm.warps / self.partitions()
+    }
+
+    /// Instructions that the schedulers of a partition issue a cycle at most.
+    pub fn issues_per_partition(&self) -> u64 {
+        self.sm.schedulers_per_partition * self.sm.issues_per_scheduler
     }
 
     /// The whole configuration as TOML; reading it again gives an equal configuration.
@@ -365,16 +381,26 @@ impl Config {
     }
 
     fn check_schedulers(&self) -> Result<(), ConfigError> {
-        let Sm { warps, schedulers, .. } = self.sm;
+        let Sm { warps, schedulers, schedulers_per_partition, issues_per_scheduler, .. } = self.sm;
         if !warps.is_multiple_of(schedulers) {
             return Err(conflict("sm.warps", warps, format!("a multiple of sm.schedulers = {schedulers}")));
         }
-        if warps / schedulers > MAX_WARPS_PER_SCHEDULER {
-            let most = MAX_WARPS_PER_SCHEDULER * schedulers;
+        if !schedulers.is_multiple_of(schedulers_per_partition) {
+            let reason = format!("1: sm.schedulers = {schedulers} are in equal partitions");
+            return Err(conflict("sm.schedulers_per_partition", schedulers_per_partition, reason));
+        }
+        if self.issues_per_partition() > MAX_ISSUES as u64 {
+            let reason = format!(
+                "1: sm.issues_per_scheduler is {issues_per_scheduler}, and a partition takes {MAX_ISSUES} a cycle"
+            );
+            return Err(conflict("sm.schedulers_per_partition", schedulers_per_partition, reason));
+        }
+        if self.warps_per_partition() > MAX_WARPS_PER_PARTITION {
+            let most = MAX_WARPS_PER_PARTITION * self.partitions();
             return Err(conflict(
                 "sm.warps",
                 warps,
-                format!("at most {most}: {MAX_WARPS_PER_SCHEDULER} for each scheduler"),
+                format!("at most {most}: {MAX_WARPS_PER_PARTITION} for each partition"),
             ));
         }
         if self.scheduler.active_warps > warps / schedulers {

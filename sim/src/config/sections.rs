@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use warpfile_hdl::rfc::InnerPolicy;
 
 use super::parameter::{Accepted, parameters};
+use crate::sm::design::MAX_ISSUES;
 
 /// Scheduler that sees every resident warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,8 +81,8 @@ parameters! {
 }
 
 parameters! {
-    /// The SM: what limits residency and issue. Each scheduler has a part of the SM to itself: every schedulers-th
-    /// warp, a register file, ALUs and special function units.
+    /// The SM: what limits residency and issue. It is in equal partitions, each with one scheduler or several, and with every
+    /// partitions-th warp, a register file, ALUs and special function units to itself.
     pub struct Sm {
         /// Warps resident at a time, a multiple of the schedulers.
         warps: u64 = Accepted::integer(1, 128),
@@ -91,6 +92,9 @@ parameters! {
         shared_memory_bytes: u64 = Accepted::integer(0, 1 << 24),
         /// Warp schedulers.
         schedulers: u64 = Accepted::integer(1, 4),
+        /// Schedulers whose warps share a partition's register file; two if each issues one instruction a cycle. Every second warp
+        /// is the first's.
+        schedulers_per_partition: u64 = Accepted::integer(1, MAX_ISSUES as u64),
         /// Instructions of one warp that a scheduler issues a cycle at most.
         issues_per_scheduler: u64 = Accepted::integer(1, 2),
         /// Cycles without any progress after which the run ends with an error.

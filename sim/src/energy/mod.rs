@@ -219,8 +219,8 @@ impl EnergyModel {
                 && is_main(structure) == (wire == Wire::FromMainRegisterFile)
         });
         let area_um2: f64 = block.map(|(_, part)| part.area_um2).sum();
-        let of_scheduler = area_um2 / UM2_PER_MM2 / config.sm.schedulers as f64;
-        floorplan.mm_per_root_mm2.value * of_scheduler.sqrt()
+        let of_partition = area_um2 / UM2_PER_MM2 / config.partitions() as f64;
+        floorplan.mm_per_root_mm2.value * of_partition.sqrt()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Source: Gebhart et al., ISCA 2011, §2.1; two instructions a cycle as in Kloosterman et al., MICRO 2017, §5.2.
 
 use warpfile_engine::Engine;
-use warpfile_hdl::regfile::{BankedRegisterFile, DualIssueRegisterFile};
+use warpfile_hdl::regfile::{BankedRegisterFile, DualIssueRegisterFile, TwoSchedulerRegisterFile};
 
 use super::register_file::{
     self, ACCESS_CYCLES, CommonPorts, RETRIES, RegisterFile, Retries, common_ports, geometry, issue_ports,
@@ -42,13 +42,19 @@ impl Mechanism for Banked {
         true
     }
 
+    fn serves_several_schedulers(&self) -> bool {
+        true
+    }
+
     fn counters(&self) -> Vec<Group> {
         vec![(RETRIES, Box::new(Retries::default()))]
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
         let name = "register_file";
-        Ok(vec![if config.sm.issues_per_scheduler > 1 {
+        Ok(vec![if config.sm.schedulers_per_partition > 1 {
+            NamedCircuit::of_partition(config, name, &two_schedulers(config))?
+        } else if issues(config) > 1 {
             NamedCircuit::of_partition(config, name, &dual_issue(config))?
         } else {
             NamedCircuit::of_partition(config, name, &single_issue(config))?
@@ -56,7 +62,15 @@ impl Mechanism for Banked {
     }
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
-        let of_partitions = if issues(at.config) > 1 {
+        let of_partitions = if at.config.sm.schedulers_per_partition > 1 {
+            let circuit = two_schedulers(at.config);
+            at.of_partitions(&circuit, &[], |engine| {
+                let ports = engine.ports(&circuit)?;
+                let mut file = RegisterFile::new(engine, common_ports!(ports), ACCESS_CYCLES);
+                file.units_for_two = Some(ports.unit_takes_two_i);
+                Ok(Box::new(file.counting_retries()) as Box<dyn OperandStorage>)
+            })?
+        } else if issues(at.config) > 1 {
             let circuit = dual_issue(at.config);
             at.of_partitions(&circuit, &[], |engine| {
                 let ports = engine.ports(&circuit)?;
@@ -99,6 +113,16 @@ fn single_issue(config: &Config) -> BankedRegisterFile {
         id_bits: ID_BITS,
         units: Unit::COUNT,
         extra_read: config.design.extra_read(config),
+    }
+}
+
+fn two_schedulers(config: &Config) -> TwoSchedulerRegisterFile {
+    TwoSchedulerRegisterFile {
+        geometry: geometry(config),
+        collectors: config.register_file.collectors as usize,
+        access_cycles: ACCESS_CYCLES,
+        id_bits: ID_BITS,
+        units: Unit::COUNT,
     }
 }
 

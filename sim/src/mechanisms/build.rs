@@ -13,7 +13,7 @@ use crate::sm::{Channel, ChipSm, EngineName, RunOptions, SimError};
 
 /// What a mechanism plugs into the SM.
 pub enum Part {
-    /// Schedulers, one a partition.
+    /// Schedulers, in the order of their numbers in the SM.
     Schedulers(Vec<Box<dyn WarpScheduler>>),
     /// Operand storages.
     Storages {
@@ -42,14 +42,16 @@ pub struct NamedCircuit {
 /// How many of a circuit an SM has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CircuitScope {
-    /// One for each scheduler.
+    /// One for each partition.
     Partition,
+    /// One for each scheduler.
+    Scheduler,
     /// One.
     Sm,
 }
 
 impl NamedCircuit {
-    /// A circuit that there is one of for each scheduler.
+    /// A circuit that there is one of for each partition.
     ///
     /// # Errors
     /// A parameter that the circuit does not support.
@@ -59,6 +61,18 @@ impl NamedCircuit {
         circuit: &C,
     ) -> Result<NamedCircuit, SimError> {
         Ok(NamedCircuit { name, scope: CircuitScope::Partition, netlist: netlist(config, circuit)? })
+    }
+
+    /// A scheduler.
+    ///
+    /// # Errors
+    /// As [`NamedCircuit::of_partition`].
+    pub fn of_scheduler<C: Circuit>(config: &Config, circuit: &C) -> Result<NamedCircuit, SimError> {
+        Ok(NamedCircuit {
+            name: "scheduler",
+            scope: CircuitScope::Scheduler,
+            netlist: netlist(config, circuit)?,
+        })
     }
 
     /// A circuit that there is one of.
@@ -115,7 +129,7 @@ impl<'a> Build<'a> {
 
     /// Partitions of the SM.
     pub fn partitions(&self) -> usize {
-        self.config.sm.schedulers as usize
+        self.config.partitions() as usize
     }
 
     /// A circuit, ready to run; `foreseen` are outputs that are asked for before a cycle is run.
@@ -144,8 +158,29 @@ impl<'a> Build<'a> {
         foreseen: &[&str],
         part: impl Fn(AnyEngine) -> Result<P, warpfile_engine::EngineError>,
     ) -> Result<Vec<P>, SimError> {
+        self.several(self.partitions(), (circuit, foreseen), part)
+    }
+
+    /// The same for each scheduler.
+    ///
+    /// # Errors
+    /// As [`Build::of_partitions`].
+    pub fn of_schedulers<C: Circuit, P>(
+        &self,
+        circuit: &C,
+        part: impl Fn(AnyEngine) -> Result<P, warpfile_engine::EngineError>,
+    ) -> Result<Vec<P>, SimError> {
+        self.several(self.config.sm.schedulers as usize, (circuit, &[]), part)
+    }
+
+    fn several<C: Circuit, P>(
+        &self,
+        count: usize,
+        (circuit, foreseen): (&C, &[&str]),
+        part: impl Fn(AnyEngine) -> Result<P, warpfile_engine::EngineError>,
+    ) -> Result<Vec<P>, SimError> {
         let engine = self.circuit(circuit, foreseen)?;
-        let parts = (0..self.partitions()).map(|_| part(engine.clone()));
+        let parts = (0..count).map(|_| part(engine.clone()));
         parts.collect::<Result<_, _>>().map_err(|error| SimError::circuit(self.config, error))
     }
 }

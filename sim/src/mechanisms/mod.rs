@@ -110,7 +110,7 @@ pub struct Combination {
 /// Where registers lie in a main register file, as far as a mechanism has a say in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterRows {
-    /// Register `r` of a warp in row `first_row + r`, for as long as the warp is there.
+    /// Each register of a warp in a row of its own, for as long as the warp is there.
     Fixed,
     /// Of a storage: there, or wherever a layer has them, in rows that are another warp's as well at other times.
     Movable,
@@ -298,6 +298,13 @@ pub trait Mechanism: Sync {
     /// Of a storage: whether registers of several warps may have one row at a time, and another with each write
     /// ([`RegisterRows::Shared`]).
     fn carries_shared_rows(&self) -> bool {
+        false
+    }
+
+    /// Of a storage or a layer: whether several schedulers may be in front of a partition of it
+    /// ([`schedulers_per_partition`](crate::config::Sm::schedulers_per_partition)), whose instructions come one each and do not wait
+    /// for one another.
+    fn serves_several_schedulers(&self) -> bool {
         false
     }
 

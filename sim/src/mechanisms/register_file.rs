@@ -15,14 +15,14 @@ use crate::counters::{Counts, Row, Shown};
 use crate::energy::grid::Ports;
 use crate::energy::structure::{Account, ArrayAccesses, Published, Structure, Wire};
 use crate::sm::design::{
-    Issue, OperandStorage, RowAccess, RowAccessKind, RowStates, StorageInputs, StorageOutputs, WarpSlot,
-    Write,
+    Issue, OperandStorage, RowAccess, RowAccessKind, RowStates, StorageInputs, StorageOutputs, WarpRows,
+    WarpSlot, Write,
 };
 use crate::sm::{Accesses, MRF, PortActivity, RunReport, SimError};
 
-/// Instructions that a scheduler issues a cycle at most.
+/// Instructions that the schedulers of a partition issue a cycle at most.
 pub fn issues(config: &Config) -> usize {
-    config.sm.issues_per_scheduler as usize
+    config.issues_per_partition() as usize
 }
 
 /// Lanes of a warp and of a cluster (Gebhart et al., ISCA 2011, §2.1).
@@ -32,7 +32,7 @@ pub const ACCESS_CYCLES: usize = 3;
 /// Name of the table that holds registers in a bank of the main register file.
 pub const MRF_TABLE: &str = "registers";
 
-/// The main register file of a scheduler.
+/// The main register file of a partition.
 pub fn geometry(config: &Config) -> Geometry {
     Geometry {
         banks: config.register_file.bank_groups as usize,
@@ -76,7 +76,7 @@ pub fn say_rows(engine: &AnyEngine, ports: &[RowPowerPorts], rows: &mut Vec<RowA
     }
 }
 
-/// The arrays of main register files of `rows` warp-wide registers a bank group, of all schedulers.
+/// The arrays of main register files of `rows` warp-wide registers a bank group, of all partitions.
 pub fn structure(config: &Config, rows: u64) -> Structure {
     Structure {
         wire: Wire::FromMainRegisterFile,
@@ -85,7 +85,7 @@ pub fn structure(config: &Config, rows: u64) -> Structure {
         // A bank reads and writes in one cycle, as its circuit does and as in Gebhart et al., ISCA 2011, §4.3.
         ..Structure::of_warp_registers(
             REGISTERS,
-            (config.sm.schedulers * config.register_file.bank_groups) as u32,
+            (config.partitions() * config.register_file.bank_groups) as u32,
             rows as u32,
             Ports::DUAL,
             |report: &RunReport| ArrayAccesses::of(report.mrf()),
@@ -119,7 +119,7 @@ const COLLECTOR_STATE_BITS: u32 = 166;
 /// The arrays of a main register file of `rows` warp-wide registers a bank group, and its operand collectors, which hold
 /// what is read from it until the instruction leaves.
 pub fn structures(config: &Config, rows: u64) -> Vec<Structure> {
-    let groups = (config.sm.schedulers * config.sm.issues_per_scheduler) as u32;
+    let groups = (config.partitions() * config.issues_per_partition()) as u32;
     let (positions, collectors) = (MAX_SOURCES as u32, config.register_file.collectors as u32);
     let operands = Structure {
         account: Account::Control,
@@ -160,6 +160,8 @@ pub struct RegisterFile {
     pub engine: AnyEngine,
     operand_cycles: u64,
     ports: CommonPorts,
+    /// Units that take two instructions a cycle; `None` if it dispatches one to each.
+    pub units_for_two: Option<InPort>,
     /// Of one row beside operands, and whether it was read in the cycle before.
     pub extra_read: Option<ExtraReadPorts>,
     has_read_extra: bool,
@@ -358,6 +360,7 @@ impl RegisterFile {
         let rows = rows_of_banks(&engine, MRF_TABLE);
         RegisterFile {
             ports,
+            units_for_two: None,
             extra_read: None,
             has_read_extra: false,
             operand_cycles: operand_cycles as u64,
@@ -377,6 +380,9 @@ impl RegisterFile {
         }
         self.ports.fill.set(engine, &inputs.fill);
         engine.set(self.ports.unit_ready, u64::from(inputs.ready_units));
+        if let Some(port) = self.units_for_two {
+            engine.set(port, u64::from(inputs.units_for_two));
+        }
         if let Some(ports) = &self.extra_read {
             engine.set(ports.valid_i, u64::from(inputs.extra_read.is_some()));
             engine.set(ports.register_i, u64::from(inputs.extra_read.unwrap_or_default()));
@@ -446,7 +452,7 @@ impl OperandStorage for RegisterFile {
         u64::from(program.registers_per_thread)
     }
 
-    fn start_warp(&mut self, _warp: WarpSlot, _first_row: u32, _block: BlockIndex) {}
+    fn start_warp(&mut self, _warp: WarpSlot, _rows: WarpRows, _block: BlockIndex) {}
 
     fn held_warps(&self) -> u64 {
         0

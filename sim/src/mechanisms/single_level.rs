@@ -25,11 +25,11 @@ impl Mechanism for SingleLevelScheduler {
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
         let policy = at.config.scheduler.single_level;
         let part = |_| Box::new(SingleLevel::new(policy)) as Box<dyn WarpScheduler>;
-        Ok(Part::Schedulers((0..at.partitions()).map(part).collect()))
+        Ok(Part::Schedulers((0..at.config.sm.schedulers).map(part).collect()))
     }
 }
 
-/// What it is in a partition.
+/// One of them.
 pub struct SingleLevel {
     policy: SingleLevelPolicy,
     /// Warp that issued last.

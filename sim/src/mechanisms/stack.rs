@@ -7,10 +7,10 @@ use warpfile_kernels::compile::CompileOptions;
 use warpfile_kernels::program::Program;
 
 use super::{Build, CircuitScope, Mechanism, Notes, Part, Pass, RegisterRows, Registry, Role};
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, conflict};
 use crate::counters::{Group, Row};
 use crate::energy::structure::{PowerGating, Structure};
-use crate::sm::design::{Design, Interposed, OperandStorage, PartitionDesign};
+use crate::sm::design::{Design, Interposed, OperandStorage, PartitionDesign, names_of_schedulers};
 use crate::sm::{Accesses, MRF, Operations, RunReport, SimError};
 use warpfile_hdl::rtl::netlist::Netlist;
 
@@ -106,6 +106,16 @@ impl Stack {
 
     /// Whether the machine can carry it.
     pub fn check(&self, config: &Config) -> Result<(), ConfigError> {
+        let of_one = |mechanism: &&'static dyn Mechanism| {
+            mechanism.role() != Role::Scheduler && !mechanism.serves_several_schedulers()
+        };
+        let per_partition = config.sm.schedulers_per_partition;
+        if per_partition > 1
+            && let Some(mechanism) = self.mechanisms().find(of_one)
+        {
+            let reason = format!("1: {} serves one scheduler", mechanism.info().name);
+            return Err(conflict("sm.schedulers_per_partition", per_partition, reason));
+        }
         self.mechanisms().try_for_each(|mechanism| mechanism.check(config))
     }
 
@@ -162,7 +172,7 @@ impl Stack {
         let mut in_front = Vec::new();
         for mechanism in self.mechanisms() {
             match mechanism.build(at)? {
-                Part::Schedulers(of_partitions) => schedulers = of_partitions,
+                Part::Schedulers(of_sm) => schedulers = of_sm,
                 Part::Storages { of_partitions, line_port: port } => {
                     (storages, line_port) = (of_partitions, port)
                 }
@@ -177,8 +187,11 @@ impl Stack {
             };
             storages = pairs.map(interposed).collect();
         }
-        let parts = storages.into_iter().zip(schedulers);
-        let partitions = parts.map(|(storage, scheduler)| PartitionDesign { storage, scheduler }).collect();
+        let of_one = |storage| PartitionDesign { storage, schedulers: Vec::new() };
+        let mut partitions: Vec<_> = storages.into_iter().map(of_one).collect();
+        for (number, scheduler) in schedulers.into_iter().enumerate() {
+            partitions[number % at.partitions()].schedulers.push(scheduler);
+        }
         Ok(Design { stack: Some(self.clone()), partitions, layers, line_port })
     }
 
@@ -230,19 +243,21 @@ impl Stack {
     /// # Errors
     /// As [`Stack::build`].
     pub fn circuits(&self, config: &Config) -> Result<Vec<(String, Netlist)>, SimError> {
-        let prefix = if config.sm.schedulers > 1 { "partition0_" } else { "" };
+        let prefix = if config.partitions() > 1 { "partition0_" } else { "" };
+        let of_scheduler = names_of_schedulers(config.sm.schedulers_per_partition as usize)[0];
         let mut named = Vec::new();
         for mechanism in self.mechanisms() {
             for circuit in mechanism.circuits(config)? {
-                let prefix = match circuit.scope {
-                    CircuitScope::Partition => prefix,
-                    CircuitScope::Sm => "",
+                let name = match circuit.scope {
+                    CircuitScope::Partition => format!("{prefix}{}", circuit.name),
+                    CircuitScope::Scheduler => format!("{prefix}{of_scheduler}"),
+                    CircuitScope::Sm => circuit.name.to_owned(),
                 };
-                named.push((format!("{prefix}{}", circuit.name), circuit.netlist));
+                named.push((name, circuit.netlist));
             }
         }
         // The operand storage first, then the scheduler, then what partitions share.
-        named.sort_by_key(|(name, _)| (!name.starts_with(prefix), name.ends_with("scheduler")));
+        named.sort_by_key(|(name, _)| (!name.starts_with(prefix), name.ends_with(of_scheduler)));
         Ok(named)
     }
 }

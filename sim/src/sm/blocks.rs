@@ -57,14 +57,14 @@ impl BlockShape {
         let warps = launch.warps_per_block() as u64;
         let file = &config.register_file;
         let rows_per_warp = registers_per_warp.next_multiple_of(file.allocation_granule);
-        let schedulers = config.sm.schedulers;
+        let partitions = config.partitions();
         let rows = file.bank_groups * file.rows;
-        // A warp's registers lie in the file of its scheduler, so each file holds a whole number of warps.
+        // A warp's registers lie in the file of its partition, so each file holds a whole number of warps.
         let warps_with_registers =
-            rows.checked_div(rows_per_warp).map_or(u64::MAX, |warps| warps * schedulers);
+            rows.checked_div(rows_per_warp).map_or(u64::MAX, |warps| warps * partitions);
         // With one for each of the block's warps that share a file, that many registers would do.
         let most =
-            rows / warps.div_ceil(schedulers).max(1) / file.allocation_granule * file.allocation_granule;
+            rows / warps.div_ceil(partitions).max(1) / file.allocation_granule * file.allocation_granule;
         let fewer_registers = format!(", or compile the kernel with --max-registers {most}");
         let resources = [
             Resource {
@@ -88,8 +88,8 @@ impl BlockShape {
             Resource {
                 name: "warp-wide registers",
                 parameter: "register_file.bank_groups × register_file.rows",
-                needed: warps.next_multiple_of(schedulers) * rows_per_warp,
-                available: schedulers * rows,
+                needed: warps.next_multiple_of(partitions) * rows_per_warp,
+                available: partitions * rows,
                 fits: warps_with_registers.checked_div(warps).unwrap_or(u64::MAX),
                 limit: ResidencyLimit::Registers,
                 remedy: fewer_registers,

@@ -39,7 +39,7 @@ use super::report::PortActivity;
 use crate::counters::Counts;
 use crate::mechanisms::{Compiled, Stack};
 
-/// Instructions that a scheduler issues a cycle at most.
+/// Instructions that the schedulers of a partition issue a cycle at most.
 pub const MAX_ISSUES: usize = 2;
 /// Instructions that an operand storage dispatches a cycle at most: one to each unit.
 pub const MAX_DISPATCHES: usize = Unit::COUNT;
@@ -48,7 +48,7 @@ pub const MAX_WRITTEN: usize = 2;
 /// Results that the units offer in a cycle at most: of short operations, and one of a long-latency operation.
 pub const MAX_OFFERED: usize = MAX_ISSUES + 1;
 
-/// A design: as many equal parts as the SM has schedulers, and what they share.
+/// A design: as many equal parts as the SM has partitions, and what they share.
 #[derive(Default)]
 pub struct Design<'a> {
     /// Whose compiler passes run on each kernel; none for parts of the caller's.
@@ -61,12 +61,19 @@ pub struct Design<'a> {
     pub line_port: Option<Box<dyn LinePort + 'a>>,
 }
 
-/// One scheduler's part of a design: where operands are kept, and how warps are picked.
+/// One partition's part of a design: where operands are kept, and how warps are picked.
 pub struct PartitionDesign<'a> {
     /// Keeps operands.
     pub storage: Box<dyn OperandStorage + 'a>,
-    /// Picks warps.
-    pub scheduler: Box<dyn WarpScheduler + 'a>,
+    /// Pick warps, the n-th of n every n-th warp of the partition: equal ones.
+    pub schedulers: Vec<Box<dyn WarpScheduler + 'a>>,
+}
+
+impl PartitionDesign<'_> {
+    /// Whether its schedulers ever suspend a warp.
+    pub fn suspends(&self) -> bool {
+        self.schedulers.iter().any(|scheduler| scheduler.suspends())
+    }
 }
 
 /// Index of a warp slot of a partition.
@@ -91,8 +98,11 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// All of them, by number.
+    pub const ALL: [Unit; 6] =
+        [Unit::Alu, Unit::Sfu, Unit::Texture, Unit::Memory, Unit::Scratchpad, Unit::Control];
     /// Number of units.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = Unit::ALL.len();
 
     /// Whether the partitions of an SM share one; the others are each partition's own.
     pub fn is_shared(self) -> bool {
@@ -139,9 +149,9 @@ pub trait OperandStorage {
     /// An instruction of a warp has been picked; it is offered from the next cycle on.
     fn pick(&mut self, _warp: WarpSlot, _inst: InstId) {}
 
-    /// A warp of `block`, numbered in grid order, becomes resident in `warp`; register `r` is row `first_row + r`.
+    /// A warp of `block`, numbered in grid order, becomes resident in `warp`; its registers lie in `rows`.
     /// The warps of a block are started one after the other.
-    fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex);
+    fn start_warp(&mut self, warp: WarpSlot, rows: WarpRows, block: BlockIndex);
 
     /// Warps that must not issue now, one bit a warp slot.
     fn held_warps(&self) -> u64;
@@ -188,10 +198,11 @@ pub trait OperandStorage {
 }
 
 /// What the harness offers to the operand storage in one cycle. An offer that is not taken is repeated. Of several
-/// instructions or results there are at most `sm.issues_per_scheduler`, on the first ports.
+/// instructions or results there are at most as many as the partition issues a cycle, on the first ports.
 #[derive(Clone, Copy, Debug)]
 pub struct StorageInputs<'a> {
-    /// Instructions picked in earlier cycles, in program order; one is taken only with all before it.
+    /// Instructions picked in earlier cycles. Of one scheduler they are in program order, and one is taken only with all before
+    /// it; of several there is one of each, on the port of its number, and none waits for another.
     pub issue: &'a [Option<Issue>; MAX_ISSUES],
     /// Results of short operations.
     pub result: [Option<Write<'a>>; MAX_ISSUES],
@@ -204,6 +215,8 @@ pub struct StorageInputs<'a> {
     pub flush: Option<Flush>,
     /// Units that can take an instruction, bit [`Unit`] each.
     pub ready_units: u8,
+    /// Of these, those that can take two, which is for storages behind several schedulers.
+    pub units_for_two: u8,
     /// Warps that wait at a barrier or have ended, one bit each: all they have issued has been taken.
     pub parked: u64,
     /// The request for a register line that the storage has offered is taken in this cycle.
@@ -628,6 +641,14 @@ pub fn name_in_partition(partition: usize, partitions: usize, name: &str) -> Str
     if partitions > 1 { format!("partition{partition}_{name}") } else { name.to_owned() }
 }
 
+/// The names of the schedulers of a partition: an only one has no number.
+pub fn names_of_schedulers(count: usize) -> &'static [&'static str] {
+    match count {
+        1 => &["scheduler"],
+        _ => &["scheduler0", "scheduler1"],
+    }
+}
+
 /// Where a warp is put, and where its registers lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Home {
@@ -657,9 +678,23 @@ impl WarpRows {
         WarpRows { first, split, second }
     }
 
+    /// So many rows from `first` on, register 0 in the `by`-th of them and the others behind it, around the end.
+    pub fn rotated(first: u32, rows: u32, by: u32) -> WarpRows {
+        if by == 0 { WarpRows::from(first) } else { WarpRows::in_two(first + by, rows - by, first) }
+    }
+
     /// The row of register 0.
     pub fn first(&self) -> u32 {
         self.first
+    }
+
+    /// The register of a row of these.
+    #[inline]
+    pub fn register(&self, row: u32) -> u32 {
+        match row.checked_sub(self.first) {
+            Some(register) if register < self.split => register,
+            _ => self.split + (row - self.second),
+        }
     }
 
     /// The row of a register.
@@ -715,9 +750,9 @@ pub trait Layer {
         None
     }
 
-    /// A warp of `block` becomes resident; register `r` is row `first_row + r` of its partition, but for rows that a layer
+    /// A warp of `block` becomes resident; its registers lie in `rows` of its partition, but for those that a layer
     /// has put elsewhere.
-    fn start_warp(&mut self, _at: WarpPlace, _first_row: u32, _block: BlockIndex) {}
+    fn start_warp(&mut self, _at: WarpPlace, _rows: WarpRows, _block: BlockIndex) {}
 
     /// A warp that has not issued yet, and whose registers lie elsewhere from now on. Asked in every cycle behind the starts and
     /// ends of warps, until there is none. Storages and other layers are not told: it goes with those alone that do not say
@@ -824,7 +859,7 @@ pub trait WarpScheduler {
     }
 }
 
-/// State of the warps, one bit a warp slot, and of the slots of the active set.
+/// State of the scheduler's warps, one bit a warp slot, and of the slots of the active set, as it numbers them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedulerInputs {
     /// Warps that have not ended.

@@ -5,7 +5,7 @@ use warpfile_kernels::program::{BlockIndex, InstId, PhysReg, Program};
 
 use super::SimError;
 use super::design::{
-    LineRequest, Metadata, OperandStorage, RowUses, StorageInputs, StorageOutputs, WarpSlot,
+    LineRequest, Metadata, OperandStorage, RowUses, StorageInputs, StorageOutputs, WarpRows, WarpSlot,
 };
 use super::report::PortActivity;
 use crate::counters::Counts;
@@ -68,10 +68,10 @@ pub trait Interposer {
         &mut self,
         storage: &mut dyn OperandStorage,
         warp: WarpSlot,
-        first_row: u32,
+        rows: WarpRows,
         block: BlockIndex,
     ) {
-        storage.start_warp(warp, first_row, block);
+        storage.start_warp(warp, rows, block);
     }
 
     /// As [`OperandStorage::held_warps`].
@@ -156,8 +156,8 @@ impl OperandStorage for Interposed<'_> {
         self.interposer.pick(&mut *self.storage, warp, inst);
     }
 
-    fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
-        self.interposer.start_warp(&mut *self.storage, warp, first_row, block);
+    fn start_warp(&mut self, warp: WarpSlot, rows: WarpRows, block: BlockIndex) {
+        self.interposer.start_warp(&mut *self.storage, warp, rows, block);
     }
 
     fn held_warps(&self) -> u64 {

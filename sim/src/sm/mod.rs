@@ -141,7 +141,7 @@ pub fn run(
     config.validate()?;
     let mut design = config.design.build(&Build::new(&config, &options))?;
     if let Some(log) = options.pipeline_log.take() {
-        let (partitions, warps) = (design.partitions.len(), config.warps_per_scheduler() as usize);
+        let (partitions, warps) = (design.partitions.len(), config.warps_per_partition() as usize);
         design.layers.push(Box::new(PipelineLogger::new(log, partitions, warps)));
     }
     run_design(&config, design, launches, options)

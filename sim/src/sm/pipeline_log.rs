@@ -19,7 +19,7 @@ use std::ops::Range;
 use warpfile_kernels::program::{BlockIndex, InstId, WarpInstruction};
 
 use super::SimError;
-use super::design::{Layer, WarpPlace};
+use super::design::{Layer, WarpPlace, WarpRows};
 use crate::mechanisms::Compiled;
 
 /// A pipeline log to write.
@@ -150,7 +150,7 @@ impl Layer for PipelineLogger<'_> {
         Ok(())
     }
 
-    fn start_warp(&mut self, at: WarpPlace, _first_row: u32, block: BlockIndex) {
+    fn start_warp(&mut self, at: WarpPlace, _rows: WarpRows, block: BlockIndex) {
         let number = if self.started.0 == block { self.started.1 } else { 0 };
         self.started = (block, number + 1);
         let warp = &mut self.warps[at.partition][at.warp];

@@ -83,7 +83,7 @@ impl TimelineCounter {
         let of_one = |occupancy: Occupancy| (occupancy.title, watched(&occupancy, &named));
         let slots = config.sm.warps as usize;
         TimelineCounter {
-            partitions: config.sm.schedulers as usize,
+            partitions: config.partitions() as usize,
             cycles_per_column: FIRST_COLUMN,
             elapsed: 0,
             cycles: 0,

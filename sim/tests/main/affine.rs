@@ -14,7 +14,7 @@ use warpfile_sim::mechanisms::affine::{COUNTERS, Counted};
 use warpfile_sim::mechanisms::register_file::REGISTERS;
 use warpfile_sim::mechanisms::wir::{self, Parameters};
 use warpfile_sim::mechanisms::{Build, Compiled, Info, Mechanism, Part, Registry, Role};
-use warpfile_sim::sm::design::{Layer, WarpPlace};
+use warpfile_sim::sm::design::{Layer, WarpPlace, WarpRows};
 use warpfile_sim::sm::{EngineName, RunOptions, RunReport, SimError, run};
 
 use crate::tiny::{drawn, run_tiny};
@@ -147,8 +147,8 @@ impl Layer for WatcherLayer {
         Ok(())
     }
 
-    fn start_warp(&mut self, at: WarpPlace, first_row: u32, _block: u64) {
-        self.first_rows[at.partition][at.warp] = first_row;
+    fn start_warp(&mut self, at: WarpPlace, rows: WarpRows, _block: u64) {
+        self.first_rows[at.partition][at.warp] = rows.first();
     }
 
     /// No operand is pending any more, and none is written before it is read.

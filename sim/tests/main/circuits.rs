@@ -194,7 +194,7 @@ pub fn run_circuit_of(
         let ports = common(&engine.ports(&circuit).expect("its own ports"));
         let storage = RegisterFile::new(engine, ports, 3);
         let scheduler = SingleLevel::new(SingleLevelPolicy::Lrr);
-        PartitionDesign { storage: Box::new(storage), scheduler: Box::new(scheduler) }
+        PartitionDesign { storage: Box::new(storage), schedulers: vec![Box::new(scheduler)] }
     });
     run_design(config, design, launches, options)
 }

@@ -18,7 +18,7 @@ const WARPS: u64 = 8;
 /// there.
 fn sm(preset_name: &str, design: &str, schedulers: u64, issues: u64) -> Config {
     let mut config = preset(preset_name).expect("complete").with_design(design).expect("a stack");
-    config.sm.schedulers = schedulers;
+    (config.sm.schedulers, config.sm.schedulers_per_partition) = (schedulers, 1);
     config.sm.issues_per_scheduler = issues;
     config.sm.warps = WARPS * schedulers;
     config.scheduler.active_warps = WARPS / 2;

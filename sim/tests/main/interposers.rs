@@ -12,7 +12,7 @@ use warpfile_sim::counters::Counts;
 use warpfile_sim::mechanisms::{Build, Compiled, Info, Mechanism, Notes, Part, Pass, Registry, Role};
 use warpfile_sim::sm::design::{
     Interposer, Issue, MAX_DISPATCHES, MAX_ISSUES, OperandStorage, StorageInputs, StorageOutputs, Unit,
-    WarpSlot, Write,
+    WarpRows, WarpSlot, Write,
 };
 use warpfile_sim::sm::{Compared, RunOptions, SimError, run};
 use warpfile_sim::{counters, parameters};
@@ -147,14 +147,14 @@ impl Interposer for MemoInterposer {
         &mut self,
         storage: &mut dyn OperandStorage,
         warp: WarpSlot,
-        first_row: u32,
+        rows: WarpRows,
         block: BlockIndex,
     ) {
-        for row in first_row..first_row + self.registers {
+        for row in rows.first()..rows.first() + self.registers {
             self.rows.remove(&row);
         }
-        self.first_rows.insert(warp, first_row);
-        storage.start_warp(warp, first_row, block);
+        self.first_rows.insert(warp, rows.first());
+        storage.start_warp(warp, rows, block);
     }
 
     fn cycle(

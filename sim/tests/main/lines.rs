@@ -11,7 +11,7 @@ use warpfile_sim::mechanisms::single_level::SingleLevel;
 use warpfile_sim::mechanisms::{Build, Compiled, regless};
 use warpfile_sim::sm::design::{
     Design, FilledLine, Line, LineRequest, OperandStorage, PartitionDesign, StorageInputs, StorageOutputs,
-    WarpSlot,
+    WarpRows, WarpSlot,
 };
 use warpfile_sim::sm::{PortActivity, RunOptions, RunReport, SimError, run_design};
 
@@ -79,8 +79,8 @@ impl OperandStorage for Lines {
         self.inner.registers_per_warp(program)
     }
 
-    fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
-        self.inner.start_warp(warp, first_row, block);
+    fn start_warp(&mut self, warp: WarpSlot, rows: WarpRows, block: BlockIndex) {
+        self.inner.start_warp(warp, rows, block);
     }
 
     fn held_warps(&self) -> u64 {
@@ -127,7 +127,7 @@ fn run(config: &Config, loads: u16) -> (RunReport, Seen) {
             seen: Rc::clone(&seen),
         };
         let scheduler = SingleLevel::new(config.scheduler.single_level);
-        PartitionDesign { storage: Box::new(storage), scheduler: Box::new(scheduler) }
+        PartitionDesign { storage: Box::new(storage), schedulers: vec![Box::new(scheduler)] }
     });
     let line_port =
         regless::line_port(&Build::new(config, &RunOptions::default())).expect("a port for the shape");

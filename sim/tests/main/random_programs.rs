@@ -297,6 +297,13 @@ proptest! {
             let report = run_sms(&config, &kernel)?;
             let baseline = run_sms(&config.with_design("baseline").expect("known"), &kernel)?;
             prop_assert_eq!(executed(&report), executed(&baseline), "{}", config.design);
+            // The same with two schedulers in front of one storage, if it serves two.
+            (config.sm.schedulers, config.sm.schedulers_per_partition) = (2, 2);
+            config.sm.issues_per_scheduler = 1;
+            if config.validate().is_ok() {
+                let report = run_sms(&config, &kernel)?;
+                prop_assert_eq!(executed(&report), executed(&baseline), "{} of two", config.design);
+            }
         }
     }
 }

@@ -2,10 +2,12 @@
 
 use warpfile_kernels::program::Operation;
 use warpfile_sim::config::{Config, preset};
+use warpfile_sim::mechanisms::Registry;
 use warpfile_sim::sm::{ResidencyLimit, RunOptions, run};
 
 use crate::kernels::{Kernel, Sequence, shared};
 use crate::stand_ins::{Event, WITH_REGISTER_FILE, gebhart, picks, run_single_level};
+use crate::tiny::run_tiny;
 
 /// The preset with four schedulers of eight warps.
 fn four_schedulers() -> Config {
@@ -223,4 +225,93 @@ fn two_issues_a_cycle_are_delivered_by_the_circuits() {
     assert_eq!(one.operands_checked, whole.operands_checked);
     let two_level = gtx980.with_design("two-level").expect("known");
     assert_eq!(one.operands_checked, run(&two_level).operands_checked);
+}
+
+/// The preset with two schedulers of 16 warps each in front of one register file.
+fn two_at_one_file() -> Config {
+    let mut config = gebhart().with_design("baseline").expect("known");
+    (config.sm.schedulers, config.sm.schedulers_per_partition) = (2, 2);
+    config
+}
+
+fn cycles_of(config: &Config, kernel: &Kernel) -> u64 {
+    let mut kernel = Sequence::from(kernel.clone());
+    run(config, &mut kernel, RunOptions::default()).expect("every operand right").cycles
+}
+
+#[test]
+fn two_schedulers_issue_side_by_side_from_one_register_file() {
+    let one = gebhart().with_design("baseline").expect("known");
+    let all = Kernel::new().alus(20, 1, &[1]).warps(1, 32);
+    let (single, both) = (cycles_of(&one, &all), cycles_of(&two_at_one_file(), &all));
+    assert!(single > 640 && both < 640 / 2 + 20, "{single} and {both}");
+    // A warp alone is one scheduler's: it is neither faster nor slower.
+    let alone = Kernel::new().alus(20, 1, &[1]).warps(1, 1);
+    assert_eq!(cycles_of(&two_at_one_file(), &alone), cycles_of(&one, &alone));
+}
+
+#[test]
+fn a_warps_registers_may_lie_anywhere_in_a_file_that_schedulers_share() {
+    // 160 registers a warp: three warps fit 512 rows, and one fits each half of them.
+    let mut kernel = Kernel::new().alu(1, &[]).warps(50, 1);
+    kernel.program.registers_per_thread = 160;
+    let resident = |config: &Config| {
+        let mut kernel = Sequence::from(kernel.clone());
+        let report = run(config, &mut kernel, RunOptions::default()).expect("runs");
+        report.residency[0].resident_warps
+    };
+    let mut shared = two_at_one_file();
+    shared.register_file.rows = 512 / shared.register_file.bank_groups;
+    let mut halves = shared.clone();
+    (halves.sm.schedulers_per_partition, halves.register_file.rows) = (1, shared.register_file.rows / 2);
+    assert_eq!((resident(&shared), resident(&halves)), (3, 2));
+}
+
+#[test]
+fn designs_that_serve_two_schedulers_deliver_every_operand() {
+    for workload in ["hotspot", "hybridsort"] {
+        let run = |config: &Config| run_tiny(config, workload, RunOptions::default());
+        let expected = run(&gebhart().with_design("baseline").expect("known"));
+        let mut served = Vec::new();
+        for stack in Registry::shipped().stacks() {
+            let config = two_at_one_file().with_stack(stack);
+            if config.validate().is_err() {
+                continue;
+            }
+            let report = run(&config);
+            assert_eq!(report.warp_instructions, expected.warp_instructions, "{}", config.design);
+            let checked = report.operands_checked;
+            assert!(
+                checked == expected.operands_checked || report.answered_instructions > 0,
+                "{}",
+                config.design
+            );
+            served.push(config.design.to_string());
+        }
+        for design in ["baseline", "two-level", "affine", "greener", "sleep-reg", "warp-level-divergence"] {
+            assert!(served.iter().any(|name| name == design), "{design} of {served:?}");
+        }
+    }
+}
+
+#[test]
+fn schedulers_that_share_a_file_have_numbers() {
+    let config = two_at_one_file().with_design("two-level").expect("known");
+    let names: Vec<String> =
+        config.design.circuits(&config).expect("circuits").into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["register_file", "scheduler0"]);
+}
+
+#[test]
+fn what_cannot_share_a_file_is_refused() {
+    let refused = |config: Config| config.validate().expect_err("refused").to_string();
+    let error = refused(two_at_one_file().with_design("rfc").expect("known"));
+    assert!(error.contains("sm.schedulers_per_partition = 2") && error.contains("rfc serves one"), "{error}");
+    let mut config = two_at_one_file();
+    config.sm.schedulers = 1;
+    let error = refused(config);
+    assert!(error.contains("sm.schedulers = 1 are in equal partitions"), "{error}");
+    let mut config = two_at_one_file();
+    config.sm.issues_per_scheduler = 2;
+    assert!(refused(config).contains("a partition takes 2 a cycle"));
 }

@@ -11,7 +11,7 @@ use warpfile_sim::mechanisms::Compiled;
 use warpfile_sim::mechanisms::single_level::SingleLevel;
 use warpfile_sim::sm::design::{
     Design, MAX_DISPATCHES, OperandStorage, PartitionDesign, SchedulerInputs, SchedulerOutputs,
-    StorageInputs, StorageOutputs, WarpScheduler, WarpSlot,
+    StorageInputs, StorageOutputs, WarpRows, WarpScheduler, WarpSlot,
 };
 use warpfile_sim::sm::{Accesses, MRF, PortActivity, RunOptions, RunReport, SimError, run_design};
 
@@ -66,7 +66,7 @@ impl OperandStorage for IdealStorage {
         u64::from(program.registers_per_thread)
     }
 
-    fn start_warp(&mut self, _warp: WarpSlot, _first_row: u32, _block: BlockIndex) {}
+    fn start_warp(&mut self, _warp: WarpSlot, _rows: WarpRows, _block: BlockIndex) {}
 
     fn held_warps(&self) -> u64 {
         0
@@ -289,11 +289,11 @@ pub fn run_with_access(
     let log = Log::default();
     let design = design(config, || PartitionDesign {
         storage: storage(config, operand_cycles, 0, &log),
-        scheduler: Box::new(Logged {
+        schedulers: vec![Box::new(Logged {
             inner: SingleLevel::new(SingleLevelPolicy::Lrr),
             now: 0,
             log: Rc::clone(&log),
-        }),
+        })],
     });
     let report = run_design(config, design, &mut kernel.into(), RunOptions::default())?;
     let events = log.borrow().clone();
@@ -317,7 +317,7 @@ pub fn run_two_level(
     };
     let design = design(config, || PartitionDesign {
         storage: storage(config, 4, flush_cycles, &log),
-        scheduler: Box::new(scheduler()),
+        schedulers: vec![Box::new(scheduler())],
     });
     let report = run_design(config, design, launches, RunOptions::default())?;
     let events = log.borrow().clone();

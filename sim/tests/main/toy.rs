@@ -166,7 +166,7 @@ impl Layer for PacerLayer {
         admission.blocks.min(self.parameters.blocks)
     }
 
-    fn start_warp(&mut self, at: WarpPlace, _first_row: u32, _block: u64) {
+    fn start_warp(&mut self, at: WarpPlace, _rows: WarpRows, _block: u64) {
         self.counted.started += 1;
         self.resident[at.partition] += 1;
         self.counted.most_warps = self.counted.most_warps.max(self.resident[at.partition]);

@@ -17,6 +17,19 @@ pub struct Instruction {
 }
 
 impl Instruction {
+    /// The inputs of the port of this name.
+    pub fn set(&self, inputs: &mut Pins, name: &str) {
+        inputs.set(&format!("{name}_valid_i"), 1u8);
+        inputs.set(&format!("{name}_id_i"), self.id);
+        inputs.set(&format!("{name}_unit_i"), self.unit);
+        inputs.set(&format!("{name}_active_i"), self.active);
+        for (k, source) in self.sources.iter().enumerate() {
+            let Some(register) = *source else { continue };
+            inputs.set(&format!("{name}_source{k}_valid_i"), 1u8);
+            inputs.set(&format!("{name}_source{k}_register_i"), register);
+        }
+    }
+
     /// As it comes to the collectors.
     pub fn arrival(&self) -> Arrival {
         let sources = self.sources.map(|source| source.map(|register| (register, self.active)));
@@ -67,28 +80,25 @@ impl<const WRITERS: usize> Offers<WRITERS> {
             if offers.issues.len() == WAYS {
                 break;
             }
-            let mut issue = wanted.clone();
-            for source in &mut issue.sources {
-                let written = |register| offers.writes.iter().flatten().any(|w| w.register == register);
-                *source = source.filter(|&register| issue.active != 0 && !written(register));
-            }
-            offers.issues.push(issue);
+            offers.issues.push(offers.allowed(wanted));
         }
         offers
+    }
+
+    /// An instruction as it may be offered beside these writes.
+    pub fn allowed(&self, wanted: &Instruction) -> Instruction {
+        let mut issue = wanted.clone();
+        for source in &mut issue.sources {
+            let written = |register| self.writes.iter().flatten().any(|write| write.register == register);
+            *source = source.filter(|&register| issue.active != 0 && !written(register));
+        }
+        issue
     }
 
     /// The inputs of the ports of these names.
     pub fn set(&self, inputs: &mut Pins, issues: &[&str], writers: [&str; WRITERS]) {
         for (name, issue) in issues.iter().zip(&self.issues) {
-            inputs.set(&format!("{name}_valid_i"), 1u8);
-            inputs.set(&format!("{name}_id_i"), issue.id);
-            inputs.set(&format!("{name}_unit_i"), issue.unit);
-            inputs.set(&format!("{name}_active_i"), issue.active);
-            for (k, source) in issue.sources.iter().enumerate() {
-                let Some(register) = *source else { continue };
-                inputs.set(&format!("{name}_source{k}_valid_i"), 1u8);
-                inputs.set(&format!("{name}_source{k}_register_i"), register);
-            }
+            issue.set(inputs, name);
         }
         for (name, write) in writers.iter().zip(&self.writes) {
             let Some(write) = write else { continue };

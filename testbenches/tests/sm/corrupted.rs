@@ -38,7 +38,7 @@ fn cached(config: &Config, register_file: &Netlist) -> Design<'static> {
     let engine = |netlist: &Netlist| AnyEngine::interpreter(netlist, &Options::default()).unwrap();
     let partition = PartitionDesign {
         storage: Box::new(CachedStorage::new(engine(register_file), &rfc::circuit(config)).unwrap()),
-        scheduler: Box::new(SchedulerCircuit::new(engine(&scheduler), &described, true).unwrap()),
+        schedulers: vec![Box::new(SchedulerCircuit::new(engine(&scheduler), &described, true).unwrap())],
     };
     Design { partitions: vec![partition], ..Design::default() }
 }

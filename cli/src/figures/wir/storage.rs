@@ -43,7 +43,7 @@ struct Sizes {
 impl Sizes {
     fn of(config: &Config) -> Result<Sizes> {
         let netlists = config.design.circuits(config)?;
-        let of_sm = |bits: u64| (bits * config.sm.schedulers) as f64 / KB;
+        let of_sm = |bits: u64| (bits * config.partitions()) as f64 / KB;
         let mut sizes = Sizes { of_circuits: Vec::new(), holds: 0.0 };
         for (name, paper) in CIRCUITS {
             let (mut bits, mut holds) = (0, 0);

@@ -76,6 +76,10 @@ impl Mechanism for AffineRegisters {
         Role::Layer
     }
 
+    fn serves_several_schedulers(&self) -> bool {
+        true
+    }
+
     /// §VII-A: Affine+RLPV.
     fn combinations(&self) -> &'static [Combination] {
         &[Combination {
@@ -146,7 +150,7 @@ impl Mechanism for AffineRegisters {
     /// One bit a register, looked at and set with each access.
     fn structures(&self, config: &Config) -> Vec<Structure> {
         let table = Circuits::new(config).table;
-        let shape = (config.sm.schedulers as u32, table.registers as u32, 1);
+        let shape = (config.partitions() as u32, table.registers as u32, 1);
         vec![Structure::table("tuple bits", Account::Control, shape, |report: &RunReport| {
             let (reads, writes) = (report.mrf().reads, report.mrf().writes);
             ArrayAccesses { row_reads: reads + writes, row_writes: writes, ..ArrayAccesses::default() }
@@ -225,7 +229,7 @@ struct Circuits {
 
 impl Circuits {
     fn new(config: &Config) -> Circuits {
-        let issues = config.sm.issues_per_scheduler as usize;
+        let issues = config.issues_per_partition() as usize;
         let registers = config.register_file.bank_groups * config.register_file.rows;
         Circuits {
             // Results of short operations, and one of a long-latency operation.

@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::counters::Counts;
 use crate::mechanisms::{Compiled, RegisterRows};
 use crate::sm::SimError;
-use crate::sm::design::{Layer, RowAccess, RowStates, RowUses, WarpPlace, name_in_partition};
+use crate::sm::design::{Layer, RowAccess, RowStates, RowUses, WarpPlace, WarpRows, name_in_partition};
 
 /// Outputs that are looked at before a cycle is run.
 pub(super) const FORESEEN: [&str; 3] = ["on_o", "sleep_o", "off_o"];
@@ -99,9 +99,9 @@ impl Layer for PowerLayer {
         self.kernel.set_row_uses(uses);
     }
 
-    fn start_warp(&mut self, at: WarpPlace, first_row: u32, _block: BlockIndex) {
+    fn start_warp(&mut self, at: WarpPlace, rows: WarpRows, _block: BlockIndex) {
         let registers = self.kernel.registers_per_thread;
-        self.partitions[at.partition].start_warp(at.warp, first_row, registers);
+        self.partitions[at.partition].start_warp(at.warp, rows, registers);
     }
 
     fn decode(&mut self, at: WarpPlace, instruction: &WarpInstruction) {

@@ -141,6 +141,10 @@ impl Mechanism for Sleeping {
         Role::Layer
     }
 
+    fn serves_several_schedulers(&self) -> bool {
+        true
+    }
+
     fn section(&self) -> Option<SectionInfo> {
         Some(SectionInfo::of::<Parameters>())
     }
@@ -211,12 +215,12 @@ impl Mechanism for Sleeping {
     /// Rows of the lookup table are as wide as the circuit's. The scoreboard has the registers
     /// that a warp is about to read (§4.3.5), if they have rows of their own.
     fn structures(&self, config: &Config) -> Vec<Structure> {
-        let schedulers = config.sm.schedulers as u32;
+        let partitions = config.partitions() as u32;
         let circuit = circuit(config, self.policy);
         let waiting = Structure::table(
             "registers being read",
             Account::Control,
-            (schedulers, circuit.warps as u32, (MAX_SOURCES * REGISTER_BITS) as u32),
+            (partitions, circuit.warps as u32, (MAX_SOURCES * REGISTER_BITS) as u32),
             |report: &RunReport| ArrayAccesses::queued(report.operands.reads),
         );
         let lookup = (circuit.entries > 0).then(|| {
@@ -224,7 +228,7 @@ impl Mechanism for Sleeping {
             Structure::table(
                 "lookup tables",
                 Account::Control,
-                (schedulers, (circuit.warps * circuit.entries) as u32, bits as u32),
+                (partitions, (circuit.warps * circuit.entries) as u32, bits as u32),
                 |report: &RunReport| ArrayAccesses {
                     row_writes: report.warp_instructions,
                     row_reads: report.operands.reads + report.operands.writes + report.warp_instructions,
@@ -317,7 +321,7 @@ fn register_rows(config: &Config) -> RegisterRows {
 
 fn circuit(config: &Config, policy: Policy) -> RegisterPowerUnit {
     let parameters: Parameters = config.of();
-    let issues = config.sm.issues_per_scheduler as usize;
+    let issues = config.issues_per_partition() as usize;
     let (banks, rows) = match register_rows(config) {
         RegisterRows::Lines { banks, lines } => (banks, lines),
         RegisterRows::Fixed | RegisterRows::Movable | RegisterRows::Chosen | RegisterRows::Shared => {
@@ -326,7 +330,7 @@ fn circuit(config: &Config, policy: Policy) -> RegisterPowerUnit {
     };
     RegisterPowerUnit {
         file: Rows { banks, rows },
-        warps: config.warps_per_scheduler() as usize,
+        warps: config.warps_per_partition() as usize,
         sleep_latency: parameters.sleep_latency as usize,
         off_latency: parameters.off_latency as usize,
         rush_limit: parameters.rush_limit as usize,

@@ -8,7 +8,7 @@ use warpfile_kernels::program::LaneMask;
 
 use super::kernel::{Decoded, Operand, Registers};
 use super::{MAX_REGISTERS, NUMBER_BITS, Power, RegisterRows};
-use crate::sm::design::{RowAccess, RowAccessKind, RowStates, RowUse, WarpSlot};
+use crate::sm::design::{RowAccess, RowAccessKind, RowStates, RowUse, WarpRows, WarpSlot};
 
 /// What is wrong of a register that is read.
 pub const NOT_ON_WHEN_READ: &str = "is read while its row is not ON";
@@ -24,7 +24,7 @@ pub type Number = u16;
 /// A warp's place.
 #[derive(Clone)]
 pub struct Warp {
-    pub first_row: u32,
+    pub rows: WarpRows,
     /// The next instruction and its number, if it has been decoded.
     pub head: Option<(u32, Number)>,
     next_number: Number,
@@ -48,7 +48,7 @@ pub struct Warp {
 impl Default for Warp {
     fn default() -> Warp {
         Warp {
-            first_row: 0,
+            rows: WarpRows::default(),
             head: None,
             next_number: 0,
             last_issued: 0,
@@ -198,7 +198,7 @@ impl Partition {
 
     /// The row of a warp's register.
     fn place(&self, warp: WarpSlot, register: u16) -> usize {
-        self.places[self.warps[warp].first_row as usize + usize::from(register)]
+        self.places[self.warps[warp].rows.row(u32::from(register)) as usize]
     }
 
     /// Whether a row is ON, and not on its way OFF because its warp has ended.
@@ -247,13 +247,13 @@ impl Partition {
         if self.allocates { 0 } else { registers }
     }
 
-    pub fn start_warp(&mut self, warp: WarpSlot, first_row: u32, registers: u16) {
+    pub fn start_warp(&mut self, warp: WarpSlot, rows: WarpRows, registers: u16) {
         for register in 0..self.rows_of_warp(registers) {
-            self.owners[first_row as usize + usize::from(register)] = Some((warp, register));
+            self.owners[rows.row(u32::from(register)) as usize] = Some((warp, register));
         }
         let mut in_flight = std::mem::take(&mut self.warps[warp].in_flight);
         in_flight.clear();
-        self.warps[warp] = Warp { first_row, in_flight, ..Warp::default() };
+        self.warps[warp] = Warp { rows, in_flight, ..Warp::default() };
     }
 
     /// Its rows go OFF. What the circuit has not been told of it is of no use any more.
@@ -262,7 +262,7 @@ impl Partition {
         for register in 0..self.rows_of_warp(registers) {
             let place = self.place(warp, register);
             insert(&mut self.free, place);
-            self.owners[self.warps[warp].first_row as usize + usize::from(register)] = None;
+            self.owners[self.warps[warp].rows.row(u32::from(register)) as usize] = None;
         }
         self.fetches.retain(|(fetching, ..)| *fetching != warp);
         let shares = self.shares;

@@ -141,12 +141,12 @@ fn cache_structures(
     tags: fn(&RunReport) -> ArrayAccesses,
 ) -> [Structure; 2] {
     let (sets, lines) = (sets as u32, LINES_OF_SET as u32);
-    let schedulers = config.sm.schedulers as u32;
+    let partitions = config.partitions() as u32;
     let values = Structure {
         wire: Wire::FromUpperLevel,
-        ..Structure::of_warp_registers(CACHE, schedulers, sets * lines, Ports::DUAL, values).of_flip_flops()
+        ..Structure::of_warp_registers(CACHE, partitions, sets * lines, Ports::DUAL, values).of_flip_flops()
     };
-    let tags = Structure::table(TAGS, Account::Registers, (schedulers * sets, lines, TAG_BITS), tags);
+    let tags = Structure::table(TAGS, Account::Registers, (partitions * sets, lines, TAG_BITS), tags);
     [values, tags]
 }
 
@@ -166,7 +166,7 @@ fn circuit(config: &Config) -> RegisterCacheHierarchy {
         units: Unit::COUNT,
         sets: parameters.sets as usize,
         liveness: parameters.use_last_read,
-        warps: config.warps_per_scheduler() as usize,
+        warps: config.warps_per_partition() as usize,
         issues: issues(config),
         parallel: false,
         gated: is_gated(config),

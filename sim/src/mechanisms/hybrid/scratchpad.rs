@@ -190,7 +190,7 @@ impl Mechanism for Scratchpad {
             wire: Wire::FromUpperLevel,
             ..Structure::of_warp_registers(
                 ENTRIES,
-                config.sm.schedulers as u32,
+                config.partitions() as u32,
                 entries,
                 Ports::DUAL,
                 entry_accesses,
@@ -285,7 +285,7 @@ impl Scratchpad {
             entries: self.entries(config) as usize,
             sets,
             liveness,
-            warps: config.warps_per_scheduler() as usize,
+            warps: config.warps_per_partition() as usize,
             issues: issues(config),
             parallel: self.cache == Cache::ParallelEvicting,
             gated: is_gated(config),

@@ -13,7 +13,7 @@ use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports, say_rows, set_rows_on};
 use crate::sm::design::{
-    Issue, OperandStorage, RowUse, RowUses, StorageInputs, StorageOutputs, WarpSlot, Write,
+    Issue, OperandStorage, RowUse, RowUses, StorageInputs, StorageOutputs, WarpRows, WarpSlot, Write,
 };
 use crate::sm::{PortActivity, SimError};
 
@@ -218,13 +218,13 @@ impl OperandStorage for ScratchpadStorage {
         }
     }
 
-    fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
-        self.first_rows[warp] = first_row;
+    fn start_warp(&mut self, warp: WarpSlot, rows: WarpRows, block: BlockIndex) {
+        self.first_rows[warp] = rows.first();
         if let Some(last) = &mut self.last_accesses {
-            let first = first_row as usize;
+            let first = rows.first() as usize;
             last.forget(first..first + self.registers_per_warp);
         }
-        self.file.start_warp(warp, first_row, block);
+        self.file.start_warp(warp, rows, block);
     }
 
     fn decode(&mut self, warp: WarpSlot, inst: InstId) {

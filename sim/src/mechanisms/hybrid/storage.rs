@@ -8,7 +8,7 @@ use super::COUNTERS;
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports, say_rows, set_rows_on};
-use crate::sm::design::{Issue, OperandStorage, RowUses, StorageInputs, StorageOutputs, WarpSlot};
+use crate::sm::design::{Issue, OperandStorage, RowUses, StorageInputs, StorageOutputs, WarpRows, WarpSlot};
 use crate::sm::{PortActivity, SimError};
 
 /// Name of the table that holds values in the cache.
@@ -83,8 +83,8 @@ impl OperandStorage for RegisterCacheStorage {
         RowUses::FOUND_LATER
     }
 
-    fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
-        self.file.start_warp(warp, first_row, block);
+    fn start_warp(&mut self, warp: WarpSlot, rows: WarpRows, block: BlockIndex) {
+        self.file.start_warp(warp, rows, block);
     }
 
     fn held_warps(&self) -> u64 {

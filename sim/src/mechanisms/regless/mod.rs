@@ -239,8 +239,8 @@ pub fn line_port(at: &Build<'_>) -> Result<Box<dyn LinePort>, SimError> {
 /// What the circuits of a shard ask for.
 fn check_shards(config: &Config) -> Result<(), ConfigError> {
     let parameters = config.of::<Parameters>();
-    let schedulers = config.sm.schedulers;
-    let shard_warps = config.warps_per_scheduler();
+    let schedulers = config.partitions();
+    let shard_warps = config.warps_per_partition();
     if shard_warps > SHARD_WARPS || !shard_warps.is_power_of_two() {
         let reason = format!("design regless: a power of two of at most {SHARD_WARPS} for each scheduler");
         return Err(conflict("sm.warps", config.sm.warps, reason));
@@ -311,7 +311,7 @@ fn compile(config: &Config, program: &Program) -> Result<(Program, Regions), Sim
 
 fn pass_parameters(config: &Config) -> regless::Parameters {
     let parameters = config.of::<Parameters>();
-    let shard_lines = parameters.lines / config.sm.schedulers;
+    let shard_lines = parameters.lines / config.partitions();
     regless::Parameters {
         max_live_registers: (shard_lines as f64 * parameters.max_live_fraction) as u16,
         soft_defs: parameters.soft_defs,
@@ -324,7 +324,7 @@ fn shard(config: &Config) -> RegLessShard {
     let parameters = config.of::<Parameters>();
     RegLessShard {
         geometry: ShardGeometry {
-            warps: config.warps_per_scheduler() as usize,
+            warps: config.warps_per_partition() as usize,
             lines: bank_lines(config),
             ..ShardGeometry::GTX980
         },
@@ -334,7 +334,7 @@ fn shard(config: &Config) -> RegLessShard {
         entries: parameters.read_entries as usize,
         id_bits: ID_BITS,
         writes: issues(config) + 1,
-        compressor_lines: (parameters.compressor_lines / config.sm.schedulers) as usize,
+        compressor_lines: (parameters.compressor_lines / config.partitions()) as usize,
         compressor_queue: parameters.compressor_queue as usize,
         issues: issues(config),
         gated: is_gated(config),
@@ -343,8 +343,8 @@ fn shard(config: &Config) -> RegLessShard {
 
 fn l1_port(config: &Config) -> L1Port {
     L1Port {
-        shards: config.sm.schedulers as usize,
-        warps: config.warps_per_scheduler() as usize,
+        shards: config.partitions() as usize,
+        warps: config.warps_per_partition() as usize,
         register_bits: ShardGeometry::GTX980.register_bits,
         osu_lines: bank_lines(config),
         lanes: ShardGeometry::GTX980.lanes,
@@ -353,7 +353,7 @@ fn l1_port(config: &Config) -> L1Port {
 
 /// Lines of a bank of an operand staging unit.
 fn bank_lines(config: &Config) -> usize {
-    (config.of::<Parameters>().lines / config.sm.schedulers) as usize / BANKS
+    (config.of::<Parameters>().lines / config.partitions()) as usize / BANKS
 }
 
 const REQUEST_KIND: Enumeration =

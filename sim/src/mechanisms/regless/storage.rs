@@ -18,7 +18,7 @@ use crate::mechanisms::circuit::{accesses, activity, copy_lanes, table_accesses,
 use crate::mechanisms::register_file::{rows_of_banks, spoil};
 use crate::sm::design::{
     ID_BITS, Issue, Line, LineRequest, Metadata, OperandStorage, RowAccess, RowAccessKind, RowStates,
-    RowUses, StorageInputs, StorageOutputs, WarpSlot, Write,
+    RowUses, StorageInputs, StorageOutputs, WarpRows, WarpSlot, Write,
 };
 use crate::sm::{PortActivity, SimError};
 
@@ -384,7 +384,7 @@ impl OperandStorage for RegLessStorage {
         u64::from(program.registers_per_thread)
     }
 
-    fn start_warp(&mut self, _warp: WarpSlot, _first_row: u32, _block: BlockIndex) {}
+    fn start_warp(&mut self, _warp: WarpSlot, _rows: WarpRows, _block: BlockIndex) {}
 
     fn decode(&mut self, warp: WarpSlot, inst: InstId) {
         let instruction = self.code.instruction(inst);

@@ -42,9 +42,9 @@ const DISTRIBUTED_BITS: u32 = 122;
 /// The arrays of a configuration.
 pub(super) fn of(config: &Config) -> Vec<Structure> {
     let parameters = config.of::<Parameters>();
-    let shards = config.sm.schedulers as u32;
+    let shards = config.partitions() as u32;
     let geometry = ShardGeometry {
-        warps: config.warps_per_scheduler() as usize,
+        warps: config.warps_per_partition() as usize,
         lines: bank_lines(config),
         ..ShardGeometry::GTX980
     };

@@ -75,7 +75,7 @@ impl Mechanism for Reuse {
     fn check(&self, config: &Config) -> Result<(), ConfigError> {
         let leaves_it = |reason: &str| Err(conflict("reuse.drops_written", "false", reason.to_owned()));
         match config.of::<Parameters>().drops_written {
-            false if config.sm.issues_per_scheduler > 1 => leaves_it(
+            false if config.issues_per_partition() > 1 => leaves_it(
                 "true is needed with sm.issues_per_scheduler = 2: a later read may go to the other cache",
             ),
             false if config.design.mechanisms().any(|mechanism| mechanism.role() == Role::Layer) => {
@@ -163,7 +163,7 @@ pub fn reused(report: &RunReport) -> Reused {
 /// The arrays of the caches: for each operand position of each group of collectors an entry a bank. The tags of a position are
 /// compared for each operand that is read there and, if writes end what is kept, those of all positions for each write.
 fn cache_structures(config: &Config) -> [Structure; 2] {
-    let positions = (config.sm.schedulers * config.sm.issues_per_scheduler) as u32 * MAX_SOURCES as u32;
+    let positions = (config.partitions() * config.issues_per_partition()) as u32 * MAX_SOURCES as u32;
     let banks = config.register_file.bank_groups as u32;
     let of_reads = |report: &RunReport| ArrayAccesses {
         searches: report.operands.reads,

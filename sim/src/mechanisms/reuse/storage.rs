@@ -9,7 +9,7 @@ use super::{COUNTERS, Reused};
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports};
-use crate::sm::design::{Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot};
+use crate::sm::design::{Issue, OperandStorage, StorageInputs, StorageOutputs, WarpRows, WarpSlot};
 use crate::sm::{Accesses, PortActivity, SimError};
 
 /// Names of the tables that keep the operands of each position.
@@ -62,8 +62,8 @@ impl OperandStorage for ReuseStorage {
         self.register_file.registers_per_warp(program)
     }
 
-    fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
-        self.register_file.start_warp(warp, first_row, block);
+    fn start_warp(&mut self, warp: WarpSlot, rows: WarpRows, block: BlockIndex) {
+        self.register_file.start_warp(warp, rows, block);
     }
 
     fn held_warps(&self) -> u64 {

@@ -98,13 +98,13 @@ impl Mechanism for Rfc {
     fn structures(&self, config: &Config) -> Vec<Structure> {
         let (entries, slots) = (config.of::<Parameters>().entries, config.design.slots(config));
         let rows = entries * slots;
-        let schedulers = config.sm.schedulers as u32;
+        let partitions = config.partitions() as u32;
         let cache = Structure {
             wire: Wire::FromUpperLevel,
             published: Some(Published::RegisterFileCache),
             ..Structure::of_warp_registers(
                 "register file cache",
-                schedulers,
+                partitions,
                 rows as u32,
                 Ports::DUAL,
                 |report: &RunReport| {
@@ -119,7 +119,7 @@ impl Mechanism for Rfc {
         let tags = Structure::table(
             "tags of the register file cache",
             Account::Control,
-            (schedulers * slots as u32, entries as u32, TAG_BITS),
+            (partitions * slots as u32, entries as u32, TAG_BITS),
             |report| ArrayAccesses {
                 searches: report.operands.reads + report.operands.writes + copies(report).searched,
                 row_writes: accesses(report).writes,

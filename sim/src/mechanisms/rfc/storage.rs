@@ -9,7 +9,7 @@ use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports, say_rows, set_rows_on};
 use crate::sm::design::{
-    Flush, Issue, OperandStorage, RowUses, StorageInputs, StorageOutputs, WarpSlot, Write,
+    Flush, Issue, OperandStorage, RowUses, StorageInputs, StorageOutputs, WarpRows, WarpSlot, Write,
 };
 use crate::sm::{PortActivity, SimError};
 
@@ -109,8 +109,8 @@ impl OperandStorage for CachedStorage {
         RowUses::FOUND_LATER
     }
 
-    fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
-        self.file.start_warp(warp, first_row, block);
+    fn start_warp(&mut self, warp: WarpSlot, rows: WarpRows, block: BlockIndex) {
+        self.file.start_warp(warp, rows, block);
     }
 
     fn held_warps(&self) -> u64 {

@@ -111,7 +111,7 @@ impl Mechanism for Rfh {
         let entries = config.of::<Parameters>().orf_entries as u32;
         let level = |name, rows, accesses| Structure {
             wire: Wire::FromUpperLevel,
-            ..Structure::of_warp_registers(name, config.sm.schedulers as u32, rows, Ports::DUAL, accesses)
+            ..Structure::of_warp_registers(name, config.partitions() as u32, rows, Ports::DUAL, accesses)
                 .of_flip_flops()
         };
         let mut structures = register_file::structures(config, config.register_file.rows);

@@ -10,7 +10,7 @@ use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports};
 use crate::sm::design::{
-    Issue, OperandStorage, RowUse, RowUses, StorageInputs, StorageOutputs, WarpSlot, Write,
+    Issue, OperandStorage, RowUse, RowUses, StorageInputs, StorageOutputs, WarpRows, WarpSlot, Write,
 };
 use crate::sm::{PortActivity, SimError};
 
@@ -128,8 +128,8 @@ impl OperandStorage for HierarchyStorage {
         }
     }
 
-    fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
-        self.register_file.start_warp(warp, first_row, block);
+    fn start_warp(&mut self, warp: WarpSlot, rows: WarpRows, block: BlockIndex) {
+        self.register_file.start_warp(warp, rows, block);
     }
 
     fn decode(&mut self, warp: WarpSlot, inst: InstId) {

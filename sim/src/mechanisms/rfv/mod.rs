@@ -100,7 +100,7 @@ impl Mechanism for Rfv {
     }
 
     fn check(&self, config: &Config) -> Result<(), ConfigError> {
-        let banks = config.sm.schedulers * config.register_file.bank_groups;
+        let banks = config.partitions() * config.register_file.bank_groups;
         let registers = config.of::<Parameters>().registers;
         if !registers.is_multiple_of(banks) || !ROWS.contains(&(registers / banks)) {
             let reason = format!("2 to 1024 registers for each of {banks} bank groups of the SM");
@@ -155,11 +155,11 @@ impl Mechanism for Rfv {
     /// A name's row in the rename table is its register, and whether it has one and is about to be given back. Kloosterman
     /// et al. charge neither it nor the lists of free registers (§6.1).
     fn structures(&self, config: &Config) -> Vec<Structure> {
-        let schedulers = config.sm.schedulers as u32;
-        let banks = config.sm.schedulers * config.register_file.bank_groups;
+        let partitions = config.partitions() as u32;
+        let banks = config.partitions() * config.register_file.bank_groups;
         let registers = config.of::<Parameters>().registers;
         let names = config.register_file.bank_groups * config.register_file.rows;
-        let name_bits = index_bits(registers / config.sm.schedulers) + 2;
+        let name_bits = index_bits(registers / config.partitions()) + 2;
         let renamed = |report: &RunReport| ArrayAccesses {
             row_reads: report.operands.reads + report.operands.writes,
             row_writes: 2 * report.counters.get::<Renaming>(COUNTERS).allocations,
@@ -173,7 +173,7 @@ impl Mechanism for Rfv {
             Structure::table(
                 "rename tables",
                 Account::Control,
-                (schedulers, names as u32, name_bits),
+                (partitions, names as u32, name_bits),
                 renamed,
             ),
             Structure::table(
@@ -214,10 +214,10 @@ fn index_bits(count: u64) -> u32 {
 /// Architectural registers are those of the full register file.
 fn circuit(config: &Config) -> VirtualRegisterFile {
     let full = geometry(config);
-    let rows = config.of::<Parameters>().registers / config.sm.schedulers / config.register_file.bank_groups;
+    let rows = config.of::<Parameters>().registers / config.partitions() / config.register_file.bank_groups;
     VirtualRegisterFile {
         names: full.banks * full.rows,
-        warps: config.warps_per_scheduler() as usize,
+        warps: config.warps_per_partition() as usize,
         geometry: Geometry { rows: rows as usize, ..full },
         collectors: config.register_file.collectors as usize,
         access_cycles: ACCESS_CYCLES,

@@ -10,7 +10,7 @@ use super::{COUNTERS, Renaming, TooFewRegisters};
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::mechanisms::register_file::{ACCESS_CYCLES, RegisterFile, common_ports};
-use crate::sm::design::{Issue, OperandStorage, StorageInputs, StorageOutputs, WarpSlot, Write};
+use crate::sm::design::{Issue, OperandStorage, StorageInputs, StorageOutputs, WarpRows, WarpSlot, Write};
 use crate::sm::{PortActivity, SimError, each};
 
 /// Name of the table that holds the names of registers.
@@ -198,9 +198,9 @@ impl OperandStorage for RenamedRegisterFile {
         self.demands[warp] = self.results(inst);
     }
 
-    fn start_warp(&mut self, warp: WarpSlot, first_row: u32, block: BlockIndex) {
+    fn start_warp(&mut self, warp: WarpSlot, rows: WarpRows, block: BlockIndex) {
         self.residents.start(warp, block);
-        self.first_names[warp] = first_row;
+        self.first_names[warp] = rows.first();
     }
 
     /// Those that are not admitted and whose next instruction writes a register.

@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::sm::SimError;
-use crate::sm::design::{Admission, Classes, Home, Layer, WarpPlace};
+use crate::sm::design::{Admission, Classes, Home, Layer, WarpPlace, WarpRows};
 
 /// Outputs that are looked at before a cycle is run.
 pub(super) const FORESEEN: [&str; 3] = ["held_o", "owner_o", "scratchpad_o"];
@@ -52,7 +52,7 @@ impl BothSharing {
             ports: engine.ports(circuit)?,
             engine,
             threshold,
-            partitions: config.sm.schedulers as usize,
+            partitions: config.partitions() as usize,
             pairs: Pairs::new(config),
             registers: SharedRegisters::new(circuit.warps, circuit.register_bits),
             scratchpad: SharedScratchpad::new(sizes, release),
@@ -128,7 +128,7 @@ impl Layer for BothSharing {
         self.registers.plan.as_ref()?.home(slot, number)
     }
 
-    fn start_warp(&mut self, at: WarpPlace, _first_row: u32, block: BlockIndex) {
+    fn start_warp(&mut self, at: WarpPlace, _rows: WarpRows, block: BlockIndex) {
         if self.pairs.share() {
             let warp = self.pairs.number(at);
             let slot = self.registers.plan.as_ref().and_then(|plan| plan.slot_of(at));

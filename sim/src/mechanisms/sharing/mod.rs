@@ -172,7 +172,7 @@ fn check_alone(config: &Config, own: &Sharing) -> Result<(), ConfigError> {
 
 /// Register sharing puts two warps beside each other, and registers where no other mechanism expects them.
 fn check_movable_rows(config: &Config, own: &str) -> Result<(), ConfigError> {
-    let warps = config.warps_per_scheduler();
+    let warps = config.warps_per_partition();
     if !warps.is_multiple_of(2) {
         let reason = "an even number of warps for each scheduler: two that share are neighbours";
         return Err(conflict("sm.warps", config.sm.warps, reason.to_owned()));
@@ -583,7 +583,7 @@ fn release_circuit(config: &Config) -> ReleaseUnit {
         warps: config.sm.warps as usize,
         lanes: LANES,
         blocks: config.sm.blocks as usize,
-        ports: config.sm.schedulers as usize,
+        ports: config.partitions() as usize,
     }
 }
 

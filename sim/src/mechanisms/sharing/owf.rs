@@ -26,13 +26,13 @@ impl Mechanism for Owf {
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
-        Ok(vec![NamedCircuit::of_partition(config, "scheduler", &circuit(config))?])
+        Ok(vec![NamedCircuit::of_scheduler(config, &circuit(config))?])
     }
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
         let circuit = circuit(at.config);
         let part = |engine| Ok(Box::new(OwfCircuit::new(engine, &circuit)?) as Box<dyn WarpScheduler>);
-        Ok(Part::Schedulers(at.of_partitions(&circuit, &[], part)?))
+        Ok(Part::Schedulers(at.of_schedulers(&circuit, part)?))
     }
 }
 
@@ -40,7 +40,7 @@ fn circuit(config: &Config) -> OwnerWarpFirst {
     OwnerWarpFirst { warps: config.warps_per_scheduler() as usize }
 }
 
-/// What it is in a partition.
+/// One of them.
 struct OwfCircuit {
     engine: AnyEngine,
     ports: CircuitPorts<OwnerWarpFirst>,

@@ -41,7 +41,7 @@ impl Pairs {
     /// No block is resident.
     pub fn new(config: &Config) -> Pairs {
         Pairs {
-            warps_per_partition: config.warps_per_scheduler() as usize,
+            warps_per_partition: config.warps_per_partition() as usize,
             design: config.design.to_string(),
             residents: None,
             is_new: false,

@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::sm::SimError;
-use crate::sm::design::{Admission, Classes, Home, Layer, WarpPlace};
+use crate::sm::design::{Admission, Classes, Home, Layer, WarpPlace, WarpRows};
 
 /// Outputs that are looked at before a cycle is run.
 pub(super) const FORESEEN: [&str; 4] = ["held_o", "owner_o", "shared_o", "locked_o"];
@@ -50,7 +50,7 @@ impl RegisterSharing {
             ports: engine.ports(circuit)?,
             engine,
             threshold,
-            partitions: config.sm.schedulers as usize,
+            partitions: config.partitions() as usize,
             pairs: Pairs::new(config),
             registers: SharedRegisters::new(circuit.warps, circuit.register_bits),
             dynamic,
@@ -111,7 +111,7 @@ impl Layer for RegisterSharing {
         self.registers.plan.as_ref()?.home(slot, number)
     }
 
-    fn start_warp(&mut self, at: WarpPlace, _first_row: u32, block: BlockIndex) {
+    fn start_warp(&mut self, at: WarpPlace, _rows: WarpRows, block: BlockIndex) {
         if let Some(plan) = &self.registers.plan {
             self.pairs.start_warp(self.pairs.number(at), block, plan.slot_of(at));
         }

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::counters::Counts;
 use crate::mechanisms::Compiled;
 use crate::sm::SimError;
-use crate::sm::design::{Admission, Classes, Layer, WarpPlace};
+use crate::sm::design::{Admission, Classes, Layer, WarpPlace, WarpRows};
 
 /// Outputs that are looked at before a cycle is run.
 pub(super) const FORESEEN: [&str; 3] = ["held_o", "owner_o", "locked_o"];
@@ -85,7 +85,7 @@ impl Layer for ScratchpadSharing {
         self.pairs.admit(residents, admission)
     }
 
-    fn start_warp(&mut self, at: WarpPlace, _first_row: u32, block: BlockIndex) {
+    fn start_warp(&mut self, at: WarpPlace, _rows: WarpRows, block: BlockIndex) {
         if self.pairs.share() {
             let warp = self.pairs.number(at);
             let number = self.pairs.start_warp(warp, block, None);

@@ -174,7 +174,7 @@ impl Layer for WarpLevelDivergence {
         Some(Home { at, rows: WarpRows::from(0) })
     }
 
-    fn start_warp(&mut self, at: WarpPlace, _first_row: u32, _block: BlockIndex) {
+    fn start_warp(&mut self, at: WarpPlace, _rows: WarpRows, _block: BlockIndex) {
         if self.plan.is_some() {
             self.partitions[at.partition].start_warp(at.warp);
         }

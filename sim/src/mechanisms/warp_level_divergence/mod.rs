@@ -55,6 +55,10 @@ impl Mechanism for Divergence {
         Role::Layer
     }
 
+    fn serves_several_schedulers(&self) -> bool {
+        true
+    }
+
     fn admits_more_blocks(&self) -> bool {
         true
     }
@@ -104,9 +108,9 @@ impl Mechanism for Divergence {
 
     /// Of each scheduler the slot of each warp, and the warps that wait.
     fn structures(&self, config: &Config) -> Vec<Structure> {
-        let warps = config.warps_per_scheduler();
+        let warps = config.warps_per_partition();
         let bits = 2 + 2 * index_bits(warps as usize) as u32;
-        let shape = (config.sm.schedulers as u32, warps as u32, bits);
+        let shape = (config.partitions() as u32, warps as u32, bits);
         vec![Structure::table("register slots", Account::Control, shape, |report: &RunReport| {
             let placed: Placed = report.counters.get(COUNTERS);
             let [row_writes, row_reads] = [2 * placed.warps, placed.warps];
@@ -139,5 +143,5 @@ impl Mechanism for Divergence {
 }
 
 fn circuit(config: &Config) -> RegisterSlots {
-    RegisterSlots { warps: config.warps_per_scheduler() as usize }
+    RegisterSlots { warps: config.warps_per_partition() as usize }
 }

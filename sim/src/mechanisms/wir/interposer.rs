@@ -22,7 +22,7 @@ use crate::mechanisms::circuit::{copy_lanes, words};
 use crate::sm::SimError;
 use crate::sm::design::{
     ID_BITS, Interposer, Issue, KernelLoads, MAX_ISSUES, OperandStorage, RowAccessKind, RowUses,
-    StorageInputs, StorageOutputs, WarpSlot,
+    StorageInputs, StorageOutputs, WarpRows, WarpSlot,
 };
 
 /// Cycles without a free register, while a result needs one, until nothing is looked up any more, so that the buffers are
@@ -191,7 +191,7 @@ pub struct Reuse {
     instructions: Vec<Decoded>,
     texts: Vec<String>,
     destinations: Vec<[u32; ROW_RESULTS]>,
-    first_rows: Vec<u32>,
+    warp_rows: Vec<WarpRows>,
     /// Registers of a warp of the kernel, and the warps that have started and not ended.
     kernel_registers: u64,
     resident: u64,
@@ -246,8 +246,8 @@ pub struct Reuse {
 
 /// All numbers are free.
 fn numbers(config: &Config, orderings: &Orderings) -> Numbers {
-    let rows = config.of::<Parameters>().reuse_rows / config.sm.schedulers;
-    Numbers::new(config.warps_per_scheduler() as usize, BLOCK_BITS, rows, Orderings::clone(orderings))
+    let rows = config.of::<Parameters>().reuse_rows / config.partitions();
+    Numbers::new(config.warps_per_partition() as usize, BLOCK_BITS, rows, Orderings::clone(orderings))
 }
 
 impl Reuse {
@@ -260,7 +260,7 @@ impl Reuse {
         let parameters: Parameters = config.of();
         let checks = cfg!(debug_assertions);
         let invariants = checks.then(|| Invariants::new(&circuits)).transpose()?;
-        let rows = parameters.reuse_rows.max(parameters.signature_rows) / config.sm.schedulers;
+        let rows = parameters.reuse_rows.max(parameters.signature_rows) / config.partitions();
         Ok(Reuse {
             policy,
             changes,
@@ -269,7 +269,7 @@ impl Reuse {
             instructions: Vec::new(),
             texts: Vec::new(),
             destinations: Vec::new(),
-            first_rows: vec![0; config.warps_per_scheduler() as usize],
+            warp_rows: vec![WarpRows::default(); config.warps_per_partition() as usize],
             kernel_registers: 0,
             resident: 0,
             ends: 0,
@@ -288,7 +288,7 @@ impl Reuse {
             retiring: Retiring::new(parameters.retiring as usize),
             numbers: numbers(config, orderings),
             orderings: Orderings::clone(orderings),
-            turns: vec![Turns::default(); config.warps_per_scheduler() as usize],
+            turns: vec![Turns::default(); config.warps_per_partition() as usize],
             starts: 0,
             fill_next: false,
             starved: 0,
@@ -742,7 +742,7 @@ impl Reuse {
             inst: write.inst,
             result: write.result,
             warp: write.warp,
-            logical: write.row - self.first_rows[write.warp],
+            logical: self.warp_rows[write.warp].register(write.row),
             lanes: write.lanes,
             values: *write.values,
             active_slot: write.slot,
@@ -1071,7 +1071,7 @@ impl Reuse {
         }
         for (place, port) in ports.source.iter().enumerate() {
             let row = issue.as_ref().and_then(|issue| issue.sources[place].map(|row| (row, issue.warp)));
-            let logical = row.map(|(row, warp)| row - self.first_rows[warp]);
+            let logical = row.map(|(row, warp)| self.warp_rows[warp].register(row));
             set_register(engine, port.valid_i, port.register_i, logical);
         }
         let looked_up = match (destination, &self.retiring.arrived, answered) {
@@ -1226,14 +1226,14 @@ impl Interposer for Reuse {
         &mut self,
         storage: &mut dyn OperandStorage,
         warp: WarpSlot,
-        first_row: u32,
+        rows: WarpRows,
         block: BlockIndex,
     ) {
-        self.first_rows[warp] = first_row;
+        self.warp_rows[warp] = rows;
         self.resident |= 1 << warp;
         self.starts |= 1 << warp;
         self.numbers.start_warp(warp, block);
-        storage.start_warp(warp, first_row, block);
+        storage.start_warp(warp, rows, block);
     }
 
     /// Rename says which row an operand is in; a result gets its row when it is there.

@@ -338,10 +338,10 @@ impl Mechanism for Wir {
         for (key, rows) in
             [("wir.reuse_rows", parameters.reuse_rows), ("wir.signature_rows", parameters.signature_rows)]
         {
-            let of_one = rows / config.sm.schedulers;
-            if !rows.is_multiple_of(config.sm.schedulers) || of_one < 2 || !of_one.is_power_of_two() {
+            let of_one = rows / config.partitions();
+            if !rows.is_multiple_of(config.partitions()) || of_one < 2 || !of_one.is_power_of_two() {
                 let reason =
-                    format!("a power of two, 2 at least, for each of {} schedulers", config.sm.schedulers);
+                    format!("a power of two, 2 at least, for each of {} schedulers", config.partitions());
                 return Err(conflict(key, rows, reason));
             }
         }
@@ -349,13 +349,13 @@ impl Mechanism for Wir {
             ("wir.retry_entries", parameters.retry_entries),
             ("wir.verify_entries", parameters.verify_entries),
         ] {
-            if !entries.is_multiple_of(config.sm.schedulers) || entries / config.sm.schedulers > 32 {
+            if !entries.is_multiple_of(config.partitions()) || entries / config.partitions() > 32 {
                 let reason =
-                    format!("equally many for each of {} schedulers, 32 at most", config.sm.schedulers);
+                    format!("equally many for each of {} schedulers, 32 at most", config.partitions());
                 return Err(conflict(key, entries, reason));
             }
         }
-        let of_one = parameters.signature_rows / config.sm.schedulers;
+        let of_one = parameters.signature_rows / config.partitions();
         if u64::from(of_one.ilog2()) > parameters.hash_bits {
             let reason = format!("{} at least: as many as the number of a row", of_one.ilog2());
             return Err(conflict("wir.hash_bits", parameters.hash_bits, reason));
@@ -365,7 +365,7 @@ impl Mechanism for Wir {
             let reason = format!("at most 4096 registers for each scheduler, there are {registers}");
             return Err(conflict("register_file.rows", config.register_file.rows, reason));
         }
-        if config.warps_per_scheduler() > 64 {
+        if config.warps_per_partition() > 64 {
             return Err(conflict("sm.warps", config.sm.warps, "64 for each scheduler at most".to_owned()));
         }
         Ok(())
@@ -445,10 +445,10 @@ impl Mechanism for Wir {
     /// Table III and §VII-E: tables as wide as the circuits'.
     fn structures(&self, config: &Config) -> Vec<Structure> {
         let all = Parts::new(config, self.policy);
-        let schedulers = config.sm.schedulers as u32;
+        let partitions = config.partitions() as u32;
         let table =
             |name: &'static str, rows: usize, bits: usize, accesses: fn(&RunReport) -> ArrayAccesses| {
-                Structure::table(name, Account::Control, (schedulers, rows as u32, bits as u32), accesses)
+                Structure::table(name, Account::Control, (partitions, rows as u32, bits as u32), accesses)
             };
         let rename = table("rename tables", all.rename.entries(), all.rename.register_bits + 2, |report| {
             let Accesses { reads, writes, .. } = report.operands;
@@ -549,7 +549,7 @@ impl Parts {
         let parameters: Parameters = config.of();
         let file = geometry(config);
         let (registers, register_bits) = (file.banks * file.rows, file.register_bits());
-        let of_one = |rows: u64| (rows / config.sm.schedulers) as usize;
+        let of_one = |rows: u64| (rows / config.partitions()) as usize;
         let results = parameters.row_results as usize;
         let hash_bits = parameters.hash_bits as usize;
         let retry = RetryQueue {
@@ -567,11 +567,11 @@ impl Parts {
             retry: policy.retries.then_some(retry),
             verify: (policy.verify_cache && verify.entries > 0).then_some(verify),
             guard: policy.loads.then_some(LoadGuard {
-                warps: config.warps_per_scheduler() as usize,
+                warps: config.warps_per_partition() as usize,
                 barrier_bits: BARRIER_BITS,
             }),
             rename: RenameTables {
-                warps: config.warps_per_scheduler() as usize,
+                warps: config.warps_per_partition() as usize,
                 registers: parameters.logical_registers as usize,
                 register_bits,
             },

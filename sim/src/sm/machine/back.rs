@@ -59,7 +59,9 @@ impl Machine<'_, '_> {
         launch: &mut Running<'_>,
         partition: usize,
     ) -> Result<(), SimError> {
-        let ready_units = self.ready_units(partition);
+        let ready_units = self.ready_units(partition, 1);
+        let units_for_two =
+            if self.config.sm.schedulers_per_partition > 1 { self.ready_units(partition, 2) } else { 0 };
         let at = &mut self.partitions[partition];
         let flush = at.flushes.pop_front();
         let (line_request_taken, line) = match &self.line_port {
@@ -68,7 +70,7 @@ impl Machine<'_, '_> {
         };
         at.flush_offered = flush.map(|flush| flush.slot);
         let kernel = &launch.kernel;
-        let issues = self.config.sm.issues_per_scheduler as usize;
+        let issues = self.config.issues_per_partition() as usize;
         let offered = |queued: Option<&(u16, usize)>| offer(queued, &at.in_flight, &at.warps, kernel);
         let second = at.results.get(1).filter(|_| issues > 1);
         let from_units = [offered(at.results.front()), offered(second), offered(at.fills.front())];
@@ -85,6 +87,7 @@ impl Machine<'_, '_> {
             from_units: &from_units,
             flush,
             ready_units,
+            units_for_two,
             parked: (at.warps.sets().arrived | at.warps.sets().ended) & !at.issue_queue.warps(),
             line_request_taken,
             line: line.as_ref(),
@@ -94,9 +97,8 @@ impl Machine<'_, '_> {
         };
         at.design.storage.cycle(&inputs, &mut at.outputs)?;
         let late = inputs.result.each_ref().map(|result| result.as_ref().is_some_and(|write| !write.cached));
-        let taken = at.outputs.issue_taken.iter().filter(|taken| **taken).count();
-        if taken > 0 {
-            at.issue_queue.remove_first(taken);
+        if at.outputs.issue_taken.contains(&true) {
+            at.issue_queue.remove(at.outputs.issue_taken);
         }
         if !at.outputs.rows.is_empty() {
             for layer in &mut self.layers {
@@ -199,17 +201,22 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// Units that can take an instruction of the partition in this cycle.
-    fn ready_units(&self, partition: usize) -> u8 {
+    /// Units that can take so many instructions of the partition in this cycle.
+    fn ready_units(&self, partition: usize, instructions: usize) -> u8 {
+        let own = &self.partitions[partition].units_free_at;
         let mut ready = 0;
-        let free_at = self.partitions[partition].unit_free_at.iter().zip(&self.shared_unit_free_at);
-        for (unit, (own, shared)) in free_at.enumerate() {
-            ready |= u8::from(own.max(shared) <= &self.now) << unit;
+        for unit in Unit::ALL {
+            let is_ready = if unit.is_shared() {
+                instructions == 1 && self.shared_unit_free_at[unit as usize] <= self.now
+            } else {
+                own.iter().filter(|free_at| free_at[unit as usize] <= self.now).count() >= instructions
+            };
+            ready |= u8::from(is_ready) << unit as u8;
         }
         if !self.memory.is_ready() {
             ready &= !(1 << Unit::Memory as u8);
         }
-        ready & !self.shared.busy_units(self.now)
+        ready & !self.shared.busy_units(self.now, instructions)
     }
 
     /// Operand values have been delivered: they are compared with the kernel's.
@@ -310,9 +317,11 @@ impl Machine<'_, '_> {
                 return Ok(());
             }
         };
-        let free_at =
-            if decoded.unit.is_shared() { &mut self.shared_unit_free_at } else { &mut at.unit_free_at };
-        free_at[decoded.unit as usize] = self.now + busy;
+        let free_at = match unit.is_shared() {
+            true => &mut self.shared_unit_free_at[unit as usize],
+            false => at.first_free(unit),
+        };
+        *free_at = self.now + busy;
         at.completions.push(self.now + done, id);
         Ok(())
     }
@@ -351,6 +360,13 @@ impl Machine<'_, '_> {
 }
 
 impl Partition<'_> {
+    /// When that of its own units of a kind is free that is free first.
+    fn first_free(&mut self, unit: Unit) -> &mut u64 {
+        let first =
+            (0..self.units_free_at.len()).min_by_key(|&number| self.units_free_at[number][unit as usize]);
+        &mut self.units_free_at[first.unwrap_or(0)][unit as usize]
+    }
+
     /// Counts a register that is being written.
     fn count_write(
         &self,

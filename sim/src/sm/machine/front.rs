@@ -36,13 +36,26 @@ impl Machine<'_, '_> {
             }
             let (partition, warp) = self.place(warp_slot);
             if self.partitions[partition].warps.get(warp).state() == State::Empty {
-                let rows = WarpRows::from(warp as u32 * launch.shape.rows_per_warp);
+                let rows = self.rows_of(launch, warp);
                 self.start_warp(launch, (partition, warp), (slot, number), rows)?;
                 number += 1;
             }
         }
         self.end_block_without_warps(launch, slot);
         Ok(())
+    }
+
+    /// Where a warp's registers lie if no layer has a say in it. Behind several schedulers, which often issue one instruction for
+    /// two warps at once, register `r` of warp `w` is in bank `r + w`, so that they find two banks.
+    fn rows_of(&self, launch: &Running<'_>, warp: usize) -> WarpRows {
+        let (warp, rows) = (warp as u32, launch.shape.rows_per_warp);
+        let first = warp * rows;
+        if self.config.sm.schedulers_per_partition == 1 || rows == 0 {
+            return WarpRows::from(first);
+        }
+        let banks = self.config.register_file.bank_groups as u32;
+        let behind = (warp + banks - first % banks) % banks;
+        WarpRows::rotated(first, rows, behind % rows)
     }
 
     /// Moves registers to where layers put them.
@@ -79,14 +92,13 @@ impl Machine<'_, '_> {
         (block, number): (usize, usize),
         rows: WarpRows,
     ) -> Result<(), SimError> {
-        let first_row = rows.first();
         let index = self.blocks[block].index.unwrap_or_default();
         let at = &mut self.partitions[partition];
         at.warps.start(warp, block, number, rows);
         self.buffers.start(partition, warp);
-        at.design.storage.start_warp(warp, first_row, index);
+        at.design.storage.start_warp(warp, rows, index);
         for layer in &mut self.layers {
-            layer.start_warp(WarpPlace { partition, warp }, first_row, index);
+            layer.start_warp(WarpPlace { partition, warp }, rows, index);
         }
         self.fetch(launch, partition, warp)
     }

@@ -1,7 +1,7 @@
 //! The SM, cycle by cycle: [`front`] fetches and dispatches blocks, [`schedule`] picks, [`back`] reads operands,
 //! executes and writes back.
 //!
-//! Each scheduler is the head of a [`partition`] with warps, operand storage and arithmetic units of its own. Blocks,
+//! Each [`partition`] has one scheduler or several, and warps, operand storage and arithmetic units of its own. Blocks,
 //! barriers, memory and the units in front of it are the SM's. Warp slot s belongs to partition s mod partitions.
 
 mod answers;
@@ -10,6 +10,7 @@ mod front;
 mod instruction_buffers;
 mod lines;
 mod loads;
+mod members;
 mod partition;
 mod schedule;
 mod slots;
@@ -138,13 +139,23 @@ impl<'c, 'o> Machine<'c, 'o> {
         if share.sm >= share.sms {
             return Err(SimError::NoSuchSm { sm: share.sm, simulated_sms: share.sms });
         }
-        if design.partitions.len() as u64 != config.sm.schedulers {
+        if design.partitions.len() as u64 != config.partitions() {
             return Err(SimError::Circuit {
                 design: config.design.to_string(),
                 problem: format!(
-                    "{} partitions, but the SM has {} schedulers (sm.schedulers)",
+                    "{} partitions, but the SM has {} (sm.schedulers over sm.schedulers_per_partition)",
                     design.partitions.len(),
-                    config.sm.schedulers
+                    config.partitions()
+                ),
+            });
+        }
+        let per_partition = config.sm.schedulers_per_partition as usize;
+        if let Some(other) = design.partitions.iter().find(|part| part.schedulers.len() != per_partition) {
+            return Err(SimError::Circuit {
+                design: config.design.to_string(),
+                problem: format!(
+                    "{} schedulers in a partition, but there are {per_partition} (sm.schedulers_per_partition)",
+                    other.schedulers.len()
                 ),
             });
         }
@@ -169,8 +180,8 @@ impl<'c, 'o> Machine<'c, 'o> {
             shared: SharedPipeline::new(config),
             buffers: InstructionBuffers::new(
                 config.slots.fetch,
-                config.sm.schedulers as usize,
-                config.warps_per_scheduler() as usize,
+                config.partitions() as usize,
+                config.warps_per_partition() as usize,
             ),
             timings: Timings::new(config),
             memory: MemoryUnit::new(config),
@@ -178,7 +189,7 @@ impl<'c, 'o> Machine<'c, 'o> {
             lines: Vec::with_capacity(lines::ON_THEIR_WAY),
             oracle: Oracle::default(),
             working_set: options.working_set_window.map(|window| {
-                let (warps, partitions) = (config.sm.warps as usize, config.sm.schedulers as usize);
+                let (warps, partitions) = (config.sm.warps as usize, config.partitions() as usize);
                 WorkingSetCounter::new(window.get(), partitions, warps / partitions)
             }),
             timeline,
@@ -246,7 +257,7 @@ impl<'c, 'o> Machine<'c, 'o> {
                 scratchpad_bytes: u64::from(stream.launch().shared_bytes),
                 fits: shape.fits,
                 of_partition: PartitionSize {
-                    warps: self.config.warps_per_scheduler() as usize,
+                    warps: self.config.warps_per_partition() as usize,
                     rows: (self.config.register_file.bank_groups * self.config.register_file.rows) as u32,
                 },
                 scratchpad_of_sm: self.config.sm.shared_memory_bytes,
@@ -413,7 +424,9 @@ impl<'c, 'o> Machine<'c, 'o> {
         let mut counters = Counts::default();
         for partition in &self.partitions {
             partition.design.storage.count(&mut counters);
-            partition.design.scheduler.count(&mut counters);
+            for scheduler in &partition.design.schedulers {
+                scheduler.count(&mut counters);
+            }
         }
         for layer in &self.layers {
             layer.count(&mut counters);

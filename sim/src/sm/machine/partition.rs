@@ -1,4 +1,4 @@
-//! A partition of the SM: a scheduler with its warps, its operand storage, its queues and its own units.
+//! A partition of the SM: one scheduler or two with their warps, an operand storage, its queues and its own units.
 
 use std::collections::VecDeque;
 
@@ -23,8 +23,8 @@ pub(super) struct Partition<'c> {
     pub held_by_layers: u64,
     /// Those of them that go on within a few cycles.
     pub brief_waits: u64,
-    /// When a unit of the partition's own takes the next instruction.
-    pub unit_free_at: [u64; Unit::COUNT],
+    /// When the units of the partition's own take the next instruction: of each kind one for each scheduler.
+    pub units_free_at: Vec<[u64; Unit::COUNT]>,
     pub completions: Completions,
     pub results: ResultQueue,
     pub fills: ResultQueue,
@@ -39,17 +39,18 @@ pub(super) struct Partition<'c> {
 
 impl<'c> Partition<'c> {
     pub fn new(config: &Config, design: PartitionDesign<'c>) -> Partition<'c> {
-        let warps = (config.sm.warps / config.sm.schedulers) as usize;
+        let warps = config.warps_per_partition() as usize;
+        let schedulers = design.schedulers.len();
         Partition {
             warps: Warps::new(warps),
             scoreboard: Scoreboard::new(warps, 1),
             in_flight: InFlight::new(),
-            issue_queue: IssueQueue::new(config.sm.issues_per_scheduler as usize),
+            issue_queue: IssueQueue::new(schedulers, config.issues_per_partition() as usize),
             ending: 0,
             outputs: StorageOutputs::default(),
             held_by_layers: 0,
             brief_waits: 0,
-            unit_free_at: [0; Unit::COUNT],
+            units_free_at: vec![[0; Unit::COUNT]; schedulers],
             completions: Completions::new(),
             results: ResultQueue::with_capacity(CAPACITY),
             fills: ResultQueue::with_capacity(CAPACITY),
@@ -68,26 +69,29 @@ impl<'c> Partition<'c> {
     }
 }
 
-/// The issue registers of a partition: as many as instructions are picked in a cycle. The first is offered on the
-/// storage's first port.
+/// The issue registers of a partition: as many as instructions are picked in a cycle. Those of one scheduler are offered in
+/// program order, from the storage's first port on; of several schedulers each has one, which is offered on its own port.
 pub(super) struct IssueQueue {
     registers: [Option<Issue>; MAX_ISSUES],
     capacity: usize,
+    of_several: bool,
 }
 
 impl IssueQueue {
-    fn new(capacity: usize) -> IssueQueue {
-        IssueQueue { registers: [None; MAX_ISSUES], capacity }
+    fn new(schedulers: usize, capacity: usize) -> IssueQueue {
+        IssueQueue { registers: [None; MAX_ISSUES], capacity, of_several: schedulers > 1 }
     }
 
-    /// Whether another instruction can be picked.
-    pub fn has_room(&self) -> bool {
-        self.registers[self.capacity - 1].is_none()
+    /// Whether a scheduler can pick another instruction.
+    pub fn has_room(&self, scheduler: usize) -> bool {
+        let last = if self.of_several { scheduler } else { self.capacity - 1 };
+        self.registers[last].is_none()
     }
 
-    /// The register that the next instruction picked waits in.
-    pub fn free_register(&mut self) -> Option<&mut Option<Issue>> {
-        self.registers[..self.capacity].iter_mut().find(|register| register.is_none())
+    /// The register that the next instruction that a scheduler picks waits in.
+    pub fn free_register(&mut self, scheduler: usize) -> Option<&mut Option<Issue>> {
+        let own = if self.of_several { scheduler..scheduler + 1 } else { 0..self.capacity };
+        self.registers[own].iter_mut().find(|register| register.is_none())
     }
 
     /// The instructions as they are offered.
@@ -95,8 +99,15 @@ impl IssueQueue {
         &self.registers
     }
 
-    /// The first `count` instructions have been taken.
-    pub fn remove_first(&mut self, count: usize) {
+    /// Instructions have been taken, by port.
+    pub fn remove(&mut self, taken: [bool; MAX_ISSUES]) {
+        if self.of_several {
+            for (register, _) in self.registers.iter_mut().zip(taken).filter(|(_, taken)| *taken) {
+                *register = None;
+            }
+            return;
+        }
+        let count = taken.into_iter().filter(|taken| *taken).count();
         if count < self.capacity {
             self.registers.copy_within(count.., 0);
         }

@@ -6,6 +6,7 @@ use super::super::design::{
 };
 use super::super::kernel::{Action, clusters};
 use super::super::warp::{Hazard, Head, State, each, first};
+use super::members::Members;
 use super::partition::Partition;
 use super::slots::SharedPipeline;
 use super::{Machine, Running};
@@ -26,26 +27,41 @@ struct Waiting {
 }
 
 impl Machine<'_, '_> {
-    /// One cycle of a partition's scheduler. The warp it picks may issue further instructions in the same cycle.
+    /// One cycle of a partition's schedulers, each of which is first in its turn.
     pub(super) fn schedule(&mut self, launch: &mut Running<'_>, partition: usize) -> Result<(), SimError> {
         let at = &mut self.partitions[partition];
         at.held_by_layers = self.layers.iter_mut().fold(0, |held, layer| held | layer.held_warps(partition));
         at.brief_waits = self.layers.iter_mut().fold(0, |brief, layer| brief | layer.brief_waits(partition));
+        let classes = classes(&mut self.layers, partition);
+        let count = at.design.schedulers.len();
+        let first = if count == 1 { 0 } else { (self.now % count as u64) as usize };
+        for scheduler in (first..count).chain(0..first) {
+            self.schedule_one(launch, (partition, scheduler), classes)?;
+        }
+        Ok(())
+    }
+
+    /// One cycle of a scheduler. The warp it picks may issue further instructions in the same cycle.
+    fn schedule_one(
+        &mut self,
+        launch: &mut Running<'_>,
+        (partition, scheduler): (usize, usize),
+        classes: Classes,
+    ) -> Result<(), SimError> {
+        let at = &mut self.partitions[partition];
         let no_slot = at.warps.without_slot(&self.shared) | self.buffers.empty(partition);
-        let (inputs, waiting) = at.scheduler_inputs(launch, &self.config.scheduler, no_slot);
+        let (inputs, waiting) = at.scheduler_inputs(launch, &self.config.scheduler, (scheduler, no_slot));
         let held = waiting.held & !waiting.short;
         self.totals.scheduler.held_warp_cycles += u64::from(held.count_ones());
-        let inputs = SchedulerInputs {
-            ready: at.preferred(&mut self.layers, partition, inputs.ready),
-            classes: classes(&mut self.layers, partition),
-            ..inputs
-        };
-        let outputs = at.design.scheduler.cycle(inputs);
+        let ready = at.preferred(&mut self.layers, partition, inputs.ready);
+        let inputs = SchedulerInputs { ready, classes, ..inputs };
+        let members = at.members(scheduler);
+        let outputs = at.design.schedulers[scheduler].cycle(own(members, &inputs)).in_partition(members);
         self.follow_slots(partition, &outputs);
         match outputs.issue {
-            Some(picked) => self.pick(launch, partition, picked),
+            Some(picked) => self.pick(launch, (partition, scheduler), picked),
             None => {
-                if !self.issue_metadata_ahead(partition) {
+                if !self.issue_metadata_ahead(partition, members.all()) {
                     self.count_stall(&inputs, &waiting);
                 }
                 Ok(())
@@ -58,7 +74,7 @@ impl Machine<'_, '_> {
     fn pick(
         &mut self,
         launch: &mut Running<'_>,
-        partition: usize,
+        (partition, scheduler): (usize, usize),
         (warp, slot): (WarpSlot, usize),
     ) -> Result<(), SimError> {
         let slots = self.config.sm.issues_per_scheduler as u16;
@@ -74,7 +90,7 @@ impl Machine<'_, '_> {
         if metadata == slots {
             return Ok(());
         }
-        self.issue(launch, partition, (warp, slot), head)?;
+        self.issue(launch, (partition, scheduler), (warp, slot), head)?;
         if metadata + 1 == slots {
             return Ok(());
         }
@@ -87,20 +103,20 @@ impl Machine<'_, '_> {
                 if self.layers.iter_mut().any(|layer| layer.holds_companion(at)) {
                     return Ok(());
                 }
-                self.issue(launch, partition, (warp, slot), companion)
+                self.issue(launch, (partition, scheduler), (warp, slot), companion)
             }
             None => Ok(()),
         }
     }
 
-    /// Gives slots that would stay empty to the metadata instructions of a warp whose next instruction cannot issue: they
-    /// wait for no register, and the storage has been told what they say. Gives whether there are some.
-    fn issue_metadata_ahead(&mut self, partition: usize) -> bool {
+    /// Gives slots that would stay empty to the metadata instructions of one of these warps, whose next instruction cannot
+    /// issue: they wait for no register, and the storage has been told what they say. Gives whether there are some.
+    fn issue_metadata_ahead(&mut self, partition: usize, warps: u64) -> bool {
         let slots = self.config.sm.issues_per_scheduler as u16;
         let at = &mut self.partitions[partition];
         let sets = at.warps.sets();
-        let in_active_set = if at.design.scheduler.suspends() { sets.holding } else { u64::MAX };
-        let Some(warp) = first(sets.ready & sets.metadata & in_active_set) else {
+        let in_active_set = if at.design.suspends() { sets.holding } else { u64::MAX };
+        let Some(warp) = first(sets.ready & sets.metadata & in_active_set & warps) else {
             return false;
         };
         self.totals.metadata_instructions += u64::from(at.warps.issue_metadata(warp, slots));
@@ -132,7 +148,7 @@ impl Machine<'_, '_> {
     fn issue(
         &mut self,
         launch: &mut Running<'_>,
-        partition: usize,
+        (partition, scheduler): (usize, usize),
         (warp, slot): (WarpSlot, usize),
         Head { id, index, .. }: Head,
     ) -> Result<(), SimError> {
@@ -176,7 +192,7 @@ impl Machine<'_, '_> {
         for layer in &mut self.layers {
             layer.issue(WarpPlace { partition, warp }, &at.in_flight.get(id).instruction);
         }
-        if let Some(register) = at.issue_queue.free_register() {
+        if let Some(register) = at.issue_queue.free_register(scheduler) {
             *register = Some(Issue { id, warp, slot, inst, unit: decoded.unit, active, sources, known });
         }
         self.last_progress = self.now;
@@ -232,46 +248,87 @@ fn classes(layers: &mut [Box<dyn Layer + '_>], partition: usize) -> Classes {
     })
 }
 
+/// What a scheduler is told, of its own warps and slots as it numbers them.
+#[inline]
+fn own(members: Members, of_partition: &SchedulerInputs) -> SchedulerInputs {
+    let SchedulerInputs { resident, ready, suspend, eligible, busy_slots, classes, issue_enable } =
+        *of_partition;
+    SchedulerInputs {
+        resident: members.own(resident),
+        ready: members.own(ready),
+        suspend: members.own(suspend),
+        eligible: members.own(eligible),
+        busy_slots: members.own(busy_slots),
+        classes: Classes { first: members.own(classes.first), last: members.own(classes.last) },
+        issue_enable,
+    }
+}
+
+impl SchedulerOutputs {
+    /// What a scheduler has decided, as its partition numbers warps and slots.
+    #[inline]
+    fn in_partition(self, members: Members) -> SchedulerOutputs {
+        let of_partition = |decision: Option<(WarpSlot, usize)>| {
+            decision.map(|(warp, slot)| (members.number(warp), members.number(slot)))
+        };
+        SchedulerOutputs {
+            issue: of_partition(self.issue),
+            suspended: of_partition(self.suspended),
+            retired: of_partition(self.retired),
+            activated: of_partition(self.activated),
+        }
+    }
+}
+
 impl Partition<'_> {
+    /// Which warps and slots are a scheduler's.
+    fn members(&self, scheduler: usize) -> Members {
+        Members::new(self.design.schedulers.len(), scheduler)
+    }
+
     #[inline]
     fn scheduler_inputs(
         &mut self,
         launch: &Running<'_>,
         config: &Scheduler,
-        no_slot: u64,
+        (scheduler, no_slot): (usize, u64),
     ) -> (SchedulerInputs, Waiting) {
         self.find_hazards(launch);
+        let mine = self.members(scheduler).all();
         let sets = self.warps.sets();
         let suspend = self.to_suspend(config.suspend_when_ready);
-        let suspends = if self.design.scheduler.suspends() { u64::MAX } else { 0 };
-        let held = self.held_warps() & sets.ready & !sets.long_hazard;
+        let suspends = if self.design.suspends() { u64::MAX } else { 0 };
+        let held = self.held_warps() & sets.ready & !sets.long_hazard & mine;
         let brief = self.brief_waits & !self.design.storage.held_warps();
         let suspendable = if held == 0 { 0 } else { self.design.storage.suspendable_warps() & !brief };
-        let unhindered = sets.ready & !sets.short_hazard & !sets.long_hazard;
+        let unhindered = sets.ready & !sets.short_hazard & !sets.long_hazard & mine;
         let waiting = Waiting {
-            short: sets.ready & sets.short_hazard,
-            long: sets.ready & sets.long_hazard,
-            branch: sets.branching,
-            barrier: sets.at_barrier,
+            short: sets.ready & sets.short_hazard & mine,
+            long: sets.ready & sets.long_hazard & mine,
+            branch: sets.branching & mine,
+            barrier: sets.at_barrier & mine,
             held,
             no_slot: unhindered & !suspend & !held & no_slot,
         };
         let alive = self.warps.alive();
         // A warp is suspended only after its last instruction has reached the operand storage.
         let in_issue = self.issue_queue.warps();
-        let eligible = sets.ready & !sets.long_hazard & !held;
-        let all_slots_held = u64::from(sets.holding.count_ones()) >= config.active_warps;
+        let eligible = sets.ready & !sets.long_hazard & !held & mine;
+        let all_slots_held = u64::from((sets.holding & mine).count_ones()) >= config.active_warps;
         let slot_is_wanted = config.suspend_at_barriers || all_slots_held && eligible & !sets.holding != 0;
         let at_barrier = if slot_is_wanted { sets.arrived } else { 0 };
         let inputs = SchedulerInputs {
-            resident: alive | (sets.ended & sets.short_in_flight),
+            resident: (alive | (sets.ended & sets.short_in_flight)) & mine,
             ready: unhindered & !suspend & !held & !no_slot,
             // A warp that is held back makes room in the active set for one that can go on.
-            suspend: (suspend | ((at_barrier | held & suspendable) & suspends)) & sets.holding & !in_issue,
+            suspend: (suspend | ((at_barrier | held & suspendable) & suspends))
+                & sets.holding
+                & !in_issue
+                & mine,
             eligible,
             busy_slots: self.busy_slots(),
             classes: Classes::default(),
-            issue_enable: self.issue_queue.has_room(),
+            issue_enable: self.issue_queue.has_room(scheduler),
         };
         (inputs, waiting)
     }
@@ -283,7 +340,7 @@ impl Partition<'_> {
         if layers.is_empty() {
             return ready;
         }
-        let active = if self.design.scheduler.suspends() { self.warps.sets().holding } else { u64::MAX };
+        let active = if self.design.suspends() { self.warps.sets().holding } else { u64::MAX };
         let narrow = |candidates: u64, layer: &mut Box<dyn Layer + '_>| match candidates {
             0 => 0,
             _ => Some(layer.preferred_warps(partition, candidates) & candidates)
@@ -337,7 +394,7 @@ impl Partition<'_> {
     /// Warps that ask to be suspended because of the instruction they are at.
     fn to_suspend(&self, suspend_when_ready: bool) -> u64 {
         let sets = self.warps.sets();
-        let suspends = if self.design.scheduler.suspends() { u64::MAX } else { 0 };
+        let suspends = if self.design.suspends() { u64::MAX } else { 0 };
         let waits_for_operands = if suspend_when_ready { u64::MAX } else { sets.long_hazard };
         sets.ready & suspends & sets.marked & !sets.resumed & waits_for_operands
     }
@@ -357,7 +414,8 @@ impl Partition<'_> {
         suspend_when_ready: bool,
         shared: &SharedPipeline,
     ) -> Option<Head> {
-        if !self.issue_queue.has_room() {
+        // Only a partition of one scheduler issues two instructions of a warp.
+        if !self.issue_queue.has_room(0) {
             return None;
         }
         let next = self.warps.get(warp).head().filter(|_| self.warps.sets().ready >> warp & 1 == 1)?;

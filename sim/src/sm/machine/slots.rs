@@ -69,6 +69,11 @@ impl Rate {
         }
     }
 
+    /// Whether there are so many.
+    fn has(&self, slots: usize) -> bool {
+        self.width.is_none() || self.left >= slots as i64
+    }
+
     fn take(&mut self) {
         if self.width.is_some() {
             self.left -= 1;
@@ -129,25 +134,25 @@ impl SharedPipeline {
 
     /// Whether an instruction of a class can be issued in this cycle.
     pub fn can_issue(&self, class: SlotClass) -> bool {
-        self.issue[class as usize].left > 0
+        self.issue[class as usize].has(1)
     }
 
     pub fn issue(&mut self, class: SlotClass) {
         self.issue[class as usize].take();
     }
 
-    /// Units that take nothing in cycle `now`, whichever scheduler asks: bit [`Unit`] each.
-    pub fn busy_units(&self, now: u64) -> u8 {
+    /// Units that do not take so many instructions in cycle `now`, whichever scheduler asks: bit [`Unit`] each.
+    pub fn busy_units(&self, now: u64, instructions: usize) -> u8 {
         let mut busy = 0;
         if self.is_limited {
-            for unit in [Unit::Alu, Unit::Sfu, Unit::Texture, Unit::Memory, Unit::Scratchpad, Unit::Control] {
-                let left = self.dispatch[SlotClass::of_unit(unit) as usize].left;
-                busy |= u8::from(left <= 0) << unit as u8;
+            for unit in Unit::ALL {
+                let rate = &self.dispatch[SlotClass::of_unit(unit) as usize];
+                busy |= u8::from(!rate.has(instructions)) << unit as u8;
             }
         }
         for (unit, free_at) in [(Unit::Alu, &self.alus), (Unit::Sfu, &self.sfus)] {
-            let is_busy = !free_at.is_empty() && free_at.iter().all(|free_at| *free_at > now);
-            busy |= u8::from(is_busy) << unit as u8;
+            let free = free_at.iter().filter(|free_at| **free_at <= now).count();
+            busy |= u8::from(!free_at.is_empty() && free < instructions) << unit as u8;
         }
         busy
     }
@@ -254,7 +259,7 @@ mod tests {
         let mut given = 0;
         for _ in 0..10 {
             rate.start_cycle();
-            if rate.left > 0 {
+            if rate.has(1) {
                 (0..3).for_each(|_| rate.take());
                 given += 3;
             }
@@ -267,7 +272,7 @@ mod tests {
         let mut rate = Rate::new(0);
         for _ in 0..3 {
             rate.start_cycle();
-            assert!(rate.left > 0);
+            assert!(rate.has(2));
             rate.take();
         }
     }

@@ -195,7 +195,7 @@ impl MemoryUnit {
             MemoryModel::Queued => Box::new(queued::QueuedMemory::new(config)),
         };
         let capacity = config.memory.queue as usize;
-        let in_flight = if system.answers_later() { CAPACITY * config.sm.schedulers as usize } else { 0 };
+        let in_flight = if system.answers_later() { CAPACITY * config.partitions() as usize } else { 0 };
         MemoryUnit {
             system,
             queue: VecDeque::with_capacity(capacity),
