@@ -137,9 +137,9 @@ impl Circuit for BankedRegisterFile {
         m.pass_through(&io.dispatch, &collectors.dispatch);
         collectors.dispatch_index_o.ignore();
         m.pass_through(&io.operands, &collectors.operands);
-        match io.extra_read.first() {
-            Some(extra) => read_beside(m, (&self.geometry, self.extra_read), extra, &collectors, &mrf),
-            None => m.connect(&mrf.read, &collectors.read),
+        match self.extra_read {
+            ExtraRead::None => m.connect(&mrf.read, &collectors.read),
+            extra => read_beside(m, (&self.geometry, extra), &io.extra_read, &[&collectors], &mrf),
         }
         for (w, write) in writes.into_iter().enumerate() {
             let pending = &collectors.write[w];

@@ -78,10 +78,11 @@ fn circuits() -> Vec<CircuitEntry> {
             access_cycles: 3,
             id_bits: 6,
             units: 6,
+            extra_read: ExtraRead::None,
         })
         .odd([
-            json!({"geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1}),
-            json!({"geometry": uneven, "collectors": 5, "access_cycles": 4}),
+            json!({"geometry": one_lane, "collectors": 2, "units": 1, "id_bits": 1, "extra_read": "in-turn"}),
+            json!({"geometry": uneven, "collectors": 5, "access_cycles": 4, "extra_read": "before-operands"}),
         ]),
     ]
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::banked_register_file::{BankedRegisterFile, IssueIo};
 use super::collector_groups::{WAYS, deal_each, share_banks, share_units, write};
-use super::extra_read::ExtraRead;
+use super::extra_read::{ExtraRead, ExtraReadIo, read_beside};
 use super::geometry::Geometry;
 use super::main_register_file::MainRegisterFile;
 use super::operand_collectors::OperandCollectors;
@@ -19,7 +19,8 @@ use crate::rtl::{Circuit, Documented, In, Module, ParameterError, Ports};
 /// is offered the other group next. Of the banks' read ports the first group has its pick, the second reads from banks that
 /// are left over; a unit takes an instruction of the second group beside one of the first only if it takes two.
 /// Three writers: two results of short operations, then one of a long-latency operation. A write is taken when its
-/// bank's write port is free and no earlier instruction has still to read the register.
+/// bank's write port is free and no earlier instruction has still to read the register. Who reads a register beside the
+/// operands of instructions sees to it that it is not written until then.
 ///
 /// Timing: as the banked register file, for each instruction.
 /// Source: the baseline of Kim & Ro, "WIR", §II and §VII-E (two instructions a cycle from two groups of warps, one register
@@ -38,6 +39,8 @@ pub struct TwoSchedulerRegisterFile {
     pub id_bits: usize,
     /// Functional units, 1 to 16.
     pub units: usize,
+    /// Reads beside those of operands, one for each scheduler (Kim & Ro, WIR, §V-A, Fig. 7).
+    pub extra_read: ExtraRead,
 }
 
 /// Ports of a [`TwoSchedulerRegisterFile`].
@@ -69,6 +72,10 @@ pub struct TwoSchedulerRegisterFileIo<'m> {
     /// Result of a long-latency operation.
     #[with(Widths::new(&p.geometry, p.id_bits, p.units))]
     pub fill: RegisterWriteIo<'m>,
+    /// Registers to be read beside operands; no ports unless there are such reads.
+    #[repeat(if p.extra_read == ExtraRead::None { 0 } else { WAYS })]
+    #[with(p.geometry)]
+    pub extra_read: Vec<ExtraReadIo<'m>>,
 }
 
 impl Circuit for TwoSchedulerRegisterFile {
@@ -88,13 +95,24 @@ impl Circuit for TwoSchedulerRegisterFile {
         let writers = writes.len();
         let mrf = m.instance("mrf", MainRegisterFile { geometry: self.geometry, writers });
         let groups: Vec<_> = (0..WAYS)
-            .map(|number| m.instance(format!("collectors{number}"), self.group(writers, number > 0)))
+            .map(|number| {
+                m.instance(
+                    format!("collectors{number}"),
+                    self.group(writers, number > 0 || self.extra_read != ExtraRead::None),
+                )
+            })
             .collect();
         for (issue, ready) in io.issue.iter().zip(deal_each(m, &io.issue, &groups)) {
             issue.ready_o.set(ready);
         }
         share_units(io.unit_ready_i, Some(io.unit_takes_two_i), &groups);
-        share_banks(&mrf, &groups);
+        match self.extra_read {
+            ExtraRead::None => share_banks(&mrf, &groups),
+            extra => {
+                let groups: Vec<_> = groups.iter().collect();
+                read_beside(m, (&self.geometry, extra), &io.extra_read, &groups, &mrf);
+            }
+        }
         for (group, (dispatch, operands)) in groups.iter().zip(io.dispatch.iter().zip(&io.operands)) {
             group.issue.index_o.ignore();
             group.dispatch_index_o.ignore();

@@ -265,11 +265,12 @@ impl Circuit for CachedRegisterFile {
             offers.push(self.follow_sources(m, io, group, checked, &parts.groups[group]));
         }
         self.write(m, io, &parts, &checked, &offers);
-        match io.extra_read.first() {
-            Some(extra) => {
-                read_beside(m, (&self.geometry, self.extra_read), extra, &parts.groups[0], &parts.mrf);
+        match self.extra_read {
+            ExtraRead::None => share_banks(&parts.mrf, &parts.groups),
+            extra => {
+                let groups: Vec<_> = parts.groups.iter().collect();
+                read_beside(m, (&self.geometry, extra), &io.extra_read, &groups, &parts.mrf);
             }
-            None => share_banks(&parts.mrf, &parts.groups),
         }
         m.pass_through(&io.flush, &parts.cache.flush);
         io.slot_busy_o.set(parts.cache.slot_busy_o);

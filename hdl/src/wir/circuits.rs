@@ -26,27 +26,30 @@ pub const FOLDER: Folder = Folder {
     ],
 };
 
-/// At the sizes of Table II and §VII-E, of one of the SM's two schedulers: half the registers and rows.
+/// At the sizes of Table II and §VII-E. What the SM's two schedulers share has two ways; rename tables, hash, load guard and
+/// retry queue are each scheduler's.
 fn circuits() -> Vec<CircuitEntry> {
     vec![
-        CircuitEntry::new(RenameTables { warps: 24, registers: 63, register_bits: 9 })
+        CircuitEntry::new(RenameTables { warps: 24, registers: 63, register_bits: 10 })
             .odd([
                 json!({"warps": 1, "registers": 2, "register_bits": 1}),
                 json!({"warps": 3, "registers": 5, "register_bits": 4}),
             ])
             .proven_at(json!({"warps": 2, "registers": 3, "register_bits": 2})),
         CircuitEntry::new(ReuseBuffer {
-            rows: 128,
+            rows: 256,
             form_bits: 8,
-            register_bits: 9,
+            register_bits: 10,
             block_bits: 4,
             barrier_bits: 5,
             id_bits: 9,
             results: 1,
+            ways: 2,
             seed: SEED,
         })
         .odd([
-            json!({"rows": 2, "form_bits": 1, "register_bits": 1, "block_bits": 1, "barrier_bits": 1, "id_bits": 1}),
+            json!({"rows": 2, "form_bits": 1, "register_bits": 1, "block_bits": 1, "barrier_bits": 1, "id_bits": 1,
+                   "ways": 1}),
             json!({"rows": 8, "form_bits": 3, "register_bits": 3, "block_bits": 2, "barrier_bits": 1, "id_bits": 5}),
             json!({"rows": 4, "form_bits": 2, "register_bits": 2, "block_bits": 1, "barrier_bits": 2, "id_bits": 3,
                    "results": 2}),
@@ -55,28 +58,29 @@ fn circuits() -> Vec<CircuitEntry> {
                           "id_bits": 2, "results": 2})),
         CircuitEntry::new(ValueHash { lanes: 32, hash_bits: 32, seed: SEED })
             .odd([json!({"lanes": 1, "hash_bits": 1}), json!({"lanes": 3, "hash_bits": 5, "seed": 7})]),
-        CircuitEntry::new(ValueSignatureBuffer { rows: 128, hash_bits: 32, register_bits: 9 })
+        CircuitEntry::new(ValueSignatureBuffer { rows: 256, hash_bits: 32, register_bits: 10, ways: 2 })
             .odd([
-                json!({"rows": 2, "hash_bits": 1, "register_bits": 1}),
+                json!({"rows": 2, "hash_bits": 1, "register_bits": 1, "ways": 1}),
                 json!({"rows": 8, "hash_bits": 5, "register_bits": 3}),
             ])
             .proven_at(json!({"rows": 4, "hash_bits": 3, "register_bits": 2})),
-        CircuitEntry::new(FreePool { registers: 512 })
-            .odd([json!({"registers": 2}), json!({"registers": 5})])
+        CircuitEntry::new(FreePool { registers: 1024, ways: 2 })
+            .odd([json!({"registers": 2, "ways": 1}), json!({"registers": 5})])
             .proven_at(json!({"registers": 6})),
-        // A quarter of the 512 registers of a scheduler: mapping those takes Yosys more than 7 GB.
+        // An eighth of the registers: mapping half of them takes Yosys more than 7 GB.
         CircuitEntry::new(ReferenceCounts {
             registers: 128,
             count_bits: 10,
             hold_bits: 8,
-            increments: 6,
-            decrements: 6,
-            holds: 5,
-            drops: 6,
-            queries: 5,
+            allocations: 2,
+            increments: 12,
+            decrements: 12,
+            holds: 10,
+            drops: 12,
+            queries: 12,
         })
         .odd([
-            json!({"registers": 2, "count_bits": 2, "hold_bits": 2, "increments": 1, "decrements": 1, "holds": 1,
+            json!({"registers": 2, "count_bits": 2, "hold_bits": 2, "allocations": 1, "increments": 1, "decrements": 1, "holds": 1,
                    "drops": 1, "queries": 1}),
             json!({"registers": 11, "count_bits": 3, "hold_bits": 3, "increments": 2, "decrements": 3, "holds": 2,
                    "drops": 3, "queries": 2}),
@@ -93,13 +97,15 @@ fn circuits() -> Vec<CircuitEntry> {
             ])
             .proven_at(json!({"depth": 3, "id_bits": 2, "patience": 2})),
         CircuitEntry::new(VerifyCache {
-            entries: 4,
-            register_bits: 9,
+            entries: 8,
+            register_bits: 10,
             lanes: Geometry::GEBHART_2011.lanes,
             lanes_per_array: Geometry::GEBHART_2011.lanes_per_cluster,
+            ways: 2,
         })
         .odd([
             json!({"entries": 1, "register_bits": 1, "lanes": 1, "lanes_per_array": 1}),
+            json!({"entries": 2, "register_bits": 2, "lanes": 1, "lanes_per_array": 1, "ways": 1}),
             json!({"entries": 3, "register_bits": 4, "lanes": 4, "lanes_per_array": 2}),
         ])
         .proven_at(json!({"entries": 3, "register_bits": 3, "lanes": 1, "lanes_per_array": 1})),

@@ -6,9 +6,10 @@ use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, co
 
 /// Free pool: gives away physical registers, the lowest first.
 ///
-/// Any number of registers come back in a cycle, one is given away.
+/// Any number of registers come back in a cycle. As many as there are ways are on offer, the lowest on the first, and each is
+/// given away or not whatever becomes of the others.
 ///
-/// Timing: the register on offer depends on state only; one that comes back is on offer from the next cycle on.
+/// Timing: the registers on offer depend on state only; one that comes back is on offer from the next cycle on.
 /// Source: Kim & Ro, WIR, §V-E. The paper has a queue in a 1R1W table (§VII-E); several registers that are freed at once
 /// would wait for its write port, in a queue of their own.
 #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
@@ -16,6 +17,8 @@ use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, co
 pub struct FreePool {
     /// Physical registers, 2 to 4096.
     pub registers: usize,
+    /// Registers given away a cycle at most, 1 to 4: one for each scheduler.
+    pub ways: usize,
 }
 
 /// Ports of a [`FreePool`].
@@ -25,16 +28,25 @@ pub struct FreePoolIo<'m> {
     /// Registers that come back, one bit each.
     #[bits(p.registers)]
     pub freed_i: In<'m>,
-    /// There is a free register.
+    /// Registers on offer.
+    #[repeat_plain(p.ways)]
+    pub offer: Vec<OfferIo<'m>>,
+    /// Registers that are free.
+    #[bits(count_bits(p.registers))]
+    pub count_o: Out<'m>,
+}
+
+/// A register on offer.
+#[derive(Ports)]
+#[params(FreePool)]
+pub struct OfferIo<'m> {
+    /// There is one.
     pub valid_o: Out<'m>,
     /// The register.
     #[bits(index_bits(p.registers))]
     pub register_o: Out<'m>,
     /// It is taken.
     pub take_i: In<'m>,
-    /// Registers that are free.
-    #[bits(count_bits(p.registers))]
-    pub count_o: Out<'m>,
 }
 
 impl Circuit for FreePool {
@@ -42,21 +54,28 @@ impl Circuit for FreePool {
     const NAME: &'static str = "free_pool";
 
     fn validate(&self) -> Result<(), ParameterError> {
-        Self::check_range("registers", self.registers, 2..=4096)
+        Self::check_range("registers", self.registers, 2..=4096)?;
+        Self::check_range("ways", self.ways, 1..=4)
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &FreePoolIo<'m>) {
         let used = m.register("used", self.registers).reset(0);
         let free = !used;
-        let takes = io.take_i & free.any();
-        io.valid_o.set(free.any());
-        io.register_o.set(free.priority_encode()).valid_when(free.any());
-        let taken = free.lowest_one() & takes.replicate(self.registers);
+        let bits = count_bits(self.registers);
+        let (mut left, mut taken, mut takes) = (free, m.lit(self.registers, 0), m.lit(bits, 0));
+        for offer in &io.offer {
+            let take = offer.take_i & left.any();
+            offer.valid_o.set(left.any());
+            offer.register_o.set(left.priority_encode()).valid_when(left.any());
+            let lowest = left.lowest_one();
+            taken = taken | (lowest & take.replicate(self.registers));
+            takes = takes + take.zext(bits);
+            left = left & !lowest;
+        }
         used.set((used | taken) & !io.freed_i);
 
-        let bits = count_bits(self.registers);
         let count = m.register("count", bits).reset(self.registers as u64);
-        count.set(count + io.freed_i.popcount() - takes.zext(bits));
+        count.set(count + io.freed_i.popcount() - takes);
         io.count_o.set(count);
         m.assumption("a_register_comes_back_only_if_it_is_not_free", !(io.freed_i & free).any());
         m.invariant("the_count_is_that_of_the_registers", free.popcount().eq(count));

@@ -16,7 +16,7 @@ mod value_signature_buffer;
 mod verify_cache;
 
 pub use circuits::FOLDER;
-pub use free_pool::{FreePool, FreePoolIo};
+pub use free_pool::{FreePool, FreePoolIo, OfferIo};
 pub use h3::h3_rows;
 pub use load_guard::{LoadGuard, LoadGuardIo};
 pub use reference_counts::{AllocatedIo, CountedIo, QueryIo, ReferenceCounts, ReferenceCountsIo};
@@ -31,9 +31,7 @@ pub use value_signature_buffer::{
     EvictedSignatureIo, SignatureLookupIo, ValueSignatureBuffer, ValueSignatureBufferIo,
 };
 
-pub use verify_cache::{
-    VERIFY_CACHE_WRITERS, VerifyCache, VerifyCacheIo, VerifyFillIo, VerifyLookupIo, VerifyWrittenIo,
-};
+pub use verify_cache::{VerifyCache, VerifyCacheIo, VerifyFillIo, VerifyLookupIo, VerifyWrittenIo};
 
 /// Seed of the hash matrices unless another is given: the first digits of pi after the point, in base 16.
 pub const SEED: u64 = 0x243f_6a88_85a3_08d3;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::regfile::collector_groups::numbered;
 use crate::rtl::{
     Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Record, Signal, Table, index_bits,
 };
@@ -27,6 +28,8 @@ pub struct ReferenceCounts {
     pub count_bits: usize,
     /// Bits of a count of holds, 2 to 16.
     pub hold_bits: usize,
+    /// Registers that are given away a cycle, 1 to 4.
+    pub allocations: usize,
     /// Entries that come a cycle, 1 to 16.
     pub increments: usize,
     /// Entries that go, 1 to 16.
@@ -43,8 +46,9 @@ pub struct ReferenceCounts {
 #[derive(Ports)]
 #[params(ReferenceCounts)]
 pub struct ReferenceCountsIo<'m> {
-    /// A register that is given away.
-    pub allocated: AllocatedIo<'m>,
+    /// Registers that are given away.
+    #[repeat_plain(p.allocations)]
+    pub allocated: Vec<AllocatedIo<'m>>,
     /// Registers that an entry names from now on.
     #[repeat(p.increments)]
     pub increment: Vec<CountedIo<'m>>,
@@ -134,7 +138,7 @@ impl<'m> Change<'m> {
 
 /// Changes of the cycle before.
 struct Changes<'m> {
-    allocated: Change<'m>,
+    allocated: Vec<Change<'m>>,
     increments: Vec<Change<'m>>,
     decrements: Vec<Change<'m>>,
     holds: Vec<Change<'m>>,
@@ -147,6 +151,7 @@ impl Circuit for ReferenceCounts {
 
     fn validate(&self) -> Result<(), ParameterError> {
         Self::check_range("registers", self.registers, 2..=4096)?;
+        Self::check_range("allocations", self.allocations, 1..=4)?;
         for (name, ports) in [
             ("increments", self.increments),
             ("decrements", self.decrements),
@@ -170,7 +175,12 @@ impl Circuit for ReferenceCounts {
     fn build<'m>(&self, m: &Module<'m>, io: &ReferenceCountsIo<'m>) {
         let counts = m.table::<Counts>("counts", self.registers, self).valid_bits();
         let changes = Changes {
-            allocated: self.delayed(m, "allocated", io.allocated.valid_i, io.allocated.register_i),
+            allocated: (io.allocated.iter().enumerate())
+                .map(|(k, port)| {
+                    let name = numbered("allocated", self.allocations, k);
+                    self.delayed(m, &name, port.valid_i, port.register_i)
+                })
+                .collect(),
             increments: self.all_delayed(m, "increment", &io.increment),
             decrements: self.all_delayed(m, "decrement", &io.decrement),
             holds: self.all_delayed(m, "hold", &io.hold),
@@ -202,12 +212,21 @@ impl ReferenceCounts {
 
     /// Counts the changes of the cycle before. A register that is given away is so before anything else of it.
     fn count<'m>(&self, m: &Module<'m>, counts: Table<'m, Counts>, changes: &Changes<'m>) {
-        let live = counts.valid_rows() | changes.allocated.one_hot(self.registers);
+        let allocated = changes.allocated.iter();
+        let live = allocated.fold(counts.valid_rows(), |live, new| live | new.one_hot(self.registers));
         let is_live = |change: &Change<'m>| change.valid & live.lane_select(change.register, 1);
-        m.when(changes.allocated.valid, || {
-            let start = Counts { entries: m.lit(self.count_bits, 0), holds: m.lit(self.hold_bits, 1) };
-            counts.write("allocate", changes.allocated.register, start);
-        });
+        if let [first, others @ ..] = &changes.allocated[..] {
+            let twice = others
+                .iter()
+                .fold(m.lit(1, 0), |any, new| any | (first.valid & new.valid & new.is_of(first.register)));
+            m.assumption("a_register_is_given_away_once", !twice);
+        }
+        for (k, new) in changes.allocated.iter().enumerate() {
+            m.when(new.valid, || {
+                let start = Counts { entries: m.lit(self.count_bits, 0), holds: m.lit(self.hold_bits, 1) };
+                counts.write(numbered("allocate", self.allocations, k), new.register, start);
+            });
+        }
         for (name, changes, more) in
             [("increment", &changes.increments, true), ("decrement", &changes.decrements, false)]
         {
@@ -262,7 +281,7 @@ impl ReferenceCounts {
         for (k, query) in io.query.iter().enumerate() {
             let register = query.register_i;
             let row = counts.read(format!("query{k}"), register, query.valid_i);
-            let is_new = allocated.is_of(register);
+            let is_new = allocated.iter().fold(m.lit(1, 0), |any, new| any | new.is_of(register));
             let entries = is_new.mux(m.lit(self.count_bits, 0), row.entries);
             let coming = m.cat(increments.iter().map(|change| change.is_of(register))).popcount();
             let wide = self.count_bits.max(coming.width()) + 1;

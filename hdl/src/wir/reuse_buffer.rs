@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::h3_rows;
+use crate::regfile::collector_groups::numbered;
 use crate::rtl::{
     Circuit, Documented, Field, In, Module, Out, ParameterError, Ports, Read, Record, Signal, Table,
     count_bits, index_bits,
@@ -23,6 +24,9 @@ pub const ROW_RESULTS: usize = 2;
 ///
 /// With two results a row an instruction may have a second one. Both fill the row, each in a cycle of its own and in any order:
 /// the one that comes first stands in the second's field, and the row is pending until the other is there too.
+///
+/// Of two lookups in a cycle each sees the rows as they were before. If the first changes its row, the second leaves that row
+/// alone; if it reserves the row for what the second looks up, the second finds it pending.
 ///
 /// Timing: a lookup answers in the same cycle; a change is seen from the next cycle on. A lookup in the cycle of the fill of
 /// its row sees it pending.
@@ -45,6 +49,8 @@ pub struct ReuseBuffer {
     pub id_bits: usize,
     /// Results of a row, 1 or 2 (Fig. 9: 1).
     pub results: usize,
+    /// Lookups and fills a cycle, 1 or 2: one of each for each scheduler (§VII-E).
+    pub ways: usize,
     /// What the matrix of the hash is drawn from.
     pub seed: u64,
 }
@@ -53,10 +59,12 @@ pub struct ReuseBuffer {
 #[derive(Ports)]
 #[params(ReuseBuffer)]
 pub struct ReuseBufferIo<'m> {
-    /// An instruction that is about to execute.
-    pub lookup: ReuseLookupIo<'m>,
-    /// An instruction that has executed.
-    pub fill: FillIo<'m>,
+    /// Instructions that are about to execute.
+    #[repeat_plain(p.ways)]
+    pub lookup: Vec<ReuseLookupIo<'m>>,
+    /// Instructions that have executed.
+    #[repeat_plain(p.ways)]
+    pub fill: Vec<FillIo<'m>>,
     /// Evicts the next row in turn if there is neither lookup nor fill.
     pub sweep_i: In<'m>,
     /// The next row in turn is evicted only if it is of the block below.
@@ -64,8 +72,8 @@ pub struct ReuseBufferIo<'m> {
     /// A block.
     #[bits(p.block_bits)]
     pub sweep_block_i: In<'m>,
-    /// The row that a lookup or the sweep evicts, and the row that is cancelled.
-    #[repeat(2)]
+    /// The row that each lookup evicts, or the sweep in place of the first; behind these the row that each fill cancels.
+    #[repeat(p.ways.saturating_mul(2))]
     pub evicted: Vec<EvictedRowIo<'m>>,
 }
 
@@ -221,12 +229,36 @@ struct Second<T = Field> {
     register: T,
 }
 
-/// Second results: those of all rows, of the row that is looked up or swept, and of the row that is filled.
+/// The rows, their second results if there are any, and which row is swept next.
 #[derive(Clone, Copy)]
-struct Seconds<'m> {
-    table: Table<'m, Second>,
-    row: Read<'m, Second>,
-    own: Read<'m, Second>,
+struct Rows<'m> {
+    rows: Table<'m, Computation>,
+    seconds: Option<Table<'m, Second>>,
+    turn: Signal<'m>,
+    sweeps: Signal<'m>,
+}
+
+/// What a lookup does to its row.
+#[derive(Clone, Copy)]
+struct LookedUp<'m> {
+    index: Signal<'m>,
+    tag: Signal<'m>,
+    reserves: Signal<'m>,
+    evicts: Signal<'m>,
+    /// The row had a second result.
+    had_second: Option<Signal<'m>>,
+}
+
+/// What a fill does to its row.
+#[derive(Clone, Copy)]
+struct Filled<'m> {
+    row: Signal<'m>,
+    is_own: Signal<'m>,
+    filled: Signal<'m>,
+    cancelled: Signal<'m>,
+    /// A second result comes where there was none; one goes with the row.
+    second_comes: Option<Signal<'m>>,
+    second_goes: Option<Signal<'m>>,
 }
 
 impl Circuit for ReuseBuffer {
@@ -241,89 +273,39 @@ impl Circuit for ReuseBuffer {
         Self::check_range("block_bits", self.block_bits, 1..=8)?;
         Self::check_range("barrier_bits", self.barrier_bits, 1..=8)?;
         Self::check_range("id_bits", self.id_bits, 1..=16)?;
-        Self::check_range("results", self.results, 1..=ROW_RESULTS)
+        Self::check_range("results", self.results, 1..=ROW_RESULTS)?;
+        Self::check_range("ways", self.ways, 1..=2)
     }
 
     fn build<'m>(&self, m: &Module<'m>, io: &ReuseBufferIo<'m>) {
         let rows = m.table::<Computation>("rows", self.rows, self).valid_bits();
+        let seconds = (self.results > 1).then(|| m.table::<Second>("seconds", self.rows, self).valid_bits());
         let turn = m.register("turn", rows.index_bits()).reset(0);
-        let (lookup, fill) = (&io.lookup, &io.fill);
-        let sweeps = (io.sweep_i & !lookup.valid_i & !fill.valid_i).named("sweeps");
-        let tag = self.tag(m, lookup);
-        let hash = tag.xor_hash(h3_rows(self.tag_bits(), rows.index_bits(), self.seed));
-        let index = lookup.valid_i.mux(hash, turn);
-        let row = rows.read("row", index, lookup.valid_i | sweeps);
-        let seconds = (self.results > 1).then(|| {
-            let table = m.table::<Second>("seconds", self.rows, self).valid_bits();
-            let row = table.read("row", index, lookup.valid_i | sweeps);
-            Seconds { table, row, own: table.read("own", fill.row_i, fill.valid_i) }
-        });
-
-        let matches = lookup.valid_i & row.valid() & row.tag.eq(tag);
-        let misses = lookup.valid_i & !matches;
-        let is_pending = row.valid() & row.pending;
-        let hit = (matches & !row.pending).named("hit");
-        let reserves = (misses & lookup.reserve_i & !is_pending).named("reserves");
-        let drops = misses & lookup.drop_i & !is_pending;
-        let is_swept = sweeps & (!io.sweep_one_i | self.block(row.tag).eq(io.sweep_block_i));
-        let evicts = ((reserves | drops | is_swept) & row.valid()).named("evicts");
-        lookup.hit_o.set(hit);
-        lookup.register_o.set(row.result.low(self.register_bits)).valid_when(hit);
-        say_second(&lookup.second, hit, seconds.map(|seconds| seconds.row));
-        lookup.pending_o.set(matches & row.pending);
-        lookup.reserved_o.set(reserves);
-        lookup.row_o.set(hash).valid_when(lookup.valid_i);
-        self.give_up(&io.evicted[0], evicts, row);
-        say_second(&io.evicted[0].second, evicts, seconds.map(|seconds| seconds.row));
-
-        let own = rows.read("own", fill.row_i, fill.valid_i);
-        let is_own = own.valid() & own.pending & own.result.eq(fill.id_i.zext(self.result_bits()));
-        let filled = (fill.valid_i & is_own & !fill.cancel_i).named("filled");
-        let cancelled = (fill.valid_i & is_own & fill.cancel_i).named("cancelled");
-        fill.filled_o.set(filled);
-        self.give_up(&io.evicted[1], cancelled, own);
-        say_second(&io.evicted[1].second, cancelled, seconds.map(|seconds| seconds.own));
-
-        let pair = seconds.zip(fill.pair.first());
-        let (completes, result) = match pair {
-            Some((Seconds { own, .. }, pair)) => {
-                let is_second = pair.valid_i & pair.second_i;
-                let completes = (filled & (!pair.valid_i | own.valid())).named("completes");
-                (completes, is_second.mux(own.register, fill.register_i))
-            }
-            None => (filled, fill.register_i),
-        };
-        m.when(evicts, || rows.clear_row(index));
-        m.when(reserves, || {
-            let result = lookup.id_i.zext(self.result_bits());
-            rows.write("reserve", index, Computation { tag, result, pending: m.lit(1, 1) });
-        });
-        m.when(cancelled, || rows.clear_row(fill.row_i));
-        m.when(completes, || {
-            let result = result.zext(self.result_bits());
-            rows.write_fields("fill", fill.row_i, |row| [(row.result, result), (row.pending, m.lit(1, 0))])
-                .keep_valid();
-        });
+        let valid =
+            io.lookup.iter().map(|lookup| lookup.valid_i).chain(io.fill.iter().map(|fill| fill.valid_i));
+        let is_used = valid.fold(m.lit(1, 0), |any, valid| any | valid);
+        let sweeps = (io.sweep_i & !is_used).named("sweeps");
+        let all = Rows { rows, seconds, turn, sweeps };
+        let mut looked_up: Vec<LookedUp<'m>> = Vec::new();
+        for way in 0..self.ways {
+            let next = self.look_up(m, io, all, way, looked_up.first());
+            looked_up.push(next);
+        }
+        let filled: Vec<Filled<'m>> = (0..self.ways).map(|way| self.fill(m, io, all, way)).collect();
         m.when(sweeps, || {
             turn.set(turn + 1);
         });
-
-        let held_bits = count_bits(self.rows);
-        let held = m.register("held", held_bits).reset(0);
-        held.set(held + reserves.zext(held_bits) - evicts.zext(held_bits) - cancelled.zext(held_bits));
-        m.invariant("every_row_that_was_reserved_is_held_or_given_up", rows.valid_rows().popcount().eq(held));
-        m.invariant("a_pending_row_is_not_reserved_again", !(reserves & is_pending));
-        m.invariant(
-            "one_row_is_not_reserved_and_filled_at_once",
-            !(reserves & filled & index.eq(fill.row_i)),
-        );
-        if let Some((seconds, pair)) = pair {
-            let is_alone = fill.valid_i & is_own & !pair.valid_i;
-            m.assumption("an_instruction_has_one_result_or_two", is_alone.implies(!seconds.own.valid()));
-            let no_row = seconds.table.valid_rows() & !rows.valid_rows();
-            m.invariant("a_row_that_has_a_second_result_is_held", !no_row.any());
-            let comes = (filled & pair.valid_i & (pair.second_i | !seconds.own.valid())).named("comes");
-            self.keep_seconds(m, seconds, (comes, fill), (evicts, index), cancelled);
+        self.count(m, all, &looked_up, &filled);
+        for (way, filled) in filled.iter().enumerate() {
+            let both = looked_up.iter().fold(m.lit(1, 0), |any, lookup| {
+                any | (lookup.reserves & filled.filled & lookup.index.eq(filled.row))
+            });
+            let name = numbered("one_row_is_not_reserved_and_filled_at_once", self.ways, way);
+            m.invariant(name, !both);
+        }
+        if let [first, second] = &filled[..] {
+            let same = first.is_own & second.is_own & first.row.eq(second.row);
+            m.assumption("fills_of_a_cycle_are_of_different_instructions", !same);
         }
     }
 }
@@ -367,27 +349,131 @@ impl ReuseBuffer {
         io.register_o.set(row.result.low(self.register_bits)).valid_when(io.has_result_o);
     }
 
-    /// A second result comes with a fill, goes with a row that is evicted, or with the fill's row, which is cancelled.
-    fn keep_seconds<'m>(
+    /// Looks an instruction up, or sweeps a row on the first way. `first`: what the lookup before has done.
+    fn look_up<'m>(
         &self,
         m: &Module<'m>,
-        seconds: Seconds<'m>,
-        (comes, fill): (Signal<'m>, &FillIo<'m>),
-        (evicts, index): (Signal<'m>, Signal<'m>),
-        cancelled: Signal<'m>,
-    ) {
-        let Seconds { table, row, own } = seconds;
-        m.when(evicts, || table.clear_row(index));
-        m.when(cancelled, || table.clear_row(fill.row_i));
-        m.when(comes, || {
-            table.write("fill", fill.row_i, Second { register: fill.register_i });
+        io: &ReuseBufferIo<'m>,
+        Rows { rows, seconds, turn, sweeps }: Rows<'m>,
+        way: usize,
+        first: Option<&LookedUp<'m>>,
+    ) -> LookedUp<'m> {
+        let name = |name: &str| numbered(name, self.ways, way);
+        let (lookup, evicted) = (&io.lookup[way], &io.evicted[way]);
+        let tag = self.tag(m, lookup);
+        let hash = tag.xor_hash(h3_rows(self.tag_bits(), rows.index_bits(), self.seed));
+        let (index, sweeps) =
+            if way == 0 { (lookup.valid_i.mux(hash, turn), sweeps) } else { (hash, m.lit(1, 0)) };
+        let row = rows.read(name("row"), index, lookup.valid_i | sweeps);
+        let second = seconds.map(|seconds| seconds.read(name("row"), index, lookup.valid_i | sweeps));
+
+        let matches = lookup.valid_i & row.valid() & row.tag.eq(tag);
+        // The lookup before may take the row, even for the same.
+        let is_same_row = first.map(|first| index.eq(first.index));
+        let is_taken = first.zip(is_same_row).map(|(first, same)| same & (first.reserves | first.evicts));
+        let is_same = first.zip(is_same_row).map(|(first, same)| same & first.reserves & first.tag.eq(tag));
+        let misses = lookup.valid_i & !matches;
+        let misses = is_taken.map_or(misses, |is_taken| misses & !is_taken);
+        let is_pending = row.valid() & row.pending;
+        let hit = (matches & !row.pending).named(name("hit"));
+        let reserves = (misses & lookup.reserve_i & !is_pending).named(name("reserves"));
+        let drops = misses & lookup.drop_i & !is_pending;
+        let is_swept = sweeps & (!io.sweep_one_i | self.block(row.tag).eq(io.sweep_block_i));
+        let evicts = ((reserves | drops | is_swept) & row.valid()).named(name("evicts"));
+        lookup.hit_o.set(hit);
+        lookup.register_o.set(row.result.low(self.register_bits)).valid_when(hit);
+        say_second(&lookup.second, hit, second);
+        let pending = matches & row.pending;
+        lookup.pending_o.set(is_same.map_or(pending, |is_same| pending | (lookup.valid_i & is_same)));
+        lookup.reserved_o.set(reserves);
+        lookup.row_o.set(hash).valid_when(lookup.valid_i);
+        self.give_up(evicted, evicts, row);
+        say_second(&evicted.second, evicts, second);
+
+        m.when(evicts, || rows.clear_row(index));
+        m.when(reserves, || {
+            let result = lookup.id_i.zext(self.result_bits());
+            rows.write(name("reserve"), index, Computation { tag, result, pending: m.lit(1, 1) });
         });
-        let held_bits = count_bits(self.rows);
-        let held = m.register("held_seconds", held_bits).reset(0);
-        let is_new = (comes & !own.valid()).zext(held_bits);
-        let gone = (evicts & row.valid()).zext(held_bits) + (cancelled & own.valid()).zext(held_bits);
-        held.set(held + is_new - gone);
-        m.invariant("every_second_result_is_held_or_given_up", table.valid_rows().popcount().eq(held));
+        if let Some(seconds) = seconds {
+            m.when(evicts, || seconds.clear_row(index));
+        }
+        m.invariant(name("a_pending_row_is_not_reserved_again"), !(reserves & is_pending));
+        LookedUp { index, tag, reserves, evicts, had_second: second.map(|second| evicts & second.valid()) }
+    }
+
+    /// Fills or cancels the row of an instruction. A second result comes with a fill, and goes with a row that is cancelled.
+    fn fill<'m>(
+        &self,
+        m: &Module<'m>,
+        io: &ReuseBufferIo<'m>,
+        Rows { rows, seconds, .. }: Rows<'m>,
+        way: usize,
+    ) -> Filled<'m> {
+        let name = |name: &str| numbered(name, self.ways, way);
+        let (fill, evicted) = (&io.fill[way], &io.evicted[self.ways + way]);
+        let own = rows.read(name("own"), fill.row_i, fill.valid_i);
+        let is_own =
+            fill.valid_i & own.valid() & own.pending & own.result.eq(fill.id_i.zext(self.result_bits()));
+        let filled = (is_own & !fill.cancel_i).named(name("filled"));
+        let cancelled = (is_own & fill.cancel_i).named(name("cancelled"));
+        fill.filled_o.set(filled);
+        self.give_up(evicted, cancelled, own);
+        m.when(cancelled, || rows.clear_row(fill.row_i));
+        let mut done =
+            Filled { row: fill.row_i, is_own, filled, cancelled, second_comes: None, second_goes: None };
+        let (completes, result) = match seconds.zip(fill.pair.first()) {
+            Some((seconds, pair)) => {
+                let second = seconds.read(name("own"), fill.row_i, fill.valid_i);
+                say_second(&evicted.second, cancelled, Some(second));
+                let is_second = pair.valid_i & pair.second_i;
+                let completes = (filled & (!pair.valid_i | second.valid())).named(name("completes"));
+                let is_alone = is_own & !pair.valid_i;
+                m.assumption(name("an_instruction_has_one_result_or_two"), is_alone.implies(!second.valid()));
+                let comes = (filled & pair.valid_i & (pair.second_i | !second.valid())).named(name("comes"));
+                m.when(cancelled, || seconds.clear_row(fill.row_i));
+                m.when(comes, || {
+                    seconds.write(name("fill"), fill.row_i, Second { register: fill.register_i });
+                });
+                done.second_comes = Some(comes & !second.valid());
+                done.second_goes = Some(cancelled & second.valid());
+                (completes, is_second.mux(second.register, fill.register_i))
+            }
+            None => (filled, fill.register_i),
+        };
+        m.when(completes, || {
+            let result = result.zext(self.result_bits());
+            rows.write_fields(name("fill"), fill.row_i, |row| {
+                [(row.result, result), (row.pending, m.lit(1, 0))]
+            })
+            .keep_valid();
+        });
+        done
+    }
+
+    /// Rows, and second results, are as many as have come and not gone.
+    fn count<'m>(&self, m: &Module<'m>, all: Rows<'m>, looked_up: &[LookedUp<'m>], filled: &[Filled<'m>]) {
+        let bits = count_bits(self.rows);
+        let sum = |of: &mut dyn Iterator<Item = Signal<'m>>| {
+            of.fold(m.lit(bits, 0), |sum, one: Signal<'m>| sum + one.zext(bits))
+        };
+        let come = sum(&mut looked_up.iter().map(|lookup| lookup.reserves));
+        let evicted = looked_up.iter().map(|lookup| lookup.evicts);
+        let gone = sum(&mut evicted.chain(filled.iter().map(|fill| fill.cancelled)));
+        let held = m.register("held", bits).reset(0);
+        held.set(held + come - gone);
+        let rows = all.rows.valid_rows();
+        m.invariant("every_row_that_was_reserved_is_held_or_given_up", rows.popcount().eq(held));
+        let Some(seconds) = all.seconds else { return };
+        let come = sum(&mut filled.iter().filter_map(|fill| fill.second_comes));
+        let evicted = looked_up.iter().filter_map(|lookup| lookup.had_second);
+        let gone = sum(&mut evicted.chain(filled.iter().filter_map(|fill| fill.second_goes)));
+        let held = m.register("held_seconds", bits).reset(0);
+        held.set(held + come - gone);
+        let no_row = seconds.valid_rows() & !rows;
+        m.invariant("a_row_that_has_a_second_result_is_held", !no_row.any());
+        let valid = seconds.valid_rows();
+        m.invariant("every_second_result_is_held_or_given_up", valid.popcount().eq(held));
     }
 }
 

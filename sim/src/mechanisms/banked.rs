@@ -68,6 +68,7 @@ impl Mechanism for Banked {
                 let ports = engine.ports(&circuit)?;
                 let mut file = RegisterFile::new(engine, common_ports!(ports), ACCESS_CYCLES);
                 file.units_for_two = Some(ports.unit_takes_two_i);
+                file.extra_reads = ports.extra_read;
                 Ok(Box::new(file.counting_retries()) as Box<dyn OperandStorage>)
             })?
         } else if issues(at.config) > 1 {
@@ -85,7 +86,7 @@ impl Mechanism for Banked {
                 let (unit_ready, fill) = (ports.unit_ready_i, write_ports!(ports.fill));
                 let common = CommonPorts { issues: vec![issue], unit_ready, fill };
                 let mut file = RegisterFile::new(engine, common, ACCESS_CYCLES);
-                file.extra_read = ports.extra_read.into_iter().next();
+                file.extra_reads = ports.extra_read;
                 Ok(Box::new(file.counting_retries()) as Box<dyn OperandStorage>)
             })?
         };
@@ -123,6 +124,7 @@ fn two_schedulers(config: &Config) -> TwoSchedulerRegisterFile {
         access_cycles: ACCESS_CYCLES,
         id_bits: ID_BITS,
         units: Unit::COUNT,
+        extra_read: config.design.extra_read(config),
     }
 }
 

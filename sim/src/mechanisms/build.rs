@@ -63,16 +63,16 @@ impl NamedCircuit {
         Ok(NamedCircuit { name, scope: CircuitScope::Partition, netlist: netlist(config, circuit)? })
     }
 
-    /// A scheduler.
+    /// A circuit that there is one of for each scheduler; of several in a partition the names have numbers.
     ///
     /// # Errors
     /// As [`NamedCircuit::of_partition`].
-    pub fn of_scheduler<C: Circuit>(config: &Config, circuit: &C) -> Result<NamedCircuit, SimError> {
-        Ok(NamedCircuit {
-            name: "scheduler",
-            scope: CircuitScope::Scheduler,
-            netlist: netlist(config, circuit)?,
-        })
+    pub fn of_scheduler<C: Circuit>(
+        config: &Config,
+        name: &'static str,
+        circuit: &C,
+    ) -> Result<NamedCircuit, SimError> {
+        Ok(NamedCircuit { name, scope: CircuitScope::Scheduler, netlist: netlist(config, circuit)? })
     }
 
     /// A circuit that there is one of.
@@ -168,9 +168,10 @@ impl<'a> Build<'a> {
     pub fn of_schedulers<C: Circuit, P>(
         &self,
         circuit: &C,
+        foreseen: &[&str],
         part: impl Fn(AnyEngine) -> Result<P, warpfile_engine::EngineError>,
     ) -> Result<Vec<P>, SimError> {
-        self.several(self.config.sm.schedulers as usize, (circuit, &[]), part)
+        self.several(self.config.sm.schedulers as usize, (circuit, foreseen), part)
     }
 
     fn several<C: Circuit, P>(

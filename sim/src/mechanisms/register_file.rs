@@ -15,8 +15,8 @@ use crate::counters::{Counts, Row, Shown};
 use crate::energy::grid::Ports;
 use crate::energy::structure::{Account, ArrayAccesses, Published, Structure, Wire};
 use crate::sm::design::{
-    Issue, OperandStorage, RowAccess, RowAccessKind, RowStates, StorageInputs, StorageOutputs, WarpRows,
-    WarpSlot, Write,
+    Issue, MAX_ISSUES, OperandStorage, RowAccess, RowAccessKind, RowStates, StorageInputs, StorageOutputs,
+    WarpRows, WarpSlot, Write,
 };
 use crate::sm::{Accesses, MRF, PortActivity, RunReport, SimError};
 
@@ -162,9 +162,9 @@ pub struct RegisterFile {
     ports: CommonPorts,
     /// Units that take two instructions a cycle; `None` if it dispatches one to each.
     pub units_for_two: Option<InPort>,
-    /// Of one row beside operands, and whether it was read in the cycle before.
-    pub extra_read: Option<ExtraReadPorts>,
-    has_read_extra: bool,
+    /// Of rows beside operands, and whether each was read in the cycle before.
+    pub extra_reads: Vec<ExtraReadPorts>,
+    have_read_extra: [bool; MAX_ISSUES],
     /// `None` if they are not counted.
     retries: Option<WatchedBanks>,
     /// The rows of the main register file, bank after bank.
@@ -192,7 +192,8 @@ impl WatchedBanks {
         let offered = inputs.result.iter().map(Option::is_some).zip(outputs.result_taken);
         let writes = offered.chain([(inputs.fill.is_some(), outputs.fill_taken)]);
         self.retries.reads += waiting.sum::<u64>();
-        self.retries.extra_reads += u64::from(inputs.extra_read.is_some() && !outputs.extra_read_taken);
+        let extra = inputs.extra_reads.iter().zip(outputs.extra_reads_taken);
+        self.retries.extra_reads += extra.filter(|(wanted, taken)| wanted.is_some() && !taken).count() as u64;
         self.retries.writes += writes.filter(|(offered, taken)| *offered && !taken).count() as u64;
     }
 }
@@ -361,8 +362,8 @@ impl RegisterFile {
         RegisterFile {
             ports,
             units_for_two: None,
-            extra_read: None,
-            has_read_extra: false,
+            extra_reads: Vec::new(),
+            have_read_extra: [false; MAX_ISSUES],
             operand_cycles: operand_cycles as u64,
             retries: None,
             rows,
@@ -383,9 +384,9 @@ impl RegisterFile {
         if let Some(port) = self.units_for_two {
             engine.set(port, u64::from(inputs.units_for_two));
         }
-        if let Some(ports) = &self.extra_read {
-            engine.set(ports.valid_i, u64::from(inputs.extra_read.is_some()));
-            engine.set(ports.register_i, u64::from(inputs.extra_read.unwrap_or_default()));
+        for (ports, read) in self.extra_reads.iter().zip(inputs.extra_reads) {
+            engine.set(ports.valid_i, u64::from(read.is_some()));
+            engine.set(ports.register_i, u64::from(read.unwrap_or_default()));
         }
     }
 
@@ -407,14 +408,15 @@ impl RegisterFile {
             }
         }
         outputs.fill_taken = inputs.fill.is_some() && one(self.ports.fill.ready);
-        if let Some(ports) = &self.extra_read {
-            outputs.extra_value = self.has_read_extra.then(|| {
+        for (number, ports) in self.extra_reads.iter().enumerate() {
+            outputs.extra_values[number] = self.have_read_extra[number].then(|| {
                 let mut value = [0; LANES];
                 copy_lanes(engine.get_words(ports.value_o), &mut value);
                 value
             });
-            outputs.extra_read_taken = inputs.extra_read.is_some() && one(ports.ready_o);
-            self.has_read_extra = outputs.extra_read_taken;
+            let taken = inputs.extra_reads[number].is_some() && one(ports.ready_o);
+            outputs.extra_reads_taken[number] = taken;
+            self.have_read_extra[number] = taken;
         }
         if let Some(watched) = &mut self.retries {
             watched.follow(self.engine.state(), inputs, outputs);

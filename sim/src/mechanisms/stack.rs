@@ -10,7 +10,7 @@ use super::{Build, CircuitScope, Mechanism, Notes, Part, Pass, RegisterRows, Reg
 use crate::config::{Config, ConfigError, conflict};
 use crate::counters::{Group, Row};
 use crate::energy::structure::{PowerGating, Structure};
-use crate::sm::design::{Design, Interposed, OperandStorage, PartitionDesign, names_of_schedulers};
+use crate::sm::design::{Design, Interposed, OperandStorage, PartitionDesign};
 use crate::sm::{Accesses, MRF, Operations, RunReport, SimError};
 use warpfile_hdl::rtl::netlist::Netlist;
 
@@ -244,20 +244,22 @@ impl Stack {
     /// As [`Stack::build`].
     pub fn circuits(&self, config: &Config) -> Result<Vec<(String, Netlist)>, SimError> {
         let prefix = if config.partitions() > 1 { "partition0_" } else { "" };
-        let of_scheduler = names_of_schedulers(config.sm.schedulers_per_partition as usize)[0];
+        let number = if config.sm.schedulers_per_partition > 1 { "0" } else { "" };
         let mut named = Vec::new();
         for mechanism in self.mechanisms() {
             for circuit in mechanism.circuits(config)? {
                 let name = match circuit.scope {
                     CircuitScope::Partition => format!("{prefix}{}", circuit.name),
-                    CircuitScope::Scheduler => format!("{prefix}{of_scheduler}"),
+                    CircuitScope::Scheduler => format!("{prefix}{}{number}", circuit.name),
                     CircuitScope::Sm => circuit.name.to_owned(),
                 };
                 named.push((name, circuit.netlist));
             }
         }
         // The operand storage first, then the scheduler, then what partitions share.
-        named.sort_by_key(|(name, _)| (!name.starts_with(prefix), name.ends_with(of_scheduler)));
+        named.sort_by_key(|(name, _)| {
+            (!name.starts_with(prefix), name.ends_with(&format!("scheduler{number}")))
+        });
         Ok(named)
     }
 }

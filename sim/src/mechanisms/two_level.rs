@@ -38,7 +38,7 @@ impl Mechanism for TwoLevel {
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
-        Ok(vec![NamedCircuit::of_scheduler(config, &circuit(self, config))?])
+        Ok(vec![NamedCircuit::of_scheduler(config, "scheduler", &circuit(self, config))?])
     }
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
@@ -47,7 +47,7 @@ impl Mechanism for TwoLevel {
         let part = |engine| {
             Ok(Box::new(SchedulerCircuit::new(engine, &circuit, suspends)?) as Box<dyn WarpScheduler>)
         };
-        Ok(Part::Schedulers(at.of_schedulers(&circuit, part)?))
+        Ok(Part::Schedulers(at.of_schedulers(&circuit, &[], part)?))
     }
 
     fn waves(&self) -> Vec<WaveGroup> {

@@ -2,7 +2,7 @@
 
 use warpfile_engine::Engine;
 
-use super::design::{Design, Layer, LinePort, PartitionDesign, name_in_partition, names_of_schedulers};
+use super::design::{Design, Layer, LinePort, PartitionDesign, name_in_partition, name_of_scheduler};
 
 /// With their names: those of a partition after `partition0_` … if there are several.
 pub(super) fn named<'d>(design: &'d Design<'_>) -> Vec<(String, &'d dyn Engine)> {
@@ -35,10 +35,10 @@ fn of_partition<'d>(
     partition: &'d PartitionDesign<'_>,
 ) -> impl Iterator<Item = (&'static str, &'d dyn Engine)> {
     let storage = partition.storage.circuit().map(|circuit| ("register_file", circuit));
-    let schedulers = partition.schedulers.iter().filter_map(|scheduler| scheduler.circuit());
-    let names = names_of_schedulers(partition.schedulers.len());
-    storage
-        .into_iter()
-        .chain(partition.storage.circuits_in_front())
-        .chain(names.iter().copied().zip(schedulers))
+    let count = partition.schedulers.len();
+    let schedulers = partition.schedulers.iter().enumerate().filter_map(move |(number, scheduler)| {
+        let name = name_of_scheduler(["scheduler", "scheduler0", "scheduler1"], count, number);
+        Some((name, scheduler.circuit()?))
+    });
+    storage.into_iter().chain(partition.storage.circuits_in_front()).chain(schedulers)
 }

@@ -33,6 +33,7 @@ use warpfile_kernels::program::{
 
 pub use super::in_flight::ID_BITS;
 pub use super::interposer::{Interposed, Interposer};
+pub use super::members::Members;
 
 use super::SimError;
 use super::report::PortActivity;
@@ -204,7 +205,7 @@ pub struct StorageInputs<'a> {
     /// Instructions picked in earlier cycles. Of one scheduler they are in program order, and one is taken only with all before
     /// it; of several there is one of each, on the port of its number, and none waits for another.
     pub issue: &'a [Option<Issue>; MAX_ISSUES],
-    /// Results of short operations.
+    /// Results of short operations; of several schedulers one of each, on the port of its number.
     pub result: [Option<Write<'a>>; MAX_ISSUES],
     /// Result of a long-latency operation.
     pub fill: Option<Write<'a>>,
@@ -226,9 +227,9 @@ pub struct StorageInputs<'a> {
     /// Rows of the main register file that can be accessed, and that have lost their values; all can be, and none has, if
     /// `None`. What the storage has said to be an access when the instruction was decoded ([`RowUse::Row`]) can be made.
     pub rows: Option<RowStates<'a>>,
-    /// A row that is read beside the operands of instructions. What stands in front of a storage offers it, if the storage has
-    /// been built for that ([`Mechanism::extra_read`](crate::mechanisms::Mechanism::extra_read)).
-    pub extra_read: Option<u32>,
+    /// Rows that are read beside the operands of instructions, one for each scheduler. What stands in front of a storage offers
+    /// them, if the storage has been built for that ([`Mechanism::extra_read`](crate::mechanisms::Mechanism::extra_read)).
+    pub extra_reads: [Option<u32>; MAX_ISSUES],
     /// What the kernel loads: no hardware, but for what stands in front of a storage and answers loads.
     pub kernel_loads: &'a dyn KernelLoads,
 }
@@ -398,10 +399,10 @@ pub struct StorageOutputs {
     pub delivered: [Option<u16>; MAX_DISPATCHES],
     /// Their operands.
     pub operands: [[LaneValues; MAX_SOURCES]; MAX_DISPATCHES],
-    /// The row offered to be read beside them has been taken; its value is there in the next cycle.
-    pub extra_read_taken: bool,
-    /// The value of the row that was taken in the cycle before. Who has offered it takes it away.
-    pub extra_value: Option<LaneValues>,
+    /// The rows offered to be read beside them have been taken; their values are there in the next cycle.
+    pub extra_reads_taken: [bool; MAX_ISSUES],
+    /// The values of the rows that were taken in the cycle before. Who has offered them takes them away.
+    pub extra_values: [Option<LaneValues>; MAX_ISSUES],
     /// Slots that may not be given to another warp yet, one bit a slot.
     pub busy_slots: u64,
     /// Instructions taken that are answered instead of executed: they deliver no operands and take no unit, and their
@@ -432,8 +433,8 @@ impl Default for StorageOutputs {
             dispatch: [None; MAX_DISPATCHES],
             delivered: [None; MAX_DISPATCHES],
             operands: [[[0; LANES]; MAX_SOURCES]; MAX_DISPATCHES],
-            extra_read_taken: false,
-            extra_value: None,
+            extra_reads_taken: [false; MAX_ISSUES],
+            extra_values: [None; MAX_ISSUES],
             busy_slots: 0,
             answered: [None; MAX_ISSUES],
             answers: [[[0; LANES]; MAX_RESULTS]; MAX_ISSUES],
@@ -641,12 +642,10 @@ pub fn name_in_partition(partition: usize, partitions: usize, name: &str) -> Str
     if partitions > 1 { format!("partition{partition}_{name}") } else { name.to_owned() }
 }
 
-/// The names of the schedulers of a partition: an only one has no number.
-pub fn names_of_schedulers(count: usize) -> &'static [&'static str] {
-    match count {
-        1 => &["scheduler"],
-        _ => &["scheduler0", "scheduler1"],
-    }
+/// The name, of those of a circuit that each scheduler of a partition has one of, for scheduler `number` of `count`: the first if it
+/// is the only one.
+pub fn name_of_scheduler(names: [&'static str; 1 + MAX_ISSUES], count: usize, number: usize) -> &'static str {
+    if count > 1 { names[1 + number] } else { names[0] }
 }
 
 /// Where a warp is put, and where its registers lie.

@@ -11,6 +11,7 @@ mod interposer;
 mod kept_report;
 mod kernel;
 mod machine;
+mod members;
 mod memory;
 mod operations;
 mod oracle;

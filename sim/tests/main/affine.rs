@@ -317,5 +317,5 @@ fn what_does_not_go_with_tuples_says_so() {
     let mut config = design("affine");
     config.register_file.rows = 2048;
     let error = config.validate().expect_err("too many").to_string();
-    assert!(error.contains("at most 4096 registers for each scheduler, there are 8192"), "{error}");
+    assert!(error.contains("at most 4096 registers for each register file, there are 8192"), "{error}");
 }

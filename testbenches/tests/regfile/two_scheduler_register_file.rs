@@ -2,7 +2,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use warpfile_engine::{Engine, Interpreter, Options};
-use warpfile_hdl::regfile::{Geometry, TwoSchedulerRegisterFile};
+use warpfile_hdl::regfile::{ExtraRead, Geometry, TwoSchedulerRegisterFile};
 use warpfile_random::config;
 use warpfile_testbenches::lockstep::Lockstep;
 use warpfile_testbenches::mutation::elaborate;
@@ -15,10 +15,22 @@ use super::two_scheduler_register_file_ref::{TwoSchedulerIntent, TwoSchedulerReg
 const UNITS: usize = 3;
 
 fn traffic(cycles: usize) -> impl Strategy<Value = (TwoSchedulerRegisterFile, Vec<TwoSchedulerIntent>)> {
-    let circuits =
-        (geometries(), 2..6_usize, 3..6_usize).prop_map(|(geometry, collectors, access_cycles)| {
-            TwoSchedulerRegisterFile { geometry, collectors, access_cycles, id_bits: 6, units: UNITS }
-        });
+    let extra_reads = prop_oneof![
+        Just(ExtraRead::None),
+        Just(ExtraRead::AfterOperands),
+        Just(ExtraRead::InTurn),
+        Just(ExtraRead::BeforeOperands),
+    ];
+    let circuits = (geometries(), 2..6_usize, 3..6_usize, extra_reads).prop_map(
+        |(geometry, collectors, access_cycles, extra_read)| TwoSchedulerRegisterFile {
+            geometry,
+            collectors,
+            access_cycles,
+            id_bits: 6,
+            units: UNITS,
+            extra_read,
+        },
+    );
     circuits.prop_flat_map(move |circuit| {
         let Geometry { lanes, .. } = circuit.geometry;
         let registers = registers(circuit.geometry);
@@ -30,13 +42,17 @@ fn traffic(cycles: usize) -> impl Strategy<Value = (TwoSchedulerRegisterFile, Ve
         };
         let write = || option::weighted(0.4, writes(registers, lanes));
         let writes = [write(), write(), write()];
-        let intent = ([instruction(), instruction()], writes, ready_units(UNITS), ready_units(UNITS))
-            .prop_map(|(issues, writes, ready_units, take_two)| TwoSchedulerIntent {
+        let extra = || option::weighted(0.5, 0..registers);
+        let units = (ready_units(UNITS), ready_units(UNITS));
+        let intent = ([instruction(), instruction()], writes, units, [extra(), extra()]).prop_map(
+            |(issues, writes, (ready_units, take_two), extra_reads)| TwoSchedulerIntent {
                 issues,
                 writes,
                 ready_units,
                 take_two,
-            });
+                extra_reads,
+            },
+        );
         (Just(circuit), vec(intent, 1..cycles))
     })
 }
@@ -74,8 +90,14 @@ struct Bench {
 impl Bench {
     fn new() -> Bench {
         let geometry = Geometry { banks: 8, rows: 4, ..Geometry::GEBHART_2011 };
-        let circuit =
-            TwoSchedulerRegisterFile { geometry, collectors: 4, access_cycles: 3, id_bits: 6, units: UNITS };
+        let circuit = TwoSchedulerRegisterFile {
+            geometry,
+            collectors: 4,
+            access_cycles: 3,
+            id_bits: 6,
+            units: UNITS,
+            extra_read: ExtraRead::None,
+        };
         let engine = Interpreter::new(&elaborate(&circuit).unwrap(), &Options::checked()).unwrap();
         let mut bench = Bench { engine };
         bench.set("unit_ready_i", 0b111);

@@ -4,7 +4,7 @@
 //! of eight bank groups. Of two groups of collectors the first has its pick of banks; an instruction goes to one or the other
 //! by turns. What is in the operands does not depend on that: a write waits until earlier instructions have read the register.
 
-use warpfile_hdl::regfile::{SOURCES, TwoSchedulerRegisterFile};
+use warpfile_hdl::regfile::{ExtraRead, SOURCES, TwoSchedulerRegisterFile};
 use warpfile_testbenches::lockstep::{Pins, Reference};
 
 use super::collectors_ref::{Collectors, Held};
@@ -26,6 +26,10 @@ pub struct TwoSchedulerRegisterFileReference {
     /// Offers that have not been taken are repeated: instructions by scheduler, and writes.
     issues: [Option<Instruction>; 2],
     writes: [Option<Write>; 3],
+    extra_read: ExtraRead,
+    /// Extra reads that were refused in the cycle before; what was read for those that were not.
+    refused: [bool; 2],
+    extra_values: [Option<WarpRegister>; 2],
 }
 
 /// A group of collectors.
@@ -45,6 +49,8 @@ pub struct TwoSchedulerIntent {
     pub writes: [Option<Write>; 3],
     pub ready_units: u32,
     pub take_two: u32,
+    /// Registers that are read beside operands.
+    pub extra_reads: [Option<usize>; 2],
 }
 
 impl TwoSchedulerRegisterFileReference {
@@ -64,6 +70,23 @@ impl TwoSchedulerRegisterFileReference {
             turn: 0,
             issues: [None, None],
             writes: [const { None }; 3],
+            extra_read: parameters.extra_read,
+            refused: [false; 2],
+            extra_values: [None, None],
+        }
+    }
+
+    /// Registers read beside operands, if any are.
+    fn extra_reads(&self, intent: &TwoSchedulerIntent) -> [Option<usize>; 2] {
+        if self.extra_read == ExtraRead::None { [None; 2] } else { intent.extra_reads }
+    }
+
+    /// Whether an extra read comes before operands (Kim & Ro, Fig. 7: verify-reads go through the banks' arbiter).
+    fn comes_first(&self, number: usize) -> bool {
+        match self.extra_read {
+            ExtraRead::None | ExtraRead::AfterOperands => false,
+            ExtraRead::InTurn => self.refused[number],
+            ExtraRead::BeforeOperands => true,
         }
     }
 
@@ -80,6 +103,28 @@ impl TwoSchedulerRegisterFileReference {
     }
 }
 
+impl TwoSchedulerRegisterFileReference {
+    /// Reads beside operands, which have read some banks: who has been refused comes first, else the first.
+    fn read_beside(&mut self, wanted: [Option<usize>; 2], of_operands: &[usize], outputs: &mut Pins) {
+        if self.extra_read == ExtraRead::None {
+            return;
+        }
+        let second_first = self.extra_read == ExtraRead::InTurn && self.refused[1] && !self.refused[0];
+        let mut busy = of_operands.to_vec();
+        for number in if second_first { [1, 0] } else { [0, 1] } {
+            let read = wanted[number].filter(|register| !busy.contains(&(register % self.banks)));
+            busy.extend(read.map(|register| register % self.banks));
+            let port = format!("extra_read{number}");
+            outputs.set(&format!("{port}_ready_o"), u8::from(read.is_some()));
+            if let Some(value) = &self.extra_values[number] {
+                value.expect(outputs, &format!("{port}_value_o"));
+            }
+            self.refused[number] = wanted[number].is_some() && read.is_none();
+            self.extra_values[number] = read.map(|register| self.registers[register].clone());
+        }
+    }
+}
+
 impl Reference for TwoSchedulerRegisterFileReference {
     type Operation = TwoSchedulerIntent;
 
@@ -93,6 +138,12 @@ impl Reference for TwoSchedulerRegisterFileReference {
                 issue.set(inputs, &format!("issue{scheduler}"));
             }
         }
+        for (number, register) in self.extra_reads(intent).into_iter().enumerate() {
+            if let Some(register) = register {
+                inputs.set(&format!("extra_read{number}_valid_i"), 1u8);
+                inputs.set(&format!("extra_read{number}_register_i"), register);
+            }
+        }
     }
 
     fn cycle(&mut self, intent: &TwoSchedulerIntent, outputs: &mut Pins) {
@@ -103,7 +154,12 @@ impl Reference for TwoSchedulerRegisterFileReference {
         let has_still_to_read =
             |register| self.groups.iter().any(|group| group.collectors.has_still_to_read(register));
         let written = offers.writes_taken(self.banks, has_still_to_read, outputs, WRITERS);
-        let (mut busy_banks, mut taken_units) = (Vec::new(), 0);
+        let extra_reads = self.extra_reads(intent);
+        let bank = |register: usize| register % self.banks;
+        let first =
+            (0..2).filter(|&number| self.comes_first(number)).filter_map(|number| extra_reads[number]);
+        let kept: Vec<usize> = first.map(bank).collect();
+        let (mut busy_banks, mut taken_units) = (kept.clone(), 0);
         let is_offered = issues.iter().any(Option::is_some);
         for number in 0..2 {
             let scheduler = number ^ self.turn;
@@ -126,6 +182,7 @@ impl Reference for TwoSchedulerRegisterFileReference {
             group.left = step.dispatched;
         }
         self.turn ^= usize::from(is_offered);
+        self.read_beside(extra_reads, &busy_banks[kept.len()..], outputs);
         offers.write(written, &mut self.registers);
         (self.issues, self.writes) = (issues, offers.writes);
     }

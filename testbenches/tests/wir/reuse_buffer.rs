@@ -38,8 +38,9 @@ struct Fill {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Cycle {
-    lookup: Option<Lookup>,
-    fill: Option<Fill>,
+    /// By way.
+    lookups: [Option<Lookup>; 2],
+    fills: [Option<Fill>; 2],
     sweep: bool,
     /// Rows of this block are swept alone.
     sweep_block: Option<usize>,
@@ -85,6 +86,11 @@ impl Rows {
             rows: BTreeMap::new(),
             turn: 0,
         }
+    }
+
+    /// The ports of a way: an only one has no number.
+    fn port(&self, name: &str, way: usize) -> String {
+        if self.parameters.ways > 1 { format!("{name}{way}") } else { name.to_owned() }
     }
 
     fn row(&self, tag: &Tag) -> usize {
@@ -139,86 +145,111 @@ impl Reference for Rows {
         inputs.set("sweep_i", u8::from(cycle.sweep));
         inputs.set("sweep_one_i", u8::from(cycle.sweep_block.is_some()));
         inputs.set("sweep_block_i", cycle.sweep_block.unwrap_or(0));
-        if let Some(Lookup { tag, id, reserve, drop }) = cycle.lookup {
-            inputs.set("lookup_valid_i", 1_u8);
-            inputs.set("lookup_form_i", tag.form);
-            for (place, (value, is_register)) in tag.operands.into_iter().enumerate() {
-                inputs.set(&format!("lookup_operand{place}_is_register_i"), u8::from(is_register));
-                inputs.set(&format!("lookup_operand{place}_value_i"), value);
-            }
-            inputs.set("lookup_block_i", tag.block);
-            inputs.set("lookup_barrier_i", tag.barrier);
-            inputs.set("lookup_id_i", id);
-            inputs.set("lookup_reserve_i", u8::from(reserve));
-            inputs.set("lookup_drop_i", u8::from(drop));
-        }
-        if let Some(Fill { row, id, cancel, register, place }) = cycle.fill {
-            inputs.set("fill_valid_i", 1_u8);
-            inputs.set("fill_row_i", row);
-            inputs.set("fill_id_i", id);
-            inputs.set("fill_cancel_i", u8::from(cancel));
-            inputs.set("fill_register_i", register);
-            if self.parameters.results == 2 {
-                inputs.set("fill_pair_valid_i", u8::from(place.is_some()));
-                inputs.set("fill_pair_second_i", u8::from(place == Some(1)));
-            }
+        for way in 0..self.parameters.ways {
+            self.set_lookup(&self.port("lookup", way), cycle.lookups[way], inputs);
+            self.set_fill(&self.port("fill", way), cycle.fills[way], inputs);
         }
     }
 
     fn cycle(&mut self, cycle: &Cycle, outputs: &mut Pins) {
-        let (mut hit, mut pending, mut reserved) = (None, false, false);
-        let mut evicted = [None, None];
+        let (ways, results) = (self.parameters.ways, self.parameters.results);
+        let (lookups, fills) = (&cycle.lookups[..ways], &cycle.fills[..ways]);
         let before = self.rows.clone();
-        if let Some(Lookup { tag, id, reserve, drop }) = cycle.lookup {
-            let row = self.row(&tag);
-            outputs.set("lookup_row_o", row);
-            match before.get(&row) {
-                Some((known, Result::Known(register, second))) if *known == tag => {
-                    hit = Some((*register, *second));
-                }
-                Some((known, Result::Pending(..))) if *known == tag => pending = true,
-                Some((_, Result::Pending(..))) => {}
-                other => {
-                    reserved = reserve;
-                    if reserve || drop {
-                        evicted[0] = other.copied();
-                        self.rows.remove(&row);
-                    }
-                    if reserve {
-                        self.rows.insert(row, (tag, Result::Pending(id, None)));
-                    }
-                }
-            }
-        } else if cycle.sweep && cycle.fill.is_none() {
+        let mut evicted = vec![None; 2 * ways];
+        if cycle.sweep && lookups.iter().all(Option::is_none) && fills.iter().all(Option::is_none) {
             let stays = |(tag, _): &(Tag, Result)| cycle.sweep_block.is_some_and(|block| tag.block != block);
             if !self.rows.get(&self.turn).is_some_and(stays) {
                 evicted[0] = self.rows.remove(&self.turn);
             }
             self.turn = (self.turn + 1) % self.parameters.rows;
         }
-        let mut filled = false;
-        if let Some(Fill { row, id, cancel, register, place }) = cycle.fill
-            && let Some(&(tag, pending @ Result::Pending(own, _))) = before.get(&row)
-            && own == id
-        {
-            filled = !cancel;
-            if cancel {
-                evicted[1] = self.rows.remove(&row);
-            } else {
-                self.rows.insert(row, (tag, pending.with(register, place)));
+        // What the first lookup has changed, and what it computes there.
+        let (mut changed, mut reserved_for) = (None, None);
+        for (way, lookup) in lookups.iter().enumerate() {
+            let (mut hit, mut pending, mut reserved) = (None, false, false);
+            let port = self.port("lookup", way);
+            if let Some(Lookup { tag, id, reserve, drop }) = *lookup {
+                let row = self.row(&tag);
+                outputs.set(&format!("{port}_row_o"), row);
+                pending = reserved_for == Some(tag);
+                match before.get(&row) {
+                    Some((known, Result::Known(register, second))) if *known == tag => {
+                        hit = Some((*register, *second));
+                    }
+                    Some((known, Result::Pending(..))) if *known == tag => pending = true,
+                    Some((_, Result::Pending(..))) => {}
+                    _other if changed == Some(row) => {}
+                    other => {
+                        reserved = reserve;
+                        if reserve || drop {
+                            evicted[way] = other.copied();
+                            self.rows.remove(&row);
+                        }
+                        if reserve {
+                            self.rows.insert(row, (tag, Result::Pending(id, None)));
+                            reserved_for = Some(tag);
+                        }
+                        changed = (reserve || evicted[way].is_some()).then_some(row);
+                    }
+                }
             }
+            let (first, second) = (port.clone() + "_register_o", format!("{port}_second"));
+            say_register(outputs, &format!("{port}_hit_o"), &first, hit.map(|(register, _)| register));
+            if results == 2 {
+                let register = hit.and_then(|(_, second)| second);
+                let name = second.clone() + "_register_o";
+                say_register(outputs, &format!("{second}_valid_o"), &name, register);
+            }
+            outputs.set(&format!("{port}_pending_o"), u8::from(pending));
+            outputs.set(&format!("{port}_reserved_o"), u8::from(reserved));
         }
-        let results = self.parameters.results;
-        say_register(outputs, "lookup_hit_o", "lookup_register_o", hit.map(|(register, _)| register));
-        if results == 2 {
-            let second = hit.and_then(|(_, second)| second);
-            say_register(outputs, "lookup_second_valid_o", "lookup_second_register_o", second);
+        for (way, fill) in fills.iter().enumerate() {
+            let mut filled = false;
+            if let Some(Fill { row, id, cancel, register, place }) = *fill
+                && let Some(&(tag, pending @ Result::Pending(own, _))) = before.get(&row)
+                && own == id
+            {
+                filled = !cancel;
+                if cancel {
+                    evicted[ways + way] = self.rows.remove(&row);
+                } else {
+                    self.rows.insert(row, (tag, pending.with(register, place)));
+                }
+            }
+            outputs.set(&format!("{}_filled_o", self.port("fill", way)), u8::from(filled));
         }
-        outputs.set("lookup_pending_o", u8::from(pending));
-        outputs.set("lookup_reserved_o", u8::from(reserved));
-        outputs.set("fill_filled_o", u8::from(filled));
         for (number, evicted) in evicted.into_iter().enumerate() {
             say_evicted(outputs, number, evicted, results);
+        }
+    }
+}
+
+impl Rows {
+    fn set_lookup(&self, port: &str, lookup: Option<Lookup>, inputs: &mut Pins) {
+        let Some(Lookup { tag, id, reserve, drop }) = lookup else { return };
+        inputs.set(&format!("{port}_valid_i"), 1_u8);
+        inputs.set(&format!("{port}_form_i"), tag.form);
+        for (place, (value, is_register)) in tag.operands.into_iter().enumerate() {
+            inputs.set(&format!("{port}_operand{place}_is_register_i"), u8::from(is_register));
+            inputs.set(&format!("{port}_operand{place}_value_i"), value);
+        }
+        inputs.set(&format!("{port}_block_i"), tag.block);
+        inputs.set(&format!("{port}_barrier_i"), tag.barrier);
+        inputs.set(&format!("{port}_id_i"), id);
+        inputs.set(&format!("{port}_reserve_i"), u8::from(reserve));
+        inputs.set(&format!("{port}_drop_i"), u8::from(drop));
+    }
+
+    fn set_fill(&self, port: &str, fill: Option<Fill>, inputs: &mut Pins) {
+        let Some(Fill { row, id, cancel, register, place }) = fill else { return };
+        inputs.set(&format!("{port}_valid_i"), 1_u8);
+        inputs.set(&format!("{port}_row_i"), row);
+        inputs.set(&format!("{port}_id_i"), id);
+        inputs.set(&format!("{port}_cancel_i"), u8::from(cancel));
+        inputs.set(&format!("{port}_register_i"), register);
+        if self.parameters.results == 2 {
+            inputs.set(&format!("{port}_pair_valid_i"), u8::from(place.is_some()));
+            inputs.set(&format!("{port}_pair_second_i"), u8::from(place == Some(1)));
         }
     }
 }
@@ -239,24 +270,32 @@ fn traffic(parameters: &ReuseBuffer, seed: u64, cycles: usize) -> Vec<Cycle> {
     let one = |_| {
         let sweep_block = random.percent(50).then(|| random.below(1 << block_bits));
         let mut cycle = Cycle { sweep: random.percent(40), sweep_block, ..Cycle::default() };
-        if random.percent(70) {
-            let (tag, id) = (tags[random.below(tags.len())], random.below(1 << id_bits));
-            let reserve = random.percent(70);
-            cycle.lookup = Some(Lookup { tag, id, reserve, drop: random.percent(40) });
-        }
-        if random.percent(50) {
-            let row = random.below(parameters.rows);
-            let own = match rows.rows.get(&row) {
-                Some((_, Result::Pending(id, _))) if random.percent(85) => *id,
-                Some(_) | None => random.below(1 << id_bits),
-            };
-            // An instruction has one result or two, and each of them comes once.
-            let place = match rows.rows.get(&row) {
-                Some((_, Result::Pending(_, Some((there, _))))) => Some(1 - there),
-                Some(_) | None => (results == 2 && random.percent(60)).then(|| random.below(2)),
-            };
-            let register = random.below(1 << register_bits);
-            cycle.fill = Some(Fill { row, id: own, cancel: random.percent(25), register, place });
+        // Both lookups of a cycle are often of the same.
+        let favourite = random.below(tags.len());
+        for way in 0..parameters.ways {
+            if random.percent(70) {
+                let number = if random.percent(40) { favourite } else { random.below(tags.len()) };
+                let (tag, id) = (tags[number], random.below(1 << id_bits));
+                let reserve = random.percent(70);
+                cycle.lookups[way] = Some(Lookup { tag, id, reserve, drop: random.percent(40) });
+            }
+            if random.percent(50) {
+                let row = random.below(parameters.rows);
+                let own = match rows.rows.get(&row) {
+                    Some((_, Result::Pending(id, _))) if random.percent(85) => *id,
+                    Some(_) | None => random.below(1 << id_bits),
+                };
+                // An instruction has one result or two, and each of them comes once.
+                let place = match rows.rows.get(&row) {
+                    Some((_, Result::Pending(_, Some((there, _))))) => Some(1 - there),
+                    Some(_) | None => (results == 2 && random.percent(60)).then(|| random.below(2)),
+                };
+                let register = random.below(1 << register_bits);
+                let fill = Fill { row, id: own, cancel: random.percent(25), register, place };
+                // The fills of a cycle are of different instructions.
+                let is_other = |other: &Fill| (other.row, other.id) != (fill.row, fill.id);
+                cycle.fills[way] = Some(fill).filter(|_| cycle.fills.iter().flatten().all(is_other));
+            }
         }
         rows.cycle(&cycle, &mut Pins::default());
         cycle
@@ -266,8 +305,8 @@ fn traffic(parameters: &ReuseBuffer, seed: u64, cycles: usize) -> Vec<Cycle> {
 
 fn buffers() -> impl Strategy<Value = ReuseBuffer> {
     let bits = (1..5_usize, 1..5_usize, 1..4_usize, 1..4_usize, 1..7_usize);
-    (1..5_u32, bits, 1..3_usize, any::<u64>()).prop_map(
-        |(index_bits, (form_bits, register_bits, block_bits, barrier_bits, id_bits), results, seed)| {
+    (1..5_u32, bits, 1..3_usize, 1..3_usize, any::<u64>()).prop_map(
+        |(index_bits, (form_bits, register_bits, block_bits, barrier_bits, id_bits), results, ways, seed)| {
             ReuseBuffer {
                 rows: 1 << index_bits,
                 form_bits,
@@ -276,6 +315,7 @@ fn buffers() -> impl Strategy<Value = ReuseBuffer> {
                 barrier_bits,
                 id_bits,
                 results,
+                ways,
                 seed,
             }
         },
@@ -300,26 +340,27 @@ proptest! {
 
 fn of_paper(results: usize) -> ReuseBuffer {
     ReuseBuffer {
-        rows: 128,
+        rows: 256,
         form_bits: 8,
-        register_bits: 9,
+        register_bits: 10,
         block_bits: 4,
         barrier_bits: 5,
         id_bits: 9,
         results,
+        ways: 1,
         seed: 0,
     }
 }
 
-/// The paper's row has 59 bits, with a register's number of ten; a scheduler's half of the registers has numbers of nine.
+/// The paper's row has 59 bits. Here an operand has a bit more, which tells registers from constants.
 #[test]
-fn a_row_is_no_wider_than_the_papers() {
-    assert_eq!(of_paper(1).row_bits(), 58);
+fn a_row_is_as_wide_as_the_papers_but_for_a_bit_of_each_operand() {
+    assert_eq!(of_paper(1).row_bits(), 59 + 3);
 }
 
 #[test]
 fn a_second_result_is_a_register_and_a_bit() {
-    assert_eq!(of_paper(2).row_bits(), of_paper(1).row_bits() + 9 + 1);
+    assert_eq!(of_paper(2).row_bits(), of_paper(1).row_bits() + 10 + 1);
 }
 
 /// The second result of two comes first: the row is pending until the other is there, and has both in their order.
@@ -331,8 +372,9 @@ fn results_may_come_in_any_order() {
     let row = Rows::new(&buffer).row(&tag);
     let fill = |register, place| Fill { row, id: 5, cancel: false, register, place: Some(place) };
     for order in [[0, 1], [1, 0]] {
-        let looked_up = Cycle { lookup: Some(lookup), ..Cycle::default() };
-        let filled = order.map(|place| Cycle { fill: Some(fill(20 + place, place)), ..Cycle::default() });
+        let looked_up = Cycle { lookups: [Some(lookup), None], ..Cycle::default() };
+        let filled =
+            order.map(|place| Cycle { fills: [Some(fill(20 + place, place)), None], ..Cycle::default() });
         let mut rows = Rows::new(&buffer);
         let cycles = [looked_up, filled[0], looked_up, filled[1], looked_up];
         let said = cycles.map(|cycle| {
@@ -347,7 +389,22 @@ fn results_may_come_in_any_order() {
     }
 }
 
-fn small(results: usize) -> ReuseBuffer {
+/// Two instructions of one computation in one cycle: the second finds the row that the first has reserved pending.
+#[test]
+fn the_second_of_two_waits_for_the_first() {
+    let tag = Tag { form: 1, operands: [(3, true), (0, false), (0, false)], block: 0, barrier: 0 };
+    let buffer = ReuseBuffer { rows: 4, id_bits: 4, ways: 2, ..of_paper(1) };
+    let lookup = |id| Some(Lookup { tag, id, reserve: true, drop: false });
+    let both = Cycle { lookups: [lookup(5), lookup(6)], ..Cycle::default() };
+    let (mut rows, mut outputs) = (Rows::new(&buffer), Pins::default());
+    rows.cycle(&both, &mut outputs);
+    let says = |port: &str, value: u8| outputs.get(port) == Some(&value.into());
+    assert!(says("lookup0_reserved_o", 1) && says("lookup0_pending_o", 0));
+    assert!(says("lookup1_reserved_o", 0) && says("lookup1_pending_o", 1));
+    check(&buffer, &Rows::new(&buffer), &Lockstep::default(), &[both]).expect("the same");
+}
+
+fn small(results: usize, ways: usize) -> ReuseBuffer {
     ReuseBuffer {
         rows: 4,
         form_bits: 2,
@@ -356,16 +413,22 @@ fn small(results: usize) -> ReuseBuffer {
         barrier_bits: 2,
         id_bits: 4,
         results,
+        ways,
         seed: 1,
     }
 }
 
 #[test]
 fn verilog_text() {
-    insta::assert_snapshot!(verilog(&small(1)));
+    insta::assert_snapshot!(verilog(&small(1, 1)));
 }
 
 #[test]
 fn verilog_text_of_two_results() {
-    insta::assert_snapshot!(verilog(&small(2)));
+    insta::assert_snapshot!(verilog(&small(2, 1)));
+}
+
+#[test]
+fn verilog_text_of_two_ways() {
+    insta::assert_snapshot!(verilog(&small(1, 2)));
 }

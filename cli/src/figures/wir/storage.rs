@@ -43,13 +43,19 @@ struct Sizes {
 impl Sizes {
     fn of(config: &Config) -> Result<Sizes> {
         let netlists = config.design.circuits(config)?;
-        let of_sm = |bits: u64| (bits * config.partitions()) as f64 / KB;
+        let of_sm = |bits: u64| bits as f64 / KB;
         let mut sizes = Sizes { of_circuits: Vec::new(), holds: 0.0 };
         for (name, paper) in CIRCUITS {
             let (mut bits, mut holds) = (0, 0);
-            for (_, netlist) in netlists.iter().filter(|(circuit, _)| circuit.ends_with(name)) {
-                bits += netlist_bits(netlist)?;
-                holds += field_bits(netlist, "counts", "holds");
+            for (circuit, netlist) in &netlists {
+                // Of several schedulers of a partition each has a circuit with a number.
+                let count = match circuit.strip_suffix(name).or(circuit.strip_suffix(&format!("{name}0"))) {
+                    Some(_) if circuit.ends_with('0') => config.sm.schedulers,
+                    Some(_) => config.partitions(),
+                    None => continue,
+                };
+                bits += count * netlist_bits(netlist)?;
+                holds += count * field_bits(netlist, "counts", "holds");
             }
             sizes.of_circuits.push((name, paper, of_sm(bits - holds)));
             sizes.holds += of_sm(holds);

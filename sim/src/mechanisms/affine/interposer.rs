@@ -95,7 +95,7 @@ impl Affine {
 
     /// Registers that the register file has begun to read or has written in this cycle.
     fn follow(&mut self, inputs: &StorageInputs<'_>, outputs: &StorageOutputs) {
-        let StorageOutputs { issue_taken, result_taken, fill_taken, extra_read_taken, .. } = outputs;
+        let StorageOutputs { issue_taken, result_taken, fill_taken, extra_reads_taken, .. } = outputs;
         let issues = self.issues;
         let taken = |index: usize| inputs.issue[index].filter(|_| issue_taken[index]);
         let written = |index: usize| match index < issues {
@@ -104,10 +104,13 @@ impl Affine {
         };
         let operand =
             |place: usize| taken(place / MAX_SOURCES).and_then(|issue| issue.sources[place % MAX_SOURCES]);
-        let extra = inputs.extra_read.filter(|_| *extra_read_taken);
+        let extra = |index: usize| inputs.extra_reads[index].filter(|_| extra_reads_taken[index]);
         let Running { engine, ports } = &mut self.table;
         for (place, port) in ports.read.iter().enumerate() {
-            let row = if place < issues * MAX_SOURCES { operand(place) } else { extra };
+            let row = match place.checked_sub(issues * MAX_SOURCES) {
+                Some(index) => extra(index),
+                None => operand(place),
+            };
             engine.set(port.valid_i, u64::from(row.is_some()));
             if let Some(row) = row {
                 engine.set(port.register_i, u64::from(row));
@@ -129,8 +132,8 @@ impl Affine {
                 self.follow_reads(index, &issue);
             }
         }
-        if extra.is_some() {
-            self.follow_read(issues * MAX_SOURCES, LaneMask::MAX);
+        for index in (0..MAX_ISSUES).filter(|&index| extra(index).is_some()) {
+            self.follow_read(issues * MAX_SOURCES + index, LaneMask::MAX);
         }
         for index in 0..=issues {
             if let Some(write) = written(index) {

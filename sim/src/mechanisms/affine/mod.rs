@@ -238,7 +238,11 @@ impl Circuits {
                 registers: registers as usize,
                 // Operands, and what a layer reads beside them.
                 reads: issues * MAX_SOURCES
-                    + usize::from(config.design.extra_read(config) != ExtraRead::None),
+                    + if config.design.extra_read(config) == ExtraRead::None {
+                        0
+                    } else {
+                        config.sm.schedulers_per_partition as usize
+                    },
                 writes: issues + 1,
             },
         }

@@ -47,7 +47,7 @@ impl CachedStorage {
     pub fn new(engine: AnyEngine, circuit: &CachedRegisterFile) -> Result<CachedStorage, EngineError> {
         let ports = engine.ports(circuit)?;
         let mut file = RegisterFile::new(engine, common_ports!(ports), TAG_CYCLES + ACCESS_CYCLES);
-        file.extra_read = ports.extra_read.first().cloned();
+        file.extra_reads = ports.extra_read.clone();
         let slots_searched = if circuit.shared { circuit.slots as u64 } else { 0 };
         Ok(CachedStorage { file, ports, slots_searched, copies: Copies::default(), code: Vec::new() })
     }

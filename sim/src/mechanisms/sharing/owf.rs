@@ -26,13 +26,13 @@ impl Mechanism for Owf {
     }
 
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
-        Ok(vec![NamedCircuit::of_scheduler(config, &circuit(config))?])
+        Ok(vec![NamedCircuit::of_scheduler(config, "scheduler", &circuit(config))?])
     }
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
         let circuit = circuit(at.config);
         let part = |engine| Ok(Box::new(OwfCircuit::new(engine, &circuit)?) as Box<dyn WarpScheduler>);
-        Ok(Part::Schedulers(at.of_schedulers(&circuit, part)?))
+        Ok(Part::Schedulers(at.of_schedulers(&circuit, &[], part)?))
     }
 }
 

@@ -6,9 +6,10 @@ use warpfile_engine::{AnyEngine, Engine, EngineError, OutPort, RowPort};
 use warpfile_hdl::wir::OPERANDS;
 
 use super::FORM_BITS;
-use super::circuits::{Changes, Circuits};
+use super::circuits::{Changes, SharedCircuits, StageCircuits};
 use crate::config::Config;
 use crate::sm::SimError;
+use crate::sm::design::MAX_ISSUES;
 
 /// Cycles that are all looked at, those in which the first warps start.
 const FIRST: u64 = 300;
@@ -71,7 +72,8 @@ impl<const FIELDS: usize> Rows<FIELDS> {
 
 /// Where the tables are, and what has been seen.
 pub struct Invariants {
-    mappings: Rows<1>,
+    /// Of each scheduler.
+    mappings: Vec<Rows<1>>,
     computations: Rows<3>,
     seconds: Option<Rows<1>>,
     signatures: Rows<1>,
@@ -109,12 +111,13 @@ impl Invariants {
     ///
     /// # Errors
     /// A table is not there.
-    pub fn new(circuits: &Circuits) -> Result<Invariants, EngineError> {
+    pub fn new(stages: &[StageCircuits], circuits: &SharedCircuits) -> Result<Invariants, EngineError> {
         let reuse = &circuits.reuse;
-        let has_seconds = !reuse.ports.lookup.second.is_empty();
+        let has_seconds = reuse.ports.lookup.iter().any(|lookup| !lookup.second.is_empty());
+        let mappings = stages.iter().map(|stages| Rows::new(&stages.rename.engine, "mappings", ["physical"]));
         let seconds = has_seconds.then(|| Rows::new(&reuse.engine, "seconds", ["register"])).transpose()?;
         Ok(Invariants {
-            mappings: Rows::new(&circuits.rename.engine, "mappings", ["physical"])?,
+            mappings: mappings.collect::<Result<_, _>>()?,
             computations: Rows::new(&reuse.engine, "rows", ["tag", "result", "pending"])?,
             seconds,
             signatures: Rows::new(&circuits.signatures.engine, "rows", ["register"])?,
@@ -137,7 +140,7 @@ impl Invariants {
     }
 
     /// Entries and holds of each register, if it has been given away.
-    fn counts(&self, circuits: &Circuits) -> Vec<Option<[u64; 2]>> {
+    fn counts(&self, circuits: &SharedCircuits) -> Vec<Option<[u64; 2]>> {
         let engine = &circuits.counts.engine;
         let words = engine.get_words(self.counts.valid);
         let mut valid = self.counts.valid(engine);
@@ -146,9 +149,9 @@ impl Invariants {
             .collect()
     }
 
-    /// A register has been given away in this cycle.
-    pub fn allocate(&mut self, register: Option<u32>) {
-        if let Some(register) = register {
+    /// Registers have been given away in this cycle.
+    pub fn allocate(&mut self, registers: [Option<u32>; MAX_ISSUES]) {
+        for register in registers.into_iter().flatten() {
             self.allocations[register as usize] += 1;
             self.written[register as usize] = 0;
         }
@@ -187,12 +190,19 @@ impl Invariants {
     ///
     /// # Errors
     /// A promise is broken.
-    pub fn check(&mut self, config: &Config, circuits: &Circuits) -> Result<(), SimError> {
+    pub fn check<'c>(
+        &mut self,
+        config: &Config,
+        stages: impl Iterator<Item = &'c StageCircuits>,
+        circuits: &SharedCircuits,
+    ) -> Result<(), SimError> {
         let Some(seen) = self.seen.take() else { return Ok(()) };
         let Seen { now, in_cycle, decrements, drops, holds, references, reserved } = seen;
         let all = circuits.registers;
         let reuse = &circuits.reuse.engine;
-        let mappings = self.mappings.valid(&circuits.rename.engine).map(|[physical]| physical);
+        let tables = self.mappings.iter().zip(stages);
+        let mappings =
+            tables.flat_map(|(rows, stages)| rows.valid(&stages.rename.engine)).map(|[physical]| physical);
         let signatures = self.signatures.valid(&circuits.signatures.engine).map(|[register]| register);
         let seconds = self.seconds.iter().flat_map(|seconds| seconds.valid(reuse)).map(|[register]| register);
         let operands = self.computations.valid(reuse).flat_map(|[tag, ..]| self.operands(tag));
@@ -221,7 +231,7 @@ impl Invariants {
         let mut idle = Vec::new();
         for register in 0..all {
             let (is_used, counted) = (is_set(used, register), counts[register]);
-            let is_new = in_cycle.allocated == Some(register as u32);
+            let is_new = in_cycle.allocated.contains(&Some(register as u32));
             let given_away = u64::from(counted.is_some() || is_new);
             expect(config, "a_free_register_has_no_counts", register, (given_away, u64::from(is_used)))?;
             let [entries, held] = counted.unwrap_or_default();
@@ -263,7 +273,7 @@ fn is_set(words: &[u64], bit: usize) -> bool {
 
 /// What goes into the reference counts in a cycle.
 pub struct InCycle {
-    pub allocated: Option<u32>,
+    pub allocated: [Option<u32>; MAX_ISSUES],
     pub increments: Vec<u32>,
     pub decrements: Vec<u32>,
     pub holds: Vec<u32>,

@@ -1,8 +1,8 @@
 //! Warp instruction reuse: registers that hold equal values share a physical one, and an instruction whose operands are the
 //! same physical registers as another's gets its result instead of executing.
 //!
-//! Interposers in front of a banked register file, with or without a cache, one for each scheduler with a part of the buffers of
-//! its own. The contract, cycle by cycle, is in `docs/wir-pipeline.md`.
+//! Interposers in front of a banked register file, with or without a cache, one for each partition with a part of the buffers of
+//! its own. Behind several schedulers of a partition each has its rename tables, its retry queue and its load guard. The contract, cycle by cycle, is in `docs/wir-pipeline.md`.
 //!
 //! Source: Kim & Ro, "WIR: Warp Instruction Reuse to Minimize Repeated Computations in GPUs".
 
@@ -13,6 +13,8 @@ mod kernel;
 mod loads;
 mod retire;
 mod rows;
+mod shared;
+mod stages;
 
 use serde::{Deserialize, Serialize};
 use warpfile_engine::EngineError;
@@ -32,7 +34,7 @@ use crate::energy::structure::{Account, ArrayAccesses, Cells, Structure};
 use crate::sm::design::{ID_BITS, Interposer, Unit};
 use crate::sm::{Accesses, RunReport, SimError};
 use crate::{counters, parameters};
-use circuits::Circuits;
+use circuits::PartitionCircuits;
 use interposer::Reuse;
 use loads::Orderings;
 
@@ -46,7 +48,7 @@ const STAGES: u64 = 4;
 /// Bits of a block's number and of its count of barriers (Fig. 9).
 const BLOCK_BITS: usize = 4;
 const BARRIER_BITS: usize = 5;
-/// References that come and go in a cycle: half of the SM's 12 and 12 (Table III).
+/// References that come and go in a cycle for each scheduler: half of the SM's 12 and 12 (Table III).
 const CHANGES: usize = 6;
 /// Bits of a count of instructions that hold a register.
 const HOLD_BITS: usize = 8;
@@ -138,11 +140,11 @@ impl Wir {
 parameters! {
     /// Warp instruction reuse: wir-r, wir-rl, wir-rlp, wir-rlpv, wir-rlpvc, wir-rpv, wir-novsb.
     pub struct Parameters in "wir" {
-        /// Rows of the reuse buffers, equally many for each scheduler, a power of two (Table II).
+        /// Rows of the reuse buffers, equally many for each register file, a power of two (Table II).
         reuse_rows: u64 = 256, Accepted::integer(4, 1024);
         /// Results of a row of the reuse buffers: with two, instructions that write two registers are looked up as well (Fig. 9: 1).
         row_results: u64 = 1, Accepted::integer(1, ROW_RESULTS as u64);
-        /// Rows of the value signature buffers, equally many for each scheduler, a power of two (Table II).
+        /// Rows of the value signature buffers, equally many for each register file, a power of two (Table II).
         signature_rows: u64 = 256, Accepted::integer(4, 1024);
         /// Bits of a value's hash (§V-A).
         hash_bits: u64 = 32, Accepted::integer(1, 32);
@@ -154,13 +156,13 @@ parameters! {
         retry_entries: u64 = 16, Accepted::integer(1, 64);
         /// Cycles after which the instruction in front of them is looked up before one that has just been renamed; the same.
         retry_patience: u64 = 32, Accepted::integer(1, 255);
-        /// Entries of the verify caches, equally many for each scheduler, 0 for none; wir-rpv, wir-rlpv, wir-rlpvc (Table II).
+        /// Entries of the verify caches, equally many for each register file, 0 for none; wir-rpv, wir-rlpv, wir-rlpvc (Table II).
         verify_entries: u64 = 8, Accepted::integer(0, 64);
         /// Cycles that an instruction which executes takes more than without reuse (§VII-E, Fig. 22).
         delay: u64 = STAGES, Accepted::integer(STAGES - 1, 7);
         /// Results of a scheduler that are written or verified at a time.
         retiring: u64 = 8, Accepted::integer(1, 16);
-        /// If fewer registers of a scheduler are free, the buffers register nothing and give up their rows, as they do if none
+        /// If fewer registers of a register file are free, the buffers register nothing and give up their rows, as they do if none
         /// is (§V-E).
         low_registers: u64 = 16, Accepted::integer(0, 64);
         /// Who reads a bank first: operands of instructions, registers that are verified or copied, or they take turns
@@ -305,6 +307,10 @@ impl Mechanism for Wir {
         Role::Layer
     }
 
+    fn serves_several_schedulers(&self) -> bool {
+        true
+    }
+
     fn occupancies(&self) -> Vec<Occupancy> {
         let (title, register) = ("Physical registers that something refers to", ("counts", "_valid_q"));
         vec![Occupancy { title, instance: "reference_counts", register, counts_zeros: false }]
@@ -335,38 +341,41 @@ impl Mechanism for Wir {
             return Err(conflict("sm.issues_per_scheduler", config.sm.issues_per_scheduler, reason));
         }
         let parameters: Parameters = config.of();
+        let (partitions, schedulers) = (config.partitions(), config.sm.schedulers);
         for (key, rows) in
             [("wir.reuse_rows", parameters.reuse_rows), ("wir.signature_rows", parameters.signature_rows)]
         {
-            let of_one = rows / config.partitions();
-            if !rows.is_multiple_of(config.partitions()) || of_one < 2 || !of_one.is_power_of_two() {
-                let reason =
-                    format!("a power of two, 2 at least, for each of {} schedulers", config.partitions());
+            let of_one = rows / partitions;
+            if !rows.is_multiple_of(partitions) || of_one < 2 || !of_one.is_power_of_two() {
+                let reason = format!("a power of two, 2 at least, for each of {partitions} register files");
                 return Err(conflict(key, rows, reason));
             }
         }
-        for (key, entries) in [
-            ("wir.retry_entries", parameters.retry_entries),
-            ("wir.verify_entries", parameters.verify_entries),
+        for (key, entries, parts, of) in [
+            ("wir.retry_entries", parameters.retry_entries, schedulers, "schedulers"),
+            ("wir.verify_entries", parameters.verify_entries, partitions, "register files"),
         ] {
-            if !entries.is_multiple_of(config.partitions()) || entries / config.partitions() > 32 {
-                let reason =
-                    format!("equally many for each of {} schedulers, 32 at most", config.partitions());
+            if !entries.is_multiple_of(parts) || entries / parts > 32 {
+                let reason = format!("equally many for each of {parts} {of}, 32 at most");
                 return Err(conflict(key, entries, reason));
             }
         }
-        let of_one = parameters.signature_rows / config.partitions();
+        let of_one = parameters.signature_rows / partitions;
         if u64::from(of_one.ilog2()) > parameters.hash_bits {
             let reason = format!("{} at least: as many as the number of a row", of_one.ilog2());
             return Err(conflict("wir.hash_bits", parameters.hash_bits, reason));
         }
         let registers = config.register_file.bank_groups * config.register_file.rows;
         if registers > 4096 {
-            let reason = format!("at most 4096 registers for each scheduler, there are {registers}");
+            let reason = format!("at most 4096 registers for each register file, there are {registers}");
             return Err(conflict("register_file.rows", config.register_file.rows, reason));
         }
         if config.warps_per_partition() > 64 {
-            return Err(conflict("sm.warps", config.sm.warps, "64 for each scheduler at most".to_owned()));
+            return Err(conflict(
+                "sm.warps",
+                config.sm.warps,
+                "64 for each register file at most".to_owned(),
+            ));
         }
         Ok(())
     }
@@ -392,27 +401,27 @@ impl Mechanism for Wir {
     fn circuits(&self, config: &Config) -> Result<Vec<NamedCircuit>, SimError> {
         let all = Parts::new(config, self.policy);
         let mut circuits = vec![
-            NamedCircuit::of_partition(config, "rename_tables", &all.rename)?,
+            NamedCircuit::of_scheduler(config, "rename_tables", &all.rename)?,
+            NamedCircuit::of_scheduler(config, "value_hash", &all.hash)?,
             NamedCircuit::of_partition(config, "reuse_buffer", &all.reuse)?,
-            NamedCircuit::of_partition(config, "value_hash", &all.hash)?,
             NamedCircuit::of_partition(config, "value_signature_buffer", &all.signatures)?,
             NamedCircuit::of_partition(config, "free_pool", &all.pool)?,
             NamedCircuit::of_partition(config, "reference_counts", &all.counts)?,
         ];
         if let Some(retry) = &all.retry {
-            circuits.push(NamedCircuit::of_partition(config, "retry_queue", retry)?);
+            circuits.push(NamedCircuit::of_scheduler(config, "retry_queue", retry)?);
         }
         if let Some(verify) = &all.verify {
             circuits.push(NamedCircuit::of_partition(config, "verify_cache", verify)?);
         }
         if let Some(guard) = &all.guard {
-            circuits.push(NamedCircuit::of_partition(config, "load_guard", guard)?);
+            circuits.push(NamedCircuit::of_scheduler(config, "load_guard", guard)?);
         }
         Ok(circuits)
     }
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
-        let circuits = Circuits::of_partitions(at, &Parts::new(at.config, self.policy))?;
+        let circuits = PartitionCircuits::of_partitions(at, &Parts::new(at.config, self.policy))?;
         let orderings = Orderings::default();
         let one = |circuits| -> Result<Box<dyn Interposer>, EngineError> {
             Ok(Box::new(Reuse::new(at.config, self.policy, circuits, &orderings)?))
@@ -445,23 +454,32 @@ impl Mechanism for Wir {
     /// Table III and §VII-E: tables as wide as the circuits'.
     fn structures(&self, config: &Config) -> Vec<Structure> {
         let all = Parts::new(config, self.policy);
-        let partitions = config.partitions() as u32;
-        let table =
-            |name: &'static str, rows: usize, bits: usize, accesses: fn(&RunReport) -> ArrayAccesses| {
-                Structure::table(name, Account::Control, (partitions, rows as u32, bits as u32), accesses)
-            };
-        let rename = table("rename tables", all.rename.entries(), all.rename.register_bits + 2, |report| {
-            let Accesses { reads, writes, .. } = report.operands;
-            ArrayAccesses { row_reads: reads + writes, row_writes: writes, ..ArrayAccesses::default() }
-        });
-        let reuse = table("reuse buffers", all.reuse.rows, all.reuse.row_bits(), |report| {
+        let (schedulers, partitions) = (config.sm.schedulers as u32, config.partitions() as u32);
+        let table = |name: &'static str,
+                     of: u32,
+                     rows: usize,
+                     bits: usize,
+                     accesses: fn(&RunReport) -> ArrayAccesses| {
+            Structure::table(name, Account::Control, (of, rows as u32, bits as u32), accesses)
+        };
+        let rename = table(
+            "rename tables",
+            schedulers,
+            all.rename.entries(),
+            all.rename.register_bits + 2,
+            |report| {
+                let Accesses { reads, writes, .. } = report.operands;
+                ArrayAccesses { row_reads: reads + writes, row_writes: writes, ..ArrayAccesses::default() }
+            },
+        );
+        let reuse = table("reuse buffers", partitions, all.reuse.rows, all.reuse.row_bits(), |report| {
             let Counted { rows_looked_up, reserved, filled, .. } = report.counters.get(COUNTERS);
             let row_writes = reserved + filled;
             ArrayAccesses { row_reads: rows_looked_up + filled, row_writes, ..ArrayAccesses::default() }
         });
         let hash = self.policy.signatures.then(|| {
             let bits = all.hash.lanes * LANE_BITS;
-            let trees = table("value hashes", bits, all.hash.hash_bits, |report| {
+            let trees = table("value hashes", schedulers, bits, all.hash.hash_bits, |report| {
                 let searches = report.counters.get::<Counted>(COUNTERS).signatures;
                 ArrayAccesses { searches, ..ArrayAccesses::default() }
             });
@@ -469,28 +487,29 @@ impl Mechanism for Wir {
         });
         let signatures = self.policy.signatures.then(|| {
             let bits = all.signatures.hash_bits + all.signatures.register_bits + 1;
-            table("value signature buffers", all.signatures.rows, bits, |report| {
+            table("value signature buffers", partitions, all.signatures.rows, bits, |report| {
                 let Counted { signatures, registered, .. } = report.counters.get(COUNTERS);
                 ArrayAccesses { row_reads: signatures, row_writes: registered, ..ArrayAccesses::default() }
             })
         });
         let counts = table(
             "reference counts",
+            partitions,
             all.counts.registers,
             all.counts.count_bits + all.counts.hold_bits,
             |report| ArrayAccesses::queued(2 * report.counters.get::<Counted>(COUNTERS).references),
         );
-        let pool = table("free registers", all.pool.registers, 1, |report| {
+        let pool = table("free registers", partitions, all.pool.registers, 1, |report| {
             ArrayAccesses::queued(report.counters.get::<Counted>(COUNTERS).allocations)
         });
         let retry = all.retry.map(|queue| {
-            table("retry queues", queue.depth, queue.id_bits, |report| {
+            table("retry queues", schedulers, queue.depth, queue.id_bits, |report| {
                 ArrayAccesses::queued(report.counters.get::<Counted>(COUNTERS).waited)
             })
         });
         let verify = all.verify.map(|cache| {
             let bits = LANES * LANE_BITS + cache.register_bits + 1;
-            table("verify caches", cache.entries, bits, |report| {
+            table("verify caches", partitions, cache.entries, bits, |report| {
                 let Counted { verify_lookups, verify_reads, .. } = report.counters.get(COUNTERS);
                 ArrayAccesses {
                     row_reads: verify_lookups,
@@ -500,7 +519,7 @@ impl Mechanism for Wir {
             })
         });
         let guard = all.guard.map(|guard| {
-            table("load guards", guard.warps, guard.barrier_bits + 3, |report| {
+            table("load guards", schedulers, guard.warps, guard.barrier_bits + 3, |report| {
                 ArrayAccesses::queued(report.warp_instructions)
             })
         });
@@ -530,7 +549,7 @@ fn collected(report: &RunReport) -> ArrayAccesses {
     buffered(report.mrf().cluster_reads - of_one * (verify_reads + moves))
 }
 
-/// The circuits of one scheduler.
+/// The circuits of a partition; rename tables, hash, retry queue and load guard are each scheduler's.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
     pub rename: RenameTables,
@@ -550,10 +569,11 @@ impl Parts {
         let file = geometry(config);
         let (registers, register_bits) = (file.banks * file.rows, file.register_bits());
         let of_one = |rows: u64| (rows / config.partitions()) as usize;
-        let results = parameters.row_results as usize;
+        let (results, ways) = (parameters.row_results as usize, config.sm.schedulers_per_partition as usize);
+        let warps = config.warps_per_scheduler() as usize;
         let hash_bits = parameters.hash_bits as usize;
         let retry = RetryQueue {
-            depth: of_one(parameters.retry_entries).max(1),
+            depth: (parameters.retry_entries / config.sm.schedulers).max(1) as usize,
             id_bits: ID_BITS,
             patience: parameters.retry_patience as usize,
         };
@@ -562,19 +582,13 @@ impl Parts {
             register_bits,
             lanes: LANES,
             lanes_per_array: file.lanes_per_cluster,
+            ways,
         };
         Parts {
             retry: policy.retries.then_some(retry),
             verify: (policy.verify_cache && verify.entries > 0).then_some(verify),
-            guard: policy.loads.then_some(LoadGuard {
-                warps: config.warps_per_partition() as usize,
-                barrier_bits: BARRIER_BITS,
-            }),
-            rename: RenameTables {
-                warps: config.warps_per_partition() as usize,
-                registers: parameters.logical_registers as usize,
-                register_bits,
-            },
+            guard: policy.loads.then_some(LoadGuard { warps, barrier_bits: BARRIER_BITS }),
+            rename: RenameTables { warps, registers: parameters.logical_registers as usize, register_bits },
             reuse: ReuseBuffer {
                 rows: of_one(parameters.reuse_rows),
                 form_bits: FORM_BITS,
@@ -583,6 +597,7 @@ impl Parts {
                 barrier_bits: BARRIER_BITS,
                 id_bits: ID_BITS,
                 results,
+                ways,
                 seed: SEED,
             },
             hash: ValueHash { lanes: LANES, hash_bits, seed: SEED },
@@ -590,17 +605,19 @@ impl Parts {
                 rows: of_one(parameters.signature_rows),
                 hash_bits,
                 register_bits,
+                ways,
             },
-            pool: FreePool { registers },
+            pool: FreePool { registers, ways },
             counts: ReferenceCounts {
                 registers,
                 count_bits: parameters.count_bits as usize,
                 hold_bits: HOLD_BITS,
-                increments: CHANGES,
-                decrements: CHANGES,
-                holds: circuits::holds(results),
-                drops: CHANGES,
-                queries: circuits::queries(results),
+                allocations: ways,
+                increments: ways * CHANGES,
+                decrements: ways * CHANGES,
+                holds: ways * circuits::holds(results),
+                drops: ways * CHANGES,
+                queries: ways * circuits::queries(results),
             },
         }
     }

@@ -106,21 +106,19 @@ impl Slot {
 pub struct Retiring {
     pub arrived: Option<Arrived>,
     pub slots: Vec<Option<Slot>>,
-    next_age: u64,
 }
 
 impl Retiring {
     pub fn new(slots: usize) -> Retiring {
-        Retiring { arrived: None, slots: vec![None; slots], next_age: 0 }
+        Retiring { arrived: None, slots: vec![None; slots] }
     }
 
     pub fn has_free_slot(&self) -> bool {
         self.slots.iter().any(Option::is_none)
     }
 
-    pub fn enter(&mut self, arrived: Arrived, step: Step, held: Option<u32>, pins: bool) {
-        let age = self.next_age;
-        self.next_age += 1;
+    /// A result enters in cycle `age`, the only one of the scheduler.
+    pub fn enter(&mut self, age: u64, arrived: Arrived, step: Step, held: Option<u32>, pins: bool) {
         if let Some(free) = self.slots.iter_mut().find(|slot| slot.is_none()) {
             *free = Some(Slot { arrived, step, reading: false, held, pins, age });
         }
@@ -143,20 +141,9 @@ impl Retiring {
         found.min().map(|(_, index)| index)
     }
 
-    /// Whether a slot asks for a read of a register that has been written.
-    pub fn may_read(&self, slot: &Slot) -> bool {
-        slot.read().is_some_and(|register| self.is_written(register))
-    }
-
-    /// Whether a slot looks for a register in the verify cache that has been written.
-    pub fn may_seek(&self, slot: &Slot) -> bool {
-        matches!(slot.step, Step::Seek(register) if self.is_written(register))
-    }
-
-    /// Whether no slot is still to write a register.
-    fn is_written(&self, register: u32) -> bool {
-        let slots = self.slots.iter().flatten();
-        slots.filter_map(Slot::write).all(|write| write.row != register)
+    /// Registers that slots have still to write.
+    pub fn unwritten(&self) -> impl Iterator<Item = u32> + '_ {
+        self.slots.iter().flatten().filter_map(Slot::write).map(|write| write.row)
     }
 
     pub fn slot(&self, index: Option<usize>) -> Option<&Slot> {

@@ -72,8 +72,9 @@ impl Machine<'_, '_> {
         let kernel = &launch.kernel;
         let issues = self.config.issues_per_partition() as usize;
         let offered = |queued: Option<&(u16, usize)>| offer(queued, &at.in_flight, &at.warps, kernel);
-        let second = at.results.get(1).filter(|_| issues > 1);
-        let from_units = [offered(at.results.front()), offered(second), offered(at.fills.front())];
+        let places = at.offered_results(issues);
+        let [first, second] = places.map(|place| place.and_then(|place| at.results.get(place)));
+        let from_units = [offered(first), offered(second), offered(at.fills.front())];
         let [first, second, fill] = from_units;
         let kernel_loads = LaunchLoads {
             in_flight: &at.in_flight,
@@ -92,7 +93,7 @@ impl Machine<'_, '_> {
             line_request_taken,
             line: line.as_ref(),
             rows: self.layers.iter_mut().find_map(|layer| layer.rows(partition)),
-            extra_read: None,
+            extra_reads: [None; MAX_ISSUES],
             kernel_loads: &kernel_loads,
         };
         at.design.storage.cycle(&inputs, &mut at.outputs)?;
@@ -117,7 +118,7 @@ impl Machine<'_, '_> {
                 self.take_answer(launch, partition, id, port)?;
             }
         }
-        self.follow_writes(&launch.kernel, partition, late);
+        self.follow_writes(&launch.kernel, partition, places, late);
         self.partitions[partition].follow_flushes();
         for port in 0..ports {
             if let Some(id) = self.partitions[partition].outputs.dispatch[port] {
@@ -127,24 +128,30 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    /// Results and fills that the operand storage has taken are written. `late`: results of suspended warps.
-    fn follow_writes(&mut self, kernel: &Kernel, partition: usize, late: [bool; MAX_ISSUES]) {
-        let mut at = &mut self.partitions[partition];
-        let mut left = 0;
+    /// Results and fills that the operand storage has taken are written. `places`: of the results in their queue, `late`: those of
+    /// suspended warps.
+    fn follow_writes(
+        &mut self,
+        kernel: &Kernel,
+        partition: usize,
+        places: [Option<usize>; MAX_ISSUES],
+        late: [bool; MAX_ISSUES],
+    ) {
+        let at = &mut self.partitions[partition];
         let later = std::mem::take(&mut at.outputs.result_later);
         let fill_later = std::mem::take(&mut at.outputs.fill_later);
-        for ((taken, late), later) in at.outputs.result_taken.into_iter().zip(late).zip(later) {
-            if !taken {
-                left += 1;
-            } else if let Some(result) = remove(&mut at.results, left) {
-                self.totals.scheduler.results_after_suspension += u64::from(late);
-                self.last_progress = self.now;
-                if !later {
-                    self.follow_write(kernel, partition, result);
-                }
+        let is_taken = at.outputs.result_taken;
+        let taken: [Option<usize>; MAX_ISSUES] =
+            std::array::from_fn(|port| places[port].filter(|_| is_taken[port]));
+        for (port, result) in at.remove_results(taken).into_iter().enumerate() {
+            let Some(result) = result else { continue };
+            self.totals.scheduler.results_after_suspension += u64::from(late[port]);
+            self.last_progress = self.now;
+            if !later[port] {
+                self.follow_write(kernel, partition, result);
             }
-            at = &mut self.partitions[partition];
         }
+        let at = &mut self.partitions[partition];
         if at.outputs.fill_taken
             && let Some(fill) = at.fills.pop_front()
         {
@@ -360,6 +367,34 @@ impl Machine<'_, '_> {
 }
 
 impl Partition<'_> {
+    /// Places in their queue of the results that are offered: the first ones; of several schedulers the first of each.
+    fn offered_results(&self, issues: usize) -> [Option<usize>; MAX_ISSUES] {
+        let schedulers = self.design.schedulers.len();
+        if schedulers == 1 {
+            return std::array::from_fn(|port| {
+                Some(port).filter(|&port| port < issues && port < self.results.len())
+            });
+        }
+        std::array::from_fn(|scheduler| {
+            self.results.iter().position(|(id, _)| self.in_flight.get(*id).warp % schedulers == scheduler)
+        })
+    }
+
+    /// Takes the results at these places out of their queue.
+    fn remove_results(&mut self, places: [Option<usize>; MAX_ISSUES]) -> [Option<(u16, usize)>; MAX_ISSUES] {
+        let [first, second] = places;
+        match first > second {
+            true => {
+                let first = first.and_then(|place| remove(&mut self.results, place));
+                [first, second.and_then(|place| remove(&mut self.results, place))]
+            }
+            false => {
+                let second = second.and_then(|place| remove(&mut self.results, place));
+                [first.and_then(|place| remove(&mut self.results, place)), second]
+            }
+        }
+    }
+
     /// When that of its own units of a kind is free that is free first.
     fn first_free(&mut self, unit: Unit) -> &mut u64 {
         let first =

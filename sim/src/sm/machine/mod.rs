@@ -10,7 +10,6 @@ mod front;
 mod instruction_buffers;
 mod lines;
 mod loads;
-mod members;
 mod partition;
 mod schedule;
 mod slots;

@@ -2,11 +2,10 @@
 
 use super::super::SimError;
 use super::super::design::{
-    Classes, Flush, Issue, Layer, SchedulerInputs, SchedulerOutputs, WarpPlace, WarpSlot,
+    Classes, Flush, Issue, Layer, Members, SchedulerInputs, SchedulerOutputs, WarpPlace, WarpSlot,
 };
 use super::super::kernel::{Action, clusters};
 use super::super::warp::{Hazard, Head, State, each, first};
-use super::members::Members;
 use super::partition::Partition;
 use super::slots::SharedPipeline;
 use super::{Machine, Running};

@@ -2,7 +2,7 @@
 
 /// The numbers of a scheduler among those of its partition: every n-th of n schedulers, one or two.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Members {
+pub struct Members {
     schedulers: usize,
     scheduler: usize,
 }
@@ -18,6 +18,21 @@ impl Members {
         own * self.schedulers + self.scheduler
     }
 
+    /// The number of the scheduler.
+    pub fn scheduler(self) -> usize {
+        self.scheduler
+    }
+
+    /// Whether a number of its partition is the scheduler's.
+    pub fn has(self, number: usize) -> bool {
+        number % self.schedulers == self.scheduler
+    }
+
+    /// How the scheduler numbers a number of its partition.
+    pub fn own_number(self, number: usize) -> usize {
+        number / self.schedulers
+    }
+
     /// All of them, one bit each.
     pub fn all(self) -> u64 {
         if self.schedulers == 1 { u64::MAX } else { EVEN << self.scheduler }
@@ -27,6 +42,12 @@ impl Members {
     #[inline]
     pub fn own(self, set: u64) -> u64 {
         if self.schedulers == 1 { set } else { even(set >> self.scheduler) }
+    }
+
+    /// A set of the scheduler's as its partition numbers it.
+    #[inline]
+    pub fn set(self, own: u64) -> u64 {
+        if self.schedulers == 1 { own } else { spread(own) << self.scheduler }
     }
 }
 
@@ -43,6 +64,16 @@ fn even(set: u64) -> u64 {
     joined(words, 16, 0x0000_0000_ffff_ffff)
 }
 
+/// The low half of a set in every second bit.
+fn spread(set: u64) -> u64 {
+    let parted = |set: u64, by: u32, mask: u64| (set | set << by) & mask;
+    let words = parted(set & 0xffff_ffff, 16, 0x0000_ffff_0000_ffff);
+    let bytes = parted(words, 8, 0x00ff_00ff_00ff_00ff);
+    let fours = parted(bytes, 4, 0x0f0f_0f0f_0f0f_0f0f);
+    let pairs = parted(fours, 2, 0x3333_3333_3333_3333);
+    parted(pairs, 1, EVEN)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +86,9 @@ mod tests {
             for own in 0..32 {
                 let number = members.number(own);
                 assert_eq!(members.own(1 << number), 1 << own);
+                assert_eq!(members.set(1 << own), 1 << number);
+                assert_eq!(members.own_number(number), own);
+                assert!(members.has(number) && !members.has(number + 1));
                 assert_eq!(members.all() >> number & 1, 1);
                 assert_eq!(Members::new(2, 1 - scheduler).own(1 << number), 0);
             }
