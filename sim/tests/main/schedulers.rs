@@ -288,7 +288,9 @@ fn designs_that_serve_two_schedulers_deliver_every_operand() {
             );
             served.push(config.design.to_string());
         }
-        for design in ["baseline", "two-level", "affine", "greener", "sleep-reg", "warp-level-divergence"] {
+        for design in
+            ["baseline", "two-level", "affine", "greener", "sleep-reg", "warp-level-divergence", "wir-rlpv"]
+        {
             assert!(served.iter().any(|name| name == design), "{design} of {served:?}");
         }
     }

@@ -28,6 +28,12 @@ fn design(name: &str) -> Config {
     preset("fermi-wir").expect("complete").with_design(name).expect("known")
 }
 
+/// The machine with a register file, and a half of each buffer, for each scheduler.
+fn of_halves(mut config: Config) -> Config {
+    (config.sm.schedulers_per_partition, config.register_file.bank_groups) = (1, 4);
+    config
+}
+
 fn with(name: &str, edit: impl FnOnce(&mut Parameters)) -> Config {
     let mut config = design(name);
     config.edit(edit);
@@ -74,7 +80,7 @@ fn no_workload_gets_a_wrong_value_of_a_pair() {
 /// The same with a register file cache in front of the physical registers.
 #[test]
 fn no_workload_gets_a_wrong_value_of_a_cache() {
-    let mut config = with("rfc+wir-rlpv", |p| p.logical_registers = 128);
+    let mut config = of_halves(with("rfc+wir-rlpv", |p| p.logical_registers = 128));
     config.edit(|p: &mut rfc::Parameters| {
         p.replacement = Replacement::Lru;
         (p.entries, p.allocate_sources, p.bypass_idle, p.evict_idle_first) = (2, true, true, true);
@@ -94,7 +100,7 @@ fn no_workload_gets_a_wrong_value_of_a_cache() {
 #[test]
 fn a_cache_takes_reads_from_the_physical_registers_and_no_writes() {
     for name in WORKLOADS {
-        let of = |design_name: &str| run_tiny(&design(design_name), name, RunOptions::default());
+        let of = |design_name: &str| run_tiny(&of_halves(design(design_name)), name, RunOptions::default());
         let (with, without) = (of("rfc+wir-rlpv"), of("two-level+wir-rlpv"));
         assert_eq!(with.warp_instructions, without.warp_instructions, "{name}");
         let cache: Accesses = with.counters.get(rfc::COUNTERS);
@@ -316,17 +322,20 @@ fn sizes_change_times_and_not_values() {
 
 /// Schedulers, rows of a bank, and every parameter over its accepted range; a rename table has what every workload needs.
 fn any_machine() -> impl Strategy<Value = Config> {
-    let buffers = (select(vec![1, 2, 4]), 1..=8_u32, 1..=8_u32, 1..=32_u64, 128..=256_u64, 3..=16_u64);
+    let schedulers = select(vec![(1, 1), (2, 1), (4, 1), (2, 2), (4, 2)]);
+    let buffers = (schedulers, 1..=8_u32, 1..=8_u32, 1..=32_u64, 128..=256_u64, 3..=16_u64);
     let queues = (1..=16_u64, 1..=255_u64, 0..=16_u64, 3..=7_u64, 1..=16_u64, 0..=64_u64, 1..=2_u64);
     let first = select(vec![ReadsFirst::Operands, ReadsFirst::Registers, ReadsFirst::Turns]);
     let designs = [&DESIGNS[..], &["rfc+wir-rlpv", "rfc+wir-r"]].concat();
     (select(designs), buffers, queues, first, 96..=256_u64).prop_map(
         |(name, buffers, queues, reads_first, registers)| {
-            let (schedulers, reuse, signatures, hash_bits, logical_registers, count_bits) = buffers;
+            let ((schedulers, of_one), reuse, signatures, hash_bits, logical_registers, count_bits) = buffers;
+            let of_one = if name.starts_with("rfc") { 1 } else { of_one };
             let (retries, retry_patience, verifies, delay, retiring, low_registers, row_results) = queues;
             let mut config = design(name);
-            config.sm.schedulers = schedulers;
-            config.register_file.rows = registers / schedulers;
+            (config.sm.schedulers, config.sm.schedulers_per_partition) = (schedulers, of_one);
+            config.register_file.bank_groups = 4;
+            config.register_file.rows = registers / config.partitions();
             config.edit(|p: &mut Parameters| {
                 *p = Parameters {
                     reuse_rows: schedulers.max(2) << reuse,
@@ -383,7 +392,7 @@ fn what_waits_for_a_bank_is_counted() {
     }
     // Twice the banks, so that fewer operands are in each other's way.
     let mut wide = design("baseline");
-    (wide.register_file.bank_groups, wide.register_file.rows) = (16, 32);
+    (wide.register_file.bank_groups, wide.register_file.rows) = (16, 64);
     assert!(of(&wide, "sgemm").reads < of(&design("baseline"), "sgemm").reads);
     let mut dual = preset("gtx980-gpgpusim").expect("complete").with_design("baseline").expect("known");
     dual.sm.issues_per_scheduler = 2;
@@ -407,7 +416,7 @@ fn priorities_change_times_and_not_values() {
 fn buffers_give_registers_up_before_the_last_is_gone() {
     let of = |low_registers| {
         let mut config = with("wir-rlpv", |p| p.low_registers = low_registers);
-        config.register_file.rows = 32;
+        config.register_file.rows = 16;
         counted(&run_tiny(&config, "hotspot", RunOptions::default()))
     };
     let (late, early) = (of(0), of(64));
@@ -610,10 +619,16 @@ fn reuse_does_not_slow_a_full_machine_down() {
 
 #[test]
 fn one_scheduler_or_four_carry_it_and_any_picks() {
-    for (schedulers, stack) in [(1, "wir-rlpv"), (4, "wir-rlpvc"), (2, "two-level+wir-rlpv")] {
+    for (schedulers, of_one, stack) in [
+        (1, 1, "wir-rlpv"),
+        (4, 1, "wir-rlpvc"),
+        (4, 2, "wir-rlpvc"),
+        (2, 1, "two-level+wir-rlpv"),
+        (2, 2, "two-level+wir-rlpv"),
+    ] {
         let mut config = design(stack);
-        config.sm.schedulers = schedulers;
-        config.register_file.rows = 256 / schedulers;
+        (config.sm.schedulers, config.sm.schedulers_per_partition) = (schedulers, of_one);
+        config.register_file.rows = 128 / config.partitions();
         for name in ["hotspot", "bfs"] {
             run_tiny(&config, name, RunOptions::default());
         }
@@ -751,4 +766,15 @@ fn streams_without_values_are_refused() {
         let error = run(&design(name), &mut without, RunOptions::default()).expect_err("nothing to compare");
         assert!(error.to_string().contains("the trace has no values, which are what is reused"), "{error}");
     }
+}
+
+/// §VII-E: both schedulers use one reuse buffer and one value signature buffer, so that a warp finds what any other has computed.
+#[test]
+fn schedulers_that_share_their_buffers_reuse_more() {
+    let hits = |config: &Config| {
+        let of = |workload: &&str| counted(&run_tiny(config, workload, RunOptions::default())).hits;
+        WORKLOADS.iter().map(of).sum::<u64>()
+    };
+    let (shared, halves) = (hits(&design("wir-rlpv")), hits(&of_halves(design("wir-rlpv"))));
+    assert!(shared * 10 > halves * 11, "{shared}, {halves}");
 }

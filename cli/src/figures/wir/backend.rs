@@ -33,12 +33,6 @@ const RETRY_HITS: f64 = 15.1;
 /// Why numbers of Fig. 12 differ.
 pub const CAUSES_12: &[Cause] = &[
     Cause {
-        of: &["bypassed"],
-        why: "Each scheduler has half of the registers and of the buffers here and finds what its own warps have computed; the paper's \
-          buffers serve both schedulers. One scheduler that has all of them finds more.",
-        run: "--set sm.schedulers=1 --set register_file.rows=256",
-    },
-    Cause {
         of: &["bypassed", "moves"],
         why: "Our compiler makes blocks longer by moving instructions out of branches, where lanes that part would write registers, and \
           its list scheduler moves them away from what they depend on. In the order of the PTX more is found again.",
@@ -57,7 +51,7 @@ pub const CAUSES_21: &[Cause] = &[
         of: &["bypassed", "bypassed_512", "retry_hits"],
         why: "One scheduler that has all registers and rows issues half as many instructions while a result is being computed: fewer \
           come too early for it and need the retry queue.",
-        run: "--set sm.schedulers=1 --set register_file.rows=256",
+        run: "--set sm.schedulers=1 --set sm.schedulers_per_partition=1",
     },
     together(&["bypassed", "bypassed_512"]),
 ];

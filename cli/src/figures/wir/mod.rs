@@ -252,14 +252,13 @@ fn share(
     Claim::new(source, format!("{what}: {}", number.paper_text()), number.here_text()).number(number)
 }
 
-/// The whole SM in an order in which warps stay together, as what a number differs by.
+/// An order in which warps stay together, as what a number differs by.
 const fn together(of: &'static [&'static str]) -> Cause {
     Cause {
         of,
-        why: "Less is found again here. The paper's buffers serve both schedulers, its warps stay closer together, as far as Fig. 2 tells, \
-          and its code is in another compiler's order. One scheduler with all registers and rows, warps that take turns, and \
-          instructions in the order of the PTX.",
-        run: "--schedule none --set scheduler.single_level=lrr --set sm.schedulers=1 --set register_file.rows=256",
+        why: "Less is found again here. The paper's warps stay closer together, as far as Fig. 2 tells, and its code is in another \
+          compiler's order. Warps that take turns, and instructions in the order of the PTX.",
+        run: "--schedule none --set scheduler.single_level=lrr",
     }
 }
 
@@ -269,7 +268,7 @@ const fn together_with_rows(of: &'static [&'static str]) -> Cause {
         of,
         why: "What is computed again in these programs has often left 256 rows: the same scheduler and order with four times the rows, \
           of which as many instructions bypass as in the paper, within a fifth.",
-        run: "--schedule none --set scheduler.single_level=lrr --set sm.schedulers=1 --set register_file.rows=256 --set \
+        run: "--schedule none --set scheduler.single_level=lrr --set \
           wir.reuse_rows=1024 --set wir.signature_rows=1024 --set wir.retry_entries=32",
     }
 }

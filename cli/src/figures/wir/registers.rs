@@ -57,8 +57,7 @@ pub fn figure_19(results: &Results) -> Result<Content> {
             Average::Arithmetic,
         )],
         notes: vec![
-            "Logical: registers of the resident warps, which is what the machine without reuse occupies. The most in use are \
-             the schedulers', each at its own time."
+            "Logical: registers of the resident warps, which is what the machine without reuse occupies."
                 .to_owned(),
             AVERAGES.to_owned(),
         ],

@@ -31,9 +31,8 @@ pub const CAUSES_22: &[Cause] = &[
     },
     Cause {
         of: &["d_7"],
-        why: "One scheduler that has all registers, rows and warps finds more again, and has twice the warps to hide a delay behind; in \
-          turns, and in the order of the PTX.",
-        run: "--schedule none --set scheduler.single_level=lrr --set sm.schedulers=1 --set register_file.rows=256",
+        why: "In the order of the PTX, and in turns, more is found again.",
+        run: "--schedule none --set scheduler.single_level=lrr",
     },
 ];
 

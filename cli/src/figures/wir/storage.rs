@@ -110,8 +110,8 @@ pub fn storage() -> Result<Content> {
         tables: vec![table],
         notes: vec![
             "Tables and registers that the circuits' manifests list, for two schedulers. What registers keep between \
-             cycles is counted too. A physical register of a scheduler's half has 9 bits. Counts of the instructions in flight \
-             that hold a register are apart: the paper lists tables and buffers only."
+             cycles is counted too. Counts of the instructions in flight that hold a register are apart: the paper lists \
+             tables and buffers only."
                 .to_owned(),
             format!(
                 "With two results a row (`wir.row_results` 2) all of it takes {:.2} KB: the second is a register and a valid bit.",

@@ -192,7 +192,8 @@ fn a_table_has_its_published_energies_if_it_is_as_large() {
 #[test]
 fn tables_of_one_scheduler_have_their_published_energies() {
     let mut config = config("wir-rlpv");
-    apply_overrides(&mut config, &[("sm.schedulers", "1"), ("register_file.rows", "256")]).expect("accepted");
+    let one = [("sm.schedulers", "1"), ("sm.schedulers_per_partition", "1")];
+    apply_overrides(&mut config, &one).expect("accepted");
     let parts = model().parts(&config).expect("priced");
     let technology = Technology::named(Technology::KIM).expect("complete");
     for table in &technology.tables {
@@ -207,11 +208,15 @@ fn every_published_table_is_one_of_a_mechanism_on_its_preset() {
     let mut tables: Vec<(&str, TableSize)> = Vec::new();
     for mechanism in ALL {
         let preset = preset(mechanism.info().preset).expect("complete");
+        // A register file for each scheduler, and one for the only one.
+        let mut halves = preset.clone();
+        halves.sm.schedulers_per_partition = 1;
+        halves.register_file.bank_groups /= preset.sm.schedulers_per_partition;
         let mut single = preset.clone();
-        single.sm.schedulers = 1;
-        single.register_file.rows *= preset.sm.schedulers;
-        let structures =
-            [preset, single].iter().flat_map(|config| mechanism.structures(config)).collect::<Vec<_>>();
+        (single.sm.schedulers, single.sm.schedulers_per_partition) = (1, 1);
+        single.register_file.rows *= preset.partitions();
+        let all = [preset, halves, single];
+        let structures = all.iter().flat_map(|config| mechanism.structures(config)).collect::<Vec<_>>();
         tables.extend(structures.iter().map(|structure| (structure.name, TableSize::of(structure))));
     }
     for technology in technology_names().map(|name| Technology::named(name).expect("complete")) {

@@ -115,7 +115,7 @@ impl Mechanism for AffineRegisters {
         }
         let registers = config.register_file.bank_groups * config.register_file.rows;
         if registers > 4096 {
-            let reason = format!("at most 4096 registers for each scheduler, there are {registers}");
+            let reason = format!("at most 4096 registers for each register file, there are {registers}");
             return Err(conflict("register_file.rows", config.register_file.rows, reason));
         }
         Ok(())
