@@ -303,9 +303,9 @@ pub trait Mechanism: Sync {
 
     /// Of a storage or a layer: whether several schedulers may be in front of a partition of it
     /// ([`schedulers_per_partition`](crate::config::Sm::schedulers_per_partition)), whose instructions come one each and do not wait
-    /// for one another.
+    /// for one another. A layer sees the warps of all of them.
     fn serves_several_schedulers(&self) -> bool {
-        false
+        self.role() == Role::Layer
     }
 
     /// Of a layer: whether it has more blocks resident than registers or scratchpad are enough for.

@@ -106,17 +106,18 @@ impl Stack {
 
     /// Whether the machine can carry it.
     pub fn check(&self, config: &Config) -> Result<(), ConfigError> {
+        self.mechanisms().try_for_each(|mechanism| mechanism.check(config))?;
         let of_one = |mechanism: &&'static dyn Mechanism| {
             mechanism.role() != Role::Scheduler && !mechanism.serves_several_schedulers()
         };
         let per_partition = config.sm.schedulers_per_partition;
-        if per_partition > 1
-            && let Some(mechanism) = self.mechanisms().find(of_one)
-        {
-            let reason = format!("1: {} serves one scheduler", mechanism.info().name);
-            return Err(conflict("sm.schedulers_per_partition", per_partition, reason));
+        match self.mechanisms().filter(|_| per_partition > 1).find(of_one) {
+            Some(mechanism) => {
+                let reason = format!("1: {} serves one scheduler", mechanism.info().name);
+                Err(conflict("sm.schedulers_per_partition", per_partition, reason))
+            }
+            None => Ok(()),
         }
-        self.mechanisms().try_for_each(|mechanism| mechanism.check(config))
     }
 
     /// No pass rewrites what one before it has noted.

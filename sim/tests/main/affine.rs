@@ -99,8 +99,8 @@ struct Watcher;
 struct WatcherLayer {
     /// Name, sources and results of each instruction.
     instructions: Vec<(String, Vec<PhysReg>, Vec<PhysReg>)>,
-    /// First row of each warp.
-    first_rows: Vec<Vec<u32>>,
+    /// Rows of each warp.
+    rows: Vec<Vec<WarpRows>>,
     /// Partition and row of each tuple.
     tuples: BTreeSet<(usize, u32)>,
     counted: Watched,
@@ -116,8 +116,8 @@ impl Mechanism for Watcher {
     }
 
     fn build(&self, at: &Build<'_>) -> Result<Part, SimError> {
-        let first_rows = vec![vec![0; 64]; at.partitions()];
-        Ok(Part::Layer(Box::new(WatcherLayer { first_rows, ..WatcherLayer::default() })))
+        let rows = vec![vec![WarpRows::default(); 64]; at.partitions()];
+        Ok(Part::Layer(Box::new(WatcherLayer { rows, ..WatcherLayer::default() })))
     }
 }
 
@@ -133,7 +133,7 @@ fn entries(lanes: LaneMask) -> u64 {
 
 impl WatcherLayer {
     fn row(&self, at: WarpPlace, register: PhysReg) -> (usize, u32) {
-        (at.partition, self.first_rows[at.partition][at.warp] + u32::from(register.0))
+        (at.partition, self.rows[at.partition][at.warp].row(u32::from(register.0)))
     }
 }
 
@@ -148,7 +148,7 @@ impl Layer for WatcherLayer {
     }
 
     fn start_warp(&mut self, at: WarpPlace, rows: WarpRows, _block: u64) {
-        self.first_rows[at.partition][at.warp] = rows.first();
+        self.rows[at.partition][at.warp] = rows;
     }
 
     /// No operand is pending any more, and none is written before it is read.
@@ -205,10 +205,11 @@ const WATCHED: [&str; 8] =
 fn tuples_are_those_of_the_kernels_values() {
     let registry = Registry::shipped().with(&[&Watcher]);
     let mut all = Watched::default();
-    for (machine, issues) in [("fermi-wir", 1), ("fermi-wir", 2)] {
+    for (schedulers_per_partition, issues) in [(2, 1), (1, 1), (1, 2)] {
         for workload in WATCHED {
-            let mut config = preset_with(&registry, machine).expect("complete");
+            let mut config = preset_with(&registry, "fermi-wir").expect("complete");
             config = config.with_design("affine+watcher").expect("a stack");
+            config.sm.schedulers_per_partition = schedulers_per_partition;
             config.sm.issues_per_scheduler = issues;
             let report = run_tiny(&config, workload, RunOptions::default());
             let (found, expected) = (counted(&report), report.counters.get::<Watched>("watched"));
@@ -315,7 +316,7 @@ fn what_does_not_go_with_tuples_says_so() {
     let error = refused("affine-rlpv+affine");
     assert!(error.contains("affine and affine do the same job"), "{error}");
     let mut config = design("affine");
-    config.register_file.rows = 2048;
+    config.register_file.rows = 1024;
     let error = config.validate().expect_err("too many").to_string();
     assert!(error.contains("at most 4096 registers for each register file, there are 8192"), "{error}");
 }

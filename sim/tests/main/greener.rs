@@ -413,7 +413,7 @@ fn a_row_that_a_buffer_names_is_not_switched_off() {
 fn a_physical_register_that_loses_its_value_ends_the_run() {
     let (mut operands, mut held) = (0, 0);
     for period in (200..1000).step_by(25) {
-        let fails: &'static Fails = Box::leak(Box::new(Fails { period, rows: 512 }));
+        let fails: &'static Fails = Box::leak(Box::new(Fails { period, rows: 1024 }));
         let registry = Registry::shipped().with(&[fails]);
         let config = preset_with(&registry, "fermi-wir").expect("complete");
         let config = config.with_design("wir-rlpv+fails").expect("known");

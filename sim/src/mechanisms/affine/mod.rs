@@ -76,10 +76,6 @@ impl Mechanism for AffineRegisters {
         Role::Layer
     }
 
-    fn serves_several_schedulers(&self) -> bool {
-        true
-    }
-
     /// §VII-A: Affine+RLPV.
     fn combinations(&self) -> &'static [Combination] {
         &[Combination {

@@ -141,10 +141,6 @@ impl Mechanism for Sleeping {
         Role::Layer
     }
 
-    fn serves_several_schedulers(&self) -> bool {
-        true
-    }
-
     fn section(&self) -> Option<SectionInfo> {
         Some(SectionInfo::of::<Parameters>())
     }

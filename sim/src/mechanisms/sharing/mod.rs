@@ -315,6 +315,11 @@ impl Mechanism for Sharing {
         Role::Layer
     }
 
+    /// A pair's warps would ask for its lock in one cycle.
+    fn serves_several_schedulers(&self) -> bool {
+        false
+    }
+
     fn scheduler(&self) -> Option<&'static str> {
         Some("owf")
     }

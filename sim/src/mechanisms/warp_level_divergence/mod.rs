@@ -55,10 +55,6 @@ impl Mechanism for Divergence {
         Role::Layer
     }
 
-    fn serves_several_schedulers(&self) -> bool {
-        true
-    }
-
     fn admits_more_blocks(&self) -> bool {
         true
     }

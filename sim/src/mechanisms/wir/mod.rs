@@ -307,10 +307,6 @@ impl Mechanism for Wir {
         Role::Layer
     }
 
-    fn serves_several_schedulers(&self) -> bool {
-        true
-    }
-
     fn occupancies(&self) -> Vec<Occupancy> {
         let (title, register) = ("Physical registers that something refers to", ("counts", "_valid_q"));
         vec![Occupancy { title, instance: "reference_counts", register, counts_zeros: false }]
@@ -359,6 +355,11 @@ impl Mechanism for Wir {
                 let reason = format!("equally many for each of {parts} {of}, 32 at most");
                 return Err(conflict(key, entries, reason));
             }
+        }
+        let increments = config.sm.schedulers_per_partition * CHANGES as u64;
+        if (1 << parameters.count_bits) - 1 <= increments {
+            let reason = format!("enough for more than {increments} references that come in a cycle");
+            return Err(conflict("wir.count_bits", parameters.count_bits, reason));
         }
         let of_one = parameters.signature_rows / partitions;
         if u64::from(of_one.ilog2()) > parameters.hash_bits {
