@@ -42,7 +42,7 @@ fn drives(circuit: &str) -> Vec<(&'static str, Drive)> {
         "operand_collectors" | "banked_register_file" | "reuse_collectors" | "reuse_register_file" => {
             vec![("unit_i", Low(2)), ("source_valid_i", Often)]
         }
-        "dual_issue_register_file" | "register_cache_hierarchy" => {
+        "dual_issue_register_file" | "two_scheduler_register_file" | "register_cache_hierarchy" => {
             vec![("unit_i", Low(2)), ("source_valid_i", Often)]
         }
 
@@ -156,6 +156,9 @@ fn drives(circuit: &str) -> Vec<(&'static str, Drive)> {
 
         // Blocks stay for some time, so that they are there when their threads have released.
         "release_unit" => vec![("block_ended_i", Rarely)],
+
+        // There are cycles without lookups and fills, in which it is swept.
+        "reuse_buffer" => vec![("lookup_valid_i", Shared(2)), ("fill_valid_i", Shared(2))],
 
         // As many registers as entries, and few writes, so that something is found at a tenth of the activity.
         "verify_cache" => vec![("register_i", Low(2)), ("written_valid_i", Rarely)],

@@ -66,7 +66,7 @@ fn the_interpreter_and_the_compiled_engine_have_the_same_signature() {
 
 /// Part of the cycles in which a table port or register of a circuit is used, at least, when it is busy; of a circuit without
 /// a line here every port and register of the outermost module has to be used in some cycle.
-const USED_WHEN_BUSY: [(&str, &str, f64); 65] = [
+const USED_WHEN_BUSY: [(&str, &str, f64); 69] = [
     ("round_robin_arbiter", "behind_last", 0.7),
     ("fifo", "words.head", 0.8),
     ("fifo", "words.tail", 0.8),
@@ -83,6 +83,10 @@ const USED_WHEN_BUSY: [(&str, &str, f64); 65] = [
     ("dual_issue_register_file", "collectors1.entries.issue", 0.7),
     ("dual_issue_register_file", "mrf.bank7.registers.operand", 0.4),
     ("dual_issue_register_file", "mrf.bank7.registers.result", 0.2),
+    ("two_scheduler_register_file", "collectors0.entries.issue", 0.7),
+    ("two_scheduler_register_file", "collectors1.entries.issue", 0.7),
+    ("two_scheduler_register_file", "mrf.bank7.registers.operand", 0.4),
+    ("two_scheduler_register_file", "mrf.bank7.registers.result", 0.2),
     ("register_file_cache", "values.operand0", 0.2),
     ("register_file_cache", "values.result", 0.6),
     ("register_file_cache", "way5.clean", 0.01),
