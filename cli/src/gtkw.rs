@@ -178,7 +178,9 @@ impl<F: Format> Format for Noted<'_, F> {
 /// What follows `scope` in the path of one of its signals, or of a circuit in it.
 fn below<'a>(path: &'a str, scope: &str) -> Option<&'a str> {
     let (_design, path) = path.split_once('.')?;
-    path.strip_prefix("partition0_").unwrap_or(path).strip_prefix(scope)?.strip_prefix('.')
+    let of_circuit = path.strip_prefix("partition0_").unwrap_or(path).strip_prefix(scope)?;
+    // Of what each scheduler of a partition has one of, the first's.
+    of_circuit.strip_prefix('0').unwrap_or(of_circuit).strip_prefix('.')
 }
 
 /// How a signal is shown.

@@ -1,4 +1,4 @@
-//! The power of a scheduler's registers.
+//! The power of a partition's registers.
 
 use serde::{Deserialize, Serialize};
 

@@ -8,7 +8,8 @@ use super::main_register_file::MainRegisterFileIo;
 use super::operand_collectors::OperandCollectorsIo;
 use crate::rtl::{In, Module, Out, Ports, Signal};
 
-/// Whether one register a cycle is read beside the operands of instructions, and who reads first if both want a bank.
+/// Whether a register of each scheduler is read a cycle beside the operands of instructions, and who reads first if both want a
+/// bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExtraRead {
@@ -16,7 +17,7 @@ pub enum ExtraRead {
     None,
     /// Operands are read first.
     AfterOperands,
-    /// The extra read comes first if operands were in the cycle before.
+    /// The extra read comes first if operands had its bank in the cycle before.
     InTurn,
     /// The extra read comes first.
     BeforeOperands,
@@ -39,7 +40,8 @@ pub struct ExtraReadIo<'m> {
 }
 
 /// The banks read for operands and, where these leave them or it comes first, for extra reads. Of several groups of
-/// collectors, and of several extra reads, the first has its pick; an extra read that has lost comes before one that has not.
+/// collectors, and of several extra reads, the first has its pick; an extra read that was refused comes before one that was not.
+/// In turn, one comes before operands if they had its bank in the cycle before.
 pub(crate) fn read_beside<'m>(
     m: &Module<'m>,
     (geometry, extra_read): (&Geometry, ExtraRead),
@@ -57,8 +59,10 @@ pub(crate) fn read_beside<'m>(
                 ExtraRead::BeforeOperands => m.lit(1, 1),
                 ExtraRead::None | ExtraRead::AfterOperands => m.lit(1, 0),
             };
+            let is_turned = extra_read == ExtraRead::InTurn && extras.len() > 1;
+            let refused = is_turned.then(|| m.register(name("extra_read_refused", number), 1).reset(0));
             let kept = wanted & comes_first.replicate(geometry.banks);
-            Extra { wanted, comes_first, kept: kept.named(name("extra_read_taken", number)) }
+            Extra { wanted, comes_first, refused, kept: kept.named(name("extra_read_taken", number)) }
         })
         .collect();
     // The banks that operands have to leave to extra reads.
@@ -73,7 +77,7 @@ pub(crate) fn read_beside<'m>(
     let mut grants = Vec::new();
     for (number, (extra, port)) in all.iter().zip(extras).enumerate() {
         let before = (0..all.len()).filter(|&other| other != number).fold(none, |before, other| {
-            let precedes = all[other].precedes(m, extra, other < number, extra_read);
+            let precedes = all[other].precedes(m, extra, other < number);
             before | (all[other].wanted & precedes.replicate(geometry.banks))
         });
         let grant = (extra.wanted & !read & !before).named(name("extra_read_banks", number));
@@ -83,7 +87,10 @@ pub(crate) fn read_beside<'m>(
         let value = bank.one_hot_select(m.cat(mrf.read.iter().map(|read| read.value_o)));
         port.value_o.set(value).valid_when(bank.any());
         if extra_read == ExtraRead::InTurn {
-            extra.comes_first.set(port.valid_i & !grant.any());
+            extra.comes_first.set((extra.wanted & read).any());
+        }
+        if let Some(refused) = extra.refused {
+            refused.set(port.valid_i & !grant.any());
         }
         granted = granted | grant;
         grants.push(grant);
@@ -128,25 +135,21 @@ pub(crate) fn read_beside<'m>(
 struct Extra<'m> {
     /// Its bank, one-hot.
     wanted: Signal<'m>,
-    /// It comes before operands; in turn, because it has lost in the cycle before.
+    /// It comes before operands; in turn, because they had its bank in the cycle before.
     comes_first: Signal<'m>,
+    /// Of several that take turns: it was refused in the cycle before.
+    refused: Option<Signal<'m>>,
     /// Its bank, if it comes first.
     kept: Signal<'m>,
 }
 
 impl<'m> Extra<'m> {
-    /// Whether it comes before another: the one that has lost does, or else the one with the lower number.
-    fn precedes(
-        &self,
-        m: &Module<'m>,
-        other: &Extra<'m>,
-        is_lower: bool,
-        extra_read: ExtraRead,
-    ) -> Signal<'m> {
-        match (extra_read, is_lower) {
-            (ExtraRead::InTurn, true) => self.comes_first | !other.comes_first,
-            (ExtraRead::InTurn, false) => self.comes_first & !other.comes_first,
-            (_, is_lower) => m.lit(1, u64::from(is_lower)),
+    /// Whether it comes before another: the one that was refused does, or else the one with the lower number.
+    fn precedes(&self, m: &Module<'m>, other: &Extra<'m>, is_lower: bool) -> Signal<'m> {
+        match (self.refused, other.refused, is_lower) {
+            (Some(own), Some(other), true) => own | !other,
+            (Some(own), Some(other), false) => own & !other,
+            (.., is_lower) => m.lit(1, u64::from(is_lower)),
         }
     }
 }

@@ -113,7 +113,7 @@ parameters! {
 }
 
 parameters! {
-    /// The banked main register file of a scheduler.
+    /// The banked main register file of a partition.
     pub struct RegisterFile {
         /// Bank groups, a power of two; each one warp-wide register (1024 bits) wide, 1R1W.
         bank_groups: u64 = Accepted::integer(1, 16),
@@ -229,9 +229,9 @@ parameters! {
 parameters! {
     /// Arithmetic units of the whole SM, which its schedulers share, and what runs on which.
     pub struct Units {
-        /// ALUs of the SM; 0: each scheduler has one of its own.
+        /// ALUs of the SM; 0: each partition has one for each of its schedulers.
         alu: u64 = Accepted::integer(0, 32),
-        /// Special function units of the SM; 0: each scheduler has one of its own.
+        /// Special function units of the SM; 0: each partition has one for each of its schedulers.
         sfu: u64 = Accepted::integer(0, 32),
         /// Double-precision units of the SM; 0: another unit executes double precision.
         double: u64 = Accepted::integer(0, 32),
@@ -269,7 +269,7 @@ parameters! {
 }
 
 parameters! {
-    /// Throughput of the units. ALUs and special function units are of a scheduler, the others of the SM.
+    /// Throughput of the units. ALUs and special function units are of a partition, the others of the SM.
     pub struct Throughput {
         /// Lanes the ALUs start a cycle.
         alu_lanes: u64 = Accepted::integer(1, 32),

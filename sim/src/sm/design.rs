@@ -328,7 +328,7 @@ pub struct Issue {
     pub unit: Unit,
     /// Lanes that execute it.
     pub active: LaneMask,
-    /// Row of each register operand: the warp's first row plus its number. None if no lane executes.
+    /// Row of each register operand. None if no lane executes.
     pub sources: [Option<u32>; MAX_SOURCES],
     /// Lanes in which the value of every operand is known: written before, in the kernel. What is computed of others may be
     /// anything.

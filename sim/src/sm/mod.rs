@@ -103,7 +103,8 @@ pub struct Waveform<'a> {
     /// What it is written as, and where it goes.
     pub format: Box<dyn Format + 'a>,
     /// Limits it to a circuit or a part of one: `register_file`, `scheduler`, or a path below
-    /// (`register_file.main`), after `partition0_` … if there are several schedulers; all if `None`.
+    /// (`register_file.main`), after `partition0_` … if there are several partitions (`scheduler0` if one has
+    /// several); all if `None`.
     pub scope: Option<String>,
     /// Cycles it covers; all if `None`.
     pub cycles: Option<Range<u64>>,
@@ -114,7 +115,7 @@ pub struct PortTraffic<'a> {
     /// Where the recording goes.
     pub writer: &'a mut dyn Write,
     /// Which circuit: `register_file`, `scheduler`, `l1_port`, or a path below (`register_file.cache`), after
-    /// `partition0_` … if there are several schedulers.
+    /// `partition0_` … if there are several partitions (`scheduler0` if one has several).
     pub circuit: String,
     /// Cycles that are recorded at most, from the first; all if `None`.
     pub cycles: Option<u64>,

@@ -27,8 +27,9 @@ pub struct TwoSchedulerRegisterFileReference {
     issues: [Option<Instruction>; 2],
     writes: [Option<Write>; 3],
     extra_read: ExtraRead,
-    /// Extra reads that were refused in the cycle before; what was read for those that were not.
+    /// Extra reads that were refused in the cycle before, and those whose bank operands had; what was read for the others.
     refused: [bool; 2],
+    lost: [bool; 2],
     extra_values: [Option<WarpRegister>; 2],
 }
 
@@ -72,6 +73,7 @@ impl TwoSchedulerRegisterFileReference {
             writes: [const { None }; 3],
             extra_read: parameters.extra_read,
             refused: [false; 2],
+            lost: [false; 2],
             extra_values: [None, None],
         }
     }
@@ -85,7 +87,7 @@ impl TwoSchedulerRegisterFileReference {
     fn comes_first(&self, number: usize) -> bool {
         match self.extra_read {
             ExtraRead::None | ExtraRead::AfterOperands => false,
-            ExtraRead::InTurn => self.refused[number],
+            ExtraRead::InTurn => self.lost[number],
             ExtraRead::BeforeOperands => true,
         }
     }
@@ -120,6 +122,8 @@ impl TwoSchedulerRegisterFileReference {
                 value.expect(outputs, &format!("{port}_value_o"));
             }
             self.refused[number] = wanted[number].is_some() && read.is_none();
+            self.lost[number] =
+                wanted[number].is_some_and(|register| of_operands.contains(&(register % self.banks)));
             self.extra_values[number] = read.map(|register| self.registers[register].clone());
         }
     }

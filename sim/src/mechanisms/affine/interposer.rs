@@ -1,4 +1,4 @@
-//! What stands at the register file of a scheduler and knows which registers are tuples.
+//! What stands at the register file of a partition and knows which registers are tuples.
 
 use warpfile_engine::{AnyEngine, CircuitPorts, Engine};
 use warpfile_hdl::affine::{AffineDetector, TupleTable};
@@ -32,7 +32,7 @@ struct Flying {
     affine: [bool; MAX_RESULTS],
 }
 
-/// Tuples in front of the register file of a scheduler. It passes everything on as it is.
+/// Tuples in front of the register file of a partition. It passes everything on as it is.
 pub struct Affine {
     detector: Running<CircuitPorts<AffineDetector>>,
     table: Running<CircuitPorts<TupleTable>>,

@@ -1,7 +1,7 @@
 //! Affine registers: a register whose lanes follow each other by one stride is held as base and stride, in one of the banks that
 //! it has lanes in.
 //!
-//! An interposer right at a banked register file, one for each scheduler. It changes no cycle and no value: it knows which
+//! An interposer right at a banked register file, one for each partition. It changes no cycle and no value: it knows which
 //! registers are tuples, and counts what that saves. The contract, cycle by cycle, is in `docs/affine-pipeline.md`.
 //!
 //! Source: Kim & Ro, "WIR: Warp Instruction Reuse to Minimize Repeated Computations in GPUs", §VII-A: Affine.
@@ -217,7 +217,7 @@ fn bank_accesses(report: &RunReport) -> ArrayAccesses {
     }
 }
 
-/// The circuits of one scheduler.
+/// The circuits of one partition.
 struct Circuits {
     detector: AffineDetector,
     table: TupleTable,

@@ -1,4 +1,4 @@
-//! The registers of one scheduler's warps, and the circuit that holds their power states.
+//! The registers of one partition's warps, and the circuit that holds their power states.
 
 use std::collections::VecDeque;
 

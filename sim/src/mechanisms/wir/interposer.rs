@@ -172,8 +172,11 @@ impl Reuse {
         let (shared, stages) = (&mut self.shared, &mut self.stages);
         let mut sought = [None; MAX_ISSUES];
         for (number, Stages { retiring, .. }) in stages.iter().enumerate() {
+            // What is written in this cycle may still be there as it was.
+            let is_there =
+                |register: &u32| shared.is_written(*register) && !written.contains(&Some(*register));
             let register = |slot: &Slot| match slot.step {
-                Step::Seek(register) => Some(register).filter(|&register| shared.is_written(register)),
+                Step::Seek(register) => Some(register).filter(is_there),
                 Step::Verify(_)
                 | Step::Move { .. }
                 | Step::Copy { .. }

@@ -50,7 +50,7 @@ const BLOCK_BITS: usize = 4;
 const BARRIER_BITS: usize = 5;
 /// References that come and go in a cycle for each scheduler: half of the SM's 12 and 12 (Table III).
 const CHANGES: usize = 6;
-/// Bits of a count of instructions that hold a register.
+/// Bits of a count of instructions of one scheduler that hold a register; with two there is one more.
 const HOLD_BITS: usize = 8;
 
 /// Warp instruction reuse.
@@ -281,9 +281,9 @@ counters! {
         logical_cycles: sum("register cycles"),
         /// Physical registers in use, summed over cycles.
         register_cycles: sum("register cycles"),
-        /// Most physical registers in use at once, summed over schedulers.
+        /// Most physical registers in use at once, summed over register files.
         most_in_use: sum("registers"),
-        /// Cycles in which no register could be given away, summed over schedulers.
+        /// Cycles in which no register was free, summed over register files.
         empty_cycles: sum("cycles"),
         /// Mappings given up before their successor had a register, because none was left.
         given_up: sum("registers"),
@@ -612,7 +612,7 @@ impl Parts {
             counts: ReferenceCounts {
                 registers,
                 count_bits: parameters.count_bits as usize,
-                hold_bits: HOLD_BITS,
+                hold_bits: HOLD_BITS + ways - 1,
                 allocations: ways,
                 increments: ways * CHANGES,
                 decrements: ways * CHANGES,

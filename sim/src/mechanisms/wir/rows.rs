@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::mechanisms::register_file::{geometry, spoiled};
 use crate::sm::design::{MAX_ROW_ACCESSES, RowAccess, RowAccessKind, RowStates, WarpSlot};
 
-/// The rows of a scheduler's physical registers.
+/// The rows of a partition's physical registers.
 pub struct Rows {
     /// Where each register is among the rows, and the register of each place.
     places: Vec<usize>,

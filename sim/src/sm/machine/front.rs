@@ -46,7 +46,8 @@ impl Machine<'_, '_> {
     }
 
     /// Where a warp's registers lie if no layer has a say in it. Behind several schedulers, which often issue one instruction for
-    /// two warps at once, register `r` of warp `w` is in bank `r + w`, so that they find two banks.
+    /// two warps at once, register `r` of warp `w` is in bank `r + w`, so that they find two banks; but for the last ones, which go around its end,
+    /// unless it has a multiple of the banks.
     fn rows_of(&self, launch: &Running<'_>, warp: usize) -> WarpRows {
         let (warp, rows) = (warp as u32, launch.shape.rows_per_warp);
         let first = warp * rows;
