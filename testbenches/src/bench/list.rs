@@ -157,9 +157,6 @@ fn drives(circuit: &str) -> Vec<(&'static str, Drive)> {
         // Blocks stay for some time, so that they are there when their threads have released.
         "release_unit" => vec![("block_ended_i", Rarely)],
 
-        // There are cycles without lookups and fills, in which it is swept.
-        "reuse_buffer" => vec![("lookup_valid_i", Shared(2)), ("fill_valid_i", Shared(2))],
-
         // As many registers as entries, and few writes, so that something is found at a tenth of the activity.
         "verify_cache" => vec![("register_i", Low(2)), ("written_valid_i", Rarely)],
         _ => Vec::new(),
