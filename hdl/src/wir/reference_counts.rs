@@ -186,6 +186,12 @@ impl Circuit for ReferenceCounts {
             holds: self.all_delayed(m, "hold", &io.hold),
             drops: self.all_delayed(m, "drop", &io.drop),
         };
+        if let [first, others @ ..] = &io.allocated[..] {
+            let twice = others.iter().fold(m.lit(1, 0), |any, other| {
+                any | (first.valid_i & other.valid_i & first.register_i.eq(other.register_i))
+            });
+            m.assumption("a_register_is_given_away_once", !twice);
+        }
         let freed = self.free(m, io, counts, &changes);
         self.count(m, counts, &changes);
         m.when(freed.any(), || counts.clear_rows(freed));
@@ -215,12 +221,6 @@ impl ReferenceCounts {
         let allocated = changes.allocated.iter();
         let live = allocated.fold(counts.valid_rows(), |live, new| live | new.one_hot(self.registers));
         let is_live = |change: &Change<'m>| change.valid & live.lane_select(change.register, 1);
-        if let [first, others @ ..] = &changes.allocated[..] {
-            let twice = others
-                .iter()
-                .fold(m.lit(1, 0), |any, new| any | (first.valid & new.valid & new.is_of(first.register)));
-            m.assumption("a_register_is_given_away_once", !twice);
-        }
         for (k, new) in changes.allocated.iter().enumerate() {
             m.when(new.valid, || {
                 let start = Counts { entries: m.lit(self.count_bits, 0), holds: m.lit(self.hold_bits, 1) };
