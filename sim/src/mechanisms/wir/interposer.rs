@@ -435,8 +435,8 @@ impl Interposer for Reuse {
         self.seek(written);
 
         let mut renaming = [Renaming::default(); MAX_ISSUES];
-        for number in 0..self.stages.len() {
-            renaming[number] = self.retire(number, (&answers, &slots), outputs)?;
+        for (number, now) in renaming.iter_mut().enumerate().take(self.stages.len()) {
+            *now = self.retire(number, (&answers, &slots), outputs)?;
         }
         if !self.shared.looks_up_at_once {
             self.look_up(&answers, &renaming, inputs.kernel_loads)?;
