@@ -110,19 +110,8 @@ impl Circuit for BankedRegisterFile {
     fn build<'m>(&self, m: &Module<'m>, io: &BankedRegisterFileIo<'m>) {
         let writes = [&io.result, &io.fill];
         let mrf = m.instance("mrf", MainRegisterFile { geometry: self.geometry, writers: writes.len() });
-        let collectors = m.instance(
-            "collectors",
-            OperandCollectors {
-                geometry: self.geometry,
-                collectors: self.collectors,
-                access_cycles: self.access_cycles,
-                id_bits: self.id_bits,
-                units: self.units,
-                writers: writes.len(),
-                shares_banks: self.extra_read != ExtraRead::None,
-                holds: false,
-            },
-        );
+        let shares_banks = self.extra_read != ExtraRead::None;
+        let collectors = m.instance("collectors", self.group(writes.len(), shares_banks));
         collectors.issue.valid_i.set(io.issue.valid_i);
         collectors.issue.id_i.set(io.issue.id_i);
         collectors.issue.unit_i.set(io.issue.unit_i);
@@ -149,6 +138,22 @@ impl Circuit for BankedRegisterFile {
             mrf.write[w].lanes_i.set(write.lanes_i);
             mrf.write[w].value_i.set(write.value_i);
             write.ready_o.set(mrf.write[w].ready_o & !pending.blocked_o);
+        }
+    }
+}
+
+impl BankedRegisterFile {
+    /// A group of its collectors, before so many writers of the main register file.
+    pub(crate) fn group(&self, writers: usize, shares_banks: bool) -> OperandCollectors {
+        OperandCollectors {
+            geometry: self.geometry,
+            collectors: self.collectors,
+            access_cycles: self.access_cycles,
+            id_bits: self.id_bits,
+            units: self.units,
+            writers,
+            shares_banks,
+            holds: false,
         }
     }
 }

@@ -7,7 +7,6 @@ use super::collector_groups::{WAYS, deal, share_banks, share_units, write};
 use super::extra_read::ExtraRead;
 use super::geometry::Geometry;
 use super::main_register_file::MainRegisterFile;
-use super::operand_collectors::OperandCollectors;
 use super::ports::{DispatchIo, OperandsIo, RegisterWriteIo, Widths};
 use crate::rtl::{Circuit, Documented, In, Module, ParameterError, Ports};
 
@@ -85,7 +84,7 @@ impl Circuit for DualIssueRegisterFile {
         let groups: Vec<_> = (0..WAYS)
             .map(|group| {
                 let shares_banks = group > 0;
-                m.instance(format!("collectors{group}"), self.group(writers, shares_banks))
+                m.instance(format!("collectors{group}"), self.one_way().group(writers, shares_banks))
             })
             .collect();
         let dealt = deal(m, &io.issue, &groups);
@@ -115,19 +114,6 @@ impl DualIssueRegisterFile {
             id_bits: self.id_bits,
             units: self.units,
             extra_read: ExtraRead::None,
-        }
-    }
-
-    fn group(&self, writers: usize, shares_banks: bool) -> OperandCollectors {
-        OperandCollectors {
-            geometry: self.geometry,
-            collectors: self.collectors,
-            access_cycles: self.access_cycles,
-            id_bits: self.id_bits,
-            units: self.units,
-            writers,
-            shares_banks,
-            holds: false,
         }
     }
 }

@@ -7,7 +7,6 @@ use super::collector_groups::{WAYS, deal_each, share_banks, share_units, write};
 use super::extra_read::{ExtraRead, ExtraReadIo, read_beside};
 use super::geometry::Geometry;
 use super::main_register_file::MainRegisterFile;
-use super::operand_collectors::OperandCollectors;
 use super::ports::{DispatchIo, OperandsIo, RegisterWriteIo, Widths};
 use crate::rtl::{Circuit, Documented, In, Module, ParameterError, Ports};
 
@@ -96,10 +95,8 @@ impl Circuit for TwoSchedulerRegisterFile {
         let mrf = m.instance("mrf", MainRegisterFile { geometry: self.geometry, writers });
         let groups: Vec<_> = (0..WAYS)
             .map(|number| {
-                m.instance(
-                    format!("collectors{number}"),
-                    self.group(writers, number > 0 || self.extra_read != ExtraRead::None),
-                )
+                let shares_banks = number > 0 || self.extra_read != ExtraRead::None;
+                m.instance(format!("collectors{number}"), self.one_way().group(writers, shares_banks))
             })
             .collect();
         for (issue, ready) in io.issue.iter().zip(deal_each(m, &io.issue, &groups)) {
@@ -133,19 +130,6 @@ impl TwoSchedulerRegisterFile {
             id_bits: self.id_bits,
             units: self.units,
             extra_read: ExtraRead::None,
-        }
-    }
-
-    fn group(&self, writers: usize, shares_banks: bool) -> OperandCollectors {
-        OperandCollectors {
-            geometry: self.geometry,
-            collectors: self.collectors,
-            access_cycles: self.access_cycles,
-            id_bits: self.id_bits,
-            units: self.units,
-            writers,
-            shares_banks,
-            holds: false,
         }
     }
 }

@@ -70,13 +70,6 @@ pub struct PartitionDesign<'a> {
     pub schedulers: Vec<Box<dyn WarpScheduler + 'a>>,
 }
 
-impl PartitionDesign<'_> {
-    /// Whether its schedulers ever suspend a warp.
-    pub fn suspends(&self) -> bool {
-        self.schedulers.iter().any(|scheduler| scheduler.suspends())
-    }
-}
-
 /// Index of a warp slot of a partition.
 pub type WarpSlot = usize;
 
@@ -105,12 +98,12 @@ impl Unit {
     /// Number of units.
     pub const COUNT: usize = Unit::ALL.len();
 
+    /// Those that the partitions of an SM share, one bit each.
+    pub const SHARED: u8 = 1 << Unit::Texture as u8 | 1 << Unit::Memory as u8 | 1 << Unit::Scratchpad as u8;
+
     /// Whether the partitions of an SM share one; the others are each partition's own.
     pub fn is_shared(self) -> bool {
-        match self {
-            Unit::Texture | Unit::Memory | Unit::Scratchpad => true,
-            Unit::Alu | Unit::Sfu | Unit::Control => false,
-        }
+        Unit::SHARED >> self as u8 & 1 == 1
     }
 }
 

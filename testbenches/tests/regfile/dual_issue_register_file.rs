@@ -1,16 +1,15 @@
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use warpfile_engine::{Engine, Interpreter, Options};
 use warpfile_hdl::regfile::{DualIssueRegisterFile, Geometry};
 use warpfile_random::config;
 use warpfile_testbenches::lockstep::Lockstep;
 use warpfile_testbenches::mutation::elaborate;
 
 use super::dual_issue_register_file_ref::{DualIntent, DualIssueRegisterFileReference};
-use super::offers_ref::Instruction;
 use super::operand_collectors::ready_units;
-use super::traffic::{geometries, masks, registers, writes};
+use super::traffic::{geometries, instructions, registers, writes};
+use super::two_ports::{EIGHT_BANKS, TwoPorts};
 
 const UNITS: usize = 3;
 
@@ -22,12 +21,7 @@ fn traffic(cycles: usize) -> impl Strategy<Value = (DualIssueRegisterFile, Vec<D
     circuits.prop_flat_map(move |circuit| {
         let Geometry { lanes, .. } = circuit.geometry;
         let registers = registers(circuit.geometry);
-        let source = || option::weighted(0.8, 0..registers);
-        let instruction = || {
-            let instruction = (0..64_usize, 0..UNITS, masks(lanes), [source(), source(), source()])
-                .prop_map(|(id, unit, active, sources)| Instruction { id, unit, active, sources });
-            option::weighted(0.7, instruction)
-        };
+        let instruction = || instructions(UNITS, registers, lanes);
         let write = || option::weighted(0.4, writes(registers, lanes));
         let writes = [write(), write(), write()];
         let intent = ([instruction(), instruction()], writes, ready_units(UNITS))
@@ -57,55 +51,20 @@ proptest! {
     }
 }
 
-/// A circuit of eight banks, driven by hand.
-struct Bench {
-    engine: Interpreter,
-}
-
-impl Bench {
-    fn new() -> Bench {
-        let geometry = Geometry { banks: 8, rows: 4, ..Geometry::GEBHART_2011 };
-        let circuit =
-            DualIssueRegisterFile { geometry, collectors: 4, access_cycles: 3, id_bits: 6, units: UNITS };
-        let engine = Interpreter::new(&elaborate(&circuit).unwrap(), &Options::checked()).unwrap();
-        let mut bench = Bench { engine };
-        bench.set("unit_ready_i", 0b111);
-        bench
-    }
-
-    fn set(&mut self, port: &str, value: u64) {
-        self.engine.set(self.engine.input(port).unwrap(), value);
-    }
-
-    fn get(&self, port: &str) -> u64 {
-        self.engine.get(self.engine.output(port).unwrap())
-    }
-
-    /// Offers an instruction that reads one register in the cycle to come.
-    fn issue(&mut self, port: usize, id: u64, unit: u64, register: u64) {
-        for (name, value) in
-            [("valid", 1), ("id", id), ("unit", unit), ("active", 0xffff_ffff), ("source0_valid", 1)]
-        {
-            self.set(&format!("issue{port}_{name}_i"), value);
-        }
-        self.set(&format!("issue{port}_source0_register_i"), register);
-    }
-
-    /// Runs a cycle and ends the offers; the instructions dispatched.
-    fn step(&mut self) -> [Option<u64>; 2] {
-        self.engine.step();
-        self.set("issue0_valid_i", 0);
-        self.set("issue1_valid_i", 0);
-        [0, 1].map(|port| {
-            let dispatched = self.get(&format!("dispatch{port}_valid_o")) == 1;
-            dispatched.then(|| self.get(&format!("dispatch{port}_id_o")))
-        })
-    }
+/// A circuit of eight banks.
+fn bench() -> TwoPorts {
+    TwoPorts::new(&DualIssueRegisterFile {
+        geometry: EIGHT_BANKS,
+        collectors: 4,
+        access_cycles: 3,
+        id_bits: 6,
+        units: UNITS,
+    })
 }
 
 #[test]
 fn two_instructions_a_cycle_go_in_and_come_out() {
-    let mut bench = Bench::new();
+    let mut bench = bench();
     let mut dispatched = Vec::new();
     for pair in 0..8 {
         if pair < 4 {
@@ -121,7 +80,7 @@ fn two_instructions_a_cycle_go_in_and_come_out() {
 
 #[test]
 fn a_unit_takes_one_instruction_a_cycle() {
-    let mut bench = Bench::new();
+    let mut bench = bench();
     bench.issue(0, 1, 2, 0);
     bench.issue(1, 2, 2, 1);
     let dispatched: Vec<_> = (0..4).map(|_| bench.step()).collect();
@@ -130,18 +89,18 @@ fn a_unit_takes_one_instruction_a_cycle() {
 
 #[test]
 fn the_second_instruction_never_goes_before_the_first() {
-    let mut bench = Bench::new();
+    let mut bench = bench();
     bench.set("unit_ready_i", 0);
     for id in 0..4 {
         bench.issue(0, 2 * id, 0, 0);
         bench.issue(1, 2 * id + 1, 0, 1);
         bench.step();
-        assert_eq!((bench.get("issue0_ready_o"), bench.get("issue1_ready_o")), (1, 1));
+        assert_eq!(bench.ready(), [true, true]);
     }
     bench.issue(0, 8, 0, 0);
     bench.issue(1, 9, 0, 1);
     bench.step();
-    assert_eq!((bench.get("issue0_ready_o"), bench.get("issue1_ready_o")), (0, 0), "both groups are full");
+    assert_eq!(bench.ready(), [false, false], "both groups are full");
     // The first group has room again, the second has not.
     bench.set("unit_ready_i", 1);
     bench.step();
@@ -149,5 +108,5 @@ fn the_second_instruction_never_goes_before_the_first() {
     bench.issue(0, 8, 0, 0);
     bench.issue(1, 9, 0, 1);
     bench.step();
-    assert_eq!((bench.get("issue0_ready_o"), bench.get("issue1_ready_o")), (1, 0));
+    assert_eq!(bench.ready(), [true, false]);
 }

@@ -3,11 +3,10 @@
 //! Two groups of collectors take instructions in turn, in program order. The first has its pick of banks and units.
 //! What is in the operands does not depend on that: a write waits until earlier instructions have read the register.
 
-use warpfile_hdl::regfile::{DualIssueRegisterFile, SOURCES};
+use warpfile_hdl::regfile::DualIssueRegisterFile;
 use warpfile_testbenches::lockstep::{Pins, Reference};
 
-use super::collectors_ref::{Collectors, Held};
-use super::offers_ref::{Instruction, Offers, deliver, dispatch};
+use super::offers_ref::{Group, Instruction, Offers, deliver, dispatch};
 use super::traffic::{Write, registers};
 use super::warp_register::WarpRegister;
 
@@ -26,16 +25,6 @@ pub struct DualIssueRegisterFileReference {
     pending: Offers<3>,
 }
 
-/// A group of collectors.
-#[derive(Clone)]
-struct Group {
-    collectors: Collectors,
-    /// Operands of the instruction in each collector.
-    operands: Vec<[WarpRegister; SOURCES]>,
-    /// What was dispatched in the cycle before.
-    left: Option<Held>,
-}
-
 /// What happens in a cycle, as far as the contract and earlier offers allow it.
 #[derive(Clone, Debug)]
 pub struct DualIntent {
@@ -47,16 +36,11 @@ pub struct DualIntent {
 impl DualIssueRegisterFileReference {
     pub fn new(parameters: &DualIssueRegisterFile) -> DualIssueRegisterFileReference {
         let DualIssueRegisterFile { geometry, collectors, access_cycles, .. } = *parameters;
-        let unknown = WarpRegister::unknown(geometry.lanes);
-        let group = || Group {
-            collectors: Collectors::new(geometry.banks, collectors, access_cycles),
-            operands: vec![[(); SOURCES].map(|()| unknown.clone()); collectors],
-            left: None,
-        };
+        let group = || Group::new(geometry, collectors, access_cycles);
         DualIssueRegisterFileReference {
             banks: geometry.banks,
             lanes: geometry.lanes,
-            registers: vec![unknown.clone(); registers(geometry)],
+            registers: vec![WarpRegister::unknown(geometry.lanes); registers(geometry)],
             groups: [group(), group()],
             turn: 0,
             pending: Offers::default(),

@@ -17,6 +17,7 @@ pub mod operand_collectors;
 mod operand_collectors_ref;
 pub mod row_power;
 pub mod traffic;
+mod two_ports;
 mod two_scheduler_register_file;
 mod two_scheduler_register_file_ref;
 pub mod warp_register;

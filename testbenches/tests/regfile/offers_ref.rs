@@ -1,9 +1,9 @@
 //! What is offered to a register file in a cycle, and what its references share.
 
-use warpfile_hdl::regfile::SOURCES;
+use warpfile_hdl::regfile::{Geometry, SOURCES};
 use warpfile_testbenches::lockstep::Pins;
 
-use super::collectors_ref::{Arrival, Held};
+use super::collectors_ref::{Arrival, Collectors, Held};
 use super::traffic::Write;
 use super::warp_register::{WarpRegister, pack};
 
@@ -42,6 +42,27 @@ impl Instruction {
             Some(register) => registers[register].in_lanes(self.active, Some(0)),
             None => WarpRegister::zero(lanes),
         })
+    }
+}
+
+/// A group of collectors.
+#[derive(Clone)]
+pub struct Group {
+    pub collectors: Collectors,
+    /// Operands of the instruction in each collector.
+    pub operands: Vec<[WarpRegister; SOURCES]>,
+    /// What was dispatched in the cycle before.
+    pub left: Option<Held>,
+}
+
+impl Group {
+    pub fn new(geometry: Geometry, collectors: usize, access_cycles: usize) -> Group {
+        let unknown = WarpRegister::unknown(geometry.lanes);
+        Group {
+            collectors: Collectors::new(geometry.banks, collectors, access_cycles),
+            operands: vec![[(); SOURCES].map(|()| unknown.clone()); collectors],
+            left: None,
+        }
     }
 }
 

@@ -1,8 +1,11 @@
 //! Random geometry, lanes and writes.
 
 use proptest::collection::vec;
+use proptest::option;
 use proptest::prelude::*;
 use warpfile_hdl::regfile::Geometry;
+
+use super::offers_ref::Instruction;
 
 /// A register, or a row of a bank, to be written.
 #[derive(Clone, Debug)]
@@ -39,6 +42,18 @@ pub fn all_lanes(lanes: usize) -> u32 {
 pub fn masks(lanes: usize) -> impl Strategy<Value = u32> {
     let all = all_lanes(lanes);
     prop_oneof![Just(all), (0..lanes).prop_map(|lane| 1 << lane), 1..=all]
+}
+
+/// An instruction for one of `units`, seven times in ten, most of whose operands are among the first `registers` registers.
+pub fn instructions(
+    units: usize,
+    registers: usize,
+    lanes: usize,
+) -> impl Strategy<Value = Option<Instruction>> {
+    let source = || option::weighted(0.8, 0..registers);
+    let instruction = (0..64_usize, 0..units, masks(lanes), [source(), source(), source()])
+        .prop_map(|(id, unit, active, sources)| Instruction { id, unit, active, sources });
+    option::weighted(0.7, instruction)
 }
 
 /// Writes to the first `registers` registers.

@@ -4,11 +4,10 @@
 //! of eight bank groups. Of two groups of collectors the first has its pick of banks; an instruction goes to one or the other
 //! by turns. What is in the operands does not depend on that: a write waits until earlier instructions have read the register.
 
-use warpfile_hdl::regfile::{ExtraRead, SOURCES, TwoSchedulerRegisterFile};
+use warpfile_hdl::regfile::{ExtraRead, TwoSchedulerRegisterFile};
 use warpfile_testbenches::lockstep::{Pins, Reference};
 
-use super::collectors_ref::{Collectors, Held};
-use super::offers_ref::{Instruction, Offers, deliver, dispatch};
+use super::offers_ref::{Group, Instruction, Offers, deliver, dispatch};
 use super::traffic::{Write, registers};
 use super::warp_register::WarpRegister;
 
@@ -33,16 +32,6 @@ pub struct TwoSchedulerRegisterFileReference {
     extra_values: [Option<WarpRegister>; 2],
 }
 
-/// A group of collectors.
-#[derive(Clone)]
-struct Group {
-    collectors: Collectors,
-    /// Operands of the instruction in each collector.
-    operands: Vec<[WarpRegister; SOURCES]>,
-    /// What was dispatched in the cycle before.
-    left: Option<Held>,
-}
-
 /// What happens in a cycle, as far as the contract and earlier offers allow it.
 #[derive(Clone, Debug)]
 pub struct TwoSchedulerIntent {
@@ -57,16 +46,11 @@ pub struct TwoSchedulerIntent {
 impl TwoSchedulerRegisterFileReference {
     pub fn new(parameters: &TwoSchedulerRegisterFile) -> TwoSchedulerRegisterFileReference {
         let TwoSchedulerRegisterFile { geometry, collectors, access_cycles, .. } = *parameters;
-        let unknown = WarpRegister::unknown(geometry.lanes);
-        let group = || Group {
-            collectors: Collectors::new(geometry.banks, collectors, access_cycles),
-            operands: vec![[(); SOURCES].map(|()| unknown.clone()); collectors],
-            left: None,
-        };
+        let group = || Group::new(geometry, collectors, access_cycles);
         TwoSchedulerRegisterFileReference {
             banks: geometry.banks,
             lanes: geometry.lanes,
-            registers: vec![unknown.clone(); registers(geometry)],
+            registers: vec![WarpRegister::unknown(geometry.lanes); registers(geometry)],
             groups: [group(), group()],
             turn: 0,
             issues: [None, None],

@@ -59,9 +59,7 @@ impl Machine<'_, '_> {
         launch: &mut Running<'_>,
         partition: usize,
     ) -> Result<(), SimError> {
-        let ready_units = self.ready_units(partition, 1);
-        let units_for_two =
-            if self.config.sm.schedulers_per_partition > 1 { self.ready_units(partition, 2) } else { 0 };
+        let [ready_units, units_for_two] = self.ready_units(partition);
         let at = &mut self.partitions[partition];
         let flush = at.flushes.pop_front();
         let (line_request_taken, line) = match &self.line_port {
@@ -208,22 +206,23 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// Units that can take so many instructions of the partition in this cycle.
-    fn ready_units(&self, partition: usize, instructions: usize) -> u8 {
-        let own = &self.partitions[partition].units_free_at;
-        let mut ready = 0;
-        for unit in Unit::ALL {
-            let is_ready = if unit.is_shared() {
-                instructions == 1 && self.shared_unit_free_at[unit as usize] <= self.now
-            } else {
-                own.iter().filter(|free_at| free_at[unit as usize] <= self.now).count() >= instructions
-            };
-            ready |= u8::from(is_ready) << unit as u8;
+    /// Units that can take an instruction of the partition in this cycle, and those that can take two.
+    fn ready_units(&self, partition: usize) -> [u8; MAX_ISSUES] {
+        let (mut one, mut two) = (0, 0);
+        for own in &self.partitions[partition].units_free_at {
+            let mut free = 0;
+            for (unit, (own, shared)) in own.iter().zip(&self.shared_unit_free_at).enumerate() {
+                free |= u8::from(own.max(shared) <= &self.now) << unit;
+            }
+            (one, two) = (one | free, two | one & free);
         }
         if !self.memory.is_ready() {
-            ready &= !(1 << Unit::Memory as u8);
+            one &= !(1 << Unit::Memory as u8);
         }
-        ready & !self.shared.busy_units(self.now, instructions)
+        one &= !self.shared.busy_units(self.now, 1);
+        // Of what the partitions share there is one.
+        two &= !Unit::SHARED;
+        [one, if two == 0 { 0 } else { two & !self.shared.busy_units(self.now, 2) }]
     }
 
     /// Operand values have been delivered: they are compared with the kernel's.
@@ -380,19 +379,14 @@ impl Partition<'_> {
         })
     }
 
-    /// Takes the results at these places out of their queue.
+    /// Takes the results at these places out of their queue, the one behind before the other.
     fn remove_results(&mut self, places: [Option<usize>; MAX_ISSUES]) -> [Option<(u16, usize)>; MAX_ISSUES] {
-        let [first, second] = places;
-        match first > second {
-            true => {
-                let first = first.and_then(|place| remove(&mut self.results, place));
-                [first, second.and_then(|place| remove(&mut self.results, place))]
-            }
-            false => {
-                let second = second.and_then(|place| remove(&mut self.results, place));
-                [first.and_then(|place| remove(&mut self.results, place)), second]
-            }
+        let mut taken = [None; MAX_ISSUES];
+        let behind = if places[0] > places[1] { [0, 1] } else { [1, 0] };
+        for port in behind {
+            taken[port] = places[port].and_then(|place| remove(&mut self.results, place));
         }
+        taken
     }
 
     /// When that of its own units of a kind is free that is free first.

@@ -23,7 +23,8 @@ pub(super) struct Partition<'c> {
     pub held_by_layers: u64,
     /// Those of them that go on within a few cycles.
     pub brief_waits: u64,
-    /// When the units of the partition's own take the next instruction: of each kind one for each scheduler.
+    /// When the units of the partition's own take the next instruction: of each kind one for each scheduler. 0 for what the
+    /// partitions share.
     pub units_free_at: Vec<[u64; Unit::COUNT]>,
     pub completions: Completions,
     pub results: ResultQueue,
@@ -35,6 +36,8 @@ pub(super) struct Partition<'c> {
     pub operand_cycles: u64,
     /// Ports of the storage that instructions are dispatched on.
     pub dispatches: usize,
+    /// Whether its schedulers ever suspend a warp.
+    pub suspends: bool,
 }
 
 impl<'c> Partition<'c> {
@@ -58,6 +61,7 @@ impl<'c> Partition<'c> {
             flush_offered: None,
             operand_cycles: design.storage.operand_cycles(),
             dispatches: design.storage.dispatches(),
+            suspends: design.schedulers.iter().any(|scheduler| scheduler.suspends()),
             design,
         }
     }

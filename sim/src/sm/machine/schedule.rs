@@ -114,7 +114,7 @@ impl Machine<'_, '_> {
         let slots = self.config.sm.issues_per_scheduler as u16;
         let at = &mut self.partitions[partition];
         let sets = at.warps.sets();
-        let in_active_set = if at.design.suspends() { sets.holding } else { u64::MAX };
+        let in_active_set = if at.suspends { sets.holding } else { u64::MAX };
         let Some(warp) = first(sets.ready & sets.metadata & in_active_set & warps) else {
             return false;
         };
@@ -296,7 +296,7 @@ impl Partition<'_> {
         let mine = self.members(scheduler).all();
         let sets = self.warps.sets();
         let suspend = self.to_suspend(config.suspend_when_ready);
-        let suspends = if self.design.suspends() { u64::MAX } else { 0 };
+        let suspends = if self.suspends { u64::MAX } else { 0 };
         let held = self.held_warps() & sets.ready & !sets.long_hazard & mine;
         let brief = self.brief_waits & !self.design.storage.held_warps();
         let suspendable = if held == 0 { 0 } else { self.design.storage.suspendable_warps() & !brief };
@@ -339,7 +339,7 @@ impl Partition<'_> {
         if layers.is_empty() {
             return ready;
         }
-        let active = if self.design.suspends() { self.warps.sets().holding } else { u64::MAX };
+        let active = if self.suspends { self.warps.sets().holding } else { u64::MAX };
         let narrow = |candidates: u64, layer: &mut Box<dyn Layer + '_>| match candidates {
             0 => 0,
             _ => Some(layer.preferred_warps(partition, candidates) & candidates)
@@ -393,7 +393,7 @@ impl Partition<'_> {
     /// Warps that ask to be suspended because of the instruction they are at.
     fn to_suspend(&self, suspend_when_ready: bool) -> u64 {
         let sets = self.warps.sets();
-        let suspends = if self.design.suspends() { u64::MAX } else { 0 };
+        let suspends = if self.suspends { u64::MAX } else { 0 };
         let waits_for_operands = if suspend_when_ready { u64::MAX } else { sets.long_hazard };
         sets.ready & suspends & sets.marked & !sets.resumed & waits_for_operands
     }
