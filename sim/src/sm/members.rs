@@ -18,6 +18,12 @@ impl Members {
         own * self.schedulers + self.scheduler
     }
 
+    /// Whether the scheduler is the only one, so that its numbers are those of the partition.
+    #[inline]
+    pub fn is_only(self) -> bool {
+        self.schedulers == 1
+    }
+
     /// The number of the scheduler.
     pub fn scheduler(self) -> usize {
         self.scheduler
@@ -34,20 +40,21 @@ impl Members {
     }
 
     /// All of them, one bit each.
+    #[inline]
     pub fn all(self) -> u64 {
-        if self.schedulers == 1 { u64::MAX } else { EVEN << self.scheduler }
+        if self.is_only() { u64::MAX } else { EVEN << self.scheduler }
     }
 
     /// A set of the partition as the scheduler numbers it.
     #[inline]
     pub fn own(self, set: u64) -> u64 {
-        if self.schedulers == 1 { set } else { even(set >> self.scheduler) }
+        if self.is_only() { set } else { even(set >> self.scheduler) }
     }
 
     /// A set of the scheduler's as its partition numbers it.
     #[inline]
     pub fn set(self, own: u64) -> u64 {
-        if self.schedulers == 1 { own } else { spread(own) << self.scheduler }
+        if self.is_only() { own } else { spread(own) << self.scheduler }
     }
 }
 

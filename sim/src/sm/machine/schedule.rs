@@ -250,6 +250,9 @@ fn classes(layers: &mut [Box<dyn Layer + '_>], partition: usize) -> Classes {
 /// What a scheduler is told, of its own warps and slots as it numbers them.
 #[inline]
 fn own(members: Members, of_partition: &SchedulerInputs) -> SchedulerInputs {
+    if members.is_only() {
+        return *of_partition;
+    }
     let SchedulerInputs { resident, ready, suspend, eligible, busy_slots, classes, issue_enable } =
         *of_partition;
     SchedulerInputs {
@@ -267,6 +270,9 @@ impl SchedulerOutputs {
     /// What a scheduler has decided, as its partition numbers warps and slots.
     #[inline]
     fn in_partition(self, members: Members) -> SchedulerOutputs {
+        if members.is_only() {
+            return self;
+        }
         let of_partition = |decision: Option<(WarpSlot, usize)>| {
             decision.map(|(warp, slot)| (members.number(warp), members.number(slot)))
         };
