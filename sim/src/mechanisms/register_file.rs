@@ -192,8 +192,9 @@ impl WatchedBanks {
         let offered = inputs.result.iter().map(Option::is_some).zip(outputs.result_taken);
         let writes = offered.chain([(inputs.fill.is_some(), outputs.fill_taken)]);
         self.retries.reads += waiting.sum::<u64>();
-        let extra = inputs.extra_reads.iter().zip(outputs.extra_reads_taken);
-        self.retries.extra_reads += extra.filter(|(wanted, taken)| wanted.is_some() && !taken).count() as u64;
+        let extra = inputs.extra_reads.iter().zip(&outputs.extra_reads_taken);
+        self.retries.extra_reads +=
+            extra.filter(|(wanted, taken)| wanted.is_some() && !**taken).count() as u64;
         self.retries.writes += writes.filter(|(offered, taken)| *offered && !taken).count() as u64;
     }
 }
@@ -384,7 +385,7 @@ impl RegisterFile {
         if let Some(port) = self.units_for_two {
             engine.set(port, u64::from(inputs.units_for_two));
         }
-        for (ports, read) in self.extra_reads.iter().zip(inputs.extra_reads) {
+        for (ports, read) in self.extra_reads.iter().zip(&inputs.extra_reads) {
             engine.set(ports.valid_i, u64::from(read.is_some()));
             engine.set(ports.register_i, u64::from(read.unwrap_or_default()));
         }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::super::design::{Layer, MAX_ISSUES, MAX_WRITTEN, StorageInputs, Unit, WarpPlace, Write};
 use super::super::error::Compared;
-use super::super::in_flight::{InFlight, ResultQueue};
+use super::super::in_flight::InFlight;
 use super::super::kernel::{Action, Kernel, MemoryKind};
 use super::super::memory::{Arrived, Sent, Step, WordAccess, constant_access, shared_access};
 use super::super::oracle::Mismatch;
@@ -37,7 +37,7 @@ impl Machine<'_, '_> {
                 }
             } else {
                 entry.results_left = decoded.results.len();
-                let queue = if decoded.is_long() { &mut at.fills } else { &mut at.results };
+                let queue = if decoded.is_long() { &mut at.fills } else { at.results.of_warp(warp) };
                 queue.extend((0..decoded.results.len()).map(|result| (id, result)));
             }
             let resolves = decoded.action == Action::Branch;
@@ -68,10 +68,8 @@ impl Machine<'_, '_> {
         };
         at.flush_offered = flush.map(|flush| flush.slot);
         let kernel = &launch.kernel;
-        let issues = self.config.issues_per_partition() as usize;
         let offered = |queued: Option<&(u16, usize)>| offer(queued, &at.in_flight, &at.warps, kernel);
-        let places = at.offered_results(issues);
-        let [first, second] = places.map(|place| place.and_then(|place| at.results.get(place)));
+        let [first, second] = at.results.offered();
         let from_units = [offered(first), offered(second), offered(at.fills.front())];
         let [first, second, fill] = from_units;
         let kernel_loads = LaunchLoads {
@@ -116,7 +114,7 @@ impl Machine<'_, '_> {
                 self.take_answer(launch, partition, id, port)?;
             }
         }
-        self.follow_writes(&launch.kernel, partition, places, late);
+        self.follow_writes(&launch.kernel, partition, late);
         self.partitions[partition].follow_flushes();
         for port in 0..ports {
             if let Some(id) = self.partitions[partition].outputs.dispatch[port] {
@@ -126,22 +124,12 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    /// Results and fills that the operand storage has taken are written. `places`: of the results in their queue, `late`: those of
-    /// suspended warps.
-    fn follow_writes(
-        &mut self,
-        kernel: &Kernel,
-        partition: usize,
-        places: [Option<usize>; MAX_ISSUES],
-        late: [bool; MAX_ISSUES],
-    ) {
+    /// Results and fills that the operand storage has taken are written. `late`: results of suspended warps.
+    fn follow_writes(&mut self, kernel: &Kernel, partition: usize, late: [bool; MAX_ISSUES]) {
         let at = &mut self.partitions[partition];
         let later = std::mem::take(&mut at.outputs.result_later);
         let fill_later = std::mem::take(&mut at.outputs.fill_later);
-        let is_taken = at.outputs.result_taken;
-        let taken: [Option<usize>; MAX_ISSUES] =
-            std::array::from_fn(|port| places[port].filter(|_| is_taken[port]));
-        for (port, result) in at.remove_results(taken).into_iter().enumerate() {
+        for (port, result) in at.results.take(at.outputs.result_taken).into_iter().enumerate() {
             let Some(result) = result else { continue };
             self.totals.scheduler.results_after_suspension += u64::from(late[port]);
             self.last_progress = self.now;
@@ -206,23 +194,28 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// Units that can take an instruction of the partition in this cycle, and those that can take two.
+    /// Units that can take an instruction of the partition in this cycle, and those that can take two: never with one scheduler.
     fn ready_units(&self, partition: usize) -> [u8; MAX_ISSUES] {
-        let (mut one, mut two) = (0, 0);
-        for own in &self.partitions[partition].units_free_at {
-            let mut free = 0;
-            for (unit, (own, shared)) in own.iter().zip(&self.shared_unit_free_at).enumerate() {
-                free |= u8::from(own.max(shared) <= &self.now) << unit;
-            }
-            (one, two) = (one | free, two | one & free);
-        }
+        let of_schedulers = &self.partitions[partition].units_free_at;
+        let free = of_schedulers.iter().map(|own| self.free_units(own));
+        let (mut one, mut two) = free.fold((0, 0), |(one, two), free| (one | free, two | one & free));
         if !self.memory.is_ready() {
             one &= !(1 << Unit::Memory as u8);
         }
         one &= !self.shared.busy_units(self.now, 1);
         // Of what the partitions share there is one.
         two &= !Unit::SHARED;
-        [one, if two == 0 { 0 } else { two & !self.shared.busy_units(self.now, 2) }]
+        if two != 0 {
+            two &= !self.shared.busy_units(self.now, 2);
+        }
+        [one, two]
+    }
+
+    /// Units of a scheduler and of the SM that take an instruction in this cycle.
+    #[inline]
+    fn free_units(&self, of_scheduler: &[u64; Unit::COUNT]) -> u8 {
+        let of_both = of_scheduler.iter().zip(&self.shared_unit_free_at).enumerate();
+        of_both.fold(0, |free, (unit, (own, shared))| free | u8::from(own.max(shared) <= &self.now) << unit)
     }
 
     /// Operand values have been delivered: they are compared with the kernel's.
@@ -366,29 +359,6 @@ impl Machine<'_, '_> {
 }
 
 impl Partition<'_> {
-    /// Places in their queue of the results that are offered: the first ones; of several schedulers the first of each.
-    fn offered_results(&self, issues: usize) -> [Option<usize>; MAX_ISSUES] {
-        let schedulers = self.design.schedulers.len();
-        if schedulers == 1 {
-            return std::array::from_fn(|port| {
-                Some(port).filter(|&port| port < issues && port < self.results.len())
-            });
-        }
-        std::array::from_fn(|scheduler| {
-            self.results.iter().position(|(id, _)| self.in_flight.get(*id).warp % schedulers == scheduler)
-        })
-    }
-
-    /// Takes the results at these places out of their queue, the one behind before the other.
-    fn remove_results(&mut self, places: [Option<usize>; MAX_ISSUES]) -> [Option<(u16, usize)>; MAX_ISSUES] {
-        let mut taken = [None; MAX_ISSUES];
-        let behind = if places[0] > places[1] { [0, 1] } else { [1, 0] };
-        for port in behind {
-            taken[port] = places[port].and_then(|place| remove(&mut self.results, place));
-        }
-        taken
-    }
-
     /// When that of its own units of a kind is free that is free first.
     fn first_free(&mut self, unit: Unit) -> &mut u64 {
         let first =
@@ -488,9 +458,4 @@ fn offer<'f>(
         slot: warp.slot_or_flushing(),
         cached: warp.slot().is_some() && warp.activation == entry.activation,
     })
-}
-
-/// Takes a register out of a queue, nearly always the first.
-fn remove(queue: &mut ResultQueue, index: usize) -> Option<(u16, usize)> {
-    if index == 0 { queue.pop_front() } else { queue.remove(index) }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::super::design::{Flush, Issue, MAX_ISSUES, PartitionDesign, StorageOutputs, Unit};
+use super::super::design::{Flush, Issue, MAX_ISSUES, PartitionDesign, StorageOutputs, Unit, WarpSlot};
 use super::super::in_flight::{CAPACITY, Completions, InFlight, ResultQueue};
 use super::super::warp::{Scoreboard, Warps};
 use crate::config::Config;
@@ -27,7 +27,7 @@ pub(super) struct Partition<'c> {
     /// partitions share.
     pub units_free_at: Vec<[u64; Unit::COUNT]>,
     pub completions: Completions,
-    pub results: ResultQueue,
+    pub results: ResultQueues,
     pub fills: ResultQueue,
     /// Slots to be flushed, one a cycle.
     pub flushes: VecDeque<Flush>,
@@ -55,7 +55,7 @@ impl<'c> Partition<'c> {
             brief_waits: 0,
             units_free_at: vec![[0; Unit::COUNT]; schedulers],
             completions: Completions::new(),
-            results: ResultQueue::with_capacity(CAPACITY),
+            results: ResultQueues::new(schedulers, config.issues_per_partition() as usize),
             fills: ResultQueue::with_capacity(CAPACITY),
             flushes: VecDeque::with_capacity(warps),
             flush_offered: None,
@@ -70,6 +70,51 @@ impl<'c> Partition<'c> {
     pub fn busy_slots(&self) -> u64 {
         let queued = self.flushes.iter().map(|flush| flush.slot).chain(self.flush_offered);
         queued.fold(self.outputs.busy_slots, |busy, slot| busy | 1 << slot)
+    }
+}
+
+/// Results of short operations on their way to the storage, in the order in which they were computed: a queue of each scheduler,
+/// and of several schedulers one is offered of each, on the port of its number.
+pub(super) struct ResultQueues {
+    queues: Vec<ResultQueue>,
+    ports: usize,
+}
+
+impl ResultQueues {
+    fn new(schedulers: usize, ports: usize) -> ResultQueues {
+        ResultQueues { queues: vec![ResultQueue::with_capacity(CAPACITY); schedulers], ports }
+    }
+
+    /// Where the results of a warp of the partition wait.
+    pub fn of_warp(&mut self, warp: WarpSlot) -> &mut ResultQueue {
+        match &mut self.queues[..] {
+            [only] => only,
+            several => &mut several[warp % several.len()],
+        }
+    }
+
+    /// The results as they are offered.
+    #[inline]
+    pub fn offered(&self) -> [Option<&(u16, usize)>; MAX_ISSUES] {
+        match &self.queues[..] {
+            [only] => [only.front(), only.get(1).filter(|_| self.ports > 1)],
+            several => std::array::from_fn(|port| several[port].front()),
+        }
+    }
+
+    /// Takes results that were offered out of their queues, by port.
+    #[inline]
+    pub fn take(&mut self, taken: [bool; MAX_ISSUES]) -> [Option<(u16, usize)>; MAX_ISSUES] {
+        match &mut self.queues[..] {
+            // A result may be taken before the one in front of it.
+            [only] => match taken {
+                [false, false] => [None, None],
+                [true, false] => [only.pop_front(), None],
+                [false, true] => [None, only.remove(1)],
+                [true, true] => [only.pop_front(), only.pop_front()],
+            },
+            several => std::array::from_fn(|port| if taken[port] { several[port].pop_front() } else { None }),
+        }
     }
 }
 

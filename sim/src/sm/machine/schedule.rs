@@ -54,8 +54,8 @@ impl Machine<'_, '_> {
         self.totals.scheduler.held_warp_cycles += u64::from(held.count_ones());
         let ready = at.preferred(&mut self.layers, partition, inputs.ready);
         let inputs = SchedulerInputs { ready, classes, ..inputs };
+        let outputs = at.decide(scheduler, inputs);
         let members = at.members(scheduler);
-        let outputs = at.design.schedulers[scheduler].cycle(own(members, &inputs)).in_partition(members);
         self.follow_slots(partition, &outputs);
         match outputs.issue {
             Some(picked) => self.pick(launch, (partition, scheduler), picked),
@@ -247,32 +247,25 @@ fn classes(layers: &mut [Box<dyn Layer + '_>], partition: usize) -> Classes {
     })
 }
 
-/// What a scheduler is told, of its own warps and slots as it numbers them.
-#[inline]
-fn own(members: Members, of_partition: &SchedulerInputs) -> SchedulerInputs {
-    if members.is_only() {
-        return *of_partition;
-    }
-    let SchedulerInputs { resident, ready, suspend, eligible, busy_slots, classes, issue_enable } =
-        *of_partition;
-    SchedulerInputs {
-        resident: members.own(resident),
-        ready: members.own(ready),
-        suspend: members.own(suspend),
-        eligible: members.own(eligible),
-        busy_slots: members.own(busy_slots),
-        classes: Classes { first: members.own(classes.first), last: members.own(classes.last) },
-        issue_enable,
+impl SchedulerInputs {
+    /// What a scheduler is told, of its own warps and slots as it numbers them.
+    fn own(self, members: Members) -> SchedulerInputs {
+        let SchedulerInputs { resident, ready, suspend, eligible, busy_slots, classes, issue_enable } = self;
+        SchedulerInputs {
+            resident: members.own(resident),
+            ready: members.own(ready),
+            suspend: members.own(suspend),
+            eligible: members.own(eligible),
+            busy_slots: members.own(busy_slots),
+            classes: Classes { first: members.own(classes.first), last: members.own(classes.last) },
+            issue_enable,
+        }
     }
 }
 
 impl SchedulerOutputs {
     /// What a scheduler has decided, as its partition numbers warps and slots.
-    #[inline]
     fn in_partition(self, members: Members) -> SchedulerOutputs {
-        if members.is_only() {
-            return self;
-        }
         let of_partition = |decision: Option<(WarpSlot, usize)>| {
             decision.map(|(warp, slot)| (members.number(warp), members.number(slot)))
         };
@@ -289,6 +282,17 @@ impl Partition<'_> {
     /// Which warps and slots are a scheduler's.
     fn members(&self, scheduler: usize) -> Members {
         Members::new(self.design.schedulers.len(), scheduler)
+    }
+
+    /// What a scheduler does with the warps and slots of its partition. Of an only one the numbers are the partition's.
+    #[inline]
+    fn decide(&mut self, scheduler: usize, inputs: SchedulerInputs) -> SchedulerOutputs {
+        let members = self.members(scheduler);
+        let scheduler = &mut self.design.schedulers[scheduler];
+        if members.is_only() {
+            return scheduler.cycle(inputs);
+        }
+        scheduler.cycle(inputs.own(members)).in_partition(members)
     }
 
     #[inline]

@@ -142,6 +142,7 @@ impl SharedPipeline {
     }
 
     /// Units that do not take so many instructions in cycle `now`, whichever scheduler asks: bit [`Unit`] each.
+    #[inline]
     pub fn busy_units(&self, now: u64, instructions: usize) -> u8 {
         let mut busy = 0;
         if self.is_limited {
@@ -151,8 +152,10 @@ impl SharedPipeline {
             }
         }
         for (unit, free_at) in [(Unit::Alu, &self.alus), (Unit::Sfu, &self.sfus)] {
-            let free = free_at.iter().filter(|free_at| **free_at <= now).count();
-            busy |= u8::from(!free_at.is_empty() && free < instructions) << unit as u8;
+            if !free_at.is_empty() {
+                let free = free_at.iter().filter(|free_at| **free_at <= now).count();
+                busy |= u8::from(free < instructions) << unit as u8;
+            }
         }
         busy
     }
