@@ -74,8 +74,14 @@ impl Circuit for FreePool {
         }
         used.set((used | taken) & !io.freed_i);
 
-        let count = m.register("count", bits).reset(self.registers as u64);
-        count.set(count + io.freed_i.popcount() - takes);
+        // What comes back and goes is counted in one cycle and added in the next: many are too many for one.
+        let returned = m.register("returned", bits).reset(0);
+        let given = m.register("given", bits).reset(0);
+        let counted = m.register("counted", bits).reset(self.registers as u64);
+        let count = counted + returned - given;
+        returned.set(io.freed_i.popcount());
+        given.set(takes);
+        counted.set(count);
         io.count_o.set(count);
         m.assumption("a_register_comes_back_only_if_it_is_not_free", !(io.freed_i & free).any());
         m.invariant("the_count_is_that_of_the_registers", free.popcount().eq(count));

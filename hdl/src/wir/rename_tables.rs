@@ -195,7 +195,8 @@ impl RenameTables {
         let ending = m.register("ending", self.warps).reset(0);
         io.ending_o.set(ending);
         let warp = ending.priority_encode();
-        let left = mappings.valid_rows().lane_select(warp, self.registers);
+        let lowest = ending.lowest_one();
+        let left = lowest.one_hot_select(mappings.valid_rows());
         let releases = (ending.any() & left.any() & !io.destination.valid_i).named("releases");
 
         let destination = &io.destination;
@@ -210,7 +211,7 @@ impl RenameTables {
         io.released.valid_o.set(releases);
         io.released.physical_o.set(mapping.physical).valid_when(releases);
         m.when(releases, || mappings.clear_row(row));
-        let gone = ending.lowest_one() & (!left.any()).replicate(self.warps);
+        let gone = lowest & (!left.any()).replicate(self.warps);
         ending.set((ending & !gone) | io.end_i);
 
         m.invariant("what_is_given_up_was_mapped", releases.implies(mapping.valid()));

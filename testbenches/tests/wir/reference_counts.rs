@@ -1,4 +1,4 @@
-//! The reference counts beside a bag of references.
+//! The reference counts beside sets of references.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,26 +6,49 @@ use num_bigint::BigUint;
 use proptest::prelude::*;
 use warpfile_hdl::wir::ReferenceCounts;
 use warpfile_random::config;
-use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference};
+use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference as _};
 
 use super::{Random, check, verilog};
 
-/// What happens in a cycle: registers, by port.
+/// Who refers to a register: no two have a number.
+type Referrer = u64;
+
+/// A reference that comes or goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Reference {
+    register: usize,
+    by: Referrer,
+}
+
+/// What happens in a cycle, by port. Who is given a register holds it.
 #[derive(Clone, Debug, Default)]
 struct Cycle {
-    allocated: Vec<Option<usize>>,
-    increments: Vec<Option<usize>>,
-    decrements: Vec<Option<usize>>,
-    holds: Vec<Option<usize>>,
-    drops: Vec<Option<usize>>,
+    allocated: Vec<Option<Reference>>,
+    increments: Vec<Option<Reference>>,
+    decrements: Vec<Option<Reference>>,
+    holds: Vec<Option<Reference>>,
+    drops: Vec<Option<Reference>>,
     queries: Vec<usize>,
 }
 
-/// Of each register that has been given away, who refers to it: entries and holds.
+/// Who refers to a register: entries that name it, and instructions that hold it.
+#[derive(Clone, Debug, Default)]
+struct Referrers {
+    entries: BTreeSet<Referrer>,
+    holds: BTreeSet<Referrer>,
+}
+
+impl Referrers {
+    fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.holds.is_empty()
+    }
+}
+
+/// Who refers to each register that has been given away.
 #[derive(Clone)]
-struct Bags {
+struct Sets {
     parameters: ReferenceCounts,
-    bags: BTreeMap<usize, (usize, usize)>,
+    of_registers: BTreeMap<usize, Referrers>,
     /// Registers without a reference since the cycle before last, and since the last.
     unused: [BTreeSet<usize>; 2],
     /// Registers of which something changed in the last cycle.
@@ -36,11 +59,11 @@ struct Bags {
     gained: BTreeSet<usize>,
 }
 
-impl Bags {
-    fn new(parameters: &ReferenceCounts) -> Bags {
-        Bags {
+impl Sets {
+    fn new(parameters: &ReferenceCounts) -> Sets {
+        Sets {
             parameters: parameters.clone(),
-            bags: BTreeMap::new(),
+            of_registers: BTreeMap::new(),
             unused: Default::default(),
             changed: BTreeSet::new(),
             gone: Vec::new(),
@@ -52,12 +75,12 @@ impl Bags {
         (1 << self.parameters.count_bits) - 1
     }
 
-    fn bag(&mut self, register: usize) -> &mut (usize, usize) {
-        self.bags.get_mut(&register).expect("it has been given away")
+    fn of(&mut self, register: usize) -> &mut Referrers {
+        self.of_registers.get_mut(&register).expect("it has been given away")
     }
 }
 
-impl Reference for Bags {
+impl warpfile_testbenches::lockstep::Reference for Sets {
     type Operation = Cycle;
 
     fn inputs(&self, cycle: &Cycle, inputs: &mut Pins) {
@@ -66,7 +89,7 @@ impl Reference for Bags {
             inputs.set(&format!("{name}_register_i"), register);
         };
         for (way, register) in cycle.allocated.iter().enumerate() {
-            if let Some(register) = *register {
+            if let Some(Reference { register, .. }) = *register {
                 let number = if self.parameters.allocations > 1 { way.to_string() } else { String::new() };
                 set(format!("allocated{number}"), register);
             }
@@ -78,7 +101,7 @@ impl Reference for Bags {
             ("drop", &cycle.drops),
         ] {
             for (port, register) in registers.iter().enumerate() {
-                if let Some(register) = *register {
+                if let Some(Reference { register, .. }) = *register {
                     set(format!("{name}{port}"), register);
                 }
             }
@@ -98,53 +121,63 @@ impl Reference for Bags {
         outputs.set("freed_o", mask);
         let room = self.most() - self.parameters.increments;
         for port in 0..self.parameters.queries {
-            let bag = cycle.queries.get(port).map(|register| (register, self.bags.get(register)));
-            let has_room = bag.is_some_and(|(register, bag)| {
+            let asked = cycle.queries.get(port).map(|register| (register, self.of_registers.get(register)));
+            let has_room = asked.is_some_and(|(register, referrers)| {
                 let gone = self.gone.iter().filter(|gone| *gone == register).count();
-                bag.is_some_and(|(entries, _)| entries + gone <= room)
+                referrers.is_some_and(|referrers| referrers.entries.len() + gone <= room)
             });
-            let is_sole = matches!(bag, Some((register, Some((1, 0)))) if !self.changed.contains(register));
+            let is_sole = asked.is_some_and(|(register, referrers)| {
+                let is_sole = |of: &Referrers| of.entries.len() == 1 && of.holds.is_empty();
+                referrers.is_some_and(is_sole) && !self.changed.contains(register)
+            });
             outputs.set(&format!("query{port}_has_room_o"), u8::from(has_room));
             outputs.set(&format!("query{port}_is_sole_o"), u8::from(is_sole));
         }
         for register in freed {
-            self.bags.remove(&register);
+            self.of_registers.remove(&register);
         }
-        for register in cycle.allocated.iter().flatten() {
-            self.bags.insert(*register, (0, 1));
+        for &Reference { register, by } in cycle.allocated.iter().flatten() {
+            let held = Referrers { holds: BTreeSet::from([by]), ..Referrers::default() };
+            assert!(self.of_registers.insert(register, held).is_none(), "{register} is given away twice");
         }
-        for &register in cycle.increments.iter().flatten() {
-            self.bag(register).0 += 1;
+        for &Reference { register, by } in cycle.increments.iter().flatten() {
+            assert!(self.of(register).entries.insert(by), "{by} comes twice to {register}");
         }
-        for &register in cycle.holds.iter().flatten() {
-            self.bag(register).1 += 1;
+        for &Reference { register, by } in cycle.holds.iter().flatten() {
+            assert!(self.of(register).holds.insert(by), "{by} comes twice to {register}");
         }
-        for &register in cycle.decrements.iter().flatten() {
-            self.bag(register).0 -= 1;
+        for &Reference { register, by } in cycle.decrements.iter().flatten() {
+            assert!(self.of(register).entries.remove(&by), "{by} does not name {register}");
         }
-        for &register in cycle.drops.iter().flatten() {
-            self.bag(register).1 -= 1;
+        for &Reference { register, by } in cycle.drops.iter().flatten() {
+            assert!(self.of(register).holds.remove(&by), "{by} does not hold {register}");
         }
-        let lost = cycle.decrements.iter().chain(&cycle.drops).copied().flatten();
-        let gone = lost.filter(|register| self.bags[register] == (0, 0)).collect();
+        let registers = |references: &[&Vec<Option<Reference>>]| -> Vec<usize> {
+            let all = references.iter().copied().flatten().flatten();
+            all.map(|reference| reference.register).collect()
+        };
+        let lost = registers(&[&cycle.decrements, &cycle.drops]).into_iter();
+        let gone = lost.filter(|register| self.of_registers[register].is_empty()).collect();
         self.unused = [unused, gone];
-        self.gained = cycle.increments.iter().chain(&cycle.holds).copied().flatten().collect();
-        self.gone = cycle.decrements.iter().copied().flatten().collect();
-        let changes = [&cycle.increments, &cycle.decrements, &cycle.holds, &cycle.drops];
-        self.changed = changes.into_iter().flatten().chain(&cycle.allocated).copied().flatten().collect();
+        self.gained = registers(&[&cycle.increments, &cycle.holds]).into_iter().collect();
+        self.gone = registers(&[&cycle.decrements]);
+        let all = [&cycle.allocated, &cycle.increments, &cycle.decrements, &cycle.holds, &cycle.drops];
+        self.changed = registers(&all).into_iter().collect();
     }
 }
 
 /// References come only to registers that somebody refers to or did in the last cycle and, entries, only where there is room;
 /// they go where they are.
 fn traffic(parameters: &ReferenceCounts, seed: u64, cycles: usize) -> Vec<Cycle> {
-    let (mut random, mut bags) = (Random(seed), Bags::new(parameters));
+    let (mut random, mut sets) = (Random(seed), Sets::new(parameters));
     let most_holds = (1 << parameters.hold_bits) - 1 - parameters.holds;
     let mut given_back: BTreeSet<usize> = (0..parameters.registers).collect();
+    let mut referrers = 0..;
+    let mut refers = |register: usize| Reference { register, by: referrers.next().unwrap_or_default() };
     let mut one = |number: usize| {
         let growing = number / 60 % 3 != 2;
         let mut cycle = Cycle::default();
-        let freed = &bags.unused[0] - &bags.gained;
+        let freed = &sets.unused[0] - &sets.gained;
         given_back.extend(&freed);
         let mut free: Vec<usize> =
             given_back.iter().copied().filter(|register| !freed.contains(register)).collect();
@@ -152,23 +185,23 @@ fn traffic(parameters: &ReferenceCounts, seed: u64, cycles: usize) -> Vec<Cycle>
             let takes = !free.is_empty() && random.percent(if growing { 70 } else { 20 });
             let register = takes.then(|| free.swap_remove(random.below(free.len())));
             given_back.retain(|free| Some(*free) != register);
-            cycle.allocated.push(register);
+            cycle.allocated.push(register.map(&mut refers));
         }
-        let live: Vec<usize> = bags
-            .bags
+        // What can go in this cycle: a hold as the register is given away, whatever else from the next cycle on.
+        let mut left = sets.of_registers.clone();
+        for &Reference { register, by } in cycle.allocated.iter().flatten() {
+            left.insert(register, Referrers { holds: BTreeSet::from([by]), ..Referrers::default() });
+        }
+        let can_be_named =
+            |register: &usize, of: &Referrers| !of.is_empty() || sets.unused[1].contains(register);
+        let live: Vec<usize> = left
             .iter()
-            .filter(|(register, bag)| **bag != (0, 0) || bags.unused[1].contains(register))
+            .filter(|(register, of)| can_be_named(register, of))
             .map(|(register, _)| *register)
-            .chain(cycle.allocated.iter().copied().flatten())
             .collect();
-        let (more, less) = if growing { (60, 45) } else { (20, 75) };
-        let mut left = bags.bags.clone();
-        for register in cycle.allocated.iter().flatten() {
-            left.insert(*register, (0, 1));
-        }
         if live.is_empty() {
             cycle.queries = (0..parameters.queries).map(|_| random.below(parameters.registers)).collect();
-            bags.cycle(&cycle, &mut Pins::default());
+            sets.cycle(&cycle, &mut Pins::default());
             return cycle;
         }
         // Registers of one cycle are often the same.
@@ -177,45 +210,47 @@ fn traffic(parameters: &ReferenceCounts, seed: u64, cycles: usize) -> Vec<Cycle>
             if random.percent(40) { favourite } else { live[random.below(live.len())] }
         };
         // Somebody often comes to a register as the last reference goes.
-        let lost: Vec<usize> = bags.unused[1].iter().copied().collect();
+        let lost: Vec<usize> = sets.unused[1].iter().copied().collect();
         let pick_gain = |random: &mut Random| match lost.len() {
             0 => pick(random),
             _ if random.percent(60) => pick(random),
             lost_registers => lost[random.below(lost_registers)],
         };
-        let room = bags.most() - parameters.increments;
+        let room = sets.most() - parameters.increments;
+        let (more, less) = if growing { (60, 45) } else { (20, 75) };
         for _ in 0..parameters.increments {
             let register = pick_gain(&mut random);
-            let entries = bags.bags.get(&register).map_or(0, |(entries, _)| *entries);
-            cycle.increments.push(Some(register).filter(|_| random.percent(more) && entries <= room));
+            let entries = sets.of_registers.get(&register).map_or(0, |of| of.entries.len());
+            let comes = random.percent(more) && entries <= room;
+            cycle.increments.push(comes.then(|| refers(register)));
         }
         for _ in 0..parameters.holds {
             let register = pick_gain(&mut random);
-            let holds = bags.bags.get(&register).map_or(1, |(_, holds)| *holds);
-            cycle.holds.push(Some(register).filter(|_| random.percent(more) && holds <= most_holds));
+            let holds = sets.of_registers.get(&register).map_or(1, |of| of.holds.len());
+            let comes = random.percent(more) && holds <= most_holds;
+            cycle.holds.push(comes.then(|| refers(register)));
         }
+        // Any of them goes, not only who came first or last.
+        let goes = |random: &mut Random, register: usize, of: &mut BTreeSet<Referrer>| {
+            let goes = !of.is_empty() && random.percent(less);
+            let by = goes.then(|| *of.iter().nth(random.below(of.len())).expect("so many there are"))?;
+            of.remove(&by);
+            Some(Reference { register, by })
+        };
         for _ in 0..parameters.decrements {
             let register = pick(&mut random);
-            let goes = |(entries, _): &mut (usize, usize)| {
-                let goes = *entries > 0 && random.percent(less);
-                *entries -= usize::from(goes);
-                goes
-            };
-            cycle.decrements.push(left.get_mut(&register).is_some_and(goes).then_some(register));
+            let of = left.get_mut(&register).map(|of| &mut of.entries);
+            cycle.decrements.push(of.and_then(|of| goes(&mut random, register, of)));
         }
         for _ in 0..parameters.drops {
             let register = pick(&mut random);
-            let goes = |(_, holds): &mut (usize, usize)| {
-                let goes = *holds > 0 && random.percent(less);
-                *holds -= usize::from(goes);
-                goes
-            };
-            cycle.drops.push(left.get_mut(&register).is_some_and(goes).then_some(register));
+            let of = left.get_mut(&register).map(|of| &mut of.holds);
+            cycle.drops.push(of.and_then(|of| goes(&mut random, register, of)));
         }
         cycle.queries = (0..parameters.queries)
             .map(|_| if random.percent(70) { pick(&mut random) } else { random.below(parameters.registers) })
             .collect();
-        bags.cycle(&cycle, &mut Pins::default());
+        sets.cycle(&cycle, &mut Pins::default());
         cycle
     };
     (0..cycles).map(&mut one).collect()
@@ -243,7 +278,7 @@ proptest! {
     #![proptest_config(config(128))]
     #[test]
     fn a_register_is_freed_when_the_last_reference_has_gone((counts, seed) in (counts(), any::<u64>())) {
-        check(&counts, &Bags::new(&counts), &Lockstep::default(), &traffic(&counts, seed, 300))?;
+        check(&counts, &Sets::new(&counts), &Lockstep::default(), &traffic(&counts, seed, 300))?;
     }
 }
 
@@ -251,7 +286,7 @@ proptest! {
     #![proptest_config(config(4))]
     #[test]
     fn the_verilog_does_the_same((counts, seed) in (counts(), any::<u64>())) {
-        check(&counts, &Bags::new(&counts), &Lockstep::with_verilog(), &traffic(&counts, seed, 80))?;
+        check(&counts, &Sets::new(&counts), &Lockstep::with_verilog(), &traffic(&counts, seed, 80))?;
     }
 }
 
@@ -271,7 +306,7 @@ const OF_A_SCHEDULER: ReferenceCounts = ReferenceCounts {
 #[test]
 fn every_port_of_a_scheduler_counts() {
     let counts = OF_A_SCHEDULER;
-    check(&counts, &Bags::new(&counts), &Lockstep::default(), &traffic(&counts, 1, 16_000)).unwrap();
+    check(&counts, &Sets::new(&counts), &Lockstep::default(), &traffic(&counts, 1, 16_000)).unwrap();
 }
 
 /// Those of two (§VII-E: 12 increments and 12 decrements), with counts that are as soon full beside as many increments.
@@ -290,7 +325,7 @@ const OF_TWO: ReferenceCounts = ReferenceCounts {
 #[test]
 fn every_port_of_two_schedulers_counts() {
     let counts = OF_TWO;
-    check(&counts, &Bags::new(&counts), &Lockstep::default(), &traffic(&counts, 1, 8_000)).unwrap();
+    check(&counts, &Sets::new(&counts), &Lockstep::default(), &traffic(&counts, 1, 8_000)).unwrap();
 }
 
 #[test]
@@ -299,7 +334,7 @@ fn millions_of_cycles_with_counts_of_three_bits() {
     for seed in 0..8 {
         let counts = if seed % 2 == 0 { OF_A_SCHEDULER } else { OF_TWO };
         let how = Lockstep { seeds: vec![seed], ..Lockstep::default() };
-        check(&counts, &Bags::new(&counts), &how, &traffic(&counts, seed, 500_000)).unwrap();
+        check(&counts, &Sets::new(&counts), &how, &traffic(&counts, seed, 500_000)).unwrap();
     }
 }
 
