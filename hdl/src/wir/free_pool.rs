@@ -9,7 +9,7 @@ use crate::rtl::{Circuit, Documented, In, Module, Out, ParameterError, Ports, co
 /// Any number of registers come back in a cycle. As many as there are ways are on offer, the lowest on the first, and each is
 /// given away or not whatever becomes of the others.
 ///
-/// Timing: the registers on offer depend on state only; one that comes back is on offer from the next cycle on.
+/// Timing: the registers on offer depend on state only; one that comes back is on offer, and counted, from the next cycle on.
 /// Source: Kim & Ro, WIR, §V-E. The paper has a queue in a 1R1W table (§VII-E); several registers that are freed at once
 /// would wait for its write port, in a queue of their own.
 #[derive(Clone, Debug, Serialize, Deserialize, Documented)]
@@ -61,24 +61,24 @@ impl Circuit for FreePool {
     fn build<'m>(&self, m: &Module<'m>, io: &FreePoolIo<'m>) {
         let used = m.register("used", self.registers).reset(0);
         let free = !used;
-        let bits = count_bits(self.registers);
-        let (mut left, mut taken, mut takes) = (free, m.lit(self.registers, 0), m.lit(bits, 0));
+        let (bits, take_bits) = (count_bits(self.registers), count_bits(self.ways));
+        let (mut left, mut taken, mut takes) = (free, m.lit(self.registers, 0), m.lit(take_bits, 0));
         for offer in &io.offer {
             let take = offer.take_i & left.any();
             offer.valid_o.set(left.any());
             offer.register_o.set(left.priority_encode()).valid_when(left.any());
             let lowest = left.lowest_one();
             taken = taken | (lowest & take.replicate(self.registers));
-            takes = takes + take.zext(bits);
+            takes = takes + take.zext(take_bits);
             left = left & !lowest;
         }
         used.set((used | taken) & !io.freed_i);
 
-        // What comes back and goes is counted in one cycle and added in the next: many are too many for one.
+        // The sum over all registers is added a cycle later, so that one cycle has it and another the adder.
         let returned = m.register("returned", bits).reset(0);
-        let given = m.register("given", bits).reset(0);
+        let given = m.register("given", take_bits).reset(0);
         let counted = m.register("counted", bits).reset(self.registers as u64);
-        let count = counted + returned - given;
+        let count = counted + returned - given.zext(bits);
         returned.set(io.freed_i.popcount());
         given.set(takes);
         counted.set(count);

@@ -197,7 +197,7 @@ impl RenameTables {
         let warp = ending.priority_encode();
         let lowest = ending.lowest_one();
         let left = lowest.one_hot_select(mappings.valid_rows());
-        let releases = (ending.any() & left.any() & !io.destination.valid_i).named("releases");
+        let releases = (left.any() & !io.destination.valid_i).named("releases");
 
         let destination = &io.destination;
         let looked_up = self.row(m, destination.warp_i, destination.register_i);

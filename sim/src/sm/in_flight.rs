@@ -97,5 +97,5 @@ impl Completions {
     }
 }
 
-/// Registers waiting for one write port of the operand storage: instruction and index of its result.
+/// Registers waiting for write ports of the operand storage: instruction and index of its result.
 pub(super) type ResultQueue = VecDeque<(u16, usize)>;

@@ -27,6 +27,10 @@ pub struct RunReport {
     pub launch_kernels: Vec<String>,
     /// Cycles of each launch.
     pub launch_cycles: Vec<u64>,
+    /// Threads of each launch.
+    pub launch_threads: Vec<u64>,
+    /// Thread instructions of each launch.
+    pub launch_thread_instructions: Vec<u64>,
     /// What each SM did, if it is the report of several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sms: Vec<SmReport>,

@@ -30,6 +30,13 @@ impl RunReport {
         for (slowest, cycles) in self.launch_cycles.iter_mut().zip(&other.launch_cycles) {
             *slowest = (*slowest).max(*cycles);
         }
+        let per_launch = [
+            (&mut self.launch_threads, &other.launch_threads),
+            (&mut self.launch_thread_instructions, &other.launch_thread_instructions),
+        ];
+        for (sums, others) in per_launch {
+            sums.iter_mut().zip(others).for_each(|(sum, other)| *sum += other);
+        }
         self.blocks += other.blocks;
         self.warp_instructions += other.warp_instructions;
         self.thread_instructions += other.thread_instructions;

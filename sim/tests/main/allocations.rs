@@ -112,7 +112,8 @@ fn a_longer_run_allocates_no_more_often_than_a_short_one() {
         let with_register_file =
             WITH_REGISTER_FILE.map(|design| gebhart().with_design(design).expect("known"));
         let regless = preset("gtx980-regless").expect("complete").with_design("regless").expect("known");
-        for config in with_register_file.into_iter().chain([regless]) {
+        let two_schedulers = preset("fermi-wir").expect("complete").with_design("affine").expect("known");
+        for config in with_register_file.into_iter().chain([regless, two_schedulers]) {
             // The first run of all fills what is made once for the process.
             allocations(&config, engine, 1);
             let (short, of_short) = allocations(&config, engine, 3);

@@ -38,6 +38,9 @@ fn every_block_is_run_once_whichever_sm_runs_it() {
         assert_eq!(together.launches, alone.launches, "{name}");
         assert_eq!(together.warp_instructions, alone.warp_instructions, "{name}");
         assert_eq!(together.thread_instructions, alone.thread_instructions, "{name}");
+        assert_eq!(together.launch_threads, alone.launch_threads, "{name}");
+        assert_eq!(together.launch_thread_instructions, alone.launch_thread_instructions, "{name}");
+        assert_eq!(alone.launch_thread_instructions.iter().sum::<u64>(), alone.thread_instructions, "{name}");
         assert_eq!(together.operands, alone.operands, "{name}");
         assert_eq!(together.lane_operands_checked, alone.lane_operands_checked, "{name}");
         assert_eq!(together.memory.instructions, alone.memory.instructions, "{name}");

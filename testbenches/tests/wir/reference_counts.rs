@@ -10,7 +10,7 @@ use warpfile_testbenches::lockstep::{Lockstep, Pins, Reference as _};
 
 use super::{Random, check, verilog};
 
-/// Who refers to a register: no two have a number.
+/// Who refers to a register: no two have the same number.
 type Referrer = u64;
 
 /// A reference that comes or goes.

@@ -68,21 +68,35 @@ pub fn key_of(name: &str) -> String {
 impl Kernel {
     /// Cycles of its launches, of the slowest SM in each.
     fn cycles(&self, run: &Run) -> u64 {
-        let launch_cycles = &run.report.launch_cycles;
-        let launches = run.report.launch_kernels.iter().zip(launch_cycles);
+        self.sum(run, &run.report.launch_cycles)
+    }
+
+    /// Threads of its launches.
+    pub fn threads(&self, run: &Run) -> u64 {
+        self.sum(run, &run.report.launch_threads)
+    }
+
+    /// Thread instructions of its launches.
+    pub fn thread_instructions(&self, run: &Run) -> u64 {
+        self.sum(run, &run.report.launch_thread_instructions)
+    }
+
+    /// The sum over its launches of what there is of each launch of a run.
+    fn sum(&self, run: &Run, of_launches: &[u64]) -> u64 {
+        let launches = run.report.launch_kernels.iter().zip(of_launches);
         let of = |wanted: &str| -> Vec<u64> {
-            launches.clone().filter(|(kernel, _)| *kernel == wanted).map(|(_, cycles)| *cycles).collect()
+            launches.clone().filter(|(kernel, _)| *kernel == wanted).map(|(_, value)| *value).collect()
         };
         match self.launches {
-            Launches::All => launch_cycles.iter().sum(),
+            Launches::All => of_launches.iter().sum(),
             Launches::Of(kernel) => of(kernel).iter().sum(),
             Launches::Growing(kernel) => {
-                let cycles = of(kernel);
-                cycles[..cycles.len().div_ceil(2)].iter().sum()
+                let values = of(kernel);
+                values[..values.len().div_ceil(2)].iter().sum()
             }
             Launches::Shrinking(kernel) => {
-                let cycles = of(kernel);
-                cycles[cycles.len().div_ceil(2)..].iter().sum()
+                let values = of(kernel);
+                values[values.len().div_ceil(2)..].iter().sum()
             }
         }
     }

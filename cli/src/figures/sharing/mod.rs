@@ -328,7 +328,7 @@ const FIGURES: &[Figure] = &[
         title: "Instructions that relssp adds",
         source: "Jatala, Table 3.5, §3.4.1.3",
         workloads: CHAPTER_3,
-        method: Method::Runs { points: release::points, show: release::table_5 },
+        method: Method::Runs { points: release::points_of_table_5, show: release::table_5 },
         has_numbers: true,
         causes: &[],
     },

@@ -89,9 +89,11 @@ pub(super) struct Machine<'c, 'o> {
 /// What is counted in the cycle loop.
 #[derive(Default)]
 struct Totals {
-    /// Kernel and cycles of each launch.
+    /// Of each launch.
     launch_kernels: Vec<String>,
     launch_cycles: Vec<u64>,
+    launch_threads: Vec<u64>,
+    launch_thread_instructions: Vec<u64>,
     blocks_seen: u64,
     blocks_ended: u64,
     warp_instructions: u64,
@@ -267,7 +269,9 @@ impl<'c, 'o> Machine<'c, 'o> {
             kernel.reorder(order);
         }
         let begin = self.now;
+        let instructions_before = self.totals.thread_instructions;
         self.totals.blocks_seen += blocks;
+        self.totals.launch_threads.push(blocks * u64::from(stream.launch().threads_per_block()));
         if !self.totals.residency.contains(&shape.residency) {
             self.totals.residency.push(shape.residency.clone());
         }
@@ -287,6 +291,8 @@ impl<'c, 'o> Machine<'c, 'o> {
         self.execute_other_sms_blocks(&mut launch)?;
         self.totals.launch_kernels.push(launch.shape.residency.kernel);
         self.totals.launch_cycles.push(self.now - begin);
+        let instructions = self.totals.thread_instructions - instructions_before;
+        self.totals.launch_thread_instructions.push(instructions);
         Ok(())
     }
 
@@ -438,6 +444,8 @@ impl<'c, 'o> Machine<'c, 'o> {
             cycles: self.now,
             launch_kernels: totals.launch_kernels,
             launch_cycles: totals.launch_cycles,
+            launch_threads: totals.launch_threads,
+            launch_thread_instructions: totals.launch_thread_instructions,
             warp_instructions: totals.warp_instructions,
             thread_instructions: totals.thread_instructions,
             metadata_instructions: totals.metadata_instructions,

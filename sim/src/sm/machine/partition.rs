@@ -73,16 +73,21 @@ impl<'c> Partition<'c> {
     }
 }
 
-/// Results of short operations on their way to the storage, in the order in which they were computed: a queue of each scheduler,
-/// and of several schedulers one is offered of each, on the port of its number.
+/// Results of short operations on their way to the storage, in the order in which they were computed: a queue of each scheduler.
+/// Of an only scheduler the first results are offered, as many as instructions are issued in a cycle; of several the first of
+/// each, on the port of its number.
 pub(super) struct ResultQueues {
     queues: Vec<ResultQueue>,
+    /// Results that an only scheduler offers.
     ports: usize,
 }
 
 impl ResultQueues {
     fn new(schedulers: usize, ports: usize) -> ResultQueues {
-        ResultQueues { queues: vec![ResultQueue::with_capacity(CAPACITY); schedulers], ports }
+        ResultQueues {
+            queues: (0..schedulers).map(|_| ResultQueue::with_capacity(CAPACITY)).collect(),
+            ports,
+        }
     }
 
     /// Where the results of a warp of the partition wait.
@@ -166,5 +171,38 @@ impl IssueQueue {
     /// Warps with an instruction here, one bit each.
     pub fn warps(&self) -> u64 {
         self.registers.iter().flatten().fold(0, |warps, issue| warps | 1 << issue.warp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_taken_before_the_one_in_front_of_it() {
+        let mut results = ResultQueues::new(1, 2);
+        results.of_warp(5).extend([(7, 0), (8, 0), (9, 1)]);
+        assert_eq!(results.offered(), [Some(&(7, 0)), Some(&(8, 0))]);
+        assert_eq!(results.take([false, true]), [None, Some((8, 0))]);
+        assert_eq!(results.take([true, true]), [Some((7, 0)), Some((9, 1))]);
+        assert_eq!(results.offered(), [None, None]);
+    }
+
+    #[test]
+    fn a_scheduler_of_one_instruction_a_cycle_offers_one_result() {
+        let mut results = ResultQueues::new(1, 1);
+        results.of_warp(0).extend([(7, 0), (8, 0)]);
+        assert_eq!(results.offered(), [Some(&(7, 0)), None]);
+    }
+
+    #[test]
+    fn results_of_two_schedulers_do_not_wait_for_each_other() {
+        let mut results = ResultQueues::new(2, 2);
+        for (warp, id) in [(1, 7), (3, 8), (2, 9)] {
+            results.of_warp(warp).push_back((id, 0));
+        }
+        assert_eq!(results.offered(), [Some(&(9, 0)), Some(&(7, 0))]);
+        assert_eq!(results.take([false, true]), [None, Some((7, 0))]);
+        assert_eq!(results.offered(), [Some(&(9, 0)), Some(&(8, 0))]);
     }
 }
