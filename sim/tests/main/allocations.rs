@@ -117,7 +117,7 @@ fn a_longer_run_allocates_no_more_often_than_a_short_one() {
             // The first run of all fills what is made once for the process.
             allocations(&config, engine, 1);
             let (short, of_short) = allocations(&config, engine, 3);
-            let (long, of_long) = allocations(&config, engine, 30);
+            let (long, of_long) = allocations(&config, engine, 60);
             assert!(long.cycles > 5 * short.cycles && long.operands_checked > 5 * short.operands_checked);
             assert_eq!(of_long, of_short, "{} on {}", config.design.as_str(), engine.as_str());
         }
