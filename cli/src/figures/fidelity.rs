@@ -154,8 +154,8 @@ pub fn page(
          {}. Made by `{}`; every number that the paper's text gives is here.\n\n\
          The last columns hold a number against the nearest that the paper gives: points where it is a change or a \
          saving, else the ratio. A number *differs* if it lies more than a fifth of the paper's away, a change also more \
-         than a point; then a cause is named by the number of a run below. *In part*: in no such run does the number come \
-         to lie within a fifth, so that something else stands behind it too. Of {} numbers {} differ, {} of them \
+         than a point; then a cause is named by the number of a run below that brings it nearer. *In part*: in no such run does \
+         the number come to lie within a fifth, so that something else stands behind it too. Of {} numbers {} differ, {} of them \
          explained in part and {} not explained.\n\n",
         paper.name,
         paper.citation,
@@ -202,11 +202,12 @@ fn explanation(row: &Row<'_>, shown: &[Shown]) -> Explanation {
     }
 }
 
-/// Positions of the causes of a number, from 1, and what it is in their runs.
+/// Positions of the causes of a number, from 1, and what it is in their runs: a run that does not bring it nearer shows none.
 fn causes_of<'a>(row: &'a Row<'_>, shown: &'a [Shown]) -> impl Iterator<Item = (usize, &'a Number)> {
     let of =
         |run: &'a Shown| run.numbers.iter().find(|number| format!("{}.{}", run.figure, number.key) == row.id);
-    (1..).zip(shown).filter_map(move |(position, run)| Some((position, of(run)?)))
+    let found = (1..).zip(shown).filter_map(move |(position, run)| Some((position, of(run)?)));
+    found.filter(|(_, number)| number.is_nearer_than(row.number))
 }
 
 fn numbers_table(rows: &[Row<'_>], shown: &[Shown]) -> Table {
@@ -245,12 +246,16 @@ fn shown_text(position: usize, run: &Shown, rows: &[Row<'_>]) -> String {
     let mut out = format!("{position}. {} `{}`:\n", run.cause.why, run.command);
     for number in &run.numbers {
         let id = format!("{}.{}", run.figure, number.key);
-        let before =
-            rows.iter().find(|row| row.id == id).map_or_else(String::new, |row| row.number.here_text());
-        let verdict = if number.differs() { "still differs" } else { "does not differ" };
+        let Some(Row { number: before, .. }) = rows.iter().find(|row| row.id == id) else { continue };
+        let verdict = match () {
+            () if !number.is_nearer_than(before) => "no nearer",
+            () if number.differs() => "still differs",
+            () => "does not differ",
+        };
         out += &format!(
-            "   - `{id}`: {} instead of {before}; the paper {}: {verdict}\n",
+            "   - `{id}`: {} instead of {}; the paper {}: {verdict}\n",
             number.here_text(),
+            before.here_text(),
             number.paper_text()
         );
     }

@@ -158,13 +158,24 @@ impl Number {
 
     /// Whether ours lies more than a fifth of the paper's away from it; of a change, more than a point as well.
     pub fn differs(&self) -> bool {
-        let Some(here) = self.here else { return false };
-        let paper = self.paper.nearest(here);
+        let Some((distance, paper)) = self.distance() else { return false };
         let tolerated = match self.unit {
             Unit::Change => (TOLERANCE * paper.abs()).max(TOLERATED_POINTS),
             Unit::Share | Unit::Of(_) => TOLERANCE * paper.abs(),
         };
-        (here - paper).abs() > tolerated
+        distance > tolerated
+    }
+
+    /// Whether ours is nearer to the paper's here than in another run; of a run without a value neither.
+    pub fn is_nearer_than(&self, other: &Number) -> bool {
+        self.distance().zip(other.distance()).is_some_and(|((here, _), (there, _))| here < there)
+    }
+
+    /// How far ours lies from the paper's, and what of the paper's is nearest.
+    fn distance(&self) -> Option<(f64, f64)> {
+        let here = self.here?;
+        let paper = self.paper.nearest(here);
+        Some(((here - paper).abs(), paper))
     }
 }
 
@@ -205,5 +216,18 @@ mod tests {
         assert!(of(Stated::at_least(10.0), 7.0).differs() && !of(Stated::at_least(10.0), 700.0).differs());
         assert_eq!(of(Stated::at_most(10.0), 7.0).paper_text(), "10 cycles or less");
         assert_eq!(Number { here: None, ..of(Stated::at_most(10.0), 7.0) }.difference_text(), "–");
+    }
+
+    #[test]
+    fn what_moves_past_the_paper_s_number_is_nearer_only_if_it_is_less_far_behind_it() {
+        let of = |here| Number { here, ..Number::change("key", "what", Stated::exactly(10.0), None) };
+        assert!(
+            of(Some(9.0)).is_nearer_than(&of(Some(8.0))) && of(Some(11.0)).is_nearer_than(&of(Some(8.0)))
+        );
+        assert!(
+            !of(Some(7.0)).is_nearer_than(&of(Some(8.0))) && !of(Some(13.0)).is_nearer_than(&of(Some(8.0)))
+        );
+        assert!(!of(Some(8.0)).is_nearer_than(&of(Some(8.0))));
+        assert!(!of(None).is_nearer_than(&of(Some(8.0))) && !of(Some(9.0)).is_nearer_than(&of(None)));
     }
 }

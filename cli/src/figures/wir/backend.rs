@@ -48,7 +48,7 @@ pub const CAUSES_13: &[Cause] = &[together(&["memory"])];
 /// Why numbers of Fig. 21 differ.
 pub const CAUSES_21: &[Cause] = &[
     Cause {
-        of: &["bypassed", "bypassed_512", "retry_hits"],
+        of: &["retry_hits"],
         why: "One scheduler that has all registers and rows issues half as many instructions while a result is being computed: fewer \
           come too early for it and need the retry queue.",
         run: "--set sm.schedulers=1 --set sm.schedulers_per_partition=1",
