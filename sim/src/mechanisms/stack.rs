@@ -113,7 +113,7 @@ impl Stack {
         let per_partition = config.sm.schedulers_per_partition;
         match self.mechanisms().filter(|_| per_partition > 1).find(of_one) {
             Some(mechanism) => {
-                let reason = format!("1: {} serves one scheduler", mechanism.info().name);
+                let reason = format!("{} serves one scheduler, accepted is 1", mechanism.info().name);
                 Err(conflict("sm.schedulers_per_partition", per_partition, reason))
             }
             None => Ok(()),
