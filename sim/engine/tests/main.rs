@@ -1,6 +1,7 @@
 //! The engine against an independent evaluator, and its interfaces.
 
 mod behaviour;
+mod code;
 mod code_cache;
 mod equality;
 mod instances;

@@ -115,7 +115,7 @@ fn operation_cost(graph: &Graph, inst: &Inst) -> u32 {
 }
 
 /// Cost of an instruction with all it depends on, shared parts counted as often as they are used.
-fn cones(graph: &Graph, costs: &[u32]) -> Vec<u32> {
+pub fn cones(graph: &Graph, costs: &[u32]) -> Vec<u32> {
     let mut cones = Vec::with_capacity(costs.len());
     for (inst, &cost) in graph.plan.program.iter().zip(costs) {
         let mut cone = cost;

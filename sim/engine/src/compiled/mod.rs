@@ -2,8 +2,8 @@
 //!
 //! [`blueprint`] has it made: [`simplify`] rewrites what has a cheaper form, [`graph`] finds who computes what, [`guards`]
 //! under which conditions it is needed, [`parts`] what of a large circuit waits for a change, [`schedule`] puts
-//! instructions with one guard together, [`segments`] cuts the schedule into stretches that run under a condition, and
-//! [`emit`] turns these into one function: clock edge, inputs that have changed, settling, counting, as often as cycles are
+//! instructions with one guard together, [`segments`] cuts the schedule into stretches that run under a condition, [`scattered`] finds
+//! what several of these would work out again, and [`emit`] turns these into one function: clock edge, inputs that have changed, settling, counting, as often as cycles are
 //! asked for; what is equal but for places is emitted once. If outputs are to be foreseen, a second function does the edge, and
 //! no more than they need. Narrow values live in machine registers. Wide ones are pointers: to their place in the arena, to a
 //! row, or to whichever of two a multiplexer selects; what the function leaves behind for the edge and for readers is in the
@@ -19,6 +19,7 @@ mod guards;
 mod kernels;
 mod parts;
 mod ranges;
+mod scattered;
 mod schedule;
 mod segments;
 mod simplify;

@@ -2,6 +2,7 @@
 
 use super::graph::{Graph, InstId};
 use super::guards::Literal;
+use super::scattered::scattered;
 use super::schedule::Scheduled;
 use crate::plan::operands::Operand;
 
@@ -30,6 +31,8 @@ pub struct Segments {
     pub kept: Vec<bool>,
     /// Instructions whose result is read in a segment that is not inside theirs.
     pub exported: Vec<bool>,
+    /// Instructions whose result is stored, as several segments would work it out.
+    pub scattered: Vec<bool>,
 }
 
 impl Segments {
@@ -40,6 +43,7 @@ impl Segments {
             order: Vec::with_capacity(schedule.len()),
             kept: vec![false; count],
             exported: vec![false; count],
+            scattered: Vec::new(),
         };
         let mut open: Vec<(Literal, SegmentId)> = Vec::new();
         for Scheduled { id, guard } in schedule {
@@ -58,6 +62,7 @@ impl Segments {
                 segments.kept[id] = true;
             }
         });
+        segments.scattered = scattered(graph, &segments);
         segments
     }
 

@@ -4,7 +4,7 @@ use super::inst::{ColumnInst, ColumnOp, Inst, array_words};
 use super::{Plan, UpdateEdge};
 
 /// When an operand matters to an instruction's result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
     /// In every cycle.
     Always,

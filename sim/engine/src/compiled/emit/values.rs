@@ -178,7 +178,7 @@ impl<'f> Emitter<'_, 'f> {
             self.frame.know_word(place, value);
         }
         let is_kept_now = self.segments.kept[id] && self.frame.is_conditional();
-        if is_kept_now || self.segments.exported[id] {
+        if is_kept_now || self.segments.exported[id] || self.segments.scattered[id] {
             self.keep(id);
         }
     }
