@@ -2,6 +2,7 @@
 
 mod backend;
 mod cache;
+mod combinations;
 mod energy;
 mod registers;
 mod repeated;
@@ -185,6 +186,15 @@ const FIGURES: &[Figure] = &[
         method: Method::Runs { points: speedup::points_22, show: speedup::figure_22 },
         has_numbers: true,
         causes: speedup::CAUSES_22,
+    },
+    Figure {
+        id: "wir-combinations",
+        title: "Reuse over a register file cache, and with registers that sleep",
+        source: "Kim & Ro, on what it does not measure",
+        workloads: WORKLOADS,
+        method: Method::Runs { points: combinations::points, show: combinations::figure },
+        has_numbers: false,
+        causes: &[],
     },
     Figure {
         id: "wir-storage",
