@@ -16,6 +16,7 @@ use warpfile_testbenches::matrix::{Outcome, build, complete, entries, page, samp
     after_help = "Examples:
   scripts/verify --default
   scripts/verify --default --keep
+  scripts/verify --default --keep --addresses 32
 
 What has been run by this build is kept in --results and is not run again, so that what was interrupted goes on."
 )]
@@ -39,7 +40,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
     /// Page whose table of the matrix is written
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["sample", "design", "addresses"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sample", "design"])]
     write: Option<PathBuf>,
     /// Runs at a time; 0 takes as many as there are cores
     #[arg(long, value_name = "N", default_value_t = 0)]
