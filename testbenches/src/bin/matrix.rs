@@ -6,6 +6,7 @@ use std::thread::available_parallelism;
 use std::{fs, io};
 
 use clap::Parser;
+use warpfile_kernels::launch::DEFAULT_SIZE;
 use warpfile_kernels::workloads::AddressBits;
 use warpfile_testbenches::matrix::{Outcome, build, complete, entries, page, sample};
 
@@ -22,7 +23,7 @@ What has been run by this build is kept in --results and is not run again, so th
 )]
 struct Arguments {
     /// Size of the workloads
-    #[arg(long, default_value = "default")]
+    #[arg(long, default_value = DEFAULT_SIZE)]
     size: String,
     /// Only so many runs, drawn by --seed
     #[arg(long, value_name = "N")]
@@ -60,6 +61,12 @@ fn main() -> ExitCode {
 
 /// Whether no run failed.
 fn run(arguments: &Arguments) -> io::Result<bool> {
+    if arguments.write.is_some() && arguments.size != DEFAULT_SIZE {
+        return Err(io::Error::other(format!(
+            "--write with --size {}: the page is of {DEFAULT_SIZE}",
+            arguments.size
+        )));
+    }
     let mut entries = entries();
     if !arguments.design.is_empty() {
         entries.retain(|entry| arguments.design.contains(&entry.design));

@@ -8,7 +8,7 @@ use warpfile_kernels::workloads::AddressBits;
 use super::{BASELINE, Outcome};
 
 /// Where the section begins and ends on the page.
-const BEGIN: &str = "<!-- matrix: scripts/verify --default --keep -->\n";
+const BEGIN: &str = "<!-- matrix: scripts/verify --default --keep --addresses 32 -->\n";
 const END: &str = "<!-- end of matrix -->\n";
 
 /// The page with the section of these outcomes; `None` if the page has no place for it.

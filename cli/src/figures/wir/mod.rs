@@ -190,7 +190,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         id: "wir-combinations",
         title: "Reuse over a register file cache, and with registers that sleep",
-        source: "Kim & Ro, on what it does not measure",
+        source: "Kim & Ro, on what they do not measure",
         workloads: WORKLOADS,
         method: Method::Runs { points: combinations::points, show: combinations::figure },
         has_numbers: false,

@@ -1,13 +1,14 @@
 //! The production engine: the plan as machine code.
 //!
-//! [`blueprint`] has it made: [`simplify`] rewrites what has a cheaper form, [`graph`] finds who computes what, [`guards`]
-//! under which conditions it is needed, [`parts`] what of a large circuit waits for a change, [`schedule`] puts
-//! instructions with one guard together, [`segments`] cuts the schedule into stretches that run under a condition, [`scattered`] finds
-//! what several of these would work out again, and [`emit`] turns these into one function: clock edge, inputs that have changed, settling, counting, as often as cycles are
-//! asked for; what is equal but for places is emitted once. If outputs are to be foreseen, a second function does the edge, and
-//! no more than they need. Narrow values live in machine registers. Wide ones are pointers: to their place in the arena, to a
-//! row, or to whichever of two a multiplexer selects; what the function leaves behind for the edge and for readers is in the
-//! arena, where the interpreter has it too. What runs is decided by the netlist alone.
+//! [`blueprint`] has it made: [`simplify`] rewrites what has a cheaper form, [`graph`] finds who computes what,
+//! [`guards`] under which conditions it is needed, [`parts`] what of a large circuit waits for a change, [`schedule`]
+//! puts instructions with one guard together, [`segments`] cuts the schedule into stretches that run under a condition,
+//! [`scattered`] finds what several of these would work out again, and [`emit`] turns these into one function: clock
+//! edge, inputs that have changed, settling, counting, as often as cycles are asked for; what is equal but for places
+//! is emitted once. If outputs are to be foreseen, a second function does the edge, and no more than they need. Narrow
+//! values live in machine registers. Wide ones are pointers: to their place in the arena, to a row, or to whichever of
+//! two a multiplexer selects; what the function leaves behind for the edge and for readers is in the arena, where the
+//! interpreter has it too. What runs is decided by the netlist alone.
 
 mod blueprint;
 #[expect(unsafe_code, reason = "machine code is made and freed here")]

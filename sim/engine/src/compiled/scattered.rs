@@ -1,8 +1,9 @@
 //! Which results the code generator would work out again and again.
 //!
-//! It places what has no effects as late as it can: in the block of its first use, and once more in every block that uses it and is
-//! not reached through that one. What several branches use, and nothing before them, is worked out in each of them, with all that it
-//! is made of, unless it is stored before.
+//! It places what has no effects as late as it can: in the block of its first use, and once more in every block that uses it and that
+//! this one does not dominate. What several branches use, and nothing before them, is worked out in each of them, with all that it
+//! is made of, unless it is stored before. Which these are is estimated: wide results count as stored, and every enable of the edge as a
+//! branch, though some are selections.
 
 use std::collections::BTreeMap;
 
@@ -65,8 +66,8 @@ fn first_readers(graph: &Graph, segments: &Segments, blocks: &mut Blocks) -> Vec
 
 /// The blocks of a schedule, and behind it those of the edge.
 struct Blocks {
-    /// By block, the one through which it is reached, whatever the branches between them do; of the first, itself.
-    reached_through: Vec<Block>,
+    /// By block, its immediate dominator: the last one that is always passed before it; of the first, itself.
+    dominators: Vec<Block>,
     /// By instruction.
     of: Vec<Block>,
     /// By segment, the block in which its condition is asked.
@@ -76,7 +77,7 @@ struct Blocks {
 impl Blocks {
     fn new(segments: &Segments, instructions: usize) -> Blocks {
         let asked_in = vec![0; segments.list.len()];
-        let mut blocks = Blocks { reached_through: vec![0], of: vec![0; instructions], asked_in };
+        let mut blocks = Blocks { dominators: vec![0], of: vec![0; instructions], asked_in };
         let mut open: Vec<SegmentId> = Vec::new();
         let mut here = 0;
         for &(id, segment) in &segments.order {
@@ -98,32 +99,33 @@ impl Blocks {
         blocks
     }
 
-    /// A new block, which is reached through another.
+    /// A new block behind its immediate dominator.
     fn behind(&mut self, before: Block) -> Block {
-        self.reached_through.push(before);
+        self.dominators.push(before);
         self.last()
     }
 
     fn last(&self) -> Block {
-        self.reached_through.len() - 1
+        self.dominators.len() - 1
     }
 
-    /// Of some blocks those that are reached through none of the others.
+    /// Of some blocks those that none of the others dominates.
     fn first_of(&self, mut blocks: Vec<Block>) -> Vec<Block> {
         blocks.sort_unstable();
         blocks.dedup();
         let mut first: Vec<Block> = Vec::new();
         for block in blocks {
-            if !first.iter().any(|&earlier| self.is_reached_through(block, earlier)) {
+            // Blocks are numbered as one walks down the tree of dominators: what the last does not dominate, none does.
+            if first.last().is_none_or(|&last| !self.is_dominated(block, last)) {
                 first.push(block);
             }
         }
         first
     }
 
-    fn is_reached_through(&self, mut block: Block, earlier: Block) -> bool {
+    fn is_dominated(&self, mut block: Block, earlier: Block) -> bool {
         while block > earlier {
-            block = self.reached_through[block];
+            block = self.dominators[block];
         }
         block == earlier
     }

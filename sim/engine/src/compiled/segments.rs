@@ -31,7 +31,7 @@ pub struct Segments {
     pub kept: Vec<bool>,
     /// Instructions whose result is read in a segment that is not inside theirs.
     pub exported: Vec<bool>,
-    /// Instructions whose result is stored, as several segments would work it out.
+    /// Instructions whose result is stored, as several segments, or what the edge does under enables, would work it out.
     pub scattered: Vec<bool>,
 }
 
