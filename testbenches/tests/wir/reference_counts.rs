@@ -175,7 +175,8 @@ fn traffic(parameters: &ReferenceCounts, seed: u64, cycles: usize) -> Vec<Cycle>
     let mut referrers = 0..;
     let mut refers = |register: usize| Reference { register, by: referrers.next().unwrap_or_default() };
     let mut one = |number: usize| {
-        let growing = number / 60 % 3 != 2;
+        let phase = number / 60 % 4;
+        let growing = phase < 2;
         let mut cycle = Cycle::default();
         let freed = &sets.unused[0] - &sets.gained;
         given_back.extend(&freed);
@@ -217,7 +218,12 @@ fn traffic(parameters: &ReferenceCounts, seed: u64, cycles: usize) -> Vec<Cycle>
             lost_registers => lost[random.below(lost_registers)],
         };
         let room = sets.most() - parameters.increments;
-        let (more, less) = if growing { (60, 45) } else { (20, 75) };
+        // In the last phase most changes are alone in their cycle: one that is overlooked shows.
+        let (more, less) = match phase {
+            0 | 1 => (60, 45),
+            2 => (20, 75),
+            _ => (5, 7),
+        };
         for _ in 0..parameters.increments {
             let register = pick_gain(&mut random);
             let entries = sets.of_registers.get(&register).map_or(0, |of| of.entries.len());
