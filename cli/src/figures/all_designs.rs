@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use warpfile_sim::config::{Config, preset, preset_names};
-use warpfile_sim::energy::{EnergyModel, MeasuredRun, Technology};
+use warpfile_sim::energy::{EnergyModel, Technology};
 use warpfile_sim::mechanisms::{Registry, Stack};
 
 use super::chart::{Chart, Plot, Ratios};
@@ -82,18 +82,15 @@ type Quantity<'a> = &'a dyn Fn(&Run, &Run) -> Option<f64>;
 
 fn show(results: &Results) -> Result<Content> {
     let model = EnergyModel::named(Technology::GTX980)?;
-    fn measured(run: &Run) -> MeasuredRun<'_> {
-        MeasuredRun { config: &run.config, report: &run.report }
-    }
     let relative = |value: f64, base: f64| (base > 0.0).then(|| value / base);
     let cycles = |run: &Run, base: &Run| relative(run.report.cycles as f64, base.report.cycles as f64);
     let ipc = |run: &Run, _: &Run| Some(run.report.ipc);
     let registers = |run: &Run, base: &Run| {
-        let energy = |run: &Run| Some(model.registers(measured(run)).ok()?.total_pj());
+        let energy = |run: &Run| Some(model.registers(run.measured()).ok()?.total_pj());
         relative(energy(run)?, energy(base)?)
     };
     let gpu = |run: &Run, base: &Run| {
-        let energy = |run: &Run| Some(model.gpu(measured(base), measured(run)).ok()?.total_pj());
+        let energy = |run: &Run| Some(model.gpu(base.measured(), run.measured()).ok()?.total_pj());
         relative(energy(run)?, energy(base)?)
     };
     let quantities: [(&'static str, &str, usize, Quantity<'_>, Mean); 4] = [

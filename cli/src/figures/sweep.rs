@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use warpfile_kernels::exec::ExecOptions;
 use warpfile_kernels::workloads::Workload;
 use warpfile_sim::config::Config;
-use warpfile_sim::energy::EnergyModel;
+use warpfile_sim::energy::{EnergyModel, MeasuredRun};
 use warpfile_sim::sm::RunReport;
 
 use super::report::Effort;
@@ -126,6 +126,13 @@ pub struct Run {
     pub config: Config,
     /// What was measured.
     pub report: RunReport,
+}
+
+impl Run {
+    /// As energy is worked out from it.
+    pub fn measured(&self) -> MeasuredRun<'_> {
+        MeasuredRun { config: &self.config, report: &self.report }
+    }
 }
 
 /// What a workload is run under.

@@ -95,10 +95,6 @@ pub fn model(results: &Results) -> Result<EnergyModel> {
     results.energy_model(&baseline())
 }
 
-fn measured(run: &Run) -> MeasuredRun<'_> {
-    MeasuredRun { config: &run.config, report: &run.report }
-}
-
 /// Energy of the registers of a point's runs beside the baseline's, the part of it that `part` says.
 pub fn registers(
     model: &EnergyModel,
@@ -106,7 +102,7 @@ pub fn registers(
     point: &Point,
     part: fn(&RegisterEnergy) -> f64,
 ) -> Result<Vec<Option<f64>>> {
-    relative(results, point, |run| Ok(part(&model.registers(measured(run))?)))
+    relative(results, point, |run| Ok(part(&model.registers(run.measured())?)))
 }
 
 /// Fig. 4.
@@ -366,7 +362,7 @@ fn half_size(model: &EnergyModel, results: &Results, point: &Point) -> Result<Ve
         Ok(model.registers(MeasuredRun { config: &config, report: &run.report })?.total_pj())
     };
     let pairs = results.of(point).iter().zip(results.of(&baseline()));
-    pairs.map(|(run, base)| Ok(ratio(of_run(run)?, model.registers(measured(base))?.total_pj()))).collect()
+    pairs.map(|(run, base)| Ok(ratio(of_run(run)?, model.registers(base.measured())?.total_pj()))).collect()
 }
 
 /// Energies of the GPU beside the baseline's.
@@ -374,7 +370,8 @@ fn gpu(model: &EnergyModel, results: &Results, point: &Point) -> Result<Vec<Opti
     let pairs = results.of(point).iter().zip(results.of(&baseline()));
     pairs
         .map(|(run, base)| {
-            let energy = |run| -> Result<f64> { Ok(model.gpu(measured(base), measured(run))?.total_pj()) };
+            let energy =
+                |run: &Run| -> Result<f64> { Ok(model.gpu(base.measured(), run.measured())?.total_pj()) };
             Ok(ratio(energy(run)?, energy(base)?))
         })
         .collect()

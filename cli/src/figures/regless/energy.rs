@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use warpfile_sim::energy::grid::Ports;
-use warpfile_sim::energy::{Arrays, EnergyModel, GpuEnergy, MeasuredRun, RegisterEnergy, technology_names};
+use warpfile_sim::energy::{Arrays, EnergyModel, GpuEnergy, RegisterEnergy, technology_names};
 
 use super::rodinia::{
     AVERAGES, Average, Series, baseline, chart, ratio, regless, regless_without_compressor, rfh, rfv, table,
@@ -94,19 +94,15 @@ pub fn model(results: &Results) -> Result<EnergyModel> {
     results.energy_model(&baseline())
 }
 
-fn measured(run: &Run) -> MeasuredRun<'_> {
-    MeasuredRun { config: &run.config, report: &run.report }
-}
-
 /// Energy of the registers in the runs of a point.
 fn registers(model: &EnergyModel, results: &Results, point: &Point) -> Result<Vec<RegisterEnergy>> {
-    results.of(point).iter().map(|run| Ok(model.registers(measured(run))?)).collect()
+    results.of(point).iter().map(|run| Ok(model.registers(run.measured())?)).collect()
 }
 
 /// Energy of the GPU in the runs of a point.
 pub fn gpu(model: &EnergyModel, results: &Results, point: &Point) -> Result<Vec<GpuEnergy>> {
     let pairs = results.of(&baseline()).iter().zip(results.of(point));
-    pairs.map(|(base, run)| Ok(model.gpu(measured(base), measured(run))?)).collect()
+    pairs.map(|(base, run)| Ok(model.gpu(base.measured(), run.measured())?)).collect()
 }
 
 /// Energies of the GPU relative to the baseline's.
@@ -340,7 +336,7 @@ pub fn figure_15(results: &Results) -> Result<Content> {
 /// The rest of the baseline beside the whole.
 fn bound(model: &EnergyModel, results: &Results) -> Result<Vec<Option<f64>>> {
     let of_one = |(run, energy): (&Run, GpuEnergy)| {
-        Ok(ratio(model.rest_of_baseline_pj(measured(run))?, energy.total_pj()))
+        Ok(ratio(model.rest_of_baseline_pj(run.measured())?, energy.total_pj()))
     };
     results.of(&baseline()).iter().zip(gpu(model, results, &baseline())?).map(of_one).collect()
 }

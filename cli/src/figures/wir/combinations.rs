@@ -1,7 +1,6 @@
 //! Reuse over a register file cache, and with registers that sleep, which the paper does not measure.
 
 use anyhow::{Context, Result};
-use warpfile_sim::energy::MeasuredRun;
 
 use super::{AVERAGES, Design, RLPV, on_fermi};
 use crate::figures::report::{Claim, Content};
@@ -37,9 +36,6 @@ type Quantity<'a> = &'a dyn Fn(&Run, &Run) -> Result<Option<f64>>;
 /// Cycles, accesses to the main register file, energy of the registers and of the GPU.
 pub fn figure(results: &Results) -> Result<Content> {
     let model = results.energy_model(&baseline())?;
-    fn measured(run: &Run) -> MeasuredRun<'_> {
-        MeasuredRun { config: &run.config, report: &run.report }
-    }
     let by_design = |quantity: Quantity<'_>| -> Result<Vec<Series>> {
         let of = |design: Design| -> Result<Series> {
             let pairs = results.of(&of_halves(design.name)).iter().zip(results.of(&baseline()));
@@ -55,10 +51,10 @@ pub fn figure(results: &Results) -> Result<Content> {
     let reads = by_count(|run| run.report.mrf().reads)?;
     let writes = by_count(|run| run.report.mrf().writes)?;
     let registers = by_design(&|run, base| {
-        Ok(ratio(model.registers(measured(run))?.total_pj(), model.registers(measured(base))?.total_pj()))
+        Ok(ratio(model.registers(run.measured())?.total_pj(), model.registers(base.measured())?.total_pj()))
     })?;
     let gpu = by_design(&|run, base| {
-        let of = |run: &Run| Ok::<f64, anyhow::Error>(model.gpu(measured(base), measured(run))?.total_pj());
+        let of = |run: &Run| Ok::<f64, anyhow::Error>(model.gpu(base.measured(), run.measured())?.total_pj());
         Ok(ratio(of(run)?, of(base)?))
     })?;
     let absent = |what: &str, series: &[Series]| {

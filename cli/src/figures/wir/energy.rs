@@ -71,7 +71,7 @@ pub fn points_16() -> Vec<Point> {
 type PartOf = fn(&Components) -> f64;
 
 fn components(model: &EnergyModel, run: &Run) -> Result<Components> {
-    Ok(model.components(MeasuredRun { config: &run.config, report: &run.report })?)
+    Ok(model.components(run.measured())?)
 }
 
 fn of_runs(model: &EnergyModel, results: &Results, point: &Point) -> Result<Vec<Components>> {
