@@ -2,6 +2,7 @@
 
 use anyhow::bail;
 use serde::Serialize;
+use warpfile_kernels::compile::isa::Isa;
 use warpfile_kernels::compile::operands::Operands;
 use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::compile::{CompileOptions, MAX_REGISTERS};
@@ -30,6 +31,10 @@ pub struct CodeArguments {
     /// addresses; `scratchpad`, a word of scratchpad too, as in PTXPlus; `registers`, nothing [default: constants].
     #[arg(long, value_name = "NAME", value_parser = operands)]
     operands: Option<Operands>,
+    /// Whose machine code PTX becomes: `maxwell`; `ptxplus`, that of the first GPUs, which GPGPU-Sim runs as PTXPlus: predicates
+    /// are registers, and products of 32 bits are made of 16-bit ones [default: maxwell].
+    #[arg(long, value_name = "NAME", value_parser = isa)]
+    isa: Option<Isa>,
 }
 
 impl CodeArguments {
@@ -41,6 +46,7 @@ impl CodeArguments {
             min_registers: self.min_registers.unwrap_or(0),
             addresses: self.addresses.unwrap_or_default(),
             operands: self.operands.unwrap_or_default(),
+            isa: self.isa.unwrap_or_default(),
         }
     }
 
@@ -52,12 +58,17 @@ impl CodeArguments {
             min_registers: more.min_registers.or(self.min_registers),
             addresses: more.addresses.or(self.addresses),
             operands: more.operands.or(self.operands),
+            isa: more.isa.or(self.isa),
         }
     }
 
-    /// These, with so many bits of an address if they do not say how many.
-    pub fn with_usual_addresses(&self, usual: AddressBits) -> CodeArguments {
-        CodeArguments { addresses: self.addresses.or(Some(usual)), ..self.clone() }
+    /// These, with so many bits of an address, and that machine code, unless they say it themselves.
+    pub fn with_usual(&self, addresses: AddressBits, isa: Isa) -> CodeArguments {
+        CodeArguments {
+            addresses: self.addresses.or(Some(addresses)),
+            isa: self.isa.or(Some(isa)),
+            ..self.clone()
+        }
     }
 
     /// The words that were given.
@@ -67,7 +78,8 @@ impl CodeArguments {
         let least = self.min_registers.map(|registers| format!("--min-registers {registers}"));
         let addresses = self.addresses.map(|addresses| format!("--addresses {addresses}"));
         let operands = self.operands.map(|operands| format!("--operands {}", operands.as_str()));
-        [schedule, most, least, addresses, operands].into_iter().flatten().collect()
+        let isa = self.isa.map(|isa| format!("--isa {}", isa.as_str()));
+        [schedule, most, least, addresses, operands, isa].into_iter().flatten().collect()
     }
 
     /// The words that are needed for it on the command line, where what is usual for addresses is not known.
@@ -106,14 +118,17 @@ pub struct Code {
     pub addresses: AddressBits,
     /// What arithmetic reads.
     pub operands: Operands,
+    /// Whose machine code it is.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub isa: Isa,
 }
 
 fn is_zero(registers: &u16) -> bool {
     *registers == 0
 }
 
-fn is_usual(addresses: &AddressBits) -> bool {
-    *addresses == AddressBits::default()
+fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Default for Code {
@@ -125,8 +140,8 @@ impl Default for Code {
 impl Code {
     /// For the compiler.
     pub fn options(self) -> CompileOptions {
-        let Code { schedule, max_registers, min_registers, addresses: _, operands } = self;
-        CompileOptions { schedule, max_registers, min_registers, operands, ..CompileOptions::default() }
+        let Code { schedule, max_registers, min_registers, addresses: _, operands, isa } = self;
+        CompileOptions { schedule, max_registers, min_registers, operands, isa, ..CompileOptions::default() }
     }
 
     /// The words that are needed for it on the command line.
@@ -148,6 +163,9 @@ impl Code {
         if self.operands != usual.operands {
             words.extend(["--operands".to_owned(), self.operands.as_str().to_owned()]);
         }
+        if self.isa != usual.isa {
+            words.extend(["--isa".to_owned(), self.isa.as_str().to_owned()]);
+        }
         words
     }
 }
@@ -156,6 +174,12 @@ impl Code {
 fn operands(name: &str) -> Result<Operands, String> {
     let found = Operands::ALL.into_iter().find(|operands| operands.as_str() == name);
     found.ok_or_else(|| format!("accepted: {}", Operands::ALL.map(Operands::as_str).join(", ")))
+}
+
+/// The machine code of that name.
+fn isa(name: &str) -> Result<Isa, String> {
+    let found = Isa::ALL.into_iter().find(|isa| isa.as_str() == name);
+    found.ok_or_else(|| format!("accepted: {}", Isa::ALL.map(Isa::as_str).join(", ")))
 }
 
 /// The order of instructions of that name.

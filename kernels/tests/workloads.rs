@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use warpfile_kernels::compile::isa::Isa;
 use warpfile_kernels::compile::operands::{ACCESS, Operands};
 use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::compile::{CompileOptions, Compiled, compile};
@@ -241,6 +242,24 @@ fn every_source_has_the_value_last_written_to_its_register() {
         kernels.sort();
         let here = (kernels.join(", "), drained.to_string());
         assert_eq!(here, on_the_page(workload.name), "docs/workloads.md: --example workload_table");
+    }
+}
+
+/// Predicates that are registers, and steps of products, are written and read like any other value.
+#[test]
+fn every_source_has_the_value_last_written_in_ptxplus() {
+    for (workload, addresses) in all() {
+        for schedule in [Schedule::List, Schedule::None] {
+            let mut run = run(workload, addresses);
+            run.set_options(CompileOptions {
+                check_allocation: true,
+                schedule,
+                isa: Isa::PtxPlus,
+                ..CompileOptions::default()
+            });
+            assert!(drain(&mut run) > 100, "{}", workload.name);
+            assert!(workload.check(run.sequence(), run.host_memory()).unwrap().elements > 0);
+        }
     }
 }
 

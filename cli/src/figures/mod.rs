@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
+use warpfile_kernels::compile::isa::Isa;
 use warpfile_kernels::launch::DEFAULT_SIZE;
 use warpfile_kernels::workloads::{self, AddressBits, OpenWorkload, Workload};
 use warpfile_sim::sm::{self, EngineName, RunOptions, RunReport};
@@ -80,6 +81,8 @@ pub struct Paper {
     citation: &'static str,
     /// Bits of an address in the code that it measured; GPGPU-Sim's PTXPlus has 32.
     addresses: AddressBits,
+    /// Whose machine code it measured.
+    isa: Isa,
     /// Size of the workloads that its numbers are compared at, unless another is given.
     size: &'static str,
     figures: &'static [Figure],
@@ -275,11 +278,12 @@ fn chosen(figure: &Figure, names: &[String]) -> Result<Vec<&'static Workload>> {
 /// Makes a figure with a simulator.
 fn make(figure: &'static Figure, options: &Options, simulate: Simulate<'_>) -> Result<FigureReport> {
     let workloads = &chosen(figure, options.variation.workloads())?;
-    let (size, addresses) =
-        figure.paper().map_or((DEFAULT_SIZE, AddressBits::default()), |paper| (paper.size, paper.addresses));
+    let usual = (DEFAULT_SIZE, AddressBits::default(), Isa::default());
+    let (size, addresses, isa) =
+        figure.paper().map_or(usual, |paper| (paper.size, paper.addresses, paper.isa));
     let options = &options.at_usual_size(size);
     let command = command(figure, options);
-    let variation = options.variation.with_usual_addresses(addresses);
+    let variation = options.variation.with_usual_code(addresses, isa);
     let options = &Options { variation, ..options.clone() };
     let (mut content, effort) = match figure.method {
         Method::Streams(show) => {
@@ -330,6 +334,9 @@ fn make(figure: &'static Figure, options: &Options, simulate: Simulate<'_>) -> R
     if figure.has_workloads() && options.variation.code().addresses == AddressBits::Bits32 {
         content.notes.push(ADDRESSES_OF_32_BITS.to_owned());
     }
+    if figure.has_workloads() && options.variation.code().isa == Isa::PtxPlus {
+        content.notes.push(CODE_OF_PTXPLUS.to_owned());
+    }
     Ok(FigureReport {
         id: figure.id,
         title: figure.title,
@@ -344,6 +351,9 @@ fn make(figure: &'static Figure, options: &Options, simulate: Simulate<'_>) -> R
 
 /// What is said of figures whose code has addresses of 32 bits.
 const ADDRESSES_OF_32_BITS: &str = "Addresses have 32 bits, as in GPGPU-Sim's PTXPlus (--addresses).";
+
+/// What is said of figures whose code is that of PTXPlus.
+const CODE_OF_PTXPLUS: &str = "Predicates are registers, and products of 32 bits are made of 16-bit ones, as in GPGPU-Sim's PTXPlus (--isa).";
 
 /// Runs every workload at every point.
 fn runs(

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use warpfile_engine::recording::Recording;
+use warpfile_kernels::compile::isa::Isa;
 use warpfile_kernels::compile::schedule::Schedule;
 use warpfile_kernels::compile::{CompileOptions, Compiled, compile};
 use warpfile_kernels::exec::{BlockExecution, Configuration, ExecOptions, Execution, Loaded, Memory};
@@ -34,9 +35,10 @@ pub const TARGETS: [(&str, Target); 7] = [
 pub fn ptx(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
     let Ok(module) = ptx::parse("k.ptx", text) else { return true };
-    for kernel in &module.kernels {
+    for (kernel, isa) in module.kernels.iter().flat_map(|kernel| Isa::ALL.map(|isa| (kernel, isa))) {
         let compiled = Schedule::ALL.map(|schedule| {
-            let options = CompileOptions { check_allocation: true, schedule, ..CompileOptions::default() };
+            let options =
+                CompileOptions { check_allocation: true, schedule, isa, ..CompileOptions::default() };
             compile(&module, &kernel.name, &options)
         });
         // An order that breaks a dependence, or an allocation that does not hold, is an error of ours.

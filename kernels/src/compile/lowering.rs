@@ -60,6 +60,14 @@ pub enum Temporary {
     ProductHigh,
     /// `ProductHigh` plus the high word of source 0 times the low word of source 1.
     ProductCross,
+    /// The high half of source 0 times the low half of source 1, all of 16 bits.
+    CrossHalf,
+    /// The sum of both products of a high half and a low one.
+    Cross,
+    /// The same, moved up by 16 bits.
+    CrossUp,
+    /// The low word of the product of sources 0 and 1.
+    Product,
     /// The n-th step of a long sequence. Its exact value in hardware is not public; this stands for it with
     /// a value that depends on the step and on the result, so that no two steps are mixed up unnoticed.
     Step(u16),
@@ -74,10 +82,20 @@ impl Temporary {
         match self {
             Temporary::ProductHigh => product_high,
             Temporary::ProductCross => ((a >> 32) as u32).wrapping_mul(b as u32).wrapping_add(product_high),
+            Temporary::CrossHalf => (a as u32 >> 16).wrapping_mul(b as u32 & 0xffff),
+            Temporary::Cross => cross(a as u32, b as u32),
+            Temporary::CrossUp => cross(a as u32, b as u32) << 16,
+            Temporary::Product => (a as u32).wrapping_mul(b as u32),
             Temporary::Step(n) => {
                 let step = u32::from(n).wrapping_add(1).wrapping_mul(0x9e37_79b9);
                 (result as u32 ^ (result >> 32) as u32).rotate_left(u32::from(n % 31)) ^ step
             }
         }
     }
+}
+
+/// The products of a high half and a low one.
+fn cross(a: u32, b: u32) -> u32 {
+    let product = |high: u32, low: u32| (high >> 16).wrapping_mul(low & 0xffff);
+    product(a, b).wrapping_add(product(b, a))
 }

@@ -23,6 +23,7 @@ mod executed;
 pub mod function;
 pub mod graph;
 pub mod greener;
+pub mod isa;
 pub mod lifetime;
 pub mod listing;
 pub mod liveness;
@@ -55,6 +56,7 @@ use crate::ptx::ir::{InstIndex, Kernel, Module};
 use allocate::Allocation;
 use dominators::{Dominators, Postdominators};
 use function::{Access, Function};
+use isa::Isa;
 use lower::MachineCode;
 use lowering::Lowering;
 use operands::Operands;
@@ -127,6 +129,8 @@ pub struct CompileOptions {
     pub min_registers: u16,
     /// Blocks share scratchpad: its variables are laid out for it, and each thread executes one `relssp`.
     pub scratchpad: Option<ScratchpadOptions>,
+    /// Whose machine code it is.
+    pub isa: Isa,
     /// What arithmetic takes its operands from.
     pub operands: Operands,
 }
@@ -146,6 +150,7 @@ impl Default for CompileOptions {
             max_registers: MAX_REGISTERS,
             min_registers: 0,
             scratchpad: None,
+            isa: Isa::default(),
             operands: Operands::default(),
         }
     }
@@ -323,7 +328,8 @@ fn scheduled(module: &Module, source: Compiled, options: &CompileOptions) -> Res
     let (file, name) = (&module.file, &kernel.name);
     let cfg = divergence::ptx_cfg(kernel).map_err(|source| control_flow(file, name, source))?;
     // In its order a load must come before who reads it, even if it is no instruction of its own afterwards.
-    let function = Translation::new(module, kernel, options.operands.without_scratchpad())?.of_ptx();
+    let function =
+        Translation::new(module, kernel, options.isa, options.operands.without_scratchpad())?.of_ptx();
     let free = free_registers(kernel, options);
     let most = source.statistics.registers.max(free);
     let ordered = |aim: Aim| -> Result<Option<(u64, Compiled)>, CompileError> {
@@ -380,7 +386,7 @@ fn allocated(
     limit: u16,
     options: &CompileOptions,
 ) -> Result<Compiled, CompileError> {
-    let translation = Translation::new(module, kernel, options.operands)?;
+    let translation = Translation::new(module, kernel, options.isa, options.operands)?;
     let allocation = translation.allocate(limit)?;
     translation.finish(&allocation, options)
 }
@@ -392,7 +398,7 @@ fn with_spills(
     limit: u16,
     options: &CompileOptions,
 ) -> Result<Compiled, CompileError> {
-    let source = Translation::new(module, kernel, options.operands)?;
+    let source = Translation::new(module, kernel, options.isa, options.operands)?;
     let mut too_many = match source.allocate(limit) {
         Ok(allocation) => return source.finish(&allocation, options),
         Err(too_many) => too_many,
@@ -442,6 +448,7 @@ impl<'a> Translation<'a> {
     fn new(
         module: &'a Module,
         kernel: &'a Kernel,
+        isa: Isa,
         operands: Operands,
     ) -> Result<Translation<'a>, CompileError> {
         let control_flow = |source| control_flow(&module.file, &kernel.name, source);
@@ -451,8 +458,8 @@ impl<'a> Translation<'a> {
         let may_diverge = divergence::divergent_branches(kernel, &cfg, &postdominators);
         let reconvergence = reconvergence(kernel, &cfg, &postdominators);
         let webs = Webs::new(kernel, &cfg);
-        let resolved = Resolved::new(kernel, &cfg, &dominators, &webs, operands);
-        let mut code = lower::lower(kernel, &webs, &resolved);
+        let resolved = Resolved::new(kernel, &cfg, &dominators, &webs, (isa, operands));
+        let mut code = lower::lower(kernel, &webs, &resolved, isa);
         let mut before = machine::machine_cfg(kernel, &code.ops).map_err(control_flow)?;
         if operands == Operands::Scratchpad {
             operands::fold_loads(kernel, &before, &mut code);

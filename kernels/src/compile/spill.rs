@@ -124,7 +124,11 @@ impl Candidates {
             }
             // What an instruction reads or writes is in a register then, wherever it is kept.
             let accessed = &accessed[values.code.ops[position].ptx.index()];
-            leaving.retain(|group, _| !accessed.contains(group));
+            let is_predicate = |group: usize| {
+                let of = groups[group].webs.iter().map(|&web| values.webs.info(web).register);
+                of.into_iter().any(|register| values.kernel.registers[register.index()].ty == Type::Pred)
+            };
+            leaving.retain(|group, _| !accessed.contains(group) && !is_predicate(*group));
             for (group, words) in leaving {
                 groups[group].points.push((excess.len(), words));
             }

@@ -212,6 +212,8 @@ impl Replay {
             Value::Before(register, word) => {
                 if let Some(lanes) = self.registers.lanes(register) {
                     write_word(lanes, word, into);
+                } else if let Some(mask) = self.registers.predicate(register) {
+                    write_bits(mask, into);
                 }
                 self.defined[register.index()]
             }
@@ -219,6 +221,11 @@ impl Replay {
                 let Some(index) = self.result_index(launched, register) else {
                     return self.value(launched, Value::Before(register, word), into);
                 };
+                if let Some(before) = self.registers.predicate(register) {
+                    let active = self.header.active;
+                    write_bits(before & !active | self.masks[index] & active, into);
+                    return (self.defined[register.index()] & !active) | self.known;
+                }
                 if self.header.active == LaneMask::MAX {
                     write_word(&self.results[index], word, into);
                     return self.known;
@@ -261,6 +268,13 @@ impl Replay {
 fn write_word(lanes: &Lanes, word: u8, into: &mut LaneValues) {
     for (into, value) in into.iter_mut().zip(lanes) {
         *into = (value >> (32 * u32::from(word))) as u32;
+    }
+}
+
+/// A predicate as a register: 1 in the lanes in which it is true, else 0.
+fn write_bits(mask: LaneMask, into: &mut LaneValues) {
+    for (lane, into) in into.iter_mut().enumerate() {
+        *into = mask >> lane & 1;
     }
 }
 

@@ -1,8 +1,8 @@
 //! A launch's static side, decoded for the cycle loop.
 
 use warpfile_kernels::program::{
-    Arithmetic, InstId, Instruction, LANES, MAX_RESULTS, MAX_SOURCES, Number, Operation, PhysReg, Program,
-    Space, Step,
+    Arithmetic, Computation, InstId, Instruction, LANES, MAX_RESULTS, MAX_SOURCES, Number, Operation,
+    PhysReg, Program, Space, Step,
 };
 
 use super::SimError;
@@ -46,6 +46,8 @@ pub(super) struct Decoded {
     /// Result registers.
     pub results: Vec<u16>,
     pub predicate_results: Vec<u16>,
+    /// Its results are a function of its sources; so are its predicates, which are its results then.
+    pub is_function: bool,
     /// Metadata instructions before it.
     pub metadata: Metadata,
 }
@@ -109,7 +111,9 @@ impl Kernel {
             kernel.mark(index, instruction);
             let inst = InstId(index as u32);
             kernel.mark_pending(index, storage.waits_for(inst));
-            kernel.instructions.push(Decoded::new(instruction, storage.metadata(inst), units));
+            let is_function = matches!(program.computations.get(index), Some(Computation::Function { .. }));
+            let decoded = Decoded::new(instruction, storage.metadata(inst), units);
+            kernel.instructions.push(Decoded { is_function, ..decoded });
         }
         Ok(kernel)
     }
@@ -185,6 +189,7 @@ impl Decoded {
             sources,
             results: instruction.results.iter().map(|result| result.register.0).collect(),
             predicate_results: instruction.predicate_results.iter().map(|p| p.0).collect(),
+            is_function: false,
             metadata,
         }
     }

@@ -40,8 +40,7 @@ pub enum Computed {
 /// Notes of each instruction of an expansion what it computes. Functions are not those that read or write predicates, that
 /// read what a thread has of its own (its index, the clock), and those of expansions that need more than they read themselves.
 pub fn note_computations(emitter: &Emitter, ops: &mut [MachineOp]) {
-    let predicates =
-        ops.iter().any(|op| !op.predicate_sources.is_empty() || !op.predicate_results.is_empty());
+    let predicates = ops.iter().any(|op| has_other_predicates(emitter, op));
     let first_temporary = emitter.first_temporary();
     let of_program = |(register, _): &(VReg, Value)| (register.0 < first_temporary).then_some(*register);
     let needed: BTreeSet<VReg> = ops.iter().flat_map(|op| op.sources.iter().filter_map(of_program)).collect();
@@ -55,7 +54,7 @@ pub fn note_computations(emitter: &Emitter, ops: &mut [MachineOp]) {
             Computed::Other
         } else if op.copy {
             Computed::Function { form: "copy".to_owned(), immediates: Vec::new() }
-        } else if reads_all {
+        } else if reads_all || op.is_function {
             let function = function(emitter, op, position);
             function.map_or(Computed::Other, |Form { text: form, immediates }| match op.operation {
                 Operation::Load(access) if !is_constant(access.space) => Computed::Load { form, immediates },
@@ -65,6 +64,12 @@ pub fn note_computations(emitter: &Emitter, ops: &mut [MachineOp]) {
             Computed::Wide
         };
     }
+}
+
+/// Whether it reads or writes a predicate that is no register. A guard that is one only says which lanes execute.
+fn has_other_predicates(emitter: &Emitter, op: &MachineOp) -> bool {
+    let mut predicates = op.predicate_sources.iter().chain(&op.predicate_results);
+    predicates.any(|&predicate| !emitter.is_register(predicate))
 }
 
 fn is_invented(value: &Value) -> bool {
@@ -167,6 +172,9 @@ fn operand_form(emitter: &Emitter, op: &MachineOp, operand: Operand, into: &mut 
             let _ = write!(into.text, " {operand:?}");
         }
         Operand::Reg(register) | Operand::Not(register) => {
+            if matches!(operand, Operand::Not(_)) {
+                into.text.push_str(" not");
+            }
             let (words, web) = emitter.read(register);
             for (word, found) in words.into_iter().enumerate() {
                 match found {

@@ -1,11 +1,12 @@
 //! Builds the machine instructions of one PTX instruction at a time.
 
 use super::computation::Computed;
+use crate::compile::isa::Isa;
 use crate::compile::lowering::{Temporary, Value};
 use crate::compile::optimise::resolve::{Resolved, VReg, Word};
 use crate::compile::optimise::webs::{Web, Webs};
 use crate::program::{MAX_SOURCES, Operation};
-use crate::ptx::ir::{Guard, InstIndex, Instruction, Kernel, Op, Operand, Reg, Type};
+use crate::ptx::ir::{Guard, InstIndex, Instruction, Kernel, Op, Operand, Reg, Special, Type};
 
 /// A one-bit virtual register: a predicate web, or a carry within an expansion (numbered after the webs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,6 +37,8 @@ pub struct MachineOp {
     pub copy: bool,
     /// Must stay even if nothing reads what it writes.
     pub has_effect: bool,
+    /// What it writes is a function of what it reads, also where the whole expansion reads more.
+    pub is_function: bool,
     /// What it computes.
     pub computed: Computed,
     /// The load whose word of scratchpad it reads as an operand ([`operands`](super::super::operands)).
@@ -75,6 +78,8 @@ pub struct Emitter<'a> {
     pub webs: &'a Webs,
     /// Where each web is found.
     pub resolved: &'a Resolved,
+    /// Whose machine code it is.
+    pub isa: Isa,
     /// The PTX instruction being expanded.
     pub instruction: &'a Instruction,
     position: usize,
@@ -108,12 +113,13 @@ impl Predicates {
 
 impl<'a> Emitter<'a> {
     /// An emitter without instructions.
-    pub fn new(kernel: &'a Kernel, webs: &'a Webs, resolved: &'a Resolved) -> Emitter<'a> {
+    pub fn new(kernel: &'a Kernel, webs: &'a Webs, resolved: &'a Resolved, isa: Isa) -> Emitter<'a> {
         let webs_count = webs.webs().len() as u32;
         Emitter {
             kernel,
             webs,
             resolved,
+            isa,
             instruction: &kernel.instructions[0],
             position: 0,
             ops: Vec::new(),
@@ -178,11 +184,16 @@ impl<'a> Emitter<'a> {
         self.kernel.registers[register.index()].ty.words() as u8
     }
 
-    /// Where the words of a register that the instruction reads are, as many as it has, and its web.
+    /// Where the words of a register that the instruction reads are, as many as it has, and its web; a predicate is read as a
+    /// register.
     pub fn read(&self, register: Reg) -> (Vec<Word>, Option<Web>) {
+        let web = self.webs.read(self.position, register);
+        if let Some(predicate) = web.filter(|_| self.is_predicate(register)) {
+            return (vec![Word::Register(VReg::of(predicate, 0))], web);
+        }
         let words = self.resolved.register(self.kernel, self.webs, self.position, register);
         let count = self.kernel.registers[register.index()].ty.words() as usize;
-        (words.into_iter().take(count).collect(), self.webs.read(self.position, register))
+        (words.into_iter().take(count).collect(), web)
     }
 
     fn operand(&self, operand: Operand, word: u8) -> Input {
@@ -201,14 +212,47 @@ impl<'a> Emitter<'a> {
         self.predicate(register).map(|(predicate, _)| predicate)
     }
 
+    fn is_predicate(&self, register: Reg) -> bool {
+        self.kernel.registers[register.index()].ty == Type::Pred
+    }
+
     /// The predicate that holds a register, and whether it holds its negation.
     fn predicate(&self, register: Reg) -> Option<(VPred, bool)> {
-        if self.kernel.registers[register.index()].ty != Type::Pred {
+        if !self.is_predicate(register) {
             return None;
         }
         let web = self.webs.read(self.position, register)?;
         let (web, negated) = self.resolved.predicate(web);
         Some((VPred(web.0), negated))
+    }
+
+    /// Whether a predicate is a register: all instructions that write it write nothing else.
+    pub fn is_register(&self, predicate: VPred) -> bool {
+        self.isa == Isa::PtxPlus
+            && self.webs.webs().get(predicate.0 as usize).is_some_and(|web| {
+                web.definitions.iter().all(|&position| self.kernel.instructions[position].dsts.len() == 1)
+            })
+    }
+
+    /// A predicate that the instruction reads, if it is a register.
+    fn predicate_operand(&self, predicate: VPred) -> Option<Input> {
+        let web = Some(Web(predicate.0));
+        let registers = self.instruction.srcs.iter().filter_map(|operand| operand.register());
+        let register =
+            registers.into_iter().find(|&register| self.webs.read(self.position, register) == web)?;
+        self.is_register(predicate).then(|| Input {
+            word: Word::Register(VReg::of(Web(predicate.0), 0)),
+            value: Value::Before(register, 0),
+        })
+    }
+
+    /// A predicate that the instruction writes, if it is a register.
+    fn predicate_output(&self, predicate: VPred) -> Option<Output> {
+        let web = Some(Web(predicate.0));
+        let mut registers = self.instruction.dsts.iter().flatten();
+        let register = *registers.find(|&&register| self.webs.written(self.position, register) == web)?;
+        self.is_register(predicate)
+            .then(|| Output { register: VReg::of(Web(predicate.0), 0), value: Value::After(register, 0) })
     }
 
     /// The web that result operand `index` defines; `None` for the sink.
@@ -279,26 +323,37 @@ impl<'a> Emitter<'a> {
         predicates: Predicates,
     ) {
         let mut sources: Vec<(VReg, Value)> = Vec::new();
-        for input in inputs {
+        let operands = predicates.reads.iter().filter_map(|&predicate| self.predicate_operand(predicate));
+        for input in inputs.iter().copied().chain(operands) {
             if let Word::Register(register) = input.word
                 && !sources.iter().any(|(read, _)| *read == register)
             {
                 sources.push((register, input.value));
             }
         }
+        let written = predicates.writes.iter().filter_map(|&predicate| self.predicate_output(predicate));
+        let outputs: Vec<Output> = outputs.iter().copied().chain(written).collect();
         while sources.len() > MAX_SOURCES {
             let rest = sources.split_off(MAX_SOURCES);
             let pass = self.op(Operation::Alu, ":operands", sources, &[], Predicates::default());
             self.ops.push(MachineOp { has_effect: true, ..pass });
             sources = rest;
         }
-        let op = self.op(operation, suffix, sources, outputs, predicates);
+        let op = self.op(operation, suffix, sources, &outputs, predicates);
         self.ops.push(op);
     }
 
     /// Emits an ALU instruction without predicates.
     pub fn alu(&mut self, suffix: &str, inputs: &[Input], output: Output) {
         self.emit(Operation::Alu, suffix, inputs, &[output], Predicates::default());
+    }
+
+    /// The same of one whose result is a function of what it reads, whatever the rest of the expansion reads.
+    pub fn function(&mut self, suffix: &str, inputs: &[Input], output: Output) {
+        self.alu(suffix, inputs, output);
+        if let Some(op) = self.ops.last_mut() {
+            op.is_function = true;
+        }
     }
 
     /// Emits one step of a long sequence and gives its value.
@@ -345,9 +400,36 @@ impl<'a> Emitter<'a> {
             guarded: guard.is_some() && operation != Operation::Branch,
             guard_negated: guard.map(|(_, negated)| negated),
             copy: false,
+            is_function: false,
             has_effect: !matches!(operation, Operation::Alu | Operation::Sfu | Operation::Double),
             computed: Computed::Other,
             operand: None,
+        }
+    }
+
+    /// Whether source operand `index` is known to have 16 bits: it is a short constant, or says where a thread is in its block
+    /// and grid.
+    pub fn has_16_bits(&self, index: usize) -> bool {
+        let is_short = |special: Special| {
+            matches!(
+                special,
+                Special::Tid(_) | Special::Ntid(_) | Special::Ctaid(_) | Special::Nctaid(_) | Special::LaneId
+            )
+        };
+        match self.instruction.srcs[index] {
+            Operand::Imm(value) => value >> 16 == 0,
+            Operand::Special(special) => is_short(special),
+            Operand::Reg(register) => {
+                let Some(web) = self.webs.read(self.position, register) else { return false };
+                let info = self.webs.info(web);
+                let is_copy = |&position: &usize| {
+                    let source = self.kernel.instructions[position].srcs.first();
+                    matches!(self.kernel.instructions[position].op, Op::Mov { .. })
+                        && matches!(source, Some(&Operand::Special(special)) if is_short(special))
+                };
+                info.is_single() && info.definitions.iter().all(is_copy)
+            }
+            Operand::Not(_) | Operand::Symbol(..) | Operand::GenericSymbol(..) => false,
         }
     }
 

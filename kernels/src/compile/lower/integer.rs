@@ -2,6 +2,7 @@
 
 use super::emit::{Emitter, Input, Predicates, VPred};
 use super::other;
+use crate::compile::isa::Isa;
 use crate::compile::lowering::Temporary;
 use crate::compile::optimise::resolve::Word;
 use crate::program::Operation::{Alu, Sfu};
@@ -37,7 +38,39 @@ pub fn multiply(emitter: &mut Emitter, ty: Type, product: Product, addend: Optio
         (64, Product::Low) => multiply_low_wide(emitter, addend),
         (64, Product::High | Product::Wide) => multiply_high_wide(emitter, addend),
         (32, Product::Wide) => multiply_to_wide(emitter, addend),
+        (32, Product::Low) if emitter.isa == Isa::PtxPlus => multiply_by_halves(emitter, addend),
         (_, Product::Low | Product::High | Product::Wide) => other::single(emitter, Alu),
+    }
+}
+
+/// Low half of 32 × 32 of 16-bit products: the cross products, moved up, and the low one. A factor of 16 bits has one cross
+/// product, two of them none. Each step holds its true value, so it is a function of what it reads.
+fn multiply_by_halves(emitter: &mut Emitter, addend: Option<usize>) {
+    let (a, b) = (emitter.source(0, 0), emitter.source(1, 0));
+    let addend = addend.map(|index| emitter.source(index, 0));
+    let steps = match [0, 1].into_iter().filter(|&index| !emitter.has_16_bits(index)).count() {
+        0 => {
+            let inputs: Vec<Input> = [a, b].into_iter().chain(addend).collect();
+            let output = emitter.result(0, 0);
+            return emitter.alu("", &inputs, output);
+        }
+        1 => &[Temporary::Cross][..],
+        _ => &[Temporary::CrossHalf, Temporary::Cross],
+    };
+    let mut inputs = vec![a, b];
+    for &step in steps {
+        let sum = emitter.temporary(step);
+        emitter.function(":cross", &inputs, sum);
+        inputs = vec![a, b, sum.input()];
+    }
+    let up = emitter.temporary(Temporary::CrossUp);
+    emitter.function(":up", &inputs[2..], up);
+    let product = if addend.is_some() { emitter.temporary(Temporary::Product) } else { emitter.result(0, 0) };
+    let suffix = if addend.is_some() { ":product" } else { "" };
+    emitter.function(suffix, &[a, b, up.input()], product);
+    if let Some(addend) = addend {
+        let output = emitter.result(0, 0);
+        emitter.function(":add", &[product.input(), addend], output);
     }
 }
 
@@ -160,8 +193,11 @@ fn multiply_high_wide(emitter: &mut Emitter, addend: Option<usize>) {
     }
 }
 
-/// 24-bit products: two field extractions, then a 32-bit multiply-add.
+/// 24-bit products: two field extractions, then a 32-bit multiply-add; one instruction where they are what multipliers do.
 pub fn multiply24(emitter: &mut Emitter) {
+    if emitter.isa == Isa::PtxPlus {
+        return other::single(emitter, Alu);
+    }
     let (a, b) = (emitter.source(0, 0), emitter.source(1, 0));
     let (a, b) = (emitter.step(Alu, ":field", &[a]), emitter.step(Alu, ":field", &[b]));
     let addend = (emitter.instruction.srcs.len() > 2).then(|| emitter.source(2, 0));

@@ -14,6 +14,7 @@ pub mod memory;
 pub mod other;
 pub mod wide;
 
+use super::isa::Isa;
 use super::optimise::resolve::{Resolved, VReg, Word};
 use super::optimise::webs::Webs;
 use crate::program::Operation;
@@ -36,8 +37,8 @@ pub struct MachineCode {
 }
 
 /// Lowers a kernel and removes what nobody reads.
-pub fn lower(kernel: &Kernel, webs: &Webs, resolved: &Resolved) -> MachineCode {
-    let mut emitter = Emitter::new(kernel, webs, resolved);
+pub fn lower(kernel: &Kernel, webs: &Webs, resolved: &Resolved, isa: Isa) -> MachineCode {
+    let mut emitter = Emitter::new(kernel, webs, resolved, isa);
     let mut ops = Vec::new();
     for position in 0..kernel.instructions.len() {
         emitter.begin(position);

@@ -4,6 +4,7 @@ use super::fold::{fold, is_launch_constant};
 use super::webs::{Web, Webs};
 use crate::compile::cfg::Cfg;
 use crate::compile::dominators::Dominators;
+use crate::compile::isa::Isa;
 use crate::compile::operands::Operands;
 use crate::ptx::ir::{Instruction, Kernel, Op, Operand, Reg, Special, Type};
 
@@ -60,6 +61,7 @@ pub struct Resolved {
     words: Vec<[Word; 2]>,
     /// For each predicate web the web that holds it, possibly negated.
     predicates: Vec<(Web, bool)>,
+    isa: Isa,
     /// What arithmetic takes its operands from.
     operands: Operands,
 }
@@ -72,13 +74,14 @@ impl Resolved {
         cfg: &Cfg,
         dominators: &Dominators,
         webs: &Webs,
-        operands: Operands,
+        (isa, operands): (Isa, Operands),
     ) -> Resolved {
         let mut resolved = Resolved {
             words: (0..webs.webs().len() as u32)
                 .map(|web| [0, 1].map(|word| Word::Register(VReg::of(Web(web), word))))
                 .collect(),
             predicates: (0..webs.webs().len() as u32).map(|web| (Web(web), false)).collect(),
+            isa,
             operands,
         };
         let mut special_reads: Vec<(Special, usize, Web)> = Vec::new();
@@ -152,7 +155,9 @@ impl Resolved {
         instruction: &Instruction,
         position: usize,
     ) {
-        let copies = matches!(instruction.op, Op::Mov { ty: Type::Pred } | Op::Not { ty: Type::Pred });
+        // What is an operand is read as it is.
+        let copies = self.isa == Isa::Maxwell
+            && matches!(instruction.op, Op::Mov { ty: Type::Pred } | Op::Not { ty: Type::Pred });
         let (true, [Some(to)], [Operand::Reg(from) | Operand::Not(from)]) =
             (copies, &instruction.dsts[..], &instruction.srcs[..])
         else {

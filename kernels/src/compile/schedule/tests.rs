@@ -249,7 +249,9 @@ fn an_order_stays_within_the_registers_that_it_is_kept_to() {
     let kernel = &module.kernels[0];
     let none = CompileOptions { schedule: Schedule::None, ..CompileOptions::default() };
     let compiled = compile(&module, "k", &none).unwrap();
-    let function = crate::compile::Translation::new(&module, kernel, Default::default()).unwrap().of_ptx();
+    let function = crate::compile::Translation::new(&module, kernel, Default::default(), Default::default())
+        .unwrap()
+        .of_ptx();
     let cfg = divergence::ptx_cfg(kernel).unwrap();
     let stalls = |registers| {
         let aim = Aim { registers, bound: Bound::Kept };

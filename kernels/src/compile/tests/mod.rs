@@ -1,5 +1,6 @@
 //! Whole compilations.
 
+mod isa;
 mod random;
 mod warp;
 

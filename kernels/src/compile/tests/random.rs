@@ -5,14 +5,17 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use super::warp::Warp;
+use crate::compile::isa::Isa;
 use crate::compile::operands::Operands;
 use crate::compile::schedule::Schedule;
 use crate::compile::sharing::{Placement, ScratchpadOptions, Threshold};
 use crate::compile::{CompileOptions, compile};
 use crate::ptx;
 
+/// Predicates of a program, `%p<5>`.
+const PREDICATES: u16 = 5;
 /// Instruction patterns: `R` a 32-bit register, `D` a 64-bit one, `P` a predicate, `I` a small number.
-const PATTERNS: [&str; 46] = [
+const PATTERNS: [&str; 55] = [
     "mov.u32 R, R",
     "mov.u32 R, I",
     "mov.u32 R, %tid.x",
@@ -30,6 +33,9 @@ const PATTERNS: [&str; 46] = [
     "sub.u64 D, D, D",
     "neg.s64 D, D",
     "mul.lo.u32 R, R, R",
+    "mul.lo.u32 R, R, I",
+    "mad.lo.u32 R, R, R, R",
+    "mad.lo.u32 R, R, I, R",
     "mul.lo.u64 D, D, D",
     "mul.lo.u64 D, D, I",
     "mul.wide.u32 D, R, R",
@@ -49,7 +55,13 @@ const PATTERNS: [&str; 46] = [
     "cvt.s64.s32 D, R",
     "cvt.u32.u64 R, D",
     "selp.b64 D, D, D, P",
+    "selp.b32 R, R, R, P",
     "setp.lt.u32 P, R, R",
+    "setp.lt.and.u32 P, R, R, P",
+    "setp.lt.or.u32 P, R, R, !P",
+    "and.pred P, P, P",
+    "not.pred P, P",
+    "mov.pred P, P",
     "ld.global.v2.u32 {R, R}, [D]",
     "st.global.u64 [D], D",
     "ld.shared.u32 R, [R]",
@@ -140,7 +152,7 @@ fn program() -> impl Strategy<Value = String> {
 fn programs_have_operands_in_scratchpad() {
     let mut runner = TestRunner::deterministic();
     let mut operands = 0;
-    for _ in 0..100 {
+    for _ in 0..200 {
         let text = program().new_tree(&mut runner).unwrap().current();
         let module = ptx::parse("random.ptx", &text).unwrap();
         let options = CompileOptions { operands: Operands::Scratchpad, ..CompileOptions::default() };
@@ -162,18 +174,21 @@ proptest! {
         text in program(),
         max_registers in 12_u16..24,
         operands in prop::sample::select(Operands::ALL.to_vec()),
+        isa in prop::sample::select(Isa::ALL.to_vec()),
         placement in prop::option::of(prop::sample::select(vec![Placement::Optimal, Placement::Postdominator])),
     ) {
         let module = ptx::parse("random.ptx", &text).unwrap();
         let sharing = |placement| ScratchpadOptions { threshold: tenth(), placement, unlimited_bytes: 0 };
         let scratchpad = placement.map(sharing);
+        // Predicates that are registers stay there.
+        let max_registers = if isa == Isa::PtxPlus { max_registers + PREDICATES } else { max_registers };
         for schedule in Schedule::ALL {
-            let options = CompileOptions { check_allocation: true, schedule, max_registers, operands, scratchpad, ..CompileOptions::default() };
+            let options = CompileOptions { check_allocation: true, schedule, max_registers, isa, operands, scratchpad, ..CompileOptions::default() };
             let compiled = compile(&module, "k", &options).unwrap();
             prop_assert!(compiled.statistics.registers <= max_registers);
             if let Err(broken) = Warp::new(&compiled).with_shared_scratchpad(scratchpad).run() {
                 let listing = crate::compile::listing::listing(&compiled.program, &compiled.cfg);
-                return Err(TestCaseError::fail(format!("{schedule:?}, {operands:?}, {placement:?}: {broken}\n{text}\n{listing}")));
+                return Err(TestCaseError::fail(format!("{schedule:?}, {isa:?}, {operands:?}, {placement:?}: {broken}\n{text}\n{listing}")));
             }
         }
     }

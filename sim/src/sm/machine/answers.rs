@@ -36,6 +36,9 @@ impl Machine<'_, '_> {
         for &result in &decoded.results {
             at.scoreboard.clear(warp, usize::from(result));
         }
+        for &predicate in &decoded.predicate_results {
+            at.scoreboard.clear(warp, launch.kernel.predicate_bit(predicate));
+        }
         if decoded.is_long() {
             at.warps.dispatch_long(warp);
         }
@@ -59,5 +62,5 @@ fn may_be_answered(decoded: &Decoded) -> bool {
         Action::Memory { kind, .. } => kind != MemoryKind::Load,
         Action::Branch | Action::Barrier | Action::Fence | Action::Release => true,
     };
-    !acts && !decoded.results.is_empty() && decoded.predicate_results.is_empty()
+    !acts && !decoded.results.is_empty() && (decoded.predicate_results.is_empty() || decoded.is_function)
 }
