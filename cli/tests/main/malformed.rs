@@ -55,6 +55,7 @@ fn accel_sim_traces() {
         "trace truncated.traceg --size tiny -o out.wft",
         "trace truncated.traceg --schedule list -o out.wft",
         "trace vectoradd --schedule fast -o out.wft",
+        "trace vectoradd --isa sm_70 -o out.wft",
     ];
     assert_snapshot!(place.all_refused(&commands));
 }
