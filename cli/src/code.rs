@@ -32,7 +32,7 @@ pub struct CodeArguments {
     #[arg(long, value_name = "NAME", value_parser = operands)]
     operands: Option<Operands>,
     /// Whose machine code PTX becomes: `maxwell`; `ptxplus`, that of the first GPUs, which GPGPU-Sim runs as PTXPlus: predicates
-    /// are registers, and products of 32 bits are made of 16-bit ones [default: maxwell].
+    /// are registers, and low words of 32-bit products are made of 16-bit products [default: maxwell].
     #[arg(long, value_name = "NAME", value_parser = isa)]
     isa: Option<Isa>,
 }

@@ -36,7 +36,8 @@ pub type LaneValues = [u32; LANES];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PhysReg(pub u16);
 
-/// A one-bit predicate or carry of a thread. Predicates live outside the register file.
+/// A one-bit predicate or carry of a thread. Predicates live outside the register file, unless the machine code has them in
+/// registers too ([`Isa`](crate::compile::isa::Isa)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Predicate(pub u16);
 
@@ -97,7 +98,7 @@ pub enum Computation {
     Invented,
     /// It is one of several that compute a result of more registers than each of them reads.
     Wide,
-    /// Anything else: it reads or writes predicates, or reads what a thread has of its own.
+    /// Anything else: it reads or writes predicates that are no registers, or reads what a thread has of its own.
     #[default]
     Other,
 }

@@ -353,7 +353,7 @@ fn make(figure: &'static Figure, options: &Options, simulate: Simulate<'_>) -> R
 const ADDRESSES_OF_32_BITS: &str = "Addresses have 32 bits, as in GPGPU-Sim's PTXPlus (--addresses).";
 
 /// What is said of figures whose code is that of PTXPlus.
-const CODE_OF_PTXPLUS: &str = "Predicates are registers, and products of 32 bits are made of 16-bit ones, as in GPGPU-Sim's PTXPlus (--isa).";
+const CODE_OF_PTXPLUS: &str = "Predicates are registers, and low words of 32-bit products are made of 16-bit products, as in GPGPU-Sim's PTXPlus (--isa).";
 
 /// Runs every workload at every point.
 fn runs(

@@ -57,8 +57,11 @@ fn recomputation(kernel: &Kernel, webs: &Webs, resolved: &Resolved, web: Web) ->
         Operand::Special(special) => !special.is_clock(),
         Operand::Imm(_) | Operand::Symbol(..) | Operand::GenericSymbol(..) => true,
         Operand::Reg(register) | Operand::Not(register) => {
+            // A predicate has no words, whatever it hangs on.
+            let is_predicate = kernel.registers[register.index()].ty == Type::Pred;
             let words = resolved.register(kernel, webs, position, register);
-            let is_alone = webs.read(position, register).is_some_and(|web| webs.info(web).is_alone);
+            let is_alone =
+                !is_predicate && webs.read(position, register).is_some_and(|web| webs.info(web).is_alone);
             is_alone && words.iter().all(|word| word.is_constant())
         }
     };

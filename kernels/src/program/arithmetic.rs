@@ -95,7 +95,9 @@ fn of_ptx(name: &str) -> Arithmetic {
         ("", "add" | "addc" | "sub" | "subc") | ("add" | "sub", _) => Step::Add,
         ("", "min" | "max") => Step::Select,
         ("", "mul" | "mul24") | ("mul" | "mul_hi" | "product", _) => Step::Multiply,
-        ("", "mad" | "madc" | "mad24" | "fma") | ("mad" | "mad_hi" | "cross" | "fma", _) => Step::MultiplyAdd,
+        ("", "mad" | "madc" | "mad24" | "fma") | ("mad" | "mad_hi" | "cross" | "half" | "fma", _) => {
+            Step::MultiplyAdd
+        }
         _other => Step::Other,
     };
     Arithmetic { number, step }

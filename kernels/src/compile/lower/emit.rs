@@ -230,7 +230,9 @@ impl<'a> Emitter<'a> {
     pub fn is_register(&self, predicate: VPred) -> bool {
         self.isa == Isa::PtxPlus
             && self.webs.webs().get(predicate.0 as usize).is_some_and(|web| {
-                web.definitions.iter().all(|&position| self.kernel.instructions[position].dsts.len() == 1)
+                let results =
+                    |position: usize| self.kernel.instructions[position].dsts.iter().flatten().count();
+                web.definitions.iter().all(|&position| results(position) == 1)
             })
     }
 
@@ -407,30 +409,40 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Whether source operand `index` is known to have 16 bits: it is a short constant, or says where a thread is in its block
-    /// and grid.
+    /// Whether source operand `index`, wherever it has been copied from, is known to have 16 bits: it is a short constant, or says
+    /// where a thread is in its block and grid (a grid of PTXPlus has 65,535 blocks a dimension at most).
     pub fn has_16_bits(&self, index: usize) -> bool {
-        let is_short = |special: Special| {
+        let is_short = |operand: Operand| {
             matches!(
-                special,
-                Special::Tid(_) | Special::Ntid(_) | Special::Ctaid(_) | Special::Nctaid(_) | Special::LaneId
+                operand,
+                Operand::Special(
+                    Special::Tid(_)
+                        | Special::Ntid(_)
+                        | Special::Ctaid(_)
+                        | Special::Nctaid(_)
+                        | Special::LaneId
+                )
             )
         };
-        match self.instruction.srcs[index] {
-            Operand::Imm(value) => value >> 16 == 0,
-            Operand::Special(special) => is_short(special),
-            Operand::Reg(register) => {
-                let Some(web) = self.webs.read(self.position, register) else { return false };
-                let info = self.webs.info(web);
-                let is_copy = |&position: &usize| {
-                    let source = self.kernel.instructions[position].srcs.first();
-                    matches!(self.kernel.instructions[position].op, Op::Mov { .. })
-                        && matches!(source, Some(&Operand::Special(special)) if is_short(special))
-                };
-                info.is_single() && info.definitions.iter().all(is_copy)
+        let operand = self.instruction.srcs[index];
+        let register = operand.register();
+        let mut web = match self.source(index, 0).word {
+            Word::Literal(value) => return value >> 16 == 0,
+            Word::Register(register) => Some(register.web()),
+            Word::Launch => register.and_then(|register| self.webs.read(self.position, register)),
+        };
+        // A single definition comes before whoever reads it, so copies of copies end.
+        while let Some(copy) = web.map(|web| self.webs.info(web)).filter(|info| info.is_single()) {
+            let position = copy.definitions[0];
+            let Instruction { op: Op::Mov { .. }, srcs, .. } = &self.kernel.instructions[position] else {
+                return false;
+            };
+            if is_short(srcs[0]) {
+                return true;
             }
-            Operand::Not(_) | Operand::Symbol(..) | Operand::GenericSymbol(..) => false,
+            web = srcs[0].register().and_then(|register| self.webs.read(position, register));
         }
+        is_short(operand)
     }
 
     /// Marks the last instruction as one that must stay.

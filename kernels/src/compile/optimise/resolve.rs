@@ -22,6 +22,11 @@ impl VReg {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// The web that it is a word of; not of a temporary.
+    pub fn web(self) -> Web {
+        Web(self.0 / 2)
+    }
 }
 
 /// Where a 32-bit value is.
@@ -199,7 +204,7 @@ impl Resolved {
 fn is_stable(webs: &Webs, word: Word) -> bool {
     match word {
         Word::Literal(_) | Word::Launch => true,
-        Word::Register(register) => webs.info(Web(register.0 / 2)).is_single(),
+        Word::Register(register) => webs.info(register.web()).is_single(),
     }
 }
 

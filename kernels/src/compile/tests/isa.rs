@@ -78,14 +78,34 @@ fn a_predicate_beside_another_result_is_no_register() {
     assert_eq!(selected.1, Computation::Other);
 }
 
+#[test]
+fn a_predicate_whose_other_result_is_the_sink_is_a_register() {
+    let code = code(
+        "ld.shared.v2.u32 {%r0, %r1}, [0];\nsetp.lt.u32 %p1|_, %r0, %r1;\nselp.b32 %r2, %r0, %r1, %p1;\nst.shared.u32 [0], %r2;",
+    );
+    assert_eq!([written(&code[1]).len(), read(&code[2]).len()], [1, 3]);
+}
+
+/// Where a factor has been copied from says whether it has 16 bits.
+#[test]
+fn a_copy_of_a_short_factor_is_one() {
+    let steps = |factor: &str| {
+        let body = format!(
+            "ld.shared.u32 %r0, [0];\nmov.u32 %r1, {factor};\nmov.u32 %r2, %r1;\nmul.lo.u32 %r3, %r0, %r2;\nst.shared.u32 [%r1], %r3;"
+        );
+        code(&body).iter().filter(|(instruction, _)| instruction.text.starts_with("mul")).count()
+    };
+    assert_eq!(["100", "%tid.x", "%ntid.y", "65535", "65536", "%clock"].map(steps), [3, 3, 3, 3, 4, 4]);
+}
+
 /// The table of `docs/expansions.md`.
 #[test]
 fn products_of_32_bits_are_made_of_16_bit_ones() {
     let expected: [(&str, &[&str]); 6] = [
-        ("mul.lo.u32 %r4, %r0, %r1;", &[":cross", ":cross", ":up", ""]),
-        ("mul.lo.u32 %r4, %r0, 100;", &[":cross", ":up", ""]),
-        ("mul.lo.u32 %r4, %r0, 100000;", &[":cross", ":cross", ":up", ""]),
-        ("mad.lo.u32 %r4, %r0, %r1, %r2;", &[":cross", ":cross", ":up", ":product", ":add"]),
+        ("mul.lo.u32 %r4, %r0, %r1;", &[":half", ":half", ":up", ":half"]),
+        ("mul.lo.u32 %r4, %r0, 100;", &[":half", ":up", ":half"]),
+        ("mul.lo.u32 %r4, %r0, 100000;", &[":half", ":half", ":up", ":half"]),
+        ("mad.lo.u32 %r4, %r0, %r1, %r2;", &[":half", ":half", ":up", ":half", ":add"]),
         ("mad.lo.u32 %r4, %r3, 100, %r2;", &[""]),
         ("mul24.lo.u32 %r4, %r0, %r1;", &[""]),
     ];

@@ -265,6 +265,26 @@ fn what_is_cheap_is_computed_again_and_needs_no_memory() {
     assert_eq!(compiled.kernel.local_bytes, 0);
 }
 
+/// A predicate is in no register and has no words, but it may have changed.
+#[test]
+fn what_hangs_on_a_predicate_is_not_computed_again() {
+    let reads: String = (0..6).map(|n| format!("ld.shared.u32 %r{}, [{}];\n", n + 3, 4 * n)).collect();
+    let sums: String = (3..9).map(|n| format!("add.u32 %r2, %r2, %r{n};\n")).collect();
+    let body = format!(
+        "mov.u32 %r0, %tid.x;\nsetp.lt.u32 %p1, %r0, 5;\nL: selp.b32 %r1, 1, 0, %p1;\nsetp.gt.u32 %p1, %r0, %r2;\n\
+         {reads}{sums}add.u32 %r2, %r2, %r1;\n@%p1 bra L;\nst.shared.u32 [0], %r2;"
+    );
+    let module = ptx::parse("test.ptx", &text_of(&body)).unwrap();
+    for (isa, max_registers) in [(Isa::Maxwell, 6), (Isa::PtxPlus, 8)] {
+        let options =
+            CompileOptions { check_allocation: true, max_registers, isa, ..CompileOptions::as_written() };
+        let Compiled { kernel, program, .. } = compile(&module, "k", &options).unwrap();
+        assert!(program.spills.values > 0, "{isa:?}");
+        let selections = kernel.instructions.iter().filter(|one| matches!(one.op, ptx::ir::Op::Selp { .. }));
+        assert_eq!(selections.count(), 1, "{isa:?}");
+    }
+}
+
 #[test]
 fn fewer_registers_than_one_instruction_needs_are_an_error_that_says_how_many() {
     let body = "ld.shared.v2.f64 {%g0, %g1}, [0];\nld.shared.v4.u32 {%r0, %r1, %r2, %r3}, [16];\n                st.shared.v2.f64 [0], {%g1, %g0};\nst.shared.v4.u32 [16], {%r3, %r2, %r1, %r0};";

@@ -8,8 +8,10 @@ use crate::sm::OperationClass;
 const MOVES: [&str; 3] = ["mov", "MOV", "MOV32I"];
 /// Parts of an opcode with which the result is not the sum or the low product of its operands in 32 bits: high words, carries in
 /// the code of a trace, saturation, halves of a word.
-const OTHERWISE: [&str; 13] =
-    ["hi", "HI", "product", "mul_hi", "mad_hi", "X", "sat", "u16", "s16", "u16x2", "s16x2", "XMAD", "VMAD"];
+const OTHERWISE: [&str; 14] = [
+    "hi", "HI", "product", "half", "mul_hi", "mad_hi", "X", "sat", "u16", "s16", "u16x2", "s16x2", "XMAD",
+    "VMAD",
+];
 
 /// Of each instruction of a kernel what it does, if one lane can compute the result's base and stride from those of its operands.
 pub fn linear(program: &Program) -> Vec<Option<OperationClass>> {
@@ -94,6 +96,7 @@ mod tests {
         {
             assert!(!alu(text), "{text}");
         }
+        assert!(!alu("mul.lo.s32:half") && !alu("mad.lo.s32:half"));
         for text in ["IMAD.HI R1, R2", "IADD3.X R1, R2", "FADD R1, R2", "LOP3.LUT R1"] {
             assert!(!alu(text), "{text}");
         }

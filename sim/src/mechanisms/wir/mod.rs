@@ -222,7 +222,7 @@ counters! {
         beyond: sum("warp instructions"),
         /// Instructions that had more results than a row, and those of expansions that need more operands than each of them reads.
         wide: sum("warp instructions"),
-        /// Instructions that compute with predicates, with what a thread has of its own, or with other lanes.
+        /// Instructions that compute with predicates that are no registers, with what a thread has of its own, or with other lanes.
         private: sum("warp instructions"),
         /// Instructions that could have been looked up, but for an operand that was pinned or had no register.
         unstable: sum("warp instructions"),
