@@ -95,7 +95,7 @@ fn of_ptx(name: &str) -> Arithmetic {
         ("", "add" | "addc" | "sub" | "subc") | ("add" | "sub", _) => Step::Add,
         ("", "min" | "max") => Step::Select,
         ("", "mul" | "mul24") | ("mul" | "mul_hi" | "product", _) => Step::Multiply,
-        ("", "mad" | "madc" | "mad24" | "fma") | ("mad" | "mad_hi" | "cross" | "half" | "fma", _) => {
+        ("", "mad" | "madc" | "mad24" | "fma") | ("mad" | "mad_hi" | "cross" | "half_product" | "fma", _) => {
             Step::MultiplyAdd
         }
         _other => Step::Other,

@@ -60,13 +60,13 @@ fn multiply_by_halves(emitter: &mut Emitter, addend: Option<usize>) {
     let mut inputs = vec![a, b];
     for &step in steps {
         let sum = emitter.temporary(step);
-        emitter.function(":half", &inputs, sum);
+        emitter.function(":half_product", &inputs, sum);
         inputs = vec![a, b, sum.input()];
     }
     let up = emitter.temporary(Temporary::CrossUp);
     emitter.function(":up", &inputs[2..], up);
     let product = if addend.is_some() { emitter.temporary(Temporary::Product) } else { emitter.result(0, 0) };
-    emitter.function(":half", &[a, b, up.input()], product);
+    emitter.function(":half_product", &[a, b, up.input()], product);
     if let Some(addend) = addend {
         let output = emitter.result(0, 0);
         emitter.function(":add", &[product.input(), addend], output);

@@ -102,10 +102,13 @@ fn a_copy_of_a_short_factor_is_one() {
 #[test]
 fn products_of_32_bits_are_made_of_16_bit_ones() {
     let expected: [(&str, &[&str]); 6] = [
-        ("mul.lo.u32 %r4, %r0, %r1;", &[":half", ":half", ":up", ":half"]),
-        ("mul.lo.u32 %r4, %r0, 100;", &[":half", ":up", ":half"]),
-        ("mul.lo.u32 %r4, %r0, 100000;", &[":half", ":half", ":up", ":half"]),
-        ("mad.lo.u32 %r4, %r0, %r1, %r2;", &[":half", ":half", ":up", ":half", ":add"]),
+        ("mul.lo.u32 %r4, %r0, %r1;", &[":half_product", ":half_product", ":up", ":half_product"]),
+        ("mul.lo.u32 %r4, %r0, 100;", &[":half_product", ":up", ":half_product"]),
+        ("mul.lo.u32 %r4, %r0, 100000;", &[":half_product", ":half_product", ":up", ":half_product"]),
+        (
+            "mad.lo.u32 %r4, %r0, %r1, %r2;",
+            &[":half_product", ":half_product", ":up", ":half_product", ":add"],
+        ),
         ("mad.lo.u32 %r4, %r3, 100, %r2;", &[""]),
         ("mul24.lo.u32 %r4, %r0, %r1;", &[""]),
     ];

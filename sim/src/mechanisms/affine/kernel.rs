@@ -9,7 +9,19 @@ const MOVES: [&str; 3] = ["mov", "MOV", "MOV32I"];
 /// Parts of an opcode with which the result is not the sum or the low product of its operands in 32 bits: high words, carries in
 /// the code of a trace, saturation, halves of a word.
 const OTHERWISE: [&str; 14] = [
-    "hi", "HI", "product", "half", "mul_hi", "mad_hi", "X", "sat", "u16", "s16", "u16x2", "s16x2", "XMAD",
+    "hi",
+    "HI",
+    "product",
+    "half_product",
+    "mul_hi",
+    "mad_hi",
+    "X",
+    "sat",
+    "u16",
+    "s16",
+    "u16x2",
+    "s16x2",
+    "XMAD",
     "VMAD",
 ];
 
@@ -96,7 +108,7 @@ mod tests {
         {
             assert!(!alu(text), "{text}");
         }
-        assert!(!alu("mul.lo.s32:half") && !alu("mad.lo.s32:half"));
+        assert!(!alu("mul.lo.s32:half_product") && !alu("mad.lo.s32:half_product"));
         for text in ["IMAD.HI R1, R2", "IADD3.X R1, R2", "FADD R1, R2", "LOP3.LUT R1"] {
             assert!(!alu(text), "{text}");
         }
