@@ -62,13 +62,9 @@ impl CodeArguments {
         }
     }
 
-    /// These, with so many bits of an address, and that machine code, unless they say it themselves.
-    pub fn with_usual(&self, addresses: AddressBits, isa: Isa) -> CodeArguments {
-        CodeArguments {
-            addresses: self.addresses.or(Some(addresses)),
-            isa: self.isa.or(Some(isa)),
-            ..self.clone()
-        }
+    /// These, with so many bits of an address if they do not say how many.
+    pub fn with_usual_addresses(&self, usual: AddressBits) -> CodeArguments {
+        CodeArguments { addresses: self.addresses.or(Some(usual)), ..self.clone() }
     }
 
     /// The words that were given.

@@ -127,9 +127,10 @@ impl Candidates {
             }
             // What an instruction reads or writes is in a register then, wherever it is kept.
             let accessed = &accessed[values.code.ops[position].ptx.index()];
+            // Local memory has no predicates.
             let is_predicate = |group: usize| {
-                let of = groups[group].webs.iter().map(|&web| values.webs.info(web).register);
-                of.into_iter().any(|register| values.kernel.registers[register.index()].ty == Type::Pred)
+                let mut of = groups[group].webs.iter().map(|&web| values.webs.info(web).register);
+                of.any(|register| values.kernel.registers[register.index()].ty == Type::Pred)
             };
             leaving.retain(|group, _| !accessed.contains(group) && !is_predicate(*group));
             for (group, words) in leaving {

@@ -112,8 +112,7 @@ impl Kernel {
             let inst = InstId(index as u32);
             kernel.mark_pending(index, storage.waits_for(inst));
             let is_function = matches!(program.computations.get(index), Some(Computation::Function { .. }));
-            let decoded = Decoded::new(instruction, storage.metadata(inst), units);
-            kernel.instructions.push(Decoded { is_function, ..decoded });
+            kernel.instructions.push(Decoded::new(instruction, is_function, storage.metadata(inst), units));
         }
         Ok(kernel)
     }
@@ -170,7 +169,7 @@ impl Kernel {
 }
 
 impl Decoded {
-    fn new(instruction: &Instruction, metadata: Metadata, units: &Units) -> Decoded {
+    fn new(instruction: &Instruction, is_function: bool, metadata: Metadata, units: &Units) -> Decoded {
         let action = action(instruction.operation);
         let arithmetic = Arithmetic::of(instruction);
         let unit = action.unit(arithmetic, units);
@@ -189,7 +188,7 @@ impl Decoded {
             sources,
             results: instruction.results.iter().map(|result| result.register.0).collect(),
             predicate_results: instruction.predicate_results.iter().map(|p| p.0).collect(),
-            is_function: false,
+            is_function,
             metadata,
         }
     }

@@ -11,7 +11,6 @@ mod speedup;
 mod storage;
 mod verify_cache;
 
-use warpfile_kernels::compile::isa::Isa;
 use warpfile_kernels::launch::DEFAULT_SIZE;
 use warpfile_kernels::workloads::AddressBits;
 use warpfile_sim::mechanisms::wir::{COUNTERS, Counted};
@@ -60,7 +59,6 @@ pub const PAPER: Paper = Paper {
     name: "wir",
     citation: "Kim, Ro, \"WIR: Warp Instruction Reuse to Minimize Repeated Computations in GPUs\"",
     addresses: AddressBits::Bits32,
-    isa: Isa::Maxwell,
     size: DEFAULT_SIZE,
     figures: FIGURES,
     studies: &[],

@@ -38,7 +38,8 @@ pub enum Computed {
 }
 
 /// Notes of each instruction of an expansion what it computes. Functions are not those that read or write predicates that are
-/// no registers, that read what a thread has of its own (its index, the clock), and those of expansions that need more than they read themselves.
+/// no registers, that read what a thread has of its own (its index, the clock), and those of expansions that need more than
+/// they read themselves.
 pub fn note_computations(emitter: &Emitter, ops: &mut [MachineOp]) {
     let predicates = ops.iter().any(|op| has_other_predicates(emitter, op));
     let first_temporary = emitter.first_temporary();

@@ -239,9 +239,8 @@ impl<'a> Emitter<'a> {
     /// A predicate that the instruction reads, if it is a register.
     fn predicate_operand(&self, predicate: VPred) -> Option<Input> {
         let web = Some(Web(predicate.0));
-        let registers = self.instruction.srcs.iter().filter_map(|operand| operand.register());
-        let register =
-            registers.into_iter().find(|&register| self.webs.read(self.position, register) == web)?;
+        let mut registers = self.instruction.srcs.iter().filter_map(|operand| operand.register());
+        let register = registers.find(|&register| self.webs.read(self.position, register) == web)?;
         self.is_register(predicate).then(|| Input {
             word: Word::Register(VReg::of(Web(predicate.0), 0)),
             value: Value::Before(register, 0),

@@ -66,6 +66,7 @@ pub struct Resolved {
     words: Vec<[Word; 2]>,
     /// For each predicate web the web that holds it, possibly negated.
     predicates: Vec<(Web, bool)>,
+    /// Whose machine code it is.
     isa: Isa,
     /// What arithmetic takes its operands from.
     operands: Operands,

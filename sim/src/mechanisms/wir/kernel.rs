@@ -51,7 +51,8 @@ pub struct Decoded {
     pub beyond: bool,
     /// It has more operands or results than a row.
     pub wide: bool,
-    /// It computes, but with predicates that are no registers, with what a thread has of its own (special registers), or with other lanes.
+    /// It computes, but with predicates that are no registers, with what a thread has of its own (special registers), or with
+    /// other lanes.
     pub private: bool,
     /// The numbers of its sources; 0 beyond them.
     pub sources: [u16; MAX_SOURCES],
