@@ -32,7 +32,8 @@ pub struct CodeArguments {
     #[arg(long, value_name = "NAME", value_parser = operands)]
     operands: Option<Operands>,
     /// Whose machine code PTX becomes: `maxwell`; `ptxplus`, that of the first GPUs, which GPGPU-Sim runs as PTXPlus: predicates
-    /// are registers, and low words of 32-bit products are made of 16-bit products [default: maxwell].
+    /// are registers, and low words of 32-bit products are made of 16-bit products [default: maxwell; ptxplus in the figures
+    /// of wir].
     #[arg(long, value_name = "NAME", value_parser = isa)]
     isa: Option<Isa>,
 }
@@ -62,9 +63,13 @@ impl CodeArguments {
         }
     }
 
-    /// These, with so many bits of an address if they do not say how many.
-    pub fn with_usual_addresses(&self, usual: AddressBits) -> CodeArguments {
-        CodeArguments { addresses: self.addresses.or(Some(usual)), ..self.clone() }
+    /// These, with so many bits of an address, and that machine code, unless they say it themselves.
+    pub fn with_usual(&self, addresses: AddressBits, isa: Isa) -> CodeArguments {
+        CodeArguments {
+            addresses: self.addresses.or(Some(addresses)),
+            isa: self.isa.or(Some(isa)),
+            ..self.clone()
+        }
     }
 
     /// The words that were given.
@@ -78,11 +83,14 @@ impl CodeArguments {
         [schedule, most, least, addresses, operands, isa].into_iter().flatten().collect()
     }
 
-    /// The words that are needed for it on the command line, where what is usual for addresses is not known.
+    /// The words that are needed for it on the command line, where what is usual for addresses and machine code is not known.
     pub fn command_words(&self) -> Vec<String> {
         let mut words = self.code().words();
         if self.addresses == Some(AddressBits::default()) {
             words.extend(["--addresses".to_owned(), AddressBits::default().to_string()]);
+        }
+        if self.isa == Some(Isa::default()) {
+            words.extend(["--isa".to_owned(), Isa::default().as_str().to_owned()]);
         }
         words
     }

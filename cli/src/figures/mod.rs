@@ -81,6 +81,8 @@ pub struct Paper {
     citation: &'static str,
     /// Bits of an address in the code that it measured; GPGPU-Sim's PTXPlus has 32.
     addresses: AddressBits,
+    /// Machine code that its kernels become.
+    isa: Isa,
     /// Size of the workloads that its numbers are compared at, unless another is given.
     size: &'static str,
     figures: &'static [Figure],
@@ -276,11 +278,12 @@ fn chosen(figure: &Figure, names: &[String]) -> Result<Vec<&'static Workload>> {
 /// Makes a figure with a simulator.
 fn make(figure: &'static Figure, options: &Options, simulate: Simulate<'_>) -> Result<FigureReport> {
     let workloads = &chosen(figure, options.variation.workloads())?;
-    let (size, addresses) =
-        figure.paper().map_or((DEFAULT_SIZE, AddressBits::default()), |paper| (paper.size, paper.addresses));
+    let usual = (DEFAULT_SIZE, AddressBits::default(), Isa::default());
+    let (size, addresses, isa) =
+        figure.paper().map_or(usual, |paper| (paper.size, paper.addresses, paper.isa));
     let options = &options.at_usual_size(size);
     let command = command(figure, options);
-    let variation = options.variation.with_usual_addresses(addresses);
+    let variation = options.variation.with_usual_code(addresses, isa);
     let options = &Options { variation, ..options.clone() };
     let (mut content, effort) = match figure.method {
         Method::Streams(show) => {

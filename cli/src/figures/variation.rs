@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Parser;
+use warpfile_kernels::compile::isa::Isa;
 use warpfile_kernels::launch::DEFAULT_SIZE;
 use warpfile_kernels::workloads::AddressBits;
 use warpfile_sim::config::{Config, apply_overrides, preset};
@@ -45,9 +46,9 @@ impl Variation {
         self.code.code()
     }
 
-    /// The same with addresses of so many bits, unless it says how many.
-    pub fn with_usual_addresses(&self, usual: AddressBits) -> Variation {
-        Variation { code: self.code.with_usual_addresses(usual), ..self.clone() }
+    /// The same with addresses of so many bits, and that machine code, unless it says them itself.
+    pub fn with_usual_code(&self, addresses: AddressBits, isa: Isa) -> Variation {
+        Variation { code: self.code.with_usual(addresses, isa), ..self.clone() }
     }
 
     /// The same at a size, unless it names one.

@@ -8,6 +8,7 @@ mod policies;
 mod scheduler;
 mod values;
 
+use warpfile_kernels::compile::isa::Isa;
 use warpfile_kernels::launch::DEFAULT_SIZE;
 use warpfile_kernels::workloads::{AddressBits, Workload};
 
@@ -77,6 +78,7 @@ pub const PAPER: Paper = Paper {
     name: "gebhart",
     citation: "Gebhart et al., \"Energy-efficient Mechanisms for Managing Thread Context in Throughput Processors\", ISCA 2011",
     addresses: AddressBits::Bits64,
+    isa: Isa::Maxwell,
     size: DEFAULT_SIZE,
     figures: FIGURES,
     studies: &[],

@@ -12,6 +12,7 @@ mod storages;
 mod thresholds;
 
 use anyhow::{Context, Result};
+use warpfile_kernels::compile::isa::Isa;
 use warpfile_kernels::launch::DEFAULT_SIZE;
 use warpfile_kernels::workloads::AddressBits;
 use warpfile_sim::energy::{EnergyModel, Technology};
@@ -52,6 +53,7 @@ pub const PAPER: Paper = Paper {
     name: "greener",
     citation: "Jatala, \"Hardware and Software Optimizations for GPU Resource Management\", PhD thesis, IIT Kanpur, 2018, chapter 4",
     addresses: AddressBits::Bits32,
+    isa: Isa::Maxwell,
     size: DEFAULT_SIZE,
     figures: FIGURES,
     studies: leakage::STUDIES,

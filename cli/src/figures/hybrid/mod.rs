@@ -10,6 +10,7 @@ mod parallel;
 mod read_allocation;
 
 use anyhow::Result;
+use warpfile_kernels::compile::isa::Isa;
 use warpfile_kernels::launch::DEFAULT_SIZE;
 use warpfile_kernels::workloads::AddressBits;
 use warpfile_sim::sm::RunReport;
@@ -48,6 +49,7 @@ pub const PAPER: Paper = Paper {
     name: "hybrid",
     citation: "Bailey, Kloosterman, Mahlke, \"Scratch That (But Cache This): A Hybrid Register Cache / Scratchpad for GPUs\", IEEE TCAD 37(11), 2018",
     addresses: AddressBits::Bits64,
+    isa: Isa::Maxwell,
     size: DEFAULT_SIZE,
     figures: FIGURES,
     studies: &[],

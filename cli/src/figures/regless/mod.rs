@@ -12,6 +12,7 @@ mod sizes;
 mod structures;
 mod working_set;
 
+use warpfile_kernels::compile::isa::Isa;
 use warpfile_kernels::launch::DEFAULT_SIZE;
 use warpfile_kernels::workloads::AddressBits;
 
@@ -24,6 +25,7 @@ pub const PAPER: Paper = Paper {
     name: "regless",
     citation: "Kloosterman et al., \"RegLess: Just-in-Time Operand Staging for GPUs\", MICRO 2017",
     addresses: AddressBits::Bits32,
+    isa: Isa::Maxwell,
     size: DEFAULT_SIZE,
     figures: FIGURES,
     studies: STUDIES,

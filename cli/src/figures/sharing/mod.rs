@@ -14,6 +14,7 @@ mod release;
 mod scratchpad;
 mod unshared;
 
+use warpfile_kernels::compile::isa::Isa;
 use warpfile_kernels::compile::sharing::{Residents, Resource, Threshold, residents};
 use warpfile_kernels::workloads::AddressBits;
 
@@ -29,6 +30,7 @@ pub const PAPER: Paper = Paper {
     name: "sharing",
     citation: "Jatala, \"Hardware and Software Optimizations for GPU Resource Management\", PhD thesis, IIT Kanpur, 2018, chapters 2 and 3",
     addresses: AddressBits::Bits32,
+    isa: Isa::Maxwell,
     size: SIZES,
     figures: FIGURES,
     studies: &[],

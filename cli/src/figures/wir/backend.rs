@@ -4,8 +4,7 @@ use anyhow::Result;
 use warpfile_sim::mechanisms::wir::Pipelines;
 
 use super::{
-    AVERAGES, Design, NO_SIGNATURES, RL, RLPV, RLPVC, RPV, baseline, counted, share, together,
-    together_with_rows, values_absent,
+    AVERAGES, Design, NO_SIGNATURES, RL, RLPV, RLPVC, RPV, baseline, counted, share, together, values_absent,
 };
 use crate::figures::Cause;
 use crate::figures::chart::{Chart, Line, LineStyle, Plot};
@@ -30,31 +29,16 @@ const BYPASSED_OF_512: f64 = 20.0;
 /// Hits that pending-retry adds to those without, per cent (§VI-B).
 const RETRY_HITS: f64 = 15.1;
 
-/// Why numbers of Fig. 12 differ.
-pub const CAUSES_12: &[Cause] = &[
-    Cause {
-        of: &["bypassed", "moves"],
-        why: "Our compiler makes blocks longer by moving instructions out of branches, where lanes that part would write registers, and \
-          its list scheduler moves them away from what they depend on. In the order of the PTX more is found again.",
-        run: "--schedule none",
-    },
-    together(&["bypassed"]),
-    together_with_rows(&["bypassed"]),
-];
-
 /// Why numbers of Fig. 13 differ.
 pub const CAUSES_13: &[Cause] = &[together(&["memory"])];
 
 /// Why numbers of Fig. 21 differ.
-pub const CAUSES_21: &[Cause] = &[
-    Cause {
-        of: &["retry_hits"],
-        why: "One scheduler that has all registers and rows issues half as many instructions while a result is being computed: fewer \
+pub const CAUSES_21: &[Cause] = &[Cause {
+    of: &["retry_hits"],
+    why: "One scheduler that has all registers and rows issues half as many instructions while a result is being computed: fewer \
           come too early for it and need the retry queue.",
-        run: "--set sm.schedulers=1 --set sm.schedulers_per_partition=1",
-    },
-    together(&["bypassed", "bypassed_512"]),
-];
+    run: "--set sm.schedulers=1 --set sm.schedulers_per_partition=1",
+}];
 
 /// The baseline and the full design.
 pub fn points_12() -> Vec<Point> {

@@ -11,6 +11,7 @@ mod speedup;
 mod storage;
 mod verify_cache;
 
+use warpfile_kernels::compile::isa::Isa;
 use warpfile_kernels::launch::DEFAULT_SIZE;
 use warpfile_kernels::workloads::AddressBits;
 use warpfile_sim::mechanisms::wir::{COUNTERS, Counted};
@@ -59,6 +60,7 @@ pub const PAPER: Paper = Paper {
     name: "wir",
     citation: "Kim, Ro, \"WIR: Warp Instruction Reuse to Minimize Repeated Computations in GPUs\"",
     addresses: AddressBits::Bits32,
+    isa: Isa::PtxPlus,
     size: DEFAULT_SIZE,
     figures: FIGURES,
     studies: &[],
@@ -82,7 +84,7 @@ const FIGURES: &[Figure] = &[
         workloads: WORKLOADS,
         method: Method::Runs { points: backend::points_12, show: backend::figure_12 },
         has_numbers: true,
-        causes: backend::CAUSES_12,
+        causes: &[],
     },
     Figure {
         id: "wir-13",
@@ -269,17 +271,6 @@ const fn together(of: &'static [&'static str]) -> Cause {
         why: "Less is found again here. The paper's warps stay closer together, as far as Fig. 2 tells, and its code is in another \
           compiler's order. Warps that take turns, and instructions in the order of the PTX.",
         run: "--schedule none --set scheduler.single_level=lrr",
-    }
-}
-
-/// The same with four times the rows.
-const fn together_with_rows(of: &'static [&'static str]) -> Cause {
-    Cause {
-        of,
-        why: "What is computed again in these programs has often left 256 rows: the same scheduler and order with four times the rows, \
-          of which as many instructions bypass as in the paper, within a fifth.",
-        run: "--schedule none --set scheduler.single_level=lrr --set \
-          wir.reuse_rows=1024 --set wir.signature_rows=1024 --set wir.retry_entries=32",
     }
 }
 
