@@ -32,8 +32,8 @@ pub struct CodeArguments {
     #[arg(long, value_name = "NAME", value_parser = operands)]
     operands: Option<Operands>,
     /// Whose machine code PTX becomes: `maxwell`; `ptxplus`, that of the first GPUs, which GPGPU-Sim runs as PTXPlus: predicates
-    /// are registers, and low words of 32-bit products are made of 16-bit products [default: maxwell; ptxplus in the figures
-    /// of wir].
+    /// are registers, and low words of 32-bit products are made of 16-bit products [default: maxwell; in a
+    /// paper's figures that of its pages].
     #[arg(long, value_name = "NAME", value_parser = isa)]
     isa: Option<Isa>,
 }

@@ -81,7 +81,7 @@ pub struct Paper {
     citation: &'static str,
     /// Bits of an address in the code that it measured; GPGPU-Sim's PTXPlus has 32.
     addresses: AddressBits,
-    /// Machine code that its kernels become.
+    /// Machine code that its kernels become, unless another is given.
     isa: Isa,
     /// Size of the workloads that its numbers are compared at, unless another is given.
     size: &'static str,

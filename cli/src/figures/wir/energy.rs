@@ -39,7 +39,7 @@ const DESIGNS_16: [(Design, Option<f64>); 9] = [
 const DESIGNS_14: [Design; 2] = [RPV, RLPV];
 
 /// Why numbers of Fig. 14 differ.
-pub const CAUSES_14: &[Cause] = &[together(&["rlpv", "rpv", "load_reuse", "top", "bottom"])];
+pub const CAUSES_14: &[Cause] = &[together(&["rlpv", "rpv", "top", "bottom"])];
 /// Why numbers of Fig. 16 differ.
 pub const CAUSES_16: &[Cause] = &[together(&["rlpv", "affine_rlpv"])];
 
