@@ -7,23 +7,9 @@ use crate::sm::OperationClass;
 /// Opcodes of moves, in PTX and in the code of a trace.
 const MOVES: [&str; 3] = ["mov", "MOV", "MOV32I"];
 /// Parts of an opcode with which the result is not the sum or the low product of its operands in 32 bits: high words, carries in
-/// the code of a trace, saturation, halves of a word.
-const OTHERWISE: [&str; 14] = [
-    "hi",
-    "HI",
-    "product",
-    "half_product",
-    "mul_hi",
-    "mad_hi",
-    "X",
-    "sat",
-    "u16",
-    "s16",
-    "u16x2",
-    "s16x2",
-    "XMAD",
-    "VMAD",
-];
+/// the code of a trace, saturation, arithmetic of 16 bits.
+const OTHERWISE: [&str; 13] =
+    ["hi", "HI", "product", "mul_hi", "mad_hi", "X", "sat", "u16", "s16", "u16x2", "s16x2", "XMAD", "VMAD"];
 
 /// Of each instruction of a kernel what it does, if one lane can compute the result's base and stride from those of its operands.
 pub fn linear(program: &Program) -> Vec<Option<OperationClass>> {
@@ -31,8 +17,8 @@ pub fn linear(program: &Program) -> Vec<Option<OperationClass>> {
     program.instructions.iter().map(class).collect()
 }
 
-/// A move, or an integer sum, difference or product of 32 bits (§VII-A: "mov, add, sub, mul"), with a third operand added or
-/// not, that neither reads nor writes a predicate beside its guard (a carry is one bit a lane) and no operand in memory.
+/// A move, or an integer sum, difference or product of 32 bits or of their halves, as in PTXPlus (§VII-A: "mov, add, sub, mul"), with a
+/// third operand added or not, that neither reads nor writes a predicate beside its guard (a carry is one bit a lane) and no operand in memory.
 fn is_linear(instruction: &Instruction) -> bool {
     let Instruction { operation, results, predicate_sources, predicate_results, operand, .. } = instruction;
     let has_predicates =
@@ -90,7 +76,9 @@ mod tests {
         for text in ["mov.u32", "mov.f32", "mov.b64", "cvt.u64.u32:mov", "add.s32", "sub.u32", "mul.lo.s32"] {
             assert!(alu(text), "{text}");
         }
-        for text in ["mad.lo.s32", "mul.wide.s32.lo", "mul24.lo.s32", "mul.lo.s64:cross"] {
+        for text in
+            ["mad.lo.s32", "mul.wide.s32.lo", "mul24.lo.s32", "mul.lo.s64:cross", "mul.lo.s32:half_product"]
+        {
             assert!(alu(text), "{text}");
         }
         for text in ["MOV R1, R2", "IADD3 R1, R2, R3, R4", "IMAD R1, R2, R3, R4", "IMAD.MOV.U32 R1, R2"] {
@@ -108,7 +96,6 @@ mod tests {
         {
             assert!(!alu(text), "{text}");
         }
-        assert!(!alu("mul.lo.s32:half_product") && !alu("mad.lo.s32:half_product"));
         for text in ["IMAD.HI R1, R2", "IADD3.X R1, R2", "FADD R1, R2", "LOP3.LUT R1"] {
             assert!(!alu(text), "{text}");
         }
